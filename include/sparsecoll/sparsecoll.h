@@ -1,0 +1,494 @@
+/* SPDX-FileCopyrightText: 2026 The sparsecoll authors
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef SPARSECOLL_SPARSECOLL_H_
+#define SPARSECOLL_SPARSECOLL_H_
+
+/**
+ * @file
+ * @brief Sparse collectives for networks that are too slow for dense ones: the C API.
+ *
+ * C99 and C++; needs no MPI, CUDA or NCCL header. Communicators over MPI are made by the function
+ * in sparsecoll_mpi.h; those whose ranks are threads of one process by sparsecollCommInitAll().
+ *
+ * Words used throughout
+ *  - P ranks; n = `count`, the dense length; k entries kept; density rho = k / n.
+ *  - acc = gradient + residual, one rounding.
+ *  - top-k of x: the k entries of largest magnitude. Ties go to the lowest index. Zeros are never
+ *    selected, so fewer than k come back when x has fewer non-zeros. NaN ranks above Inf, Inf above
+ *    every finite value. k > n behaves as k = n.
+ *  - A shipped non-finite entry leaves the literal 0 in the residual; an unshipped one stays. Every
+ *    NaN that leaves the library is the canonical quiet NaN.
+ *  - Sums start from the first present value (no 0 is added in front); -0 comes out as +0.
+ *
+ * Calls, memory and threads
+ *  - Every function that says "collective" is called by all ranks of the communicator, in the same
+ *    order, with the same count, k, datatype, index type and op. When ranks disagree, or one rank's
+ *    arguments are bad, the rank with bad arguments gets sparsecollInvalidArgument and all others
+ *    sparsecollInvalidUsage naming rank, argument and both values; outputs and residuals are
+ *    untouched and the communicator goes on.
+ *  - A fatal error (sparsecollRemoteError, sparsecollTimeout, sparsecollSystemError,
+ *    sparsecollInternalError) poisons the communicator: every later call returns that first error
+ *    at once. After it some ranks may have committed the call and others not;
+ *    sparsecollCommGetSequence() and the residuals say which. recvbuff is undefined then.
+ *  - Buffers are host memory. They belong to the caller again when the call returns. In place
+ *    (sendbuff == recvbuff) is allowed; partial overlap is sparsecollInvalidArgument.
+ *  - One communicator is used by one thread at a time (a second one gets sparsecollInvalidUsage);
+ *    different communicators may be used by different threads at once (over MPI this needs
+ *    MPI_THREAD_MULTIPLE).
+ *  - count = 0 and k = 0 are legal collectives (k = 0: zero result, residual += gradient).
+ *  - No call outlives its deadline, `timeoutMs` of the configuration.
+ */
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Version of this header: major * 10000 + minor * 100 + patch. */
+#define SPARSECOLL_VERSION 100
+
+#if defined(__GNUC__) || defined(__clang__)
+#define SPARSECOLL_API __attribute__((visibility("default")))
+#else
+#define SPARSECOLL_API
+#endif
+
+struct CUstream_st;
+
+/** A communicator: P ranks, each a process (MPI) or a thread of this process. */
+typedef struct sparsecollComm* sparsecollComm_t;
+/** The error-feedback state of one tensor on one rank. */
+typedef struct sparsecollResidual* sparsecollResidual_t;
+/** A cudaStream_t. Must be NULL with host buffers. */
+typedef struct CUstream_st* sparsecollStream_t;
+
+/** What every function returns. The values 0 to 7 are NCCL's. */
+typedef enum {
+  sparsecollSuccess = 0,
+  sparsecollUnhandledCudaError = 1, /**< a CUDA call failed */
+  sparsecollSystemError = 2,        /**< memory, a file, or the layer below (MPI) failed */
+  sparsecollInternalError = 3,      /**< a bug in this library */
+  sparsecollInvalidArgument = 4,    /**< nothing happened; the communicator stays usable */
+  sparsecollInvalidUsage = 5,       /**< ranks disagree, or a call that this state forbids */
+  sparsecollRemoteError = 6,        /**< a peer failed, or sent a damaged message */
+  sparsecollInProgress = 7,         /**< queued work is not done yet */
+  sparsecollTimeout = 8,            /**< a deadline passed; the message names the missing ranks */
+  sparsecollTruncated = 9,          /**< an output was too small: `needed` says how much; fetch the
+                                         data with sparsecollFetch() */
+  sparsecollResultMaxEnum = 0x7fffffff
+} sparsecollResult_t;
+
+/** Type of the values; NCCL's numbers. */
+typedef enum {
+  sparsecollFloat32 = 7,
+  sparsecollFloat64 = 8,
+  sparsecollDataTypeMaxEnum = 0x7fffffff
+} sparsecollDataType_t;
+
+/** Reduction; NCCL's numbers. */
+typedef enum {
+  sparsecollSum = 0,
+  sparsecollAvg = 4, /**< the sum divided by P */
+  sparsecollRedOpMaxEnum = 0x7fffffff
+} sparsecollRedOp_t;
+
+/** Type of the indices of a sparse vector. */
+typedef enum {
+  sparsecollIndex32 = 0, /**< uint32_t */
+  sparsecollIndex64 = 1, /**< uint64_t */
+  sparsecollIndexTypeMaxEnum = 0x7fffffff
+} sparsecollIndexType_t;
+
+/** How sparseAllreduce and sparseAllreducev work; see docs/algorithms.md. */
+typedef enum {
+  sparsecollAlgoAuto = 0,      /**< the cheapest of the exact ones by the alpha-beta model */
+  sparsecollAlgoAllgather = 1, /**< classic Top-k: Bruck allgather of the selections, then top-k */
+  sparsecollAlgoOktopk = 2,    /**< Ok-Topk (Li & Hoefler, PPoPP 2022) with exact selection */
+  sparsecollAlgoDense = 5,     /**< no selection: dense allreduce of acc, residual left 0 */
+  sparsecollAlgoMaxEnum = 0x7fffffff
+} sparsecollAlgo_t;
+
+/** How entries are chosen. */
+typedef enum {
+  sparsecollSelectExact = 0, /**< the k largest, exactly */
+  sparsecollSelectMaxEnum = 0x7fffffff
+} sparsecollSelect_t;
+
+/** What gtopkAllreduce leaves in the residual. */
+typedef enum {
+  sparsecollResidualConserving = 0, /**< sum of residuals + delivered = sum of acc, always */
+  sparsecollResidualPaper = 1,      /**< as published (Shi et al., ICDCS 2019); loses mass */
+  sparsecollResidualRuleMaxEnum = 0x7fffffff
+} sparsecollResidualRule_t;
+
+/** How values travel. */
+typedef enum {
+  sparsecollWireNative = 0, /**< as they are */
+  sparsecollWireMaxEnum = 0x7fffffff
+} sparsecollWire_t;
+
+/** As `k` of a `v` verb: the exact sum of all entries, explicit zeros and cancellations kept. */
+#define SPARSECOLL_ALL ((size_t)-1)
+/** As `device` of a configuration: host memory only. */
+#define SPARSECOLL_DEVICE_HOST (-1)
+
+/** As `which` of sparsecollCommGetStats(). */
+enum {
+  sparsecollStatsLast = 0, /**< the last verb */
+  sparsecollStatsTotal = 1 /**< all verbs since the communicator was made */
+};
+
+/** A sparse vector in coordinate form. Start from SPARSECOLL_SPARSE_INITIALIZER. */
+typedef struct {
+  size_t size;         /**< sizeof, set by the initializer */
+  size_t count;        /**< dense length that the indices point into */
+  size_t nnz;          /**< entries in use */
+  size_t capacity;     /**< entries that the two arrays can hold */
+  size_t needed;       /**< out, on sparsecollTruncated: the capacity that would do */
+  void* indices;       /**< indexType[capacity], strictly increasing, each < count */
+  void* values;        /**< datatype[capacity] */
+  int indexType;       /**< sparsecollIndexType_t */
+  int datatype;        /**< sparsecollDataType_t */
+  size_t* nnzOnDevice; /**< NULL: nnz is the host's */
+  void* reserved[4];   /**< zero */
+} sparsecollSparse_t;
+
+#define SPARSECOLL_SPARSE_INITIALIZER                                                          \
+  {                                                                                            \
+    sizeof(sparsecollSparse_t), 0, 0, 0, 0, NULL, NULL, 0, 7, NULL, { NULL, NULL, NULL, NULL } \
+  }
+
+/**
+ * How a communicator works. Start from SPARSECOLL_CONFIG_INITIALIZER; a struct that does not is
+ * sparsecollInvalidArgument. Environment variables override it: SPARSECOLL_ALGO, SPARSECOLL_SELECT,
+ * SPARSECOLL_WIRE, SPARSECOLL_TIMEOUT_MS (docs/environment.md). All ranks must agree on everything
+ * but `device`.
+ */
+typedef struct {
+  size_t size;             /**< sizeof, set by the initializer */
+  unsigned magic;          /**< set by the initializer */
+  unsigned version;        /**< set by the initializer */
+  int blocking;            /**< 1: calls return when they are done */
+  int device;              /**< INT_MIN = the current device if any; SPARSECOLL_DEVICE_HOST */
+  int timeoutMs;           /**< deadline of a call in milliseconds; 0 = none */
+  int algorithm;           /**< sparsecollAlgo_t of sparseAllreduce and sparseAllreducev */
+  int selection;           /**< sparsecollSelect_t */
+  int residualRule;        /**< sparsecollResidualRule_t of gtopkAllreduce and gtopkAllreducev */
+  int wire;                /**< sparsecollWire_t */
+  int repartitionInterval; /**< Oktopk: calls of one shape between two new cuts, at least 1 */
+  int thresholdInterval; /**< calls between two new thresholds where they are reused, at least 1 */
+  int allowReordered;    /**< 0; 1 lets Auto take algorithms whose sums round in another order */
+} sparsecollConfig_t;
+
+#define SPARSECOLL_CONFIG_INITIALIZER                                                            \
+  {                                                                                              \
+    sizeof(sparsecollConfig_t), 0x53504346u, SPARSECOLL_VERSION, 1, INT_MIN, 600000, 0, 0, 0, 0, \
+        64, 32, 0                                                                                \
+  }
+
+/** What one rank's verbs did. Start from SPARSECOLL_STATS_INITIALIZER. Grows at the end. */
+typedef struct {
+  size_t size;      /**< sizeof, set by the initializer */
+  unsigned magic;   /**< set by the initializer */
+  unsigned version; /**< set by the initializer */
+  int algorithm;    /**< the one that ran (last call) */
+  size_t bytesSent; /**< by this rank, on the wire: headers and counters included */
+  size_t bytesReceived;
+  size_t messagesSent;
+  size_t selected;        /**< entries that this rank selected or passed in */
+  size_t result;          /**< entries in the result */
+  double selectSeconds;   /**< accumulate, select, update the residual */
+  double packSeconds;     /**< to and from the wire format */
+  double exchangeSeconds; /**< waiting for messages */
+  double reduceSeconds;   /**< merging, selecting again, writing the result */
+  size_t abandonedBytes;  /**< kept for ever because an abandoned message may still touch them */
+} sparsecollStats_t;
+
+#define SPARSECOLL_STATS_INITIALIZER                                                             \
+  {                                                                                              \
+    sizeof(sparsecollStats_t), 0x53505354u, SPARSECOLL_VERSION, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0.0, \
+        0.0, 0                                                                                   \
+  }
+
+/* ---------------------------------------------------------------------------------------------
+ * Communicators
+ */
+
+/**
+ * @brief Makes `nranks` communicators whose ranks are threads of this process.
+ *
+ * Afterwards thread r uses comms[r]. Local: one thread makes them all.
+ * @param comms   out: nranks handles.
+ * @param nranks  P, at least 1.
+ * @param devices NULL = the configuration's device on every rank; else nranks device numbers, all
+ *                of which must be SPARSECOLL_DEVICE_HOST in a build without CUDA.
+ * @param config  NULL = defaults.
+ * @return sparsecollInvalidArgument, sparsecollSystemError (memory). On failure no communicator
+ *         was made and sparsecollGetLastError(NULL) explains.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollCommInitAll(sparsecollComm_t* comms, int nranks,
+                                                        const int* devices,
+                                                        const sparsecollConfig_t* config);
+
+/** @brief This rank's number, 0 to P - 1. Local. @return sparsecollInvalidArgument. */
+SPARSECOLL_API sparsecollResult_t sparsecollCommRank(sparsecollComm_t comm, int* rank);
+
+/** @brief P. Local. @return sparsecollInvalidArgument. */
+SPARSECOLL_API sparsecollResult_t sparsecollCommCount(sparsecollComm_t comm, int* count);
+
+/**
+ * @brief The number of the last collective call on this communicator (0 = none yet). Local.
+ *
+ * Calls that failed count too; local functions do not.
+ * @return sparsecollInvalidArgument.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollCommGetSequence(sparsecollComm_t comm,
+                                                            uint64_t* sequence);
+
+/**
+ * @brief Frees a communicator and its residuals, whose handles become invalid.
+ *
+ * Over MPI it is collective while the communicator is healthy, and must come before MPI_Finalize.
+ * It is local and bounded once the communicator is poisoned. Between threads of one process it
+ * never waits, so that one thread may destroy all of them in turn; a peer that still waits for this
+ * rank gets sparsecollRemoteError.
+ * @return sparsecollInvalidArgument for a handle that is none or was destroyed before;
+ *         sparsecollInvalidUsage when another thread is inside a call on it or when peers make
+ *         another call (nothing is freed then); sparsecollTimeout when peers did not come (what
+ *         can be freed safely is).
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollCommDestroy(sparsecollComm_t comm);
+
+/**
+ * @brief Ends whatever this rank is doing on `comm`, from any thread.
+ *
+ * Local, bounded, calls no MPI. A call that waits returns sparsecollInvalidUsage within a second,
+ * and the communicator is poisoned; the handle stays valid until sparsecollCommDestroy().
+ * @return sparsecollInvalidArgument.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollCommAbort(sparsecollComm_t comm);
+
+/**
+ * @brief The error that poisoned the communicator, or sparsecollSuccess. Local, from any thread.
+ * @return sparsecollInvalidArgument.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollCommGetAsyncError(sparsecollComm_t comm,
+                                                              sparsecollResult_t* asyncError);
+
+/**
+ * @brief What this rank's verbs did. Local.
+ * @param which sparsecollStatsLast or sparsecollStatsTotal.
+ * @param stats out, written up to its `size`.
+ * @return sparsecollInvalidArgument, also for a struct without its initializer.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollCommGetStats(sparsecollComm_t comm, int which,
+                                                         sparsecollStats_t* stats);
+
+/** @brief A result's name and meaning, in static memory, for any value. */
+SPARSECOLL_API const char* sparsecollGetErrorString(sparsecollResult_t result);
+
+/**
+ * @brief The last error on `comm`: rank, operation, sequence, expected, got. "" if there was none.
+ *
+ * Owned by the communicator, valid until the next call on it. NULL: the last failed init of the
+ * calling thread.
+ */
+SPARSECOLL_API const char* sparsecollGetLastError(sparsecollComm_t comm);
+
+/** @brief SPARSECOLL_VERSION of the library. @return sparsecollInvalidArgument for NULL. */
+SPARSECOLL_API sparsecollResult_t sparsecollGetVersion(int* version);
+
+/* ---------------------------------------------------------------------------------------------
+ * The verbs
+ */
+
+/**
+ * @brief Top-k sparse allreduce, dense in, dense out. Collective.
+ *
+ * With acc_r = send_r + residual_r and L_r = top-k of acc_r: s = sum over ranks of L_r, added in
+ * rank order 0 .. P-1; G = top-k of s. recvbuff[i] = s[i] for i in G (divided by P for
+ * sparsecollAvg), 0 elsewhere, the same bits on every rank. residual_r[i] = 0 for i in L_r and G,
+ * else acc_r[i]. Every algorithm gives exactly this but sparsecollAlgoDense, which delivers the
+ * rank-order sum of all acc and leaves the residual 0.
+ *
+ * @param sendbuff count values, host memory.
+ * @param recvbuff count values, host memory; may be sendbuff.
+ * @param count    n.
+ * @param k        entries kept; above n it means n.
+ * @param datatype sparsecollFloat32 or sparsecollFloat64.
+ * @param op       sparsecollSum or sparsecollAvg.
+ * @param residual of the same count, datatype and communicator; NULL = no error feedback.
+ * @param stream   NULL.
+ * @return sparsecollInvalidArgument, sparsecollInvalidUsage, or a fatal error.
+ *
+ * Sources: Li & Hoefler, Near-Optimal Sparse Allreduce for Distributed Deep Learning, PPoPP 2022;
+ * error feedback as in Stich et al., NeurIPS 2018.
+ */
+SPARSECOLL_API sparsecollResult_t sparseAllreduce(const void* sendbuff, void* recvbuff,
+                                                  size_t count, size_t k,
+                                                  sparsecollDataType_t datatype,
+                                                  sparsecollRedOp_t op,
+                                                  sparsecollResidual_t residual,
+                                                  sparsecollComm_t comm, sparsecollStream_t stream);
+
+/**
+ * @brief Global top-k by a tree of merges, dense in, dense out. Collective.
+ *
+ * L_r as in sparseAllreduce(). At level t, for r a multiple of 2^(t+1): S_r := top-k(S_r +
+ * S_{r + 2^t}), a missing partner passing through; the result on every rank is rank 0's S. The
+ * receiver of a merge keeps what it dropped: D_r. With G = the result, the conserving rule leaves
+ * residual_r[i] = acc_r[i] for i not in G, and (0 if i in L_r, else acc_r[i]) + D_r[i] for i in G;
+ * the paper's rule leaves 0 for i in L_r and G, else acc_r[i].
+ *
+ * Parameters and errors as sparseAllreduce().
+ *
+ * Source: Shi et al., A Distributed Synchronous SGD Algorithm with Global Top-k Sparsification for
+ * Low Bandwidth Networks, ICDCS 2019.
+ */
+SPARSECOLL_API sparsecollResult_t gtopkAllreduce(const void* sendbuff, void* recvbuff, size_t count,
+                                                 size_t k, sparsecollDataType_t datatype,
+                                                 sparsecollRedOp_t op,
+                                                 sparsecollResidual_t residual,
+                                                 sparsecollComm_t comm, sparsecollStream_t stream);
+
+/* ---------------------------------------------------------------------------------------------
+ * Error feedback
+ */
+
+/**
+ * @brief Makes a residual of zeros, bound to one tensor. Local.
+ *
+ * A verb that is given another count or datatype returns sparsecollInvalidArgument.
+ * @param residual out.
+ * @param count    values; two buffers of that length are kept.
+ * @param datatype of the tensor.
+ * @param comm     that will use and own it.
+ * @return sparsecollInvalidArgument, sparsecollSystemError (memory).
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollResidualCreate(sparsecollResidual_t* residual,
+                                                           size_t count,
+                                                           sparsecollDataType_t datatype,
+                                                           sparsecollComm_t comm);
+
+/** @brief Frees a residual. Local. @return sparsecollInvalidArgument, sparsecollInvalidUsage. */
+SPARSECOLL_API sparsecollResult_t sparsecollResidualDestroy(sparsecollResidual_t residual);
+
+/**
+ * @brief Copies the residual out. Local; NaNs come out canonical.
+ * @param dst count values of the residual's type, host memory.
+ * @return sparsecollInvalidArgument.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollResidualRead(sparsecollResidual_t residual, void* dst);
+
+/**
+ * @brief Replaces the residual. Local.
+ * @param src count values of the residual's type, host memory.
+ * @return sparsecollInvalidArgument.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollResidualWrite(sparsecollResidual_t residual,
+                                                          const void* src);
+
+/**
+ * @brief Multiplies the residual by `factor`, rounded to its type first; 0 resets it to zeros,
+ *        whatever it held. Local.
+ * @return sparsecollInvalidArgument for a factor that is not finite.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollResidualScale(sparsecollResidual_t residual,
+                                                          double factor);
+
+/**
+ * @brief Where the residual lives: count values, valid until the next call that uses it. Local.
+ * @return sparsecollInvalidArgument.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollResidualPointer(sparsecollResidual_t residual,
+                                                            void** pointer);
+
+/* ---------------------------------------------------------------------------------------------
+ * Coordinate form: the pieces of which the dense verbs are made. For k <= n a dense verb equals
+ * sparsecollTopk, its `v` verb and sparsecollScatter, bit for bit.
+ */
+
+/**
+ * @brief acc = dense + residual; out = top-k of acc; the residual keeps acc minus out. Local.
+ *
+ * @param dense    count values.
+ * @param k        entries kept; above count it means count.
+ * @param residual of the same count and datatype; NULL = none.
+ * @param out      its indexType, datatype, arrays and capacity are the caller's; a capacity below
+ *                 min(k, count) is sparsecollInvalidArgument. count and nnz are written.
+ * @param stream   NULL.
+ * @return sparsecollInvalidArgument, sparsecollInvalidUsage, sparsecollSystemError.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollTopk(const void* dense, size_t count, size_t k,
+                                                 sparsecollDataType_t datatype,
+                                                 sparsecollResidual_t residual,
+                                                 sparsecollSparse_t* out, sparsecollComm_t comm,
+                                                 sparsecollStream_t stream);
+
+/**
+ * @brief Sparse allreduce in coordinate form. Collective.
+ *
+ * s = sum over ranks of send_r in rank order; recv = top-k of s, or all of s, explicit zeros and
+ * cancellations kept, for k = SPARSECOLL_ALL. What was not delivered, the entries of send_r outside
+ * the result, is added to the residual (NULL = dropped). nnz may differ between ranks and may be 0.
+ * sparsecollAlgoDense is sparsecollInvalidArgument here.
+ *
+ * @param send     unsorted, repeated or out-of-range indices are sparsecollInvalidArgument.
+ * @param recv     its indexType and datatype (those of send), arrays and capacity are the caller's;
+ *                 count and nnz are written. Its arrays may not overlap those of send.
+ * @param k        entries kept; above count it means count.
+ * @param residual of send's count and datatype; NULL = none.
+ * @param stream   NULL.
+ * @return sparsecollTruncated when recv is too small on this rank: the operation is done on all
+ *         ranks, recv->needed is set, and sparsecollFetch() gets the data;
+ *         sparsecollInvalidArgument, sparsecollInvalidUsage, or a fatal error.
+ */
+SPARSECOLL_API sparsecollResult_t sparseAllreducev(
+    const sparsecollSparse_t* send, sparsecollSparse_t* recv, size_t k, sparsecollRedOp_t op,
+    sparsecollResidual_t residual, sparsecollComm_t comm, sparsecollStream_t stream);
+
+/**
+ * @brief Global top-k by a tree of merges, in coordinate form. Collective.
+ *
+ * As gtopkAllreduce() with L_r = top-k of send_r; entries of send_r outside L_r go to the residual
+ * too. k = SPARSECOLL_ALL: the exact sum through the tree. Parameters and errors as
+ * sparseAllreducev().
+ */
+SPARSECOLL_API sparsecollResult_t gtopkAllreducev(const sparsecollSparse_t* send,
+                                                  sparsecollSparse_t* recv, size_t k,
+                                                  sparsecollRedOp_t op,
+                                                  sparsecollResidual_t residual,
+                                                  sparsecollComm_t comm, sparsecollStream_t stream);
+
+/**
+ * @brief Zero-fills `dense` (in->count values), then writes the entries of `in`. Local.
+ *
+ * NaNs come out canonical and -0 as +0.
+ * @param stream NULL.
+ * @return sparsecollInvalidArgument, sparsecollInvalidUsage.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollScatter(const sparsecollSparse_t* in, void* dense,
+                                                    sparsecollComm_t comm,
+                                                    sparsecollStream_t stream);
+
+/**
+ * @brief Gets the result of the call that just returned sparsecollTruncated. Local.
+ *
+ * The data stay until the next verb on the communicator; fetching does not remove them.
+ * @param recv       a larger one, of the same indexType and datatype.
+ * @param recvcounts NULL (only sparse all-to-all knows counts per source).
+ * @param stream     NULL.
+ * @return sparsecollTruncated when recv is still too small (needed is set), sparsecollInvalidUsage
+ *         when nothing is kept, sparsecollInvalidArgument.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollFetch(sparsecollSparse_t* recv, size_t* recvcounts,
+                                                  sparsecollComm_t comm, sparsecollStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SPARSECOLL_SPARSECOLL_H_ */
