@@ -1,0 +1,20 @@
+# SPDX-FileCopyrightText: 2026 The sparsecoll authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Turns SPARSECOLL_CUDA (AUTO, ON, OFF) into SPARSECOLL_HAVE_CUDA and enables the language.
+
+if(NOT SPARSECOLL_CUDA MATCHES "^(AUTO|ON|OFF)$")
+  message(FATAL_ERROR "SPARSECOLL_CUDA is '${SPARSECOLL_CUDA}'; it can be AUTO, ON or OFF")
+endif()
+
+set(SPARSECOLL_HAVE_CUDA OFF)
+if(NOT SPARSECOLL_CUDA STREQUAL "OFF")
+  include(CheckLanguage)
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    enable_language(CUDA)
+    set(SPARSECOLL_HAVE_CUDA ON)
+  elseif(SPARSECOLL_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "SPARSECOLL_CUDA=ON, but there is no working nvcc (PATH, CUDACXX)")
+  endif()
+endif()

@@ -1,0 +1,42 @@
+# SPDX-FileCopyrightText: 2026 The sparsecoll authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Compiler flags of everything below this directory. They are set per directory, not per target,
+# because bit equality needs the same floating-point rules in the library and in the oracles that
+# check it, and sanitizers must see every object.
+
+set(CMAKE_C_STANDARD 99)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+  if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, RelWithDebInfo or Debug" FORCE)
+  endif()
+  find_program(SPARSECOLL_CCACHE ccache DOC "Compiler cache, used when it is there")
+  if(SPARSECOLL_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_C_COMPILER_LAUNCHER "${SPARSECOLL_CCACHE}")
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${SPARSECOLL_CCACHE}")
+  endif()
+endif()
+
+set(sparsecoll_host "$<COMPILE_LANGUAGE:C,CXX>")
+add_compile_options(
+  "$<${sparsecoll_host}:-Wall;-Wextra;-ffp-contract=off;-fno-fast-math>"
+  "$<$<AND:${sparsecoll_host},$<BOOL:${SPARSECOLL_WERROR}>>:-Werror>")
+
+# The C++ bindings of old MPIs are part of mpi.h unless these are set; they need a library of their
+# own.
+add_compile_definitions(OMPI_SKIP_MPICXX=1 MPICH_SKIP_MPICXX=1)
+
+if(SPARSECOLL_SANITIZE)
+  string(REPLACE ";" "," sparsecoll_sanitizers "${SPARSECOLL_SANITIZE}")
+  add_compile_options(
+    "$<${sparsecoll_host}:-fsanitize=${sparsecoll_sanitizers};-fno-sanitize-recover=all;-fno-omit-frame-pointer>"
+  )
+  add_link_options("-fsanitize=${sparsecoll_sanitizers}")
+endif()

@@ -1,0 +1,36 @@
+# SPDX-FileCopyrightText: 2026 The sparsecoll authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Headers, libraries, the config package and the pkg-config file. Shared and static libraries are
+# exported apart, because only the static one makes its user find MPI and threads.
+
+include(CMakePackageConfigHelpers)
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/sparsecoll")
+set(public_headers include/sparsecoll/sparsecoll.h)
+if(SPARSECOLL_MPI)
+  list(APPEND public_headers include/sparsecoll/sparsecoll_mpi.h)
+endif()
+install(FILES ${public_headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sparsecoll")
+install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+
+install(TARGETS sparsecoll_static EXPORT sparsecollStaticTargets
+        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(EXPORT sparsecollStaticTargets NAMESPACE sparsecoll:: DESTINATION "${package_dir}")
+if(BUILD_SHARED_LIBS)
+  install(TARGETS sparsecoll EXPORT sparsecollSharedTargets
+          LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  install(EXPORT sparsecollSharedTargets NAMESPACE sparsecoll:: DESTINATION "${package_dir}")
+endif()
+
+configure_package_config_file(
+  cmake/sparsecollConfig.cmake.in "${CMAKE_CURRENT_BINARY_DIR}/sparsecollConfig.cmake"
+  INSTALL_DESTINATION "${package_dir}"
+  NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(
+  "${CMAKE_CURRENT_BINARY_DIR}/sparsecollConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/sparsecollConfig.cmake"
+              "${CMAKE_CURRENT_BINARY_DIR}/sparsecollConfigVersion.cmake"
+        DESTINATION "${package_dir}")
+
+include(SparsecollPkgConfig)

@@ -1,0 +1,30 @@
+# SPDX-FileCopyrightText: 2026 The sparsecoll authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Writes sparsecoll.pc. What the static library needs stands in Libs.private and not in
+# Requires.private: pkg-config would want MPI's own file even of those who link the shared library.
+
+set(static_needs -pthread)
+foreach(library IN LISTS CMAKE_CXX_IMPLICIT_LINK_LIBRARIES)
+  if(NOT library IN_LIST CMAKE_C_IMPLICIT_LINK_LIBRARIES)
+    list(APPEND static_needs "-l${library}")
+  endif()
+endforeach()
+if(SPARSECOLL_MPI)
+  list(APPEND static_needs ${MPI_C_LINK_FLAGS} ${MPI_C_LIBRARIES})
+endif()
+list(JOIN static_needs " " PC_STATIC_NEEDS)
+
+if(BUILD_SHARED_LIBS)
+  set(PC_LIBS "-lsparsecoll")
+  set(PC_LIBS_PRIVATE "${PC_STATIC_NEEDS}")
+else()
+  set(PC_LIBS "-lsparsecoll ${PC_STATIC_NEEDS}")
+  set(PC_LIBS_PRIVATE "")
+endif()
+# The prefix is found from where the file lies, so that an installation can be moved.
+file(RELATIVE_PATH PC_PREFIX "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
+string(REGEX REPLACE "/$" "" PC_PREFIX "${PC_PREFIX}")
+configure_file(cmake/sparsecoll.pc.in "${CMAKE_CURRENT_BINARY_DIR}/sparsecoll.pc" @ONLY)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/sparsecoll.pc"
+        DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

@@ -1,0 +1,84 @@
+# SPDX-FileCopyrightText: 2026 The sparsecoll authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# sparsecoll_add_catch_test() and sparsecoll_add_mpi_test(). Labels of tests: unit, ranks, mpi,
+# fault, gpu, fuzz, consumer, checks, convergence.
+
+find_package(Catch2 REQUIRED)
+set(SPARSECOLL_TESTS_DIR "${PROJECT_SOURCE_DIR}/tests")
+
+# `sparsecoll_catch` brings the framework and its main(), whatever its generation.
+add_library(sparsecoll_catch INTERFACE)
+target_include_directories(sparsecoll_catch INTERFACE "${SPARSECOLL_TESTS_DIR}")
+if(TARGET Catch2::Catch2WithMain)
+  target_link_libraries(sparsecoll_catch INTERFACE Catch2::Catch2WithMain)
+else()
+  add_library(sparsecoll_catch_main OBJECT "${SPARSECOLL_TESTS_DIR}/support/catch_main.cpp")
+  target_link_libraries(sparsecoll_catch_main PUBLIC Catch2::Catch2)
+  target_link_libraries(sparsecoll_catch INTERFACE Catch2::Catch2)
+  target_sources(sparsecoll_catch INTERFACE $<TARGET_OBJECTS:sparsecoll_catch_main>)
+endif()
+
+# sparsecoll_add_catch_test(NAME name LABEL label... SOURCES file... [LIBRARIES target...]
+#                           [TIMEOUT seconds])
+# A program that links the static library, sees its internal headers (src/) and tests/, and is one
+# test of ctest. The target is test_NAME.
+function(sparsecoll_add_catch_test)
+  cmake_parse_arguments(arg "" "NAME;TIMEOUT" "LABEL;SOURCES;LIBRARIES" ${ARGN})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  set(target test_${arg_NAME})
+  add_executable(${target} ${arg_SOURCES})
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
+  target_link_libraries(${target} PRIVATE ${arg_LIBRARIES} sparsecoll::static sparsecoll_catch)
+  add_test(NAME ${arg_NAME} COMMAND ${target})
+  set_tests_properties(${arg_NAME} PROPERTIES LABELS "${arg_LABEL}" TIMEOUT ${arg_TIMEOUT})
+endfunction()
+
+if(NOT SPARSECOLL_MPI)
+  return()
+endif()
+
+# How to start more ranks than cores, as any user. Open MPI refuses both unless told; MPICH does
+# neither.
+execute_process(
+  COMMAND "${MPIEXEC_EXECUTABLE}" --version
+  OUTPUT_VARIABLE launcher_version
+  ERROR_VARIABLE launcher_version)
+set(SPARSECOLL_MPIEXEC "${MPIEXEC_EXECUTABLE}")
+set(SPARSECOLL_MPIEXEC_ENVIRONMENT)
+if(launcher_version MATCHES "Open MPI|OpenRTE")
+  list(APPEND SPARSECOLL_MPIEXEC --oversubscribe --bind-to none)
+  list(APPEND SPARSECOLL_MPIEXEC_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1
+       OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)
+endif()
+find_program(SPARSECOLL_TIMEOUT timeout REQUIRED DOC "coreutils' timeout, the guard against hangs")
+
+# sparsecoll_add_mpi_test(NAME name RANKS p... COMMAND program argument... [LABEL label...]
+#                         [TIMEOUT seconds])
+# One test NAME.npP for each number of ranks. A run that hangs is killed with all its ranks.
+function(sparsecoll_add_mpi_test)
+  cmake_parse_arguments(arg "" "NAME;TIMEOUT" "RANKS;COMMAND;LABEL" ${ARGN})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  if(NOT arg_LABEL)
+    set(arg_LABEL mpi)
+  endif()
+  # ctest starts targets by their name only as first word of the command.
+  list(POP_FRONT arg_COMMAND program)
+  if(TARGET ${program})
+    set(program "$<TARGET_FILE:${program}>")
+  endif()
+  math(EXPR kill_after "${arg_TIMEOUT} + 30")
+  foreach(ranks IN LISTS arg_RANKS)
+    set(test ${arg_NAME}.np${ranks})
+    add_test(NAME ${test}
+             COMMAND "${SPARSECOLL_TIMEOUT}" -k 10 ${arg_TIMEOUT} ${SPARSECOLL_MPIEXEC}
+                     "${MPIEXEC_NUMPROC_FLAG}" ${ranks} "${program}" ${arg_COMMAND})
+    set_tests_properties(
+      ${test} PROPERTIES LABELS "${arg_LABEL}" TIMEOUT ${kill_after} PROCESSORS ${ranks}
+                         ENVIRONMENT "${SPARSECOLL_MPIEXEC_ENVIRONMENT}")
+  endforeach()
+endfunction()
