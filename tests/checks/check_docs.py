@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The sparsecoll authors
+# SPDX-License-Identifier: Apache-2.0
+"""Compiles every fenced code block of README.md, docs/ and perf/, and follows relative links.
+
+What happens to a block depends on its language:
+  c, cpp  with a main(): compiled and linked. Else compiled inside a function, its #include lines
+          moved to the top, with the public headers and the common ones of the standard included.
+          Internal headers are found as "core/...". C is C99, C++ is C++20, warnings are errors.
+  cmake   configured and built as a project against an installation; a source file that it names
+          is an empty program.
+  sh      checked by bash -n; a command that is a relative path must be in the repository.
+  json    parsed.
+  text    left alone. Every other language, and none, is a fault.
+Comments right before a block say more:
+  <!-- run -->      the program, or script, is run and must exit with 0;
+  <!-- run: 4 -->   under mpirun with 4 ranks;
+  <!-- file -->     no function around it: these are declarations of a file;
+  <!-- given: float* gradient; size_t n; -->   goes before the block (cmake: into its project).
+"""
+
+import argparse
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+FENCE = re.compile(r"^(\s*)(`{3,}|~{3,})\s*(\S*)\s*$")
+COMMENT = re.compile(r"<!--\s*(run|file|given)\s*(?::\s*(.*?))?\s*-->", re.DOTALL)
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s#]+)[^)]*\)")
+NEEDS_MPI = re.compile(r"\bMPI_|<mpi\.h>|sparsecoll_mpi\.h|\bMPI::|sparsecollCommInitMpi")
+
+STANDARD = {
+    "c": ["math.h", "pthread.h", "stdio.h", "stdlib.h", "string.h"],
+    "cpp": ["cmath", "cstdio", "cstdlib", "memory", "span", "string", "thread", "vector"],
+}
+FLAGS = {
+    "c": ["-x", "c", "-std=c99", "-D_POSIX_C_SOURCE=200809L"],
+    "cpp": ["-x", "c++", "-std=c++20"],
+}
+WARNINGS = ["-pedantic", "-Wall", "-Wextra", "-Werror", "-Wno-unused"]
+
+
+@dataclasses.dataclass
+class Block:
+    path: pathlib.Path
+    line: int
+    language: str
+    text: str
+    marks: dict  # of the comments before it: run, file, given
+
+
+class Fault(Exception):
+    """Why a block is broken, in words for its author."""
+
+
+def marks_before(lines):
+    """The marks in the comments that end right before a block, blank lines not counted."""
+    text = "\n".join(lines).rstrip()
+    comments = re.search(r"(<!--(?:(?!-->).)*-->\s*)+\Z", text, re.DOTALL)
+    return {m[1]: m[2] or "" for m in COMMENT.finditer(comments[0])} if comments else {}
+
+
+def blocks_of(path):
+    lines = path.read_text(encoding="utf-8").splitlines()
+    blocks, start = [], None
+    for number, line in enumerate(lines):
+        fence = FENCE.match(line)
+        if start is None and fence:
+            start = number
+            opening = fence
+        elif start is not None and fence and fence[2].startswith(opening[2]) and not fence[3]:
+            text = "\n".join(l.removeprefix(opening[1]) for l in lines[start + 1 : number]) + "\n"
+            blocks.append(Block(path, start + 1, opening[3], text, marks_before(lines[:start])))
+            start = None
+    if start is not None:
+        raise Fault(f"{path}:{start + 1}: this block does not end")
+    return blocks
+
+
+def call(command, **options):
+    done = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, timeout=300, **options)
+    if done.returncode != 0:
+        raise Fault(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
+
+
+class Checker:
+    def __init__(self, options, work):
+        self.options = options
+        self.work = work
+        self.prefix = work / "prefix"
+        self.mpi = bool(options.launcher)
+        call([options.cmake, "--install", options.build, "--prefix", self.prefix])
+        self.libraries = next(self.prefix.rglob("libsparsecoll.*")).parent
+
+    def check(self, block):
+        handler = getattr(self, f"check_{block.language}", None)
+        if handler is None:
+            raise Fault(f"a block of '{block.language}': say c, cpp, cmake, sh, json or text")
+        handler(block)
+
+    def check_text(self, block):
+        pass
+
+    def check_json(self, block):
+        try:
+            json.loads(block.text)
+        except ValueError as error:
+            raise Fault(str(error)) from error
+
+    def check_c(self, block):
+        self.check_code(block, self.options.cc)
+
+    def check_cpp(self, block):
+        self.check_code(block, self.options.cxx)
+
+    def check_code(self, block, compiler):
+        program = re.search(r"\bmain\s*\(", block.text)
+        code = block.text if program else self.wrapped(block)
+        source = self.work / "block"
+        source.write_text(code)
+        command = [compiler, *FLAGS[block.language], *WARNINGS, f"-I{self.prefix}/include"]
+        command += [f"-I{self.options.root}/src", "-DOMPI_SKIP_MPICXX=1", "-DMPICH_SKIP_MPICXX=1"]
+        for folder in self.options.mpi_include:
+            command += ["-isystem", folder]
+        if not program:
+            call([*command, "-fsyntax-only", source])
+            return
+        command += [source, "-x", "none", "-o", self.work / "program", f"-L{self.libraries}"]
+        command += ["-lsparsecoll", f"-Wl,-rpath,{self.libraries}", *self.options.mpi_library]
+        call([*command, "-pthread", "-lm"])
+        if "run" in block.marks:
+            ranks = block.marks["run"]
+            launcher = [*shlex.split(self.options.launcher), ranks] if ranks else []
+            call(["timeout", "-k", "5", "120", *launcher, self.work / "program"], cwd=self.work)
+
+    def wrapped(self, block):
+        headers = ["sparsecoll/sparsecoll.h", *STANDARD[block.language]]
+        if self.mpi:
+            headers.append("sparsecoll/sparsecoll_mpi.h")
+        is_include = re.compile(r"\s*#\s*include\b")
+        lines = block.text.splitlines()
+        top = [f"#include <{header}>" for header in headers]
+        top += [line for line in lines if is_include.match(line)]
+        top.append(block.marks.get("given", ""))
+        body = ["" if is_include.match(line) else line for line in lines]
+        if "file" not in block.marks:
+            arguments = "void" if block.language == "c" else ""
+            top.append(f"int block({arguments});\nint block({arguments}) {{")
+            body.append("return 0;\n}")
+        where = f'#line {block.line + 1} "{block.path.name}"'
+        return "\n".join([*top, where, *body]) + "\n"
+
+    def check_cmake(self, block):
+        with tempfile.TemporaryDirectory(dir=self.work) as folder:
+            project = pathlib.Path(folder)
+            head = "cmake_minimum_required(VERSION 3.24)\nproject(block LANGUAGES C CXX)\n"
+            if "project(" in block.text:
+                head = ""
+            given = block.marks.get("given", "")
+            (project / "CMakeLists.txt").write_text(f"{head}{given}\n{block.text}")
+            for name in re.findall(r"[\w./-]+\.(?:c|cpp)\b", block.text):
+                (project / name).write_text("int main(void) { return 0; }\n")
+            call([self.options.cmake, "-S", project, "-B", project / "build",
+                  f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DCMAKE_C_COMPILER={self.options.cc}",
+                  f"-DCMAKE_CXX_COMPILER={self.options.cxx}"])
+            call([self.options.cmake, "--build", project / "build"])
+
+    def check_sh(self, block):
+        script = self.work / "script.sh"
+        script.write_text(block.text)
+        call(["bash", "-n", script])
+        for command in re.findall(r"^\s*(?:\./)?([a-z.][\w.-]*/[\w./-]+)", block.text, re.MULTILINE):
+            if not command.startswith("build/") and not (self.options.root / command).exists():
+                raise Fault(f"no such file in the repository: {command}")
+        if "run" in block.marks:
+            call(["bash", "-euo", "pipefail", script], cwd=self.options.root)
+
+
+def broken_links(path):
+    prose = re.sub(r"(?ms)^\s*```.*?^\s*```\s*$", "", path.read_text(encoding="utf-8"))
+    targets = [t for t in LINK.findall(prose) if not re.match(r"\w+:", t)]
+    return [f"{path}: no such file: {t}" for t in targets if not (path.parent / t).exists()]
+
+
+def check_all(options, work):
+    root = options.root
+    pages = [root / "README.md", *sorted(root.glob("docs/**/*.md")), *sorted(root.glob("perf/*.md"))]
+    checker = Checker(options, work)
+    faults, checked, without_mpi = [], 0, 0
+    for page in pages:
+        faults += broken_links(page)
+        for block in blocks_of(page):
+            if not checker.mpi and (NEEDS_MPI.search(block.text) or block.marks.get("run")):
+                without_mpi += 1
+                continue
+            checked += 1
+            try:
+                checker.check(block)
+            except Fault as fault:
+                faults.append(f"{page.relative_to(root)}:{block.line}: {fault}")
+    print("\n".join(faults))
+    print(f"{len(pages)} pages, {checked} blocks checked, {without_mpi} left out for want of MPI, "
+          f"{len(faults)} faults")
+    return 1 if faults else 0
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("--root", "--build"):
+        parser.add_argument(name, type=pathlib.Path, required=True)
+    parser.add_argument("--cmake", default="cmake")
+    parser.add_argument("--cc", default="cc")
+    parser.add_argument("--cxx", default="c++")
+    parser.add_argument("--launcher", default="", help="mpirun up to the number of ranks")
+    parser.add_argument("--mpi-include", action="append", default=[])
+    parser.add_argument("--mpi-library", action="append", default=[])
+    options = parser.parse_args()
+    options.root = options.root.resolve()
+    os.environ.setdefault("LC_ALL", "C.UTF-8")
+    with tempfile.TemporaryDirectory() as work:
+        try:
+            return check_all(options, pathlib.Path(work).resolve())
+        except (Fault, OSError) as fault:
+            print(fault)
+            return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

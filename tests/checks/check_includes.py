@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The sparsecoll authors
+# SPDX-License-Identifier: Apache-2.0
+"""check_includes.py ROOT: are the layers of ROOT/src apart?
+
+Includes point down only: api -> collectives -> {kernels | transport} -> core. Kernels and transport
+never meet. Only files named mpi* (in api: *mpi*) see MPI, only files named cuda* or nccl* see CUDA
+and NCCL, and what is built is chosen in CMake, not by #if.
+"""
+
+import pathlib
+import re
+import sys
+
+BELOW = {
+    "core": {"core"},
+    "kernels": {"kernels", "core"},
+    "transport": {"transport", "core"},
+    "collectives": {"collectives", "kernels", "transport", "core"},
+    "api": {"api", "collectives", "kernels", "transport", "core"},
+}
+SUFFIXES = {".cpp", ".hpp", ".h", ".cu", ".cuh"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+CHOICE = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif)\b.*(CUDA|NCCL|MPI)")
+GUARD = re.compile(r"^\s*#\s*ifndef\s+SPARSECOLL_\w+_H(PP)?_\s*$")
+MPI_HEADER = re.compile(r"^(mpi\.h|mpi-ext\.h|sparsecoll/sparsecoll_mpi\.h)$")
+GPU_HEADER = re.compile(r"^(cuda|nccl|cub/|thrust/)")
+
+
+def may_see_mpi(path):
+    layer, *names = path.parts
+    if layer == "transport":
+        return any(name.startswith("mpi") for name in names)
+    return layer == "api" and "mpi" in path.name
+
+
+def may_see_gpu(path):
+    return path.parts[0] != "collectives" and bool(re.search(r"cuda|nccl|\.cuh?$", str(path)))
+
+
+def resolve(source, path, header):
+    """The file below src/ that `#include header` in source/path means; None: it is elsewhere."""
+    for candidate in (source / header, source / path.parent / header):
+        if candidate.is_file():
+            return pathlib.PurePath(candidate.resolve().relative_to(source))
+    return None
+
+
+def faults_of_include(source, path, found):
+    """What is wrong with the include that the match `found` of INCLUDE describes."""
+    quoted, header = found[1] == '"', found[2]
+    if MPI_HEADER.match(header):
+        return [] if may_see_mpi(path) else [f"{header} outside the files for MPI"]
+    if GPU_HEADER.match(header):
+        return [] if may_see_gpu(path) else [f"{header} outside the files for CUDA and NCCL"]
+    target = resolve(source, path, header)
+    if target is None:
+        public = (source.parent / "include" / header).is_file()
+        return [f"no such file: {header}"] if quoted and not public else []
+    if target.parts[0] not in BELOW[path.parts[0]]:
+        return [f"{path.parts[0]} includes {target}, which is not below it"]
+    if may_see_mpi(target) and not may_see_mpi(path):
+        return [f"{target} outside the files for MPI"]
+    return []
+
+
+def faults_of_file(source, path):
+    if path.parts[0] not in BELOW:
+        return [f"src/{path}: not in a layer ({', '.join(BELOW)})"]
+    faults = []
+    for number, line in enumerate((source / path).read_text().splitlines(), 1):
+        found = INCLUDE.match(line)
+        wrong = faults_of_include(source, path, found) if found else []
+        if CHOICE.match(line) and not GUARD.match(line):
+            wrong.append("CMake chooses files by MPI, CUDA and NCCL; code does not")
+        faults += [f"src/{path}:{number}: {fault}" for fault in wrong]
+    return faults
+
+
+def main():
+    source = pathlib.Path(sys.argv[1]).resolve() / "src"
+    files = sorted(p for p in source.rglob("*") if p.suffix in SUFFIXES)
+    if not files:
+        print(f"no source file below {source}")
+        return 1
+    faults = [f for path in files for f in faults_of_file(source, path.relative_to(source))]
+    print("\n".join(faults + [f"{len(files)} files, {len(faults)} faults"]))
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The sparsecoll authors
+# SPDX-License-Identifier: Apache-2.0
+"""test_checks.py OPTIONS: do the checks find what they are for?
+
+OPTIONS are those of check_docs.py but --root: the documentation check is run on small pages.
+"""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+DOCS_OPTIONS = sys.argv[1:]
+SPDX = (
+    "// SPDX-FileCopyrightText: 2026 The sparsecoll authors\n"
+    "// SPDX-License-Identifier: Apache-2.0\n"
+)
+
+
+class Tree(unittest.TestCase):
+    """A small repository in a folder of its own."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+
+    def write(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def run_check(self, script, *arguments):
+        command = [sys.executable, "-B", HERE / script, *arguments]
+        return subprocess.run(command, capture_output=True, text=True)
+
+
+class Includes(Tree):
+    GOOD = {
+        "src/core/span.hpp": "#include <cstddef>\n#include <sparsecoll/sparsecoll.h>\n",
+        "src/kernels/top_k.hpp": '#include "core/span.hpp"\n',
+        "src/transport/transport.hpp": '#include "core/span.hpp"\n',
+        "src/transport/mpi_transport.hpp": "#ifndef SPARSECOLL_TRANSPORT_MPI_TRANSPORT_HPP_\n"
+        '#include <mpi.h>\n#include "transport/transport.hpp"\n',
+        "src/collectives/oktopk.cpp": '#include "kernels/top_k.hpp"\n'
+        '#include "transport/transport.hpp"\n',
+        "src/api/comm_mpi.cpp": '#include "transport/mpi_transport.hpp"\n',
+    }
+    BAD = {
+        "up": ("src/core/bad.hpp", '#include "kernels/top_k.hpp"\n'),
+        "kernels meet transport": ("src/kernels/bad.hpp", '#include "transport/transport.hpp"\n'),
+        "transport meets kernels": ("src/transport/bad.hpp", '#include "../kernels/top_k.hpp"\n'),
+        "up to the border": ("src/collectives/bad.cpp", '#include "api/comm_mpi.cpp"\n'),
+        "mpi.h in a collective": ("src/collectives/bad.cpp", "# include <mpi.h>\n"),
+        "mpi by a header": ("src/api/bad.cpp", '#include "transport/mpi_transport.hpp"\n'),
+        "mpi in a collective by a header": (
+            "src/collectives/bad_mpi.cpp", '#include "transport/mpi_transport.hpp"\n'),
+        "cuda in a collective": ("src/collectives/bad.cu", "#include <cuda_runtime.h>\n"),
+        "nccl in a host kernel": ("src/kernels/bad.cpp", '#include "nccl.h"\n'),
+        "choice in code": ("src/api/bad.cpp", "#ifdef SPARSECOLL_HAVE_CUDA\n"),
+        "no layer": ("src/util/bad.cpp", ""),
+        "no such file": ("src/core/bad.cpp", '#include "core/nothing.hpp"\n'),
+    }
+
+    def setUp(self):
+        super().setUp()
+        for name, text in self.GOOD.items():
+            self.write(name, text)
+
+    def test_a_good_tree_passes(self):
+        done = self.run_check("check_includes.py", self.root)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_each_fault_is_found(self):
+        for what, (name, text) in self.BAD.items():
+            with self.subTest(what):
+                self.write(name, text)
+                done = self.run_check("check_includes.py", self.root)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn(name, done.stdout)
+                (self.root / name).unlink()
+
+
+class Spdx(Tree):
+    def test_a_file_without_header_is_found(self):
+        self.write("src/good.cpp", SPDX)
+        self.assertEqual(self.run_check("check_spdx.py", self.root).returncode, 0)
+        self.write("tool", "#!/bin/sh\n")
+        done = self.run_check("check_spdx.py", self.root)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("tool", done.stdout)
+
+
+class Docs(Tree):
+    PROGRAM = "#include <sparsecoll/sparsecoll.h>\nint main(void) {{ int v; return {}; }}\n"
+    GOOD = {
+        "statements": "<!-- given: sparsecollComm_t comm; -->\n```c\nint rank;\n"
+        "if (sparsecollCommRank(comm, &rank) != sparsecollSuccess) abort();\n```\n",
+        "declarations": "<!-- file -->\n```cpp\ntemplate <class T>\nT twice(T x) { return x + x; }\n"
+        "```\n",
+        "program": f"<!-- run -->\n\n```c\n{PROGRAM.format('sparsecollGetVersion(&v)')}```\n",
+        "project": "```cmake\nfind_package(sparsecoll REQUIRED)\nadd_executable(app app.c)\n"
+        "target_link_libraries(app PRIVATE sparsecoll::sparsecoll)\n```\n",
+        "script": "<!-- run -->\n```sh\ntrue\n```\n",
+        "in a list": "- x\n\n  ```json\n  {}\n  ```\n",
+        "link": "[this page](README.md)\n",
+    }
+    BAD = {
+        "unknown function": "```c\nsparsecollNothing();\n```\n",
+        "unknown name": "```cpp\nint x = y;\n```\n",
+        "program that does not link": "```c\nvoid f(void);\nint main(void) { f(); return 0; }\n```\n",
+        "program that fails": f"<!-- run -->\n```c\n{PROGRAM.format('3')}```\n",
+        "unknown target": "```cmake\nfind_package(sparsecoll REQUIRED)\nadd_executable(app app.c)\n"
+        "target_link_libraries(app PRIVATE sparsecoll::nothing)\n```\n",
+        "shell syntax": "```sh\nif true\n```\n",
+        "missing script": "```sh\nperf/nothing.sh\n```\n",
+        "script that fails": "<!-- run -->\n```sh\nfalse\ntrue\n```\n",
+        "broken json": "```json\n{\n```\n",
+        "no language": "```\nx\n```\n",
+        "no end": "```c\nint x;\n",
+        "broken link": "[page](nothing.md)\n",
+    }
+
+    def check(self, text):
+        self.write("README.md", text)
+        return self.run_check("check_docs.py", "--root", self.root, *DOCS_OPTIONS)
+
+    def test_good_blocks_pass(self):
+        done = self.check("\n".join(self.GOOD.values()))
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_each_fault_is_found(self):
+        for what, text in self.BAD.items():
+            with self.subTest(what):
+                done = self.check(text)
+                self.assertEqual(done.returncode, 1, done.stdout)
+                self.assertIn("README.md", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

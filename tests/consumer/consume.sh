@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 The sparsecoll authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# consume.sh cmake|pkgconfig shared|static BUILD_DIR
+# Installs BUILD_DIR somewhere, moves the installation, builds the C programs of project/ against
+# it and runs them. Environment: CMAKE, CC, MPICC, PKG_CONFIG, LAUNCHER (mpirun and its flags for two
+# ranks; empty = a library without MPI).
+set -euo pipefail
+
+tool=$1 kind=$2 build_dir=$3
+project=$(cd "$(dirname "$0")/project" && pwd)
+: "${CMAKE:=cmake}" "${CC:=cc}" "${MPICC:=mpicc}" "${PKG_CONFIG:=pkg-config}" "${LAUNCHER:=}"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"$CMAKE" --install "$build_dir" --prefix "$work/first" >"$work/install.log" ||
+  { cat "$work/install.log"; exit 1; }
+mv "$work/first" "$work/prefix"
+prefix=$work/prefix
+mkdir "$work/build"
+
+build_with_cmake() {
+  "$CMAKE" -S "$project" -B "$work/build" -DCMAKE_C_COMPILER="$CC" \
+    -DCMAKE_PREFIX_PATH="$prefix" -DLIBRARY_KIND="$kind" -DWITH_MPI="${LAUNCHER:+ON}"
+  "$CMAKE" --build "$work/build" --verbose
+}
+
+# One command, as in a Makefile of someone who knows nothing of CMake.
+build_with_pkgconfig() {
+  local file flags libs
+  file=$(find "$prefix" -name sparsecoll.pc)
+  export PKG_CONFIG_PATH=${file%/*}
+  flags=$("$PKG_CONFIG" --cflags sparsecoll)
+  if [ "$kind" = shared ]; then
+    libs="$("$PKG_CONFIG" --libs sparsecoll) -Wl,-rpath,$("$PKG_CONFIG" --variable=libdir sparsecoll)"
+  else
+    libs=$("$PKG_CONFIG" --static --libs sparsecoll)
+    libs=${libs/-lsparsecoll/-l:libsparsecoll.a}
+  fi
+  # shellcheck disable=SC2086 # lists of flags
+  "$CC" -std=c99 $flags "$project/threads.c" -o "$work/build/threads" $libs -pthread
+  if [ -n "$LAUNCHER" ]; then
+    # shellcheck disable=SC2086
+    OMPI_CC=$CC MPICH_CC=$CC "$MPICC" -std=c99 $flags "$project/processes.c" \
+      -o "$work/build/processes" $libs
+  fi
+}
+
+"build_with_$tool"
+"$work/build/threads"
+if [ -n "$LAUNCHER" ]; then
+  # shellcheck disable=SC2086
+  timeout -k 5 60 $LAUNCHER "$work/build/processes"
+fi
