@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 The sparsecoll authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Builds everything and runs the tests, after installing what is missing.
+usage="usage: tests/run.sh [--all | --asan | --tsan]
+  (none)  all tests but those that need a GPU or train for minutes
+  --all   those that train for minutes too
+  --asan  unit tests and tests with ranks as threads, AddressSanitizer and UBSan, smaller inputs
+  --tsan  the same with ThreadSanitizer"
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+preset=host
+select=(--label-exclude '^(gpu|convergence)$')
+case ${1:-} in
+  '') ;;
+  --all) select=(--label-exclude '^gpu$') ;;
+  --asan | --tsan)
+    preset=${1#--}
+    select=(--label-regex '^(unit|ranks)$')
+    export SPARSECOLL_TEST_SMALL=1 UBSAN_OPTIONS=print_stacktrace=1
+    ;;
+  *)
+    echo "$usage" >&2
+    exit 2
+    ;;
+esac
+
+scripts/install-packages.sh build-essential cmake ninja-build pkg-config libopenmpi-dev \
+  openmpi-bin catch2 nlohmann-json3-dev libcli11-dev ccache python3
+
+# Sanitizers of older compilers cannot start where addresses are randomised widely.
+fixed_addresses=()
+if [ "$preset" != host ] && setarch "$(uname -m)" -R true 2>/dev/null; then
+  fixed_addresses=(setarch "$(uname -m)" -R)
+fi
+
+cmake --preset "$preset"
+cmake --build --preset "$preset" --parallel "$(nproc)"
+exec "${fixed_addresses[@]}" ctest --test-dir "build/$preset" --output-on-failure \
+  --no-tests=error --parallel "$(nproc)" "${select[@]}"
