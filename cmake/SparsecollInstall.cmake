@@ -14,6 +14,12 @@ endif()
 install(FILES ${public_headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sparsecoll")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
+# What a C compiler does not link by itself: the C++ runtime.
+set(cxx_runtime ${CMAKE_CXX_IMPLICIT_LINK_LIBRARIES})
+list(REMOVE_DUPLICATES cxx_runtime)
+list(REMOVE_ITEM cxx_runtime ${CMAKE_C_IMPLICIT_LINK_LIBRARIES})
+target_link_libraries(sparsecoll_static INTERFACE "$<INSTALL_INTERFACE:${cxx_runtime}>")
+
 install(TARGETS sparsecoll_static EXPORT sparsecollStaticTargets
         ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(EXPORT sparsecollStaticTargets NAMESPACE sparsecoll:: DESTINATION "${package_dir}")

@@ -4,12 +4,8 @@
 # Writes sparsecoll.pc. What the static library needs stands in Libs.private and not in
 # Requires.private: pkg-config would want MPI's own file even of those who link the shared library.
 
-set(static_needs -pthread)
-foreach(library IN LISTS CMAKE_CXX_IMPLICIT_LINK_LIBRARIES)
-  if(NOT library IN_LIST CMAKE_C_IMPLICIT_LINK_LIBRARIES)
-    list(APPEND static_needs "-l${library}")
-  endif()
-endforeach()
+list(TRANSFORM cxx_runtime PREPEND -l OUTPUT_VARIABLE static_needs)
+list(APPEND static_needs -pthread)
 if(SPARSECOLL_MPI)
   list(APPEND static_needs ${MPI_C_LINK_FLAGS} ${MPI_C_LIBRARIES})
 endif()
