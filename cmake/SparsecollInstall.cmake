@@ -18,6 +18,8 @@ install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 set(cxx_runtime ${CMAKE_CXX_IMPLICIT_LINK_LIBRARIES})
 list(REMOVE_DUPLICATES cxx_runtime)
 list(REMOVE_ITEM cxx_runtime ${CMAKE_C_IMPLICIT_LINK_LIBRARIES})
+# With -l, because a bare name could be a target of whoever includes this project.
+list(TRANSFORM cxx_runtime PREPEND -l)
 target_link_libraries(sparsecoll_static INTERFACE "$<INSTALL_INTERFACE:${cxx_runtime}>")
 
 install(TARGETS sparsecoll_static EXPORT sparsecollStaticTargets

@@ -4,8 +4,7 @@
 # Writes sparsecoll.pc. What the static library needs stands in Libs.private and not in
 # Requires.private: pkg-config would want MPI's own file even of those who link the shared library.
 
-list(TRANSFORM cxx_runtime PREPEND -l OUTPUT_VARIABLE static_needs)
-list(APPEND static_needs -pthread)
+set(static_needs ${cxx_runtime} -pthread)
 if(SPARSECOLL_MPI)
   list(APPEND static_needs ${MPI_C_LINK_FLAGS} ${MPI_C_LIBRARIES})
 endif()
