@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The sparsecoll authors
+# SPDX-License-Identifier: Apache-2.0
+"""Two epochs of each mode on three ranks: threads or, with --launcher, under mpirun and as threads.
+
+Fails unless every rank holds the same bits after each epoch, both transports and the two modes
+that promise the same sums (topk, oktopk) end with the same parameters, the loss falls, the sparse
+modes send less than half of what dense sends, and the dumped gradients are whole.
+"""
+
+import argparse
+import array
+import math
+import pathlib
+import sys
+import tempfile
+
+from runs import MODES, train
+
+RANKS = 3
+PARAMETERS = 64 * 512 + 512 + 512 * 160 + 160 + 160 * 10 + 10
+
+
+def check(condition, message):
+    if not condition:
+        raise RuntimeError(message)
+
+
+def check_gradients(prefix, mode):
+    gradients = []
+    for rank in range(RANKS):
+        values = array.array("f")
+        values.frombytes(pathlib.Path(f"{prefix}.{rank}.f32").read_bytes())
+        check(len(values) == PARAMETERS, f"{mode}: rank {rank} dumped {len(values)} values")
+        check(all(map(math.isfinite, values)), f"{mode}: rank {rank} dumped a value not finite")
+        check(any(values), f"{mode}: rank {rank} dumped zeros only")
+        gradients.append(values)
+    check(gradients[0] != gradients[1], f"{mode}: ranks 0 and 1 dumped the same gradient")
+
+
+def train_mode(options, mode, launcher):
+    with tempfile.TemporaryDirectory() as folder:
+        prefix = pathlib.Path(folder) / "gradient"
+        arguments = ["--mode", mode, "--epochs", 2, "--dump-gradient", prefix]
+        epochs = train(options.program, RANKS, arguments, launcher, timeout=50)
+        check_gradients(prefix, mode)
+    check([e["epoch"] for e in epochs] == [1, 2], f"{mode}: not two epochs in the report")
+    check(epochs[1]["loss"] < epochs[0]["loss"], f"{mode}: the loss does not fall")
+    check(all(e["ranks"] == RANKS for e in epochs), f"{mode}: not {RANKS} ranks")
+    return epochs[-1]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", required=True, help="train_digits")
+    parser.add_argument("--launcher", default="", help="mpirun up to the number of ranks")
+    options = parser.parse_args()
+    last = {}
+    try:
+        for mode in MODES:
+            last[mode] = train_mode(options, mode, options.launcher)
+            print(mode, last[mode], flush=True)
+            if options.launcher:
+                threads = train_mode(options, mode, "")
+                check(threads["parameters"] == last[mode]["parameters"],
+                      f"{mode}: other parameters over MPI than over threads")
+        check(last["topk"]["parameters"] == last["oktopk"]["parameters"],
+              "topk and oktopk end with different parameters")
+        for mode in MODES[1:]:
+            check(2 * last[mode]["bytes_sent"] < last["dense"]["bytes_sent"],
+                  f"{mode} sends more than half of what dense sends")
+    except RuntimeError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The sparsecoll authors
+# SPDX-License-Identifier: Apache-2.0
+"""Does sparse reduction train as well as dense reduction?
+
+Trains with every mode and every seed, with the default hyperparameters of train_digits, and
+compares the mean of the final test accuracies. Fails when a mode is more than 1.0 percentage point
+away from dense, when dense itself does not learn, or when topk and oktopk, which promise the same
+bits, end with different parameters.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+
+from runs import MODES, train
+
+TOLERANCE = 1.0  # percentage points
+DENSE_LEARNS = 95.0  # percent; below it the comparison says nothing
+
+
+def train_all(options):
+    """mode -> the last epoch of each seed."""
+    last = {mode: [] for mode in MODES}
+    for seed in range(1, options.seeds + 1):
+        for mode in MODES:
+            arguments = ["--mode", mode, "--seed", seed, "--density", options.density]
+            epochs = train(options.program, options.ranks, arguments, options.launcher)
+            last[mode].append(epochs[-1])
+            if options.json:
+                with open(options.json, "a", encoding="utf-8") as file:
+                    file.writelines(json.dumps(epoch) + "\n" for epoch in epochs)
+    return last
+
+
+def print_table(last):
+    """One row per mode; returns dense's mean accuracy and mode -> difference to it, in percent."""
+    print(f"{'mode':<8}{'accuracy %':>11}{'min':>8}{'max':>8}{'loss':>10}{'sent B/rank':>14}"
+          f"{'to dense':>10}")
+    dense, differences = 0.0, {}
+    for mode in MODES:
+        accuracies = [100 * epoch["accuracy"] for epoch in last[mode]]
+        mean = statistics.mean(accuracies)
+        if mode == "dense":
+            dense = mean
+        differences[mode] = mean - dense
+        loss = statistics.mean(epoch["loss"] for epoch in last[mode])
+        sent = statistics.mean(epoch["bytes_sent"] for epoch in last[mode])
+        print(f"{mode:<8}{mean:>11.2f}{min(accuracies):>8.2f}{max(accuracies):>8.2f}{loss:>10.4f}"
+              f"{sent:>14.0f}{differences[mode]:>+10.2f}")
+    return dense, differences
+
+
+def faults_in(last, dense, differences):
+    if dense < DENSE_LEARNS:
+        yield f"dense reaches {dense:.2f}%, less than {DENSE_LEARNS}%"
+    for mode, difference in differences.items():
+        if abs(difference) > TOLERANCE:
+            yield f"{mode} is {difference:+.2f} points away from dense, more than {TOLERANCE}"
+    for topk, oktopk in zip(last["topk"], last["oktopk"]):
+        if topk["parameters"] != oktopk["parameters"]:
+            yield f"seed {topk['seed']}: topk and oktopk end with different parameters"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", required=True, help="train_digits")
+    parser.add_argument("--ranks", type=int, default=4)
+    parser.add_argument("--seeds", type=int, default=5, help="how many: 1, 2, ...")
+    parser.add_argument("--density", type=float, default=0.01)
+    parser.add_argument("--launcher", default="", help="mpirun up to the number of ranks")
+    parser.add_argument("--json", help="append every epoch to this file")
+    options = parser.parse_args()
+    try:
+        last = train_all(options)
+    except RuntimeError as error:
+        print(error, file=sys.stderr)
+        return 1
+    dense, differences = print_table(last)
+    faults = list(faults_in(last, dense, differences))
+    print("\n".join(faults), end="\n" if faults else "")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "options.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <vector>
+
+#include "world.h"
+
+namespace train {
+namespace {
+
+const std::map<std::string, Mode> kModes = {
+    {"dense", Mode::dense}, {"topk", Mode::topk}, {"oktopk", Mode::oktopk}, {"gtopk", Mode::gtopk}};
+const std::map<std::string, Transport> kTransports = {{"mpi", Transport::mpi},
+                                                      {"local", Transport::local}};
+
+template <class Value>
+std::vector<std::string> names_of(const std::map<std::string, Value>& values) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : values) names.push_back(name);
+  return names;
+}
+
+template <class Value>
+std::string name_in(const std::map<std::string, Value>& values, Value wanted) {
+  const auto has = [wanted](const auto& entry) { return entry.second == wanted; };
+  return std::find_if(values.begin(), values.end(), has)->first;
+}
+
+}  // namespace
+
+Options parse_options(int argc, char** argv) {
+  Options options;
+  options.data_directory = TRAIN_DIGITS_DATA;
+  std::string mode = name_of(options.mode);
+  std::string transport = name_of(mpi_is_available() ? Transport::mpi : Transport::local);
+
+  CLI::App app{
+      "Trains a multilayer perceptron on handwritten digits, data-parallel over ranks, with dense "
+      "or sparse gradient reduction."};
+  app.add_option("--mode", mode, "how gradients are reduced")
+      ->check(CLI::IsMember(names_of(kModes)))
+      ->capture_default_str();
+  app.add_option("--transport", transport, "processes of mpirun, or threads of this one")
+      ->check(CLI::IsMember(names_of(kTransports)))
+      ->capture_default_str();
+  app.add_option("--ranks", options.ranks, "threads of --transport local")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  app.add_option("--epochs", options.epochs, "passes over the training images")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  app.add_option("--seed", options.seed, "of the first weights and the order of the images")
+      ->capture_default_str();
+  app.add_option("--batch", options.batch, "images per rank and step")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  app.add_option("--density", options.density, "share of the entries kept, k / n")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  app.add_option("--lr", options.learning_rate, "learning rate")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--momentum", options.momentum, "applied after the reduction")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  app.add_flag("--check", options.check,
+               "after each epoch, fail unless all ranks hold the same bits");
+  app.add_option("--json", options.json_file, "append one JSON object per epoch to this file");
+  app.add_option("--data-dir", options.data_directory, "folder of optdigits.tra and optdigits.tes")
+      ->check(CLI::ExistingDirectory)
+      ->capture_default_str();
+  app.add_option("--dump-gradient", options.gradient_prefix,
+                 "write rank r's dense gradient of the last step to PREFIX.r.f32");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    std::exit(app.exit(error));
+  }
+  options.mode = kModes.at(mode);
+  options.transport = kTransports.at(transport);
+  return options;
+}
+
+std::string name_of(Mode mode) { return name_in(kModes, mode); }
+std::string name_of(Transport transport) { return name_in(kTransports, transport); }
+
+}  // namespace train

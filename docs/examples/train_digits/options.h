@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace train {
+
+/// How the ranks' gradients become one.
+enum class Mode { dense, topk, oktopk, gtopk };
+
+/// Where the ranks live.
+enum class Transport { mpi, local };
+
+/// What the command line says. The defaults of the learning are the ones that the convergence test
+/// uses for every mode; README.md says why they are what they are.
+struct Options {
+  Mode mode = Mode::oktopk;
+  Transport transport = Transport::local;
+  int ranks = 4;  // of Transport::local; mpirun decides for Transport::mpi
+
+  std::size_t epochs = 20;
+  std::uint64_t seed = 1;
+  std::size_t batch = 16;  // images per rank and step
+  double density = 0.01;   // k / n
+  double learning_rate = 0.02;
+  double momentum = 0.9;
+
+  bool check = false;
+  std::string data_directory;
+  std::string json_file;        // empty: none
+  std::string gradient_prefix;  // empty: no dump
+};
+
+/// Reads the command line. Ends the process for --help and for a line that cannot be understood.
+Options parse_options(int argc, char** argv);
+
+std::string name_of(Mode mode);
+std::string name_of(Transport transport);
+
+}  // namespace train

@@ -1,0 +1,54 @@
+# SPDX-FileCopyrightText: 2026 The sparsecoll authors
+# SPDX-License-Identifier: Apache-2.0
+"""Runs train_digits and reads what it reports: common to check_modes.py and convergence.py."""
+
+import json
+import pathlib
+import shlex
+import subprocess
+import tempfile
+
+MODES = ("dense", "topk", "oktopk", "gtopk")
+SECONDS_TO_DIE = 10  # what mpirun gets to end its ranks before it is killed
+
+
+def stop(process):
+    """Ends a run that hangs: politely first, because a killed mpirun leaves its ranks behind."""
+    process.terminate()
+    try:
+        process.wait(SECONDS_TO_DIE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def run(command, timeout):
+    """Runs a command; RuntimeError with its output when it fails or does not end in time."""
+    with tempfile.TemporaryFile("w+") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+        try:
+            status = process.wait(timeout)
+            failure = f"exit status {status}" if status else ""
+        except subprocess.TimeoutExpired:
+            failure = f"not done after {timeout} s"
+        finally:
+            if process.poll() is None:
+                stop(process)
+        if failure:
+            output.seek(0)
+            raise RuntimeError(f"{shlex.join(command)}: {failure}\n{output.read()}")
+
+
+def train(program, ranks, arguments, launcher="", timeout=120):
+    """One training; a list of its epochs, each what the program wrote to --json.
+
+    launcher: mpirun up to the number of ranks; empty = ranks as threads.
+    """
+    if launcher:
+        start = [*shlex.split(launcher), str(ranks), str(program), "--transport", "mpi"]
+    else:
+        start = [str(program), "--transport", "local", "--ranks", str(ranks)]
+    with tempfile.TemporaryDirectory() as folder:
+        report = pathlib.Path(folder) / "epochs.json"
+        run([*start, "--check", "--json", str(report), *map(str, arguments)], timeout)
+        return [json.loads(line) for line in report.read_text().splitlines()]

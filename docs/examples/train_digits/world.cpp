@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "world.h"
+
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+#include <string>
+
+namespace train {
+
+double World::sum(double mine) {
+  double sum = 0;  // in rank order: the same on every rank
+  for (const std::uint64_t bits : allgather(std::bit_cast<std::uint64_t>(mine))) {
+    sum += std::bit_cast<double>(bits);
+  }
+  return sum;
+}
+
+double World::max(double mine) {
+  double largest = mine;
+  for (const std::uint64_t bits : allgather(std::bit_cast<std::uint64_t>(mine))) {
+    largest = std::max(largest, std::bit_cast<double>(bits));
+  }
+  return largest;
+}
+
+std::uint64_t World::max(std::uint64_t mine) {
+  const std::vector<std::uint64_t> all = allgather(mine);
+  return *std::max_element(all.begin(), all.end());
+}
+
+void require(sparsecollResult_t result, sparsecollComm_t comm) {
+  if (result == sparsecollSuccess) return;
+  throw std::runtime_error(std::string(sparsecollGetErrorString(result)) + ": " +
+                           sparsecollGetLastError(comm));
+}
+
+}  // namespace train

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Ranks as threads of this process.
+#include <barrier>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <thread>
+
+#include "world.h"
+
+namespace train {
+namespace {
+
+/// Where the threads meet: everybody writes a slot, everybody reads all of them.
+struct Meeting {
+  explicit Meeting(int ranks) : barrier(ranks), slots(static_cast<std::size_t>(ranks)) {}
+  std::barrier<> barrier;
+  std::vector<std::uint64_t> slots;
+};
+
+class LocalWorld final : public World {
+ public:
+  LocalWorld(int rank, int size, sparsecollComm_t comm, Meeting& meeting)
+      : World(rank, size, comm), meeting_(meeting) {}
+
+  std::vector<std::uint64_t> allgather(std::uint64_t mine) override {
+    meeting_.slots[static_cast<std::size_t>(rank())] = mine;
+    meeting_.barrier.arrive_and_wait();
+    std::vector<std::uint64_t> all = meeting_.slots;
+    meeting_.barrier.arrive_and_wait();  // nobody writes the next value before all have read
+    return all;
+  }
+
+ private:
+  Meeting& meeting_;
+};
+
+}  // namespace
+
+void run_local(int ranks, const sparsecollConfig_t& config, const Body& body) {
+  std::vector<sparsecollComm_t> comms(static_cast<std::size_t>(ranks));
+  require(sparsecollCommInitAll(comms.data(), ranks, nullptr, &config), nullptr);
+  Meeting meeting(ranks);
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < ranks; ++rank) {
+    threads.emplace_back([&, rank] {
+      LocalWorld world(rank, ranks, comms[static_cast<std::size_t>(rank)], meeting);
+      try {
+        body(world);
+      } catch (const std::exception& error) {
+        std::fprintf(stderr, "train_digits: rank %d: %s\n", rank, error.what());
+        std::_Exit(EXIT_FAILURE);  // the other threads wait for this one and cannot be joined
+      }
+    });
+  }
+  threads.clear();  // joins
+  for (sparsecollComm_t comm : comms) require(sparsecollCommDestroy(comm), comm);
+}
+
+}  // namespace train
