@@ -1,0 +1,198 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include <mpi.h>
+
+#include <algorithm>
+#include <chrono>
+#include <climits>
+#include <numeric>
+#include <stdexcept>
+#include <type_traits>
+
+#include "common/baselines.hpp"
+#include "common/handles.hpp"
+
+namespace sparsecoll::perf {
+namespace {
+
+template <class T>
+MPI_Datatype mpi_type() {
+  return std::is_same_v<T, float> ? MPI_FLOAT : MPI_DOUBLE;
+}
+
+template <class T>
+void divide(std::vector<T>& values, int ranks) {
+  for (T& value : values) value /= static_cast<T>(ranks);
+}
+
+/// MPI_Allreduce of the whole dense vector.
+template <class T>
+class MpiDense final : public Contestant<T> {
+ public:
+  explicit MpiDense(const Task<T>& task) : task_(task), result_(task.n) {
+    if (task.n > INT_MAX) throw std::runtime_error("mpi-dense takes at most 2^31 - 1 values");
+  }
+
+  void call() override {
+    MPI_Allreduce(task_.dense.data(), result_.data(), static_cast<int>(task_.n), mpi_type<T>(),
+                  MPI_SUM, MPI_COMM_WORLD);
+    if (task_.average) divide(result_, task_.ranks);
+  }
+
+  Facts facts() const override {
+    Facts facts;
+    facts.selected = task_.n;
+    facts.result = task_.n;
+    // The least that any dense allreduce sends: reduce-scatter, then allgather.
+    facts.wire_bytes = 2.0 * static_cast<double>(task_.n * sizeof(T)) *
+                       static_cast<double>(task_.ranks - 1) / static_cast<double>(task_.ranks);
+    facts.wire_is_model = true;
+    return facts;
+  }
+
+  std::size_t wrong(const Judge<T>& judge) const override {
+    return judge.wrong_dense(result_, Promise::kEverything,
+                             judge.exact() ? Accuracy::kBits : Accuracy::kRounding);
+  }
+
+ private:
+  Task<T> task_;
+  std::vector<T> result_;
+};
+
+template <class T>
+struct Pair {
+  std::uint32_t index;
+  T value;
+};
+
+/// MPI_Allgather of the lengths, MPI_Allgatherv of the pairs, scatter-add. In the dense form the
+/// selection is the library's own (sparsecollTopk), so that both sides pay the same for it, and the
+/// result is zeroed within the clock, as a dense result must be; in the sparse forms the target of
+/// the scatter-add is cleared outside of it.
+template <class T>
+class MpiAllgather final : public Contestant<T> {
+ public:
+  explicit MpiAllgather(const Task<T>& task)
+      : task_(task),
+        alone_(connect_alone()),
+        index_(std::min(task.k, task.n)),
+        value_(index_.size()),
+        counts_(task.ranks),
+        starts_(task.ranks),
+        result_(task.n, T(0)) {
+    if (index_.size() > static_cast<std::size_t>(INT_MAX) / task.ranks) {
+      throw std::runtime_error("mpi-allgather takes at most 2^31 - 1 pairs");
+    }
+    if (task.feedback && task.form == Form::kDense) {
+      residual_ = Residual(task.n, datatype_of<T>(), alone_.get());
+    }
+    if (task.form != Form::kDense) {
+      std::ranges::copy(task.entries->index, index_.begin());
+      std::ranges::copy(task.entries->value, value_.begin());
+      selected_ = task.entries->size();
+    }
+    MPI_Type_contiguous(static_cast<int>(sizeof(Pair<T>)), MPI_BYTE, &pair_type_);
+    MPI_Type_commit(&pair_type_);
+  }
+  ~MpiAllgather() override { MPI_Type_free(&pair_type_); }
+
+  void prepare() override {
+    if (task_.form == Form::kDense) return;
+    for (const Pair<T>& pair : all_) result_[pair.index] = T(0);
+  }
+
+  void call() override {
+    if (task_.form == Form::kDense) select();
+    mine_.resize(selected_);
+    for (std::size_t j = 0; j < selected_; ++j) {
+      // Dividing the k values here spares a pass over the n of the result.
+      const T share = task_.average ? value_[j] / static_cast<T>(task_.ranks) : value_[j];
+      mine_[j] = {index_[j], share};
+    }
+    exchange();
+    if (task_.form == Form::kDense) std::ranges::fill(result_, T(0));
+    for (const Pair<T>& pair : all_) result_[pair.index] += pair.value;
+  }
+
+  void reset() override { residual_.reset(); }
+
+  Facts facts() const override {
+    Facts facts;
+    facts.selected = selected_;
+    facts.result = static_cast<std::size_t>(
+        std::ranges::count_if(result_, [](T value) { return value != T(0); }));
+    // What arrives from the other ranks; a ring sends as much, and no algorithm receives less.
+    facts.wire_bytes = static_cast<double>((all_.size() - selected_) * sizeof(Pair<T>) +
+                                           (counts_.size() - 1) * sizeof(int));
+    facts.wire_is_model = true;
+    facts.select_seconds = select_seconds_;
+    return facts;
+  }
+
+  std::size_t wrong(const Judge<T>& judge) const override {
+    const Accuracy accuracy = task_.average ? Accuracy::kRounding : Accuracy::kBits;
+    std::size_t wrong = judge.wrong_dense(result_, Promise::kSelections, accuracy);
+    if (residual_.get() != nullptr) {
+      wrong += judge.wrong_residual({static_cast<const T*>(residual_.values()), task_.n},
+                                    Promise::kSelections);
+    }
+    return wrong;
+  }
+
+ private:
+  void select() {
+    const auto start = std::chrono::steady_clock::now();
+    sparsecollSparse_t out = SPARSECOLL_SPARSE_INITIALIZER;
+    out.capacity = index_.size();
+    out.indices = index_.data();
+    out.values = value_.data();
+    out.indexType = sparsecollIndex32;
+    out.datatype = datatype_of<T>();
+    require(sparsecollTopk(task_.dense.data(), task_.n, task_.k, datatype_of<T>(), residual_.get(),
+                           &out, alone_.get(), nullptr),
+            alone_.get(), "sparsecollTopk");
+    selected_ = out.nnz;
+    select_seconds_ =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+
+  void exchange() {
+    const int count = static_cast<int>(selected_);
+    MPI_Allgather(&count, 1, MPI_INT, counts_.data(), 1, MPI_INT, MPI_COMM_WORLD);
+    std::exclusive_scan(counts_.begin(), counts_.end(), starts_.begin(), 0);
+    all_.resize(static_cast<std::size_t>(starts_.back()) +
+                static_cast<std::size_t>(counts_.back()));
+    MPI_Allgatherv(mine_.data(), count, pair_type_, all_.data(), counts_.data(), starts_.data(),
+                   pair_type_, MPI_COMM_WORLD);
+  }
+
+  Task<T> task_;
+  Communicator alone_;
+  Residual residual_;
+  std::vector<std::uint32_t> index_;
+  std::vector<T> value_;
+  std::size_t selected_ = 0;
+  double select_seconds_ = 0;
+  std::vector<Pair<T>> mine_;
+  std::vector<Pair<T>> all_;
+  std::vector<int> counts_;
+  std::vector<int> starts_;
+  std::vector<T> result_;
+  MPI_Datatype pair_type_ = MPI_DATATYPE_NULL;
+};
+
+}  // namespace
+
+std::vector<std::string> baseline_names() { return {"mpi-dense", "mpi-allgather"}; }
+
+template <class T>
+std::unique_ptr<Contestant<T>> make_baseline(const std::string& name, const Task<T>& task) {
+  if (name == "mpi-dense") return std::make_unique<MpiDense<T>>(task);
+  return std::make_unique<MpiAllgather<T>>(task);
+}
+
+template std::unique_ptr<Contestant<float>> make_baseline(const std::string&, const Task<float>&);
+template std::unique_ptr<Contestant<double>> make_baseline(const std::string&, const Task<double>&);
+
+}  // namespace sparsecoll::perf

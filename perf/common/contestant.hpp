@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "common/judge.hpp"
+#include "common/oracle.hpp"
+
+namespace sparsecoll::perf {
+
+/// What goes in and out: --form.
+enum class Form {
+  kDense,   ///< dense vectors, selection included
+  kSparse,  ///< entries, exchange alone; the result is the top-k of the sum
+  kSum      ///< entries, exchange alone; the result is every entry of the sum
+};
+
+/// One row's work as one rank sees it.
+template <class T>
+struct Task {
+  std::size_t n = 0;
+  std::size_t k = 0;
+  int ranks = 1;
+  bool average = false;
+  Form form = Form::kDense;
+  bool feedback = false;
+  std::span<const T> dense;             ///< this rank's vector; but for kDense only its entries
+  const Entries<T>* entries = nullptr;  ///< this rank's top-k: what goes in, but for kDense
+};
+
+/// What the last call did on this rank.
+struct Facts {
+  std::size_t selected = 0;
+  std::size_t result = 0;
+  double wire_bytes = 0;       ///< sent by this rank
+  bool wire_is_model = false;  ///< computed, not counted
+  double select_seconds = 0;
+  std::string ran;  ///< the algorithm, where it can differ from the one asked for
+};
+
+/// Something that reduces the ranks' vectors: an algorithm of the library or a baseline.
+template <class T>
+class Contestant {
+ public:
+  virtual ~Contestant() = default;
+  /// Before every call, outside the clock.
+  virtual void prepare() {}
+  virtual void call() = 0;
+  /// Forgets earlier calls: the residual becomes zeros.
+  virtual void reset() {}
+  virtual Facts facts() const = 0;
+  /// Wrong values that the last call, the first one after reset(), left on this rank.
+  virtual std::size_t wrong(const Judge<T>& judge) const = 0;
+};
+
+}  // namespace sparsecoll::perf

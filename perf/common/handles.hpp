@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sparsecoll/sparsecoll.h>
+
+#include <cstddef>
+
+namespace sparsecoll::perf {
+
+/// Throws std::runtime_error with `what` and the library's explanation unless `result` is Success.
+/// `comm` may be NULL: then the explanation is that of this thread's last failed init.
+void require(sparsecollResult_t result, sparsecollComm_t comm, const char* what);
+
+/// The library's number for T.
+template <class T>
+constexpr sparsecollDataType_t datatype_of();
+template <>
+constexpr sparsecollDataType_t datatype_of<float>() {
+  return sparsecollFloat32;
+}
+template <>
+constexpr sparsecollDataType_t datatype_of<double>() {
+  return sparsecollFloat64;
+}
+
+/// Owns a communicator. Over MPI the destructor is collective, like the function it calls.
+class Communicator {
+ public:
+  explicit Communicator(sparsecollComm_t comm) : comm_(comm) {}
+  Communicator(Communicator&& other) noexcept : comm_(other.comm_) { other.comm_ = nullptr; }
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+  Communicator& operator=(Communicator&&) = delete;
+  ~Communicator();
+
+  sparsecollComm_t get() const { return comm_; }
+  sparsecollStats_t last_stats() const;
+
+ private:
+  sparsecollComm_t comm_;
+};
+
+/// A communicator of this one thread, for local functions. Throws on failure.
+Communicator connect_alone();
+
+/// Owns a residual; must go before its communicator.
+class Residual {
+ public:
+  /// None: get() is NULL, which the verbs take as "no error feedback".
+  Residual() = default;
+  Residual(std::size_t count, sparsecollDataType_t datatype, sparsecollComm_t comm);
+  Residual(const Residual&) = delete;
+  Residual& operator=(const Residual&) = delete;
+  Residual& operator=(Residual&& other) noexcept;
+  ~Residual();
+
+  sparsecollResidual_t get() const { return residual_; }
+  void reset();
+  /// `count` values, or NULL when there is none. Valid until the next call that uses it.
+  const void* values() const;
+
+ private:
+  sparsecollResidual_t residual_ = nullptr;
+  sparsecollComm_t comm_ = nullptr;
+};
+
+}  // namespace sparsecoll::perf

@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "common/judge.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <type_traits>
+
+#include "common/contestant.hpp"
+
+namespace sparsecoll::perf {
+namespace {
+
+template <class T>
+bool same_bits(T a, T b) {
+  using Word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  return std::bit_cast<Word>(a) == std::bit_cast<Word>(b);
+}
+
+template <class T>
+std::vector<Entries<T>> gather_entries(Ranks& ranks, const Entries<T>& mine) {
+  auto indices = ranks.gather(std::span<const std::uint64_t>(mine.index));
+  auto values = ranks.gather(std::span<const T>(mine.value));
+  std::vector<Entries<T>> all;
+  for (std::size_t r = 0; r < indices.size(); ++r) {
+    all.push_back({std::move(indices[r]), std::move(values[r])});
+  }
+  return all;
+}
+
+/// Sum of magnitudes, the scale of the rounding errors of a sum.
+template <class T>
+Entries<T> magnitudes(std::vector<Entries<T>> parts) {
+  for (Entries<T>& part : parts) {
+    for (T& value : part.value) value = std::abs(value);
+  }
+  return sum(std::span<const Entries<T>>(parts));
+}
+
+template <class T>
+struct Rule {
+  Accuracy accuracy;
+  T divisor;
+  int ranks;
+  bool right(T got, T total, T scale) const {
+    const T want = total / divisor;
+    if (accuracy == Accuracy::kBits) return same_bits(got, want);
+    constexpr double u = std::numeric_limits<T>::epsilon() / 2;
+    return std::abs(static_cast<double>(got) - static_cast<double>(want)) <=
+           (ranks + 1) * u * static_cast<double>(scale) / static_cast<double>(divisor);
+  }
+};
+
+}  // namespace
+
+template <class T>
+struct Judge<T>::Memo {
+  std::optional<Entries<T>> total;
+  std::optional<Entries<T>> top;
+  std::optional<Entries<T>> scale;
+  std::optional<Tree<T>> tree;
+};
+
+template <class T>
+Judge<T>::Judge(const Task<T>& task, Ranks& ranks, const Vectors<T>& vectors)
+    : task_(task),
+      rank_(ranks.rank()),
+      vectors_(vectors),
+      selections_(gather_entries(ranks, *task.entries)),
+      memo_(std::make_unique<Memo>()) {}
+
+template <class T>
+Judge<T>::~Judge() = default;
+
+template <class T>
+const Entries<T>& Judge<T>::total() const {
+  if (!memo_->total) memo_->total = sum(std::span<const Entries<T>>(selections_));
+  return *memo_->total;
+}
+
+template <class T>
+const Tree<T>& Judge<T>::tree() const {
+  if (!memo_->tree) {
+    memo_->tree =
+        merge_tree(std::span<const Entries<T>>(selections_), task_.k, task_.form == Form::kSum);
+  }
+  return *memo_->tree;
+}
+
+template <class T>
+const Entries<T>& Judge<T>::expected(Promise promise) const {
+  if (promise == Promise::kTree) return tree().result;
+  if (promise != Promise::kTopkOfSum || task_.form == Form::kSum) return total();
+  if (!memo_->top) memo_->top = top_k(total(), task_.k);
+  return *memo_->top;
+}
+
+template <class T>
+std::size_t Judge<T>::wrong_dense(std::span<const T> result, Promise promise,
+                                  Accuracy accuracy) const {
+  if (promise == Promise::kEverything && task_.form == Form::kDense) {
+    return wrong_everything(result, accuracy);
+  }
+  const Entries<T>& want = expected(promise);
+  const bool bits = accuracy == Accuracy::kBits;
+  if (!bits && !memo_->scale) memo_->scale = magnitudes(selections_);
+  const Rule<T> rule{accuracy, task_.average ? static_cast<T>(task_.ranks) : T(1), task_.ranks};
+  std::size_t wrong = 0;
+  std::size_t j = 0;
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    const bool entry = j < want.size() && want.index[j] == i;
+    const T total = entry ? want.value[j] : T(0);
+    // Only sums of all selections are judged by rounding, and their scale has the same indices.
+    const T scale = entry && !bits ? memo_->scale->value[j] : T(0);
+    wrong += rule.right(result[i], total, scale) ? 0 : 1;
+    j += entry ? 1 : 0;
+  }
+  return wrong;
+}
+
+template <class T>
+std::size_t Judge<T>::wrong_everything(std::span<const T> result, Accuracy accuracy) const {
+  constexpr std::size_t kBlock = std::size_t{1} << 16;
+  constexpr std::size_t kLimit = std::size_t{1} << 28;  // values drawn, a few seconds' work
+  const Rule<T> rule{accuracy, task_.average ? static_cast<T>(task_.ranks) : T(1), task_.ranks};
+  const std::size_t every = 1 + task_.n * static_cast<std::size_t>(task_.ranks) / kLimit;
+  std::vector<T> piece(kBlock);
+  std::vector<T> total(kBlock);
+  std::vector<T> scale(kBlock);
+  std::size_t wrong = 0;
+  for (std::size_t first = 0; first < task_.n; first += every * kBlock) {
+    const std::size_t length = std::min(kBlock, task_.n - first);
+    const std::span<T> values(piece.data(), length);
+    for (int r = 0; r < task_.ranks; ++r) {
+      vectors_.fill(r, first, values);
+      for (std::size_t j = 0; j < length; ++j) {
+        total[j] = r == 0 ? values[j] : total[j] + values[j];
+        scale[j] = r == 0 ? std::abs(values[j]) : scale[j] + std::abs(values[j]);
+      }
+    }
+    for (std::size_t j = 0; j < length; ++j) {
+      const T want = total[j] == T(0) ? T(0) : total[j];  // -0 comes out as +0
+      wrong += rule.right(result[first + j], want, scale[j]) ? 0 : 1;
+    }
+  }
+  return wrong;
+}
+
+template <class T>
+std::size_t Judge<T>::wrong_sparse(std::span<const std::uint32_t> index, std::span<const T> value,
+                                   Promise promise) const {
+  const Entries<T>& want = expected(promise);
+  const T divisor = task_.average ? static_cast<T>(task_.ranks) : T(1);
+  const std::size_t common = std::min(index.size(), want.size());
+  std::size_t wrong = std::max(index.size(), want.size()) - common;
+  for (std::size_t j = 0; j < common; ++j) {
+    const bool right =
+        index[j] == want.index[j] && same_bits(value[j], static_cast<T>(want.value[j] / divisor));
+    wrong += right ? 0 : 1;
+  }
+  return wrong;
+}
+
+template <class T>
+std::size_t Judge<T>::wrong_residual(std::span<const T> residual, Promise promise) const {
+  std::vector<T> want(task_.n, T(0));  // what stays when everything is delivered
+  if (promise != Promise::kEverything) {
+    std::ranges::copy(task_.dense, want.begin());
+    const Entries<T> none;
+    leave_residual(
+        std::span<T>(want), selections_[static_cast<std::size_t>(rank_)], expected(promise),
+        promise == Promise::kTree ? tree().dropped[static_cast<std::size_t>(rank_)] : none);
+  }
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < want.size(); ++i) wrong += residual[i] == want[i] ? 0 : 1;
+  return wrong;
+}
+
+template class Judge<float>;
+template class Judge<double>;
+
+}  // namespace sparsecoll::perf

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "common/oracle.hpp"
+#include "common/ranks.hpp"
+#include "common/vectors.hpp"
+
+namespace sparsecoll::perf {
+
+template <class T>
+struct Task;
+
+/// What a contestant promises to deliver.
+enum class Promise {
+  kTopkOfSum,   ///< the k largest of the sum of the selections
+  kTree,        ///< gTop-k's merge tree
+  kSelections,  ///< the sum of the selections
+  kEverything   ///< the sum of the whole vectors
+};
+
+/// How closely values must agree.
+enum class Accuracy {
+  kBits,     ///< the sum's order is promised, or the data make any order exact
+  kRounding  ///< any order: within (P + 1) u sum|x|
+};
+
+/// Knows the right results of one task, computed when first asked for. Every rank selects from its
+/// own vector; the selections, P k entries, are gathered beside the library and the rest is
+/// replayed on each rank, so that a check costs O(n + P k) and is always of all n values.
+/// Only sums of whole vectors cost O(P n): above a limit they are checked in blocks spread evenly.
+template <class T>
+class Judge {
+ public:
+  /// Collective.
+  Judge(const Task<T>& task, Ranks& ranks, const Vectors<T>& vectors);
+  ~Judge();
+
+  /// Wrong values of a dense result.
+  std::size_t wrong_dense(std::span<const T> result, Promise promise, Accuracy accuracy) const;
+  /// Wrong entries of a sparse result, missing and superfluous ones included; bits must agree.
+  std::size_t wrong_sparse(std::span<const std::uint32_t> index, std::span<const T> value,
+                           Promise promise) const;
+  /// Wrong values of the residual.
+  std::size_t wrong_residual(std::span<const T> residual, Promise promise) const;
+
+  bool exact() const { return vectors_.exact(); }
+
+ private:
+  const Entries<T>& total() const;
+  const Tree<T>& tree() const;
+  const Entries<T>& expected(Promise promise) const;
+  std::size_t wrong_everything(std::span<const T> result, Accuracy accuracy) const;
+
+  const Task<T>& task_;
+  int rank_;
+  const Vectors<T>& vectors_;
+  std::vector<Entries<T>> selections_;
+  struct Memo;
+  std::unique_ptr<Memo> memo_;
+};
+
+}  // namespace sparsecoll::perf

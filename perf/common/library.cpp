@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "common/library.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace sparsecoll::perf {
+namespace {
+
+struct Named {
+  const char* word;
+  sparsecollAlgo_t algorithm;
+};
+constexpr Named kSparseAlgorithms[] = {{"auto", sparsecollAlgoAuto},
+                                       {"allgather", sparsecollAlgoAllgather},
+                                       {"oktopk", sparsecollAlgoOktopk},
+                                       {"dense", sparsecollAlgoDense}};
+
+std::string word_of(int algorithm) {
+  for (const Named& named : kSparseAlgorithms) {
+    if (named.algorithm == algorithm) return named.word;
+  }
+  return std::to_string(algorithm);
+}
+
+/// What the two forms share: residual, facts, promise.
+template <class T>
+class LibraryContestant : public Contestant<T> {
+ public:
+  LibraryContestant(std::string name, const Task<T>& task, const Communicator& comm)
+      : name_(std::move(name)), task_(task), comm_(comm) {
+    if (task.feedback) residual_ = Residual(task.n, datatype_of<T>(), comm.get());
+  }
+
+  void reset() override { residual_.reset(); }
+
+  Facts facts() const override {
+    const sparsecollStats_t stats = comm_.last_stats();
+    Facts facts;
+    facts.selected = stats.selected;
+    facts.result = stats.result;
+    facts.wire_bytes = static_cast<double>(stats.bytesSent);
+    facts.select_seconds = stats.selectSeconds;
+    facts.ran = name_ == kGtopk ? name_ : word_of(stats.algorithm);
+    return facts;
+  }
+
+ protected:
+  Promise promise() const {
+    if (name_ == kGtopk) return Promise::kTree;
+    return name_ == "dense" ? Promise::kEverything : Promise::kTopkOfSum;
+  }
+  sparsecollRedOp_t op() const { return task_.average ? sparsecollAvg : sparsecollSum; }
+  std::size_t wrong_in_residual(const Judge<T>& judge) const {
+    if (residual_.get() == nullptr) return 0;
+    return judge.wrong_residual({static_cast<const T*>(residual_.values()), task_.n}, promise());
+  }
+
+  std::string name_;
+  Task<T> task_;
+  const Communicator& comm_;
+  Residual residual_;
+};
+
+template <class T>
+class DenseVerb final : public LibraryContestant<T> {
+ public:
+  DenseVerb(const std::string& name, const Task<T>& task, const Communicator& comm)
+      : LibraryContestant<T>(name, task, comm),
+        verb_(name == kGtopk ? gtopkAllreduce : sparseAllreduce),
+        result_(task.n) {}
+
+  void call() override {
+    require(verb_(this->task_.dense.data(), result_.data(), this->task_.n, this->task_.k,
+                  datatype_of<T>(), this->op(), this->residual_.get(), this->comm_.get(), nullptr),
+            this->comm_.get(), this->name_.c_str());
+  }
+
+  std::size_t wrong(const Judge<T>& judge) const override {
+    return judge.wrong_dense(result_, this->promise(), Accuracy::kBits) +
+           this->wrong_in_residual(judge);
+  }
+
+ private:
+  decltype(&sparseAllreduce) verb_;
+  std::vector<T> result_;
+};
+
+template <class T>
+class SparseVerb final : public LibraryContestant<T> {
+ public:
+  SparseVerb(const std::string& name, const Task<T>& task, const Communicator& comm)
+      : LibraryContestant<T>(name, task, comm),
+        verb_(name == kGtopk ? gtopkAllreducev : sparseAllreducev),
+        k_(task.form == Form::kSum ? SPARSECOLL_ALL : task.k),
+        index_(task.entries->index.begin(), task.entries->index.end()),
+        value_(task.entries->value) {
+    const std::size_t most =
+        task.form == Form::kSum ? task.k * static_cast<std::size_t>(task.ranks) : task.k;
+    result_index_.resize(std::min(most, task.n));
+    result_value_.resize(result_index_.size());
+    send_ = describe(index_, value_);
+    send_.nnz = index_.size();
+    receive_ = describe(result_index_, result_value_);
+  }
+
+  void call() override {
+    require(
+        verb_(&send_, &receive_, k_, this->op(), this->residual_.get(), this->comm_.get(), nullptr),
+        this->comm_.get(), this->name_.c_str());
+  }
+
+  std::size_t wrong(const Judge<T>& judge) const override {
+    return judge.wrong_sparse({result_index_.data(), receive_.nnz},
+                              {result_value_.data(), receive_.nnz}, this->promise()) +
+           this->wrong_in_residual(judge);
+  }
+
+ private:
+  sparsecollSparse_t describe(std::vector<std::uint32_t>& index, std::vector<T>& value) const {
+    sparsecollSparse_t sparse = SPARSECOLL_SPARSE_INITIALIZER;
+    sparse.count = this->task_.n;
+    sparse.capacity = index.size();
+    sparse.indices = index.data();
+    sparse.values = value.data();
+    sparse.indexType = sparsecollIndex32;
+    sparse.datatype = datatype_of<T>();
+    return sparse;
+  }
+
+  decltype(&sparseAllreducev) verb_;
+  std::size_t k_;
+  std::vector<std::uint32_t> index_;
+  std::vector<T> value_;
+  std::vector<std::uint32_t> result_index_;
+  std::vector<T> result_value_;
+  sparsecollSparse_t send_;
+  sparsecollSparse_t receive_;
+};
+
+}  // namespace
+
+std::vector<std::string> sparse_algorithms() {
+  std::vector<std::string> words;
+  for (const Named& named : kSparseAlgorithms) words.emplace_back(named.word);
+  return words;
+}
+
+const Communicator& Library::communicator(const std::string& name) {
+  const auto found = communicators_.find(name);
+  if (found != communicators_.end()) return found->second;
+  sparsecollConfig_t config = SPARSECOLL_CONFIG_INITIALIZER;
+  config.device = SPARSECOLL_DEVICE_HOST;
+  for (const Named& named : kSparseAlgorithms) {
+    if (name == named.word) config.algorithm = named.algorithm;
+  }
+  return communicators_.emplace(name, ranks_.connect(config)).first->second;
+}
+
+template <class T>
+std::unique_ptr<Contestant<T>> Library::make(const std::string& name, const Task<T>& task) {
+  const Communicator& comm = communicator(name);
+  if (task.form == Form::kDense) return std::make_unique<DenseVerb<T>>(name, task, comm);
+  return std::make_unique<SparseVerb<T>>(name, task, comm);
+}
+
+template std::unique_ptr<Contestant<float>> Library::make(const std::string&, const Task<float>&);
+template std::unique_ptr<Contestant<double>> Library::make(const std::string&, const Task<double>&);
+
+}  // namespace sparsecoll::perf

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/contestant.hpp"
+#include "common/handles.hpp"
+#include "common/ranks.hpp"
+
+namespace sparsecoll::perf {
+
+/// The algorithms of sparseAllreduce, by the words of --algo: auto, allgather, oktopk, dense.
+std::vector<std::string> sparse_algorithms();
+/// gtopkAllreduce under --algo.
+inline constexpr const char* kGtopk = "gtopk";
+
+/// The library's contestants, each algorithm on a communicator of its own that lives as long as
+/// this object, as a user's would: what a communicator learns in one call serves the next.
+class Library {
+ public:
+  explicit Library(Ranks& ranks) : ranks_(ranks) {}
+
+  /// `name`: one of sparse_algorithms() or kGtopk. Collective for a name's first use.
+  template <class T>
+  std::unique_ptr<Contestant<T>> make(const std::string& name, const Task<T>& task);
+
+ private:
+  const Communicator& communicator(const std::string& name);
+
+  Ranks& ranks_;
+  std::map<std::string, Communicator> communicators_;
+};
+
+}  // namespace sparsecoll::perf

@@ -1,0 +1,203 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "common/options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+
+#include "common/baselines.hpp"
+#include "common/patterns.hpp"
+#include "common/ranks.hpp"
+
+namespace sparsecoll::perf {
+namespace {
+
+using Names = std::vector<std::string>;
+
+/// A flag that is written 0 or 1, as in nccl-tests.
+void add_switch(CLI::App& app, const std::string& name, bool& value, const std::string& text) {
+  app.add_option_function<int>(
+         name, [&value](const int& given) { value = given != 0; }, text)
+      ->check(CLI::IsMember(std::vector<int>{0, 1}))
+      ->default_str(value ? "1" : "0");
+}
+
+void add_sweep(CLI::App& app, Options& o) {
+  // Sizes with a suffix: K, M, G are powers of 1024, as in nccl-tests.
+  const auto size = CLI::AsSizeValue(false);
+  app.add_option("-b,--minbytes", o.min_bytes, "smallest dense vector, bytes (K, M, G)")
+      ->transform(size)
+      ->default_str("1M");
+  app.add_option("-e,--maxbytes", o.max_bytes, "largest dense vector, bytes (K, M, G)")
+      ->transform(size)
+      ->default_str("16M");
+  app.add_option("-f,--stepfactor", o.factor, "factor between sizes, above 1")
+      ->check(CLI::Range(1.001, 1e9))
+      ->capture_default_str();
+  auto* densities = app.add_option("--density", o.densities, "k/n, comma separated [0.001,0.01]")
+                        ->delimiter(',')
+                        ->check(CLI::Range(0.0, 1.0));
+  app.add_option("-k,--k", o.ks, "entries kept, comma separated, instead of --density")
+      ->delimiter(',')
+      ->transform(size)
+      ->excludes(densities);
+  app.add_option("-d,--datatype", o.datatype)
+      ->check(CLI::IsMember(Names{"float32", "float64"}))
+      ->capture_default_str();
+  app.add_option("--data", o.data,
+                 "dense vectors from a file of raw little-endian float32 instead of generated "
+                 "ones; %r in its name is the rank; its length is the count")
+      ->excludes("--minbytes")
+      ->excludes("--maxbytes")
+      ->excludes("--stepfactor");
+  app.add_option("--seed", o.seed, "of the generated data")->capture_default_str();
+}
+
+void add_measurement(CLI::App& app, Options& o) {
+  app.add_option("-n,--iters", o.iterations, "timed calls")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  app.add_option("-w,--warmup_iters", o.warmup, "calls before those")
+      ->check(CLI::Range(0, 1000000))
+      ->capture_default_str();
+  add_switch(app, "-c,--check", o.check, "compare every result with the serial definition");
+  app.add_option("-a,--average", o.combine,
+                 "the time of a call: average, min or max of the ranks' times")
+      ->check(CLI::IsMember(Names{"average", "min", "max"}))
+      ->capture_default_str();
+  app.add_option_function<int>(
+         "-z,--blocking", [](const int&) {}, "1: calls return when done")
+      ->check(CLI::IsMember(std::vector<int>{1}))
+      ->default_str("1");
+  app.add_option("--memory", o.memory, "where the vectors live")
+      ->check(CLI::IsMember(Names{"host"}))
+      ->capture_default_str();
+  app.add_option("-J,--output_file", o.json, "write the rows as JSON, one object per line");
+  app.add_flag("--progress", o.progress, "say on stderr where the run is (default: on a terminal)");
+}
+
+void add_collective(CLI::App& app, Options& o, const Program& program) {
+  Names valid = program.algorithms;
+  for (const std::string& name : baseline_names()) valid.push_back(name);
+  app.add_option("--algo", o.algorithms, "comma separated; each runs on the same data")
+      ->delimiter(',')
+      ->check(CLI::IsMember(valid));
+  add_switch(app, "--feedback", o.feedback, "with a residual (error feedback)");
+  app.add_option("-o,--op", o.op)->check(CLI::IsMember(Names{"sum", "avg"}))->capture_default_str();
+  app.add_option("--transport", o.transport, "mpi: ranks from mpirun; local: threads")
+      ->check(CLI::IsMember(transports()))
+      ->default_str(transports().front());
+  app.add_option("--form", o.form,
+                 "dense: dense in and out; sparse: the v verb, exchange alone, top-k of the sum; "
+                 "sum: the same with every entry of the sum")
+      ->check(CLI::IsMember(Names{"dense", "sparse", "sum"}))
+      ->capture_default_str();
+  app.add_option("--overlap", o.overlap, "fraction of the support common to all ranks")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  app.add_option("--skew", o.skew,
+                 "the first sixteenth of the vector is this many times as dense in large entries "
+                 "as the rest; 1 = even")
+      ->check(CLI::Range(1.0, 1e6))
+      ->capture_default_str();
+}
+
+/// What depends on more than one option.
+void complete(CLI::App& app, Options& o, const Program& program) {
+  if (o.min_bytes > o.max_bytes) {
+    // The range grew from one end only: both ends are then the one that was given.
+    if (app.count("--maxbytes") > 0 && app.count("--minbytes") > 0) {
+      throw CLI::ValidationError("-b", "is larger than -e");
+    }
+    (app.count("--minbytes") > 0 ? o.max_bytes : o.min_bytes) =
+        app.count("--minbytes") > 0 ? o.min_bytes : o.max_bytes;
+  }
+  if (o.densities.empty() && o.ks.empty()) o.densities = {0.001, 0.01};
+  if (program.algorithms.empty()) {
+    if (o.inputs.empty()) o.inputs = {pattern_names().front()};
+    o.transport = "local";
+    return;
+  }
+  if (o.transport.empty()) o.transport = transports().front();
+  if (o.transport == "mpi" && app.count("--nthreads") > 0) {
+    throw CLI::ValidationError("-t",
+                               "is the number of ranks of --transport local; over mpi it is "
+                               "mpirun's -n");
+  }
+  const Names baselines = baseline_names();
+  if (o.algorithms.empty()) {
+    o.algorithms = program.default_algorithms;
+    if (o.transport == "mpi") {
+      o.algorithms.insert(o.algorithms.end(), baselines.begin(), baselines.end());
+    }
+    if (o.form != "dense") std::erase(o.algorithms, "dense");
+  }
+  for (const std::string& name : o.algorithms) {
+    if (o.transport != "mpi" && std::ranges::count(baselines, name) > 0) {
+      throw CLI::ValidationError("--algo", name + " is MPI's own and needs --transport mpi");
+    }
+    if (o.form != "dense" && name == "dense") {
+      throw CLI::ValidationError("--algo", "dense has no coordinate form; it needs --form dense");
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<Options> parse(int argc, char** argv, const Program& program, int* status) {
+  Options options;
+  options.program = program.name;
+  CLI::App app(program.description, program.name);
+  app.set_help_flag("-h,--help", "print this");
+  add_sweep(app, options);
+  add_measurement(app, options);
+  auto* threads = app.add_option("-t,--nthreads", options.threads)->check(CLI::Range(1, 1024));
+  if (program.algorithms.empty()) {
+    options.threads = 1;
+    threads->description("threads, each with a vector of its own");
+    app.add_option("--input", options.inputs, "kinds of data, comma separated [random]")
+        ->delimiter(',')
+        ->check(CLI::IsMember(pattern_names()))
+        ->excludes("--data");
+  } else {
+    threads->description("ranks of --transport local");
+    add_collective(app, options, program);
+  }
+  threads->capture_default_str();
+  try {
+    app.parse(argc, argv);
+    complete(app, options, program);
+  } catch (const CLI::ParseError& error) {
+    *status = app.exit(error) == 0 ? 0 : 2;
+    return std::nullopt;
+  }
+  return options;
+}
+
+std::vector<std::size_t> lengths(const Options& options, std::size_t element) {
+  std::vector<std::size_t> all;
+  for (double bytes = static_cast<double>(options.min_bytes);
+       bytes <= static_cast<double>(options.max_bytes); bytes *= options.factor) {
+    const std::size_t n = static_cast<std::size_t>(bytes) / element;
+    if (all.empty() || n > all.back()) all.push_back(n);
+    if (bytes == 0) break;
+  }
+  return all;
+}
+
+std::vector<std::size_t> selections(const Options& options, std::size_t n) {
+  std::vector<std::size_t> all;
+  const auto add = [&all](std::size_t k) {
+    // Small vectors turn different densities into the same k.
+    if (std::ranges::count(all, k) == 0) all.push_back(k);
+  };
+  for (const std::size_t k : options.ks) add(std::min(k, n));
+  for (const double density : options.densities) {
+    const auto k = static_cast<std::size_t>(std::llround(density * static_cast<double>(n)));
+    add(density > 0 && n > 0 ? std::max<std::size_t>(k, 1) : 0);
+  }
+  return all;
+}
+
+}  // namespace sparsecoll::perf

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sparsecoll::perf {
+
+/// What one of the programs is, for its command line.
+struct Program {
+  std::string name;
+  std::string description;
+  std::vector<std::string> algorithms;          ///< the library's; empty: a local kernel, no --algo
+  std::vector<std::string> default_algorithms;  ///< without the baselines, which come on top
+};
+
+/// The command line; letters and long names are those of nccl-tests where it has them.
+struct Options {
+  std::string program;
+  std::size_t min_bytes = std::size_t{1} << 20;
+  std::size_t max_bytes = std::size_t{1} << 24;
+  double factor = 4;
+  int iterations = 20;
+  int warmup = 5;
+  bool check = true;
+  std::string op = "sum";
+  std::string datatype = "float32";
+  std::string combine = "max";  ///< how the ranks' times of one call become one: -a
+  std::string memory = "host";
+  std::string transport;
+  int threads = 4;
+  std::string form = "dense";
+  bool feedback = false;
+  double overlap = 0.5;
+  double skew = 1;
+  std::uint64_t seed = 1;
+  std::vector<double> densities;
+  std::vector<std::size_t> ks;
+  std::vector<std::string> algorithms;
+  std::vector<std::string> inputs;  ///< kinds of data of the local kernel
+  std::string data;                 ///< file name, %r = rank; empty: generated
+  std::string json;
+  bool progress = false;
+};
+
+/// Parses the command line. Nothing comes back when the program has to end at once with `status`:
+/// help was asked for (0), or an option is bad (2; the message on stderr lists the valid values).
+std::optional<Options> parse(int argc, char** argv, const Program& program, int* status);
+
+/// The lengths n of the sweep, in elements of `element` bytes.
+std::vector<std::size_t> lengths(const Options& options, std::size_t element);
+/// The k of the sweep for vectors of n: at most n, each once.
+std::vector<std::size_t> selections(const Options& options, std::size_t n);
+
+}  // namespace sparsecoll::perf

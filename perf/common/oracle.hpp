@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// @file The verbs' definitions, executed serially and plainly for finite values. Shares nothing
+/// with the library.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace sparsecoll::perf {
+
+/// A sparse vector; indices strictly increase.
+template <class T>
+struct Entries {
+  std::vector<std::uint64_t> index;
+  std::vector<T> value;
+  std::size_t size() const { return index.size(); }
+};
+
+/// The k entries of largest magnitude; ties go to the lowest index; zeros are never selected.
+template <class T>
+Entries<T> top_k(std::span<const T> dense, std::size_t k);
+template <class T>
+Entries<T> top_k(const Entries<T>& entries, std::size_t k);
+
+/// a + b, a's value first; zeros that arise stay.
+template <class T>
+Entries<T> add(const Entries<T>& a, const Entries<T>& b);
+
+/// The parts added in order, -0 turned into +0; explicit zeros stay.
+template <class T>
+Entries<T> sum(std::span<const Entries<T>> parts);
+
+/// gTop-k's tree over the ranks' entries.
+template <class T>
+struct Tree {
+  Entries<T> result;
+  std::vector<Entries<T>> dropped;  ///< per rank: what it dropped as the receiver of merges, added
+};
+/// With `everything`, nothing is dropped at any merge and k is not used.
+template <class T>
+Tree<T> merge_tree(std::span<const Entries<T>> parts, std::size_t k, bool everything);
+
+/// The residual after a call that started from a residual of zeros. `acc` is this rank's input on
+/// entry and the residual on return; `sent` its selection, `delivered` the result, `dropped` what
+/// it dropped as a receiver in the tree (empty elsewhere).
+template <class T>
+void leave_residual(std::span<T> acc, const Entries<T>& sent, const Entries<T>& delivered,
+                    const Entries<T>& dropped);
+
+}  // namespace sparsecoll::perf

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "common/patterns.hpp"
+
+#include "common/vectors.hpp"
+
+namespace sparsecoll::perf {
+
+std::vector<std::string> pattern_names() {
+  return {"random", "equal", "sorted", "hot", "two-valued"};
+}
+
+template <class T>
+void fill_pattern(const std::string& name, int rank, const Options& options, std::span<T> out) {
+  const std::size_t n = out.size();
+  if (name == "random") {
+    generated_vectors<T>(n, 1, options)->fill(rank, 0, out);
+    return;
+  }
+  const std::uint64_t start = mix(options.seed + static_cast<std::uint64_t>(rank) + 1);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint64_t draw = mix(start + i);
+    T magnitude = T(1);
+    if (name == "sorted") {
+      magnitude = static_cast<T>(i + 1) / static_cast<T>(n);
+    } else if (name == "hot") {
+      const bool inside = i >= n / 2 && i < n / 2 + n / 64;
+      magnitude = static_cast<T>((draw >> 40) + 1) * (inside ? T(0x1p20) : T(1));
+    } else if (name == "two-valued") {
+      magnitude = (draw & 1023) == 0 ? T(2) : T(1);
+    }
+    out[i] = (draw >> 32 & 1) != 0 ? -magnitude : magnitude;
+  }
+}
+
+template void fill_pattern(const std::string&, int, const Options&, std::span<float>);
+template void fill_pattern(const std::string&, int, const Options&, std::span<double>);
+
+}  // namespace sparsecoll::perf

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sparsecoll/sparsecoll.h>
+
+#include <cstddef>
+#include <cstring>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/handles.hpp"
+
+namespace sparsecoll::perf {
+
+using Bytes = std::vector<std::byte>;
+
+/// One rank's view of the run, and the little that ranks tell each other beside the library under
+/// test: barriers, times, verdicts, the oracle's selections. Never goes through that library.
+class Ranks {
+ public:
+  Ranks(int rank, int size) : rank_(rank), size_(size) {}
+  Ranks(const Ranks&) = delete;
+  Ranks& operator=(const Ranks&) = delete;
+  virtual ~Ranks() = default;
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+
+  virtual void barrier() = 0;
+  /// What every rank gave, in rank order; lengths may differ.
+  virtual std::vector<Bytes> allgather(std::span<const std::byte> mine) = 0;
+  /// A communicator of the library over these ranks. Collective.
+  virtual Communicator connect(const sparsecollConfig_t& config) = 0;
+
+  /// allgather() of trivially copyable values.
+  template <class T>
+  std::vector<std::vector<T>> gather(std::span<const T> mine) {
+    std::vector<std::vector<T>> all;
+    for (const Bytes& bytes : allgather(std::as_bytes(mine))) {
+      all.emplace_back(bytes.size() / sizeof(T));
+      if (!bytes.empty()) std::memcpy(all.back().data(), bytes.data(), bytes.size());
+    }
+    return all;
+  }
+  /// One value of every rank.
+  template <class T>
+  std::vector<T> gather_value(const T& mine) {
+    std::vector<T> all;
+    for (const std::vector<T>& one : gather(std::span<const T>(&mine, 1))) all.push_back(one[0]);
+    return all;
+  }
+
+ private:
+  int rank_;
+  int size_;
+};
+
+/// What a rank does; returns its exit status.
+using Body = std::function<int(Ranks&)>;
+
+/// The transports of this build, the default first.
+std::vector<std::string> transports();
+
+/// Runs `body` on every rank and returns the largest exit status of the ranks of this process.
+/// `threads` is the number of ranks of "local"; "mpi" takes them from mpirun. An exception of one
+/// rank ends the program on all of them, for the others may be waiting for it.
+int launch(const std::string& transport, int threads, const Body& body);
+
+/// The MPI half of the above; ranks_mpi.cpp, or without_mpi.cpp in a build without MPI.
+bool mpi_available();
+int launch_mpi(const Body& body);
+/// Name and version of the MPI library; "" without MPI.
+std::string mpi_version();
+
+}  // namespace sparsecoll::perf

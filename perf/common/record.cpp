@@ -1,0 +1,173 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "common/record.hpp"
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+namespace sparsecoll::perf {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class T>
+Json value_or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+std::string label(const Record& record) {
+  const bool same = record.ran.empty() || record.ran == record.algorithm;
+  return same ? record.algorithm : record.algorithm + ':' + record.ran;
+}
+
+/// "1 rank", "4 ranks".
+std::string counted(int count, const std::string& noun) {
+  return std::to_string(count) + ' ' + noun + (count == 1 ? "" : "s");
+}
+
+/// JSON has no use for more than a nanosecond.
+double rounded(double microseconds) { return std::round(microseconds * 1e3) / 1e3; }
+
+std::string data_name(const Options& options) {
+  return options.data.empty() ? "generated"
+                              : std::filesystem::path(options.data).filename().string();
+}
+
+}  // namespace
+
+double Record::density() const {
+  return n == 0 ? 0 : static_cast<double>(k) / static_cast<double>(n);
+}
+
+std::optional<double> Record::wire_bytes_per_entry(int ranks) const {
+  if (ranks < 2 || mean_nnz_in == 0) return std::nullopt;
+  return wire_bytes / (mean_nnz_in * (ranks - 1) / ranks);
+}
+
+std::vector<Table::Column> record_columns() {
+  return {{"size", "(B)", 11},
+          {"count", "(elem)", 10},
+          {"density", "(k/n)", 8},
+          {"nnz in", "", 9},
+          {"nnz out", "", 9},
+          {"type", "", 8},
+          {"op", "", 4},
+          {"algo", "", 14},
+          {"time avg", "(us)", 10},
+          {"min", "(us)", 10},
+          {"median", "(us)", 10},
+          {"max", "(us)", 10},
+          {"select", "(us)", 9},
+          {"wire", "(B/rank)", 12},
+          {"wire", "(B/entry)", 9},
+          {"faster", "(x dense)", 9},
+          {"#wrong", "", 6}};
+}
+
+std::vector<std::string> record_cells(const Record& record, const Options& options, int ranks) {
+  const std::optional<double> entry = record.wire_bytes_per_entry(ranks);
+  char density[32];
+  std::snprintf(density, sizeof(density), "%.3g", record.density());
+  return {std::to_string(record.bytes),
+          std::to_string(record.n),
+          density,
+          std::to_string(record.nnz_in),
+          std::to_string(record.nnz_out),
+          options.datatype,
+          options.op,
+          label(record),
+          microseconds(record.times.average),
+          microseconds(record.times.minimum),
+          microseconds(record.times.median),
+          microseconds(record.times.maximum),
+          microseconds(record.select_seconds),
+          std::to_string(static_cast<unsigned long long>(record.wire_bytes)) +
+              (record.wire_is_model ? "*" : " "),
+          entry ? number(*entry) : "-",
+          record.times_faster_than_dense ? number(*record.times_faster_than_dense) : "-",
+          count_or_na(record.wrong)};
+}
+
+void record_header(const Table& table, const Options& o, const Machine& machine, int ranks) {
+  const std::string mpi = mpi_version();
+  table.comment(o.program + "  sparsecoll " + library_version() +
+                (mpi.empty() ? "" : "  (" + mpi + ")"));
+  table.comment(counted(ranks, "rank") + (o.transport == "mpi" ? " over mpi" : " as threads") +
+                " on " + counted(machine.hosts, "host") + ": " + machine.placement);
+  const bool crowded = ranks > machine.cores * machine.hosts;
+  table.comment(counted(machine.cores, "core") + " a host" +
+                (machine.kind.empty() ? "" : ", " + machine.kind) +
+                (crowded ? "; more ranks than cores" : "") + "; host memory");
+  std::string data = "data " + data_name(o);
+  if (o.data.empty()) {
+    data += ", seed " + std::to_string(o.seed) + ", overlap " + number(o.overlap) + ", skew " +
+            number(o.skew);
+  }
+  table.comment("form " + o.form + "; feedback " + (o.feedback ? "1" : "0") + "; " + data);
+  table.comment("time of a call: " + o.combine + " over ranks, between barriers; " +
+                std::to_string(o.iterations) + " calls after " + std::to_string(o.warmup));
+  table.comment("select, wire: of the last call, of the slowest and of the busiest rank");
+  table.comment("wire (B/rank): sent; * = computed, not counted");
+  table.comment("wire (B/entry): over nnz in x (P-1)/P; the papers' bound for plain pairs is 8");
+  table.comment("faster: median of mpi-dense over median");
+  if (o.form == "dense") {
+    table.comment("mpi-allgather: selects with sparsecollTopk; the result sums all selections");
+  }
+  table.comment("");
+}
+
+nlohmann::ordered_json run_json(const Options& o, const Machine& machine, int ranks) {
+  Json row;
+  row["program"] = o.program;
+  row["version"] = library_version();
+  row["mpi"] = mpi_version();
+  row["host"] = machine.host;
+  row["host_kind"] = machine.kind;
+  row["cores"] = machine.cores;
+  row["hosts"] = machine.hosts;
+  row["placement"] = machine.placement;
+  row["ranks"] = ranks;
+  row["transport"] = o.transport;
+  row["memory"] = o.memory;
+  row["datatype"] = o.datatype;
+  row["feedback"] = o.feedback;
+  row["data"] = data_name(o);
+  if (o.data.empty()) row["seed"] = o.seed;
+  row["iterations"] = o.iterations;
+  row["warmup"] = o.warmup;
+  row["time_over_ranks"] = o.combine;
+  return row;
+}
+
+nlohmann::ordered_json record_json(const Record& record, const Options& o, const Machine& machine,
+                                   int ranks) {
+  Json row = run_json(o, machine, ranks);
+  row["form"] = o.form;
+  row["op"] = o.op;
+  if (o.data.empty()) {
+    row["overlap"] = o.overlap;
+    row["skew"] = o.skew;
+  }
+  row["algorithm"] = record.algorithm;
+  row["algorithm_ran"] = record.ran.empty() ? record.algorithm : record.ran;
+  row["bytes"] = record.bytes;
+  row["count"] = record.n;
+  row["k"] = record.k;
+  row["density"] = record.density();
+  row["nnz_in"] = record.nnz_in;
+  row["nnz_out"] = record.nnz_out;
+  row["time_avg_us"] = rounded(record.times.average * 1e6);
+  row["time_min_us"] = rounded(record.times.minimum * 1e6);
+  row["time_median_us"] = rounded(record.times.median * 1e6);
+  row["time_max_us"] = rounded(record.times.maximum * 1e6);
+  row["select_us"] = rounded(record.select_seconds * 1e6);
+  row["wire_bytes"] = record.wire_bytes;
+  row["wire_bytes_is_model"] = record.wire_is_model;
+  row["wire_bytes_per_entry"] = value_or_null(record.wire_bytes_per_entry(ranks));
+  row["times_faster_than_dense"] = value_or_null(record.times_faster_than_dense);
+  row["wrong"] = value_or_null(record.wrong);
+  return row;
+}
+
+}  // namespace sparsecoll::perf

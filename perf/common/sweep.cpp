@@ -1,0 +1,174 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "common/sweep.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <stdexcept>
+
+#include "common/baselines.hpp"
+#include "common/library.hpp"
+#include "common/record.hpp"
+
+namespace sparsecoll::perf {
+namespace {
+
+Form form_of(const std::string& word) {
+  return word == "dense" ? Form::kDense : word == "sparse" ? Form::kSparse : Form::kSum;
+}
+
+/// The sweep of one rank.
+template <class T>
+class Sweep {
+ public:
+  Sweep(const Options& options, Ranks& ranks)
+      : options_(options),
+        ranks_(ranks),
+        library_(ranks),
+        machine_(describe_machine(ranks)),
+        table_(record_columns(), ranks.rank() != 0),
+        json_(ranks.rank() == 0 ? options.json : ""),
+        progress_(options.progress, ranks.rank() != 0) {}
+
+  int run() {
+    record_header(table_, options_, machine_, ranks_.size());
+    table_.titles();
+    if (options_.data.empty()) {
+      const std::vector<std::size_t> all = lengths(options_, sizeof(T));
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        where_ = "size " + std::to_string(i + 1) + " of " + std::to_string(all.size());
+        run_vectors(*generated_vectors<T>(all[i], ranks_.size(), options_));
+      }
+    } else {
+      run_vectors(*vectors_of_file<T>(options_.data, ranks_.rank()));
+    }
+    progress_.clear();
+    return conclude(table_, options_.check ? std::optional(wrong_) : std::nullopt);
+  }
+
+ private:
+  void run_vectors(const Vectors<T>& vectors) {
+    const std::size_t n = vectors.count();
+    for (const std::size_t other : ranks_.gather_value(n)) {
+      if (other != n) throw std::runtime_error("--data: the ranks' files differ in length");
+    }
+    if (n > std::numeric_limits<std::uint32_t>::max()) {
+      throw std::runtime_error("vectors of more than 2^32 - 1 values are not measured");
+    }
+    std::vector<T> dense(n);
+    vectors.fill(ranks_.rank(), 0, dense);
+    for (const std::size_t k : selections(options_, n)) run_shape(vectors, dense, k);
+  }
+
+  void run_shape(const Vectors<T>& vectors, const std::vector<T>& dense, std::size_t k) {
+    Task<T> task;
+    task.n = dense.size();
+    task.k = k;
+    task.ranks = ranks_.size();
+    task.average = options_.op == "avg";
+    task.form = form_of(options_.form);
+    task.feedback = options_.feedback;
+    task.dense = dense;
+    Entries<T> selection;
+    std::vector<T> only_selected;
+    if (task.form != Form::kDense || options_.check) selection = top_k<T>(task.dense, task.k);
+    task.entries = &selection;
+    if (task.form != Form::kDense) {
+      only_selected.assign(task.n, T(0));
+      for (std::size_t j = 0; j < selection.size(); ++j) {
+        only_selected[selection.index[j]] = selection.value[j];
+      }
+      task.dense = only_selected;
+    }
+    std::unique_ptr<Judge<T>> judge;
+    if (options_.check) judge = std::make_unique<Judge<T>>(task, ranks_, vectors);
+    std::vector<Record> records;
+    for (const std::string& name : options_.algorithms) {
+      progress_.show(where_ + ", k = " + std::to_string(task.k) + ": " + name);
+      records.push_back(run_contestant(name, task, judge.get()));
+    }
+    finish(records);
+  }
+
+  Record run_contestant(const std::string& name, const Task<T>& task, const Judge<T>* judge) {
+    const bool own = std::ranges::count(baseline_names(), name) == 0;
+    const auto contestant = own ? library_.make<T>(name, task) : make_baseline<T>(name, task);
+    // Twice: what a first call gives, and what one gives that profits from earlier ones.
+    std::size_t wrong = judge != nullptr ? check(*contestant, *judge) : 0;
+    contestant->reset();
+    Record record;
+    record.times = measure(
+        ranks_, options_, [&] { contestant->prepare(); }, [&] { contestant->call(); });
+    combine(contestant->facts(), record);
+    if (judge != nullptr) {
+      wrong += check(*contestant, *judge);
+      const std::vector<std::size_t> all = ranks_.gather_value(wrong);
+      record.wrong = std::accumulate(all.begin(), all.end(), std::size_t{0});
+      wrong_ += *record.wrong;
+    }
+    record.algorithm = name;
+    record.bytes = task.n * sizeof(T);
+    record.n = task.n;
+    record.k = task.k;
+    return record;
+  }
+
+  std::size_t check(Contestant<T>& contestant, const Judge<T>& judge) {
+    contestant.reset();
+    contestant.prepare();
+    contestant.call();
+    return contestant.wrong(judge);
+  }
+
+  /// One row from what the ranks saw.
+  void combine(const Facts& mine, Record& record) {
+    const auto selected = ranks_.gather_value(mine.selected);
+    record.nnz_in = std::ranges::max(selected);
+    record.mean_nnz_in = std::accumulate(selected.begin(), selected.end(), 0.0) /
+                         static_cast<double>(selected.size());
+    record.nnz_out = std::ranges::max(ranks_.gather_value(mine.result));
+    record.wire_bytes = std::ranges::max(ranks_.gather_value(mine.wire_bytes));
+    record.select_seconds = std::ranges::max(ranks_.gather_value(mine.select_seconds));
+    record.wire_is_model = mine.wire_is_model;
+    record.ran = mine.ran;
+  }
+
+  void finish(std::vector<Record>& records) {
+    progress_.clear();
+    const auto dense = std::ranges::find(records, "mpi-dense", &Record::algorithm);
+    for (Record& record : records) {
+      if (dense != records.end()) {
+        // Medians: a single disturbed call moves neither side.
+        record.times_faster_than_dense = dense->times.median / record.times.median;
+      }
+      table_.row(record_cells(record, options_, ranks_.size()));
+      json_.write(record_json(record, options_, machine_, ranks_.size()));
+    }
+  }
+
+  const Options& options_;
+  Ranks& ranks_;
+  Library library_;
+  Machine machine_;
+  Table table_;
+  JsonFile json_;
+  Progress progress_;
+  std::string where_ = "file";
+  std::size_t wrong_ = 0;
+};
+
+}  // namespace
+
+int run_allreduce_program(int argc, char** argv, const Program& program) {
+  int status = 0;
+  const std::optional<Options> options = parse(argc, argv, program, &status);
+  if (!options) return status;
+  return launch(options->transport, options->threads, [&](Ranks& ranks) {
+    if (options->datatype == "float64") return Sweep<double>(*options, ranks).run();
+    return Sweep<float>(*options, ranks).run();
+  });
+}
+
+}  // namespace sparsecoll::perf

@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// A build without MPI: no such transport, and no baselines, for those are MPI's collectives.
+#include <stdexcept>
+
+#include "common/baselines.hpp"
+#include "common/ranks.hpp"
+
+namespace sparsecoll::perf {
+
+bool mpi_available() { return false; }
+
+int launch_mpi(const Body&) { throw std::logic_error("this build has no MPI"); }
+
+std::string mpi_version() { return ""; }
+
+std::vector<std::string> baseline_names() { return {}; }
+
+template <class T>
+std::unique_ptr<Contestant<T>> make_baseline(const std::string& name, const Task<T>&) {
+  throw std::logic_error(name + " needs MPI, which this build does not have");
+}
+
+template std::unique_ptr<Contestant<float>> make_baseline(const std::string&, const Task<float>&);
+template std::unique_ptr<Contestant<double>> make_baseline(const std::string&, const Task<double>&);
+
+}  // namespace sparsecoll::perf

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The sparsecoll authors
+# SPDX-License-Identifier: Apache-2.0
+"""Turns the JSON of the programs in perf/ and of the training example into pictures.
+
+Needs matplotlib. Prints the names of the files that it wrote.
+"""
+
+import argparse
+import pathlib
+import sys
+
+# The modules beside this file, wherever it is started from.
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+from plots import collective, records, style, summary, topk, training  # noqa: E402
+
+KINDS = {
+    "size": ("time against size", lambda r: collective.time_against_size(records.collectives(r))),
+    "density": (
+        "time against density, at the largest size",
+        lambda r: collective.time_against_density(records.collectives(r)),
+    ),
+    "volume": (
+        "bytes sent against P",
+        lambda r: collective.volume_against_ranks(records.collectives(r)),
+    ),
+    "ranks": ("time against P", lambda r: collective.time_against_ranks(records.collectives(r))),
+    "speedup": ("speed-up over mpi-dense", lambda r: collective.speedup(records.collectives(r))),
+    "topk": ("the local selection", lambda r: topk.ratios(records.topk(r))),
+    "training": ("accuracy of the example", lambda r: training.accuracy(records.training(r))),
+    "summary": ("the one for the README: times and training", summary.draw),
+}
+
+
+def arguments():
+    kinds = "\n".join(f"  {name:9} {text}" for name, (text, _) in KINDS.items())
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=f"kinds:\n{kinds}\n  all       whatever the records allow, but summary",
+    )
+    parser.add_argument("kind", choices=[*KINDS, "all"], metavar="KIND", help="see below")
+    parser.add_argument("files", nargs="+", metavar="JSON", help="an array or an object per line")
+    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("."), help="folder")
+    parser.add_argument("--format", choices=["png", "svg"], default="png")
+    return parser.parse_args()
+
+
+def main():
+    given = arguments()
+    rows = records.load(given.files)
+    kinds = [name for name in KINDS if name != "summary"] if given.kind == "all" else [given.kind]
+    given.out.mkdir(parents=True, exist_ok=True)
+    drawn = 0
+    for kind in kinds:
+        for name, figure in KINDS[kind][1](rows):
+            style.save(figure, given.out, name, given.format)
+            drawn += 1
+    if drawn == 0:
+        sys.exit(f"plot.py: these records hold nothing to draw as {given.kind}")
+
+
+if __name__ == "__main__":
+    main()

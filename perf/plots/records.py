@@ -1,0 +1,63 @@
+# SPDX-FileCopyrightText: 2026 The sparsecoll authors
+# SPDX-License-Identifier: Apache-2.0
+"""Reading the programs' JSON and choosing rows from it."""
+
+import json
+import pathlib
+
+COLLECTIVES = ("sparse_allreduce_perf", "gtopk_allreduce_perf")
+
+
+def load(paths):
+    """The objects of all files, each one array or one object per line."""
+    rows = []
+    for path in paths:
+        text = pathlib.Path(path).read_text(encoding="utf-8")
+        try:
+            if text.lstrip().startswith("["):
+                rows += json.loads(text)
+            else:
+                rows += [json.loads(line) for line in text.splitlines() if line.strip()]
+        except json.JSONDecodeError as error:
+            raise SystemExit(f"{path}: {error}") from error
+    return rows
+
+
+def collectives(rows):
+    return [row for row in rows if row.get("program") in COLLECTIVES]
+
+
+def topk(rows):
+    return [row for row in rows if row.get("program") == "topk_perf"]
+
+
+def training(rows):
+    return [row for row in rows if row.get("program") == "train_digits"]
+
+
+def values(rows, key):
+    """The different values of a key, sorted."""
+    return sorted({row[key] for row in rows})
+
+
+def where(rows, **wanted):
+    return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
+
+
+def groups(rows, *keys):
+    """(values of keys, rows that have them), sorted."""
+    found = {}
+    for row in rows:
+        found.setdefault(tuple(row[key] for key in keys), []).append(row)
+    return sorted(found.items(), key=lambda item: tuple(str(value) for value in item[0]))
+
+
+def nearest_densities(rows):
+    """Rows with 'density' rounded, so that k / n of different n is one density."""
+    return [dict(row, density=float(f"{row['density']:.2g}")) for row in rows]
+
+
+def median(numbers):
+    ordered = sorted(numbers)
+    half = len(ordered) // 2
+    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2

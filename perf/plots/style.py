@@ -1,0 +1,147 @@
+# SPDX-FileCopyrightText: 2026 The sparsecoll authors
+# SPDX-License-Identifier: Apache-2.0
+"""One look for all pictures: an algorithm has the same colour and mark everywhere."""
+
+import matplotlib
+
+matplotlib.use("Agg")  # files only; needs no display
+
+import matplotlib.pyplot as plt  # noqa: E402  (after the choice of the backend)
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator  # noqa: E402
+
+# Okabe and Ito's palette, which all kinds of colour vision tell apart; marks and dashes differ too.
+LOOKS = {
+    "oktopk": ("Ok-Topk", "#0072B2", "o", "-"),
+    "allgather": ("Top-k allgather", "#E69F00", "s", "-"),
+    "gtopk": ("gTop-k", "#009E73", "^", "-"),
+    "topk": ("Top-k allgather", "#E69F00", "s", "-"),
+    "auto": ("auto", "#CC79A7", "D", (0, (4, 2))),
+    "dense": ("dense (ours)", "#56B4E9", "v", "-"),
+    "mpi-dense": ("MPI_Allreduce", "#000000", "x", "--"),
+    "mpi-allgather": ("MPI_Allgatherv of pairs", "#D55E00", "+", "--"),
+}
+ORDER = list(LOOKS)
+
+plt.rcParams.update(
+    {
+        "figure.dpi": 110,
+        "savefig.dpi": 160,
+        "font.size": 10,
+        "axes.titlesize": 10,
+        "axes.labelsize": 10,
+        "legend.fontsize": 9,
+        "axes.grid": True,
+        "grid.color": "#dddddd",
+        "grid.linewidth": 0.6,
+        "axes.axisbelow": True,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "lines.linewidth": 1.6,
+        "lines.markersize": 5.5,
+        "figure.constrained_layout.use": True,
+        "svg.hashsalt": "sparsecoll",  # the same picture gives the same file
+    }
+)
+
+
+def sorted_algorithms(rows):
+    return sorted({row["algorithm"] for row in rows}, key=rank_of)
+
+
+def rank_of(name):
+    return ORDER.index(name) if name in ORDER else len(ORDER)
+
+
+def look(name, **overrides):
+    label, colour, mark, dash = LOOKS.get(name, (name, "#666666", ".", ":"))
+    return {"label": label, "color": colour, "marker": mark, "linestyle": dash, **overrides}
+
+
+def size_text(number):
+    """Bytes, with binary prefixes."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if number < 1024 or unit == "GiB":
+            return f"{number:.3g} {unit}"
+        number /= 1024
+    return ""
+
+
+def time_text(microseconds):
+    if microseconds < 1e3:
+        return f"{microseconds:.3g} µs"
+    if microseconds < 1e6:
+        return f"{microseconds / 1e3:.3g} ms"
+    return f"{microseconds / 1e6:.3g} s"
+
+
+def percent_text(share):
+    return f"{100 * share:.3g}%"
+
+
+def log_axis(axis, text, base=10):
+    """A logarithmic axis whose ticks are written by `text`."""
+    scale = axis.axes.set_xscale if axis.axis_name == "x" else axis.axes.set_yscale
+    scale("log", base=base)
+    axis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))
+    axis.set_minor_formatter(NullFormatter())
+    low, high = axis.get_view_interval()
+    if base == 10:
+        # Less than two decades show too few ticks with powers of ten alone.
+        subs = (1, 2, 5) if low > 0 and high / low < 300 else (1,)
+        axis.set_major_locator(LogLocator(base=10, subs=subs))
+    else:
+        axis.set_major_locator(LogLocator(base=2 if low > 0 and high / low < 64 else 4))
+        axis.set_minor_locator(NullLocator())
+
+
+def ticks_at(axis, places, text):
+    axis.set_ticks(places)
+    axis.set_ticklabels([text(place) for place in places])
+    axis.set_minor_locator(NullLocator())
+
+
+def machine_text(rows):
+    """Ranks, transport and kind of host, for titles: "4 ranks over mpi, 2 cores (Xeon)"."""
+    row = rows[0]
+    counts = sorted({r["ranks"] for r in rows})
+    text = f"{counts[0]} rank{'s' if counts[0] > 1 else ''}"
+    if len(counts) > 1:
+        text = f"{counts[0]} to {counts[-1]} ranks"
+    text += " over MPI" if row["transport"] == "mpi" else " as threads"
+    if row.get("hosts", 1) > 1:
+        text += f" on {row['hosts']} hosts"
+    if "cores" in row:
+        text += f", {row['cores']} cores"
+        kind = row.get("host_kind", "")
+        if kind:
+            text += f" ({kind.replace('(R)', '').replace('(TM)', '').split(' @')[0]})"
+    return text
+
+
+def verb_text(rows):
+    """"sparseAllreduce, dense in and out" and so on."""
+    verbs = sorted({row["program"] for row in rows}, reverse=True)
+    names = {"sparse_allreduce_perf": "sparseAllreduce", "gtopk_allreduce_perf": "gtopkAllreduce"}
+    forms = {
+        "dense": "dense in and out",
+        "sparse": "exchange alone",
+        "sum": "exact sum, exchange alone",
+    }
+    return " and ".join(names[verb] for verb in verbs) + ", " + forms[rows[0]["form"]]
+
+
+def legend_right(axes, **options):
+    """Beside the axes, so that it hides nothing."""
+    axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1), **options)
+
+
+def legend_below(axes, columns):
+    axes.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncol=columns)
+
+
+def save(figure, folder, name, file_format):
+    path = folder / f"{name}.{file_format}"
+    metadata = {"Date": None} if file_format == "svg" else {"Software": None}
+    figure.savefig(path, metadata=metadata)
+    plt.close(figure)
+    print(path)

@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 The sparsecoll authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Builds the library and runs its main job: sparse allreduces of several ranks on generated vectors
+# and on the gradients of a real training, beside MPI's own means; tables, JSON and pictures.
+usage="usage: perf/run.sh [--ranks P] [--quick] [--out DIR]
+  --ranks P   processes that mpirun starts (4); may be more than there are cores
+  --quick     a minute's tour: small vectors, few calls
+  --out DIR   where tables, JSON and pictures go (build/perf/results)"
+set -euo pipefail
+
+ranks=4
+quick=0
+root=$(cd "$(dirname "$0")/.." && pwd)
+build=$root/build/perf
+out=$build/results
+while [ $# -gt 0 ]; do
+  case $1 in
+    --ranks | --out)
+      [ $# -gt 1 ] || { echo "$1 needs a value" >&2 && exit 2; }
+      if [ "$1" = --ranks ]; then ranks=$2; else out=$2; fi
+      shift
+      ;;
+    --quick) quick=1 ;;
+    -h | --help) echo "$usage" && exit 0 ;;
+    *) echo "$usage" >&2 && exit 2 ;;
+  esac
+  shift
+done
+[[ $ranks =~ ^[1-9][0-9]*$ ]] || { echo "--ranks needs a number, not $ranks" >&2 && exit 2; }
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+
+"$root/scripts/install-packages.sh" build-essential cmake ninja-build libopenmpi-dev openmpi-bin \
+  nlohmann-json3-dev libcli11-dev python3 python3-matplotlib
+
+cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DSPARSECOLL_BUILD_TESTS=OFF \
+  -DSPARSECOLL_BUILD_PERF=ON -DSPARSECOLL_BUILD_EXAMPLES=ON
+cmake --build "$build" --parallel "$(nproc)"
+
+# Open MPI refuses to start as root and more ranks than cores unless told; binding several ranks to
+# one core would measure the scheduler. Other MPIs ignore these.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
+export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe PRTE_MCA_hwloc_default_binding_policy=none
+
+# job NAME P PROGRAM ARGUMENT...: what it prints is kept, its rows too; a wrong result ends it all.
+job() {
+  local name=$1 processes=$2 program=$3
+  shift 3
+  printf '\n== %s: mpirun -n %s %s %s\n' "$name" "$processes" "$program" "$*"
+  mpirun -n "$processes" "$build/perf/$program" "$@" -J "$out/$name.json" | tee "$out/$name.txt"
+}
+
+# train NAME SEED ARGUMENT...: the example on its own data.
+train() {
+  local name=$1 seed=$2
+  shift 2
+  mpirun -n "$ranks" "$build/docs/examples/train_digits/train_digits" --seed "$seed" "$@" \
+    --data-dir "$root/docs/examples/train_digits/data" --json "$out/$name.json"
+}
+
+if [ "$quick" = 1 ]; then
+  sizes=(-b 256K -e 1M -f 4 --density "0.001,0.01" -n 5 -w 2)
+  counts=(2 4)
+  seeds=(1)
+  epochs=4
+  topk=(-b 1M -e 1M -n 5 -w 1)
+else
+  sizes=(-b 256K -e 16M -f 4 --density "0.001,0.01,0.05" -n 15 -w 4)
+  counts=(2 4 8 16)
+  seeds=(1 2 3)
+  epochs=20
+  topk=(-b 64M -e 64M -n 7 -w 2)
+fi
+
+job sparse_allreduce "$ranks" sparse_allreduce_perf "${sizes[@]}" --feedback 1
+job gtopk_allreduce "$ranks" gtopk_allreduce_perf "${sizes[@]}" --feedback 1
+job sparse_allreduce_exchange "$ranks" sparse_allreduce_perf "${sizes[@]}" --form sparse
+job gtopk_allreduce_exchange "$ranks" gtopk_allreduce_perf "${sizes[@]}" --form sparse
+
+printf '\n== training: %s ranks, density 1%%\n' "$ranks"
+rm -f "$out/training.json"
+for seed in "${seeds[@]}"; do
+  for mode in dense topk oktopk gtopk; do
+    train training "$seed" --mode "$mode" --density 0.01 --epochs "$epochs" \
+      --dump-gradient "$out/gradient"
+  done
+done | tee "$out/training.txt"
+# The gradients that the last of these runs left, one file for each rank.
+for verb in sparse gtopk; do
+  job "${verb}_allreduce_gradient" "$ranks" "${verb}_allreduce_perf" --feedback 1 -n 50 \
+    --density 0.001,0.01,0.05 --data "$out/gradient.%r.f32"
+done
+
+for count in "${counts[@]}"; do
+  for verb in sparse gtopk; do
+    job "${verb}_allreduce_p$count" "$count" "${verb}_allreduce_perf" --form sparse -b 4M -e 4M \
+      --density 0.01 -n 5 -w 3
+  done
+done
+
+printf '\n== topk\n'
+"$build/perf/topk_perf" "${topk[@]}" --input random,equal,sorted,hot,two-valued \
+  -J "$out/topk.json" | tee "$out/topk.txt"
+
+# Debian's matplotlib belongs to Debian's Python, which need not be the first one on the path.
+for python in python3 /usr/bin/python3; do
+  if "$python" -c 'import matplotlib' 2>/dev/null; then break; fi
+done
+printf '\n== pictures\n'
+"$python" "$root/perf/plot.py" all "$out"/*.json --out "$out"
+"$python" "$root/perf/plot.py" summary "$out"/*.json --out "$out"
+
+printf '\nTables (.txt), rows (.json) and pictures (.png) are in %s\n' "$out"

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The sparsecoll authors
+# SPDX-License-Identifier: Apache-2.0
+"""Draws every kind of picture from made-up records of every program, and looks at what came out.
+
+usage: test_plot.py [FOLDER]     keeps the pictures in FOLDER; else they are thrown away
+"""
+
+import json
+import math
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+MACHINE = {
+    "version": "0.1.0", "mpi": "Some MPI 1.0", "host": "node", "host_kind": "Some CPU", "cores": 8,
+    "hosts": 1, "placement": "node (ranks 0-3)", "transport": "mpi", "memory": "host",
+    "datatype": "float32", "iterations": 20, "warmup": 5, "time_over_ranks": "max",
+}
+PICTURES = {
+    "time_size_dense_mpi", "time_density_dense_mpi", "speedup_dense_mpi",
+    f"volume_ranks_dense_mpi_{2**26}_0.01", f"time_ranks_dense_mpi_{2**26}_0.01",
+    "topk_1_threads_float32", "training_accuracy",
+}
+
+
+def collective(algorithm, ranks, size, density):
+    """A row by an alpha-beta model with 1 GB/s and 20 us."""
+    n = size // 4
+    k = round(density * n)
+    sent = {
+        "mpi-dense": 8 * n * (ranks - 1) / ranks,
+        "mpi-allgather": 8 * k * (ranks - 1),
+        "allgather": 6 * k * (ranks - 1),
+        "oktopk": 10 * k * (ranks - 1) / ranks,
+        "gtopk": 6 * k * math.log2(ranks),
+    }
+    dense = 20 + sent["mpi-dense"] * 1e-3
+    time = 20 * ranks + sent[algorithm] * 1e-3 + (0 if algorithm == "mpi-dense" else n * 1e-3)
+    program = "gtopk_allreduce_perf" if algorithm == "gtopk" else "sparse_allreduce_perf"
+    return MACHINE | {
+        "program": program, "ranks": ranks, "feedback": False, "data": "generated",
+        "form": "dense", "op": "sum", "algorithm": algorithm, "algorithm_ran": algorithm,
+        "bytes": size, "count": n, "k": k, "density": k / n, "nnz_in": k, "nnz_out": k,
+        "time_avg_us": 1.1 * time, "time_min_us": 0.8 * time, "time_median_us": time,
+        "time_max_us": 2 * time, "select_us": n * 1e-3, "wire_bytes": sent[algorithm],
+        "wire_bytes_is_model": algorithm.startswith("mpi"), "wrong": 0,
+        "times_faster_than_dense": dense / time,
+    }
+
+
+def topk(kind, density, feedback):
+    row = MACHINE | {
+        "program": "topk_perf", "ranks": 1, "feedback": feedback, "data": "generated",
+        "input": kind, "bytes": 2**28, "count": 2**26, "k": round(density * 2**26),
+        "density": density, "wrong": 0,
+    }
+    times = {"time": 30e3, "read": 20e3, "add": 40e3, "copy": 35e3, "nth_element": 500e3}
+    for name, time in times.items():
+        row |= {f"{name}_{statistic}_us": time for statistic in ("avg", "min", "median", "max")}
+    return row
+
+
+def training(mode, seed, epoch):
+    step_bytes = {"dense": 7e5, "topk": 3e4, "oktopk": 1e4, "gtopk": 1.4e4}[mode]
+    return {
+        "program": "train_digits", "mode": mode, "transport": "mpi", "ranks": 4,
+        "density": 1.0 if mode == "dense" else 0.01, "seed": seed, "epoch": epoch,
+        "loss": 2 * math.exp(-epoch / 4), "seconds": 0.2,
+        "accuracy": 0.965 - 0.4 * math.exp(-epoch / 3) + 0.002 * seed,
+        "bytes_sent": round(step_bytes * 29 * epoch),
+    }
+
+
+def records():
+    for ranks in (2, 4, 8):
+        for algorithm in ("oktopk", "allgather", "gtopk", "mpi-dense", "mpi-allgather"):
+            for size in (2**20, 2**22, 2**24, 2**26) if ranks == 4 else (2**26,):
+                for density in (0.001, 0.01, 0.05) if ranks == 4 else (0.01,):
+                    yield collective(algorithm, ranks, size, density)
+    for kind in ("random", "equal", "sorted", "hot", "two-valued"):
+        for density in (0.001, 0.01):
+            yield topk(kind, density, False)
+            yield topk(kind, density, True)
+    for mode in ("dense", "topk", "oktopk", "gtopk"):
+        for seed in (1, 2, 3):
+            for epoch in range(1, 16):
+                yield training(mode, seed, epoch)
+
+
+def plot(*words, fails=False):
+    done = subprocess.run(
+        [sys.executable, HERE / "plot.py", *words], capture_output=True, text=True, timeout=300)
+    assert (done.returncode != 0) == fails, done.stdout + done.stderr
+    return done
+
+
+def run(folder):
+    rows = list(records())
+    lines = folder / "lines.json"
+    lines.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    array = folder / "array.json"
+    array.write_text(json.dumps(rows))
+
+    plot("all", lines, "--out", folder)
+    plot("summary", array, "--out", folder)
+    found = {path.stem for path in folder.glob("*.png")}
+    assert PICTURES | {"summary"} <= found, f"missing: {PICTURES | {'summary'} - found}"
+    for path in folder.glob("*.png"):
+        assert path.read_bytes().startswith(b"\x89PNG"), path
+
+    plot("summary", array, "--out", folder, "--format", "svg")
+    first = (folder / "summary.svg").read_bytes()
+    plot("summary", array, "--out", folder, "--format", "svg")
+    assert first == (folder / "summary.svg").read_bytes(), "the same records give another picture"
+
+    only = folder / "training.json"
+    only.write_text(json.dumps(training("dense", 1, 1)) + "\n")
+    assert "nothing to draw" in plot("topk", only, "--out", folder, fails=True).stderr
+    (folder / "bad.json").write_text("{")
+    assert "bad.json" in plot("all", folder / "bad.json", fails=True).stderr
+
+
+if len(sys.argv) > 1:
+    pathlib.Path(sys.argv[1]).mkdir(parents=True, exist_ok=True)
+    run(pathlib.Path(sys.argv[1]))
+else:
+    with tempfile.TemporaryDirectory() as name:
+        run(pathlib.Path(name))
+print("all pictures were drawn")

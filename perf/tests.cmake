@@ -1,0 +1,74 @@
+# SPDX-FileCopyrightText: 2026 The sparsecoll authors
+# SPDX-License-Identifier: Apache-2.0
+
+# The programs, started as users start them, on vectors so small that nothing is measured: their own
+# check of every result is the test. Label: perf.
+enable_testing()
+
+# sparsecoll_add_perf_test(name COMMAND argument... [ENVIRONMENT variable=value...]
+#                          [PROPERTIES property value...])
+function(sparsecoll_add_perf_test name)
+  cmake_parse_arguments(arg "" "" "COMMAND;ENVIRONMENT;PROPERTIES" ${ARGN})
+  add_test(NAME perf.${name} COMMAND ${arg_COMMAND})
+  set_tests_properties(perf.${name} PROPERTIES LABELS perf TIMEOUT 120 ENVIRONMENT
+                                              "${arg_ENVIRONMENT}" ${arg_PROPERTIES})
+endfunction()
+
+set(small -b 64K -e 64K -n 2 -w 1 --density 0,0.01,0.5)
+foreach(form IN ITEMS dense sparse sum)
+  foreach(verb IN ITEMS sparse gtopk)
+    sparsecoll_add_perf_test(
+      ${verb}_allreduce.threads.${form}
+      COMMAND ${verb}_allreduce_perf --transport local -t 3 --form ${form} --feedback 1 -o avg
+              ${small})
+  endforeach()
+endforeach()
+sparsecoll_add_perf_test(sparse_allreduce.float64 COMMAND sparse_allreduce_perf --transport local
+                                                          -d float64 --skew 16 ${small})
+sparsecoll_add_perf_test(
+  topk COMMAND topk_perf -t 2 --input random,equal,sorted,hot,two-valued ${small})
+
+# Another algorithm than the one whose result is promised: the check must see it and say so, in
+# words and by the exit status.
+set(deceived COMMAND sparse_allreduce_perf --transport local -t 2 --algo oktopk -b 64K -e 64K -n 1
+             ENVIRONMENT SPARSECOLL_ALGO=dense)
+sparsecoll_add_perf_test(check_sees_wrong_results.exit_status ${deceived} PROPERTIES WILL_FAIL
+                         TRUE)
+sparsecoll_add_perf_test(check_sees_wrong_results.message ${deceived} PROPERTIES
+                         PASS_REGULAR_EXPRESSION "Wrong results : [1-9][0-9]* FAILED")
+
+# Where no such thing exists, the message lists what does.
+sparsecoll_add_perf_test(
+  bad_option COMMAND sparse_allreduce_perf --algo ring
+  PROPERTIES PASS_REGULAR_EXPRESSION "ring not in {auto,allgather,oktopk,dense")
+
+if(SPARSECOLL_MPI)
+  # More ranks than cores, as root or not; only Open MPI reads these.
+  set(launch OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+             OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
+             PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+             PRTE_MCA_hwloc_default_binding_policy=none)
+  foreach(form IN ITEMS dense sparse sum)
+    foreach(verb IN ITEMS sparse gtopk)
+      sparsecoll_add_perf_test(
+        ${verb}_allreduce.mpi.${form}
+        COMMAND timeout -k 10 100 ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 3
+                $<TARGET_FILE:${verb}_allreduce_perf> --form ${form} --feedback 1 ${small}
+        ENVIRONMENT ${launch}
+        PROPERTIES PROCESSORS 3)
+    endforeach()
+  endforeach()
+endif()
+
+# A machine that only builds and tests has no matplotlib.
+find_package(Python3 COMPONENTS Interpreter)
+if(Python3_FOUND)
+  execute_process(
+    COMMAND "${Python3_EXECUTABLE}" -c "import matplotlib"
+    RESULT_VARIABLE no_matplotlib
+    OUTPUT_QUIET ERROR_QUIET)
+  if(no_matplotlib EQUAL 0)
+    sparsecoll_add_perf_test(plot COMMAND "${Python3_EXECUTABLE}" -B
+                                          "${CMAKE_CURRENT_SOURCE_DIR}/test_plot.py")
+  endif()
+endif()
