@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "api/arguments.hpp"
+
+#include "api/handles.hpp"
+#include "core/error.hpp"
+
+namespace sparsecoll {
+
+DataType check_type(int datatype) {
+  switch (static_cast<DataType>(datatype)) {
+    case DataType::float32:
+    case DataType::float64:
+      return static_cast<DataType>(datatype);
+  }
+  fail(sparsecollInvalidArgument,
+       "datatype: expected sparsecollFloat32 (7) or sparsecollFloat64 (8), got ", datatype);
+}
+
+IndexType check_index_type(int index_type) {
+  switch (static_cast<IndexType>(index_type)) {
+    case IndexType::index32:
+    case IndexType::index64:
+      return static_cast<IndexType>(index_type);
+  }
+  fail(sparsecollInvalidArgument,
+       "indexType: expected sparsecollIndex32 (0) or sparsecollIndex64 (1), got ", index_type);
+}
+
+int check_op(int op, int ranks) {
+  if (op == sparsecollSum) return 1;
+  if (op == sparsecollAvg) return ranks;
+  fail(sparsecollInvalidArgument, "op: expected sparsecollSum (0) or sparsecollAvg (4), got ", op);
+}
+
+void check_stream(sparsecollStream_t stream) {
+  if (stream)
+    fail(sparsecollInvalidArgument, "stream: expected NULL with host buffers, got ",
+         static_cast<const void*>(stream));
+}
+
+void check_array(const char* name, const void* at, uint64_t count, size_t value_size) {
+  if (count > static_cast<size_t>(-1) / 2 / value_size)
+    fail(sparsecollInvalidArgument, name, ": expected a size that fits into memory, got ", count,
+         " values of ", value_size, " bytes");
+  if (!at && count > 0)
+    fail(sparsecollInvalidArgument, name, ": expected ", count, " values, got NULL");
+  if (reinterpret_cast<uintptr_t>(at) % value_size != 0)
+    fail(sparsecollInvalidArgument, name, ": expected an address aligned to ", value_size,
+         " bytes, got ", at);
+}
+
+void check_overlap(const Place& a, const Place& b, bool same) {
+  if (a.bytes == 0 || b.bytes == 0 || (same && a.at == b.at)) return;
+  const auto first = reinterpret_cast<uintptr_t>(a.at), second = reinterpret_cast<uintptr_t>(b.at);
+  if (first < second + b.bytes && second < first + a.bytes)
+    fail(sparsecollInvalidArgument, a.name, " and ", b.name, ": expected ",
+         same ? "the same address or " : "", "memory that does not overlap, got ", a.at, " and ",
+         b.at);
+}
+
+std::shared_ptr<Residual> check_residual(sparsecollResidual_t handle, const Communicator& owner,
+                                         uint64_t count, DataType type) {
+  if (!handle) return nullptr;
+  std::shared_ptr<Residual> residual = residuals().find(handle);
+  if (!residual)
+    fail(sparsecollInvalidArgument,
+         "residual: expected a residual or NULL, got a handle that is "
+         "none or was destroyed");
+  if (residual->owner().get() != &owner)
+    fail(sparsecollInvalidArgument, "residual: expected one of this communicator, got another's");
+  if (residual->count() != count)
+    fail(sparsecollInvalidArgument, "residual: expected count ", count, ", got ",
+         residual->count());
+  if (residual->data_type() != type)
+    fail(sparsecollInvalidArgument, "residual: expected datatype ", static_cast<int>(type),
+         ", got ", static_cast<int>(residual->data_type()));
+  return residual;
+}
+
+void check_sparse(const char* name, const sparsecollSparse_t* sparse) {
+  const auto wrong = [name](const auto&... parts) {
+    fail(sparsecollInvalidArgument, name, parts...);
+  };
+  if (!sparse) wrong(": expected a sparse vector, got NULL");
+  if (sparse->size < sizeof *sparse)
+    wrong(".size: expected ", sizeof *sparse, " (SPARSECOLL_SPARSE_INITIALIZER), got ",
+          sparse->size);
+  for (const void* reserved : sparse->reserved)
+    if (reserved) wrong(".reserved: expected NULL, got ", reserved);
+  if (sparse->nnzOnDevice)
+    wrong(".nnzOnDevice: expected NULL with host memory, got ",
+          static_cast<const void*>(sparse->nnzOnDevice));
+  const DataType type = check_type(sparse->datatype);
+  const IndexType index = check_index_type(sparse->indexType);
+  if (index == IndexType::index32 && narrowest_index(sparse->count) != IndexType::index32)
+    wrong(".count: expected at most 4294967296 with sparsecollIndex32, got ", sparse->count);
+  check_array(text(name, ".indices").c_str(), sparse->indices, sparse->capacity, size_of(index));
+  check_array(text(name, ".values").c_str(), sparse->values, sparse->capacity, size_of(type));
+}
+
+void check_entries(const char* name, const sparsecollSparse_t& sparse, Arena& arena) {
+  if (sparse.nnz > sparse.capacity)
+    fail(sparsecollInvalidArgument, name, ".nnz: expected at most the capacity ", sparse.capacity,
+         ", got ", sparse.nnz);
+  const Arena::Scope scope(arena);
+  Kernels& kernels =
+      make_host_kernels(check_type(sparse.datatype), check_index_type(sparse.indexType), arena);
+  uint64_t* first_bad = kernels.counts(1);
+  kernels.check_indices(span_of(sparse, kernels), sparse.count, first_bad);
+  const uint64_t bad = kernels.read(first_bad);
+  if (bad != sparse.nnz)
+    fail(sparsecollInvalidArgument, name,
+         ".indices: expected strictly increasing ones below count ", sparse.count,
+         ", got something else at entry ", bad);
+}
+
+SparseSpan span_of(const sparsecollSparse_t& sparse, Kernels& kernels) {
+  uint64_t* nnz = kernels.counts(1);
+  kernels.set_count(nnz, sparse.nnz);
+  // An empty vector may have no arrays, but a null index would mean dense.
+  static constexpr uint64_t kNothing = 0;
+  return {sparse.indices ? sparse.indices : &kNothing, sparse.values, {sparse.nnz, nnz}};
+}
+
+SparseBuffer buffer_of(const sparsecollSparse_t& sparse, Kernels& kernels) {
+  return {sparse.indices, sparse.values, kernels.counts(1), sparse.capacity};
+}
+
+}  // namespace sparsecoll

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "api/communicator.hpp"
+#include "api/residual.hpp"
+
+namespace sparsecoll {
+
+// Checks of arguments. Each throws InvalidArgument that names the argument, what was expected and
+// what it got.
+
+DataType check_type(int datatype);
+IndexType check_index_type(int index_type);
+/// The number to divide sums by.
+int check_op(int op, int ranks);
+void check_stream(sparsecollStream_t stream);
+
+/// `count` values of `value_size` bytes at `at`: their size fits, NULL only when there are none,
+/// aligned.
+void check_array(const char* name, const void* at, uint64_t count, size_t value_size);
+/// The two are the same place (where `same` allows that) or do not touch.
+struct Place {
+  const char* name;
+  const void* at;
+  size_t bytes;
+};
+void check_overlap(const Place& a, const Place& b, bool same);
+
+/// The residual behind a handle, null for NULL; of this communicator, count and type.
+std::shared_ptr<Residual> check_residual(sparsecollResidual_t handle, const Communicator& owner,
+                                         uint64_t count, DataType type);
+
+/// The struct itself: initialised, types known, arrays there for `capacity` entries, index type
+/// wide enough for count.
+void check_sparse(const char* name, const sparsecollSparse_t* sparse);
+/// Its entries: nnz within capacity, indices strictly rising below count.
+void check_entries(const char* name, const sparsecollSparse_t& sparse, Arena& arena);
+
+/// A user's vector as the kernels see it; the count lives in the arena.
+SparseSpan span_of(const sparsecollSparse_t& sparse, Kernels& kernels);
+/// Its arrays as a place to write to.
+SparseBuffer buffer_of(const sparsecollSparse_t& sparse, Kernels& kernels);
+
+}  // namespace sparsecoll

@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "api/communicator.hpp"
+#include "api/handles.hpp"
+#include "api/residual.hpp"
+#include "core/error.hpp"
+#include "core/float_environment.hpp"
+
+namespace sparsecoll {
+
+/// Lets go of a communicator that was entered.
+class Inside {
+ public:
+  explicit Inside(Communicator& communicator) : communicator_(communicator) {}
+  ~Inside() { communicator_.leave(); }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  Communicator& communicator_;
+};
+
+/// The one way from exceptions to results, for everything that works on a communicator: finds it,
+/// lets one thread in, runs `body(Communicator&)`, keeps the message.
+template <class Body>
+sparsecollResult_t on_communicator(const char* operation, Communicator* communicator,
+                                   Body&& body) noexcept {
+  if (!communicator) return sparsecollInvalidArgument;
+  try {
+    if (!communicator->enter())
+      return communicator->note(operation, Error(sparsecollInvalidUsage,
+                                                 "another thread is inside a call on this "
+                                                 "communicator"));
+    const Inside inside(*communicator);
+    const FloatEnvironment environment;
+    try {
+      return body(*communicator);
+    } catch (const Error& error) {
+      return communicator->note(operation, error);
+    } catch (const std::bad_alloc&) {
+      return communicator->note(operation, Error(sparsecollSystemError, "out of memory"));
+    } catch (const std::exception& error) {
+      return communicator->note(operation, Error(sparsecollInternalError, error.what()));
+    }
+  } catch (const std::exception&) {
+    return sparsecollSystemError;  // no memory left even for the message
+  }
+}
+
+template <class Body>
+sparsecollResult_t on_communicator(const char* operation, sparsecollComm_t handle,
+                                   Body&& body) noexcept {
+  const std::shared_ptr<Communicator> communicator = communicators().find(handle);
+  return on_communicator(operation, communicator.get(), body);
+}
+
+/// The same for a residual, inside its communicator.
+template <class Body>
+sparsecollResult_t on_residual(const char* operation, sparsecollResidual_t handle,
+                               Body&& body) noexcept {
+  std::shared_ptr<Communicator> owner;  // outlives the residual, whose memory it counts
+  const std::shared_ptr<Residual> residual = residuals().find(handle);
+  if (residual) owner = residual->owner();
+  return on_communicator(operation, owner.get(), [&](Communicator&) { return body(*residual); });
+}
+
+/// The last failed init of this thread.
+std::string& init_error();
+
+/// For inits: makes communicators, or leaves the reason in init_error().
+template <class Body>
+sparsecollResult_t on_init(const char* operation, Body&& body) noexcept {
+  try {
+    const auto failed = [&](sparsecollResult_t code, const char* why) {
+      init_error() = text(operation, ": ", why);
+      return code;
+    };
+    try {
+      body();
+      return sparsecollSuccess;
+    } catch (const Error& error) {
+      return failed(error.code(), error.what());
+    } catch (const std::bad_alloc&) {
+      return failed(sparsecollSystemError, "out of memory");
+    } catch (const std::exception& error) {
+      return failed(sparsecollInternalError, error.what());
+    }
+  } catch (const std::exception&) {
+    return sparsecollSystemError;
+  }
+}
+
+}  // namespace sparsecoll

@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "api/communicator.hpp"
+
+#include <algorithm>
+
+#include "api/handles.hpp"
+#include "api/residual.hpp"
+#include "core/error.hpp"
+
+namespace sparsecoll {
+
+namespace {
+constexpr size_t kRememberedShapes = 256;
+}
+
+HandleTable<Communicator>& communicators() {
+  static HandleTable<Communicator> table(1);
+  return table;
+}
+
+HandleTable<Residual>& residuals() {
+  static HandleTable<Residual> table(2);
+  return table;
+}
+
+Communicator::Communicator(std::unique_ptr<Transport> transport, Config config)
+    : config_(std::move(config)),
+      log_(config_.log_level, config_.log_file,
+           text("rank ", transport->rank(), " of ", transport->size())),
+      transport_(std::move(transport)),
+      channel_(*transport_, memory_) {}
+
+Communicator::~Communicator() {
+  for (const void* handle : residuals) sparsecoll::residuals().erase(handle);
+}
+
+void Communicator::collective(const Descriptor& descriptor, const std::function<void()>& check,
+                              const std::function<void(FramedCall&)>& body) {
+  check_healthy();
+  transport_->check_thread();
+  stash.reset();
+  const uint64_t sequence = ++sequence_;
+  if (log_.wants(LogLevel::trace))
+    log_.write(LogLevel::trace, text("call ", sequence, ": ", verb_name(descriptor.verb)));
+  Stats stats;
+  try {
+    const Arena::Scope scope(arena_);
+    FramedCall call(channel_, {descriptor, sequence, Deadline::after(config_.values.timeoutMs)},
+                    arena_, stats);
+    try {
+      check();
+    } catch (const Error& error) {
+      if (error.code() == sparsecollInvalidArgument) call.abandon(error.what());
+      throw;
+    }
+    try {
+      body(call);
+    } catch (const Abandoned&) {
+      call.abandon("");
+    }
+  } catch (const Error& error) {
+    if (fatal(error.code()) || channel_.aborted()) poison_with(error);
+    throw;
+  } catch (const std::bad_alloc&) {
+    const Error error(sparsecollSystemError, "out of memory");
+    poison_with(error);
+    throw error;
+  }
+  add_up(stats);
+}
+
+void Communicator::agree_on_init(const std::string& problem) {
+  const auto check = [&] {
+    if (!problem.empty()) fail(sparsecollInvalidArgument, problem);
+  };
+  sequence_ = ~uint64_t{0};  // init is call 0; a peer may send messages of call 1 before it ends
+  try {
+    collective(describe(config_), check, [](FramedCall& call) { call.agree(); });
+  } catch (const Error&) {
+    if (poison() == sparsecollSuccess) transport_->close();
+    throw;
+  }
+  start();
+}
+
+void Communicator::start() {
+  channel_.verify(config_.check);
+  log_.write(LogLevel::info,
+             text("init: timeout ", config_.values.timeoutMs, " ms, algorithm ",
+                  config_.values.algorithm, ", checksums ", config_.check ? "on" : "off"));
+}
+
+void Communicator::close() {
+  if (poison() != sparsecollSuccess) return;
+  if (transport_->closes_together()) {
+    Descriptor descriptor;
+    descriptor.verb = static_cast<uint64_t>(Verb::destroy);
+    collective(
+        descriptor, [] {}, [](FramedCall& call) { call.agree(); });
+  }
+  transport_->close();
+}
+
+void Communicator::abort() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (poison_ == sparsecollSuccess) {
+      poison_ = sparsecollInvalidUsage;
+      poison_message_ = "aborted by sparsecollCommAbort";
+    }
+  }
+  channel_.abort();
+}
+
+void Communicator::poison_with(const Error& error) {
+  std::string why;
+  {
+    const std::lock_guard lock(mutex_);
+    if (poison_ == sparsecollSuccess) {
+      poison_ = error.code();
+      poison_message_ = error.what();
+    }
+    why = text("call ", sequence_.load(), ": ", error.what());
+  }
+  log_.write(LogLevel::warn, why);
+  channel_.send_fatal(sequence_, why);
+  bool touches_arena = false;
+  abandoned_bytes_ += transport_->abandon(&touches_arena);
+  if (touches_arena) abandoned_bytes_ += arena_.leak() + channel_.leak();
+}
+
+void Communicator::check_healthy() const {
+  const std::lock_guard lock(mutex_);
+  if (poison_ != sparsecollSuccess) throw Error(poison_, poison_message_);
+}
+
+sparsecollResult_t Communicator::poison() const {
+  const std::lock_guard lock(mutex_);
+  return poison_;
+}
+
+sparsecollResult_t Communicator::note(const char* operation, const Error& error) {
+  const std::string line = text("rank ", rank(), " of ", size(), ", ", operation, ", call ",
+                                sequence_.load(), ": ", error.what());
+  log_.write(LogLevel::warn, line);
+  const std::lock_guard lock(mutex_);
+  last_error_ = line;
+  return error.code();
+}
+
+const char* Communicator::last_error() const {
+  const std::lock_guard lock(mutex_);
+  return last_error_.c_str();
+}
+
+void Communicator::add_up(const Stats& call) {
+  const std::lock_guard lock(mutex_);
+  last_ = call;
+  total_.add(call);
+}
+
+Stats Communicator::stats(bool total) const {
+  const std::lock_guard lock(mutex_);
+  return total ? total_ : last_;
+}
+
+Warm& Communicator::warm(const Descriptor& shape) {
+  const auto found = warm_.find(shape.hash());
+  // Assignment keeps the room that next_warm_ has.
+  next_warm_ = found == warm_.end() ? Warm{} : found->second.warm;
+  return next_warm_;
+}
+
+void Communicator::keep_warm(const Descriptor& shape) {
+  if (warm_.size() >= kRememberedShapes && !warm_.contains(shape.hash()))
+    warm_.erase(std::min_element(warm_.begin(), warm_.end(), [](const auto& a, const auto& b) {
+      return a.second.used < b.second.used;
+    }));
+  Remembered& kept = warm_[shape.hash()];
+  kept.warm = next_warm_;
+  kept.used = sequence_;
+}
+
+}  // namespace sparsecoll

@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+
+#include "api/config.hpp"
+#include "collectives/algorithm.hpp"
+#include "collectives/framed_call.hpp"
+#include "core/error.hpp"
+
+namespace sparsecoll {
+
+/// A result that did not fit, kept for sparsecollFetch().
+struct Stash {
+  Block indices;
+  Block values;
+  size_t nnz = 0;
+  uint64_t count = 0;
+  DataType data_type = DataType::float32;
+  IndexType index_type = IndexType::index32;
+};
+
+/// One rank's end of a communicator.
+class Communicator : public std::enable_shared_from_this<Communicator> {
+ public:
+  Communicator(std::unique_ptr<Transport> transport, Config config);
+  ~Communicator();
+
+  int rank() const { return transport_->rank(); }
+  int size() const { return transport_->size(); }
+  const Config& config() const { return config_; }
+  Arena& arena() { return arena_; }
+  Memory& memory() { return memory_; }
+  const Transport& transport() const { return *transport_; }
+  uint64_t sequence() const { return sequence_; }
+
+  /// One thread at a time: false when another is inside.
+  bool enter() { return !busy_.exchange(true); }
+  void leave() { busy_ = false; }
+
+  /// Runs the next collective call. `check` throws InvalidArgument for bad arguments of this rank;
+  /// `body` exchanges, confirms and commits. Throws whatever went wrong, after all ranks know; a
+  /// fatal error poisons the communicator.
+  void collective(const Descriptor& descriptor, const std::function<void()>& check,
+                  const std::function<void(FramedCall&)>& body);
+  /// Agrees on the configuration, then starts; `problem` is what was wrong with this rank's, or
+  /// empty. Closes the transport if the ranks cannot agree.
+  void agree_on_init(const std::string& problem);
+  /// Puts the configuration into effect.
+  void start();
+  /// Ends it: collective where the transport wants that. False: peers made another call, nothing
+  /// happened.
+  void close();
+  void abort();
+
+  /// Throws the first fatal error if there was one.
+  void check_healthy() const;
+  sparsecollResult_t poison() const;
+  /// Remembers what went wrong for sparsecollGetLastError(); gives the code back.
+  sparsecollResult_t note(const char* operation, const Error& error);
+  const char* last_error() const;
+
+  void add_up(const Stats& call);
+  Stats stats(bool total) const;
+  size_t abandoned_bytes() const { return abandoned_bytes_; }
+
+  /// What earlier calls of this shape left; a copy that keep_warm() makes current.
+  Warm& warm(const Descriptor& shape);
+  void keep_warm(const Descriptor& shape);
+
+  std::unique_ptr<Stash> stash;
+  std::vector<void*> residuals;  ///< handles
+
+ private:
+  void poison_with(const Error& error);
+
+  Config config_;
+  Log log_;
+  Memory memory_;
+  std::unique_ptr<Transport> transport_;
+  Arena arena_{memory_};
+  Channel channel_;
+  std::atomic<bool> busy_{false};
+  std::atomic<uint64_t> sequence_{0};
+
+  mutable std::mutex mutex_;  ///< of what other threads may ask for
+  sparsecollResult_t poison_ = sparsecollSuccess;
+  std::string poison_message_;
+  std::string last_error_;
+  Stats last_;
+  Stats total_;
+  std::atomic<size_t> abandoned_bytes_{0};
+
+  struct Remembered {
+    Warm warm;
+    uint64_t used = 0;
+  };
+  std::map<uint64_t, Remembered> warm_;
+  Warm next_warm_;
+};
+
+}  // namespace sparsecoll

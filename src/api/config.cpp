@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "api/config.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "collectives/registry.hpp"
+#include "core/environment.hpp"
+#include "core/error.hpp"
+
+namespace sparsecoll {
+
+namespace {
+
+constexpr sparsecollConfig_t kDefaults = SPARSECOLL_CONFIG_INITIALIZER;
+
+struct Word {
+  const char* name;
+  int value;
+};
+
+[[noreturn]] void unknown_value(const char* variable, const std::string& got,
+                                const std::vector<Word>& words) {
+  std::string valid;
+  for (const Word& word : words) valid += (valid.empty() ? "" : ", ") + std::string(word.name);
+  fail(sparsecollInvalidArgument, variable, ": expected one of ", valid, "; got '", got, "'");
+}
+
+/// The variable's value as a number, or `otherwise` when it is not set.
+int choose(const char* variable, const std::vector<Word>& words, int otherwise) {
+  const auto got = environment(variable);
+  if (!got) return otherwise;
+  for (const Word& word : words)
+    if (*got == word.name) return word.value;
+  unknown_value(variable, *got, words);
+}
+
+int milliseconds(const char* variable, int otherwise) {
+  const auto got = environment(variable);
+  if (!got) return otherwise;
+  int value = 0;
+  const auto [end, error] = std::from_chars(got->data(), got->data() + got->size(), value);
+  if (error != std::errc() || end != got->data() + got->size() || value < 0)
+    fail(sparsecollInvalidArgument, variable, ": expected milliseconds, 0 to 2147483647; got '",
+         *got, "'");
+  return value;
+}
+
+std::vector<Word> algorithm_words() {
+  std::vector<Word> words;
+  for (const AlgorithmEntry& each : algorithms())
+    words.push_back({each.name, static_cast<int>(each.id)});
+  return words;
+}
+
+void check_field(const char* field, bool good, const char* expected, int got) {
+  if (!good)
+    fail(sparsecollInvalidArgument, "config.", field, ": expected ", expected, ", got ", got);
+}
+
+void check_values(const sparsecollConfig_t& c) {
+  check_field("blocking", c.blocking == 1, "1", c.blocking);
+  check_field("device", c.device == INT_MIN || c.device == SPARSECOLL_DEVICE_HOST,
+              "SPARSECOLL_DEVICE_HOST or INT_MIN (this build has no CUDA)", c.device);
+  check_field("timeoutMs", c.timeoutMs >= 0, "0 or more", c.timeoutMs);
+  check_field("algorithm", find_algorithm(c.algorithm) != nullptr,
+              "a sparsecollAlgo_t: 0 (auto), 1 (allgather), 2 (oktopk) or 5 (dense)", c.algorithm);
+  check_field("selection", c.selection == sparsecollSelectExact, "0 (sparsecollSelectExact)",
+              c.selection);
+  check_field(
+      "residualRule",
+      c.residualRule == sparsecollResidualConserving || c.residualRule == sparsecollResidualPaper,
+      "0 (conserving) or 1 (paper)", c.residualRule);
+  check_field("wire", c.wire == sparsecollWireNative, "0 (sparsecollWireNative)", c.wire);
+  check_field("repartitionInterval", c.repartitionInterval >= 1, "1 or more",
+              c.repartitionInterval);
+  check_field("thresholdInterval", c.thresholdInterval >= 1, "1 or more", c.thresholdInterval);
+  check_field("allowReordered", c.allowReordered == 0 || c.allowReordered == 1, "0 or 1",
+              c.allowReordered);
+}
+
+}  // namespace
+
+size_t common_size(size_t theirs, size_t ours) { return std::min(theirs, ours); }
+
+Config make_config(const sparsecollConfig_t* config) {
+  Config result;
+  sparsecollConfig_t& c = result.values;
+  if (config) {
+    if (config->size < offsetof(sparsecollConfig_t, blocking) || config->magic != kDefaults.magic ||
+        config->version == 0)
+      fail(sparsecollInvalidArgument,
+           "config: expected a struct that starts from SPARSECOLL_CONFIG_INITIALIZER, got size ",
+           config->size, ", magic ", config->magic, ", version ", config->version);
+    std::memcpy(&c, config, common_size(config->size, sizeof c));
+    c.size = sizeof c;
+    c.version = kDefaults.version;
+  }
+  check_values(c);
+  c.algorithm = choose("SPARSECOLL_ALGO", algorithm_words(), c.algorithm);
+  c.selection = choose("SPARSECOLL_SELECT", {{"exact", sparsecollSelectExact}}, c.selection);
+  c.wire = choose("SPARSECOLL_WIRE", {{"native", sparsecollWireNative}}, c.wire);
+  c.timeoutMs = milliseconds("SPARSECOLL_TIMEOUT_MS", c.timeoutMs);
+  result.check = choose("SPARSECOLL_CHECK", {{"0", 0}, {"1", 1}}, 1) != 0;
+  result.log_level = static_cast<LogLevel>(
+      choose("SPARSECOLL_DEBUG", {{"WARN", 1}, {"INFO", 2}, {"TRACE", 3}}, 0));
+  result.log_file = environment("SPARSECOLL_DEBUG_FILE").value_or("");
+  Log(result.log_level, result.log_file, "");  // can the file be opened?
+  return result;
+}
+
+Descriptor describe(const Config& config) {
+  const sparsecollConfig_t& c = config.values;
+  Descriptor descriptor;
+  descriptor.verb = static_cast<uint64_t>(Verb::init);
+  const auto set = [&](InitArgument argument, int value) {
+    descriptor.argument[argument] = static_cast<uint64_t>(int64_t{value});
+  };
+  set(kVersion, SPARSECOLL_VERSION);
+  set(kBlocking, c.blocking);
+  set(kTimeoutMs, c.timeoutMs);
+  set(kAlgorithm, c.algorithm);
+  set(kSelection, c.selection);
+  set(kResidualRule, c.residualRule);
+  set(kWire, c.wire);
+  set(kRepartitionInterval, c.repartitionInterval);
+  set(kThresholdInterval, c.thresholdInterval);
+  set(kAllowReordered, c.allowReordered);
+  set(kCheck, config.check);
+  return descriptor;
+}
+
+}  // namespace sparsecoll

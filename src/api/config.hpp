@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "collectives/descriptor.hpp"
+#include "core/error.hpp"
+#include "core/log.hpp"
+#include "sparsecoll/sparsecoll.h"
+
+namespace sparsecoll {
+
+/// A checked configuration: the caller's struct, overridden by the environment.
+struct Config {
+  sparsecollConfig_t values = SPARSECOLL_CONFIG_INITIALIZER;
+  bool check = true;
+  LogLevel log_level = LogLevel::none;
+  std::string log_file;
+};
+
+/// Throws InvalidArgument naming the field or variable, what was expected and what it got.
+Config make_config(const sparsecollConfig_t* config);
+
+/// What ranks agree on at init.
+Descriptor describe(const Config& config);
+
+/// Copies a versioned struct of the C API, which may be shorter or longer than ours.
+size_t common_size(size_t theirs, size_t ours);
+
+}  // namespace sparsecoll

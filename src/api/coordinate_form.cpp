@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// The verbs in coordinate form: sparseAllreducev and gtopkAllreducev.
+#include "api/bridge.hpp"
+#include "api/reduction.hpp"
+#include "api/stash.hpp"
+
+namespace sparsecoll {
+
+namespace {
+
+struct SparseCall {
+  Verb verb;
+  const sparsecollSparse_t* send;
+  sparsecollSparse_t* recv;
+  size_t k;
+  int op;
+  sparsecollResidual_t residual_handle;
+  sparsecollStream_t stream;
+
+  // Set by check().
+  int divisor = 1;
+  std::shared_ptr<Residual> residual = nullptr;
+
+  Descriptor descriptor() const {
+    const bool there = send && send->size >= sizeof *send;
+    return describe(verb, {there ? send->count : 0, k,
+                           there ? static_cast<uint64_t>(int64_t{send->datatype}) : 0,
+                           static_cast<uint64_t>(int64_t{op}),
+                           there ? static_cast<uint64_t>(int64_t{send->indexType}) : 0});
+  }
+
+  void check(Communicator& communicator) {
+    check_sparse("send", send);
+    check_output("recv", recv, *send);
+    divisor = check_op(op, communicator.size());
+    check_stream(stream);
+    const AlgorithmEntry& configured = *find_algorithm(communicator.config().values.algorithm);
+    if (verb == Verb::sparse_allreducev && !configured.coordinate_form)
+      fail(sparsecollInvalidArgument, "algorithm: expected one that works in coordinate form, got ",
+           configured.name);
+    for (const Place& in : places("send.indices", "send.values", *send))
+      for (const Place& out : places("recv.indices", "recv.values", *recv))
+        check_overlap(in, out, false);
+    residual = check_residual(residual_handle, communicator, send->count,
+                              static_cast<DataType>(send->datatype));
+    check_entries("send", *send, communicator.arena());
+  }
+
+  sparsecollResult_t run(Communicator& communicator, FramedCall& call, const Descriptor& agreed) {
+    Kernels& kernels =
+        make_host_kernels(static_cast<DataType>(send->datatype),
+                          static_cast<IndexType>(send->indexType), communicator.arena());
+    Reduction reduction(communicator, call, agreed, kernels);
+    const auto rule = static_cast<ResidualRule>(communicator.config().values.residualRule);
+    const SparseSpan sent = span_of(*send, kernels);
+    Problem problem{send->count, k, sent, 0};
+    SparseSpan unsent = no_entries(reduction.env()).span();
+    Outcome outcome;
+    if (verb == Verb::gtopk_allreducev) {
+      if (k != kAll && send->nnz > k) {  // L_r = top-k of send_r; the rest stays here
+        const SparseBuffer kept = kernels.sparse(k), rest = kernels.sparse(send->nnz);
+        kernels.top_k(sent, k, kept, rest);
+        problem.local = kept.span();
+        unsent = rest.span();
+      }
+      outcome = reduction.run(gtopk, AlgorithmId::automatic, problem);
+    } else {
+      const AlgorithmEntry& chosen = reduction.sparse_algorithm(problem);
+      outcome = reduction.run(chosen.run, chosen.id, problem);
+    }
+    const bool fits = reduction.result_entries() <= recv->capacity;
+    std::unique_ptr<Stash> stash =
+        fits ? nullptr : make_stash(communicator, reduction.result_entries(), *send);
+    // Nothing can fail from here on.
+    if (residual) {
+      const bool tree = verb == Verb::gtopk_allreducev;
+      kernels.put_back(
+          {problem.local, outcome.result, outcome.dropped, tree ? rule : ResidualRule::conserving},
+          residual->current());
+      const SparseSpan nothing = no_entries(reduction.env()).span();
+      kernels.put_back({unsent, nothing, nothing, rule}, residual->current());
+    }
+    kernels.deliver(outcome.result, divisor,
+                    fits ? buffer_of(*recv, kernels) : stash_buffer(*stash, kernels));
+    recv->count = send->count;
+    recv->nnz = fits ? reduction.result_entries() : 0;
+    recv->needed = reduction.result_entries();
+    communicator.stash = std::move(stash);
+    reduction.commit();
+    return fits ? sparsecollSuccess : sparsecollTruncated;
+  }
+};
+
+sparsecollResult_t run(SparseCall call, sparsecollComm_t comm) {
+  const Descriptor descriptor = call.descriptor();
+  return on_communicator(verb_name(descriptor.verb), comm, [&](Communicator& communicator) {
+    sparsecollResult_t result = sparsecollSuccess;
+    communicator.collective(
+        descriptor, [&] { call.check(communicator); },
+        [&](FramedCall& framed) { result = call.run(communicator, framed, descriptor); });
+    if (result == sparsecollTruncated)
+      fail(result, "recv.capacity: expected at least ", call.recv->needed, ", got ",
+           call.recv->capacity, "; the result is kept for sparsecollFetch");
+    return result;
+  });
+}
+
+}  // namespace
+
+}  // namespace sparsecoll
+
+using namespace sparsecoll;
+
+sparsecollResult_t sparseAllreducev(const sparsecollSparse_t* send, sparsecollSparse_t* recv,
+                                    size_t k, sparsecollRedOp_t op, sparsecollResidual_t residual,
+                                    sparsecollComm_t comm, sparsecollStream_t stream) {
+  return run({Verb::sparse_allreducev, send, recv, k, op, residual, stream}, comm);
+}
+
+sparsecollResult_t gtopkAllreducev(const sparsecollSparse_t* send, sparsecollSparse_t* recv,
+                                   size_t k, sparsecollRedOp_t op, sparsecollResidual_t residual,
+                                   sparsecollComm_t comm, sparsecollStream_t stream) {
+  return run({Verb::gtopk_allreducev, send, recv, k, op, residual, stream}, comm);
+}

@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// The verbs in dense form: sparseAllreduce and gtopkAllreduce.
+#include "api/bridge.hpp"
+#include "api/reduction.hpp"
+
+namespace sparsecoll {
+
+namespace {
+
+struct DenseCall {
+  Verb verb;
+  const void* send;
+  void* recv;
+  size_t count;
+  size_t k;
+  int datatype;
+  int op;
+  sparsecollResidual_t residual_handle;
+  sparsecollStream_t stream;
+
+  // Set by check().
+  DataType type = DataType::float32;
+  int divisor = 1;
+  std::shared_ptr<Residual> residual = nullptr;
+
+  Descriptor descriptor() const {
+    return describe(verb, {count, k, static_cast<uint64_t>(int64_t{datatype}),
+                           static_cast<uint64_t>(int64_t{op}), 0});
+  }
+
+  void check(const Communicator& communicator) {
+    type = check_type(datatype);
+    divisor = check_op(op, communicator.size());
+    check_stream(stream);
+    check_array("sendbuff", send, count, size_of(type));
+    check_array("recvbuff", recv, count, size_of(type));
+    const size_t bytes = count * size_of(type);
+    check_overlap({"sendbuff", send, bytes}, {"recvbuff", recv, bytes}, true);
+    residual = check_residual(residual_handle, communicator, count, type);
+  }
+
+  /// Selection, exchange, result and residual of a sparse algorithm.
+  void run_sparse(Reduction& reduction, const AlgorithmEntry* chosen, ResidualRule rule) {
+    Env& env = reduction.env();
+    Kernels& kernels = env.kernels;
+    Problem problem{count, std::min(k, count), {}, 0};
+    const SparseBuffer selected = kernels.sparse(problem.k);
+    const ResidualView feedback = residual ? residual->view() : ResidualView{};
+    {
+      const Stopwatch watch(env.stats.select_seconds);
+      kernels.accumulate_select(send, count, problem.k, feedback, selected);
+    }
+    problem.local = selected.span();
+    const Outcome outcome = chosen ? reduction.run(chosen->run, chosen->id, problem)
+                                   : reduction.run(gtopk, AlgorithmId::automatic, problem);
+    const Stopwatch watch(env.stats.reduce_seconds);
+    if (residual) {
+      kernels.put_back({problem.local, outcome.result, outcome.dropped, rule}, feedback.write);
+      residual->commit();
+    }
+    kernels.scatter(outcome.result, divisor, recv, count);
+    reduction.commit();
+  }
+
+  void run_dense(Reduction& reduction, const AlgorithmEntry& chosen) {
+    Env& env = reduction.env();
+    Kernels& kernels = env.kernels;
+    void* acc = kernels.bytes(count * size_of(type));
+    uint64_t* all = kernels.counts(1);
+    {
+      const Stopwatch watch(env.stats.select_seconds);
+      kernels.accumulate(send, count, residual ? residual->current() : nullptr, acc);
+      kernels.set_count(all, count);
+    }
+    const Problem problem{count, kAll, {nullptr, acc, {count, all}}, 0};
+    const Outcome outcome = reduction.run(chosen.run, chosen.id, problem);
+    const Stopwatch watch(env.stats.reduce_seconds);
+    if (residual) {
+      kernels.zero(residual->view().write, count);
+      residual->commit();
+    }
+    kernels.scatter(outcome.result, divisor, recv, count);
+    reduction.commit();
+  }
+
+  void run(Communicator& communicator, FramedCall& call, const Descriptor& agreed) {
+    Kernels& kernels = make_host_kernels(type, narrowest_index(count), communicator.arena());
+    Reduction reduction(communicator, call, agreed, kernels);
+    const auto rule = static_cast<ResidualRule>(communicator.config().values.residualRule);
+    if (verb == Verb::gtopk_allreduce) return run_sparse(reduction, nullptr, rule);
+    const AlgorithmEntry& chosen = reduction.sparse_algorithm({count, std::min(k, count), {}, 0});
+    if (chosen.coordinate_form)
+      run_sparse(reduction, &chosen, ResidualRule::conserving);
+    else
+      run_dense(reduction, chosen);
+  }
+};
+
+sparsecollResult_t run(DenseCall call, sparsecollComm_t comm) {
+  const Descriptor descriptor = call.descriptor();
+  return on_communicator(verb_name(descriptor.verb), comm, [&](Communicator& communicator) {
+    communicator.collective(
+        descriptor, [&] { call.check(communicator); },
+        [&](FramedCall& framed) { call.run(communicator, framed, descriptor); });
+    return sparsecollSuccess;
+  });
+}
+
+}  // namespace
+
+}  // namespace sparsecoll
+
+using namespace sparsecoll;
+
+sparsecollResult_t sparseAllreduce(const void* sendbuff, void* recvbuff, size_t count, size_t k,
+                                   sparsecollDataType_t datatype, sparsecollRedOp_t op,
+                                   sparsecollResidual_t residual, sparsecollComm_t comm,
+                                   sparsecollStream_t stream) {
+  return run({Verb::sparse_allreduce, sendbuff, recvbuff, count, k, datatype, op, residual, stream},
+             comm);
+}
+
+sparsecollResult_t gtopkAllreduce(const void* sendbuff, void* recvbuff, size_t count, size_t k,
+                                  sparsecollDataType_t datatype, sparsecollRedOp_t op,
+                                  sparsecollResidual_t residual, sparsecollComm_t comm,
+                                  sparsecollStream_t stream) {
+  return run({Verb::gtopk_allreduce, sendbuff, recvbuff, count, k, datatype, op, residual, stream},
+             comm);
+}

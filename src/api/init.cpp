@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// Making and ending communicators.
+#include "api/bridge.hpp"
+#include "transport/local.hpp"
+
+namespace sparsecoll {
+
+std::string& init_error() {
+  static thread_local std::string message;
+  return message;
+}
+
+}  // namespace sparsecoll
+
+using namespace sparsecoll;
+
+sparsecollResult_t sparsecollCommInitAll(sparsecollComm_t* comms, int nranks, const int* devices,
+                                         const sparsecollConfig_t* config) {
+  return on_init("sparsecollCommInitAll", [&] {
+    if (!comms) fail(sparsecollInvalidArgument, "comms: expected a pointer, got NULL");
+    if (nranks < 1) fail(sparsecollInvalidArgument, "nranks: expected 1 or more, got ", nranks);
+    const Config checked = make_config(config);
+    for (int r = 0; devices && r < nranks; ++r)
+      if (devices[r] != SPARSECOLL_DEVICE_HOST)
+        fail(sparsecollInvalidArgument, "devices[", r,
+             "]: expected SPARSECOLL_DEVICE_HOST (this build has no CUDA), got ", devices[r]);
+    std::vector<std::shared_ptr<Communicator>> made;
+    for (auto& transport : make_local_transports(nranks)) {
+      made.push_back(std::make_shared<Communicator>(std::move(transport), checked));
+      made.back()->start();
+    }
+    std::vector<void*> handles;
+    try {
+      for (auto& each : made) handles.push_back(communicators().insert(each));
+    } catch (const std::bad_alloc&) {
+      for (const void* handle : handles) communicators().erase(handle);
+      throw;
+    }
+    for (int r = 0; r < nranks; ++r) comms[r] = static_cast<sparsecollComm_t>(handles[r]);
+  });
+}
+
+sparsecollResult_t sparsecollCommDestroy(sparsecollComm_t comm) {
+  std::shared_ptr<Communicator> communicator = communicators().find(comm);
+  if (!communicator) return sparsecollInvalidArgument;
+  bool ended = false;
+  const sparsecollResult_t result =
+      on_communicator("sparsecollCommDestroy", communicator.get(), [&](Communicator& c) {
+        try {
+          c.close();
+        } catch (const Error& error) {
+          ended = c.poison() != sparsecollSuccess;
+          throw;
+        }
+        ended = true;
+        return sparsecollSuccess;
+      });
+  if (!ended) return result;
+  communicators().erase(comm);
+  return result;
+}
+
+sparsecollResult_t sparsecollCommAbort(sparsecollComm_t comm) {
+  const std::shared_ptr<Communicator> communicator = communicators().find(comm);
+  if (!communicator) return sparsecollInvalidArgument;
+  communicator->abort();
+  return sparsecollSuccess;
+}

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// Communicators over MPI.
+#include "api/bridge.hpp"
+#include "sparsecoll/sparsecoll_mpi.h"
+#include "transport/mpi.hpp"
+
+using namespace sparsecoll;
+
+sparsecollResult_t sparsecollCommInitMpi(sparsecollComm_t* comm, MPI_Comm mpi,
+                                         const sparsecollConfig_t* config) {
+  return on_init("sparsecollCommInitMpi", [&] {
+    if (!comm) fail(sparsecollInvalidArgument, "comm: expected a pointer, got NULL");
+    // A bad configuration must not keep the other ranks waiting: they are told.
+    Config checked;
+    std::string problem;
+    try {
+      checked = make_config(config);
+    } catch (const Error& error) {
+      problem = error.what();
+    }
+    const auto made = std::make_shared<Communicator>(
+        make_mpi_transport(mpi, Deadline::after(checked.values.timeoutMs)), checked);
+    made->agree_on_init(problem);
+    *comm = static_cast<sparsecollComm_t>(communicators().insert(made));
+  });
+}

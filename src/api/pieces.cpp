@@ -1,0 +1,155 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// The local pieces: sparsecollTopk, sparsecollScatter, sparsecollFetch, and results that wait for
+// it.
+#include <cstring>
+
+#include "api/bridge.hpp"
+#include "api/stash.hpp"
+
+namespace sparsecoll {
+
+void check_output(const char* name, const sparsecollSparse_t* out, const sparsecollSparse_t& like) {
+  if (!out) fail(sparsecollInvalidArgument, name, ": expected a sparse vector, got NULL");
+  sparsecollSparse_t with_count = *out;  // count is ours to write
+  with_count.count = 0;
+  check_sparse(name, &with_count);
+  if (out->datatype != like.datatype)
+    fail(sparsecollInvalidArgument, name, ".datatype: expected ", like.datatype, ", got ",
+         out->datatype);
+  if (out->indexType != like.indexType)
+    fail(sparsecollInvalidArgument, name, ".indexType: expected ", like.indexType, ", got ",
+         out->indexType);
+}
+
+std::array<Place, 2> places(const char* indices, const char* values,
+                            const sparsecollSparse_t& sparse) {
+  return {Place{indices, sparse.indices,
+                sparse.capacity * size_of(static_cast<IndexType>(sparse.indexType))},
+          Place{values, sparse.values,
+                sparse.capacity * size_of(static_cast<DataType>(sparse.datatype))}};
+}
+
+std::unique_ptr<Stash> make_stash(Communicator& communicator, size_t nnz,
+                                  const sparsecollSparse_t& like) {
+  auto stash = std::make_unique<Stash>();
+  stash->nnz = nnz;
+  stash->count = like.count;
+  stash->data_type = static_cast<DataType>(like.datatype);
+  stash->index_type = static_cast<IndexType>(like.indexType);
+  stash->indices = Block(communicator.memory(), nnz * size_of(stash->index_type));
+  stash->values = Block(communicator.memory(), nnz * size_of(stash->data_type));
+  return stash;
+}
+
+SparseBuffer stash_buffer(const Stash& stash, Kernels& kernels) {
+  return {stash.indices.data(), stash.values.data(), kernels.counts(1), stash.nnz};
+}
+
+namespace {
+
+void top_k(const void* dense, size_t count, size_t k, int datatype,
+           sparsecollResidual_t residual_handle, sparsecollSparse_t* out,
+           Communicator& communicator) {
+  const DataType type = check_type(datatype);
+  check_array("dense", dense, count, size_of(type));
+  sparsecollSparse_t expected = SPARSECOLL_SPARSE_INITIALIZER;
+  expected.datatype = datatype;
+  expected.indexType = out ? out->indexType : 0;
+  check_output("out", out, expected);
+  const auto index_type = static_cast<IndexType>(out->indexType);
+  if (index_type == IndexType::index32 && narrowest_index(count) != IndexType::index32)
+    fail(sparsecollInvalidArgument,
+         "count: expected at most 4294967296 with sparsecollIndex32, got ", count);
+  const size_t most = std::min(k, count);
+  if (out->capacity < most)
+    fail(sparsecollInvalidArgument, "out.capacity: expected at least min(k, count) = ", most,
+         ", got ", out->capacity);
+  for (const Place& place : places("out.indices", "out.values", *out))
+    check_overlap({"dense", dense, count * size_of(type)}, place, false);
+  const auto residual = check_residual(residual_handle, communicator, count, type);
+
+  const Arena::Scope scope(communicator.arena());
+  Kernels& kernels = make_host_kernels(type, index_type, communicator.arena());
+  const SparseBuffer selected = buffer_of(*out, kernels);
+  kernels.accumulate_select(dense, count, most, residual ? residual->view() : ResidualView{},
+                            selected);
+  out->count = count;
+  out->nnz = kernels.read(selected.nnz);
+  if (residual) residual->commit();
+}
+
+void scatter(const sparsecollSparse_t* in, void* dense, Communicator& communicator) {
+  check_sparse("in", in);
+  const auto type = static_cast<DataType>(in->datatype);
+  check_array("dense", dense, in->count, size_of(type));
+  for (const Place& place : places("in.indices", "in.values", *in))
+    check_overlap({"dense", dense, in->count * size_of(type)}, place, false);
+  check_entries("in", *in, communicator.arena());
+  const Arena::Scope scope(communicator.arena());
+  Kernels& kernels =
+      make_host_kernels(type, static_cast<IndexType>(in->indexType), communicator.arena());
+  kernels.scatter(span_of(*in, kernels), 1, dense, in->count);
+}
+
+void fetch(sparsecollSparse_t* recv, const size_t* recvcounts, const Communicator& communicator) {
+  const Stash* stash = communicator.stash.get();
+  if (!stash)
+    fail(sparsecollInvalidUsage,
+         "nothing to fetch: the last verb did not return sparsecollTruncated");
+  if (recvcounts)
+    fail(sparsecollInvalidArgument, "recvcounts: expected NULL, got ",
+         static_cast<const void*>(recvcounts));
+  sparsecollSparse_t kept = SPARSECOLL_SPARSE_INITIALIZER;
+  kept.datatype = static_cast<int>(stash->data_type);
+  kept.indexType = static_cast<int>(stash->index_type);
+  check_output("recv", recv, kept);
+  recv->count = stash->count;
+  recv->needed = stash->nnz;
+  recv->nnz = 0;
+  if (recv->capacity < stash->nnz)
+    fail(sparsecollTruncated, "recv.capacity: expected at least ", stash->nnz, ", got ",
+         recv->capacity);
+  recv->nnz = stash->nnz;
+  if (stash->nnz == 0) return;
+  std::memcpy(recv->indices, stash->indices.data(), stash->nnz * size_of(stash->index_type));
+  std::memcpy(recv->values, stash->values.data(), stash->nnz * size_of(stash->data_type));
+}
+
+}  // namespace
+
+}  // namespace sparsecoll
+
+using namespace sparsecoll;
+
+sparsecollResult_t sparsecollTopk(const void* dense, size_t count, size_t k,
+                                  sparsecollDataType_t datatype, sparsecollResidual_t residual,
+                                  sparsecollSparse_t* out, sparsecollComm_t comm,
+                                  sparsecollStream_t stream) {
+  return on_communicator("sparsecollTopk", comm, [&](Communicator& communicator) {
+    communicator.check_healthy();
+    check_stream(stream);
+    top_k(dense, count, k, datatype, residual, out, communicator);
+    return sparsecollSuccess;
+  });
+}
+
+sparsecollResult_t sparsecollScatter(const sparsecollSparse_t* in, void* dense,
+                                     sparsecollComm_t comm, sparsecollStream_t stream) {
+  return on_communicator("sparsecollScatter", comm, [&](Communicator& communicator) {
+    communicator.check_healthy();
+    check_stream(stream);
+    scatter(in, dense, communicator);
+    return sparsecollSuccess;
+  });
+}
+
+sparsecollResult_t sparsecollFetch(sparsecollSparse_t* recv, size_t* recvcounts,
+                                   sparsecollComm_t comm, sparsecollStream_t stream) {
+  return on_communicator("sparsecollFetch", comm, [&](Communicator& communicator) {
+    communicator.check_healthy();
+    check_stream(stream);
+    fetch(recv, recvcounts, communicator);
+    return sparsecollSuccess;
+  });
+}

@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// What can be asked of a communicator and of the library.
+#include <cstring>
+
+#include "api/bridge.hpp"
+
+using namespace sparsecoll;
+
+namespace {
+
+/// Queries need no turn: they read what does not change or is locked.
+template <class T, class Get>
+sparsecollResult_t ask(sparsecollComm_t comm, T* out, Get get) {
+  const std::shared_ptr<Communicator> communicator = communicators().find(comm);
+  if (!communicator || !out) return sparsecollInvalidArgument;
+  *out = get(*communicator);
+  return sparsecollSuccess;
+}
+
+}  // namespace
+
+sparsecollResult_t sparsecollCommRank(sparsecollComm_t comm, int* rank) {
+  return ask(comm, rank, [](const Communicator& c) { return c.rank(); });
+}
+
+sparsecollResult_t sparsecollCommCount(sparsecollComm_t comm, int* count) {
+  return ask(comm, count, [](const Communicator& c) { return c.size(); });
+}
+
+sparsecollResult_t sparsecollCommGetSequence(sparsecollComm_t comm, uint64_t* sequence) {
+  return ask(comm, sequence, [](const Communicator& c) { return c.sequence(); });
+}
+
+sparsecollResult_t sparsecollCommGetAsyncError(sparsecollComm_t comm,
+                                               sparsecollResult_t* asyncError) {
+  return ask(comm, asyncError, [](const Communicator& c) { return c.poison(); });
+}
+
+sparsecollResult_t sparsecollCommGetStats(sparsecollComm_t comm, int which,
+                                          sparsecollStats_t* stats) {
+  constexpr sparsecollStats_t kInitial = SPARSECOLL_STATS_INITIALIZER;
+  const std::shared_ptr<Communicator> communicator = communicators().find(comm);
+  if (!communicator || !stats || (which != sparsecollStatsLast && which != sparsecollStatsTotal) ||
+      stats->size < offsetof(sparsecollStats_t, algorithm) || stats->magic != kInitial.magic ||
+      stats->version == 0)
+    return sparsecollInvalidArgument;
+  const Stats kept = communicator->stats(which == sparsecollStatsTotal);
+  sparsecollStats_t out = kInitial;
+  out.size = stats->size;
+  out.version = stats->version;
+  out.algorithm = kept.algorithm;
+  out.bytesSent = kept.bytes_sent;
+  out.bytesReceived = kept.bytes_received;
+  out.messagesSent = kept.messages_sent;
+  out.selected = kept.selected;
+  out.result = kept.result;
+  out.selectSeconds = kept.select_seconds;
+  out.packSeconds = kept.pack_seconds;
+  out.exchangeSeconds = kept.exchange_seconds;
+  out.reduceSeconds = kept.reduce_seconds;
+  out.abandonedBytes = communicator->abandoned_bytes();
+  std::memcpy(stats, &out, common_size(stats->size, sizeof out));
+  return sparsecollSuccess;
+}
+
+const char* sparsecollGetLastError(sparsecollComm_t comm) {
+  if (!comm) return init_error().c_str();
+  const std::shared_ptr<Communicator> communicator = communicators().find(comm);
+  return communicator ? communicator->last_error() : "not a communicator, or destroyed already";
+}
+
+const char* sparsecollGetErrorString(sparsecollResult_t result) {
+  switch (result) {
+    case sparsecollSuccess:
+      return "sparsecollSuccess: no error";
+    case sparsecollUnhandledCudaError:
+      return "sparsecollUnhandledCudaError: a CUDA call failed";
+    case sparsecollSystemError:
+      return "sparsecollSystemError: memory, a file or the layer below failed";
+    case sparsecollInternalError:
+      return "sparsecollInternalError: a bug in sparsecoll";
+    case sparsecollInvalidArgument:
+      return "sparsecollInvalidArgument: a bad argument; nothing happened";
+    case sparsecollInvalidUsage:
+      return "sparsecollInvalidUsage: ranks disagree, or a call that this state forbids";
+    case sparsecollRemoteError:
+      return "sparsecollRemoteError: a peer failed or sent a damaged message";
+    case sparsecollInProgress:
+      return "sparsecollInProgress: queued work is not done yet";
+    case sparsecollTimeout:
+      return "sparsecollTimeout: a deadline passed";
+    case sparsecollTruncated:
+      return "sparsecollTruncated: an output was too small; fetch it with sparsecollFetch";
+    case sparsecollResultMaxEnum:
+      break;
+  }
+  return "unknown result code";
+}
+
+sparsecollResult_t sparsecollGetVersion(int* version) {
+  if (!version) return sparsecollInvalidArgument;
+  *version = SPARSECOLL_VERSION;
+  return sparsecollSuccess;
+}

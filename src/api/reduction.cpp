@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "api/reduction.hpp"
+
+#include "core/error.hpp"
+
+namespace sparsecoll {
+
+Reduction::Reduction(Communicator& communicator, FramedCall& call, const Descriptor& descriptor,
+                     Kernels& kernels)
+    : communicator_(communicator),
+      call_(call),
+      descriptor_(descriptor),
+      env_{call, kernels, communicator.arena(), call.stats(), kernels.counts(1)} {
+  call.read_with(kernels);
+}
+
+const AlgorithmEntry& Reduction::sparse_algorithm(const Problem& problem) const {
+  const AlgorithmEntry& configured = *find_algorithm(communicator_.config().values.algorithm);
+  if (configured.run) return configured;
+  return choose_algorithm({call_.size(), problem.count, problem.k,
+                           size_of(env_.kernels.data_type()),
+                           communicator_.warm(descriptor_).entries});
+}
+
+Outcome Reduction::run(Algorithm algorithm, AlgorithmId id, Problem problem) {
+  problem.repartition_interval =
+      static_cast<uint64_t>(communicator_.config().values.repartitionInterval);
+  const Outcome outcome = algorithm(env_, problem, communicator_.warm(descriptor_));
+  Stats& stats = env_.stats;
+  stats.algorithm = static_cast<int>(id);
+  stats.selected = env_.kernels.read(problem.local.nnz.at);
+  result_entries_ = env_.kernels.read(outcome.result.nnz.at);
+  stats.result = result_entries_;
+  if (env_.kernels.read(env_.fault) != 0)
+    fail(sparsecollRemoteError, "a message was malformed: expected sound counts and indices");
+  call_.confirm();
+  return outcome;
+}
+
+Descriptor describe(Verb verb, const std::array<uint64_t, 5>& arguments) {
+  Descriptor descriptor;
+  descriptor.verb = static_cast<uint64_t>(verb);
+  std::copy(arguments.begin(), arguments.end(), descriptor.argument.begin());
+  return descriptor;
+}
+
+}  // namespace sparsecoll

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "api/arguments.hpp"
+#include "collectives/registry.hpp"
+
+namespace sparsecoll {
+
+/// One reduction in progress, dense or in coordinate form: what both forms share between their own
+/// ways in and out.
+class Reduction {
+ public:
+  Reduction(Communicator& communicator, FramedCall& call, const Descriptor& descriptor,
+            Kernels& kernels);
+
+  Env& env() { return env_; }
+  /// The algorithm that sparse allreduce uses for this shape.
+  const AlgorithmEntry& sparse_algorithm(const Problem& problem) const;
+  /// Runs it; afterwards every rank is known to have made the call, and outcome is complete.
+  /// Throws before anything of the caller's was touched.
+  Outcome run(Algorithm algorithm, AlgorithmId id, Problem problem);
+  /// Entries in the result, after run().
+  size_t result_entries() const { return result_entries_; }
+  /// Keeps what the shape's next call may use.
+  void commit() { communicator_.keep_warm(descriptor_); }
+
+ private:
+  Communicator& communicator_;
+  FramedCall& call_;
+  const Descriptor& descriptor_;
+  Env env_;
+  size_t result_entries_ = 0;
+};
+
+/// What the ranks agree on in one verb.
+Descriptor describe(Verb verb, const std::array<uint64_t, 5>& arguments);
+
+}  // namespace sparsecoll

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// Error feedback: the state of one tensor.
+#include "api/residual.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "api/arguments.hpp"
+#include "api/bridge.hpp"
+#include "core/numeric.hpp"
+
+namespace sparsecoll {
+
+Residual::Residual(const std::shared_ptr<Communicator>& owner, size_t count, DataType type)
+    : owner_(owner), count_(count), type_(type) {
+  for (Block& buffer : buffer_) buffer = Block(owner->memory(), bytes());
+  std::memset(current(), 0, bytes());
+}
+
+namespace {
+
+template <class T>
+void copy_canonical(const void* from, void* to, size_t count) {
+  const T* in = static_cast<const T*>(from);
+  std::transform(in, in + count, static_cast<T*>(to), [](T value) { return canonical(value); });
+}
+
+template <class T>
+void scale(void* values, size_t count, double factor) {
+  T* at = static_cast<T*>(values);
+  const T narrow = static_cast<T>(factor);
+  if (factor == 0)
+    std::fill_n(at, count, T{0});  // also what was not finite
+  else
+    std::for_each(at, at + count, [narrow](T& value) { value *= narrow; });
+}
+
+}  // namespace
+
+}  // namespace sparsecoll
+
+using namespace sparsecoll;
+
+sparsecollResult_t sparsecollResidualCreate(sparsecollResidual_t* residual, size_t count,
+                                            sparsecollDataType_t datatype, sparsecollComm_t comm) {
+  return on_communicator("sparsecollResidualCreate", comm, [&](Communicator& communicator) {
+    communicator.check_healthy();
+    if (!residual) fail(sparsecollInvalidArgument, "residual: expected a pointer, got NULL");
+    const DataType type = check_type(datatype);
+    if (count > static_cast<size_t>(-1) / 4 / size_of(type))
+      fail(sparsecollInvalidArgument, "count: expected a size that fits into memory, got ", count);
+    communicator.residuals.reserve(communicator.residuals.size() + 1);
+    void* handle = residuals().insert(
+        std::make_shared<Residual>(communicator.shared_from_this(), count, type));
+    communicator.residuals.push_back(handle);
+    *residual = static_cast<sparsecollResidual_t>(handle);
+    return sparsecollSuccess;
+  });
+}
+
+sparsecollResult_t sparsecollResidualDestroy(sparsecollResidual_t residual) {
+  return on_residual("sparsecollResidualDestroy", residual, [&](Residual& r) {
+    std::erase(r.owner()->residuals, static_cast<void*>(residual));
+    residuals().erase(residual);
+    return sparsecollSuccess;
+  });
+}
+
+sparsecollResult_t sparsecollResidualRead(sparsecollResidual_t residual, void* dst) {
+  return on_residual("sparsecollResidualRead", residual, [&](const Residual& r) {
+    check_array("dst", dst, r.count(), size_of(r.data_type()));
+    switch (r.data_type()) {
+      case DataType::float32:
+        copy_canonical<float>(r.current(), dst, r.count());
+        break;
+      case DataType::float64:
+        copy_canonical<double>(r.current(), dst, r.count());
+        break;
+    }
+    return sparsecollSuccess;
+  });
+}
+
+sparsecollResult_t sparsecollResidualWrite(sparsecollResidual_t residual, const void* src) {
+  return on_residual("sparsecollResidualWrite", residual, [&](Residual& r) {
+    check_array("src", src, r.count(), size_of(r.data_type()));
+    if (r.count() > 0) std::memmove(r.current(), src, r.bytes());
+    return sparsecollSuccess;
+  });
+}
+
+sparsecollResult_t sparsecollResidualScale(sparsecollResidual_t residual, double factor) {
+  return on_residual("sparsecollResidualScale", residual, [&](Residual& r) {
+    if (!std::isfinite(factor))
+      fail(sparsecollInvalidArgument, "factor: expected a finite number, got ", factor);
+    switch (r.data_type()) {
+      case DataType::float32:
+        scale<float>(r.current(), r.count(), factor);
+        break;
+      case DataType::float64:
+        scale<double>(r.current(), r.count(), factor);
+        break;
+    }
+    return sparsecollSuccess;
+  });
+}
+
+sparsecollResult_t sparsecollResidualPointer(sparsecollResidual_t residual, void** pointer) {
+  return on_residual("sparsecollResidualPointer", residual, [&](const Residual& r) {
+    if (!pointer) fail(sparsecollInvalidArgument, "pointer: expected a pointer, got NULL");
+    *pointer = r.current();
+    return sparsecollSuccess;
+  });
+}

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "core/memory.hpp"
+#include "kernels/kernels.hpp"
+
+namespace sparsecoll {
+
+class Communicator;
+
+/// Error feedback of one tensor: two buffers, of which a call reads one and writes the other. The
+/// commit swaps them, so that a call that fails leaves the state as it was.
+class Residual {
+ public:
+  /// All zeros.
+  Residual(const std::shared_ptr<Communicator>& owner, size_t count, DataType type);
+
+  /// Null once the communicator is gone.
+  std::shared_ptr<Communicator> owner() const { return owner_.lock(); }
+  size_t count() const { return count_; }
+  DataType data_type() const { return type_; }
+  size_t bytes() const { return count_ * size_of(type_); }
+
+  void* current() const { return buffer_[now_].data(); }
+  ResidualView view() const { return {current(), buffer_[1 - now_].data()}; }
+  void commit() { now_ = 1 - now_; }
+
+ private:
+  std::weak_ptr<Communicator> owner_;
+  size_t count_;
+  DataType type_;
+  Block buffer_[2];
+  int now_ = 0;
+};
+
+}  // namespace sparsecoll

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "collectives/call.hpp"
+#include "core/log.hpp"
+#include "core/stats.hpp"
+#include "kernels/kernels.hpp"
+
+namespace sparsecoll {
+
+/// What an algorithm works with: the call to its peers, the arithmetic, workspace on the host.
+struct Env {
+  Call& call;
+  Kernels& kernels;
+  Arena& arena;
+  Stats& stats;
+  uint64_t* fault;  ///< a count of the place: malformed messages met, read before the commit
+};
+
+/// What is asked of it.
+struct Problem {
+  uint64_t count = 0;             ///< n
+  size_t k = 0;                   ///< kAll: everything, zeros and cancellations kept
+  SparseSpan local;               ///< L_r, or all of acc in dense form for the dense algorithm
+  uint64_t repartition_interval;  ///< calls between two new cuts
+};
+
+/// What one shape of call left for the next: equal on all ranks, since it is computed from what all
+/// ranks know. A call works on a copy that the commit keeps.
+struct Warm {
+  std::vector<uint64_t> cuts;  ///< Ok-Topk: P + 1 region borders
+  uint64_t calls_since_cut = 0;
+  bool crowded = false;    ///< an owner had more than twice the mean load
+  uint64_t threshold = 0;  ///< last global threshold as a key; 0 = none
+  uint64_t entries = 0;    ///< entries of all ranks in the last call; 0 = unknown
+};
+
+/// What it gives: the result with unrounded, undivided sums, and what this rank dropped of it on
+/// the way (empty where owners drop nothing that ranks do not know themselves).
+struct Outcome {
+  SparseSpan result;
+  SparseSpan dropped;
+};
+
+using Algorithm = Outcome (*)(Env&, const Problem&, Warm&);
+
+Outcome allgather_topk(Env& env, const Problem& problem, Warm& warm);
+Outcome oktopk(Env& env, const Problem& problem, Warm& warm);
+Outcome dense_allreduce(Env& env, const Problem& problem, Warm& warm);
+Outcome gtopk(Env& env, const Problem& problem, Warm& warm);
+
+/// Sum over ranks of each counter, on all ranks. Any P.
+void allreduce_counts(Env& env, std::span<uint64_t> counters);
+
+/// Every rank's message, by rank, with a number that its sender put beside it.
+struct Gathered {
+  ConstBytes message;
+  uint64_t note = 0;
+};
+std::span<const Gathered> allgather_messages(Env& env, ConstBytes own, uint64_t note);
+
+/// Room for a message of at most `bytes` on the host, with headroom.
+std::byte* packet_room(Env& env, size_t bytes);
+
+/// An empty vector.
+SparseBuffer no_entries(Env& env);
+
+}  // namespace sparsecoll

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+
+#include "core/types.hpp"
+
+namespace sparsecoll {
+
+/// A message to be sent, in the place's memory. kHeadroom bytes in front of `data` belong to the
+/// Call, which frames it there.
+struct Packet {
+  std::byte* data = nullptr;       ///< null: nothing is sent
+  size_t bound = 0;                ///< bytes at most
+  const uint64_t* used = nullptr;  ///< bytes, a count in the place's memory; null: exactly bound
+};
+
+/// What is sent to and received from one peer in one exchange.
+struct Leg {
+  int peer = 0;
+  Packet out;
+  size_t in_bound = 0;  ///< bytes at most; 0: nothing is received; kUnknownSize: any size
+  ConstBytes in;        ///< set by exchange(); lives as long as the call
+};
+inline constexpr size_t kUnknownSize = kAll;
+
+/// One collective call in progress, as the algorithms see it. Agreement between the ranks lives
+/// behind it: an exchange throws when a rank abandoned the call.
+class Call {
+ public:
+  virtual ~Call() = default;
+
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  /// Sends in the order of the legs, receives all of them; waits for what comes in. Where every
+  /// in_bound is known, a stream-ordered implementation need not wait.
+  virtual void exchange(std::span<Leg> legs) = 0;
+};
+
+}  // namespace sparsecoll

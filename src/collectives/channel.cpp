@@ -1,0 +1,155 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/channel.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/checksum.hpp"
+#include "core/error.hpp"
+
+namespace sparsecoll {
+
+namespace {
+
+constexpr uint32_t kFrameMagic = 0x46435053;  // "SPCF"
+constexpr uint16_t kFrameVersion = 1;
+constexpr size_t kLongestNotice = 1000;
+constexpr auto kPause = std::chrono::milliseconds(20);
+
+uint64_t frame_checksum(FrameHeader header, ConstBytes payload) {
+  header.checksum = 0;
+  return mix(checksum(std::as_bytes(std::span(&header, 1)))) + checksum(payload);
+}
+
+}  // namespace
+
+Channel::Channel(Transport& transport, Memory& memory)
+    : transport_(transport),
+      memory_(memory),
+      rank_(transport.rank()),
+      size_(transport.size()),
+      queues_(static_cast<size_t>(size_)),
+      sent_(static_cast<size_t>(size_)),
+      received_(static_cast<size_t>(size_)) {}
+
+void Channel::send(int peer, FrameHeader header, std::byte* payload, size_t bytes) {
+  header.magic = kFrameMagic;
+  header.version = kFrameVersion;
+  header.ordinal = sent_[static_cast<size_t>(peer)]++;
+  header.payload = bytes;
+  header.reserved = 0;
+  header.checksum = verify_ ? frame_checksum(header, {payload, bytes}) : 0;
+  std::byte* frame = payload - sizeof header;
+  std::memcpy(frame, &header, sizeof header);
+  transport_.send(peer, {frame, sizeof header + bytes});
+}
+
+void Channel::check(int peer, const Frame& frame) const {
+  const FrameHeader& header = frame.header;
+  const auto damaged = [&](const char* what, uint64_t expected, uint64_t got) {
+    fail(sparsecollRemoteError, "a message of rank ", peer, " is damaged: ", what, " expected ",
+         expected, ", got ", got);
+  };
+  const uint64_t payload = frame.buffer.size() - sizeof header;
+  if (header.magic != kFrameMagic) damaged("magic", kFrameMagic, header.magic);
+  if (header.version != kFrameVersion) damaged("version", kFrameVersion, header.version);
+  if (header.payload != payload) damaged("payload bytes", payload, header.payload);
+  if (verify_ && header.checksum != frame_checksum(header, frame.payload()))
+    damaged("checksum", frame_checksum(header, frame.payload()), header.checksum);
+  const uint64_t ordinal = received_[static_cast<size_t>(peer)];
+  if (header.ordinal != ordinal)
+    fail(sparsecollRemoteError, "messages of rank ", peer, " were lost: expected number ", ordinal,
+         ", got ", header.ordinal);
+  if (header.kind < 1 || header.kind > 3) damaged("kind", 1, header.kind);
+  const auto ranks = static_cast<uint32_t>(size_);
+  if (header.covered_first >= ranks) damaged("covered rank", ranks - 1, header.covered_first);
+  if (header.covered_count > ranks) damaged("covered ranks", ranks, header.covered_count);
+}
+
+void Channel::pump(const std::function<void(int peer, const Frame&)>& visit) {
+  while (auto arrived = transport_.poll()) {
+    const int peer = arrived->peer;
+    Frame frame{{}, std::move(arrived->bytes)};
+    if (frame.buffer.size() < sizeof(FrameHeader))
+      fail(sparsecollRemoteError, "a message of rank ", peer, " is damaged: expected at least ",
+           sizeof(FrameHeader), " bytes, got ", frame.buffer.size());
+    std::memcpy(&frame.header, frame.buffer.data(), sizeof(FrameHeader));
+    check(peer, frame);
+    ++received_[static_cast<size_t>(peer)];
+    if (frame.kind() == FrameKind::fatal) {
+      const ConstBytes why = frame.payload();
+      fail(sparsecollRemoteError, "rank ", peer,
+           " failed: ", std::string(reinterpret_cast<const char*>(why.data()), why.size()));
+    }
+    queue(peer).push_back(std::move(frame));
+    visit(peer, queue(peer).back());
+  }
+}
+
+void Channel::send_fatal(uint64_t sequence, const std::string& why) noexcept {
+  FrameHeader header{};
+  header.kind = static_cast<uint16_t>(FrameKind::fatal);
+  header.sequence = sequence;
+  const size_t bytes = std::min(why.size(), kLongestNotice);
+  for (int peer = 0; peer < size_; ++peer) {
+    if (peer == rank_) continue;
+    try {
+      const Block& notice = notices_.emplace_back(memory_, sizeof header + bytes);
+      std::memcpy(notice.data() + sizeof header, why.data(), bytes);
+      send(peer, header, notice.data() + sizeof header, bytes);
+    } catch (const std::exception&) {
+      // This rank is failing already; peers that do not hear of it find out by their deadlines.
+    }
+  }
+}
+
+size_t Channel::leak() noexcept {
+  size_t bytes = 0;
+  for (Block& notice : notices_) bytes += notice.leak();
+  return bytes;
+}
+
+void Channel::abort() noexcept {
+  aborted_ = true;
+  transport_.interrupt();
+}
+
+void Channel::pause(const Deadline& deadline, const std::function<std::string()>& missing) {
+  if (aborted_) fail(sparsecollInvalidUsage, "aborted by sparsecollCommAbort");
+  if (deadline.passed()) fail(sparsecollTimeout, "deadline passed, ", missing());
+  transport_.idle(deadline.within(kPause));
+}
+
+void Channel::flush(const Deadline& deadline) {
+  while (transport_.unsent() > 0) {
+    pump([](int, const Frame&) {});
+    if (transport_.unsent() == 0) return;
+    pause(deadline,
+          [&] { return text(transport_.unsent(), " bytes that this rank sent were not taken"); });
+  }
+}
+
+std::vector<int> Channel::gone(const std::vector<int>& peers) const {
+  std::vector<int> gone;
+  for (const int peer : peers)
+    if (transport_.gone(peer)) gone.push_back(peer);
+  return gone;
+}
+
+void Channel::give_up_on(const std::vector<int>& gone, const std::vector<int>& awaited) const {
+  for (const int peer : gone)
+    if (std::find(awaited.begin(), awaited.end(), peer) != awaited.end())
+      fail(sparsecollRemoteError, "rank ", peer, " has destroyed or aborted its communicator");
+}
+
+std::string name_ranks(const std::vector<int>& ranks) {
+  std::string names = ranks.size() == 1 ? "rank " : "ranks ";
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    if (i > 0) names += i + 1 == ranks.size() ? " and " : ", ";
+    names += std::to_string(ranks[i]);
+  }
+  return names;
+}
+
+}  // namespace sparsecoll

@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/arena.hpp"
+#include "core/stats.hpp"
+#include "transport/transport.hpp"
+
+namespace sparsecoll {
+
+enum class FrameKind : uint16_t { data = 1, abandon = 2, fatal = 3 };
+
+/// In front of every message between ranks.
+struct FrameHeader {
+  uint32_t magic;
+  uint16_t version;
+  uint16_t kind;
+  uint64_t sequence;       ///< of the collective call
+  uint64_t descriptor;     ///< hash of what the sender was called with
+  uint32_t covered_first;  ///< ranks [first, first + count) modulo P are known to the sender to
+  uint32_t covered_count;  ///< have made this call with this descriptor
+  uint64_t ordinal;        ///< how many frames this sender sent to this receiver before
+  uint64_t payload;        ///< bytes that follow
+  uint64_t checksum;       ///< of header (with 0 here) and payload
+  uint64_t reserved;
+};
+static_assert(sizeof(FrameHeader) == 64);
+
+struct Frame {
+  FrameHeader header;
+  Buffer buffer;
+
+  FrameKind kind() const { return static_cast<FrameKind>(header.kind); }
+  ConstBytes payload() const {
+    return ConstBytes(buffer.data(), buffer.size()).subspan(sizeof(FrameHeader));
+  }
+};
+
+/// Frames between the ranks of one communicator, checked and sorted by sender; lives through all
+/// its calls. A peer that is ahead may already have sent frames of the next call.
+class Channel {
+ public:
+  Channel(Transport& transport, Memory& memory);
+
+  /// Whether checksums are made and checked; they are until told otherwise.
+  void verify(bool on) { verify_ = on; }
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+
+  /// Fills in the header, which sits directly in front of the payload, and starts sending.
+  void send(int peer, FrameHeader header, std::byte* payload, size_t bytes);
+  /// Takes in all that has arrived. Throws RemoteError for a damaged frame and for a peer's notice
+  /// that it failed. `visit` sees each new frame before it is queued.
+  void pump(const std::function<void(int peer, const Frame&)>& visit);
+  std::deque<Frame>& queue(int peer) { return queues_[static_cast<size_t>(peer)]; }
+
+  /// Tells all peers, as far as that works without waiting, that this rank failed.
+  void send_fatal(uint64_t sequence, const std::string& why) noexcept;
+  /// Gives those notices up for good, for a transport that may still touch them; returns the bytes.
+  size_t leak() noexcept;
+
+  /// From any thread: whoever waits stops.
+  void abort() noexcept;
+  bool aborted() const { return aborted_; }
+  /// Throws if peers did not come in time or the communicator was aborted; otherwise lets some time
+  /// pass.
+  void pause(const Deadline& deadline, const std::function<std::string()>& missing);
+  void flush(const Deadline& deadline);
+
+  /// Those of the peers that will not send any more; what they sent before may still come in.
+  std::vector<int> gone(const std::vector<int>& peers) const;
+  /// Throws RemoteError if a peer that was gone before the last pump() is still awaited.
+  void give_up_on(const std::vector<int>& gone, const std::vector<int>& awaited) const;
+
+  Transport& transport() { return transport_; }
+
+ private:
+  void check(int peer, const Frame& frame) const;
+
+  Transport& transport_;
+  Memory& memory_;
+  int rank_;
+  int size_;
+  bool verify_ = true;
+  std::atomic<bool> aborted_{false};
+  std::vector<std::deque<Frame>> queues_;
+  std::vector<uint64_t> sent_;
+  std::vector<uint64_t> received_;
+  std::vector<Block> notices_;  ///< fatal ones, kept while they are under way
+};
+
+/// "2, 5 and 7" - for messages that name ranks.
+std::string name_ranks(const std::vector<int>& ranks);
+
+}  // namespace sparsecoll

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/descriptor.hpp"
+
+#include <span>
+
+#include "core/checksum.hpp"
+#include "core/error.hpp"
+
+namespace sparsecoll {
+
+namespace {
+
+constexpr const char* kVerbArguments[] = {"count", "k", "datatype", "op", "indexType"};
+constexpr const char* kInitArguments[] = {
+    "version",
+    "blocking",
+    "timeoutMs (SPARSECOLL_TIMEOUT_MS)",
+    "algorithm (SPARSECOLL_ALGO)",
+    "selection (SPARSECOLL_SELECT)",
+    "residualRule",
+    "wire (SPARSECOLL_WIRE)",
+    "repartitionInterval",
+    "thresholdInterval",
+    "allowReordered",
+    "SPARSECOLL_CHECK",
+};
+
+bool is_verb(uint64_t verb) { return verb >= static_cast<uint64_t>(Verb::sparse_allreduce); }
+
+std::string value(uint64_t verb, size_t argument, uint64_t bits) {
+  if (!is_verb(verb)) return std::to_string(static_cast<int64_t>(bits));
+  if (argument == kK && bits == ~uint64_t{0}) return "SPARSECOLL_ALL";
+  if (argument == kDataType && bits == 7) return "sparsecollFloat32";
+  if (argument == kDataType && bits == 8) return "sparsecollFloat64";
+  if (argument == kOp && bits == 0) return "sparsecollSum";
+  if (argument == kOp && bits == 4) return "sparsecollAvg";
+  if (argument == kIndexType && bits == 0) return "sparsecollIndex32";
+  if (argument == kIndexType && bits == 1) return "sparsecollIndex64";
+  return std::to_string(bits);
+}
+
+}  // namespace
+
+uint64_t Descriptor::hash() const { return checksum(std::as_bytes(std::span(this, 1))); }
+
+const char* verb_name(uint64_t verb) {
+  switch (static_cast<Verb>(verb)) {
+    case Verb::init:
+      return "sparsecollCommInit";
+    case Verb::destroy:
+      return "sparsecollCommDestroy";
+    case Verb::sparse_allreduce:
+      return "sparseAllreduce";
+    case Verb::gtopk_allreduce:
+      return "gtopkAllreduce";
+    case Verb::sparse_allreducev:
+      return "sparseAllreducev";
+    case Verb::gtopk_allreducev:
+      return "gtopkAllreducev";
+  }
+  return "an unknown function";
+}
+
+std::string difference(const Descriptor& mine, const Descriptor& theirs, int their_rank) {
+  const auto tell = [&](const char* what, const std::string& own, const std::string& other) {
+    return text(what, ": this rank passed ", own, ", rank ", their_rank, " passed ", other);
+  };
+  if (mine.verb != theirs.verb)
+    return text("function: this rank called ", verb_name(mine.verb), ", rank ", their_rank,
+                " called ", verb_name(theirs.verb));
+  const std::span<const char* const> names =
+      is_verb(mine.verb) ? std::span<const char* const>(kVerbArguments) : kInitArguments;
+  for (size_t a = 0; a < names.size(); ++a)
+    if (mine.argument[a] != theirs.argument[a])
+      return tell(names[a], value(mine.verb, a, mine.argument[a]),
+                  value(mine.verb, a, theirs.argument[a]));
+  return "";
+}
+
+}  // namespace sparsecoll

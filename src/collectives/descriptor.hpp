@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace sparsecoll {
+
+enum class Verb : uint64_t {
+  init = 1,
+  destroy = 2,
+  sparse_allreduce = 3,
+  gtopk_allreduce = 4,
+  sparse_allreducev = 5,
+  gtopk_allreducev = 6,
+};
+
+/// What the ranks must agree on in one call: the verb and its arguments, by position. Travels in
+/// abandon messages; its hash in every header.
+struct Descriptor {
+  static constexpr size_t kArguments = 12;
+
+  uint64_t verb = 0;
+  std::array<uint64_t, kArguments> argument{};
+
+  uint64_t hash() const;
+  bool operator==(const Descriptor&) const = default;
+};
+
+/// Arguments of verbs and of init, in the order of Descriptor::argument.
+enum VerbArgument : size_t { kCount, kK, kDataType, kOp, kIndexType };
+enum InitArgument : size_t {
+  kVersion,
+  kBlocking,
+  kTimeoutMs,
+  kAlgorithm,
+  kSelection,
+  kResidualRule,
+  kWire,
+  kRepartitionInterval,
+  kThresholdInterval,
+  kAllowReordered,
+  kCheck,
+};
+
+/// The C function's name.
+const char* verb_name(uint64_t verb);
+
+/// The first difference in words, "k: this rank passed 10, rank 3 passed 11"; empty if there is
+/// none.
+std::string difference(const Descriptor& mine, const Descriptor& theirs, int their_rank);
+
+}  // namespace sparsecoll

@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// Small collectives that the algorithms share: the sum of counters and the allgather of messages of
+// any size. Both work for every P in about log2 P rounds.
+#include <algorithm>
+#include <cstring>
+
+#include "collectives/algorithm.hpp"
+#include "core/error.hpp"
+
+namespace sparsecoll {
+
+std::byte* packet_room(Env& env, size_t bytes) {
+  return env.arena.take<std::byte>(kHeadroom + bytes) + kHeadroom;
+}
+
+SparseBuffer no_entries(Env& env) { return env.kernels.sparse(0); }
+
+namespace {
+
+constexpr size_t kVarint = 10;  // bytes of the longest
+
+/// Counters travel as base-128 digits, lowest first: most are small.
+size_t encode(std::span<const uint64_t> counters, std::byte* out) {
+  std::byte* at = out;
+  for (uint64_t value : counters) {
+    for (; value >= 128; value >>= 7) *at++ = static_cast<std::byte>(value | 128);
+    *at++ = static_cast<std::byte>(value);
+  }
+  return static_cast<size_t>(at - out);
+}
+
+void add_decoded(ConstBytes in, int peer, std::span<uint64_t> counters) {
+  size_t at = 0;
+  for (uint64_t& counter : counters) {
+    uint64_t value = 0;
+    for (int shift = 0;; shift += 7) {
+      if (at == in.size() || shift > 63)
+        fail(sparsecollRemoteError, "rank ", peer, " sent malformed counters");
+      const auto digit = static_cast<uint64_t>(in[at++]);
+      value |= (digit & 127) << shift;
+      if (digit < 128) break;
+    }
+    counter += value;
+  }
+  if (at != in.size()) fail(sparsecollRemoteError, "rank ", peer, " sent too many counters");
+}
+
+}  // namespace
+
+// Window sums. Before round t every rank r has W_t = the sum over ranks r - 2^t + 1 .. r, and R =
+// the sum over the `done` ranks r - done + 1 .. r, where done = P mod 2^t.
+//   1. If bit t of P is set, R += W_t of rank r - done; done += 2^t.
+//   2. W_{t+1} = W_t + W_t of rank r - 2^t.
+// ceil(log2 P) rounds, at most two messages a round.
+void allreduce_counts(Env& env, std::span<uint64_t> counters) {
+  const int ranks = env.call.size(), rank = env.call.rank();
+  const auto window = env.arena.take_span<uint64_t>(counters.size());
+  std::copy(counters.begin(), counters.end(), window.begin());
+  int done = 0;
+  for (int bit = 1; bit <= ranks; bit *= 2) {
+    const bool joins = ranks & bit;
+    const bool far = joins && done > 0;  // W_t of another rank is needed for R
+    const bool grows = bit * 2 <= ranks;
+    if (joins && !far) std::copy(window.begin(), window.end(), counters.begin());
+    Leg legs[4];
+    size_t n = 0;
+    const auto shift = [&](int distance) {
+      // Each message has room of its own: both carry a header.
+      std::byte* room = packet_room(env, window.size() * kVarint);
+      const size_t bytes = encode(window, room);
+      legs[n++] = {(rank + distance) % ranks, {room, bytes, nullptr}, 0, {}};
+      legs[n++] = {(rank - distance + ranks) % ranks, {}, kUnknownSize, {}};
+    };
+    if (far) shift(done);
+    if (grows) shift(bit);
+    env.call.exchange({legs, n});
+    if (far) add_decoded(legs[1].in, legs[1].peer, counters);
+    if (grows) add_decoded(legs[n - 1].in, legs[n - 1].peer, window);
+    if (joins) done += bit;
+  }
+}
+
+namespace {
+
+/// Blocks one after another, each {bytes, note, bytes padded to 8}.
+struct BlockHeader {
+  uint64_t bytes;
+  uint64_t note;
+};
+
+size_t blocks_size(std::span<const Gathered> blocks) {
+  size_t total = 0;
+  for (const Gathered& each : blocks)
+    total += sizeof(BlockHeader) + align_up(each.message.size(), 8);
+  return total;
+}
+
+void put_block(const Gathered& block, std::byte*& at) {
+  const BlockHeader header{block.message.size(), block.note};
+  std::memcpy(at, &header, sizeof header);
+  at += sizeof header;
+  std::memcpy(at, block.message.data(), block.message.size());
+  const size_t padded = align_up(block.message.size(), 8);
+  std::memset(at + block.message.size(), 0, padded - block.message.size());
+  at += padded;
+}
+
+Gathered get_block(ConstBytes& in, int peer) {
+  BlockHeader header;
+  if (in.size() < sizeof header) fail(sparsecollRemoteError, "rank ", peer, " sent too few blocks");
+  std::memcpy(&header, in.data(), sizeof header);
+  in = in.subspan(sizeof header);
+  if (header.bytes > in.size() || align_up(header.bytes, 8) > in.size())
+    fail(sparsecollRemoteError, "rank ", peer, " sent a block of ", header.bytes, " bytes in ",
+         in.size());
+  const Gathered block{in.first(header.bytes), header.note};
+  in = in.subspan(align_up(header.bytes, 8));
+  return block;
+}
+
+}  // namespace
+
+// Bruck's algorithm. Before round t rank r holds the messages of ranks r .. r + 2^t - 1; it sends
+// them, as far as they are missing there, to r - 2^t and receives those that follow from r + 2^t.
+// ceil(log2 P) rounds; every message arrives once.
+std::span<const Gathered> allgather_messages(Env& env, ConstBytes own, uint64_t note) {
+  const int ranks = env.call.size(), rank = env.call.rank();
+  const auto held = env.arena.take_span<Gathered>(static_cast<size_t>(ranks));
+  held[0] = {own, note};
+  for (int have = 1; have < ranks; have *= 2) {
+    const int more = std::min(have, ranks - have);
+    const auto sent = held.first(static_cast<size_t>(more));
+    const size_t bytes = blocks_size(sent);
+    std::byte* room = packet_room(env, bytes);
+    std::byte* at = room;
+    for (const Gathered& each : sent) put_block(each, at);
+    Leg legs[2];
+    legs[0] = {(rank - have + ranks) % ranks, {room, bytes, nullptr}, 0, {}};
+    legs[1] = {(rank + have) % ranks, {}, kUnknownSize, {}};
+    env.call.exchange(legs);
+    for (int i = 0; i < more; ++i)
+      held[static_cast<size_t>(have + i)] = get_block(legs[1].in, legs[1].peer);
+    if (!legs[1].in.empty())
+      fail(sparsecollRemoteError, "rank ", legs[1].peer, " sent too many blocks");
+  }
+  const auto by_rank = env.arena.take_span<Gathered>(static_cast<size_t>(ranks));
+  for (int i = 0; i < ranks; ++i)
+    by_rank[static_cast<size_t>((rank + i) % ranks)] = held[static_cast<size_t>(i)];
+  return by_rank;
+}
+
+}  // namespace sparsecoll

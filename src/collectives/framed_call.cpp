@@ -1,0 +1,217 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/framed_call.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/error.hpp"
+
+namespace sparsecoll {
+
+/// Payload of an abandon frame.
+struct FramedCall::Notice {
+  Descriptor descriptor;
+  uint32_t bad_arguments;
+  char problem[404];
+};
+
+FramedCall::FramedCall(Channel& channel, const Terms& terms, Arena& arena, Stats& stats)
+    : channel_(channel),
+      terms_(terms),
+      hash_(terms.descriptor.hash()),
+      arena_(arena),
+      stats_(stats),
+      covered_(static_cast<size_t>(channel.size())) {
+  covered_[static_cast<size_t>(rank())] = true;
+}
+
+FramedCall::~FramedCall() {
+  // As many more frames of these sizes may come in while a call is under way: those of a peer that
+  // is one call ahead.
+  try {
+    for (size_t i = 0; i < kept_.size(); ++i) {
+      const auto alike = [&](const Frame& f) {
+        return f.buffer.capacity() == kept_[i].buffer.capacity();
+      };
+      if (std::find_if(kept_.begin(), kept_.end(), alike) - kept_.begin() != std::ptrdiff_t(i))
+        continue;
+      const auto count = std::count_if(kept_.begin(), kept_.end(), alike);
+      channel_.transport().pool().reserve(kept_[i].buffer, 2 * static_cast<size_t>(count));
+    }
+  } catch (const std::bad_alloc&) {
+    // The pool grows when it has to, then.
+  }
+}
+
+FrameHeader FramedCall::header(FrameKind kind) const {
+  FrameHeader header{};
+  header.kind = static_cast<uint16_t>(kind);
+  header.sequence = terms_.sequence;
+  header.descriptor = hash_;
+  // The largest cyclic range of known ranks around this one; algorithms relay what they gathered,
+  // which is such a range.
+  const int ranks = size();
+  const auto known = [&](int r) { return covered_[static_cast<size_t>((r + ranks) % ranks)]; };
+  int first = rank(), count = 1;
+  while (count < ranks && known(first - 1)) --first, ++count;
+  while (count < ranks && known(first + count)) ++count;
+  header.covered_first = static_cast<uint32_t>((first + ranks) % ranks);
+  header.covered_count = static_cast<uint32_t>(count);
+  return header;
+}
+
+void FramedCall::send(const Leg& leg) {
+  const Packet& packet = leg.out;
+  const size_t bytes = packet.used ? kernels_->read(packet.used) : packet.bound;
+  channel_.send(leg.peer, header(FrameKind::data), packet.data, bytes);
+  stats_.bytes_sent += sizeof(FrameHeader) + bytes;
+  ++stats_.messages_sent;
+}
+
+void FramedCall::exchange(std::span<Leg> legs) {
+  const Stopwatch watch(stats_.exchange_seconds);
+  for (const Leg& leg : legs)
+    if (leg.out.data) send(leg);
+  receive(legs);
+}
+
+void FramedCall::examine(int peer, const Frame& frame) const {
+  if (frame.header.sequence > terms_.sequence) return;  // of a peer that is ahead
+  if (frame.header.sequence < terms_.sequence)
+    fail(sparsecollRemoteError, "rank ", peer, " sent a message of call ", frame.header.sequence,
+         " during call ", terms_.sequence);
+  if (frame.kind() == FrameKind::abandon || frame.header.descriptor != hash_) throw Abandoned{};
+}
+
+void FramedCall::receive(std::span<Leg> legs) {
+  const auto look = [this](int peer, const Frame& frame) { examine(peer, frame); };
+  for (int peer = 0; peer < size(); ++peer)
+    for (const Frame& frame : channel_.queue(peer)) look(peer, frame);
+  for (;;) {
+    const std::vector<int> gone = channel_.gone(missing(legs));
+    channel_.pump(look);
+    const std::vector<int> absent = missing(legs);
+    if (absent.empty()) break;
+    channel_.give_up_on(gone, absent);
+    channel_.pause(terms_.deadline,
+                   [&] { return text("nothing was heard from ", name_ranks(absent)); });
+  }
+  for (Leg& leg : legs) {
+    if (leg.in_bound == 0) continue;
+    kept_.push_back(std::move(channel_.queue(leg.peer).front()));
+    channel_.queue(leg.peer).pop_front();
+    const Frame& frame = kept_.back();
+    cover(frame.header);
+    leg.in = frame.payload();
+    stats_.bytes_received += frame.buffer.size();
+    if (leg.in.size() > leg.in_bound)
+      fail(sparsecollRemoteError, "rank ", leg.peer, " sent ", leg.in.size(),
+           " bytes where at most ", leg.in_bound, " were expected");
+  }
+}
+
+std::vector<int> FramedCall::missing(std::span<const Leg> legs) const {
+  std::vector<int> peers;
+  for (const Leg& leg : legs) {
+    if (leg.in_bound == 0) continue;
+    const auto& queue = channel_.queue(leg.peer);
+    if (queue.empty() || queue.front().header.sequence != terms_.sequence)
+      peers.push_back(leg.peer);
+  }
+  return peers;
+}
+
+std::vector<int> FramedCall::others() const {
+  std::vector<int> peers;
+  for (int i = 1; i < size(); ++i) peers.push_back((rank() + i) % size());
+  return peers;
+}
+
+void FramedCall::cover(const FrameHeader& header) {
+  for (uint32_t i = 0; i < header.covered_count; ++i) {
+    const size_t r = (size_t{header.covered_first} + i) % covered_.size();
+    if (!covered_[r]) ++covered_count_;
+    covered_[r] = true;
+  }
+}
+
+void FramedCall::agree() {
+  for (int distance = 1; distance < size(); distance *= 2) {
+    std::byte* room = arena_.take<std::byte>(kHeadroom);
+    Leg legs[2];
+    legs[0].peer = (rank() + distance) % size();
+    legs[0].out = {room + kHeadroom, 0, nullptr};
+    legs[1].peer = (rank() - distance + size()) % size();
+    legs[1].in_bound = kUnknownSize;
+    exchange(legs);
+  }
+  confirm();
+}
+
+void FramedCall::confirm() {
+  if (covered_count_ != size())
+    fail(sparsecollInternalError, "only ", covered_count_, " of ", size(), " ranks were heard of");
+  const Stopwatch watch(stats_.exchange_seconds);
+  channel_.flush(terms_.deadline);
+}
+
+void FramedCall::abandon(const std::string& problem) {
+  Notice mine{};
+  mine.descriptor = terms_.descriptor;
+  mine.bad_arguments = !problem.empty();
+  std::strncpy(mine.problem, problem.c_str(), sizeof mine.problem - 1);
+  for (int i = 1; i < size(); ++i) {
+    std::byte* room = arena_.take<std::byte>(kHeadroom + sizeof mine) + kHeadroom;
+    std::memcpy(room, &mine, sizeof mine);
+    channel_.send((rank() + i) % size(), header(FrameKind::abandon), room, sizeof mine);
+  }
+  std::vector<Notice> notices(static_cast<size_t>(size()), mine);
+  for (std::vector<int> absent = others();;) {
+    const std::vector<int> gone = channel_.gone(absent);
+    channel_.pump([](int, const Frame&) {});
+    std::erase_if(absent,
+                  [&](int peer) { return take_notice(peer, &notices[static_cast<size_t>(peer)]); });
+    if (absent.empty()) break;
+    channel_.give_up_on(gone, absent);
+    channel_.pause(terms_.deadline, [&] {
+      return text("call abandoned, but nothing was heard from ", name_ranks(absent));
+    });
+  }
+  channel_.flush(terms_.deadline);
+  if (!problem.empty()) throw Error(sparsecollInvalidArgument, problem);
+  throw Error(sparsecollInvalidUsage, verdict(notices));
+}
+
+bool FramedCall::take_notice(int peer, Notice* notice) {
+  auto& queue = channel_.queue(peer);
+  while (!queue.empty() && queue.front().header.sequence == terms_.sequence) {
+    const Frame frame = std::move(queue.front());
+    queue.pop_front();
+    if (frame.kind() != FrameKind::abandon) continue;  // data of the abandoned call
+    if (frame.payload().size() != sizeof(Notice))
+      fail(sparsecollRemoteError, "rank ", peer, " sent a notice of ", frame.payload().size(),
+           " bytes, expected ", sizeof(Notice));
+    std::memcpy(notice, frame.payload().data(), sizeof(Notice));
+    notice->problem[sizeof notice->problem - 1] = '\0';
+    return true;
+  }
+  return false;
+}
+
+std::string FramedCall::verdict(const std::vector<Notice>& notices) const {
+  for (int peer = 0; peer < size(); ++peer) {
+    const Notice& theirs = notices[static_cast<size_t>(peer)];
+    if (peer == rank()) continue;
+    if (theirs.bad_arguments)
+      return text("rank ", peer, " passed a bad argument: ", theirs.problem);
+  }
+  for (int peer = 0; peer < size(); ++peer) {
+    const std::string what =
+        difference(terms_.descriptor, notices[static_cast<size_t>(peer)].descriptor, peer);
+    if (!what.empty()) return text("ranks disagree on ", what);
+  }
+  return "ranks disagree";
+}
+
+}  // namespace sparsecoll

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "collectives/call.hpp"
+#include "collectives/channel.hpp"
+#include "collectives/descriptor.hpp"
+#include "kernels/kernels.hpp"
+
+namespace sparsecoll {
+
+/// Thrown out of an exchange when some rank made another call or abandoned this one; answer with
+/// FramedCall::abandon().
+struct Abandoned {};
+
+/// A call whose messages carry headers, over MPI and threads.
+///
+/// Agreement costs no round of its own. Every header carries a hash of what the sender was called
+/// with and the set of ranks from which it knows, first hand or relayed, that they made the same
+/// call. A rank commits once that set is full. A rank with bad arguments, or that sees another
+/// hash, sends "abandon call N" to all others and takes in frames until it has one from each; so
+/// does everyone who hears of it. Since frames of one sender arrive in order, nothing of call N is
+/// left then and the communicator goes on. No rank can have committed: a full set needs the hash of
+/// every rank.
+class FramedCall final : public Call {
+ public:
+  struct Terms {
+    Descriptor descriptor;
+    uint64_t sequence = 0;
+    Deadline deadline;
+  };
+
+  FramedCall(Channel& channel, const Terms& terms, Arena& arena, Stats& stats);
+  ~FramedCall() override;
+
+  /// Whose counts say how much of a packet is used.
+  void read_with(Kernels& kernels) { kernels_ = &kernels; }
+
+  Stats& stats() { return stats_; }
+
+  int rank() const override { return channel_.rank(); }
+  int size() const override { return channel_.size(); }
+  void exchange(std::span<Leg> legs) override;
+
+  /// Makes sure that all ranks made this call: ceil(log2 P) rounds of empty messages. For calls
+  /// that exchange nothing else.
+  void agree();
+  /// Called when the result is known: checks that all ranks made this call and that everything sent
+  /// has left this rank's memory.
+  void confirm();
+  /// Abandons the call on all ranks; throws the Error that tells what was wrong: InvalidArgument
+  /// with `problem` if this rank had one, else InvalidUsage.
+  [[noreturn]] void abandon(const std::string& problem);
+
+ private:
+  struct Notice;
+
+  FrameHeader header(FrameKind kind) const;
+  void send(const Leg& leg);
+  void receive(std::span<Leg> legs);
+  void examine(int peer, const Frame& frame) const;
+  void cover(const FrameHeader& header);
+  std::vector<int> others() const;
+  std::vector<int> missing(std::span<const Leg> legs) const;
+  bool take_notice(int peer, Notice* notice);
+  std::string verdict(const std::vector<Notice>& notices) const;
+
+  Channel& channel_;
+  Terms terms_;
+  uint64_t hash_;
+  Arena& arena_;
+  Stats& stats_;
+  Kernels* kernels_ = nullptr;
+  std::vector<bool> covered_;
+  int covered_count_ = 1;
+  std::vector<Frame> kept_;  ///< received frames, whose payloads the algorithm looks at
+};
+
+}  // namespace sparsecoll

@@ -1,0 +1,254 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// Ok-Topk (Li & Hoefler, Near-Optimal Sparse Allreduce for Distributed Deep Learning, PPoPP 2022)
+// with exact selection: the threshold of the sum is found exactly in every call, without gathering.
+//
+//   1. Cuts. Every `repartition_interval` calls of a shape, and at once when an owner had more than
+//      twice the mean load: sum over ranks of a coarse index histogram; cut it in P regions of
+//      equal load. (The paper averages the ranks' own quantiles, which one skewed rank defeats.)
+//   2. Split and reduce. Send each region's entries to its owner, destinations rotating; the owner
+//      adds the P pieces in rank order: its part of s.
+//   3. Exact global threshold. Sum over ranks of a histogram of 256 key ranges, around the last
+//      call's threshold first; narrow down to the range that holds the k-th largest, until at most
+//      a few entries too many would pass. If equal keys remain: ties go to the lowest index, and
+//      regions are in rank order, so an exclusive scan of the ranks' tie counts splits them.
+//   4. Allgather the survivors (Bruck, any sizes). There is no balance phase.
+//   5. If a few too many passed: top-k of the survivors, the same on every rank.
+//
+// Cost per rank: (P - 1) + (1 to 4) ceil(log2 P) + ceil(log2 P) messages; k (P - 1) / P entries out
+// in step 2 and, with balanced regions, as many in step 4: 4 k (P - 1) / P words before coding,
+// against 6 k (P - 1) / P of the paper. Guarantees: the contract's definition bit for bit, for any
+// P and any data.
+#include <algorithm>
+#include <bit>
+
+#include "collectives/algorithm.hpp"
+#include "collectives/regions.hpp"
+#include "core/numeric.hpp"
+#include "kernels/wire.hpp"
+
+namespace sparsecoll {
+
+namespace {
+
+constexpr size_t kIndexBins = 4096;
+constexpr uint64_t kFewEntries = 64;  // loads below this are never called crowded
+constexpr int kKeyDigit = 8;          // 256 key ranges a round
+
+struct KeySpace {
+  uint64_t end;  // one more than the largest key
+  int mantissa;  // bits: 2^mantissa keys are a factor of two in magnitude
+};
+
+KeySpace key_space(DataType type) {
+  switch (type) {
+    case DataType::float32:
+      return {kKeyEnd<float>, 23};
+    case DataType::float64:
+      break;
+  }
+  return {kKeyEnd<double>, 52};
+}
+
+// --- step 1
+
+bool wants_cuts(const Env& env, const Problem& problem, const Warm& warm) {
+  if (warm.cuts.size() != static_cast<size_t>(env.call.size()) + 1) return true;
+  // Cuts that were crowded from the start would be so again.
+  return warm.calls_since_cut >= problem.repartition_interval ||
+         (warm.crowded && warm.calls_since_cut > 1);
+}
+
+/// P + 1 borders that give every region about the same number of entries; inside a bin they are
+/// taken as evenly spread.
+void cut(std::span<const uint64_t> bins, uint64_t width, uint64_t count, std::span<uint64_t> cuts) {
+  const size_t regions = cuts.size() - 1;
+  uint64_t total = 0;
+  for (const uint64_t n : bins) total += n;
+  cuts[0] = 0;
+  cuts[regions] = count;
+  size_t b = 0;
+  uint64_t before = 0;
+  for (size_t r = 1; r < regions; ++r) {
+    const double target = static_cast<double>(total) * static_cast<double>(r) / regions;
+    while (b + 1 < bins.size() && static_cast<double>(before + bins[b]) < target)
+      before += bins[b++];
+    const double share = bins[b] == 0 ? 0.0 : (target - before) / static_cast<double>(bins[b]);
+    const uint64_t inside = static_cast<uint64_t>(std::min(share, 1.0) * width);
+    cuts[r] = std::clamp(b * width + inside, cuts[r - 1], count);
+  }
+}
+
+void new_cuts(Env& env, const Problem& problem, Warm& warm) {
+  const uint64_t width = std::max<uint64_t>((problem.count + kIndexBins - 1) / kIndexBins, 1);
+  uint64_t* counted = env.kernels.counts(kIndexBins);
+  env.kernels.index_histogram(problem.local, width, counted);
+  const auto bins = env.arena.take_span<uint64_t>(kIndexBins);
+  env.kernels.read(counted, kIndexBins, bins.data());
+  allreduce_counts(env, bins);
+  warm.cuts.resize(static_cast<size_t>(env.call.size()) + 1);
+  cut(bins, width, problem.count, warm.cuts);
+  warm.calls_since_cut = 0;
+}
+
+// --- step 2
+
+/// The P pieces of this rank's region, added in rank order.
+SparseSpan split_and_reduce(Env& env, const Problem& problem, std::span<const Region> regions,
+                            uint64_t* load) {
+  Kernels& kernels = env.kernels;
+  const Region mine = regions[static_cast<size_t>(env.call.rank())];
+  const std::span<const ConstBytes> received = exchange_regions(env, problem.local, regions);
+  const auto messages = env.arena.take_span<Message>(regions.size());
+  const auto buffers = env.arena.take_span<SparseBuffer>(regions.size());
+  const auto pieces = env.arena.take_span<SparseSpan>(regions.size());
+  *load = 0;
+  {
+    const Stopwatch watch(env.stats.pack_seconds);
+    for (size_t r = 0; r < regions.size(); ++r) {
+      messages[r] = {received[r], mine};
+      buffers[r] = kernels.sparse(wire_entries(received[r], kernels.data_type(), mine.length()));
+      pieces[r] = buffers[r].span();
+      *load += buffers[r].capacity;
+    }
+    kernels.unpack_all(messages, buffers, env.fault);
+  }
+  const Stopwatch watch(env.stats.reduce_seconds);
+  const SparseBuffer sum = kernels.sparse(std::min(*load, mine.length()));
+  kernels.merge(pieces, sum);
+  return sum.span();
+}
+
+// --- step 3
+
+/// How many of the equal keys this rank may pass: those that are left after the ranks before it.
+uint64_t share_ties(Env& env, uint64_t own, uint64_t budget) {
+  const auto ties = env.arena.take_span<uint64_t>(static_cast<size_t>(env.call.size()));
+  const auto rank = static_cast<size_t>(env.call.rank());
+  ties[rank] = own;
+  allreduce_counts(env, ties);
+  uint64_t before = 0;
+  for (size_t r = 0; r < rank; ++r) before += ties[r];
+  return before >= budget ? 0 : std::min(own, budget - before);
+}
+
+/// The key ranges of one round: at most 2^kKeyDigit that cover [begin, end).
+KeyBins divide(uint64_t begin, uint64_t end) {
+  KeyBins bins{begin, std::max(static_cast<int>(std::bit_width(end - begin - 1)) - kKeyDigit, 0),
+               0};
+  bins.bins = ((end - begin - 1) >> bins.shift) + 1;
+  return bins;
+}
+
+/// What the k largest of all ranks' sums pass, and at most `slack` others. Leaves the k-th key,
+/// nearly, in warm.threshold.
+Threshold global_threshold(Env& env, const SparseSpan& sum, size_t k, Warm& warm) {
+  const KeySpace keys = key_space(env.kernels.data_type());
+  if (k == 0) return {keys.end, 0};
+  const uint64_t slack = 16 + k / 128;
+  uint64_t begin = 1, end = keys.end;
+  if (warm.threshold != 0) {  // a sixteenth of an octave around the last one
+    const uint64_t reach = uint64_t{1} << (keys.mantissa - 4);
+    begin = warm.threshold > reach ? warm.threshold - reach : 1;
+    end = std::min(warm.threshold + reach, keys.end);
+  }
+  for (;;) {
+    const KeyBins bins = divide(begin, end);
+    uint64_t* counted = env.kernels.counts(bins.bins + 1);
+    env.kernels.key_histogram(sum, bins, counted);
+    const auto own = env.arena.take_span<uint64_t>(bins.bins + 1);
+    env.kernels.read(counted, own.size(), own.data());
+    const auto all = env.arena.take_span<uint64_t>(own.size());
+    std::copy(own.begin(), own.end(), all.begin());
+    allreduce_counts(env, all);
+
+    uint64_t above = all[bins.bins];
+    if (above >= k && bins.end() < keys.end) {  // the last threshold was too low a guess
+      begin = bins.end();
+      end = keys.end;
+      continue;
+    }
+    size_t b = bins.bins;
+    while (b > 0 && above + all[b - 1] < k) above += all[--b];
+    if (b == 0) {  // fewer than k keys in this range and above
+      warm.threshold = begin;
+      if (begin == 1) return Threshold{};
+      end = begin;
+      begin = 1;
+      continue;
+    }
+    const uint64_t lowest = bins.begin + (uint64_t{b - 1} << bins.shift);
+    const uint64_t here = all[b - 1], needed = k - above;
+    warm.threshold = lowest;
+    if (here - needed <= slack) return {lowest - 1, 0};
+    if (bins.shift == 0) return {lowest, share_ties(env, own[b - 1], needed)};
+    begin = lowest;
+    end = std::min(lowest + (uint64_t{1} << bins.shift), keys.end);
+  }
+}
+
+// --- step 4
+
+/// All survivors in index order. Whether an owner was crowded is seen here, by all alike.
+SparseBuffer gather(Env& env, const SparseSpan& survivors, std::span<const Region> regions,
+                    uint64_t load, Warm& warm) {
+  Kernels& kernels = env.kernels;
+  const size_t ranks = regions.size();
+  ConstBytes own;
+  {
+    const Stopwatch watch(env.stats.pack_seconds);
+    const auto mine = regions.subspan(static_cast<size_t>(env.call.rank()), 1);
+    const Packets packet = kernels.packets(survivors.nnz.bound, mine);
+    kernels.pack_all(survivors, mine, packet);
+    own = {packet.slab + kernels.read(packet.offset), kernels.read(packet.size)};
+  }
+  const std::span<const Gathered> all = allgather_messages(env, own, load);
+  const Stopwatch watch(env.stats.pack_seconds);
+  const auto messages = env.arena.take_span<Message>(ranks);
+  const auto buffers = env.arena.take_span<SparseBuffer>(ranks);
+  const auto pieces = env.arena.take_span<SparseSpan>(ranks);
+  uint64_t entries = 0, loads = 0, heaviest = 0;
+  for (size_t r = 0; r < ranks; ++r) {
+    messages[r] = {all[r].message, regions[r]};
+    buffers[r] =
+        kernels.sparse(wire_entries(all[r].message, kernels.data_type(), regions[r].length()));
+    pieces[r] = buffers[r].span();
+    entries += buffers[r].capacity;
+    loads += all[r].note;
+    heaviest = std::max(heaviest, all[r].note);
+  }
+  kernels.unpack_all(messages, buffers, env.fault);
+  const SparseBuffer result = kernels.sparse(entries);
+  kernels.concatenate(pieces, result);
+  warm.entries = loads;
+  warm.crowded = heaviest > kFewEntries && heaviest / 2 > loads / ranks;
+  return result;
+}
+
+}  // namespace
+
+Outcome oktopk(Env& env, const Problem& problem, Warm& warm) {
+  if (wants_cuts(env, problem, warm)) new_cuts(env, problem, warm);
+  ++warm.calls_since_cut;
+  const std::span<const Region> regions = regions_between(env, warm.cuts);
+
+  uint64_t load = 0;
+  SparseSpan part = split_and_reduce(env, problem, regions, &load);
+
+  if (problem.k != kAll) {
+    const Threshold threshold = global_threshold(env, part, problem.k, warm);
+    const Stopwatch watch(env.stats.reduce_seconds);
+    const SparseBuffer survivors = env.kernels.sparse(part.nnz.bound);
+    env.kernels.above(part, threshold, survivors);
+    part = survivors.span();
+  }
+  const SparseBuffer all = gather(env, part, regions, load, warm);
+  if (problem.k == kAll || all.capacity <= problem.k) return {all.span(), no_entries(env).span()};
+
+  const Stopwatch watch(env.stats.reduce_seconds);
+  const SparseBuffer result = env.kernels.sparse(problem.k);
+  env.kernels.top_k(all.span(), problem.k, result, SparseBuffer{});
+  return {result.span(), no_entries(env).span()};
+}
+
+}  // namespace sparsecoll

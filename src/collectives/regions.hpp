@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "collectives/algorithm.hpp"
+
+namespace sparsecoll {
+
+/// P regions of equal length, but for rounding.
+std::span<const Region> uniform_regions(Env& env, uint64_t count);
+
+/// Regions between P + 1 borders.
+std::span<const Region> regions_between(Env& env, std::span<const uint64_t> cuts);
+
+/// Packs `in` by regions and sends each rank its own; gives the messages of all ranks for this
+/// rank's region, by source. Destinations rotate, r + 1, r + 2, ..., so that no two ranks hit one
+/// receiver together.
+std::span<const ConstBytes> exchange_regions(Env& env, const SparseSpan& in,
+                                             std::span<const Region> regions);
+
+}  // namespace sparsecoll

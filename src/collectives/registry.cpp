@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// The registry of sparse allreduce algorithms, and Auto: the alpha-beta model.
+//
+// A message costs alpha, a byte beta. An entry is its value and about two bytes of index. With e
+// entries a rank (k, or what the last call had for k = SPARSECOLL_ALL) and u entries in the result:
+//   Allgather: ceil(log2 P) alpha + (P - 1) e beta
+//   Oktopk:    (P - 1) alpha / 4 + 3 ceil(log2 P) alpha + (e + u) (P - 1) / P beta
+// The P - 1 messages of Oktopk's split are under way together, so each costs a quarter of a round
+// trip's alpha; the three logarithms are the cuts (rarely), the threshold and the allgather.
+#include "collectives/registry.hpp"
+
+namespace sparsecoll {
+
+namespace {
+
+// A commodity cluster on 1 Gbit/s Ethernet, the kind of network this library is for.
+constexpr double kAlpha = 30e-6;       // seconds a message
+constexpr double kBeta = 1.0 / 117e6;  // seconds a byte
+constexpr double kIndexBytes = 2.0;
+
+constexpr AlgorithmEntry kAlgorithms[] = {
+    {AlgorithmId::automatic, "auto", nullptr, true},
+    {AlgorithmId::allgather, "allgather", allgather_topk, true},
+    {AlgorithmId::oktopk, "oktopk", oktopk, true},
+    {AlgorithmId::dense, "dense", dense_allreduce, false},
+};
+
+}  // namespace
+
+std::span<const AlgorithmEntry> algorithms() { return kAlgorithms; }
+
+const AlgorithmEntry* find_algorithm(int id) {
+  for (const AlgorithmEntry& each : kAlgorithms)
+    if (static_cast<int>(each.id) == id) return &each;
+  return nullptr;
+}
+
+double predicted_seconds(AlgorithmId id, const Shape& shape) {
+  const double ranks = shape.ranks, rounds = ceil_log2(static_cast<uint64_t>(shape.ranks));
+  const double n = static_cast<double>(shape.count);
+  const double entry = static_cast<double>(shape.value_size) + kIndexBytes;
+  const double own = shape.k != kAll ? std::min(static_cast<double>(shape.k), n)
+                                     : static_cast<double>(shape.entries) / ranks;
+  const double result = shape.k != kAll ? own : std::min(own * ranks, n);
+  switch (id) {
+    case AlgorithmId::allgather:
+      return rounds * kAlpha + (ranks - 1) * own * entry * kBeta;
+    case AlgorithmId::oktopk:
+      return (ranks - 1) * kAlpha / 4 + 3 * rounds * kAlpha +
+             (own + result) * (ranks - 1) / ranks * entry * kBeta;
+    case AlgorithmId::dense:
+      return (ranks - 1) * kAlpha / 4 + rounds * kAlpha +
+             2 * n * (ranks - 1) / ranks * static_cast<double>(shape.value_size) * kBeta;
+    case AlgorithmId::automatic:
+      break;
+  }
+  return 0;
+}
+
+const AlgorithmEntry& choose_algorithm(const Shape& shape) {
+  // Nothing is known of the first exact sum of a shape: take what is never far off.
+  const bool unknown = shape.k == kAll && shape.entries == 0;
+  const bool allgather = !unknown && predicted_seconds(AlgorithmId::allgather, shape) <=
+                                         predicted_seconds(AlgorithmId::oktopk, shape);
+  return *find_algorithm(
+      static_cast<int>(allgather ? AlgorithmId::allgather : AlgorithmId::oktopk));
+}
+
+}  // namespace sparsecoll

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/arena.hpp"
+
+#include <algorithm>
+
+namespace sparsecoll {
+
+namespace {
+constexpr size_t kSmallestBlock = size_t{1} << 16;
+}
+
+std::byte* Arena::take_bytes(size_t bytes) {
+  bytes = align_up(bytes);
+  while (block_ < blocks_.size() && blocks_[block_].size() - used_ < bytes) {
+    ++block_;
+    used_ = 0;
+  }
+  if (block_ == blocks_.size()) {
+    blocks_.emplace_back(memory_, std::max(bytes + bytes / 4, kSmallestBlock));
+    used_ = 0;
+  }
+  std::byte* at = blocks_[block_].data() + used_;
+  used_ += bytes;
+  return at;
+}
+
+void Arena::leave(size_t block, size_t used) noexcept {
+  block_ = block;
+  used_ = used;
+  if (--depth_ > 0 || blocks_.size() <= 1) return;
+  size_t total = 0;
+  for (const Block& each : blocks_) total += each.size();
+  blocks_.clear();
+  block_ = 0;
+  used_ = 0;
+  try {
+    blocks_.emplace_back(memory_, total);
+  } catch (const std::bad_alloc&) {
+    // The next call starts from nothing and reports it if memory is still short.
+  }
+}
+
+size_t Arena::leak() noexcept {
+  size_t total = 0;
+  for (Block& each : blocks_) total += each.leak();
+  blocks_.clear();
+  block_ = 0;
+  used_ = 0;
+  return total;
+}
+
+}  // namespace sparsecoll

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "core/memory.hpp"
+
+namespace sparsecoll {
+
+/// Workspace of one communicator: taking is a pointer increment, leaving a scope gives everything
+/// taken in it back. After the outermost scope the blocks are joined into one with slack, so that
+/// calls of a known shape do not allocate.
+class Arena {
+ public:
+  explicit Arena(Memory& memory) : memory_(memory) {}
+
+  /// Uninitialised room for n values, aligned to kAlignment. Throws std::bad_alloc.
+  template <class T>
+  T* take(size_t n) {
+    if (n > static_cast<size_t>(-1) / 2 / sizeof(T)) throw std::bad_alloc();
+    return reinterpret_cast<T*>(take_bytes(n * sizeof(T)));
+  }
+  /// The same as a span.
+  template <class T>
+  std::span<T> take_span(size_t n, const T& initial = T{}) {
+    T* at = take<T>(n);
+    std::uninitialized_fill_n(at, n, initial);
+    return {at, n};
+  }
+
+  class Scope {
+   public:
+    explicit Scope(Arena& arena) : arena_(arena), block_(arena.block_), used_(arena.used_) {
+      ++arena_.depth_;
+    }
+    ~Scope() { arena_.leave(block_, used_); }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    Arena& arena_;
+    size_t block_;
+    size_t used_;
+  };
+
+  /// Gives all blocks up for good; returns how many bytes.
+  size_t leak() noexcept;
+
+ private:
+  std::byte* take_bytes(size_t bytes);
+  void leave(size_t block, size_t used) noexcept;
+
+  Memory& memory_;
+  std::vector<Block> blocks_;
+  size_t block_ = 0;  ///< the one in use
+  size_t used_ = 0;   ///< bytes taken of it
+  int depth_ = 0;
+};
+
+}  // namespace sparsecoll

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstring>
+
+#include "core/types.hpp"
+
+namespace sparsecoll {
+
+/// A bijection of 64-bit words (splitmix64's finaliser): one changed bit changes about half.
+constexpr uint64_t mix(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+/// Sum of the mixed words, each bound to its place. A change within one word always shows, since
+/// mix is a bijection; the sum may be formed in any order, as parallel code needs.
+inline uint64_t checksum(ConstBytes bytes) {
+  constexpr uint64_t kGolden = 0x9e3779b97f4a7c15ull;
+  uint64_t sum = mix(bytes.size());
+  size_t at = 0;
+  uint64_t place = 0;
+  for (; at + 8 <= bytes.size(); at += 8) {
+    uint64_t word;
+    std::memcpy(&word, bytes.data() + at, 8);
+    sum += mix(word ^ (place += kGolden));
+  }
+  if (at < bytes.size()) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + at, bytes.size() - at);
+    sum += mix(word ^ (place += kGolden));
+  }
+  return sum;
+}
+
+}  // namespace sparsecoll

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/memory.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <new>
+
+namespace sparsecoll {
+
+void* Memory::allocate(size_t bytes) {
+  ++allocations_;
+  if (fail_in_ != 0 && --fail_in_ == 0) throw std::bad_alloc();
+  if (bytes > static_cast<size_t>(-1) - kAlignment) throw std::bad_alloc();
+  void* at = std::aligned_alloc(kAlignment, align_up(std::max<size_t>(bytes, 1)));
+  if (!at) throw std::bad_alloc();
+  in_use_ += bytes;
+  return at;
+}
+
+void Memory::release(void* at, size_t bytes) noexcept {
+  in_use_ -= bytes;
+  std::free(at);
+}
+
+void Buffer::give_back() noexcept {
+  if (block_.data()) pool_->give_back(std::move(block_));
+}
+
+size_t Pool::class_of(size_t bytes) {
+  return static_cast<size_t>(std::countr_zero(std::bit_ceil(std::max<size_t>(bytes, 256))));
+}
+
+Buffer Pool::take(size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  // A block one or two classes larger will do: sizes of one shape vary around a boundary.
+  const size_t smallest = class_of(bytes);
+  for (size_t c = smallest; c < std::min(smallest + 3, free_.size()); ++c) {
+    if (free_[c].empty()) continue;
+    Block block = std::move(free_[c].back());
+    free_[c].pop_back();
+    return Buffer(*this, std::move(block), bytes);
+  }
+  const size_t roomy = class_of(bytes + bytes / 4);
+  free_[roomy].reserve(made_[roomy] + 1);
+  Buffer buffer(*this, Block(memory_, size_t{1} << roomy), bytes);
+  ++made_[roomy];
+  return buffer;
+}
+
+void Pool::reserve(const Buffer& example, size_t count) {
+  const std::lock_guard lock(mutex_);
+  const size_t c = class_of(example.capacity());
+  free_[c].reserve(count);
+  for (; made_[c] < count; ++made_[c]) free_[c].emplace_back(memory_, size_t{1} << c);
+}
+
+void Pool::give_back(Block block) noexcept {
+  const std::lock_guard lock(mutex_);
+  // Room for every block of the class was reserved when it was made: no allocation here.
+  free_[class_of(block.size())].push_back(std::move(block));
+}
+
+}  // namespace sparsecoll

@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "core/types.hpp"
+
+namespace sparsecoll {
+
+inline constexpr size_t kAlignment = 64;
+
+constexpr size_t align_up(size_t n, size_t alignment = kAlignment) {
+  return (n + alignment - 1) / alignment * alignment;
+}
+
+/// The only source of the library's memory. Counts what it does, so that tests can prove that a
+/// steady state does not allocate, and can make the n-th allocation fail.
+class Memory {
+ public:
+  /// Throws std::bad_alloc. Aligned to kAlignment.
+  void* allocate(size_t bytes);
+  void release(void* at, size_t bytes) noexcept;
+
+  size_t allocations() const { return allocations_; }
+  size_t bytes_in_use() const { return in_use_; }
+  /// The n-th allocation from now on fails (1 = the next one); 0 = none.
+  void fail_at(size_t n) { fail_in_ = n; }
+
+ private:
+  std::atomic<size_t> allocations_{0};
+  std::atomic<size_t> in_use_{0};
+  std::atomic<size_t> fail_in_{0};
+};
+
+/// Owner of one allocation.
+class Block {
+ public:
+  Block() = default;
+  Block(Memory& memory, size_t bytes)
+      : memory_(&memory), data_(static_cast<std::byte*>(memory.allocate(bytes))), size_(bytes) {}
+  Block(Block&& other) noexcept { swap(other); }
+  Block& operator=(Block&& other) noexcept {
+    Block(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~Block() {
+    if (data_) memory_->release(data_, size_);
+  }
+  std::byte* data() const { return data_; }
+  size_t size() const { return size_; }
+  /// Gives the memory up for good: an abandoned message may still touch it.
+  size_t leak() noexcept {
+    data_ = nullptr;
+    return std::exchange(size_, 0);
+  }
+
+ private:
+  void swap(Block& other) noexcept {
+    std::swap(memory_, other.memory_);
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+  }
+  Memory* memory_ = nullptr;
+  std::byte* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+class Pool;
+
+/// A block on loan from a Pool; goes back to it.
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(Pool& pool, Block block, size_t size)
+      : pool_(&pool), block_(std::move(block)), size_(size) {}
+  Buffer(Buffer&& other) noexcept = default;
+  Buffer& operator=(Buffer&& other) noexcept {
+    give_back();
+    pool_ = other.pool_;
+    block_ = std::move(other.block_);
+    size_ = other.size_;
+    return *this;
+  }
+  ~Buffer() { give_back(); }
+  std::byte* data() const { return block_.data(); }
+  size_t size() const { return size_; }
+  size_t capacity() const { return block_.size(); }
+  size_t leak() noexcept { return block_.leak(); }
+
+ private:
+  void give_back() noexcept;
+  Pool* pool_ = nullptr;
+  Block block_;
+  size_t size_ = 0;
+};
+
+/// Blocks of received messages, kept for reuse by power-of-two size; from any thread. Outlives its
+/// buffers.
+class Pool {
+ public:
+  explicit Pool(Memory& memory) : memory_(memory) {}
+  Buffer take(size_t bytes);
+  /// Sees to it that `count` blocks for messages like `example` exist, in use or not.
+  void reserve(const Buffer& example, size_t count);
+
+ private:
+  friend class Buffer;
+  static size_t class_of(size_t bytes);
+  void give_back(Block block) noexcept;
+
+  Memory& memory_;
+  std::mutex mutex_;
+  std::array<std::vector<Block>, 64> free_;
+  std::array<size_t, 64> made_{};
+};
+
+}  // namespace sparsecoll

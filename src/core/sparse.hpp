@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/types.hpp"
+
+namespace sparsecoll {
+
+/// A number that may not be known to the host yet: `at` is in the place's memory and written in
+/// stream order; the host knows only the upper bound. Kernels::read() is the way to learn it.
+struct Count {
+  size_t bound = 0;
+  const uint64_t* at = nullptr;
+};
+
+/// View of a sparse vector: indices strictly rising. A null `index` means dense: entry j has index
+/// j. The types of index and value are those of the Kernels that made it.
+struct SparseSpan {
+  const void* index = nullptr;
+  const void* value = nullptr;
+  Count nnz;
+};
+
+/// A sparse vector to be written, in memory that the call's arena owns.
+struct SparseBuffer {
+  void* index = nullptr;
+  void* value = nullptr;
+  uint64_t* nnz = nullptr;
+  size_t capacity = 0;
+
+  SparseSpan span() const { return {index, value, {capacity, nnz}}; }
+};
+
+/// Indices [begin, end) of the dense vector.
+struct Region {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+
+  uint64_t length() const { return end - begin; }
+};
+
+}  // namespace sparsecoll

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/host/view.hpp"
+#include "kernels/kernels.hpp"
+
+namespace sparsecoll::host {
+
+/// Walks a sorted sparse vector; contains() is asked for rising indices.
+template <class T, class I>
+class Cursor {
+ public:
+  explicit Cursor(const View<T, I>& view) : view_(view) {}
+  bool contains(uint64_t index) {
+    while (next_ < view_.nnz && view_.at(next_) < index) ++next_;
+    return next_ < view_.nnz && view_.at(next_) == index;
+  }
+
+ private:
+  View<T, I> view_;
+  size_t next_ = 0;
+};
+
+template <class T, class I>
+void put_back(const Feedback& feedback, T* residual) {
+  const View<T, I> sent(feedback.sent), delivered(feedback.delivered), dropped(feedback.dropped);
+  Cursor<T, I> undelivered(delivered);
+  for (size_t j = 0; j < sent.nnz; ++j)
+    if (!undelivered.contains(sent.at(j))) residual[sent.at(j)] += sent.value[j];
+  switch (feedback.rule) {
+    case ResidualRule::paper:
+      return;  // what a merge dropped of a delivered entry is lost
+    case ResidualRule::conserving: {
+      Cursor<T, I> kept(delivered);
+      for (size_t j = 0; j < dropped.nnz; ++j)
+        if (kept.contains(dropped.at(j))) residual[dropped.at(j)] += dropped.value[j];
+      return;
+    }
+  }
+}
+
+/// The value of a result entry as it leaves the library.
+template <class T>
+T finish(T value, int divisor) {
+  return delivered(divisor == 1 ? value : value / static_cast<T>(divisor));
+}
+
+template <class T, class I>
+void deliver(const View<T, I>& in, int divisor, const SparseBuffer& out) {
+  Writer<T, I> writer(out);
+  for (size_t j = 0; j < in.nnz; ++j) writer.add(in.at(j), finish(in.value[j], divisor));
+  writer.done();
+}
+
+template <class T, class I>
+void scatter(const View<T, I>& in, int divisor, T* dense, size_t count) {
+  if (in.index) std::fill_n(dense, count, T{0});
+  for (size_t j = 0; j < in.nnz; ++j) dense[in.at(j)] = finish(in.value[j], divisor);
+}
+
+template <class T, class I>
+void check_indices(const View<T, I>& in, uint64_t count, uint64_t* first_bad) {
+  *first_bad = in.nnz;
+  for (size_t j = 0; j < in.nnz; ++j) {
+    if (in.at(j) < count && (j == 0 || in.at(j) > in.at(j - 1))) continue;
+    *first_bad = j;
+    return;
+  }
+}
+
+}  // namespace sparsecoll::host

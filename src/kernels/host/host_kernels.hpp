@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/host/feedback.hpp"
+#include "kernels/host/merge.hpp"
+#include "kernels/host/pack.hpp"
+#include "kernels/host/select.hpp"
+#include "kernels/host/unpack.hpp"
+
+namespace sparsecoll::host {
+
+/// Kernels of one value and one index type on the host: every call runs at once.
+template <class T, class I>
+class HostKernels final : public Kernels {
+ public:
+  explicit HostKernels(Arena& arena) : arena_(arena) {}
+
+  DataType data_type() const override { return Float<T>::kType; }
+  IndexType index_type() const override {
+    return sizeof(I) == 4 ? IndexType::index32 : IndexType::index64;
+  }
+  std::byte* bytes(size_t n) override { return arena_.take<std::byte>(n); }
+  uint64_t* counts(size_t n) override { return arena_.take_span<uint64_t>(n).data(); }
+
+  void set_count(uint64_t* count, uint64_t value) override { *count = value; }
+
+  void accumulate_select(const void* gradient, size_t count, size_t k, const ResidualView& residual,
+                         const SparseBuffer& selected) override {
+    host::accumulate_select<T, I>(static_cast<const T*>(gradient), count, k, residual, selected);
+  }
+  void accumulate(const void* gradient, size_t count, const void* residual, void* acc) override {
+    const T* g = static_cast<const T*>(gradient);
+    const T* r = static_cast<const T*>(residual);
+    T* out = static_cast<T*>(acc);
+    for (size_t i = 0; i < count; ++i) out[i] = r ? g[i] + r[i] : g[i];
+  }
+  void zero(void* values, size_t count) override {
+    std::fill_n(static_cast<T*>(values), count, T{0});
+  }
+  void top_k(const SparseSpan& in, size_t k, const SparseBuffer& kept,
+             const SparseBuffer& dropped) override {
+    host::top_k(View<T, I>(in), k, kept, dropped);
+  }
+  void merge(std::span<const SparseSpan> pieces, const SparseBuffer& sum) override {
+    host::merge<T, I>(pieces, sum, arena_);
+  }
+  void concatenate(std::span<const SparseSpan> pieces, const SparseBuffer& out) override {
+    host::concatenate<T, I>(pieces, out);
+  }
+  void above(const SparseSpan& in, const Threshold& threshold, const SparseBuffer& out) override {
+    host::above(View<T, I>(in), threshold, out);
+  }
+  void key_histogram(const SparseSpan& in, const KeyBins& bins, uint64_t* bin) override {
+    host::key_histogram(View<T, I>(in), bins, bin);
+  }
+  void index_histogram(const SparseSpan& in, uint64_t width, uint64_t* bin) override {
+    const View<T, I> view(in);
+    for (size_t j = 0; j < view.nnz; ++j) ++bin[view.at(j) / width];
+  }
+  void pack_all(const SparseSpan& in, std::span<const Region> regions,
+                const Packets& out) override {
+    host::pack_all(View<T, I>(in), regions, out);
+  }
+  void unpack_all(std::span<const Message> messages, std::span<const SparseBuffer> out,
+                  uint64_t* fault) override {
+    for (size_t p = 0; p < messages.size(); ++p) {
+      if (host::unpack<T, I>(messages[p], out[p])) continue;
+      *out[p].nnz = 0;
+      ++*fault;
+    }
+  }
+  void put_back(const Feedback& feedback, void* residual) override {
+    host::put_back<T, I>(feedback, static_cast<T*>(residual));
+  }
+  void deliver(const SparseSpan& in, int divisor, const SparseBuffer& out) override {
+    host::deliver(View<T, I>(in), divisor, out);
+  }
+  void scatter(const SparseSpan& in, int divisor, void* dense, size_t count) override {
+    host::scatter(View<T, I>(in), divisor, static_cast<T*>(dense), count);
+  }
+  void check_indices(const SparseSpan& in, uint64_t count, uint64_t* first_bad) override {
+    host::check_indices(View<T, I>(in), count, first_bad);
+  }
+  void read(const uint64_t* counts, size_t n, uint64_t* out) override {
+    std::copy_n(counts, n, out);
+  }
+
+ private:
+  Arena& arena_;
+};
+
+/// Instantiated once per value type, in a file of its own.
+template <class T>
+Kernels& make_kernels(IndexType index_type, Arena& arena) {
+  switch (index_type) {
+    case IndexType::index32:
+      return *new (arena.take<HostKernels<T, uint32_t>>(1)) HostKernels<T, uint32_t>(arena);
+    case IndexType::index64:
+      break;
+  }
+  return *new (arena.take<HostKernels<T, uint64_t>>(1)) HostKernels<T, uint64_t>(arena);
+}
+
+extern template Kernels& make_kernels<float>(IndexType, Arena&);
+extern template Kernels& make_kernels<double>(IndexType, Arena&);
+
+}  // namespace sparsecoll::host

@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/host/host_kernels.hpp"
+
+namespace sparsecoll {
+
+Kernels& make_host_kernels(DataType data_type, IndexType index_type, Arena& arena) {
+  switch (data_type) {
+    case DataType::float32:
+      return host::make_kernels<float>(index_type, arena);
+    case DataType::float64:
+      break;
+  }
+  return host::make_kernels<double>(index_type, arena);
+}
+
+}  // namespace sparsecoll

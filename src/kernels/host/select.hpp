@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "core/numeric.hpp"
+#include "kernels/host/view.hpp"
+#include "kernels/kernels.hpp"
+
+namespace sparsecoll::host {
+
+/// The threshold that the k largest of n keys pass, found digit by digit from the top: each round
+/// counts the keys that share the digits found so far by their next one.
+template <class T, class KeyAt>
+Threshold find_threshold(size_t n, size_t k, KeyAt key_at) {
+  constexpr int kDigit = 11;
+  if (k == 0) return {kKeyEnd<T>, 0};
+  uint64_t prefix = 0;  // of the k-th key
+  size_t missing = k;   // how many of the k have this prefix
+  for (int high = std::bit_width(kKeyEnd<T> - 1); high > 0;) {
+    const int shift = std::max(high - kDigit, 0);
+    const uint64_t mask = (uint64_t{1} << (high - shift)) - 1;
+    std::array<size_t, size_t{1} << kDigit> bin{};
+    for (size_t j = 0; j < n; ++j) {
+      const uint64_t key = key_at(j);
+      if (key >> high == prefix) ++bin[(key >> shift) & mask];
+    }
+    size_t digit = mask;
+    while (digit > 0 && bin[digit] < missing) missing -= bin[digit--];
+    prefix = prefix << (high - shift) | digit;
+    high = shift;
+    if (bin[digit] <= missing) {  // all keys with this prefix or above: no need to look closer
+      const uint64_t lowest = std::max<uint64_t>(prefix << shift, 1);
+      return {lowest - 1, 0};
+    }
+  }
+  return prefix == 0 ? Threshold{} : Threshold{prefix, missing};
+}
+
+/// Decides, in index order, which entries pass.
+class Gate {
+ public:
+  explicit Gate(const Threshold& threshold) : threshold_(threshold) {}
+  bool passes(uint64_t key) {
+    if (key > threshold_.key) return true;
+    if (key < threshold_.key || threshold_.ties == 0) return false;
+    --threshold_.ties;
+    return true;
+  }
+
+ private:
+  Threshold threshold_;
+};
+
+template <class T, class I>
+void accumulate_select(const T* gradient, size_t count, size_t k, const ResidualView& residual,
+                       const SparseBuffer& selected) {
+  const T* acc = gradient;
+  T* next = static_cast<T*>(residual.write);
+  if (next) {
+    const T* previous = static_cast<const T*>(residual.read);
+    for (size_t i = 0; i < count; ++i) next[i] = gradient[i] + previous[i];
+    acc = next;
+  }
+  Gate gate(find_threshold<T>(count, k, [acc](size_t i) { return key_of(acc[i]); }));
+  Writer<T, I> out(selected);
+  for (size_t i = 0; i < count; ++i) {
+    if (!gate.passes(key_of(acc[i]))) continue;
+    out.add(i, canonical(acc[i]));
+    if (next) next[i] = 0;
+  }
+  out.done();
+}
+
+template <class T, class I>
+void top_k(const View<T, I>& in, size_t k, const SparseBuffer& kept, const SparseBuffer& dropped) {
+  Gate gate(find_threshold<T>(in.nnz, k, [&](size_t j) { return key_of(in.value[j]); }));
+  Writer<T, I> keep(kept), drop(dropped);
+  for (size_t j = 0; j < in.nnz; ++j) {
+    const uint64_t key = key_of(in.value[j]);
+    if (gate.passes(key))
+      keep.add(in.at(j), in.value[j]);
+    else if (dropped.capacity > 0 && key != 0)
+      drop.add(in.at(j), in.value[j]);
+  }
+  keep.done();
+  if (dropped.capacity > 0) drop.done();
+}
+
+template <class T, class I>
+void above(const View<T, I>& in, const Threshold& threshold, const SparseBuffer& out) {
+  Gate gate(threshold);
+  Writer<T, I> keep(out);
+  for (size_t j = 0; j < in.nnz; ++j)
+    if (gate.passes(key_of(in.value[j]))) keep.add(in.at(j), in.value[j]);
+  keep.done();
+}
+
+template <class T, class I>
+void key_histogram(const View<T, I>& in, const KeyBins& bins, uint64_t* bin) {
+  for (size_t j = 0; j < in.nnz; ++j) {
+    const uint64_t key = key_of(in.value[j]);
+    if (key < bins.begin) continue;
+    ++bin[std::min<uint64_t>((key - bins.begin) >> bins.shift, bins.bins)];
+  }
+}
+
+}  // namespace sparsecoll::host

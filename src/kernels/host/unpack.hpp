@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <span>
+
+#include "kernels/host/view.hpp"
+#include "kernels/kernels.hpp"
+#include "kernels/wire.hpp"
+
+namespace sparsecoll::host {
+
+template <class W>
+W load(const std::byte* at, size_t j) {
+  W value;
+  std::memcpy(&value, at + j * sizeof(W), sizeof(W));
+  return value;
+}
+
+/// Each of these writes header.nnz indices and says whether they are strictly rising and inside the
+/// region; it stops at the first that is not.
+template <class W, class I>
+bool get_coordinates(const std::byte* at, const WireHeader& header, uint64_t begin, I* out) {
+  uint64_t floor = 0;  // the smallest index that may come next
+  for (size_t j = 0; j < header.nnz; ++j) {
+    const uint64_t i = load<W>(at, j);
+    if (i < floor || i >= header.length) return false;
+    floor = i + 1;
+    out[j] = static_cast<I>(begin + i);
+  }
+  return true;
+}
+
+template <class I>
+bool get_block16(const std::byte* at, const WireHeader& header, uint64_t begin, I* out) {
+  const uint64_t blocks = wire_blocks(header.length);
+  const std::byte* offsets = at + blocks * 4;
+  uint64_t j = 0;
+  for (uint64_t b = 0; b < blocks; ++b) {
+    const uint64_t n = load<uint32_t>(at, b);
+    if (n > header.nnz - j) return false;
+    const uint64_t length = std::min(kWireBlock, header.length - b * kWireBlock);
+    uint64_t floor = 0;
+    for (const uint64_t last = j + n; j < last; ++j) {
+      const uint64_t i = load<uint16_t>(offsets, j);
+      if (i < floor || i >= length) return false;
+      floor = i + 1;
+      out[j] = static_cast<I>(begin + b * kWireBlock + i);
+    }
+  }
+  return j == header.nnz;
+}
+
+template <class I>
+bool get_bitmap(const std::byte* at, const WireHeader& header, uint64_t begin, I* out) {
+  const uint64_t words = header.length / 64 + (header.length % 64 != 0);
+  uint64_t j = 0;
+  for (uint64_t w = 0; w < words; ++w) {
+    uint64_t bits = load<uint64_t>(at, w);
+    if (w == header.length / 64 && bits >> (header.length % 64) != 0) return false;
+    if (static_cast<uint64_t>(std::popcount(bits)) > header.nnz - j) return false;
+    for (; bits != 0; bits &= bits - 1)
+      out[j++] = static_cast<I>(begin + w * 64 + static_cast<uint64_t>(std::countr_zero(bits)));
+  }
+  return j == header.nnz;
+}
+
+template <class I>
+bool get_indices(const std::byte* at, const WireHeader& header, uint64_t begin, I* out) {
+  switch (static_cast<Representation>(header.representation)) {
+    case Representation::coordinate:
+      return narrowest_index(header.length) == IndexType::index32
+                 ? get_coordinates<uint32_t>(at, header, begin, out)
+                 : get_coordinates<uint64_t>(at, header, begin, out);
+    case Representation::block16:
+      return get_block16(at, header, begin, out);
+    case Representation::bitmap:
+      return get_bitmap(at, header, begin, out);
+    case Representation::dense:
+      for (size_t j = 0; j < header.nnz; ++j) out[j] = static_cast<I>(begin + j);
+      return true;
+  }
+  return false;
+}
+
+/// One message into `out`, whose null index means that only a dense message will do.
+template <class T, class I>
+bool unpack(const Message& message, const SparseBuffer& out) {
+  *out.nnz = 0;
+  WireHeader header;
+  if (!wire_header(message.bytes, Float<T>::kType, message.region.length(), &header) ||
+      header.nnz > out.capacity)
+    return false;
+  const auto representation = static_cast<Representation>(header.representation);
+  const std::byte* at = message.bytes.data() + sizeof header;
+  if (out.index) {
+    if (!get_indices(at, header, message.region.begin, static_cast<I*>(out.index))) return false;
+  } else if (representation != Representation::dense) {
+    return false;
+  }
+  at += wire_index_bytes(representation, {header.nnz, header.length, sizeof(T)});
+  if (header.nnz > 0) std::memcpy(out.value, at, header.nnz * sizeof(T));
+  *out.nnz = header.nnz;
+  return true;
+}
+
+}  // namespace sparsecoll::host

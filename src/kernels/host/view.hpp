@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/numeric.hpp"
+#include "core/sparse.hpp"
+
+namespace sparsecoll::host {
+
+/// A sparse vector whose types and length are known.
+template <class T, class I>
+struct View {
+  const I* index;  ///< null: dense
+  const T* value;
+  size_t nnz;
+
+  explicit View(const SparseSpan& span)
+      : index(static_cast<const I*>(span.index)),
+        value(static_cast<const T*>(span.value)),
+        nnz(*span.nnz.at) {}
+  uint64_t at(size_t j) const { return index ? index[j] : j; }
+};
+
+/// Appends to a SparseBuffer; done() publishes the count.
+template <class T, class I>
+class Writer {
+ public:
+  explicit Writer(const SparseBuffer& out)
+      : index_(static_cast<I*>(out.index)), value_(static_cast<T*>(out.value)), out_(out) {}
+  void add(uint64_t index, T value) {
+    index_[n_] = static_cast<I>(index);
+    value_[n_] = value;
+    ++n_;
+  }
+  void done() { *out_.nnz = n_; }
+
+ private:
+  I* index_;
+  T* value_;
+  const SparseBuffer& out_;
+  size_t n_ = 0;
+};
+
+}  // namespace sparsecoll::host

@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+
+#include "core/arena.hpp"
+#include "core/sparse.hpp"
+
+namespace sparsecoll {
+
+/// Error feedback of one call: reads one buffer, writes the other. Both null: none.
+struct ResidualView {
+  const void* read = nullptr;
+  void* write = nullptr;
+};
+
+enum class ResidualRule : int { conserving = 0, paper = 1 };
+
+/// What put_back() works on: what this rank sent, what the collective delivered, what this rank
+/// dropped while merging (may be empty), and the rule.
+struct Feedback {
+  SparseSpan sent;
+  SparseSpan delivered;
+  SparseSpan dropped;
+  ResidualRule rule = ResidualRule::conserving;
+};
+
+/// `bins` ranges of 2^shift keys each, from `begin` (at least 1) on. Keys order values by magnitude
+/// (core/numeric.hpp).
+struct KeyBins {
+  uint64_t begin = 1;
+  int shift = 0;
+  size_t bins = 0;
+
+  uint64_t end() const { return begin + (uint64_t{bins} << shift); }
+};
+
+/// Entries whose key is above `key`, and the first `ties` (by index) of those that equal it. The
+/// default takes all non-zeros.
+struct Threshold {
+  uint64_t key = 0;
+  uint64_t ties = 0;
+};
+
+/// Messages in one slab. Message p starts at slab + offset[p] and has size[p] bytes; kHeadroom
+/// bytes in front of each are free for whoever frames it. offset and size are counts.
+struct Packets {
+  std::byte* slab = nullptr;
+  uint64_t* offset = nullptr;
+  uint64_t* size = nullptr;
+  size_t capacity = 0;
+};
+inline constexpr size_t kHeadroom = 64;
+
+/// A received message and the region that its indices are relative to.
+struct Message {
+  ConstBytes bytes;
+  Region region;
+};
+
+/// Arithmetic on one place (host or device), bound to value type, index type, place, stream and
+/// arena. Knows no ranks. Every virtual call is a fixed number of launches whatever the data; work
+/// may run later, in stream order, and only read() waits. Outputs are allocated by the caller from
+/// sparse(), counts() and bytes(), which live as long as the arena's scope.
+class Kernels {
+ public:
+  virtual ~Kernels() = default;
+
+  virtual DataType data_type() const = 0;
+  virtual IndexType index_type() const = 0;
+
+  // --- memory of the place
+  virtual std::byte* bytes(size_t n) = 0;
+  /// Zeroed in stream order.
+  virtual uint64_t* counts(size_t n) = 0;
+  virtual void set_count(uint64_t* count, uint64_t value) = 0;
+  SparseBuffer sparse(size_t capacity);
+  /// Room for the messages of `nnz` entries cut into `regions`.
+  Packets packets(size_t nnz, std::span<const Region> regions);
+
+  // --- selection
+  /// acc = gradient + residual; selected = top-k of acc; residual.write = acc minus selected.
+  virtual void accumulate_select(const void* gradient, size_t count, size_t k,
+                                 const ResidualView& residual, const SparseBuffer& selected) = 0;
+  /// acc = gradient + residual, all of it.
+  virtual void accumulate(const void* gradient, size_t count, const void* residual, void* acc) = 0;
+  virtual void zero(void* values, size_t count) = 0;
+  /// kept = top-k of in; dropped (capacity 0: not wanted) = the other non-zeros.
+  virtual void top_k(const SparseSpan& in, size_t k, const SparseBuffer& kept,
+                     const SparseBuffer& dropped) = 0;
+  /// Sum of the pieces, added in their order; the union of their indices, zeros kept.
+  virtual void merge(std::span<const SparseSpan> pieces, const SparseBuffer& sum) = 0;
+  /// The pieces one after another; their index ranges are disjoint and rising.
+  virtual void concatenate(std::span<const SparseSpan> pieces, const SparseBuffer& out) = 0;
+  virtual void above(const SparseSpan& in, const Threshold& threshold, const SparseBuffer& out) = 0;
+
+  // --- histograms
+  /// bin[b] = entries with key in bin b, bin[bins] = entries with larger keys.
+  virtual void key_histogram(const SparseSpan& in, const KeyBins& bins, uint64_t* bin) = 0;
+  /// bin[b] = entries whose index lies in [b * width, (b + 1) * width).
+  virtual void index_histogram(const SparseSpan& in, uint64_t width, uint64_t* bin) = 0;
+
+  // --- wire format (kernels/wire.hpp)
+  virtual void pack_all(const SparseSpan& in, std::span<const Region> regions,
+                        const Packets& out) = 0;
+  /// Trusts nothing: a malformed message gives no entries and raises *fault.
+  virtual void unpack_all(std::span<const Message> messages, std::span<const SparseBuffer> out,
+                          uint64_t* fault) = 0;
+
+  // --- results
+  /// The undelivered part of what was sent goes back, the dropped part of what was delivered is
+  /// added; `residual` holds acc minus sent before.
+  virtual void put_back(const Feedback& feedback, void* residual) = 0;
+  /// out = in / divisor with canonical NaNs and no negative zero.
+  virtual void deliver(const SparseSpan& in, int divisor, const SparseBuffer& out) = 0;
+  /// dense = 0, then the entries of in / divisor, likewise.
+  virtual void scatter(const SparseSpan& in, int divisor, void* dense, size_t count) = 0;
+  /// *first_bad = position of the first index that is not above its predecessor or not below
+  /// `count`; the number of entries when there is none.
+  virtual void check_indices(const SparseSpan& in, uint64_t count, uint64_t* first_bad) = 0;
+
+  // --- the only wait
+  /// Copies n counts to the host when all work before has run.
+  virtual void read(const uint64_t* counts, size_t n, uint64_t* out) = 0;
+  uint64_t read(const uint64_t* count) {
+    uint64_t value = 0;
+    read(count, 1, &value);
+    return value;
+  }
+};
+
+/// The host's plain loops, the executable specification. Lives in the arena's scope.
+Kernels& make_host_kernels(DataType data_type, IndexType index_type, Arena& arena);
+
+}  // namespace sparsecoll

@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/local.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <thread>
+
+#include "core/error.hpp"
+
+namespace sparsecoll {
+
+namespace {
+
+/// What has come in for one rank.
+struct Mailbox {
+  struct Letter {
+    Arrived arrived;
+    Clock::time_point due;
+  };
+  Memory memory;
+  Pool pool{memory};
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<Letter> letters;
+  std::atomic<size_t> events{0};  ///< rises with every letter and goodbye
+  bool interrupted = false;
+};
+
+/// What the ranks share; lives until the last of them is gone.
+struct Fabric {
+  Fabric(int ranks, FatePlan fate) : boxes(ranks), gone(ranks), plan(std::move(fate)) {
+    spins = static_cast<unsigned>(ranks) <= std::thread::hardware_concurrency();
+  }
+  void tell_all(int but) {
+    for (size_t r = 0; r < boxes.size(); ++r)
+      if (static_cast<int>(r) != but) touch(boxes[r]);
+  }
+  static void touch(Mailbox& box) {
+    {
+      const std::lock_guard lock(box.mutex);
+      ++box.events;
+    }
+    box.changed.notify_all();
+  }
+  std::vector<Mailbox> boxes;
+  std::vector<std::atomic<bool>> gone;
+  FatePlan plan;
+  bool spins;  ///< every rank has a core of its own
+};
+
+class LocalTransport final : public Transport {
+ public:
+  LocalTransport(std::shared_ptr<Fabric> fabric, int rank)
+      : fabric_(std::move(fabric)), rank_(rank), box_(fabric_->boxes[rank]) {}
+  ~LocalTransport() override { leave(); }
+
+  int rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(fabric_->boxes.size()); }
+  void check_thread() const override {}
+
+  void send(int peer, ConstBytes bytes) override {
+    if (fabric_->gone[peer]) return;
+    const Fate fate = fabric_->plan ? fabric_->plan(rank_, peer, sent_++) : Fate{};
+    if (fate.kill_sender) killed_ = true;
+    if (killed_ || fate.drop) return;
+    Mailbox& box = fabric_->boxes[peer];
+    Buffer copy = box.pool.take(bytes.size());
+    std::memcpy(copy.data(), bytes.data(), bytes.size());
+    if (fate.corrupt_byte != kAll) copy.data()[fate.corrupt_byte % bytes.size()] ^= std::byte{0xff};
+    {
+      const std::lock_guard lock(box.mutex);
+      box.letters.push_back({{rank_, std::move(copy)}, Clock::now() + fate.delay});
+      ++box.events;
+    }
+    box.changed.notify_one();
+  }
+
+  size_t unsent() override { return 0; }
+
+  std::optional<Arrived> poll() override {
+    if (killed_) fail(sparsecollSystemError, "this rank was killed by the test's plan");
+    const size_t events = box_.events;
+    if (events == seen_ && !delayed_) return std::nullopt;
+    const std::lock_guard lock(box_.mutex);
+    delayed_ = false;
+    const auto now = Clock::now();
+    for (auto letter = box_.letters.begin(); letter != box_.letters.end(); ++letter) {
+      if (letter->due > now || overtakes(letter)) {
+        delayed_ = true;
+        continue;
+      }
+      Arrived arrived = std::move(letter->arrived);
+      box_.letters.erase(letter);
+      return arrived;
+    }
+    seen_ = box_.events;
+    return std::nullopt;
+  }
+
+  bool gone(int peer) const override { return fabric_->gone[peer]; }
+
+  void idle(Clock::time_point limit) override {
+    if (delayed_) return std::this_thread::sleep_for(std::chrono::microseconds(50));
+    if (fabric_->spins)
+      for (int i = 0; i < 2000; ++i)
+        if (box_.events != seen_) return;
+    std::unique_lock lock(box_.mutex);
+    box_.changed.wait_until(lock, limit, [&] { return box_.events != seen_ || box_.interrupted; });
+  }
+
+  void interrupt() noexcept override {
+    {
+      const std::lock_guard lock(box_.mutex);
+      box_.interrupted = true;
+    }
+    box_.changed.notify_all();
+    leave();
+  }
+
+  bool closes_together() const override { return false; }
+  void close() override { leave(); }
+  size_t abandon(bool* touches_caller) noexcept override {
+    *touches_caller = false;
+    leave();
+    return 0;
+  }
+  Pool& pool() override { return box_.pool; }
+  const Memory& memory() const override { return box_.memory; }
+
+ private:
+  /// A letter must not pass an earlier one of the same sender.
+  bool overtakes(std::deque<Mailbox::Letter>::iterator letter) const {
+    if (!fabric_->plan) return false;
+    for (auto each = box_.letters.begin(); each != letter; ++each)
+      if (each->arrived.peer == letter->arrived.peer) return true;
+    return false;
+  }
+
+  /// A killed rank leaves no word: its peers find out by their deadlines.
+  void leave() noexcept {
+    if (killed_ || fabric_->gone[rank_].exchange(true)) return;
+    fabric_->tell_all(rank_);
+  }
+
+  std::shared_ptr<Fabric> fabric_;
+  int rank_;
+  Mailbox& box_;
+  size_t sent_ = 0;
+  size_t seen_ = 0;
+  bool delayed_ = false;
+  std::atomic<bool> killed_{false};
+};
+
+}  // namespace
+
+std::vector<std::unique_ptr<Transport>> make_local_transports(int ranks, const FatePlan& plan) {
+  auto fabric = std::make_shared<Fabric>(ranks, plan);
+  std::vector<std::unique_ptr<Transport>> transports;
+  for (int r = 0; r < ranks; ++r) transports.push_back(std::make_unique<LocalTransport>(fabric, r));
+  return transports;
+}
+
+}  // namespace sparsecoll

@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "core/deadline.hpp"
+#include "core/memory.hpp"
+
+namespace sparsecoll {
+
+/// A message of unknown size that came in.
+struct Arrived {
+  int peer;
+  Buffer bytes;
+};
+
+/// Moves bytes between ranks; knows no numbers. Messages of one sender arrive in the order in which
+/// they were sent, whole or not at all. Nothing here waits for a peer but idle(), briefly: whoever
+/// waits polls, and so hears of everything that comes in, wanted or not. One thread at a time, but
+/// for interrupt(). Errors are thrown as Error.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+
+  /// Refuses a thread that must not make calls (MPI's thread levels) by InvalidUsage.
+  virtual void check_thread() const = 0;
+
+  /// Starts sending. The bytes must stay as they are until unsent() is 0.
+  virtual void send(int peer, ConstBytes bytes) = 0;
+  /// Bytes of messages whose sending is not complete.
+  virtual size_t unsent() = 0;
+  /// A message that arrived, if one did; moves what is under way.
+  virtual std::optional<Arrived> poll() = 0;
+  /// True when nothing more will ever come from that peer, and the transport knows. What it sent
+  /// before can still be polled.
+  virtual bool gone(int peer) const = 0;
+  /// Lets time pass until something may have happened, at most until `limit`.
+  virtual void idle(Clock::time_point limit) = 0;
+  /// From any thread: ends idle(), for good, and lets peers see that this rank is gone where that
+  /// needs no call of the layer below.
+  virtual void interrupt() noexcept = 0;
+
+  /// True when close() is collective, so that the ranks must agree on it first.
+  virtual bool closes_together() const = 0;
+  /// Orderly end; nothing is under way.
+  virtual void close() = 0;
+  /// Local, bounded end of a broken transport. Returns the bytes given up for good because an
+  /// abandoned message may still touch them; true in *touches_caller when those that were sent
+  /// belong to them, so that their owner must give them up too.
+  virtual size_t abandon(bool* touches_caller) noexcept = 0;
+
+  /// Where received messages live.
+  virtual Pool& pool() = 0;
+  virtual const Memory& memory() const = 0;
+};
+
+}  // namespace sparsecoll
