@@ -17,6 +17,8 @@
 // 2 ceil(log2 P) messages.
 // Guarantees: the contract's tree bit for bit; no index twice; with conserving feedback nothing is
 // lost. All messages have a bound known beforehand, so the host never waits for a count (k given).
+#include <algorithm>
+
 #include "collectives/algorithm.hpp"
 #include "kernels/wire.hpp"
 
@@ -30,6 +32,8 @@ class Tree {
       : env_(env),
         kernels_(env.kernels),
         problem_(problem),
+        all_(problem.k == kAll),
+        k_(std::min<uint64_t>(problem.k, problem.count)),
         whole_{0, problem.count},
         ranks_(env.call.size()),
         rank_(env.call.rank()),
@@ -55,16 +59,17 @@ class Tree {
  private:
   /// Bytes of the largest message that may come in.
   size_t bound() const {
-    if (problem_.k == kAll) return kUnknownSize;
-    return wire_bound({problem_.k, problem_.count, size_of(kernels_.data_type())});
+    if (all_) return kUnknownSize;
+    return wire_bound({k_, problem_.count, size_of(kernels_.data_type())});
   }
 
   Packet pack() {
     const Stopwatch watch(env_.stats.pack_seconds);
-    const Packets packets = kernels_.packets(sum_.nnz.bound, {&whole_, 1});
+    const Packets packets = kernels_.packets(all_ ? sum_.nnz.bound : k_, {&whole_, 1});
     kernels_.pack_all(sum_, {&whole_, 1}, packets);
-    // One message starts right behind its headroom.
-    return {packets.slab + kHeadroom, packets.capacity - kHeadroom, packets.size};
+    // One message starts right behind its headroom. Both sides know the same bound.
+    const size_t most = all_ ? packets.capacity - kHeadroom : bound();
+    return {packets.slab + kHeadroom, most, packets.size};
   }
 
   ConstBytes exchange(int peer, bool out, bool in) {
@@ -78,8 +83,7 @@ class Tree {
 
   SparseSpan unpack(ConstBytes bytes) {
     const Stopwatch watch(env_.stats.pack_seconds);
-    const size_t capacity =
-        problem_.k == kAll ? wire_entries(bytes, kernels_.data_type(), problem_.count) : problem_.k;
+    const size_t capacity = all_ ? wire_entries(bytes, kernels_.data_type(), problem_.count) : k_;
     const SparseBuffer piece = kernels_.sparse(capacity);
     const Message message{bytes, whole_};
     kernels_.unpack_all({&message, 1}, {&piece, 1}, env_.fault);
@@ -94,14 +98,14 @@ class Tree {
     const size_t most = std::min<uint64_t>(sum_.nnz.bound + theirs.nnz.bound, problem_.count);
     const SparseBuffer both = kernels_.sparse(most);
     kernels_.merge(pieces, both);
-    if (problem_.k == kAll) {
+    if (all_) {
       sum_ = both.span();
       return;
     }
     const bool logs = rank_ % (2 * distance) == 0;
-    const SparseBuffer kept = kernels_.sparse(std::min(problem_.k, most));
+    const SparseBuffer kept = kernels_.sparse(std::min(k_, most));
     const SparseBuffer dropped = logs ? kernels_.sparse(most) : SparseBuffer{};
-    kernels_.top_k(both.span(), problem_.k, kept, dropped);
+    kernels_.top_k(both.span(), k_, kept, dropped);
     sum_ = kept.span();
     if (logs) log(dropped.span());
   }
@@ -127,6 +131,8 @@ class Tree {
   Env& env_;
   Kernels& kernels_;
   const Problem& problem_;
+  const bool all_;  ///< no selection: the exact sum
+  const size_t k_;
   const Region whole_;
   const int ranks_;
   const int rank_;

@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "unit/deferred_place.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+namespace sparsecoll::test {
+
+namespace {
+
+constexpr int kPoisonByte = 0xa5;
+constexpr auto kPatience = std::chrono::seconds(60);
+
+/// Host arrays of a launch are read by the launch itself, so queued work needs its own copy.
+template <class T>
+std::vector<T> copy(std::span<const T> values) {
+  return {values.begin(), values.end()};
+}
+
+}  // namespace
+
+void DeferredStream::drain() {
+  // Work does not submit work.
+  for (const auto& each : work_) each();
+  submitted_ += work_.size();
+  work_.clear();
+}
+
+std::byte* DeferredKernels::bytes(size_t n) {
+  std::byte* at = arena_.take<std::byte>(n);
+  std::memset(at, kPoisonByte, n);
+  return at;
+}
+
+uint64_t* DeferredKernels::counts(size_t n) {
+  auto* at = reinterpret_cast<uint64_t*>(bytes(n * sizeof(uint64_t)));
+  stream_.submit([=] { std::fill_n(at, n, 0); });
+  return at;
+}
+
+void DeferredKernels::set_count(uint64_t* count, uint64_t value) {
+  stream_.submit([=, this] { host_.set_count(count, value); });
+}
+
+void DeferredKernels::accumulate_select(const void* gradient, size_t count, size_t k,
+                                        const ResidualView& residual,
+                                        const SparseBuffer& selected) {
+  stream_.submit([=, this] { host_.accumulate_select(gradient, count, k, residual, selected); });
+}
+
+void DeferredKernels::accumulate(const void* gradient, size_t count, const void* residual,
+                                 void* acc) {
+  stream_.submit([=, this] { host_.accumulate(gradient, count, residual, acc); });
+}
+
+void DeferredKernels::zero(void* values, size_t count) {
+  stream_.submit([=, this] { host_.zero(values, count); });
+}
+
+void DeferredKernels::top_k(const SparseSpan& in, size_t k, const SparseBuffer& kept,
+                            const SparseBuffer& dropped) {
+  stream_.submit([=, this] { host_.top_k(in, k, kept, dropped); });
+}
+
+void DeferredKernels::merge(std::span<const SparseSpan> pieces, const SparseBuffer& sum) {
+  stream_.submit([=, this, own = copy(pieces)] { host_.merge(own, sum); });
+}
+
+void DeferredKernels::concatenate(std::span<const SparseSpan> pieces, const SparseBuffer& out) {
+  stream_.submit([=, this, own = copy(pieces)] { host_.concatenate(own, out); });
+}
+
+void DeferredKernels::above(const SparseSpan& in, const Threshold& threshold,
+                            const SparseBuffer& out) {
+  stream_.submit([=, this] { host_.above(in, threshold, out); });
+}
+
+void DeferredKernels::key_histogram(const SparseSpan& in, const KeyBins& bins, uint64_t* bin) {
+  stream_.submit([=, this] { host_.key_histogram(in, bins, bin); });
+}
+
+void DeferredKernels::index_histogram(const SparseSpan& in, uint64_t width, uint64_t* bin) {
+  stream_.submit([=, this] { host_.index_histogram(in, width, bin); });
+}
+
+void DeferredKernels::pack_all(const SparseSpan& in, std::span<const Region> regions,
+                               const Packets& out) {
+  stream_.submit([=, this, own = copy(regions)] { host_.pack_all(in, own, out); });
+}
+
+void DeferredKernels::unpack_all(std::span<const Message> messages,
+                                 std::span<const SparseBuffer> out, uint64_t* fault) {
+  stream_.submit([=, this, own = copy(messages), buffers = copy(out)] {
+    host_.unpack_all(own, buffers, fault);
+  });
+}
+
+void DeferredKernels::put_back(const Feedback& feedback, void* residual) {
+  stream_.submit([=, this] { host_.put_back(feedback, residual); });
+}
+
+void DeferredKernels::deliver(const SparseSpan& in, int divisor, const SparseBuffer& out) {
+  stream_.submit([=, this] { host_.deliver(in, divisor, out); });
+}
+
+void DeferredKernels::scatter(const SparseSpan& in, int divisor, void* dense, size_t count) {
+  stream_.submit([=, this] { host_.scatter(in, divisor, dense, count); });
+}
+
+void DeferredKernels::check_indices(const SparseSpan& in, uint64_t count, uint64_t* first_bad) {
+  stream_.submit([=, this] { host_.check_indices(in, count, first_bad); });
+}
+
+void DeferredKernels::read(const uint64_t* counts, size_t n, uint64_t* out) {
+  ++reads_;
+  stream_.drain();
+  std::copy_n(counts, n, out);
+}
+
+void DeferredCall::exchange(std::span<Leg> legs) {
+  std::vector<Leg> queued;
+  for (Leg& leg : legs) {
+    if (leg.in_bound == kUnknownSize)
+      throw std::logic_error("a stream-ordered exchange needs sizes known beforehand");
+    if (leg.in_bound > 0) {
+      std::byte* at = arena_.take<std::byte>(leg.in_bound);
+      std::memset(at, kPoisonByte, leg.in_bound);
+      leg.in = {at, leg.in_bound};
+    }
+    queued.push_back(leg);
+  }
+  stream_.submit([this, queued] {
+    for (const Leg& leg : queued)
+      if (leg.out.data) transport_.send(leg.peer, {leg.out.data, leg.out.bound});
+    for (const Leg& leg : queued)
+      if (leg.in_bound > 0) receive(leg.peer, const_cast<std::byte*>(leg.in.data()), leg.in_bound);
+  });
+}
+
+void DeferredCall::receive(int peer, std::byte* into, size_t bound) {
+  auto& queue = arrived_[static_cast<size_t>(peer)];
+  for (const auto limit = Clock::now() + kPatience; queue.empty();) {
+    if (auto message = transport_.poll())
+      arrived_[static_cast<size_t>(message->peer)].push_back(std::move(message->bytes));
+    else if (Clock::now() > limit)
+      throw std::runtime_error("nothing arrived");
+    else
+      transport_.idle(Clock::now() + std::chrono::milliseconds(1));
+  }
+  // As NCCL: both sides name the same size, or the call is broken.
+  if (queue.front().size() > bound) throw std::runtime_error("a message above its bound");
+  std::memcpy(into, queue.front().data(), queue.front().size());
+  queue.pop_front();
+}
+
+}  // namespace sparsecoll::test

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// A place that is as late as a device: kernels and exchanges are queued on a stream and run when it
+// is drained. Until then counts and buffers hold poison, so that code which looks at them too early
+// fails without a GPU. Exchanges carry the bound of each message, as NCCL does.
+
+#include <deque>
+#include <functional>
+#include <vector>
+
+#include "collectives/call.hpp"
+#include "kernels/kernels.hpp"
+#include "transport/transport.hpp"
+
+namespace sparsecoll::test {
+
+class DeferredStream {
+ public:
+  void submit(std::function<void()> work) { work_.push_back(std::move(work)); }
+  void drain();
+  size_t submitted() const { return submitted_ + work_.size(); }
+
+ private:
+  std::vector<std::function<void()>> work_;
+  size_t submitted_ = 0;
+};
+
+class DeferredKernels final : public Kernels {
+ public:
+  DeferredKernels(Kernels& host, Arena& arena, DeferredStream& stream)
+      : host_(host), arena_(arena), stream_(stream) {}
+
+  /// How often the host waited for counts.
+  size_t reads() const { return reads_; }
+
+  using Kernels::read;
+  DataType data_type() const override { return host_.data_type(); }
+  IndexType index_type() const override { return host_.index_type(); }
+  std::byte* bytes(size_t n) override;
+  uint64_t* counts(size_t n) override;
+  void set_count(uint64_t* count, uint64_t value) override;
+  void accumulate_select(const void* gradient, size_t count, size_t k, const ResidualView& residual,
+                         const SparseBuffer& selected) override;
+  void accumulate(const void* gradient, size_t count, const void* residual, void* acc) override;
+  void zero(void* values, size_t count) override;
+  void top_k(const SparseSpan& in, size_t k, const SparseBuffer& kept,
+             const SparseBuffer& dropped) override;
+  void merge(std::span<const SparseSpan> pieces, const SparseBuffer& sum) override;
+  void concatenate(std::span<const SparseSpan> pieces, const SparseBuffer& out) override;
+  void above(const SparseSpan& in, const Threshold& threshold, const SparseBuffer& out) override;
+  void key_histogram(const SparseSpan& in, const KeyBins& bins, uint64_t* bin) override;
+  void index_histogram(const SparseSpan& in, uint64_t width, uint64_t* bin) override;
+  void pack_all(const SparseSpan& in, std::span<const Region> regions, const Packets& out) override;
+  void unpack_all(std::span<const Message> messages, std::span<const SparseBuffer> out,
+                  uint64_t* fault) override;
+  void put_back(const Feedback& feedback, void* residual) override;
+  void deliver(const SparseSpan& in, int divisor, const SparseBuffer& out) override;
+  void scatter(const SparseSpan& in, int divisor, void* dense, size_t count) override;
+  void check_indices(const SparseSpan& in, uint64_t count, uint64_t* first_bad) override;
+  void read(const uint64_t* counts, size_t n, uint64_t* out) override;
+
+ private:
+  Kernels& host_;
+  Arena& arena_;
+  DeferredStream& stream_;
+  size_t reads_ = 0;
+};
+
+/// A call whose exchanges are work on the stream, with messages as long as their bounds. One whose
+/// size is not known beforehand throws.
+class DeferredCall final : public Call {
+ public:
+  DeferredCall(Transport& transport, Arena& arena, DeferredStream& stream)
+      : transport_(transport),
+        arena_(arena),
+        stream_(stream),
+        arrived_(static_cast<size_t>(transport.size())) {}
+
+  int rank() const override { return transport_.rank(); }
+  int size() const override { return transport_.size(); }
+  void exchange(std::span<Leg> legs) override;
+
+ private:
+  void receive(int peer, std::byte* into, size_t bound);
+
+  Transport& transport_;
+  Arena& arena_;
+  DeferredStream& stream_;
+  std::vector<std::deque<Buffer>> arrived_;
+};
+
+}  // namespace sparsecoll::test
