@@ -63,11 +63,16 @@ void Communicator::collective(const Descriptor& descriptor, const std::function<
     if (fatal(error.code()) || channel_.aborted()) poison_with(error);
     throw;
   } catch (const std::bad_alloc&) {
-    const Error error(sparsecollSystemError, "out of memory");
-    poison_with(error);
-    throw error;
+    poison_and_throw(Error(sparsecollSystemError, "out of memory"));
+  } catch (const std::exception& error) {
+    poison_and_throw(Error(sparsecollInternalError, error.what()));
   }
   add_up(stats);
+  if (log_.wants(LogLevel::trace))
+    log_.write(LogLevel::trace,
+               text("call ", sequence, ": done, algorithm ", stats.algorithm, ", ", stats.selected,
+                    " entries selected, ", stats.result, " in the result, ", stats.bytes_sent,
+                    " bytes sent in ", stats.messages_sent, " messages"));
 }
 
 void Communicator::agree_on_init(const std::string& problem) {
@@ -128,6 +133,11 @@ void Communicator::poison_with(const Error& error) {
   bool touches_arena = false;
   abandoned_bytes_ += transport_->abandon(&touches_arena);
   if (touches_arena) abandoned_bytes_ += arena_.leak() + channel_.leak();
+}
+
+void Communicator::poison_and_throw(const Error& error) {
+  poison_with(error);
+  throw error;
 }
 
 void Communicator::check_healthy() const {

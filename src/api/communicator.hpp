@@ -76,6 +76,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
 
  private:
   void poison_with(const Error& error);
+  [[noreturn]] void poison_and_throw(const Error& error);
 
   Config config_;
   Log log_;

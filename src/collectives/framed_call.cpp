@@ -29,15 +29,14 @@ FramedCall::FramedCall(Channel& channel, const Terms& terms, Arena& arena, Stats
 FramedCall::~FramedCall() {
   // As many more frames of these sizes may come in while a call is under way: those of a peer that
   // is one call ahead.
+  const auto size_of_block = [](const Frame& frame) { return frame.buffer.capacity(); };
+  std::ranges::sort(kept_, {}, size_of_block);
   try {
-    for (size_t i = 0; i < kept_.size(); ++i) {
-      const auto alike = [&](const Frame& f) {
-        return f.buffer.capacity() == kept_[i].buffer.capacity();
-      };
-      if (std::find_if(kept_.begin(), kept_.end(), alike) - kept_.begin() != std::ptrdiff_t(i))
-        continue;
-      const auto count = std::count_if(kept_.begin(), kept_.end(), alike);
-      channel_.transport().pool().reserve(kept_[i].buffer, 2 * static_cast<size_t>(count));
+    for (auto each = kept_.begin(); each != kept_.end();) {
+      const auto next =
+          std::ranges::upper_bound(each, kept_.end(), size_of_block(*each), {}, size_of_block);
+      channel_.transport().pool().reserve(each->buffer, 2 * static_cast<size_t>(next - each));
+      each = next;
     }
   } catch (const std::bad_alloc&) {
     // The pool grows when it has to, then.
@@ -88,10 +87,11 @@ void FramedCall::receive(std::span<Leg> legs) {
   const auto look = [this](int peer, const Frame& frame) { examine(peer, frame); };
   for (int peer = 0; peer < size(); ++peer)
     for (const Frame& frame : channel_.queue(peer)) look(peer, frame);
-  for (;;) {
-    const std::vector<int> gone = channel_.gone(missing(legs));
+  for (std::vector<int> absent = awaited(legs);;) {
+    // Who was gone before the last look at the mail will not be heard of again.
+    const std::vector<int> gone = channel_.gone(absent);
     channel_.pump(look);
-    const std::vector<int> absent = missing(legs);
+    std::erase_if(absent, [this](int peer) { return !channel_.queue(peer).empty(); });
     if (absent.empty()) break;
     channel_.give_up_on(gone, absent);
     channel_.pause(terms_.deadline,
@@ -111,14 +111,10 @@ void FramedCall::receive(std::span<Leg> legs) {
   }
 }
 
-std::vector<int> FramedCall::missing(std::span<const Leg> legs) const {
+std::vector<int> FramedCall::awaited(std::span<const Leg> legs) {
   std::vector<int> peers;
-  for (const Leg& leg : legs) {
-    if (leg.in_bound == 0) continue;
-    const auto& queue = channel_.queue(leg.peer);
-    if (queue.empty() || queue.front().header.sequence != terms_.sequence)
-      peers.push_back(leg.peer);
-  }
+  for (const Leg& leg : legs)
+    if (leg.in_bound > 0) peers.push_back(leg.peer);
   return peers;
 }
 

@@ -61,7 +61,7 @@ class FramedCall final : public Call {
   void examine(int peer, const Frame& frame) const;
   void cover(const FrameHeader& header);
   std::vector<int> others() const;
-  std::vector<int> missing(std::span<const Leg> legs) const;
+  static std::vector<int> awaited(std::span<const Leg> legs);
   bool take_notice(int peer, Notice* notice);
   std::string verdict(const std::vector<Notice>& notices) const;
 
