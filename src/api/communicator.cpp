@@ -29,7 +29,11 @@ Communicator::Communicator(std::unique_ptr<Transport> transport, Config config)
       log_(config_.log_level, config_.log_file,
            text("rank ", transport->rank(), " of ", transport->size())),
       transport_(std::move(transport)),
-      channel_(*transport_, memory_) {}
+      channel_(*transport_, memory_, config_.check) {
+  log_.write(LogLevel::info,
+             text("init: timeout ", config_.values.timeoutMs, " ms, algorithm ",
+                  config_.values.algorithm, ", checksums ", config_.check ? "on" : "off"));
+}
 
 Communicator::~Communicator() {
   for (const void* handle : residuals) sparsecoll::residuals().erase(handle);
@@ -86,14 +90,6 @@ void Communicator::agree_on_init(const std::string& problem) {
     if (poison() == sparsecollSuccess) transport_->close();
     throw;
   }
-  start();
-}
-
-void Communicator::start() {
-  channel_.verify(config_.check);
-  log_.write(LogLevel::info,
-             text("init: timeout ", config_.values.timeoutMs, " ms, algorithm ",
-                  config_.values.algorithm, ", checksums ", config_.check ? "on" : "off"));
 }
 
 void Communicator::close() {

@@ -46,11 +46,9 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// fatal error poisons the communicator.
   void collective(const Descriptor& descriptor, const std::function<void()>& check,
                   const std::function<void(FramedCall&)>& body);
-  /// Agrees on the configuration, then starts; `problem` is what was wrong with this rank's, or
-  /// empty. Closes the transport if the ranks cannot agree.
+  /// Agrees on the configuration; `problem` is what was wrong with this rank's, or empty. Closes
+  /// the transport if the ranks cannot agree.
   void agree_on_init(const std::string& problem);
-  /// Puts the configuration into effect.
-  void start();
   /// Ends it: collective where the transport wants that. False: peers made another call, nothing
   /// happened.
   void close();

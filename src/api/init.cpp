@@ -26,10 +26,8 @@ sparsecollResult_t sparsecollCommInitAll(sparsecollComm_t* comms, int nranks, co
         fail(sparsecollInvalidArgument, "devices[", r,
              "]: expected SPARSECOLL_DEVICE_HOST (this build has no CUDA), got ", devices[r]);
     std::vector<std::shared_ptr<Communicator>> made;
-    for (auto& transport : make_local_transports(nranks)) {
+    for (auto& transport : make_local_transports(nranks))
       made.push_back(std::make_shared<Communicator>(std::move(transport), checked));
-      made.back()->start();
-    }
     std::vector<void*> handles;
     try {
       for (auto& each : made) handles.push_back(communicators().insert(each));

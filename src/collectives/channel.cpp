@@ -24,11 +24,12 @@ uint64_t frame_checksum(FrameHeader header, ConstBytes payload) {
 
 }  // namespace
 
-Channel::Channel(Transport& transport, Memory& memory)
+Channel::Channel(Transport& transport, Memory& memory, bool verify)
     : transport_(transport),
       memory_(memory),
       rank_(transport.rank()),
       size_(transport.size()),
+      verify_(verify),
       queues_(static_cast<size_t>(size_)),
       sent_(static_cast<size_t>(size_)),
       received_(static_cast<size_t>(size_)) {}
@@ -39,7 +40,7 @@ void Channel::send(int peer, FrameHeader header, std::byte* payload, size_t byte
   header.ordinal = sent_[static_cast<size_t>(peer)]++;
   header.payload = bytes;
   header.reserved = 0;
-  header.checksum = verify_ ? frame_checksum(header, {payload, bytes}) : 0;
+  header.checksum = has_checksum(header) ? frame_checksum(header, {payload, bytes}) : 0;
   std::byte* frame = payload - sizeof header;
   std::memcpy(frame, &header, sizeof header);
   transport_.send(peer, {frame, sizeof header + bytes});
@@ -55,7 +56,7 @@ void Channel::check(int peer, const Frame& frame) const {
   if (header.magic != kFrameMagic) damaged("magic", kFrameMagic, header.magic);
   if (header.version != kFrameVersion) damaged("version", kFrameVersion, header.version);
   if (header.payload != payload) damaged("payload bytes", payload, header.payload);
-  if (verify_ && header.checksum != frame_checksum(header, frame.payload()))
+  if (has_checksum(header) && header.checksum != frame_checksum(header, frame.payload()))
     damaged("checksum", frame_checksum(header, frame.payload()), header.checksum);
   const uint64_t ordinal = received_[static_cast<size_t>(peer)];
   if (header.ordinal != ordinal)

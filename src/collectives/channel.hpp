@@ -46,10 +46,8 @@ struct Frame {
 /// its calls. A peer that is ahead may already have sent frames of the next call.
 class Channel {
  public:
-  Channel(Transport& transport, Memory& memory);
-
-  /// Whether checksums are made and checked; they are until told otherwise.
-  void verify(bool on) { verify_ = on; }
+  /// `verify`: checksums are made and checked. Call 0, which agrees on that, always has them.
+  Channel(Transport& transport, Memory& memory, bool verify);
 
   int rank() const { return rank_; }
   int size() const { return size_; }
@@ -82,13 +80,14 @@ class Channel {
   Transport& transport() { return transport_; }
 
  private:
+  bool has_checksum(const FrameHeader& header) const { return verify_ || header.sequence == 0; }
   void check(int peer, const Frame& frame) const;
 
   Transport& transport_;
   Memory& memory_;
   int rank_;
   int size_;
-  bool verify_ = true;
+  bool verify_;
   std::atomic<bool> aborted_{false};
   std::vector<std::deque<Frame>> queues_;
   std::vector<uint64_t> sent_;
