@@ -64,12 +64,14 @@ train() {
 if [ "$quick" = 1 ]; then
   sizes=(-b 256K -e 1M -f 4 --density "0.001,0.01" -n 5 -w 2)
   counts=(2 4)
+  size=1M
   seeds=(1)
   epochs=4
   topk=(-b 1M -e 1M -n 5 -w 1)
 else
   sizes=(-b 256K -e 16M -f 4 --density "0.001,0.01,0.05" -n 15 -w 4)
   counts=(2 4 8 16)
+  size=4M
   seeds=(1 2 3)
   epochs=20
   topk=(-b 64M -e 64M -n 7 -w 2)
@@ -96,8 +98,8 @@ done
 
 for count in "${counts[@]}"; do
   for verb in sparse gtopk; do
-    job "${verb}_allreduce_p$count" "$count" "${verb}_allreduce_perf" --form sparse -b 4M -e 4M \
-      --density 0.01 -n 5 -w 3
+    job "${verb}_allreduce_p$count" "$count" "${verb}_allreduce_perf" --form sparse -b "$size" \
+      -e "$size" --density 0.01 -n 5 -w 3
   done
 done
 

@@ -3,7 +3,6 @@
 
 # The programs, started as users start them, on vectors so small that nothing is measured: their own
 # check of every result is the test. Label: perf.
-enable_testing()
 
 # sparsecoll_add_perf_test(name COMMAND argument... [ENVIRONMENT variable=value...]
 #                          [PROPERTIES property value...])
@@ -43,19 +42,10 @@ sparsecoll_add_perf_test(
   PROPERTIES PASS_REGULAR_EXPRESSION "ring not in {auto,allgather,oktopk,dense")
 
 if(SPARSECOLL_MPI)
-  # More ranks than cores, as root or not; only Open MPI reads these.
-  set(launch OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-             OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
-             PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
-             PRTE_MCA_hwloc_default_binding_policy=none)
   foreach(form IN ITEMS dense sparse sum)
     foreach(verb IN ITEMS sparse gtopk)
-      sparsecoll_add_perf_test(
-        ${verb}_allreduce.mpi.${form}
-        COMMAND timeout -k 10 100 ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 3
-                $<TARGET_FILE:${verb}_allreduce_perf> --form ${form} --feedback 1 ${small}
-        ENVIRONMENT ${launch}
-        PROPERTIES PROCESSORS 3)
+      sparsecoll_add_mpi_test(NAME perf.${verb}_allreduce.mpi.${form} RANKS 3 LABEL perf
+                              COMMAND ${verb}_allreduce_perf --form ${form} --feedback 1 ${small})
     endforeach()
   endforeach()
 endif()

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/record.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -110,8 +111,11 @@ void record_header(const Table& table, const Options& o, const Machine& machine,
   table.comment("select, wire: of the last call, of the slowest and of the busiest rank");
   table.comment("wire (B/rank): sent; * = computed, not counted");
   table.comment("wire (B/entry): over nnz in x (P-1)/P; the papers' bound for plain pairs is 8");
-  table.comment("faster: median of mpi-dense over median");
-  if (o.form == "dense") {
+  const auto measured = [&o](const char* name) {
+    return std::ranges::count(o.algorithms, name) > 0;
+  };
+  if (measured("mpi-dense")) table.comment("faster: median of mpi-dense over median");
+  if (measured("mpi-allgather") && o.form == "dense") {
     table.comment("mpi-allgather: selects with sparsecollTopk; the result sums all selections");
   }
   table.comment("");

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pictures of the reductions: time against size, density and P, volume against P, speed-up."""
 
+import re
+
 from plots import records, style
 from plots.style import plt
 
@@ -30,6 +32,30 @@ def draw_times(axes, rows, x_key):
             **style.look(name))
 
 
+def draw_bytes(axis, rows, x_key):
+    """Bytes that the busiest rank sent in a call."""
+    for name in style.sorted_algorithms(rows):
+        mine = [row for row in records.where(rows, algorithm=name) if row["wire_bytes"] > 0]
+        look = style.look(name)
+        if mine and mine[0]["wire_bytes_is_model"]:
+            look["label"] += " (computed)"
+        axis.plot(*curve(mine, x_key, "wire_bytes"), **look)
+    style.log_axis(axis.yaxis, style.size_text, base=2)
+    axis.set_ylabel("sent per call by the busiest rank")
+    x_axis(axis, rows, x_key)
+
+
+def x_axis(axis, rows, x_key):
+    if x_key == "ranks":
+        style.log_axis(axis.xaxis, str, base=2)
+        style.ticks_at(axis.xaxis, records.values(rows, "ranks"), str)
+        axis.set_xlabel("ranks P")
+    else:
+        style.log_axis(axis.xaxis, style.percent_text)
+        style.ticks_at(axis.xaxis, records.values(rows, "density"), style.percent_text)
+        axis.set_xlabel("density k/n")
+
+
 def name_of(kind, key):
     form, transport, datatype, feedback, data = key
     parts = [kind, form, transport]
@@ -38,7 +64,7 @@ def name_of(kind, key):
     if feedback:
         parts.append("feedback")
     if data != "generated":
-        parts.append("".join(c if c.isalnum() else "-" for c in data))
+        parts.append(re.sub(r"\W+", "-", data.split(".")[0]))
     return "_".join(parts)
 
 
@@ -99,51 +125,39 @@ def time_against_density(rows):
 
 def draw_density(axis, rows):
     draw_times(axis, rows, "density")
+    finish_times(axis, rows, "density")
+
+
+def finish_times(axis, rows, x_key):
     style.log_axis(axis.yaxis, style.time_text)
-    style.log_axis(axis.xaxis, style.percent_text)
-    style.ticks_at(axis.xaxis, records.values(rows, "density"), style.percent_text)
-    axis.set_xlabel("density k/n")
     axis.set_ylabel("time per call (median, whisker to minimum)")
+    x_axis(axis, rows, x_key)
 
 
-def against_ranks(rows, kind, y_key, label, text):
+def against_ranks(rows, kind, draw):
     for key, group in records.groups(rows, *SAME):
         group = records.nearest_densities(group)
         for (size, density), mine in records.groups(group, "bytes", "density"):
-            counts = records.values(mine, "ranks")
-            if len(counts) < 2:
+            if len(records.values(mine, "ranks")) < 2:
                 continue
             figure, (axis,) = panels(1, width=7.2, height=4.0)
-            if y_key == "time_median_us":
-                draw_times(axis, mine, "ranks")
-            else:
-                for name in style.sorted_algorithms(mine):
-                    these = records.where(mine, algorithm=name)
-                    look = style.look(name)
-                    if these[0]["wire_bytes_is_model"]:
-                        look["label"] += " (computed)"
-                    axis.plot(*curve(these, "ranks", y_key), **look)
-            style.log_axis(axis.yaxis, text, base=2 if text is style.size_text else 10)
-            style.log_axis(axis.xaxis, str, base=2)
-            style.ticks_at(axis.xaxis, counts, str)
-            axis.set_xlabel("ranks P")
-            axis.set_ylabel(label)
+            draw(axis, mine, "ranks")
             style.legend_right(axis)
             what = f", {style.size_text(size)} vector, density {style.percent_text(density)}"
             title(figure, mine, what)
-            name = name_of(kind, key) + f"_{size}_{density:g}"
-            yield name, figure
+            yield name_of(kind, key) + f"_{size}_{density:g}", figure
 
 
 def volume_against_ranks(rows):
-    label = "sent per call by the busiest rank"
-    positive = [row for row in rows if row["wire_bytes"] > 0]
-    yield from against_ranks(positive, "volume_ranks", "wire_bytes", label, style.size_text)
+    yield from against_ranks(rows, "volume_ranks", draw_bytes)
 
 
 def time_against_ranks(rows):
-    label = "time per call (median, whisker to minimum)"
-    yield from against_ranks(rows, "time_ranks", "time_median_us", label, style.time_text)
+    def draw(axis, mine, x_key):
+        draw_times(axis, mine, x_key)
+        finish_times(axis, mine, x_key)
+
+    yield from against_ranks(rows, "time_ranks", draw)
 
 
 def speedup(rows):
@@ -165,7 +179,7 @@ def speedup(rows):
             at = [densities.index(x) + (place - (len(names) - 1) / 2) * width for x in xs]
             look = style.look(name)
             bars = axis.bar(at, ys, width * 0.92, color=look["color"], label=look["label"])
-            axis.bar_label(bars, fmt="%.2g", fontsize=7, padding=1)
+            axis.bar_label(bars, [style.two_digits(y) for y in ys], fontsize=7, padding=1)
         axis.axhline(1, color="black", linestyle="--", linewidth=1.2, label="MPI_Allreduce")
         axis.set_xticks(range(len(densities)), [style.percent_text(d) for d in densities])
         axis.grid(axis="x", visible=False)

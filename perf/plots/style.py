@@ -75,7 +75,11 @@ def time_text(microseconds):
 
 
 def percent_text(share):
-    return f"{100 * share:.3g}%"
+    return f"{100 * share:.2g}%" if share < 0.1 else f"{100 * share:.3g}%"
+
+
+def two_digits(value):
+    return f"{value:.2g}" if value < 10 else f"{value:.0f}"
 
 
 def log_axis(axis, text, base=10):
@@ -112,10 +116,13 @@ def machine_text(rows):
         text += f" on {row['hosts']} hosts"
     if "cores" in row:
         text += f", {row['cores']} cores"
-        kind = row.get("host_kind", "")
-        if kind:
-            text += f" ({kind.replace('(R)', '').replace('(TM)', '').split(' @')[0]})"
+        text += processor_text(row)
     return text
+
+
+def processor_text(row):
+    kind = row.get("host_kind", "").replace("(R)", "").replace("(TM)", "").split(" @")[0]
+    return f" ({kind})" if kind else ""
 
 
 def verb_text(rows):
@@ -135,13 +142,9 @@ def legend_right(axes, **options):
     axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1), **options)
 
 
-def legend_below(axes, columns):
-    axes.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncol=columns)
-
-
 def save(figure, folder, name, file_format):
     path = folder / f"{name}.{file_format}"
     metadata = {"Date": None} if file_format == "svg" else {"Software": None}
-    figure.savefig(path, metadata=metadata)
+    figure.savefig(path, metadata=metadata, bbox_inches="tight", pad_inches=0.06)
     plt.close(figure)
     print(path)

@@ -28,7 +28,7 @@ def ratios(rows):
         figure.suptitle(
             f"sparsecollTopk, {style.size_text(row['bytes'])} of {datatype} per thread, "
             f"{threads} thread{'s' if threads > 1 else ''}\n"
-            f"{row['cores']} cores ({row['host_kind']}); diamond: copy + std::nth_element",
+            f"{row['cores']} cores{style.processor_text(row)}; diamond: copy + std::nth_element",
             fontsize=11,
         )
         yield f"topk_{threads}_threads_{datatype}", figure
@@ -45,7 +45,7 @@ def draw(axis, rows, cluster):
         bars = axis.bar(
             at, over, width * 0.92, color=COLOURS[place % len(COLOURS)],
             label=style.percent_text(density))
-        axis.bar_label(bars, fmt="%.2g", fontsize=7, padding=1)
+        axis.bar_label(bars, [style.two_digits(value) for value in over], fontsize=7, padding=1)
         axis.plot(at, other, linestyle="", marker="D", markersize=4, color="black")
     axis.axhline(1, color="black", linestyle="--", linewidth=1.2)
     style.log_axis(axis.yaxis, lambda value: f"{value:g}x")

@@ -63,10 +63,10 @@ def tick_bytes(axis):
 def subject(rows):
     seeds = len(records.values(rows, "seed"))
     counts = records.values(rows, "ranks")
-    text = f"Optical digits, {counts[0]} ranks"
+    text = f"optical digits, {counts[0]} ranks"
     transport = rows[0].get("transport", "")
     text += {"mpi": " over MPI", "local": " as threads"}.get(transport, "")
-    return text + (f", mean and range of {seeds} seeds" if seeds > 1 else "")
+    return text + (f",\nmean and range of {seeds} seeds" if seeds > 1 else "")
 
 
 def accuracy(rows):
@@ -77,5 +77,5 @@ def accuracy(rows):
     draw(axes[1], rows, "bytes_sent")
     axes[1].set_ylabel("")
     style.legend_right(axes[1])
-    figure.suptitle(subject(rows), fontsize=11)
+    figure.suptitle("Training with error feedback, " + subject(rows), fontsize=11)
     yield "training_accuracy", figure
