@@ -69,7 +69,7 @@ def main():
         for mode in MODES[1:]:
             check(2 * last[mode]["bytes_sent"] < last["dense"]["bytes_sent"],
                   f"{mode} sends more than half of what dense sends")
-    except RuntimeError as error:
+    except (OSError, RuntimeError) as error:
         print(error, file=sys.stderr)
         return 1
     return 0

@@ -74,7 +74,7 @@ def main():
     options = parser.parse_args()
     try:
         last = train_all(options)
-    except RuntimeError as error:
+    except (OSError, RuntimeError) as error:
         print(error, file=sys.stderr)
         return 1
     dense, differences = print_table(last)
