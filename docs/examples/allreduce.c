@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { n = 1000000, k = n / 100, steps = 10 };
+enum { n = 1000000, k = n / 100 };
 static float gradient[n], mean[n];
 
 static void check(sparsecollResult_t result, sparsecollComm_t comm) {
@@ -17,13 +17,13 @@ static void check(sparsecollResult_t result, sparsecollComm_t comm) {
 
 int main(int argc, char** argv) {
   sparsecollComm_t comm = NULL;
-  sparsecollResidual_t residual = NULL; /* keeps what was not sent for the next step */
+  sparsecollResidual_t residual = NULL; /* one for each tensor; starts as zeros */
   MPI_Init(&argc, &argv);
   check(sparsecollCommInitMpi(&comm, MPI_COMM_WORLD, NULL), NULL);
   check(sparsecollResidualCreate(&residual, n, sparsecollFloat32, comm), comm);
-  for (int step = 0; step < steps; ++step) {
+  for (int step = 0; step < 10; ++step) {
     for (int i = 0; i < n; ++i) gradient[i] = 1.0f / (float)(1 + rand() % n); /* yours */
-    /* MPI_Allreduce(gradient, mean, n, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD), divided by P: */
+    /* was: MPI_Allreduce(gradient, mean, n, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD), then / P */
     check(sparseAllreduce(gradient, mean, n, k, sparsecollFloat32, sparsecollAvg, residual, comm,
                           NULL),
           comm);
@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
   sparsecollStats_t stats = SPARSECOLL_STATS_INITIALIZER;
   check(sparsecollCommGetStats(comm, sparsecollStatsLast, &stats), comm);
   printf("%zu of %d entries in the mean, %zu bytes sent\n", stats.result, n, stats.bytesSent);
-  check(sparsecollCommDestroy(comm), comm); /* and its residual; before MPI_Finalize */
+  check(sparsecollCommDestroy(comm), comm); /* its residuals too; before MPI_Finalize */
   MPI_Finalize();
   return stats.result == k ? EXIT_SUCCESS : EXIT_FAILURE;
 }
