@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SPARSECOLL_TESTS_ORACLE_MERGE_TREE_HPP_
+#define SPARSECOLL_TESTS_ORACLE_MERGE_TREE_HPP_
+
+// gtopkAllreduce's tree, replayed by one process.
+
+#include <algorithm>
+#include <map>
+
+#include "oracle/oracle.hpp"
+
+namespace sparsecoll::oracle {
+
+template <class T>
+bool index_before(const Entry<T>& a, const Entry<T>& b) {
+  return a.index < b.index;
+}
+
+template <class T>
+bool contains(const Sparse<T>& x, std::uint64_t index) {
+  return std::binary_search(x.begin(), x.end(), Entry<T>{index, T{0}}, index_before<T>);
+}
+
+/// What the merge tree leaves: rank 0's entries, and per rank what it dropped as a receiver.
+template <class T>
+struct Tree {
+  Sparse<T> result;
+  PerRank<std::map<std::uint64_t, T>> dropped;
+};
+
+template <class T>
+Tree<T> merge_tree(PerRank<Sparse<T>> s, std::uint64_t k) {
+  const std::size_t P = s.size();
+  Tree<T> tree;
+  tree.dropped.resize(P);
+  for (std::size_t step = 1; step < P; step *= 2) {
+    for (std::size_t r = 0; r + step < P; r += 2 * step) {
+      const Sparse<T> merged = Oracle<T>::sum_in_order({s[r], s[r + step]});
+      s[r] = k == kAll ? merged : Oracle<T>::top_k(merged, k);
+      for (const Entry<T>& entry : merged) {
+        if (contains(s[r], entry.index)) continue;
+        const auto [at, fresh] = tree.dropped[r].try_emplace(entry.index, entry.value);
+        if (!fresh) at->second += entry.value;
+      }
+    }
+  }
+  tree.result = s[0];
+  return tree;
+}
+
+template <class T>
+void return_dropped(const Tree<T>& tree, PerRank<std::vector<T>>& residuals) {
+  for (std::size_t r = 0; r < residuals.size(); ++r) {
+    for (const auto& [index, value] : tree.dropped[r]) {
+      if (contains(tree.result, index)) residuals[r][index] += value;
+    }
+  }
+}
+
+}  // namespace sparsecoll::oracle
+
+#endif  // SPARSECOLL_TESTS_ORACLE_MERGE_TREE_HPP_
