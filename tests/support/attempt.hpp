@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SPARSECOLL_TESTS_SUPPORT_ATTEMPT_HPP_
+#define SPARSECOLL_TESTS_SUPPORT_ATTEMPT_HPP_
+
+// One rank's call with arguments that may be wrong, and what it did.
+
+#include <sparsecoll/sparsecoll.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "support/config.hpp"
+#include "support/typed.hpp"
+
+namespace sparsecoll::test {
+
+/// Everything a verb is given, dense or in coordinate form.
+struct Arguments {
+  bool coordinate_form;
+  Verb verb;
+  const void* send;
+  void* recv;
+  std::size_t count;
+  std::size_t k;
+  sparsecollDataType_t datatype;
+  sparsecollRedOp_t op;
+  sparsecollResidual_t residual;
+  sparsecollComm_t comm;
+  sparsecollStream_t stream;
+  sparsecollSparse_t in;
+  sparsecollSparse_t out;
+  bool no_in;   ///< pass NULL instead of in
+  bool no_out;  ///< pass NULL instead of out
+};
+
+/// One rank's memory: buffers with room for other types and lengths, residuals of every sort.
+class Tensor {
+ public:
+  static constexpr std::size_t kLength = 1000;
+  static constexpr std::size_t kKept = 23;
+  static constexpr std::size_t kEntries = 40;
+
+  /// `foreign` is a residual of another communicator, or NULL.
+  Tensor(sparsecollComm_t comm, int rank, sparsecollResidual_t foreign);
+
+  /// What every rank passes when nothing is wrong.
+  Arguments usual(bool coordinate_form, Verb verb);
+
+  /// Every bit that a refused call must leave alone.
+  std::vector<std::uint64_t> image(const Arguments& arguments) const;
+
+  sparsecollComm_t comm;
+  std::vector<float> send;
+  std::vector<float> recv;
+  std::vector<std::uint32_t> in_narrow, out_narrow;
+  std::vector<std::uint64_t> in_wide, out_wide;
+  std::vector<float> in_values, out_values;
+  std::vector<double> in_doubles, out_doubles;
+  Residual<float> residual;
+  Residual<float> longer;
+  Residual<double> doubles;
+  sparsecollResidual_t foreign;
+  sparsecollResidual_t destroyed = nullptr;
+};
+
+struct Attempt {
+  sparsecollResult_t result;
+  std::string message;
+  bool changed;  ///< whether any bit of the rank's memory is another one now
+  std::uint64_t sequence;
+  std::chrono::steady_clock::time_point start;
+  std::chrono::steady_clock::time_point end;
+};
+
+/// Makes the call and looks what it changed. `arguments` may have been spoilt beforehand.
+Attempt attempt(const Tensor& tensor, Arguments arguments);
+
+}  // namespace sparsecoll::test
+
+#endif  // SPARSECOLL_TESTS_SUPPORT_ATTEMPT_HPP_

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "support/config.hpp"
+
+#include <cstdlib>
+
+namespace sparsecoll::test {
+
+sparsecollConfig_t default_config() {
+  sparsecollConfig_t config = SPARSECOLL_CONFIG_INITIALIZER;
+  config.timeoutMs = 60000;
+  return config;
+}
+
+sparsecollConfig_t config_of(const Mode& mode) {
+  sparsecollConfig_t config = default_config();
+  config.algorithm = mode.algorithm;
+  config.residualRule = mode.residual_rule;
+  return config;
+}
+
+bool small_run() {
+  const char* value = std::getenv("SPARSECOLL_TEST_SMALL");
+  return value != nullptr && std::string(value) != "0";
+}
+
+std::uint64_t base_seed() {
+  const char* value = std::getenv("SPARSECOLL_TEST_SEED");
+  return value != nullptr ? std::strtoull(value, nullptr, 10) : 1;
+}
+
+double patience() { return small_run() ? 10.0 : 1.0; }
+
+std::vector<int> rank_counts() {
+  return small_run() ? std::vector<int>{1, 2, 3, 5, 8}
+                     : std::vector<int>{1, 2, 3, 4, 5, 6, 7, 8, 9, 16};
+}
+
+sparsecollRedOp_t op_of(oracle::Op op) {
+  return op == oracle::Op::kAvg ? sparsecollAvg : sparsecollSum;
+}
+
+oracle::Rule rule_of(const Mode& mode) {
+  return mode.residual_rule == sparsecollResidualPaper ? oracle::Rule::kPaper
+                                                       : oracle::Rule::kConserving;
+}
+
+const char* name_of(oracle::Op op) { return op == oracle::Op::kAvg ? "avg" : "sum"; }
+
+std::string explain(sparsecollResult_t result, sparsecollComm_t comm) {
+  std::string text = sparsecollGetErrorString(result);
+  if (result != sparsecollSuccess && comm != nullptr) {
+    text += std::string(" [") + sparsecollGetLastError(comm) + "]";
+  }
+  return text;
+}
+
+std::string expect(const std::string& call, sparsecollResult_t got, sparsecollResult_t want,
+                   sparsecollComm_t comm) {
+  if (got == want) return "";
+  return call + " returned " + explain(got, comm) + " instead of " + sparsecollGetErrorString(want);
+}
+
+}  // namespace sparsecoll::test

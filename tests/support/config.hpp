@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SPARSECOLL_TESTS_SUPPORT_CONFIG_HPP_
+#define SPARSECOLL_TESTS_SUPPORT_CONFIG_HPP_
+
+#include <sparsecoll/sparsecoll.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "oracle/oracle.hpp"
+
+namespace sparsecoll::test {
+
+enum class Verb { kSparse, kGtopk };
+
+/// A verb with the configuration that changes what it does or how.
+struct Mode {
+  const char* name;
+  Verb verb;
+  int algorithm;
+  int residual_rule;
+};
+
+inline constexpr Mode kAuto{"sparseAllreduce/auto", Verb::kSparse, sparsecollAlgoAuto,
+                            sparsecollResidualConserving};
+inline constexpr Mode kAllgather{"sparseAllreduce/allgather", Verb::kSparse,
+                                 sparsecollAlgoAllgather, sparsecollResidualConserving};
+inline constexpr Mode kOktopk{"sparseAllreduce/oktopk", Verb::kSparse, sparsecollAlgoOktopk,
+                              sparsecollResidualConserving};
+inline constexpr Mode kDense{"sparseAllreduce/dense", Verb::kSparse, sparsecollAlgoDense,
+                             sparsecollResidualConserving};
+inline constexpr Mode kGtopk{"gtopkAllreduce/conserving", Verb::kGtopk, sparsecollAlgoAuto,
+                             sparsecollResidualConserving};
+inline constexpr Mode kGtopkPaper{"gtopkAllreduce/paper", Verb::kGtopk, sparsecollAlgoAuto,
+                                  sparsecollResidualPaper};
+
+inline constexpr Mode kExactModes[] = {kAuto, kAllgather, kOktopk};
+inline constexpr Mode kTopkModes[] = {kAuto, kAllgather, kOktopk, kGtopk, kGtopkPaper};
+inline constexpr Mode kConservingModes[] = {kAuto, kAllgather, kOktopk, kDense, kGtopk};
+
+/// Defaults, with a deadline below that of the hang guard, so that the library speaks first.
+sparsecollConfig_t default_config();
+sparsecollConfig_t config_of(const Mode& mode);
+
+/// SPARSECOLL_TEST_SMALL=1: smaller n and fewer cases, for builds with sanitizers.
+bool small_run();
+
+/// SPARSECOLL_TEST_SEED, or 1.
+std::uint64_t base_seed();
+
+/// How long something that takes no time may take, in seconds, on a busy machine.
+double patience();
+
+/// The P of most tests: 1 to 9 and 16.
+std::vector<int> rank_counts();
+
+sparsecollRedOp_t op_of(oracle::Op op);
+oracle::Rule rule_of(const Mode& mode);
+const char* name_of(oracle::Op op);
+
+/// "sparsecollTimeout: deadline ..." with the communicator's last error. comm may be NULL.
+std::string explain(sparsecollResult_t result, sparsecollComm_t comm);
+
+/// "" for the expected result and else a line that says what came instead.
+std::string expect(const std::string& call, sparsecollResult_t got, sparsecollResult_t want,
+                   sparsecollComm_t comm);
+
+}  // namespace sparsecoll::test
+
+#endif  // SPARSECOLL_TESTS_SUPPORT_CONFIG_HPP_

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SPARSECOLL_TESTS_SUPPORT_HANG_GUARD_HPP_
+#define SPARSECOLL_TESTS_SUPPORT_HANG_GUARD_HPP_
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace sparsecoll::test {
+
+/// Ends the process, with the list of the ranks that have not left, when its scope lasts too long.
+/// A hung rank cannot be unwound, so nothing softer would end.
+class HangGuard {
+ public:
+  HangGuard(std::string what, int ranks, std::chrono::milliseconds limit);
+  ~HangGuard();
+  HangGuard(const HangGuard&) = delete;
+  HangGuard& operator=(const HangGuard&) = delete;
+
+  void leave(int rank) { inside_[static_cast<std::size_t>(rank)] = false; }
+
+ private:
+  void watch(std::chrono::milliseconds limit);
+
+  std::string what_;
+  std::vector<std::atomic<bool>> inside_;
+  std::mutex mutex_;
+  std::condition_variable over_changed_;
+  bool over_ = false;
+  std::thread watcher_;
+};
+
+}  // namespace sparsecoll::test
+
+#endif  // SPARSECOLL_TESTS_SUPPORT_HANG_GUARD_HPP_

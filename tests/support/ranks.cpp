@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "support/ranks.hpp"
+
+#include <chrono>
+#include <exception>
+#include <stdexcept>
+#include <thread>
+
+#include "support/config.hpp"
+#include "support/hang_guard.hpp"
+
+namespace sparsecoll::test {
+
+Ranks::Ranks(int P, const sparsecollConfig_t& config)
+    : comms_(static_cast<std::size_t>(P), nullptr) {
+  const sparsecollResult_t result = sparsecollCommInitAll(comms_.data(), P, nullptr, &config);
+  if (result != sparsecollSuccess) {
+    throw std::runtime_error("sparsecollCommInitAll of " + std::to_string(P) +
+                             " ranks: " + sparsecollGetErrorString(result) + " [" +
+                             sparsecollGetLastError(nullptr) + "]");
+  }
+}
+
+Ranks::~Ranks() {
+  for (int rank = 0; rank < size(); ++rank) destroy(rank);
+}
+
+sparsecollResult_t Ranks::destroy(int rank) {
+  sparsecollComm_t& comm = comms_[static_cast<std::size_t>(rank)];
+  if (comm == nullptr) return sparsecollSuccess;
+  const sparsecollResult_t result = sparsecollCommDestroy(comm);
+  comm = nullptr;
+  return result;
+}
+
+std::string Ranks::run(const std::string& what, const std::function<std::string(int)>& body) const {
+  return run_threads(what, size(), body);
+}
+
+std::string run_threads(const std::string& what, int threads,
+                        const std::function<std::string(int)>& body) {
+  HangGuard guard(what, threads, std::chrono::seconds(small_run() ? 300 : 90));
+  std::vector<std::string> verdicts(static_cast<std::size_t>(threads));
+  std::vector<std::thread> pool;
+  for (int rank = 0; rank < threads; ++rank) {
+    pool.emplace_back([&, rank] {
+      std::string& verdict = verdicts[static_cast<std::size_t>(rank)];
+      try {
+        verdict = body(rank);
+      } catch (const std::exception& error) {
+        verdict = std::string("exception: ") + error.what();
+      }
+      guard.leave(rank);
+    });
+  }
+  for (std::thread& thread : pool) thread.join();
+  std::string all;
+  for (std::size_t rank = 0; rank < verdicts.size(); ++rank) {
+    if (!verdicts[rank].empty()) {
+      all += "\n  " + what + "\n    rank " + std::to_string(rank) + ": " + verdicts[rank];
+    }
+  }
+  return all;
+}
+
+}  // namespace sparsecoll::test

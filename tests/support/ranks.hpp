@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SPARSECOLL_TESTS_SUPPORT_RANKS_HPP_
+#define SPARSECOLL_TESTS_SUPPORT_RANKS_HPP_
+
+#include <sparsecoll/sparsecoll.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace sparsecoll::test {
+
+/// P ranks of one process, each a thread while run() lasts.
+///
+/// Catch2's assertions belong to the main thread, so ranks hand their verdict back as text: "" is
+/// good, and so is the empty sum of all.
+class Ranks {
+ public:
+  /// Throws std::runtime_error with the library's message when the init fails.
+  Ranks(int P, const sparsecollConfig_t& config);
+  /// Destroys the communicators that are still there.
+  ~Ranks();
+  Ranks(const Ranks&) = delete;
+  Ranks& operator=(const Ranks&) = delete;
+
+  int size() const { return static_cast<int>(comms_.size()); }
+  sparsecollComm_t comm(int rank) const { return comms_[static_cast<std::size_t>(rank)]; }
+
+  const std::vector<sparsecollComm_t>& comms() const { return comms_; }
+
+  /// Destroys one rank's communicator now.
+  sparsecollResult_t destroy(int rank);
+
+  /// Runs body(rank) on a thread for each rank, under a hang guard. Exceptions become verdicts.
+  std::string run(const std::string& what, const std::function<std::string(int)>& body) const;
+
+ private:
+  std::vector<sparsecollComm_t> comms_;
+};
+
+/// The same for any number of threads, without communicators.
+std::string run_threads(const std::string& what, int threads,
+                        const std::function<std::string(int)>& body);
+
+}  // namespace sparsecoll::test
+
+#endif  // SPARSECOLL_TESTS_SUPPORT_RANKS_HPP_

@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SPARSECOLL_TESTS_SUPPORT_SPARSE_DATA_HPP_
+#define SPARSECOLL_TESTS_SUPPORT_SPARSE_DATA_HPP_
+
+#include <sparsecoll/sparsecoll.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "oracle/oracle.hpp"
+
+namespace sparsecoll::test {
+
+/// Test data in coordinate form.
+enum class SparseKind {
+  kRandom,         ///< integers, another nnz on every rank, supports that overlap
+  kHeavyTail,      ///< fractions of very different magnitude
+  kEmptyOnSome,    ///< no entries on every second rank
+  kEmpty,          ///< no entries anywhere
+  kExplicitZeros,  ///< mostly +0 and -0
+  kCancelling,     ///< ranks 2j and 2j + 1 cancel exactly
+  kDisjoint,       ///< no index on two ranks
+  kIdentical,      ///< the same entries on every rank
+  kNotFinite,      ///< NaN and infinities on every rank
+  kDenormals,      ///< negative denormals that an average rounds to -0
+  kFull            ///< every index that a vector of up to 2000 has
+};
+
+inline constexpr SparseKind kAllSparseKinds[] = {
+    SparseKind::kRandom,    SparseKind::kHeavyTail,     SparseKind::kEmptyOnSome,
+    SparseKind::kEmpty,     SparseKind::kExplicitZeros, SparseKind::kCancelling,
+    SparseKind::kDisjoint,  SparseKind::kIdentical,     SparseKind::kNotFinite,
+    SparseKind::kDenormals, SparseKind::kFull};
+
+const char* name_of(SparseKind kind);
+
+template <class T>
+oracle::PerRank<oracle::Sparse<T>> make_sparse_of_all(SparseKind kind, std::uint64_t count, int P,
+                                                      std::uint64_t seed);
+
+/// A sparsecollSparse_t with the arrays behind it. Arrays start out filled with rubbish, so that
+/// what a call wrote can be told from what was there.
+template <class T>
+class SparseBuffer {
+ public:
+  /// An empty one with room for `capacity` entries.
+  SparseBuffer(std::uint64_t count, int index_type, std::size_t capacity);
+  /// One that holds `entries` and nothing more.
+  SparseBuffer(std::uint64_t count, int index_type, const oracle::Sparse<T>& entries);
+  SparseBuffer(SparseBuffer&&) noexcept = default;
+  SparseBuffer(const SparseBuffer&) = delete;
+  SparseBuffer& operator=(const SparseBuffer&) = delete;
+
+  sparsecollSparse_t* get() { return &sparse_; }
+  const sparsecollSparse_t* get() const { return &sparse_; }
+
+  /// The first nnz entries.
+  oracle::Sparse<T> entries() const;
+
+  /// Everything a call could have written, for a comparison before and after.
+  std::vector<std::uint64_t> image() const;
+
+ private:
+  std::uint64_t index_at(std::size_t at) const;
+
+  std::vector<std::uint32_t> narrow_;
+  std::vector<std::uint64_t> wide_;
+  std::vector<T> values_;
+  sparsecollSparse_t sparse_ = SPARSECOLL_SPARSE_INITIALIZER;
+};
+
+extern template class SparseBuffer<float>;
+extern template class SparseBuffer<double>;
+extern template oracle::PerRank<oracle::Sparse<float>> make_sparse_of_all(SparseKind, std::uint64_t,
+                                                                          int, std::uint64_t);
+extern template oracle::PerRank<oracle::Sparse<double>> make_sparse_of_all(SparseKind,
+                                                                           std::uint64_t, int,
+                                                                           std::uint64_t);
+
+}  // namespace sparsecoll::test
+
+#endif  // SPARSECOLL_TESTS_SUPPORT_SPARSE_DATA_HPP_

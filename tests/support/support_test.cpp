@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The tests' own tools must be able to fail.
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "support/catch.hpp"
+#include "support/compare.hpp"
+#include "support/data.hpp"
+#include "support/hang_guard.hpp"
+#include "support/ranks.hpp"
+#include "support/sparse_data.hpp"
+
+namespace sparsecoll::test {
+namespace {
+
+/// What a child process that runs `body` writes to stderr, and how it ended.
+template <class Body>
+int run_in_child(const Body& body, std::string& text) {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    std::signal(SIGABRT, SIG_DFL);
+    dup2(ends[1], STDERR_FILENO);
+    close(ends[0]);
+    body();
+    _exit(0);
+  }
+  close(ends[1]);
+  char buffer[512];
+  for (ssize_t got; (got = read(ends[0], buffer, sizeof buffer)) > 0;) {
+    text.append(buffer, static_cast<std::size_t>(got));
+  }
+  close(ends[0]);
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  return status;
+}
+
+TEST_CASE("the hang guard names the ranks that stay and ends the process") {
+  std::string text;
+  const int status = run_in_child(
+      [] {
+        HangGuard guard("a test of itself", 3, std::chrono::milliseconds(50));
+        guard.leave(1);
+        std::this_thread::sleep_for(std::chrono::seconds(20));
+      },
+      text);
+  CHECK(WIFSIGNALED(status));
+  CHECK(text.find("a test of itself") != std::string::npos);
+  CHECK(text.find("still inside: 0 2\n") != std::string::npos);
+}
+
+TEST_CASE("the hang guard does nothing when its scope ends in time") {
+  std::string text;
+  const int status =
+      run_in_child([] { HangGuard guard("quick", 1, std::chrono::seconds(60)); }, text);
+  CHECK(WIFEXITED(status));
+  CHECK(text.empty());
+}
+
+TEST_CASE("verdicts and exceptions of threads arrive with their rank") {
+  CHECK(run_threads("good", 3, [](int) { return ""; }) == "");
+  const std::string all = run_threads("bad", 3, [](int rank) -> std::string {
+    if (rank == 1) throw std::runtime_error("thrown");
+    return rank == 2 ? "wrong" : "";
+  });
+  CHECK(all.find("rank 1: exception: thrown") != std::string::npos);
+  CHECK(all.find("rank 2: wrong") != std::string::npos);
+  CHECK(all.find("rank 0") == std::string::npos);
+}
+
+TEST_CASE("comparison is by bits") {
+  using V = std::vector<float>;
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  CHECK(difference("x", V{1, nan}, V{1, nan}) == "");
+  CHECK(difference("x", V{0.0f}, V{-0.0f}) != "");
+  CHECK(difference("x", V{nan}, V{-nan}) != "");
+  CHECK(difference("x", V{1}, V{1, 2}) != "");
+  CHECK(difference("x", V{1, 2, 3}, V{1, 5, 4}).find("x[1]") == 0);
+  using S = oracle::Sparse<float>;
+  CHECK(difference("x", S{{1, 2}}, S{{1, 2}}) == "");
+  CHECK(difference("x", S{{1, 2}}, S{{2, 2}}) != "");
+  CHECK(difference("x", S{{1, 0.0f}}, S{{1, -0.0f}}) != "");
+  CHECK(difference("x", S{{1, 2}}, S{{1, 2}, {3, 4}}) != "");
+}
+
+TEST_CASE("data are reproducible, differ between ranks, and are what they say") {
+  CHECK(difference("x", make_data<float>(Kind::kHeavyTail, 99, 1, 4, 5),
+                   make_data<float>(Kind::kHeavyTail, 99, 1, 4, 5)) == "");
+  CHECK(difference("x", make_data<float>(Kind::kHeavyTail, 99, 1, 4, 5),
+                   make_data<float>(Kind::kHeavyTail, 99, 2, 4, 5)) != "");
+  for (const Kind kind : kIntegerKinds) {
+    for (const float value : make_data<float>(kind, 500, 2, 3, 9)) {
+      CHECK(value == static_cast<float>(static_cast<int>(value)));
+    }
+  }
+  const auto halves = make_data_of_all<float>(Kind::kCancelling, 1000, 2, 1);
+  int cancelled = 0;
+  for (std::size_t i = 0; i < 1000; ++i) cancelled += halves[0][i] + halves[1][i] == 0 ? 1 : 0;
+  CHECK(cancelled > 500);
+  int odd = 0;
+  for (const float value : make_data<float>(Kind::kNotFinite, 1000, 1, 2, 1)) {
+    odd += value - value == 0 ? 0 : 1;
+  }
+  CHECK(odd > 100);
+}
+
+TEST_CASE("sparse data have rising indices within their count") {
+  for (const SparseKind kind : kAllSparseKinds) {
+    for (const std::uint64_t count : {std::uint64_t{0}, std::uint64_t{5}, std::uint64_t{1} << 40}) {
+      for (const auto& entries : make_sparse_of_all<double>(kind, count, 3, 11)) {
+        for (std::size_t at = 0; at < entries.size(); ++at) {
+          CHECK(entries[at].index < count);
+          if (at > 0) CHECK(entries[at - 1].index < entries[at].index);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sparsecoll::test

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SPARSECOLL_TESTS_SUPPORT_SWEEP_HPP_
+#define SPARSECOLL_TESTS_SUPPORT_SWEEP_HPP_
+
+// One case = one tensor shape and one kind of data, called a few times in a row and compared with
+// the oracle on every rank: results, residuals and untouched inputs, bit for bit.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "support/config.hpp"
+#include "support/data.hpp"
+#include "support/ranks.hpp"
+#include "support/sparse_data.hpp"
+
+namespace sparsecoll::test {
+
+struct Case {
+  std::uint64_t seed = 1;
+  Mode mode = kAuto;
+  std::size_t n = 0;
+  std::size_t k = 0;
+  Kind kind = Kind::kIntegers;
+  oracle::Op op = oracle::Op::kSum;
+  bool wide = false;  ///< double instead of float
+  bool feedback = false;
+  bool in_place = false;
+  int calls = 1;
+};
+
+std::string describe(const Case& c, int P);
+
+/// "" or what differs.
+std::string run_case(const Ranks& ranks, const Case& c);
+
+/// The part of one rank, for ranks that share no memory: each asks the oracle for itself.
+std::string join_case(sparsecollComm_t comm, const Case& c);
+
+/// Every k worth a test for n: 0, 1, P - 1, 7, 1%, beyond n, SPARSECOLL_ALL.
+std::vector<std::size_t> interesting_k(std::size_t n, int P);
+
+/// All of n in {0, 1, P - 1, P, 1000} x interesting_k x kinds of data; type, operation, feedback
+/// and in place vary from case to case. One case in `thinning` is kept.
+std::vector<Case> cases_of(const Mode& mode, int P, std::uint64_t thinning);
+
+/// All cases on one communicator. Stops at the first failure.
+std::string sweep(const Mode& mode, int P);
+
+/// The same for the `v` verbs.
+struct SparseCase {
+  std::uint64_t seed = 1;
+  Mode mode = kAuto;
+  std::uint64_t count = 0;
+  std::size_t k = 0;
+  SparseKind kind = SparseKind::kRandom;
+  oracle::Op op = oracle::Op::kSum;
+  bool wide = false;
+  int index_type = sparsecollIndex32;
+  bool feedback = false;
+  int calls = 1;
+};
+
+std::string describe(const SparseCase& c, int P);
+std::string run_case(const Ranks& ranks, const SparseCase& c);
+std::string join_case(sparsecollComm_t comm, const SparseCase& c);
+std::vector<SparseCase> sparse_cases_of(const Mode& mode, int P, std::uint64_t thinning);
+std::string sparse_sweep(const Mode& mode, int P);
+
+}  // namespace sparsecoll::test
+
+#endif  // SPARSECOLL_TESTS_SUPPORT_SWEEP_HPP_

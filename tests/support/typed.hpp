@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SPARSECOLL_TESTS_SUPPORT_TYPED_HPP_
+#define SPARSECOLL_TESTS_SUPPORT_TYPED_HPP_
+
+// The C API with C++ types: only what saves every test from repeating itself.
+
+#include <sparsecoll/sparsecoll.h>
+
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "support/config.hpp"
+
+namespace sparsecoll::test {
+
+template <class T>
+inline constexpr sparsecollDataType_t kDatatype = sizeof(T) == 4 ? sparsecollFloat32
+                                                                 : sparsecollFloat64;
+
+/// A residual of one rank; no handle when `wanted` is false.
+template <class T>
+class Residual {
+ public:
+  Residual(sparsecollComm_t comm, std::size_t count, bool wanted = true) : count_(count) {
+    if (!wanted) return;
+    const sparsecollResult_t result = sparsecollResidualCreate(&handle_, count, kDatatype<T>, comm);
+    if (result != sparsecollSuccess) {
+      throw std::runtime_error("sparsecollResidualCreate: " + explain(result, comm));
+    }
+  }
+  Residual(Residual&& other) noexcept : handle_(other.handle_), count_(other.count_) {
+    other.handle_ = nullptr;
+  }
+  Residual& operator=(Residual&&) = delete;
+  /// Harmless after the communicator's end: the handle is none any more then.
+  ~Residual() {
+    if (handle_ != nullptr) sparsecollResidualDestroy(handle_);
+  }
+
+  sparsecollResidual_t handle() const { return handle_; }
+
+  std::vector<T> read() const {
+    std::vector<T> values(count_);
+    const sparsecollResult_t result = sparsecollResidualRead(handle_, values.data());
+    if (result != sparsecollSuccess) {
+      throw std::runtime_error(std::string("sparsecollResidualRead: ") +
+                               sparsecollGetErrorString(result));
+    }
+    return values;
+  }
+
+  void write(const std::vector<T>& values) {
+    const sparsecollResult_t result = sparsecollResidualWrite(handle_, values.data());
+    if (result != sparsecollSuccess) {
+      throw std::runtime_error(std::string("sparsecollResidualWrite: ") +
+                               sparsecollGetErrorString(result));
+    }
+  }
+
+ private:
+  sparsecollResidual_t handle_ = nullptr;
+  std::size_t count_;
+};
+
+/// One residual per rank, each made by the main thread.
+template <class T>
+std::vector<Residual<T>> make_residuals(const std::vector<sparsecollComm_t>& comms,
+                                        std::size_t count, bool wanted) {
+  std::vector<Residual<T>> residuals;
+  for (sparsecollComm_t comm : comms) residuals.emplace_back(comm, count, wanted);
+  return residuals;
+}
+
+/// What the dense verbs have in common.
+template <class T>
+struct DenseCall {
+  const T* send;
+  T* recv;
+  std::size_t n;
+  std::size_t k;
+  sparsecollRedOp_t op = sparsecollSum;
+  sparsecollResidual_t residual = nullptr;
+};
+
+template <class T>
+sparsecollResult_t call_dense_verb(Verb verb, const DenseCall<T>& c, sparsecollComm_t comm) {
+  const auto function = verb == Verb::kGtopk ? gtopkAllreduce : sparseAllreduce;
+  return function(c.send, c.recv, c.n, c.k, kDatatype<T>, c.op, c.residual, comm, nullptr);
+}
+
+/// What the `v` verbs have in common.
+struct SparseCall {
+  const sparsecollSparse_t* send;
+  sparsecollSparse_t* recv;
+  std::size_t k;
+  sparsecollRedOp_t op = sparsecollSum;
+  sparsecollResidual_t residual = nullptr;
+};
+
+inline sparsecollResult_t call_sparse_verb(Verb verb, const SparseCall& c, sparsecollComm_t comm) {
+  const auto function = verb == Verb::kGtopk ? gtopkAllreducev : sparseAllreducev;
+  return function(c.send, c.recv, c.k, c.op, c.residual, comm, nullptr);
+}
+
+/// What the oracle says about a dense verb.
+template <class T>
+oracle::DenseOutcome<T> expected(const Mode& mode, const oracle::DenseInputs<T>& in, std::size_t k,
+                                 oracle::Op op) {
+  using Oracle = oracle::Oracle<T>;
+  if (mode.verb == Verb::kGtopk) return Oracle::gtopk_allreduce(in, k, op, rule_of(mode));
+  if (mode.algorithm == sparsecollAlgoDense) return Oracle::dense_allreduce(in, op);
+  return Oracle::sparse_allreduce(in, k, op);
+}
+
+/// What the oracle says about a `v` verb.
+template <class T>
+oracle::SparseOutcome<T> expected(const Mode& mode, const oracle::SparseInputs<T>& in,
+                                  std::uint64_t k, oracle::Op op) {
+  using Oracle = oracle::Oracle<T>;
+  if (mode.verb == Verb::kGtopk) return Oracle::gtopk_allreducev(in, k, op, rule_of(mode));
+  return Oracle::sparse_allreducev(in, k, op);
+}
+
+}  // namespace sparsecoll::test
+
+#endif  // SPARSECOLL_TESTS_SUPPORT_TYPED_HPP_
