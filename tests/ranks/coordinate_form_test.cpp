@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The `v` verbs against their definitions.
+
+#include "support/catch.hpp"
+#include "support/sweep.hpp"
+
+namespace sparsecoll::test {
+namespace {
+
+void sweep_all(const Mode& mode) {
+  for (const int P : rank_counts()) CHECK(sparse_sweep(mode, P) == "");
+}
+
+TEST_CASE("sparseAllreducev, Auto, is its definition") { sweep_all(kAuto); }
+
+TEST_CASE("sparseAllreducev, Allgather, is its definition") { sweep_all(kAllgather); }
+
+TEST_CASE("sparseAllreducev, Oktopk, is its definition") { sweep_all(kOktopk); }
+
+TEST_CASE("gtopkAllreducev is the merge tree, with conserving residuals") { sweep_all(kGtopk); }
+
+TEST_CASE("gtopkAllreducev is the merge tree, with the paper's residuals") {
+  sweep_all(kGtopkPaper);
+}
+
+TEST_CASE("indices far above 2^32 in many calls of one shape") {
+  for (const Mode& mode : kTopkModes) {
+    const Ranks ranks(5, config_of(mode));
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      SparseCase c{seed, mode, std::uint64_t{1} << 40, 33, SparseKind::kHeavyTail};
+      c.index_type = sparsecollIndex64;
+      CHECK(run_case(ranks, c) == "");
+      c.k = SPARSECOLL_ALL;
+      c.wide = true;
+      CHECK(run_case(ranks, c) == "");
+    }
+  }
+}
+
+TEST_CASE("32-bit indices reach the last index that they can hold") {
+  for (const Mode& mode : kTopkModes) {
+    const Ranks ranks(4, config_of(mode));
+    SparseCase c{base_seed(), mode, std::uint64_t{1} << 32, 33, SparseKind::kRandom};
+    for (const std::size_t k : {std::size_t{33}, SPARSECOLL_ALL}) {
+      c.k = k;
+      CHECK(run_case(ranks, c) == "");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sparsecoll::test

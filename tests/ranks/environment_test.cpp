@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Environment variables override the configuration, and unknown values are refused. A program of
+// its own, because the environment belongs to the process.
+
+#include <chrono>
+#include <cstdlib>
+#include <string>
+
+#include "support/catch.hpp"
+#include "support/sweep.hpp"
+#include "support/typed.hpp"
+
+namespace sparsecoll::test {
+namespace {
+
+/// A variable that is set while the scope lasts.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) {
+    setenv(name, value.c_str(), 1);
+  }
+  ~Variable() { unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+};
+
+int algorithm_that_ran(int configured) {
+  sparsecollConfig_t config = default_config();
+  config.algorithm = configured;
+  const Ranks ranks(2, config);
+  Mode mode = kAuto;
+  const char* value = std::getenv("SPARSECOLL_ALGO");
+  if (value != nullptr && std::string(value) == "dense") mode = kDense;
+  CHECK(run_case(ranks, Case{1, mode, 400, 10, Kind::kHeavyTail}) == "");
+  sparsecollStats_t stats = SPARSECOLL_STATS_INITIALIZER;
+  REQUIRE(sparsecollCommGetStats(ranks.comm(0), sparsecollStatsLast, &stats) == sparsecollSuccess);
+  return stats.algorithm;
+}
+
+TEST_CASE("SPARSECOLL_ALGO overrides the algorithm") {
+  CHECK(algorithm_that_ran(sparsecollAlgoOktopk) == sparsecollAlgoOktopk);
+  const Variable allgather("SPARSECOLL_ALGO", "allgather");
+  CHECK(algorithm_that_ran(sparsecollAlgoOktopk) == sparsecollAlgoAllgather);
+  const Variable oktopk("SPARSECOLL_ALGO", "oktopk");
+  CHECK(algorithm_that_ran(sparsecollAlgoAllgather) == sparsecollAlgoOktopk);
+  const Variable dense("SPARSECOLL_ALGO", "dense");
+  CHECK(algorithm_that_ran(sparsecollAlgoAllgather) == sparsecollAlgoDense);
+  const Variable automatic("SPARSECOLL_ALGO", "auto");
+  CHECK(algorithm_that_ran(sparsecollAlgoDense) != sparsecollAlgoDense);
+}
+
+TEST_CASE("SPARSECOLL_SELECT and SPARSECOLL_WIRE accept what there is") {
+  const Variable select("SPARSECOLL_SELECT", "exact");
+  const Variable wire("SPARSECOLL_WIRE", "native");
+  const Ranks ranks(2, default_config());
+  CHECK(run_case(ranks, Case{1, kAuto, 400, 10}) == "");
+}
+
+TEST_CASE("SPARSECOLL_TIMEOUT_MS overrides the deadline") {
+  const Variable deadline("SPARSECOLL_TIMEOUT_MS", "300");
+  const Ranks ranks(2, default_config());
+  std::vector<float> x(10, 1.0f);
+  const DenseCall<float> c{x.data(), x.data(), 10, 2};
+  const auto start = std::chrono::steady_clock::now();
+  CHECK(call_dense_verb(Verb::kSparse, c, ranks.comm(0)) == sparsecollTimeout);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  CHECK(took.count() >= 0.25);
+  CHECK(took.count() < 0.3 + patience());
+}
+
+/// The message of an init that must fail.
+std::string refused() {
+  sparsecollComm_t comms[2] = {};
+  const sparsecollResult_t result = sparsecollCommInitAll(comms, 2, nullptr, nullptr);
+  CHECK(result == sparsecollInvalidArgument);
+  if (result == sparsecollSuccess) {
+    for (const sparsecollComm_t comm : comms) sparsecollCommDestroy(comm);
+  }
+  return sparsecollGetLastError(nullptr);
+}
+
+void check_refusal(const char* name, const std::string& value,
+                   const std::vector<std::string>& named) {
+  const Variable variable(name, value);
+  const std::string message = refused();
+  INFO(name << "=" << value << ": " << message);
+  CHECK(message.find(name) != std::string::npos);
+  for (const std::string& valid : named) CHECK(message.find(valid) != std::string::npos);
+}
+
+TEST_CASE("an unknown value is an error that lists the valid ones") {
+  const std::vector<std::string> algorithms{"auto", "allgather", "oktopk", "dense"};
+  for (const char* value : {"fastest", "OKTOPK", "oktopk ", "topka2a", "hierarchical", "2"}) {
+    check_refusal("SPARSECOLL_ALGO", value, algorithms);
+  }
+  check_refusal("SPARSECOLL_SELECT", "reuse", {"exact"});
+  check_refusal("SPARSECOLL_WIRE", "bf16", {"native"});
+  for (const char* value : {"soon", "-5", "10s", "99999999999999999999", "1e3"}) {
+    check_refusal("SPARSECOLL_TIMEOUT_MS", value, {});
+  }
+}
+
+TEST_CASE("after a refusal the next init works") {
+  check_refusal("SPARSECOLL_ALGO", "fastest", {});
+  const Ranks ranks(2, default_config());
+  CHECK(run_case(ranks, Case{1, kAuto, 400, 10}) == "");
+}
+
+TEST_CASE("a communicator keeps the environment of its making") {
+  const Ranks ranks(2, config_of(kAllgather));
+  const Variable later("SPARSECOLL_ALGO", "dense");
+  CHECK(run_case(ranks, Case{1, kAllgather, 400, 10, Kind::kHeavyTail}) == "");
+}
+
+}  // namespace
+}  // namespace sparsecoll::test
