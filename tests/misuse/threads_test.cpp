@@ -1,0 +1,218 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Calls at the wrong time or from the wrong thread, calls that nobody joins, abort, and what a
+// poisoned communicator says afterwards.
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "support/catch.hpp"
+#include "support/compare.hpp"
+#include "support/deviations.hpp"
+#include "support/sweep.hpp"
+
+namespace sparsecoll::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+const std::vector<Mode> kModes{kAllgather, kOktopk, kDense, kGtopk};
+
+sparsecollConfig_t with_deadline(const Mode& mode, int milliseconds_) {
+  sparsecollConfig_t config = config_of(mode);
+  config.timeoutMs = milliseconds_;
+  return config;
+}
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// A small call in place; every rank passes the same numbers.
+sparsecollResult_t small_call(const Mode& mode, sparsecollComm_t comm) {
+  std::vector<float> x{1, 2, 3, 4, 5, 6, 7, 8};
+  return call_dense_verb<float>(mode.verb, {x.data(), x.data(), x.size(), 3}, comm);
+}
+
+/// Every later call returns the first error at once, and destroy is bounded.
+std::string check_poisoned(Ranks& ranks, int rank, const Mode& mode, sparsecollResult_t first) {
+  const sparsecollComm_t comm = ranks.comm(rank);
+  const std::string message = sparsecollGetLastError(comm);
+  if (message.empty()) return "no message";
+  sparsecollResult_t error = sparsecollSuccess;
+  const Clock::time_point start = Clock::now();
+  for (int again = 0; again < 3; ++again) {
+    const std::string verdict = expect("a later call", small_call(mode, comm), first, comm);
+    if (!verdict.empty()) return verdict;
+    if (message != sparsecollGetLastError(comm)) {
+      return "the first error was '" + message + "', now it is '" + sparsecollGetLastError(comm) +
+             "'";
+    }
+  }
+  if (sparsecollCommGetAsyncError(comm, &error) != sparsecollSuccess || error != first) {
+    return std::string("the asynchronous error is ") + sparsecollGetErrorString(error);
+  }
+  const std::string verdict = expect("destroy", ranks.destroy(rank), sparsecollSuccess, nullptr);
+  if (!verdict.empty()) return verdict;
+  return seconds_since(start) < patience() ? "" : "later calls and destroy took too long";
+}
+
+TEST_CASE("a second thread on a communicator in use is turned away") {
+  for (const Mode& mode : kModes) {
+    Ranks ranks(2, config_of(mode));
+    std::atomic<bool> turned_away{false};
+    CHECK(ranks.run(mode.name, [&](int rank) -> std::string {
+      if (rank == 0)
+        return expect("first", small_call(mode, ranks.comm(0)), sparsecollSuccess, ranks.comm(0));
+      std::this_thread::sleep_for(milliseconds(100));  // rank 0 waits for us now
+      const sparsecollResult_t second = small_call(mode, ranks.comm(0));
+      const sparsecollResult_t destroy = sparsecollCommDestroy(ranks.comm(0));
+      turned_away = second == sparsecollInvalidUsage && destroy == sparsecollInvalidUsage;
+      return expect("peer", small_call(mode, ranks.comm(1)), sparsecollSuccess, ranks.comm(1));
+    }) == "");
+    CHECK(turned_away);
+    CHECK(run_case(ranks, Case{1, mode, 100, 5}) == "");
+  }
+}
+
+TEST_CASE("abort from another thread ends a call that waits") {
+  for (const int P : {2, 3, 5}) {
+    for (const Mode& mode : kModes) {
+      Ranks ranks(P, with_deadline(mode, 30000));
+      Clock::time_point aborted;
+      std::thread aborter([&] {
+        std::this_thread::sleep_for(milliseconds(50));
+        aborted = Clock::now();
+        sparsecollCommAbort(ranks.comm(0));
+      });
+      const sparsecollResult_t result = small_call(mode, ranks.comm(0));
+      aborter.join();
+      INFO(mode.name << " P=" << P);
+      CHECK(result == sparsecollInvalidUsage);
+      CHECK(seconds_since(aborted) < patience());
+      CHECK(check_poisoned(ranks, 0, mode, sparsecollInvalidUsage) == "");
+      // The peers come too late: somebody tells them, or they are told that nobody is there.
+      CHECK(ranks.run("the peers of an aborted rank", [&](int rank) -> std::string {
+        if (rank == 0) return "";
+        const Clock::time_point start = Clock::now();
+        const sparsecollResult_t late = small_call(mode, ranks.comm(rank));
+        if (seconds_since(start) > 31) return "a peer waited longer than its deadline";
+        if (late == sparsecollRemoteError || late == sparsecollTimeout) return "";
+        return explain(late, ranks.comm(rank));
+      }) == "");
+    }
+  }
+}
+
+TEST_CASE("abort of an idle communicator poisons it") {
+  Ranks ranks(2, default_config());
+  CHECK(run_case(ranks, Case{1, kAuto, 100, 5}) == "");
+  CHECK(sparsecollCommAbort(ranks.comm(1)) == sparsecollSuccess);
+  CHECK(sparsecollCommAbort(ranks.comm(1)) == sparsecollSuccess);
+  CHECK(small_call(kAuto, ranks.comm(1)) == sparsecollInvalidUsage);
+  CHECK(check_poisoned(ranks, 1, kAuto, sparsecollInvalidUsage) == "");
+}
+
+TEST_CASE("a rank that calls once too often times out, and its error names who is missing") {
+  for (const int P : {2, 3, 4}) {
+    for (const Mode& mode : kModes) {
+      Ranks ranks(P, with_deadline(mode, 300));
+      const int eager = P / 2;
+      CHECK(ranks.run(mode.name, [&](int rank) -> std::string {
+        const sparsecollComm_t comm = ranks.comm(rank);
+        std::string verdict = expect("the call", small_call(mode, comm), sparsecollSuccess, comm);
+        if (!verdict.empty() || rank != eager) return verdict;
+        const Clock::time_point start = Clock::now();
+        const sparsecollResult_t extra = small_call(mode, comm);
+        if (seconds_since(start) > 0.3 + patience()) return "the timeout came late";
+        verdict = expect("the call too many", extra, sparsecollTimeout, comm);
+        const std::string message = sparsecollGetLastError(comm);
+        for (int other = 0; other < P && verdict.empty(); ++other) {
+          if (other != rank && !has_word(message, std::to_string(other))) {
+            verdict = "rank " + std::to_string(other) + " is not named: " + message;
+          }
+        }
+        return verdict;
+      }) == "");
+      CHECK(check_poisoned(ranks, eager, mode, sparsecollTimeout) == "");
+    }
+  }
+}
+
+TEST_CASE("a rank that never calls: everybody else times out, residuals are old or new") {
+  const std::size_t n = 200;
+  for (const int P : {2, 3, 5, 8}) {
+    for (const Mode& mode : kModes) {
+      Ranks ranks(P, with_deadline(mode, 300));
+      const int missing = P - 1;
+      CHECK(ranks.run(mode.name, [&](int rank) -> std::string {
+        if (rank == missing) return "";
+        const sparsecollComm_t comm = ranks.comm(rank);
+        Residual<float> residual(comm, n);
+        const auto before = make_data<float>(Kind::kWideIntegers, n, rank, P, 4);
+        residual.write(before);
+        const auto send = make_data<float>(Kind::kWideIntegers, n, rank, P, 5);
+        std::vector<float> recv(n);
+        const Clock::time_point start = Clock::now();
+        const sparsecollResult_t result = call_dense_verb<float>(
+            mode.verb, {send.data(), recv.data(), n, 20, sparsecollSum, residual.handle()}, comm);
+        if (seconds_since(start) > 0.3 + patience()) return "the error came late";
+        // A peer that timed out first and left counts as failed.
+        if (result != sparsecollTimeout && result != sparsecollRemoteError) {
+          return explain(result, comm);
+        }
+        // Without the missing rank's share no call can have been committed.
+        return difference("residual", residual.read(), before);
+      }) == "");
+      for (int rank = 0; rank < P; ++rank) {
+        const Clock::time_point start = Clock::now();
+        CHECK(ranks.destroy(rank) == sparsecollSuccess);
+        CHECK(seconds_since(start) < patience());
+      }
+    }
+  }
+}
+
+TEST_CASE("a rank that comes late but within the deadline spoils nothing") {
+  for (const Mode& mode : kModes) {
+    const Ranks ranks(3, with_deadline(mode, small_run() ? 8000 : 1500));
+    CHECK(ranks.run(mode.name, [&](int rank) -> std::string {
+      if (rank == 1) std::this_thread::sleep_for(milliseconds(500));
+      return expect("the call", small_call(mode, ranks.comm(rank)), sparsecollSuccess,
+                    ranks.comm(rank));
+    }) == "");
+    CHECK(run_case(ranks, Case{1, mode, 100, 5}) == "");
+  }
+}
+
+TEST_CASE("a peer that destroys its communicator ends the waiting of the others") {
+  for (const Mode& mode : kModes) {
+    Ranks ranks(3, with_deadline(mode, 30000));
+    CHECK(ranks.run(mode.name, [&](int rank) -> std::string {
+      if (rank == 1) {
+        std::this_thread::sleep_for(milliseconds(50));
+        return expect("destroy", ranks.destroy(1), sparsecollSuccess, nullptr);
+      }
+      const Clock::time_point start = Clock::now();
+      const sparsecollResult_t result = small_call(mode, ranks.comm(rank));
+      if (seconds_since(start) > 0.05 + patience()) return "the error came late";
+      return expect("the call", result, sparsecollRemoteError, ranks.comm(rank));
+    }) == "");
+    CHECK(check_poisoned(ranks, 0, mode, sparsecollRemoteError) == "");
+  }
+}
+
+TEST_CASE("no deadline: a call waits as long as it takes") {
+  const Ranks ranks(2, with_deadline(kAuto, 0));
+  CHECK(ranks.run("timeoutMs = 0", [&](int rank) -> std::string {
+    if (rank == 1) std::this_thread::sleep_for(milliseconds(700));
+    return expect("the call", small_call(kAuto, ranks.comm(rank)), sparsecollSuccess,
+                  ranks.comm(rank));
+  }) == "");
+}
+
+}  // namespace
+}  // namespace sparsecoll::test
