@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// A selection of the definitions over MPI: results and residuals bit for bit.
+
+#include <chrono>
+
+#include "mpi/verdict.hpp"
+#include "support/hang_guard.hpp"
+#include "support/sweep.hpp"
+
+namespace {
+
+using namespace sparsecoll::test;
+
+/// A failed call may have parted the ranks, so the first failure ends a mode.
+void check_dense_forms(Verdict& verdict, const Mode& mode, int P) {
+  const MpiCommunicator comm(MPI_COMM_WORLD, config_of(mode));
+  for (const Case& c : cases_of(mode, P, P > 4 ? 12 : 6)) {
+    const std::string text = join_case(comm.get(), c);
+    verdict.check("dense form", text);
+    if (!text.empty()) return;
+  }
+  for (const Kind kind : {Kind::kHeavyTail, Kind::kHotBlock, Kind::kAllEqual}) {
+    const std::size_t n = (std::size_t{1} << 18) + 3;
+    const Case c{base_seed(), mode, n,     n / 100, kind, sparsecoll::oracle::Op::kAvg,
+                 false,       true, false, 2};
+    verdict.check("large vector", join_case(comm.get(), c));
+  }
+}
+
+void check_coordinate_forms(Verdict& verdict, const Mode& mode, int P) {
+  const MpiCommunicator comm(MPI_COMM_WORLD, config_of(mode));
+  for (const SparseCase& c : sparse_cases_of(mode, P, P > 4 ? 8 : 4)) {
+    const std::string text = join_case(comm.get(), c);
+    verdict.check("coordinate form", text);
+    if (!text.empty()) return;
+  }
+}
+
+void check_long_run(Verdict& verdict, const Mode& mode) {
+  const MpiCommunicator comm(MPI_COMM_WORLD, config_of(mode));
+  const Case c{base_seed(), mode, 700,   20, Kind::kHeavyTail, sparsecoll::oracle::Op::kSum,
+               true,        true, false, 50};
+  verdict.check("50 calls in a row", join_case(comm.get(), c));
+}
+
+/// What the ranks sent is what they received.
+void check_traffic(Verdict& verdict, const Mode& mode, int P) {
+  const MpiCommunicator comm(MPI_COMM_WORLD, config_of(mode));
+  verdict.check("traffic", join_case(comm.get(), Case{1, mode, 20000, 300, Kind::kHeavyTail}));
+  sparsecollStats_t stats = SPARSECOLL_STATS_INITIALIZER;
+  verdict.require("stats", sparsecollCommGetStats(comm.get(), sparsecollStatsTotal, &stats) ==
+                               sparsecollSuccess);
+  unsigned long long mine[2] = {stats.bytesSent, stats.bytesReceived};
+  unsigned long long all[2] = {};
+  MPI_Allreduce(mine, all, 2, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
+  verdict.require(std::string(mode.name) + ": " + std::to_string(all[0]) + " bytes sent, " +
+                      std::to_string(all[1]) + " received",
+                  all[0] == all[1] && (all[0] > 0) == (P > 1));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int code = 0;
+  {
+    const HangGuard guard("mpi definition", 1, std::chrono::seconds(170));
+    const int P = size_of(MPI_COMM_WORLD);
+    Verdict verdict;
+    for (const Mode& mode : {kAuto, kAllgather, kOktopk, kDense, kGtopk, kGtopkPaper}) {
+      check_dense_forms(verdict, mode, P);
+      if (verdict.any_failed()) break;
+      if (mode.algorithm != sparsecollAlgoDense) check_coordinate_forms(verdict, mode, P);
+      if (verdict.any_failed()) break;
+      check_long_run(verdict, mode);
+      check_traffic(verdict, mode, P);
+      if (verdict.any_failed()) break;
+    }
+    code = verdict.report("mpi definition");
+  }
+  MPI_Finalize();
+  return code;
+}

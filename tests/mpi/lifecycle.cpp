@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Before MPI_Init and after MPI_Finalize there is no MPI to build on: the init says so.
+
+#include <cstdio>
+#include <string>
+
+#include "mpi/verdict.hpp"
+#include "support/config.hpp"
+#include "support/sweep.hpp"
+
+namespace {
+
+using namespace sparsecoll::test;
+
+std::string init_must_fail() {
+  sparsecollComm_t comm = nullptr;
+  const sparsecollResult_t result = sparsecollCommInitMpi(&comm, MPI_COMM_WORLD, nullptr);
+  const std::string message = sparsecollGetLastError(nullptr);
+  if (result != sparsecollInvalidUsage) return sparsecollGetErrorString(result);
+  return message.find("MPI") != std::string::npos ? "" : "the message says: " + message;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Verdict verdict;
+  verdict.check("before MPI_Init", init_must_fail());
+  MPI_Init(&argc, &argv);
+  {
+    const MpiCommunicator comm(MPI_COMM_WORLD, default_config());
+    verdict.check("in between", join_case(comm.get(), Case{1, kOktopk, 100, 9}));
+  }
+  const int code = verdict.report("mpi lifecycle");
+  const int rank = rank_in(MPI_COMM_WORLD);
+  MPI_Finalize();
+  const std::string afterwards = init_must_fail();
+  if (!afterwards.empty()) {
+    std::printf("mpi lifecycle: rank %d: after MPI_Finalize: %s\n", rank, afterwards.c_str());
+  }
+  return code != 0 || !afterwards.empty() ? 1 : 0;
+}

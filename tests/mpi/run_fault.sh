@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-FileCopyrightText: 2026 The sparsecoll authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# run_fault.sh PROGRAM RANKS SCENARIO VERB VICTIM LAUNCHER...
+# Runs a fault scenario. A launcher that lost a rank may exit with anything, and may hang, so the
+# verdict is what the survivors wrote: one file each, with PASS on its last line.
+set -u
+
+program=$1 ranks=$2 scenario=$3 verb=$4 victim=$5
+shift 5
+
+results=$(mktemp -d) || exit 1
+trap 'rm -rf "$results"' EXIT
+
+timeout -k 5 60 "$@" "$ranks" "$program" "$scenario" "$verb" "$victim" "$results" \
+  >"$results/output" 2>&1
+echo "launcher: exit code $?"
+
+failed=0
+rank=0
+while [ "$rank" -lt "$ranks" ]; do
+  case $scenario in kill-* | exit) dies=$victim ;; *) dies=none ;; esac
+  if [ "$rank" != "$dies" ]; then
+    echo "rank $rank: $(cat "$results/rank_$rank" 2>&1)"
+    tail -n 1 "$results/rank_$rank" 2>/dev/null | grep -qx PASS || failed=1
+  fi
+  rank=$((rank + 1))
+done
+if [ "$failed" -ne 0 ]; then
+  cat "$results/output"
+fi
+exit "$failed"
