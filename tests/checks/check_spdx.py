@@ -5,6 +5,7 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -16,11 +17,11 @@ LINES = (
 
 
 def listed_by_git(root):
-    """Files that git knows or would add; None where ROOT is no checkout (an unpacked archive)."""
+    """Files that git knows or would add; None without git or its folder (an unpacked archive)."""
+    if not (root / ".git").exists() or not shutil.which("git"):
+        return None
     git = ["git", "-C", str(root), "-c", f"safe.directory={root}", "ls-files", "-z", "--cached"]
     git += ["--others", "--exclude-standard"]
-    if not (root / ".git").exists():
-        return None
     names = subprocess.run(git, check=True, capture_output=True, text=True).stdout.split("\0")
     return [root / name for name in names if name and (root / name).is_file()]
 
