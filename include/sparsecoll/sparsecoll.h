@@ -394,7 +394,7 @@ SPARSECOLL_API sparsecollResult_t sparsecollResidualWrite(sparsecollResidual_t r
 /**
  * @brief Multiplies the residual by `factor`, rounded to its type first; 0 resets it to zeros,
  *        whatever it held. Local.
- * @return sparsecollInvalidArgument for a factor that is not finite.
+ * @return sparsecollInvalidArgument for a factor that is not finite in that type.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollResidualScale(sparsecollResidual_t residual,
                                                           double factor);

@@ -3,6 +3,7 @@
 #include "api/communicator.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "api/handles.hpp"
 #include "api/residual.hpp"
@@ -90,10 +91,11 @@ void Communicator::agree_on_init(const std::string& problem) {
     if (poison() == sparsecollSuccess) transport_->close();
     throw;
   }
+  last_ = total_ = Stats{};  // those of the verbs only
 }
 
 void Communicator::close() {
-  if (poison() != sparsecollSuccess) return;
+  if (poison() != sparsecollSuccess) return abandon();
   if (transport_->closes_together()) {
     Descriptor descriptor;
     descriptor.verb = static_cast<uint64_t>(Verb::destroy);
@@ -126,6 +128,11 @@ void Communicator::poison_with(const Error& error) {
   }
   log_.write(LogLevel::warn, why);
   channel_.send_fatal(sequence_, why);
+  abandon();
+}
+
+void Communicator::abandon() {
+  if (std::exchange(abandoned_, true)) return;
   bool touches_arena = false;
   abandoned_bytes_ += transport_->abandon(&touches_arena);
   if (touches_arena) abandoned_bytes_ += arena_.leak() + channel_.leak();

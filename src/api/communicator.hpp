@@ -74,6 +74,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
 
  private:
   void poison_with(const Error& error);
+  /// Local end of the transport, once; what it may still touch is given up.
+  void abandon();
   [[noreturn]] void poison_and_throw(const Error& error);
 
   Config config_;
@@ -83,6 +85,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   Arena arena_{memory_};
   Channel channel_;
   std::atomic<bool> busy_{false};
+  bool abandoned_ = false;
   std::atomic<uint64_t> sequence_{0};
 
   mutable std::mutex mutex_;  ///< of what other threads may ask for

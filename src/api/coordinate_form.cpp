@@ -58,8 +58,9 @@ struct SparseCall {
     SparseSpan unsent = no_entries(reduction.env()).span();
     Outcome outcome;
     if (verb == Verb::gtopk_allreducev) {
-      if (k != kAll && send->nnz > k) {  // L_r = top-k of send_r; the rest stays here
-        const SparseBuffer kept = kernels.sparse(k), rest = kernels.sparse(send->nnz);
+      if (k != kAll) {  // L_r = top-k of send_r; the rest stays here
+        const SparseBuffer kept = kernels.sparse(std::min(k, send->nnz));
+        const SparseBuffer rest = kernels.sparse(send->nnz);
         kernels.top_k(sent, k, kept, rest);
         problem.local = kept.span();
         unsent = rest.span();
@@ -69,25 +70,24 @@ struct SparseCall {
       const AlgorithmEntry& chosen = reduction.sparse_algorithm(problem);
       outcome = reduction.run(chosen.run, chosen.id, problem);
     }
+    const SparseSpan nothing = no_entries(reduction.env()).span();
     const bool fits = reduction.result_entries() <= recv->capacity;
     std::unique_ptr<Stash> stash =
         fits ? nullptr : make_stash(communicator, reduction.result_entries(), *send);
+    const SparseBuffer out = fits ? buffer_of(*recv, kernels) : stash_buffer(*stash, kernels);
     // Nothing can fail from here on.
     if (residual) {
       const bool tree = verb == Verb::gtopk_allreducev;
       kernels.put_back(
           {problem.local, outcome.result, outcome.dropped, tree ? rule : ResidualRule::conserving},
           residual->current());
-      const SparseSpan nothing = no_entries(reduction.env()).span();
       kernels.put_back({unsent, nothing, nothing, rule}, residual->current());
     }
-    kernels.deliver(outcome.result, divisor,
-                    fits ? buffer_of(*recv, kernels) : stash_buffer(*stash, kernels));
+    kernels.deliver(outcome.result, divisor, out);
     recv->count = send->count;
     recv->nnz = fits ? reduction.result_entries() : 0;
     recv->needed = reduction.result_entries();
     communicator.stash = std::move(stash);
-    reduction.commit();
     return fits ? sparsecollSuccess : sparsecollTruncated;
   }
 };

@@ -60,7 +60,6 @@ struct DenseCall {
       residual->commit();
     }
     kernels.scatter(outcome.result, divisor, recv, count);
-    reduction.commit();
   }
 
   void run_dense(Reduction& reduction, const AlgorithmEntry& chosen) {
@@ -81,7 +80,6 @@ struct DenseCall {
       residual->commit();
     }
     kernels.scatter(outcome.result, divisor, recv, count);
-    reduction.commit();
   }
 
   void run(Communicator& communicator, FramedCall& call, const Descriptor& agreed) {

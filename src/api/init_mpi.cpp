@@ -10,12 +10,12 @@ using namespace sparsecoll;
 sparsecollResult_t sparsecollCommInitMpi(sparsecollComm_t* comm, MPI_Comm mpi,
                                          const sparsecollConfig_t* config) {
   return on_init("sparsecollCommInitMpi", [&] {
-    if (!comm) fail(sparsecollInvalidArgument, "comm: expected a pointer, got NULL");
-    // A bad configuration must not keep the other ranks waiting: they are told.
+    // Bad arguments must not keep the other ranks waiting: they are told.
     Config checked;
     std::string problem;
     try {
       checked = make_config(config);
+      if (!comm) fail(sparsecollInvalidArgument, "comm: expected a pointer, got NULL");
     } catch (const Error& error) {
       problem = error.what();
     }

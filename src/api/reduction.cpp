@@ -35,6 +35,7 @@ Outcome Reduction::run(Algorithm algorithm, AlgorithmId id, Problem problem) {
   if (env_.kernels.read(env_.fault) != 0)
     fail(sparsecollRemoteError, "a message was malformed: expected sound counts and indices");
   call_.confirm();
+  communicator_.keep_warm(descriptor_);
   return outcome;
 }
 

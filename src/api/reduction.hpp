@@ -17,13 +17,11 @@ class Reduction {
   Env& env() { return env_; }
   /// The algorithm that sparse allreduce uses for this shape.
   const AlgorithmEntry& sparse_algorithm(const Problem& problem) const;
-  /// Runs it; afterwards every rank is known to have made the call, and outcome is complete.
-  /// Throws before anything of the caller's was touched.
+  /// Runs it; afterwards every rank is known to have made the call, what the shape's next call may
+  /// use is kept, and the outcome is complete. Touches nothing of the caller's.
   Outcome run(Algorithm algorithm, AlgorithmId id, Problem problem);
   /// Entries in the result, after run().
   size_t result_entries() const { return result_entries_; }
-  /// Keeps what the shape's next call may use.
-  void commit() { communicator_.keep_warm(descriptor_); }
 
  private:
   Communicator& communicator_;

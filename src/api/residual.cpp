@@ -93,8 +93,11 @@ sparsecollResult_t sparsecollResidualWrite(sparsecollResidual_t residual, const 
 
 sparsecollResult_t sparsecollResidualScale(sparsecollResidual_t residual, double factor) {
   return on_residual("sparsecollResidualScale", residual, [&](Residual& r) {
-    if (!std::isfinite(factor))
-      fail(sparsecollInvalidArgument, "factor: expected a finite number, got ", factor);
+    const bool fits =
+        r.data_type() == DataType::float64 || std::isfinite(static_cast<float>(factor));
+    if (!std::isfinite(factor) || !fits)
+      fail(sparsecollInvalidArgument,
+           "factor: expected a number finite in the residual's type, got ", factor);
     switch (r.data_type()) {
       case DataType::float32:
         scale<float>(r.current(), r.count(), factor);

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "core/types.hpp"
 
 namespace sparsecoll {
+
+static_assert(std::endian::native == std::endian::little, "messages are little-endian");
 
 /// The wire format: one message is a header, the indices relative to the region's start, padding to
 /// 8 bytes, the values. pack picks the smallest representation; unpack checks every field against

@@ -223,7 +223,7 @@ std::unique_ptr<Transport> make_mpi_transport(MPI_Comm mpi, const Deadline& dead
     check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Comm_idup");
     if (!done && deadline.passed()) {
       static_cast<void>(duplicate.release());  // MPI may still write to it
-      fail(sparsecollTimeout, "sparsecollCommInitMpi: not all ranks called it in time");
+      fail(sparsecollTimeout, "not all ranks called it in time");
     }
     if (!done) sched_yield();
   }
