@@ -5,9 +5,13 @@
 #include <algorithm>
 #include <chrono>
 #include <climits>
+#include <cstdint>
+#include <memory>
 #include <numeric>
 #include <stdexcept>
+#include <string>
 #include <type_traits>
+#include <vector>
 
 #include "common/baselines.hpp"
 #include "common/handles.hpp"

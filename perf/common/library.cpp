@@ -3,6 +3,7 @@
 #include "common/library.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <stdexcept>
 #include <utility>
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/patterns.hpp"
 
+#include <cstdint>
+
 #include "common/vectors.hpp"
 
 namespace sparsecoll::perf {

@@ -3,10 +3,16 @@
 #include "common/sweep.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "common/baselines.hpp"
 #include "common/library.hpp"

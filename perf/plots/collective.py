@@ -178,14 +178,19 @@ def speedup(rows):
             xs, ys = curve(mine, "density", "times_faster_than_dense")
             at = [densities.index(x) + (place - (len(names) - 1) / 2) * width for x in xs]
             look = style.look(name)
-            bars = axis.bar(at, ys, width * 0.92, color=look["color"], label=look["label"])
+            # From 1 upwards where it is faster, downwards where it is slower.
+            heights = [y - 1 for y in ys]
+            bars = axis.bar(
+                at, heights, width * 0.92, bottom=1, color=look["color"], label=look["label"])
             axis.bar_label(bars, [style.two_digits(y) for y in ys], fontsize=7, padding=1)
+        style.log_axis(axis.yaxis, lambda value: f"{value:g}x")
+        axis.margins(y=0.12)
+        axis.set_ylim(top=max(axis.get_ylim()[1], 1.3))
         axis.axhline(1, color="black", linestyle="--", linewidth=1.2, label="MPI_Allreduce")
         axis.set_xticks(range(len(densities)), [style.percent_text(d) for d in densities])
         axis.grid(axis="x", visible=False)
         axis.set_xlabel("density k/n")
-        axis.set_ylabel("times faster than MPI_Allreduce (medians)")
-        axis.set_ylim(top=axis.get_ylim()[1] * 1.08)
+        axis.set_ylabel("speed over MPI_Allreduce (medians)")
         style.legend_right(axis)
         title(figure, group, f", {style.size_text(group[0]['bytes'])} vector")
         yield name_of("speedup", key), figure
