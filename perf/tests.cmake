@@ -18,7 +18,7 @@ foreach(form IN ITEMS dense sparse sum)
   foreach(verb IN ITEMS sparse gtopk)
     sparsecoll_add_perf_test(
       ${verb}_allreduce.threads.${form}
-      COMMAND ${verb}_allreduce_perf --transport local -t 3 --form ${form} --feedback 1 -o avg
+      COMMAND ${verb}_allreduce_perf --transport local -t 5 --form ${form} --feedback 1 -o avg
               ${small})
   endforeach()
 endforeach()
