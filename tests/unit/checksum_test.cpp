@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Checksums and hashes: what must change them does.
+
+#include "core/checksum.hpp"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "collectives/descriptor.hpp"
+#include "support/catch.hpp"
+#include "support/data.hpp"
+
+namespace sparsecoll::unit {
+namespace {
+
+std::vector<std::byte> random_bytes(size_t size, uint64_t seed) {
+  std::vector<std::byte> bytes(size);
+  for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(test::noise(seed, i));
+  return bytes;
+}
+
+TEST_CASE("every single bit of a buffer counts") {
+  for (const size_t size : {1, 2, 7, 8, 9, 15, 16, 17, 64, 1000}) {
+    for (const bool zeros : {false, true}) {
+      std::vector<std::byte> bytes =
+          zeros ? std::vector<std::byte>(size) : random_bytes(size, size);
+      std::set<uint64_t> sums{checksum(bytes)};
+      for (size_t bit = 0; bit < 8 * size; ++bit) {
+        bytes[bit / 8] ^= std::byte{1} << (bit % 8);
+        sums.insert(checksum(bytes));
+        bytes[bit / 8] ^= std::byte{1} << (bit % 8);
+      }
+      CHECK(sums.size() == 8 * size + 1);  // all of them differ, also from each other
+    }
+  }
+}
+
+TEST_CASE("the length counts, also when only zeros are added") {
+  std::set<uint64_t> sums;
+  for (size_t size = 0; size <= 100; ++size) sums.insert(checksum(std::vector<std::byte>(size)));
+  CHECK(sums.size() == 101);
+}
+
+TEST_CASE("the place of a word counts") {
+  std::vector<std::byte> bytes = random_bytes(800, 3);
+  const uint64_t before = checksum(bytes);
+  for (size_t a = 0; a < 100; ++a) {
+    for (size_t b = a + 1; b < 100; ++b) {
+      std::swap_ranges(&bytes[8 * a], &bytes[8 * a] + 8, &bytes[8 * b]);
+      if (checksum(bytes) == before) FAIL("words " << a << " and " << b);
+      std::swap_ranges(&bytes[8 * a], &bytes[8 * a] + 8, &bytes[8 * b]);
+    }
+  }
+  std::rotate(bytes.begin(), bytes.begin() + 8, bytes.end());
+  CHECK(checksum(bytes) != before);
+}
+
+TEST_CASE("a checksum does not depend on the buffer's address") {
+  const std::vector<std::byte> bytes = random_bytes(123, 4);
+  for (size_t shift = 0; shift < 16; ++shift) {
+    std::vector<std::byte> shifted(shift + bytes.size());
+    std::copy(bytes.begin(), bytes.end(), &shifted[shift]);
+    CHECK(checksum(ConstBytes(shifted).subspan(shift)) == checksum(bytes));
+  }
+}
+
+TEST_CASE("the hash of a call depends on the verb and on every argument") {
+  std::set<uint64_t> hashes;
+  for (uint64_t verb = 1; verb <= 6; ++verb) {
+    for (size_t argument = 0; argument < Descriptor::kArguments; ++argument) {
+      for (const uint64_t value : {uint64_t{1}, uint64_t{2}, uint64_t{1} << 63, ~uint64_t{0}}) {
+        Descriptor descriptor;
+        descriptor.verb = verb;
+        descriptor.argument[argument] = value;
+        hashes.insert(descriptor.hash());
+      }
+    }
+  }
+  CHECK(hashes.size() == 6 * Descriptor::kArguments * 4);
+}
+
+Descriptor describe(Verb verb) {
+  Descriptor descriptor;
+  descriptor.verb = static_cast<uint64_t>(verb);
+  return descriptor;
+}
+
+std::string difference_in(Verb verb, size_t argument, uint64_t mine, uint64_t theirs) {
+  Descriptor own = describe(verb), other = describe(verb);
+  own.argument[argument] = mine;
+  other.argument[argument] = theirs;
+  CHECK((own == other) == (mine == theirs));
+  return difference(own, other, 3);
+}
+
+TEST_CASE("differences between calls are told in the words of the API") {
+  const Verb verb = Verb::sparse_allreduce;
+  CHECK(difference_in(verb, kCount, 5, 5) == "");
+  CHECK(difference_in(verb, kCount, 1000, 1001) ==
+        "count: this rank passed 1000, rank 3 passed 1001");
+  CHECK(difference_in(verb, kK, 10, 11) == "k: this rank passed 10, rank 3 passed 11");
+  CHECK(difference_in(Verb::gtopk_allreducev, kK, ~uint64_t{0}, 1) ==
+        "k: this rank passed SPARSECOLL_ALL, rank 3 passed 1");
+  CHECK(difference_in(verb, kDataType, 7, 8) ==
+        "datatype: this rank passed sparsecollFloat32, rank 3 passed sparsecollFloat64");
+  CHECK(difference_in(verb, kDataType, 7, 6) ==
+        "datatype: this rank passed sparsecollFloat32, rank 3 passed 6");
+  CHECK(difference_in(verb, kOp, 4, 0) ==
+        "op: this rank passed sparsecollAvg, rank 3 passed sparsecollSum");
+  CHECK(difference_in(Verb::sparse_allreducev, kIndexType, 0, 1) ==
+        "indexType: this rank passed sparsecollIndex32, rank 3 passed sparsecollIndex64");
+  CHECK(difference_in(Verb::init, kTimeoutMs, 100, 200) ==
+        "timeoutMs (SPARSECOLL_TIMEOUT_MS): this rank passed 100, rank 3 passed 200");
+  CHECK(difference_in(Verb::init, kCheck, 0, 1) ==
+        "SPARSECOLL_CHECK: this rank passed 0, rank 3 passed 1");
+}
+
+TEST_CASE("every argument of init has a name of its own") {
+  std::set<std::string> names;
+  for (size_t argument = kVersion; argument <= kCheck; ++argument)
+    names.insert(difference_in(Verb::init, argument, 0, 1));
+  CHECK(names.size() == kCheck + 1);
+  CHECK(names.count("") == 0);
+}
+
+TEST_CASE("another function comes before other arguments, the first difference before the rest") {
+  Descriptor own = describe(Verb::sparse_allreduce), other = describe(Verb::gtopk_allreducev);
+  other.argument.fill(9);
+  CHECK(difference(own, other, 0) ==
+        "function: this rank called sparseAllreduce, rank 0 called gtopkAllreducev");
+  CHECK(difference(describe(Verb::destroy), describe(Verb::sparse_allreducev), 1) ==
+        "function: this rank called sparsecollCommDestroy, rank 1 called sparseAllreducev");
+  other.verb = own.verb;
+  CHECK(difference(own, other, 0) == "count: this rank passed 0, rank 0 passed 9");
+}
+
+}  // namespace
+}  // namespace sparsecoll::unit

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Communicators over transports of the test's choice, with the handles of the C API.
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/communicator.hpp"
+#include "api/handles.hpp"
+#include "support/ranks.hpp"
+#include "transport/local.hpp"
+
+namespace sparsecoll::unit {
+
+class Communicators {
+ public:
+  Communicators(std::vector<std::unique_ptr<Transport>> transports,
+                const sparsecollConfig_t& values, bool check = true) {
+    Config config;
+    config.values = values;
+    config.check = check;
+    for (auto& transport : transports) {
+      made_.push_back(std::make_shared<Communicator>(std::move(transport), config));
+      handles_.push_back(static_cast<sparsecollComm_t>(communicators().insert(made_.back())));
+    }
+  }
+  /// P ranks that are threads.
+  Communicators(int P, const sparsecollConfig_t& values, const FatePlan& plan = {},
+                bool check = true)
+      : Communicators(make_local_transports(P, plan), values, check) {}
+  ~Communicators() {
+    for (int rank = 0; rank < size(); ++rank) destroy(rank);
+  }
+  Communicators(const Communicators&) = delete;
+  Communicators& operator=(const Communicators&) = delete;
+
+  int size() const { return static_cast<int>(handles_.size()); }
+  sparsecollComm_t handle(int rank) const { return handles_[static_cast<size_t>(rank)]; }
+  const std::vector<sparsecollComm_t>& handles() const { return handles_; }
+  Communicator& operator[](int rank) { return *made_[static_cast<size_t>(rank)]; }
+
+  /// The memory from which a rank's messages are received.
+  Memory& mail(int rank) {
+    return const_cast<Memory&>((*this)[rank].transport().memory());  // made here, not const
+  }
+
+  sparsecollResult_t destroy(int rank) {
+    sparsecollComm_t& handle = handles_[static_cast<size_t>(rank)];
+    if (!handle) return sparsecollSuccess;
+    made_[static_cast<size_t>(rank)].reset();
+    const sparsecollResult_t result = sparsecollCommDestroy(handle);
+    handle = nullptr;
+    return result;
+  }
+
+  /// Runs body(rank) on a thread for each rank; the sum of the verdicts.
+  std::string run(const std::string& what, const std::function<std::string(int)>& body) const {
+    return test::run_threads(what, size(), body);
+  }
+
+ private:
+  std::vector<std::shared_ptr<Communicator>> made_;
+  std::vector<sparsecollComm_t> handles_;
+};
+
+}  // namespace sparsecoll::unit

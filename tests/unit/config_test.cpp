@@ -1,0 +1,210 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Configurations: the caller's struct, overridden by the environment, checked field by field.
+
+#include "api/config.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+
+namespace sparsecoll::unit {
+namespace {
+
+constexpr sparsecollConfig_t kDefaults = SPARSECOLL_CONFIG_INITIALIZER;
+
+/// An environment variable while it lives; nothing of the kind is set otherwise.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) {
+    setenv(name, value.c_str(), 1);
+  }
+  ~Variable() { unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+};
+
+/// The message with which a configuration is refused, "" if it is taken.
+std::string refusal(const sparsecollConfig_t* config = nullptr) {
+  try {
+    make_config(config);
+    return "";
+  } catch (const Error& error) {
+    CHECK(error.code() == sparsecollInvalidArgument);
+    return error.what();
+  }
+}
+
+bool contains(const std::string& text, const std::string& words) {
+  return text.find(words) != std::string::npos;
+}
+
+TEST_CASE("without a struct and without variables there are the documented defaults") {
+  const Config config = make_config(nullptr);
+  CHECK(std::memcmp(&config.values, &kDefaults, sizeof kDefaults) == 0);
+  CHECK(config.check);
+  CHECK(config.log_level == LogLevel::none);
+  CHECK(config.log_file.empty());
+  const Config same = make_config(&kDefaults);
+  CHECK(std::memcmp(&same.values, &kDefaults, sizeof kDefaults) == 0);
+}
+
+struct Field {
+  const char* name;
+  int sparsecollConfig_t::*member;
+  std::vector<int> good;
+  std::vector<int> bad;
+};
+
+const std::vector<Field>& fields() {
+  static const std::vector<Field> all{
+      {"blocking", &sparsecollConfig_t::blocking, {1}, {0, 2, -1}},
+      {"device", &sparsecollConfig_t::device, {INT_MIN, -1}, {0, 1, -2}},
+      {"timeoutMs", &sparsecollConfig_t::timeoutMs, {0, 1, INT_MAX}, {-1, INT_MIN}},
+      {"algorithm", &sparsecollConfig_t::algorithm, {0, 1, 2, 5}, {-1, 3, 4, 6, INT_MAX}},
+      {"selection", &sparsecollConfig_t::selection, {0}, {1, -1}},
+      {"residualRule", &sparsecollConfig_t::residualRule, {0, 1}, {2, -1}},
+      {"wire", &sparsecollConfig_t::wire, {0}, {1, -1}},
+      {"repartitionInterval", &sparsecollConfig_t::repartitionInterval, {1, INT_MAX}, {0, -1}},
+      {"thresholdInterval", &sparsecollConfig_t::thresholdInterval, {1, INT_MAX}, {0, -1}},
+      {"allowReordered", &sparsecollConfig_t::allowReordered, {0, 1}, {2, -1}}};
+  return all;
+}
+
+TEST_CASE("every field is taken over when it is good and named when it is bad") {
+  for (const Field& field : fields()) {
+    sparsecollConfig_t config = kDefaults;
+    for (const int value : field.good) {
+      config.*field.member = value;
+      CHECK(refusal(&config) == "");
+      CHECK(make_config(&config).values.*field.member == value);
+    }
+    for (const int value : field.bad) {
+      config.*field.member = value;
+      const std::string words = refusal(&config);
+      INFO(words);
+      CHECK(contains(words, text("config.", field.name, ": expected ")));
+      CHECK(contains(words, text("got ", value)));
+    }
+  }
+}
+
+TEST_CASE("a struct that does not start from its initializer is refused") {
+  for (int what = 0; what < 4; ++what) {
+    sparsecollConfig_t config = kDefaults;
+    if (what == 0) config.magic ^= 1;
+    if (what == 1) config.version = 0;
+    if (what == 2) config.size = 0;
+    if (what == 3) config.size = offsetof(sparsecollConfig_t, blocking) - 1;
+    CHECK(contains(refusal(&config), "SPARSECOLL_CONFIG_INITIALIZER"));
+  }
+}
+
+TEST_CASE("a struct of an older or newer header is read as far as it goes") {
+  sparsecollConfig_t config = kDefaults;
+  config.timeoutMs = 77;
+  config.thresholdInterval = 0;  // bad, but beyond the size
+  config.size = offsetof(sparsecollConfig_t, thresholdInterval);
+  const Config shorter = make_config(&config);
+  CHECK(shorter.values.timeoutMs == 77);
+  CHECK(shorter.values.thresholdInterval == kDefaults.thresholdInterval);
+  struct {
+    sparsecollConfig_t known = kDefaults;
+    int unknown[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+  } newer;
+  newer.known.size = sizeof newer;
+  newer.known.version += 100;
+  newer.known.timeoutMs = 78;
+  const Config longer = make_config(&newer.known);
+  CHECK(longer.values.timeoutMs == 78);
+  CHECK(longer.values.size == sizeof(sparsecollConfig_t));
+}
+
+TEST_CASE("variables override the struct") {
+  sparsecollConfig_t config = kDefaults;
+  config.algorithm = sparsecollAlgoDense;
+  config.timeoutMs = 1;
+  const Variable algorithm("SPARSECOLL_ALGO", "oktopk"), selection("SPARSECOLL_SELECT", "exact"),
+      wire("SPARSECOLL_WIRE", "native"), timeout("SPARSECOLL_TIMEOUT_MS", "1234"),
+      check("SPARSECOLL_CHECK", "0"), debug("SPARSECOLL_DEBUG", "WARN");
+  const Config made = make_config(&config);
+  CHECK(made.values.algorithm == sparsecollAlgoOktopk);
+  CHECK(made.values.timeoutMs == 1234);
+  CHECK_FALSE(made.check);
+  CHECK(made.log_level == LogLevel::warn);
+}
+
+struct Words {
+  const char* variable;
+  std::vector<const char*> good;
+  std::vector<const char*> bad;
+  const char* listed;  ///< what the error says is valid
+};
+
+TEST_CASE("an unknown word is an error that lists the valid ones") {
+  const std::vector<Words> all{
+      {"SPARSECOLL_ALGO",
+       {"auto", "allgather", "oktopk", "dense"},
+       {"", "Auto", "okto", "oktopk ", "1"},
+       "auto, allgather, oktopk, dense"},
+      {"SPARSECOLL_SELECT", {"exact"}, {"", "reuse"}, "one of exact"},
+      {"SPARSECOLL_WIRE", {"native"}, {"", "bf16"}, "one of native"},
+      {"SPARSECOLL_CHECK", {"0", "1"}, {"", "2", "on", "01"}, "0, 1"},
+      {"SPARSECOLL_DEBUG", {"WARN", "INFO", "TRACE"}, {"", "warn", "0"}, "WARN, INFO, TRACE"},
+      {"SPARSECOLL_TIMEOUT_MS",
+       {"0", "1", "2147483647"},
+       {"", "-1", "+1", " 1", "1 ", "1s", "0x10", "2147483648", "1e3"},
+       "0 to 2147483647"}};
+  for (const Words& words : all) {
+    for (const char* good : words.good) {
+      const Variable variable(words.variable, good);
+      CHECK(refusal() == "");
+    }
+    for (const char* bad : words.bad) {
+      const Variable variable(words.variable, bad);
+      const std::string why = refusal();
+      INFO(why);
+      CHECK(contains(why, words.variable));
+      CHECK(contains(why, words.listed));
+      CHECK(contains(why, text("got '", bad, "'")));
+    }
+  }
+}
+
+TEST_CASE("a log file that cannot be opened is refused, when there is something to log") {
+  const Variable file("SPARSECOLL_DEBUG_FILE", "/nonexistent/folder/log");
+  CHECK(refusal() == "");
+  const Variable debug("SPARSECOLL_DEBUG", "INFO");
+  CHECK(contains(refusal(), "SPARSECOLL_DEBUG_FILE: cannot open '/nonexistent/folder/log'"));
+}
+
+TEST_CASE("what ranks agree on is everything but device and log") {
+  std::set<uint64_t> hashes{describe(make_config(nullptr)).hash()};
+  size_t expected = 1;
+  for (const Field& field : fields()) {
+    Config config = make_config(nullptr);
+    config.values.*field.member += 1;
+    hashes.insert(describe(config).hash());
+    expected += std::string(field.name) != "device";
+    CHECK(hashes.size() == expected);
+  }
+  Config config = make_config(nullptr);
+  config.log_level = LogLevel::trace;
+  config.log_file = std::string("x");
+  hashes.insert(describe(config).hash());
+  CHECK(hashes.size() == expected);
+  config.check = false;
+  hashes.insert(describe(config).hash());
+  CHECK(hashes.size() == expected + 1);
+}
+
+}  // namespace
+}  // namespace sparsecoll::unit

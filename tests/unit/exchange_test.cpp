@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The small collectives that the algorithms share: sums of counters and allgathers of messages.
+
+#include "support/catch.hpp"
+#include "support/data.hpp"
+#include "unit/post.hpp"
+#include "unit/station.hpp"
+
+namespace sparsecoll::unit {
+namespace {
+
+using test::noise;
+
+const std::vector<int> kRanks{1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17};
+
+/// Counter c of a rank: of every magnitude, zeros and all ones among them.
+uint64_t counter(int rank, size_t c) {
+  const uint64_t bits = noise(static_cast<uint64_t>(rank), c);
+  if (bits % 5 == 0) return 0;
+  if (bits % 97 == 1) return ~uint64_t{0};
+  return bits >> (noise(bits, 1) % 64);
+}
+
+std::string check_counts(Station& s, size_t count) {
+  std::vector<uint64_t> counters(count), want(count);
+  for (size_t c = 0; c < count; ++c) {
+    counters[c] = counter(s.rank(), c);
+    for (int r = 0; r < s.size(); ++r) want[c] += counter(r, c);
+  }
+  s.collective([&](Env& env) { allreduce_counts(env, counters); });
+  for (size_t c = 0; c < count; ++c)
+    if (counters[c] != want[c])
+      return text(count, " counters, number ", c, ": ", counters[c], " instead of ", want[c]);
+  return "";
+}
+
+TEST_CASE("allreduce_counts gives every rank the sum over all") {
+  for (const int P : kRanks) {
+    Stations stations(P);
+    CHECK(stations.run([](Station& s) {
+      std::string verdict;
+      for (const size_t count : {size_t{0}, size_t{1}, size_t{5}, size_t{257}, size_t{4096}})
+        if (verdict.empty()) verdict = check_counts(s, count);
+      return verdict;
+    }) == "");
+  }
+}
+
+TEST_CASE("allreduce_counts takes two messages a round at most and hears of all ranks") {
+  for (const int P : kRanks) {
+    Stations stations(P);
+    CHECK(stations.run([P](Station& s) {
+      s.collective([](Env& env) {
+        uint64_t one = 1;
+        allreduce_counts(env, {&one, 1});
+        static_cast<FramedCall&>(env.call).confirm();
+      });
+      const size_t most = 2 * static_cast<size_t>(ceil_log2(static_cast<uint64_t>(P)));
+      return s.stats().messages_sent <= most ? "" : text(s.stats().messages_sent, " messages");
+    }) == "");
+  }
+}
+
+TEST_CASE("small counters travel in a byte each") {
+  Stations stations(2);
+  CHECK(stations.run([](Station& s) {
+    std::vector<uint64_t> counters(1000, 127);
+    s.collective([&](Env& env) { allreduce_counts(env, counters); });
+    return s.stats().bytes_sent == sizeof(FrameHeader) + 1000
+               ? ""
+               : text(s.stats().bytes_sent, " bytes");
+  }) == "");
+}
+
+std::string message_of(int rank, uint64_t round) {
+  const auto bytes = letter(size_of_letter(static_cast<uint64_t>(rank) + round), rank, round);
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+std::string check_gather(Station& s, uint64_t round) {
+  std::string verdict;
+  s.collective([&](Env& env) {
+    const std::string own = message_of(s.rank(), round);
+    const auto all = allgather_messages(env, std::as_bytes(std::span(own)),
+                                        static_cast<uint64_t>(s.rank()) * 1000 + round);
+    static_cast<FramedCall&>(env.call).confirm();
+    if (all.size() != static_cast<size_t>(s.size())) verdict = text(all.size(), " messages");
+    for (int r = 0; verdict.empty() && r < s.size(); ++r) {
+      const Gathered& got = all[static_cast<size_t>(r)];
+      const std::string bytes(reinterpret_cast<const char*>(got.message.data()),
+                              got.message.size());
+      if (bytes != message_of(r, round)) verdict = text("the message of rank ", r, " is wrong");
+      if (got.note != static_cast<uint64_t>(r) * 1000 + round) verdict = text("note of rank ", r);
+    }
+  });
+  const auto rounds = static_cast<size_t>(ceil_log2(static_cast<uint64_t>(s.size())));
+  if (verdict.empty() && s.stats().messages_sent != rounds)
+    verdict = text(s.stats().messages_sent, " messages sent");
+  return verdict;
+}
+
+TEST_CASE("allgather_messages gives every rank all messages, of any size") {
+  for (const int P : kRanks) {
+    Stations stations(P);
+    CHECK(stations.run([](Station& s) {
+      std::string verdict;
+      for (uint64_t round = 0; round < 9 && verdict.empty(); ++round)
+        verdict = check_gather(s, round);
+      return verdict;
+    }) == "");
+  }
+}
+
+/// Rank 1 answers rank 0's collective by `payload`; what rank 0 says to that.
+std::string answer(const std::string& payload, const std::string& words,
+                   const std::function<void(Env&)>& collective) {
+  Stations stations(2);
+  return stations.run([&](Station& s) -> std::string {
+    if (s.rank() == 0)
+      return expect_error(sparsecollRemoteError, words, [&] { s.collective(collective); });
+    s.call(call_with_k(1), [&](FramedCall& call) { s.exchange(call, 0, payload, 0); });
+    return "";
+  });
+}
+
+TEST_CASE("malformed counters are refused") {
+  const auto three = [](Env& env) {
+    uint64_t counters[3] = {1, 2, 3};
+    allreduce_counts(env, counters);
+  };
+  const std::string endless(30, '\x80');
+  CHECK(answer("", "malformed counters", three) == "");
+  CHECK(answer("\1\2", "malformed counters", three) == "");
+  CHECK(answer("\1\2\x80", "malformed counters", three) == "");
+  CHECK(answer(endless, "malformed counters", three) == "");
+  CHECK(answer("\1\2" + std::string(10, '\xff') + '\1', "malformed counters", three) == "");
+  CHECK(answer("\1\2\3\4", "too many counters", three) == "");
+}
+
+TEST_CASE("malformed blocks are refused") {
+  const auto gather = [](Env& env) {
+    const std::string own = "own";
+    allgather_messages(env, std::as_bytes(std::span(own)), 5);
+  };
+  const auto block = [](uint64_t bytes, size_t there) {
+    std::string payload(16 + there, '\0');
+    std::memcpy(payload.data(), &bytes, 8);
+    return payload;
+  };
+  CHECK(answer("", "too few blocks", gather) == "");
+  CHECK(answer(block(0, 0).substr(0, 15), "too few blocks", gather) == "");
+  CHECK(answer(block(1, 0), "a block of 1 bytes in 0", gather) == "");
+  CHECK(answer(block(9, 15), "a block of 9 bytes in 15", gather) == "");
+  CHECK(answer(block(3, 7), "a block of 3 bytes in 7", gather) == "");
+  for (const uint64_t huge : {~uint64_t{0}, ~uint64_t{0} - 6, ~uint64_t{0} - 7, uint64_t{1} << 63})
+    CHECK(answer(block(huge, 8), "a block of", gather) == "");
+  CHECK(answer(block(8, 8) + "x", "too many blocks", gather) == "");
+}
+
+}  // namespace
+}  // namespace sparsecoll::unit

@@ -1,0 +1,218 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Sums and results on the host against naive code: merge, concatenate, put_back, deliver, scatter,
+// check_indices.
+
+#include "support/catch.hpp"
+#include "support/compare.hpp"
+#include "unit/naive.hpp"
+
+namespace sparsecoll::unit {
+namespace {
+
+using test::Kind;
+
+template <class T, class I>
+std::string check_merge(const std::vector<Entries<T>>& pieces) {
+  Place<T, I> place;
+  std::vector<SparseSpan> spans;
+  for (const Entries<T>& piece : pieces) spans.push_back(place.put(piece));
+  const Entries<T> want = naive_sum(pieces);
+  const SparseBuffer sum = place.kernels().sparse(want.size());
+  place.kernels().merge(spans, sum);
+  return test::difference("sum", one_nan(place.get(sum)), one_nan(want));
+}
+
+TEST_CASE("merge adds by index, in the order of the pieces, zeros kept") {
+  for (const Kind kind : kDenseKinds) {
+    for (const size_t count : {1, 2, 3, 7, 17}) {
+      for (const size_t n : {size_t{0}, size_t{1}, size_t{100}, size_t{20000}}) {
+        std::vector<Entries<float>> narrow;
+        std::vector<Entries<double>> wide;
+        for (size_t p = 0; p < count; ++p) {
+          narrow.push_back(p % 3 == 1 ? Entries<float>{} : sparse_of<float>(kind, n, p));
+          // From one tile to tiles far apart.
+          wide.push_back(sparse_of<double>(kind, n, p, p % 2 == 0 ? 3 : 9000, 1ull << (20 + p)));
+        }
+        INFO(test::name_of(kind) << ", " << count << " pieces of " << n);
+        CHECK(check_merge<float, uint32_t>(narrow) == "");
+        CHECK(check_merge<double, uint64_t>(wide) == "");
+      }
+    }
+  }
+}
+
+TEST_CASE("merge reaches the ends of the index types and keeps a lone -0") {
+  CHECK(check_merge<float, uint32_t>({{{0, 1.0f}, {0xffffffff, 2.0f}},
+                                      {{8191, -0.0f}, {8192, 3.0f}, {0xffffffff, -2.0f}}}) == "");
+  CHECK(check_merge<double, uint64_t>({{{0, 1.0}, {~uint64_t{0} - 1, 2.0}},
+                                       {{~uint64_t{0} - 1, 1.0}, {~uint64_t{0}, -0.0}}}) == "");
+}
+
+TEST_CASE("the order of the pieces shows in the rounding") {
+  const Entries<float> large{{5, 1e8f}}, small{{5, 3.0f}}, minus{{5, -1e8f}};
+  CHECK(check_merge<float, uint32_t>({large, small, minus}) == "");
+  CHECK(check_merge<float, uint32_t>({large, minus, small}) == "");
+  CHECK(naive_sum<float>({large, small, minus})[0].value !=
+        naive_sum<float>({large, minus, small})[0].value);
+}
+
+TEST_CASE("merge of dense pieces adds element by element in their order") {
+  for (const Kind kind : kDenseKinds) {
+    for (const size_t n : {size_t{0}, size_t{1}, size_t{1000}}) {
+      Place<float, uint32_t> place;
+      std::vector<SparseSpan> pieces;
+      std::vector<float> want;
+      for (uint64_t p = 0; p < 4; ++p) {
+        const auto values = dense_of<float>(kind, n, p);
+        pieces.push_back(place.put_dense(values));
+        if (p == 0) want = values;
+        for (size_t i = 0; p > 0 && i < n; ++i) want[i] = want[i] + values[i];
+      }
+      uint64_t nnz = 99;
+      std::vector<float> sum(n);
+      place.kernels().merge(pieces, {nullptr, sum.data(), &nnz, n});
+      INFO(test::name_of(kind));
+      CHECK(nnz == n);
+      CHECK(test::difference("sum", one_nan(sum), one_nan(want)) == "");
+    }
+  }
+}
+
+TEST_CASE("concatenate puts pieces of rising ranges one behind the other") {
+  Place<double, uint64_t> place;
+  std::vector<SparseSpan> pieces;
+  Entries<double> want;
+  for (uint64_t p = 0; p < 6; ++p) {
+    const auto piece =
+        p % 3 == 2 ? Entries<double>{} : sparse_of<double>(Kind::kNotFinite, 50, p, 1, p * 50);
+    pieces.push_back(place.put(piece));
+    want.insert(want.end(), piece.begin(), piece.end());
+  }
+  const SparseBuffer out = place.kernels().sparse(want.size());
+  place.kernels().concatenate(pieces, out);
+  CHECK(test::difference("all", place.get(out), want) == "");
+  place.kernels().concatenate({}, out);
+  CHECK(place.get(out).empty());
+}
+
+template <class T>
+void check_put_back(const Entries<T>& sent, const Entries<T>& delivered, const Entries<T>& dropped,
+                    ResidualRule rule) {
+  Place<T, uint32_t> place;
+  std::vector<T> residual = dense_of<T>(Kind::kHeavyTail, 200, 40), want = residual;
+  const auto is_in = [](const Entries<T>& entries, uint64_t index) {
+    return std::any_of(entries.begin(), entries.end(),
+                       [index](const auto& e) { return e.index == index; });
+  };
+  for (const auto& entry : sent)
+    if (!is_in(delivered, entry.index)) want[entry.index] = want[entry.index] + entry.value;
+  for (const auto& entry : dropped)
+    if (rule == ResidualRule::conserving && is_in(delivered, entry.index))
+      want[entry.index] = want[entry.index] + entry.value;
+  place.kernels().put_back({place.put(sent), place.put(delivered), place.put(dropped), rule},
+                           residual.data());
+  CHECK(test::difference("residual", one_nan(residual), one_nan(want)) == "");
+}
+
+TEST_CASE("put_back returns what was not delivered and, conserving, what a merge dropped") {
+  for (const Kind kind : {Kind::kIntegers, Kind::kHeavyTail, Kind::kNotFinite, Kind::kDenormals}) {
+    for (uint64_t seed = 0; seed < 10; ++seed) {
+      const auto sent = sparse_of<double>(kind, 200, seed);
+      const auto delivered = sparse_of<double>(kind, 200, seed + 100);
+      const auto dropped = sparse_of<double>(kind, 200, seed + 200);
+      INFO(test::name_of(kind) << ", seed " << seed);
+      for (const auto rule : {ResidualRule::conserving, ResidualRule::paper}) {
+        check_put_back<double>(sent, delivered, dropped, rule);
+        check_put_back<double>(sent, {}, dropped, rule);
+        check_put_back<double>({}, delivered, {}, rule);
+        check_put_back<double>(sent, sent, sent, rule);
+      }
+    }
+  }
+}
+
+TEST_CASE("put_back knows a delivered vector in dense form") {
+  Place<float, uint32_t> place;
+  std::vector<float> residual(4, 1.0f);
+  place.kernels().put_back(
+      {place.put({{1, 5.0f}, {3, 6.0f}}), place.put_dense({1, 2, 3}), place.put({}), {}},
+      residual.data());
+  CHECK(residual == std::vector<float>{1, 1, 1, 7});  // only index 3 was not delivered
+}
+
+template <class T>
+T naive_finish(T value, int divisor) {
+  const T divided = divisor == 1 ? value : value / static_cast<T>(divisor);
+  if (std::isnan(divided)) return std::bit_cast<T>(Float<T>::kNan);
+  return divided == 0 ? T{0} : divided;
+}
+
+TEST_CASE("deliver and scatter divide, make every NaN canonical and no zero negative") {
+  for (const Kind kind : kDenseKinds) {
+    for (const int divisor : {1, 2, 3, 16}) {
+      INFO(test::name_of(kind) << ", divisor " << divisor);
+      auto in = sparse_of<float>(kind, 300, 12);
+      in.push_back({400, std::bit_cast<float>(0xffc12345u)});
+      in.push_back({401, -0.0f});
+      in.push_back({402, -1e-45f});
+      Entries<float> want = in;
+      std::vector<float> want_dense(500, 0.0f);
+      for (auto& entry : want) {
+        entry.value = naive_finish(entry.value, divisor);
+        want_dense[entry.index] = entry.value;
+      }
+      Place<float, uint32_t> place;
+      const SparseBuffer out = place.kernels().sparse(in.size());
+      place.kernels().deliver(place.put(in), divisor, out);
+      CHECK(test::difference("delivered", place.get(out), want) == "");
+      std::vector<float> dense(500, 8.0f);
+      place.kernels().scatter(place.put(in), divisor, dense.data(), dense.size());
+      CHECK(test::difference("scattered", dense, want_dense) == "");
+    }
+  }
+}
+
+TEST_CASE("scatter of nothing gives zeros, of a dense vector all of it") {
+  Place<double, uint64_t> place;
+  std::vector<double> dense(9, 8.0);
+  place.kernels().scatter(place.put({}), 1, dense.data(), dense.size());
+  CHECK(dense == std::vector<double>(9, 0.0));
+  place.kernels().scatter(place.put_dense({2, 4, 6, 8, 10, 12, 14, 16, 18}), 2, dense.data(), 9);
+  CHECK(dense == std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 9});
+  place.kernels().scatter(place.put({}), 1, nullptr, 0);
+}
+
+TEST_CASE("accumulate adds a residual or copies; zero clears") {
+  Place<float, uint32_t> place;
+  const std::vector<float> g{1, -0.0f, 3}, r{4, -0.0f, -3};
+  std::vector<float> acc(3);
+  place.kernels().accumulate(g.data(), 3, r.data(), acc.data());
+  CHECK(test::difference("acc", acc, {5, -0.0f, 0}) == "");
+  place.kernels().accumulate(g.data(), 3, nullptr, acc.data());
+  CHECK(test::difference("acc", acc, g) == "");
+  place.kernels().zero(acc.data(), 2);
+  CHECK(test::difference("acc", acc, {0, 0, 3}) == "");
+}
+
+TEST_CASE("check_indices names the first that does not rise below count") {
+  const auto first_bad = [](const Entries<float>& in, uint64_t count) {
+    Place<float, uint64_t> place;
+    uint64_t* bad = place.kernels().counts(1);
+    place.kernels().check_indices(place.put(in), count, bad);
+    return *bad;
+  };
+  CHECK(first_bad({}, 0) == 0);
+  CHECK(first_bad({{0, 1.0f}}, 1) == 1);
+  CHECK(first_bad({{0, 1.0f}}, 0) == 0);
+  CHECK(first_bad({{1, 1.0f}, {2, 1.0f}, {9, 1.0f}}, 10) == 3);
+  CHECK(first_bad({{1, 1.0f}, {2, 1.0f}, {10, 1.0f}}, 10) == 2);
+  CHECK(first_bad({{1, 1.0f}, {1, 1.0f}, {9, 1.0f}}, 10) == 1);
+  CHECK(first_bad({{5, 1.0f}, {4, 1.0f}, {9, 1.0f}}, 10) == 1);
+  CHECK(first_bad({{~uint64_t{0}, 1.0f}}, ~uint64_t{0}) == 0);
+  CHECK(first_bad({{~uint64_t{0} - 1, 1.0f}}, ~uint64_t{0}) == 1);
+}
+
+}  // namespace
+}  // namespace sparsecoll::unit

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Host kernels of one pair of types with memory of their own, and the way between vectors that
+// tests can read and the spans that kernels see.
+
+#include <algorithm>
+#include <vector>
+
+#include "core/numeric.hpp"
+#include "kernels/kernels.hpp"
+#include "oracle/oracle.hpp"
+
+namespace sparsecoll::unit {
+
+template <class T>
+using Entries = oracle::Sparse<T>;
+
+template <class T, class I>
+class Place {
+ public:
+  static constexpr DataType kData = sizeof(T) == 4 ? DataType::float32 : DataType::float64;
+  static constexpr IndexType kIndex = sizeof(I) == 4 ? IndexType::index32 : IndexType::index64;
+
+  Arena& arena() { return arena_; }
+  Kernels& kernels() { return kernels_; }
+
+  /// A copy of the entries as a kernel's input.
+  SparseSpan put(const Entries<T>& entries) {
+    const SparseBuffer buffer = kernels_.sparse(entries.size());
+    for (size_t j = 0; j < entries.size(); ++j) {
+      static_cast<I*>(buffer.index)[j] = static_cast<I>(entries[j].index);
+      static_cast<T*>(buffer.value)[j] = entries[j].value;
+    }
+    *buffer.nnz = entries.size();
+    return buffer.span();
+  }
+
+  /// A dense vector as a kernel's input: no indices.
+  SparseSpan put_dense(const std::vector<T>& values) {
+    T* at = arena_.take<T>(values.size());
+    std::copy(values.begin(), values.end(), at);
+    uint64_t* nnz = kernels_.counts(1);
+    *nnz = values.size();
+    return {nullptr, at, {values.size(), nnz}};
+  }
+
+  Entries<T> get(const SparseBuffer& buffer) const {
+    Entries<T> entries;
+    for (size_t j = 0; j < *buffer.nnz; ++j)
+      entries.push_back(
+          {static_cast<const I*>(buffer.index)[j], static_cast<const T*>(buffer.value)[j]});
+    return entries;
+  }
+
+ private:
+  Memory memory_;
+  Arena arena_{memory_};
+  const Arena::Scope scope_{arena_};
+  Kernels& kernels_ = make_host_kernels(kData, kIndex, arena_);
+};
+
+}  // namespace sparsecoll::unit

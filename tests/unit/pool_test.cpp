@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Pools of messages: blocks are used again, also by other threads.
+
+#include <cstring>
+#include <thread>
+
+#include "core/memory.hpp"
+#include "support/catch.hpp"
+#include "support/data.hpp"
+
+namespace sparsecoll::unit {
+namespace {
+
+TEST_CASE("a pool uses its blocks again") {
+  Memory memory;
+  {
+    Pool pool(memory);
+    for (int round = 0; round < 20; ++round) {
+      std::vector<Buffer> held;
+      for (const size_t size : {size_t{0}, size_t{1}, size_t{300}, size_t{5000}, size_t{70000}}) {
+        held.push_back(pool.take(size));
+        CHECK(held.back().size() == size);
+        CHECK(held.back().capacity() >= size);
+        if (size > 0) std::memset(held.back().data(), round, size);
+      }
+      CHECK(memory.allocations() == 5);
+    }
+    Buffer a = pool.take(10);
+    Buffer b = std::move(a);
+    b = pool.take(20);  // gives the first back
+    CHECK(memory.allocations() == 5);
+  }
+  CHECK(memory.bytes_in_use() == 0);
+}
+
+TEST_CASE("a pool's blocks are two or three classes apart at most, and have slack") {
+  Memory memory;
+  Pool pool(memory);
+  { const Buffer warm = pool.take(1000); }
+  for (const size_t size : {size_t{300}, size_t{1000}, size_t{1200}}) pool.take(size);
+  CHECK(memory.allocations() == 1);
+  const Buffer tiny = pool.take(10);  // does not take the large block
+  CHECK(memory.allocations() == 2);
+  const Buffer still = pool.take(1000);
+  CHECK(memory.allocations() == 2);
+}
+
+TEST_CASE("reserve makes blocks for so many messages in all, in use or not") {
+  Memory memory;
+  Pool pool(memory);
+  Buffer first = pool.take(1000);
+  pool.reserve(first, 4);
+  CHECK(memory.allocations() == 4);
+  pool.reserve(first, 4);
+  pool.reserve(first, 2);
+  CHECK(memory.allocations() == 4);
+  {
+    const Buffer b = pool.take(1000), c = pool.take(1000), d = pool.take(1000);
+    CHECK(memory.allocations() == 4);
+  }
+  memory.fail_at(2);
+  CHECK_THROWS_AS(pool.reserve(first, 8), std::bad_alloc);
+  memory.fail_at(0);
+  pool.reserve(first, 5);  // one was made before memory ran out
+  CHECK(memory.allocations() == 6);
+  memory.fail_at(1);
+  CHECK_THROWS_AS(pool.take(1 << 20), std::bad_alloc);
+  const Buffer other = pool.take(1 << 20);
+  CHECK(other.size() == 1 << 20);
+}
+
+TEST_CASE("a pool serves several threads") {
+  Memory memory;
+  Pool pool(memory);
+  std::vector<std::thread> threads;
+  std::atomic<int> spoilt{0};
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (uint64_t i = 0; i < 2000; ++i) {
+        Buffer a = pool.take(test::noise(1, i, t) % 3000), b = pool.take(500);
+        std::memset(a.data(), t, a.size());
+        std::memset(b.data(), t + 4, b.size());
+        for (size_t j = 0; j < a.size(); ++j) spoilt += a.data()[j] != static_cast<std::byte>(t);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(spoilt == 0);
+}
+
+}  // namespace
+}  // namespace sparsecoll::unit

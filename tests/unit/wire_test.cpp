@@ -1,0 +1,194 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The wire format: what goes out comes back, in the smallest representation, within its bound, and
+// in the very bytes that the format's description promises.
+
+#include <cstring>
+
+#include "support/catch.hpp"
+#include "support/compare.hpp"
+#include "support/data.hpp"
+#include "unit/messages.hpp"
+
+namespace sparsecoll::unit {
+namespace {
+
+using test::noise;
+
+uint64_t padded(uint64_t bytes) { return bytes + (8 - bytes % 8) % 8; }
+
+/// Bytes of a message, by the description of the format.
+uint64_t smallest_size(uint64_t nnz, uint64_t length, uint64_t value_size) {
+  const uint64_t coordinate = padded(nnz * (length > (uint64_t{1} << 32) ? 8 : 4));
+  const uint64_t block16 = padded((length + 65535) / 65536 * 4 + nnz * 2);
+  const uint64_t bitmap = (length + 63) / 64 * 8;
+  const uint64_t index = nnz == length ? 0 : std::min({coordinate, block16, bitmap});
+  return 24 + index + nnz * value_size;
+}
+
+template <class T, class I>
+std::string check_round_trip(const WireCase& shape) {
+  const Entries<T> entries = entries_of<T>(shape, 1);
+  const MessageBytes message = pack<T, I>(entries, {shape.region})[0];
+  WireHeader header;
+  if (!wire_header(message, Place<T, I>::kData, shape.region.length(), &header))
+    return "the header is unsound";
+  if (header.representation != static_cast<uint8_t>(shape.expected))
+    return "representation " + std::to_string(header.representation);
+  if (message.size() != smallest_size(shape.nnz, shape.region.length(), sizeof(T)))
+    return "size " + std::to_string(message.size());
+  if (wire_entries(message, Place<T, I>::kData, shape.region.length()) != shape.nnz)
+    return "wire_entries() is wrong";
+  MessageBytes longer(message);
+  longer.resize(message.size() + 40);  // where sizes are fixed, messages are as long as the longest
+  for (const MessageBytes& bytes : {message, longer}) {
+    const Unpacked<T> back = unpack<T, I>(bytes, shape.region);
+    if (back.faults != 0) return "refused";
+    const std::string differs = test::difference("entries", back.entries, entries);
+    if (!differs.empty()) return differs;
+  }
+  return "";
+}
+
+TEST_CASE("every representation survives the round trip, and the smallest is chosen") {
+  for (const WireCase& shape : wire_cases()) {
+    INFO(shape.name);
+    CHECK(check_round_trip<float, uint64_t>(shape) == "");
+    CHECK(check_round_trip<double, uint64_t>(shape) == "");
+    if (shape.wide) continue;
+    CHECK(check_round_trip<float, uint32_t>(shape) == "");
+    CHECK(check_round_trip<double, uint32_t>(shape) == "");
+  }
+}
+
+TEST_CASE("a dense vector is packed and unpacked without indices") {
+  const std::vector<double> values{1, -2, 0, -0.0, 5.5, 6, 7};
+  Place<double, uint32_t> place;
+  const std::vector<Region> regions{{0, 3}, {3, 3}, {3, 7}};
+  const Packets packets = place.kernels().packets(values.size(), regions);
+  place.kernels().pack_all(place.put_dense(values), regions, packets);
+  for (size_t p = 0; p < regions.size(); ++p) {
+    const std::byte* at = packets.slab + packets.offset[p];
+    const MessageBytes message(at, at + packets.size[p]);
+    CHECK(message.size() == 24 + 8 * regions[p].length());
+    const Unpacked<double> back = unpack_dense<double>(message, regions[p]);
+    CHECK(back.faults == 0);
+    REQUIRE(back.entries.size() == regions[p].length());
+    for (size_t j = 0; j < regions[p].length(); ++j)
+      CHECK(test::bits(back.entries[j].value) == test::bits(values[regions[p].begin + j]));
+  }
+}
+
+TEST_CASE("a dense piece takes a dense message only") {
+  const Region region{0, 100};
+  const MessageBytes sparse = pack<float, uint32_t>({{3, 1.0f}, {99, 2.0f}}, {region})[0];
+  const Unpacked<float> back = unpack_dense<float>(sparse, region);
+  CHECK(back.faults == 1);
+  CHECK(back.entries.empty());
+}
+
+struct Hex {
+  std::string digits;
+  /// Blanks in the expected text are for the reader.
+  bool operator==(std::string text) const {
+    std::erase(text, ' ');
+    return digits == text;
+  }
+};
+
+Hex in_hex(const MessageBytes& bytes) {
+  Hex hex;
+  for (const std::byte each : bytes) {
+    hex.digits += "0123456789abcdef"[static_cast<int>(each) / 16];
+    hex.digits += "0123456789abcdef"[static_cast<int>(each) % 16];
+  }
+  return hex;
+}
+
+std::ostream& operator<<(std::ostream& out, const Hex& hex) { return out << hex.digits; }
+
+TEST_CASE("the bytes on the wire are those of the format's description") {
+  // Header: "SPCW", version 1, representation, data type 7, 0, nnz and length as uint64. In hex,
+  // 1.0f is 00 00 80 3f and 2.0f is 00 00 00 40.
+  const Entries<float> far_apart{{10, 1.0f}, {10 + 300000, 2.0f}};
+  CHECK(in_hex(pack<float, uint32_t>(far_apart, {{10, 400010}})[0]) ==
+        "53504357 01 01 07 00 0200000000000000 801a060000000000"
+        "00000000 e0930400"  // 0, 300000
+        "0000803f 00000040");
+  const Entries<float> block{{260, 1.0f}, {300, 2.0f}, {301, 1.0f}, {1000, 2.0f}, {1001, 1.0f}};
+  CHECK(in_hex(pack<float, uint32_t>(block, {{256, 1256}})[0]) ==
+        "53504357 01 02 07 00 0500000000000000 e803000000000000"
+        "05000000 0400 2c00 2d00 e802 e902 0000"  // count, offsets, padding
+        "0000803f 00000040 0000803f 00000040 0000803f");
+  const Entries<float> bits{{64, 1.0f}, {65, 2.0f}, {67, 1.0f}, {74, 2.0f}, {75, 1.0f}};
+  CHECK(in_hex(pack<float, uint32_t>(bits, {{64, 76}})[0]) ==
+        "53504357 01 03 07 00 0500000000000000 0c00000000000000"
+        "0b0c000000000000"
+        "0000803f 00000040 0000803f 00000040 0000803f");
+  CHECK(in_hex(pack<double, uint64_t>({{9, 1.0}}, {{9, 10}})[0]) ==
+        "53504357 01 04 08 00 0100000000000000 0100000000000000"
+        "000000000000f03f");
+}
+
+/// Borders of `regions` regions of [0, length), some of them empty.
+std::vector<Region> random_regions(uint64_t length, size_t regions, uint64_t seed) {
+  std::vector<uint64_t> borders{0, length};
+  for (size_t r = 1; r < regions; ++r)
+    borders.push_back(noise(seed, r) % 5 == 0 ? length : noise(seed, r + 100) % (length + 1));
+  std::sort(borders.begin(), borders.end());
+  std::vector<Region> result;
+  for (size_t r = 0; r < regions; ++r) result.push_back({borders[r], borders[r + 1]});
+  return result;
+}
+
+/// Packs random entries by random regions: nothing overlaps, everything fits and comes back.
+std::string check_random_regions(uint64_t seed) {
+  const uint64_t length = noise(seed, 0) % 3 == 0 ? noise(seed, 1) % 300 : noise(seed, 1) % 200000;
+  const uint64_t nnz = length == 0 ? 0 : noise(seed, 2) % (length / (1 + noise(seed, 3) % 100) + 1);
+  const auto regions = random_regions(length, 1 + noise(seed, 4) % 6, seed);
+  const Entries<float> entries =
+      entries_of<float>({"random", Representation::dense, {0, length}, nnz, false}, seed);
+  Place<float, uint32_t> place;
+  const Packets packets = place.kernels().packets(nnz, regions);
+  place.kernels().pack_all(place.put(entries), regions, packets);
+  Entries<float> back;
+  uint64_t end = 0;
+  for (size_t p = 0; p < regions.size(); ++p) {
+    if (packets.offset[p] < end + kHeadroom) return "no headroom in front of a message";
+    if (packets.offset[p] % 8 != 0) return "a message is not aligned";
+    end = packets.offset[p] + packets.size[p];
+    const MessageBytes message(packets.slab + packets.offset[p], packets.slab + end);
+    const auto part = unpack<float, uint32_t>(message, regions[p]);
+    if (part.faults != 0) return "a message was refused";
+    const uint64_t bound = wire_bound({part.entries.size(), regions[p].length(), sizeof(float)});
+    if (message.size() > bound) return "a message is beyond its bound";
+    if (bound > wire_bound({nnz, regions[p].length(), sizeof(float)})) return "bounds do not rise";
+    back.insert(back.end(), part.entries.begin(), part.entries.end());
+  }
+  if (end > packets.capacity) return "the messages are beyond the slab's capacity";
+  return test::difference("entries", back, entries);
+}
+
+TEST_CASE("messages of random regions fit into their slab and come back") {
+  for (uint64_t seed = 1; seed <= 400; ++seed) {
+    INFO("seed " << seed);
+    REQUIRE(check_random_regions(seed) == "");
+  }
+}
+
+TEST_CASE("no message is larger than the bound, whatever the shape") {
+  for (uint64_t seed = 0; seed < 200000; ++seed) {
+    const uint64_t length = noise(seed, 1) >> (noise(seed, 2) % 64);
+    const uint64_t most = std::min<uint64_t>(noise(seed, 3) >> (noise(seed, 4) % 64), length / 16);
+    const uint64_t nnz = most == 0 ? 0 : noise(seed, 5) % (most + 1);
+    if (length > (uint64_t{1} << 56)) continue;
+    const WireShape shape{nnz, length, seed % 2 == 0 ? size_t{4} : size_t{8}};
+    const uint64_t size = wire_bytes(wire_choose(shape), shape);
+    if (size <= wire_bound({most, length, shape.value_size})) continue;
+    FAIL("nnz " << nnz << " of " << length << ": " << size << " bytes");
+  }
+}
+
+}  // namespace
+}  // namespace sparsecoll::unit
