@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// unpack_all() on any bytes whatever: nothing outside the buffers is touched, and what comes out
+// is either a fault or entries that rise strictly inside the region. For libFuzzer, and for
+// fuzz_corpus.cpp where there is none.
+//
+// Input: a byte of flags (bit 0: double, bit 1: 64-bit indices, bit 2: into a dense piece), begin
+// and length of the region as uint64, the message.
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "unit/messages.hpp"
+
+namespace {
+
+using namespace sparsecoll;
+using namespace sparsecoll::unit;
+
+constexpr size_t kPrefix = 17;
+constexpr uint64_t kLongestDense = 4096;
+
+template <class T, class I>
+std::string try_message(const MessageBytes& message, Region region, bool dense) {
+  if (dense) {
+    region = {0, region.length() % kLongestDense};
+    return check_harmless(unpack_dense<T>(message, region), region);
+  }
+  return check_harmless(unpack<T, I>(message, region), region);
+}
+
+/// A region whose indices the type can hold, as the library's are.
+Region region_of(uint64_t begin, uint64_t length, bool wide) {
+  const uint64_t end = wide ? ~uint64_t{0} : uint64_t{1} << 32;
+  begin = begin <= end ? begin : begin % (end + (wide ? 0 : 1));
+  return {begin, begin + std::min(length, end - begin)};
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size < kPrefix) return 0;
+  const bool wide_value = data[0] & 1, wide_index = data[0] & 2, dense = data[0] & 4;
+  uint64_t begin, length;
+  std::memcpy(&begin, data + 1, 8);
+  std::memcpy(&length, data + 9, 8);
+  MessageBytes message(size - kPrefix);
+  if (!message.empty()) std::memcpy(message.data(), data + kPrefix, message.size());
+  const Region region = region_of(begin, length, wide_index);
+  std::string wrong;
+  if (wide_value)
+    wrong = wide_index ? try_message<double, uint64_t>(message, region, dense)
+                       : try_message<double, uint32_t>(message, region, dense);
+  else
+    wrong = wide_index ? try_message<float, uint64_t>(message, region, dense)
+                       : try_message<float, uint32_t>(message, region, dense);
+  if (wrong.empty()) return 0;
+  std::fprintf(stderr, "%s\n", wrong.c_str());
+  std::abort();
+}

@@ -1,0 +1,228 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Bytes between processes over MPI: every size around the borders of chunks, order, many messages
+// under way at once, an end in the middle of a message. With SPARSECOLL_TEST_LARGE=1 and 8 GB of
+// free memory also one message above 2^31 bytes.
+
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <fstream>
+#include <functional>
+
+#include "core/checksum.hpp"
+#include "mpi/verdict.hpp"
+#include "support/hang_guard.hpp"
+#include "transport/mpi.hpp"
+#include "unit/post.hpp"
+
+namespace {
+
+int chunks_to_send = -1;  // all of them
+
+}  // namespace
+
+/// Takes the place of MPI's own: further chunks of messages are never sent.
+int MPI_Isend(const void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+              MPI_Request* request) {
+  constexpr int kChunkTag = 3;
+  if (tag == kChunkTag && chunks_to_send == 0) {
+    *request = MPI_REQUEST_NULL;
+    return MPI_SUCCESS;
+  }
+  if (tag == kChunkTag && chunks_to_send > 0) --chunks_to_send;
+  return PMPI_Isend(data, count, type, peer, tag, comm, request);
+}
+
+namespace {
+
+using namespace sparsecoll;
+using sparsecoll::unit::letter;
+using sparsecoll::unit::same;
+using Sizes = std::function<size_t(uint64_t number)>;
+
+std::unique_ptr<Transport> make(size_t chunk) {
+  return make_mpi_transport(MPI_COMM_WORLD, Deadline::after(30000), chunk);
+}
+
+/// Lets the messages that were sent go. They belong to the transport until then.
+void flush(Transport& transport) {
+  while (transport.unsent() > 0) transport.idle(Clock::now());
+}
+
+/// Every rank sends `count` letters to all, itself too, `burst` at a time, and takes in what all
+/// send, in order.
+std::string all_to_all(Transport& transport, uint64_t count, uint64_t burst, const Sizes& size) {
+  const auto P = static_cast<uint64_t>(transport.size());
+  std::deque<std::vector<std::byte>> letters;
+  std::vector<uint64_t> next(P);
+  uint64_t sent = 0, missing = count * P;
+  const Clock::time_point limit = Clock::now() + std::chrono::seconds(60);
+  while (missing > 0) {
+    if (Clock::now() > limit) fail(sparsecollTimeout, missing, " letters did not come");
+    for (uint64_t i = 0; i < burst && sent < count; ++i, ++sent) {
+      for (uint64_t to = 0; to < P; ++to) {
+        letters.push_back(letter(size(sent), transport.rank(), sent));
+        transport.send(static_cast<int>(to), letters.back());
+      }
+    }
+    while (const auto arrived = transport.poll()) {
+      uint64_t& number = next[static_cast<size_t>(arrived->peer)];
+      if (!same(arrived->bytes, letter(size(number), arrived->peer, number)))
+        fail(sparsecollInternalError, "what came from rank ", arrived->peer, " is not letter ",
+             number, " of ", size(number), " bytes, but one of ", arrived->bytes.size());
+      ++number;
+      --missing;
+    }
+    transport.idle(Clock::now());
+  }
+  flush(transport);
+  const bool more = transport.poll().has_value();
+  MPI_Barrier(MPI_COMM_WORLD);  // nobody starts the next exchange before all have ended this one
+  return more ? "more came than was sent" : "";
+}
+
+void check_chunks(test::Verdict& verdict) {
+  for (const size_t chunk : {size_t{1}, size_t{7}, size_t{64}, size_t{4096}, size_t{1} << 20}) {
+    const auto transport = make(chunk);
+    const auto around = [chunk](uint64_t number) {
+      const size_t borders[] = {
+          0, 1, chunk - 1, chunk, chunk + 1, 2 * chunk, 2 * chunk + 1, 5 * chunk + 3, 9 * chunk};
+      return borders[number % 9];
+    };
+    const std::string what = text("chunks of ", chunk, " bytes");
+    verdict.check(what + ", one by one", all_to_all(*transport, 27, 1, around));
+    verdict.check(what + ", at once", all_to_all(*transport, 18, 18, around));
+    transport->close();
+  }
+}
+
+void check_many(test::Verdict& verdict) {
+  const auto transport = make(kMpiChunk);
+  verdict.check("many letters at once", all_to_all(*transport, 600, 600, unit::size_of_letter));
+  verdict.check("nothing but empty letters",
+                all_to_all(*transport, 100, 100, [](uint64_t) { return size_t{0}; }));
+  verdict.check("large letters",
+                all_to_all(*transport, 6, 6, [](uint64_t) { return size_t{3000000}; }));
+  const size_t before = transport->memory().allocations();
+  verdict.check("large letters again",
+                all_to_all(*transport, 6, 1, [](uint64_t) { return size_t{3000000}; }));
+  verdict.require("blocks of messages are used again", transport->memory().allocations() == before);
+  verdict.require("its end is collective", transport->closes_together());
+  verdict.require("nobody is known to be gone", !transport->gone(0));
+  transport->close();
+}
+
+/// Rank 0 gives up while a large message to rank 1 is under way, which then takes it after all.
+void check_abandon(test::Verdict& verdict) {
+  const auto transport = make(1 << 22);
+  static const std::vector<std::byte> large = letter(30 << 20, 0, 1);
+  if (transport->rank() == 0 && transport->size() > 1) {
+    transport->send(1, large);
+    bool touches_caller = false;
+    verdict.require("the message is under way", transport->unsent() > 0);
+    const Clock::time_point start = Clock::now();
+    transport->abandon(&touches_caller);
+    verdict.require("it touches the caller's memory", touches_caller);
+    verdict.require("giving up takes no time", Clock::now() - start < std::chrono::seconds(1));
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (transport->rank() == 1) {
+    std::optional<Arrived> arrived;
+    while (!(arrived = transport->poll())) transport->idle(Clock::now());
+    verdict.require("the message comes, whole", same(arrived->bytes, large));
+  }
+  // Others learn that they may go only when rank 1 has what MPI still moves.
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/// Half a message has come when the receiver gives up: its memory is not given back.
+void check_abandoned_receive(test::Verdict& verdict) {
+  const auto transport = make(1000);
+  static const std::vector<std::byte> message = letter(10000, 0, 2);
+  if (transport->rank() == 0 && transport->size() > 1) {
+    chunks_to_send = 5;
+    transport->send(1, message);
+    chunks_to_send = -1;
+    flush(*transport);
+  }
+  if (transport->rank() == 1) {
+    const Clock::time_point start = Clock::now();
+    bool touches_caller = true;
+    while (transport->memory().allocations() == 0 ||
+           Clock::now() - start < std::chrono::milliseconds(100))
+      verdict.require("half a message is none", !transport->poll());
+    const size_t in_use = transport->memory().bytes_in_use();
+    verdict.require("its memory is given up", transport->abandon(&touches_caller) >= 10000);
+    verdict.require("and not freed", transport->memory().bytes_in_use() == in_use);
+    verdict.require("nothing that was sent is touched", !touches_caller);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+size_t free_gigabytes() {
+  std::ifstream info("/proc/meminfo");
+  std::string name;
+  size_t kilobytes = 0;
+  while (info >> name >> kilobytes) {
+    if (name == "MemAvailable:") return kilobytes >> 20;
+    info.ignore(100, '\n');
+  }
+  return 0;
+}
+
+/// Rank 0 decides for all.
+bool large_wanted() {
+  const char* wish = std::getenv("SPARSECOLL_TEST_LARGE");
+  int wanted = wish && std::string(wish) == "1" && free_gigabytes() >= 8;
+  MPI_Bcast(&wanted, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  return wanted != 0;
+}
+
+void check_large(test::Verdict& verdict) {
+  constexpr size_t kWords = (size_t{1} << 28) + 4321;  // 2^31 bytes and some
+  const auto transport = make(kMpiChunk);
+  if (transport->rank() == 0 && transport->size() > 1) {
+    std::vector<uint64_t> words(kWords);
+    for (size_t i = 0; i < kWords; ++i) words[i] = mix(i);
+    transport->send(1, std::as_bytes(std::span(words)));
+    flush(*transport);
+  }
+  if (transport->rank() == 1) {
+    std::optional<Arrived> arrived;
+    while (!(arrived = transport->poll())) transport->idle(Clock::now());
+    verdict.require("its length", arrived->bytes.size() == kWords * 8);
+    size_t wrong = 0;
+    for (size_t i = 0; i < kWords; ++i) {
+      uint64_t word;
+      std::memcpy(&word, arrived->bytes.data() + i * 8, 8);
+      wrong += word != mix(i);
+    }
+    verdict.require("a message above 2^31 bytes", wrong == 0);
+  }
+  transport->close();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  const int rank = test::rank_in(MPI_COMM_WORLD);
+  test::HangGuard guard(text("mpi_transport, rank ", rank), 1, std::chrono::seconds(100));
+  test::Verdict verdict;
+  try {
+    check_chunks(verdict);
+    check_many(verdict);
+    check_abandon(verdict);
+    check_abandoned_receive(verdict);
+    if (large_wanted()) check_large(verdict);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "mpi_transport, rank %d: %s\n", rank, error.what());
+    MPI_Abort(MPI_COMM_WORLD, 1);  // the others may wait for this rank
+  }
+  const int code = verdict.report("mpi_transport");
+  guard.leave(0);
+  MPI_Finalize();
+  return code;
+}

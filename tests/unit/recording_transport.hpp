@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "transport/transport.hpp"
+
+namespace sparsecoll::unit {
+
+/// Another transport, with a list of how long the messages were that this rank sent.
+class RecordingTransport final : public Transport {
+ public:
+  RecordingTransport(std::unique_ptr<Transport> below, std::vector<size_t>& sizes)
+      : below_(std::move(below)), sizes_(sizes) {}
+
+  int rank() const override { return below_->rank(); }
+  int size() const override { return below_->size(); }
+  void check_thread() const override { below_->check_thread(); }
+  void send(int peer, ConstBytes bytes) override {
+    sizes_.push_back(bytes.size());
+    below_->send(peer, bytes);
+  }
+  size_t unsent() override { return below_->unsent(); }
+  std::optional<Arrived> poll() override { return below_->poll(); }
+  bool gone(int peer) const override { return below_->gone(peer); }
+  void idle(Clock::time_point limit) override { below_->idle(limit); }
+  void interrupt() noexcept override { below_->interrupt(); }
+  bool closes_together() const override { return below_->closes_together(); }
+  void close() override { below_->close(); }
+  size_t abandon(bool* touches_caller) noexcept override { return below_->abandon(touches_caller); }
+  Pool& pool() override { return below_->pool(); }
+  const Memory& memory() const override { return below_->memory(); }
+
+ private:
+  std::unique_ptr<Transport> below_;
+  std::vector<size_t>& sizes_;
+};
+
+}  // namespace sparsecoll::unit

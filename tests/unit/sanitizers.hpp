@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Which sanitizer this build has, and how to tell it what is meant to be so.
+
+#if defined(__has_feature)
+#define SPARSECOLL_TEST_FEATURE(name) __has_feature(name)
+#else
+#define SPARSECOLL_TEST_FEATURE(name) 0
+#endif
+
+#if defined(__SANITIZE_ADDRESS__) || SPARSECOLL_TEST_FEATURE(address_sanitizer)
+#include <sanitizer/lsan_interface.h>
+#endif
+
+namespace sparsecoll::unit {
+
+#if defined(__SANITIZE_ADDRESS__) || SPARSECOLL_TEST_FEATURE(address_sanitizer)
+inline constexpr bool kSanitized = true;
+
+/// While it lives, what this thread allocates may be given up for good.
+using LeaksAllowed = __lsan::ScopedDisabler;
+#else
+#if defined(__SANITIZE_THREAD__) || SPARSECOLL_TEST_FEATURE(thread_sanitizer)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
+struct LeaksAllowed {
+  LeaksAllowed() {}
+};
+#endif
+
+}  // namespace sparsecoll::unit
+
+#undef SPARSECOLL_TEST_FEATURE

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// One collective call that may fail: what every rank puts in, what must come out where it succeeds,
+// and the two states that a residual may be in afterwards.
+
+#include <string>
+#include <vector>
+
+#include "support/sparse_data.hpp"
+#include "support/sweep.hpp"
+#include "support/typed.hpp"
+
+namespace sparsecoll::unit {
+
+struct Task {
+  test::Mode mode = test::kAuto;
+  bool coordinate_form = false;
+  size_t n = 0;
+  size_t k = 0;
+  uint64_t seed = 1;
+  test::Kind kind = test::Kind::kHeavyTail;
+  test::SparseKind sparse_kind = test::SparseKind::kHeavyTail;
+  oracle::Op op = oracle::Op::kSum;
+  bool no_room = false;  ///< in coordinate form: the output is too small, so the call truncates
+};
+
+std::string describe(const Task& task, int P);
+
+template <class T>
+using Residuals = oracle::PerRank<std::vector<T>>;
+
+template <class T>
+struct Step {
+  Task task;
+  oracle::PerRank<std::vector<T>> dense;      ///< what ranks send in dense form,
+  oracle::PerRank<oracle::Sparse<T>> sparse;  ///< or in coordinate form
+  std::vector<T> dense_result;
+  oracle::Sparse<T> sparse_result;
+  Residuals<T> before;
+  Residuals<T> after;
+};
+
+/// Random residuals to start from.
+template <class T>
+Residuals<T> first_residuals(const Task& task, int P);
+
+template <class T>
+Step<T> make_step(const Task& task, const Residuals<T>& before);
+
+/// What a rank saw.
+struct Report {
+  sparsecollResult_t result = sparsecollInternalError;
+  double seconds = 0;
+  bool changed = false;    ///< the residual is not as before
+  bool committed = false;  ///< it is as after the call; both where that is the same
+  std::string message;
+  std::string wrong;  ///< a wrong result or residual: what must never be
+};
+
+/// One rank's part. sparsecollTruncated counts as success, and the data are fetched.
+template <class T>
+Report make_call(const Step<T>& step, int rank, sparsecollComm_t comm,
+                 const test::Residual<T>& residual);
+
+/// "sparsecollTimeout [message], residual changed, 0.2 s" - for failed tests.
+std::string describe(const Report& report);
+
+}  // namespace sparsecoll::unit
