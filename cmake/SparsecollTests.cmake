@@ -19,6 +19,12 @@ else()
   target_sources(sparsecoll_catch INTERFACE $<TARGET_OBJECTS:sparsecoll_catch_main>)
 endif()
 
+# Tests ask for more memory than there is, and want to be refused, not ended.
+set(SPARSECOLL_SANITIZER_ENVIRONMENT
+    ASAN_OPTIONS=allocator_may_return_null=1
+    TSAN_OPTIONS=allocator_may_return_null=1
+    UBSAN_OPTIONS=print_stacktrace=1)
+
 # sparsecoll_add_catch_test(NAME name LABEL label... SOURCES file... [LIBRARIES target...]
 #                           [TIMEOUT seconds])
 # A program that links the static library, sees its internal headers (src/) and tests/, and is one
@@ -33,7 +39,9 @@ function(sparsecoll_add_catch_test)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
   target_link_libraries(${target} PRIVATE ${arg_LIBRARIES} sparsecoll::static sparsecoll_catch)
   add_test(NAME ${arg_NAME} COMMAND ${target})
-  set_tests_properties(${arg_NAME} PROPERTIES LABELS "${arg_LABEL}" TIMEOUT ${arg_TIMEOUT})
+  set_tests_properties(
+    ${arg_NAME} PROPERTIES LABELS "${arg_LABEL}" TIMEOUT ${arg_TIMEOUT}
+                           ENVIRONMENT "${SPARSECOLL_SANITIZER_ENVIRONMENT}")
 endfunction()
 
 if(NOT SPARSECOLL_MPI)

@@ -19,7 +19,7 @@ case ${1:-} in
   --asan | --tsan)
     preset=${1#--}
     select=(--label-regex '^(unit|ranks)$')
-    export SPARSECOLL_TEST_SMALL=1 UBSAN_OPTIONS=print_stacktrace=1
+    export SPARSECOLL_TEST_SMALL=1
     ;;
   *)
     echo "$usage" >&2
