@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "fault/cases.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "unit/sanitizers.hpp"
+
+namespace sparsecoll::fault {
+
+std::string run_cases(size_t count, const std::function<std::string(size_t)>& check) {
+  // Those that wait take no time of a core; those that do not are short.
+  const size_t at_a_time = unit::kSanitized ? 4 : 12;
+  std::atomic<size_t> next{0};
+  std::mutex mutex;
+  std::string first;
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < at_a_time; ++t) {
+    threads.emplace_back([&] {
+      for (size_t i = next++; i < count; i = next++) {
+        const std::string verdict = check(i);
+        if (verdict.empty()) continue;
+        const std::lock_guard lock(mutex);
+        if (first.empty()) first = verdict;
+        next = count;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return first;
+}
+
+size_t number_from(const char* variable, size_t otherwise) {
+  const char* value = std::getenv(variable);
+  return value ? std::strtoull(value, nullptr, 10) : otherwise;
+}
+
+}  // namespace sparsecoll::fault

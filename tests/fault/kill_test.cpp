@@ -1,0 +1,168 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// A rank dies at its N-th message, for every N of a call: every other rank gets the right result or
+// an error, in time; residuals are as before or as after the call; what follows returns the first
+// error at once, and the end of the communicator is bounded.
+
+#include <atomic>
+#include <chrono>
+
+#include "fault/cases.hpp"
+#include "support/catch.hpp"
+#include "unit/communicators.hpp"
+#include "unit/step.hpp"
+
+namespace sparsecoll::fault {
+namespace {
+
+using unit::Communicators;
+using unit::Report;
+using unit::Task;
+using FloatStep = unit::Step<float>;
+
+constexpr int kTimeoutMs = 300;
+
+/// One death.
+struct Case {
+  const FloatStep* step;
+  int P;
+  int victim;
+  size_t message;
+};
+
+sparsecollConfig_t config_of(const Task& task) {
+  sparsecollConfig_t config = test::config_of(task.mode);
+  config.timeoutMs = kTimeoutMs;
+  return config;
+}
+
+/// How many messages each rank sends when nobody dies.
+std::vector<size_t> count_messages(const FloatStep& step, int P) {
+  std::vector<std::atomic<size_t>> sent(static_cast<size_t>(P));
+  sparsecollConfig_t config = config_of(step.task);
+  config.timeoutMs = 30000;
+  Communicators ranks(P, config, [&sent](int sender, int, size_t) {
+    ++sent[static_cast<size_t>(sender)];
+    return Fate{};
+  });
+  const auto residuals = test::make_residuals<float>(ranks.handles(), step.task.n, true);
+  const std::string verdict = ranks.run("nobody dies", [&](int rank) {
+    const auto r = static_cast<size_t>(rank);
+    sparsecollResidualWrite(residuals[r].handle(), step.before[r].data());
+    const Report report = make_call(step, rank, ranks.handle(rank), residuals[r]);
+    return report.result == sparsecollSuccess ? report.wrong : describe(report);
+  });
+  REQUIRE(verdict == "");
+  return {sent.begin(), sent.end()};
+}
+
+/// What one rank may say to a call in which `dead` is the victim, or was.
+std::string judge(const Report& report, bool dead) {
+  if (!report.wrong.empty()) return describe(report);
+  if (report.seconds > kTimeoutMs / 1000.0 + test::patience()) return "late: " + describe(report);
+  if (dead)
+    return report.result == sparsecollSystemError && !report.changed ? "" : describe(report);
+  switch (report.result) {
+    case sparsecollSuccess:
+    case sparsecollTimeout:
+    case sparsecollRemoteError:
+      return "";
+    default:
+      return describe(report);
+  }
+}
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// One rank's life: the call with the death in it, another call, the end.
+std::string live(const Case& c, Communicators& ranks, int rank,
+                 const test::Residual<float>& residual, std::atomic<int>& failed) {
+  const bool dead = rank == c.victim;
+  const sparsecollComm_t comm = ranks.handle(rank);
+  const Report first = make_call(*c.step, rank, comm, residual);
+  std::string verdict = judge(first, dead);
+  if (!verdict.empty()) return verdict;
+  const Report second = make_call(*c.step, rank, comm, residual);
+  if (first.result != sparsecollSuccess) {
+    failed += !dead;
+    if (second.result != first.result || second.seconds > test::patience() ||
+        second.message != first.message)
+      return "first " + describe(first) + ", then " + describe(second);
+  } else if (second.result == sparsecollSuccess) {
+    return "a call without the dead rank succeeded";
+  } else {
+    verdict = judge(second, dead);
+    if (!verdict.empty()) return "the next call: " + verdict;
+  }
+  const Clock::time_point start = Clock::now();
+  const sparsecollResult_t end = ranks.destroy(rank);
+  if (end != sparsecollSuccess) return "destroy: " + test::explain(end, nullptr);
+  return seconds_since(start) < test::patience() ? "" : "destroy took too long";
+}
+
+std::string check(const Case& c) {
+  Communicators ranks(c.P, config_of(c.step->task), [c](int sender, int, size_t number) {
+    Fate fate;
+    fate.kill_sender = sender == c.victim && number == c.message;
+    return fate;
+  });
+  auto residuals = test::make_residuals<float>(ranks.handles(), c.step->task.n, true);
+  for (size_t r = 0; r < residuals.size(); ++r) residuals[r].write(c.step->before[r]);
+  std::atomic<int> failed{0};
+  std::string verdict = ranks.run(
+      text(describe(c.step->task, c.P), ": rank ", c.victim, " dies at message ", c.message),
+      [&](int rank) { return live(c, ranks, rank, residuals[static_cast<size_t>(rank)], failed); });
+  // Whoever waits for the lost message cannot have succeeded.
+  if (verdict.empty() && c.P > 1 && failed == 0)
+    verdict = text(describe(c.step->task, c.P), ": nobody missed message ", c.message, " of rank ",
+                   c.victim);
+  return verdict;
+}
+
+std::vector<Task> tasks() {
+  std::vector<Task> all;
+  for (const test::Mode& mode :
+       {test::kAllgather, test::kOktopk, test::kDense, test::kGtopk, test::kGtopkPaper}) {
+    Task task;
+    task.mode = mode;
+    task.n = 500;
+    task.k = 30;
+    all.push_back(task);
+    if (mode.algorithm == sparsecollAlgoDense) continue;
+    task.coordinate_form = true;
+    all.push_back(task);
+    task.k = SPARSECOLL_ALL;
+    task.op = oracle::Op::kAvg;
+    all.push_back(task);
+  }
+  return all;
+}
+
+void kill_at_every_message(int P) {
+  std::vector<FloatStep> steps;
+  for (const Task& task : tasks())
+    steps.push_back(unit::make_step(task, unit::first_residuals<float>(task, P)));
+  std::vector<Case> cases;
+  for (const FloatStep& step : steps) {
+    const std::vector<size_t> messages = count_messages(step, P);
+    for (int victim = 0; victim < P; ++victim)
+      for (size_t n = 0; n < messages[static_cast<size_t>(victim)]; ++n)
+        cases.push_back({&step, P, victim, n});
+  }
+  REQUIRE(cases.size() > steps.size());
+  CHECK(run_cases(cases.size(), [&](size_t i) { return check(cases[i]); }) == "");
+}
+
+TEST_CASE("one of two ranks dies at any message") { kill_at_every_message(2); }
+
+TEST_CASE("one of three ranks dies at any message") { kill_at_every_message(3); }
+
+TEST_CASE("one of five ranks dies at any message") {
+  if (!test::small_run()) kill_at_every_message(5);
+}
+
+}  // namespace
+}  // namespace sparsecoll::fault

@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Ranks that are slow, late, or never come, and messages that take their time.
+
+#include <chrono>
+#include <thread>
+
+#include "fault/cases.hpp"
+#include "support/catch.hpp"
+#include "unit/communicators.hpp"
+#include "unit/step.hpp"
+
+namespace sparsecoll::fault {
+namespace {
+
+using std::chrono::milliseconds;
+using unit::Communicators;
+using unit::Report;
+using unit::Task;
+
+std::vector<Task> tasks() {
+  std::vector<Task> all;
+  for (const test::Mode& mode :
+       {test::kAuto, test::kAllgather, test::kOktopk, test::kDense, test::kGtopk}) {
+    Task task;
+    task.mode = mode;
+    task.n = 700;
+    task.k = 50;
+    all.push_back(task);
+    if (mode.algorithm == sparsecollAlgoDense) continue;
+    task.coordinate_form = true;
+    task.k = SPARSECOLL_ALL;
+    all.push_back(task);
+  }
+  return all;
+}
+
+/// A task on P ranks, of which one is special.
+struct Case {
+  Task task;
+  int P;
+  int special;
+};
+
+std::vector<Case> cases(const std::vector<int>& ranks) {
+  std::vector<Case> all;
+  for (const int P : ranks)
+    for (const Task& task : tasks())
+      for (const int special : {0, P - 1}) all.push_back({task, P, special});
+  return all;
+}
+
+using Body = std::function<std::string(int rank, const std::function<Report()>& call)>;
+
+/// Runs body on each rank; it may make the call.
+std::string run(const Case& c, int timeout_ms, const FatePlan& plan, const Body& body) {
+  const auto step = unit::make_step(c.task, unit::first_residuals<float>(c.task, c.P));
+  sparsecollConfig_t config = test::config_of(c.task.mode);
+  config.timeoutMs = timeout_ms;
+  Communicators ranks(c.P, config, plan);
+  auto residuals = test::make_residuals<float>(ranks.handles(), c.task.n, true);
+  for (size_t r = 0; r < residuals.size(); ++r) residuals[r].write(step.before[r]);
+  return ranks.run(text(describe(c.task, c.P), ", special rank ", c.special), [&](int rank) {
+    return body(rank, [&] {
+      return make_call(step, rank, ranks.handle(rank), residuals[static_cast<size_t>(rank)]);
+    });
+  });
+}
+
+std::string expect_success(const Report& report) {
+  return report.result == sparsecollSuccess ? report.wrong : describe(report);
+}
+
+/// A call that the special rank never makes has no effect on anybody.
+std::string expect_failure(const Report& report, double limit) {
+  const bool known = report.result == sparsecollTimeout || report.result == sparsecollRemoteError;
+  if (!known || report.changed || !report.wrong.empty()) return describe(report);
+  return report.seconds < limit ? "" : "late: " + describe(report);
+}
+
+TEST_CASE("a rank that is slow to 0.8 of the deadline spoils nothing") {
+  const auto all = cases({2, 5});
+  CHECK(run_cases(all.size(), [&](size_t i) {
+          return run(all[i], 1500, {}, [&](int rank, const auto& call) {
+            if (rank == all[i].special) std::this_thread::sleep_for(milliseconds(1200));
+            return expect_success(call());
+          });
+        }) == "");
+}
+
+TEST_CASE("a rank that never calls: the others know in time, nothing has changed") {
+  const auto all = cases({2, 3, 5});
+  CHECK(run_cases(all.size(), [&](size_t i) {
+          return run(all[i], 250, {}, [&](int rank, const auto& call) -> std::string {
+            if (rank == all[i].special) return "";
+            const Report report = call();
+            // Not always the rank that is missing: some wait for others who wait for it.
+            if (report.message.find("nothing was heard from rank") == std::string::npos)
+              return "nobody is named: " + describe(report);
+            return expect_failure(report, 0.25 + test::patience());
+          });
+        }) == "");
+}
+
+TEST_CASE("a rank that comes after the deadline learns at once that the others gave up") {
+  const auto all = cases({2, 3});
+  CHECK(run_cases(all.size(), [&](size_t i) {
+          return run(all[i], 250, {}, [&](int rank, const auto& call) -> std::string {
+            const bool late = rank == all[i].special;
+            if (late) std::this_thread::sleep_for(milliseconds(600));
+            return expect_failure(call(), late ? 0.2 * test::patience() : 0.25 + test::patience());
+          });
+        }) == "");
+}
+
+TEST_CASE("messages that take their time change no bit") {
+  const size_t seeds = test::small_run() ? 1 : 4;
+  const auto all = cases({2, 3, 4, 5});
+  CHECK(run_cases(all.size() * seeds, [&](size_t i) {
+          const uint64_t seed = test::base_seed() * 100000 + i;
+          const FatePlan plan = [seed](int sender, int receiver, size_t number) {
+            const uint64_t dice =
+                test::noise(seed, number, static_cast<uint64_t>(sender * 64 + receiver));
+            Fate fate;
+            fate.delay = std::chrono::microseconds(dice % 2 == 0 ? dice % 5000 : 0);
+            return fate;
+          };
+          const std::string verdict =
+              run(all[i % all.size()], 30000, plan,
+                  [](int, const auto& call) { return expect_success(call()); });
+          return verdict.empty() ? "" : text("seed ", seed, ": ", verdict);
+        }) == "");
+}
+
+}  // namespace
+}  // namespace sparsecoll::fault
