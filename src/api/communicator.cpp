@@ -15,13 +15,14 @@ namespace {
 constexpr size_t kRememberedShapes = 256;
 }
 
+// The tables are never destroyed: what a program forgot to destroy must not outlive them at exit.
 HandleTable<Communicator>& communicators() {
-  static HandleTable<Communicator> table(1);
+  static auto& table = *new HandleTable<Communicator>(1);
   return table;
 }
 
 HandleTable<Residual>& residuals() {
-  static HandleTable<Residual> table(2);
+  static auto& table = *new HandleTable<Residual>(2);
   return table;
 }
 
@@ -30,27 +31,27 @@ Communicator::Communicator(std::unique_ptr<Transport> transport, Config config)
       log_(config_.log_level, config_.log_file,
            text("rank ", transport->rank(), " of ", transport->size())),
       transport_(std::move(transport)),
-      channel_(*transport_, memory_, config_.check) {
+      channel_(*transport_, *memory_, config_.check) {
   log_.write(LogLevel::info,
              text("init: timeout ", config_.values.timeoutMs, " ms, algorithm ",
                   config_.values.algorithm, ", checksums ", config_.check ? "on" : "off"));
 }
 
 Communicator::~Communicator() {
-  for (const void* handle : residuals) sparsecoll::residuals().erase(handle);
+  for (const void* handle : residuals_) sparsecoll::residuals().erase(handle);
 }
 
 void Communicator::collective(const Descriptor& descriptor, const std::function<void()>& check,
                               const std::function<void(FramedCall&)>& body) {
   check_healthy();
   transport_->check_thread();
-  stash.reset();
+  stash_.reset();
   const uint64_t sequence = ++sequence_;
   if (log_.wants(LogLevel::trace))
     log_.write(LogLevel::trace, text("call ", sequence, ": ", verb_name(descriptor.verb)));
   Stats stats;
+  const Arena::Scope scope(arena_);  // outlives the catch below, which may give the arena up
   try {
-    const Arena::Scope scope(arena_);
     FramedCall call(channel_, {descriptor, sequence, Deadline::after(config_.values.timeoutMs)},
                     arena_, stats);
     try {
@@ -95,7 +96,7 @@ void Communicator::agree_on_init(const std::string& problem) {
 }
 
 void Communicator::close() {
-  if (poison() != sparsecollSuccess) return abandon();
+  if (poison() != sparsecollSuccess) return abandon(nullptr);
   if (transport_->closes_together()) {
     Descriptor descriptor;
     descriptor.verb = static_cast<uint64_t>(Verb::destroy);
@@ -103,6 +104,10 @@ void Communicator::close() {
         descriptor, [] {}, [](FramedCall& call) { call.agree(); });
   }
   transport_->close();
+  abandoned_ = true;
+  const std::lock_guard lock(mutex_);  // for a thread that found the handle just before
+  poison_ = sparsecollInvalidArgument;
+  poison_message_ = "the communicator was destroyed";
 }
 
 void Communicator::abort() {
@@ -117,25 +122,29 @@ void Communicator::abort() {
 }
 
 void Communicator::poison_with(const Error& error) {
-  std::string why;
   {
     const std::lock_guard lock(mutex_);
     if (poison_ == sparsecollSuccess) {
       poison_ = error.code();
       poison_message_ = error.what();
     }
-    why = text("call ", sequence_.load(), ": ", error.what());
   }
-  log_.write(LogLevel::warn, why);
-  channel_.send_fatal(sequence_, why);
-  abandon();
+  abandon(&error);
 }
 
-void Communicator::abandon() {
+void Communicator::abandon(const Error* notice) {
   if (std::exchange(abandoned_, true)) return;
-  bool touches_arena = false;
-  abandoned_bytes_ += transport_->abandon(&touches_arena);
-  if (touches_arena) abandoned_bytes_ += arena_.leak() + channel_.leak();
+  bool sends = true;  // of the call's messages some have not left
+  try {
+    sends = transport_->unsent() > 0;
+  } catch (const Error&) {
+    // A transport that cannot say may still touch them.
+  }
+  if (notice) channel_.send_fatal(sequence_, *notice);
+  bool touches_notices = false;
+  abandoned_bytes_ += transport_->abandon(&touches_notices);
+  if (touches_notices) abandoned_bytes_ += channel_.leak();
+  if (sends) abandoned_bytes_ += arena_.leak();
 }
 
 void Communicator::poison_and_throw(const Error& error) {

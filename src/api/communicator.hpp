@@ -33,7 +33,11 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   int size() const { return transport_->size(); }
   const Config& config() const { return config_; }
   Arena& arena() { return arena_; }
-  Memory& memory() { return memory_; }
+  Memory& memory() { return *memory_; }
+  const std::shared_ptr<Memory>& shared_memory() const { return memory_; }
+  std::unique_ptr<Stash>& stash() { return stash_; }
+  /// Handles of the residuals that end with this communicator.
+  std::vector<void*>& residuals() { return residuals_; }
   const Transport& transport() const { return *transport_; }
   uint64_t sequence() const { return sequence_; }
 
@@ -49,8 +53,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// Agrees on the configuration; `problem` is what was wrong with this rank's, or empty. Closes
   /// the transport if the ranks cannot agree.
   void agree_on_init(const std::string& problem);
-  /// Ends it: collective where the transport wants that. False: peers made another call, nothing
-  /// happened.
+  /// Ends it: collective where the transport wants that. Throws InvalidUsage when peers made
+  /// another call; nothing happened then.
   void close();
   void abort();
 
@@ -69,20 +73,20 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   Warm& warm(const Descriptor& shape);
   void keep_warm(const Descriptor& shape);
 
-  std::unique_ptr<Stash> stash;
-  std::vector<void*> residuals;  ///< handles
-
  private:
   void poison_with(const Error& error);
-  /// Local end of the transport, once; what it may still touch is given up.
-  void abandon();
+  /// Local end of the transport, once; peers get the notice if there is one. What messages under
+  /// way may still touch is given up.
+  void abandon(const Error* notice);
   [[noreturn]] void poison_and_throw(const Error& error);
 
   Config config_;
   Log log_;
-  Memory memory_;
+  std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
   std::unique_ptr<Transport> transport_;
-  Arena arena_{memory_};
+  Arena arena_{*memory_};
+  std::unique_ptr<Stash> stash_;
+  std::vector<void*> residuals_;
   Channel channel_;
   std::atomic<bool> busy_{false};
   bool abandoned_ = false;

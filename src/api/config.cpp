@@ -83,8 +83,6 @@ void check_values(const sparsecollConfig_t& c) {
 
 }  // namespace
 
-size_t common_size(size_t theirs, size_t ours) { return std::min(theirs, ours); }
-
 Config make_config(const sparsecollConfig_t* config) {
   Config result;
   sparsecollConfig_t& c = result.values;
@@ -94,7 +92,7 @@ Config make_config(const sparsecollConfig_t* config) {
       fail(sparsecollInvalidArgument,
            "config: expected a struct that starts from SPARSECOLL_CONFIG_INITIALIZER, got size ",
            config->size, ", magic ", config->magic, ", version ", config->version);
-    std::memcpy(&c, config, common_size(config->size, sizeof c));
+    std::memcpy(&c, config, std::min(config->size, sizeof c));
     c.size = sizeof c;
     c.version = kDefaults.version;
   }

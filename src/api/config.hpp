@@ -25,7 +25,4 @@ Config make_config(const sparsecollConfig_t* config);
 /// What ranks agree on at init.
 Descriptor describe(const Config& config);
 
-/// Copies a versioned struct of the C API, which may be shorter or longer than ours.
-size_t common_size(size_t theirs, size_t ours);
-
 }  // namespace sparsecoll

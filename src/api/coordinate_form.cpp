@@ -87,7 +87,7 @@ struct SparseCall {
     recv->count = send->count;
     recv->nnz = fits ? reduction.result_entries() : 0;
     recv->needed = reduction.result_entries();
-    communicator.stash = std::move(stash);
+    communicator.stash() = std::move(stash);
     return fits ? sparsecollSuccess : sparsecollTruncated;
   }
 };

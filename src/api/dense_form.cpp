@@ -49,7 +49,7 @@ struct DenseCall {
     const ResidualView feedback = residual ? residual->view() : ResidualView{};
     {
       const Stopwatch watch(env.stats.select_seconds);
-      kernels.accumulate_select(send, count, problem.k, feedback, selected);
+      kernels.accumulate_select({send, count, feedback}, problem.k, selected);
     }
     problem.local = selected.span();
     const Outcome outcome = chosen ? reduction.run(chosen->run, chosen->id, problem)
@@ -69,7 +69,7 @@ struct DenseCall {
     uint64_t* all = kernels.counts(1);
     {
       const Stopwatch watch(env.stats.select_seconds);
-      kernels.accumulate(send, count, residual ? residual->current() : nullptr, acc);
+      kernels.accumulate({send, count, residual ? residual->view() : ResidualView{}}, acc);
       kernels.set_count(all, count);
     }
     const Problem problem{count, kAll, {nullptr, acc, {count, all}}, 0};

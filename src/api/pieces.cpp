@@ -48,36 +48,48 @@ SparseBuffer stash_buffer(const Stash& stash, Kernels& kernels) {
 
 namespace {
 
-void top_k(const void* dense, size_t count, size_t k, int datatype,
-           sparsecollResidual_t residual_handle, sparsecollSparse_t* out,
-           Communicator& communicator) {
-  const DataType type = check_type(datatype);
-  check_array("dense", dense, count, size_of(type));
-  sparsecollSparse_t expected = SPARSECOLL_SPARSE_INITIALIZER;
-  expected.datatype = datatype;
-  expected.indexType = out ? out->indexType : 0;
-  check_output("out", out, expected);
-  const auto index_type = static_cast<IndexType>(out->indexType);
-  if (index_type == IndexType::index32 && narrowest_index(count) != IndexType::index32)
-    fail(sparsecollInvalidArgument,
-         "count: expected at most 4294967296 with sparsecollIndex32, got ", count);
-  const size_t most = std::min(k, count);
-  if (out->capacity < most)
-    fail(sparsecollInvalidArgument, "out.capacity: expected at least min(k, count) = ", most,
-         ", got ", out->capacity);
-  for (const Place& place : places("out.indices", "out.values", *out))
-    check_overlap({"dense", dense, count * size_of(type)}, place, false);
-  const auto residual = check_residual(residual_handle, communicator, count, type);
+struct TopkCall {
+  const void* dense;
+  size_t count;
+  size_t k;
+  int datatype;
+  sparsecollResidual_t residual;
+  sparsecollSparse_t* out;
 
-  const Arena::Scope scope(communicator.arena());
-  Kernels& kernels = make_host_kernels(type, index_type, communicator.arena());
-  const SparseBuffer selected = buffer_of(*out, kernels);
-  kernels.accumulate_select(dense, count, most, residual ? residual->view() : ResidualView{},
-                            selected);
-  out->count = count;
-  out->nnz = kernels.read(selected.nnz);
-  if (residual) residual->commit();
-}
+  size_t most() const { return std::min(k, count); }
+
+  DataType check() const {
+    const DataType type = check_type(datatype);
+    check_array("dense", dense, count, size_of(type));
+    sparsecollSparse_t expected = SPARSECOLL_SPARSE_INITIALIZER;
+    expected.datatype = datatype;
+    expected.indexType = out ? out->indexType : 0;
+    check_output("out", out, expected);
+    if (out->indexType == sparsecollIndex32 && narrowest_index(count) != IndexType::index32)
+      fail(sparsecollInvalidArgument,
+           "count: expected at most 4294967296 with sparsecollIndex32, got ", count);
+    if (out->capacity < most())
+      fail(sparsecollInvalidArgument, "out.capacity: expected at least min(k, count) = ", most(),
+           ", got ", out->capacity);
+    for (const Place& place : places("out.indices", "out.values", *out))
+      check_overlap({"dense", dense, count * size_of(type)}, place, false);
+    return type;
+  }
+
+  void run(Communicator& communicator) const {
+    const DataType type = check();
+    const auto feedback = check_residual(residual, communicator, count, type);
+    const Arena::Scope scope(communicator.arena());
+    Kernels& kernels =
+        make_host_kernels(type, static_cast<IndexType>(out->indexType), communicator.arena());
+    const SparseBuffer selected = buffer_of(*out, kernels);
+    kernels.accumulate_select({dense, count, feedback ? feedback->view() : ResidualView{}}, most(),
+                              selected);
+    out->count = count;
+    out->nnz = kernels.read(selected.nnz);
+    if (feedback) feedback->commit();
+  }
+};
 
 void scatter(const sparsecollSparse_t* in, void* dense, Communicator& communicator) {
   check_sparse("in", in);
@@ -92,8 +104,8 @@ void scatter(const sparsecollSparse_t* in, void* dense, Communicator& communicat
   kernels.scatter(span_of(*in, kernels), 1, dense, in->count);
 }
 
-void fetch(sparsecollSparse_t* recv, const size_t* recvcounts, const Communicator& communicator) {
-  const Stash* stash = communicator.stash.get();
+void fetch(sparsecollSparse_t* recv, const size_t* recvcounts, Communicator& communicator) {
+  const Stash* stash = communicator.stash().get();
   if (!stash)
     fail(sparsecollInvalidUsage,
          "nothing to fetch: the last verb did not return sparsecollTruncated");
@@ -129,7 +141,7 @@ sparsecollResult_t sparsecollTopk(const void* dense, size_t count, size_t k,
   return on_communicator("sparsecollTopk", comm, [&](Communicator& communicator) {
     communicator.check_healthy();
     check_stream(stream);
-    top_k(dense, count, k, datatype, residual, out, communicator);
+    TopkCall{dense, count, k, datatype, residual, out}.run(communicator);
     return sparsecollSuccess;
   });
 }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 // What can be asked of a communicator and of the library.
+#include <algorithm>
 #include <cstring>
 
 #include "api/bridge.hpp"
@@ -60,7 +61,7 @@ sparsecollResult_t sparsecollCommGetStats(sparsecollComm_t comm, int which,
   out.exchangeSeconds = kept.exchange_seconds;
   out.reduceSeconds = kept.reduce_seconds;
   out.abandonedBytes = communicator->abandoned_bytes();
-  std::memcpy(stats, &out, common_size(stats->size, sizeof out));
+  std::memcpy(stats, &out, std::min(stats->size, sizeof out));
   return sparsecollSuccess;
 }
 

@@ -30,8 +30,7 @@ Outcome Reduction::run(Algorithm algorithm, AlgorithmId id, Problem problem) {
   Stats& stats = env_.stats;
   stats.algorithm = static_cast<int>(id);
   stats.selected = env_.kernels.read(problem.local.nnz.at);
-  result_entries_ = env_.kernels.read(outcome.result.nnz.at);
-  stats.result = result_entries_;
+  stats.result = result_entries_ = env_.kernels.read(outcome.result.nnz.at);
   if (env_.kernels.read(env_.fault) != 0)
     fail(sparsecollRemoteError, "a message was malformed: expected sound counts and indices");
   call_.confirm();

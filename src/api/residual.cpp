@@ -3,38 +3,28 @@
 // Error feedback: the state of one tensor.
 #include "api/residual.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "api/arguments.hpp"
 #include "api/bridge.hpp"
-#include "core/numeric.hpp"
 
 namespace sparsecoll {
 
 Residual::Residual(const std::shared_ptr<Communicator>& owner, size_t count, DataType type)
-    : owner_(owner), count_(count), type_(type) {
-  for (Block& buffer : buffer_) buffer = Block(owner->memory(), bytes());
+    : owner_(owner), memory_(owner->shared_memory()), count_(count), type_(type) {
+  for (Block& buffer : buffer_) buffer = Block(*memory_, bytes());
   std::memset(current(), 0, bytes());
 }
 
 namespace {
 
-template <class T>
-void copy_canonical(const void* from, void* to, size_t count) {
-  const T* in = static_cast<const T*>(from);
-  std::transform(in, in + count, static_cast<T*>(to), [](T value) { return canonical(value); });
-}
-
-template <class T>
-void scale(void* values, size_t count, double factor) {
-  T* at = static_cast<T*>(values);
-  const T narrow = static_cast<T>(factor);
-  if (factor == 0)
-    std::fill_n(at, count, T{0});  // also what was not finite
-  else
-    std::for_each(at, at + count, [narrow](T& value) { value *= narrow; });
+/// Runs `body` with kernels of the residual's type.
+template <class Body>
+void with_kernels(const Residual& residual, Body body) {
+  Arena& arena = residual.owner()->arena();
+  const Arena::Scope scope(arena);
+  body(make_host_kernels(residual.data_type(), IndexType::index64, arena));
 }
 
 }  // namespace
@@ -51,10 +41,10 @@ sparsecollResult_t sparsecollResidualCreate(sparsecollResidual_t* residual, size
     const DataType type = check_type(datatype);
     if (count > static_cast<size_t>(-1) / 4 / size_of(type))
       fail(sparsecollInvalidArgument, "count: expected a size that fits into memory, got ", count);
-    communicator.residuals.reserve(communicator.residuals.size() + 1);
+    communicator.residuals().reserve(communicator.residuals().size() + 1);
     void* handle = residuals().insert(
         std::make_shared<Residual>(communicator.shared_from_this(), count, type));
-    communicator.residuals.push_back(handle);
+    communicator.residuals().push_back(handle);
     *residual = static_cast<sparsecollResidual_t>(handle);
     return sparsecollSuccess;
   });
@@ -62,7 +52,7 @@ sparsecollResult_t sparsecollResidualCreate(sparsecollResidual_t* residual, size
 
 sparsecollResult_t sparsecollResidualDestroy(sparsecollResidual_t residual) {
   return on_residual("sparsecollResidualDestroy", residual, [&](Residual& r) {
-    std::erase(r.owner()->residuals, static_cast<void*>(residual));
+    std::erase(r.owner()->residuals(), static_cast<void*>(residual));
     residuals().erase(residual);
     return sparsecollSuccess;
   });
@@ -71,14 +61,7 @@ sparsecollResult_t sparsecollResidualDestroy(sparsecollResidual_t residual) {
 sparsecollResult_t sparsecollResidualRead(sparsecollResidual_t residual, void* dst) {
   return on_residual("sparsecollResidualRead", residual, [&](const Residual& r) {
     check_array("dst", dst, r.count(), size_of(r.data_type()));
-    switch (r.data_type()) {
-      case DataType::float32:
-        copy_canonical<float>(r.current(), dst, r.count());
-        break;
-      case DataType::float64:
-        copy_canonical<double>(r.current(), dst, r.count());
-        break;
-    }
+    with_kernels(r, [&](Kernels& kernels) { kernels.copy_canonical(r.current(), r.count(), dst); });
     return sparsecollSuccess;
   });
 }
@@ -98,14 +81,7 @@ sparsecollResult_t sparsecollResidualScale(sparsecollResidual_t residual, double
     if (!std::isfinite(factor) || !fits)
       fail(sparsecollInvalidArgument,
            "factor: expected a number finite in the residual's type, got ", factor);
-    switch (r.data_type()) {
-      case DataType::float32:
-        scale<float>(r.current(), r.count(), factor);
-        break;
-      case DataType::float64:
-        scale<double>(r.current(), r.count(), factor);
-        break;
-    }
+    with_kernels(r, [&](Kernels& kernels) { kernels.scale(r.current(), r.count(), factor); });
     return sparsecollSuccess;
   });
 }

@@ -30,6 +30,7 @@ class Residual {
 
  private:
   std::weak_ptr<Communicator> owner_;
+  std::shared_ptr<Memory> memory_;  ///< outlives the buffers
   size_t count_;
   DataType type_;
   Block buffer_[2];

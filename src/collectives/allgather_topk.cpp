@@ -11,45 +11,29 @@
 // Cost per rank: ceil(log2 P) messages; k (P - 1) entries sent.
 // Guarantees: the contract's definition bit for bit. Every rank does the same work on the same
 // data.
+#include <algorithm>
+
 #include "collectives/algorithm.hpp"
-#include "kernels/wire.hpp"
+#include "collectives/regions.hpp"
 
 namespace sparsecoll {
 
 Outcome allgather_topk(Env& env, const Problem& problem, Warm& warm) {
   Kernels& kernels = env.kernels;
   const Region whole{0, problem.count};
-  const auto ranks = static_cast<size_t>(env.call.size());
 
   // 1.
-  ConstBytes own;
-  {
-    const Stopwatch watch(env.stats.pack_seconds);
-    const Packets packets = kernels.packets(problem.local.nnz.bound, {&whole, 1});
-    kernels.pack_all(problem.local, {&whole, 1}, packets);
-    own = {packets.slab + kernels.read(packets.offset), kernels.read(packets.size)};
-  }
+  const ConstBytes own = pack_region(env, problem.local, whole);
   // 2.
   const std::span<const Gathered> all = allgather_messages(env, own, 0);
   // 3.
-  const auto messages = env.arena.take_span<Message>(ranks);
-  const auto buffers = env.arena.take_span<SparseBuffer>(ranks);
-  const auto pieces = env.arena.take_span<SparseSpan>(ranks);
-  size_t entries = 0;
-  {
-    const Stopwatch watch(env.stats.pack_seconds);
-    for (size_t r = 0; r < ranks; ++r) {
-      messages[r] = {all[r].message, whole};
-      buffers[r] = kernels.sparse(wire_entries(all[r].message, kernels.data_type(), problem.count));
-      pieces[r] = buffers[r].span();
-      entries += buffers[r].capacity;
-    }
-    kernels.unpack_all(messages, buffers, env.fault);
-  }
+  const auto messages = env.arena.take_span<Message>(all.size());
+  for (size_t r = 0; r < all.size(); ++r) messages[r] = {all[r].message, whole};
+  const Pieces pieces = unpack_pieces(env, messages);
   const Stopwatch watch(env.stats.reduce_seconds);
-  const SparseBuffer sum = kernels.sparse(std::min<uint64_t>(entries, problem.count));
-  kernels.merge(pieces, sum);
-  warm.entries = entries;
+  const SparseBuffer sum = kernels.sparse(std::min<uint64_t>(pieces.entries, problem.count));
+  kernels.merge(pieces.spans, sum);
+  warm.entries = pieces.entries;
   if (problem.k == kAll) return {sum.span(), no_entries(env).span()};
   // 4.
   const SparseBuffer result = kernels.sparse(std::min(problem.k, sum.capacity));

@@ -12,8 +12,9 @@ namespace sparsecoll {
 /// Call, which frames it there.
 struct Packet {
   std::byte* data = nullptr;       ///< null: nothing is sent
-  size_t bound = 0;                ///< bytes at most
+  size_t bound = 0;                ///< bytes at most; the receiver's in_bound where that is known
   const uint64_t* used = nullptr;  ///< bytes, a count in the place's memory; null: exactly bound
+  size_t room = kAll;              ///< bytes that are there; may be fewer than the agreed bound
 };
 
 /// What is sent to and received from one peer in one exchange.

@@ -39,7 +39,6 @@ void Channel::send(int peer, FrameHeader header, std::byte* payload, size_t byte
   header.version = kFrameVersion;
   header.ordinal = sent_[static_cast<size_t>(peer)]++;
   header.payload = bytes;
-  header.reserved = 0;
   header.checksum = has_checksum(header) ? frame_checksum(header, {payload, bytes}) : 0;
   std::byte* frame = payload - sizeof header;
   std::memcpy(frame, &header, sizeof header);
@@ -68,6 +67,15 @@ void Channel::check(int peer, const Frame& frame) const {
   if (header.covered_count > ranks) damaged("covered ranks", ranks, header.covered_count);
 }
 
+void Channel::throw_notice(int peer, const Frame& frame) {
+  const ConstBytes bytes = frame.payload();
+  const std::string why(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::string what =
+      text("rank ", peer, " failed in call ", frame.header.sequence, ": ", why);
+  if (frame.header.result == sparsecollTimeout) throw PeerTimeout(sparsecollRemoteError, what);
+  throw Error(sparsecollRemoteError, what);
+}
+
 void Channel::pump(const std::function<void(int peer, const Frame&)>& visit) {
   while (auto arrived = transport_.poll()) {
     const int peer = arrived->peer;
@@ -78,26 +86,23 @@ void Channel::pump(const std::function<void(int peer, const Frame&)>& visit) {
     std::memcpy(&frame.header, frame.buffer.data(), sizeof(FrameHeader));
     check(peer, frame);
     ++received_[static_cast<size_t>(peer)];
-    if (frame.kind() == FrameKind::fatal) {
-      const ConstBytes why = frame.payload();
-      fail(sparsecollRemoteError, "rank ", peer,
-           " failed: ", std::string(reinterpret_cast<const char*>(why.data()), why.size()));
-    }
+    if (frame.kind() == FrameKind::fatal) throw_notice(peer, frame);
     queue(peer).push_back(std::move(frame));
     visit(peer, queue(peer).back());
   }
 }
 
-void Channel::send_fatal(uint64_t sequence, const std::string& why) noexcept {
+void Channel::send_fatal(uint64_t sequence, const Error& error) noexcept {
   FrameHeader header{};
   header.kind = static_cast<uint16_t>(FrameKind::fatal);
   header.sequence = sequence;
-  const size_t bytes = std::min(why.size(), kLongestNotice);
+  header.result = error.code();
+  const size_t bytes = std::min(std::strlen(error.what()), kLongestNotice);
   for (int peer = 0; peer < size_; ++peer) {
     if (peer == rank_) continue;
     try {
       const Block& notice = notices_.emplace_back(memory_, sizeof header + bytes);
-      std::memcpy(notice.data() + sizeof header, why.data(), bytes);
+      std::memcpy(notice.data() + sizeof header, error.what(), bytes);
       send(peer, header, notice.data() + sizeof header, bytes);
     } catch (const std::exception&) {
       // This rank is failing already; peers that do not hear of it find out by their deadlines.

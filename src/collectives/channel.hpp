@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/arena.hpp"
+#include "core/error.hpp"
 #include "core/stats.hpp"
 #include "transport/transport.hpp"
 
@@ -28,7 +29,7 @@ struct FrameHeader {
   uint64_t ordinal;        ///< how many frames this sender sent to this receiver before
   uint64_t payload;        ///< bytes that follow
   uint64_t checksum;       ///< of header (with 0 here) and payload
-  uint64_t reserved;
+  uint64_t result;         ///< of a fatal notice: the sparsecollResult_t of the sender
 };
 static_assert(sizeof(FrameHeader) == 64);
 
@@ -40,6 +41,12 @@ struct Frame {
   ConstBytes payload() const {
     return ConstBytes(buffer.data(), buffer.size()).subspan(sizeof(FrameHeader));
   }
+};
+
+/// A peer waited for messages until its deadline passed.
+class PeerTimeout : public Error {
+ public:
+  using Error::Error;
 };
 
 /// Frames between the ranks of one communicator, checked and sorted by sender; lives through all
@@ -55,12 +62,13 @@ class Channel {
   /// Fills in the header, which sits directly in front of the payload, and starts sending.
   void send(int peer, FrameHeader header, std::byte* payload, size_t bytes);
   /// Takes in all that has arrived. Throws RemoteError for a damaged frame and for a peer's notice
-  /// that it failed. `visit` sees each new frame before it is queued.
+  /// that it failed; as PeerTimeout if it waited in vain. `visit` sees each new frame
+  /// before it is queued.
   void pump(const std::function<void(int peer, const Frame&)>& visit);
   std::deque<Frame>& queue(int peer) { return queues_[static_cast<size_t>(peer)]; }
 
   /// Tells all peers, as far as that works without waiting, that this rank failed.
-  void send_fatal(uint64_t sequence, const std::string& why) noexcept;
+  void send_fatal(uint64_t sequence, const Error& error) noexcept;
   /// Gives those notices up for good, for a transport that may still touch them; returns the bytes.
   size_t leak() noexcept;
 
@@ -82,6 +90,7 @@ class Channel {
  private:
   bool has_checksum(const FrameHeader& header) const { return verify_ || header.sequence == 0; }
   void check(int peer, const Frame& frame) const;
+  [[noreturn]] static void throw_notice(int peer, const Frame& frame);
 
   Transport& transport_;
   Memory& memory_;

@@ -46,14 +46,7 @@ Outcome dense_allreduce(Env& env, const Problem& problem, Warm&) {
     kernels.merge(pieces, sum);
   }
   // 3.
-  const Region all_mine{0, mine.length()};
-  ConstBytes own;
-  {
-    const Stopwatch watch(env.stats.pack_seconds);
-    const Packets packet = kernels.packets(mine.length(), {&all_mine, 1});
-    kernels.pack_all(sum.span(), {&all_mine, 1}, packet);
-    own = {packet.slab + kernels.read(packet.offset), kernels.read(packet.size)};
-  }
+  const ConstBytes own = pack_region(env, sum.span(), {0, mine.length()});
   const std::span<const Gathered> all = allgather_messages(env, own, 0);
   const Stopwatch watch(env.stats.pack_seconds);
   const SparseBuffer result = dense_piece(problem.count);

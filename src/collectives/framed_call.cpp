@@ -9,6 +9,10 @@
 
 namespace sparsecoll {
 
+static_assert(kHeadroom >= sizeof(FrameHeader), "the header goes in front of the payload");
+
+constexpr size_t kSpareFrames = 16;
+
 /// Payload of an abandon frame.
 struct FramedCall::Notice {
   Descriptor descriptor;
@@ -28,14 +32,15 @@ FramedCall::FramedCall(Channel& channel, const Terms& terms, Arena& arena, Stats
 
 FramedCall::~FramedCall() {
   // As many more frames of these sizes may come in while a call is under way: those of a peer that
-  // is one call ahead.
+  // is one call ahead. A later call may also need a few rounds more to find its threshold.
   const auto size_of_block = [](const Frame& frame) { return frame.buffer.capacity(); };
   std::ranges::sort(kept_, {}, size_of_block);
   try {
     for (auto each = kept_.begin(); each != kept_.end();) {
       const auto next =
           std::ranges::upper_bound(each, kept_.end(), size_of_block(*each), {}, size_of_block);
-      channel_.transport().pool().reserve(each->buffer, 2 * static_cast<size_t>(next - each));
+      channel_.transport().pool().reserve(each->buffer,
+                                          2 * static_cast<size_t>(next - each) + kSpareFrames);
       each = next;
     }
   } catch (const std::bad_alloc&) {
@@ -90,12 +95,19 @@ void FramedCall::receive(std::span<Leg> legs) {
   for (std::vector<int> absent = awaited(legs);;) {
     // Who was gone before the last look at the mail will not be heard of again.
     const std::vector<int> gone = channel_.gone(absent);
-    channel_.pump(look);
-    std::erase_if(absent, [this](int peer) { return !channel_.queue(peer).empty(); });
+    try {
+      channel_.pump(look);
+    } catch (const PeerTimeout&) {
+      // Who is missing there is missing here too, unless this rank came late itself.
+      if (!terms_.deadline.mostly_passed()) throw;
+      fail(sparsecollTimeout, "deadline passed, nothing was heard from ",
+           name_ranks(unheard(absent)));
+    }
+    std::erase_if(absent, [this](int peer) { return has_come(peer); });
     if (absent.empty()) break;
     channel_.give_up_on(gone, absent);
     channel_.pause(terms_.deadline,
-                   [&] { return text("nothing was heard from ", name_ranks(absent)); });
+                   [&] { return text("nothing was heard from ", name_ranks(unheard(absent))); });
   }
   for (Leg& leg : legs) {
     if (leg.in_bound == 0) continue;
@@ -111,11 +123,29 @@ void FramedCall::receive(std::span<Leg> legs) {
   }
 }
 
+bool FramedCall::has_come(int peer) const {
+  const auto& queue = channel_.queue(peer);
+  if (queue.empty()) return false;
+  const uint64_t sequence = queue.front().header.sequence;
+  if (sequence != terms_.sequence)
+    fail(sparsecollRemoteError, "rank ", peer, " is at call ", sequence, "; its message of call ",
+         terms_.sequence, " is missing");
+  return true;
+}
+
 std::vector<int> FramedCall::awaited(std::span<const Leg> legs) {
   std::vector<int> peers;
   for (const Leg& leg : legs)
     if (leg.in_bound > 0) peers.push_back(leg.peer);
   return peers;
+}
+
+std::vector<int> FramedCall::unheard(std::span<const int> absent) const {
+  std::vector<int> ranks;
+  for (int r = 0; r < size(); ++r)
+    if (!covered_[static_cast<size_t>(r)] || std::ranges::find(absent, r) != absent.end())
+      ranks.push_back(r);
+  return ranks;
 }
 
 std::vector<int> FramedCall::others() const {

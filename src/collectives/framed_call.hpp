@@ -59,7 +59,10 @@ class FramedCall final : public Call {
   void send(const Leg& leg);
   void receive(std::span<Leg> legs);
   void examine(int peer, const Frame& frame) const;
+  bool has_come(int peer) const;
   void cover(const FrameHeader& header);
+  /// Those awaited and those not known, even through others, to have made this call.
+  std::vector<int> unheard(std::span<const int> absent) const;
   std::vector<int> others() const;
   static std::vector<int> awaited(std::span<const Leg> legs);
   bool take_notice(int peer, Notice* notice);

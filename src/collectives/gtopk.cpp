@@ -13,8 +13,9 @@
 //   D_r.
 //      Under recursive doubling others compute the same merges; only that one keeps the log.
 //
-// Cost per rank: log2 P messages of k entries for P a power of two, else at most
-// 2 ceil(log2 P) messages.
+// Cost per rank: log2 P messages of k entries for P a power of two; else at most ceil(log2 P), in
+// 2 ceil(log2 P) rounds.
+//
 // Guarantees: the contract's tree bit for bit; no index twice; with conserving feedback nothing is
 // lost. All messages have a bound known beforehand, so the host never waits for a count (k given).
 #include <algorithm>
@@ -42,6 +43,7 @@ class Tree {
 
   Outcome run() {
     const bool doubling = (ranks_ & (ranks_ - 1)) == 0;
+    // 1.
     for (int distance = 1; distance < ranks_; distance *= 2) {
       if (doubling) {
         merge(rank_ ^ distance, swap_with(rank_ ^ distance), distance);
@@ -52,24 +54,25 @@ class Tree {
         merge(rank_ + distance, take(rank_ + distance), distance);
       }
     }
-    if (!doubling) broadcast();
+    if (!doubling) broadcast();  // 2.
     return {sum_, dropped_};
   }
 
  private:
   /// Bytes of the largest message that may come in.
   size_t bound() const {
-    if (all_) return kUnknownSize;
+    // A bound beyond all memory is none.
+    if (all_ || k_ > kAll / 64) return kUnknownSize;
     return wire_bound({k_, problem_.count, size_of(kernels_.data_type())});
   }
 
   Packet pack() {
     const Stopwatch watch(env_.stats.pack_seconds);
-    const Packets packets = kernels_.packets(all_ ? sum_.nnz.bound : k_, {&whole_, 1});
+    const Packets packets = kernels_.packets(sum_.nnz.bound, {&whole_, 1});
     kernels_.pack_all(sum_, {&whole_, 1}, packets);
-    // One message starts right behind its headroom. Both sides know the same bound.
-    const size_t most = all_ ? packets.capacity - kHeadroom : bound();
-    return {packets.slab + kHeadroom, most, packets.size};
+    // One message starts right behind its headroom.
+    const size_t room = packets.capacity - kHeadroom;
+    return {packets.slab + kHeadroom, all_ ? room : bound(), packets.size, room};
   }
 
   ConstBytes exchange(int peer, bool out, bool in) {
@@ -83,7 +86,8 @@ class Tree {
 
   SparseSpan unpack(ConstBytes bytes) {
     const Stopwatch watch(env_.stats.pack_seconds);
-    const size_t capacity = all_ ? wire_entries(bytes, kernels_.data_type(), problem_.count) : k_;
+    // Where the message is as long as it needs to be, k may be far above what it holds.
+    const size_t capacity = std::min(k_, bytes.size() / size_of(kernels_.data_type()));
     const SparseBuffer piece = kernels_.sparse(capacity);
     const Message message{bytes, whole_};
     kernels_.unpack_all({&message, 1}, {&piece, 1}, env_.fault);
@@ -107,7 +111,7 @@ class Tree {
     const SparseBuffer dropped = logs ? kernels_.sparse(most) : SparseBuffer{};
     kernels_.top_k(both.span(), k_, kept, dropped);
     sum_ = kept.span();
-    if (logs) log(dropped.span());
+    if (logs) log(dropped.span());  // 3.
   }
 
   /// D_r += dropped.
@@ -119,7 +123,8 @@ class Tree {
     dropped_ = both.span();
   }
 
-  /// Binomial tree from rank 0: the reduction's edges backwards.
+  /// Binomial tree from rank 0: the reduction's edges backwards. Packs anew for every child, since
+  /// each message needs its own headroom while it is under way; a pack costs no more than a copy.
   void broadcast() {
     int distance = 1;
     while (distance < ranks_ && rank_ % (2 * distance) == 0) distance *= 2;

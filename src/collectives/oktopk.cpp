@@ -27,8 +27,6 @@
 
 #include "collectives/algorithm.hpp"
 #include "collectives/regions.hpp"
-#include "core/numeric.hpp"
-#include "kernels/wire.hpp"
 
 namespace sparsecoll {
 
@@ -37,21 +35,6 @@ namespace {
 constexpr size_t kIndexBins = 4096;
 constexpr uint64_t kFewEntries = 64;  // loads below this are never called crowded
 constexpr int kKeyDigit = 8;          // 256 key ranges a round
-
-struct KeySpace {
-  uint64_t end;  // one more than the largest key
-  int mantissa;  // bits: 2^mantissa keys are a factor of two in magnitude
-};
-
-KeySpace key_space(DataType type) {
-  switch (type) {
-    case DataType::float32:
-      return {kKeyEnd<float>, 23};
-    case DataType::float64:
-      break;
-  }
-  return {kKeyEnd<double>, 52};
-}
 
 // --- step 1
 
@@ -83,7 +66,8 @@ void cut(std::span<const uint64_t> bins, uint64_t width, uint64_t count, std::sp
 }
 
 void new_cuts(Env& env, const Problem& problem, Warm& warm) {
-  const uint64_t width = std::max<uint64_t>((problem.count + kIndexBins - 1) / kIndexBins, 1);
+  const uint64_t width =
+      std::max<uint64_t>(problem.count / kIndexBins + (problem.count % kIndexBins != 0), 1);
   uint64_t* counted = env.kernels.counts(kIndexBins);
   env.kernels.index_histogram(problem.local, width, counted);
   const auto bins = env.arena.take_span<uint64_t>(kIndexBins);
@@ -99,26 +83,15 @@ void new_cuts(Env& env, const Problem& problem, Warm& warm) {
 /// The P pieces of this rank's region, added in rank order.
 SparseSpan split_and_reduce(Env& env, const Problem& problem, std::span<const Region> regions,
                             uint64_t* load) {
-  Kernels& kernels = env.kernels;
   const Region mine = regions[static_cast<size_t>(env.call.rank())];
   const std::span<const ConstBytes> received = exchange_regions(env, problem.local, regions);
-  const auto messages = env.arena.take_span<Message>(regions.size());
-  const auto buffers = env.arena.take_span<SparseBuffer>(regions.size());
-  const auto pieces = env.arena.take_span<SparseSpan>(regions.size());
-  *load = 0;
-  {
-    const Stopwatch watch(env.stats.pack_seconds);
-    for (size_t r = 0; r < regions.size(); ++r) {
-      messages[r] = {received[r], mine};
-      buffers[r] = kernels.sparse(wire_entries(received[r], kernels.data_type(), mine.length()));
-      pieces[r] = buffers[r].span();
-      *load += buffers[r].capacity;
-    }
-    kernels.unpack_all(messages, buffers, env.fault);
-  }
+  const auto messages = env.arena.take_span<Message>(received.size());
+  for (size_t r = 0; r < received.size(); ++r) messages[r] = {received[r], mine};
+  const Pieces pieces = unpack_pieces(env, messages);
+  *load = pieces.entries;
   const Stopwatch watch(env.stats.reduce_seconds);
-  const SparseBuffer sum = kernels.sparse(std::min(*load, mine.length()));
-  kernels.merge(pieces, sum);
+  const SparseBuffer sum = env.kernels.sparse(std::min<uint64_t>(*load, mine.length()));
+  env.kernels.merge(pieces.spans, sum);
   return sum.span();
 }
 
@@ -146,12 +119,12 @@ KeyBins divide(uint64_t begin, uint64_t end) {
 /// What the k largest of all ranks' sums pass, and at most `slack` others. Leaves the k-th key,
 /// nearly, in warm.threshold.
 Threshold global_threshold(Env& env, const SparseSpan& sum, size_t k, Warm& warm) {
-  const KeySpace keys = key_space(env.kernels.data_type());
+  const KeySpace keys = env.kernels.keys();
   if (k == 0) return {keys.end, 0};
   const uint64_t slack = 16 + k / 128;
   uint64_t begin = 1, end = keys.end;
   if (warm.threshold != 0) {  // a sixteenth of an octave around the last one
-    const uint64_t reach = uint64_t{1} << (keys.mantissa - 4);
+    const uint64_t reach = uint64_t{1} << (keys.octave - 4);
     begin = warm.threshold > reach ? warm.threshold - reach : 1;
     end = std::min(warm.threshold + reach, keys.end);
   }
@@ -195,49 +168,35 @@ Threshold global_threshold(Env& env, const SparseSpan& sum, size_t k, Warm& warm
 /// All survivors in index order. Whether an owner was crowded is seen here, by all alike.
 SparseBuffer gather(Env& env, const SparseSpan& survivors, std::span<const Region> regions,
                     uint64_t load, Warm& warm) {
-  Kernels& kernels = env.kernels;
-  const size_t ranks = regions.size();
-  ConstBytes own;
-  {
-    const Stopwatch watch(env.stats.pack_seconds);
-    const auto mine = regions.subspan(static_cast<size_t>(env.call.rank()), 1);
-    const Packets packet = kernels.packets(survivors.nnz.bound, mine);
-    kernels.pack_all(survivors, mine, packet);
-    own = {packet.slab + kernels.read(packet.offset), kernels.read(packet.size)};
-  }
+  const ConstBytes own = pack_region(env, survivors, regions[static_cast<size_t>(env.call.rank())]);
   const std::span<const Gathered> all = allgather_messages(env, own, load);
-  const Stopwatch watch(env.stats.pack_seconds);
-  const auto messages = env.arena.take_span<Message>(ranks);
-  const auto buffers = env.arena.take_span<SparseBuffer>(ranks);
-  const auto pieces = env.arena.take_span<SparseSpan>(ranks);
-  uint64_t entries = 0, loads = 0, heaviest = 0;
-  for (size_t r = 0; r < ranks; ++r) {
+  const auto messages = env.arena.take_span<Message>(all.size());
+  uint64_t loads = 0, heaviest = 0;
+  for (size_t r = 0; r < all.size(); ++r) {
     messages[r] = {all[r].message, regions[r]};
-    buffers[r] =
-        kernels.sparse(wire_entries(all[r].message, kernels.data_type(), regions[r].length()));
-    pieces[r] = buffers[r].span();
-    entries += buffers[r].capacity;
     loads += all[r].note;
     heaviest = std::max(heaviest, all[r].note);
   }
-  kernels.unpack_all(messages, buffers, env.fault);
-  const SparseBuffer result = kernels.sparse(entries);
-  kernels.concatenate(pieces, result);
   warm.entries = loads;
-  warm.crowded = heaviest > kFewEntries && heaviest / 2 > loads / ranks;
+  warm.crowded = heaviest > kFewEntries && heaviest / 2 > loads / all.size();
+  const Pieces pieces = unpack_pieces(env, messages);
+  const Stopwatch watch(env.stats.reduce_seconds);
+  const SparseBuffer result = env.kernels.sparse(pieces.entries);
+  env.kernels.concatenate(pieces.spans, result);
   return result;
 }
 
 }  // namespace
 
 Outcome oktopk(Env& env, const Problem& problem, Warm& warm) {
+  // 1.
   if (wants_cuts(env, problem, warm)) new_cuts(env, problem, warm);
   ++warm.calls_since_cut;
   const std::span<const Region> regions = regions_between(env, warm.cuts);
-
+  // 2.
   uint64_t load = 0;
   SparseSpan part = split_and_reduce(env, problem, regions, &load);
-
+  // 3.
   if (problem.k != kAll) {
     const Threshold threshold = global_threshold(env, part, problem.k, warm);
     const Stopwatch watch(env.stats.reduce_seconds);
@@ -245,9 +204,10 @@ Outcome oktopk(Env& env, const Problem& problem, Warm& warm) {
     env.kernels.above(part, threshold, survivors);
     part = survivors.span();
   }
+  // 4.
   const SparseBuffer all = gather(env, part, regions, load, warm);
   if (problem.k == kAll || all.capacity <= problem.k) return {all.span(), no_entries(env).span()};
-
+  // 5.
   const Stopwatch watch(env.stats.reduce_seconds);
   const SparseBuffer result = env.kernels.sparse(problem.k);
   env.kernels.top_k(all.span(), problem.k, result, SparseBuffer{});

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/regions.hpp"
 
+#include "kernels/wire.hpp"
+
 namespace sparsecoll {
 
 std::span<const Region> uniform_regions(Env& env, uint64_t count) {
@@ -42,6 +44,30 @@ std::span<const ConstBytes> exchange_regions(Env& env, const SparseSpan& in,
   received[rank] = {packets.slab + offset[rank], size[rank]};
   for (const Leg& leg : legs) received[static_cast<size_t>(leg.peer)] = leg.in;
   return received;
+}
+
+ConstBytes pack_region(Env& env, const SparseSpan& in, const Region& region) {
+  const Stopwatch watch(env.stats.pack_seconds);
+  const Packets packet = env.kernels.packets(in.nnz.bound, {&region, 1});
+  env.kernels.pack_all(in, {&region, 1}, packet);
+  uint64_t place[2];  // offset and size
+  env.kernels.read(packet.offset, 2, place);
+  return {packet.slab + place[0], place[1]};
+}
+
+Pieces unpack_pieces(Env& env, std::span<const Message> messages) {
+  const Stopwatch watch(env.stats.pack_seconds);
+  const auto buffers = env.arena.take_span<SparseBuffer>(messages.size());
+  Pieces pieces{env.arena.take_span<SparseSpan>(messages.size())};
+  for (size_t r = 0; r < messages.size(); ++r) {
+    const size_t entries =
+        wire_entries(messages[r].bytes, env.kernels.data_type(), messages[r].region.length());
+    buffers[r] = env.kernels.sparse(entries);
+    pieces.spans[r] = buffers[r].span();
+    pieces.entries += entries;
+  }
+  env.kernels.unpack_all(messages, buffers, env.fault);
+  return pieces;
 }
 
 }  // namespace sparsecoll

@@ -6,6 +6,8 @@
 
 namespace sparsecoll {
 
+// Between vectors cut into regions and the messages that carry them.
+
 /// P regions of equal length, but for rounding.
 std::span<const Region> uniform_regions(Env& env, uint64_t count);
 
@@ -17,5 +19,15 @@ std::span<const Region> regions_between(Env& env, std::span<const uint64_t> cuts
 /// receiver together.
 std::span<const ConstBytes> exchange_regions(Env& env, const SparseSpan& in,
                                              std::span<const Region> regions);
+
+/// One message with the entries of `in`, which lie in `region`.
+ConstBytes pack_region(Env& env, const SparseSpan& in, const Region& region);
+
+/// Vectors unpacked from messages, by source.
+struct Pieces {
+  std::span<SparseSpan> spans;
+  size_t entries = 0;  ///< in all of them
+};
+Pieces unpack_pieces(Env& env, std::span<const Message> messages);
 
 }  // namespace sparsecoll

@@ -9,6 +9,11 @@
 
 namespace sparsecoll {
 
+namespace {
+// Small messages share a class, so that their number is all that matters.
+constexpr size_t kSmallestClass = 4096;
+}  // namespace
+
 void* Memory::allocate(size_t bytes) {
   ++allocations_;
   if (fail_in_ != 0 && --fail_in_ == 0) throw std::bad_alloc();
@@ -29,10 +34,11 @@ void Buffer::give_back() noexcept {
 }
 
 size_t Pool::class_of(size_t bytes) {
-  return static_cast<size_t>(std::countr_zero(std::bit_ceil(std::max<size_t>(bytes, 256))));
+  return static_cast<size_t>(std::countr_zero(std::bit_ceil(std::max(bytes, kSmallestClass))));
 }
 
 Buffer Pool::take(size_t bytes) {
+  if (bytes > static_cast<size_t>(-1) / 4) throw std::bad_alloc();
   const std::lock_guard lock(mutex_);
   // A block one or two classes larger will do: sizes of one shape vary around a boundary.
   const size_t smallest = class_of(bytes);

@@ -19,8 +19,8 @@ constexpr size_t align_up(size_t n, size_t alignment = kAlignment) {
   return (n + alignment - 1) / alignment * alignment;
 }
 
-/// The only source of the library's memory. Counts what it does, so that tests can prove that a
-/// steady state does not allocate, and can make the n-th allocation fail.
+/// The only source of bulk memory: workspace, messages, residuals. Counts what it does, so that
+/// tests can prove that a steady state does not allocate, and can make the n-th allocation fail.
 class Memory {
  public:
   /// Throws std::bad_alloc. Aligned to kAlignment.

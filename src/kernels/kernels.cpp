@@ -7,7 +7,6 @@
 namespace sparsecoll {
 
 SparseBuffer Kernels::sparse(size_t capacity) {
-  // A rounded capacity spares the arena from data-dependent jitter.
   SparseBuffer buffer;
   buffer.capacity = capacity;
   buffer.index = bytes(capacity * size_of(index_type()));
@@ -18,7 +17,6 @@ SparseBuffer Kernels::sparse(size_t capacity) {
 
 Packets Kernels::packets(size_t nnz, std::span<const Region> regions) {
   Packets packets;
-  packets.capacity = 0;
   uint64_t covered = 0;
   for (const Region& region : regions) covered += region.length();
   packets.capacity = regions.size() * (kHeadroom + sizeof(WireHeader) + kAlignment) +

@@ -15,6 +15,13 @@ struct ResidualView {
   void* write = nullptr;
 };
 
+/// What one rank puts in, in dense form.
+struct Gradient {
+  const void* values = nullptr;
+  size_t count = 0;
+  ResidualView residual;
+};
+
 enum class ResidualRule : int { conserving = 0, paper = 1 };
 
 /// What put_back() works on: what this rank sent, what the collective delivered, what this rank
@@ -24,6 +31,12 @@ struct Feedback {
   SparseSpan delivered;
   SparseSpan dropped;
   ResidualRule rule = ResidualRule::conserving;
+};
+
+/// The keys of a value type.
+struct KeySpace {
+  uint64_t end;  ///< one more than the largest
+  int octave;    ///< 2^octave keys are a factor of two in magnitude
 };
 
 /// `bins` ranges of 2^shift keys each, from `begin` (at least 1) on. Keys order values by magnitude
@@ -69,6 +82,7 @@ class Kernels {
 
   virtual DataType data_type() const = 0;
   virtual IndexType index_type() const = 0;
+  virtual KeySpace keys() const = 0;
 
   // --- memory of the place
   virtual std::byte* bytes(size_t n) = 0;
@@ -81,10 +95,10 @@ class Kernels {
 
   // --- selection
   /// acc = gradient + residual; selected = top-k of acc; residual.write = acc minus selected.
-  virtual void accumulate_select(const void* gradient, size_t count, size_t k,
-                                 const ResidualView& residual, const SparseBuffer& selected) = 0;
-  /// acc = gradient + residual, all of it.
-  virtual void accumulate(const void* gradient, size_t count, const void* residual, void* acc) = 0;
+  virtual void accumulate_select(const Gradient& gradient, size_t k,
+                                 const SparseBuffer& selected) = 0;
+  /// acc = gradient + residual, all of it; residual.write is left alone.
+  virtual void accumulate(const Gradient& gradient, void* acc) = 0;
   virtual void zero(void* values, size_t count) = 0;
   /// kept = top-k of in; dropped (capacity 0: not wanted) = the other non-zeros.
   virtual void top_k(const SparseSpan& in, size_t k, const SparseBuffer& kept,
@@ -116,6 +130,10 @@ class Kernels {
   virtual void deliver(const SparseSpan& in, int divisor, const SparseBuffer& out) = 0;
   /// dense = 0, then the entries of in / divisor, likewise.
   virtual void scatter(const SparseSpan& in, int divisor, void* dense, size_t count) = 0;
+  /// to = from, NaNs made canonical.
+  virtual void copy_canonical(const void* from, size_t count, void* to) = 0;
+  /// values *= factor; 0 also clears what is not finite.
+  virtual void scale(void* values, size_t count, double factor) = 0;
   /// *first_bad = position of the first index that is not above its predecessor or not below
   /// `count`; the number of entries when there is none.
   virtual void check_indices(const SparseSpan& in, uint64_t count, uint64_t* first_bad) = 0;

@@ -83,17 +83,18 @@ class LocalTransport final : public Transport {
   std::optional<Arrived> poll() override {
     if (killed_) fail(sparsecollSystemError, "this rank was killed by the test's plan");
     const size_t events = box_.events;
-    if (events == seen_ && !delayed_) return std::nullopt;
+    if (events == seen_ && !look_again_) return std::nullopt;
     const std::lock_guard lock(box_.mutex);
-    delayed_ = false;
+    look_again_ = false;
     const auto now = Clock::now();
     for (auto letter = box_.letters.begin(); letter != box_.letters.end(); ++letter) {
       if (letter->due > now || overtakes(letter)) {
-        delayed_ = true;
+        look_again_ = true;  // it becomes due without an event
         continue;
       }
       Arrived arrived = std::move(letter->arrived);
       box_.letters.erase(letter);
+      look_again_ = true;
       return arrived;
     }
     seen_ = box_.events;
@@ -103,7 +104,7 @@ class LocalTransport final : public Transport {
   bool gone(int peer) const override { return fabric_->gone[peer]; }
 
   void idle(Clock::time_point limit) override {
-    if (delayed_) return std::this_thread::sleep_for(std::chrono::microseconds(50));
+    if (look_again_) return std::this_thread::sleep_for(std::chrono::microseconds(50));
     if (fabric_->spins)
       for (int i = 0; i < 2000; ++i)
         if (box_.events != seen_) return;
@@ -150,7 +151,7 @@ class LocalTransport final : public Transport {
   Mailbox& box_;
   size_t sent_ = 0;
   size_t seen_ = 0;
-  bool delayed_ = false;
+  bool look_again_ = false;  ///< letters may be waiting that no new event tells of
   std::atomic<bool> killed_{false};
 };
 

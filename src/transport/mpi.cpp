@@ -35,6 +35,18 @@ void check_running() {
   if (finalised) fail(sparsecollInvalidUsage, "MPI was finalised already");
 }
 
+/// MPI is running and its thread level allows this thread to call it.
+void check_caller() {
+  check_running();
+  int level = MPI_THREAD_SINGLE, main = 0;
+  check(MPI_Query_thread(&level), "MPI_Query_thread");
+  check(MPI_Is_thread_main(&main), "MPI_Is_thread_main");
+  if (level < MPI_THREAD_SERIALIZED && !main)
+    fail(sparsecollInvalidUsage,
+         "called from a thread other than the one that initialised MPI, at thread level ",
+         level == MPI_THREAD_SINGLE ? "MPI_THREAD_SINGLE" : "MPI_THREAD_FUNNELED");
+}
+
 /// A message that is coming in.
 struct Incoming {
   int peer;
@@ -49,22 +61,12 @@ class MpiTransport final : public Transport {
     check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     check(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
     check(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
-    check(MPI_Query_thread(&thread_level_), "MPI_Query_thread");
   }
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
 
-  void check_thread() const override {
-    check_running();
-    if (thread_level_ >= MPI_THREAD_SERIALIZED) return;
-    int main = 0;
-    MPI_Is_thread_main(&main);
-    if (!main)
-      fail(sparsecollInvalidUsage,
-           "called from a thread other than the one that initialised MPI, at thread level ",
-           thread_level_ == MPI_THREAD_SINGLE ? "MPI_THREAD_SINGLE" : "MPI_THREAD_FUNNELED");
-  }
+  void check_thread() const override { check_caller(); }
 
   void send(int peer, ConstBytes bytes) override {
     if (bytes.size() <= chunk_) return start(peer, kWhole, bytes);
@@ -105,7 +107,7 @@ class MpiTransport final : public Transport {
     // touch their memory for ever.
     size_t bytes = 0;
     for (Incoming& each : incoming_)
-      if (!each.pending.empty() || each.claimed < each.bytes.size()) bytes += each.bytes.leak();
+      if (!each.pending.empty()) bytes += each.bytes.leak();
     incoming_.clear();
     *touches_caller = !sends_.empty();
     if (!sends_.empty()) {
@@ -155,19 +157,27 @@ class MpiTransport final : public Transport {
     const auto bytes = static_cast<size_t>(count);
     const int peer = status.MPI_SOURCE;
     if (status.MPI_TAG == kAnnounce) {
-      size_t total = 0;
+      uint64_t total = 0;
+      if (bytes != sizeof total) damaged(peer, "an announcement", sizeof total, bytes);
       check(MPI_Mrecv(&total, count, MPI_BYTE, &message, MPI_STATUS_IGNORE), "a receive");
       incoming_.push_back({peer, pool_.take(total), 0, {}});
       return true;
     }
     if (status.MPI_TAG == kWhole) incoming_.push_back({peer, pool_.take(bytes), 0, {}});
     Incoming& target = latest_from(peer);
+    if (bytes > target.bytes.size() - target.claimed)
+      damaged(peer, "a chunk", target.bytes.size() - target.claimed, bytes);
     MPI_Request request;
     check(MPI_Imrecv(target.bytes.data() + target.claimed, count, MPI_BYTE, &message, &request),
           "MPI_Imrecv");
     target.claimed += bytes;
     target.pending.push_back(request);
     return true;
+  }
+
+  [[noreturn]] static void damaged(int peer, const char* what, size_t expected, size_t got) {
+    fail(sparsecollRemoteError, "rank ", peer, " sent ", what, " of ", got, " bytes, expected ",
+         expected);
   }
 
   Incoming& latest_from(int peer) {
@@ -195,7 +205,6 @@ class MpiTransport final : public Transport {
   size_t chunk_;
   int rank_ = 0;
   int size_ = 1;
-  int thread_level_ = MPI_THREAD_SINGLE;
   Memory memory_;
   Pool pool_{memory_};
   std::vector<Sending> sends_;
@@ -209,7 +218,7 @@ class MpiTransport final : public Transport {
 
 std::unique_ptr<Transport> make_mpi_transport(MPI_Comm mpi, const Deadline& deadline,
                                               size_t chunk) {
-  check_running();
+  check_caller();
   if (mpi == MPI_COMM_NULL) fail(sparsecollInvalidArgument, "mpi is MPI_COMM_NULL");
   int between_groups = 0;
   check(MPI_Comm_test_inter(mpi, &between_groups), "MPI_Comm_test_inter");

@@ -44,15 +44,21 @@ void DeferredKernels::set_count(uint64_t* count, uint64_t value) {
   stream_.submit([=, this] { host_.set_count(count, value); });
 }
 
-void DeferredKernels::accumulate_select(const void* gradient, size_t count, size_t k,
-                                        const ResidualView& residual,
+void DeferredKernels::accumulate_select(const Gradient& gradient, size_t k,
                                         const SparseBuffer& selected) {
-  stream_.submit([=, this] { host_.accumulate_select(gradient, count, k, residual, selected); });
+  stream_.submit([=, this] { host_.accumulate_select(gradient, k, selected); });
 }
 
-void DeferredKernels::accumulate(const void* gradient, size_t count, const void* residual,
-                                 void* acc) {
-  stream_.submit([=, this] { host_.accumulate(gradient, count, residual, acc); });
+void DeferredKernels::accumulate(const Gradient& gradient, void* acc) {
+  stream_.submit([=, this] { host_.accumulate(gradient, acc); });
+}
+
+void DeferredKernels::copy_canonical(const void* from, size_t count, void* to) {
+  stream_.submit([=, this] { host_.copy_canonical(from, count, to); });
+}
+
+void DeferredKernels::scale(void* values, size_t count, double factor) {
+  stream_.submit([=, this] { host_.scale(values, count, factor); });
 }
 
 void DeferredKernels::zero(void* values, size_t count) {
@@ -133,10 +139,17 @@ void DeferredCall::exchange(std::span<Leg> legs) {
   }
   stream_.submit([this, queued] {
     for (const Leg& leg : queued)
-      if (leg.out.data) transport_.send(leg.peer, {leg.out.data, leg.out.bound});
+      if (leg.out.data) send(leg);
     for (const Leg& leg : queued)
       if (leg.in_bound > 0) receive(leg.peer, const_cast<std::byte*>(leg.in.data()), leg.in_bound);
   });
+}
+
+void DeferredCall::send(const Leg& leg) {
+  // As long as agreed, whatever is there.
+  std::vector<std::byte> message(leg.out.bound);
+  std::copy_n(leg.out.data, std::min(leg.out.room, leg.out.bound), message.begin());
+  transport_.send(leg.peer, message);
 }
 
 void DeferredCall::receive(int peer, std::byte* into, size_t bound) {
@@ -150,7 +163,7 @@ void DeferredCall::receive(int peer, std::byte* into, size_t bound) {
       transport_.idle(Clock::now() + std::chrono::milliseconds(1));
   }
   // As NCCL: both sides name the same size, or the call is broken.
-  if (queue.front().size() > bound) throw std::runtime_error("a message above its bound");
+  if (queue.front().size() != bound) throw std::runtime_error("the bounds of both sides differ");
   std::memcpy(into, queue.front().data(), queue.front().size());
   queue.pop_front();
 }

@@ -41,9 +41,11 @@ class DeferredKernels final : public Kernels {
   std::byte* bytes(size_t n) override;
   uint64_t* counts(size_t n) override;
   void set_count(uint64_t* count, uint64_t value) override;
-  void accumulate_select(const void* gradient, size_t count, size_t k, const ResidualView& residual,
-                         const SparseBuffer& selected) override;
-  void accumulate(const void* gradient, size_t count, const void* residual, void* acc) override;
+  void accumulate_select(const Gradient& gradient, size_t k, const SparseBuffer& selected) override;
+  void accumulate(const Gradient& gradient, void* acc) override;
+  KeySpace keys() const override { return host_.keys(); }
+  void copy_canonical(const void* from, size_t count, void* to) override;
+  void scale(void* values, size_t count, double factor) override;
   void zero(void* values, size_t count) override;
   void top_k(const SparseSpan& in, size_t k, const SparseBuffer& kept,
              const SparseBuffer& dropped) override;
@@ -83,6 +85,7 @@ class DeferredCall final : public Call {
   void exchange(std::span<Leg> legs) override;
 
  private:
+  void send(const Leg& leg);
   void receive(int peer, std::byte* into, size_t bound);
 
   Transport& transport_;

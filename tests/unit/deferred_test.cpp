@@ -40,7 +40,7 @@ struct Rank {
 
     std::vector<T> next(n, T{-1});
     const SparseBuffer selected = kernels.sparse(k);
-    kernels.accumulate_select(gradient.data(), n, k, {residual.data(), next.data()}, selected);
+    kernels.accumulate_select({gradient.data(), n, {residual.data(), next.data()}}, k, selected);
     const Outcome outcome = gtopk(env, {n, k, selected.span(), 0}, warm);
     kernels.put_back({selected.span(), outcome.result, outcome.dropped, rule}, next.data());
     result.assign(n, T{-1});
@@ -108,7 +108,7 @@ TEST_CASE("a count that is read too early is poison, then right") {
                           stream);
   const float gradient[] = {3, -1, 0, 2};
   const SparseBuffer selected = kernels.sparse(3);
-  kernels.accumulate_select(gradient, 4, 3, {}, selected);
+  kernels.accumulate_select({gradient, 4, {}}, 3, selected);
   CHECK(*selected.nnz > 1000000);
   CHECK(stream.submitted() == 2);
   CHECK(kernels.read(selected.nnz) == 3);
@@ -122,8 +122,8 @@ TEST_CASE("kernels queued in a row give on the deferred place what they give at 
   for (float& value : b) value = static_cast<float>(static_cast<int>(random() % 9) - 4);
   const auto chain = [&](Kernels& kernels, std::vector<float>& dense) {
     const SparseBuffer first = kernels.sparse(100), second = kernels.sparse(100);
-    kernels.accumulate_select(a.data(), a.size(), 100, {}, first);
-    kernels.accumulate_select(b.data(), b.size(), 100, {}, second);
+    kernels.accumulate_select({a.data(), a.size(), {}}, 100, first);
+    kernels.accumulate_select({b.data(), b.size(), {}}, 100, second);
     const SparseSpan pieces[] = {first.span(), second.span()};
     const SparseBuffer sum = kernels.sparse(200), top = kernels.sparse(50);
     kernels.merge(pieces, sum);

@@ -61,8 +61,8 @@ TEST_CASE("a rank that has gone is told from one that is late, after what it sen
 TEST_CASE("a rank that fails tells why, also those who do not wait for it") {
   for (const std::string& why : {std::string("its disk is full"), std::string(100000, 'x')}) {
     Stations stations(3);
-    stations[2].channel().send_fatal(9, why);
-    CHECK(expect_error(sparsecollRemoteError, "rank 2 failed: " + why.substr(0, 500),
+    stations[2].channel().send_fatal(9, Error(sparsecollInternalError, why));
+    CHECK(expect_error(sparsecollRemoteError, "rank 2 failed in call 9: " + why.substr(0, 500),
                        [&] { hear_of_rank_1(stations[0]); }) == "");
   }
 }

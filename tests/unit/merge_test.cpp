@@ -188,9 +188,9 @@ TEST_CASE("accumulate adds a residual or copies; zero clears") {
   Place<float, uint32_t> place;
   const std::vector<float> g{1, -0.0f, 3}, r{4, -0.0f, -3};
   std::vector<float> acc(3);
-  place.kernels().accumulate(g.data(), 3, r.data(), acc.data());
+  place.kernels().accumulate({g.data(), 3, {r.data(), nullptr}}, acc.data());
   CHECK(test::difference("acc", acc, {5, -0.0f, 0}) == "");
-  place.kernels().accumulate(g.data(), 3, nullptr, acc.data());
+  place.kernels().accumulate({g.data(), 3, {nullptr, nullptr}}, acc.data());
   CHECK(test::difference("acc", acc, g) == "");
   place.kernels().zero(acc.data(), 2);
   CHECK(test::difference("acc", acc, {0, 0, 3}) == "");

@@ -26,7 +26,7 @@ std::string check_accumulate_select(const std::vector<T>& gradient, const std::v
   for (size_t i = 0; i < n; ++i) acc[i] = gradient[i] + residual[i];
   const Entries<T> want = naive_top_k(one_nan(entries_of(acc)), k);
   const SparseBuffer selected = place.kernels().sparse(std::min(k, n));
-  place.kernels().accumulate_select(gradient.data(), n, k, {residual.data(), next.data()},
+  place.kernels().accumulate_select({gradient.data(), n, {residual.data(), next.data()}}, k,
                                     selected);
   std::string differs = test::difference("selected", place.get(selected), want);
   for (const auto& entry : want) acc[entry.index] = 0;
@@ -34,7 +34,7 @@ std::string check_accumulate_select(const std::vector<T>& gradient, const std::v
   if (!differs.empty()) return differs;
 
   const SparseBuffer bare = place.kernels().sparse(std::min(k, n));
-  place.kernels().accumulate_select(gradient.data(), n, k, {}, bare);
+  place.kernels().accumulate_select({gradient.data(), n, {}}, k, bare);
   return test::difference("selected without a residual", place.get(bare),
                           naive_top_k(one_nan(entries_of(gradient)), k));
 }

@@ -61,6 +61,15 @@ void scatter(const View<T, I>& in, int divisor, T* dense, size_t count) {
   for (size_t j = 0; j < in.nnz; ++j) dense[in.at(j)] = finish(in.value[j], divisor);
 }
 
+template <class T>
+void scale(T* values, size_t count, double factor) {
+  const T narrow = static_cast<T>(factor);
+  if (factor == 0)
+    std::fill_n(values, count, T{0});  // also what was not finite
+  else
+    for (size_t i = 0; i < count; ++i) values[i] *= narrow;
+}
+
 template <class T, class I>
 void check_indices(const View<T, I>& in, uint64_t count, uint64_t* first_bad) {
   *first_bad = in.nnz;

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <limits>
+
 #include "kernels/host/feedback.hpp"
 #include "kernels/host/merge.hpp"
 #include "kernels/host/pack.hpp"
@@ -25,15 +27,14 @@ class HostKernels final : public Kernels {
 
   void set_count(uint64_t* count, uint64_t value) override { *count = value; }
 
-  void accumulate_select(const void* gradient, size_t count, size_t k, const ResidualView& residual,
+  KeySpace keys() const override { return {kKeyEnd<T>, std::numeric_limits<T>::digits - 1}; }
+
+  void accumulate_select(const Gradient& gradient, size_t k,
                          const SparseBuffer& selected) override {
-    host::accumulate_select<T, I>(static_cast<const T*>(gradient), count, k, residual, selected);
+    host::accumulate_select<T, I>(gradient, k, selected);
   }
-  void accumulate(const void* gradient, size_t count, const void* residual, void* acc) override {
-    const T* g = static_cast<const T*>(gradient);
-    const T* r = static_cast<const T*>(residual);
-    T* out = static_cast<T*>(acc);
-    for (size_t i = 0; i < count; ++i) out[i] = r ? g[i] + r[i] : g[i];
+  void accumulate(const Gradient& gradient, void* acc) override {
+    host::accumulate<T>(gradient, static_cast<T*>(acc));
   }
   void zero(void* values, size_t count) override {
     std::fill_n(static_cast<T*>(values), count, T{0});
@@ -78,6 +79,13 @@ class HostKernels final : public Kernels {
   }
   void scatter(const SparseSpan& in, int divisor, void* dense, size_t count) override {
     host::scatter(View<T, I>(in), divisor, static_cast<T*>(dense), count);
+  }
+  void copy_canonical(const void* from, size_t count, void* to) override {
+    const T* in = static_cast<const T*>(from);
+    std::transform(in, in + count, static_cast<T*>(to), [](T value) { return canonical(value); });
+  }
+  void scale(void* values, size_t count, double factor) override {
+    host::scale(static_cast<T*>(values), count, factor);
   }
   void check_indices(const SparseSpan& in, uint64_t count, uint64_t* first_bad) override {
     host::check_indices(View<T, I>(in), count, first_bad);

@@ -55,19 +55,25 @@ class Gate {
   Threshold threshold_;
 };
 
+template <class T>
+void accumulate(const Gradient& gradient, T* acc) {
+  const T* values = static_cast<const T*>(gradient.values);
+  const T* previous = static_cast<const T*>(gradient.residual.read);
+  for (size_t i = 0; i < gradient.count; ++i)
+    acc[i] = previous ? values[i] + previous[i] : values[i];
+}
+
 template <class T, class I>
-void accumulate_select(const T* gradient, size_t count, size_t k, const ResidualView& residual,
-                       const SparseBuffer& selected) {
-  const T* acc = gradient;
-  T* next = static_cast<T*>(residual.write);
+void accumulate_select(const Gradient& gradient, size_t k, const SparseBuffer& selected) {
+  const T* acc = static_cast<const T*>(gradient.values);
+  T* next = static_cast<T*>(gradient.residual.write);
   if (next) {
-    const T* previous = static_cast<const T*>(residual.read);
-    for (size_t i = 0; i < count; ++i) next[i] = gradient[i] + previous[i];
+    accumulate(gradient, next);
     acc = next;
   }
-  Gate gate(find_threshold<T>(count, k, [acc](size_t i) { return key_of(acc[i]); }));
+  Gate gate(find_threshold<T>(gradient.count, k, [acc](size_t i) { return key_of(acc[i]); }));
   Writer<T, I> out(selected);
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < gradient.count; ++i) {
     if (!gate.passes(key_of(acc[i]))) continue;
     out.add(i, canonical(acc[i]));
     if (next) next[i] = 0;
