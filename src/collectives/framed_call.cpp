@@ -80,12 +80,13 @@ void FramedCall::exchange(std::span<Leg> legs) {
   receive(legs);
 }
 
-void FramedCall::examine(int peer, const Frame& frame) const {
+void FramedCall::examine(int peer, const Frame& frame) {
   if (frame.header.sequence > terms_.sequence) return;  // of a peer that is ahead
   if (frame.header.sequence < terms_.sequence)
     fail(sparsecollRemoteError, "rank ", peer, " sent a message of call ", frame.header.sequence,
          " during call ", terms_.sequence);
   if (frame.kind() == FrameKind::abandon || frame.header.descriptor != hash_) throw Abandoned{};
+  cover(frame.header);
 }
 
 void FramedCall::receive(std::span<Leg> legs) {
@@ -114,7 +115,6 @@ void FramedCall::receive(std::span<Leg> legs) {
     kept_.push_back(std::move(channel_.queue(leg.peer).front()));
     channel_.queue(leg.peer).pop_front();
     const Frame& frame = kept_.back();
-    cover(frame.header);
     leg.in = frame.payload();
     stats_.bytes_received += frame.buffer.size();
     if (leg.in.size() > leg.in_bound)

@@ -58,7 +58,7 @@ class FramedCall final : public Call {
   FrameHeader header(FrameKind kind) const;
   void send(const Leg& leg);
   void receive(std::span<Leg> legs);
-  void examine(int peer, const Frame& frame) const;
+  void examine(int peer, const Frame& frame);
   bool has_come(int peer) const;
   void cover(const FrameHeader& header);
   /// Those awaited and those not known, even through others, to have made this call.
