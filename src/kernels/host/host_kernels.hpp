@@ -31,7 +31,7 @@ class HostKernels final : public Kernels {
 
   void accumulate_select(const Gradient& gradient, size_t k,
                          const SparseBuffer& selected) override {
-    host::accumulate_select<T, I>(gradient, k, selected);
+    host::accumulate_select<T, I>(gradient, k, selected, arena_);
   }
   void accumulate(const Gradient& gradient, void* acc) override {
     host::accumulate<T>(gradient, static_cast<T*>(acc));

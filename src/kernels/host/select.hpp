@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
+#include <span>
+#include <type_traits>
 
 #include "core/numeric.hpp"
 #include "kernels/host/view.hpp"
@@ -12,11 +15,12 @@
 
 namespace sparsecoll::host {
 
+constexpr int kDigit = 11;  // bits of a key that one round looks at
+
 /// The threshold that the k largest of n keys pass, found digit by digit from the top: each round
 /// counts the keys that share the digits found so far by their next one.
 template <class T, class KeyAt>
 Threshold find_threshold(size_t n, size_t k, KeyAt key_at) {
-  constexpr int kDigit = 11;
   if (k == 0) return {kKeyEnd<T>, 0};
   uint64_t prefix = 0;  // of the k-th key
   size_t missing = k;   // how many of the k have this prefix
@@ -63,21 +67,61 @@ void accumulate(const Gradient& gradient, T* acc) {
     acc[i] = previous ? values[i] + previous[i] : values[i];
 }
 
+/// Calls visit(i, key) for every key of at least `lowest`, in order. Where they are rare, most
+/// blocks are passed over by their largest magnitude, which is quick to find.
+template <class T, class Visit>
+void visit_at_least(std::span<const T> values, uint64_t lowest, Visit visit) {
+  using Signed = std::make_signed_t<typename Float<T>::Bits>;
+  constexpr size_t kBlock = 64;
+  for (size_t begin = 0; begin < values.size(); begin += kBlock) {
+    const auto block = values.subspan(begin, std::min(kBlock, values.size() - begin));
+    Signed largest = 0;
+    for (const T value : block) largest = std::max(largest, std::bit_cast<Signed>(std::abs(value)));
+    if (static_cast<uint64_t>(largest) < lowest) continue;
+    for (size_t i = 0; i < block.size(); ++i)
+      if (const uint64_t key = key_of(block[i]); key >= lowest) visit(begin + i, key);
+  }
+}
+
+/// find_threshold() over a long vector: the keys that share the k-th one's first digit are copied
+/// out when they are as few as usual, so that the vector is read twice only.
+template <class T>
+Threshold find_threshold(std::span<const T> values, size_t k, Arena& arena) {
+  const auto key_at = [values](size_t i) -> uint64_t { return key_of(values[i]); };
+  constexpr int kShift = std::bit_width(kKeyEnd<T> - 1) - kDigit;
+  std::array<size_t, (kKeyEnd<T> >> kShift) + 1> bin{};
+  for (const T value : values) ++bin[key_of(value) >> kShift];
+  size_t digit = bin.size() - 1, missing = k;
+  while (digit > 0 && bin[digit] < missing) missing -= bin[digit--];
+  const size_t room = values.size() / 16 + 1;
+  if (k == 0 || digit == 0 || bin[digit] > room) return find_threshold<T>(values.size(), k, key_at);
+  const Arena::Scope scope(arena);
+  typename Float<T>::Bits* few = arena.take<typename Float<T>::Bits>(room);
+  size_t n = 0;
+  visit_at_least(values, uint64_t{digit} << kShift, [&](size_t, uint64_t key) {
+    if (key >> kShift == digit) few[n++] = static_cast<typename Float<T>::Bits>(key);
+  });
+  return find_threshold<T>(n, missing, [few](size_t j) -> uint64_t { return few[j]; });
+}
+
 template <class T, class I>
-void accumulate_select(const Gradient& gradient, size_t k, const SparseBuffer& selected) {
+void accumulate_select(const Gradient& gradient, size_t k, const SparseBuffer& selected,
+                       Arena& arena) {
   const T* acc = static_cast<const T*>(gradient.values);
   T* next = static_cast<T*>(gradient.residual.write);
   if (next) {
     accumulate(gradient, next);
     acc = next;
   }
-  Gate gate(find_threshold<T>(gradient.count, k, [acc](size_t i) { return key_of(acc[i]); }));
+  const std::span<const T> all(acc, gradient.count);
+  const Threshold threshold = find_threshold(all, k, arena);
+  Gate gate(threshold);
   Writer<T, I> out(selected);
-  for (size_t i = 0; i < gradient.count; ++i) {
-    if (!gate.passes(key_of(acc[i]))) continue;
+  visit_at_least(all, threshold.key + (threshold.ties == 0), [&](size_t i, uint64_t key) {
+    if (!gate.passes(key)) return;
     out.add(i, canonical(acc[i]));
     if (next) next[i] = 0;
-  }
+  });
   out.done();
 }
 
