@@ -66,7 +66,7 @@ void Communicator::collective(const Descriptor& descriptor, const std::function<
       call.abandon("");
     }
   } catch (const Error& error) {
-    if (fatal(error.code()) || channel_.aborted()) poison_with(error);
+    if (fatal(error.code()) || channel_.aborted()) poison_and_throw(error);
     throw;
   } catch (const std::bad_alloc&) {
     poison_and_throw(Error(sparsecollSystemError, "out of memory"));
@@ -149,7 +149,8 @@ void Communicator::abandon(const Error* notice) {
 
 void Communicator::poison_and_throw(const Error& error) {
   poison_with(error);
-  throw error;
+  const std::lock_guard lock(mutex_);
+  throw Error(poison_, poison_message_);  // the first error: an abort may have come before this one
 }
 
 void Communicator::check_healthy() const {

@@ -77,11 +77,12 @@ struct SparseCall {
     const SparseBuffer out = fits ? buffer_of(*recv, kernels) : stash_buffer(*stash, kernels);
     // Nothing can fail from here on.
     if (residual) {
+      // acc first, then what merges dropped: the order of the definition.
+      kernels.put_back({unsent, nothing, nothing, rule}, residual->current());
       const bool tree = verb == Verb::gtopk_allreducev;
       kernels.put_back(
           {problem.local, outcome.result, outcome.dropped, tree ? rule : ResidualRule::conserving},
           residual->current());
-      kernels.put_back({unsent, nothing, nothing, rule}, residual->current());
     }
     kernels.deliver(outcome.result, divisor, out);
     recv->count = send->count;

@@ -146,7 +146,8 @@ std::vector<int> Channel::gone(const std::vector<int>& peers) const {
 void Channel::give_up_on(const std::vector<int>& gone, const std::vector<int>& awaited) const {
   for (const int peer : gone)
     if (std::find(awaited.begin(), awaited.end(), peer) != awaited.end())
-      fail(sparsecollRemoteError, "rank ", peer, " has destroyed or aborted its communicator");
+      fail(sparsecollRemoteError, "rank ", peer,
+           " has destroyed or aborted its communicator, or failed");
 }
 
 std::string name_ranks(const std::vector<int>& ranks) {

@@ -196,6 +196,32 @@ TEST_CASE("accumulate adds a residual or copies; zero clears") {
   CHECK(test::difference("acc", acc, {0, 0, 3}) == "");
 }
 
+TEST_CASE("copy_canonical copies all but the bits of NaNs") {
+  const std::vector<float> from{1, -0.0f, std::bit_cast<float>(0xff800001u), -kInfinite<float>};
+  const std::vector<float> want{1, -0.0f, std::bit_cast<float>(0x7fc00000u), -kInfinite<float>};
+  Place<float, uint32_t> place;
+  std::vector<float> to(4);
+  place.kernels().copy_canonical(from.data(), 4, to.data());
+  CHECK(test::difference("copy", to, want) == "");
+}
+
+TEST_CASE("scale multiplies by the factor rounded to the type; 0 clears whatever there is") {
+  Place<float, uint32_t> place;
+  const std::vector<float> all{3, -0.0f, kInfinite<float>, kNotANumber<float>, 1e-45f};
+  std::vector<float> values = all;
+  place.kernels().scale(values.data(), values.size(), 0.1);
+  CHECK(test::difference("scaled", values,
+                         {3 * 0.1f, -0.0f, kInfinite<float>, kNotANumber<float>, 0}) == "");
+  for (const double zero : {0.0, -0.0}) {
+    values = all;
+    place.kernels().scale(values.data(), values.size(), zero);
+    CHECK(test::difference("cleared", values, {0, 0, 0, 0, 0}) == "");
+  }
+  values = all;
+  place.kernels().scale(values.data(), values.size(), 1e-60);  // 0 in float, but not 0
+  CHECK(std::isnan(values[2]));
+}
+
 TEST_CASE("check_indices names the first that does not rise below count") {
   const auto first_bad = [](const Entries<float>& in, uint64_t count) {
     Place<float, uint64_t> place;

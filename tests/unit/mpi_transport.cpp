@@ -20,19 +20,27 @@
 namespace {
 
 int chunks_to_send = -1;  // all of them
+bool nothing_completes = false;
+bool announce_too_little = false;
 
 }  // namespace
 
-/// Takes the place of MPI's own: further chunks of messages are never sent.
+// These take the place of MPI's own: further chunks are never sent, requests never complete.
 int MPI_Isend(const void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
               MPI_Request* request) {
-  constexpr int kChunkTag = 3;
+  constexpr int kAnnounceTag = 2, kChunkTag = 3;
+  static const uint64_t too_little = 1500;
+  if (tag == kAnnounceTag && announce_too_little) data = &too_little;
   if (tag == kChunkTag && chunks_to_send == 0) {
     *request = MPI_REQUEST_NULL;
     return MPI_SUCCESS;
   }
   if (tag == kChunkTag && chunks_to_send > 0) --chunks_to_send;
   return PMPI_Isend(data, count, type, peer, tag, comm, request);
+}
+int MPI_Test(MPI_Request* request, int* done, MPI_Status* status) {
+  *done = 0;
+  return nothing_completes ? MPI_SUCCESS : PMPI_Test(request, done, status);
 }
 
 namespace {
@@ -137,27 +145,52 @@ void check_abandon(test::Verdict& verdict) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/// Half a message has come when the receiver gives up: its memory is not given back.
-void check_abandoned_receive(test::Verdict& verdict) {
+/// The receiver gives up in the middle of a message. While MPI may still write to its memory
+/// (`busy`), that is not given back; when nothing more is under way, it is.
+void check_abandoned_receive(test::Verdict& verdict, bool busy) {
   const auto transport = make(1000);
   static const std::vector<std::byte> message = letter(10000, 0, 2);
   if (transport->rank() == 0 && transport->size() > 1) {
-    chunks_to_send = 5;
+    chunks_to_send = busy ? -1 : 5;
     transport->send(1, message);
     chunks_to_send = -1;
     flush(*transport);
   }
   if (transport->rank() == 1) {
+    nothing_completes = busy;
     const Clock::time_point start = Clock::now();
-    bool touches_caller = true;
     while (transport->memory().allocations() == 0 ||
            Clock::now() - start < std::chrono::milliseconds(100))
-      verdict.require("half a message is none", !transport->poll());
+      verdict.require("a part of a message is none", !transport->poll());
     const size_t in_use = transport->memory().bytes_in_use();
-    verdict.require("its memory is given up", transport->abandon(&touches_caller) >= 10000);
+    bool touches_caller = true;
+    const size_t given_up = transport->abandon(&touches_caller);
+    nothing_completes = false;
+    verdict.require("memory that MPI may touch is given up", given_up == (busy ? in_use : 0));
     verdict.require("and not freed", transport->memory().bytes_in_use() == in_use);
     verdict.require("nothing that was sent is touched", !touches_caller);
   }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/// More comes than was announced: an error, and nothing is written beyond the buffer.
+void check_false_announcement(test::Verdict& verdict) {
+  const auto transport = make(1000);
+  if (transport->rank() == 0 && transport->size() > 1) {
+    announce_too_little = true;
+    transport->send(1, letter(2000, 0, 3));
+    announce_too_little = false;
+    flush(*transport);
+  }
+  std::string error;
+  try {
+    while (transport->rank() == 1 && !transport->poll()) transport->idle(Clock::now());
+  } catch (const Error& caught) {
+    error = caught.what();
+  }
+  verdict.require(
+      "a chunk that is too long is refused",
+      transport->rank() != 1 || error == "rank 0 sent a chunk of 1000 bytes, expected 500");
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
@@ -215,7 +248,8 @@ int main(int argc, char** argv) {
     check_chunks(verdict);
     check_many(verdict);
     check_abandon(verdict);
-    check_abandoned_receive(verdict);
+    for (const bool busy : {false, true}) check_abandoned_receive(verdict, busy);
+    check_false_announcement(verdict);
     if (large_wanted()) check_large(verdict);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "mpi_transport, rank %d: %s\n", rank, error.what());

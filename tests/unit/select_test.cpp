@@ -119,6 +119,12 @@ TEST_CASE("keys order values as the contract does") {
   CHECK(key_of(std::bit_cast<float>(0xffbaadu | 0x7f800000u)) == key_of(kNotANumber<float>));
   CHECK(key_of(std::bit_cast<double>(0xfff0000000000001ull)) == key_of(kNotANumber<double>));
   CHECK(kKeyEnd<double> == uint64_t{key_of(kNotANumber<double>)} + 1);
+  Place<float, uint32_t> narrow;
+  CHECK(narrow.kernels().keys().end == kKeyEnd<float>);
+  CHECK(key_of(4.0f) - key_of(2.0f) == 1u << narrow.kernels().keys().octave);
+  Place<double, uint32_t> wide;
+  CHECK(wide.kernels().keys().end == kKeyEnd<double>);
+  CHECK(key_of(4.0) - key_of(2.0) == uint64_t{1} << wide.kernels().keys().octave);
 }
 
 template <class T>
