@@ -176,9 +176,10 @@ void check_abandoned_receive(test::Verdict& verdict, bool busy) {
 /// More comes than was announced: an error, and nothing is written beyond the buffer.
 void check_false_announcement(test::Verdict& verdict) {
   const auto transport = make(1000);
+  const std::vector<std::byte> message = letter(2000, 0, 3);
   if (transport->rank() == 0 && transport->size() > 1) {
     announce_too_little = true;
-    transport->send(1, letter(2000, 0, 3));
+    transport->send(1, message);
     announce_too_little = false;
     flush(*transport);
   }
