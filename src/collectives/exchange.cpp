@@ -100,7 +100,7 @@ void put_block(const Gathered& block, std::byte*& at) {
   const BlockHeader header{block.message.size(), block.note};
   std::memcpy(at, &header, sizeof header);
   at += sizeof header;
-  std::memcpy(at, block.message.data(), block.message.size());
+  std::copy(block.message.begin(), block.message.end(), at);
   const size_t padded = align_up(block.message.size(), 8);
   std::memset(at + block.message.size(), 0, padded - block.message.size());
   at += padded;

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/local.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <cstring>
 #include <deque>
 #include <thread>
 
@@ -68,7 +68,7 @@ class LocalTransport final : public Transport {
     if (killed_ || fate.drop) return;
     Mailbox& box = fabric_->boxes[peer];
     Buffer copy = box.pool.take(bytes.size());
-    std::memcpy(copy.data(), bytes.data(), bytes.size());
+    std::copy(bytes.begin(), bytes.end(), copy.data());
     if (fate.corrupt_byte != kAll) copy.data()[fate.corrupt_byte % bytes.size()] ^= std::byte{0xff};
     {
       const std::lock_guard lock(box.mutex);
