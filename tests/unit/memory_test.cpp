@@ -138,6 +138,22 @@ TEST_CASE("a repeated pattern allocates once, then joins, then never again") {
   CHECK(in_use <= 1300000);  // joined: not one block for each pattern that there ever was
 }
 
+TEST_CASE("blocks are joined when the outermost scope ends, not before") {
+  Memory memory;
+  Arena arena(memory);
+  const auto take = [&arena](size_t pieces, size_t size) {
+    const Arena::Scope inner(arena);
+    for (size_t i = 0; i < pieces; ++i) arena.take<std::byte>(size);
+  };
+  {
+    const Arena::Scope scope(arena);
+    take(4, 100000);
+  }
+  CHECK(memory.allocations() == 5);
+  take(1, 400000);  // one piece as large as the four
+  CHECK(memory.allocations() == 5);
+}
+
 TEST_CASE("an arena has slack: a pattern that is a little larger does not allocate") {
   Memory memory;
   Arena arena(memory);
