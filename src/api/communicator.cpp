@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/handles.hpp"
+#include "api/operation.hpp"
 #include "api/residual.hpp"
 #include "core/error.hpp"
 
@@ -57,16 +58,17 @@ void Communicator::collective(const Descriptor& descriptor, const std::function<
     try {
       check();
     } catch (const Error& error) {
-      if (error.code() == sparsecollInvalidArgument) call.abandon(error.what());
+      if (!fatal(error.code())) call.abandon(&error);
       throw;
     }
     try {
       body(call);
     } catch (const Abandoned&) {
-      call.abandon("");
+      call.abandon(nullptr);
     }
   } catch (const Error& error) {
     if (fatal(error.code()) || channel_.aborted()) poison_and_throw(error);
+    if (error.code() == sparsecollTruncated) add_up(stats);  // the operation is done
     throw;
   } catch (const std::bad_alloc&) {
     poison_and_throw(Error(sparsecollSystemError, "out of memory"));
@@ -79,6 +81,15 @@ void Communicator::collective(const Descriptor& descriptor, const std::function<
                text("call ", sequence, ": done, algorithm ", stats.algorithm, ", ", stats.selected,
                     " entries selected, ", stats.result, " in the result, ", stats.bytes_sent,
                     " bytes sent in ", stats.messages_sent, " messages"));
+}
+
+void Communicator::run(Operation& operation) {
+  const Descriptor descriptor = operation.descriptor();
+  collective(
+      descriptor, [&] { operation.check(*this); },
+      [&](FramedCall& call) {
+        operation.run({*this, call, descriptor});
+      });
 }
 
 void Communicator::agree_on_init(const std::string& problem) {
@@ -188,20 +199,18 @@ Stats Communicator::stats(bool total) const {
   return total ? total_ : last_;
 }
 
-Warm& Communicator::warm(const Descriptor& shape) {
+Warm Communicator::warm(const Descriptor& shape) const {
   const auto found = warm_.find(shape.hash());
-  // Assignment keeps the room that next_warm_ has.
-  next_warm_ = found == warm_.end() ? Warm{} : found->second.warm;
-  return next_warm_;
+  return found == warm_.end() ? Warm{} : found->second.warm;
 }
 
-void Communicator::keep_warm(const Descriptor& shape) {
+void Communicator::keep_warm(const Descriptor& shape, const Warm& warm) {
   if (warm_.size() >= kRememberedShapes && !warm_.contains(shape.hash()))
     warm_.erase(std::min_element(warm_.begin(), warm_.end(), [](const auto& a, const auto& b) {
       return a.second.used < b.second.used;
     }));
   Remembered& kept = warm_[shape.hash()];
-  kept.warm = next_warm_;
+  kept.warm = warm;
   kept.used = sequence_;
 }
 

@@ -23,6 +23,8 @@ struct Stash {
   IndexType index_type = IndexType::index32;
 };
 
+class Operation;
+
 /// One rank's end of a communicator.
 class Communicator : public std::enable_shared_from_this<Communicator> {
  public:
@@ -45,9 +47,9 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   bool enter() { return !busy_.exchange(true); }
   void leave() { busy_ = false; }
 
-  /// Runs the next collective call. `check` throws InvalidArgument for bad arguments of this rank;
-  /// `body` exchanges, confirms and commits. Throws whatever went wrong, after all ranks know; a
-  /// fatal error poisons the communicator.
+  /// Runs the next collective call. `check` throws InvalidArgument or InvalidUsage for what this
+  /// rank should not have passed; `body` exchanges, confirms and commits. Throws whatever went
+  /// wrong, after all ranks know; a fatal error poisons the communicator.
   void collective(const Descriptor& descriptor, const std::function<void()>& check,
                   const std::function<void(FramedCall&)>& body);
   /// Agrees on the configuration; `problem` is what was wrong with this rank's, or empty. Closes
@@ -69,9 +71,13 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   Stats stats(bool total) const;
   size_t abandoned_bytes() const { return abandoned_bytes_; }
 
-  /// What earlier calls of this shape left; a copy that keep_warm() makes current.
-  Warm& warm(const Descriptor& shape);
-  void keep_warm(const Descriptor& shape);
+  /// Runs one verb as the next collective call.
+  void run(Operation& operation);
+
+  /// What earlier calls of this shape left.
+  Warm warm(const Descriptor& shape) const;
+  /// What the next calls of this shape start from.
+  void keep_warm(const Descriptor& shape, const Warm& warm);
 
  private:
   void poison_with(const Error& error);
@@ -105,7 +111,6 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
     uint64_t used = 0;
   };
   std::map<uint64_t, Remembered> warm_;
-  Warm next_warm_;
 };
 
 }  // namespace sparsecoll

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 // The verbs in coordinate form: sparseAllreducev and gtopkAllreducev.
-#include "api/bridge.hpp"
+#include "api/operation.hpp"
 #include "api/reduction.hpp"
 #include "api/stash.hpp"
 
@@ -9,7 +9,7 @@ namespace sparsecoll {
 
 namespace {
 
-struct SparseCall {
+struct SparseArguments {
   Verb verb;
   const sparsecollSparse_t* send;
   sparsecollSparse_t* recv;
@@ -17,12 +17,13 @@ struct SparseCall {
   int op;
   sparsecollResidual_t residual_handle;
   sparsecollStream_t stream;
+};
 
-  // Set by check().
-  int divisor = 1;
-  std::shared_ptr<Residual> residual = nullptr;
+class SparseCall final : public Operation, private SparseArguments {
+ public:
+  explicit SparseCall(const SparseArguments& arguments) : SparseArguments(arguments) {}
 
-  Descriptor descriptor() const {
+  Descriptor descriptor() const override {
     const bool there = send && send->size >= sizeof *send;
     return describe(verb, {there ? send->count : 0, k,
                            there ? static_cast<uint64_t>(int64_t{send->datatype}) : 0,
@@ -30,7 +31,7 @@ struct SparseCall {
                            there ? static_cast<uint64_t>(int64_t{send->indexType}) : 0});
   }
 
-  void check(Communicator& communicator) {
+  void check(Communicator& communicator) override {
     check_sparse("send", send);
     check_output("recv", recv, *send);
     divisor = check_op(op, communicator.size());
@@ -47,11 +48,12 @@ struct SparseCall {
     check_entries("send", *send, communicator.arena());
   }
 
-  sparsecollResult_t run(Communicator& communicator, FramedCall& call, const Descriptor& agreed) {
+  void run(const Turn& turn) override {
+    Communicator& communicator = turn.communicator;
     Kernels& kernels =
         make_host_kernels(static_cast<DataType>(send->datatype),
                           static_cast<IndexType>(send->indexType), communicator.arena());
-    Reduction reduction(communicator, call, agreed, kernels);
+    Reduction reduction(turn, kernels);
     const auto rule = static_cast<ResidualRule>(communicator.config().values.residualRule);
     const SparseSpan sent = span_of(*send, kernels);
     Problem problem{send->count, k, sent, 0};
@@ -89,23 +91,16 @@ struct SparseCall {
     recv->nnz = fits ? reduction.result_entries() : 0;
     recv->needed = reduction.result_entries();
     communicator.stash() = std::move(stash);
-    return fits ? sparsecollSuccess : sparsecollTruncated;
+    if (!fits)
+      fail(sparsecollTruncated, "recv.capacity: expected at least ", recv->needed, ", got ",
+           recv->capacity, "; the result is kept for sparsecollFetch");
   }
-};
 
-sparsecollResult_t run(SparseCall call, sparsecollComm_t comm) {
-  const Descriptor descriptor = call.descriptor();
-  return on_communicator(verb_name(descriptor.verb), comm, [&](Communicator& communicator) {
-    sparsecollResult_t result = sparsecollSuccess;
-    communicator.collective(
-        descriptor, [&] { call.check(communicator); },
-        [&](FramedCall& framed) { result = call.run(communicator, framed, descriptor); });
-    if (result == sparsecollTruncated)
-      fail(result, "recv.capacity: expected at least ", call.recv->needed, ", got ",
-           call.recv->capacity, "; the result is kept for sparsecollFetch");
-    return result;
-  });
-}
+ private:
+  // Set by check().
+  int divisor = 1;
+  std::shared_ptr<Residual> residual;
+};
 
 }  // namespace
 
@@ -116,11 +111,11 @@ using namespace sparsecoll;
 sparsecollResult_t sparseAllreducev(const sparsecollSparse_t* send, sparsecollSparse_t* recv,
                                     size_t k, sparsecollRedOp_t op, sparsecollResidual_t residual,
                                     sparsecollComm_t comm, sparsecollStream_t stream) {
-  return run({Verb::sparse_allreducev, send, recv, k, op, residual, stream}, comm);
+  return submit(SparseCall({Verb::sparse_allreducev, send, recv, k, op, residual, stream}), comm);
 }
 
 sparsecollResult_t gtopkAllreducev(const sparsecollSparse_t* send, sparsecollSparse_t* recv,
                                    size_t k, sparsecollRedOp_t op, sparsecollResidual_t residual,
                                    sparsecollComm_t comm, sparsecollStream_t stream) {
-  return run({Verb::gtopk_allreducev, send, recv, k, op, residual, stream}, comm);
+  return submit(SparseCall({Verb::gtopk_allreducev, send, recv, k, op, residual, stream}), comm);
 }

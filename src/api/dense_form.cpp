@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 // The verbs in dense form: sparseAllreduce and gtopkAllreduce.
-#include "api/bridge.hpp"
+#include "api/operation.hpp"
 #include "api/reduction.hpp"
 
 namespace sparsecoll {
 
 namespace {
 
-struct DenseCall {
+struct DenseArguments {
   Verb verb;
   const void* send;
   void* recv;
@@ -18,18 +18,18 @@ struct DenseCall {
   int op;
   sparsecollResidual_t residual_handle;
   sparsecollStream_t stream;
+};
 
-  // Set by check().
-  DataType type = DataType::float32;
-  int divisor = 1;
-  std::shared_ptr<Residual> residual = nullptr;
+class DenseCall final : public Operation, private DenseArguments {
+ public:
+  explicit DenseCall(const DenseArguments& arguments) : DenseArguments(arguments) {}
 
-  Descriptor descriptor() const {
+  Descriptor descriptor() const override {
     return describe(verb, {count, k, static_cast<uint64_t>(int64_t{datatype}),
                            static_cast<uint64_t>(int64_t{op}), 0});
   }
 
-  void check(const Communicator& communicator) {
+  void check(Communicator& communicator) override {
     type = check_type(datatype);
     divisor = check_op(op, communicator.size());
     check_stream(stream);
@@ -40,6 +40,19 @@ struct DenseCall {
     residual = check_residual(residual_handle, communicator, count, type);
   }
 
+  void run(const Turn& turn) override {
+    Kernels& kernels = make_host_kernels(type, narrowest_index(count), turn.communicator.arena());
+    Reduction reduction(turn, kernels);
+    const auto rule = static_cast<ResidualRule>(turn.communicator.config().values.residualRule);
+    if (verb == Verb::gtopk_allreduce) return run_sparse(reduction, nullptr, rule);
+    const AlgorithmEntry& chosen = reduction.sparse_algorithm({count, std::min(k, count), {}, 0});
+    if (chosen.coordinate_form)
+      run_sparse(reduction, &chosen, ResidualRule::conserving);
+    else
+      run_dense(reduction, chosen);
+  }
+
+ private:
   /// Selection, exchange, result and residual of a sparse algorithm.
   void run_sparse(Reduction& reduction, const AlgorithmEntry* chosen, ResidualRule rule) {
     Env& env = reduction.env();
@@ -82,28 +95,11 @@ struct DenseCall {
     kernels.scatter(outcome.result, divisor, recv, count);
   }
 
-  void run(Communicator& communicator, FramedCall& call, const Descriptor& agreed) {
-    Kernels& kernels = make_host_kernels(type, narrowest_index(count), communicator.arena());
-    Reduction reduction(communicator, call, agreed, kernels);
-    const auto rule = static_cast<ResidualRule>(communicator.config().values.residualRule);
-    if (verb == Verb::gtopk_allreduce) return run_sparse(reduction, nullptr, rule);
-    const AlgorithmEntry& chosen = reduction.sparse_algorithm({count, std::min(k, count), {}, 0});
-    if (chosen.coordinate_form)
-      run_sparse(reduction, &chosen, ResidualRule::conserving);
-    else
-      run_dense(reduction, chosen);
-  }
+  // Set by check().
+  DataType type = DataType::float32;
+  int divisor = 1;
+  std::shared_ptr<Residual> residual;
 };
-
-sparsecollResult_t run(DenseCall call, sparsecollComm_t comm) {
-  const Descriptor descriptor = call.descriptor();
-  return on_communicator(verb_name(descriptor.verb), comm, [&](Communicator& communicator) {
-    communicator.collective(
-        descriptor, [&] { call.check(communicator); },
-        [&](FramedCall& framed) { call.run(communicator, framed, descriptor); });
-    return sparsecollSuccess;
-  });
-}
 
 }  // namespace
 
@@ -115,14 +111,16 @@ sparsecollResult_t sparseAllreduce(const void* sendbuff, void* recvbuff, size_t 
                                    sparsecollDataType_t datatype, sparsecollRedOp_t op,
                                    sparsecollResidual_t residual, sparsecollComm_t comm,
                                    sparsecollStream_t stream) {
-  return run({Verb::sparse_allreduce, sendbuff, recvbuff, count, k, datatype, op, residual, stream},
-             comm);
+  return submit(DenseCall({Verb::sparse_allreduce, sendbuff, recvbuff, count, k, datatype, op,
+                           residual, stream}),
+                comm);
 }
 
 sparsecollResult_t gtopkAllreduce(const void* sendbuff, void* recvbuff, size_t count, size_t k,
                                   sparsecollDataType_t datatype, sparsecollRedOp_t op,
                                   sparsecollResidual_t residual, sparsecollComm_t comm,
                                   sparsecollStream_t stream) {
-  return run({Verb::gtopk_allreduce, sendbuff, recvbuff, count, k, datatype, op, residual, stream},
-             comm);
+  return submit(DenseCall({Verb::gtopk_allreduce, sendbuff, recvbuff, count, k, datatype, op,
+                           residual, stream}),
+                comm);
 }

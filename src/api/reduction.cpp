@@ -6,35 +6,32 @@
 
 namespace sparsecoll {
 
-Reduction::Reduction(Communicator& communicator, FramedCall& call, const Descriptor& descriptor,
-                     Kernels& kernels)
-    : communicator_(communicator),
-      call_(call),
-      descriptor_(descriptor),
-      env_{call, kernels, communicator.arena(), call.stats(), kernels.counts(1)} {
-  call.read_with(kernels);
+Reduction::Reduction(const Turn& turn, Kernels& kernels)
+    : turn_(turn),
+      warm_(turn.communicator.warm(turn.descriptor)),
+      env_{turn.call, kernels, turn.communicator.arena(), turn.call.stats(), kernels.counts(1)} {
+  turn.call.read_with(kernels);
 }
 
 const AlgorithmEntry& Reduction::sparse_algorithm(const Problem& problem) const {
-  const AlgorithmEntry& configured = *find_algorithm(communicator_.config().values.algorithm);
+  const AlgorithmEntry& configured = *find_algorithm(turn_.communicator.config().values.algorithm);
   if (configured.run) return configured;
-  return choose_algorithm({call_.size(), problem.count, problem.k,
-                           size_of(env_.kernels.data_type()),
-                           communicator_.warm(descriptor_).entries});
+  return choose_algorithm({turn_.call.size(), problem.count, problem.k,
+                           size_of(env_.kernels.data_type()), warm_.entries});
 }
 
 Outcome Reduction::run(Algorithm algorithm, AlgorithmId id, Problem problem) {
   problem.repartition_interval =
-      static_cast<uint64_t>(communicator_.config().values.repartitionInterval);
-  const Outcome outcome = algorithm(env_, problem, communicator_.warm(descriptor_));
+      static_cast<uint64_t>(turn_.communicator.config().values.repartitionInterval);
+  const Outcome outcome = algorithm(env_, problem, warm_);
   Stats& stats = env_.stats;
   stats.algorithm = static_cast<int>(id);
   stats.selected = env_.kernels.read(problem.local.nnz.at);
   stats.result = result_entries_ = env_.kernels.read(outcome.result.nnz.at);
   if (env_.kernels.read(env_.fault) != 0)
     fail(sparsecollRemoteError, "a message was malformed: expected sound counts and indices");
-  call_.confirm();
-  communicator_.keep_warm(descriptor_);
+  turn_.call.confirm();
+  turn_.communicator.keep_warm(turn_.descriptor, warm_);
   return outcome;
 }
 

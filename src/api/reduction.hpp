@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "api/arguments.hpp"
+#include "api/operation.hpp"
 #include "collectives/registry.hpp"
 
 namespace sparsecoll {
@@ -11,8 +11,7 @@ namespace sparsecoll {
 /// ways in and out.
 class Reduction {
  public:
-  Reduction(Communicator& communicator, FramedCall& call, const Descriptor& descriptor,
-            Kernels& kernels);
+  Reduction(const Turn& turn, Kernels& kernels);
 
   Env& env() { return env_; }
   /// The algorithm that sparse allreduce uses for this shape.
@@ -24,9 +23,8 @@ class Reduction {
   size_t result_entries() const { return result_entries_; }
 
  private:
-  Communicator& communicator_;
-  FramedCall& call_;
-  const Descriptor& descriptor_;
+  const Turn& turn_;
+  Warm warm_;
   Env env_;
   size_t result_entries_ = 0;
 };

@@ -4,9 +4,12 @@
 
 #include <span>
 
+#include "core/stats.hpp"
 #include "core/types.hpp"
 
 namespace sparsecoll {
+
+class Kernels;
 
 /// A message to be sent, in the place's memory. kHeadroom bytes in front of `data` belong to the
 /// Call, which frames it there.
@@ -37,6 +40,17 @@ class Call {
   /// Sends in the order of the legs, receives all of them; waits for what comes in. Where every
   /// in_bound is known, a stream-ordered implementation need not wait.
   virtual void exchange(std::span<Leg> legs) = 0;
+};
+
+/// A call as the verb sees it that makes it: it also ends with the agreement of all ranks.
+class AgreedCall : public Call {
+ public:
+  /// Whose counts say how much of a packet is used.
+  virtual void read_with(Kernels& kernels) = 0;
+  virtual Stats& stats() = 0;
+  /// Called when the result is known: checks that all ranks made this call and that everything sent
+  /// has left this rank's memory. Only after it are outputs and residuals touched.
+  virtual void confirm() = 0;
 };
 
 }  // namespace sparsecoll

@@ -182,11 +182,11 @@ void FramedCall::confirm() {
   channel_.flush(terms_.deadline);
 }
 
-void FramedCall::abandon(const std::string& problem) {
+void FramedCall::abandon(const Error* problem) {
   Notice mine{};
   mine.descriptor = terms_.descriptor;
-  mine.bad_arguments = !problem.empty();
-  std::strncpy(mine.problem, problem.c_str(), sizeof mine.problem - 1);
+  mine.bad_arguments = problem != nullptr;
+  if (problem) std::strncpy(mine.problem, problem->what(), sizeof mine.problem - 1);
   for (int i = 1; i < size(); ++i) {
     std::byte* room = arena_.take<std::byte>(kHeadroom + sizeof mine) + kHeadroom;
     std::memcpy(room, &mine, sizeof mine);
@@ -205,7 +205,7 @@ void FramedCall::abandon(const std::string& problem) {
     });
   }
   channel_.flush(terms_.deadline);
-  if (!problem.empty()) throw Error(sparsecollInvalidArgument, problem);
+  if (problem) throw Error(*problem);
   throw Error(sparsecollInvalidUsage, verdict(notices));
 }
 

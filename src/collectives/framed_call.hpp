@@ -22,7 +22,7 @@ struct Abandoned {};
 /// does everyone who hears of it. Since frames of one sender arrive in order, nothing of call N is
 /// left then and the communicator goes on. No rank can have committed: a full set needs the hash of
 /// every rank.
-class FramedCall final : public Call {
+class FramedCall final : public AgreedCall {
  public:
   struct Terms {
     Descriptor descriptor;
@@ -33,10 +33,8 @@ class FramedCall final : public Call {
   FramedCall(Channel& channel, const Terms& terms, Arena& arena, Stats& stats);
   ~FramedCall() override;
 
-  /// Whose counts say how much of a packet is used.
-  void read_with(Kernels& kernels) { kernels_ = &kernels; }
-
-  Stats& stats() { return stats_; }
+  void read_with(Kernels& kernels) override { kernels_ = &kernels; }
+  Stats& stats() override { return stats_; }
 
   int rank() const override { return channel_.rank(); }
   int size() const override { return channel_.size(); }
@@ -45,12 +43,10 @@ class FramedCall final : public Call {
   /// Makes sure that all ranks made this call: ceil(log2 P) rounds of empty messages. For calls
   /// that exchange nothing else.
   void agree();
-  /// Called when the result is known: checks that all ranks made this call and that everything sent
-  /// has left this rank's memory.
-  void confirm();
-  /// Abandons the call on all ranks; throws the Error that tells what was wrong: InvalidArgument
-  /// with `problem` if this rank had one, else InvalidUsage.
-  [[noreturn]] void abandon(const std::string& problem);
+  void confirm() override;
+  /// Abandons the call on all ranks; throws the Error that tells what was wrong: `problem` if this
+  /// rank had one, else InvalidUsage.
+  [[noreturn]] void abandon(const Error* problem);
 
  private:
   struct Notice;

@@ -109,14 +109,15 @@ TEST_CASE("messages of a rank that is calls ahead wait for their turn") {
 /// on sending.
 std::string call_with_culprit(Station& s, int culprit) {
   const int P = s.size(), to = (s.rank() + 1) % P, from = (s.rank() + P - 1) % P;
+  const Error problem(sparsecollInvalidArgument, "k: expected a better one");
   const auto body = [&](FramedCall& framed) {
     try {
       s.exchange(framed, to, "first", from);
-      if (s.rank() == culprit) framed.abandon("k: expected a better one");
+      if (s.rank() == culprit) framed.abandon(&problem);
       for (int more = 0; more < 3; ++more) s.exchange(framed, to, std::string(5000, 'x'), kNobody);
       for (;;) s.exchange(framed, kNobody, "", from);
     } catch (const Abandoned&) {
-      framed.abandon(s.rank() == culprit ? "k: expected a better one" : "");
+      framed.abandon(s.rank() == culprit ? &problem : nullptr);
     }
   };
   const bool own = s.rank() == culprit;
@@ -158,7 +159,8 @@ TEST_CASE("a rank may abandon its next call while others are still in this one")
     if (s.rank() != 2 && got != "data") return "the call before got '" + got + "'";
     if (s.rank() == 2) {
       return expect_error(sparsecollInvalidArgument, "bad", [&] {
-        s.call(call_with_k(7), [](FramedCall& framed) { framed.abandon("bad"); });
+        const Error bad(sparsecollInvalidArgument, "bad");
+        s.call(call_with_k(7), [&](FramedCall& framed) { framed.abandon(&bad); });
       });
     }
     return expect_error(sparsecollInvalidUsage, "rank 2", [&] {
@@ -167,7 +169,7 @@ TEST_CASE("a rank may abandon its next call while others are still in this one")
           s.exchange(framed, 1 - s.rank(), "data", 1 - s.rank());
           s.exchange(framed, kNobody, "", 2);
         } catch (const Abandoned&) {
-          framed.abandon("");
+          framed.abandon(nullptr);
         }
       });
     });
@@ -186,7 +188,7 @@ TEST_CASE("different arguments are found and named on every rank") {
           try {
             framed.agree();
           } catch (const Abandoned&) {
-            framed.abandon("");
+            framed.abandon(nullptr);
           }
         });
       });

@@ -185,7 +185,7 @@ TEST_CASE("a notice of the wrong length is refused") {
   std::byte room[kHeadroom + 3] = {};
   stations[1].channel().send(0, header, room + kHeadroom, 3);
   CHECK(expect_error(sparsecollRemoteError, "notice of 3 bytes", [&] {
-          stations[0].call(call_with_k(7), [](FramedCall& framed) { framed.abandon(""); });
+          stations[0].call(call_with_k(7), [](FramedCall& framed) { framed.abandon(nullptr); });
         }) == "");
 }
 
