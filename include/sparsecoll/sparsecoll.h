@@ -30,8 +30,14 @@
  *    sparsecollInternalError) poisons the communicator: every later call returns that first error
  *    at once. After it some ranks may have committed the call and others not;
  *    sparsecollCommGetSequence() and the residuals say which. recvbuff is undefined then.
- *  - Buffers are host memory. They belong to the caller again when the call returns. In place
- *    (sendbuff == recvbuff) is allowed; partial overlap is sparsecollInvalidArgument.
+ *  - Buffers are host memory. In place (sendbuff == recvbuff) is allowed; partial overlap is
+ *    sparsecollInvalidArgument.
+ *  - With blocking = 1 a call is complete when it returns, and buffers belong to the caller again.
+ *    With blocking = 0 the verbs, sparsecollTopk() and sparsecollScatter() return at once:
+ *    sparsecollSuccess means queued. Queued calls run in call order on the communicator's own
+ *    thread; buffers, structs and counts belong to the library until sparsecollCommSynchronize() or
+ *    sparsecollCommWait() returns, and those tell the errors. All other functions wait for what is
+ *    queued first. Over MPI this needs MPI_THREAD_MULTIPLE.
  *  - One communicator is used by one thread at a time (a second one gets sparsecollInvalidUsage);
  *    different communicators may be used by different threads at once (over MPI this needs
  *    MPI_THREAD_MULTIPLE).
@@ -171,7 +177,7 @@ typedef struct {
   size_t size;             /**< sizeof, set by the initializer */
   unsigned magic;          /**< set by the initializer */
   unsigned version;        /**< set by the initializer */
-  int blocking;            /**< 1: calls return when they are done */
+  int blocking;            /**< 1: calls return when they are done; 0: they are queued */
   int device;              /**< INT_MIN = the current device if any; SPARSECOLL_DEVICE_HOST */
   int timeoutMs;           /**< deadline of a call in milliseconds; 0 = none */
   int algorithm;           /**< sparsecollAlgo_t of sparseAllreduce and sparseAllreducev */
@@ -242,16 +248,36 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommCount(sparsecollComm_t comm, int
 /**
  * @brief The number of the last collective call on this communicator (0 = none yet). Local.
  *
- * Calls that failed count too; local functions do not.
+ * Calls that failed count too; local functions do not; a group is one call. With blocking = 0: of
+ * the last call that was queued, for sparsecollCommWait().
  * @return sparsecollInvalidArgument.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollCommGetSequence(sparsecollComm_t comm,
                                                             uint64_t* sequence);
 
 /**
+ * @brief Waits for every queued call. Local; returns at once with blocking = 1.
+ *
+ * @return the first error among the queued calls that was not returned before; its message says
+ *         which call it was. Errors that follow from it are dropped. Truncated results of that call
+ *         can be fetched if no other verb was queued behind it. sparsecollInvalidUsage while a group
+ *         is open; sparsecollInvalidArgument; the first fatal error of a poisoned communicator.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollCommSynchronize(sparsecollComm_t comm);
+
+/**
+ * @brief Waits until the collective call with this number, and all before it, are done. Local.
+ * @param sequence as sparsecollCommGetSequence() gave it behind the call.
+ * @return as sparsecollCommSynchronize(), for the calls up to that one;
+ *         sparsecollInvalidArgument for a number that was not given out yet.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollCommWait(sparsecollComm_t comm, uint64_t sequence);
+
+/**
  * @brief Frees a communicator and its residuals, whose handles become invalid.
  *
- * Over MPI it is collective while the communicator is healthy, and must come before MPI_Finalize.
+ * Queued calls are done first, within the deadline; what is still queued then is aborted. Over MPI
+ * it is collective while the communicator is healthy, and must come before MPI_Finalize.
  * It is local and bounded once the communicator is poisoned. Between threads of one process it
  * never waits, so that one thread may destroy all of them in turn; a peer that still waits for this
  * rank gets sparsecollRemoteError.
@@ -272,7 +298,8 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommDestroy(sparsecollComm_t comm);
 SPARSECOLL_API sparsecollResult_t sparsecollCommAbort(sparsecollComm_t comm);
 
 /**
- * @brief The error that poisoned the communicator, or sparsecollSuccess. Local, from any thread.
+ * @brief The error that poisoned the communicator, else sparsecollInProgress while queued calls are
+ *        not done, else sparsecollSuccess. Local, from any thread.
  * @return sparsecollInvalidArgument.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollCommGetAsyncError(sparsecollComm_t comm,
@@ -353,6 +380,36 @@ SPARSECOLL_API sparsecollResult_t gtopkAllreduce(const void* sendbuff, void* rec
                                                  sparsecollRedOp_t op,
                                                  sparsecollResidual_t residual,
                                                  sparsecollComm_t comm, sparsecollStream_t stream);
+
+/* ---------------------------------------------------------------------------------------------
+ * Groups: tensor fusion without copying tensors together
+ */
+
+/**
+ * @brief Opens a group: the verbs on `comm` from here to sparsecollGroupEnd() travel in shared
+ *        messages, one latency for all. Local.
+ *
+ * They return sparsecollSuccess and do nothing yet; their arguments, structs and buffers belong to
+ * the library until the group has ended. Local functions are not part of the group and run at once.
+ * pushSumStep and the making or ending of objects are sparsecollInvalidUsage inside. Groups may be
+ * nested; the outermost counts. All ranks make the same calls in the same order.
+ * @return sparsecollInvalidArgument, or the first fatal error of a poisoned communicator.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollGroupStart(sparsecollComm_t comm);
+
+/**
+ * @brief Ends the group and makes its calls, as one collective call. Results are those of the same
+ *        calls one by one.
+ *
+ * An error voids the whole group: no output, no residual is touched. A group in which nothing was
+ * called does nothing.
+ * @return sparsecollInvalidUsage when no group is open, when two calls use the same residual, or
+ *         when one call's output is another's input or output; sparsecollTruncated when an output of
+ *         some call was too small (all calls are done; each such recv has `needed` set, and
+ *         sparsecollFetch() with the same struct gets its data); else as the verbs, the message
+ *         naming the call.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollGroupEnd(sparsecollComm_t comm);
 
 /* ---------------------------------------------------------------------------------------------
  * Error feedback

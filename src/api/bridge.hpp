@@ -25,8 +25,8 @@ class Inside {
 /// The one way from exceptions to results, for everything that works on a communicator: finds it,
 /// lets one thread in, runs `body(Communicator&)`, keeps the message.
 template <class Body>
-sparsecollResult_t on_communicator(const char* operation, Communicator* communicator,
-                                   Body&& body) noexcept {
+sparsecollResult_t on_entered(const char* operation, Communicator* communicator,
+                              Body&& body) noexcept {
   if (!communicator) return sparsecollInvalidArgument;
   try {
     if (!communicator->enter())
@@ -47,6 +47,23 @@ sparsecollResult_t on_communicator(const char* operation, Communicator* communic
   } catch (const std::exception&) {
     return sparsecollSystemError;  // no memory left even for the message
   }
+}
+
+template <class Body>
+sparsecollResult_t on_entered(const char* operation, sparsecollComm_t handle,
+                              Body&& body) noexcept {
+  const std::shared_ptr<Communicator> communicator = communicators().find(handle);
+  return on_entered(operation, communicator.get(), body);
+}
+
+/// The same for what must not run beside queued calls: waits for them.
+template <class Body>
+sparsecollResult_t on_communicator(const char* operation, Communicator* communicator,
+                                   Body&& body) noexcept {
+  return on_entered(operation, communicator, [&](Communicator& c) {
+    if (c.queue()) c.queue()->wait_idle();
+    return body(c);
+  });
 }
 
 template <class Body>

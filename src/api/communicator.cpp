@@ -34,16 +34,20 @@ Communicator::Communicator(std::unique_ptr<Transport> transport, Config config)
       transport_(std::move(transport)),
       channel_(*transport_, *memory_, config_.check) {
   log_.write(LogLevel::info,
-             text("init: timeout ", config_.values.timeoutMs, " ms, algorithm ",
-                  config_.values.algorithm, ", checksums ", config_.check ? "on" : "off"));
+             text("init: blocking ", config_.values.blocking, ", timeout ",
+                  config_.values.timeoutMs, " ms, algorithm ", config_.values.algorithm,
+                  ", checksums ", config_.check ? "on" : "off"));
 }
 
 Communicator::~Communicator() {
+  if (queue_) channel_.abort();  // what is queued still ends at once
+  queue_.reset();
   for (const void* handle : residuals_) sparsecoll::residuals().erase(handle);
 }
 
-void Communicator::collective(const Descriptor& descriptor, const std::function<void()>& check,
+void Communicator::collective(const Agreed& agreed, const std::function<void()>& check,
                               const std::function<void(FramedCall&)>& body) {
+  const Descriptor& descriptor = agreed.descriptor;
   check_healthy();
   transport_->check_thread();
   stash_.reset();
@@ -53,8 +57,9 @@ void Communicator::collective(const Descriptor& descriptor, const std::function<
   Stats stats;
   const Arena::Scope scope(arena_);  // outlives the catch below, which may give the arena up
   try {
-    FramedCall call(channel_, {descriptor, sequence, Deadline::after(config_.values.timeoutMs)},
-                    arena_, stats);
+    FramedCall call(
+        channel_, {descriptor, sequence, Deadline::after(config_.values.timeoutMs), agreed.members},
+        arena_, stats);
     try {
       check();
     } catch (const Error& error) {
@@ -85,16 +90,22 @@ void Communicator::collective(const Descriptor& descriptor, const std::function<
 
 void Communicator::run(Operation& operation) {
   const Descriptor descriptor = operation.descriptor();
+  const auto body = [&](FramedCall& call) {
+    Warm last = warm(descriptor);
+    operation.run({*this, call, descriptor, last});
+  };
   collective(
-      descriptor, [&] { operation.check(*this); },
-      [&](FramedCall& call) {
-        operation.run({*this, call, descriptor});
-      });
+      descriptor, [&] { operation.check(*this); }, body);
 }
 
-void Communicator::agree_on_init(const std::string& problem) {
+void Communicator::enqueue(std::shared_ptr<Operation> operation) {
+  queue_->push(Queue::Kind::collective, verb_name(operation->descriptor().verb),
+               [this, operation] { run(*operation); });
+}
+
+void Communicator::agree_on_init(const std::optional<Error>& problem) {
   const auto check = [&] {
-    if (!problem.empty()) fail(sparsecollInvalidArgument, problem);
+    if (problem) throw Error(*problem);
   };
   sequence_ = ~uint64_t{0};  // init is call 0; a peer may send messages of call 1 before it ends
   try {
@@ -103,10 +114,21 @@ void Communicator::agree_on_init(const std::string& problem) {
     if (poison() == sparsecollSuccess) transport_->close();
     throw;
   }
+  start();
+}
+
+void Communicator::start() {
   last_ = total_ = Stats{};  // those of the verbs only
+  if (!config_.values.blocking) queue_ = std::make_unique<Queue>();
 }
 
 void Communicator::close() {
+  refuse_in_group();
+  if (queue_ && poison() == sparsecollSuccess) {
+    const Deadline deadline = Deadline::after(config_.values.timeoutMs);
+    if (!queue_->wait_idle(deadline.within(std::chrono::hours(24 * 365)))) abort();
+  }
+  queue_.reset();
   if (poison() != sparsecollSuccess) return abandon(nullptr);
   if (transport_->closes_together()) {
     Descriptor descriptor;
@@ -186,6 +208,12 @@ sparsecollResult_t Communicator::note(const char* operation, const Error& error)
 const char* Communicator::last_error() const {
   const std::lock_guard lock(mutex_);
   return last_error_.c_str();
+}
+
+void Communicator::report(uint64_t number) {
+  if (const auto failure = queue_->take_failure(number))
+    fail(failure->error.code(), failure->operation, ", call ", failure->number, ": ",
+         failure->error.what());
 }
 
 void Communicator::add_up(const Stats& call) {

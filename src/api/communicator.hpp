@@ -5,8 +5,10 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "api/config.hpp"
+#include "api/queue.hpp"
 #include "collectives/algorithm.hpp"
 #include "collectives/framed_call.hpp"
 #include "core/error.hpp"
@@ -25,6 +27,14 @@ struct Stash {
 
 class Operation;
 
+/// What the ranks must agree on in one call.
+struct Agreed {
+  Agreed(const Descriptor& call, std::span<const Descriptor> calls = {})
+      : descriptor(call), members(calls) {}
+  Descriptor descriptor;
+  std::span<const Descriptor> members;  ///< of a group
+};
+
 /// One rank's end of a communicator.
 class Communicator : public std::enable_shared_from_this<Communicator> {
  public:
@@ -41,7 +51,11 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// Handles of the residuals that end with this communicator.
   std::vector<void*>& residuals() { return residuals_; }
   const Transport& transport() const { return *transport_; }
-  uint64_t sequence() const { return sequence_; }
+  /// Number of the last collective call that was made or queued.
+  uint64_t sequence() const { return queue_ ? queue_->issued() : sequence_.load(); }
+  /// Null where calls block.
+  Queue* queue() { return queue_.get(); }
+  const Queue* queue() const { return queue_.get(); }
 
   /// One thread at a time: false when another is inside.
   bool enter() { return !busy_.exchange(true); }
@@ -50,11 +64,13 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// Runs the next collective call. `check` throws InvalidArgument or InvalidUsage for what this
   /// rank should not have passed; `body` exchanges, confirms and commits. Throws whatever went
   /// wrong, after all ranks know; a fatal error poisons the communicator.
-  void collective(const Descriptor& descriptor, const std::function<void()>& check,
+  void collective(const Agreed& agreed, const std::function<void()>& check,
                   const std::function<void(FramedCall&)>& body);
-  /// Agrees on the configuration; `problem` is what was wrong with this rank's, or empty. Closes
+  /// Agrees on the configuration; `problem` is what was wrong with this rank's. Closes
   /// the transport if the ranks cannot agree.
-  void agree_on_init(const std::string& problem);
+  void agree_on_init(const std::optional<Error>& problem);
+  /// From now on calls are made; for those communicators that have nothing to agree on, too.
+  void start();
   /// Ends it: collective where the transport wants that. Throws InvalidUsage when peers made
   /// another call; nothing happened then.
   void close();
@@ -66,13 +82,26 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// Remembers what went wrong for sparsecollGetLastError(); gives the code back.
   sparsecollResult_t note(const char* operation, const Error& error);
   const char* last_error() const;
+  /// Throws the first error of the queued calls up to `number` that nobody was told of.
+  void report(uint64_t number);
 
   void add_up(const Stats& call);
   Stats stats(bool total) const;
   size_t abandoned_bytes() const { return abandoned_bytes_; }
 
-  /// Runs one verb as the next collective call.
+  /// Runs one verb, or the verbs of a group, as the next collective call.
   void run(Operation& operation);
+  void run(const std::vector<std::unique_ptr<Operation>>& calls);
+  /// Queues one.
+  void enqueue(std::shared_ptr<Operation> operation);
+
+  // --- groups (group.cpp)
+  bool grouping() const { return group_depth_ > 0; }
+  /// Throws InvalidUsage while a group is open.
+  void refuse_in_group() const;
+  void open_group();
+  void close_group();
+  void record(std::unique_ptr<Operation> operation);
 
   /// What earlier calls of this shape left.
   Warm warm(const Descriptor& shape) const;
@@ -111,6 +140,11 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
     uint64_t used = 0;
   };
   std::map<uint64_t, Remembered> warm_;
+
+  int group_depth_ = 0;
+  std::vector<std::unique_ptr<Operation>> group_;  ///< recorded since it was opened
+
+  std::unique_ptr<Queue> queue_;  ///< last: its thread uses all the others
 };
 
 }  // namespace sparsecoll

@@ -48,6 +48,12 @@ class SparseCall final : public Operation, private SparseArguments {
     check_entries("send", *send, communicator.arena());
   }
 
+  Footprint footprint() const override {
+    const auto in = places("send.indices", "send.values", *send);
+    const auto out = places("recv.indices", "recv.values", *recv);
+    return {{in.begin(), in.end()}, {out[0], out[1], {"recv", recv, sizeof *recv}}, residual.get()};
+  }
+
   void run(const Turn& turn) override {
     Communicator& communicator = turn.communicator;
     Kernels& kernels =

@@ -40,6 +40,11 @@ class DenseCall final : public Operation, private DenseArguments {
     residual = check_residual(residual_handle, communicator, count, type);
   }
 
+  Footprint footprint() const override {
+    const size_t bytes = count * size_of(type);
+    return {{{"sendbuff", send, bytes}}, {{"recvbuff", recv, bytes}}, residual.get()};
+  }
+
   void run(const Turn& turn) override {
     Kernels& kernels = make_host_kernels(type, narrowest_index(count), turn.communicator.arena());
     Reduction reduction(turn, kernels);

@@ -28,6 +28,7 @@ sparsecollResult_t sparsecollCommInitAll(sparsecollComm_t* comms, int nranks, co
     std::vector<std::shared_ptr<Communicator>> made;
     for (auto& transport : make_local_transports(nranks))
       made.push_back(std::make_shared<Communicator>(std::move(transport), checked));
+    for (const auto& each : made) each->start();
     std::vector<void*> handles;
     try {
       for (auto& each : made) handles.push_back(communicators().insert(each));

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
+#include <type_traits>
+
 #include "api/arguments.hpp"
 #include "api/bridge.hpp"
 #include "api/communicator.hpp"
@@ -13,6 +16,14 @@ struct Turn {
   Communicator& communicator;
   AgreedCall& call;
   const Descriptor& descriptor;  ///< what the ranks agree on
+  Warm& warm;                    ///< what this shape's last call left; kept by the commit
+};
+
+/// The caller's memory that a verb works on.
+struct Footprint {
+  std::vector<Place> reads;
+  std::vector<Place> writes;
+  const Residual* residual = nullptr;
 };
 
 /// A verb with its arguments by value, so that it may run later and on another thread.
@@ -23,16 +34,42 @@ class Operation {
   virtual Descriptor descriptor() const = 0;
   /// Throws InvalidArgument for what this rank should not have passed.
   virtual void check(Communicator& communicator) = 0;
+  /// After check().
+  virtual Footprint footprint() const = 0;
   /// Exchanges, confirms, then writes outputs and state. Throws Truncated when all of that is done
   /// but an output was too small.
   virtual void run(const Turn& turn) = 0;
 };
 
-/// The way of every verb from the C function to its work.
+/// The way of every verb from the C function to its work: joins the open group, or the queue where
+/// calls do not block, or is done at once.
 template <class Verb>
 sparsecollResult_t submit(Verb verb, sparsecollComm_t comm) {
-  return on_communicator(verb_name(verb.descriptor().verb), comm, [&](Communicator& communicator) {
-    communicator.run(verb);
+  return on_entered(verb_name(verb.descriptor().verb), comm, [&](Communicator& communicator) {
+    communicator.check_healthy();
+    if (communicator.grouping())
+      communicator.record(std::make_unique<Verb>(std::move(verb)));
+    else if (communicator.queue())
+      communicator.enqueue(std::make_shared<Verb>(std::move(verb)));
+    else
+      communicator.run(verb);
+    return sparsecollSuccess;
+  });
+}
+
+/// The same for a function that is local but works on the caller's buffers; `body(Communicator&)`
+/// holds its arguments by value and throws.
+template <class Body>
+sparsecollResult_t submit_local(const char* operation, sparsecollComm_t comm, Body body) {
+  return on_entered(operation, comm, [&](Communicator& communicator) {
+    communicator.check_healthy();
+    if (communicator.queue())
+      communicator.queue()->push(Queue::Kind::local, operation, [&communicator, body] {
+        communicator.check_healthy();
+        body(communicator);
+      });
+    else
+      body(communicator);
     return sparsecollSuccess;
   });
 }

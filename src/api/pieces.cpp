@@ -4,7 +4,7 @@
 // it.
 #include <cstring>
 
-#include "api/bridge.hpp"
+#include "api/operation.hpp"
 #include "api/stash.hpp"
 
 namespace sparsecoll {
@@ -138,21 +138,17 @@ sparsecollResult_t sparsecollTopk(const void* dense, size_t count, size_t k,
                                   sparsecollDataType_t datatype, sparsecollResidual_t residual,
                                   sparsecollSparse_t* out, sparsecollComm_t comm,
                                   sparsecollStream_t stream) {
-  return on_communicator("sparsecollTopk", comm, [&](Communicator& communicator) {
-    communicator.check_healthy();
+  return submit_local("sparsecollTopk", comm, [=](Communicator& communicator) {
     check_stream(stream);
     TopkCall{dense, count, k, datatype, residual, out}.run(communicator);
-    return sparsecollSuccess;
   });
 }
 
 sparsecollResult_t sparsecollScatter(const sparsecollSparse_t* in, void* dense,
                                      sparsecollComm_t comm, sparsecollStream_t stream) {
-  return on_communicator("sparsecollScatter", comm, [&](Communicator& communicator) {
-    communicator.check_healthy();
+  return submit_local("sparsecollScatter", comm, [=](Communicator& communicator) {
     check_stream(stream);
     scatter(in, dense, communicator);
-    return sparsecollSuccess;
   });
 }
 

@@ -35,7 +35,11 @@ sparsecollResult_t sparsecollCommGetSequence(sparsecollComm_t comm, uint64_t* se
 
 sparsecollResult_t sparsecollCommGetAsyncError(sparsecollComm_t comm,
                                                sparsecollResult_t* asyncError) {
-  return ask(comm, asyncError, [](const Communicator& c) { return c.poison(); });
+  return ask(comm, asyncError, [](const Communicator& c) {
+    const sparsecollResult_t poison = c.poison();
+    const bool busy = c.queue() && !c.queue()->idle();
+    return poison == sparsecollSuccess && busy ? sparsecollInProgress : poison;
+  });
 }
 
 sparsecollResult_t sparsecollCommGetStats(sparsecollComm_t comm, int which,
@@ -63,6 +67,32 @@ sparsecollResult_t sparsecollCommGetStats(sparsecollComm_t comm, int which,
   out.abandonedBytes = communicator->abandoned_bytes();
   std::memcpy(stats, &out, std::min(stats->size, sizeof out));
   return sparsecollSuccess;
+}
+
+sparsecollResult_t sparsecollCommSynchronize(sparsecollComm_t comm) {
+  return on_entered("sparsecollCommSynchronize", comm, [](Communicator& c) {
+    c.refuse_in_group();
+    if (c.queue()) {
+      c.queue()->wait_idle();
+      c.report(c.queue()->issued());
+    }
+    c.check_healthy();
+    return sparsecollSuccess;
+  });
+}
+
+sparsecollResult_t sparsecollCommWait(sparsecollComm_t comm, uint64_t sequence) {
+  return on_entered("sparsecollCommWait", comm, [&](Communicator& c) {
+    if (sequence > c.sequence())
+      fail(sparsecollInvalidArgument, "sequence: expected at most that of the last call, ",
+           c.sequence(), ", got ", sequence);
+    if (c.queue()) {
+      c.queue()->wait(sequence);
+      c.report(sequence);
+    }
+    c.check_healthy();
+    return sparsecollSuccess;
+  });
 }
 
 const char* sparsecollGetLastError(sparsecollComm_t comm) {

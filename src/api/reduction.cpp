@@ -8,7 +8,6 @@ namespace sparsecoll {
 
 Reduction::Reduction(const Turn& turn, Kernels& kernels)
     : turn_(turn),
-      warm_(turn.communicator.warm(turn.descriptor)),
       env_{turn.call, kernels, turn.communicator.arena(), turn.call.stats(), kernels.counts(1)} {
   turn.call.read_with(kernels);
 }
@@ -17,13 +16,13 @@ const AlgorithmEntry& Reduction::sparse_algorithm(const Problem& problem) const 
   const AlgorithmEntry& configured = *find_algorithm(turn_.communicator.config().values.algorithm);
   if (configured.run) return configured;
   return choose_algorithm({turn_.call.size(), problem.count, problem.k,
-                           size_of(env_.kernels.data_type()), warm_.entries});
+                           size_of(env_.kernels.data_type()), turn_.warm.entries});
 }
 
 Outcome Reduction::run(Algorithm algorithm, AlgorithmId id, Problem problem) {
   problem.repartition_interval =
       static_cast<uint64_t>(turn_.communicator.config().values.repartitionInterval);
-  const Outcome outcome = algorithm(env_, problem, warm_);
+  const Outcome outcome = algorithm(env_, problem, turn_.warm);
   Stats& stats = env_.stats;
   stats.algorithm = static_cast<int>(id);
   stats.selected = env_.kernels.read(problem.local.nnz.at);
@@ -31,7 +30,7 @@ Outcome Reduction::run(Algorithm algorithm, AlgorithmId id, Problem problem) {
   if (env_.kernels.read(env_.fault) != 0)
     fail(sparsecollRemoteError, "a message was malformed: expected sound counts and indices");
   turn_.call.confirm();
-  turn_.communicator.keep_warm(turn_.descriptor, warm_);
+  turn_.communicator.keep_warm(turn_.descriptor, turn_.warm);
   return outcome;
 }
 

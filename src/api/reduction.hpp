@@ -24,7 +24,6 @@ class Reduction {
 
  private:
   const Turn& turn_;
-  Warm warm_;
   Env env_;
   size_t result_entries_ = 0;
 };

@@ -12,6 +12,8 @@ namespace sparsecoll {
 namespace {
 
 constexpr const char* kVerbArguments[] = {"count", "k", "datatype", "op", "indexType"};
+constexpr const char* kGroupArguments[] = {"number of calls in the group",
+                                           "calls in the group (hash)"};
 constexpr const char* kInitArguments[] = {
     "version",
     "blocking",
@@ -26,10 +28,26 @@ constexpr const char* kInitArguments[] = {
     "SPARSECOLL_CHECK",
 };
 
-bool is_verb(uint64_t verb) { return verb >= static_cast<uint64_t>(Verb::sparse_allreduce); }
+std::span<const char* const> argument_names(uint64_t verb) {
+  switch (static_cast<Verb>(verb)) {
+    case Verb::init:
+      return kInitArguments;
+    case Verb::destroy:
+    case Verb::comm_split:
+      return {};
+    case Verb::group:
+      return kGroupArguments;
+    case Verb::sparse_allreduce:
+    case Verb::gtopk_allreduce:
+    case Verb::sparse_allreducev:
+    case Verb::gtopk_allreducev:
+      return kVerbArguments;
+  }
+  return {};
+}
 
 std::string value(uint64_t verb, size_t argument, uint64_t bits) {
-  if (!is_verb(verb)) return std::to_string(static_cast<int64_t>(bits));
+  if (static_cast<Verb>(verb) == Verb::init) return std::to_string(static_cast<int64_t>(bits));
   if (argument == kK && bits == ~uint64_t{0}) return "SPARSECOLL_ALL";
   if (argument == kDataType && bits == 7) return "sparsecollFloat32";
   if (argument == kDataType && bits == 8) return "sparsecollFloat64";
@@ -58,6 +76,10 @@ const char* verb_name(uint64_t verb) {
       return "sparseAllreducev";
     case Verb::gtopk_allreducev:
       return "gtopkAllreducev";
+    case Verb::comm_split:
+      return "sparsecollCommSplit";
+    case Verb::group:
+      return "sparsecollGroupEnd";
   }
   return "an unknown function";
 }
@@ -69,8 +91,7 @@ std::string difference(const Descriptor& mine, const Descriptor& theirs, int the
   if (mine.verb != theirs.verb)
     return text("function: this rank called ", verb_name(mine.verb), ", rank ", their_rank,
                 " called ", verb_name(theirs.verb));
-  const std::span<const char* const> names =
-      is_verb(mine.verb) ? std::span<const char* const>(kVerbArguments) : kInitArguments;
+  const std::span<const char* const> names = argument_names(mine.verb);
   for (size_t a = 0; a < names.size(); ++a)
     if (mine.argument[a] != theirs.argument[a])
       return tell(names[a], value(mine.verb, a, mine.argument[a]),

@@ -15,6 +15,8 @@ enum class Verb : uint64_t {
   gtopk_allreduce = 4,
   sparse_allreducev = 5,
   gtopk_allreducev = 6,
+  comm_split = 12,
+  group = 13,
 };
 
 /// What the ranks must agree on in one call: the verb and its arguments, by position. Travels in
@@ -31,6 +33,7 @@ struct Descriptor {
 
 /// Arguments of verbs and of init, in the order of Descriptor::argument.
 enum VerbArgument : size_t { kCount, kK, kDataType, kOp, kIndexType };
+enum GroupArgument : size_t { kCalls, kCallsHash };
 enum InitArgument : size_t {
   kVersion,
   kBlocking,

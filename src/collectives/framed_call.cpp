@@ -13,11 +13,15 @@ static_assert(kHeadroom >= sizeof(FrameHeader), "the header goes in front of the
 
 constexpr size_t kSpareFrames = 16;
 
-/// Payload of an abandon frame.
+/// What an abandon frame says; its payload is the fixed part and the members.
 struct FramedCall::Notice {
-  Descriptor descriptor;
-  uint32_t bad_arguments;
-  char problem[404];
+  struct Fixed {
+    Descriptor descriptor;
+    uint32_t bad_arguments;
+    uint32_t members;  ///< descriptors that follow
+    char problem[400];
+  } fixed{};
+  std::vector<Descriptor> members;
 };
 
 FramedCall::FramedCall(Channel& channel, const Terms& terms, Arena& arena, Stats& stats)
@@ -65,10 +69,9 @@ FrameHeader FramedCall::header(FrameKind kind) const {
   return header;
 }
 
-void FramedCall::send(const Leg& leg) {
-  const Packet& packet = leg.out;
+void FramedCall::post(int peer, const Packet& packet) {
   const size_t bytes = packet.used ? kernels_->read(packet.used) : packet.bound;
-  channel_.send(leg.peer, header(FrameKind::data), packet.data, bytes);
+  channel_.send(peer, header(FrameKind::data), packet.data, bytes);
   stats_.bytes_sent += sizeof(FrameHeader) + bytes;
   ++stats_.messages_sent;
 }
@@ -76,7 +79,7 @@ void FramedCall::send(const Leg& leg) {
 void FramedCall::exchange(std::span<Leg> legs) {
   const Stopwatch watch(stats_.exchange_seconds);
   for (const Leg& leg : legs)
-    if (leg.out.data) send(leg);
+    if (leg.out.data) post(leg.peer, leg.out);
   receive(legs);
 }
 
@@ -89,38 +92,57 @@ void FramedCall::examine(int peer, const Frame& frame) {
   cover(frame.header);
 }
 
-void FramedCall::receive(std::span<Leg> legs) {
+void FramedCall::wait_for(std::vector<int> peers, Wanted wanted) {
   const auto look = [this](int peer, const Frame& frame) { examine(peer, frame); };
   for (int peer = 0; peer < size(); ++peer)
     for (const Frame& frame : channel_.queue(peer)) look(peer, frame);
-  for (std::vector<int> absent = awaited(legs);;) {
+  const size_t awaited = peers.size();
+  for (;;) {
     // Who was gone before the last look at the mail will not be heard of again.
-    const std::vector<int> gone = channel_.gone(absent);
+    const std::vector<int> gone = channel_.gone(peers);
     try {
       channel_.pump(look);
     } catch (const PeerTimeout&) {
       // Who is missing there is missing here too, unless this rank came late itself.
       if (!terms_.deadline.mostly_passed()) throw;
       fail(sparsecollTimeout, "deadline passed, nothing was heard from ",
-           name_ranks(unheard(absent)));
+           name_ranks(unheard(peers)));
     }
-    std::erase_if(absent, [this](int peer) { return has_come(peer); });
-    if (absent.empty()) break;
-    channel_.give_up_on(gone, absent);
+    std::erase_if(peers, [this](int peer) { return has_come(peer); });
+    if (peers.empty() || (wanted == Wanted::one && peers.size() < awaited)) return;
+    channel_.give_up_on(gone, peers);
     channel_.pause(terms_.deadline,
-                   [&] { return text("nothing was heard from ", name_ranks(unheard(absent))); });
+                   [&] { return text("nothing was heard from ", name_ranks(unheard(peers))); });
   }
+}
+
+ConstBytes FramedCall::take(int peer) {
+  kept_.push_back(std::move(channel_.queue(peer).front()));
+  channel_.queue(peer).pop_front();
+  stats_.bytes_received += kept_.back().buffer.size();
+  return kept_.back().payload();
+}
+
+void FramedCall::receive(std::span<Leg> legs) {
+  wait_for(awaited(legs), Wanted::all);
   for (Leg& leg : legs) {
     if (leg.in_bound == 0) continue;
-    kept_.push_back(std::move(channel_.queue(leg.peer).front()));
-    channel_.queue(leg.peer).pop_front();
-    const Frame& frame = kept_.back();
-    leg.in = frame.payload();
-    stats_.bytes_received += frame.buffer.size();
+    leg.in = take(leg.peer);
     if (leg.in.size() > leg.in_bound)
       fail(sparsecollRemoteError, "rank ", leg.peer, " sent ", leg.in.size(),
            " bytes where at most ", leg.in_bound, " were expected");
   }
+}
+
+std::vector<FramedCall::Received> FramedCall::receive_some(std::span<const int> peers) {
+  const Stopwatch watch(stats_.exchange_seconds);
+  wait_for({peers.begin(), peers.end()}, Wanted::one);
+  std::vector<Received> messages;
+  for (const int peer : peers)
+    while (!channel_.queue(peer).empty() &&
+           channel_.queue(peer).front().header.sequence == terms_.sequence)
+      messages.push_back({peer, take(peer)});
+  return messages;
 }
 
 bool FramedCall::has_come(int peer) const {
@@ -182,17 +204,28 @@ void FramedCall::confirm() {
   channel_.flush(terms_.deadline);
 }
 
+ConstBytes FramedCall::own_notice(const Error* problem) {
+  Notice::Fixed fixed{};
+  fixed.descriptor = terms_.descriptor;
+  fixed.bad_arguments = problem != nullptr;
+  fixed.members = static_cast<uint32_t>(terms_.members.size());
+  if (problem) std::strncpy(fixed.problem, problem->what(), sizeof fixed.problem - 1);
+  const size_t bytes = sizeof fixed + terms_.members.size_bytes();
+  std::byte* room = arena_.take<std::byte>(bytes);
+  std::memcpy(room, &fixed, sizeof fixed);
+  if (!terms_.members.empty())
+    std::memcpy(room + sizeof fixed, terms_.members.data(), terms_.members.size_bytes());
+  return {room, bytes};
+}
+
 void FramedCall::abandon(const Error* problem) {
-  Notice mine{};
-  mine.descriptor = terms_.descriptor;
-  mine.bad_arguments = problem != nullptr;
-  if (problem) std::strncpy(mine.problem, problem->what(), sizeof mine.problem - 1);
+  const ConstBytes mine = own_notice(problem);
   for (int i = 1; i < size(); ++i) {
-    std::byte* room = arena_.take<std::byte>(kHeadroom + sizeof mine) + kHeadroom;
-    std::memcpy(room, &mine, sizeof mine);
-    channel_.send((rank() + i) % size(), header(FrameKind::abandon), room, sizeof mine);
+    std::byte* room = arena_.take<std::byte>(kHeadroom + mine.size()) + kHeadroom;
+    std::memcpy(room, mine.data(), mine.size());
+    channel_.send((rank() + i) % size(), header(FrameKind::abandon), room, mine.size());
   }
-  std::vector<Notice> notices(static_cast<size_t>(size()), mine);
+  std::vector<Notice> notices(static_cast<size_t>(size()));
   for (std::vector<int> absent = others();;) {
     const std::vector<int> gone = channel_.gone(absent);
     channel_.pump([](int, const Frame&) {});
@@ -215,26 +248,41 @@ bool FramedCall::take_notice(int peer, Notice* notice) {
     const Frame frame = std::move(queue.front());
     queue.pop_front();
     if (frame.kind() != FrameKind::abandon) continue;  // data of the abandoned call
-    if (frame.payload().size() != sizeof(Notice))
-      fail(sparsecollRemoteError, "rank ", peer, " sent a notice of ", frame.payload().size(),
-           " bytes, expected ", sizeof(Notice));
-    std::memcpy(notice, frame.payload().data(), sizeof(Notice));
-    notice->problem[sizeof notice->problem - 1] = '\0';
+    const ConstBytes payload = frame.payload();
+    Notice::Fixed& fixed = notice->fixed;
+    if (payload.size() >= sizeof fixed) std::memcpy(&fixed, payload.data(), sizeof fixed);
+    if (payload.size() < sizeof fixed ||
+        payload.size() - sizeof fixed != fixed.members * sizeof(Descriptor))
+      fail(sparsecollRemoteError, "rank ", peer, " sent a notice of ", payload.size(),
+           " bytes, expected at least ", sizeof fixed, " and those of its members");
+    fixed.problem[sizeof fixed.problem - 1] = '\0';
+    notice->members.resize(fixed.members);
+    if (fixed.members > 0)
+      std::memcpy(notice->members.data(), payload.data() + sizeof fixed,
+                  fixed.members * sizeof(Descriptor));
     return true;
   }
   return false;
 }
 
+/// The first difference to a peer's call in words, empty if there is none.
+std::string FramedCall::disagreement(const Notice& theirs, int peer) const {
+  const size_t both = std::min(terms_.members.size(), theirs.members.size());
+  for (size_t m = 0; m < both; ++m) {
+    const std::string what = difference(terms_.members[m], theirs.members[m], peer);
+    if (!what.empty()) return text("call ", m + 1, " of the group: ", what);
+  }
+  return difference(terms_.descriptor, theirs.fixed.descriptor, peer);
+}
+
 std::string FramedCall::verdict(const std::vector<Notice>& notices) const {
-  for (int peer = 0; peer < size(); ++peer) {
-    const Notice& theirs = notices[static_cast<size_t>(peer)];
-    if (peer == rank()) continue;
+  for (const int peer : others()) {
+    const Notice::Fixed& theirs = notices[static_cast<size_t>(peer)].fixed;
     if (theirs.bad_arguments)
       return text("rank ", peer, " passed a bad argument: ", theirs.problem);
   }
-  for (int peer = 0; peer < size(); ++peer) {
-    const std::string what =
-        difference(terms_.descriptor, notices[static_cast<size_t>(peer)].descriptor, peer);
+  for (const int peer : others()) {
+    const std::string what = disagreement(notices[static_cast<size_t>(peer)], peer);
     if (!what.empty()) return text("ranks disagree on ", what);
   }
   return "ranks disagree";

@@ -28,6 +28,7 @@ class FramedCall final : public AgreedCall {
     Descriptor descriptor;
     uint64_t sequence = 0;
     Deadline deadline;
+    std::span<const Descriptor> members = {};  ///< of a group; outlive the call
   };
 
   FramedCall(Channel& channel, const Terms& terms, Arena& arena, Stats& stats);
@@ -39,6 +40,15 @@ class FramedCall final : public AgreedCall {
   int rank() const override { return channel_.rank(); }
   int size() const override { return channel_.size(); }
   void exchange(std::span<Leg> legs) override;
+
+  /// Starts sending one message.
+  void post(int peer, const Packet& packet);
+  /// Waits for a message of at least one of these peers; gives all that have come from them.
+  struct Received {
+    int peer;
+    ConstBytes message;
+  };
+  std::vector<Received> receive_some(std::span<const int> peers);
 
   /// Makes sure that all ranks made this call: ceil(log2 P) rounds of empty messages. For calls
   /// that exchange nothing else.
@@ -52,8 +62,11 @@ class FramedCall final : public AgreedCall {
   struct Notice;
 
   FrameHeader header(FrameKind kind) const;
-  void send(const Leg& leg);
   void receive(std::span<Leg> legs);
+  /// Returns when all of the peers have sent something, or, where one is enough, one of them.
+  enum class Wanted { all, one };
+  void wait_for(std::vector<int> peers, Wanted wanted);
+  ConstBytes take(int peer);
   void examine(int peer, const Frame& frame);
   bool has_come(int peer) const;
   void cover(const FrameHeader& header);
@@ -61,7 +74,9 @@ class FramedCall final : public AgreedCall {
   std::vector<int> unheard(std::span<const int> absent) const;
   std::vector<int> others() const;
   static std::vector<int> awaited(std::span<const Leg> legs);
+  ConstBytes own_notice(const Error* problem);
   bool take_notice(int peer, Notice* notice);
+  std::string disagreement(const Notice& theirs, int peer) const;
   std::string verdict(const std::vector<Notice>& notices) const;
 
   Channel& channel_;

@@ -86,7 +86,7 @@ const Difference kDifferences[] = {
     {"timeoutMs", "SPARSECOLL_TIMEOUT_MS",
      [](sparsecollConfig_t&) { setenv("SPARSECOLL_TIMEOUT_MS", "31000", 1); }, false},
     {"algorithm", "SPARSECOLL_ALGO", [](sparsecollConfig_t& c) { c.algorithm = 99; }, true},
-    {"blocking", "blocking", [](sparsecollConfig_t& c) { c.blocking = 0; }, true},
+    {"blocking", "blocking", [](sparsecollConfig_t& c) { c.blocking = 2; }, true},
     {"magic", "magic", [](sparsecollConfig_t& c) { c.magic = 1; }, true},
     {"algorithm", "SPARSECOLL_ALGO",
      [](sparsecollConfig_t&) { setenv("SPARSECOLL_ALGO", "fastest", 1); }, true},

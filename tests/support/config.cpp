@@ -9,6 +9,7 @@ namespace sparsecoll::test {
 sparsecollConfig_t default_config() {
   sparsecollConfig_t config = SPARSECOLL_CONFIG_INITIALIZER;
   config.timeoutMs = 60000;
+  config.blocking = queued_run() ? 0 : 1;
   return config;
 }
 
@@ -22,6 +23,11 @@ sparsecollConfig_t config_of(const Mode& mode) {
 bool small_run() {
   const char* value = std::getenv("SPARSECOLL_TEST_SMALL");
   return value != nullptr && std::string(value) != "0";
+}
+
+bool queued_run() {
+  const char* value = std::getenv("SPARSECOLL_TEST_BLOCKING");
+  return value != nullptr && std::string(value) == "0";
 }
 
 std::uint64_t base_seed() {

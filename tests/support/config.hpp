@@ -47,6 +47,9 @@ sparsecollConfig_t config_of(const Mode& mode);
 /// SPARSECOLL_TEST_SMALL=1: smaller n and fewer cases, for builds with sanitizers.
 bool small_run();
 
+/// SPARSECOLL_TEST_BLOCKING=0: all communicators queue their calls, and every call is waited for.
+bool queued_run();
+
 /// SPARSECOLL_TEST_SEED, or 1.
 std::uint64_t base_seed();
 

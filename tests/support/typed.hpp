@@ -74,6 +74,11 @@ std::vector<Residual<T>> make_residuals(const std::vector<sparsecollComm_t>& com
   return residuals;
 }
 
+/// What a call gave in the end: with blocking = 0 that is known when it was waited for.
+inline sparsecollResult_t settle(sparsecollResult_t queued, sparsecollComm_t comm) {
+  return queued == sparsecollSuccess && queued_run() ? sparsecollCommSynchronize(comm) : queued;
+}
+
 /// What the dense verbs have in common.
 template <class T>
 struct DenseCall {
@@ -88,7 +93,8 @@ struct DenseCall {
 template <class T>
 sparsecollResult_t call_dense_verb(Verb verb, const DenseCall<T>& c, sparsecollComm_t comm) {
   const auto function = verb == Verb::kGtopk ? gtopkAllreduce : sparseAllreduce;
-  return function(c.send, c.recv, c.n, c.k, kDatatype<T>, c.op, c.residual, comm, nullptr);
+  return settle(function(c.send, c.recv, c.n, c.k, kDatatype<T>, c.op, c.residual, comm, nullptr),
+                comm);
 }
 
 /// What the `v` verbs have in common.
@@ -102,7 +108,7 @@ struct SparseCall {
 
 inline sparsecollResult_t call_sparse_verb(Verb verb, const SparseCall& c, sparsecollComm_t comm) {
   const auto function = verb == Verb::kGtopk ? gtopkAllreducev : sparseAllreducev;
-  return function(c.send, c.recv, c.k, c.op, c.residual, comm, nullptr);
+  return settle(function(c.send, c.recv, c.k, c.op, c.residual, comm, nullptr), comm);
 }
 
 /// What the oracle says about a dense verb.

@@ -66,7 +66,7 @@ struct Field {
 
 const std::vector<Field>& fields() {
   static const std::vector<Field> all{
-      {"blocking", &sparsecollConfig_t::blocking, {1}, {0, 2, -1}},
+      {"blocking", &sparsecollConfig_t::blocking, {0, 1}, {2, -1}},
       {"device", &sparsecollConfig_t::device, {INT_MIN, -1}, {0, 1, -2}},
       {"timeoutMs", &sparsecollConfig_t::timeoutMs, {0, 1, INT_MAX}, {-1, INT_MIN}},
       {"algorithm", &sparsecollConfig_t::algorithm, {0, 1, 2, 5}, {-1, 3, 4, 6, INT_MAX}},

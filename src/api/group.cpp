@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// Groups: verbs that travel in shared messages (collectives/group_call.hpp).
+#include "api/operation.hpp"
+#include "collectives/group_call.hpp"
+#include "core/checksum.hpp"
+
+namespace sparsecoll {
+
+namespace {
+
+using Calls = std::vector<std::unique_ptr<Operation>>;
+
+bool overlap(const Place& a, const Place& b) {
+  const auto first = reinterpret_cast<uintptr_t>(a.at), second = reinterpret_cast<uintptr_t>(b.at);
+  return a.bytes > 0 && b.bytes > 0 && first < second + b.bytes && second < first + a.bytes;
+}
+
+/// Throws InvalidUsage when the later call would see what the earlier one does.
+void check_independent(size_t earlier, const Footprint& a, size_t later, const Footprint& b) {
+  if (a.residual && a.residual == b.residual)
+    fail(sparsecollInvalidUsage,
+         "residual: expected one for each call of a group, got the same in ", "calls ", earlier + 1,
+         " and ", later + 1);
+  const auto check = [&](const std::vector<Place>& first, const std::vector<Place>& second) {
+    for (const Place& one : first)
+      for (const Place& other : second)
+        if (overlap(one, other))
+          fail(sparsecollInvalidUsage, "calls of a group must not depend on each other: ", one.name,
+               " of call ", earlier + 1, " overlaps ", other.name, " of call ", later + 1);
+  };
+  check(a.writes, b.reads);
+  check(a.reads, b.writes);
+  check(a.writes, b.writes);
+}
+
+void check_calls(const Calls& calls, Communicator& communicator) {
+  std::vector<Footprint> footprints;
+  for (size_t c = 0; c < calls.size(); ++c) {
+    try {
+      calls[c]->check(communicator);
+    } catch (const Error& error) {
+      fail(error.code(), "call ", c + 1, " of the group, ", verb_name(calls[c]->descriptor().verb),
+           ": ", error.what());
+    }
+    footprints.push_back(calls[c]->footprint());
+    for (size_t earlier = 0; earlier < c; ++earlier)
+      check_independent(earlier, footprints[earlier], c, footprints[c]);
+  }
+}
+
+}  // namespace
+
+void Communicator::refuse_in_group() const {
+  if (grouping())
+    fail(sparsecollInvalidUsage, "this cannot be part of a group: call sparsecollGroupEnd first");
+}
+
+void Communicator::open_group() {
+  check_healthy();
+  ++group_depth_;
+}
+
+void Communicator::close_group() {
+  if (group_depth_ == 0)
+    fail(sparsecollInvalidUsage, "no group is open: call sparsecollGroupStart first");
+  if (--group_depth_ > 0) return;
+  const auto calls = std::make_shared<Calls>(std::move(group_));
+  group_.clear();
+  check_healthy();
+  if (calls->empty()) return;
+  if (queue_)
+    queue_->push(Queue::Kind::collective, "sparsecollGroupEnd", [this, calls] { run(*calls); });
+  else
+    run(*calls);
+}
+
+void Communicator::record(std::unique_ptr<Operation> operation) {
+  group_.push_back(std::move(operation));
+}
+
+void Communicator::run(const Calls& calls) {
+  std::vector<Descriptor> descriptors;
+  for (const auto& each : calls) descriptors.push_back(each->descriptor());
+  Descriptor group;
+  group.verb = static_cast<uint64_t>(Verb::group);
+  group.argument[kCalls] = calls.size();
+  group.argument[kCallsHash] = checksum(std::as_bytes(std::span(descriptors)));
+  const auto body = [&](FramedCall& call) {
+    // Where the result depends on what the last call of the shape left, a call of the same shape
+    // waits for it.
+    const bool in_turn = config_.values.selection != sparsecollSelectExact;
+    std::vector<Warm> warm(calls.size());
+    std::vector<GroupCall::Member> members;
+    for (size_t c = 0; c < calls.size(); ++c) {
+      int after = -1;
+      for (size_t earlier = 0; in_turn && earlier < c; ++earlier)
+        if (descriptors[earlier] == descriptors[c]) after = static_cast<int>(earlier);
+      members.push_back({[&, c, after](AgreedCall& member) {
+                           warm[c] = after < 0 ? this->warm(descriptors[c])
+                                               : warm[static_cast<size_t>(after)];
+                           calls[c]->run({*this, member, descriptors[c], warm[c]});
+                         },
+                         after});
+    }
+    GroupCall(call, arena_).run(members);
+  };
+  collective(
+      {group, descriptors}, [&] { check_calls(calls, *this); }, body);
+}
+
+}  // namespace sparsecoll
+
+using namespace sparsecoll;
+
+sparsecollResult_t sparsecollGroupStart(sparsecollComm_t comm) {
+  return on_entered("sparsecollGroupStart", comm, [](Communicator& communicator) {
+    communicator.open_group();
+    return sparsecollSuccess;
+  });
+}
+
+sparsecollResult_t sparsecollGroupEnd(sparsecollComm_t comm) {
+  return on_entered("sparsecollGroupEnd", comm, [](Communicator& communicator) {
+    communicator.close_group();
+    return sparsecollSuccess;
+  });
+}

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "api/queue.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "core/float_environment.hpp"
+
+namespace sparsecoll {
+
+namespace {
+constexpr size_t kKeptFailures = 1000;  // of a program that never asks
+}
+
+Queue::~Queue() {
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void Queue::push(Kind kind, std::string operation, std::function<void()> run) {
+  {
+    const std::lock_guard lock(mutex_);
+    const bool collective = kind == Kind::collective;
+    tasks_.push_back(
+        {issued_ + (collective ? 1 : 0), collective, std::move(operation), std::move(run)});
+    if (collective) ++issued_;
+  }
+  changed_.notify_all();
+}
+
+uint64_t Queue::issued() const {
+  const std::lock_guard lock(mutex_);
+  return issued_;
+}
+
+bool Queue::idle() const {
+  const std::lock_guard lock(mutex_);
+  return tasks_.empty();
+}
+
+void Queue::wait_idle() const {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return tasks_.empty(); });
+}
+
+bool Queue::wait_idle(std::chrono::steady_clock::time_point limit) const {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_until(lock, limit, [this] { return tasks_.empty(); });
+}
+
+void Queue::wait(uint64_t number) const {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return done_ >= number; });
+}
+
+std::optional<Queue::Failure> Queue::take_failure(uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  const auto end = std::find_if(failures_.begin(), failures_.end(),
+                                [&](const Failure& each) { return each.number > number; });
+  if (end == failures_.begin()) return std::nullopt;
+  Failure first = std::move(failures_.front());
+  failures_.erase(failures_.begin(), end);
+  return first;
+}
+
+void Queue::note(const Task& task, const Error& error) {
+  const std::lock_guard lock(mutex_);
+  if (failures_.size() < kKeptFailures) failures_.push_back({task.number, task.operation, error});
+}
+
+void Queue::work() {
+  const FloatEnvironment environment;
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return ends_ || !tasks_.empty(); });
+    if (tasks_.empty()) return;
+    Task& task = tasks_.front();  // stays where it is: others only add at the end
+    lock.unlock();
+    try {
+      task.run();
+    } catch (const Error& error) {
+      note(task, error);
+    } catch (const std::bad_alloc&) {
+      note(task, Error(sparsecollSystemError, "out of memory"));
+    } catch (const std::exception& error) {
+      note(task, Error(sparsecollInternalError, error.what()));
+    }
+    task.run = nullptr;  // what it holds dies outside of the lock
+    lock.lock();
+    if (task.collective) done_ = task.number;
+    tasks_.pop_front();
+    changed_.notify_all();
+  }
+}
+
+}  // namespace sparsecoll

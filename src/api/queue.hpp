@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/error.hpp"
+
+namespace sparsecoll {
+
+/// The calls of a communicator with blocking = 0: they run one after another, in the order in which
+/// they were queued, on the queue's own thread.
+class Queue {
+ public:
+  /// What a call left that failed, for whoever waits for it.
+  struct Failure {
+    uint64_t number;
+    std::string operation;
+    Error error;
+  };
+
+  Queue() : thread_(&Queue::work, this) {}
+  /// Waits for the calls that are queued.
+  ~Queue();
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
+
+  enum class Kind { collective, local };
+  /// `run` throws Error. Local calls have the number of the collective call before them.
+  void push(Kind kind, std::string operation, std::function<void()> run);
+
+  /// Number of the last collective call that was queued; 0 = none.
+  uint64_t issued() const;
+  bool idle() const;
+  /// Until all that is queued has run, or until `limit`; false then.
+  bool wait_idle(std::chrono::steady_clock::time_point limit) const;
+  void wait_idle() const;
+  /// Until collective call `number` is done.
+  void wait(uint64_t number) const;
+  /// The first failure among the calls up to `number` that was not taken yet; forgets those after
+  /// it, up to `number`, which mostly follow from it.
+  std::optional<Failure> take_failure(uint64_t number);
+
+ private:
+  struct Task {
+    uint64_t number;
+    bool collective;
+    std::string operation;
+    std::function<void()> run;
+  };
+
+  void work();
+  void note(const Task& task, const Error& error);
+
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  std::deque<Task> tasks_;  ///< the first one may be running
+  std::vector<Failure> failures_;
+  uint64_t issued_ = 0;
+  uint64_t done_ = 0;
+  bool ends_ = false;
+  std::thread thread_;  ///< last: it uses the others
+};
+
+}  // namespace sparsecoll
