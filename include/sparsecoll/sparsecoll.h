@@ -138,6 +138,8 @@ typedef enum {
 
 /** As `k` of a `v` verb: the exact sum of all entries, explicit zeros and cancellations kept. */
 #define SPARSECOLL_ALL ((size_t)-1)
+/** As `color` of sparsecollCommSplit(): not part of any new communicator. */
+#define SPARSECOLL_SPLIT_NOCOLOR (-1)
 /** As `device` of a configuration: host memory only. */
 #define SPARSECOLL_DEVICE_HOST (-1)
 
@@ -238,6 +240,22 @@ typedef struct {
 SPARSECOLL_API sparsecollResult_t sparsecollCommInitAll(sparsecollComm_t* comms, int nranks,
                                                         const int* devices,
                                                         const sparsecollConfig_t* config);
+
+/**
+ * @brief Makes communicators of the ranks with the same color. Collective over `comm`.
+ *
+ * Waits for queued calls first. The new ones are independent of `comm` and go on when it ends.
+ * @param color   0 or more, or SPARSECOLL_SPLIT_NOCOLOR.
+ * @param key     orders the new ranks; equal keys are ordered by rank in `comm`.
+ * @param newcomm out; NULL for SPARSECOLL_SPLIT_NOCOLOR.
+ * @param config  NULL = that of `comm`; else the ranks of one color agree on it.
+ * @return sparsecollInvalidArgument, sparsecollInvalidUsage (`comm` goes on in both cases), or a
+ *         fatal error. Colors whose ranks cannot agree on their configuration have no communicator;
+ *         the others do.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollCommSplit(sparsecollComm_t comm, int color, int key,
+                                                      sparsecollComm_t* newcomm,
+                                                      const sparsecollConfig_t* config);
 
 /** @brief This rank's number, 0 to P - 1. Local. @return sparsecollInvalidArgument. */
 SPARSECOLL_API sparsecollResult_t sparsecollCommRank(sparsecollComm_t comm, int* rank);

@@ -69,6 +69,9 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// Agrees on the configuration; `problem` is what was wrong with this rank's. Closes
   /// the transport if the ranks cannot agree.
   void agree_on_init(const std::optional<Error>& problem);
+  /// A communicator of the ranks of one color, ordered by key; null without a color. Collective;
+  /// `check` gives the new one's configuration or throws InvalidArgument.
+  std::shared_ptr<Communicator> split(const std::function<Config()>& check, int color, int key);
   /// From now on calls are made; for those communicators that have nothing to agree on, too.
   void start();
   /// Ends it: collective where the transport wants that. Throws InvalidUsage when peers made

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <thread>
 
 #include "core/error.hpp"
@@ -45,10 +46,28 @@ struct Fabric {
     }
     box.changed.notify_all();
   }
+  /// The fabric of one part of a split: made by the first of its members to ask, forgotten when
+  /// the last has.
+  std::shared_ptr<Fabric> part(const std::vector<int>& members, uint64_t id) {
+    const std::lock_guard lock(parts_mutex);
+    Part& part = parts[{id, members.front()}];
+    if (!part.fabric)
+      part.fabric = std::make_shared<Fabric>(static_cast<int>(members.size()), FatePlan{});
+    std::shared_ptr<Fabric> fabric = part.fabric;
+    if (++part.taken == members.size()) parts.erase({id, members.front()});
+    return fabric;
+  }
+
+  struct Part {
+    std::shared_ptr<Fabric> fabric;
+    size_t taken = 0;
+  };
   std::vector<Mailbox> boxes;
   std::vector<std::atomic<bool>> gone;
   FatePlan plan;
   bool spins;  ///< every rank has a core of its own
+  std::mutex parts_mutex;
+  std::map<std::pair<uint64_t, int>, Part> parts;
 };
 
 class LocalTransport final : public Transport {
@@ -119,6 +138,13 @@ class LocalTransport final : public Transport {
     }
     box_.changed.notify_all();
     leave();
+  }
+
+  std::unique_ptr<Transport> split(const std::vector<int>& members, uint64_t id) override {
+    if (members.empty()) return nullptr;
+    const auto own = std::find(members.begin(), members.end(), rank_);
+    return std::make_unique<LocalTransport>(fabric_->part(members, id),
+                                            static_cast<int>(own - members.begin()));
   }
 
   bool closes_together() const override { return false; }

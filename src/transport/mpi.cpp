@@ -99,6 +99,15 @@ class MpiTransport final : public Transport {
   void idle(Clock::time_point) override { sched_yield(); }
   void interrupt() noexcept override {}
 
+  std::unique_ptr<Transport> split(const std::vector<int>& members, uint64_t) override {
+    const auto own = std::find(members.begin(), members.end(), rank_);
+    const int color = members.empty() ? MPI_UNDEFINED : members.front();
+    MPI_Comm part = MPI_COMM_NULL;
+    check(MPI_Comm_split(comm_, color, static_cast<int>(own - members.begin()), &part),
+          "MPI_Comm_split");
+    return members.empty() ? nullptr : std::make_unique<MpiTransport>(part, chunk_);
+  }
+
   bool closes_together() const override { return true; }
   void close() override { check(MPI_Comm_free(&comm_), "MPI_Comm_free"); }
 

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include "core/deadline.hpp"
 #include "core/memory.hpp"
@@ -43,6 +45,11 @@ class Transport {
   /// From any thread: ends idle(), for good, and lets peers see that this rank is gone where that
   /// needs no call of the layer below.
   virtual void interrupt() noexcept = 0;
+
+  /// Another transport between `members`, ranks of this one in their new order; null where there
+  /// are none. All ranks call it, after they have agreed to; `id` is the same on all of them and
+  /// used once.
+  virtual std::unique_ptr<Transport> split(const std::vector<int>& members, uint64_t id) = 0;
 
   /// True when close() is collective, so that the ranks must agree on it first.
   virtual bool closes_together() const = 0;

@@ -195,6 +195,34 @@ void check_own_messages(Verdict& verdict) {
   verdict.require("the caller's error handler", handler == MPI_ERRORS_ARE_FATAL);
 }
 
+/// Odd and even ranks, in reverse order; the parts outlive the whole.
+void check_split(Verdict& verdict) {
+  const int rank = rank_in(MPI_COMM_WORLD), P = size_of(MPI_COMM_WORLD);
+  sparsecollComm_t part = nullptr, none = nullptr;
+  {
+    const MpiCommunicator whole(MPI_COMM_WORLD, default_config());
+    verdict.require("split", sparsecollCommSplit(whole.get(), rank % 2, -rank, &part, nullptr) ==
+                                 sparsecollSuccess);
+    verdict.require("no color", sparsecollCommSplit(whole.get(), SPARSECOLL_SPLIT_NOCOLOR, 0, &none,
+                                                    nullptr) == sparsecollSuccess);
+    verdict.require("no communicator without a color", none == nullptr);
+    const int color = rank == P - 1 ? -2 : 0;
+    const sparsecollResult_t want =
+        rank == P - 1 ? sparsecollInvalidArgument : sparsecollInvalidUsage;
+    verdict.require("a bad color",
+                    sparsecollCommSplit(whole.get(), color, 0, &none, nullptr) == want);
+    verdict.check("the whole goes on", good_call(whole.get(), kAuto));
+  }
+  int new_rank = -1, members = 0;
+  sparsecollCommRank(part, &new_rank);
+  sparsecollCommCount(part, &members);
+  const int expected = (P - rank % 2 + 1) / 2;
+  verdict.require("members", members == expected);
+  verdict.require("order", new_rank == members - 1 - rank / 2);
+  verdict.check("a call in the part", good_call(part, kGtopk));
+  verdict.require("destroy", sparsecollCommDestroy(part) == sparsecollSuccess);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -205,7 +233,7 @@ int main(int argc, char** argv) {
     Verdict verdict;
     for (const auto check :
          {check_queries, check_refusals, check_differences, check_several_at_once, check_parts,
-          check_many_times, check_own_messages}) {
+          check_many_times, check_own_messages, check_split}) {
       check(verdict);
       if (verdict.any_failed()) break;
     }

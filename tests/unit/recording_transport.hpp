@@ -28,6 +28,9 @@ class RecordingTransport final : public Transport {
   bool gone(int peer) const override { return below_->gone(peer); }
   void idle(Clock::time_point limit) override { below_->idle(limit); }
   void interrupt() noexcept override { below_->interrupt(); }
+  std::unique_ptr<Transport> split(const std::vector<int>& members, uint64_t id) override {
+    return below_->split(members, id);
+  }
   bool closes_together() const override { return below_->closes_together(); }
   void close() override { below_->close(); }
   size_t abandon(bool* touches_caller) noexcept override { return below_->abandon(touches_caller); }
