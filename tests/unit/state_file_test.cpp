@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Files of saved state: what was written comes back, and anything else is refused.
+
+#include "core/state_file.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "support/catch.hpp"
+
+namespace sparsecoll::unit {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A directory that goes away with its files.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "sparsecoll-XXXXXX").string();
+    path_ = ::mkdtemp(name.data());
+  }
+  ~Folder() { fs::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+  size_t files() const {
+    return static_cast<size_t>(std::distance(fs::directory_iterator(path_), {}));
+  }
+
+ private:
+  fs::path path_;
+};
+
+std::string content(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void put(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+ConstBytes bytes_of(const std::string& string) {
+  return std::as_bytes(std::span(string.data(), string.size()));
+}
+
+std::string string_of(ConstBytes bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// Three sections: a number, a text, nothing.
+void write_example(const std::string& path, uint64_t number, const std::string& words) {
+  const StateSection sections[] = {
+      state_value("number", number), {"words", bytes_of(words)}, {"nothing", {}}};
+  write_state_file(path, "example", sections);
+}
+
+/// "" when reading is refused with this code and a message that has these words.
+std::string refusal(const std::string& path, sparsecollResult_t code, const std::string& words) {
+  Memory memory;
+  try {
+    const StateFile file(path, "example", memory);
+    return "it was read";
+  } catch (const Error& error) {
+    if (error.code() != code) return text("error ", error.code(), ": ", error.what());
+    const std::string what = error.what();
+    return what.find(words) == std::string::npos ? what : "";
+  }
+}
+
+TEST_CASE("what was written comes back, and the newest is what is there") {
+  const Folder folder;
+  Memory memory;
+  const std::string path = folder.file("state");
+  for (const uint64_t number : {uint64_t{7}, ~uint64_t{0}}) {
+    const std::string words(number % 1000, 'x');
+    write_example(path, number, words);
+    const StateFile file(path, "example", memory);
+    CHECK(file.value<uint64_t>("number") == number);
+    CHECK(string_of(file.section("words")) == words);
+    CHECK(file.section("nothing").empty());
+    CHECK(file.has("nothing"));
+    CHECK(!file.has("more"));
+    CHECK(folder.files() == 1);
+  }
+  CHECK(memory.bytes_in_use() == 0);
+}
+
+TEST_CASE("only its owner may read a state file") {
+  const Folder folder;
+  const mode_t before = ::umask(0);
+  write_example(folder.file("state"), 1, "words");
+  ::umask(before);
+  struct stat status {};
+  REQUIRE(::stat(folder.file("state").c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0600);
+}
+
+TEST_CASE("any byte changed, missing or added is noticed") {
+  const Folder folder;
+  const std::string good = folder.file("good"), bad = folder.file("bad");
+  write_example(good, 12345, "some words");
+  const std::string sound = content(good);
+  for (size_t at = 0; at < sound.size(); ++at) {
+    for (const int flip : {1, 0x80, 0xff}) {
+      std::string changed = sound;
+      changed[at] = static_cast<char>(changed[at] ^ flip);
+      put(bad, changed);
+      INFO("byte " << at << " ^ " << flip);
+      CHECK(refusal(bad, sparsecollInvalidArgument, bad) == "");
+    }
+    put(bad, sound.substr(0, at));
+    INFO("cut to " << at);
+    CHECK(refusal(bad, sparsecollInvalidArgument, bad) == "");
+  }
+  put(bad, sound + "x");
+  CHECK(refusal(bad, sparsecollInvalidArgument, "expected bytes") == "");
+  put(bad, sound + sound);
+  CHECK(refusal(bad, sparsecollInvalidArgument, "expected bytes") == "");
+  put(bad, sound);
+  CHECK(refusal(bad, sparsecollInvalidArgument, "") == "it was read");
+}
+
+TEST_CASE("files of another kind, and what is no file, are refused with the reason") {
+  const Folder folder;
+  const std::string path = folder.file("state");
+  const StateSection section = state_value("number", uint64_t{1});
+  write_state_file(path, "residual", {&section, 1});
+  CHECK(refusal(path, sparsecollInvalidArgument, "expected state of kind example, got residual") ==
+        "");
+  CHECK(refusal(folder.file("none"), sparsecollSystemError, "cannot open") == "");
+  CHECK(refusal(folder.file(""), sparsecollInvalidArgument, "expected a file") == "");
+  put(path, "");
+  CHECK(refusal(path, sparsecollInvalidArgument, "at least") == "");
+}
+
+TEST_CASE("a section that is missing or of another length is refused") {
+  const Folder folder;
+  Memory memory;
+  write_example(folder.file("state"), 1, "words");
+  const StateFile file(folder.file("state"), "example", memory);
+  CHECK_THROWS_AS(file.section("more"), Error);
+  CHECK_THROWS_AS(file.value<uint32_t>("number"), Error);
+  CHECK_THROWS_AS(file.sized("words", 6), Error);
+  CHECK(file.sized("words", 5).size() == 5);
+}
+
+TEST_CASE("a write that fails leaves the old file, and no other") {
+  const Folder folder;
+  const std::string path = folder.file("state");
+  fs::create_directory(path);  // nothing can be renamed to it
+  CHECK_THROWS_AS(write_example(path, 1, "words"), Error);
+  CHECK(folder.files() == 1);
+  CHECK_THROWS_AS(write_example(folder.file("none/state"), 1, "words"), Error);
+  CHECK(folder.files() == 1);
+}
+
+TEST_CASE("a file that does not fit into memory is refused") {
+  const Folder folder;
+  write_example(folder.file("state"), 1, "words");
+  Memory memory;
+  memory.fail_at(1);
+  CHECK_THROWS_AS(StateFile(folder.file("state"), "example", memory), std::bad_alloc);
+}
+
+}  // namespace
+}  // namespace sparsecoll::unit
