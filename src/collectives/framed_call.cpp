@@ -276,12 +276,14 @@ std::string FramedCall::disagreement(const Notice& theirs, int peer) const {
 }
 
 std::string FramedCall::verdict(const std::vector<Notice>& notices) const {
-  for (const int peer : others()) {
+  std::vector<int> peers = others();
+  std::ranges::sort(peers);
+  for (const int peer : peers) {
     const Notice::Fixed& theirs = notices[static_cast<size_t>(peer)].fixed;
     if (theirs.bad_arguments)
       return text("rank ", peer, " passed a bad argument: ", theirs.problem);
   }
-  for (const int peer : others()) {
+  for (const int peer : peers) {
     const std::string what = disagreement(notices[static_cast<size_t>(peer)], peer);
     if (!what.empty()) return text("ranks disagree on ", what);
   }
