@@ -113,6 +113,8 @@ typedef enum {
   sparsecollAlgoAuto = 0,      /**< the cheapest of the exact ones by the alpha-beta model */
   sparsecollAlgoAllgather = 1, /**< classic Top-k: Bruck allgather of the selections, then top-k */
   sparsecollAlgoOktopk = 2,    /**< Ok-Topk (Li & Hoefler, PPoPP 2022) with exact selection */
+  sparsecollAlgoTopkA2A = 3,   /**< top-k of every shard, all-to-all, allgather (Peng et al., ICPP
+                                  2024;   Z. Li, HKUST 2024): another definition, for high densities */
   sparsecollAlgoDense = 5,     /**< no selection: dense allreduce of acc, residual left 0 */
   sparsecollAlgoMaxEnum = 0x7fffffff
 } sparsecollAlgo_t;
@@ -120,6 +122,8 @@ typedef enum {
 /** How entries are chosen. */
 typedef enum {
   sparsecollSelectExact = 0, /**< the k largest, exactly */
+  sparsecollSelectReuse = 1, /**< all above estimated thresholds, about k: Ok-Topk's own scheme;
+                                with sparsecollAlgoAuto or sparsecollAlgoOktopk */
   sparsecollSelectMaxEnum = 0x7fffffff
 } sparsecollSelect_t;
 
@@ -356,8 +360,13 @@ SPARSECOLL_API sparsecollResult_t sparsecollGetVersion(int* version);
  * With acc_r = send_r + residual_r and L_r = top-k of acc_r: s = sum over ranks of L_r, added in
  * rank order 0 .. P-1; G = top-k of s. recvbuff[i] = s[i] for i in G (divided by P for
  * sparsecollAvg), 0 elsewhere, the same bits on every rank. residual_r[i] = 0 for i in L_r and G,
- * else acc_r[i]. Every algorithm gives exactly this but sparsecollAlgoDense, which delivers the
- * rank-order sum of all acc and leaves the residual 0.
+ * else acc_r[i]. Every algorithm gives exactly this but
+ *  - sparsecollAlgoDense, which delivers the rank-order sum of all acc and leaves the residual 0;
+ *  - sparsecollAlgoTopkA2A: with m = ceil(n / P), L_r holds the largest floor(k(j+1)/P) -
+ *    floor(kj/P) entries of each shard j = [jm, (j+1)m) of acc_r; all of s is the result, up to P k
+ *    entries; the residual keeps acc_r minus L_r;
+ *  - sparsecollSelectReuse: L_r holds every acc_r[i], and G every s[i], of at least an estimated
+ *    magnitude, about k of them (docs/algorithms.md says how thresholds are estimated).
  *
  * @param sendbuff count values, host memory.
  * @param recvbuff count values, host memory; may be sendbuff.
@@ -398,6 +407,65 @@ SPARSECOLL_API sparsecollResult_t gtopkAllreduce(const void* sendbuff, void* rec
                                                  sparsecollRedOp_t op,
                                                  sparsecollResidual_t residual,
                                                  sparsecollComm_t comm, sparsecollStream_t stream);
+
+/**
+ * @brief Sparse reduce-scatter: dense in, this rank's part of the sum out in coordinate form.
+ *        Collective.
+ *
+ * L_r and s as in sparseAllreduce(). There is no second selection: rank r gets all entries of s in
+ * its region [bounds[r], bounds[r + 1]), divided by P for sparsecollAvg; what cancelled is there as
+ * an explicit 0. Everything sent is delivered: residual_r = acc_r minus L_r.
+ *
+ * @param sendbuff count values, host memory.
+ * @param recv     its indexType (the same on all ranks), datatype, arrays and capacity are the
+ *                 caller's; count and nnz are written. Indices are those of the whole vector. Its
+ *                 arrays may not overlap sendbuff.
+ * @param count    n.
+ * @param k        entries that each rank keeps; above n it means n.
+ * @param datatype of sendbuff and recv.
+ * @param op       sparsecollSum or sparsecollAvg.
+ * @param bounds   P + 1 borders, rising from 0 to count, the same on all ranks; read during the
+ *                 call. A region may be empty. NULL: bounds[r] = floor(r * count / P).
+ * @param residual of the same count, datatype and communicator; NULL = no error feedback.
+ * @param stream   NULL.
+ * @return sparsecollTruncated when recv is too small on this rank: the operation is done on all
+ *         ranks, recv->needed is set, and sparsecollFetch() gets the data;
+ *         sparsecollInvalidArgument, sparsecollInvalidUsage, or a fatal error.
+ *
+ * Source: the first phase of Li & Hoefler, PPoPP 2022 ("split and reduce").
+ */
+SPARSECOLL_API sparsecollResult_t sparseReduceScatter(
+    const void* sendbuff, sparsecollSparse_t* recv, size_t count, size_t k,
+    sparsecollDataType_t datatype, sparsecollRedOp_t op, const size_t* bounds,
+    sparsecollResidual_t residual, sparsecollComm_t comm, sparsecollStream_t stream);
+
+/**
+ * @brief Sends every entry to the owner of its index. Collective.
+ *
+ * Rank r owns the indices [bounds[r], bounds[r + 1]). recv holds what arrived, ordered by source
+ * rank and, per source, by index. Indices are those of the whole vector and may repeat, so recv is
+ * no input for the other functions in coordinate form. Nothing is added: values arrive with the
+ * bits that they were sent with, -0 too, but for NaNs, which come out canonical.
+ *
+ * @param send       nnz may differ between ranks and may be 0. Unsorted, repeated or out-of-range
+ *                   indices are sparsecollInvalidArgument.
+ * @param recv       its indexType and datatype (those of send), arrays and capacity are the
+ *                   caller's; count and nnz are written. Its arrays may not overlap those of send.
+ * @param recvcounts out: how many entries came from each rank, P numbers in host memory; NULL: not
+ *                   wanted. Written also with sparsecollTruncated.
+ * @param bounds     P + 1 borders, rising from 0 to send->count, the same on all ranks; read during
+ *                   the call. A region may be empty. NULL: bounds[r] = floor(r * count / P).
+ * @param stream     NULL.
+ * @return sparsecollTruncated when recv is too small on this rank: the operation is done on all
+ *         ranks, recv->needed is set, and sparsecollFetch() gets the data;
+ *         sparsecollInvalidArgument, sparsecollInvalidUsage, or a fatal error.
+ *
+ * Source: the first phase of Z. Li, MPhil thesis, HKUST 2024, as a collective of its own.
+ */
+SPARSECOLL_API sparsecollResult_t sparseAlltoall(const sparsecollSparse_t* send,
+                                                 sparsecollSparse_t* recv, size_t* recvcounts,
+                                                 const size_t* bounds, sparsecollComm_t comm,
+                                                 sparsecollStream_t stream);
 
 /* ---------------------------------------------------------------------------------------------
  * Groups: tensor fusion without copying tensors together
@@ -509,7 +577,7 @@ SPARSECOLL_API sparsecollResult_t sparsecollTopk(const void* dense, size_t count
  * s = sum over ranks of send_r in rank order; recv = top-k of s, or all of s, explicit zeros and
  * cancellations kept, for k = SPARSECOLL_ALL. What was not delivered, the entries of send_r outside
  * the result, is added to the residual (NULL = dropped). nnz may differ between ranks and may be 0.
- * sparsecollAlgoDense is sparsecollInvalidArgument here.
+ * sparsecollAlgoDense and sparsecollAlgoTopkA2A are sparsecollInvalidArgument here.
  *
  * @param send     unsorted, repeated or out-of-range indices are sparsecollInvalidArgument.
  * @param recv     its indexType and datatype (those of send), arrays and capacity are the caller's;
@@ -554,7 +622,8 @@ SPARSECOLL_API sparsecollResult_t sparsecollScatter(const sparsecollSparse_t* in
  *
  * The data stay until the next verb on the communicator; fetching does not remove them.
  * @param recv       a larger one, of the same indexType and datatype.
- * @param recvcounts NULL (only sparse all-to-all knows counts per source).
+ * @param recvcounts after sparseAlltoall(): out, entries from each rank, P numbers, or NULL;
+ * written also with sparsecollTruncated. After other verbs NULL.
  * @param stream     NULL.
  * @return sparsecollTruncated when recv is still too small (needed is set), sparsecollInvalidUsage
  *         when nothing is kept, sparsecollInvalidArgument.

@@ -78,6 +78,12 @@ std::shared_ptr<Residual> check_residual(sparsecollResidual_t handle, const Comm
   return residual;
 }
 
+void check_reach(const char* name, uint64_t count, IndexType index) {
+  if (index == IndexType::index32 && narrowest_index(count) != IndexType::index32)
+    fail(sparsecollInvalidArgument, name,
+         ": expected at most 4294967296 with sparsecollIndex32, got ", count);
+}
+
 void check_sparse(const char* name, const sparsecollSparse_t* sparse) {
   const auto wrong = [name](const auto&... parts) {
     fail(sparsecollInvalidArgument, name, parts...);
@@ -93,8 +99,7 @@ void check_sparse(const char* name, const sparsecollSparse_t* sparse) {
           static_cast<const void*>(sparse->nnzOnDevice));
   const DataType type = check_type(sparse->datatype);
   const IndexType index = check_index_type(sparse->indexType);
-  if (index == IndexType::index32 && narrowest_index(sparse->count) != IndexType::index32)
-    wrong(".count: expected at most 4294967296 with sparsecollIndex32, got ", sparse->count);
+  check_reach(text(name, ".count").c_str(), sparse->count, index);
   check_array(text(name, ".indices").c_str(), sparse->indices, sparse->capacity, size_of(index));
   check_array(text(name, ".values").c_str(), sparse->values, sparse->capacity, size_of(type));
 }

@@ -33,6 +33,9 @@ void check_overlap(const Place& a, const Place& b, bool same);
 std::shared_ptr<Residual> check_residual(sparsecollResidual_t handle, const Communicator& owner,
                                          uint64_t count, DataType type);
 
+/// Indices of this type reach all of `count`.
+void check_reach(const char* name, uint64_t count, IndexType index);
+
 /// The struct itself: initialised, types known, arrays there for `capacity` entries, index type
 /// wide enough for count.
 void check_sparse(const char* name, const sparsecollSparse_t* sparse);

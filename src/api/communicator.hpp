@@ -20,6 +20,7 @@ struct Stash {
   Block indices;
   Block values;
   size_t nnz = 0;
+  std::vector<size_t> from;  ///< sparse all-to-all: entries of each source rank
   uint64_t count = 0;
   DataType data_type = DataType::float32;
   IndexType index_type = IndexType::index32;

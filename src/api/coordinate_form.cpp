@@ -79,10 +79,8 @@ class SparseCall final : public Operation, private SparseArguments {
       outcome = reduction.run(chosen.run, chosen.id, problem);
     }
     const SparseSpan nothing = no_entries(reduction.env()).span();
-    const bool fits = reduction.result_entries() <= recv->capacity;
-    std::unique_ptr<Stash> stash =
-        fits ? nullptr : make_stash(communicator, reduction.result_entries(), *send);
-    const SparseBuffer out = fits ? buffer_of(*recv, kernels) : stash_buffer(*stash, kernels);
+    Output output(recv, reduction.result_entries());
+    const SparseBuffer out = output.prepare(communicator, *send, kernels);
     // Nothing can fail from here on.
     if (residual) {
       // acc first, then what merges dropped: the order of the definition.
@@ -93,13 +91,7 @@ class SparseCall final : public Operation, private SparseArguments {
           residual->current());
     }
     kernels.deliver(outcome.result, divisor, out);
-    recv->count = send->count;
-    recv->nnz = fits ? reduction.result_entries() : 0;
-    recv->needed = reduction.result_entries();
-    communicator.stash() = std::move(stash);
-    if (!fits)
-      fail(sparsecollTruncated, "recv.capacity: expected at least ", recv->needed, ", got ",
-           recv->capacity, "; the result is kept for sparsecollFetch");
+    output.finish(communicator, send->count);
   }
 
  private:

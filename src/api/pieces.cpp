@@ -46,6 +46,23 @@ SparseBuffer stash_buffer(const Stash& stash, Kernels& kernels) {
   return {stash.indices.data(), stash.values.data(), kernels.counts(1), stash.nnz};
 }
 
+SparseBuffer Output::prepare(Communicator& communicator, const sparsecollSparse_t& like,
+                             Kernels& kernels) {
+  if (fits()) return buffer_of(*recv_, kernels);
+  stash_ = make_stash(communicator, nnz_, like);
+  return stash_buffer(*stash_, kernels);
+}
+
+void Output::finish(Communicator& communicator, uint64_t count) {
+  recv_->count = count;
+  recv_->nnz = fits() ? nnz_ : 0;
+  recv_->needed = nnz_;
+  communicator.stash() = std::move(stash_);
+  if (!fits())
+    fail(sparsecollTruncated, "recv.capacity: expected at least ", nnz_, ", got ", recv_->capacity,
+         "; the result is kept for sparsecollFetch");
+}
+
 namespace {
 
 struct TopkCall {
@@ -65,9 +82,7 @@ struct TopkCall {
     expected.datatype = datatype;
     expected.indexType = out ? out->indexType : 0;
     check_output("out", out, expected);
-    if (out->indexType == sparsecollIndex32 && narrowest_index(count) != IndexType::index32)
-      fail(sparsecollInvalidArgument,
-           "count: expected at most 4294967296 with sparsecollIndex32, got ", count);
+    check_reach("count", count, static_cast<IndexType>(out->indexType));
     if (out->capacity < most())
       fail(sparsecollInvalidArgument, "out.capacity: expected at least min(k, count) = ", most(),
            ", got ", out->capacity);
@@ -104,18 +119,20 @@ void scatter(const sparsecollSparse_t* in, void* dense, Communicator& communicat
   kernels.scatter(span_of(*in, kernels), 1, dense, in->count);
 }
 
-void fetch(sparsecollSparse_t* recv, const size_t* recvcounts, Communicator& communicator) {
+void fetch(sparsecollSparse_t* recv, size_t* recvcounts, Communicator& communicator) {
   const Stash* stash = communicator.stash().get();
   if (!stash)
     fail(sparsecollInvalidUsage,
          "nothing to fetch: the last verb did not return sparsecollTruncated");
-  if (recvcounts)
-    fail(sparsecollInvalidArgument, "recvcounts: expected NULL, got ",
-         static_cast<const void*>(recvcounts));
+  if (recvcounts && stash->from.empty())
+    fail(sparsecollInvalidArgument, "recvcounts: expected NULL after any verb but sparseAlltoall, ",
+         "got ", static_cast<const void*>(recvcounts));
+  check_array("recvcounts", recvcounts, recvcounts ? stash->from.size() : 0, sizeof(size_t));
   sparsecollSparse_t kept = SPARSECOLL_SPARSE_INITIALIZER;
   kept.datatype = static_cast<int>(stash->data_type);
   kept.indexType = static_cast<int>(stash->index_type);
   check_output("recv", recv, kept);
+  if (recvcounts) std::copy(stash->from.begin(), stash->from.end(), recvcounts);
   recv->count = stash->count;
   recv->needed = stash->nnz;
   recv->nnz = 0;

@@ -23,15 +23,18 @@ Outcome Reduction::run(Algorithm algorithm, AlgorithmId id, Problem problem) {
   problem.repartition_interval =
       static_cast<uint64_t>(turn_.communicator.config().values.repartitionInterval);
   const Outcome outcome = algorithm(env_, problem, turn_.warm);
-  Stats& stats = env_.stats;
-  stats.algorithm = static_cast<int>(id);
-  stats.selected = env_.kernels.read(problem.local.nnz.at);
-  stats.result = result_entries_ = env_.kernels.read(outcome.result.nnz.at);
+  env_.stats.algorithm = static_cast<int>(id);
+  complete(env_.kernels.read(problem.local.nnz.at), env_.kernels.read(outcome.result.nnz.at));
+  turn_.communicator.keep_warm(turn_.descriptor, turn_.warm);
+  return outcome;
+}
+
+void Reduction::complete(size_t selected, size_t result) {
+  env_.stats.selected = selected;
+  env_.stats.result = result_entries_ = result;
   if (env_.kernels.read(env_.fault) != 0)
     fail(sparsecollRemoteError, "a message was malformed: expected sound counts and indices");
   turn_.call.confirm();
-  turn_.communicator.keep_warm(turn_.descriptor, turn_.warm);
-  return outcome;
 }
 
 Descriptor describe(Verb verb, const std::array<uint64_t, 5>& arguments) {

@@ -19,6 +19,9 @@ class Reduction {
   /// Runs it; afterwards every rank is known to have made the call, what the shape's next call may
   /// use is kept, and the outcome is complete. Touches nothing of the caller's.
   Outcome run(Algorithm algorithm, AlgorithmId id, Problem problem);
+  /// The end of an exchange that leaves `result` entries: nothing was malformed, and every rank is
+  /// known to have made the call.
+  void complete(size_t selected, size_t result);
   /// Entries in the result, after run().
   size_t result_entries() const { return result_entries_; }
 

@@ -21,4 +21,24 @@ std::unique_ptr<Stash> make_stash(Communicator& communicator, size_t nnz,
                                   const sparsecollSparse_t& like);
 SparseBuffer stash_buffer(const Stash& stash, Kernels& kernels);
 
+/// A verb's result of `nnz` entries goes to the caller's vector, or to a stash where it is too
+/// small.
+class Output {
+ public:
+  Output(sparsecollSparse_t* recv, size_t nnz) : recv_(recv), nnz_(nnz) {}
+
+  bool fits() const { return nnz_ <= recv_->capacity; }
+  /// Takes memory if it must; `like` has count and types. Nothing else can fail after it.
+  SparseBuffer prepare(Communicator& communicator, const sparsecollSparse_t& like,
+                       Kernels& kernels);
+  Stash* stash() const { return stash_.get(); }
+  /// The struct's numbers and the stash, once the buffer is written. Throws Truncated.
+  void finish(Communicator& communicator, uint64_t count);
+
+ private:
+  sparsecollSparse_t* recv_;
+  size_t nnz_;
+  std::unique_ptr<Stash> stash_;
+};
+
 }  // namespace sparsecoll

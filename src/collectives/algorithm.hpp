@@ -26,6 +26,8 @@ struct Problem {
   size_t k = 0;                   ///< kAll: everything, zeros and cancellations kept
   SparseSpan local;               ///< L_r, or all of acc in dense form for the dense algorithm
   uint64_t repartition_interval;  ///< calls between two new cuts
+  /// Reduce-scatter: whose part of the sum each rank gets.
+  std::span<const Region> regions = {};
 };
 
 /// What one shape of call left for the next: equal on all ranks, since it is computed from what all
@@ -51,6 +53,17 @@ Outcome allgather_topk(Env& env, const Problem& problem, Warm& warm);
 Outcome oktopk(Env& env, const Problem& problem, Warm& warm);
 Outcome dense_allreduce(Env& env, const Problem& problem, Warm& warm);
 Outcome gtopk(Env& env, const Problem& problem, Warm& warm);
+/// The outcome is this rank's region of the sum only.
+Outcome reduce_scatter(Env& env, const Problem& problem, Warm& warm);
+
+/// Vectors unpacked from messages, by source.
+struct Pieces {
+  std::span<SparseSpan> spans;
+  size_t entries = 0;  ///< in all of them
+};
+
+/// What all ranks sent to this rank's region.
+Pieces alltoall(Env& env, const SparseSpan& local, std::span<const Region> regions);
 
 /// Sum over ranks of each counter, on all ranks. Any P.
 void allreduce_counts(Env& env, std::span<uint64_t> counters);

@@ -11,7 +11,9 @@ namespace sparsecoll {
 
 namespace {
 
-constexpr const char* kVerbArguments[] = {"count", "k", "datatype", "op", "indexType"};
+constexpr const char* kVerbArguments[] = {"count",     "k",         "datatype",  "op",
+                                          "indexType", "bounds[1]", "bounds[2]", "bounds[3]",
+                                          "bounds[4]", "bounds[5]", "bounds[6]", "bounds (hash)"};
 constexpr const char* kGroupArguments[] = {"number of calls in the group",
                                            "calls in the group (hash)"};
 constexpr const char* kInitArguments[] = {
@@ -41,6 +43,8 @@ std::span<const char* const> argument_names(uint64_t verb) {
     case Verb::gtopk_allreduce:
     case Verb::sparse_allreducev:
     case Verb::gtopk_allreducev:
+    case Verb::sparse_alltoall:
+    case Verb::sparse_reduce_scatter:
       return kVerbArguments;
   }
   return {};
@@ -76,6 +80,10 @@ const char* verb_name(uint64_t verb) {
       return "sparseAllreducev";
     case Verb::gtopk_allreducev:
       return "gtopkAllreducev";
+    case Verb::sparse_alltoall:
+      return "sparseAlltoall";
+    case Verb::sparse_reduce_scatter:
+      return "sparseReduceScatter";
     case Verb::comm_split:
       return "sparsecollCommSplit";
     case Verb::group:

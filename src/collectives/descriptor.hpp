@@ -15,6 +15,8 @@ enum class Verb : uint64_t {
   gtopk_allreduce = 4,
   sparse_allreducev = 5,
   gtopk_allreducev = 6,
+  sparse_alltoall = 7,
+  sparse_reduce_scatter = 8,
   comm_split = 12,
   group = 13,
 };
@@ -32,7 +34,9 @@ struct Descriptor {
 };
 
 /// Arguments of verbs and of init, in the order of Descriptor::argument.
-enum VerbArgument : size_t { kCount, kK, kDataType, kOp, kIndexType };
+/// Borders of regions are compared one by one as far as there is room, the others by a hash of all.
+enum VerbArgument : size_t { kCount, kK, kDataType, kOp, kIndexType, kBounds, kAllBounds = 11 };
+inline constexpr size_t kNamedBounds = kAllBounds - kBounds;
 enum GroupArgument : size_t { kCalls, kCallsHash };
 enum InitArgument : size_t {
   kVersion,

@@ -78,23 +78,6 @@ void new_cuts(Env& env, const Problem& problem, Warm& warm) {
   warm.calls_since_cut = 0;
 }
 
-// --- step 2
-
-/// The P pieces of this rank's region, added in rank order.
-SparseSpan split_and_reduce(Env& env, const Problem& problem, std::span<const Region> regions,
-                            uint64_t* load) {
-  const Region mine = regions[static_cast<size_t>(env.call.rank())];
-  const std::span<const ConstBytes> received = exchange_regions(env, problem.local, regions);
-  const auto messages = env.arena.take_span<Message>(received.size());
-  for (size_t r = 0; r < received.size(); ++r) messages[r] = {received[r], mine};
-  const Pieces pieces = unpack_pieces(env, messages);
-  *load = pieces.entries;
-  const Stopwatch watch(env.stats.reduce_seconds);
-  const SparseBuffer sum = env.kernels.sparse(std::min<uint64_t>(*load, mine.length()));
-  env.kernels.merge(pieces.spans, sum);
-  return sum.span();
-}
-
 // --- step 3
 
 /// How many of the equal keys this rank may pass: those that are left after the ranks before it.
@@ -194,8 +177,8 @@ Outcome oktopk(Env& env, const Problem& problem, Warm& warm) {
   ++warm.calls_since_cut;
   const std::span<const Region> regions = regions_between(env, warm.cuts);
   // 2.
-  uint64_t load = 0;
-  SparseSpan part = split_and_reduce(env, problem, regions, &load);
+  const Share share = reduce_regions(env, problem.local, regions);
+  SparseSpan part = share.sum;
   // 3.
   if (problem.k != kAll) {
     const Threshold threshold = global_threshold(env, part, problem.k, warm);
@@ -205,7 +188,7 @@ Outcome oktopk(Env& env, const Problem& problem, Warm& warm) {
     part = survivors.span();
   }
   // 4.
-  const SparseBuffer all = gather(env, part, regions, load, warm);
+  const SparseBuffer all = gather(env, part, regions, share.load, warm);
   if (problem.k == kAll || all.capacity <= problem.k) return {all.span(), no_entries(env).span()};
   // 5.
   const Stopwatch watch(env.stats.reduce_seconds);

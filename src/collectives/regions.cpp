@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/regions.hpp"
 
+#include <algorithm>
+
 #include "kernels/wire.hpp"
 
 namespace sparsecoll {
@@ -9,8 +11,8 @@ namespace sparsecoll {
 std::span<const Region> uniform_regions(Env& env, uint64_t count) {
   const auto ranks = static_cast<uint64_t>(env.call.size());
   const auto regions = env.arena.take_span<Region>(ranks);
-  const auto border = [&](uint64_t r) { return count / ranks * r + count % ranks * r / ranks; };
-  for (uint64_t r = 0; r < ranks; ++r) regions[r] = {border(r), border(r + 1)};
+  for (uint64_t r = 0; r < ranks; ++r)
+    regions[r] = {border(count, ranks, r), border(count, ranks, r + 1)};
   return regions;
 }
 
@@ -68,6 +70,18 @@ Pieces unpack_pieces(Env& env, std::span<const Message> messages) {
   }
   env.kernels.unpack_all(messages, buffers, env.fault);
   return pieces;
+}
+
+Share reduce_regions(Env& env, const SparseSpan& in, std::span<const Region> regions) {
+  const Region mine = regions[static_cast<size_t>(env.call.rank())];
+  const std::span<const ConstBytes> received = exchange_regions(env, in, regions);
+  const auto messages = env.arena.take_span<Message>(received.size());
+  for (size_t r = 0; r < received.size(); ++r) messages[r] = {received[r], mine};
+  const Pieces pieces = unpack_pieces(env, messages);
+  const Stopwatch watch(env.stats.reduce_seconds);
+  const SparseBuffer sum = env.kernels.sparse(std::min<uint64_t>(pieces.entries, mine.length()));
+  env.kernels.merge(pieces.spans, sum);
+  return {sum.span(), pieces.entries};
 }
 
 }  // namespace sparsecoll

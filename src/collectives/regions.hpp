@@ -8,6 +8,11 @@ namespace sparsecoll {
 
 // Between vectors cut into regions and the messages that carry them.
 
+/// floor(r * count / ranks): where part r of `count` begins when it is shared evenly.
+constexpr uint64_t border(uint64_t count, uint64_t ranks, uint64_t r) {
+  return count / ranks * r + count % ranks * r / ranks;
+}
+
 /// P regions of equal length, but for rounding.
 std::span<const Region> uniform_regions(Env& env, uint64_t count);
 
@@ -20,14 +25,17 @@ std::span<const Region> regions_between(Env& env, std::span<const uint64_t> cuts
 std::span<const ConstBytes> exchange_regions(Env& env, const SparseSpan& in,
                                              std::span<const Region> regions);
 
+/// This rank's region of the sum over ranks.
+struct Share {
+  SparseSpan sum;
+  uint64_t load = 0;  ///< entries that came in, of all ranks
+};
+/// Sends each region's entries to its owner; the owner adds the P pieces in rank order.
+Share reduce_regions(Env& env, const SparseSpan& in, std::span<const Region> regions);
+
 /// One message with the entries of `in`, which lie in `region`.
 ConstBytes pack_region(Env& env, const SparseSpan& in, const Region& region);
 
-/// Vectors unpacked from messages, by source.
-struct Pieces {
-  std::span<SparseSpan> spans;
-  size_t entries = 0;  ///< in all of them
-};
 Pieces unpack_pieces(Env& env, std::span<const Message> messages);
 
 }  // namespace sparsecoll

@@ -128,6 +128,9 @@ class Kernels {
   virtual void put_back(const Feedback& feedback, void* residual) = 0;
   /// out = in / divisor with canonical NaNs and no negative zero.
   virtual void deliver(const SparseSpan& in, int divisor, const SparseBuffer& out) = 0;
+  /// The pieces one after another, whatever their indices: every bit as it is but for NaNs, which
+  /// become canonical.
+  virtual void hand_over(std::span<const SparseSpan> pieces, const SparseBuffer& out) = 0;
   /// dense = 0, then the entries of in / divisor, likewise.
   virtual void scatter(const SparseSpan& in, int divisor, void* dense, size_t count) = 0;
   /// to = from, NaNs made canonical.

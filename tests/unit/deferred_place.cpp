@@ -111,6 +111,10 @@ void DeferredKernels::deliver(const SparseSpan& in, int divisor, const SparseBuf
   stream_.submit([=, this] { host_.deliver(in, divisor, out); });
 }
 
+void DeferredKernels::hand_over(std::span<const SparseSpan> pieces, const SparseBuffer& out) {
+  stream_.submit([=, this, own = copy(pieces)] { host_.hand_over(own, out); });
+}
+
 void DeferredKernels::scatter(const SparseSpan& in, int divisor, void* dense, size_t count) {
   stream_.submit([=, this] { host_.scatter(in, divisor, dense, count); });
 }

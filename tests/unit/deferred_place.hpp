@@ -59,6 +59,7 @@ class DeferredKernels final : public Kernels {
                   uint64_t* fault) override;
   void put_back(const Feedback& feedback, void* residual) override;
   void deliver(const SparseSpan& in, int divisor, const SparseBuffer& out) override;
+  void hand_over(std::span<const SparseSpan> pieces, const SparseBuffer& out) override;
   void scatter(const SparseSpan& in, int divisor, void* dense, size_t count) override;
   void check_indices(const SparseSpan& in, uint64_t count, uint64_t* first_bad) override;
   void read(const uint64_t* counts, size_t n, uint64_t* out) override;

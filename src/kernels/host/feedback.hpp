@@ -56,6 +56,16 @@ void deliver(const View<T, I>& in, int divisor, const SparseBuffer& out) {
 }
 
 template <class T, class I>
+void hand_over(std::span<const SparseSpan> pieces, const SparseBuffer& out) {
+  Writer<T, I> writer(out);
+  for (const SparseSpan& each : pieces) {
+    const View<T, I> piece(each);
+    for (size_t j = 0; j < piece.nnz; ++j) writer.add(piece.at(j), canonical(piece.value[j]));
+  }
+  writer.done();
+}
+
+template <class T, class I>
 void scatter(const View<T, I>& in, int divisor, T* dense, size_t count) {
   if (in.index) std::fill_n(dense, count, T{0});
   for (size_t j = 0; j < in.nnz; ++j) dense[in.at(j)] = finish(in.value[j], divisor);

@@ -77,6 +77,9 @@ class HostKernels final : public Kernels {
   void deliver(const SparseSpan& in, int divisor, const SparseBuffer& out) override {
     host::deliver(View<T, I>(in), divisor, out);
   }
+  void hand_over(std::span<const SparseSpan> pieces, const SparseBuffer& out) override {
+    host::hand_over<T, I>(pieces, out);
+  }
   void scatter(const SparseSpan& in, int divisor, void* dense, size_t count) override {
     host::scatter(View<T, I>(in), divisor, static_cast<T*>(dense), count);
   }

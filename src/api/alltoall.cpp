@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// sparseAlltoall: every entry to the owner of its index.
+#include "api/bounds.hpp"
+#include "api/operation.hpp"
+#include "api/reduction.hpp"
+#include "api/stash.hpp"
+
+namespace sparsecoll {
+
+namespace {
+
+struct AlltoallArguments {
+  const sparsecollSparse_t* send;
+  sparsecollSparse_t* recv;
+  size_t* recvcounts;
+  Bounds bounds;
+  sparsecollStream_t stream;
+};
+
+class AlltoallCall final : public Operation, private AlltoallArguments {
+ public:
+  explicit AlltoallCall(AlltoallArguments arguments) : AlltoallArguments(std::move(arguments)) {}
+
+  Descriptor descriptor() const override {
+    const bool there = send && send->size >= sizeof *send;
+    const uint64_t count = there ? send->count : 0;
+    Descriptor all = describe(Verb::sparse_alltoall,
+                              {count, 0, there ? static_cast<uint64_t>(int64_t{send->datatype}) : 0,
+                               0, there ? static_cast<uint64_t>(int64_t{send->indexType}) : 0});
+    bounds.describe(count, all);
+    return all;
+  }
+
+  void check(Communicator& communicator) override {
+    check_sparse("send", send);
+    check_output("recv", recv, *send);
+    check_stream(stream);
+    ranks = static_cast<size_t>(communicator.size());
+    check_array("recvcounts", recvcounts, recvcounts ? ranks : 0, sizeof(size_t));
+    for (const Place& in : places("send.indices", "send.values", *send))
+      for (const Place& out : places("recv.indices", "recv.values", *recv))
+        check_overlap(in, out, false);
+    const Place counts{"recvcounts", recvcounts, recvcounts ? ranks * sizeof(size_t) : 0};
+    for (const Place& in : places("send.indices", "send.values", *send))
+      check_overlap(counts, in, false);
+    for (const Place& out : places("recv.indices", "recv.values", *recv))
+      check_overlap(counts, out, false);
+    bounds.check(send->count);
+    check_entries("send", *send, communicator.arena());
+  }
+
+  Footprint footprint() const override {
+    const auto in = places("send.indices", "send.values", *send);
+    const auto out = places("recv.indices", "recv.values", *recv);
+    Footprint all{{in.begin(), in.end()}, {out[0], out[1], {"recv", recv, sizeof *recv}}};
+    if (recvcounts) all.writes.push_back({"recvcounts", recvcounts, ranks * sizeof(size_t)});
+    return all;
+  }
+
+  void run(const Turn& turn) override {
+    Communicator& communicator = turn.communicator;
+    Kernels& kernels =
+        make_host_kernels(static_cast<DataType>(send->datatype),
+                          static_cast<IndexType>(send->indexType), communicator.arena());
+    Reduction reduction(turn, kernels);
+    Env& env = reduction.env();
+    const Pieces came = alltoall(env, span_of(*send, kernels), bounds.regions(send->count, env));
+    reduction.complete(send->nnz, came.entries);
+    Output output(recv, came.entries);
+    const SparseBuffer out = output.prepare(communicator, *send, kernels);
+    if (Stash* stash = output.stash()) stash->from.resize(came.spans.size());
+    // Nothing can fail from here on.
+    const Stopwatch watch(env.stats.reduce_seconds);
+    kernels.hand_over(came.spans, out);
+    for (size_t r = 0; r < came.spans.size(); ++r) {
+      const size_t from = kernels.read(came.spans[r].nnz.at);
+      if (recvcounts) recvcounts[r] = from;
+      if (Stash* stash = output.stash()) stash->from[r] = from;
+    }
+    output.finish(communicator, send->count);
+  }
+
+ private:
+  size_t ranks = 1;  ///< set by check()
+};
+
+}  // namespace
+
+}  // namespace sparsecoll
+
+using namespace sparsecoll;
+
+sparsecollResult_t sparseAlltoall(const sparsecollSparse_t* send, sparsecollSparse_t* recv,
+                                  size_t* recvcounts, const size_t* bounds, sparsecollComm_t comm,
+                                  sparsecollStream_t stream) {
+  return submit(AlltoallCall({send, recv, recvcounts, Bounds(bounds, comm), stream}), comm);
+}

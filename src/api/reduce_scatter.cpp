@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// sparseReduceScatter: a dense vector in, this rank's region of the sum out in coordinate form.
+#include "api/bounds.hpp"
+#include "api/operation.hpp"
+#include "api/reduction.hpp"
+#include "api/stash.hpp"
+
+namespace sparsecoll {
+
+namespace {
+
+struct ReduceScatterArguments {
+  const void* send;
+  sparsecollSparse_t* recv;
+  size_t count;
+  size_t k;
+  int datatype;
+  int op;
+  Bounds bounds;
+  sparsecollResidual_t residual_handle;
+  sparsecollStream_t stream;
+};
+
+class ReduceScatterCall final : public Operation, private ReduceScatterArguments {
+ public:
+  explicit ReduceScatterCall(ReduceScatterArguments arguments)
+      : ReduceScatterArguments(std::move(arguments)) {}
+
+  Descriptor descriptor() const override {
+    const bool there = recv && recv->size >= sizeof *recv;
+    Descriptor all = describe(
+        Verb::sparse_reduce_scatter,
+        {count, k, static_cast<uint64_t>(int64_t{datatype}), static_cast<uint64_t>(int64_t{op}),
+         there ? static_cast<uint64_t>(int64_t{recv->indexType}) : 0});
+    bounds.describe(count, all);
+    return all;
+  }
+
+  void check(Communicator& communicator) override {
+    type = check_type(datatype);
+    divisor = check_op(op, communicator.size());
+    check_stream(stream);
+    check_array("sendbuff", send, count, size_of(type));
+    like.count = count;
+    like.datatype = datatype;
+    like.indexType = recv ? recv->indexType : 0;
+    check_output("recv", recv, like);
+    check_reach("count", count, static_cast<IndexType>(recv->indexType));
+    for (const Place& out : places("recv.indices", "recv.values", *recv))
+      check_overlap({"sendbuff", send, count * size_of(type)}, out, false);
+    bounds.check(count);
+    residual = check_residual(residual_handle, communicator, count, type);
+  }
+
+  Footprint footprint() const override {
+    const auto out = places("recv.indices", "recv.values", *recv);
+    return {{{"sendbuff", send, count * size_of(type)}},
+            {out[0], out[1], {"recv", recv, sizeof *recv}},
+            residual.get()};
+  }
+
+  void run(const Turn& turn) override {
+    Communicator& communicator = turn.communicator;
+    Kernels& kernels =
+        make_host_kernels(type, static_cast<IndexType>(recv->indexType), communicator.arena());
+    Reduction reduction(turn, kernels);
+    Env& env = reduction.env();
+    Problem problem{count, std::min(k, count), {}, 0};
+    problem.regions = bounds.regions(count, env);
+    const SparseBuffer selected = kernels.sparse(problem.k);
+    {
+      const Stopwatch watch(env.stats.select_seconds);
+      kernels.accumulate_select({send, count, residual ? residual->view() : ResidualView{}},
+                                problem.k, selected);
+    }
+    problem.local = selected.span();
+    const Outcome outcome = reduction.run(reduce_scatter, AlgorithmId::automatic, problem);
+    Output output(recv, reduction.result_entries());
+    const SparseBuffer out = output.prepare(communicator, like, kernels);
+    // Nothing can fail from here on.
+    const Stopwatch watch(env.stats.reduce_seconds);
+    if (residual) residual->commit();
+    kernels.deliver(outcome.result, divisor, out);
+    output.finish(communicator, count);
+  }
+
+ private:
+  // Set by check().
+  DataType type = DataType::float32;
+  int divisor = 1;
+  sparsecollSparse_t like = SPARSECOLL_SPARSE_INITIALIZER;
+  std::shared_ptr<Residual> residual;
+};
+
+}  // namespace
+
+}  // namespace sparsecoll
+
+using namespace sparsecoll;
+
+sparsecollResult_t sparseReduceScatter(const void* sendbuff, sparsecollSparse_t* recv, size_t count,
+                                       size_t k, sparsecollDataType_t datatype,
+                                       sparsecollRedOp_t op, const size_t* bounds,
+                                       sparsecollResidual_t residual, sparsecollComm_t comm,
+                                       sparsecollStream_t stream) {
+  return submit(ReduceScatterCall({sendbuff, recv, count, k, datatype, op, Bounds(bounds, comm),
+                                   residual, stream}),
+                comm);
+}

@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// Sparse reduce-scatter: the first half of Ok-Topk (Li & Hoefler, PPoPP 2022, "split and reduce"),
+// with regions that the caller chooses.
+//
+//   1. Region r = [bounds[r], bounds[r + 1]) belongs to rank r. Send every rank the entries of the
+//      local selection L_r that lie in its region, destinations rotating.
+//   2. The owner adds the P pieces in rank order: its region of s = sum over ranks of L_r.
+//
+// Cost per rank: P - 1 messages; k (P - 1) / P entries sent and received when regions share the
+// load evenly, all k P of all ranks received by one rank at worst.
+// Guarantees: every entry of s on exactly one rank, the same bits in every run; entries that cancel
+// stay, as zeros. What is sent is delivered: nothing goes back to the residual.
+#include "collectives/algorithm.hpp"
+#include "collectives/regions.hpp"
+
+namespace sparsecoll {
+
+Outcome reduce_scatter(Env& env, const Problem& problem, Warm&) {
+  // 1. and 2.
+  const Share share = reduce_regions(env, problem.local, problem.regions);
+  return {share.sum, no_entries(env).span()};
+}
+
+}  // namespace sparsecoll
