@@ -66,9 +66,11 @@ void check_values(const sparsecollConfig_t& c) {
               "SPARSECOLL_DEVICE_HOST or INT_MIN (this build has no CUDA)", c.device);
   check_field("timeoutMs", c.timeoutMs >= 0, "0 or more", c.timeoutMs);
   check_field("algorithm", find_algorithm(c.algorithm) != nullptr,
-              "a sparsecollAlgo_t: 0 (auto), 1 (allgather), 2 (oktopk) or 5 (dense)", c.algorithm);
-  check_field("selection", c.selection == sparsecollSelectExact, "0 (sparsecollSelectExact)",
-              c.selection);
+              "a sparsecollAlgo_t: 0 (auto), 1 (allgather), 2 (oktopk), 3 (topka2a) or 5 (dense)",
+              c.algorithm);
+  check_field("selection",
+              c.selection == sparsecollSelectExact || c.selection == sparsecollSelectReuse,
+              "0 (exact) or 1 (reuse)", c.selection);
   check_field(
       "residualRule",
       c.residualRule == sparsecollResidualConserving || c.residualRule == sparsecollResidualPaper,
@@ -98,7 +100,15 @@ Config make_config(const sparsecollConfig_t* config) {
   }
   check_values(c);
   c.algorithm = choose("SPARSECOLL_ALGO", algorithm_words(), c.algorithm);
-  c.selection = choose("SPARSECOLL_SELECT", {{"exact", sparsecollSelectExact}}, c.selection);
+  c.selection =
+      choose("SPARSECOLL_SELECT",
+             {{"exact", sparsecollSelectExact}, {"reuse", sparsecollSelectReuse}}, c.selection);
+  if (c.selection == sparsecollSelectReuse && c.algorithm != sparsecollAlgoAuto &&
+      c.algorithm != sparsecollAlgoOktopk)
+    fail(sparsecollInvalidArgument,
+         "config.selection (SPARSECOLL_SELECT): reuse expects config.algorithm (SPARSECOLL_ALGO) "
+         "auto or oktopk, got ",
+         find_algorithm(c.algorithm)->name);
   c.wire = choose("SPARSECOLL_WIRE", {{"native", sparsecollWireNative}}, c.wire);
   c.timeoutMs = milliseconds("SPARSECOLL_TIMEOUT_MS", c.timeoutMs);
   result.check = choose("SPARSECOLL_CHECK", {{"0", 0}, {"1", 1}}, 1) != 0;

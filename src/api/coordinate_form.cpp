@@ -37,7 +37,7 @@ class SparseCall final : public Operation, private SparseArguments {
     divisor = check_op(op, communicator.size());
     check_stream(stream);
     const AlgorithmEntry& configured = *find_algorithm(communicator.config().values.algorithm);
-    if (verb == Verb::sparse_allreducev && !configured.coordinate_form)
+    if (verb == Verb::sparse_allreducev && configured.local != LocalPart::topk)
       fail(sparsecollInvalidArgument, "algorithm: expected one that works in coordinate form, got ",
            configured.name);
     for (const Place& in : places("send.indices", "send.values", *send))

@@ -51,10 +51,15 @@ class DenseCall final : public Operation, private DenseArguments {
     const auto rule = static_cast<ResidualRule>(turn.communicator.config().values.residualRule);
     if (verb == Verb::gtopk_allreduce) return run_sparse(reduction, nullptr, rule);
     const AlgorithmEntry& chosen = reduction.sparse_algorithm({count, std::min(k, count), {}, 0});
-    if (chosen.coordinate_form)
-      run_sparse(reduction, &chosen, ResidualRule::conserving);
-    else
-      run_dense(reduction, chosen);
+    switch (chosen.local) {
+      case LocalPart::topk:
+      case LocalPart::above:
+        return run_sparse(reduction, &chosen, ResidualRule::conserving);
+      case LocalPart::shards:
+        return run_shards(reduction, chosen);
+      case LocalPart::everything:
+        return run_dense(reduction, chosen);
+    }
   }
 
  private:
@@ -63,13 +68,16 @@ class DenseCall final : public Operation, private DenseArguments {
     Env& env = reduction.env();
     Kernels& kernels = env.kernels;
     Problem problem{count, std::min(k, count), {}, 0};
-    const SparseBuffer selected = kernels.sparse(problem.k);
     const ResidualView feedback = residual ? residual->view() : ResidualView{};
-    {
+    if (chosen && chosen->local == LocalPart::above) {
       const Stopwatch watch(env.stats.select_seconds);
+      problem.local = select_above(env, {send, count, feedback}, problem.k, reduction.warm());
+    } else {
+      const Stopwatch watch(env.stats.select_seconds);
+      const SparseBuffer selected = kernels.sparse(problem.k);
       kernels.accumulate_select({send, count, feedback}, problem.k, selected);
+      problem.local = selected.span();
     }
-    problem.local = selected.span();
     const Outcome outcome = chosen ? reduction.run(chosen->run, chosen->id, problem)
                                    : reduction.run(gtopk, AlgorithmId::automatic, problem);
     const Stopwatch watch(env.stats.reduce_seconds);
@@ -78,6 +86,38 @@ class DenseCall final : public Operation, private DenseArguments {
       residual->commit();
     }
     kernels.scatter(outcome.result, divisor, recv, count);
+  }
+
+  /// Selection shard by shard; everything selected is delivered.
+  void run_shards(Reduction& reduction, const AlgorithmEntry& chosen) {
+    Env& env = reduction.env();
+    Kernels& kernels = env.kernels;
+    Problem problem{count, std::min(k, count), {}, 0};
+    const std::span<const Shard> shards = topka2a_shards(env, count, problem.k);
+    const auto selected = env.arena.take_span<SparseSpan>(shards.size());
+    {
+      const Stopwatch watch(env.stats.select_seconds);
+      for (size_t j = 0; j < shards.size(); ++j) {
+        const SparseBuffer out = kernels.sparse(shards[j].k);
+        kernels.accumulate_select(part(shards[j].region), shards[j].k, out);
+        selected[j] = out.span();
+      }
+    }
+    problem.shards = selected;
+    const Outcome outcome = reduction.run(chosen.run, chosen.id, problem);
+    const Stopwatch watch(env.stats.reduce_seconds);
+    if (residual) residual->commit();
+    kernels.scatter(outcome.result, divisor, recv, count);
+  }
+
+  /// The gradient and its residual in one region.
+  Gradient part(const Region& region) const {
+    const auto at = [&](auto* values) { return values + region.begin * size_of(type); };
+    Gradient gradient{at(static_cast<const std::byte*>(send)), region.length(), {}};
+    if (residual)
+      gradient.residual = {at(static_cast<const std::byte*>(residual->view().read)),
+                           at(static_cast<std::byte*>(residual->view().write))};
+    return gradient;
   }
 
   void run_dense(Reduction& reduction, const AlgorithmEntry& chosen) {

@@ -14,6 +14,8 @@ Reduction::Reduction(const Turn& turn, Kernels& kernels)
 
 const AlgorithmEntry& Reduction::sparse_algorithm(const Problem& problem) const {
   const AlgorithmEntry& configured = *find_algorithm(turn_.communicator.config().values.algorithm);
+  const bool reuses = turn_.communicator.config().values.selection == sparsecollSelectReuse;
+  if (reuses && problem.k != kAll) return reusing_oktopk();
   if (configured.run) return configured;
   return choose_algorithm({turn_.call.size(), problem.count, problem.k,
                            size_of(env_.kernels.data_type()), turn_.warm.entries});
@@ -22,9 +24,13 @@ const AlgorithmEntry& Reduction::sparse_algorithm(const Problem& problem) const 
 Outcome Reduction::run(Algorithm algorithm, AlgorithmId id, Problem problem) {
   problem.repartition_interval =
       static_cast<uint64_t>(turn_.communicator.config().values.repartitionInterval);
+  problem.threshold_interval =
+      static_cast<uint64_t>(turn_.communicator.config().values.thresholdInterval);
   const Outcome outcome = algorithm(env_, problem, turn_.warm);
   env_.stats.algorithm = static_cast<int>(id);
-  complete(env_.kernels.read(problem.local.nnz.at), env_.kernels.read(outcome.result.nnz.at));
+  size_t selected = problem.shards.empty() ? env_.kernels.read(problem.local.nnz.at) : 0;
+  for (const SparseSpan& shard : problem.shards) selected += env_.kernels.read(shard.nnz.at);
+  complete(selected, env_.kernels.read(outcome.result.nnz.at));
   turn_.communicator.keep_warm(turn_.descriptor, turn_.warm);
   return outcome;
 }

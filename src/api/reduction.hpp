@@ -14,6 +14,8 @@ class Reduction {
   Reduction(const Turn& turn, Kernels& kernels);
 
   Env& env() { return env_; }
+  /// What the shape's last call left, for the local part of the work.
+  Warm& warm() { return turn_.warm; }
   /// The algorithm that sparse allreduce uses for this shape.
   const AlgorithmEntry& sparse_algorithm(const Problem& problem) const;
   /// Runs it; afterwards every rank is known to have made the call, what the shape's next call may

@@ -22,22 +22,29 @@ struct Env {
 
 /// What is asked of it.
 struct Problem {
-  uint64_t count = 0;             ///< n
-  size_t k = 0;                   ///< kAll: everything, zeros and cancellations kept
-  SparseSpan local;               ///< L_r, or all of acc in dense form for the dense algorithm
-  uint64_t repartition_interval;  ///< calls between two new cuts
+  uint64_t count = 0;               ///< n
+  size_t k = 0;                     ///< kAll: everything, zeros and cancellations kept
+  SparseSpan local;                 ///< L_r, or all of acc in dense form for the dense algorithm
+  uint64_t repartition_interval;    ///< calls between two new cuts
+  uint64_t threshold_interval = 1;  ///< calls between two new thresholds where they are reused
   /// Reduce-scatter: whose part of the sum each rank gets.
   std::span<const Region> regions = {};
+  /// TopkA2A, instead of `local`: what was selected in each shard, indices from its start.
+  std::span<const SparseSpan> shards = {};
 };
 
-/// What one shape of call left for the next: equal on all ranks, since it is computed from what all
-/// ranks know. A call works on a copy that the commit keeps.
+/// What one shape of call left for the next: equal on all ranks but for `own_threshold`, since it
+/// is computed from what all ranks know. A call works on a copy that the commit keeps.
 struct Warm {
   std::vector<uint64_t> cuts;  ///< Ok-Topk: P + 1 region borders
   uint64_t calls_since_cut = 0;
   bool crowded = false;    ///< an owner had more than twice the mean load
   uint64_t threshold = 0;  ///< last global threshold as a key; 0 = none
   uint64_t entries = 0;    ///< entries of all ranks in the last call; 0 = unknown
+  // Ok-Topk with reused thresholds; keys, 0 = none.
+  uint64_t threshold_age = 0;     ///< calls since thresholds were due; 0 = due now
+  uint64_t reused_threshold = 0;  ///< of the sum
+  uint64_t own_threshold = 0;     ///< of this rank's own selection: no other rank knows it
 };
 
 /// What it gives: the result with unrounded, undivided sums, and what this rank dropped of it on
@@ -55,6 +62,21 @@ Outcome dense_allreduce(Env& env, const Problem& problem, Warm& warm);
 Outcome gtopk(Env& env, const Problem& problem, Warm& warm);
 /// The outcome is this rank's region of the sum only.
 Outcome reduce_scatter(Env& env, const Problem& problem, Warm& warm);
+
+Outcome topka2a(Env& env, const Problem& problem, Warm& warm);
+
+/// Ok-Topk with reused thresholds, and its local selection: every entry of acc of about k that
+/// reach the rank's own threshold.
+Outcome oktopk_reuse(Env& env, const Problem& problem, Warm& warm);
+SparseSpan select_above(Env& env, const Gradient& gradient, size_t k, Warm& warm);
+
+/// A part of the vector of which the k largest entries are selected by themselves.
+struct Shard {
+  Region region;
+  size_t k = 0;
+};
+/// What TopkA2A selects, one shard for each rank.
+std::span<const Shard> topka2a_shards(Env& env, uint64_t count, size_t k);
 
 /// Vectors unpacked from messages, by source.
 struct Pieces {

@@ -32,51 +32,7 @@ namespace sparsecoll {
 
 namespace {
 
-constexpr size_t kIndexBins = 4096;
-constexpr uint64_t kFewEntries = 64;  // loads below this are never called crowded
-constexpr int kKeyDigit = 8;          // 256 key ranges a round
-
-// --- step 1
-
-bool wants_cuts(const Env& env, const Problem& problem, const Warm& warm) {
-  if (warm.cuts.size() != static_cast<size_t>(env.call.size()) + 1) return true;
-  // Cuts that were crowded from the start would be so again.
-  return warm.calls_since_cut >= problem.repartition_interval ||
-         (warm.crowded && warm.calls_since_cut > 1);
-}
-
-/// P + 1 borders that give every region about the same number of entries; inside a bin they are
-/// taken as evenly spread.
-void cut(std::span<const uint64_t> bins, uint64_t width, uint64_t count, std::span<uint64_t> cuts) {
-  const size_t regions = cuts.size() - 1;
-  uint64_t total = 0;
-  for (const uint64_t n : bins) total += n;
-  cuts[0] = 0;
-  cuts[regions] = count;
-  size_t b = 0;
-  uint64_t before = 0;
-  for (size_t r = 1; r < regions; ++r) {
-    const double target = static_cast<double>(total) * static_cast<double>(r) / regions;
-    while (b + 1 < bins.size() && static_cast<double>(before + bins[b]) < target)
-      before += bins[b++];
-    const double share = bins[b] == 0 ? 0.0 : (target - before) / static_cast<double>(bins[b]);
-    const uint64_t inside = static_cast<uint64_t>(std::min(share, 1.0) * width);
-    cuts[r] = std::clamp(b * width + inside, cuts[r - 1], count);
-  }
-}
-
-void new_cuts(Env& env, const Problem& problem, Warm& warm) {
-  const uint64_t width =
-      std::max<uint64_t>(problem.count / kIndexBins + (problem.count % kIndexBins != 0), 1);
-  uint64_t* counted = env.kernels.counts(kIndexBins);
-  env.kernels.index_histogram(problem.local, width, counted);
-  const auto bins = env.arena.take_span<uint64_t>(kIndexBins);
-  env.kernels.read(counted, kIndexBins, bins.data());
-  allreduce_counts(env, bins);
-  warm.cuts.resize(static_cast<size_t>(env.call.size()) + 1);
-  cut(bins, width, problem.count, warm.cuts);
-  warm.calls_since_cut = 0;
-}
+constexpr int kKeyDigit = 8;  // 256 key ranges a round
 
 // --- step 3
 
@@ -146,36 +102,11 @@ Threshold global_threshold(Env& env, const SparseSpan& sum, size_t k, Warm& warm
   }
 }
 
-// --- step 4
-
-/// All survivors in index order. Whether an owner was crowded is seen here, by all alike.
-SparseBuffer gather(Env& env, const SparseSpan& survivors, std::span<const Region> regions,
-                    uint64_t load, Warm& warm) {
-  const ConstBytes own = pack_region(env, survivors, regions[static_cast<size_t>(env.call.rank())]);
-  const std::span<const Gathered> all = allgather_messages(env, own, load);
-  const auto messages = env.arena.take_span<Message>(all.size());
-  uint64_t loads = 0, heaviest = 0;
-  for (size_t r = 0; r < all.size(); ++r) {
-    messages[r] = {all[r].message, regions[r]};
-    loads += all[r].note;
-    heaviest = std::max(heaviest, all[r].note);
-  }
-  warm.entries = loads;
-  warm.crowded = heaviest > kFewEntries && heaviest / 2 > loads / all.size();
-  const Pieces pieces = unpack_pieces(env, messages);
-  const Stopwatch watch(env.stats.reduce_seconds);
-  const SparseBuffer result = env.kernels.sparse(pieces.entries);
-  env.kernels.concatenate(pieces.spans, result);
-  return result;
-}
-
 }  // namespace
 
 Outcome oktopk(Env& env, const Problem& problem, Warm& warm) {
   // 1.
-  if (wants_cuts(env, problem, warm)) new_cuts(env, problem, warm);
-  ++warm.calls_since_cut;
-  const std::span<const Region> regions = regions_between(env, warm.cuts);
+  const std::span<const Region> regions = balanced_regions(env, problem, warm);
   // 2.
   const Share share = reduce_regions(env, problem.local, regions);
   SparseSpan part = share.sum;
@@ -188,7 +119,9 @@ Outcome oktopk(Env& env, const Problem& problem, Warm& warm) {
     part = survivors.span();
   }
   // 4.
-  const SparseBuffer all = gather(env, part, regions, share.load, warm);
+  const Whole whole = gather_regions(env, part, regions, share.load);
+  remember_loads(whole.notes, warm);
+  const SparseBuffer& all = whole.entries;
   if (problem.k == kAll || all.capacity <= problem.k) return {all.span(), no_entries(env).span()};
   // 5.
   const Stopwatch watch(env.stats.reduce_seconds);

@@ -48,7 +48,7 @@ std::span<const ConstBytes> exchange_regions(Env& env, const SparseSpan& in,
   return received;
 }
 
-ConstBytes pack_region(Env& env, const SparseSpan& in, const Region& region) {
+Bytes pack_region(Env& env, const SparseSpan& in, const Region& region) {
   const Stopwatch watch(env.stats.pack_seconds);
   const Packets packet = env.kernels.packets(in.nnz.bound, {&region, 1});
   env.kernels.pack_all(in, {&region, 1}, packet);
@@ -82,6 +82,86 @@ Share reduce_regions(Env& env, const SparseSpan& in, std::span<const Region> reg
   const SparseBuffer sum = env.kernels.sparse(std::min<uint64_t>(pieces.entries, mine.length()));
   env.kernels.merge(pieces.spans, sum);
   return {sum.span(), pieces.entries};
+}
+
+Whole gather_regions(Env& env, const SparseSpan& part, std::span<const Region> regions,
+                     uint64_t note) {
+  const Bytes own = pack_region(env, part, regions[static_cast<size_t>(env.call.rank())]);
+  const std::span<const Gathered> all = allgather_messages(env, own, note);
+  const auto messages = env.arena.take_span<Message>(all.size());
+  const auto notes = env.arena.take_span<uint64_t>(all.size());
+  for (size_t r = 0; r < all.size(); ++r) {
+    messages[r] = {all[r].message, regions[r]};
+    notes[r] = all[r].note;
+  }
+  const Pieces pieces = unpack_pieces(env, messages);
+  const Stopwatch watch(env.stats.reduce_seconds);
+  const SparseBuffer entries = env.kernels.sparse(pieces.entries);
+  env.kernels.concatenate(pieces.spans, entries);
+  return {entries, notes};
+}
+
+namespace {
+
+constexpr size_t kIndexBins = 4096;
+constexpr uint64_t kFewEntries = 64;  // loads below this are never called crowded
+
+bool wants_cuts(const Env& env, const Problem& problem, const Warm& warm) {
+  if (warm.cuts.size() != static_cast<size_t>(env.call.size()) + 1) return true;
+  // Cuts that were crowded from the start would be so again.
+  return warm.calls_since_cut >= problem.repartition_interval ||
+         (warm.crowded && warm.calls_since_cut > 1);
+}
+
+/// P + 1 borders that give every region about the same number of entries; inside a bin they are
+/// taken as evenly spread.
+void cut(std::span<const uint64_t> bins, uint64_t width, uint64_t count, std::span<uint64_t> cuts) {
+  const size_t regions = cuts.size() - 1;
+  uint64_t total = 0;
+  for (const uint64_t n : bins) total += n;
+  cuts[0] = 0;
+  cuts[regions] = count;
+  size_t b = 0;
+  uint64_t before = 0;
+  for (size_t r = 1; r < regions; ++r) {
+    const double target = static_cast<double>(total) * static_cast<double>(r) / regions;
+    while (b + 1 < bins.size() && static_cast<double>(before + bins[b]) < target)
+      before += bins[b++];
+    const double share = bins[b] == 0 ? 0.0 : (target - before) / static_cast<double>(bins[b]);
+    const uint64_t inside = static_cast<uint64_t>(std::min(share, 1.0) * width);
+    cuts[r] = std::clamp(b * width + inside, cuts[r - 1], count);
+  }
+}
+
+void new_cuts(Env& env, const Problem& problem, Warm& warm) {
+  const uint64_t width =
+      std::max<uint64_t>(problem.count / kIndexBins + (problem.count % kIndexBins != 0), 1);
+  uint64_t* counted = env.kernels.counts(kIndexBins);
+  env.kernels.index_histogram(problem.local, width, counted);
+  const auto bins = env.arena.take_span<uint64_t>(kIndexBins);
+  env.kernels.read(counted, kIndexBins, bins.data());
+  allreduce_counts(env, bins);
+  warm.cuts.resize(static_cast<size_t>(env.call.size()) + 1);
+  cut(bins, width, problem.count, warm.cuts);
+  warm.calls_since_cut = 0;
+}
+
+}  // namespace
+
+std::span<const Region> balanced_regions(Env& env, const Problem& problem, Warm& warm) {
+  if (wants_cuts(env, problem, warm)) new_cuts(env, problem, warm);
+  ++warm.calls_since_cut;
+  return regions_between(env, warm.cuts);
+}
+
+void remember_loads(std::span<const uint64_t> loads, Warm& warm) {
+  uint64_t all = 0, heaviest = 0;
+  for (const uint64_t load : loads) {
+    all += load;
+    heaviest = std::max(heaviest, load);
+  }
+  warm.entries = all;
+  warm.crowded = heaviest > kFewEntries && heaviest / 2 > all / loads.size();
 }
 
 }  // namespace sparsecoll

@@ -34,8 +34,24 @@ struct Share {
 Share reduce_regions(Env& env, const SparseSpan& in, std::span<const Region> regions);
 
 /// One message with the entries of `in`, which lie in `region`.
-ConstBytes pack_region(Env& env, const SparseSpan& in, const Region& region);
+Bytes pack_region(Env& env, const SparseSpan& in, const Region& region);
 
 Pieces unpack_pieces(Env& env, std::span<const Message> messages);
+
+/// What the ranks hold of a vector, each within its own region, one after another, and a number
+/// that each rank put beside its part.
+struct Whole {
+  SparseBuffer entries;
+  std::span<const uint64_t> notes;
+};
+Whole gather_regions(Env& env, const SparseSpan& part, std::span<const Region> regions,
+                     uint64_t note);
+
+/// P regions of about equal load by the ranks' `local` vectors. Cut anew every
+/// `repartition_interval` calls of a shape, and at once when an owner was crowded.
+std::span<const Region> balanced_regions(Env& env, const Problem& problem, Warm& warm);
+
+/// Notes for the next call how many entries came to each owner.
+void remember_loads(std::span<const uint64_t> loads, Warm& warm);
 
 }  // namespace sparsecoll

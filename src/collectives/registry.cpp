@@ -6,9 +6,12 @@
 // entries a rank (k, or what the last call had for k = SPARSECOLL_ALL) and u entries in the result:
 //   Allgather: ceil(log2 P) alpha + (P - 1) e beta
 //   Oktopk:    (P - 1) alpha / 4 + 3 ceil(log2 P) alpha + (e + u) (P - 1) / P beta
+//   TopkA2A:   (P - 1) alpha / 4 + ceil(log2 P) alpha + (e + min(e P, n)) (P - 1) / P beta
 // The P - 1 messages of Oktopk's split are under way together, so each costs a quarter of a round
 // trip's alpha; the three logarithms are the cuts (rarely), the threshold and the allgather.
 #include "collectives/registry.hpp"
+
+#include <algorithm>
 
 namespace sparsecoll {
 
@@ -20,13 +23,18 @@ constexpr double kBeta = 1.0 / 117e6;  // seconds a byte
 constexpr double kIndexBytes = 2.0;
 
 constexpr AlgorithmEntry kAlgorithms[] = {
-    {AlgorithmId::automatic, "auto", nullptr, true},
-    {AlgorithmId::allgather, "allgather", allgather_topk, true},
-    {AlgorithmId::oktopk, "oktopk", oktopk, true},
-    {AlgorithmId::dense, "dense", dense_allreduce, false},
+    {AlgorithmId::automatic, "auto", nullptr, LocalPart::topk},
+    {AlgorithmId::allgather, "allgather", allgather_topk, LocalPart::topk},
+    {AlgorithmId::oktopk, "oktopk", oktopk, LocalPart::topk},
+    {AlgorithmId::topka2a, "topka2a", topka2a, LocalPart::shards},
+    {AlgorithmId::dense, "dense", dense_allreduce, LocalPart::everything},
 };
 
+constexpr AlgorithmEntry kReusing{AlgorithmId::oktopk, "oktopk", oktopk_reuse, LocalPart::above};
+
 }  // namespace
+
+const AlgorithmEntry& reusing_oktopk() { return kReusing; }
 
 std::span<const AlgorithmEntry> algorithms() { return kAlgorithms; }
 
@@ -49,6 +57,9 @@ double predicted_seconds(AlgorithmId id, const Shape& shape) {
     case AlgorithmId::oktopk:
       return (ranks - 1) * kAlpha / 4 + 3 * rounds * kAlpha +
              (own + result) * (ranks - 1) / ranks * entry * kBeta;
+    case AlgorithmId::topka2a:
+      return (ranks - 1) * kAlpha / 4 + rounds * kAlpha +
+             (own + std::min(own * ranks, n)) * (ranks - 1) / ranks * entry * kBeta;
     case AlgorithmId::dense:
       return (ranks - 1) * kAlpha / 4 + rounds * kAlpha +
              2 * n * (ranks - 1) / ranks * static_cast<double>(shape.value_size) * kBeta;

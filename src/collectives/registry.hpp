@@ -10,17 +10,27 @@
 namespace sparsecoll {
 
 /// The numbers of the C API's sparsecollAlgo_t.
-enum class AlgorithmId : int { automatic = 0, allgather = 1, oktopk = 2, dense = 5 };
+enum class AlgorithmId : int { automatic = 0, allgather = 1, oktopk = 2, topka2a = 3, dense = 5 };
+
+/// What a rank puts into an algorithm.
+enum class LocalPart {
+  topk,        ///< Problem::local = top-k of acc; any vector in the `v` form
+  above,       ///< as topk, but what select_above() gives
+  shards,      ///< Problem::shards = top-k of every shard of acc; no `v` form
+  everything,  ///< Problem::local = acc; no `v` form
+};
 
 /// What there is to choose from for sparse allreduce.
 struct AlgorithmEntry {
   AlgorithmId id;
-  const char* name;      ///< of SPARSECOLL_ALGO
-  Algorithm run;         ///< null: Auto, which chooses
-  bool coordinate_form;  ///< works in the `v` form
+  const char* name;  ///< of SPARSECOLL_ALGO
+  Algorithm run;     ///< null: Auto, which chooses
+  LocalPart local;
 };
 
 std::span<const AlgorithmEntry> algorithms();
+/// Oktopk with reused thresholds.
+const AlgorithmEntry& reusing_oktopk();
 /// Null for an unknown number.
 const AlgorithmEntry* find_algorithm(int id);
 

@@ -97,6 +97,11 @@ class Kernels {
   /// acc = gradient + residual; selected = top-k of acc; residual.write = acc minus selected.
   virtual void accumulate_select(const Gradient& gradient, size_t k,
                                  const SparseBuffer& selected) = 0;
+  /// acc = gradient + residual; selected = the entries of acc with a key of at least `key` (1 or
+  /// more); residual.write = acc minus selected. Where these are more than fit into `selected`, its
+  /// count says how many, and neither it nor residual.write holds anything of use.
+  virtual void accumulate_above(const Gradient& gradient, uint64_t key,
+                                const SparseBuffer& selected) = 0;
   /// acc = gradient + residual, all of it; residual.write is left alone.
   virtual void accumulate(const Gradient& gradient, void* acc) = 0;
   virtual void zero(void* values, size_t count) = 0;
@@ -108,6 +113,9 @@ class Kernels {
   /// The pieces one after another; their index ranges are disjoint and rising.
   virtual void concatenate(std::span<const SparseSpan> pieces, const SparseBuffer& out) = 0;
   virtual void above(const SparseSpan& in, const Threshold& threshold, const SparseBuffer& out) = 0;
+
+  /// *key = the smallest key of the entries, 0 when there are none.
+  virtual void least_key(const SparseSpan& in, uint64_t* key) = 0;
 
   // --- histograms
   /// bin[b] = entries with key in bin b, bin[bins] = entries with larger keys.

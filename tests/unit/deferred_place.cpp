@@ -49,6 +49,11 @@ void DeferredKernels::accumulate_select(const Gradient& gradient, size_t k,
   stream_.submit([=, this] { host_.accumulate_select(gradient, k, selected); });
 }
 
+void DeferredKernels::accumulate_above(const Gradient& gradient, uint64_t key,
+                                       const SparseBuffer& selected) {
+  stream_.submit([=, this] { host_.accumulate_above(gradient, key, selected); });
+}
+
 void DeferredKernels::accumulate(const Gradient& gradient, void* acc) {
   stream_.submit([=, this] { host_.accumulate(gradient, acc); });
 }
@@ -81,6 +86,10 @@ void DeferredKernels::concatenate(std::span<const SparseSpan> pieces, const Spar
 void DeferredKernels::above(const SparseSpan& in, const Threshold& threshold,
                             const SparseBuffer& out) {
   stream_.submit([=, this] { host_.above(in, threshold, out); });
+}
+
+void DeferredKernels::least_key(const SparseSpan& in, uint64_t* key) {
+  stream_.submit([=, this] { host_.least_key(in, key); });
 }
 
 void DeferredKernels::key_histogram(const SparseSpan& in, const KeyBins& bins, uint64_t* bin) {

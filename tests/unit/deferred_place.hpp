@@ -42,6 +42,8 @@ class DeferredKernels final : public Kernels {
   uint64_t* counts(size_t n) override;
   void set_count(uint64_t* count, uint64_t value) override;
   void accumulate_select(const Gradient& gradient, size_t k, const SparseBuffer& selected) override;
+  void accumulate_above(const Gradient& gradient, uint64_t key,
+                        const SparseBuffer& selected) override;
   void accumulate(const Gradient& gradient, void* acc) override;
   KeySpace keys() const override { return host_.keys(); }
   void copy_canonical(const void* from, size_t count, void* to) override;
@@ -52,6 +54,7 @@ class DeferredKernels final : public Kernels {
   void merge(std::span<const SparseSpan> pieces, const SparseBuffer& sum) override;
   void concatenate(std::span<const SparseSpan> pieces, const SparseBuffer& out) override;
   void above(const SparseSpan& in, const Threshold& threshold, const SparseBuffer& out) override;
+  void least_key(const SparseSpan& in, uint64_t* key) override;
   void key_histogram(const SparseSpan& in, const KeyBins& bins, uint64_t* bin) override;
   void index_histogram(const SparseSpan& in, uint64_t width, uint64_t* bin) override;
   void pack_all(const SparseSpan& in, std::span<const Region> regions, const Packets& out) override;

@@ -33,6 +33,10 @@ class HostKernels final : public Kernels {
                          const SparseBuffer& selected) override {
     host::accumulate_select<T, I>(gradient, k, selected, arena_);
   }
+  void accumulate_above(const Gradient& gradient, uint64_t key,
+                        const SparseBuffer& selected) override {
+    host::accumulate_above<T, I>(gradient, key, selected);
+  }
   void accumulate(const Gradient& gradient, void* acc) override {
     host::accumulate<T>(gradient, static_cast<T*>(acc));
   }
@@ -51,6 +55,9 @@ class HostKernels final : public Kernels {
   }
   void above(const SparseSpan& in, const Threshold& threshold, const SparseBuffer& out) override {
     host::above(View<T, I>(in), threshold, out);
+  }
+  void least_key(const SparseSpan& in, uint64_t* key) override {
+    *key = host::least_key(View<T, I>(in));
   }
   void key_histogram(const SparseSpan& in, const KeyBins& bins, uint64_t* bin) override {
     host::key_histogram(View<T, I>(in), bins, bin);

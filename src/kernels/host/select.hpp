@@ -126,6 +126,24 @@ void accumulate_select(const Gradient& gradient, size_t k, const SparseBuffer& s
 }
 
 template <class T, class I>
+void accumulate_above(const Gradient& gradient, uint64_t key, const SparseBuffer& selected) {
+  const T* acc = static_cast<const T*>(gradient.values);
+  T* next = static_cast<T*>(gradient.residual.write);
+  if (next) {
+    accumulate(gradient, next);
+    acc = next;
+  }
+  Writer<T, I> out(selected);
+  uint64_t found = 0;
+  visit_at_least(std::span<const T>(acc, gradient.count), key, [&](size_t i, uint64_t) {
+    if (++found > selected.capacity) return;
+    out.add(i, canonical(acc[i]));
+    if (next) next[i] = 0;
+  });
+  *selected.nnz = found;
+}
+
+template <class T, class I>
 void top_k(const View<T, I>& in, size_t k, const SparseBuffer& kept, const SparseBuffer& dropped) {
   Gate gate(find_threshold<T>(in.nnz, k, [&](size_t j) { return key_of(in.value[j]); }));
   Writer<T, I> keep(kept), drop(dropped);
@@ -147,6 +165,13 @@ void above(const View<T, I>& in, const Threshold& threshold, const SparseBuffer&
   for (size_t j = 0; j < in.nnz; ++j)
     if (gate.passes(key_of(in.value[j]))) keep.add(in.at(j), in.value[j]);
   keep.done();
+}
+
+template <class T, class I>
+uint64_t least_key(const View<T, I>& in) {
+  uint64_t least = in.nnz == 0 ? 0 : kKeyEnd<T>;
+  for (size_t j = 0; j < in.nnz; ++j) least = std::min<uint64_t>(least, key_of(in.value[j]));
+  return least;
 }
 
 template <class T, class I>

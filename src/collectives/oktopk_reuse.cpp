@@ -1,0 +1,234 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// Ok-Topk with its own selection (Li & Hoefler, Near-Optimal Sparse Allreduce for Distributed Deep
+// Learning, PPoPP 2022, algorithms 1 and 2): thresholds are estimated now and then and reused.
+//
+// A threshold is a magnitude; magnitudes are compared, and thresholds moved, as the integers that
+// the bits of the accumulation type make (core/numeric.hpp). Thresholds are *due* in the first of
+// `threshold_interval` calls of a shape. `n is near k`: k / 4 <= n <= 4 k. To adapt a threshold to
+// n found entries: up a step if n > 4/3 k, down a step if n < 2/3 k, where a step is 1/64 of the
+// way to the double (0.8% to 1.6%; the paper's code has 0.8% to 3.6%).
+//
+//   1. Local selection (dense form). When due: L_r = top-k of acc, and the rank's own threshold is
+//      the least magnitude in it. Else L_r = all entries of acc that reach the threshold, which
+//      then adapts to their number. If they are not near k, or there is no threshold, as when due.
+//   2. Cuts of equal load, every `repartition_interval` calls, as with exact selection. (The paper
+//      averages the ranks' own quantiles, which one skewed rank defeats.)
+//   3. Split and reduce. Send each region's entries to its owner; the owner adds the P pieces in
+//      rank order: its part of s.
+//   4. Unless the global threshold is due or there is none: survivors = the entries of s that reach
+//      it; sum over ranks of the P counters that tell how many each owner has. If all together are
+//      not near k, go on as when due.
+//   5. When due: allgather all of s; G = top-k of s; the threshold is the least magnitude in it.
+//   6. Else G = the survivors. Balance: if the largest share is above 4 times the mean, number them
+//      in index order and send rank r those from floor(r N / P) to floor((r + 1) N / P) of N.
+//   7. Allgather the shares; the threshold adapts to N.
+//
+// Cost per rank: P - 1 messages in step 3, ceil(log2 P) to twice that in step 4, at most P - 1 in
+// step 6, ceil(log2 P) in step 5 or 7. About k (P - 1) / P entries each in steps 3, 6 and 7: 6 k
+// (P - 1) / P words; when due, step 5 sends all of s instead, up to P k entries.
+//
+// Guarantees: the result is the same bits on every rank: every s[i] that reaches the global
+// threshold, between k / 4 and 4 k entries, or the top-k of s. Only a rank's own threshold, which
+// decides nothing but what that rank sends, may differ between ranks. Sums are in rank order.
+#include <algorithm>
+#include <optional>
+
+#include "collectives/algorithm.hpp"
+#include "collectives/regions.hpp"
+
+namespace sparsecoll {
+
+namespace {
+
+/// factor * n, or the largest number there is.
+constexpr uint64_t times(uint64_t factor, uint64_t n) {
+  return n > kAll / factor ? kAll : factor * n;
+}
+
+constexpr bool is_near(uint64_t found, uint64_t k) {
+  return found <= times(4, k) && times(4, found) >= k;
+}
+
+uint64_t adapt(const KeySpace& keys, uint64_t threshold, uint64_t found, uint64_t k) {
+  const uint64_t step = uint64_t{1} << (keys.octave - 6);
+  if (times(3, found) > times(4, k)) return std::min(threshold + step, keys.end - 1);
+  if (times(3, found) < times(2, k)) return threshold > step ? threshold - step : 1;
+  return threshold;
+}
+
+uint64_t least_key(Kernels& kernels, const SparseSpan& in) {
+  uint64_t* least = kernels.counts(1);
+  kernels.least_key(in, least);
+  return kernels.read(least);
+}
+
+}  // namespace
+
+// --- step 1
+
+SparseSpan select_above(Env& env, const Gradient& gradient, size_t k, Warm& warm) {
+  Kernels& kernels = env.kernels;
+  if (warm.threshold_age != 0 && warm.own_threshold != 0) {
+    const SparseBuffer reaching = kernels.sparse(std::min<uint64_t>(times(4, k), gradient.count));
+    kernels.accumulate_above(gradient, warm.own_threshold, reaching);
+    const uint64_t found = kernels.read(reaching.nnz);
+    if (is_near(found, k)) {
+      warm.own_threshold = adapt(kernels.keys(), warm.own_threshold, found, k);
+      return reaching.span();
+    }
+  }
+  const SparseBuffer selected = kernels.sparse(k);
+  kernels.accumulate_select(gradient, k, selected);
+  warm.own_threshold = least_key(kernels, selected.span());
+  return selected.span();
+}
+
+namespace {
+
+/// What earlier calls left, and where the shares of the ranks lie.
+struct Reused {
+  Warm& warm;
+  std::span<Region> regions;
+};
+
+// --- step 4
+
+/// The survivors of all ranks, numbered in index order: rank r has [begin[r], begin[r + 1]).
+class Numbering {
+ public:
+  Numbering(Env& env, uint64_t own) : ranks_(static_cast<size_t>(env.call.size())) {
+    const auto counted = env.arena.take_span<uint64_t>(ranks_);
+    counted[static_cast<size_t>(env.call.rank())] = own;
+    allreduce_counts(env, counted);
+    begin_ = env.arena.take_span<uint64_t>(ranks_ + 1);
+    for (size_t r = 0; r < ranks_; ++r) {
+      begin_[r + 1] = begin_[r] + counted[r];
+      largest_ = std::max(largest_, counted[r]);
+    }
+  }
+
+  size_t ranks() const { return ranks_; }
+  uint64_t all() const { return begin_[ranks_]; }
+  /// The largest share is above 4 times the mean.
+  bool lopsided() const { return times(ranks_, largest_) > times(4, all()); }
+  Region held_by(size_t rank) const { return {begin_[rank], begin_[rank + 1]}; }
+  Region share_of(size_t rank) const {
+    return {border(all(), ranks_, rank), border(all(), ranks_, rank + 1)};
+  }
+  /// What `from` has of the share of `to`; may be empty.
+  Region moved(size_t from, size_t to) const {
+    const Region held = held_by(from), share = share_of(to);
+    const uint64_t begin = std::max(held.begin, share.begin);
+    return {begin, std::max(begin, std::min(held.end, share.end))};
+  }
+
+ private:
+  size_t ranks_;
+  std::span<uint64_t> begin_;
+  uint64_t largest_ = 0;
+};
+
+// --- step 6
+
+/// Entries [first, first + n) of a vector.
+SparseSpan slice(Kernels& kernels, const SparseSpan& in, uint64_t first, uint64_t n) {
+  const auto at = [first](const void* array, size_t size) {
+    return static_cast<const std::byte*>(array) + first * size;
+  };
+  uint64_t* nnz = kernels.counts(1);
+  kernels.set_count(nnz, n);
+  return {at(in.index, size_of(kernels.index_type())),
+          at(in.value, size_of(kernels.data_type())),
+          {n, nnz}};
+}
+
+/// This rank's share of the survivors. `regions` become those in which the shares lie.
+SparseSpan balance(Env& env, const SparseSpan& survivors, const Numbering& numbers,
+                   std::span<Region> regions) {
+  const size_t ranks = numbers.ranks();
+  const auto rank = static_cast<size_t>(env.call.rank());
+  const auto pack = [&](size_t to) {
+    const Region part = numbers.moved(rank, to);
+    return pack_region(
+        env, slice(env.kernels, survivors, part.begin - numbers.held_by(rank).begin, part.length()),
+        regions[rank]);
+  };
+  const auto legs = env.arena.take_span<Leg>(ranks - 1);
+  for (size_t i = 1; i < ranks; ++i) {
+    const size_t peer = (rank + i) % ranks;
+    Leg& leg = legs[i - 1];
+    leg.peer = static_cast<int>(peer);
+    if (numbers.moved(rank, peer).length() > 0) {
+      const Bytes message = pack(peer);
+      leg.out = {message.data(), message.size()};
+    }
+    leg.in_bound = numbers.moved(peer, rank).length() > 0 ? kUnknownSize : 0;
+  }
+  env.call.exchange(legs);
+  const auto messages = env.arena.take_span<Message>(ranks);
+  messages[rank].bytes = pack(rank);
+  for (const Leg& leg : legs) messages[static_cast<size_t>(leg.peer)].bytes = leg.in;
+  size_t sources = 0;
+  for (size_t from = 0; from < ranks; ++from)
+    if (numbers.moved(from, rank).length() > 0)
+      messages[sources++] = {messages[from].bytes, regions[from]};
+  const Pieces pieces = unpack_pieces(env, messages.first(sources));
+  const SparseBuffer share = env.kernels.sparse(pieces.entries);
+  env.kernels.concatenate(pieces.spans, share);
+
+  const auto around = env.arena.take_span<Region>(ranks);
+  for (size_t to = 0; to < ranks; ++to)
+    for (size_t from = 0; from < ranks; ++from)
+      if (numbers.moved(from, to).length() > 0) {
+        if (around[to].end == 0) around[to].begin = regions[from].begin;
+        around[to].end = regions[from].end;
+      }
+  std::copy(around.begin(), around.end(), regions.begin());
+  return share.span();
+}
+
+/// This rank's share of what reaches the threshold (steps 4 and 6); none where step 5 is due, or
+/// all that reach it are not near k.
+std::optional<SparseSpan> survivors(Env& env, const Problem& problem, const SparseSpan& sum,
+                                    Reused& reused) {
+  Warm& warm = reused.warm;
+  if (warm.threshold_age == 0 || warm.reused_threshold == 0) return {};
+  // 4.
+  const SparseBuffer reaching = env.kernels.sparse(sum.nnz.bound);
+  env.kernels.above(sum, {warm.reused_threshold - 1, 0}, reaching);
+  const Numbering numbers(env, env.kernels.read(reaching.nnz));
+  if (!is_near(numbers.all(), problem.k)) return {};
+  warm.reused_threshold =
+      adapt(env.kernels.keys(), warm.reused_threshold, numbers.all(), problem.k);
+  // 6.
+  if (!numbers.lopsided()) return reaching.span();
+  return balance(env, reaching.span(), numbers, reused.regions);
+}
+
+}  // namespace
+
+Outcome oktopk_reuse(Env& env, const Problem& problem, Warm& warm) {
+  // 2.
+  const std::span<const Region> cuts = balanced_regions(env, problem, warm);
+  // 3.
+  const Share share = reduce_regions(env, problem.local, cuts);
+  // 4. and 6.
+  const auto regions = env.arena.take_span<Region>(cuts.size());
+  std::copy(cuts.begin(), cuts.end(), regions.begin());
+  Reused reused{warm, regions};
+  const std::optional<SparseSpan> chosen = survivors(env, problem, share.sum, reused);
+  // 5. or 7.
+  const Whole whole = gather_regions(env, chosen ? *chosen : share.sum, regions, share.load);
+  remember_loads(whole.notes, warm);
+  warm.threshold_age = (warm.threshold_age + 1) % problem.threshold_interval;
+  if (chosen) return {whole.entries.span(), no_entries(env).span()};
+  // 5.
+  const Stopwatch watch(env.stats.reduce_seconds);
+  const SparseBuffer result = env.kernels.sparse(std::min(problem.k, whole.entries.capacity));
+  env.kernels.top_k(whole.entries.span(), problem.k, result, SparseBuffer{});
+  warm.reused_threshold = least_key(env.kernels, result.span());
+  return {result.span(), no_entries(env).span()};
+}
+
+}  // namespace sparsecoll

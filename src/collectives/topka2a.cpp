@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// TopkA2A (Peng, Li, Shi, Li, Sparse Gradient Communication with AlltoAll for Accelerating
+// Distributed Deep Learning, ICPP 2024; Z. Li, MPhil thesis, HKUST 2024), with exact selection.
+//
+//   1. Shards. Rank j owns shard j = [j m, (j + 1) m) of the n values, m = ceil(n / P). Every rank
+//      selects the floor(k (j + 1) / P) - floor(k j / P) largest entries of each shard of its acc:
+//      k in all, for the quotas telescope.
+//   2. All-to-all. Send each shard's selection to its owner, destinations rotating. How large a
+//      message can be is known to both sides, so sizes need no exchange.
+//   3. The owner adds the P pieces in rank order.
+//   4. Allgather the sums (Bruck, any sizes), packed by the wire rule: without indices where a
+//   shard
+//      is full, as dense values then.
+//
+// There is no second selection: the result is the sum of all selections, up to P k entries.
+//
+// Cost per rank: P - 1 messages in step 2, ceil(log2 P) in step 4; k (P - 1) / P entries out in
+// step 2, at most min(P k, n) (P - 1) / P in step 4: (2 k + n) (P - 1) / P words at worst. By words
+// alone it beats an allgather of selections when k / n > 1 / (2 (P - 1)), and a dense ring when k /
+// n < 1 / 2: a method for high densities.
+//
+// Guarantees: the sum of the selections in rank order, the same bits on every rank and in every
+// run.
+#include <algorithm>
+
+#include "collectives/algorithm.hpp"
+#include "collectives/regions.hpp"
+#include "kernels/wire.hpp"
+
+namespace sparsecoll {
+
+// --- step 1
+
+std::span<const Shard> topka2a_shards(Env& env, uint64_t count, size_t k) {
+  const auto ranks = static_cast<uint64_t>(env.call.size());
+  const uint64_t length = count / ranks + (count % ranks != 0);
+  const auto shards = env.arena.take_span<Shard>(ranks);
+  for (uint64_t j = 0; j < ranks; ++j) {
+    shards[j].region = {std::min(j * length, count), std::min((j + 1) * length, count)};
+    // The last shards may be shorter than their quota, or empty.
+    shards[j].k =
+        std::min(border(k, ranks, j + 1) - border(k, ranks, j), shards[j].region.length());
+  }
+  return shards;
+}
+
+namespace {
+
+// --- step 2
+
+/// The messages of all ranks for this rank's shard, by source.
+std::span<const Message> exchange_shards(Env& env, const Problem& problem,
+                                         std::span<const Shard> shards) {
+  const size_t ranks = shards.size();
+  const auto rank = static_cast<size_t>(env.call.rank());
+  const auto bound = [&](const Shard& shard) {
+    return wire_bound({shard.k, shard.region.length(), size_of(env.kernels.data_type())});
+  };
+  // Indices in messages count from the region's start, as those of the shards' selections do.
+  const auto pack = [&](size_t j) {
+    return pack_region(env, problem.shards[j], {0, shards[j].region.length()});
+  };
+  const auto legs = env.arena.take_span<Leg>(ranks - 1);
+  for (size_t i = 1; i < ranks; ++i) {
+    const size_t to = (rank + i) % ranks;
+    const Bytes message = pack(to);
+    legs[i - 1] = {static_cast<int>(to), {message.data(), message.size()}, bound(shards[rank]), {}};
+  }
+  env.call.exchange(legs);
+  const auto messages = env.arena.take_span<Message>(ranks);
+  messages[rank].bytes = pack(rank);
+  for (const Leg& leg : legs) messages[static_cast<size_t>(leg.peer)].bytes = leg.in;
+  for (Message& each : messages) each.region = shards[rank].region;
+  return messages;
+}
+
+}  // namespace
+
+Outcome topka2a(Env& env, const Problem& problem, Warm&) {
+  Kernels& kernels = env.kernels;
+  // 1.
+  const std::span<const Shard> shards = topka2a_shards(env, problem.count, problem.k);
+  const Region mine = shards[static_cast<size_t>(env.call.rank())].region;
+  // 2.
+  const Pieces pieces = unpack_pieces(env, exchange_shards(env, problem, shards));
+  // 3.
+  const SparseBuffer sum = kernels.sparse(std::min<uint64_t>(pieces.entries, mine.length()));
+  {
+    const Stopwatch watch(env.stats.reduce_seconds);
+    kernels.merge(pieces.spans, sum);
+  }
+  // 4.
+  const auto regions = env.arena.take_span<Region>(shards.size());
+  for (size_t j = 0; j < shards.size(); ++j) regions[j] = shards[j].region;
+  const Whole whole = gather_regions(env, sum.span(), regions, 0);
+  return {whole.entries.span(), no_entries(env).span()};
+}
+
+}  // namespace sparsecoll
