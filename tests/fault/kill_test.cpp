@@ -124,14 +124,14 @@ std::string check(const Case& c) {
 
 std::vector<Task> tasks() {
   std::vector<Task> all;
-  for (const test::Mode& mode :
-       {test::kAllgather, test::kOktopk, test::kDense, test::kGtopk, test::kGtopkPaper}) {
+  for (const test::Mode& mode : {test::kAllgather, test::kOktopk, test::kTopkA2A, test::kDense,
+                                 test::kGtopk, test::kGtopkPaper}) {
     Task task;
     task.mode = mode;
     task.n = 500;
     task.k = 30;
     all.push_back(task);
-    if (mode.algorithm == sparsecollAlgoDense) continue;
+    if (!test::has_coordinate_form(mode)) continue;
     task.coordinate_form = true;
     all.push_back(task);
     task.k = SPARSECOLL_ALL;

@@ -28,7 +28,7 @@ std::vector<Task> tasks() {
     task.n = 700;
     task.k = 50;
     all.push_back(task);
-    if (mode.algorithm == sparsecollAlgoDense) continue;
+    if (!test::has_coordinate_form(mode)) continue;
     task.coordinate_form = true;
     task.k = SPARSECOLL_ALL;
     all.push_back(task);

@@ -21,7 +21,7 @@ std::string warm_up(const Ranks& ranks, const Mode& mode, int calls) {
   return ranks.run("good calls before the misuse", [&](int rank) {
     Tensor tensor(ranks.comm(rank), rank, nullptr);
     for (int call = 0; call < calls; ++call) {
-      const bool form = mode.algorithm != sparsecollAlgoDense && call % 2 == 1;
+      const bool form = has_coordinate_form(mode) && call % 2 == 1;
       const Attempt done = attempt(tensor, tensor.usual(form, mode.verb));
       if (done.result != sparsecollSuccess) return explain(done.result, ranks.comm(rank));
     }
@@ -78,7 +78,7 @@ void deviate_everywhere(const Mode& mode, int P) {
   for (const Deviation& deviation : all_deviations()) {
     // Dense has no coordinate form, so that taking it is bad in itself.
     const bool form = deviation.coordinate_form || std::string(deviation.name) == "form";
-    if (form && mode.algorithm == sparsecollAlgoDense) continue;
+    if (form && !has_coordinate_form(mode)) continue;
     for (int odd = 0; odd < P; ++odd) {
       const std::string verdict = deviate(ranks, mode, deviation, odd, foreign.handle());
       CHECK(verdict == "");
@@ -91,7 +91,8 @@ void deviate_everywhere(const Mode& mode, int P) {
 }
 
 TEST_CASE("one rank deviates, P = 2") {
-  for (const Mode& mode : {kAuto, kAllgather, kOktopk, kDense, kGtopk}) deviate_everywhere(mode, 2);
+  for (const Mode& mode : {kAuto, kAllgather, kOktopk, kTopkA2A, kDense, kGtopk})
+    deviate_everywhere(mode, 2);
 }
 
 TEST_CASE("one rank deviates, P = 3") {
@@ -145,15 +146,16 @@ TEST_CASE("all ranks pass the same bad argument") {
   }
 }
 
-TEST_CASE("the v verb of a Dense communicator is a bad argument") {
-  const Ranks ranks(3, config_of(kDense));
+TEST_CASE("the v verb of a Dense or TopkA2A communicator is a bad argument") {
+  const Mode mode = GENERATE(kDense, kTopkA2A);
+  const Ranks ranks(3, config_of(mode));
   CHECK(ranks.run("dense v", [&](int rank) -> std::string {
     Tensor tensor(ranks.comm(rank), rank, nullptr);
     const Attempt done = attempt(tensor, tensor.usual(true, Verb::kSparse));
     if (done.changed) return "memory changed";
     return expect("the verb", done.result, sparsecollInvalidArgument, ranks.comm(rank));
   }) == "");
-  CHECK(good_call(ranks, kDense, false) == "");
+  CHECK(good_call(ranks, mode, false) == "");
   CHECK(good_call(ranks, {"gtopkAllreduce/conserving", Verb::kGtopk, sparsecollAlgoDense, 0},
                   true) == "");
 }

@@ -19,6 +19,10 @@ TEST_CASE("sparseAllreduce, Allgather, is its definition") { sweep_all(kAllgathe
 
 TEST_CASE("sparseAllreduce, Oktopk, is its definition") { sweep_all(kOktopk); }
 
+TEST_CASE("sparseAllreduce, TopkA2A, is the sum of the selections by shard") {
+  sweep_all(kTopkA2A);
+}
+
 TEST_CASE("sparseAllreduce, Dense, is the sum in rank order") { sweep_all(kDense); }
 
 TEST_CASE("gtopkAllreduce is the merge tree, with conserving residuals") { sweep_all(kGtopk); }

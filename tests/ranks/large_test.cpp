@@ -52,6 +52,8 @@ TEST_CASE("large vectors, Oktopk") { check_large(kOktopk); }
 
 TEST_CASE("large vectors, Dense") { check_large(kDense); }
 
+TEST_CASE("large vectors, TopkA2A") { check_large(kTopkA2A); }
+
 TEST_CASE("large vectors, gtopkAllreduce") {
   check_large(kGtopk);
   check_large(kGtopkPaper);

@@ -31,6 +31,8 @@ inline constexpr Mode kOktopk{"sparseAllreduce/oktopk", Verb::kSparse, sparsecol
                               sparsecollResidualConserving};
 inline constexpr Mode kDense{"sparseAllreduce/dense", Verb::kSparse, sparsecollAlgoDense,
                              sparsecollResidualConserving};
+inline constexpr Mode kTopkA2A{"sparseAllreduce/topka2a", Verb::kSparse, sparsecollAlgoTopkA2A,
+                               sparsecollResidualConserving};
 inline constexpr Mode kGtopk{"gtopkAllreduce/conserving", Verb::kGtopk, sparsecollAlgoAuto,
                              sparsecollResidualConserving};
 inline constexpr Mode kGtopkPaper{"gtopkAllreduce/paper", Verb::kGtopk, sparsecollAlgoAuto,
@@ -38,7 +40,13 @@ inline constexpr Mode kGtopkPaper{"gtopkAllreduce/paper", Verb::kGtopk, sparseco
 
 inline constexpr Mode kExactModes[] = {kAuto, kAllgather, kOktopk};
 inline constexpr Mode kTopkModes[] = {kAuto, kAllgather, kOktopk, kGtopk, kGtopkPaper};
-inline constexpr Mode kConservingModes[] = {kAuto, kAllgather, kOktopk, kDense, kGtopk};
+inline constexpr Mode kConservingModes[] = {kAuto, kAllgather, kOktopk, kTopkA2A, kDense, kGtopk};
+
+/// Whether the verb has a form for sparse vectors under this configuration.
+constexpr bool has_coordinate_form(const Mode& mode) {
+  return mode.verb == Verb::kGtopk ||
+         (mode.algorithm != sparsecollAlgoDense && mode.algorithm != sparsecollAlgoTopkA2A);
+}
 
 /// Defaults, with a deadline below that of the hang guard, so that the library speaks first.
 sparsecollConfig_t default_config();

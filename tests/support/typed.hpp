@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "oracle/exchange.hpp"
 #include "support/config.hpp"
 
 namespace sparsecoll::test {
@@ -118,6 +119,9 @@ oracle::DenseOutcome<T> expected(const Mode& mode, const oracle::DenseInputs<T>&
   using Oracle = oracle::Oracle<T>;
   if (mode.verb == Verb::kGtopk) return Oracle::gtopk_allreduce(in, k, op, rule_of(mode));
   if (mode.algorithm == sparsecollAlgoDense) return Oracle::dense_allreduce(in, op);
+  if (mode.algorithm == sparsecollAlgoTopkA2A) {
+    return oracle::ExchangeOracle<T>::topka2a(in, k, op);
+  }
   return Oracle::sparse_allreduce(in, k, op);
 }
 

@@ -117,7 +117,8 @@ void damage_everything(const Task& task, int P, bool check, size_t stride) {
   }
 }
 
-const std::vector<test::Mode> kModes{test::kAllgather, test::kOktopk, test::kDense, test::kGtopk};
+const std::vector<test::Mode> kModes{test::kAllgather, test::kOktopk, test::kTopkA2A, test::kDense,
+                                     test::kGtopk};
 
 TEST_CASE("every damaged byte is noticed, in dense form") {
   for (const test::Mode& mode : kModes) {
@@ -128,7 +129,7 @@ TEST_CASE("every damaged byte is noticed, in dense form") {
 
 TEST_CASE("every damaged byte is noticed, in coordinate form") {
   for (const test::Mode& mode : kModes) {
-    if (mode.algorithm == sparsecollAlgoDense) continue;
+    if (!test::has_coordinate_form(mode)) continue;
     damage_everything(task_of(mode, true, 9), 2, true, test::small_run() ? 97 : 31);
     damage_everything(task_of(mode, true, SPARSECOLL_ALL), 2, true, test::small_run() ? 97 : 31);
   }
@@ -137,7 +138,7 @@ TEST_CASE("every damaged byte is noticed, in coordinate form") {
 TEST_CASE("without checksums damage breaks nothing") {
   for (const test::Mode& mode : kModes) {
     damage_everything(task_of(mode, false, 9), 2, false, test::small_run() ? 97 : 11);
-    if (mode.algorithm == sparsecollAlgoDense) continue;
+    if (!test::has_coordinate_form(mode)) continue;
     damage_everything(task_of(mode, true, SPARSECOLL_ALL), 2, false, test::small_run() ? 97 : 11);
   }
 }

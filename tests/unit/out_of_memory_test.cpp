@@ -14,13 +14,14 @@ namespace {
 
 std::vector<Task> tasks(size_t n, size_t k) {
   std::vector<Task> all;
-  for (const test::Mode& mode : {test::kAllgather, test::kOktopk, test::kDense, test::kGtopk}) {
+  for (const test::Mode& mode :
+       {test::kAllgather, test::kOktopk, test::kTopkA2A, test::kDense, test::kGtopk}) {
     Task task;
     task.mode = mode;
     task.n = n;
     task.k = k;
     all.push_back(task);
-    if (mode.algorithm == sparsecollAlgoDense) continue;
+    if (!test::has_coordinate_form(mode)) continue;
     task.coordinate_form = true;
     task.sparse_kind = test::SparseKind::kFull;
     all.push_back(task);

@@ -25,10 +25,14 @@ TEST_CASE("the registry knows the algorithms of the C API by number and name") {
   CHECK(names == std::map<int, std::string>{{sparsecollAlgoAuto, "auto"},
                                             {sparsecollAlgoAllgather, "allgather"},
                                             {sparsecollAlgoOktopk, "oktopk"},
+                                            {sparsecollAlgoTopkA2A, "topka2a"},
                                             {sparsecollAlgoDense, "dense"}});
-  for (const int unknown : {-1, 3, 4, 6, 1000}) CHECK(find_algorithm(unknown) == nullptr);
-  CHECK_FALSE(find_algorithm(sparsecollAlgoDense)->coordinate_form);
-  CHECK(find_algorithm(sparsecollAlgoOktopk)->coordinate_form);
+  for (const int unknown : {-1, 4, 6, 1000}) CHECK(find_algorithm(unknown) == nullptr);
+  CHECK(find_algorithm(sparsecollAlgoDense)->local == LocalPart::everything);
+  CHECK(find_algorithm(sparsecollAlgoTopkA2A)->local == LocalPart::shards);
+  CHECK(find_algorithm(sparsecollAlgoOktopk)->local == LocalPart::topk);
+  CHECK(reusing_oktopk().id == AlgorithmId::oktopk);
+  CHECK(reusing_oktopk().run != find_algorithm(sparsecollAlgoOktopk)->run);
 }
 
 constexpr uint64_t kCount = 1 << 24;
@@ -37,7 +41,8 @@ Shape with_k(int ranks, size_t k) { return {ranks, kCount, k, 4, 0}; }
 Shape with_entries(int ranks, uint64_t entries) { return {ranks, kCount, kAll, 4, entries}; }
 
 TEST_CASE("the model's times rise with k, ranks, count, entries and the size of a value") {
-  for (const AlgorithmId id : {AlgorithmId::allgather, AlgorithmId::oktopk, AlgorithmId::dense}) {
+  for (const AlgorithmId id :
+       {AlgorithmId::allgather, AlgorithmId::oktopk, AlgorithmId::topka2a, AlgorithmId::dense}) {
     CHECK(predicted_seconds(id, with_k(1, 1000)) == 0);
     for (const int ranks : {2, 3, 4, 8, 100}) {
       double before = 0;

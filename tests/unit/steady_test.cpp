@@ -60,7 +60,7 @@ class Worker {
     const sparsecollResult_t result = test::call_dense_verb<float>(
         mode_.verb,
         {dense_.data(), result_.data(), kLength, kKept, sparsecollAvg, residual_.handle()}, comm_);
-    if (mode_.algorithm == sparsecollAlgoDense || result != sparsecollSuccess) return result;
+    if (!test::has_coordinate_form(mode_) || result != sparsecollSuccess) return result;
     return call_pieces();
   }
 
@@ -141,8 +141,8 @@ TEST_CASE("after the third call of a shape nothing is allocated and the process 
   prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);              // pages that the kernel joins count as growth
   const int calls = test::small_run() ? 100 : 10000;  // of each form
   for (const int P : {1, 2, 4, 5}) {
-    for (const test::Mode& mode :
-         {test::kAllgather, test::kOktopk, test::kDense, test::kGtopk, test::kAuto}) {
+    for (const test::Mode& mode : {test::kAllgather, test::kOktopk, test::kTopkA2A, test::kDense,
+                                   test::kGtopk, test::kAuto}) {
       Growth growth;
       INFO(mode.name << " P=" << P);
       CHECK(run(mode, P, calls, &growth) == "");

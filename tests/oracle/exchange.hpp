@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SPARSECOLL_TESTS_ORACLE_EXCHANGE_HPP_
+#define SPARSECOLL_TESTS_ORACLE_EXCHANGE_HPP_
+
+// The verbs that send entries to the owners of their indices, and TopkA2A.
+
+#include "oracle/oracle.hpp"
+
+namespace sparsecoll::oracle {
+
+/// floor(r * count / P) for r = 0 .. P: what bounds = NULL means.
+std::vector<std::size_t> even_bounds(std::uint64_t count, std::size_t P);
+
+/// What one rank receives: by source and, per source, by index, so that indices may repeat.
+template <class T>
+struct Received {
+  Sparse<T> entries;
+  std::vector<std::size_t> counts;  ///< from each source
+};
+
+template <class T>
+struct ExchangeOracle {
+  static PerRank<Received<T>> alltoall(const PerRank<Sparse<T>>& sends,
+                                       const std::vector<std::size_t>& bounds);
+
+  /// result: the parts of all ranks.
+  static Outcome<PerRank<Sparse<T>>, T> reduce_scatter(const DenseInputs<T>& in, std::uint64_t k,
+                                                       Op op,
+                                                       const std::vector<std::size_t>& bounds);
+
+  /// sparsecollAlgoTopkA2A.
+  static DenseOutcome<T> topka2a(const DenseInputs<T>& in, std::uint64_t k, Op op);
+};
+
+extern template struct ExchangeOracle<float>;
+extern template struct ExchangeOracle<double>;
+
+}  // namespace sparsecoll::oracle
+
+#endif  // SPARSECOLL_TESTS_ORACLE_EXCHANGE_HPP_

@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SPARSECOLL_TESTS_ORACLE_REUSE_HPP_
+#define SPARSECOLL_TESTS_ORACLE_REUSE_HPP_
+
+// sparsecollSelectReuse, replayed call by call from its documented rule.
+
+#include "oracle/oracle.hpp"
+
+namespace sparsecoll::oracle {
+
+/// The calls of one shape: k and the interval stay, thresholds are carried on.
+template <class T>
+class ReuseReplay {
+ public:
+  ReuseReplay(std::size_t P, std::uint64_t k, std::uint64_t interval)
+      : k_(k), interval_(interval), own_(P, 0) {}
+
+  DenseOutcome<T> sparse_allreduce(const DenseInputs<T>& in, Op op);
+  SparseOutcome<T> sparse_allreducev(const SparseInputs<T>& in, Op op);
+
+  /// How often a threshold found the entries, and how often it was too far off or not there.
+  std::size_t reused() const { return reused_; }
+  std::size_t fell_back() const { return fell_back_; }
+
+ private:
+  /// The entries that the rule picks; moves the threshold, 0 being none.
+  Sparse<T> pick(const Sparse<T>& x, std::uint64_t& threshold);
+
+  std::uint64_t k_;
+  std::uint64_t interval_;
+  std::uint64_t calls_ = 0;
+  std::uint64_t global_ = 0;
+  PerRank<std::uint64_t> own_;
+  std::size_t reused_ = 0;
+  std::size_t fell_back_ = 0;
+};
+
+extern template class ReuseReplay<float>;
+extern template class ReuseReplay<double>;
+
+}  // namespace sparsecoll::oracle
+
+#endif  // SPARSECOLL_TESTS_ORACLE_REUSE_HPP_

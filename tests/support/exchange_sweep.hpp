@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SPARSECOLL_TESTS_SUPPORT_EXCHANGE_SWEEP_HPP_
+#define SPARSECOLL_TESTS_SUPPORT_EXCHANGE_SWEEP_HPP_
+
+// sparseAlltoall and sparseReduceScatter against their oracles, case by case. Every rank asks the
+// oracle for itself, so that ranks may be threads or processes.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "support/data.hpp"
+#include "support/sparse_data.hpp"
+
+namespace sparsecoll::test {
+
+/// Who owns what.
+enum class BoundsKind {
+  kNull,      ///< NULL
+  kRandom,    ///< regions of very different lengths
+  kEmpty,     ///< every second region is empty
+  kAllFirst,  ///< rank 0 owns everything
+  kAllLast    ///< the last rank owns everything
+};
+
+inline constexpr BoundsKind kAllBoundsKinds[] = {BoundsKind::kNull, BoundsKind::kRandom,
+                                                 BoundsKind::kEmpty, BoundsKind::kAllFirst,
+                                                 BoundsKind::kAllLast};
+
+const char* name_of(BoundsKind kind);
+
+/// P + 1 borders, for kNull those that NULL means.
+std::vector<std::size_t> make_bounds(BoundsKind kind, std::uint64_t count, int P,
+                                     std::uint64_t seed);
+
+struct AlltoallCase {
+  std::uint64_t seed = 1;
+  std::uint64_t count = 0;
+  SparseKind kind = SparseKind::kRandom;
+  BoundsKind bounds = BoundsKind::kNull;
+  bool wide = false;
+  int index_type = sparsecollIndex32;
+  bool with_counts = true;  ///< pass recvcounts
+  bool too_small = false;   ///< every second rank has too little room and fetches
+};
+
+struct ReduceScatterCase {
+  std::uint64_t seed = 1;
+  std::size_t n = 0;
+  std::size_t k = 0;
+  Kind kind = Kind::kIntegers;
+  BoundsKind bounds = BoundsKind::kNull;
+  oracle::Op op = oracle::Op::kSum;
+  bool wide = false;
+  int index_type = sparsecollIndex32;
+  bool feedback = false;
+  bool too_small = false;
+  int calls = 1;
+};
+
+/// The part of one rank: "" or what differs.
+std::string join_case(sparsecollComm_t comm, const AlltoallCase& c);
+std::string join_case(sparsecollComm_t comm, const ReduceScatterCase& c);
+
+/// All kinds of data and bounds; lengths, types and the rest vary. One case in `thinning` is kept.
+std::vector<AlltoallCase> alltoall_cases_of(int P, std::uint64_t thinning);
+std::vector<ReduceScatterCase> reduce_scatter_cases_of(int P, std::uint64_t thinning);
+
+}  // namespace sparsecoll::test
+
+#endif  // SPARSECOLL_TESTS_SUPPORT_EXCHANGE_SWEEP_HPP_
