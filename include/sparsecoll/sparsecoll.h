@@ -549,6 +549,30 @@ SPARSECOLL_API sparsecollResult_t sparsecollResidualScale(sparsecollResidual_t r
 SPARSECOLL_API sparsecollResult_t sparsecollResidualPointer(sparsecollResidual_t residual,
                                                             void** pointer);
 
+/**
+ * @brief Writes the residual to a file: its values, rank, P, the number of its last call, and what
+ *        the communicator has learnt from its calls (thresholds, cuts). Local; NaNs are canonical.
+ *
+ * There is always either the old file or the whole new one: a temporary file beside it, fsync,
+ * rename; mode 0600; versioned, checksummed.
+ * @param path of this rank's own file.
+ * @return sparsecollSystemError when it cannot be written, sparsecollInvalidArgument.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollResidualSave(sparsecollResidual_t residual,
+                                                         const char* path);
+
+/**
+ * @brief Brings back what sparsecollResidualSave() wrote. Local, but to be called on all ranks with
+ *        files of one step: results are then bit-identical to those without the interruption. Where
+ *        only some ranks load, the next verb that it matters to is sparsecollInvalidUsage.
+ *
+ * @param path a file of the same count, datatype, rank and P.
+ * @return sparsecollInvalidArgument for any other file or a damaged one (nothing has changed then),
+ *         sparsecollSystemError when it cannot be read.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollResidualLoad(sparsecollResidual_t residual,
+                                                         const char* path);
+
 /* ---------------------------------------------------------------------------------------------
  * Coordinate form: the pieces of which the dense verbs are made. For k <= n a dense verb equals
  * sparsecollTopk, its `v` verb and sparsecollScatter, bit for bit.

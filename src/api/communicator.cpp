@@ -50,7 +50,7 @@ void Communicator::collective(const Agreed& agreed, const std::function<void()>&
   const Descriptor& descriptor = agreed.descriptor;
   check_healthy();
   transport_->check_thread();
-  stash_.reset();
+  stashes_.clear();
   const uint64_t sequence = ++sequence_;
   if (log_.wants(LogLevel::trace))
     log_.write(LogLevel::trace, text("call ", sequence, ": ", verb_name(descriptor.verb)));
@@ -89,13 +89,30 @@ void Communicator::collective(const Agreed& agreed, const std::function<void()>&
 }
 
 void Communicator::run(Operation& operation) {
-  const Descriptor descriptor = operation.descriptor();
-  const auto body = [&](FramedCall& call) {
-    Warm last = warm(descriptor);
-    operation.run({*this, call, descriptor, last});
-  };
+  const Descriptor shape = operation.descriptor();
+  Warm last = warm(shape);
+  const auto body = [&](FramedCall& call) { take_turn(operation, {*this, call, shape, last}); };
   collective(
-      descriptor, [&] { operation.check(*this); }, body);
+      with_warm(shape, last), [&] { operation.check(*this); }, body);
+}
+
+void Communicator::take_turn(Operation& operation, const Turn& turn) {
+  Residual* residual = operation.footprint().residual;
+  const auto remember = [&] {
+    if (residual) residual->used_by(turn.descriptor, sequence_);
+  };
+  try {
+    operation.run(turn);
+  } catch (const Error& error) {
+    if (error.code() == sparsecollTruncated) remember();  // all is done
+    throw;
+  }
+  remember();
+}
+
+Descriptor Communicator::with_warm(Descriptor shape, const Warm& warm) {
+  shape.argument[kWarm] = warm.hash();
+  return shape;
 }
 
 void Communicator::enqueue(std::shared_ptr<Operation> operation) {
@@ -232,14 +249,19 @@ Warm Communicator::warm(const Descriptor& shape) const {
   return found == warm_.end() ? Warm{} : found->second.warm;
 }
 
-void Communicator::keep_warm(const Descriptor& shape, const Warm& warm) {
-  if (warm_.size() >= kRememberedShapes && !warm_.contains(shape.hash()))
+void Communicator::keep_warm(uint64_t shape, const Warm& warm) {
+  if (warm_.size() >= kRememberedShapes && !warm_.contains(shape))
     warm_.erase(std::min_element(warm_.begin(), warm_.end(), [](const auto& a, const auto& b) {
       return a.second.used < b.second.used;
     }));
-  Remembered& kept = warm_[shape.hash()];
+  Remembered& kept = warm_[shape];
   kept.warm = warm;
   kept.used = sequence_;
+}
+
+const Warm* Communicator::find_warm(uint64_t shape) const {
+  const auto found = warm_.find(shape);
+  return found == warm_.end() ? nullptr : &found->second.warm;
 }
 
 }  // namespace sparsecoll

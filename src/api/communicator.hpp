@@ -17,6 +17,7 @@ namespace sparsecoll {
 
 /// A result that did not fit, kept for sparsecollFetch().
 struct Stash {
+  const void* recv = nullptr;  ///< address of the caller's struct
   Block indices;
   Block values;
   size_t nnz = 0;
@@ -27,6 +28,7 @@ struct Stash {
 };
 
 class Operation;
+struct Turn;
 
 /// What the ranks must agree on in one call.
 struct Agreed {
@@ -48,7 +50,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   Arena& arena() { return arena_; }
   Memory& memory() { return *memory_; }
   const std::shared_ptr<Memory>& shared_memory() const { return memory_; }
-  std::unique_ptr<Stash>& stash() { return stash_; }
+  /// Of the last call; a group may leave several.
+  std::vector<std::unique_ptr<Stash>>& stashes() { return stashes_; }
   /// Handles of the residuals that end with this communicator.
   std::vector<void*>& residuals() { return residuals_; }
   const Transport& transport() const { return *transport_; }
@@ -109,10 +112,17 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
 
   /// What earlier calls of this shape left.
   Warm warm(const Descriptor& shape) const;
-  /// What the next calls of this shape start from.
-  void keep_warm(const Descriptor& shape, const Warm& warm);
+  /// What the next calls of the shape with this hash start from.
+  void keep_warm(uint64_t shape, const Warm& warm);
+  /// Null when nothing is known of it.
+  const Warm* find_warm(uint64_t shape) const;
 
  private:
+  /// Runs a verb whose arguments are good.
+  void take_turn(Operation& operation, const Turn& turn);
+  /// What the ranks agree on: the call and what it starts from.
+  static Descriptor with_warm(Descriptor shape, const Warm& warm);
+
   void poison_with(const Error& error);
   /// Local end of the transport, once; peers get the notice if there is one. What messages under
   /// way may still touch is given up.
@@ -124,7 +134,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
   std::unique_ptr<Transport> transport_;
   Arena arena_{*memory_};
-  std::unique_ptr<Stash> stash_;
+  std::vector<std::unique_ptr<Stash>> stashes_;
   std::vector<void*> residuals_;
   Channel channel_;
   std::atomic<bool> busy_{false};

@@ -80,33 +80,36 @@ void Communicator::record(std::unique_ptr<Operation> operation) {
 }
 
 void Communicator::run(const Calls& calls) {
-  std::vector<Descriptor> descriptors;
-  for (const auto& each : calls) descriptors.push_back(each->descriptor());
+  std::vector<Descriptor> shapes, agreed;
+  std::vector<Warm> last;
+  for (const auto& each : calls) {
+    shapes.push_back(each->descriptor());
+    last.push_back(warm(shapes.back()));
+    agreed.push_back(with_warm(shapes.back(), last.back()));
+  }
   Descriptor group;
   group.verb = static_cast<uint64_t>(Verb::group);
   group.argument[kCalls] = calls.size();
-  group.argument[kCallsHash] = checksum(std::as_bytes(std::span(descriptors)));
+  group.argument[kCallsHash] = checksum(std::as_bytes(std::span(agreed)));
   const auto body = [&](FramedCall& call) {
     // Where the result depends on what the last call of the shape left, a call of the same shape
     // waits for it.
     const bool in_turn = config_.values.selection != sparsecollSelectExact;
-    std::vector<Warm> warm(calls.size());
     std::vector<GroupCall::Member> members;
     for (size_t c = 0; c < calls.size(); ++c) {
       int after = -1;
       for (size_t earlier = 0; in_turn && earlier < c; ++earlier)
-        if (descriptors[earlier] == descriptors[c]) after = static_cast<int>(earlier);
-      members.push_back({[&, c, after](AgreedCall& member) {
-                           warm[c] = after < 0 ? this->warm(descriptors[c])
-                                               : warm[static_cast<size_t>(after)];
-                           calls[c]->run({*this, member, descriptors[c], warm[c]});
-                         },
-                         after});
+        if (shapes[earlier] == shapes[c]) after = static_cast<int>(earlier);
+      const auto work = [&, c, after](AgreedCall& member) {
+        if (after >= 0) last[c] = last[static_cast<size_t>(after)];
+        take_turn(*calls[c], {*this, member, shapes[c], last[c]});
+      };
+      members.push_back({work, after});
     }
     GroupCall(call, arena_).run(members);
   };
   collective(
-      {group, descriptors}, [&] { check_calls(calls, *this); }, body);
+      {group, agreed}, [&] { check_calls(calls, *this); }, body);
 }
 
 }  // namespace sparsecoll

@@ -23,7 +23,7 @@ struct Turn {
 struct Footprint {
   std::vector<Place> reads;
   std::vector<Place> writes;
-  const Residual* residual = nullptr;
+  Residual* residual = nullptr;
 };
 
 /// A verb with its arguments by value, so that it may run later and on another thread.

@@ -50,6 +50,7 @@ SparseBuffer Output::prepare(Communicator& communicator, const sparsecollSparse_
                              Kernels& kernels) {
   if (fits()) return buffer_of(*recv_, kernels);
   stash_ = make_stash(communicator, nnz_, like);
+  stash_->recv = recv_;
   return stash_buffer(*stash_, kernels);
 }
 
@@ -57,7 +58,7 @@ void Output::finish(Communicator& communicator, uint64_t count) {
   recv_->count = count;
   recv_->nnz = fits() ? nnz_ : 0;
   recv_->needed = nnz_;
-  communicator.stash() = std::move(stash_);
+  if (stash_) communicator.stashes().push_back(std::move(stash_));
   if (!fits())
     fail(sparsecollTruncated, "recv.capacity: expected at least ", nnz_, ", got ", recv_->capacity,
          "; the result is kept for sparsecollFetch");
@@ -119,11 +120,21 @@ void scatter(const sparsecollSparse_t* in, void* dense, Communicator& communicat
   kernels.scatter(span_of(*in, kernels), 1, dense, in->count);
 }
 
-void fetch(sparsecollSparse_t* recv, size_t* recvcounts, Communicator& communicator) {
-  const Stash* stash = communicator.stash().get();
-  if (!stash)
+/// What is kept for this struct; where only one result is kept, any struct will do.
+const Stash& find_stash(const sparsecollSparse_t* recv, Communicator& communicator) {
+  const auto& stashes = communicator.stashes();
+  if (stashes.empty())
     fail(sparsecollInvalidUsage,
          "nothing to fetch: the last verb did not return sparsecollTruncated");
+  for (const auto& each : stashes)
+    if (each->recv == recv || stashes.size() == 1) return *each;
+  fail(sparsecollInvalidArgument,
+       "recv: expected a struct that a call of the group was given, got ",
+       static_cast<const void*>(recv));
+}
+
+void fetch(sparsecollSparse_t* recv, size_t* recvcounts, Communicator& communicator) {
+  const Stash* stash = &find_stash(recv, communicator);
   if (recvcounts && stash->from.empty())
     fail(sparsecollInvalidArgument, "recvcounts: expected NULL after any verb but sparseAlltoall, ",
          "got ", static_cast<const void*>(recvcounts));

@@ -31,7 +31,7 @@ Outcome Reduction::run(Algorithm algorithm, AlgorithmId id, Problem problem) {
   size_t selected = problem.shards.empty() ? env_.kernels.read(problem.local.nnz.at) : 0;
   for (const SparseSpan& shard : problem.shards) selected += env_.kernels.read(shard.nnz.at);
   complete(selected, env_.kernels.read(outcome.result.nnz.at));
-  turn_.communicator.keep_warm(turn_.descriptor, turn_.warm);
+  turn_.communicator.keep_warm(turn_.descriptor.hash(), turn_.warm);
   return outcome;
 }
 

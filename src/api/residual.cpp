@@ -17,6 +17,15 @@ Residual::Residual(const std::shared_ptr<Communicator>& owner, size_t count, Dat
   std::memset(current(), 0, bytes());
 }
 
+void Residual::used_by(const Descriptor& shape, uint64_t sequence) {
+  constexpr size_t kShapes = 8;  // one tensor is used with few
+  const uint64_t hash = shape.hash();
+  std::erase(shapes_, hash);
+  if (shapes_.size() == kShapes) shapes_.erase(shapes_.begin());
+  shapes_.push_back(hash);
+  step_ = sequence;
+}
+
 namespace {
 
 /// Runs `body` with kernels of the residual's type.

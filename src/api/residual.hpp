@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "collectives/descriptor.hpp"
 #include "core/memory.hpp"
 #include "kernels/kernels.hpp"
 
@@ -28,6 +29,17 @@ class Residual {
   ResidualView view() const { return {current(), buffer_[1 - now_].data()}; }
   void commit() { now_ = 1 - now_; }
 
+  /// Notes a call that was committed: its shape, and its number in the communicator.
+  void used_by(const Descriptor& shape, uint64_t sequence);
+  /// Hashes of the shapes of the last few calls, and the last one's number.
+  const std::vector<uint64_t>& shapes() const { return shapes_; }
+  uint64_t step() const { return step_; }
+  /// What a file says of an earlier life.
+  void restore(std::vector<uint64_t> shapes, uint64_t step) {
+    shapes_ = std::move(shapes);
+    step_ = step;
+  }
+
  private:
   std::weak_ptr<Communicator> owner_;
   std::shared_ptr<Memory> memory_;  ///< outlives the buffers
@@ -35,6 +47,8 @@ class Residual {
   DataType type_;
   Block buffer_[2];
   int now_ = 0;
+  std::vector<uint64_t> shapes_;
+  uint64_t step_ = 0;
 };
 
 }  // namespace sparsecoll

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "collectives/call.hpp"
+#include "collectives/warm.hpp"
 #include "core/log.hpp"
 #include "core/stats.hpp"
 #include "kernels/kernels.hpp"
@@ -31,20 +32,6 @@ struct Problem {
   std::span<const Region> regions = {};
   /// TopkA2A, instead of `local`: what was selected in each shard, indices from its start.
   std::span<const SparseSpan> shards = {};
-};
-
-/// What one shape of call left for the next: equal on all ranks but for `own_threshold`, since it
-/// is computed from what all ranks know. A call works on a copy that the commit keeps.
-struct Warm {
-  std::vector<uint64_t> cuts;  ///< Ok-Topk: P + 1 region borders
-  uint64_t calls_since_cut = 0;
-  bool crowded = false;    ///< an owner had more than twice the mean load
-  uint64_t threshold = 0;  ///< last global threshold as a key; 0 = none
-  uint64_t entries = 0;    ///< entries of all ranks in the last call; 0 = unknown
-  // Ok-Topk with reused thresholds; keys, 0 = none.
-  uint64_t threshold_age = 0;     ///< calls since thresholds were due; 0 = due now
-  uint64_t reused_threshold = 0;  ///< of the sum
-  uint64_t own_threshold = 0;     ///< of this rank's own selection: no other rank knows it
 };
 
 /// What it gives: the result with unrounded, undivided sums, and what this rank dropped of it on

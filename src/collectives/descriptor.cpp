@@ -11,9 +11,20 @@ namespace sparsecoll {
 
 namespace {
 
-constexpr const char* kVerbArguments[] = {"count",     "k",         "datatype",  "op",
-                                          "indexType", "bounds[1]", "bounds[2]", "bounds[3]",
-                                          "bounds[4]", "bounds[5]", "bounds[6]", "bounds (hash)"};
+constexpr const char* kVerbArguments[] = {
+    "count",
+    "k",
+    "datatype",
+    "op",
+    "indexType",
+    "bounds[1]",
+    "bounds[2]",
+    "bounds[3]",
+    "bounds[4]",
+    "bounds[5]",
+    "bounds[6]",
+    "bounds (hash)",
+    "state left by earlier calls (hash; sparsecollResidualLoad must be called on all ranks)"};
 constexpr const char* kGroupArguments[] = {"number of calls in the group",
                                            "calls in the group (hash)"};
 constexpr const char* kInitArguments[] = {

@@ -24,7 +24,7 @@ enum class Verb : uint64_t {
 /// What the ranks must agree on in one call: the verb and its arguments, by position. Travels in
 /// abandon messages; its hash in every header.
 struct Descriptor {
-  static constexpr size_t kArguments = 12;
+  static constexpr size_t kArguments = 13;
 
   uint64_t verb = 0;
   std::array<uint64_t, kArguments> argument{};
@@ -35,7 +35,17 @@ struct Descriptor {
 
 /// Arguments of verbs and of init, in the order of Descriptor::argument.
 /// Borders of regions are compared one by one as far as there is room, the others by a hash of all.
-enum VerbArgument : size_t { kCount, kK, kDataType, kOp, kIndexType, kBounds, kAllBounds = 11 };
+/// kWarm: the hash of what earlier calls left (collectives/warm.hpp).
+enum VerbArgument : size_t {
+  kCount,
+  kK,
+  kDataType,
+  kOp,
+  kIndexType,
+  kBounds,
+  kAllBounds = 11,
+  kWarm = 12,
+};
 inline constexpr size_t kNamedBounds = kAllBounds - kBounds;
 enum GroupArgument : size_t { kCalls, kCallsHash };
 enum InitArgument : size_t {

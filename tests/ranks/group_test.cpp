@@ -5,6 +5,7 @@
 
 #include "support/catch.hpp"
 #include "support/compare.hpp"
+#include "support/sparse_data.hpp"
 #include "support/sweep.hpp"
 #include "support/typed.hpp"
 
@@ -247,6 +248,43 @@ TEST_CASE("groups nest, may be empty, and refuse what cannot be in them") {
     if (y[9] != 3.0f) verdict += "wrong sum; ";
     sparsecollCommGetSequence(comm, &after);
     if (after != before + 1) verdict += "a group is one call; ";
+    return verdict;
+  }) == "");
+}
+
+TEST_CASE("results of a group that did not fit are fetched one by one") {
+  const Ranks ranks(4, default_config());
+  CHECK(ranks.run("truncated", [&](int rank) {
+    const sparsecollComm_t comm = ranks.comm(rank);
+    std::string verdict;
+    const bool small = rank == 2;
+    std::vector<SparseBuffer<float>> sends, recvs;
+    for (std::size_t t = 0; t < 3; ++t) {
+      const oracle::Sparse<float> entries = {
+          {t, 1.0f}, {t + 10, 2.0f}, {t + 20, 3.0f}, {t + 30, 4.0f}};
+      sends.emplace_back(100, sparsecollIndex32, entries);
+      recvs.emplace_back(0, sparsecollIndex32, 4);
+      if (small && t != 1) recvs[t].get()->capacity = t + 1;
+    }
+    const sparsecollResult_t got = end_of(comm, [&] {
+      for (std::size_t t = 0; t < 3; ++t)
+        sparseAllreducev(sends[t].get(), recvs[t].get(), SPARSECOLL_ALL, sparsecollSum, nullptr,
+                         comm, nullptr);
+    });
+    verdict += expect("group", got, small ? sparsecollTruncated : sparsecollSuccess, comm);
+    for (const std::size_t t : {2u, 0u}) {  // in any order
+      if (!small) break;
+      sparsecollSparse_t* recv = recvs[t].get();
+      if (recv->needed != 4) verdict += "needed; ";
+      recv->capacity = 4;
+      verdict +=
+          expect("fetch", sparsecollFetch(recv, nullptr, comm, nullptr), sparsecollSuccess, comm);
+    }
+    for (std::size_t t = 0; t < 3; ++t) {
+      const oracle::Sparse<float> want = {
+          {t, 4.0f}, {t + 10, 8.0f}, {t + 20, 12.0f}, {t + 30, 16.0f}};
+      verdict += difference("call " + std::to_string(t), recvs[t].entries(), want);
+    }
     return verdict;
   }) == "");
 }

@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// Residuals in files: the values, and what the communicator knows of the calls that used them.
+#include <cstring>
+
+#include "api/arguments.hpp"
+#include "api/bridge.hpp"
+#include "core/state_file.hpp"
+
+namespace sparsecoll {
+
+namespace {
+
+constexpr const char* kKind = "residual";
+
+/// Whose residual it is.
+struct Tensor {
+  uint64_t count;
+  uint64_t data_type;
+  uint64_t rank;
+  uint64_t ranks;
+  uint64_t step;  ///< number of the last call that it was committed by
+};
+
+Tensor tensor_of(const Residual& residual, const Communicator& owner) {
+  return {residual.count(), static_cast<uint64_t>(residual.data_type()),
+          static_cast<uint64_t>(owner.rank()), static_cast<uint64_t>(owner.size()),
+          residual.step()};
+}
+
+struct Remembered {
+  uint64_t shape;
+  Warm warm;
+};
+
+/// Each shape with what is known of it, as {hash, words that follow, words ...}.
+std::vector<uint64_t> warm_words(const Residual& residual, const Communicator& owner) {
+  std::vector<uint64_t> all;
+  for (const uint64_t shape : residual.shapes()) {
+    const Warm* warm = owner.find_warm(shape);
+    if (!warm) continue;
+    const std::vector<uint64_t> words = warm->words();
+    all.insert(all.end(), {shape, words.size()});
+    all.insert(all.end(), words.begin(), words.end());
+  }
+  return all;
+}
+
+std::vector<Remembered> remembered(const StateFile& file, int ranks) {
+  const ConstBytes bytes = file.section("warm");
+  std::vector<uint64_t> words(bytes.size() / sizeof(uint64_t));
+  if (!words.empty()) std::memcpy(words.data(), bytes.data(), words.size() * sizeof(uint64_t));
+  std::vector<Remembered> all;
+  for (std::span<const uint64_t> rest = words; !rest.empty();) {
+    const bool whole = rest.size() >= 2 && rest[1] <= rest.size() - 2;
+    const auto warm = whole ? Warm::from_words(rest.subspan(2, rest[1])) : std::nullopt;
+    const size_t borders = static_cast<size_t>(ranks) + 1;
+    if (!warm || (!warm->cuts.empty() && warm->cuts.size() != borders))
+      file.refuse("thresholds and cuts in", "good order", "others");
+    all.push_back({rest[0], *warm});
+    rest = rest.subspan(2 + rest[1]);
+  }
+  return all;
+}
+
+void check_path(const char* path) {
+  if (!path || !*path)
+    fail(sparsecollInvalidArgument, "path: expected the name of a file, got ",
+         path ? "an empty string" : "NULL");
+}
+
+void save(const Residual& residual, const char* path) {
+  const std::shared_ptr<Communicator> owner = residual.owner();
+  const Arena::Scope scope(owner->arena());
+  Kernels& kernels = make_host_kernels(residual.data_type(), IndexType::index64, owner->arena());
+  std::byte* values = kernels.bytes(residual.bytes());
+  kernels.copy_canonical(residual.current(), residual.count(), values);
+  const Tensor tensor = tensor_of(residual, *owner);
+  const std::vector<uint64_t> words = warm_words(residual, *owner);
+  const StateSection sections[] = {state_value("tensor", tensor),
+                                   {"values", {values, residual.bytes()}},
+                                   {"warm", std::as_bytes(std::span(words))}};
+  write_state_file(path, kKind, sections);
+}
+
+void load(Residual& residual, const char* path) {
+  const std::shared_ptr<Communicator> owner = residual.owner();
+  const StateFile file(path, kKind, owner->memory());
+  const auto tensor = file.value<Tensor>("tensor");
+  const Tensor want = tensor_of(residual, *owner);
+  if (tensor.count != want.count) file.refuse("count", want.count, tensor.count);
+  if (tensor.data_type != want.data_type) file.refuse("datatype", want.data_type, tensor.data_type);
+  if (tensor.rank != want.rank) file.refuse("rank", want.rank, tensor.rank);
+  if (tensor.ranks != want.ranks) file.refuse("a number of ranks of", want.ranks, tensor.ranks);
+  const ConstBytes values = file.sized("values", residual.bytes());
+  const std::vector<Remembered> all = remembered(file, owner->size());
+  // The file is good.
+  if (!values.empty()) std::memcpy(residual.current(), values.data(), values.size());
+  std::vector<uint64_t> shapes;
+  for (const Remembered& each : all) {
+    owner->keep_warm(each.shape, each.warm);
+    shapes.push_back(each.shape);
+  }
+  residual.restore(std::move(shapes), tensor.step);
+}
+
+}  // namespace
+
+}  // namespace sparsecoll
+
+using namespace sparsecoll;
+
+sparsecollResult_t sparsecollResidualSave(sparsecollResidual_t residual, const char* path) {
+  return on_residual("sparsecollResidualSave", residual, [&](const Residual& r) {
+    check_path(path);
+    save(r, path);
+    return sparsecollSuccess;
+  });
+}
+
+sparsecollResult_t sparsecollResidualLoad(sparsecollResidual_t residual, const char* path) {
+  return on_residual("sparsecollResidualLoad", residual, [&](Residual& r) {
+    check_path(path);
+    load(r, path);
+    return sparsecollSuccess;
+  });
+}

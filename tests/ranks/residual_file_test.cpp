@@ -1,0 +1,177 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// sparsecollResidualSave and sparsecollResidualLoad: a run that is interrupted goes on with the
+// same bits; files that are not right change nothing.
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "support/catch.hpp"
+#include "support/compare.hpp"
+#include "support/sweep.hpp"
+#include "support/typed.hpp"
+
+namespace sparsecoll::test {
+namespace {
+
+constexpr std::size_t kCount = 3000;
+constexpr std::size_t kKept = 40;
+
+/// A folder that goes when the test ends.
+class Folder {
+ public:
+  Folder() : path_(std::filesystem::temp_directory_path() / "sparsecoll-residual-XXXXXX") {
+    std::string name = path_.string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    path_ = name;
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  std::string file(int rank) const { return (path_ / ("rank" + std::to_string(rank))).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Calls first .. last - 1 of a run; results and residual of the last one.
+std::string go_on(const Ranks& ranks, int rank, const Residual<float>& residual, int first,
+                  int last, std::vector<float>& out) {
+  out.resize(kCount);
+  for (int call = first; call < last; ++call) {
+    const auto send = make_data<float>(Kind::kHeavyTail, kCount, rank, ranks.size(),
+                                       static_cast<std::uint64_t>(call));
+    const DenseCall<float> c{send.data(), out.data(),    kCount,
+                             kKept,       sparsecollAvg, residual.handle()};
+    const sparsecollResult_t result = call_dense_verb(Verb::kSparse, c, ranks.comm(rank));
+    if (result != sparsecollSuccess) return explain(result, ranks.comm(rank));
+  }
+  return "";
+}
+
+sparsecollConfig_t reuse_config() {
+  sparsecollConfig_t config = config_of(kOktopk);
+  config.selection = sparsecollSelectReuse;
+  config.thresholdInterval = 8;
+  config.repartitionInterval = 5;
+  return config;
+}
+
+TEST_CASE("an interrupted run goes on with the same bits") {
+  for (const int P : {1, 2, 3, 5, 8}) {
+    for (const sparsecollConfig_t& config :
+         {config_of(kAuto), config_of(kOktopk), reuse_config()}) {
+      const Folder folder;
+      std::vector<std::vector<float>> through(static_cast<std::size_t>(P)), left = through;
+      {
+        const Ranks ranks(P, config);
+        CHECK(ranks.run("without interruption", [&](int rank) {
+          const auto r = static_cast<std::size_t>(rank);
+          Residual<float> residual(ranks.comm(rank), kCount);
+          std::string verdict = go_on(ranks, rank, residual, 0, 11, through[r]);
+          const std::string path = folder.file(rank);
+          verdict += expect("save", sparsecollResidualSave(residual.handle(), path.c_str()),
+                            sparsecollSuccess, ranks.comm(rank));
+          verdict += go_on(ranks, rank, residual, 11, 24, through[r]);
+          left[r] = residual.read();
+          return verdict;
+        }) == "");
+      }
+      const Ranks ranks(P, config);
+      CHECK(ranks.run("from files", [&](int rank) {
+        const auto r = static_cast<std::size_t>(rank);
+        Residual<float> residual(ranks.comm(rank), kCount);
+        std::string verdict =
+            expect("load", sparsecollResidualLoad(residual.handle(), folder.file(rank).c_str()),
+                   sparsecollSuccess, ranks.comm(rank));
+        std::vector<float> result;
+        verdict += go_on(ranks, rank, residual, 11, 24, result);
+        verdict += difference("result", result, through[r]);
+        return verdict + difference("residual", residual.read(), left[r]);
+      }) == "");
+    }
+  }
+}
+
+TEST_CASE("ranks that did not all load are told so, and go on when they have") {
+  const Folder folder;
+  const auto use = [&](const Ranks& ranks, int rank, bool saves) {
+    Residual<float> residual(ranks.comm(rank), kCount);
+    std::vector<float> result;
+    std::string verdict;
+    const std::string path = folder.file(rank);
+    if (saves) {
+      verdict = go_on(ranks, rank, residual, 0, 3, result);
+      return verdict + expect("save", sparsecollResidualSave(residual.handle(), path.c_str()),
+                              sparsecollSuccess, ranks.comm(rank));
+    }
+    if (rank != 1) sparsecollResidualLoad(residual.handle(), path.c_str());
+    const auto before = residual.read();
+    verdict = go_on(ranks, rank, residual, 3, 4, result);
+    if (verdict.find("sparsecollInvalidUsage") == std::string::npos ||
+        verdict.find("sparsecollResidualLoad") == std::string::npos)
+      return "not refused: " + verdict;
+    verdict = difference("residual", residual.read(), before);
+    if (rank == 1) sparsecollResidualLoad(residual.handle(), path.c_str());
+    return verdict + go_on(ranks, rank, residual, 3, 4, result);
+  };
+  for (const bool saves : {true, false}) {
+    const Ranks ranks(3, config_of(kOktopk));
+    CHECK(ranks.run("some load", [&](int rank) { return use(ranks, rank, saves); }) == "");
+  }
+}
+
+TEST_CASE("files that are not right are refused and change nothing") {
+  const Folder folder;
+  const Ranks ranks(2, default_config()), alone(1, default_config());
+  const sparsecollComm_t comm = ranks.comm(0);
+  Residual<float> good(comm, 100), longer(comm, 101), other_rank(ranks.comm(1), 100),
+      other_size(alone.comm(0), 100);
+  Residual<double> other_type(comm, 100);
+  good.write(std::vector<float>(100, 2.0f));
+  const std::string path = folder.file(0);
+  REQUIRE(sparsecollResidualSave(good.handle(), path.c_str()) == sparsecollSuccess);
+
+  const auto refused = [&](sparsecollResidual_t residual, sparsecollComm_t owner,
+                           const char* words) {
+    INFO(words);
+    CHECK(sparsecollResidualLoad(residual, path.c_str()) == sparsecollInvalidArgument);
+    INFO(sparsecollGetLastError(owner));
+    CHECK(std::string(sparsecollGetLastError(owner)).find(words) != std::string::npos);
+  };
+  refused(longer.handle(), comm, "count");
+  refused(other_type.handle(), comm, "datatype");
+  refused(other_rank.handle(), ranks.comm(1), "rank");
+  refused(other_size.handle(), alone.comm(0), "number of ranks");
+
+  good.write(std::vector<float>(100, 3.0f));
+  std::string content;
+  {
+    std::ifstream in(path, std::ios::binary);
+    content.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  for (std::size_t damage = 0; damage < content.size(); damage += 7) {
+    for (const bool cut : {true, false}) {
+      std::string bad = content;
+      if (cut)
+        bad.resize(damage);
+      else
+        bad[damage] = static_cast<char>(bad[damage] ^ 0x10);
+      std::ofstream(path, std::ios::binary) << bad;
+      CHECK(sparsecollResidualLoad(good.handle(), path.c_str()) == sparsecollInvalidArgument);
+    }
+  }
+  CHECK(difference("residual", good.read(), std::vector<float>(100, 3.0f)) == "");
+  for (const char* bad : {static_cast<const char*>(nullptr), ""}) {
+    CHECK(sparsecollResidualLoad(good.handle(), bad) == sparsecollInvalidArgument);
+    CHECK(sparsecollResidualSave(good.handle(), bad) == sparsecollInvalidArgument);
+  }
+  CHECK(sparsecollResidualLoad(good.handle(), (path + "-none").c_str()) == sparsecollSystemError);
+  CHECK(sparsecollResidualSave(good.handle(), (path + "/no/folder").c_str()) ==
+        sparsecollSystemError);
+  CHECK(sparsecollResidualSave(nullptr, path.c_str()) == sparsecollInvalidArgument);
+}
+
+}  // namespace
+}  // namespace sparsecoll::test
