@@ -12,13 +12,18 @@
  *
  * Words used throughout
  *  - P ranks; n = `count`, the dense length; k entries kept; density rho = k / n.
- *  - acc = gradient + residual, one rounding.
+ *  - Accumulation type: float32 for float16 and bfloat16, else the type of the values.
+ *  - acc = gradient + residual in the accumulation type, one rounding.
  *  - top-k of x: the k entries of largest magnitude. Ties go to the lowest index. Zeros are never
  *    selected, so fewer than k come back when x has fewer non-zeros. NaN ranks above Inf, Inf above
- *    every finite value. k > n behaves as k = n.
+ *    every finite value. k > n behaves as k = n. A value is selected by its magnitude in the
+ *    accumulation type: one that rounds to zero in a 16-bit type is an explicit zero.
  *  - A shipped non-finite entry leaves the literal 0 in the residual; an unshipped one stays. Every
  *    NaN that leaves the library is the canonical quiet NaN.
  *  - Sums start from the first present value (no 0 is added in front); -0 comes out as +0.
+ *  - 16-bit types: a rank's selected values are acc rounded once to the datatype (nearest even;
+ *    finite overflow saturates), and the residual, float32, keeps acc minus what was shipped. Sums
+ *    are formed in float32, divided for sparsecollAvg, and rounded once on output.
  *
  * Calls, memory and threads
  *  - Every function that says "collective" is called by all ranks of the communicator, in the same
@@ -87,10 +92,18 @@ typedef enum {
   sparsecollResultMaxEnum = 0x7fffffff
 } sparsecollResult_t;
 
-/** Type of the values; NCCL's numbers. */
+/**
+ * Type of the values; NCCL's numbers. Integers are sent by sparseAlltoall() and added up, wrapping,
+ * by sparseAllreducev() and gtopkAllreducev() with SPARSECOLL_ALL and sparsecollSum; elsewhere they
+ * are sparsecollInvalidArgument.
+ */
 typedef enum {
-  sparsecollFloat32 = 7,
-  sparsecollFloat64 = 8,
+  sparsecollInt32 = 2,    /**< int32_t */
+  sparsecollInt64 = 4,    /**< int64_t */
+  sparsecollFloat16 = 6,  /**< IEEE binary16, accumulated in float32 */
+  sparsecollFloat32 = 7,  /**< float */
+  sparsecollFloat64 = 8,  /**< double */
+  sparsecollBfloat16 = 9, /**< the upper half of a float32, accumulated in float32 */
   sparsecollDataTypeMaxEnum = 0x7fffffff
 } sparsecollDataType_t;
 
@@ -113,9 +126,10 @@ typedef enum {
   sparsecollAlgoAuto = 0,      /**< the cheapest of the exact ones by the alpha-beta model */
   sparsecollAlgoAllgather = 1, /**< classic Top-k: Bruck allgather of the selections, then top-k */
   sparsecollAlgoOktopk = 2,    /**< Ok-Topk (Li & Hoefler, PPoPP 2022) with exact selection */
-  sparsecollAlgoTopkA2A = 3,   /**< top-k of every shard, all-to-all, allgather (Peng et al., ICPP
-                                  2024;   Z. Li, HKUST 2024): another definition, for high densities */
-  sparsecollAlgoDense = 5,     /**< no selection: dense allreduce of acc, residual left 0 */
+  sparsecollAlgoTopkA2A =
+      3,                   /**< top-k of every shard, all-to-all, allgather (Peng et al., ICPP
+                              2024;   Z. Li, HKUST 2024): another definition, for high densities */
+  sparsecollAlgoDense = 5, /**< no selection: dense allreduce of acc, residual left 0 */
   sparsecollAlgoMaxEnum = 0x7fffffff
 } sparsecollAlgo_t;
 
@@ -282,8 +296,8 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommGetSequence(sparsecollComm_t com
  *
  * @return the first error among the queued calls that was not returned before; its message says
  *         which call it was. Errors that follow from it are dropped. Truncated results of that call
- *         can be fetched if no other verb was queued behind it. sparsecollInvalidUsage while a group
- *         is open; sparsecollInvalidArgument; the first fatal error of a poisoned communicator.
+ *         can be fetched if no other verb was queued behind it. sparsecollInvalidUsage while a
+ * group is open; sparsecollInvalidArgument; the first fatal error of a poisoned communicator.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollCommSynchronize(sparsecollComm_t comm);
 
@@ -359,8 +373,9 @@ SPARSECOLL_API sparsecollResult_t sparsecollGetVersion(int* version);
  *
  * With acc_r = send_r + residual_r and L_r = top-k of acc_r: s = sum over ranks of L_r, added in
  * rank order 0 .. P-1; G = top-k of s. recvbuff[i] = s[i] for i in G (divided by P for
- * sparsecollAvg), 0 elsewhere, the same bits on every rank. residual_r[i] = 0 for i in L_r and G,
- * else acc_r[i]. Every algorithm gives exactly this but
+ * sparsecollAvg), 0 elsewhere, the same bits on every rank. residual_r[i] = acc_r[i] - L_r[i] for i
+ * in L_r and G (0 but for the rounding of 16-bit types), else acc_r[i]. Every algorithm gives
+ * exactly this but
  *  - sparsecollAlgoDense, which delivers the rank-order sum of all acc and leaves the residual 0;
  *  - sparsecollAlgoTopkA2A: with m = ceil(n / P), L_r holds the largest floor(k(j+1)/P) -
  *    floor(kj/P) entries of each shard j = [jm, (j+1)m) of acc_r; all of s is the result, up to P k
@@ -372,7 +387,7 @@ SPARSECOLL_API sparsecollResult_t sparsecollGetVersion(int* version);
  * @param recvbuff count values, host memory; may be sendbuff.
  * @param count    n.
  * @param k        entries kept; above n it means n.
- * @param datatype sparsecollFloat32 or sparsecollFloat64.
+ * @param datatype a floating-point type.
  * @param op       sparsecollSum or sparsecollAvg.
  * @param residual of the same count, datatype and communicator; NULL = no error feedback.
  * @param stream   NULL.
@@ -394,8 +409,8 @@ SPARSECOLL_API sparsecollResult_t sparseAllreduce(const void* sendbuff, void* re
  * L_r as in sparseAllreduce(). At level t, for r a multiple of 2^(t+1): S_r := top-k(S_r +
  * S_{r + 2^t}), a missing partner passing through; the result on every rank is rank 0's S. The
  * receiver of a merge keeps what it dropped: D_r. With G = the result, the conserving rule leaves
- * residual_r[i] = acc_r[i] for i not in G, and (0 if i in L_r, else acc_r[i]) + D_r[i] for i in G;
- * the paper's rule leaves 0 for i in L_r and G, else acc_r[i].
+ * residual_r[i] = acc_r[i] for i not in G, and (acc_r[i] - L_r[i] if i in L_r, else acc_r[i]) +
+ * D_r[i] for i in G; the paper's rule leaves acc_r[i] - L_r[i] for i in L_r and G, else acc_r[i].
  *
  * Parameters and errors as sparseAllreduce().
  *
@@ -490,8 +505,8 @@ SPARSECOLL_API sparsecollResult_t sparsecollGroupStart(sparsecollComm_t comm);
  * An error voids the whole group: no output, no residual is touched. A group in which nothing was
  * called does nothing.
  * @return sparsecollInvalidUsage when no group is open, when two calls use the same residual, or
- *         when one call's output is another's input or output; sparsecollTruncated when an output of
- *         some call was too small (all calls are done; each such recv has `needed` set, and
+ *         when one call's output is another's input or output; sparsecollTruncated when an output
+ * of some call was too small (all calls are done; each such recv has `needed` set, and
  *         sparsecollFetch() with the same struct gets its data); else as the verbs, the message
  *         naming the call.
  */
@@ -504,10 +519,11 @@ SPARSECOLL_API sparsecollResult_t sparsecollGroupEnd(sparsecollComm_t comm);
 /**
  * @brief Makes a residual of zeros, bound to one tensor. Local.
  *
+ * Its values are of the accumulation type: float32 for 16-bit tensors.
  * A verb that is given another count or datatype returns sparsecollInvalidArgument.
  * @param residual out.
  * @param count    values; two buffers of that length are kept.
- * @param datatype of the tensor.
+ * @param datatype of the tensor, a floating-point type.
  * @param comm     that will use and own it.
  * @return sparsecollInvalidArgument, sparsecollSystemError (memory).
  */
@@ -521,22 +537,22 @@ SPARSECOLL_API sparsecollResult_t sparsecollResidualDestroy(sparsecollResidual_t
 
 /**
  * @brief Copies the residual out. Local; NaNs come out canonical.
- * @param dst count values of the residual's type, host memory.
+ * @param dst count values of the accumulation type, host memory.
  * @return sparsecollInvalidArgument.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollResidualRead(sparsecollResidual_t residual, void* dst);
 
 /**
  * @brief Replaces the residual. Local.
- * @param src count values of the residual's type, host memory.
+ * @param src count values of the accumulation type, host memory.
  * @return sparsecollInvalidArgument.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollResidualWrite(sparsecollResidual_t residual,
                                                           const void* src);
 
 /**
- * @brief Multiplies the residual by `factor`, rounded to its type first; 0 resets it to zeros,
- *        whatever it held. Local.
+ * @brief Multiplies the residual by `factor`, rounded to the accumulation type first; 0 resets it
+ *        to zeros, whatever it held. Local.
  * @return sparsecollInvalidArgument for a factor that is not finite in that type.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollResidualScale(sparsecollResidual_t residual,

@@ -65,7 +65,8 @@ class AlltoallCall final : public Operation, private AlltoallArguments {
                           static_cast<IndexType>(send->indexType), communicator.arena());
     Reduction reduction(turn, kernels);
     Env& env = reduction.env();
-    const Pieces came = alltoall(env, span_of(*send, kernels), bounds.regions(send->count, env));
+    const Pieces came =
+        alltoall(env, kernels.widened(span_of(*send, kernels)), bounds.regions(send->count, env));
     reduction.complete(send->nnz, came.entries);
     Output output(recv, came.entries);
     const SparseBuffer out = output.prepare(communicator, *send, kernels);

@@ -8,13 +8,28 @@
 namespace sparsecoll {
 
 DataType check_type(int datatype) {
-  switch (static_cast<DataType>(datatype)) {
-    case DataType::float32:
-    case DataType::float64:
-      return static_cast<DataType>(datatype);
-  }
+  const auto type = static_cast<DataType>(datatype);
+  if (name_of(type)) return type;
   fail(sparsecollInvalidArgument,
-       "datatype: expected sparsecollFloat32 (7) or sparsecollFloat64 (8), got ", datatype);
+       "datatype: expected a sparsecollDataType_t (2, 4, 6, 7, 8 or 9), got ", datatype);
+}
+
+DataType check_float_type(int datatype) {
+  const DataType type = check_type(datatype);
+  if (is_integer(type))
+    fail(sparsecollInvalidArgument, "datatype: expected a floating-point type, got ", name_of(type),
+         " (", datatype,
+         "): integers are for the `v` verbs with SPARSECOLL_ALL and sparseAlltoall");
+  return type;
+}
+
+void check_exact_sum(DataType type, size_t k, int op) {
+  if (!is_integer(type)) return;
+  if (k != kAll)
+    fail(sparsecollInvalidArgument, "k: expected SPARSECOLL_ALL with ", name_of(type), ", got ", k);
+  if (op != sparsecollSum)
+    fail(sparsecollInvalidArgument, "op: expected sparsecollSum (0) with ", name_of(type), ", got ",
+         op);
 }
 
 IndexType check_index_type(int index_type) {
@@ -73,8 +88,8 @@ std::shared_ptr<Residual> check_residual(sparsecollResidual_t handle, const Comm
     fail(sparsecollInvalidArgument, "residual: expected count ", count, ", got ",
          residual->count());
   if (residual->data_type() != type)
-    fail(sparsecollInvalidArgument, "residual: expected datatype ", static_cast<int>(type),
-         ", got ", static_cast<int>(residual->data_type()));
+    fail(sparsecollInvalidArgument, "residual: expected datatype ", name_of(type), ", got ",
+         name_of(residual->data_type()));
   return residual;
 }
 

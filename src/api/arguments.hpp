@@ -13,6 +13,10 @@ namespace sparsecoll {
 // what it got.
 
 DataType check_type(int datatype);
+/// For what selects or rounds: no integers.
+DataType check_float_type(int datatype);
+/// Integers are only added up, all of them.
+void check_exact_sum(DataType type, size_t k, int op);
 IndexType check_index_type(int index_type);
 /// The number to divide sums by.
 int check_op(int op, int ranks);

@@ -35,6 +35,7 @@ class SparseCall final : public Operation, private SparseArguments {
     check_sparse("send", send);
     check_output("recv", recv, *send);
     divisor = check_op(op, communicator.size());
+    check_exact_sum(static_cast<DataType>(send->datatype), k, op);
     check_stream(stream);
     const AlgorithmEntry& configured = *find_algorithm(communicator.config().values.algorithm);
     if (verb == Verb::sparse_allreducev && configured.local != LocalPart::topk)
@@ -61,7 +62,7 @@ class SparseCall final : public Operation, private SparseArguments {
                           static_cast<IndexType>(send->indexType), communicator.arena());
     Reduction reduction(turn, kernels);
     const auto rule = static_cast<ResidualRule>(communicator.config().values.residualRule);
-    const SparseSpan sent = span_of(*send, kernels);
+    const SparseSpan sent = kernels.widened(span_of(*send, kernels));
     Problem problem{send->count, k, sent, 0};
     SparseSpan unsent = no_entries(reduction.env()).span();
     Outcome outcome;
@@ -70,7 +71,7 @@ class SparseCall final : public Operation, private SparseArguments {
         const SparseBuffer kept = kernels.sparse(std::min(k, send->nnz));
         const SparseBuffer rest = kernels.sparse(send->nnz);
         kernels.top_k(sent, k, kept, rest);
-        problem.local = kept.span();
+        problem.local = kept.span().stored();
         unsent = rest.span();
       }
       outcome = reduction.run(gtopk, AlgorithmId::automatic, problem);

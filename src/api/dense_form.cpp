@@ -30,7 +30,7 @@ class DenseCall final : public Operation, private DenseArguments {
   }
 
   void check(Communicator& communicator) override {
-    type = check_type(datatype);
+    type = check_float_type(datatype);
     divisor = check_op(op, communicator.size());
     check_stream(stream);
     check_array("sendbuff", send, count, size_of(type));
@@ -78,6 +78,7 @@ class DenseCall final : public Operation, private DenseArguments {
       kernels.accumulate_select({send, count, feedback}, problem.k, selected);
       problem.local = selected.span();
     }
+    problem.local = problem.local.stored();
     const Outcome outcome = chosen ? reduction.run(chosen->run, chosen->id, problem)
                                    : reduction.run(gtopk, AlgorithmId::automatic, problem);
     const Stopwatch watch(env.stats.reduce_seconds);
@@ -100,7 +101,7 @@ class DenseCall final : public Operation, private DenseArguments {
       for (size_t j = 0; j < shards.size(); ++j) {
         const SparseBuffer out = kernels.sparse(shards[j].k);
         kernels.accumulate_select(part(shards[j].region), shards[j].k, out);
-        selected[j] = out.span();
+        selected[j] = out.span().stored();
       }
     }
     problem.shards = selected;
@@ -112,25 +113,28 @@ class DenseCall final : public Operation, private DenseArguments {
 
   /// The gradient and its residual in one region.
   Gradient part(const Region& region) const {
-    const auto at = [&](auto* values) { return values + region.begin * size_of(type); };
-    Gradient gradient{at(static_cast<const std::byte*>(send)), region.length(), {}};
-    if (residual)
-      gradient.residual = {at(static_cast<const std::byte*>(residual->view().read)),
-                           at(static_cast<std::byte*>(residual->view().write))};
+    Gradient gradient{
+        static_cast<const std::byte*>(send) + region.begin * size_of(type), region.length(), {}};
+    if (!residual) return gradient;
+    const size_t skipped = region.begin * residual->value_size();
+    gradient.residual = {static_cast<const std::byte*>(residual->view().read) + skipped,
+                         static_cast<std::byte*>(residual->view().write) + skipped};
     return gradient;
   }
 
   void run_dense(Reduction& reduction, const AlgorithmEntry& chosen) {
     Env& env = reduction.env();
     Kernels& kernels = env.kernels;
-    void* acc = kernels.bytes(count * size_of(type));
+    void* acc = kernels.bytes(count * size_of(accumulation(type)));
     uint64_t* all = kernels.counts(1);
     {
       const Stopwatch watch(env.stats.select_seconds);
       kernels.accumulate({send, count, residual ? residual->view() : ResidualView{}}, acc);
       kernels.set_count(all, count);
     }
-    const Problem problem{count, kAll, {nullptr, acc, {count, all}}, 0};
+    const SparseSpan whole{nullptr, acc, {count, all}};
+    // A gradient alone travels in its own type.
+    const Problem problem{count, kAll, residual ? whole : whole.stored(), 0};
     const Outcome outcome = reduction.run(chosen.run, chosen.id, problem);
     const Stopwatch watch(env.stats.reduce_seconds);
     if (residual) {

@@ -77,7 +77,7 @@ struct TopkCall {
   size_t most() const { return std::min(k, count); }
 
   DataType check() const {
-    const DataType type = check_type(datatype);
+    const DataType type = check_float_type(datatype);
     check_array("dense", dense, count, size_of(type));
     sparsecollSparse_t expected = SPARSECOLL_SPARSE_INITIALIZER;
     expected.datatype = datatype;
@@ -98,9 +98,12 @@ struct TopkCall {
     const Arena::Scope scope(communicator.arena());
     Kernels& kernels =
         make_host_kernels(type, static_cast<IndexType>(out->indexType), communicator.arena());
-    const SparseBuffer selected = buffer_of(*out, kernels);
+    const SparseBuffer result = buffer_of(*out, kernels);
+    const bool direct = accumulation(type) == type;
+    const SparseBuffer selected = direct ? result : kernels.sparse(most());
     kernels.accumulate_select({dense, count, feedback ? feedback->view() : ResidualView{}}, most(),
                               selected);
+    if (!direct) kernels.deliver(selected.span(), 1, result);
     out->count = count;
     out->nnz = kernels.read(selected.nnz);
     if (feedback) feedback->commit();
@@ -109,7 +112,7 @@ struct TopkCall {
 
 void scatter(const sparsecollSparse_t* in, void* dense, Communicator& communicator) {
   check_sparse("in", in);
-  const auto type = static_cast<DataType>(in->datatype);
+  const DataType type = check_float_type(in->datatype);
   check_array("dense", dense, in->count, size_of(type));
   for (const Place& place : places("in.indices", "in.values", *in))
     check_overlap({"dense", dense, in->count * size_of(type)}, place, false);
@@ -117,7 +120,7 @@ void scatter(const sparsecollSparse_t* in, void* dense, Communicator& communicat
   const Arena::Scope scope(communicator.arena());
   Kernels& kernels =
       make_host_kernels(type, static_cast<IndexType>(in->indexType), communicator.arena());
-  kernels.scatter(span_of(*in, kernels), 1, dense, in->count);
+  kernels.scatter(kernels.widened(span_of(*in, kernels)), 1, dense, in->count);
 }
 
 /// What is kept for this struct; where only one result is kept, any struct will do.

@@ -38,7 +38,7 @@ class ReduceScatterCall final : public Operation, private ReduceScatterArguments
   }
 
   void check(Communicator& communicator) override {
-    type = check_type(datatype);
+    type = check_float_type(datatype);
     divisor = check_op(op, communicator.size());
     check_stream(stream);
     check_array("sendbuff", send, count, size_of(type));
@@ -74,7 +74,7 @@ class ReduceScatterCall final : public Operation, private ReduceScatterArguments
       kernels.accumulate_select({send, count, residual ? residual->view() : ResidualView{}},
                                 problem.k, selected);
     }
-    problem.local = selected.span();
+    problem.local = selected.span().stored();
     const Outcome outcome = reduction.run(reduce_scatter, AlgorithmId::automatic, problem);
     Output output(recv, reduction.result_entries());
     const SparseBuffer out = output.prepare(communicator, like, kernels);

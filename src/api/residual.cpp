@@ -47,8 +47,8 @@ sparsecollResult_t sparsecollResidualCreate(sparsecollResidual_t* residual, size
   return on_communicator("sparsecollResidualCreate", comm, [&](Communicator& communicator) {
     communicator.check_healthy();
     if (!residual) fail(sparsecollInvalidArgument, "residual: expected a pointer, got NULL");
-    const DataType type = check_type(datatype);
-    if (count > static_cast<size_t>(-1) / 4 / size_of(type))
+    const DataType type = check_float_type(datatype);
+    if (count > static_cast<size_t>(-1) / 4 / size_of(accumulation(type)))
       fail(sparsecollInvalidArgument, "count: expected a size that fits into memory, got ", count);
     communicator.residuals().reserve(communicator.residuals().size() + 1);
     void* handle = residuals().insert(
@@ -69,7 +69,7 @@ sparsecollResult_t sparsecollResidualDestroy(sparsecollResidual_t residual) {
 
 sparsecollResult_t sparsecollResidualRead(sparsecollResidual_t residual, void* dst) {
   return on_residual("sparsecollResidualRead", residual, [&](const Residual& r) {
-    check_array("dst", dst, r.count(), size_of(r.data_type()));
+    check_array("dst", dst, r.count(), r.value_size());
     with_kernels(r, [&](Kernels& kernels) { kernels.copy_canonical(r.current(), r.count(), dst); });
     return sparsecollSuccess;
   });
@@ -77,7 +77,7 @@ sparsecollResult_t sparsecollResidualRead(sparsecollResidual_t residual, void* d
 
 sparsecollResult_t sparsecollResidualWrite(sparsecollResidual_t residual, const void* src) {
   return on_residual("sparsecollResidualWrite", residual, [&](Residual& r) {
-    check_array("src", src, r.count(), size_of(r.data_type()));
+    check_array("src", src, r.count(), r.value_size());
     if (r.count() > 0) std::memmove(r.current(), src, r.bytes());
     return sparsecollSuccess;
   });
@@ -85,8 +85,8 @@ sparsecollResult_t sparsecollResidualWrite(sparsecollResidual_t residual, const 
 
 sparsecollResult_t sparsecollResidualScale(sparsecollResidual_t residual, double factor) {
   return on_residual("sparsecollResidualScale", residual, [&](Residual& r) {
-    const bool fits =
-        r.data_type() == DataType::float64 || std::isfinite(static_cast<float>(factor));
+    const bool fits = accumulation(r.data_type()) == DataType::float64 ||
+                      std::isfinite(static_cast<float>(factor));
     if (!std::isfinite(factor) || !fits)
       fail(sparsecollInvalidArgument,
            "factor: expected a number finite in the residual's type, got ", factor);

@@ -22,8 +22,11 @@ class Residual {
   /// Null once the communicator is gone.
   std::shared_ptr<Communicator> owner() const { return owner_.lock(); }
   size_t count() const { return count_; }
+  /// Of the tensor.
   DataType data_type() const { return type_; }
-  size_t bytes() const { return count_ * size_of(type_); }
+  size_t bytes() const { return count_ * value_size(); }
+  /// It is kept in the accumulation type.
+  size_t value_size() const { return size_of(accumulation(type_)); }
 
   void* current() const { return buffer_[now_].data(); }
   ResidualView view() const { return {current(), buffer_[1 - now_].data()}; }

@@ -18,7 +18,7 @@ Outcome dense_allreduce(Env& env, const Problem& problem, Warm&) {
   Kernels& kernels = env.kernels;
   const auto ranks = static_cast<size_t>(env.call.size());
   const auto rank = static_cast<size_t>(env.call.rank());
-  const size_t value = size_of(kernels.data_type());
+  const size_t value = size_of(accumulation(kernels.data_type()));
   const std::span<const Region> regions = uniform_regions(env, problem.count);
   const Region mine = regions[rank];
 

@@ -6,6 +6,7 @@
 
 #include "core/checksum.hpp"
 #include "core/error.hpp"
+#include "core/types.hpp"
 
 namespace sparsecoll {
 
@@ -64,8 +65,8 @@ std::span<const char* const> argument_names(uint64_t verb) {
 std::string value(uint64_t verb, size_t argument, uint64_t bits) {
   if (static_cast<Verb>(verb) == Verb::init) return std::to_string(static_cast<int64_t>(bits));
   if (argument == kK && bits == ~uint64_t{0}) return "SPARSECOLL_ALL";
-  if (argument == kDataType && bits == 7) return "sparsecollFloat32";
-  if (argument == kDataType && bits == 8) return "sparsecollFloat64";
+  if (argument == kDataType && bits < 256)
+    if (const char* name = name_of(static_cast<DataType>(bits))) return name;
   if (argument == kOp && bits == 0) return "sparsecollSum";
   if (argument == kOp && bits == 4) return "sparsecollAvg";
   if (argument == kIndexType && bits == 0) return "sparsecollIndex32";

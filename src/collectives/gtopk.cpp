@@ -39,7 +39,8 @@ class Tree {
         ranks_(env.call.size()),
         rank_(env.call.rank()),
         sum_(problem.local),
-        dropped_(no_entries(env).span()) {}
+        dropped_(no_entries(env).span()),
+        bound_(bound(problem.local.precision)) {}
 
   Outcome run() {
     const bool doubling = (ranks_ & (ranks_ - 1)) == 0;
@@ -53,30 +54,31 @@ class Tree {
       } else if (rank_ % (2 * distance) == 0 && rank_ + distance < ranks_) {
         merge(rank_ + distance, take(rank_ + distance), distance);
       }
+      bound_ = bound(Precision::accumulated);  // from now on sums travel too, which nobody rounds
     }
     if (!doubling) broadcast();  // 2.
     return {sum_, dropped_};
   }
 
  private:
-  /// Bytes of the largest message that may come in.
-  size_t bound() const {
+  /// Bytes of the largest message of entries with that precision.
+  size_t bound(Precision precision) const {
     // A bound beyond all memory is none.
     if (all_ || k_ > kAll / 64) return kUnknownSize;
-    return wire_bound({k_, problem_.count, size_of(kernels_.data_type())});
+    return wire_bound({k_, problem_.count, kernels_.wire_value_size(precision)});
   }
 
   Packet pack() {
     const Stopwatch watch(env_.stats.pack_seconds);
-    const Packets packets = kernels_.packets(sum_.nnz.bound, {&whole_, 1});
+    const Packets packets = kernels_.packets(sum_.nnz.bound, {&whole_, 1}, sum_.precision);
     kernels_.pack_all(sum_, {&whole_, 1}, packets);
     // One message starts right behind its headroom.
     const size_t room = packets.capacity - kHeadroom;
-    return {packets.slab + kHeadroom, all_ ? room : bound(), packets.size, room};
+    return {packets.slab + kHeadroom, all_ ? room : bound_, packets.size, room};
   }
 
   ConstBytes exchange(int peer, bool out, bool in) {
-    Leg leg{peer, out ? pack() : Packet{}, in ? bound() : 0, {}};
+    Leg leg{peer, out ? pack() : Packet{}, in ? bound_ : 0, {}};
     env_.call.exchange({&leg, 1});
     return leg.in;
   }
@@ -87,7 +89,8 @@ class Tree {
   SparseSpan unpack(ConstBytes bytes) {
     const Stopwatch watch(env_.stats.pack_seconds);
     // Where the message is as long as it needs to be, k may be far above what it holds.
-    const size_t capacity = std::min(k_, bytes.size() / size_of(kernels_.data_type()));
+    const size_t capacity =
+        std::min(k_, bytes.size() / kernels_.wire_value_size(Precision::stored));
     const SparseBuffer piece = kernels_.sparse(capacity);
     const Message message{bytes, whole_};
     kernels_.unpack_all({&message, 1}, {&piece, 1}, env_.fault);
@@ -126,6 +129,7 @@ class Tree {
   /// Binomial tree from rank 0: the reduction's edges backwards. Packs anew for every child, since
   /// each message needs its own headroom while it is under way; a pack costs no more than a copy.
   void broadcast() {
+    bound_ = bound(Precision::accumulated);
     int distance = 1;
     while (distance < ranks_ && rank_ % (2 * distance) == 0) distance *= 2;
     if (rank_ != 0) sum_ = unpack(take(rank_ - distance));
@@ -143,6 +147,7 @@ class Tree {
   const int rank_;
   SparseSpan sum_;
   SparseSpan dropped_;
+  size_t bound_;  ///< bytes of the largest message of this round, on all ranks alike
 };
 
 }  // namespace

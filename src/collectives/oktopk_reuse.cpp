@@ -139,7 +139,7 @@ SparseSpan slice(Kernels& kernels, const SparseSpan& in, uint64_t first, uint64_
   uint64_t* nnz = kernels.counts(1);
   kernels.set_count(nnz, n);
   return {at(in.index, size_of(kernels.index_type())),
-          at(in.value, size_of(kernels.data_type())),
+          at(in.value, size_of(accumulation(kernels.data_type()))),
           {n, nnz}};
 }
 

@@ -28,7 +28,7 @@ std::span<const ConstBytes> exchange_regions(Env& env, const SparseSpan& in,
   const auto rank = static_cast<size_t>(env.call.rank());
   const auto offset = env.arena.take_span<uint64_t>(2 * ranks);
   const auto size = offset.subspan(ranks);
-  const Packets packets = env.kernels.packets(in.nnz.bound, regions);
+  const Packets packets = env.kernels.packets(in.nnz.bound, regions, in.precision);
   {
     const Stopwatch watch(env.stats.pack_seconds);
     env.kernels.pack_all(in, regions, packets);
@@ -50,7 +50,7 @@ std::span<const ConstBytes> exchange_regions(Env& env, const SparseSpan& in,
 
 Bytes pack_region(Env& env, const SparseSpan& in, const Region& region) {
   const Stopwatch watch(env.stats.pack_seconds);
-  const Packets packet = env.kernels.packets(in.nnz.bound, {&region, 1});
+  const Packets packet = env.kernels.packets(in.nnz.bound, {&region, 1}, in.precision);
   env.kernels.pack_all(in, {&region, 1}, packet);
   uint64_t place[2];  // offset and size
   env.kernels.read(packet.offset, 2, place);

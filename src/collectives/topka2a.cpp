@@ -55,7 +55,8 @@ std::span<const Message> exchange_shards(Env& env, const Problem& problem,
   const size_t ranks = shards.size();
   const auto rank = static_cast<size_t>(env.call.rank());
   const auto bound = [&](const Shard& shard) {
-    return wire_bound({shard.k, shard.region.length(), size_of(env.kernels.data_type())});
+    return wire_bound(
+        {shard.k, shard.region.length(), env.kernels.wire_value_size(Precision::stored)});
   };
   // Indices in messages count from the region's start, as those of the shards' selections do.
   const auto pack = [&](size_t j) {

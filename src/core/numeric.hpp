@@ -4,11 +4,19 @@
 
 #include <bit>
 #include <cmath>
+#include <concepts>
 #include <cstdint>
+#include <type_traits>
 
+#include "core/half.hpp"
 #include "core/types.hpp"
 
 namespace sparsecoll {
+
+// The value types of the library: float, double, Float16, Bfloat16; and uint32_t and uint64_t,
+// which stand for the signed integers, whose sums wrap.
+template <class T>
+concept Integer = std::unsigned_integral<T>;
 
 /// What selection needs to know of a floating-point type: its bits as an integer of the same width.
 template <class T>
@@ -32,18 +40,65 @@ struct Float<double> {
   static constexpr DataType kType = DataType::float64;
 };
 
+template <>
+struct Float<Float16> {
+  using Bits = uint16_t;
+  static constexpr Bits kMagnitude = 0x7fffu;
+  static constexpr Bits kInfinity = 0x7c00u;
+  static constexpr Bits kNan = 0x7e00u;
+  static constexpr DataType kType = DataType::float16;
+};
+
+template <>
+struct Float<Bfloat16> {
+  using Bits = uint16_t;
+  static constexpr Bits kMagnitude = 0x7fffu;
+  static constexpr Bits kInfinity = 0x7f80u;
+  static constexpr Bits kNan = 0x7fc0u;
+  static constexpr DataType kType = DataType::bfloat16;
+};
+
+template <class T>
+constexpr DataType data_type_of() {
+  if constexpr (Integer<T>)
+    return sizeof(T) == 4 ? DataType::int32 : DataType::int64;
+  else
+    return Float<T>::kType;
+}
+
+/// In which values of T are added, and residuals kept.
+template <class T>
+using Accumulation = std::conditional_t<sizeof(T) == 2, float, T>;
+
+/// An unsigned integer as wide as T.
+template <class T>
+using Key = std::conditional_t<sizeof(T) == 2, uint16_t,
+                               std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>;
+
 /// An integer that orders values as the library does: by magnitude, zeros 0, every NaN the same key
 /// just above infinity. Integers compare without the surprises of NaN.
 template <class T>
-constexpr typename Float<T>::Bits key_of(T value) {
-  using F = Float<T>;
-  const auto magnitude = std::bit_cast<typename F::Bits>(value) & F::kMagnitude;
-  return magnitude > F::kInfinity ? F::kInfinity + 1 : magnitude;
+constexpr Key<T> key_of(T value) {
+  if constexpr (Integer<T>) {
+    return value >> (8 * sizeof(T) - 1) != 0 ? T{0} - value : value;
+  } else {
+    using F = Float<T>;
+    const auto magnitude = static_cast<Key<T>>(std::bit_cast<Key<T>>(value) & F::kMagnitude);
+    return magnitude > F::kInfinity ? static_cast<Key<T>>(F::kInfinity + 1) : magnitude;
+  }
+}
+
+template <class T>
+constexpr uint64_t key_end() {
+  if constexpr (Integer<T>)
+    return (uint64_t{1} << (8 * sizeof(T) - 1)) + 1;
+  else
+    return uint64_t{Float<T>::kInfinity} + 2;
 }
 
 /// One more than the largest key.
 template <class T>
-inline constexpr uint64_t kKeyEnd = uint64_t{Float<T>::kInfinity} + 2;
+inline constexpr uint64_t kKeyEnd = key_end<T>();
 
 template <class T>
 constexpr bool finite(T value) {
@@ -53,13 +108,52 @@ constexpr bool finite(T value) {
 /// The same value, any NaN replaced by the canonical quiet one.
 template <class T>
 constexpr T canonical(T value) {
-  return value != value ? std::bit_cast<T>(Float<T>::kNan) : value;
+  if constexpr (Integer<T>)
+    return value;
+  else
+    return value != value ? std::bit_cast<T>(Float<T>::kNan) : value;
 }
 
 /// As values leave the library: canonical NaN, no negative zero.
 template <class T>
 constexpr T delivered(T value) {
-  return canonical(value + T{0});
+  return canonical(static_cast<T>(value + T{0}));
+}
+
+/// What travels of a selected value of an accumulation: rounded once to T, and never a negative
+/// zero.
+template <class T>
+constexpr Accumulation<T> shipped(Accumulation<T> value) {
+  if constexpr (sizeof(T) == 2)
+    return widen(narrow<T>(value)) + 0.0f;
+  else
+    return canonical(value);
+}
+
+/// What is left behind of it: nothing of what was not finite.
+template <class T>
+constexpr Accumulation<T> unshipped(Accumulation<T> value) {
+  if constexpr (sizeof(T) == 2)
+    return finite(value) ? value - shipped<T>(value) : 0.0f;
+  else
+    return Accumulation<T>{0};
+}
+
+/// The value of a result entry as it leaves the library: divided, then rounded once to T.
+template <class T>
+constexpr T finished(Accumulation<T> sum, int divisor) {
+  if (divisor != 1) {
+    if constexpr (Integer<T>)
+      sum = static_cast<T>(static_cast<std::make_signed_t<T>>(sum) / divisor);
+    else
+      sum /= static_cast<Accumulation<T>>(divisor);
+  }
+  if constexpr (sizeof(T) == 2) {
+    const T rounded = narrow<T>(sum);
+    return {rounded.bits == 0x8000u ? uint16_t{0} : rounded.bits};
+  } else {
+    return delivered(sum);
+  }
 }
 
 }  // namespace sparsecoll

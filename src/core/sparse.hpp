@@ -13,12 +13,20 @@ struct Count {
   const uint64_t* at = nullptr;
 };
 
+/// What values are known to be, whose type is always the accumulation type: sums, or values that
+/// the tensor's own type holds exactly, and which travel in it.
+enum class Precision : int { accumulated, stored };
+
 /// View of a sparse vector: indices strictly rising. A null `index` means dense: entry j has index
 /// j. The types of index and value are those of the Kernels that made it.
 struct SparseSpan {
   const void* index = nullptr;
   const void* value = nullptr;
   Count nnz;
+  Precision precision = Precision::accumulated;
+
+  /// The same, known to hold only what this rank put in and nothing that was added up.
+  SparseSpan stored() const { return {index, value, nnz, Precision::stored}; }
 };
 
 /// A sparse vector to be written, in memory that the call's arena owns.

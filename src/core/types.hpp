@@ -9,11 +9,59 @@
 namespace sparsecoll {
 
 /// Types of values and indices, with the numbers of the C API.
-enum class DataType : int { float32 = 7, float64 = 8 };
+enum class DataType : int {
+  int32 = 2,
+  int64 = 4,
+  float16 = 6,
+  float32 = 7,
+  float64 = 8,
+  bfloat16 = 9
+};
 enum class IndexType : int { index32 = 0, index64 = 1 };
 
-constexpr size_t size_of(DataType type) { return type == DataType::float32 ? 4 : 8; }
+constexpr size_t size_of(DataType type) {
+  switch (type) {
+    case DataType::float16:
+    case DataType::bfloat16:
+      return 2;
+    case DataType::int32:
+    case DataType::float32:
+      return 4;
+    case DataType::int64:
+    case DataType::float64:
+      break;
+  }
+  return 8;
+}
 constexpr size_t size_of(IndexType type) { return type == IndexType::index32 ? 4 : 8; }
+
+/// The type in which values are added, and residuals kept.
+constexpr DataType accumulation(DataType type) {
+  return size_of(type) == 2 ? DataType::float32 : type;
+}
+
+constexpr bool is_integer(DataType type) {
+  return type == DataType::int32 || type == DataType::int64;
+}
+
+/// The C API's name.
+constexpr const char* name_of(DataType type) {
+  switch (type) {
+    case DataType::int32:
+      return "sparsecollInt32";
+    case DataType::int64:
+      return "sparsecollInt64";
+    case DataType::float16:
+      return "sparsecollFloat16";
+    case DataType::float32:
+      return "sparsecollFloat32";
+    case DataType::float64:
+      return "sparsecollFloat64";
+    case DataType::bfloat16:
+      return "sparsecollBfloat16";
+  }
+  return nullptr;  // a number that is no type
+}
 
 /// The narrowest type whose values reach every index of a vector of `count` entries.
 constexpr IndexType narrowest_index(uint64_t count) {

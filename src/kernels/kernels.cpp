@@ -10,21 +10,32 @@ SparseBuffer Kernels::sparse(size_t capacity) {
   SparseBuffer buffer;
   buffer.capacity = capacity;
   buffer.index = bytes(capacity * size_of(index_type()));
-  buffer.value = bytes(capacity * size_of(data_type()));
+  buffer.value = bytes(capacity * size_of(accumulation(data_type())));
   buffer.nnz = counts(1);
   return buffer;
 }
 
-Packets Kernels::packets(size_t nnz, std::span<const Region> regions) {
+Packets Kernels::packets(size_t nnz, std::span<const Region> regions, Precision precision) {
   Packets packets;
   uint64_t covered = 0;
   for (const Region& region : regions) covered += region.length();
   packets.capacity = regions.size() * (kHeadroom + sizeof(WireHeader) + kAlignment) +
-                     wire_bound({nnz, covered, size_of(data_type())});
+                     wire_bound({nnz, covered, wire_value_size(precision)});
   packets.slab = bytes(packets.capacity);
   packets.offset = counts(2 * regions.size());
   packets.size = packets.offset + regions.size();
   return packets;
+}
+
+size_t Kernels::wire_value_size(Precision precision) const {
+  return size_of(precision == Precision::stored ? data_type() : accumulation(data_type()));
+}
+
+SparseSpan Kernels::widened(const SparseSpan& in) {
+  if (accumulation(data_type()) == data_type()) return in.stored();
+  void* wide = bytes(in.nnz.bound * size_of(accumulation(data_type())));
+  widen(in, wide);
+  return SparseSpan{in.index, wide, in.nnz}.stored();
 }
 
 }  // namespace sparsecoll

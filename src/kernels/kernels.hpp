@@ -15,7 +15,7 @@ struct ResidualView {
   void* write = nullptr;
 };
 
-/// What one rank puts in, in dense form.
+/// What one rank puts in, in dense form: values of the tensor's type.
 struct Gradient {
   const void* values = nullptr;
   size_t count = 0;
@@ -75,11 +75,13 @@ struct Message {
 /// Arithmetic on one place (host or device), bound to value type, index type, place, stream and
 /// arena. Knows no ranks. Every virtual call is a fixed number of launches whatever the data; work
 /// may run later, in stream order, and only read() waits. Outputs are allocated by the caller from
-/// sparse(), counts() and bytes(), which live as long as the arena's scope.
+/// sparse(), counts() and bytes(), which live as long as the arena's scope. All values are of the
+/// accumulation type but for a gradient's and those of results, which are of the tensor's.
 class Kernels {
  public:
   virtual ~Kernels() = default;
 
+  /// Of the tensor.
   virtual DataType data_type() const = 0;
   virtual IndexType index_type() const = 0;
   virtual KeySpace keys() const = 0;
@@ -91,10 +93,20 @@ class Kernels {
   virtual void set_count(uint64_t* count, uint64_t value) = 0;
   SparseBuffer sparse(size_t capacity);
   /// Room for the messages of `nnz` entries cut into `regions`.
-  Packets packets(size_t nnz, std::span<const Region> regions);
+  Packets packets(size_t nnz, std::span<const Region> regions,
+                  Precision precision = Precision::accumulated);
+  /// Of values of that precision on the wire.
+  size_t wire_value_size(Precision precision) const;
+
+  // --- input
+  /// `to` = the values of `in`, a caller's vector with values of the tensor's type.
+  virtual void widen(const SparseSpan& in, void* to) = 0;
+  /// A caller's vector in the accumulation type: itself if that is the tensor's type.
+  SparseSpan widened(const SparseSpan& in);
 
   // --- selection
-  /// acc = gradient + residual; selected = top-k of acc; residual.write = acc minus selected.
+  /// acc = gradient + residual; selected = top-k of acc, rounded to the tensor's type;
+  /// residual.write = acc minus selected, 0 for what was selected and not finite.
   virtual void accumulate_select(const Gradient& gradient, size_t k,
                                  const SparseBuffer& selected) = 0;
   /// acc = gradient + residual; selected = the entries of acc with a key of at least `key` (1 or
@@ -104,6 +116,7 @@ class Kernels {
                                 const SparseBuffer& selected) = 0;
   /// acc = gradient + residual, all of it; residual.write is left alone.
   virtual void accumulate(const Gradient& gradient, void* acc) = 0;
+  /// For a residual, as copy_canonical() and scale().
   virtual void zero(void* values, size_t count) = 0;
   /// kept = top-k of in; dropped (capacity 0: not wanted) = the other non-zeros.
   virtual void top_k(const SparseSpan& in, size_t k, const SparseBuffer& kept,
@@ -134,10 +147,10 @@ class Kernels {
   /// The undelivered part of what was sent goes back, the dropped part of what was delivered is
   /// added; `residual` holds acc minus sent before.
   virtual void put_back(const Feedback& feedback, void* residual) = 0;
-  /// out = in / divisor with canonical NaNs and no negative zero.
+  /// out = in / divisor in the tensor's type, with canonical NaNs and no negative zero.
   virtual void deliver(const SparseSpan& in, int divisor, const SparseBuffer& out) = 0;
-  /// The pieces one after another, whatever their indices: every bit as it is but for NaNs, which
-  /// become canonical.
+  /// The pieces one after another, whatever their indices, in the tensor's type, which holds their
+  /// values exactly: every bit as it is but for NaNs, which become canonical.
   virtual void hand_over(std::span<const SparseSpan> pieces, const SparseBuffer& out) = 0;
   /// dense = 0, then the entries of in / divisor, likewise.
   virtual void scatter(const SparseSpan& in, int divisor, void* dense, size_t count) = 0;

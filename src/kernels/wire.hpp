@@ -13,8 +13,9 @@ namespace sparsecoll {
 static_assert(std::endian::native == std::endian::little, "messages are little-endian");
 
 /// The wire format: one message is a header, the indices relative to the region's start, padding to
-/// 8 bytes, the values. pack picks the smallest representation; unpack checks every field against
-/// its bound before it is used.
+/// 8 bytes, the values: of the tensor's type or, where they are sums, of its accumulation type.
+/// pack picks the smallest representation; unpack checks every field against its bound before it is
+/// used.
 enum class Representation : uint8_t {
   coordinate = 1,  ///< indices as uint32 (uint64 in regions above 2^32): 4 bytes an entry
   block16 = 2,     ///< uint32 count per block of 65,536 indices, then uint16 offsets: 2 and a bit
@@ -89,23 +90,24 @@ constexpr uint64_t wire_bound(const WireShape& shape) {
 }
 
 /// The header of a message if it is sound as far as the header can tell: known representation, the
-/// expected type and region length, a size that fits (bytes may follow: where sizes are fixed,
-/// messages are as long as the longest); null otherwise.
+/// expected type (of the tensor; or its accumulation type) and region length, a size that fits
+/// (bytes may follow: where sizes are fixed, messages are as long as the longest); null otherwise.
 inline const WireHeader* wire_header(ConstBytes message, DataType type, uint64_t length,
                                      WireHeader* out) {
   if (message.size() < sizeof(WireHeader)) return nullptr;
   std::memcpy(out, message.data(), sizeof(WireHeader));
   const auto representation = static_cast<Representation>(out->representation);
+  const auto sent = static_cast<DataType>(out->data_type);
   const bool known =
       representation >= Representation::coordinate && representation <= Representation::dense;
   if (out->magic != kWireMagic || out->version != kWireVersion || !known || out->reserved != 0 ||
-      out->data_type != static_cast<uint8_t>(type) || out->length != length || out->nnz > length ||
+      (sent != type && sent != accumulation(type)) || out->length != length || out->nnz > length ||
       out->nnz > message.size() || (representation == Representation::dense && out->nnz != length))
     return nullptr;
   if (representation == Representation::block16 && wire_blocks(length) > message.size())
     return nullptr;
   if (representation == Representation::bitmap && length / 8 > message.size()) return nullptr;
-  const WireShape shape{out->nnz, length, size_of(type)};
+  const WireShape shape{out->nnz, length, size_of(sent)};
   return wire_bytes(representation, shape) <= message.size() ? out : nullptr;
 }
 

@@ -37,6 +37,8 @@ const BadTopk kBadTopks[] = {
     {"unaligned dense", [](TopkArguments& a, Tensor& t) { a.dense = after(t.send.data(), 1); }},
     {"datatype",
      [](TopkArguments& a, Tensor&) { a.datatype = static_cast<sparsecollDataType_t>(4); }},
+    {"integers",
+     [](TopkArguments& a, Tensor&) { a.datatype = sparsecollInt32, a.out->datatype = 2; }},
     {"no out", [](TopkArguments& a, Tensor&) { a.out = nullptr; }},
     {"no comm", [](TopkArguments& a, Tensor&) { a.comm = nullptr; }},
     {"stream", [](TopkArguments& a,
@@ -121,10 +123,11 @@ TEST_CASE("residual functions refuse NULL and bad types") {
   sparsecollResidual_t residual = nullptr;
   std::vector<float> values(5);
   void* pointer = nullptr;
-  const auto bad_type = static_cast<sparsecollDataType_t>(6);
+  const auto bad_type = static_cast<sparsecollDataType_t>(5);
   const sparsecollComm_t comm = ranks.comm(0);
   CHECK(sparsecollResidualCreate(nullptr, 5, sparsecollFloat32, comm) == sparsecollInvalidArgument);
   CHECK(sparsecollResidualCreate(&residual, 5, bad_type, comm) == sparsecollInvalidArgument);
+  CHECK(sparsecollResidualCreate(&residual, 5, sparsecollInt64, comm) == sparsecollInvalidArgument);
   CHECK(sparsecollResidualCreate(&residual, 5, sparsecollFloat32, nullptr) ==
         sparsecollInvalidArgument);
   const sparsecollResult_t huge =

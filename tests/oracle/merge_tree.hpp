@@ -36,8 +36,8 @@ Tree<T> merge_tree(PerRank<Sparse<T>> s, std::uint64_t k) {
   tree.dropped.resize(P);
   for (std::size_t step = 1; step < P; step *= 2) {
     for (std::size_t r = 0; r + step < P; r += 2 * step) {
-      const Sparse<T> merged = Oracle<T>::sum_in_order({s[r], s[r + step]});
-      s[r] = k == kAll ? merged : Oracle<T>::top_k(merged, k);
+      const Sparse<T> merged = Arithmetic<T>::sum_in_order({s[r], s[r + step]});
+      s[r] = k == kAll ? merged : Arithmetic<T>::top_k(merged, k);
       for (const Entry<T>& entry : merged) {
         if (contains(s[r], entry.index)) continue;
         const auto [at, fresh] = tree.dropped[r].try_emplace(entry.index, entry.value);

@@ -21,10 +21,12 @@ bool ranks_before(const Entry<T>& a, const Entry<T>& b) {
   return a.index < b.index;
 }
 
-/// acc = gradient + residual, one rounding; the gradient itself when there is no residual.
+/// acc = gradient + residual in the accumulation type, one rounding; the gradient itself when there
+/// is no residual.
 template <class T>
-PerRank<std::vector<T>> accumulate(const DenseInputs<T>& in) {
-  PerRank<std::vector<T>> accs = in.sends;
+PerRank<std::vector<Wide<T>>> accumulate(const DenseInputs<T>& in) {
+  PerRank<std::vector<Wide<T>>> accs;
+  for (const std::vector<T>& send : in.sends) accs.emplace_back(send.begin(), send.end());
   for (std::size_t r = 0; r < in.residuals.size(); ++r) {
     for (std::size_t i = 0; i < accs[r].size(); ++i) accs[r][i] += in.residuals[r][i];
   }
@@ -32,45 +34,72 @@ PerRank<std::vector<T>> accumulate(const DenseInputs<T>& in) {
 }
 
 template <class T>
-PerRank<Sparse<T>> select_on_each(const PerRank<std::vector<T>>& accs, std::uint64_t k) {
-  PerRank<Sparse<T>> selected;
-  for (const std::vector<T>& acc : accs) {
-    selected.push_back(Oracle<T>::top_k(Oracle<T>::entries_of(acc), k));
-  }
+Sparse<Wide<T>> widened(const Sparse<T>& x) {
+  Sparse<Wide<T>> wide;
+  for (const Entry<T>& entry : x) wide.push_back({entry.index, entry.value});
+  return wide;
+}
+
+/// L of one rank: the top-k of acc, each value rounded to T.
+template <class T>
+Sparse<Wide<T>> select(const std::vector<Wide<T>>& acc, std::uint64_t k) {
+  Sparse<Wide<T>> selected = Oracle<T>::top_k(Oracle<T>::entries_of(acc), k);
+  for (Entry<Wide<T>>& entry : selected) entry.value = Oracle<T>::leaving(entry.value);
   return selected;
 }
 
 template <class T>
-T finish(T value, Op op, std::size_t P) {
-  return Oracle<T>::leaving(op == Op::kAvg ? value / static_cast<T>(P) : value);
+PerRank<Sparse<Wide<T>>> select_on_each(const PerRank<std::vector<Wide<T>>>& accs,
+                                        std::uint64_t k) {
+  PerRank<Sparse<Wide<T>>> selected;
+  for (const std::vector<Wide<T>>& acc : accs) selected.push_back(select<T>(acc, k));
+  return selected;
+}
+
+/// What an entry leaves behind that was shipped: what rounding took from it, and nothing of what is
+/// not finite.
+template <class A>
+A left_behind(A acc, A shipped) {
+  return std::isfinite(acc) ? acc - shipped : A{0};
 }
 
 template <class T>
-Sparse<T> finish(Sparse<T> sum, Op op, std::size_t P) {
-  for (Entry<T>& entry : sum) entry.value = finish(entry.value, op, P);
-  return sum;
+T finish(Wide<T> value, Op op, std::size_t P) {
+  return Oracle<T>::leaving(op == Op::kAvg ? value / static_cast<Wide<T>>(P) : value);
 }
 
 template <class T>
-void canonicalise(PerRank<std::vector<T>>& residuals) {
-  for (std::vector<T>& residual : residuals) {
-    for (T& value : residual) value = Oracle<T>::canonical(value);
+Sparse<T> finish(const Sparse<Wide<T>>& sum, Op op, std::size_t P) {
+  Sparse<T> result;
+  for (const Entry<Wide<T>>& entry : sum)
+    result.push_back({entry.index, finish<T>(entry.value, op, P)});
+  return result;
+}
+
+template <class A>
+void canonicalise(PerRank<std::vector<A>>& residuals) {
+  for (std::vector<A>& residual : residuals) {
+    for (A& value : residual) value = Arithmetic<A>::canonical(value);
   }
 }
 
 /// What both dense verbs have in common: the result, and residuals that keep what was not shipped.
 template <class T>
-DenseOutcome<T> deliver(const PerRank<std::vector<T>>& accs, const PerRank<Sparse<T>>& selected,
-                        const Sparse<T>& result, Op op) {
+DenseOutcome<T> deliver(const PerRank<std::vector<Wide<T>>>& accs,
+                        const PerRank<Sparse<Wide<T>>>& selected, const Sparse<Wide<T>>& result,
+                        Op op) {
   const std::size_t P = accs.size();
   DenseOutcome<T> outcome;
-  outcome.result = Oracle<T>::scatter(finish(result, op, P), accs[0].size());
+  outcome.result = Oracle<T>::scatter(finish<T>(result, op, P), accs[0].size());
   outcome.delivered = result.size();
   outcome.residuals = accs;
   for (std::size_t r = 0; r < P; ++r) {
     outcome.selected.push_back(selected[r].size());
-    for (const Entry<T>& entry : selected[r]) {
-      if (contains(result, entry.index)) outcome.residuals[r][entry.index] = T{0};
+    for (const Entry<Wide<T>>& entry : selected[r]) {
+      Wide<T>& residual = outcome.residuals[r][entry.index];
+      residual = left_behind(residual, entry.value);
+      // What was not delivered comes back: acc, up to a rounding where float16 saturates.
+      if (!contains(result, entry.index)) residual += entry.value;
     }
   }
   return outcome;
@@ -78,45 +107,46 @@ DenseOutcome<T> deliver(const PerRank<std::vector<T>>& accs, const PerRank<Spars
 
 }  // namespace
 
-template <class T>
-T Oracle<T>::canonical(T value) {
-  return std::isnan(value) ? std::numeric_limits<T>::quiet_NaN() : value;
+template <class A>
+A Arithmetic<A>::canonical(A value) {
+  return std::isnan(value) ? std::numeric_limits<A>::quiet_NaN() : value;
 }
 
 template <class T>
-T Oracle<T>::leaving(T value) {
-  return value == T{0} ? T{0} : canonical(value);
+T Oracle<T>::leaving(Wide<T> value) {
+  const T rounded(Oracle<T>::canonical(value));
+  return rounded == T{0} ? T{0} : rounded;
 }
 
-template <class T>
-Sparse<T> Oracle<T>::top_k(const Sparse<T>& x, std::uint64_t k) {
-  Sparse<T> best;
-  for (const Entry<T>& entry : x) {
-    if (entry.value != T{0}) best.push_back(entry);
+template <class A>
+Sparse<A> Arithmetic<A>::top_k(const Sparse<A>& x, std::uint64_t k) {
+  Sparse<A> best;
+  for (const Entry<A>& entry : x) {
+    if (entry.value != A{0}) best.push_back(entry);
   }
   if (k < best.size()) {
     const auto end = best.begin() + static_cast<std::ptrdiff_t>(k);
-    std::partial_sort(best.begin(), end, best.end(), ranks_before<T>);
+    std::partial_sort(best.begin(), end, best.end(), ranks_before<A>);
     best.erase(end, best.end());
-    std::sort(best.begin(), best.end(), index_before<T>);
+    std::sort(best.begin(), best.end(), index_before<A>);
   }
   return best;
 }
 
-template <class T>
-Sparse<T> Oracle<T>::entries_of(const std::vector<T>& dense) {
-  Sparse<T> entries;
+template <class A>
+Sparse<A> Arithmetic<A>::entries_of(const std::vector<A>& dense) {
+  Sparse<A> entries;
   for (std::size_t i = 0; i < dense.size(); ++i) entries.push_back({i, dense[i]});
   return entries;
 }
 
-template <class T>
-Sparse<T> Oracle<T>::sum_in_order(const PerRank<Sparse<T>>& pieces) {
-  Sparse<T> all;
-  for (const Sparse<T>& piece : pieces) all.insert(all.end(), piece.begin(), piece.end());
-  std::stable_sort(all.begin(), all.end(), index_before<T>);
-  Sparse<T> sum;
-  for (const Entry<T>& entry : all) {
+template <class A>
+Sparse<A> Arithmetic<A>::sum_in_order(const PerRank<Sparse<A>>& pieces) {
+  Sparse<A> all;
+  for (const Sparse<A>& piece : pieces) all.insert(all.end(), piece.begin(), piece.end());
+  std::stable_sort(all.begin(), all.end(), index_before<A>);
+  Sparse<A> sum;
+  for (const Entry<A>& entry : all) {
     if (sum.empty() || sum.back().index != entry.index) {
       sum.push_back(entry);
     } else {
@@ -128,9 +158,10 @@ Sparse<T> Oracle<T>::sum_in_order(const PerRank<Sparse<T>>& pieces) {
 
 template <class T>
 DenseOutcome<T> Oracle<T>::sparse_allreduce(const DenseInputs<T>& in, std::uint64_t k, Op op) {
-  const PerRank<std::vector<T>> accs = accumulate(in);
-  const PerRank<Sparse<T>> selected = select_on_each(accs, k);
-  DenseOutcome<T> outcome = deliver(accs, selected, top_k(sum_in_order(selected), k), op);
+  const PerRank<std::vector<Wide<T>>> accs = accumulate(in);
+  const PerRank<Sparse<Wide<T>>> selected = select_on_each<T>(accs, k);
+  const Sparse<Wide<T>> sum = Oracle::sum_in_order(selected);
+  DenseOutcome<T> outcome = deliver<T>(accs, selected, Oracle::top_k(sum, k), op);
   if (in.residuals.empty()) outcome.residuals.clear();
   canonicalise(outcome.residuals);
   return outcome;
@@ -139,11 +170,11 @@ DenseOutcome<T> Oracle<T>::sparse_allreduce(const DenseInputs<T>& in, std::uint6
 template <class T>
 DenseOutcome<T> Oracle<T>::gtopk_allreduce(const DenseInputs<T>& in, std::uint64_t k, Op op,
                                            Rule rule) {
-  const PerRank<std::vector<T>> accs = accumulate(in);
-  const PerRank<Sparse<T>> selected = select_on_each(accs, k);
+  const PerRank<std::vector<Wide<T>>> accs = accumulate(in);
+  const PerRank<Sparse<Wide<T>>> selected = select_on_each<T>(accs, k);
   // In a dense verb SPARSECOLL_ALL is simply n, and n entries are never exceeded.
-  const Tree<T> tree = merge_tree(selected, std::min<std::uint64_t>(k, accs[0].size()));
-  DenseOutcome<T> outcome = deliver(accs, selected, tree.result, op);
+  const Tree<Wide<T>> tree = merge_tree(selected, std::min<std::uint64_t>(k, accs[0].size()));
+  DenseOutcome<T> outcome = deliver<T>(accs, selected, tree.result, op);
   if (rule == Rule::kConserving) return_dropped(tree, outcome.residuals);
   if (in.residuals.empty()) outcome.residuals.clear();
   canonicalise(outcome.residuals);
@@ -152,23 +183,25 @@ DenseOutcome<T> Oracle<T>::gtopk_allreduce(const DenseInputs<T>& in, std::uint64
 
 template <class T>
 DenseOutcome<T> Oracle<T>::dense_allreduce(const DenseInputs<T>& in, Op op) {
-  const PerRank<std::vector<T>> accs = accumulate(in);
+  const PerRank<std::vector<Wide<T>>> accs = accumulate(in);
   DenseOutcome<T> outcome;
-  outcome.result = accs[0];
+  std::vector<Wide<T>> sum = accs[0];
   for (std::size_t r = 1; r < accs.size(); ++r) {
-    for (std::size_t i = 0; i < accs[r].size(); ++i) outcome.result[i] += accs[r][i];
+    for (std::size_t i = 0; i < accs[r].size(); ++i) sum[i] += accs[r][i];
   }
-  for (T& value : outcome.result) value = finish(value, op, accs.size());
+  for (const Wide<T> value : sum) outcome.result.push_back(finish<T>(value, op, accs.size()));
   outcome.delivered = outcome.result.size();
   outcome.selected.assign(accs.size(), outcome.result.size());
-  outcome.residuals.assign(in.residuals.size(), std::vector<T>(outcome.result.size(), T{0}));
+  outcome.residuals.assign(in.residuals.size(), std::vector<Wide<T>>(outcome.result.size(), 0));
   return outcome;
 }
 
 template <class T>
 SparseOutcome<T> Oracle<T>::sparse_allreducev(const SparseInputs<T>& in, std::uint64_t k, Op op) {
-  const Sparse<T> sum = sum_in_order(in.sends);
-  const Sparse<T> result = k == kAll ? sum : top_k(sum, k);
+  PerRank<Sparse<Wide<T>>> sends;
+  for (const Sparse<T>& send : in.sends) sends.push_back(widened(send));
+  const Sparse<Wide<T>> sum = Oracle::sum_in_order(sends);
+  const Sparse<Wide<T>> result = k == kAll ? sum : Oracle::top_k(sum, k);
   SparseOutcome<T> outcome;
   for (const Sparse<T>& send : in.sends) outcome.selected.push_back(send.size());
   outcome.residuals = in.residuals;
@@ -178,7 +211,7 @@ SparseOutcome<T> Oracle<T>::sparse_allreducev(const SparseInputs<T>& in, std::ui
     }
   }
   outcome.delivered = result.size();
-  outcome.result = finish(result, op, in.sends.size());
+  outcome.result = finish<T>(result, op, in.sends.size());
   canonicalise(outcome.residuals);
   return outcome;
 }
@@ -187,12 +220,12 @@ template <class T>
 SparseOutcome<T> Oracle<T>::gtopk_allreducev(const SparseInputs<T>& in, std::uint64_t k, Op op,
                                              Rule rule) {
   SparseOutcome<T> outcome;
-  PerRank<Sparse<T>> selected;
+  PerRank<Sparse<Wide<T>>> selected;
   for (const Sparse<T>& send : in.sends) {
-    selected.push_back(k == kAll ? send : top_k(send, k));
+    selected.push_back(k == kAll ? widened(send) : Oracle::top_k(widened(send), k));
     outcome.selected.push_back(send.size());
   }
-  const Tree<T> tree = merge_tree(selected, k);
+  const Tree<Wide<T>> tree = merge_tree(selected, k);
   outcome.residuals = in.residuals;
   for (std::size_t r = 0; r < in.residuals.size(); ++r) {
     for (const Entry<T>& entry : in.sends[r]) {
@@ -202,26 +235,29 @@ SparseOutcome<T> Oracle<T>::gtopk_allreducev(const SparseInputs<T>& in, std::uin
   }
   if (rule == Rule::kConserving) return_dropped(tree, outcome.residuals);
   outcome.delivered = tree.result.size();
-  outcome.result = finish(tree.result, op, in.sends.size());
+  outcome.result = finish<T>(tree.result, op, in.sends.size());
   canonicalise(outcome.residuals);
   return outcome;
 }
 
 template <class T>
-SparseOutcome<T> Oracle<T>::topk(const std::vector<T>& dense, const std::vector<T>& residual,
+SparseOutcome<T> Oracle<T>::topk(const std::vector<T>& dense, const std::vector<Wide<T>>& residual,
                                  std::uint64_t k) {
   DenseInputs<T> in;
   in.sends = {dense};
   if (!residual.empty()) in.residuals = {residual};
-  const PerRank<std::vector<T>> accs = accumulate(in);
+  const PerRank<std::vector<Wide<T>>> accs = accumulate(in);
   SparseOutcome<T> outcome;
-  const Sparse<T> selected = top_k(entries_of(accs[0]), k);
+  const Sparse<Wide<T>> selected = select<T>(accs[0], k);
   outcome.delivered = selected.size();
   outcome.selected = {selected.size()};
-  outcome.result = finish(selected, Op::kSum, 1);
+  outcome.result = finish<T>(selected, Op::kSum, 1);
   if (residual.empty()) return outcome;
   outcome.residuals = accs;
-  for (const Entry<T>& entry : selected) outcome.residuals[0][entry.index] = T{0};
+  for (const Entry<Wide<T>>& entry : selected) {
+    Wide<T>& left = outcome.residuals[0][entry.index];
+    left = left_behind(left, entry.value);
+  }
   canonicalise(outcome.residuals);
   return outcome;
 }
@@ -233,7 +269,11 @@ std::vector<T> Oracle<T>::scatter(const Sparse<T>& in, std::size_t count) {
   return dense;
 }
 
+template struct Arithmetic<float>;
+template struct Arithmetic<double>;
 template struct Oracle<float>;
 template struct Oracle<double>;
+template struct Oracle<Float16>;
+template struct Oracle<Bfloat16>;
 
 }  // namespace sparsecoll::oracle

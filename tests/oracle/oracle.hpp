@@ -12,6 +12,8 @@
 #include <limits>
 #include <vector>
 
+#include "oracle/half.hpp"
+
 namespace sparsecoll::oracle {
 
 /// As k of a `v` verb: no selection, zeros kept.
@@ -34,11 +36,11 @@ using Sparse = std::vector<Entry<T>>;
 template <class X>
 using PerRank = std::vector<X>;
 
-/// What every rank puts in.
+/// What every rank puts in. Residuals are of the accumulation type.
 template <class Send, class T>
 struct Inputs {
   PerRank<Send> sends;
-  PerRank<std::vector<T>> residuals;  ///< empty: no error feedback
+  PerRank<std::vector<Wide<T>>> residuals;  ///< empty: no error feedback
 };
 
 template <class T>
@@ -49,10 +51,10 @@ using SparseInputs = Inputs<Sparse<T>, T>;
 /// What a verb leaves behind.
 template <class Result, class T>
 struct Outcome {
-  Result result;                      ///< the same on every rank
-  PerRank<std::vector<T>> residuals;  ///< empty where the inputs had none
-  PerRank<std::size_t> selected;      ///< how many entries each rank selected or put in
-  std::size_t delivered = 0;          ///< entries of the result
+  Result result;                            ///< the same on every rank
+  PerRank<std::vector<Wide<T>>> residuals;  ///< empty where the inputs had none
+  PerRank<std::size_t> selected;            ///< how many entries each rank selected or put in
+  std::size_t delivered = 0;                ///< entries of the result
 };
 
 template <class T>
@@ -60,24 +62,28 @@ using DenseOutcome = Outcome<std::vector<T>, T>;
 template <class T>
 using SparseOutcome = Outcome<Sparse<T>, T>;
 
-/// The definitions for values of type T, float or double.
-template <class T>
-struct Oracle {
+/// What the definitions are made of, in the accumulation type.
+template <class A>
+struct Arithmetic {
   /// Every NaN becomes the canonical quiet one: how residuals are read.
-  static T canonical(T value);
-
-  /// As canonical(), and -0 becomes +0: how results leave the library.
-  static T leaving(T value);
+  static A canonical(A value);
 
   /// The k entries of largest magnitude: NaN above Inf above finite, ties to the lowest index,
   /// zeros never.
-  static Sparse<T> top_k(const Sparse<T>& x, std::uint64_t k);
+  static Sparse<A> top_k(const Sparse<A>& x, std::uint64_t k);
 
   /// All elements as entries, zeros included.
-  static Sparse<T> entries_of(const std::vector<T>& dense);
+  static Sparse<A> entries_of(const std::vector<A>& dense);
 
   /// The sum by index in the order of the pieces, from the first present value on. Zeros stay.
-  static Sparse<T> sum_in_order(const PerRank<Sparse<T>>& pieces);
+  static Sparse<A> sum_in_order(const PerRank<Sparse<A>>& pieces);
+};
+
+/// The definitions for values of type T: float, double, Float16 or Bfloat16.
+template <class T>
+struct Oracle : Arithmetic<Wide<T>> {
+  /// Rounded to T, the canonical NaN, and -0 becomes +0: how results leave the library.
+  static T leaving(Wide<T> value);
 
   static DenseOutcome<T> sparse_allreduce(const DenseInputs<T>& in, std::uint64_t k, Op op);
   static DenseOutcome<T> gtopk_allreduce(const DenseInputs<T>& in, std::uint64_t k, Op op,
@@ -91,14 +97,18 @@ struct Oracle {
                                            Rule rule);
 
   /// sparsecollTopk: the selection of one rank. An empty residual is none.
-  static SparseOutcome<T> topk(const std::vector<T>& dense, const std::vector<T>& residual,
+  static SparseOutcome<T> topk(const std::vector<T>& dense, const std::vector<Wide<T>>& residual,
                                std::uint64_t k);
 
   static std::vector<T> scatter(const Sparse<T>& in, std::size_t count);
 };
 
+extern template struct Arithmetic<float>;
+extern template struct Arithmetic<double>;
 extern template struct Oracle<float>;
 extern template struct Oracle<double>;
+extern template struct Oracle<Float16>;
+extern template struct Oracle<Bfloat16>;
 
 }  // namespace sparsecoll::oracle
 

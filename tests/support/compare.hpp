@@ -19,7 +19,8 @@
 namespace sparsecoll::test {
 
 template <class T>
-using BitsOf = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+using BitsOf = std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                                  std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
 
 template <class T>
 BitsOf<T> bits(T value) {

@@ -188,6 +188,10 @@ std::uint64_t SparseBuffer<T>::index_at(std::size_t at) const {
 
 template class SparseBuffer<float>;
 template class SparseBuffer<double>;
+template class SparseBuffer<oracle::Float16>;
+template class SparseBuffer<oracle::Bfloat16>;
+template class SparseBuffer<std::int32_t>;
+template class SparseBuffer<std::int64_t>;
 template oracle::PerRank<oracle::Sparse<float>> make_sparse_of_all(SparseKind, std::uint64_t, int,
                                                                    std::uint64_t);
 template oracle::PerRank<oracle::Sparse<double>> make_sparse_of_all(SparseKind, std::uint64_t, int,

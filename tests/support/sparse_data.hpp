@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "oracle/half.hpp"
 #include "oracle/oracle.hpp"
 
 namespace sparsecoll::test {
@@ -72,6 +73,10 @@ class SparseBuffer {
 
 extern template class SparseBuffer<float>;
 extern template class SparseBuffer<double>;
+extern template class SparseBuffer<oracle::Float16>;
+extern template class SparseBuffer<oracle::Bfloat16>;
+extern template class SparseBuffer<std::int32_t>;
+extern template class SparseBuffer<std::int64_t>;
 extern template oracle::PerRank<oracle::Sparse<float>> make_sparse_of_all(SparseKind, std::uint64_t,
                                                                           int, std::uint64_t);
 extern template oracle::PerRank<oracle::Sparse<double>> make_sparse_of_all(SparseKind,

@@ -8,18 +8,29 @@
 #include <sparsecoll/sparsecoll.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "oracle/exchange.hpp"
+#include "oracle/half.hpp"
 #include "support/config.hpp"
 
 namespace sparsecoll::test {
 
 template <class T>
-inline constexpr sparsecollDataType_t kDatatype = sizeof(T) == 4 ? sparsecollFloat32
-                                                                 : sparsecollFloat64;
+constexpr sparsecollDataType_t datatype_of() {
+  if constexpr (std::is_same_v<T, std::int32_t>) return sparsecollInt32;
+  if constexpr (std::is_same_v<T, std::int64_t>) return sparsecollInt64;
+  if constexpr (std::is_same_v<T, oracle::Float16>) return sparsecollFloat16;
+  if constexpr (std::is_same_v<T, oracle::Bfloat16>) return sparsecollBfloat16;
+  if constexpr (std::is_same_v<T, float>) return sparsecollFloat32;
+  if constexpr (std::is_same_v<T, double>) return sparsecollFloat64;
+}
+template <class T>
+inline constexpr sparsecollDataType_t kDatatype = datatype_of<T>();
 
 /// A residual of one rank; no handle when `wanted` is false.
 template <class T>
@@ -43,8 +54,9 @@ class Residual {
 
   sparsecollResidual_t handle() const { return handle_; }
 
-  std::vector<T> read() const {
-    std::vector<T> values(count_);
+  /// Values of the accumulation type.
+  std::vector<oracle::Wide<T>> read() const {
+    std::vector<oracle::Wide<T>> values(count_);
     const sparsecollResult_t result = sparsecollResidualRead(handle_, values.data());
     if (result != sparsecollSuccess) {
       throw std::runtime_error(std::string("sparsecollResidualRead: ") +
@@ -53,7 +65,7 @@ class Residual {
     return values;
   }
 
-  void write(const std::vector<T>& values) {
+  void write(const std::vector<oracle::Wide<T>>& values) {
     const sparsecollResult_t result = sparsecollResidualWrite(handle_, values.data());
     if (result != sparsecollSuccess) {
       throw std::runtime_error(std::string("sparsecollResidualWrite: ") +

@@ -106,8 +106,14 @@ TEST_CASE("differences between calls are told in the words of the API") {
         "k: this rank passed SPARSECOLL_ALL, rank 3 passed 1");
   CHECK(difference_in(verb, kDataType, 7, 8) ==
         "datatype: this rank passed sparsecollFloat32, rank 3 passed sparsecollFloat64");
-  CHECK(difference_in(verb, kDataType, 7, 6) ==
-        "datatype: this rank passed sparsecollFloat32, rank 3 passed 6");
+  CHECK(difference_in(verb, kDataType, 6, 9) ==
+        "datatype: this rank passed sparsecollFloat16, rank 3 passed sparsecollBfloat16");
+  CHECK(difference_in(verb, kDataType, 2, 4) ==
+        "datatype: this rank passed sparsecollInt32, rank 3 passed sparsecollInt64");
+  CHECK(difference_in(verb, kDataType, 7, 5) ==
+        "datatype: this rank passed sparsecollFloat32, rank 3 passed 5");
+  CHECK(difference_in(verb, kDataType, ~uint64_t{0}, 1 << 20) ==
+        "datatype: this rank passed 18446744073709551615, rank 3 passed 1048576");
   CHECK(difference_in(verb, kOp, 4, 0) ==
         "op: this rank passed sparsecollAvg, rank 3 passed sparsecollSum");
   CHECK(difference_in(Verb::sparse_allreducev, kIndexType, 0, 1) ==

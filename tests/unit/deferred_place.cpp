@@ -58,6 +58,10 @@ void DeferredKernels::accumulate(const Gradient& gradient, void* acc) {
   stream_.submit([=, this] { host_.accumulate(gradient, acc); });
 }
 
+void DeferredKernels::widen(const SparseSpan& in, void* to) {
+  stream_.submit([=, this] { host_.widen(in, to); });
+}
+
 void DeferredKernels::copy_canonical(const void* from, size_t count, void* to) {
   stream_.submit([=, this] { host_.copy_canonical(from, count, to); });
 }

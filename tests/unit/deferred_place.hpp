@@ -41,6 +41,7 @@ class DeferredKernels final : public Kernels {
   std::byte* bytes(size_t n) override;
   uint64_t* counts(size_t n) override;
   void set_count(uint64_t* count, uint64_t value) override;
+  void widen(const SparseSpan& in, void* to) override;
   void accumulate_select(const Gradient& gradient, size_t k, const SparseBuffer& selected) override;
   void accumulate_above(const Gradient& gradient, uint64_t key,
                         const SparseBuffer& selected) override;

@@ -42,16 +42,10 @@ void put_back(const Feedback& feedback, T* residual) {
   }
 }
 
-/// The value of a result entry as it leaves the library.
-template <class T>
-T finish(T value, int divisor) {
-  return delivered(divisor == 1 ? value : value / static_cast<T>(divisor));
-}
-
 template <class T, class I>
-void deliver(const View<T, I>& in, int divisor, const SparseBuffer& out) {
+void deliver(const View<Accumulation<T>, I>& in, int divisor, const SparseBuffer& out) {
   Writer<T, I> writer(out);
-  for (size_t j = 0; j < in.nnz; ++j) writer.add(in.at(j), finish(in.value[j], divisor));
+  for (size_t j = 0; j < in.nnz; ++j) writer.add(in.at(j), finished<T>(in.value[j], divisor));
   writer.done();
 }
 
@@ -59,16 +53,17 @@ template <class T, class I>
 void hand_over(std::span<const SparseSpan> pieces, const SparseBuffer& out) {
   Writer<T, I> writer(out);
   for (const SparseSpan& each : pieces) {
-    const View<T, I> piece(each);
-    for (size_t j = 0; j < piece.nnz; ++j) writer.add(piece.at(j), canonical(piece.value[j]));
+    const View<Accumulation<T>, I> piece(each);
+    for (size_t j = 0; j < piece.nnz; ++j)
+      writer.add(piece.at(j), narrow<T>(canonical(piece.value[j])));
   }
   writer.done();
 }
 
 template <class T, class I>
-void scatter(const View<T, I>& in, int divisor, T* dense, size_t count) {
+void scatter(const View<Accumulation<T>, I>& in, int divisor, T* dense, size_t count) {
   if (in.index) std::fill_n(dense, count, T{0});
-  for (size_t j = 0; j < in.nnz; ++j) dense[in.at(j)] = finish(in.value[j], divisor);
+  for (size_t j = 0; j < in.nnz; ++j) dense[in.at(j)] = finished<T>(in.value[j], divisor);
 }
 
 template <class T>

@@ -15,10 +15,13 @@ namespace sparsecoll::host {
 /// Kernels of one value and one index type on the host: every call runs at once.
 template <class T, class I>
 class HostKernels final : public Kernels {
+  using Acc = Accumulation<T>;
+  using In = View<Acc, I>;
+
  public:
   explicit HostKernels(Arena& arena) : arena_(arena) {}
 
-  DataType data_type() const override { return Float<T>::kType; }
+  DataType data_type() const override { return data_type_of<T>(); }
   IndexType index_type() const override {
     return sizeof(I) == 4 ? IndexType::index32 : IndexType::index64;
   }
@@ -27,8 +30,13 @@ class HostKernels final : public Kernels {
 
   void set_count(uint64_t* count, uint64_t value) override { *count = value; }
 
-  KeySpace keys() const override { return {kKeyEnd<T>, std::numeric_limits<T>::digits - 1}; }
+  KeySpace keys() const override { return {kKeyEnd<Acc>, std::numeric_limits<Acc>::digits - 1}; }
 
+  void widen(const SparseSpan& in, void* to) override {
+    const View<T, I> view(in);
+    std::transform(view.value, view.value + view.nnz, static_cast<Acc*>(to),
+                   [](T value) { return sparsecoll::widen(value); });
+  }
   void accumulate_select(const Gradient& gradient, size_t k,
                          const SparseBuffer& selected) override {
     host::accumulate_select<T, I>(gradient, k, selected, arena_);
@@ -38,37 +46,38 @@ class HostKernels final : public Kernels {
     host::accumulate_above<T, I>(gradient, key, selected);
   }
   void accumulate(const Gradient& gradient, void* acc) override {
-    host::accumulate<T>(gradient, static_cast<T*>(acc));
+    host::accumulate<T>(gradient, static_cast<Acc*>(acc));
   }
   void zero(void* values, size_t count) override {
-    std::fill_n(static_cast<T*>(values), count, T{0});
+    std::fill_n(static_cast<Acc*>(values), count, Acc{0});
   }
   void top_k(const SparseSpan& in, size_t k, const SparseBuffer& kept,
              const SparseBuffer& dropped) override {
-    host::top_k(View<T, I>(in), k, kept, dropped);
+    host::top_k(In(in), k, kept, dropped);
   }
   void merge(std::span<const SparseSpan> pieces, const SparseBuffer& sum) override {
-    host::merge<T, I>(pieces, sum, arena_);
+    host::merge<Acc, I>(pieces, sum, arena_);
   }
   void concatenate(std::span<const SparseSpan> pieces, const SparseBuffer& out) override {
-    host::concatenate<T, I>(pieces, out);
+    host::concatenate<Acc, I>(pieces, out);
   }
   void above(const SparseSpan& in, const Threshold& threshold, const SparseBuffer& out) override {
-    host::above(View<T, I>(in), threshold, out);
+    host::above(In(in), threshold, out);
   }
-  void least_key(const SparseSpan& in, uint64_t* key) override {
-    *key = host::least_key(View<T, I>(in));
-  }
+  void least_key(const SparseSpan& in, uint64_t* key) override { *key = host::least_key(In(in)); }
   void key_histogram(const SparseSpan& in, const KeyBins& bins, uint64_t* bin) override {
-    host::key_histogram(View<T, I>(in), bins, bin);
+    host::key_histogram(In(in), bins, bin);
   }
   void index_histogram(const SparseSpan& in, uint64_t width, uint64_t* bin) override {
-    const View<T, I> view(in);
+    const In view(in);
     for (size_t j = 0; j < view.nnz; ++j) ++bin[view.at(j) / width];
   }
   void pack_all(const SparseSpan& in, std::span<const Region> regions,
                 const Packets& out) override {
-    host::pack_all(View<T, I>(in), regions, out);
+    if (in.precision == Precision::stored)
+      host::pack_all<T, I>(In(in), regions, out);
+    else
+      host::pack_all<Acc, I>(In(in), regions, out);
   }
   void unpack_all(std::span<const Message> messages, std::span<const SparseBuffer> out,
                   uint64_t* fault) override {
@@ -79,26 +88,26 @@ class HostKernels final : public Kernels {
     }
   }
   void put_back(const Feedback& feedback, void* residual) override {
-    host::put_back<T, I>(feedback, static_cast<T*>(residual));
+    host::put_back<Acc, I>(feedback, static_cast<Acc*>(residual));
   }
   void deliver(const SparseSpan& in, int divisor, const SparseBuffer& out) override {
-    host::deliver(View<T, I>(in), divisor, out);
+    host::deliver<T, I>(In(in), divisor, out);
   }
   void hand_over(std::span<const SparseSpan> pieces, const SparseBuffer& out) override {
     host::hand_over<T, I>(pieces, out);
   }
   void scatter(const SparseSpan& in, int divisor, void* dense, size_t count) override {
-    host::scatter(View<T, I>(in), divisor, static_cast<T*>(dense), count);
+    host::scatter<T, I>(In(in), divisor, static_cast<T*>(dense), count);
   }
   void copy_canonical(const void* from, size_t count, void* to) override {
-    const T* in = static_cast<const T*>(from);
-    std::transform(in, in + count, static_cast<T*>(to), [](T value) { return canonical(value); });
+    const auto* in = static_cast<const Acc*>(from);
+    std::transform(in, in + count, static_cast<Acc*>(to), canonical<Acc>);
   }
   void scale(void* values, size_t count, double factor) override {
-    host::scale(static_cast<T*>(values), count, factor);
+    host::scale(static_cast<Acc*>(values), count, factor);
   }
   void check_indices(const SparseSpan& in, uint64_t count, uint64_t* first_bad) override {
-    host::check_indices(View<T, I>(in), count, first_bad);
+    host::check_indices(In(in), count, first_bad);
   }
   void read(const uint64_t* counts, size_t n, uint64_t* out) override {
     std::copy_n(counts, n, out);
@@ -122,5 +131,9 @@ Kernels& make_kernels(IndexType index_type, Arena& arena) {
 
 extern template Kernels& make_kernels<float>(IndexType, Arena&);
 extern template Kernels& make_kernels<double>(IndexType, Arena&);
+extern template Kernels& make_kernels<Float16>(IndexType, Arena&);
+extern template Kernels& make_kernels<Bfloat16>(IndexType, Arena&);
+extern template Kernels& make_kernels<uint32_t>(IndexType, Arena&);
+extern template Kernels& make_kernels<uint64_t>(IndexType, Arena&);
 
 }  // namespace sparsecoll::host

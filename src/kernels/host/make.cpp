@@ -6,6 +6,14 @@ namespace sparsecoll {
 
 Kernels& make_host_kernels(DataType data_type, IndexType index_type, Arena& arena) {
   switch (data_type) {
+    case DataType::int32:
+      return host::make_kernels<uint32_t>(index_type, arena);
+    case DataType::int64:
+      return host::make_kernels<uint64_t>(index_type, arena);
+    case DataType::float16:
+      return host::make_kernels<Float16>(index_type, arena);
+    case DataType::bfloat16:
+      return host::make_kernels<Bfloat16>(index_type, arena);
     case DataType::float32:
       return host::make_kernels<float>(index_type, arena);
     case DataType::float64:

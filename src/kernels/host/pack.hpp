@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <span>
+#include <type_traits>
 
 #include "kernels/host/view.hpp"
 #include "kernels/kernels.hpp"
@@ -46,25 +47,50 @@ void put_bitmap(std::byte* at, std::span<const I> index, const Region& region, u
   }
 }
 
-/// One message: header, indices, values. Returns its size.
-template <class T, class I>
-uint64_t pack(const View<T, I>& in, size_t first, size_t last, const Region& region,
-              std::byte* at) {
-  const WireShape shape{last - first, region.length(), sizeof(T)};
-  const Representation representation = wire_choose(shape);
+/// Which entries make up a message.
+struct Part {
+  size_t first;
+  size_t last;
+  Region region;
+};
+
+template <class W>
+std::byte* put_header(const Part& part, Representation representation, std::byte* at) {
   const WireHeader header{kWireMagic,
                           kWireVersion,
                           static_cast<uint8_t>(representation),
-                          static_cast<uint8_t>(Float<T>::kType),
+                          static_cast<uint8_t>(data_type_of<W>()),
                           0,
-                          shape.nnz,
-                          shape.length};
+                          part.last - part.first,
+                          part.region.length()};
   std::memcpy(at, &header, sizeof header);
-  at += sizeof header;
+  return at + sizeof header;
+}
+
+/// Values of T, each rounded to it from the accumulation type.
+template <class T>
+void put_values(std::byte* at, const Accumulation<T>* value, size_t n) {
+  if constexpr (std::is_same_v<T, Accumulation<T>>) {
+    if (n > 0) std::memcpy(at, value, n * sizeof(T));
+  } else {
+    for (size_t j = 0; j < n; ++j) {
+      const T rounded = narrow<T>(value[j]);
+      std::memcpy(at + j * sizeof(T), &rounded, sizeof(T));
+    }
+  }
+}
+
+/// One message: header, indices, values, which travel as W. Returns its size.
+template <class W, class I>
+uint64_t pack(const View<Accumulation<W>, I>& in, const Part& part, std::byte* at) {
+  const Region& region = part.region;
+  const WireShape shape{part.last - part.first, region.length(), sizeof(W)};
+  const Representation representation = wire_choose(shape);
+  at = put_header<W>(part, representation, at);
   const uint64_t index_bytes = wire_index_bytes(representation, shape);
   if (index_bytes >= 8) std::memset(at + index_bytes - 8, 0, 8);  // the padding
   const std::span<const I> index =
-      in.index ? std::span(in.index + first, shape.nnz) : std::span<const I>();
+      in.index ? std::span(in.index + part.first, shape.nnz) : std::span<const I>();
   const auto relative = [&](I i) { return i - region.begin; };
   switch (representation) {
     case Representation::coordinate:
@@ -82,12 +108,13 @@ uint64_t pack(const View<T, I>& in, size_t first, size_t last, const Region& reg
     case Representation::dense:
       break;
   }
-  if (shape.nnz > 0) std::memcpy(at + index_bytes, in.value + first, shape.nnz * sizeof(T));
+  put_values<W>(at + index_bytes, in.value + part.first, shape.nnz);
   return wire_bytes(representation, shape);
 }
 
-template <class T, class I>
-void pack_all(const View<T, I>& in, std::span<const Region> regions, const Packets& out) {
+template <class W, class I>
+void pack_all(const View<Accumulation<W>, I>& in, std::span<const Region> regions,
+              const Packets& out) {
   const auto position = [&](uint64_t i) -> size_t {
     if (!in.index) return std::min<uint64_t>(i, in.nnz);
     return static_cast<size_t>(
@@ -99,8 +126,8 @@ void pack_all(const View<T, I>& in, std::span<const Region> regions, const Packe
   for (size_t p = 0; p < regions.size(); ++p) {
     used = align_up(used, 8) + kHeadroom;
     out.offset[p] = used;
-    out.size[p] =
-        pack(in, position(regions[p].begin), position(regions[p].end), regions[p], out.slab + used);
+    const Part part{position(regions[p].begin), position(regions[p].end), regions[p]};
+    out.size[p] = pack<W, I>(in, part, out.slab + used);
     used += out.size[p];
   }
 }

@@ -30,7 +30,8 @@ Threshold find_threshold(size_t n, size_t k, KeyAt key_at) {
     std::array<size_t, size_t{1} << kDigit> bin{};
     for (size_t j = 0; j < n; ++j) {
       const uint64_t key = key_at(j);
-      if (key >> high == prefix) ++bin[(key >> shift) & mask];
+      const uint64_t digits = key >> shift;  // `high` may be all 64 bits: too far for one shift
+      if (digits >> (high - shift) == prefix) ++bin[digits & mask];
     }
     size_t digit = mask;
     while (digit > 0 && bin[digit] < missing) missing -= bin[digit--];
@@ -60,23 +61,33 @@ class Gate {
 };
 
 template <class T>
-void accumulate(const Gradient& gradient, T* acc) {
+void accumulate(const Gradient& gradient, Accumulation<T>* acc) {
   const T* values = static_cast<const T*>(gradient.values);
-  const T* previous = static_cast<const T*>(gradient.residual.read);
+  const auto* previous = static_cast<const Accumulation<T>*>(gradient.residual.read);
   for (size_t i = 0; i < gradient.count; ++i)
-    acc[i] = previous ? values[i] + previous[i] : values[i];
+    acc[i] = previous ? widen(values[i]) + previous[i] : widen(values[i]);
+}
+
+/// Magnitudes that compare as integers do, NaNs above infinity: quicker to find than keys, which
+/// they bound. Floats' have no sign bit, and signed comparisons are the quicker ones.
+template <class T>
+auto rough_key(T value) {
+  if constexpr (Integer<T>)
+    return key_of(value);
+  else
+    return static_cast<std::make_signed_t<Key<T>>>(std::bit_cast<Key<T>>(value) &
+                                                   Float<T>::kMagnitude);
 }
 
 /// Calls visit(i, key) for every key of at least `lowest`, in order. Where they are rare, most
 /// blocks are passed over by their largest magnitude, which is quick to find.
 template <class T, class Visit>
 void visit_at_least(std::span<const T> values, uint64_t lowest, Visit visit) {
-  using Signed = std::make_signed_t<typename Float<T>::Bits>;
   constexpr size_t kBlock = 64;
   for (size_t begin = 0; begin < values.size(); begin += kBlock) {
     const auto block = values.subspan(begin, std::min(kBlock, values.size() - begin));
-    Signed largest = 0;
-    for (const T value : block) largest = std::max(largest, std::bit_cast<Signed>(std::abs(value)));
+    decltype(rough_key(T{})) largest = 0;
+    for (const T value : block) largest = std::max(largest, rough_key(value));
     if (static_cast<uint64_t>(largest) < lowest) continue;
     for (size_t i = 0; i < block.size(); ++i)
       if (const uint64_t key = key_of(block[i]); key >= lowest) visit(begin + i, key);
@@ -96,75 +107,81 @@ Threshold find_threshold(std::span<const T> values, size_t k, Arena& arena) {
   const size_t room = values.size() / 16 + 1;
   if (k == 0 || digit == 0 || bin[digit] > room) return find_threshold<T>(values.size(), k, key_at);
   const Arena::Scope scope(arena);
-  typename Float<T>::Bits* few = arena.take<typename Float<T>::Bits>(room);
+  Key<T>* few = arena.take<Key<T>>(room);
   size_t n = 0;
   visit_at_least(values, uint64_t{digit} << kShift, [&](size_t, uint64_t key) {
-    if (key >> kShift == digit) few[n++] = static_cast<typename Float<T>::Bits>(key);
+    if (key >> kShift == digit) few[n++] = static_cast<Key<T>>(key);
   });
   return find_threshold<T>(n, missing, [few](size_t j) -> uint64_t { return few[j]; });
 }
 
-template <class T, class I>
-void accumulate_select(const Gradient& gradient, size_t k, const SparseBuffer& selected,
-                       Arena& arena) {
-  const T* acc = static_cast<const T*>(gradient.values);
-  T* next = static_cast<T*>(gradient.residual.write);
-  if (next) {
-    accumulate(gradient, next);
-    acc = next;
-  }
-  const std::span<const T> all(acc, gradient.count);
-  const Threshold threshold = find_threshold(all, k, arena);
+/// The k largest of `acc`, which is still in the tensor's type T where there is no residual, and
+/// the accumulation type where `next`, the new residual, holds it too.
+template <class T, class I, class Acc>
+void select(std::span<const Acc> acc, size_t k, Accumulation<T>* next, const SparseBuffer& selected,
+            Arena& arena) {
+  const Threshold threshold = find_threshold(acc, k, arena);
   Gate gate(threshold);
-  Writer<T, I> out(selected);
-  visit_at_least(all, threshold.key + (threshold.ties == 0), [&](size_t i, uint64_t key) {
+  Writer<Accumulation<T>, I> out(selected);
+  visit_at_least(acc, threshold.key + (threshold.ties == 0), [&](size_t i, uint64_t key) {
     if (!gate.passes(key)) return;
-    out.add(i, canonical(acc[i]));
-    if (next) next[i] = 0;
+    const Accumulation<T> value = widen(acc[i]);
+    out.add(i, shipped<T>(value));
+    if (next) next[i] = unshipped<T>(value);
   });
   out.done();
 }
 
 template <class T, class I>
-void accumulate_above(const Gradient& gradient, uint64_t key, const SparseBuffer& selected) {
-  const T* acc = static_cast<const T*>(gradient.values);
-  T* next = static_cast<T*>(gradient.residual.write);
-  if (next) {
-    accumulate(gradient, next);
-    acc = next;
-  }
-  Writer<T, I> out(selected);
+void accumulate_select(const Gradient& gradient, size_t k, const SparseBuffer& selected,
+                       Arena& arena) {
+  auto* next = static_cast<Accumulation<T>*>(gradient.residual.write);
+  const T* values = static_cast<const T*>(gradient.values);
+  if (!next) return select<T, I>(std::span(values, gradient.count), k, next, selected, arena);
+  accumulate<T>(gradient, next);
+  select<T, I>(std::span<const Accumulation<T>>(next, gradient.count), k, next, selected, arena);
+}
+
+/// Selects what has a key of at least `key` of the type that `acc` is in; as select(), else.
+template <class T, class I, class Acc>
+void select_above(std::span<const Acc> acc, uint64_t key, Accumulation<T>* next,
+                  const SparseBuffer& selected) {
+  Writer<Accumulation<T>, I> out(selected);
   uint64_t found = 0;
-  visit_at_least(std::span<const T>(acc, gradient.count), key, [&](size_t i, uint64_t) {
+  visit_at_least(acc, key, [&](size_t i, uint64_t) {
     if (++found > selected.capacity) return;
-    out.add(i, canonical(acc[i]));
-    if (next) next[i] = 0;
+    const Accumulation<T> value = widen(acc[i]);
+    out.add(i, shipped<T>(value));
+    if (next) next[i] = unshipped<T>(value);
   });
   *selected.nnz = found;
 }
 
-template <class T, class I>
-void top_k(const View<T, I>& in, size_t k, const SparseBuffer& kept, const SparseBuffer& dropped) {
-  Gate gate(find_threshold<T>(in.nnz, k, [&](size_t j) { return key_of(in.value[j]); }));
-  Writer<T, I> keep(kept), drop(dropped);
-  for (size_t j = 0; j < in.nnz; ++j) {
-    const uint64_t key = key_of(in.value[j]);
-    if (gate.passes(key))
-      keep.add(in.at(j), in.value[j]);
-    else if (dropped.capacity > 0 && key != 0)
-      drop.add(in.at(j), in.value[j]);
+/// The first key of T whose value, widened, has at least this key.
+template <class T>
+uint64_t narrow_key(uint64_t key) {
+  if constexpr (sizeof(T) != 2) {
+    return key;
+  } else {
+    uint64_t low = 0, high = kKeyEnd<T>;
+    while (low < high) {
+      const uint64_t middle = (low + high) / 2;
+      const bool below = key_of(widen(T{static_cast<uint16_t>(middle)})) < key;
+      (below ? low : high) = below ? middle + 1 : middle;
+    }
+    return low;
   }
-  keep.done();
-  if (dropped.capacity > 0) drop.done();
 }
 
 template <class T, class I>
-void above(const View<T, I>& in, const Threshold& threshold, const SparseBuffer& out) {
-  Gate gate(threshold);
-  Writer<T, I> keep(out);
-  for (size_t j = 0; j < in.nnz; ++j)
-    if (gate.passes(key_of(in.value[j]))) keep.add(in.at(j), in.value[j]);
-  keep.done();
+void accumulate_above(const Gradient& gradient, uint64_t key, const SparseBuffer& selected) {
+  auto* next = static_cast<Accumulation<T>*>(gradient.residual.write);
+  const T* values = static_cast<const T*>(gradient.values);
+  if (!next)
+    return select_above<T, I>(std::span(values, gradient.count), narrow_key<T>(key), next,
+                              selected);
+  accumulate<T>(gradient, next);
+  select_above<T, I>(std::span<const Accumulation<T>>(next, gradient.count), key, next, selected);
 }
 
 template <class T, class I>

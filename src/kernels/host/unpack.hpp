@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <span>
+#include <type_traits>
 
 #include "kernels/host/view.hpp"
 #include "kernels/kernels.hpp"
@@ -85,23 +86,39 @@ bool get_indices(const std::byte* at, const WireHeader& header, uint64_t begin, 
   return false;
 }
 
-/// One message into `out`, whose null index means that only a dense message will do.
+/// Values that travelled as W.
+template <class W>
+void get_values(const std::byte* at, size_t n, Accumulation<W>* out) {
+  if constexpr (std::is_same_v<W, Accumulation<W>>) {
+    if (n > 0) std::memcpy(out, at, n * sizeof(W));
+  } else {
+    for (size_t j = 0; j < n; ++j) out[j] = widen(load<W>(at, j));
+  }
+}
+
+/// One message of a tensor of T into `out`, whose null index means that only a dense message will
+/// do.
 template <class T, class I>
 bool unpack(const Message& message, const SparseBuffer& out) {
   *out.nnz = 0;
   WireHeader header;
-  if (!wire_header(message.bytes, Float<T>::kType, message.region.length(), &header) ||
+  if (!wire_header(message.bytes, data_type_of<T>(), message.region.length(), &header) ||
       header.nnz > out.capacity)
     return false;
   const auto representation = static_cast<Representation>(header.representation);
+  const auto sent = static_cast<DataType>(header.data_type);
   const std::byte* at = message.bytes.data() + sizeof header;
   if (out.index) {
     if (!get_indices(at, header, message.region.begin, static_cast<I*>(out.index))) return false;
   } else if (representation != Representation::dense) {
     return false;
   }
-  at += wire_index_bytes(representation, {header.nnz, header.length, sizeof(T)});
-  if (header.nnz > 0) std::memcpy(out.value, at, header.nnz * sizeof(T));
+  at += wire_index_bytes(representation, {header.nnz, header.length, size_of(sent)});
+  auto* value = static_cast<Accumulation<T>*>(out.value);
+  if (sent == data_type_of<T>())
+    get_values<T>(at, header.nnz, value);
+  else
+    get_values<Accumulation<T>>(at, header.nnz, value);
   *out.nnz = header.nnz;
   return true;
 }

@@ -1,0 +1,9 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/host/host_kernels.hpp"
+
+namespace sparsecoll::host {
+
+template Kernels& make_kernels<Bfloat16>(IndexType, Arena&);
+
+}  // namespace sparsecoll::host

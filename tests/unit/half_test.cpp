@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Conversions of the 16-bit types: every pattern up, and down every value where rounding changes
+// its mind, against arithmetic in double.
+
+#include "core/half.hpp"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "core/numeric.hpp"
+#include "oracle/half.hpp"
+#include "support/catch.hpp"
+#include "support/data.hpp"
+
+namespace sparsecoll::unit {
+namespace {
+
+template <class Theirs>
+float reference(uint32_t pattern) {
+  return Theirs::of_bits(pattern);
+}
+
+template <class Ours, class Theirs>
+size_t wrong_upwards() {
+  size_t wrong = 0;
+  for (uint32_t pattern = 0; pattern <= 0xffff; ++pattern) {
+    const float got = widen(Ours{static_cast<uint16_t>(pattern)});
+    const float want = reference<Theirs>(pattern);
+    if (std::isnan(want) ? !std::isnan(got)
+                         : std::bit_cast<uint32_t>(got) != std::bit_cast<uint32_t>(want))
+      ++wrong;
+  }
+  return wrong;
+}
+
+TEST_CASE("all 65,536 patterns of a 16-bit type widen to their value") {
+  CHECK(wrong_upwards<Float16, oracle::Float16>() == 0);
+  CHECK(wrong_upwards<Bfloat16, oracle::Bfloat16>() == 0);
+}
+
+/// Is `value` rounded as it should be?
+template <class Ours, class Theirs>
+bool rounds(float value) {
+  return narrow<Ours>(value).bits == Theirs(value).bits;
+}
+
+/// Every value of the type, both its neighbours among floats, the point halfway to the next value,
+/// and that one's neighbours.
+template <class Ours, class Theirs>
+size_t wrong_downwards() {
+  constexpr float kFar = std::numeric_limits<float>::infinity();
+  size_t wrong = 0;
+  const auto check_around = [&](float value) {
+    for (const float each : {value, std::nextafter(value, kFar), std::nextafter(value, -kFar)})
+      wrong += !rounds<Ours, Theirs>(each);
+  };
+  for (uint32_t pattern = 0; pattern <= 0xffff; ++pattern) {
+    const float value = reference<Theirs>(pattern);
+    wrong += !rounds<Ours, Theirs>(value);
+    if (!std::isfinite(value)) continue;
+    check_around(value);
+    const float next = reference<Theirs>(pattern + 1 <= 0xffff ? pattern + 1 : pattern);
+    if (std::isfinite(next)) check_around(static_cast<float>((double{value} + double{next}) / 2));
+  }
+  return wrong;
+}
+
+TEST_CASE("floats round to the nearest 16-bit value, ties to even") {
+  CHECK(wrong_downwards<Float16, oracle::Float16>() == 0);
+  CHECK(wrong_downwards<Bfloat16, oracle::Bfloat16>() == 0);
+}
+
+template <class Ours, class Theirs>
+size_t wrong_at_random() {
+  size_t wrong = 0;
+  for (uint64_t j = 0; j < 1000000; ++j) {
+    const float value = std::bit_cast<float>(static_cast<uint32_t>(test::noise(1, j)));
+    wrong += !rounds<Ours, Theirs>(value);
+  }
+  return wrong;
+}
+
+TEST_CASE("a million random floats round as they should") {
+  CHECK(wrong_at_random<Float16, oracle::Float16>() == 0);
+  CHECK(wrong_at_random<Bfloat16, oracle::Bfloat16>() == 0);
+}
+
+TEST_CASE("well-known 16-bit values") {
+  CHECK(narrow<Float16>(1.0f).bits == 0x3c00);
+  CHECK(narrow<Float16>(65504.0f).bits == 0x7bff);
+  CHECK(narrow<Float16>(65519.9f).bits == 0x7bff);
+  CHECK(narrow<Float16>(65520.0f).bits == 0x7bff);  // IEEE 754 alone would say infinity
+  CHECK(narrow<Float16>(-1e30f).bits == 0xfbff);
+  CHECK(narrow<Float16>(-std::numeric_limits<float>::infinity()).bits == 0xfc00);
+  CHECK(narrow<Float16>(std::bit_cast<float>(0xff800001u)).bits == 0x7e00);
+  CHECK(narrow<Float16>(5.9604645e-8f).bits == 0x0001);
+  CHECK(narrow<Float16>(2.9802322e-8f).bits == 0x0000);  // half of it: to even
+  CHECK(narrow<Float16>(-0.0f).bits == 0x8000);
+  CHECK(narrow<Bfloat16>(1.0f).bits == 0x3f80);
+  CHECK(narrow<Bfloat16>(std::numeric_limits<float>::max()).bits == 0x7f7f);
+  CHECK(narrow<Bfloat16>(-std::numeric_limits<float>::max()).bits == 0xff7f);
+  CHECK(narrow<Bfloat16>(std::numeric_limits<float>::infinity()).bits == 0x7f80);
+  CHECK(narrow<Bfloat16>(std::bit_cast<float>(0x7f800001u)).bits == 0x7fc0);
+  CHECK(narrow<Bfloat16>(1.00390625f).bits == 0x3f80);  // halfway: to even
+  CHECK(narrow<Bfloat16>(1.01171875f).bits == 0x3f82);
+}
+
+/// What put_back() relies on.
+template <class T>
+bool comes_back(float acc) {
+  const float back = unshipped<T>(acc) + shipped<T>(acc);
+  return std::bit_cast<uint32_t>(back) == std::bit_cast<uint32_t>(acc);
+}
+
+TEST_CASE("what a 16-bit type ships and what it leaves behind are together what there was") {
+  for (uint64_t j = 0; j < 4000000; ++j) {
+    const float acc = std::bit_cast<float>(static_cast<uint32_t>(test::noise(2, j)));
+    if (acc == 0 || acc != acc) continue;
+    // Between 2^29 and 2^30 the largest float16, 65504, is a multiple of half the last place.
+    const bool odd = std::fabs(acc) >= 0x1p29f && std::fabs(acc) < 0x1p30f;
+    if (!odd && !comes_back<Float16>(acc)) FAIL("float16 " << acc);
+    if (!comes_back<Bfloat16>(acc)) FAIL("bfloat16 " << acc);
+    const float back = unshipped<Float16>(acc) + shipped<Float16>(acc);
+    if (odd && std::fabs(back - acc) > 64) FAIL("float16 " << acc);
+  }
+  for (const float acc : {1e-45f, 3e-8f, 2.9802322e-8f, 6.1e-5f, 65519.0f, 65520.0f, 7e4f, 1e8f,
+                          2e9f, 3e38f, std::numeric_limits<float>::infinity()}) {
+    CHECK(comes_back<Float16>(acc));
+    CHECK(comes_back<Float16>(-acc));
+    CHECK(comes_back<Bfloat16>(acc));
+    CHECK(comes_back<Bfloat16>(-acc));
+  }
+}
+
+TEST_CASE("what is shipped is never a negative zero, and NaNs leave nothing behind") {
+  CHECK(std::bit_cast<uint32_t>(shipped<Float16>(-1e-30f)) == 0);
+  CHECK(unshipped<Float16>(-1e-30f) == -1e-30f);
+  CHECK(std::bit_cast<uint32_t>(shipped<Bfloat16>(std::bit_cast<float>(0xffffffffu))) ==
+        0x7fc00000u);
+  CHECK(unshipped<Bfloat16>(std::bit_cast<float>(0xffffffffu)) == 0);
+  CHECK(unshipped<Float16>(-std::numeric_limits<float>::infinity()) == 0);
+  CHECK(finished<Float16>(-1e-30f, 1).bits == 0);
+  CHECK(finished<Float16>(131008.0f, 2).bits == 0x7bff);  // divided before it is rounded
+  CHECK(finished<Float16>(131008.0f, 1).bits == 0x7bff);
+  CHECK(finished<Bfloat16>(3.0f, 2).bits == 0x3fc0);
+}
+
+TEST_CASE("keys order 16-bit values by magnitude, as those of float do") {
+  for (uint32_t pattern = 0; pattern < 0x7fff; ++pattern) {
+    const Float16 low{static_cast<uint16_t>(pattern)}, high{static_cast<uint16_t>(pattern + 1)};
+    if (key_of(low) > key_of(high)) FAIL(pattern);
+    if ((key_of(low) < key_of(high)) != (key_of(widen(low)) < key_of(widen(high)))) FAIL(pattern);
+  }
+  CHECK(key_of(Float16{0x8000}) == 0);
+  CHECK(key_of(Bfloat16{0xffff}) == key_of(Bfloat16{0x7f81}));
+  CHECK(kKeyEnd<Bfloat16> == uint64_t{key_of(Bfloat16{0x7fc0})} + 1);
+}
+
+}  // namespace
+}  // namespace sparsecoll::unit
