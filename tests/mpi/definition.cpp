@@ -23,8 +23,8 @@ void check_dense_forms(Verdict& verdict, const Mode& mode, int P) {
   }
   for (const Kind kind : {Kind::kHeavyTail, Kind::kHotBlock, Kind::kAllEqual}) {
     const std::size_t n = (std::size_t{1} << 18) + 3;
-    const Case c{base_seed(), mode, n,     n / 100, kind, sparsecoll::oracle::Op::kAvg,
-                 false,       true, false, 2};
+    const Case c{base_seed(),       mode, n,     n / 100, kind, sparsecoll::oracle::Op::kAvg,
+                 sparsecollFloat32, true, false, 2};
     verdict.check("large vector", join_case(comm.get(), c));
   }
 }
@@ -40,8 +40,8 @@ void check_coordinate_forms(Verdict& verdict, const Mode& mode, int P) {
 
 void check_long_run(Verdict& verdict, const Mode& mode) {
   const MpiCommunicator comm(MPI_COMM_WORLD, config_of(mode));
-  const Case c{base_seed(), mode, 700,   20, Kind::kHeavyTail, sparsecoll::oracle::Op::kSum,
-               true,        true, false, 50};
+  const Case c{base_seed(),       mode, 700,   20, Kind::kHeavyTail, sparsecoll::oracle::Op::kSum,
+               sparsecollFloat64, true, false, 50};
   verdict.check("50 calls in a row", join_case(comm.get(), c));
 }
 

@@ -31,9 +31,10 @@ TEST_CASE("indices far above 2^32 in many calls of one shape") {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       SparseCase c{seed, mode, std::uint64_t{1} << 40, 33, SparseKind::kHeavyTail};
       c.index_type = sparsecollIndex64;
+      c.type = some_type(seed);
       CHECK(run_case(ranks, c) == "");
       c.k = SPARSECOLL_ALL;
-      c.wide = true;
+      c.type = some_type(seed + 1);
       CHECK(run_case(ranks, c) == "");
     }
   }

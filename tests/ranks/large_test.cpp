@@ -26,8 +26,8 @@ void check_large(const Mode& mode) {
     const Ranks ranks(P, config_of(mode));
     for (int i = 0; i < 2; ++i) {
       const std::uint64_t h = noise(++number, 0);
-      const Case c{number,           mode,       n,    ks[(h >> 8) % 4], kinds[(h >> 16) % 8],
-                   oracle::Op::kSum, h % 4 == 0, true, h % 2 == 0,       1 + i};
+      const Case c{number,           mode,         n,    ks[(h >> 8) % 4], kinds[(h >> 16) % 8],
+                   oracle::Op::kSum, some_type(h), true, h % 8 < 4,        1 + i};
       CHECK(run_case(ranks, c) == "");
     }
   }
@@ -38,8 +38,8 @@ void check_dense_limit(const Mode& mode) {
   const std::size_t n = large_n() / 4;
   const Ranks ranks(3, config_of(mode));
   for (const std::size_t k : {n / 2, n + 1}) {
-    const Case c{base_seed(),      mode,  n,    k,     Kind::kHeavyTail,
-                 oracle::Op::kAvg, false, true, false, 1};
+    const Case c{base_seed(),      mode,         n,    k,     Kind::kHeavyTail,
+                 oracle::Op::kAvg, some_type(k), true, false, 1};
     CHECK(run_case(ranks, c) == "");
   }
 }

@@ -21,13 +21,13 @@ std::string where(Kind kind, std::size_t n, std::size_t k, int P) {
 template <class T>
 std::string check_topk(sparsecollComm_t comm, Kind kind, std::size_t n, std::size_t k) {
   const std::vector<T> dense = make_data<T>(kind, n, 0, 1, base_seed());
-  const std::vector<T> old = make_data<T>(Kind::kWideIntegers, n, 0, 1, base_seed() + 1);
+  const auto old = make_data<oracle::Wide<T>>(Kind::kHeavyTail, n, 0, 1, base_seed() + 1);
   for (const bool feedback : {false, true}) {
     for (const int index_type : {sparsecollIndex32, sparsecollIndex64}) {
       Residual<T> residual(comm, n, feedback);
       if (feedback) residual.write(old);
-      const auto want =
-          oracle::Oracle<T>::topk(dense, feedback ? old : std::vector<T>{}, std::min(k, n));
+      const auto want = oracle::Oracle<T>::topk(
+          dense, feedback ? old : std::vector<oracle::Wide<T>>{}, std::min(k, n));
       SparseBuffer<T> out(n + 3, index_type, std::min(k, n) + 2);
       const sparsecollResult_t result = sparsecollTopk(dense.data(), n, k, kDatatype<T>,
                                                        residual.handle(), out.get(), comm, nullptr);
@@ -52,6 +52,8 @@ TEST_CASE("sparsecollTopk selects as defined and leaves the rest in the residual
         INFO(where(kind, n, k, 1));
         CHECK(check_topk<float>(ranks.comm(0), kind, n, k) == "");
         CHECK(check_topk<double>(ranks.comm(0), kind, n, k) == "");
+        CHECK(check_topk<oracle::Float16>(ranks.comm(0), kind, n, k) == "");
+        CHECK(check_topk<oracle::Bfloat16>(ranks.comm(0), kind, n, k) == "");
       }
     }
   }
@@ -84,6 +86,8 @@ TEST_CASE("sparsecollScatter fills with zeros and writes +0 and canonical NaNs")
     for (const int index_type : {sparsecollIndex32, sparsecollIndex64}) {
       CHECK(check_scatter<float>(ranks.comm(0), kind, index_type) == "");
       CHECK(check_scatter<double>(ranks.comm(0), kind, index_type) == "");
+      CHECK(check_scatter<oracle::Float16>(ranks.comm(0), kind, index_type) == "");
+      CHECK(check_scatter<oracle::Bfloat16>(ranks.comm(0), kind, index_type) == "");
     }
   }
 }
@@ -92,7 +96,7 @@ TEST_CASE("sparsecollScatter fills with zeros and writes +0 and canonical NaNs")
 template <class T>
 struct Held {
   std::vector<T> result;
-  std::vector<T> residual;
+  std::vector<oracle::Wide<T>> residual;
 };
 
 template <class T>
@@ -134,8 +138,14 @@ std::string compose(const Ranks& ranks, const Mode& mode, Kind kind, bool feedba
   const std::size_t k = 1 + n * static_cast<std::size_t>(ranks.size()) / 40;
   return ranks.run(std::string(mode.name) + " " + where(kind, n, k, ranks.size()), [&](int rank) {
     const sparsecollComm_t comm = ranks.comm(rank);
-    const Residual<T> one(comm, n, feedback);
-    const Residual<T> other(comm, n, feedback);
+    Residual<T> one(comm, n, feedback);
+    Residual<T> other(comm, n, feedback);
+    if (feedback) {  // what a 16-bit type must round, and sometimes saturate
+      const auto first =
+          make_data<oracle::Wide<T>>(Kind::kHeavyTail, n, rank, ranks.size(), base_seed() + 9);
+      one.write(first);
+      other.write(first);
+    }
     for (std::uint64_t call = 0; call < 3; ++call) {
       const auto send = make_data<T>(kind, n, rank, ranks.size(), base_seed() + call);
       const Held<T> pieces = reduce_by_pieces(mode, send, k, one, comm);
@@ -155,6 +165,8 @@ TEST_CASE("Topk, the v verb and Scatter are the dense verb, bit for bit") {
       for (const Kind kind : kAllKinds) {
         CHECK(compose<float>(ranks, mode, kind, true) == "");
         CHECK(compose<double>(ranks, mode, kind, P % 2 == 0) == "");
+        CHECK(compose<oracle::Float16>(ranks, mode, kind, true) == "");
+        CHECK(compose<oracle::Bfloat16>(ranks, mode, kind, true) == "");
       }
     }
   }

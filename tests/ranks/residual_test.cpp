@@ -18,12 +18,13 @@ template <class T>
 void check_reading_and_writing(sparsecollComm_t comm) {
   const std::size_t n = 300;
   Residual<T> residual(comm, n);
-  CHECK(difference("a new residual", residual.read(), std::vector<T>(n, T{0})) == "");
+  using A = oracle::Wide<T>;
+  CHECK(difference("a new residual", residual.read(), std::vector<A>(n, 0)) == "");
   for (const Kind kind : kAllKinds) {
     INFO(name_of(kind));
-    const std::vector<T> written = make_data<T>(kind, n, 0, 2, base_seed());
-    std::vector<T> want = written;
-    for (T& value : want) value = oracle::Oracle<T>::canonical(value);
+    const std::vector<A> written = make_data<A>(kind, n, 0, 2, base_seed());
+    std::vector<A> want = written;
+    for (A& value : want) value = oracle::Oracle<T>::canonical(value);
     residual.write(written);
     CHECK(difference("after a write", residual.read(), want) == "");
   }
@@ -33,37 +34,42 @@ TEST_CASE("a residual holds what was written, NaNs canonical") {
   const Ranks ranks(1, default_config());
   check_reading_and_writing<float>(ranks.comm(0));
   check_reading_and_writing<double>(ranks.comm(0));
+  check_reading_and_writing<oracle::Float16>(ranks.comm(0));
+  check_reading_and_writing<oracle::Bfloat16>(ranks.comm(0));
 }
 
 template <class T>
 void check_scaling(sparsecollComm_t comm) {
+  using A = oracle::Wide<T>;
   const std::size_t n = 300;
   Residual<T> residual(comm, n);
   for (const double factor : {0.5, -2.0, 0.1, 1.0, 1e-30}) {
-    const std::vector<T> written = make_data<T>(Kind::kHeavyTail, n, 0, 1, base_seed());
-    std::vector<T> want = written;
-    for (T& value : want) value *= static_cast<T>(factor);
+    const std::vector<A> written = make_data<A>(Kind::kHeavyTail, n, 0, 1, base_seed());
+    std::vector<A> want = written;
+    for (A& value : want) value *= static_cast<A>(factor);
     residual.write(written);
     INFO("factor " << factor);
     CHECK(sparsecollResidualScale(residual.handle(), factor) == sparsecollSuccess);
     CHECK(difference("after scaling", residual.read(), want) == "");
   }
-  residual.write(make_data<T>(Kind::kInfinityClash, n, 0, 1, base_seed()));
+  residual.write(make_data<A>(Kind::kInfinityClash, n, 0, 1, base_seed()));
   CHECK(sparsecollResidualScale(residual.handle(), 0.0) == sparsecollSuccess);
-  CHECK(difference("after a reset", residual.read(), std::vector<T>(n, T{0})) == "");
+  CHECK(difference("after a reset", residual.read(), std::vector<A>(n, 0)) == "");
 
   const double infinity = std::numeric_limits<double>::infinity();
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  residual.write(std::vector<T>(n, T{4}));
+  residual.write(std::vector<A>(n, 4));
   CHECK(sparsecollResidualScale(residual.handle(), infinity) == sparsecollInvalidArgument);
   CHECK(sparsecollResidualScale(residual.handle(), nan) == sparsecollInvalidArgument);
-  CHECK(difference("after a refusal", residual.read(), std::vector<T>(n, T{4})) == "");
+  CHECK(difference("after a refusal", residual.read(), std::vector<A>(n, 4)) == "");
 }
 
 TEST_CASE("scaling multiplies in the residual's type, and 0 resets whatever is there") {
   const Ranks ranks(1, default_config());
   check_scaling<float>(ranks.comm(0));
   check_scaling<double>(ranks.comm(0));
+  check_scaling<oracle::Float16>(ranks.comm(0));
+  check_scaling<oracle::Bfloat16>(ranks.comm(0));
 }
 
 TEST_CASE("the pointer shows the residual that the last call left") {

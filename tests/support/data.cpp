@@ -5,6 +5,8 @@
 #include <bit>
 #include <limits>
 
+#include "oracle/half.hpp"
+
 namespace sparsecoll::test {
 namespace {
 
@@ -50,6 +52,21 @@ T not_finite(std::uint64_t h) {
   return static_cast<T>(integer(h >> 16, 1000));
 }
 
+/// A 16-bit type's own extremes; else what float has, rounded.
+template <class T>
+T half_value(Kind kind, float wide, std::uint64_t h) {
+  using Limits = std::numeric_limits<T>;
+  if (kind == Kind::kDenormals)
+    return T(static_cast<float>(integer(h, 3) - 1) * static_cast<float>(Limits::denorm_min()));
+  if (kind == Kind::kHuge) {
+    const float largest = Limits::max();
+    return T(((h & 1) != 0 ? largest : -largest) / static_cast<float>(1 + (h >> 8) % 3));
+  }
+  // NaNs of both signs, with payloads.
+  if (wide != wide) return T::of_bits(Limits::infinity().bits + 1 + (h >> 20) % 60 + (h & 0x8000));
+  return T(wide);
+}
+
 template <class T>
 T signed_zero_or_one(std::uint64_t h) {
   if (h % 8 == 0) return (h & 256) != 0 ? T{1} : T{-1};
@@ -57,7 +74,7 @@ T signed_zero_or_one(std::uint64_t h) {
 }
 
 template <class T>
-T value_at(Kind kind, const Place& p) {
+T wide_value_at(Kind kind, const Place& p) {
   using Limits = std::numeric_limits<T>;
   const auto rank = static_cast<std::uint64_t>(p.rank);
   const auto P = static_cast<std::uint64_t>(p.P);
@@ -107,6 +124,16 @@ T value_at(Kind kind, const Place& p) {
                           : -Limits::max() / static_cast<T>(1 + (h >> 8) % 3);
   }
   return T{0};
+}
+
+template <class T>
+T value_at(Kind kind, const Place& p) {
+  if constexpr (oracle::kIsHalf<T>) {
+    const std::uint64_t h = noise(p.seed, static_cast<std::uint64_t>(p.rank), p.i);
+    return half_value<T>(kind, value_at<float>(kind, p), h);
+  } else {
+    return wide_value_at<T>(kind, p);
+  }
 }
 
 }  // namespace
@@ -175,7 +202,13 @@ std::vector<std::vector<T>> make_data_of_all(Kind kind, std::size_t n, int P, st
 
 template std::vector<float> make_data(Kind, std::size_t, int, int, std::uint64_t);
 template std::vector<double> make_data(Kind, std::size_t, int, int, std::uint64_t);
+template std::vector<oracle::Float16> make_data(Kind, std::size_t, int, int, std::uint64_t);
+template std::vector<oracle::Bfloat16> make_data(Kind, std::size_t, int, int, std::uint64_t);
 template std::vector<std::vector<float>> make_data_of_all(Kind, std::size_t, int, std::uint64_t);
 template std::vector<std::vector<double>> make_data_of_all(Kind, std::size_t, int, std::uint64_t);
+template std::vector<std::vector<oracle::Float16>> make_data_of_all(Kind, std::size_t, int,
+                                                                    std::uint64_t);
+template std::vector<std::vector<oracle::Bfloat16>> make_data_of_all(Kind, std::size_t, int,
+                                                                     std::uint64_t);
 
 }  // namespace sparsecoll::test

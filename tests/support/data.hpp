@@ -49,20 +49,13 @@ const char* name_of(Kind kind);
 /// Deterministic noise from a seed and two coordinates (splitmix64's finaliser).
 std::uint64_t noise(std::uint64_t seed, std::uint64_t a, std::uint64_t b = 0);
 
-/// The vector of one rank.
+/// The vector of one rank, of float, double or a 16-bit type.
 template <class T>
 std::vector<T> make_data(Kind kind, std::size_t n, int rank, int P, std::uint64_t seed);
 
 /// The vectors of all ranks.
 template <class T>
 std::vector<std::vector<T>> make_data_of_all(Kind kind, std::size_t n, int P, std::uint64_t seed);
-
-extern template std::vector<float> make_data(Kind, std::size_t, int, int, std::uint64_t);
-extern template std::vector<double> make_data(Kind, std::size_t, int, int, std::uint64_t);
-extern template std::vector<std::vector<float>> make_data_of_all(Kind, std::size_t, int,
-                                                                 std::uint64_t);
-extern template std::vector<std::vector<double>> make_data_of_all(Kind, std::size_t, int,
-                                                                  std::uint64_t);
 
 }  // namespace sparsecoll::test
 

@@ -39,7 +39,7 @@ int integer(std::uint64_t h, int limit) {
 }
 
 template <class T>
-T value_of(SparseKind kind, std::uint64_t rank, std::uint64_t index, std::uint64_t seed) {
+T wide_value_of(SparseKind kind, std::uint64_t rank, std::uint64_t index, std::uint64_t seed) {
   using Limits = std::numeric_limits<T>;
   const std::uint64_t h = noise(seed, rank, index);
   switch (kind) {
@@ -71,6 +71,20 @@ T value_of(SparseKind kind, std::uint64_t rank, std::uint64_t index, std::uint64
       break;
   }
   return static_cast<T>(integer(h, 500));
+}
+
+template <class T>
+T value_of(SparseKind kind, std::uint64_t rank, std::uint64_t index, std::uint64_t seed) {
+  if constexpr (oracle::kIsHalf<T>) {
+    if (kind == SparseKind::kDenormals) {
+      const int places = integer(noise(seed, rank, index), 2) - 1;
+      return T(static_cast<float>(places) *
+               static_cast<float>(std::numeric_limits<T>::denorm_min()));
+    }
+    return T(wide_value_of<float>(kind, rank, index, seed));
+  } else {
+    return wide_value_of<T>(kind, rank, index, seed);
+  }
 }
 
 template <class T>
@@ -196,5 +210,11 @@ template oracle::PerRank<oracle::Sparse<float>> make_sparse_of_all(SparseKind, s
                                                                    std::uint64_t);
 template oracle::PerRank<oracle::Sparse<double>> make_sparse_of_all(SparseKind, std::uint64_t, int,
                                                                     std::uint64_t);
+template oracle::PerRank<oracle::Sparse<oracle::Float16>> make_sparse_of_all(SparseKind,
+                                                                             std::uint64_t, int,
+                                                                             std::uint64_t);
+template oracle::PerRank<oracle::Sparse<oracle::Bfloat16>> make_sparse_of_all(SparseKind,
+                                                                              std::uint64_t, int,
+                                                                              std::uint64_t);
 
 }  // namespace sparsecoll::test

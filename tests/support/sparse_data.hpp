@@ -77,12 +77,6 @@ extern template class SparseBuffer<oracle::Float16>;
 extern template class SparseBuffer<oracle::Bfloat16>;
 extern template class SparseBuffer<std::int32_t>;
 extern template class SparseBuffer<std::int64_t>;
-extern template oracle::PerRank<oracle::Sparse<float>> make_sparse_of_all(SparseKind, std::uint64_t,
-                                                                          int, std::uint64_t);
-extern template oracle::PerRank<oracle::Sparse<double>> make_sparse_of_all(SparseKind,
-                                                                           std::uint64_t, int,
-                                                                           std::uint64_t);
-
 }  // namespace sparsecoll::test
 
 #endif  // SPARSECOLL_TESTS_SUPPORT_SPARSE_DATA_HPP_

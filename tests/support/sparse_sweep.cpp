@@ -39,7 +39,8 @@ std::string run_typed(const Ranks& ranks, const SparseCase& c) {
   oracle::SparseInputs<T> in;
   if (c.feedback) {
     // Not zeros: the v verbs must add to what is there, and leave the rest alone.
-    in.residuals = make_data_of_all<T>(Kind::kWideIntegers, c.count, ranks.size(), c.seed);
+    in.residuals =
+        make_data_of_all<oracle::Wide<T>>(Kind::kWideIntegers, c.count, ranks.size(), c.seed);
     for (std::size_t r = 0; r < P; ++r) residuals[r].write(in.residuals[r]);
   }
   for (int call = 0; call < c.calls; ++call) {
@@ -68,7 +69,7 @@ std::string join_typed(sparsecollComm_t comm, const SparseCase& c) {
   Residual<T> residual(comm, c.count, c.feedback);
   oracle::SparseInputs<T> in;
   if (c.feedback) {
-    in.residuals = make_data_of_all<T>(Kind::kWideIntegers, c.count, P, c.seed);
+    in.residuals = make_data_of_all<oracle::Wide<T>>(Kind::kWideIntegers, c.count, P, c.seed);
     residual.write(in.residuals[r]);
   }
   for (int call = 0; call < c.calls; ++call) {
@@ -90,18 +91,18 @@ constexpr std::uint64_t kFar = std::uint64_t{1} << 40;
 std::string describe(const SparseCase& c, int P) {
   std::ostringstream out;
   out << c.mode.name << " v seed=" << c.seed << " P=" << P << " count=" << c.count << " k=" << c.k
-      << " " << (c.wide ? "float64" : "float32") << " "
+      << " " << name_of(c.type) << " "
       << (c.index_type == sparsecollIndex32 ? "index32" : "index64") << " " << name_of(c.op)
       << " data='" << name_of(c.kind) << "'" << (c.feedback ? " feedback" : "");
   return out.str();
 }
 
 std::string run_case(const Ranks& ranks, const SparseCase& c) {
-  return c.wide ? run_typed<double>(ranks, c) : run_typed<float>(ranks, c);
+  return with_type(c.type, [&](auto zero) { return run_typed<decltype(zero)>(ranks, c); });
 }
 
 std::string join_case(sparsecollComm_t comm, const SparseCase& c) {
-  return c.wide ? join_typed<double>(comm, c) : join_typed<float>(comm, c);
+  return with_type(c.type, [&](auto zero) { return join_typed<decltype(zero)>(comm, c); });
 }
 
 std::vector<SparseCase> sparse_cases_of(const Mode& mode, int P, std::uint64_t thinning) {
@@ -114,10 +115,10 @@ std::vector<SparseCase> sparse_cases_of(const Mode& mode, int P, std::uint64_t t
                                   std::size_t{2003}, SPARSECOLL_ALL}) {
         const std::uint64_t h = noise(++number, static_cast<std::uint64_t>(P));
         if (h % thinning != 0) continue;
-        const bool feedback = count != kFar && (h & 64) != 0;
+        const bool feedback = count != kFar && (h & 256) != 0;
         const bool narrow = count != kFar && (h & 128) != 0;
         cases.push_back({number, mode, count, k, kind,
-                         (h & 16) != 0 ? oracle::Op::kAvg : oracle::Op::kSum, (h & 32) != 0,
+                         (h & 16) != 0 ? oracle::Op::kAvg : oracle::Op::kSum, some_type(h >> 5),
                          narrow ? sparsecollIndex32 : sparsecollIndex64, feedback,
                          feedback ? 2 : 1});
       }

@@ -17,6 +17,9 @@
 
 namespace sparsecoll::test {
 
+/// A floating-point type, each as often as the others.
+sparsecollDataType_t some_type(std::uint64_t h);
+
 struct Case {
   std::uint64_t seed = 1;
   Mode mode = kAuto;
@@ -24,7 +27,7 @@ struct Case {
   std::size_t k = 0;
   Kind kind = Kind::kIntegers;
   oracle::Op op = oracle::Op::kSum;
-  bool wide = false;  ///< double instead of float
+  sparsecollDataType_t type = sparsecollFloat32;
   bool feedback = false;
   bool in_place = false;
   int calls = 1;
@@ -56,7 +59,7 @@ struct SparseCase {
   std::size_t k = 0;
   SparseKind kind = SparseKind::kRandom;
   oracle::Op op = oracle::Op::kSum;
-  bool wide = false;
+  sparsecollDataType_t type = sparsecollFloat32;
   int index_type = sparsecollIndex32;
   bool feedback = false;
   int calls = 1;

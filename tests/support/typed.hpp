@@ -32,6 +32,21 @@ constexpr sparsecollDataType_t datatype_of() {
 template <class T>
 inline constexpr sparsecollDataType_t kDatatype = datatype_of<T>();
 
+/// body(T{}) with the floating-point type T that `type` stands for.
+template <class Body>
+auto with_type(sparsecollDataType_t type, Body body) {
+  if (type == sparsecollFloat16) return body(oracle::Float16{});
+  if (type == sparsecollBfloat16) return body(oracle::Bfloat16{});
+  if (type == sparsecollFloat64) return body(double{});
+  return body(float{});
+}
+
+inline const char* name_of(sparsecollDataType_t type) {
+  if (type == sparsecollFloat16) return "float16";
+  if (type == sparsecollBfloat16) return "bfloat16";
+  return type == sparsecollFloat64 ? "float64" : "float32";
+}
+
 /// A residual of one rank; no handle when `wanted` is false.
 template <class T>
 class Residual {

@@ -1,0 +1,288 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Kernels of the types whose values are kept in another one: where a 16-bit type is rounded, what
+// travels in two bytes and what in four; and integers.
+
+#include <cstring>
+
+#include "kernels/wire.hpp"
+#include "oracle/half.hpp"
+#include "support/catch.hpp"
+#include "support/compare.hpp"
+#include "unit/naive.hpp"
+
+namespace sparsecoll::unit {
+namespace {
+
+using Bytes16 = std::vector<std::byte>;
+
+template <class Half>
+constexpr DataType kHalf =
+    std::is_same_v<Half, oracle::Float16> ? DataType::float16 : DataType::bfloat16;
+
+/// Kernels of a tensor of a 16-bit type.
+template <class Half>
+struct HalfPlace {
+  Memory memory;
+  Arena arena{memory};
+  const Arena::Scope scope{arena};
+  Kernels& kernels = make_host_kernels(kHalf<Half>, IndexType::index32, arena);
+
+  SparseSpan put(const Entries<float>& entries) {
+    const SparseBuffer buffer = kernels.sparse(entries.size());
+    for (size_t j = 0; j < entries.size(); ++j) {
+      static_cast<uint32_t*>(buffer.index)[j] = static_cast<uint32_t>(entries[j].index);
+      static_cast<float*>(buffer.value)[j] = entries[j].value;
+    }
+    *buffer.nnz = entries.size();
+    return buffer.span();
+  }
+
+  template <class T = float>
+  static Entries<T> get(const SparseBuffer& buffer) {
+    Entries<T> entries;
+    for (size_t j = 0; j < *buffer.nnz; ++j)
+      entries.push_back(
+          {static_cast<const uint32_t*>(buffer.index)[j], static_cast<const T*>(buffer.value)[j]});
+    return entries;
+  }
+
+  Bytes16 pack(const SparseSpan& in, const Region& region) {
+    const Packets packets = kernels.packets(in.nnz.bound, {&region, 1}, in.precision);
+    kernels.pack_all(in, {&region, 1}, packets);
+    CHECK(packets.offset[0] + packets.size[0] <= packets.capacity);
+    const std::byte* at = packets.slab + packets.offset[0];
+    return {at, at + packets.size[0]};
+  }
+
+  /// The entries, or nothing for a fault.
+  Entries<float> unpack(const Bytes16& bytes, const Region& region, uint64_t* faults) {
+    const SparseBuffer out =
+        kernels.sparse(wire_entries(bytes, kernels.data_type(), region.length()));
+    const Message message{bytes, region};
+    kernels.unpack_all({&message, 1}, {&out, 1}, faults);
+    return get(out);
+  }
+};
+
+/// What the type makes of a value on its way out.
+template <class Half>
+float rounded(float value) {
+  return static_cast<float>(Half(value)) + 0.0f;
+}
+
+template <class Half>
+std::string check_select(test::Kind kind, size_t n, size_t k, bool feedback) {
+  const std::vector<Half> gradient = test::make_data<Half>(kind, n, 0, 1, 3);
+  const std::vector<float> old = test::make_data<float>(test::Kind::kHeavyTail, n, 0, 1, 4);
+  Entries<float> acc;
+  for (size_t i = 0; i < n; ++i)
+    acc.push_back(
+        {i, feedback ? static_cast<float>(gradient[i]) + old[i] : static_cast<float>(gradient[i])});
+  std::vector<float> want_left, left(n, -7.0f);
+  for (const auto& entry : acc) want_left.push_back(entry.value);
+  Entries<float> want = naive_top_k(acc, k);
+  for (auto& entry : want) {
+    const float shipped = rounded<Half>(entry.value);
+    want_left[entry.index] = std::isfinite(entry.value) ? entry.value - shipped : 0.0f;
+    entry.value = shipped;
+  }
+  HalfPlace<Half> place;
+  const SparseBuffer selected = place.kernels.sparse(std::min(k, n));
+  const ResidualView view{feedback ? old.data() : nullptr, feedback ? left.data() : nullptr};
+  place.kernels.accumulate_select({gradient.data(), n, view}, k, selected);
+  const std::string differs = test::difference("selected", place.get(selected), one_nan(want));
+  if (!differs.empty() || !feedback) return differs;
+  return test::difference("left", one_nan(left), one_nan(want_left));
+}
+
+TEMPLATE_TEST_CASE("accumulate_select rounds what it ships and keeps what that took", "",
+                   oracle::Float16, oracle::Bfloat16) {
+  for (const test::Kind kind : kDenseKinds) {
+    for (const size_t n : {0, 1, 64, 1000}) {
+      for (const size_t k : some_k(n)) {
+        INFO(test::name_of(kind) << ", n = " << n << ", k = " << k);
+        CHECK(check_select<TestType>(kind, n, k, true) == "");
+        CHECK(check_select<TestType>(kind, n, k, false) == "");
+      }
+    }
+  }
+}
+
+TEMPLATE_TEST_CASE("selection goes by what acc was before it was rounded", "", oracle::Float16,
+                   oracle::Bfloat16) {
+  HalfPlace<TestType> place;
+  // Both of the first two are 1 in a 16-bit type, the last one is 0.
+  const std::vector<TestType> gradient{TestType(1.0), TestType(1.0), TestType(0.0)};
+  const std::vector<float> old{0.0f, 1e-6f, -1e-42f};
+  std::vector<float> left(3);
+  const SparseBuffer one = place.kernels.sparse(1), three = place.kernels.sparse(3);
+  place.kernels.accumulate_select({gradient.data(), 3, {old.data(), left.data()}}, 1, one);
+  CHECK(test::difference("one", place.get(one), {{1, 1.0f}}) == "");
+  place.kernels.accumulate_select({gradient.data(), 3, {old.data(), left.data()}}, 3, three);
+  CHECK(test::difference("three", place.get(three), {{0, 1.0f}, {1, 1.0f}, {2, 0.0f}}) == "");
+  CHECK(test::difference("left", left, {0.0f, (1.0f + 1e-6f) - 1.0f, -1e-42f}) == "");
+}
+
+TEMPLATE_TEST_CASE("stored values travel in two bytes, sums in four, and either is taken", "",
+                   oracle::Float16, oracle::Bfloat16) {
+  const Region region{100, 100000};
+  Entries<float> exact, sums;
+  for (uint64_t j = 0; j < 50; ++j) {
+    const auto pattern = static_cast<unsigned>(test::noise(1, j) & 0xffff);
+    exact.push_back({100 + j * 1900, static_cast<float>(TestType::of_bits(pattern))});
+    sums.push_back({100 + j * 1900, static_cast<float>(j) + 1e-6f});
+  }
+  HalfPlace<TestType> place;
+  const Bytes16 narrow = place.pack(place.put(exact).stored(), region);
+  const Bytes16 wide = place.pack(place.put(sums), region);
+  CHECK(wide.size() == narrow.size() + 50 * 2);
+  CHECK(static_cast<DataType>(narrow[6]) == kHalf<TestType>);
+  CHECK(static_cast<DataType>(wide[6]) == DataType::float32);
+  uint64_t faults = 0;
+  CHECK(test::difference("stored", one_nan(place.unpack(narrow, region, &faults)),
+                         one_nan(exact)) == "");
+  CHECK(test::difference("sums", place.unpack(wide, region, &faults), sums) == "");
+  CHECK(faults == 0);
+  // Whoever knows the type of a tensor knows both of its messages, and no others.
+  for (int type = 0; type < 256; ++type) {
+    const auto sent = static_cast<DataType>(type);
+    if (sent == kHalf<TestType> || sent == DataType::float32) continue;
+    Bytes16 other = wide;
+    other[6] = static_cast<std::byte>(type);
+    CHECK(wire_entries(other, kHalf<TestType>, region.length()) == 0);
+    faults = 0;
+    CHECK(place.unpack(other, region, &faults).empty());
+    CHECK(faults == 1);
+  }
+  CHECK(wire_entries(narrow, DataType::float32, region.length()) == 0);
+  CHECK(wire_entries(narrow, kHalf<TestType>, region.length()) == 50);
+}
+
+TEMPLATE_TEST_CASE("no change and no truncation of a message does harm, whatever its precision", "",
+                   oracle::Float16, oracle::Bfloat16) {
+  const Region region{7, 1007};
+  Entries<float> entries;
+  for (uint64_t j = 0; j < 40; ++j) entries.push_back({7 + j * 25, static_cast<float>(j)});
+  HalfPlace<TestType> place;
+  const SparseSpan in = place.put(entries);
+  for (const Bytes16& good : {place.pack(in, region), place.pack(in.stored(), region)}) {
+    uint64_t faults = 0;
+    REQUIRE(place.unpack(good, region, &faults).size() == 40);
+    for (size_t size = 0; size < good.size(); ++size) {
+      const Arena::Scope scope(place.arena);
+      const Bytes16 part(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size));
+      CHECK(place.unpack(part, region, &faults).empty());
+    }
+    CHECK(faults == good.size());
+    for (size_t at = 0; at < good.size(); ++at) {
+      for (const int mask : {1, 2, 15, 255}) {
+        const Arena::Scope scope(place.arena);
+        Bytes16 spoilt = good;
+        spoilt[at] ^= static_cast<std::byte>(mask);
+        uint64_t floor = region.begin;
+        for (const auto& entry : place.unpack(spoilt, region, &faults)) {
+          if (entry.index < floor || entry.index >= region.end) FAIL("byte " << at);
+          floor = entry.index + 1;
+        }
+      }
+    }
+  }
+}
+
+TEMPLATE_TEST_CASE("deliver and scatter divide sums first and round once", "", oracle::Float16,
+                   oracle::Bfloat16) {
+  Entries<float> sums;
+  const auto wide = test::make_data<float>(test::Kind::kHeavyTail, 500, 0, 1, 8);
+  const auto odd = test::make_data<float>(test::Kind::kInfinityClash, 500, 0, 1, 9);
+  for (uint64_t i = 0; i < 500; ++i) sums.push_back({i, i % 3 == 0 ? odd[i] : wide[i]});
+  sums.push_back({500, -1e-44f});
+  HalfPlace<TestType> place;
+  for (const int divisor : {1, 2, 3, 16}) {
+    Entries<TestType> want;
+    for (const auto& entry : sums) {
+      const TestType value(divisor == 1 ? entry.value : entry.value / static_cast<float>(divisor));
+      want.push_back({entry.index, value == 0 ? TestType() : value});
+    }
+    const SparseBuffer out = place.kernels.sparse(sums.size());
+    place.kernels.deliver(place.put(sums), divisor, out);
+    CHECK(test::difference("delivered", place.template get<TestType>(out), want) == "");
+    std::vector<TestType> dense(501, TestType(4.0));
+    place.kernels.scatter(place.put(sums), divisor, dense.data(), dense.size());
+    for (size_t i = 0; i < dense.size(); ++i) CHECK(dense[i].bits == want[i].value.bits);
+  }
+}
+
+TEMPLATE_TEST_CASE("a caller's vector is widened exactly, gradients too", "", oracle::Float16,
+                   oracle::Bfloat16) {
+  HalfPlace<TestType> place;
+  std::vector<uint32_t> index;
+  std::vector<TestType> values;
+  for (unsigned pattern = 0; pattern < 0x10000; pattern += 17) {
+    index.push_back(pattern);
+    values.push_back(TestType::of_bits(pattern));
+  }
+  uint64_t nnz = values.size();
+  const SparseSpan wide =
+      place.kernels.widened({index.data(), values.data(), {values.size(), &nnz}});
+  CHECK(wide.precision == Precision::stored);
+  CHECK(wide.index == index.data());
+  std::vector<float> want(values.begin(), values.end()), acc(values.size());
+  const auto* got = static_cast<const float*>(wide.value);
+  CHECK(test::difference("widened", one_nan(std::vector<float>(got, got + nnz)), one_nan(want)) ==
+        "");
+  place.kernels.accumulate({values.data(), values.size(), {}}, acc.data());
+  CHECK(test::difference("accumulated", one_nan(acc), one_nan(want)) == "");
+}
+
+TEST_CASE("vectors of types that are added as they are need no widening") {
+  Place<double, uint64_t> place;
+  const SparseSpan in = place.put({{1, 2.0}});
+  const SparseSpan out = place.kernels().widened(in);
+  CHECK(out.value == in.value);
+  CHECK(place.kernels().wire_value_size(Precision::stored) == 8);
+  CHECK(place.kernels().wire_value_size(Precision::accumulated) == 8);
+}
+
+TEST_CASE("integer kernels wrap, order by magnitude and divide with their sign") {
+  Memory memory;
+  Arena arena(memory);
+  const Arena::Scope scope(arena);
+  for (const DataType type : {DataType::int32, DataType::int64}) {
+    Kernels& kernels = make_host_kernels(type, IndexType::index32, arena);
+    CHECK(kernels.data_type() == type);
+    const auto put = [&](std::vector<int64_t> values) {
+      const SparseBuffer out = kernels.sparse(values.size());
+      for (size_t j = 0; j < values.size(); ++j) {
+        static_cast<uint32_t*>(out.index)[j] = static_cast<uint32_t>(j);
+        std::memcpy(static_cast<std::byte*>(out.value) + j * size_of(type), &values[j],
+                    size_of(type));
+      }
+      *out.nnz = values.size();
+      return out.span();
+    };
+    const auto get = [&](const SparseBuffer& buffer) {
+      std::vector<int64_t> values;
+      for (size_t j = 0; j < *buffer.nnz; ++j)
+        values.push_back(type == DataType::int32 ? static_cast<const int32_t*>(buffer.value)[j]
+                                                 : static_cast<const int64_t*>(buffer.value)[j]);
+      return values;
+    };
+    const int64_t max = type == DataType::int32 ? INT32_MAX : INT64_MAX, min = -max - 1;
+    const SparseSpan pieces[] = {put({max, min, 5}), put({1, -1, -5})};
+    const SparseBuffer sum = kernels.sparse(3), kept = kernels.sparse(2), out = kernels.sparse(3);
+    kernels.merge(pieces, sum);
+    CHECK(get(sum) == std::vector<int64_t>{min, max, 0});
+    kernels.top_k(put({max, 7, min}), 2, kept, SparseBuffer{});
+    CHECK(get(kept) == std::vector<int64_t>{max, min});
+    kernels.top_k(put({max, 7, min}), 1, kept, SparseBuffer{});
+    CHECK(get(kept) == std::vector<int64_t>{min});
+    CHECK(kernels.keys().end == static_cast<uint64_t>(max) + 2);
+    kernels.deliver(put({-6, 7, max}), 2, out);
+    CHECK(get(out) == std::vector<int64_t>{-3, 3, max / 2});
+  }
+}
+
+}  // namespace
+}  // namespace sparsecoll::unit
