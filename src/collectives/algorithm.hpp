@@ -77,6 +77,10 @@ Pieces alltoall(Env& env, const SparseSpan& local, std::span<const Region> regio
 /// Sum over ranks of each counter, on all ranks. Any P.
 void allreduce_counts(Env& env, std::span<uint64_t> counters);
 
+/// An empty message from each rank to each: afterwards everything has arrived that any of them sent
+/// before to this one.
+void meet(Call& call, Arena& arena);
+
 /// Every rank's message, by rank, with a number that its sender put beside it.
 struct Gathered {
   ConstBytes message;

@@ -48,6 +48,8 @@ class AgreedCall : public Call {
   /// Whose counts say how much of a packet is used.
   virtual void read_with(Kernels& kernels) = 0;
   virtual Stats& stats() = 0;
+  /// Number of the call.
+  virtual uint64_t sequence() const = 0;
   /// Called when the result is known: checks that all ranks made this call and that everything sent
   /// has left this rank's memory. Only after it are outputs and residuals touched.
   virtual void confirm() = 0;

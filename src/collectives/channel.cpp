@@ -17,6 +17,12 @@ constexpr uint16_t kFrameVersion = 1;
 constexpr size_t kLongestNotice = 1000;
 constexpr auto kPause = std::chrono::milliseconds(20);
 
+GossipHeader gossip_header(const Frame& frame) {
+  GossipHeader header;
+  std::memcpy(&header, frame.payload().data(), sizeof header);
+  return header;
+}
+
 uint64_t frame_checksum(FrameHeader header, ConstBytes payload) {
   header.checksum = 0;
   return mix(checksum(std::as_bytes(std::span(&header, 1)))) + checksum(payload);
@@ -31,18 +37,27 @@ Channel::Channel(Transport& transport, Memory& memory, bool verify)
       size_(transport.size()),
       verify_(verify),
       queues_(static_cast<size_t>(size_)),
+      gossip_(static_cast<size_t>(size_)),
       sent_(static_cast<size_t>(size_)),
       received_(static_cast<size_t>(size_)) {}
 
-void Channel::send(int peer, FrameHeader header, std::byte* payload, size_t bytes) {
+void Channel::put_header(int peer, FrameHeader header, std::byte* payload, size_t bytes) {
   header.magic = kFrameMagic;
   header.version = kFrameVersion;
   header.ordinal = sent_[static_cast<size_t>(peer)]++;
   header.payload = bytes;
   header.checksum = has_checksum(header) ? frame_checksum(header, {payload, bytes}) : 0;
-  std::byte* frame = payload - sizeof header;
-  std::memcpy(frame, &header, sizeof header);
-  transport_.send(peer, {frame, sizeof header + bytes});
+  std::memcpy(payload - sizeof header, &header, sizeof header);
+}
+
+void Channel::send(int peer, FrameHeader header, std::byte* payload, size_t bytes) {
+  put_header(peer, header, payload, bytes);
+  transport_.send(peer, {payload - sizeof header, sizeof header + bytes});
+}
+
+void Channel::hand_over(int peer, FrameHeader header, Buffer message) {
+  put_header(peer, header, message.data() + sizeof header, message.size() - sizeof header);
+  transport_.hand_over(peer, std::move(message));
 }
 
 void Channel::check(int peer, const Frame& frame) const {
@@ -61,7 +76,9 @@ void Channel::check(int peer, const Frame& frame) const {
   if (header.ordinal != ordinal)
     fail(sparsecollRemoteError, "messages of rank ", peer, " were lost: expected number ", ordinal,
          ", got ", header.ordinal);
-  if (header.kind < 1 || header.kind > 3) damaged("kind", 1, header.kind);
+  if (header.kind < 1 || header.kind > 4) damaged("kind", 1, header.kind);
+  if (frame.kind() == FrameKind::gossip && payload < sizeof(GossipHeader))
+    damaged("payload bytes", sizeof(GossipHeader), payload);
   const auto ranks = static_cast<uint32_t>(size_);
   if (header.covered_first >= ranks) damaged("covered rank", ranks - 1, header.covered_first);
   if (header.covered_count > ranks) damaged("covered ranks", ranks, header.covered_count);
@@ -87,9 +104,29 @@ void Channel::pump(const std::function<void(int peer, const Frame&)>& visit) {
     check(peer, frame);
     ++received_[static_cast<size_t>(peer)];
     if (frame.kind() == FrameKind::fatal) throw_notice(peer, frame);
-    queue(peer).push_back(std::move(frame));
-    visit(peer, queue(peer).back());
+    const bool gossips = frame.kind() == FrameKind::gossip;
+    auto& place = gossips ? gossip(peer) : queue(peer);
+    place.push_back(std::move(frame));
+    visit(peer, place.back());
+    if (gossips && !wanted(place.back())) place.pop_back();
   }
+}
+
+void Channel::open(uint64_t state) {
+  states_.push_back(state);
+  newest_state_ = state;
+}
+
+void Channel::close(uint64_t state) noexcept {
+  std::erase(states_, state);
+  for (auto& frames : gossip_)
+    std::erase_if(frames, [&](const Frame& each) { return gossip_header(each).state == state; });
+}
+
+bool Channel::wanted(const Frame& gossip) const {
+  // A peer may send the first message of a state before this rank has opened it.
+  const uint64_t state = gossip_header(gossip).state;
+  return state > newest_state_ || std::ranges::binary_search(states_, state);
 }
 
 void Channel::send_fatal(uint64_t sequence, const Error& error) noexcept {
@@ -127,13 +164,20 @@ void Channel::pause(const Deadline& deadline, const std::function<std::string()>
   transport_.idle(deadline.within(kPause));
 }
 
-void Channel::flush(const Deadline& deadline) {
-  while (transport_.unsent() > 0) {
+void Channel::flush_until_0(const Deadline& deadline, size_t (Transport::*unsent)()) {
+  while ((transport_.*unsent)() > 0) {
     pump([](int, const Frame&) {});
-    if (transport_.unsent() == 0) return;
-    pause(deadline,
-          [&] { return text(transport_.unsent(), " bytes that this rank sent were not taken"); });
+    if ((transport_.*unsent)() == 0) return;
+    pause(deadline, [&] {
+      return text((transport_.*unsent)(), " bytes that this rank sent were not taken");
+    });
   }
+}
+
+void Channel::flush(const Deadline& deadline) { flush_until_0(deadline, &Transport::unsent); }
+
+void Channel::flush_handed_over(const Deadline& deadline) {
+  flush_until_0(deadline, &Transport::unsent_handed_over);
 }
 
 std::vector<int> Channel::gone(const std::vector<int>& peers) const {

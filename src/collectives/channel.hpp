@@ -15,7 +15,7 @@
 
 namespace sparsecoll {
 
-enum class FrameKind : uint16_t { data = 1, abandon = 2, fatal = 3 };
+enum class FrameKind : uint16_t { data = 1, abandon = 2, fatal = 3, gossip = 4 };
 
 /// In front of every message between ranks.
 struct FrameHeader {
@@ -49,6 +49,16 @@ class PeerTimeout : public Error {
   using Error::Error;
 };
 
+/// In front of the payload of a gossip frame. Gossip is not bound to the call in which it arrives:
+/// it stays in the channel until the state takes it that it is for.
+struct GossipHeader {
+  uint64_t state;  ///< number of the call that made it
+  uint64_t step;   ///< of the sender
+  double share;    ///< p_ji, times gamma in compressed gossip
+  double weight;   ///< how much of the sender's w moves
+};
+static_assert(sizeof(GossipHeader) == 32);
+
 /// Frames between the ranks of one communicator, checked and sorted by sender; lives through all
 /// its calls. A peer that is ahead may already have sent frames of the next call.
 class Channel {
@@ -61,11 +71,20 @@ class Channel {
 
   /// Fills in the header, which sits directly in front of the payload, and starts sending.
   void send(int peer, FrameHeader header, std::byte* payload, size_t bytes);
+  /// The same for a message that may outlive the call; the payload starts behind the header's room.
+  void hand_over(int peer, FrameHeader header, Buffer frame);
   /// Takes in all that has arrived. Throws RemoteError for a damaged frame and for a peer's notice
   /// that it failed; as PeerTimeout if it waited in vain. `visit` sees each new frame
   /// before it is queued.
   void pump(const std::function<void(int peer, const Frame&)>& visit);
   std::deque<Frame>& queue(int peer) { return queues_[static_cast<size_t>(peer)]; }
+  /// Gossip of that peer, in the order of its sending, for every state.
+  std::deque<Frame>& gossip(int peer) { return gossip_[static_cast<size_t>(peer)]; }
+  /// From now on gossip for this state is kept; states are numbered by rising calls.
+  void open(uint64_t state);
+  bool gossiped() const { return newest_state_ > 0; }
+  /// Gossip for this state is thrown away, now and later.
+  void close(uint64_t state) noexcept;
 
   /// Tells all peers, as far as that works without waiting, that this rank failed.
   void send_fatal(uint64_t sequence, const Error& error) noexcept;
@@ -79,6 +98,8 @@ class Channel {
   /// pass.
   void pause(const Deadline& deadline, const std::function<std::string()>& missing);
   void flush(const Deadline& deadline);
+  /// The same for everything that was handed over.
+  void flush_handed_over(const Deadline& deadline);
 
   /// Those of the peers that will not send any more; what they sent before may still come in.
   std::vector<int> gone(const std::vector<int>& peers) const;
@@ -89,7 +110,10 @@ class Channel {
 
  private:
   bool has_checksum(const FrameHeader& header) const { return verify_ || header.sequence == 0; }
+  void put_header(int peer, FrameHeader header, std::byte* payload, size_t bytes);
   void check(int peer, const Frame& frame) const;
+  bool wanted(const Frame& gossip) const;
+  void flush_until_0(const Deadline& deadline, size_t (Transport::*unsent)());
   [[noreturn]] static void throw_notice(int peer, const Frame& frame);
 
   Transport& transport_;
@@ -99,6 +123,9 @@ class Channel {
   bool verify_;
   std::atomic<bool> aborted_{false};
   std::vector<std::deque<Frame>> queues_;
+  std::vector<std::deque<Frame>> gossip_;
+  std::vector<uint64_t> states_;  ///< open ones, rising
+  uint64_t newest_state_ = 0;     ///< that was ever open here
   std::vector<uint64_t> sent_;
   std::vector<uint64_t> received_;
   std::vector<Block> notices_;  ///< fatal ones, kept while they are under way

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 // Small collectives that the algorithms share: the sum of counters and the allgather of messages of
-// any size. Both work for every P in about log2 P rounds.
+// any size, for every P in about log2 P rounds; and a meeting of all.
 #include <algorithm>
 #include <cstring>
 
@@ -15,6 +15,17 @@ std::byte* packet_room(Env& env, size_t bytes) {
 }
 
 SparseBuffer no_entries(Env& env) { return env.kernels.sparse(0); }
+
+void meet(Call& call, Arena& arena) {
+  const int ranks = call.size(), rank = call.rank();
+  const auto legs = arena.take_span<Leg>(2 * static_cast<size_t>(ranks - 1));
+  for (int distance = 1; distance < ranks; ++distance) {
+    const auto i = 2 * static_cast<size_t>(distance - 1);
+    legs[i] = {(rank + distance) % ranks, {arena.take<std::byte>(kHeadroom) + kHeadroom}, 0, {}};
+    legs[i + 1] = {(rank - distance + ranks) % ranks, {}, kUnknownSize, {}};
+  }
+  call.exchange(legs);
+}
 
 namespace {
 

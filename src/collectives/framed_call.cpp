@@ -83,7 +83,15 @@ void FramedCall::exchange(std::span<Leg> legs) {
   receive(legs);
 }
 
+void FramedCall::refuse_gossip(int peer, const Frame& frame) const {
+  if (frame.kind() == FrameKind::gossip && frame.header.sequence == terms_.sequence)
+    fail(sparsecollRemoteError, "rank ", peer, " called pushSumStep, this rank ",
+         verb_name(terms_.descriptor.verb));
+}
+
 void FramedCall::examine(int peer, const Frame& frame) {
+  refuse_gossip(peer, frame);
+  if (frame.kind() == FrameKind::gossip) return;        // of any call before or after
   if (frame.header.sequence > terms_.sequence) return;  // of a peer that is ahead
   if (frame.header.sequence < terms_.sequence)
     fail(sparsecollRemoteError, "rank ", peer, " sent a message of call ", frame.header.sequence,
@@ -94,8 +102,10 @@ void FramedCall::examine(int peer, const Frame& frame) {
 
 void FramedCall::wait_for(std::vector<int> peers, Wanted wanted) {
   const auto look = [this](int peer, const Frame& frame) { examine(peer, frame); };
-  for (int peer = 0; peer < size(); ++peer)
+  for (int peer = 0; peer < size(); ++peer) {
+    for (const Frame& frame : channel_.gossip(peer)) refuse_gossip(peer, frame);
     for (const Frame& frame : channel_.queue(peer)) look(peer, frame);
+  }
   const size_t awaited = peers.size();
   for (;;) {
     // Who was gone before the last look at the mail will not be heard of again.
@@ -228,7 +238,7 @@ void FramedCall::abandon(const Error* problem) {
   std::vector<Notice> notices(static_cast<size_t>(size()));
   for (std::vector<int> absent = others();;) {
     const std::vector<int> gone = channel_.gone(absent);
-    channel_.pump([](int, const Frame&) {});
+    channel_.pump([this](int peer, const Frame& frame) { refuse_gossip(peer, frame); });
     std::erase_if(absent,
                   [&](int peer) { return take_notice(peer, &notices[static_cast<size_t>(peer)]); });
     if (absent.empty()) break;

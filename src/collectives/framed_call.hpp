@@ -36,6 +36,7 @@ class FramedCall final : public AgreedCall {
 
   void read_with(Kernels& kernels) override { kernels_ = &kernels; }
   Stats& stats() override { return stats_; }
+  uint64_t sequence() const override { return terms_.sequence; }
 
   int rank() const override { return channel_.rank(); }
   int size() const override { return channel_.size(); }
@@ -68,6 +69,9 @@ class FramedCall final : public AgreedCall {
   void wait_for(std::vector<int> peers, Wanted wanted);
   ConstBytes take(int peer);
   void examine(int peer, const Frame& frame);
+  /// A pushSumStep of this call's number hears nobody but its neighbours, so that the call cannot
+  /// be abandoned together.
+  void refuse_gossip(int peer, const Frame& frame) const;
   bool has_come(int peer) const;
   void cover(const FrameHeader& header);
   /// Those awaited and those not known, even through others, to have made this call.

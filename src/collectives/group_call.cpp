@@ -38,6 +38,7 @@ class GroupCall::Voice final : public AgreedCall {
   int size() const override { return call_.size(); }
   void read_with(Kernels& kernels) override { kernels_ = &kernels; }
   Stats& stats() override { return stats_; }
+  uint64_t sequence() const override { return call_.sequence(); }
   void exchange(std::span<Leg> legs) override {
     legs_ = legs;
     hand_back(State::exchanging);

@@ -82,22 +82,21 @@ class LocalTransport final : public Transport {
 
   void send(int peer, ConstBytes bytes) override {
     if (fabric_->gone[peer]) return;
-    const Fate fate = fabric_->plan ? fabric_->plan(rank_, peer, sent_++) : Fate{};
-    if (fate.kill_sender) killed_ = true;
+    const Fate fate = next_fate(peer);
     if (killed_ || fate.drop) return;
-    Mailbox& box = fabric_->boxes[peer];
-    Buffer copy = box.pool.take(bytes.size());
+    Buffer copy = fabric_->boxes[peer].pool.take(bytes.size());
     std::copy(bytes.begin(), bytes.end(), copy.data());
-    if (fate.corrupt_byte != kAll) copy.data()[fate.corrupt_byte % bytes.size()] ^= std::byte{0xff};
-    {
-      const std::lock_guard lock(box.mutex);
-      box.letters.push_back({{rank_, std::move(copy)}, Clock::now() + fate.delay});
-      ++box.events;
-    }
-    box.changed.notify_one();
+    deliver(peer, std::move(copy), fate);
+  }
+
+  void hand_over(int peer, Buffer message) override {
+    if (fabric_->gone[peer]) return;
+    const Fate fate = next_fate(peer);
+    if (!killed_ && !fate.drop) deliver(peer, std::move(message), fate);
   }
 
   size_t unsent() override { return 0; }
+  size_t unsent_handed_over() override { return 0; }
 
   std::optional<Arrived> poll() override {
     if (killed_) fail(sparsecollSystemError, "this rank was killed by the test's plan");
@@ -158,6 +157,24 @@ class LocalTransport final : public Transport {
   const Memory& memory() const override { return box_.memory; }
 
  private:
+  Fate next_fate(int peer) {
+    const Fate fate = fabric_->plan ? fabric_->plan(rank_, peer, sent_++) : Fate{};
+    if (fate.kill_sender) killed_ = true;
+    return fate;
+  }
+
+  void deliver(int peer, Buffer message, const Fate& fate) {
+    if (fate.corrupt_byte != kAll)
+      message.data()[fate.corrupt_byte % message.size()] ^= std::byte{0xff};
+    Mailbox& box = fabric_->boxes[peer];
+    {
+      const std::lock_guard lock(box.mutex);
+      box.letters.push_back({{rank_, std::move(message)}, Clock::now() + fate.delay});
+      ++box.events;
+    }
+    box.changed.notify_one();
+  }
+
   /// A letter must not pass an earlier one of the same sender.
   bool overtakes(std::deque<Mailbox::Letter>::iterator letter) const {
     if (!fabric_->plan) return false;

@@ -23,7 +23,8 @@ struct Fate {
 using FatePlan = std::function<Fate(int sender, int receiver, size_t number)>;
 
 /// One transport per rank; ranks are threads of this process. A message is copied once, by the
-/// sender, into a block of the receiver's pool; sending never waits. The order in which messages of
+/// sender, into a block of the receiver's pool, or not at all if it was handed over; sending never
+/// waits. The order in which messages of
 /// different senders are polled depends on timing, nothing else does.
 std::vector<std::unique_ptr<Transport>> make_local_transports(int ranks, const FatePlan& plan = {});
 

@@ -68,17 +68,21 @@ class MpiTransport final : public Transport {
 
   void check_thread() const override { check_caller(); }
 
-  void send(int peer, ConstBytes bytes) override {
-    if (bytes.size() <= chunk_) return start(peer, kWhole, bytes);
-    announced_->push_back(bytes.size());
-    start(peer, kAnnounce, std::as_bytes(std::span(&announced_->back(), 1)));
-    for (size_t at = 0; at < bytes.size(); at += chunk_)
-      start(peer, kChunkTag, bytes.subspan(at, std::min(chunk_, bytes.size() - at)));
+  void send(int peer, ConstBytes bytes) override { start(peer, bytes, nullptr); }
+
+  void hand_over(int peer, Buffer message) override {
+    const auto kept = std::make_shared<Buffer>(std::move(message));
+    start(peer, {kept->data(), kept->size()}, kept);
   }
 
   size_t unsent() override {
     progress_sends();
     return unsent_;
+  }
+
+  size_t unsent_handed_over() override {
+    progress_sends();
+    return unsent_handed_over_;
   }
 
   std::optional<Arrived> poll() override {
@@ -118,7 +122,9 @@ class MpiTransport final : public Transport {
     for (Incoming& each : incoming_)
       if (!each.pending.empty()) bytes += each.bytes.leak();
     incoming_.clear();
-    *touches_caller = !sends_.empty();
+    *touches_caller = unsent_ > 0;
+    for (const Sending& each : sends_)
+      if (each.kept) bytes += each.kept->leak();
     if (!sends_.empty()) {
       bytes += announced_->size() * sizeof(size_t);
       static_cast<void>(announced_.release());
@@ -129,25 +135,37 @@ class MpiTransport final : public Transport {
   const Memory& memory() const override { return memory_; }
 
  private:
+  using Kept = std::shared_ptr<Buffer>;  ///< of a message that was handed over, else null
   struct Sending {
     MPI_Request request;
     size_t bytes;
+    Kept kept;
   };
 
-  void start(int peer, int tag, ConstBytes bytes) {
+  void start(int peer, ConstBytes bytes, const Kept& kept) {
+    if (bytes.size() <= chunk_) return start(peer, kWhole, bytes, kept);
+    announced_->push_back(bytes.size());
+    start(peer, kAnnounce, std::as_bytes(std::span(&announced_->back(), 1)), kept);
+    for (size_t at = 0; at < bytes.size(); at += chunk_)
+      start(peer, kChunkTag, bytes.subspan(at, std::min(chunk_, bytes.size() - at)), kept);
+  }
+
+  void start(int peer, int tag, ConstBytes bytes, const Kept& kept) {
     MPI_Request request;
     check(MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, peer, tag, comm_,
                     &request),
           "MPI_Isend");
-    sends_.push_back({request, bytes.size()});
-    unsent_ += bytes.size();
+    sends_.push_back({request, bytes.size(), kept});
+    unsent_of(sends_.back()) += bytes.size();
   }
+
+  size_t& unsent_of(const Sending& message) { return message.kept ? unsent_handed_over_ : unsent_; }
 
   void progress_sends() {
     std::erase_if(sends_, [&](Sending& each) {
       int done = 0;
       check(MPI_Test(&each.request, &done, MPI_STATUS_IGNORE), "a send");
-      if (done) unsent_ -= each.bytes;
+      if (done) unsent_of(each) -= each.bytes;
       return done != 0;
     });
     if (sends_.empty()) announced_->clear();
@@ -220,6 +238,7 @@ class MpiTransport final : public Transport {
   /// Sizes on their way; a deque does not move them.
   std::unique_ptr<std::deque<size_t>> announced_ = std::make_unique<std::deque<size_t>>();
   size_t unsent_ = 0;
+  size_t unsent_handed_over_ = 0;
   std::deque<Incoming> incoming_;
 };
 

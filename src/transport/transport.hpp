@@ -33,8 +33,13 @@ class Transport {
 
   /// Starts sending. The bytes must stay as they are until unsent() is 0.
   virtual void send(int peer, ConstBytes bytes) = 0;
-  /// Bytes of messages whose sending is not complete.
+  /// The same for a message that may outlive the call: it is the transport's from now on. Taken
+  /// from pool().
+  virtual void hand_over(int peer, Buffer message) = 0;
+  /// Bytes of the sender's messages whose sending is not complete.
   virtual size_t unsent() = 0;
+  /// The same for messages that were handed over.
+  virtual size_t unsent_handed_over() = 0;
   /// A message that arrived, if one did; moves what is under way.
   virtual std::optional<Arrived> poll() = 0;
   /// True when nothing more will ever come from that peer, and the transport knows. What it sent
@@ -56,11 +61,11 @@ class Transport {
   /// Orderly end; nothing is under way.
   virtual void close() = 0;
   /// Local, bounded end of a broken transport. Returns the bytes given up for good because an
-  /// abandoned message may still touch them; true in *touches_caller when those that were sent
-  /// belong to them, so that their owner must give them up too.
+  /// abandoned message may still touch them; true in *touches_caller when messages that were not
+  /// handed over are among those, so that their owner must give them up too.
   virtual size_t abandon(bool* touches_caller) noexcept = 0;
 
-  /// Where received messages live.
+  /// Where received messages live, and those to be handed over.
   virtual Pool& pool() = 0;
   virtual const Memory& memory() const = 0;
 };

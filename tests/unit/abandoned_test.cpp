@@ -32,7 +32,9 @@ class StuckTransport final : public Transport {
     sent_.push_back({bytes, {bytes.begin(), bytes.end()}});
     unsent_ += bytes.size();
   }
+  void hand_over(int, Buffer) override {}  // for gossip, of which there is none here
   size_t unsent() override { return unsent_; }
+  size_t unsent_handed_over() override { return 0; }
   std::optional<Arrived> poll() override { return std::nullopt; }
   bool gone(int) const override { return false; }
   void idle(Clock::time_point limit) override { std::this_thread::sleep_until(limit); }

@@ -23,7 +23,12 @@ class RecordingTransport final : public Transport {
     sizes_.push_back(bytes.size());
     below_->send(peer, bytes);
   }
+  void hand_over(int peer, Buffer message) override {
+    sizes_.push_back(message.size());
+    below_->hand_over(peer, std::move(message));
+  }
   size_t unsent() override { return below_->unsent(); }
+  size_t unsent_handed_over() override { return below_->unsent_handed_over(); }
   std::optional<Arrived> poll() override { return below_->poll(); }
   bool gone(int peer) const override { return below_->gone(peer); }
   void idle(Clock::time_point limit) override { below_->idle(limit); }
