@@ -73,6 +73,8 @@ struct CUstream_st;
 typedef struct sparsecollComm* sparsecollComm_t;
 /** The error-feedback state of one tensor on one rank. */
 typedef struct sparsecollResidual* sparsecollResidual_t;
+/** One rank's end of push-sum over one tensor. */
+typedef struct sparsecollPushSum* sparsecollPushSum_t;
 /** A cudaStream_t. Must be NULL with host buffers. */
 typedef struct CUstream_st* sparsecollStream_t;
 
@@ -153,6 +155,20 @@ typedef enum {
   sparsecollWireNative = 0, /**< as they are */
   sparsecollWireMaxEnum = 0x7fffffff
 } sparsecollWire_t;
+
+/** Who sends to whom in a step of pushSumStep(); distances are modulo P. With d out-neighbours each
+ *  of them gets the part 1 / (d + 1) of (x, w), and as much stays. */
+typedef enum {
+  sparsecollGraphExponential = 0,      /**< one, at distance 2^(t mod ceil(log2 P)) */
+  sparsecollGraphNPeerExponential = 1, /**< `peers` p: at distances j (p + 1)^i, j = 1 .. p, where
+                                            i = t mod (the number of powers of p + 1 below P);
+                                            self-loops and duplicates are dropped */
+  sparsecollGraphRing = 2,             /**< one, at distance 1 */
+  sparsecollGraphBipartiteExponential = 3, /**< one, between even and odd ranks: at distances 1, -1,
+                                                3, -3, 5, -5, 9, ... in turn */
+  sparsecollGraphCustom = 4,               /**< what `outNeighbours` says */
+  sparsecollGraphKindMaxEnum = 0x7fffffff
+} sparsecollGraphKind_t;
 
 /** As `k` of a `v` verb: the exact sum of all entries, explicit zeros and cancellations kept. */
 #define SPARSECOLL_ALL ((size_t)-1)
@@ -237,6 +253,34 @@ typedef struct {
   {                                                                                              \
     sizeof(sparsecollStats_t), 0x53505354u, SPARSECOLL_VERSION, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0.0, \
         0.0, 0                                                                                   \
+  }
+
+/** How push-sum works. Start from SPARSECOLL_PUSHSUM_CONFIG_INITIALIZER. All ranks must agree on
+ *  everything but the function and its argument, which must describe the same graph everywhere. */
+typedef struct {
+  size_t size;      /**< sizeof, set by the initializer */
+  unsigned magic;   /**< set by the initializer */
+  unsigned version; /**< set by the initializer */
+  int graph;        /**< sparsecollGraphKind_t */
+  int peers;        /**< of sparsecollGraphNPeerExponential, at least 1; 1 with other graphs */
+  int maxDelay;     /**< tau: 0 = every step waits for its messages; tau > 0 = only for those more
+                         than tau steps old; -1 = never */
+  size_t k;         /**< 0 = everything is sent; else compressed gossip of k entries a message */
+  double mixing;    /**< gamma of compressed gossip, 0 < mixing <= 1: the part of p that moves */
+  /** sparsecollGraphCustom, else NULL: writes the out-neighbours of any rank in any step and the
+   *  part p > 0 of (x, w) that each of them gets; what is left of 1 stays. Returns how many there
+   *  are, at most `capacity` = P - 1. Gives the same answer on all ranks, whenever it is asked; is
+   *  called by whichever thread runs the step. */
+  int (*outNeighbours)(void* user, int rank, int nranks, uint64_t step, int* neighbours,
+                       double* weights, int capacity);
+  void*
+      user; /**< first argument of outNeighbours; the caller's, to be kept while the state lives */
+} sparsecollPushSumConfig_t;
+
+#define SPARSECOLL_PUSHSUM_CONFIG_INITIALIZER                                                  \
+  {                                                                                            \
+    sizeof(sparsecollPushSumConfig_t), 0x53505053u, SPARSECOLL_VERSION, 0, 1, 0, 0, 1.0, NULL, \
+        NULL                                                                                   \
   }
 
 /* ---------------------------------------------------------------------------------------------
@@ -511,6 +555,120 @@ SPARSECOLL_API sparsecollResult_t sparsecollGroupStart(sparsecollComm_t comm);
  *         naming the call.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollGroupEnd(sparsecollComm_t comm);
+
+/**
+ * @brief One iteration of push-sum (Stochastic Gradient Push). Every rank makes it, but hears only
+ *        its neighbours.
+ *
+ * x is the numerator, in and out; the state has the weight w (1 at first), the step counter t, the
+ * graph, and what is under way. The rank sends p (x, w) to each out-neighbour of step t, rounded to
+ * the datatype, keeps x minus what it sent, adds what came in, in the order of steps and ranks, and
+ * writes estimate = x / w. The estimates of all ranks approach the mean of their x; an optimizer
+ * changes x between two steps and takes its gradients at the estimate.
+ *
+ * With maxDelay = 0 the step waits for the messages of step t. With maxDelay = tau > 0 (Overlap
+ * SGP) it adds whatever has arrived and waits only for messages of steps up to t - tau; with -1 it
+ * never waits. No message is lost or counted twice: the sums of x and of w over ranks and messages
+ * under way never change but by rounding. With maxDelay = 0 the result has the same bits in every
+ * run; otherwise it depends on what arrived when. Sums are formed in the accumulation type and
+ * rounded once. Infinite entries turn into NaN, for x minus a part of x has no value then.
+ *
+ * With k > 0 a message holds the k largest entries of what changed since the last one on the same
+ * edge, and moves the part `mixing` p of what the receiver knows of x, and of w (compressed
+ * gossip).
+ *
+ * @param x        count values, host memory.
+ * @param estimate count values, host memory, apart from x; NULL = not wanted.
+ * @param count    of the state.
+ * @param datatype of the state.
+ * @param state    made with sparsecollPushSumCreate().
+ * @param stream   NULL.
+ * @return sparsecollInvalidArgument for arguments that do not fit the state, and for a custom graph
+ *         that is none: nothing happened, peers were not told and wait for the corrected call.
+ *         sparsecollInvalidUsage within a group, or a fatal error: sparsecollTimeout when an
+ *         in-neighbour was not heard from, sparsecollRemoteError also when it called another
+ *         function. x is as it was then.
+ *
+ * Sources: Assran, Loizou, Ballas, Rabbat, Stochastic Gradient Push for Distributed Deep Learning,
+ * ICML 2019; Koloskova, Stich, Jaggi, Decentralized Stochastic Optimization and Gossip Algorithms
+ * with Compressed Communication, ICML 2019.
+ */
+SPARSECOLL_API sparsecollResult_t pushSumStep(void* x, void* estimate, size_t count,
+                                              sparsecollDataType_t datatype,
+                                              sparsecollPushSum_t state, sparsecollComm_t comm,
+                                              sparsecollStream_t stream);
+
+/* ---------------------------------------------------------------------------------------------
+ * State of push-sum
+ */
+
+/**
+ * @brief Makes a push-sum state for one tensor, at step 0 with weight 1. Collective; complete on
+ *        return also where calls do not block.
+ * @param state    out.
+ * @param count    n.
+ * @param datatype sparsecollFloat32 or sparsecollFloat64.
+ * @param config   NULL = defaults: exponential graph, maxDelay 0, everything sent.
+ * @param comm     that will use and own it.
+ * @return sparsecollInvalidArgument, sparsecollInvalidUsage (ranks disagree, or within a group), or
+ *         a fatal error.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollPushSumCreate(sparsecollPushSum_t* state, size_t count,
+                                                          sparsecollDataType_t datatype,
+                                                          const sparsecollPushSumConfig_t* config,
+                                                          sparsecollComm_t comm);
+
+/**
+ * @brief Frees a push-sum state. Local. What is under way to this rank is lost with it: drain first
+ *        if the sum matters.
+ * @return sparsecollInvalidArgument for a handle that is none or was destroyed before, also with
+ *         its communicator.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollPushSumDestroy(sparsecollPushSum_t state);
+
+/**
+ * @brief This rank's weight w. Local; waits for queued calls.
+ * @return sparsecollInvalidArgument.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollPushSumWeight(sparsecollPushSum_t state,
+                                                          double* weight);
+
+/**
+ * @brief Adds everything that is under way to x and w. Collective: all ranks have made the same
+ *        steps. Afterwards sums over ranks alone are what they were at first.
+ * @param x        count values, host memory, in and out.
+ * @param estimate count values apart from x: x / w; NULL = not wanted.
+ * @param stream   NULL.
+ * @return sparsecollInvalidArgument, sparsecollInvalidUsage (also when ranks made different numbers
+ *         of steps, or within a group), or a fatal error.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollPushSumDrain(sparsecollPushSum_t state, void* x,
+                                                         void* estimate, sparsecollStream_t stream);
+
+/**
+ * @brief Writes weight, step counter and what compressed gossip remembers to a file, not x. Local.
+ *
+ * There is always either the old file or the whole new one (temporary file beside it, fsync,
+ * rename); mode 0600. With maxDelay = 0 it may follow any step, else only a drain (or load, or
+ * create).
+ * @return sparsecollInvalidArgument, sparsecollInvalidUsage when messages may be under way,
+ *         sparsecollSystemError when the file cannot be written.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollPushSumSave(sparsecollPushSum_t state,
+                                                        const char* path);
+
+/**
+ * @brief Continues where the state was that this rank saved. Local; with the same set of files and
+ *        the same x on all ranks everything goes on bit for bit.
+ *
+ * May differ from the saved state: maxDelay, k if both are 0 or both are not, mixing.
+ * @return sparsecollInvalidArgument for a file that is damaged, of another version, or of another
+ *         rank, P, count, datatype, graph, number of peers or kind of gossip;
+ *         sparsecollInvalidUsage when messages may be under way; sparsecollSystemError when it
+ *         cannot be read. The state is as it was then.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollPushSumLoad(sparsecollPushSum_t state,
+                                                        const char* path);
 
 /* ---------------------------------------------------------------------------------------------
  * Error feedback

@@ -7,6 +7,7 @@
 
 #include "api/handles.hpp"
 #include "api/operation.hpp"
+#include "api/push_sum.hpp"
 #include "api/residual.hpp"
 #include "core/error.hpp"
 
@@ -27,6 +28,11 @@ HandleTable<Residual>& residuals() {
   return table;
 }
 
+HandleTable<PushSumState>& push_sums() {
+  static auto& table = *new HandleTable<PushSumState>(3);
+  return table;
+}
+
 Communicator::Communicator(std::unique_ptr<Transport> transport, Config config)
     : config_(std::move(config)),
       log_(config_.log_level, config_.log_file,
@@ -43,23 +49,15 @@ Communicator::~Communicator() {
   if (queue_) channel_.abort();  // what is queued still ends at once
   queue_.reset();
   for (const void* handle : residuals_) sparsecoll::residuals().erase(handle);
+  for (const void* handle : push_sums_) sparsecoll::push_sums().erase(handle);
 }
 
 void Communicator::collective(const Agreed& agreed, const std::function<void()>& check,
                               const std::function<void(FramedCall&)>& body) {
   const Descriptor& descriptor = agreed.descriptor;
-  check_healthy();
-  transport_->check_thread();
-  stashes_.clear();
-  const uint64_t sequence = ++sequence_;
-  if (log_.wants(LogLevel::trace))
-    log_.write(LogLevel::trace, text("call ", sequence, ": ", verb_name(descriptor.verb)));
-  Stats stats;
-  const Arena::Scope scope(arena_);  // outlives the catch below, which may give the arena up
-  try {
-    FramedCall call(
-        channel_, {descriptor, sequence, Deadline::after(config_.values.timeoutMs), agreed.members},
-        arena_, stats);
+  run_counted(static_cast<Verb>(descriptor.verb), [&](const CallTerms& terms) {
+    FramedCall call(channel_, {descriptor, terms.sequence, terms.deadline, agreed.members}, arena_,
+                    terms.stats);
     try {
       check();
     } catch (const Error& error) {
@@ -71,6 +69,31 @@ void Communicator::collective(const Agreed& agreed, const std::function<void()>&
     } catch (const Abandoned&) {
       call.abandon(nullptr);
     }
+  });
+}
+
+void Communicator::unagreed(Verb verb, const std::function<void(const CallTerms&)>& body) {
+  run_counted(verb, [&](const CallTerms& terms) {
+    try {
+      body(terms);
+    } catch (const Error& error) {
+      poison_and_throw(error);
+    }
+  });
+}
+
+void Communicator::run_counted(Verb verb, const std::function<void(const CallTerms&)>& body) {
+  check_healthy();
+  transport_->check_thread();
+  stashes_.clear();
+  const uint64_t sequence = ++sequence_;
+  if (log_.wants(LogLevel::trace))
+    log_.write(LogLevel::trace,
+               text("call ", sequence, ": ", verb_name(static_cast<uint64_t>(verb))));
+  Stats stats;
+  const Arena::Scope scope(arena_);  // outlives the catch below, which may give the arena up
+  try {
+    body({sequence, Deadline::after(config_.values.timeoutMs), stats});
   } catch (const Error& error) {
     if (fatal(error.code()) || channel_.aborted()) poison_and_throw(error);
     if (error.code() == sparsecollTruncated) add_up(stats);  // the operation is done
@@ -120,6 +143,20 @@ void Communicator::enqueue(std::shared_ptr<Operation> operation) {
                [this, operation] { run(*operation); });
 }
 
+void Communicator::run_and_wait(Operation& operation) {
+  if (!queue_) return run(operation);
+  std::exception_ptr failure;
+  queue_->push(Queue::Kind::collective, verb_name(operation.descriptor().verb), [&] {
+    try {
+      run(operation);
+    } catch (const std::exception&) {
+      failure = std::current_exception();
+    }
+  });
+  queue_->wait_idle();
+  if (failure) std::rethrow_exception(failure);
+}
+
 void Communicator::agree_on_init(const std::optional<Error>& problem) {
   const auto check = [&] {
     if (problem) throw Error(*problem);
@@ -151,7 +188,14 @@ void Communicator::close() {
     Descriptor descriptor;
     descriptor.verb = static_cast<uint64_t>(Verb::destroy);
     collective(
-        descriptor, [] {}, [](FramedCall& call) { call.agree(); });
+        descriptor, [] {},
+        [this](FramedCall& call) {
+          if (!channel_.gossiped()) return call.agree();
+          // Gossip may be under way: nobody leaves before all of it has arrived.
+          meet(call, arena_);
+          call.confirm();
+          channel_.flush_handed_over(Deadline::after(config_.values.timeoutMs));
+        });
   }
   transport_->close();
   abandoned_ = true;

@@ -38,6 +38,13 @@ struct Agreed {
   std::span<const Descriptor> members;  ///< of a group
 };
 
+/// What a call that is not a FramedCall works with.
+struct CallTerms {
+  uint64_t sequence;
+  Deadline deadline;
+  Stats& stats;
+};
+
 /// One rank's end of a communicator.
 class Communicator : public std::enable_shared_from_this<Communicator> {
  public:
@@ -54,6 +61,9 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   std::vector<std::unique_ptr<Stash>>& stashes() { return stashes_; }
   /// Handles of the residuals that end with this communicator.
   std::vector<void*>& residuals() { return residuals_; }
+  /// The same of its push-sum states.
+  std::vector<void*>& push_sums() { return push_sums_; }
+  Channel& channel() { return channel_; }
   const Transport& transport() const { return *transport_; }
   /// Number of the last collective call that was made or queued.
   uint64_t sequence() const { return queue_ ? queue_->issued() : sequence_.load(); }
@@ -70,6 +80,9 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// wrong, after all ranks know; a fatal error poisons the communicator.
   void collective(const Agreed& agreed, const std::function<void()>& check,
                   const std::function<void(FramedCall&)>& body);
+  /// Runs a call that counts but hears only some ranks, so that nothing is agreed on and every
+  /// failure is fatal.
+  void unagreed(Verb verb, const std::function<void(const CallTerms&)>& body);
   /// Agrees on the configuration; `problem` is what was wrong with this rank's. Closes
   /// the transport if the ranks cannot agree.
   void agree_on_init(const std::optional<Error>& problem);
@@ -99,6 +112,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// Runs one verb, or the verbs of a group, as the next collective call.
   void run(Operation& operation);
   void run(const std::vector<std::unique_ptr<Operation>>& calls);
+  /// The same in its turn behind the queued calls, complete on return.
+  void run_and_wait(Operation& operation);
   /// Queues one.
   void enqueue(std::shared_ptr<Operation> operation);
 
@@ -123,6 +138,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// What the ranks agree on: the call and what it starts from.
   static Descriptor with_warm(Descriptor shape, const Warm& warm);
 
+  /// Counts the call, runs it with workspace, poisons the communicator if it fails for good.
+  void run_counted(Verb verb, const std::function<void(const CallTerms&)>& body);
   void poison_with(const Error& error);
   /// Local end of the transport, once; peers get the notice if there is one. What messages under
   /// way may still touch is given up.
@@ -136,6 +153,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   Arena arena_{*memory_};
   std::vector<std::unique_ptr<Stash>> stashes_;
   std::vector<void*> residuals_;
+  std::vector<void*> push_sums_;
   Channel channel_;
   std::atomic<bool> busy_{false};
   bool abandoned_ = false;

@@ -46,10 +46,12 @@ class HandleTable {
 };
 
 class Communicator;
+class PushSumState;
 class Residual;
 
 /// The library's tables, one each for the process.
 HandleTable<Communicator>& communicators();
 HandleTable<Residual>& residuals();
+HandleTable<PushSumState>& push_sums();
 
 }  // namespace sparsecoll

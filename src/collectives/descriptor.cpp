@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/descriptor.hpp"
 
+#include <bit>
 #include <span>
 
 #include "core/checksum.hpp"
@@ -28,6 +29,9 @@ constexpr const char* kVerbArguments[] = {
     "state left by earlier calls (hash; sparsecollResidualLoad must be called on all ranks)"};
 constexpr const char* kGroupArguments[] = {"number of calls in the group",
                                            "calls in the group (hash)"};
+constexpr const char* kPushSumArguments[] = {
+    "count",           "config.k",      "datatype", "config.graph",       "config.peers",
+    "config.maxDelay", "config.mixing", "state",    "the number of steps"};
 constexpr const char* kInitArguments[] = {
     "version",
     "blocking",
@@ -58,11 +62,22 @@ std::span<const char* const> argument_names(uint64_t verb) {
     case Verb::sparse_alltoall:
     case Verb::sparse_reduce_scatter:
       return kVerbArguments;
+    case Verb::push_sum_create:
+    case Verb::push_sum_step:
+    case Verb::push_sum_drain:
+      return kPushSumArguments;
   }
   return {};
 }
 
+std::string push_sum_value(size_t argument, uint64_t bits) {
+  if (argument == kMixing) return text(std::bit_cast<double>(bits));
+  return std::to_string(static_cast<int64_t>(bits));
+}
+
 std::string value(uint64_t verb, size_t argument, uint64_t bits) {
+  if (argument_names(verb).data() == kPushSumArguments && argument != kDataType)
+    return push_sum_value(argument, bits);
   if (static_cast<Verb>(verb) == Verb::init) return std::to_string(static_cast<int64_t>(bits));
   if (argument == kK && bits == ~uint64_t{0}) return "SPARSECOLL_ALL";
   if (argument == kDataType && bits < 256)
@@ -100,6 +115,12 @@ const char* verb_name(uint64_t verb) {
       return "sparsecollCommSplit";
     case Verb::group:
       return "sparsecollGroupEnd";
+    case Verb::push_sum_create:
+      return "sparsecollPushSumCreate";
+    case Verb::push_sum_step:
+      return "pushSumStep";
+    case Verb::push_sum_drain:
+      return "sparsecollPushSumDrain";
   }
   return "an unknown function";
 }

@@ -17,6 +17,9 @@ enum class Verb : uint64_t {
   gtopk_allreducev = 6,
   sparse_alltoall = 7,
   sparse_reduce_scatter = 8,
+  push_sum_create = 9,
+  push_sum_step = 10,
+  push_sum_drain = 11,
   comm_split = 12,
   group = 13,
 };
@@ -48,6 +51,14 @@ enum VerbArgument : size_t {
 };
 inline constexpr size_t kNamedBounds = kAllBounds - kBounds;
 enum GroupArgument : size_t { kCalls, kCallsHash };
+enum PushSumArgument : size_t {
+  kGraph = kDataType + 1,
+  kPeers,
+  kMaxDelay,
+  kMixing,
+  kState,
+  kStep,
+};
 enum InitArgument : size_t {
   kVersion,
   kBlocking,

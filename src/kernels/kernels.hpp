@@ -56,6 +56,14 @@ struct Threshold {
   uint64_t ties = 0;
 };
 
+/// What one step of push-sum does to this rank's numerator x.
+struct PushSumTerms {
+  std::span<const double> shares;        ///< the parts of x that were sent, each rounded
+  std::span<const void* const> arrived;  ///< vectors that came in, in the order of their adding
+  const void* net = nullptr;             ///< or null: what compressed messages moved, in all
+  double weight = 1;                     ///< w afterwards
+};
+
 /// Messages in one slab. Message p starts at slab + offset[p] and has size[p] bytes; kHeadroom
 /// bytes in front of each are free for whoever frames it. offset and size are counts.
 struct Packets {
@@ -161,6 +169,20 @@ class Kernels {
   /// *first_bad = position of the first index that is not above its predecessor or not below
   /// `count`; the number of entries when there is none.
   virtual void check_indices(const SparseSpan& in, uint64_t count, uint64_t* first_bad) = 0;
+
+  // --- push-sum; copies, changes and net are of the accumulation type
+  /// out = share * values.
+  virtual void push_sum_share(const void* values, size_t count, double share, void* out) = 0;
+  /// change = x - copy.
+  virtual void push_sum_change(const void* x, const void* copy, size_t count, void* change) = 0;
+  /// copy += change.
+  virtual void push_sum_follow(const SparseSpan& change, void* copy) = 0;
+  /// net += share * copy.
+  virtual void push_sum_move(const void* copy, size_t count, double share, void* net) = 0;
+  /// x = x - what was sent + what came in, in the accumulation type, rounded once; estimate (may be
+  /// null) = x / weight.
+  virtual void push_sum_absorb(const PushSumTerms& terms, size_t count, void* x,
+                               void* estimate) = 0;
 
   // --- the only wait
   /// Copies n counts to the host when all work before has run.

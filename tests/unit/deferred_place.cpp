@@ -136,6 +136,29 @@ void DeferredKernels::check_indices(const SparseSpan& in, uint64_t count, uint64
   stream_.submit([=, this] { host_.check_indices(in, count, first_bad); });
 }
 
+void DeferredKernels::push_sum_share(const void* values, size_t count, double share, void* out) {
+  stream_.submit([=, this] { host_.push_sum_share(values, count, share, out); });
+}
+
+void DeferredKernels::push_sum_change(const void* x, const void* copy, size_t count, void* change) {
+  stream_.submit([=, this] { host_.push_sum_change(x, copy, count, change); });
+}
+
+void DeferredKernels::push_sum_follow(const SparseSpan& change, void* copy) {
+  stream_.submit([=, this] { host_.push_sum_follow(change, copy); });
+}
+
+void DeferredKernels::push_sum_move(const void* copy, size_t count, double share, void* net) {
+  stream_.submit([=, this] { host_.push_sum_move(copy, count, share, net); });
+}
+
+void DeferredKernels::push_sum_absorb(const PushSumTerms& terms, size_t count, void* x,
+                                      void* estimate) {
+  stream_.submit([=, this, shares = copy(terms.shares), arrived = copy(terms.arrived)] {
+    host_.push_sum_absorb({shares, arrived, terms.net, terms.weight}, count, x, estimate);
+  });
+}
+
 void DeferredKernels::read(const uint64_t* counts, size_t n, uint64_t* out) {
   ++reads_;
   stream_.drain();

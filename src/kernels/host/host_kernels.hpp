@@ -7,6 +7,7 @@
 #include "kernels/host/feedback.hpp"
 #include "kernels/host/merge.hpp"
 #include "kernels/host/pack.hpp"
+#include "kernels/host/push_sum.hpp"
 #include "kernels/host/select.hpp"
 #include "kernels/host/unpack.hpp"
 
@@ -108,6 +109,22 @@ class HostKernels final : public Kernels {
   }
   void check_indices(const SparseSpan& in, uint64_t count, uint64_t* first_bad) override {
     host::check_indices(In(in), count, first_bad);
+  }
+  void push_sum_share(const void* values, size_t count, double share, void* out) override {
+    host::push_sum_share(static_cast<const T*>(values), count, share, static_cast<T*>(out));
+  }
+  void push_sum_change(const void* x, const void* copy, size_t count, void* change) override {
+    host::push_sum_change(static_cast<const T*>(x), static_cast<const T*>(copy), count,
+                          static_cast<T*>(change));
+  }
+  void push_sum_follow(const SparseSpan& change, void* copy) override {
+    host::push_sum_follow(View<T, I>(change), static_cast<T*>(copy));
+  }
+  void push_sum_move(const void* copy, size_t count, double share, void* net) override {
+    host::push_sum_move(static_cast<const T*>(copy), count, share, static_cast<T*>(net));
+  }
+  void push_sum_absorb(const PushSumTerms& terms, size_t count, void* x, void* estimate) override {
+    host::push_sum_absorb(terms, count, static_cast<T*>(x), static_cast<T*>(estimate));
   }
   void read(const uint64_t* counts, size_t n, uint64_t* out) override {
     std::copy_n(counts, n, out);

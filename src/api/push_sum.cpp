@@ -1,0 +1,300 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// Push-sum: states, steps, drains.
+#include "api/push_sum.hpp"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "api/operation.hpp"
+
+namespace sparsecoll {
+
+namespace {
+
+constexpr sparsecollPushSumConfig_t kDefaults = SPARSECOLL_PUSHSUM_CONFIG_INITIALIZER;
+
+void check_values(const sparsecollPushSumConfig_t& c) {
+  const auto check = [](const char* field, bool good, const char* expected, const auto& got) {
+    if (!good)
+      fail(sparsecollInvalidArgument, "config.", field, ": expected ", expected, ", got ", got);
+  };
+  check("graph", c.graph >= sparsecollGraphExponential && c.graph <= sparsecollGraphCustom,
+        "a sparsecollGraphKind_t, 0 to 4", c.graph);
+  check("peers", c.peers >= 1, "1 or more", c.peers);
+  check("peers", c.peers == 1 || c.graph == sparsecollGraphNPeerExponential,
+        "1 with every graph but sparsecollGraphNPeerExponential", c.peers);
+  check("maxDelay", c.maxDelay >= kNeverWaits, "-1 or more", c.maxDelay);
+  check("mixing", c.k == 0 || (c.mixing > 0 && c.mixing <= 1),
+        "more than 0 and at most 1 where k > 0", c.mixing);
+  const bool custom = c.graph == sparsecollGraphCustom;
+  check("outNeighbours", custom == (c.outNeighbours != nullptr),
+        custom ? "a function with sparsecollGraphCustom" : "NULL without sparsecollGraphCustom",
+        c.outNeighbours ? "one" : "NULL");
+}
+
+}  // namespace
+
+sparsecollPushSumConfig_t make_push_sum_config(const sparsecollPushSumConfig_t* config) {
+  sparsecollPushSumConfig_t result = kDefaults;
+  if (config) {
+    if (config->size < offsetof(sparsecollPushSumConfig_t, graph) ||
+        config->magic != kDefaults.magic || config->version == 0)
+      fail(sparsecollInvalidArgument,
+           "config: expected a struct that starts from SPARSECOLL_PUSHSUM_CONFIG_INITIALIZER, got "
+           "size ",
+           config->size, ", magic ", config->magic, ", version ", config->version);
+    std::memcpy(&result, config, std::min(config->size, sizeof result));
+    result.size = sizeof result;
+    result.version = kDefaults.version;
+  }
+  check_values(result);
+  if (result.k == 0) result.mixing = kDefaults.mixing;  // means nothing
+  return result;
+}
+
+PushSumState::PushSumState(const std::shared_ptr<Communicator>& owner, const PushSumShape& shape,
+                           const sparsecollPushSumConfig_t& config)
+    : owner_(owner),
+      memory_(owner->shared_memory()),
+      config_(config),
+      push_sum_(shape,
+                Graph({static_cast<GraphKind>(config.graph), config.peers, config.outNeighbours,
+                       config.user},
+                      owner->size()),
+                *memory_) {}
+
+namespace {
+
+/// What ranks agree on when a state is made, and again when it is drained.
+struct Identity {
+  uint64_t count;
+  int datatype;
+  sparsecollPushSumConfig_t config;
+  uint64_t state;  ///< 0: not made yet
+  uint64_t step;
+
+  Descriptor descriptor(Verb verb) const {
+    Descriptor descriptor;
+    descriptor.verb = static_cast<uint64_t>(verb);
+    const auto set = [&](size_t argument, int value) {
+      descriptor.argument[argument] = static_cast<uint64_t>(int64_t{value});
+    };
+    descriptor.argument[kCount] = count;
+    descriptor.argument[kK] = config.k;
+    set(kDataType, datatype);
+    set(kGraph, config.graph);
+    set(kPeers, config.peers);
+    set(kMaxDelay, config.maxDelay);
+    descriptor.argument[kMixing] = std::bit_cast<uint64_t>(config.mixing);
+    descriptor.argument[kState] = state;
+    descriptor.argument[kStep] = step;
+    return descriptor;
+  }
+};
+
+class Create final : public Operation {
+ public:
+  Create(sparsecollPushSum_t* out, size_t count, int datatype,
+         const sparsecollPushSumConfig_t* config)
+      : out_(out), identity_{count, datatype, kDefaults, 0, 0} {
+    try {
+      identity_.config = make_push_sum_config(config);
+    } catch (const Error& error) {
+      problem_ = error;
+    }
+  }
+
+  Descriptor descriptor() const override { return identity_.descriptor(Verb::push_sum_create); }
+
+  void check(Communicator&) override {
+    if (!out_) fail(sparsecollInvalidArgument, "state: expected a pointer, got NULL");
+    if (problem_) throw Error(*problem_);
+    type_ = check_type(identity_.datatype);
+    if (identity_.count > static_cast<size_t>(-1) / 4 / size_of(type_))
+      fail(sparsecollInvalidArgument, "count: expected a size that fits into memory, got ",
+           identity_.count);
+  }
+
+  Footprint footprint() const override { return {}; }
+
+  void run(const Turn& turn) override {
+    Communicator& communicator = turn.communicator;
+    const sparsecollPushSumConfig_t& config = identity_.config;
+    const uint64_t id = turn.call.sequence();
+    const auto made = std::make_shared<PushSumState>(
+        communicator.shared_from_this(),
+        PushSumShape{id, identity_.count, type_, config.maxDelay, config.k, config.mixing}, config);
+    communicator.push_sums().reserve(communicator.push_sums().size() + 1);
+    meet(turn.call, communicator.arena());
+    turn.call.confirm();
+    communicator.channel().open(id);
+    void* handle = push_sums().insert(made);
+    communicator.push_sums().push_back(handle);
+    *out_ = static_cast<sparsecollPushSum_t>(handle);
+  }
+
+ private:
+  sparsecollPushSum_t* out_;
+  Identity identity_;
+  std::optional<Error> problem_;
+  DataType type_ = DataType::float32;
+};
+
+void check_tensors(const PushSumShape& shape, const Tensors& tensors, sparsecollStream_t stream) {
+  check_stream(stream);
+  const size_t bytes = shape.count * size_of(shape.type);
+  check_array("x", tensors.x, shape.count, size_of(shape.type));
+  if (!tensors.estimate) return;
+  check_array("estimate", tensors.estimate, shape.count, size_of(shape.type));
+  check_overlap({"x", tensors.x, bytes}, {"estimate", tensors.estimate, bytes}, false);
+}
+
+Kernels& kernels_of(const PushSumShape& shape, Communicator& communicator) {
+  return make_host_kernels(shape.type, narrowest_index(shape.count), communicator.arena());
+}
+
+class Step {
+ public:
+  Step(std::shared_ptr<PushSumState> state, const Tensors& tensors)
+      : state_(std::move(state)), tensors_(tensors) {}
+
+  void run(Communicator& communicator) const {
+    PushSum& push_sum = state_->push_sum();
+    // A user's graph may be wrong. Where the caller is told at once, nothing has happened yet.
+    if (!communicator.queue()) push_sum.look_ahead(communicator.rank());
+    communicator.unagreed(Verb::push_sum_step, [&](const CallTerms& terms) {
+      if (communicator.queue()) push_sum.look_ahead(communicator.rank());
+      push_sum.step({communicator.channel(), kernels_of(state_->shape(), communicator),
+                     communicator.arena(), terms.stats, terms.sequence, terms.deadline},
+                    tensors_);
+    });
+  }
+
+ private:
+  std::shared_ptr<PushSumState> state_;
+  Tensors tensors_;
+};
+
+class Drain final : public Operation {
+ public:
+  Drain(std::shared_ptr<PushSumState> state, const Tensors& tensors, sparsecollStream_t stream)
+      : state_(std::move(state)), tensors_(tensors), stream_(stream) {}
+
+  Descriptor descriptor() const override {
+    const PushSumShape& shape = state_->shape();
+    return Identity{shape.count, static_cast<int>(shape.type), state_->config(), shape.id,
+                    state_->push_sum().step()}
+        .descriptor(Verb::push_sum_drain);
+  }
+
+  void check(Communicator&) override { check_tensors(state_->shape(), tensors_, stream_); }
+
+  Footprint footprint() const override { return {}; }
+
+  void run(const Turn& turn) override {
+    Communicator& communicator = turn.communicator;
+    meet(turn.call, communicator.arena());
+    turn.call.confirm();
+    state_->push_sum().drain(
+        {communicator.channel(), kernels_of(state_->shape(), communicator), communicator.arena(),
+         turn.call.stats(), turn.call.sequence(), Deadline::after(0)},
+        tensors_);
+  }
+
+ private:
+  std::shared_ptr<PushSumState> state_;
+  Tensors tensors_;
+  sparsecollStream_t stream_;
+};
+
+/// The state behind a handle, of this communicator and for this tensor.
+std::shared_ptr<PushSumState> check_state(sparsecollPushSum_t handle, const Communicator& owner,
+                                          size_t count, int datatype) {
+  std::shared_ptr<PushSumState> state = push_sums().find(handle);
+  if (!state)
+    fail(sparsecollInvalidArgument,
+         "state: expected a push-sum state, got a handle that is none or was destroyed");
+  if (state->owner().get() != &owner)
+    fail(sparsecollInvalidArgument, "state: expected one of this communicator, got another's");
+  const PushSumShape& shape = state->shape();
+  if (shape.count != count)
+    fail(sparsecollInvalidArgument, "count: expected the state's, ", shape.count, ", got ", count);
+  if (static_cast<int>(shape.type) != datatype)
+    fail(sparsecollInvalidArgument, "datatype: expected the state's, ",
+         static_cast<int>(shape.type), ", got ", datatype);
+  return state;
+}
+
+}  // namespace
+
+}  // namespace sparsecoll
+
+using namespace sparsecoll;
+
+sparsecollResult_t sparsecollPushSumCreate(sparsecollPushSum_t* state, size_t count,
+                                           sparsecollDataType_t datatype,
+                                           const sparsecollPushSumConfig_t* config,
+                                           sparsecollComm_t comm) {
+  return on_communicator("sparsecollPushSumCreate", comm, [&](Communicator& communicator) {
+    communicator.check_healthy();
+    communicator.refuse_in_group();
+    Create create(state, count, datatype, config);
+    communicator.run_and_wait(create);
+    return sparsecollSuccess;
+  });
+}
+
+sparsecollResult_t pushSumStep(void* x, void* estimate, size_t count, sparsecollDataType_t datatype,
+                               sparsecollPushSum_t state, sparsecollComm_t comm,
+                               sparsecollStream_t stream) {
+  return on_entered("pushSumStep", comm, [&](Communicator& communicator) {
+    communicator.check_healthy();
+    communicator.refuse_in_group();
+    const Tensors tensors{x, estimate};
+    const auto found = check_state(state, communicator, count, datatype);
+    check_tensors(found->shape(), tensors, stream);
+    const Step step(found, tensors);
+    if (communicator.queue())
+      communicator.queue()->push(Queue::Kind::collective, "pushSumStep",
+                                 [&communicator, step] { step.run(communicator); });
+    else
+      step.run(communicator);
+    return sparsecollSuccess;
+  });
+}
+
+sparsecollResult_t sparsecollPushSumDrain(sparsecollPushSum_t state, void* x, void* estimate,
+                                          sparsecollStream_t stream) {
+  const std::shared_ptr<PushSumState> found = push_sums().find(state);
+  const std::shared_ptr<Communicator> owner = found ? found->owner() : nullptr;
+  return on_entered("sparsecollPushSumDrain", owner.get(), [&](Communicator& communicator) {
+    communicator.check_healthy();
+    communicator.refuse_in_group();
+    const auto drain = std::make_shared<Drain>(found, Tensors{x, estimate}, stream);
+    if (communicator.queue())
+      communicator.queue()->push(Queue::Kind::collective, "sparsecollPushSumDrain",
+                                 [&communicator, drain] { communicator.run(*drain); });
+    else
+      communicator.run(*drain);
+    return sparsecollSuccess;
+  });
+}
+
+sparsecollResult_t sparsecollPushSumWeight(sparsecollPushSum_t state, double* weight) {
+  return on_push_sum("sparsecollPushSumWeight", state, [&](Communicator&, PushSumState& s) {
+    if (!weight) fail(sparsecollInvalidArgument, "weight: expected a pointer, got NULL");
+    *weight = s.push_sum().weight();
+    return sparsecollSuccess;
+  });
+}
+
+sparsecollResult_t sparsecollPushSumDestroy(sparsecollPushSum_t state) {
+  return on_push_sum("sparsecollPushSumDestroy", state, [&](Communicator& c, PushSumState& s) {
+    c.channel().close(s.shape().id);
+    std::erase(c.push_sums(), static_cast<void*>(state));
+    push_sums().erase(state);
+    return sparsecollSuccess;
+  });
+}

@@ -1,0 +1,151 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// Push-sum states in files.
+#include <algorithm>
+#include <bit>
+#include <deque>
+
+#include "api/push_sum.hpp"
+#include "core/state_file.hpp"
+
+namespace sparsecoll {
+
+namespace {
+
+constexpr const char* kKind = "push-sum";
+
+/// What a state must have in common with a file.
+struct Shape {
+  uint64_t rank;
+  uint64_t ranks;
+  uint64_t count;
+  uint64_t datatype;
+  uint64_t graph;
+  uint64_t peers;
+  uint64_t compressed;
+};
+
+/// Where it is.
+struct Progress {
+  uint64_t step;
+  uint64_t weight_bits;
+};
+
+Shape shape_of(const PushSumState& state, const Communicator& communicator) {
+  const sparsecollPushSumConfig_t& config = state.config();
+  return {static_cast<uint64_t>(communicator.rank()),
+          static_cast<uint64_t>(communicator.size()),
+          state.shape().count,
+          static_cast<uint64_t>(state.shape().type),
+          static_cast<uint64_t>(config.graph),
+          static_cast<uint64_t>(config.peers),
+          config.k > 0};
+}
+
+void check_shape(const StateFile& file, const Shape& own) {
+  const Shape saved = file.value<Shape>("shape");
+  const auto check = [&](const char* what, uint64_t expected, uint64_t got) {
+    if (expected != got) file.refuse(what, expected, got);
+  };
+  check("rank", own.rank, saved.rank);
+  check("number of ranks", own.ranks, saved.ranks);
+  check("count", own.count, saved.count);
+  check("datatype", own.datatype, saved.datatype);
+  check("graph", own.graph, saved.graph);
+  check("peers", own.peers, saved.peers);
+  check("compressed gossip (1) or not (0):", own.compressed, saved.compressed);
+}
+
+/// "sent 3": what this rank keeps of the edge to rank 3.
+std::string name_of(const char* direction, int peer) { return text(direction, " ", peer); }
+
+constexpr const char* kDirections[] = {"sent", "received"};
+
+Carrier::Copies* copies_of(PushSum& push_sum, const std::string& direction) {
+  return direction == kDirections[0] ? push_sum.carrier().sent_copies()
+                                     : push_sum.carrier().received_copies();
+}
+
+void check_settled(const PushSum& push_sum) {
+  if (!push_sum.settled())
+    fail(sparsecollInvalidUsage,
+         "messages may be under way: call sparsecollPushSumDrain on all ranks first");
+}
+
+void check_path(const char* path) {
+  if (!path) fail(sparsecollInvalidArgument, "path: expected a file name, got NULL");
+}
+
+void save(PushSumState& state, const Communicator& communicator, const char* path) {
+  PushSum& push_sum = state.push_sum();
+  const Shape shape = shape_of(state, communicator);
+  const Progress progress{push_sum.step(), std::bit_cast<uint64_t>(push_sum.weight())};
+  std::vector<StateSection> sections{state_value("shape", shape),
+                                     state_value("progress", progress)};
+  std::deque<std::string> names;  // that stay where they are
+  for (const char* direction : kDirections) {
+    const Carrier::Copies* copies = copies_of(push_sum, direction);
+    if (!copies) continue;
+    for (const auto& [peer, copy] : *copies)
+      sections.push_back({names.emplace_back(name_of(direction, peer)).c_str(),
+                          ConstBytes(copy.data(), copy.size())});
+  }
+  write_state_file(path, kKind, sections);
+}
+
+/// The copies of one direction as the file has them; null where nothing is kept.
+Carrier::Copies read_copies(const StateFile& file, const char* direction, size_t bytes,
+                            Communicator& communicator) {
+  Carrier::Copies copies;
+  for (int peer = 0; peer < communicator.size(); ++peer) {
+    const std::string name = name_of(direction, peer);
+    if (!file.has(name.c_str())) continue;
+    const ConstBytes saved = file.sized(name.c_str(), bytes);
+    Block copy(communicator.memory(), bytes);
+    std::copy(saved.begin(), saved.end(), copy.data());
+    copies.emplace(peer, std::move(copy));
+  }
+  return copies;
+}
+
+void load(PushSumState& state, Communicator& communicator, const char* path) {
+  PushSum& push_sum = state.push_sum();
+  const StateFile file(path, kKind, communicator.memory());
+  check_shape(file, shape_of(state, communicator));
+  const Progress progress = file.value<Progress>("progress");
+  const size_t bytes = push_sum.copy_bytes();
+  // Everything is read before anything is changed.
+  Carrier::Copies read[2];
+  for (size_t i = 0; i < 2; ++i)
+    if (copies_of(push_sum, kDirections[i]))
+      read[i] = read_copies(file, kDirections[i], bytes, communicator);
+  for (size_t i = 0; i < 2; ++i)
+    if (Carrier::Copies* copies = copies_of(push_sum, kDirections[i])) copies->swap(read[i]);
+  push_sum.resume(progress.step, std::bit_cast<double>(progress.weight_bits));
+}
+
+}  // namespace
+
+}  // namespace sparsecoll
+
+using namespace sparsecoll;
+
+sparsecollResult_t sparsecollPushSumSave(sparsecollPushSum_t state, const char* path) {
+  return on_push_sum("sparsecollPushSumSave", state, [&](Communicator& c, PushSumState& s) {
+    c.check_healthy();
+    check_path(path);
+    check_settled(s.push_sum());
+    save(s, c, path);
+    return sparsecollSuccess;
+  });
+}
+
+sparsecollResult_t sparsecollPushSumLoad(sparsecollPushSum_t state, const char* path) {
+  return on_push_sum("sparsecollPushSumLoad", state, [&](Communicator& c, PushSumState& s) {
+    c.check_healthy();
+    check_path(path);
+    check_settled(s.push_sum());
+    load(s, c, path);
+    return sparsecollSuccess;
+  });
+}

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace sparsecoll {
+
+/// Who sends to whom in a step of push-sum; the numbers of the C API's sparsecollGraphKind_t.
+enum class GraphKind : int {
+  exponential = 0,
+  n_peer_exponential = 1,
+  ring = 2,
+  bipartite_exponential = 3,
+  custom = 4,
+};
+
+/// A user's graph: the out-neighbours of any rank in any step, and how many there are.
+using OutNeighbours = int (*)(void* user, int rank, int ranks, uint64_t step, int* neighbours,
+                              double* weights, int capacity);
+
+/// A rank to send to, and the part p of (x, w) that goes there.
+struct Neighbour {
+  int rank;
+  double share;
+};
+
+/// A sequence of directed graphs over the ranks, one for each step. Every rank can work out the
+/// neighbours of every other. No rank is its own neighbour, none is listed twice; a single rank has
+/// none.
+class Graph {
+ public:
+  struct Choice {
+    GraphKind kind = GraphKind::exponential;
+    int peers = 1;                   ///< of the n-peer graph
+    OutNeighbours custom = nullptr;  ///< of a custom graph
+    void* user = nullptr;
+  };
+
+  Graph(const Choice& choice, int ranks) : choice_(choice), ranks_(ranks) {}
+
+  const Choice& choice() const { return choice_; }
+  int ranks() const { return ranks_; }
+
+  /// Those to whom `rank` sends in this step. Throws InvalidArgument for a custom graph that gives
+  /// something else than distinct other ranks with positive weights that leave at least 0 for the
+  /// rank itself.
+  std::vector<Neighbour> out_neighbours(int rank, uint64_t step) const;
+  /// Those that send to `rank` in this step, rising.
+  std::vector<int> in_neighbours(int rank, uint64_t step) const;
+  bool sends(int from, int to, uint64_t step) const;
+
+ private:
+  std::vector<int> destinations(int rank, uint64_t step) const;
+  std::vector<Neighbour> ask(int rank, uint64_t step) const;
+
+  Choice choice_;
+  int ranks_;
+};
+
+}  // namespace sparsecoll

@@ -1,0 +1,233 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Push-sum: Stochastic Gradient Push and Overlap SGP (Assran, Loizou, Ballas, Rabbat, ICML 2019).
+// Step t of rank i, which has the numerator x and the weight w (1 at first):
+//
+//   1. The graph names out-neighbours j with parts p_ji, and in-neighbours.
+//   2. Send p_ji (x, w) to each out-neighbour j.
+//   3. Take in what has come; wait for the messages of steps <= t - tau of those who sent to i
+//      then (tau = 0: for exactly those of step t; tau = -1: for none).
+//   4. x := x - what was sent + what came in, in the order of steps, then ranks; w likewise.
+//   5. estimate = x / w.
+//
+// Cost per step: one message of n values for each out-neighbour, in and out; nothing else, no round
+// of agreement. Messages that are not taken in yet wait at the receiver, in a block of their own.
+// Guarantees: sum of x and sum of w over ranks and messages under way stay what they are, up to the
+// rounding of step 4, for every graph, P and tau. With tau = 0 the same bits in every run. x is
+// written when everything that had to come has come, and not before.
+#include "collectives/push_sum.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "core/error.hpp"
+
+namespace sparsecoll {
+
+namespace {
+
+constexpr uint64_t kLongestGap = uint64_t{1} << 32;
+
+/// The whole part p_ji x as it is.
+class WholeCarrier final : public Carrier {
+ public:
+  explicit WholeCarrier(const PushSumShape& shape)
+      : count_(shape.count), bytes_(shape.count * size_of(shape.type)) {}
+
+  double moved(const Neighbour& to) const override { return to.share; }
+
+  Buffer pack(const GossipCall& call, const Neighbour& to, const void* x, Ledger& ledger) override {
+    Buffer message = call.channel.transport().pool().take(kGossipRoom + bytes_);
+    call.kernels.push_sum_share(x, count_, to.share, message.data() + kGossipRoom);
+    ledger.shares.push_back(to.share);
+    return message;
+  }
+
+  void unpack(const GossipCall&, const GossipMail& mail, Ledger& ledger) override {
+    if (mail.body().size() != bytes_)
+      fail(sparsecollRemoteError, "rank ", mail.peer, " sent a part of ", mail.body().size(),
+           " bytes, expected ", bytes_);
+    ledger.arrived.push_back(mail.body().data());
+  }
+
+  Copies* sent_copies() override { return nullptr; }
+  Copies* received_copies() override { return nullptr; }
+
+ private:
+  size_t count_;
+  size_t bytes_;
+};
+
+}  // namespace
+
+std::unique_ptr<Carrier> make_whole_carrier(const PushSumShape& shape) {
+  return std::make_unique<WholeCarrier>(shape);
+}
+
+PushSum::PushSum(const PushSumShape& shape, const Graph& graph, Memory& memory)
+    : shape_(shape),
+      graph_(graph),
+      carrier_(shape.k == 0 ? make_whole_carrier(shape) : make_compressed_carrier(shape, memory)),
+      heard_(static_cast<size_t>(graph.ranks())),
+      due_(heard_.size()) {}
+
+void PushSum::resume(uint64_t step, double weight) {
+  step_ = step;
+  weight_ = weight;
+  sent_ = false;
+  std::ranges::fill(heard_, step);
+  std::ranges::fill(due_, 0);
+}
+
+void PushSum::look_ahead(int rank) {
+  // 1.
+  to_ = graph_.out_neighbours(rank, step_);
+  const auto delay = static_cast<uint64_t>(shape_.max_delay);
+  from_.clear();
+  if (shape_.max_delay == kNeverWaits || step_ < delay) return;
+  from_ = graph_.in_neighbours(rank, step_ - delay);
+}
+
+void PushSum::step(const GossipCall& call, const Tensors& tensors) {
+  Ledger ledger{weight_, {}, {}};
+  // 2.
+  sent_ = graph_.ranks() > 1;
+  for (const Neighbour& to : to_) send(call, to, tensors.x, ledger);
+  // 3.
+  for (const int peer : from_)
+    due_[static_cast<size_t>(peer)] = step_ - static_cast<uint64_t>(shape_.max_delay) + 1;
+  std::vector<GossipMail> mail;
+  {
+    const Stopwatch watch(call.stats.exchange_seconds);
+    collect(call, mail);
+    // Who waits for all may as well see them off: nothing of the step is left to do then.
+    if (shape_.max_delay == 0) call.channel.flush_handed_over(call.deadline);
+  }
+  // 4. and 5.
+  absorb(call, mail, ledger, tensors);
+  ++step_;
+}
+
+void PushSum::drain(const GossipCall& call, const Tensors& tensors) {
+  Ledger ledger{weight_, {}, {}};
+  std::vector<GossipMail> mail;
+  const int ranks = call.channel.size();
+  for (int peer = 0; peer < ranks; ++peer) collect_from(call.channel, peer, mail);
+  absorb(call, mail, ledger, tensors);
+  // Steps in which a peer did not send to this rank count as heard.
+  std::ranges::fill(heard_, step_);
+  sent_ = false;
+}
+
+void PushSum::send(const GossipCall& call, const Neighbour& to, const void* x, Ledger& ledger) {
+  const GossipHeader gossip{shape_.id, step_, carrier_->moved(to), carrier_->moved(to) * weight_};
+  Buffer message;
+  {
+    const Stopwatch watch(call.stats.pack_seconds);
+    message = carrier_->pack(call, to, x, ledger);
+  }
+  std::memcpy(message.data() + sizeof(FrameHeader), &gossip, sizeof gossip);
+  ledger.weight -= gossip.weight;
+  call.stats.bytes_sent += message.size();
+  ++call.stats.messages_sent;
+  FrameHeader header{};
+  header.kind = static_cast<uint16_t>(FrameKind::gossip);
+  header.sequence = call.sequence;
+  call.channel.hand_over(to.rank, header, std::move(message));
+}
+
+namespace {
+
+/// Gossip apart, a peer may be a call ahead, but must not make another call now.
+void examine(const GossipCall& call, int peer, const Frame& frame) {
+  if (frame.kind() == FrameKind::gossip || frame.header.sequence > call.sequence) return;
+  if (frame.header.sequence == call.sequence)
+    fail(sparsecollRemoteError, "rank ", peer, " called another function, this rank pushSumStep");
+  fail(sparsecollRemoteError, "rank ", peer, " sent a message of call ", frame.header.sequence,
+       " during call ", call.sequence);
+}
+
+}  // namespace
+
+std::vector<int> PushSum::absent() const {
+  std::vector<int> peers;
+  for (size_t r = 0; r < due_.size(); ++r)
+    if (heard_[r] < due_[r]) peers.push_back(static_cast<int>(r));
+  return peers;
+}
+
+void PushSum::collect(const GossipCall& call, std::vector<GossipMail>& mail) {
+  Channel& channel = call.channel;
+  const auto look = [&](int peer, const Frame& frame) { examine(call, peer, frame); };
+  for (int peer = 0; peer < channel.size(); ++peer)
+    for (const Frame& frame : channel.queue(peer)) look(peer, frame);
+  for (;;) {
+    // Who was gone before the last look at the mail will not be heard of again.
+    const std::vector<int> gone = channel.gone(absent());
+    const auto missing = [&] { return text("nothing was heard from ", name_ranks(absent())); };
+    try {
+      channel.pump(look);
+    } catch (const PeerTimeout&) {
+      // Who is missing there is missing here too, unless this rank came late itself.
+      if (!call.deadline.mostly_passed()) throw;
+      fail(sparsecollTimeout, "deadline passed, ", missing());
+    }
+    for (int peer = 0; peer < channel.size(); ++peer) collect_from(channel, peer, mail);
+    if (absent().empty()) break;
+    channel.give_up_on(gone, absent());
+    channel.pause(call.deadline, missing);
+  }
+  for (const GossipMail& each : mail) call.stats.bytes_received += each.frame.buffer.size();
+}
+
+bool PushSum::takes(int peer) const {
+  if (shape_.max_delay != 0) return true;
+  // Of a peer that is ahead only what belongs to this step, so that every run adds the same.
+  return heard_[static_cast<size_t>(peer)] < due_[static_cast<size_t>(peer)];
+}
+
+void PushSum::collect_from(Channel& channel, int peer, std::vector<GossipMail>& mail) {
+  std::deque<Frame>& frames = channel.gossip(peer);
+  for (auto each = frames.begin(); each != frames.end();) {
+    GossipHeader header;
+    std::memcpy(&header, each->payload().data(), sizeof header);
+    if (header.state != shape_.id) {
+      ++each;
+      continue;
+    }
+    if (!takes(peer)) return;
+    mail.push_back({peer, header, std::move(*each)});
+    each = frames.erase(each);
+    account(channel.rank(), mail.back());
+  }
+}
+
+void PushSum::account(int rank, const GossipMail& mail) {
+  uint64_t& heard = heard_[static_cast<size_t>(mail.peer)];
+  const uint64_t step = mail.header.step;
+  const auto sends = [&](uint64_t at) { return graph_.sends(mail.peer, rank, at); };
+  bool expected = step >= heard && step - heard < kLongestGap && sends(step);
+  for (uint64_t at = heard; expected && at < step; ++at) expected = !sends(at);
+  if (!expected)
+    fail(sparsecollRemoteError, "rank ", mail.peer, " sent a message of step ", step,
+         ", expected its next one from step ", heard, " on");
+  heard = step + 1;
+}
+
+void PushSum::absorb(const GossipCall& call, std::vector<GossipMail>& mail, Ledger& ledger,
+                     const Tensors& tensors) {
+  const Stopwatch watch(call.stats.reduce_seconds);
+  std::ranges::sort(mail, {},
+                    [](const GossipMail& each) { return std::pair(each.header.step, each.peer); });
+  for (const GossipMail& each : mail) {
+    carrier_->unpack(call, each, ledger);
+    ledger.weight += each.header.weight;
+  }
+  call.kernels.push_sum_absorb({ledger.shares, ledger.arrived, ledger.net, ledger.weight},
+                               shape_.count, tensors.x, tensors.estimate);
+  weight_ = ledger.weight;
+}
+
+}  // namespace sparsecoll

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "collectives/channel.hpp"
+#include "collectives/graph.hpp"
+#include "kernels/kernels.hpp"
+
+namespace sparsecoll {
+
+/// What the ranks agree on when they make a push-sum state.
+struct PushSumShape {
+  uint64_t id = 0;  ///< number of the call that made it
+  size_t count = 0;
+  DataType type = DataType::float32;
+  int max_delay = 0;  ///< tau; kNeverWaits
+  size_t k = 0;       ///< entries of a compressed message; 0 = everything is sent
+  double mixing = 1;  ///< gamma of compressed gossip
+};
+inline constexpr int kNeverWaits = -1;
+
+/// What one step or drain works with. The kernels are those of the tensor's type.
+struct GossipCall {
+  Channel& channel;
+  Kernels& kernels;
+  Arena& arena;
+  Stats& stats;
+  uint64_t sequence;
+  Deadline deadline;
+};
+
+/// A message that came in.
+struct GossipMail {
+  int peer;
+  GossipHeader header;
+  Frame frame;
+
+  ConstBytes body() const { return frame.payload().subspan(sizeof(GossipHeader)); }
+};
+
+/// The tensors of a call: the numerator, in and out, and x / w or null.
+struct Tensors {
+  void* x;
+  void* estimate;
+};
+
+/// What leaves and what arrives, gathered until everything has come.
+struct Ledger {
+  double weight;  ///< w, without what leaves
+  std::vector<double> shares;
+  std::vector<const void*> arrived;
+  void* net = nullptr;
+};
+
+/// How a part of x travels.
+class Carrier {
+ public:
+  virtual ~Carrier() = default;
+  /// How much of (x, w) a message to this neighbour moves.
+  virtual double moved(const Neighbour& to) const = 0;
+  /// A message to this neighbour, its body behind kGossipRoom bytes; puts down what leaves.
+  virtual Buffer pack(const GossipCall& call, const Neighbour& to, const void* x,
+                      Ledger& ledger) = 0;
+  /// Puts down what arrives with a message. Throws RemoteError for a malformed one.
+  virtual void unpack(const GossipCall& call, const GossipMail& mail, Ledger& ledger) = 0;
+  /// What each directed edge remembers, by peer; null: nothing.
+  using Copies = std::map<int, Block>;
+  virtual Copies* sent_copies() = 0;
+  virtual Copies* received_copies() = 0;
+};
+inline constexpr size_t kGossipRoom = sizeof(FrameHeader) + sizeof(GossipHeader);
+
+/// Everything: x * share as it is.
+std::unique_ptr<Carrier> make_whole_carrier(const PushSumShape& shape);
+/// Compressed gossip: the k largest entries of what the receiver does not know yet.
+std::unique_ptr<Carrier> make_compressed_carrier(const PushSumShape& shape, Memory& memory);
+
+/// One rank's end of push-sum: weight, step counter, what was heard of whom.
+class PushSum {
+ public:
+  PushSum(const PushSumShape& shape, const Graph& graph, Memory& memory);
+
+  const PushSumShape& shape() const { return shape_; }
+  const Graph& graph() const { return graph_; }
+  uint64_t step() const { return step_; }
+  double weight() const { return weight_; }
+  Carrier& carrier() { return *carrier_; }
+  /// No message of this state can be under way: it waits for all, or nothing was sent since it was
+  /// made, loaded or drained.
+  bool settled() const { return shape_.max_delay == 0 || !sent_; }
+  /// Of one edge's copy in compressed gossip.
+  size_t copy_bytes() const { return shape_.count * size_of(shape_.type); }
+  /// Continues where a saved state was.
+  void resume(uint64_t step, double weight);
+
+  /// Works out the neighbours of the next step. Throws InvalidArgument if they are no graph.
+  void look_ahead(int rank);
+  /// The next step; look_ahead() was called. x is untouched when it throws.
+  void step(const GossipCall& call, const Tensors& tensors);
+  /// Takes in all that is under way; every peer's messages are known to have arrived.
+  void drain(const GossipCall& call, const Tensors& tensors);
+
+ private:
+  void send(const GossipCall& call, const Neighbour& to, const void* x, Ledger& ledger);
+  void collect(const GossipCall& call, std::vector<GossipMail>& mail);
+  void collect_from(Channel& channel, int peer, std::vector<GossipMail>& mail);
+  void account(int rank, const GossipMail& mail);
+  bool takes(int peer) const;
+  std::vector<int> absent() const;
+  void absorb(const GossipCall& call, std::vector<GossipMail>& mail, Ledger& ledger,
+              const Tensors& tensors);
+
+  PushSumShape shape_;
+  Graph graph_;
+  std::unique_ptr<Carrier> carrier_;
+  uint64_t step_ = 0;
+  double weight_ = 1;
+  bool sent_ = false;            ///< since the last drain
+  std::vector<uint64_t> heard_;  ///< by peer: its messages of steps below this one are absorbed
+  std::vector<uint64_t> due_;    ///< by peer: those of steps below this one must be
+  std::vector<Neighbour> to_;    ///< out-neighbours of the next step
+  std::vector<int> from_;        ///< whose messages of step t - tau the next step t waits for
+};
+
+}  // namespace sparsecoll
