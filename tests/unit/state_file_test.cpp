@@ -6,47 +6,17 @@
 #include "core/state_file.hpp"
 
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "support/catch.hpp"
+#include "support/folder.hpp"
 
 namespace sparsecoll::unit {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A directory that goes away with its files.
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "sparsecoll-XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  ~Folder() { fs::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
-  size_t files() const {
-    return static_cast<size_t>(std::distance(fs::directory_iterator(path_), {}));
-  }
-
- private:
-  fs::path path_;
-};
-
-std::string content(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-void put(const std::string& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary) << bytes;
-}
+using test::content;
+using test::Folder;
+using test::put;
 
 ConstBytes bytes_of(const std::string& string) {
   return std::as_bytes(std::span(string.data(), string.size()));

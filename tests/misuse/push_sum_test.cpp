@@ -1,0 +1,408 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What can be done wrong with push-sum, and what happens then.
+
+#include "support/push_sum.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <thread>
+
+#include "support/catch.hpp"
+#include "support/data.hpp"
+#include "support/ranks.hpp"
+
+namespace sparsecoll::test {
+namespace {
+
+constexpr std::size_t kLength = 50;
+
+const sparsecollPushSumConfig_t kUsual = SPARSECOLL_PUSHSUM_CONFIG_INITIALIZER;
+
+std::uint64_t sequence_of(sparsecollComm_t comm) {
+  std::uint64_t sequence = 0;
+  sparsecollCommGetSequence(comm, &sequence);
+  return sequence;
+}
+
+/// "" when the call failed with this code and a message that has these words.
+std::string refused(const std::string& what, sparsecollResult_t got, sparsecollResult_t want,
+                    const std::string& words, sparsecollComm_t comm) {
+  const std::string message = sparsecollGetLastError(comm);
+  if (got != want) return what + ": " + explain(got, comm);
+  if (message.find(words) == std::string::npos) return what + ": the message is " + message;
+  return "";
+}
+
+/// One step, exactly as it must be for P = 2 and all ones.
+std::string works(const PushSum<double>& state, sparsecollComm_t comm) {
+  std::vector<double> x(kLength, 1.0), estimate(kLength);
+  const sparsecollResult_t result = state.step(x, &estimate);
+  if (result != sparsecollSuccess) return explain(result, comm);
+  return difference("estimate", estimate, std::vector<double>(kLength, 1.0));
+}
+
+TEST_CASE("arguments that do not fit are refused here, and the repeated call is the peers' call") {
+  const Ranks ranks(2, default_config()), others(1, default_config());
+  PushSum<double> foreign(others.comm(0), kLength, kUsual);
+  CHECK(ranks.run("arguments", [&](int rank) -> std::string {
+    const sparsecollComm_t comm = ranks.comm(rank);
+    const PushSum<double> state(comm, kLength, kUsual);
+    sparsecollPushSum_t destroyed = nullptr;
+    sparsecollPushSumCreate(&destroyed, kLength, sparsecollFloat64, nullptr, comm);
+    if (sparsecollPushSumDestroy(destroyed) != sparsecollSuccess) return "destroy";
+    if (sparsecollPushSumDestroy(destroyed) != sparsecollInvalidArgument) return "destroyed twice";
+    if (rank == 0) {
+      std::vector<double> x(kLength + 1, 1.0), e(kLength + 1);
+      const sparsecollPushSum_t good = state.handle();
+      const auto stream = reinterpret_cast<sparsecollStream_t>(x.data());
+      char* const odd = reinterpret_cast<char*>(x.data()) + 1;
+      struct {
+        const char* words;
+        void* x;
+        void* estimate;
+        std::size_t count;
+        sparsecollDataType_t type;
+        sparsecollPushSum_t state;
+        sparsecollStream_t stream;
+      } const bad[] = {
+          {"state: expected a push-sum state", x.data(), nullptr, kLength, sparsecollFloat64,
+           nullptr, nullptr},
+          {"state: expected a push-sum state", x.data(), nullptr, kLength, sparsecollFloat64,
+           destroyed, nullptr},
+          {"another's", x.data(), nullptr, kLength, sparsecollFloat64, foreign.handle(), nullptr},
+          {"count: expected the state's, 50, got 49", x.data(), nullptr, kLength - 1,
+           sparsecollFloat64, good, nullptr},
+          {"datatype: expected the state's, 8, got 7", x.data(), nullptr, kLength,
+           sparsecollFloat32, good, nullptr},
+          {"x: expected 50 values, got NULL", nullptr, nullptr, kLength, sparsecollFloat64, good,
+           nullptr},
+          {"x: expected an address aligned", odd, nullptr, kLength, sparsecollFloat64, good,
+           nullptr},
+          {"x and estimate", x.data(), x.data(), kLength, sparsecollFloat64, good, nullptr},
+          {"x and estimate", x.data(), x.data() + 1, kLength, sparsecollFloat64, good, nullptr},
+          {"stream: expected NULL", x.data(), e.data(), kLength, sparsecollFloat64, good, stream},
+      };
+      const std::vector<double> before = x;
+      const std::uint64_t sequence = sequence_of(comm);
+      for (const auto& b : bad) {
+        const std::string wrong =
+            refused(b.words, pushSumStep(b.x, b.estimate, b.count, b.type, b.state, comm, b.stream),
+                    sparsecollInvalidArgument, b.words, comm);
+        if (!wrong.empty()) return wrong;
+      }
+      if (x != before || sequence_of(comm) != sequence) return "something happened";
+      if (sparsecollPushSumWeight(good, nullptr) != sparsecollInvalidArgument) return "weight";
+      if (state.weight() != 1) return "the weight is another one";
+      double weight = 0;
+      if (sparsecollPushSumWeight(destroyed, &weight) != sparsecollInvalidArgument) return "weight";
+    }
+    return works(state, comm);
+  }) == "");
+}
+
+int no_graph(void*, int, int, std::uint64_t, int*, double*, int) { return 0; }
+
+/// A configuration with one thing wrong, and what the message says of it.
+struct Flaw {
+  const char* words;
+  void (*spoil)(sparsecollPushSumConfig_t&);
+};
+
+const Flaw kFlaws[] = {{"SPARSECOLL_PUSHSUM_CONFIG_INITIALIZER", [](auto& c) { c.magic = 1; }},
+                       {"SPARSECOLL_PUSHSUM_CONFIG_INITIALIZER", [](auto& c) { c.size = 3; }},
+                       {"config.graph", [](auto& c) { c.graph = 5; }},
+                       {"config.graph", [](auto& c) { c.graph = -1; }},
+                       {"config.peers", [](auto& c) { c.peers = 0; }},
+                       {"config.peers: expected 1 with", [](auto& c) { c.peers = 2; }},
+                       {"config.maxDelay", [](auto& c) { c.maxDelay = -2; }},
+                       {"config.mixing", [](auto& c) { c.k = 1, c.mixing = 0; }},
+                       {"config.mixing", [](auto& c) { c.k = 1, c.mixing = 1.5; }},
+                       {"config.mixing", [](auto& c) { c.k = 1, c.mixing = std::nan(""); }},
+                       {"config.outNeighbours", [](auto& c) { c.graph = sparsecollGraphCustom; }},
+                       {"config.outNeighbours", [](auto& c) { c.outNeighbours = no_graph; }}};
+
+TEST_CASE("a bad configuration on one rank is told to all, and the communicator goes on") {
+  const Ranks ranks(3, default_config());
+  CHECK(ranks.run("configuration", [&](int rank) -> std::string {
+    const sparsecollComm_t comm = ranks.comm(rank);
+    const bool guilty = rank == 1;
+    const auto want = guilty ? sparsecollInvalidArgument : sparsecollInvalidUsage;
+    for (const Flaw& flaw : kFlaws) {
+      sparsecollPushSumConfig_t config = kUsual;
+      if (guilty) flaw.spoil(config);
+      sparsecollPushSum_t state = nullptr;
+      const auto result =
+          sparsecollPushSumCreate(&state, kLength, sparsecollFloat64, &config, comm);
+      std::string wrong = refused("create", result, want, flaw.words, comm);
+      if (wrong.empty() && !guilty) wrong = refused("create", result, want, "rank 1", comm);
+      if (state != nullptr) wrong += "; a state was made";
+      if (!wrong.empty()) return wrong;
+    }
+    sparsecollPushSum_t state = nullptr;
+    std::string wrong = refused(
+        "no place",
+        sparsecollPushSumCreate(guilty ? nullptr : &state, 1, sparsecollFloat32, nullptr, comm),
+        want, "state: expected a pointer", comm);
+    if (wrong.empty())
+      wrong =
+          refused("type",
+                  sparsecollPushSumCreate(
+                      &state, 1, guilty ? static_cast<sparsecollDataType_t>(99) : sparsecollFloat32,
+                      nullptr, comm),
+                  want, "datatype", comm);
+    if (wrong.empty())
+      wrong = refused("size",
+                      sparsecollPushSumCreate(&state, guilty ? ~std::size_t{0} : 1,
+                                              sparsecollFloat32, nullptr, comm),
+                      want, "count", comm);
+    if (!wrong.empty()) return wrong;
+    return works(PushSum<double>(comm, kLength, kUsual), comm);
+  }) == "");
+}
+
+const Flaw kDifferences[] = {
+    {"config.graph: this rank passed", [](auto& c) { c.graph = sparsecollGraphRing; }},
+    {"config.peers: this rank passed",
+     [](auto& c) { c.graph = sparsecollGraphNPeerExponential, c.peers = 3; }},
+    {"config.maxDelay: this rank passed", [](auto& c) { c.maxDelay = -1; }},
+    {"config.k: this rank passed", [](auto& c) { c.k = 3; }},
+    {"config.mixing: this rank passed", [](auto& c) { c.k = 2, c.mixing = 0.25; }}};
+
+TEST_CASE("ranks that disagree when they make a state learn on what") {
+  const Ranks ranks(3, default_config());
+  CHECK(ranks.run("disagreement", [&](int rank) -> std::string {
+    const sparsecollComm_t comm = ranks.comm(rank);
+    sparsecollPushSum_t state = nullptr;
+    for (const Flaw& difference : kDifferences) {
+      sparsecollPushSumConfig_t config = kUsual;
+      const std::string words = difference.words;
+      if (words.find("peers") != std::string::npos) config.graph = sparsecollGraphNPeerExponential;
+      if (words.find("mixing") != std::string::npos) config.k = 2, config.mixing = 0.5;
+      if (rank == 2) difference.spoil(config);
+      const std::string wrong =
+          refused(words, sparsecollPushSumCreate(&state, kLength, sparsecollFloat64, &config, comm),
+                  sparsecollInvalidUsage, words, comm);
+      if (!wrong.empty()) return wrong;
+    }
+    const std::size_t count = rank == 0 ? 3 : 4;
+    std::string wrong =
+        refused("count", sparsecollPushSumCreate(&state, count, sparsecollFloat64, nullptr, comm),
+                sparsecollInvalidUsage, "count: this rank passed", comm);
+    if (!wrong.empty()) return wrong;
+    return works(PushSum<double>(comm, kLength, kUsual), comm);
+  }) == "");
+}
+
+TEST_CASE("a drain finds out that ranks made different numbers of steps, and changes nothing") {
+  const Ranks ranks(3, default_config());
+  sparsecollPushSumConfig_t config = kUsual;
+  config.maxDelay = -1;
+  CHECK(ranks.run("drain", [&](int rank) -> std::string {
+    const sparsecollComm_t comm = ranks.comm(rank);
+    const PushSum<double> state(comm, kLength, config), other(comm, kLength, config);
+    std::vector<double> x(kLength, rank);
+    // Rank 0 counts a call more for this state, and a call less for the other.
+    if (state.step(x) != sparsecollSuccess) return "step";
+    if ((rank == 0 ? state : other).step(x) != sparsecollSuccess) return "step";
+    const std::vector<double> before = x;
+    std::string wrong = refused("drain", state.drain(x), sparsecollInvalidUsage,
+                                "the number of steps: this rank passed", comm);
+    if (!wrong.empty()) return wrong;
+    if (x != before) return "x was changed";
+    wrong = refused("drain", (rank == 0 ? state : other).drain(x), sparsecollInvalidUsage,
+                    "state: this rank passed", comm);
+    if (!wrong.empty()) return wrong;
+    // Once they are even, everything is still there.
+    if ((rank == 0 ? other : state).step(x) != sparsecollSuccess) return "step";
+    wrong = expect("drain", state.drain(x), sparsecollSuccess, comm);
+    return wrong.empty() ? expect("drain", other.drain(x), sparsecollSuccess, comm) : wrong;
+  }) == "");
+}
+
+TEST_CASE("bad arguments of a drain are told to all") {
+  const Ranks ranks(2, default_config());
+  CHECK(ranks.run("drain", [&](int rank) -> std::string {
+    const sparsecollComm_t comm = ranks.comm(rank);
+    const PushSum<double> state(comm, kLength, kUsual);
+    std::vector<double> x(kLength, 1.0);
+    void* const mine = rank == 1 ? nullptr : x.data();
+    const std::string wrong =
+        refused("drain", sparsecollPushSumDrain(state.handle(), mine, nullptr, nullptr),
+                rank == 1 ? sparsecollInvalidArgument : sparsecollInvalidUsage,
+                "x: expected 50 values", comm);
+    if (!wrong.empty()) return wrong;
+    if (sparsecollPushSumDrain(nullptr, mine, nullptr, nullptr) != sparsecollInvalidArgument)
+      return "a drain of nothing";
+    return works(state, comm);
+  }) == "");
+}
+
+TEST_CASE("push-sum is no part of a group") {
+  const Ranks ranks(2, default_config());
+  CHECK(ranks.run("group", [&](int rank) -> std::string {
+    const sparsecollComm_t comm = ranks.comm(rank);
+    const PushSum<double> state(comm, kLength, kUsual);
+    std::vector<double> x(kLength, 1.0);
+    sparsecollPushSum_t another = nullptr;
+    sparsecollGroupStart(comm);
+    std::string wrong =
+        refused("step", state.step(x), sparsecollInvalidUsage, "sparsecollGroupEnd", comm);
+    if (wrong.empty())
+      wrong = refused("drain", state.drain(x), sparsecollInvalidUsage, "GroupEnd", comm);
+    if (wrong.empty())
+      wrong =
+          refused("create", sparsecollPushSumCreate(&another, 1, sparsecollFloat32, nullptr, comm),
+                  sparsecollInvalidUsage, "GroupEnd", comm);
+    if (sparsecollGroupEnd(comm) != sparsecollSuccess) return "group";
+    return wrong.empty() ? works(state, comm) : wrong;
+  }) == "");
+}
+
+TEST_CASE("a rank that calls another function is found out at once, by both sides") {
+  for (const int P : {2, 3}) {
+    const Ranks ranks(P, default_config());
+    CHECK(ranks.run("another function", [&](int rank) -> std::string {
+      const sparsecollComm_t comm = ranks.comm(rank);
+      const PushSum<double> state(comm, kLength, kUsual);
+      std::vector<double> x(kLength, 1.0), sum(kLength);
+      const auto start = std::chrono::steady_clock::now();
+      const bool steps = rank == 0;
+      const sparsecollResult_t result =
+          steps ? state.step(x)
+                : sparseAllreduce(x.data(), sum.data(), kLength, 3, sparsecollFloat64,
+                                  sparsecollSum, nullptr, comm, nullptr);
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+      if (took.count() > 1 + patience()) return "that took long";
+      if (x != std::vector<double>(kLength, 1.0)) return "x was changed";
+      if (steps && state.weight() != 1.0) return "the weight was changed";
+      return refused("call", result, sparsecollRemoteError, "pushSumStep", comm);
+    }) == "");
+  }
+}
+
+TEST_CASE("a neighbour that does not come is named at the deadline, and x is as it was") {
+  sparsecollConfig_t config = default_config();
+  config.timeoutMs = 150;
+  for (const int max_delay : {0, 2}) {
+    const Ranks ranks(2, config);
+    CHECK(ranks.run("late", [&](int rank) -> std::string {
+      const sparsecollComm_t comm = ranks.comm(rank);
+      sparsecollPushSumConfig_t own = kUsual;
+      own.maxDelay = max_delay;
+      const PushSum<double> state(comm, kLength, own);
+      if (rank == 1) return "";
+      std::vector<double> x(kLength, 1.0);
+      for (int t = 0; t < max_delay; ++t)
+        if (state.step(x) != sparsecollSuccess) return "a step within the delay waited";
+      const std::vector<double> before = x;
+      const double weight = state.weight();
+      const auto start = std::chrono::steady_clock::now();
+      const std::string wrong =
+          refused("step", state.step(x), sparsecollTimeout, "nothing was heard from rank 1", comm);
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+      if (took.count() < 0.149 || took.count() > 1 + patience()) return "not at the deadline";
+      if (x != before || state.weight() != weight) return "x or w was changed";
+      if (state.step(x) != sparsecollTimeout) return "the communicator is not poisoned";
+      if (sparsecollPushSumSave(state.handle(), "unused") != sparsecollTimeout) return "saved";
+      return wrong;
+    }) == "");
+  }
+}
+
+TEST_CASE("a neighbour that is gone is told from one that is late") {
+  Ranks ranks(2, default_config());
+  std::vector<std::unique_ptr<PushSum<double>>> states(2);
+  REQUIRE(ranks.run("create", [&](int rank) {
+    states[static_cast<std::size_t>(rank)] =
+        std::make_unique<PushSum<double>>(ranks.comm(rank), kLength, kUsual);
+    return std::string();
+  }) == "");
+  ranks.destroy(1);
+  CHECK(std::isnan(states[1]->weight()));
+  CHECK(sparsecollPushSumDestroy(states[1]->handle()) == sparsecollInvalidArgument);
+  std::vector<double> x(kLength, 1.0);
+  CHECK(refused("step", states[0]->step(x), sparsecollRemoteError, "rank 1 has destroyed",
+                ranks.comm(0)) == "");
+  CHECK(x == std::vector<double>(kLength, 1.0));
+}
+
+TEST_CASE("an abort from another thread ends a step that waits") {
+  const Ranks ranks(2, default_config());
+  CHECK(ranks.run("abort", [&](int rank) -> std::string {
+    const PushSum<double> state(ranks.comm(rank), kLength, kUsual);
+    if (rank == 1) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      sparsecollCommAbort(ranks.comm(0));
+      return "";
+    }
+    std::vector<double> x(kLength, 1.0);
+    return refused("step", state.step(x), sparsecollInvalidUsage, "abort", ranks.comm(0));
+  }) == "");
+}
+
+/// What a custom graph may answer that is no graph.
+struct Answer {
+  const char* words;
+  int count;
+  int neighbour;
+  double weight;
+};
+
+int answer(void* user, int rank, int, std::uint64_t, int* neighbours, double* weights, int) {
+  const Answer* wrong = *static_cast<const Answer* const*>(user);
+  if (wrong == nullptr) {
+    neighbours[0] = (rank + 1) % 3;
+    weights[0] = 0.5;
+    return 1;
+  }
+  for (int i = 0; i < std::min(wrong->count, 2); ++i) {
+    neighbours[i] = wrong->neighbour;
+    weights[i] = wrong->weight;
+  }
+  return wrong->count;
+}
+
+TEST_CASE("a custom graph that is none is refused before anything happens") {
+  const Answer wrong_answers[] = {
+      {"expected 0 to 2 neighbours, got 3", 3, 1, 0.1},
+      {"expected 0 to 2 neighbours, got -1", -1, 1, 0.1},
+      {"expected other ranks below 3, got 3", 1, 3, 0.1},
+      {"expected other ranks below 3, got -1", 1, -1, 0.1},
+      {"expected other ranks below 3, got 0", 1, 0, 0.1},
+      {"got 1 twice", 2, 1, 0.1},
+      {"expected weights above 0, got 0", 1, 1, 0.0},
+      {"expected weights above 0, got -0.5", 1, 1, -0.5},
+      {"expected weights above 0, got nan", 1, 1, std::nan("")},
+      {"expected weights whose sum is at most 1, got 1.5", 1, 1, 1.5},
+  };
+  const Ranks ranks(3, default_config());
+  CHECK(ranks.run("custom", [&](int rank) -> std::string {
+    const sparsecollComm_t comm = ranks.comm(rank);
+    const Answer* now = nullptr;
+    sparsecollPushSumConfig_t config = kUsual;
+    config.graph = sparsecollGraphCustom;
+    config.outNeighbours = answer;
+    config.user = &now;
+    const PushSum<double> state(comm, kLength, config);
+    std::vector<double> x(kLength, 1.0);
+    const std::uint64_t sequence = sequence_of(comm);
+    for (const Answer& each : wrong_answers) {
+      now = &each;
+      // The answer is the same for every rank that is asked about; rank 0 is the one it fits least.
+      if (rank != 0) break;
+      const std::string wrong =
+          refused(each.words, state.step(x), sparsecollInvalidArgument, each.words, comm);
+      if (!wrong.empty()) return wrong;
+    }
+    now = nullptr;
+    if (sequence_of(comm) != sequence || state.weight() != 1) return "something happened";
+    return works(state, comm);
+  }) == "");
+}
+
+}  // namespace
+}  // namespace sparsecoll::test

@@ -1,0 +1,418 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Gossip under way: late, lost, damaged, for states that are gone, between other calls; and what
+// compressed gossip remembers at both ends of an edge.
+
+#include <atomic>
+#include <cstring>
+#include <memory>
+
+#include "api/push_sum.hpp"
+#include "support/catch.hpp"
+#include "support/push_sum.hpp"
+#include "support/sweep.hpp"
+#include "unit/communicators.hpp"
+
+namespace sparsecoll::unit {
+namespace {
+
+constexpr size_t kLength = 100;
+
+using test::GraphCase;
+using test::kExponential;
+using test::kGraphs;
+
+FatePlan random_delays(uint64_t seed, uint64_t longest_in_microseconds) {
+  return [=](int from, int to, size_t number) {
+    Fate fate;
+    const uint64_t dice = test::noise(seed, static_cast<uint64_t>(from * 64 + to), number);
+    fate.delay = std::chrono::microseconds(dice % 3 == 0 ? dice / 3 % longest_in_microseconds : 0);
+    return fate;
+  };
+}
+
+/// How a run with delays is to be.
+struct Trial {
+  GraphCase graph;
+  int P;
+  int max_delay;
+  size_t k;
+  int steps;
+};
+
+sparsecollPushSumConfig_t config_of(const Trial& trial) {
+  sparsecollPushSumConfig_t config = trial.graph.config();
+  config.maxDelay = trial.max_delay;
+  config.k = trial.k;
+  config.mixing = 0.5;
+  return config;
+}
+
+using Vectors = std::vector<std::vector<double>>;
+
+/// All ranks make the trial's steps and drain; *x in and out. No rank may be further ahead of its
+/// in-neighbours than the delay allows.
+std::string run(const Trial& trial, Communicators& ranks, Vectors* x,
+                std::vector<double>* weights) {
+  const auto P = static_cast<size_t>(trial.P);
+  std::vector<std::atomic<int>> begun(P);
+  weights->assign(P, 0);
+  const std::string what = text(trial.graph.name, " P=", P, " maxDelay=", trial.max_delay);
+  return ranks.run(what, [&](int rank) -> std::string {
+    const auto r = static_cast<size_t>(rank);
+    const sparsecollComm_t comm = ranks.handle(rank);
+    const test::PushSum<double> state(comm, kLength, config_of(trial));
+    for (int t = 0; t < trial.steps; ++t) {
+      ++begun[r];
+      const sparsecollResult_t result = state.step((*x)[r]);
+      if (result != sparsecollSuccess) return test::explain(result, comm);
+      if (trial.max_delay < 0 || t < trial.max_delay) continue;
+      const int heard = t - trial.max_delay;
+      const auto matrix = trial.graph.matrix(trial.P, static_cast<uint64_t>(heard));
+      for (size_t i = 0; i < P; ++i)
+        if (matrix[r][i] > 0 && begun[i] <= heard)
+          return text("step ", t, " did not wait for rank ", i);
+    }
+    (*weights)[r] = state.weight();
+    const sparsecollResult_t drained = state.drain((*x)[r]);
+    if (drained != sparsecollSuccess) return test::explain(drained, comm);
+    (*weights)[r] = state.weight();
+    return "";
+  });
+}
+
+double total(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum;
+}
+
+TEST_CASE("random delays: sums are conserved, and no step waits too little") {
+  uint64_t seed = test::base_seed();
+  for (const int P : {2, 3, 5, 8}) {
+    for (const GraphCase& graph : {kExponential, kGraphs[3], kGraphs[6], kGraphs[7]}) {
+      for (const int max_delay : {0, 1, 3, -1}) {
+        for (const size_t k : {size_t{0}, size_t{10}}) {
+          const Trial trial{graph, P, max_delay, k, 12};
+          Communicators ranks(P, test::default_config(), random_delays(++seed, 3000));
+          Vectors x = test::make_data_of_all<double>(test::Kind::kWideIntegers, kLength, P, seed);
+          const std::vector<double> sum = test::sum_of(x);
+          std::vector<double> weights;
+          INFO("seed " << seed << ", k=" << k);
+          REQUIRE(run(trial, ranks, &x, &weights) == "");
+          CHECK(test::distance("sum of x", test::sum_of(x), sum, 1e-12) == "");
+          CHECK(std::fabs(total(weights) - P) <= 1e-12 * P);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("without delay allowed the bits do not depend on how late messages are") {
+  for (const size_t k : {size_t{0}, size_t{10}}) {
+    const Trial trial{kGraphs[3], 5, 0, k, 10};
+    const Vectors start =
+        test::make_data_of_all<double>(test::Kind::kHeavyTail, kLength, trial.P, 1);
+    Vectors prompt = start, late = start;
+    std::vector<double> weights, late_weights;
+    Communicators first(trial.P, test::default_config());
+    Communicators second(trial.P, test::default_config(), random_delays(7, 5000));
+    REQUIRE(run(trial, first, &prompt, &weights) == "");
+    REQUIRE(run(trial, second, &late, &late_weights) == "");
+    for (size_t r = 0; r < start.size(); ++r)
+      CHECK(test::difference("x", late[r], prompt[r]) == "");
+    CHECK(test::difference("w", late_weights, weights) == "");
+  }
+}
+
+/// Steps of all ranks, then a drain; the states.
+std::vector<std::unique_ptr<test::PushSum<double>>> stepped(Communicators& ranks,
+                                                            const sparsecollPushSumConfig_t& config,
+                                                            int steps, Vectors& x) {
+  std::vector<std::unique_ptr<test::PushSum<double>>> states(x.size());
+  REQUIRE(ranks.run("steps", [&](int rank) -> std::string {
+    const auto r = static_cast<size_t>(rank);
+    states[r] = std::make_unique<test::PushSum<double>>(ranks.handle(rank), x[r].size(), config);
+    for (int t = 0; t < steps; ++t)
+      if (const auto result = states[r]->step(x[r]); result != sparsecollSuccess)
+        return test::explain(result, ranks.handle(rank));
+    return test::expect("drain", states[r]->drain(x[r]), sparsecollSuccess, ranks.handle(rank));
+  }) == "");
+  return states;
+}
+
+TEST_CASE("both ends of an edge remember the same bits, however late the messages") {
+  for (const int max_delay : {0, 2, -1}) {
+    const int P = 6;
+    sparsecollPushSumConfig_t config = kGraphs[2].config();
+    config.maxDelay = max_delay;
+    config.k = 9;
+    config.mixing = 0.5;
+    Communicators ranks(P, test::default_config(), random_delays(3, 2000));
+    Vectors x = test::make_data_of_all<double>(test::Kind::kHeavyTail, kLength, P, 2);
+    const auto states = stepped(ranks, config, 15, x);
+    size_t edges = 0;
+    for (int from = 0; from < P; ++from) {
+      const auto state = push_sums().find(states[static_cast<size_t>(from)]->handle());
+      for (const auto& [to, copy] : *state->push_sum().carrier().sent_copies()) {
+        const auto peer = push_sums().find(states[static_cast<size_t>(to)]->handle());
+        const auto& received = *peer->push_sum().carrier().received_copies();
+        REQUIRE(received.contains(from));
+        CHECK(std::memcmp(copy.data(), received.at(from).data(), copy.size()) == 0);
+        ++edges;
+      }
+    }
+    CHECK(edges == 18);  // distances 1 and 2, then 3; 6 is dropped
+  }
+}
+
+TEST_CASE("compressed gossip reaches the mean where mixing suits k") {
+  for (const int P : {4, 8}) {
+    const size_t n = 200;
+    sparsecollPushSumConfig_t config = kExponential.config();
+    config.k = n / 10;
+    config.mixing = 0.5;
+    Communicators ranks(P, test::default_config());
+    Vectors x = test::make_data_of_all<double>(test::Kind::kWideIntegers, n, P, 5);
+    std::vector<double> mean = test::sum_of(x);
+    for (double& value : mean) value /= P;
+    const auto off = [&](const Vectors& all) {
+      double sum = 0;
+      for (const auto& each : all)
+        for (size_t i = 0; i < n; ++i) sum += (each[i] - mean[i]) * (each[i] - mean[i]);
+      return std::sqrt(sum);
+    };
+    const double before = off(x);
+    stepped(ranks, config, 800, x);
+    CHECK(off(x) < 1e-6 * before);
+  }
+}
+
+TEST_CASE("other calls go on while gossip is under way, and it is all there afterwards") {
+  for (const int P : {2, 3, 6}) {
+    Communicators ranks(P, test::default_config(), random_delays(11, 4000));
+    sparsecollPushSumConfig_t config = kExponential.config();
+    config.maxDelay = -1;
+    Vectors x = test::make_data_of_all<double>(test::Kind::kWideIntegers, kLength, P, 3);
+    const std::vector<double> sum = test::sum_of(x);
+    CHECK(ranks.run("between", [&](int rank) -> std::string {
+      const auto r = static_cast<size_t>(rank);
+      const sparsecollComm_t comm = ranks.handle(rank);
+      const test::PushSum<double> state(comm, kLength, config);
+      for (uint64_t round = 0; round < 10; ++round) {
+        if (state.step(x[r]) != sparsecollSuccess) return "a step";
+        const std::string wrong =
+            join_case(comm, test::Case{round, round % 2 ? test::kGtopk : test::kOktopk, 300, 20,
+                                       test::Kind::kHeavyTail});
+        if (!wrong.empty()) return wrong;
+      }
+      return test::expect("drain", state.drain(x[r]), sparsecollSuccess, comm);
+    }) == "");
+    CHECK(test::distance("sum of x", test::sum_of(x), sum, 1e-12) == "");
+  }
+}
+
+TEST_CASE("what comes for a state that is gone is thrown away, what comes early is kept") {
+  sparsecollPushSumConfig_t config = kExponential.config();
+  config.maxDelay = -1;
+  Communicators ranks(2, test::default_config());
+  std::vector<std::unique_ptr<test::PushSum<double>>> first(2), second(2);
+  const auto create = [&](auto& states) {
+    return ranks.run("create", [&](int rank) -> std::string {
+      states[static_cast<size_t>(rank)] =
+          std::make_unique<test::PushSum<double>>(ranks.handle(rank), kLength, config);
+      return "";
+    });
+  };
+  REQUIRE(create(first) == "");
+  REQUIRE(create(second) == "");
+  std::vector<double> x(kLength, 1.0), y(kLength, 5.0);
+  REQUIRE(first[0]->step(x) == sparsecollSuccess);   // in rank 1's mailbox
+  REQUIRE(second[0]->step(x) == sparsecollSuccess);  // behind it
+  std::deque<Frame>& mail = ranks[1].channel().gossip(0);
+  ranks[1].channel().pump([](int, const Frame&) {});
+  CHECK(mail.size() == 2);
+  first[1].reset();
+  CHECK(mail.size() == 1);
+  REQUIRE(first[0]->step(x) == sparsecollSuccess);
+  ranks[1].channel().pump([](int, const Frame&) {});
+  CHECK(mail.size() == 1);
+  REQUIRE(second[1]->step(y) == sparsecollSuccess);
+  CHECK(mail.empty());
+  CHECK(second[1]->weight() == 1.0);  // 1/2 stayed, 1/2 came
+  // A state that this rank has not opened yet.
+  FrameHeader header{};
+  header.kind = static_cast<uint16_t>(FrameKind::gossip);
+  header.sequence = 1000;
+  const GossipHeader early{999, 0, 0.5, 0.5};
+  Buffer message = ranks[0].channel().transport().pool().take(kGossipRoom);
+  std::memcpy(message.data() + sizeof header, &early, sizeof early);
+  ranks[0].channel().hand_over(1, header, std::move(message));
+  ranks[1].channel().pump([](int, const Frame&) {});
+  CHECK(mail.size() == 1);
+}
+
+/// What becomes of two ranks' steps under a plan: their results, in time, with x as it was.
+struct Outcome {
+  std::vector<sparsecollResult_t> results{2, sparsecollInternalError};
+  std::string verdict;
+};
+
+Outcome steps_under(const FatePlan& plan, int timeout_ms, size_t k = 0) {
+  sparsecollConfig_t values = test::default_config();
+  values.timeoutMs = timeout_ms;
+  sparsecollPushSumConfig_t config = kExponential.config();
+  config.k = k;
+  Communicators ranks(2, values, plan);
+  std::vector<std::unique_ptr<test::PushSum<double>>> states(2);
+  Outcome outcome;
+  outcome.verdict = ranks.run("create", [&](int rank) -> std::string {
+    states[static_cast<size_t>(rank)] =
+        std::make_unique<test::PushSum<double>>(ranks.handle(rank), kLength, config);
+    return "";
+  });
+  if (!outcome.verdict.empty()) return outcome;
+  outcome.verdict = ranks.run("steps", [&](int rank) -> std::string {
+    const auto r = static_cast<size_t>(rank);
+    std::vector<double> x(kLength, rank);
+    outcome.results[r] = sparsecollSuccess;
+    const Clock::time_point start = Clock::now();
+    for (int t = 0; t < 4 && outcome.results[r] == sparsecollSuccess; ++t) {
+      const std::vector<double> before = x;
+      outcome.results[r] = states[r]->step(x);
+      if (outcome.results[r] != sparsecollSuccess && x != before) return "x was changed";
+    }
+    const std::chrono::duration<double> took = Clock::now() - start;
+    return took.count() < timeout_ms * 1e-3 + 1 + test::patience() ? "" : "too late";
+  });
+  return outcome;
+}
+
+/// Messages 0 (and on) of a rank are those of Create; its steps send one each.
+constexpr size_t kFirstStep = 1;
+
+TEST_CASE("a step that is lost is noticed, by the next message or the deadline") {
+  const Outcome outcome = steps_under(
+      [](int from, int, size_t number) {
+        Fate fate;
+        fate.drop = from == 0 && number == kFirstStep + 1;
+        return fate;
+      },
+      200);
+  CHECK(outcome.verdict == "");
+  for (const sparsecollResult_t result : outcome.results)
+    CHECK((result == sparsecollTimeout || result == sparsecollRemoteError));
+}
+
+TEST_CASE("a rank that is killed is noticed within the deadline") {
+  const Outcome outcome = steps_under(
+      [](int from, int, size_t number) {
+        Fate fate;
+        fate.kill_sender = from == 0 && number == kFirstStep + 2;
+        return fate;
+      },
+      200);
+  CHECK(outcome.verdict == "");
+  CHECK(outcome.results[0] == sparsecollSystemError);
+  CHECK((outcome.results[1] == sparsecollTimeout || outcome.results[1] == sparsecollRemoteError));
+}
+
+TEST_CASE("every byte of a step's message is covered by its checksum") {
+  for (const size_t k : {size_t{0}, size_t{5}}) {
+    for (size_t at = 0; at < kGossipRoom + 8 * kLength; at += at < kGossipRoom + 8 ? 1 : 61) {
+      const Outcome outcome = steps_under(
+          [at](int from, int, size_t number) {
+            Fate fate;
+            if (from == 0 && number == kFirstStep) fate.corrupt_byte = at;
+            return fate;
+          },
+          2000, k);
+      INFO("byte " << at);
+      CHECK(outcome.verdict == "");
+      CHECK(outcome.results[1] == sparsecollRemoteError);
+      CHECK(outcome.results[0] == sparsecollRemoteError);
+    }
+  }
+}
+
+TEST_CASE("a message of a step that the graph does not have is refused") {
+  for (const uint64_t step : {uint64_t{1}, uint64_t{5}, ~uint64_t{0}}) {
+    Communicators ranks(3, test::default_config());
+    std::vector<std::unique_ptr<test::PushSum<double>>> states(3);
+    sparsecollPushSumConfig_t config = kExponential.config();
+    config.maxDelay = -1;
+    REQUIRE(ranks.run("create", [&](int rank) -> std::string {
+      states[static_cast<size_t>(rank)] =
+          std::make_unique<test::PushSum<double>>(ranks.handle(rank), 1, config);
+      return "";
+    }) == "");
+    // Rank 0 sends to rank 1 in even steps, the first of which is missing here.
+    FrameHeader header{};
+    header.kind = static_cast<uint16_t>(FrameKind::gossip);
+    header.sequence = 2;
+    const GossipHeader wrong{1, step, 0.5, 0.5};
+    Buffer message = ranks[0].channel().transport().pool().take(kGossipRoom + 8);
+    std::memset(message.data(), 0, message.size());
+    std::memcpy(message.data() + sizeof header, &wrong, sizeof wrong);
+    ranks[0].channel().hand_over(1, header, std::move(message));
+    std::vector<double> x(1, 1.0);
+    CHECK(states[1]->step(x) == sparsecollRemoteError);
+    CHECK(std::string(sparsecollGetLastError(ranks.handle(1))).find("sent a message of step") !=
+          std::string::npos);
+    CHECK(x[0] == 1.0);
+  }
+}
+
+TEST_CASE("a part of the wrong length is refused") {
+  Communicators ranks(2, test::default_config());
+  std::vector<std::unique_ptr<test::PushSum<double>>> states(2);
+  REQUIRE(ranks.run("create", [&](int rank) -> std::string {
+    states[static_cast<size_t>(rank)] =
+        std::make_unique<test::PushSum<double>>(ranks.handle(rank), 2, kExponential.config());
+    return "";
+  }) == "");
+  FrameHeader header{};
+  header.kind = static_cast<uint16_t>(FrameKind::gossip);
+  header.sequence = 2;
+  const GossipHeader gossip{1, 0, 0.5, 0.5};
+  Buffer message = ranks[0].channel().transport().pool().take(kGossipRoom + 8);
+  std::memset(message.data(), 0, message.size());
+  std::memcpy(message.data() + sizeof header, &gossip, sizeof gossip);
+  ranks[0].channel().hand_over(1, header, std::move(message));
+  std::vector<double> x(2, 1.0);
+  CHECK(states[1]->step(x) == sparsecollRemoteError);
+  CHECK(x == std::vector<double>(2, 1.0));
+}
+
+TEST_CASE("the steady state allocates nothing") {
+  for (const size_t k : {size_t{0}, size_t{10}}) {
+    sparsecollPushSumConfig_t config = kGraphs[2].config();
+    config.maxDelay = -1;
+    config.k = k;
+    config.mixing = 0.5;
+    Communicators ranks(5, test::default_config());
+    Vectors x = test::make_data_of_all<double>(test::Kind::kHeavyTail, 3000, 5, 1);
+    std::vector<std::unique_ptr<test::PushSum<double>>> states(5);
+    REQUIRE(ranks.run("create", [&](int rank) -> std::string {
+      states[static_cast<size_t>(rank)] =
+          std::make_unique<test::PushSum<double>>(ranks.handle(rank), 3000, config);
+      return "";
+    }) == "");
+    const auto allocations = [&] {
+      size_t all = 0;
+      for (int r = 0; r < 5; ++r)
+        all += ranks[r].memory().allocations() + ranks.mail(r).allocations();
+      return all;
+    };
+    size_t before = 0;
+    for (int t = 0; t < 60; ++t) {
+      if (t == 10) before = allocations();
+      for (size_t r = 0; r < 5; ++r) REQUIRE(states[r]->step(x[r]) == sparsecollSuccess);
+    }
+    CHECK(allocations() == before);
+  }
+}
+
+}  // namespace
+}  // namespace sparsecoll::unit
