@@ -207,6 +207,41 @@ TEST_CASE("a custom graph moves mass by its weights, all of it where they sum to
   }
 }
 
+TEST_CASE("queued steps do what steps do that are waited for") {
+  for (const int P : {1, 2, 5}) {
+    const auto start = make_data_of_all<double>(Kind::kHeavyTail, 40, P, base_seed());
+    std::vector<std::vector<double>> results[2];
+    std::vector<double> weights[2];
+    for (const int blocking : {1, 0}) {
+      sparsecollConfig_t config = default_config();
+      config.blocking = blocking;
+      auto& last = results[blocking] = start;
+      weights[blocking].resize(start.size());
+      const Ranks ranks(P, config);
+      CHECK(ranks.run("queued", [&](int rank) -> std::string {
+        const auto r = static_cast<std::size_t>(rank);
+        const sparsecollComm_t comm = ranks.comm(rank);
+        const PushSum<double> state(comm, 40, kGraphs[3].config());
+        for (int t = 0; t < 20; ++t)
+          if (const auto result = state.submit_step(last[r]); result != sparsecollSuccess)
+            return explain(result, comm);
+        std::uint64_t sequence = 0;
+        sparsecollCommGetSequence(comm, &sequence);
+        if (sequence != 21) return "wrong sequence: " + std::to_string(sequence);
+        weights[blocking][r] = state.weight();  // waits
+        const std::string wrong = expect(
+            "drain", sparsecollPushSumDrain(state.handle(), last[r].data(), nullptr, nullptr),
+            sparsecollSuccess, comm);
+        if (!wrong.empty()) return wrong;
+        return expect("all", sparsecollCommSynchronize(comm), sparsecollSuccess, comm);
+      }) == "");
+    }
+    for (std::size_t r = 0; r < start.size(); ++r)
+      CHECK(difference("x", results[0][r], results[1][r]) == "");
+    CHECK(difference("w", weights[0], weights[1]) == "");
+  }
+}
+
 /// Steps of single ranks, in any order, that never wait: the main thread can be all ranks.
 template <class T>
 void check_any_order(const GraphCase& graph, int P, std::size_t k) {

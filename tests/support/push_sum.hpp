@@ -73,12 +73,17 @@ class PushSum {
   sparsecollPushSum_t handle() const { return handle_; }
 
   sparsecollResult_t step(std::vector<T>& x, std::vector<T>* estimate = nullptr) const {
+    return settle(submit_step(x, estimate), comm_);
+  }
+  /// Without waiting for it where calls are queued.
+  sparsecollResult_t submit_step(std::vector<T>& x, std::vector<T>* estimate = nullptr) const {
     return pushSumStep(x.data(), estimate ? estimate->data() : nullptr, count_, kDatatype<T>,
                        handle_, comm_, nullptr);
   }
   sparsecollResult_t drain(std::vector<T>& x, std::vector<T>* estimate = nullptr) const {
-    return sparsecollPushSumDrain(handle_, x.data(), estimate ? estimate->data() : nullptr,
-                                  nullptr);
+    return settle(
+        sparsecollPushSumDrain(handle_, x.data(), estimate ? estimate->data() : nullptr, nullptr),
+        comm_);
   }
   /// NaN when it cannot be had.
   double weight() const {
