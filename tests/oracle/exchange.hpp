@@ -19,11 +19,13 @@ struct Received {
   std::vector<std::size_t> counts;  ///< from each source
 };
 
+/// Of any type, integers too.
+template <class T>
+PerRank<Received<T>> alltoall(const PerRank<Sparse<T>>& sends,
+                              const std::vector<std::size_t>& bounds);
+
 template <class T>
 struct ExchangeOracle {
-  static PerRank<Received<T>> alltoall(const PerRank<Sparse<T>>& sends,
-                                       const std::vector<std::size_t>& bounds);
-
   /// result: the parts of all ranks.
   static Outcome<PerRank<Sparse<T>>, T> reduce_scatter(const DenseInputs<T>& in, std::uint64_t k,
                                                        Op op,
@@ -32,9 +34,6 @@ struct ExchangeOracle {
   /// sparsecollAlgoTopkA2A.
   static DenseOutcome<T> topka2a(const DenseInputs<T>& in, std::uint64_t k, Op op);
 };
-
-extern template struct ExchangeOracle<float>;
-extern template struct ExchangeOracle<double>;
 
 }  // namespace sparsecoll::oracle
 

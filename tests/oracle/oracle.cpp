@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "oracle/merge_tree.hpp"
+#include "oracle/parts.hpp"
 
 namespace sparsecoll::oracle {
 namespace {
@@ -19,68 +20,6 @@ bool ranks_before(const Entry<T>& a, const Entry<T>& b) {
     return std::fabs(a.value) > std::fabs(b.value);
   }
   return a.index < b.index;
-}
-
-/// acc = gradient + residual in the accumulation type, one rounding; the gradient itself when there
-/// is no residual.
-template <class T>
-PerRank<std::vector<Wide<T>>> accumulate(const DenseInputs<T>& in) {
-  PerRank<std::vector<Wide<T>>> accs;
-  for (const std::vector<T>& send : in.sends) accs.emplace_back(send.begin(), send.end());
-  for (std::size_t r = 0; r < in.residuals.size(); ++r) {
-    for (std::size_t i = 0; i < accs[r].size(); ++i) accs[r][i] += in.residuals[r][i];
-  }
-  return accs;
-}
-
-template <class T>
-Sparse<Wide<T>> widened(const Sparse<T>& x) {
-  Sparse<Wide<T>> wide;
-  for (const Entry<T>& entry : x) wide.push_back({entry.index, entry.value});
-  return wide;
-}
-
-/// L of one rank: the top-k of acc, each value rounded to T.
-template <class T>
-Sparse<Wide<T>> select(const std::vector<Wide<T>>& acc, std::uint64_t k) {
-  Sparse<Wide<T>> selected = Oracle<T>::top_k(Oracle<T>::entries_of(acc), k);
-  for (Entry<Wide<T>>& entry : selected) entry.value = Oracle<T>::leaving(entry.value);
-  return selected;
-}
-
-template <class T>
-PerRank<Sparse<Wide<T>>> select_on_each(const PerRank<std::vector<Wide<T>>>& accs,
-                                        std::uint64_t k) {
-  PerRank<Sparse<Wide<T>>> selected;
-  for (const std::vector<Wide<T>>& acc : accs) selected.push_back(select<T>(acc, k));
-  return selected;
-}
-
-/// What an entry leaves behind that was shipped: what rounding took from it, and nothing of what is
-/// not finite.
-template <class A>
-A left_behind(A acc, A shipped) {
-  return std::isfinite(acc) ? acc - shipped : A{0};
-}
-
-template <class T>
-T finish(Wide<T> value, Op op, std::size_t P) {
-  return Oracle<T>::leaving(op == Op::kAvg ? value / static_cast<Wide<T>>(P) : value);
-}
-
-template <class T>
-Sparse<T> finish(const Sparse<Wide<T>>& sum, Op op, std::size_t P) {
-  Sparse<T> result;
-  for (const Entry<Wide<T>>& entry : sum)
-    result.push_back({entry.index, finish<T>(entry.value, op, P)});
-  return result;
-}
-
-template <class A>
-void canonicalise(PerRank<std::vector<A>>& residuals) {
-  for (std::vector<A>& residual : residuals) {
-    for (A& value : residual) value = Arithmetic<A>::canonical(value);
-  }
 }
 
 /// What both dense verbs have in common: the result, and residuals that keep what was not shipped.

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "oracle/merge_tree.hpp"
+#include "oracle/parts.hpp"
 
 namespace sparsecoll::oracle {
 namespace {
@@ -27,36 +28,37 @@ template <class T>
 constexpr std::uint64_t kStep = (std::uint64_t{1} << (std::numeric_limits<T>::digits - 1)) / 64;
 
 template <class T>
-void finish(Sparse<T>& sum, Op op, std::size_t P) {
-  for (Entry<T>& entry : sum) {
-    if (op == Op::kAvg) entry.value /= static_cast<T>(P);
-    entry.value = Oracle<T>::leaving(entry.value);
-  }
+Sparse<Wide<T>> shipped(Sparse<Wide<T>> selected) {
+  for (Entry<Wide<T>>& entry : selected) entry.value = Oracle<T>::leaving(entry.value);
+  return selected;
 }
 
 }  // namespace
 
 template <class T>
-Sparse<T> ReuseReplay<T>::pick(const Sparse<T>& x, std::uint64_t& threshold) {
+Sparse<Wide<T>> ReuseReplay<T>::pick(const Sparse<Wide<T>>& x, std::uint64_t& threshold,
+                                     bool rounded) {
   const auto k = static_cast<long double>(k_);
   if (calls_ % interval_ != 0 && threshold != 0) {
-    Sparse<T> reaching;
-    for (const Entry<T>& entry : x) {
+    Sparse<Wide<T>> reaching;
+    for (const Entry<Wide<T>>& entry : x) {
       if (magnitude(entry.value) >= threshold) reaching.push_back(entry);
     }
     const auto found = static_cast<long double>(reaching.size());
     if (found >= k / 4 && found <= 4 * k) {
-      const std::uint64_t most = magnitude(std::numeric_limits<T>::quiet_NaN());
-      if (found * 3 > k * 4) threshold = std::min(threshold + kStep<T>, most);
-      if (found * 3 < k * 2) threshold = threshold > kStep<T> ? threshold - kStep<T> : 1;
+      const std::uint64_t most = magnitude(std::numeric_limits<Wide<T>>::quiet_NaN());
+      if (found * 3 > k * 4) threshold = std::min(threshold + kStep<Wide<T>>, most);
+      if (found * 3 < k * 2)
+        threshold = threshold > kStep<Wide<T>> ? threshold - kStep<Wide<T>> : 1;
       ++reused_;
-      return reaching;
+      return rounded ? shipped<T>(reaching) : reaching;
     }
   }
   if (calls_ % interval_ != 0) ++fell_back_;
-  const Sparse<T> exact = Oracle<T>::top_k(x, k_);
+  Sparse<Wide<T>> exact = Oracle<T>::top_k(x, k_);
+  if (rounded) exact = shipped<T>(exact);
   threshold = 0;
-  for (const Entry<T>& entry : exact) {
+  for (const Entry<Wide<T>>& entry : exact) {
     const std::uint64_t own = magnitude(entry.value);
     threshold = threshold == 0 ? own : std::min(threshold, own);
   }
@@ -67,49 +69,51 @@ template <class T>
 DenseOutcome<T> ReuseReplay<T>::sparse_allreduce(const DenseInputs<T>& in, Op op) {
   const std::size_t P = in.sends.size();
   DenseOutcome<T> outcome;
-  PerRank<Sparse<T>> selected;
-  PerRank<std::vector<T>> accs = in.sends;
+  PerRank<Sparse<Wide<T>>> selected;
+  PerRank<std::vector<Wide<T>>> accs = accumulate(in);
   for (std::size_t r = 0; r < P; ++r) {
-    for (std::size_t i = 0; i < accs[r].size() && !in.residuals.empty(); ++i) {
-      accs[r][i] += in.residuals[r][i];
-    }
-    selected.push_back(pick(Oracle<T>::entries_of(accs[r]), own_[r]));
+    selected.push_back(pick(Oracle<T>::entries_of(accs[r]), own_[r], true));
     outcome.selected.push_back(selected[r].size());
   }
-  Sparse<T> result = pick(Oracle<T>::sum_in_order(selected), global_);
+  const Sparse<Wide<T>> result = pick(Oracle<T>::sum_in_order(selected), global_, false);
   ++calls_;
   for (std::size_t r = 0; r < in.residuals.size(); ++r) {
-    for (const Entry<T>& entry : selected[r]) {
-      if (contains(result, entry.index)) accs[r][entry.index] = T{0};
+    for (const Entry<Wide<T>>& entry : selected[r]) {
+      Wide<T>& residual = accs[r][entry.index];
+      residual = left_behind(residual, entry.value);
+      if (!contains(result, entry.index)) residual += entry.value;
     }
-    for (T& value : accs[r]) value = Oracle<T>::canonical(value);
     outcome.residuals.push_back(accs[r]);
   }
-  finish(result, op, P);
+  canonicalise(outcome.residuals);
   outcome.delivered = result.size();
-  outcome.result = Oracle<T>::scatter(result, in.sends[0].size());
+  outcome.result = Oracle<T>::scatter(finish<T>(result, op, P), in.sends[0].size());
   return outcome;
 }
 
 template <class T>
 SparseOutcome<T> ReuseReplay<T>::sparse_allreducev(const SparseInputs<T>& in, Op op) {
   SparseOutcome<T> outcome;
-  outcome.result = pick(Oracle<T>::sum_in_order(in.sends), global_);
+  PerRank<Sparse<Wide<T>>> sends;
+  for (const Sparse<T>& send : in.sends) sends.push_back(widened(send));
+  const Sparse<Wide<T>> result = pick(Oracle<T>::sum_in_order(sends), global_, false);
   ++calls_;
   outcome.residuals = in.residuals;
   for (std::size_t r = 0; r < in.residuals.size(); ++r) {
-    for (const Entry<T>& entry : in.sends[r]) {
-      if (!contains(outcome.result, entry.index)) outcome.residuals[r][entry.index] += entry.value;
+    for (const Entry<Wide<T>>& entry : sends[r]) {
+      if (!contains(result, entry.index)) outcome.residuals[r][entry.index] += entry.value;
     }
-    for (T& value : outcome.residuals[r]) value = Oracle<T>::canonical(value);
   }
+  canonicalise(outcome.residuals);
   for (const Sparse<T>& send : in.sends) outcome.selected.push_back(send.size());
-  outcome.delivered = outcome.result.size();
-  finish(outcome.result, op, in.sends.size());
+  outcome.delivered = result.size();
+  outcome.result = finish<T>(result, op, in.sends.size());
   return outcome;
 }
 
 template class ReuseReplay<float>;
 template class ReuseReplay<double>;
+template class ReuseReplay<Float16>;
+template class ReuseReplay<Bfloat16>;
 
 }  // namespace sparsecoll::oracle

@@ -24,8 +24,9 @@ class ReuseReplay {
   std::size_t fell_back() const { return fell_back_; }
 
  private:
-  /// The entries that the rule picks; moves the threshold, 0 being none.
-  Sparse<T> pick(const Sparse<T>& x, std::uint64_t& threshold);
+  /// The entries that the rule picks, `rounded` to T where they are a rank's own; moves the
+  /// threshold, 0 being none.
+  Sparse<Wide<T>> pick(const Sparse<Wide<T>>& x, std::uint64_t& threshold, bool rounded);
 
   std::uint64_t k_;
   std::uint64_t interval_;
@@ -38,6 +39,8 @@ class ReuseReplay {
 
 extern template class ReuseReplay<float>;
 extern template class ReuseReplay<double>;
+extern template class ReuseReplay<Float16>;
+extern template class ReuseReplay<Bfloat16>;
 
 }  // namespace sparsecoll::oracle
 

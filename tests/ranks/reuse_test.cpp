@@ -44,7 +44,7 @@ std::string check(int P, const Run& run, oracle::ReuseReplay<T>& replay) {
   const auto residuals = make_residuals<T>(ranks.comms(), run.n, run.feedback);
   oracle::DenseInputs<T> in;
   if (run.feedback) {
-    in.residuals.assign(static_cast<std::size_t>(P), std::vector<T>(run.n, T{0}));
+    in.residuals.assign(static_cast<std::size_t>(P), std::vector<oracle::Wide<T>>(run.n, 0));
   }
   for (int call = 0; call < run.calls; ++call) {
     in.sends = make_data_of_all<T>(run.kind, run.n, P, base_seed() + static_cast<unsigned>(call));
@@ -89,7 +89,7 @@ std::string check_v(int P, const Run& run, SparseKind kind, oracle::ReuseReplay<
   const auto residuals = make_residuals<T>(ranks.comms(), run.n, run.feedback);
   oracle::SparseInputs<T> in;
   if (run.feedback) {
-    in.residuals.assign(static_cast<std::size_t>(P), std::vector<T>(run.n, T{0}));
+    in.residuals.assign(static_cast<std::size_t>(P), std::vector<oracle::Wide<T>>(run.n, 0));
   }
   for (int call = 0; call < run.calls; ++call) {
     in.sends = make_sparse_of_all<T>(kind, count, P, base_seed() + static_cast<unsigned>(call));
@@ -129,6 +129,12 @@ TEST_CASE("thresholds are reused as the rule says, in dense form") {
     oracle::ReuseReplay<double> replay(ranks, 90, 8);
     CHECK(check<double>(P, {1000, 90, Kind::kHeavyTail, true, 8, 30, true}, replay) == "");
     CHECK(replay.reused() > 10 * ranks);
+    oracle::ReuseReplay<oracle::Float16> half(ranks, 50, 6);
+    CHECK(check<oracle::Float16>(P, {600, 50, Kind::kHeavyTail, true, 6, 12}, half) == "");
+    oracle::ReuseReplay<oracle::Bfloat16> brain(ranks, 50, 6);
+    CHECK(check<oracle::Bfloat16>(P, {600, 50, Kind::kSkewed, P % 2 == 0, 6, 12}, brain) == "");
+    oracle::ReuseReplay<oracle::Float16> tiny(ranks, 50, 6);
+    CHECK(check<oracle::Float16>(P, {600, 50, Kind::kDenormals, false, 6, 8, true}, tiny) == "");
   }
 }
 
@@ -139,6 +145,9 @@ TEST_CASE("thresholds are reused as the rule says, in coordinate form") {
       for (const bool feedback : {false, true}) {
         oracle::ReuseReplay<float> replay(ranks, 30, 6);
         CHECK(check_v<float>(P, {900, 30, Kind::kIntegers, feedback, 6, 10}, kind, replay) == "");
+        oracle::ReuseReplay<oracle::Bfloat16> brain(ranks, 30, 6);
+        CHECK(check_v<oracle::Bfloat16>(P, {900, 30, Kind::kIntegers, feedback, 6, 5}, kind,
+                                        brain) == "");
       }
     }
     for (const std::size_t k : {std::size_t{0}, SPARSECOLL_ALL / 2, SPARSECOLL_ALL - 1}) {

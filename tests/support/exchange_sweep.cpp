@@ -68,7 +68,7 @@ template <class T>
 std::string join_typed(const Place& place, const AlltoallCase& c) {
   const auto sends = make_sparse_of_all<T>(c.kind, c.count, place.P, c.seed);
   const std::vector<std::size_t> bounds = make_bounds(c.bounds, c.count, place.P, c.seed);
-  const auto want = oracle::ExchangeOracle<T>::alltoall(sends, bounds)[place.at()];
+  const auto want = oracle::alltoall(sends, bounds)[place.at()];
   const SparseBuffer<T> input(c.count, c.index_type, sends[place.at()]);
   SparseBuffer<T> output(c.count + 1, c.index_type,
                          capacity_of(c.too_small, place, want.entries.size()));
@@ -85,11 +85,12 @@ std::string join_typed(const Place& place, const AlltoallCase& c) {
 
 template <class T>
 std::string join_typed(const Place& place, const ReduceScatterCase& c) {
-  const Residual<T> residual(place.comm, c.n, c.feedback);
+  Residual<T> residual(place.comm, c.n, c.feedback);
   const std::vector<std::size_t> bounds = make_bounds(c.bounds, c.n, place.P, c.seed);
   oracle::DenseInputs<T> in;
   if (c.feedback) {
-    in.residuals.assign(static_cast<std::size_t>(place.P), std::vector<T>(c.n, T{0}));
+    in.residuals = make_data_of_all<oracle::Wide<T>>(Kind::kHeavyTail, c.n, place.P, c.seed + 77);
+    residual.write(in.residuals[place.at()]);
   }
   for (int call = 0; call < c.calls; ++call) {
     in.sends = make_data_of_all<T>(c.kind, c.n, place.P, c.seed + static_cast<unsigned>(call));
@@ -159,24 +160,26 @@ std::vector<std::size_t> make_bounds(BoundsKind kind, std::uint64_t count, int P
 
 std::string join_case(sparsecollComm_t comm, const AlltoallCase& c) {
   const Place place = place_of(comm);
-  const std::string verdict = c.wide ? join_typed<double>(place, c) : join_typed<float>(place, c);
+  const std::string verdict =
+      with_any_type(c.type, [&](auto zero) { return join_typed<decltype(zero)>(place, c); });
   if (verdict.empty()) return "";
   std::ostringstream out;
   out << "sparseAlltoall seed=" << c.seed << " P=" << place.P << " count=" << c.count << " "
-      << (c.wide ? "float64" : "float32") << " index type " << c.index_type << " data='"
-      << name_of(c.kind) << "' bounds='" << name_of(c.bounds) << "'"
-      << (c.too_small ? " too small" : "") << ": " << verdict;
+      << name_of(c.type) << " index type " << c.index_type << " data='" << name_of(c.kind)
+      << "' bounds='" << name_of(c.bounds) << "'" << (c.too_small ? " too small" : "") << ": "
+      << verdict;
   return out.str();
 }
 
 std::string join_case(sparsecollComm_t comm, const ReduceScatterCase& c) {
   const Place place = place_of(comm);
-  const std::string verdict = c.wide ? join_typed<double>(place, c) : join_typed<float>(place, c);
+  const std::string verdict =
+      with_type(c.type, [&](auto zero) { return join_typed<decltype(zero)>(place, c); });
   if (verdict.empty()) return "";
   std::ostringstream out;
   out << "sparseReduceScatter seed=" << c.seed << " P=" << place.P << " n=" << c.n << " k=" << c.k
-      << " " << (c.wide ? "float64" : "float32") << " " << name_of(c.op) << " index type "
-      << c.index_type << " data='" << name_of(c.kind) << "' bounds='" << name_of(c.bounds) << "'"
+      << " " << name_of(c.type) << " " << name_of(c.op) << " index type " << c.index_type
+      << " data='" << name_of(c.kind) << "' bounds='" << name_of(c.bounds) << "'"
       << (c.feedback ? " feedback" : "") << (c.too_small ? " too small" : "") << ": " << verdict;
   return out.str();
 }
@@ -191,7 +194,7 @@ std::vector<AlltoallCase> alltoall_cases_of(int P, std::uint64_t thinning) {
         const std::uint64_t h = noise(++number, static_cast<std::uint64_t>(P));
         if (h % thinning != 0) continue;
         const bool narrow = count != kFar && (h & 128) != 0;
-        cases.push_back({number, count, kind, bounds, (h & 32) != 0,
+        cases.push_back({number, count, kind, bounds, any_type(h >> 9),
                          narrow ? sparsecollIndex32 : sparsecollIndex64, (h & 256) != 0,
                          h % 3 == 0});
       }
@@ -211,7 +214,7 @@ std::vector<ReduceScatterCase> reduce_scatter_cases_of(int P, std::uint64_t thin
         if (h % thinning != 0) continue;
         const bool feedback = (h & 64) != 0;
         cases.push_back({number, n, k, kind, kAllBoundsKinds[(h >> 20) % 5],
-                         (h & 16) != 0 ? oracle::Op::kAvg : oracle::Op::kSum, (h & 32) != 0,
+                         (h & 16) != 0 ? oracle::Op::kAvg : oracle::Op::kSum, some_type(h >> 9),
                          (h & 128) != 0 ? sparsecollIndex32 : sparsecollIndex64, feedback,
                          h % 3 == 0, feedback ? 3 : 1});
       }

@@ -39,7 +39,7 @@ struct AlltoallCase {
   std::uint64_t count = 0;
   SparseKind kind = SparseKind::kRandom;
   BoundsKind bounds = BoundsKind::kNull;
-  bool wide = false;
+  sparsecollDataType_t type = sparsecollFloat32;
   int index_type = sparsecollIndex32;
   bool with_counts = true;  ///< pass recvcounts
   bool too_small = false;   ///< every second rank has too little room and fetches
@@ -52,7 +52,7 @@ struct ReduceScatterCase {
   Kind kind = Kind::kIntegers;
   BoundsKind bounds = BoundsKind::kNull;
   oracle::Op op = oracle::Op::kSum;
-  bool wide = false;
+  sparsecollDataType_t type = sparsecollFloat32;
   int index_type = sparsecollIndex32;
   bool feedback = false;
   bool too_small = false;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <type_traits>
 
 #include "support/compare.hpp"
 #include "support/data.hpp"
@@ -82,6 +83,8 @@ T value_of(SparseKind kind, std::uint64_t rank, std::uint64_t index, std::uint64
                static_cast<float>(std::numeric_limits<T>::denorm_min()));
     }
     return T(wide_value_of<float>(kind, rank, index, seed));
+  } else if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(noise(seed, rank, index));
   } else {
     return wide_value_of<T>(kind, rank, index, seed);
   }
@@ -216,5 +219,10 @@ template oracle::PerRank<oracle::Sparse<oracle::Float16>> make_sparse_of_all(Spa
 template oracle::PerRank<oracle::Sparse<oracle::Bfloat16>> make_sparse_of_all(SparseKind,
                                                                               std::uint64_t, int,
                                                                               std::uint64_t);
+
+template oracle::PerRank<oracle::Sparse<std::int32_t>> make_sparse_of_all(SparseKind, std::uint64_t,
+                                                                          int, std::uint64_t);
+template oracle::PerRank<oracle::Sparse<std::int64_t>> make_sparse_of_all(SparseKind, std::uint64_t,
+                                                                          int, std::uint64_t);
 
 }  // namespace sparsecoll::test

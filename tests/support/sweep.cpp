@@ -93,6 +93,12 @@ sparsecollDataType_t some_type(std::uint64_t h) {
   return kTypes[h % 4];
 }
 
+sparsecollDataType_t any_type(std::uint64_t h) {
+  if (h % 6 == 4) return sparsecollInt32;
+  if (h % 6 == 5) return sparsecollInt64;
+  return some_type(h % 6);
+}
+
 std::string describe(const Case& c, int P) {
   std::ostringstream out;
   out << c.mode.name << " seed=" << c.seed << " P=" << P << " n=" << c.n << " k=" << c.k << " "

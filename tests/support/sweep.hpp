@@ -19,6 +19,8 @@ namespace sparsecoll::test {
 
 /// A floating-point type, each as often as the others.
 sparsecollDataType_t some_type(std::uint64_t h);
+/// Any type, integers too.
+sparsecollDataType_t any_type(std::uint64_t h);
 
 struct Case {
   std::uint64_t seed = 1;

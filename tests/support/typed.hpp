@@ -41,7 +41,17 @@ auto with_type(sparsecollDataType_t type, Body body) {
   return body(float{});
 }
 
+/// The same, integers included.
+template <class Body>
+auto with_any_type(sparsecollDataType_t type, Body body) {
+  if (type == sparsecollInt32) return body(std::int32_t{});
+  if (type == sparsecollInt64) return body(std::int64_t{});
+  return with_type(type, body);
+}
+
 inline const char* name_of(sparsecollDataType_t type) {
+  if (type == sparsecollInt32) return "int32";
+  if (type == sparsecollInt64) return "int64";
   if (type == sparsecollFloat16) return "float16";
   if (type == sparsecollBfloat16) return "bfloat16";
   return type == sparsecollFloat64 ? "float64" : "float32";

@@ -185,6 +185,30 @@ void accumulate_above(const Gradient& gradient, uint64_t key, const SparseBuffer
 }
 
 template <class T, class I>
+void top_k(const View<T, I>& in, size_t k, const SparseBuffer& kept, const SparseBuffer& dropped) {
+  Gate gate(find_threshold<T>(in.nnz, k, [&](size_t j) { return key_of(in.value[j]); }));
+  Writer<T, I> keep(kept), drop(dropped);
+  for (size_t j = 0; j < in.nnz; ++j) {
+    const uint64_t key = key_of(in.value[j]);
+    if (gate.passes(key))
+      keep.add(in.at(j), in.value[j]);
+    else if (dropped.capacity > 0 && key != 0)
+      drop.add(in.at(j), in.value[j]);
+  }
+  keep.done();
+  if (dropped.capacity > 0) drop.done();
+}
+
+template <class T, class I>
+void above(const View<T, I>& in, const Threshold& threshold, const SparseBuffer& out) {
+  Gate gate(threshold);
+  Writer<T, I> keep(out);
+  for (size_t j = 0; j < in.nnz; ++j)
+    if (gate.passes(key_of(in.value[j]))) keep.add(in.at(j), in.value[j]);
+  keep.done();
+}
+
+template <class T, class I>
 uint64_t least_key(const View<T, I>& in) {
   uint64_t least = in.nnz == 0 ? 0 : kKeyEnd<T>;
   for (size_t j = 0; j < in.nnz; ++j) least = std::min<uint64_t>(least, key_of(in.value[j]));
