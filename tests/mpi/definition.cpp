@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "mpi/verdict.hpp"
+#include "support/exchange_sweep.hpp"
 #include "support/hang_guard.hpp"
 #include "support/sweep.hpp"
 
@@ -35,6 +36,18 @@ void check_coordinate_forms(Verdict& verdict, const Mode& mode, int P) {
     const std::string text = join_case(comm.get(), c);
     verdict.check("coordinate form", text);
     if (!text.empty()) return;
+  }
+}
+
+void check_exchanges(Verdict& verdict, int P) {
+  const MpiCommunicator comm(MPI_COMM_WORLD, default_config());
+  for (const AlltoallCase& c : alltoall_cases_of(P, P > 4 ? 8 : 4)) {
+    verdict.check("all-to-all", join_case(comm.get(), c));
+    if (verdict.any_failed()) return;
+  }
+  for (const ReduceScatterCase& c : reduce_scatter_cases_of(P, P > 4 ? 16 : 8)) {
+    verdict.check("reduce-scatter", join_case(comm.get(), c));
+    if (verdict.any_failed()) return;
   }
 }
 
@@ -78,6 +91,7 @@ int main(int argc, char** argv) {
       check_traffic(verdict, mode, P);
       if (verdict.any_failed()) break;
     }
+    if (!verdict.any_failed()) check_exchanges(verdict, P);
     code = verdict.report("mpi definition");
   }
   MPI_Finalize();

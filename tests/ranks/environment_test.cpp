@@ -54,25 +54,6 @@ TEST_CASE("SPARSECOLL_ALGO overrides the algorithm") {
   CHECK(algorithm_that_ran(sparsecollAlgoDense) != sparsecollAlgoDense);
 }
 
-TEST_CASE("SPARSECOLL_SELECT and SPARSECOLL_WIRE accept what there is") {
-  const Variable select("SPARSECOLL_SELECT", "exact");
-  const Variable wire("SPARSECOLL_WIRE", "native");
-  const Ranks ranks(2, default_config());
-  CHECK(run_case(ranks, Case{1, kAuto, 400, 10}) == "");
-}
-
-TEST_CASE("SPARSECOLL_TIMEOUT_MS overrides the deadline") {
-  const Variable deadline("SPARSECOLL_TIMEOUT_MS", "300");
-  const Ranks ranks(2, default_config());
-  std::vector<float> x(10, 1.0f);
-  const DenseCall<float> c{x.data(), x.data(), 10, 2};
-  const auto start = std::chrono::steady_clock::now();
-  CHECK(call_dense_verb(Verb::kSparse, c, ranks.comm(0)) == sparsecollTimeout);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  CHECK(took.count() >= 0.25);
-  CHECK(took.count() < 0.3 + patience());
-}
-
 /// The message of an init that must fail.
 std::string refused() {
   sparsecollComm_t comms[2] = {};
@@ -93,12 +74,37 @@ void check_refusal(const char* name, const std::string& value,
   for (const std::string& valid : named) CHECK(message.find(valid) != std::string::npos);
 }
 
+TEST_CASE("SPARSECOLL_SELECT and SPARSECOLL_WIRE accept what there is") {
+  const Variable select("SPARSECOLL_SELECT", "exact");
+  const Variable wire("SPARSECOLL_WIRE", "native");
+  const Ranks ranks(2, default_config());
+  CHECK(run_case(ranks, Case{1, kAuto, 400, 10}) == "");
+  {
+    const Variable reuse("SPARSECOLL_SELECT", "reuse");
+    CHECK(algorithm_that_ran(sparsecollAlgoAuto) == sparsecollAlgoOktopk);
+    const Variable allgather("SPARSECOLL_ALGO", "allgather");
+    check_refusal("SPARSECOLL_SELECT", "reuse", {"SPARSECOLL_ALGO", "oktopk", "allgather"});
+  }
+}
+
+TEST_CASE("SPARSECOLL_TIMEOUT_MS overrides the deadline") {
+  const Variable deadline("SPARSECOLL_TIMEOUT_MS", "300");
+  const Ranks ranks(2, default_config());
+  std::vector<float> x(10, 1.0f);
+  const DenseCall<float> c{x.data(), x.data(), 10, 2};
+  const auto start = std::chrono::steady_clock::now();
+  CHECK(call_dense_verb(Verb::kSparse, c, ranks.comm(0)) == sparsecollTimeout);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  CHECK(took.count() >= 0.25);
+  CHECK(took.count() < 0.3 + patience());
+}
+
 TEST_CASE("an unknown value is an error that lists the valid ones") {
-  const std::vector<std::string> algorithms{"auto", "allgather", "oktopk", "dense"};
-  for (const char* value : {"fastest", "OKTOPK", "oktopk ", "topka2a", "hierarchical", "2"}) {
+  const std::vector<std::string> algorithms{"auto", "allgather", "oktopk", "topka2a", "dense"};
+  for (const char* value : {"fastest", "OKTOPK", "oktopk ", "a2a", "hierarchical", "2"}) {
     check_refusal("SPARSECOLL_ALGO", value, algorithms);
   }
-  check_refusal("SPARSECOLL_SELECT", "reuse", {"exact"});
+  check_refusal("SPARSECOLL_SELECT", "guess", {"exact", "reuse"});
   check_refusal("SPARSECOLL_WIRE", "bf16", {"native"});
   for (const char* value : {"soon", "-5", "10s", "99999999999999999999", "1e3"}) {
     check_refusal("SPARSECOLL_TIMEOUT_MS", value, {});

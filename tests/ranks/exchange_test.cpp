@@ -3,6 +3,8 @@
 
 // sparseAlltoall and sparseReduceScatter against their definitions, on every rank, bit for bit.
 
+#include "oracle/exchange.hpp"
+
 #include <bit>
 
 #include "support/catch.hpp"
@@ -73,6 +75,61 @@ TEST_CASE("values arrive with the bits that they were sent with, NaNs canonical"
     }
     return "";
   }) == "");
+}
+
+/// Two exchanges, in a group or queued, whose bounds are gone when they run.
+std::string exchange_later(sparsecollComm_t comm, int rank, int P, bool grouped) {
+  const std::uint64_t count = 500;
+  const std::size_t n = 300;
+  const auto r = static_cast<std::size_t>(rank);
+  const auto sends = make_sparse_of_all<float>(SparseKind::kRandom, count, P, base_seed());
+  oracle::DenseInputs<float> in{make_data_of_all<float>(Kind::kHeavyTail, n, P, base_seed()), {}};
+  const auto first = make_bounds(BoundsKind::kRandom, count, P, 1);
+  const auto second = make_bounds(BoundsKind::kRandom, n, P, 2);
+  const auto want = oracle::ExchangeOracle<float>::alltoall(sends, first)[r];
+  const auto want_sum =
+      oracle::ExchangeOracle<float>::reduce_scatter(in, 20, oracle::Op::kSum, second).result[r];
+
+  const SparseBuffer<float> send(count, sparsecollIndex32, sends[r]);
+  SparseBuffer<float> recv(count, sparsecollIndex32, want.entries.size());
+  SparseBuffer<float> sum(n, sparsecollIndex64, n);
+  std::vector<std::size_t> counts(static_cast<std::size_t>(P));
+  std::vector<std::size_t> bounds = first;
+  if (grouped) sparsecollGroupStart(comm);
+  std::string verdict =
+      expect("sparseAlltoall",
+             sparseAlltoall(send.get(), recv.get(), counts.data(), bounds.data(), comm, nullptr),
+             sparsecollSuccess, comm);
+  bounds = second;
+  if (verdict.empty()) {
+    verdict = expect("sparseReduceScatter",
+                     sparseReduceScatter(in.sends[r].data(), sum.get(), n, 20, sparsecollFloat32,
+                                         sparsecollSum, bounds.data(), nullptr, comm, nullptr),
+                     sparsecollSuccess, comm);
+  }
+  bounds.assign(bounds.size(), 12345);
+  if (!verdict.empty()) return verdict;
+  verdict = expect("the end", grouped ? sparsecollGroupEnd(comm) : sparsecollCommSynchronize(comm),
+                   sparsecollSuccess, comm);
+  if (verdict.empty()) verdict = difference("recv", recv.entries(), want.entries);
+  if (verdict.empty()) verdict = difference("recvcounts", counts, want.counts);
+  if (verdict.empty()) verdict = difference("sum", sum.entries(), want_sum);
+  return verdict;
+}
+
+TEST_CASE("exchanges in a group and in the queue, with bounds that do not last") {
+  for (const int P : {1, 2, 3, 5, 8}) {
+    for (const bool grouped : {true, false}) {
+      sparsecollConfig_t config = default_config();
+      config.blocking = grouped ? 1 : 0;
+      const Ranks ranks(P, config);
+      for (int call = 0; call < 3; ++call) {
+        CHECK(ranks.run("later", [&](int rank) {
+          return exchange_later(ranks.comm(rank), rank, P, grouped);
+        }) == "");
+      }
+    }
+  }
 }
 
 /// Sum over ranks of residuals and of what was delivered = sum over ranks of acc, 30 calls long.

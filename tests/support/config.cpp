@@ -17,6 +17,7 @@ sparsecollConfig_t config_of(const Mode& mode) {
   sparsecollConfig_t config = default_config();
   config.algorithm = mode.algorithm;
   config.residualRule = mode.residual_rule;
+  config.selection = mode.selection;
   return config;
 }
 

@@ -21,6 +21,7 @@ struct Mode {
   Verb verb;
   int algorithm;
   int residual_rule;
+  int selection = sparsecollSelectExact;
 };
 
 inline constexpr Mode kAuto{"sparseAllreduce/auto", Verb::kSparse, sparsecollAlgoAuto,
@@ -33,6 +34,8 @@ inline constexpr Mode kDense{"sparseAllreduce/dense", Verb::kSparse, sparsecollA
                              sparsecollResidualConserving};
 inline constexpr Mode kTopkA2A{"sparseAllreduce/topka2a", Verb::kSparse, sparsecollAlgoTopkA2A,
                                sparsecollResidualConserving};
+inline constexpr Mode kReuse{"sparseAllreduce/oktopk, reusing", Verb::kSparse, sparsecollAlgoOktopk,
+                             sparsecollResidualConserving, sparsecollSelectReuse};
 inline constexpr Mode kGtopk{"gtopkAllreduce/conserving", Verb::kGtopk, sparsecollAlgoAuto,
                              sparsecollResidualConserving};
 inline constexpr Mode kGtopkPaper{"gtopkAllreduce/paper", Verb::kGtopk, sparsecollAlgoAuto,
