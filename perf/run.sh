@@ -65,6 +65,7 @@ if [ "$quick" = 1 ]; then
   sizes=(-b 256K -e 1M -f 4 --density "0.001,0.01" -n 5 -w 2)
   counts=(2 4)
   size=1M
+  window="0.01,0.1,0.5"
   seeds=(1)
   epochs=4
   topk=(-b 1M -e 1M -n 5 -w 1)
@@ -72,6 +73,7 @@ else
   sizes=(-b 256K -e 16M -f 4 --density "0.001,0.01,0.05" -n 15 -w 4)
   counts=(2 4 8 16)
   size=4M
+  window="0.01,0.02,0.05,0.1,0.2,0.3,0.4,0.5"
   seeds=(1 2 3)
   epochs=20
   topk=(-b 64M -e 64M -n 7 -w 2)
@@ -81,6 +83,17 @@ job sparse_allreduce "$ranks" sparse_allreduce_perf "${sizes[@]}" --feedback 1
 job gtopk_allreduce "$ranks" gtopk_allreduce_perf "${sizes[@]}" --feedback 1
 job sparse_allreduce_exchange "$ranks" sparse_allreduce_perf "${sizes[@]}" --form sparse
 job gtopk_allreduce_exchange "$ranks" gtopk_allreduce_perf "${sizes[@]}" --form sparse
+
+# Every entry to its owner, with even owners and with one that has half of all.
+job sparse_alltoall "$ranks" sparse_alltoall_perf "${sizes[@]}"
+job sparse_alltoall_skew "$ranks" sparse_alltoall_perf "${sizes[@]}" --skew 1
+
+# The densities that TopkA2A is for: above 1 / (2 (P - 1)) it sends less than an allgather, below 1/2
+# less than a dense allreduce.
+for count in "$ranks" 8; do
+  job "sparse_allreduce_window_p$count" "$count" sparse_allreduce_perf -b "$size" -e "$size" \
+    --density "$window" --algo topka2a,allgather,dense,mpi-dense -n 7 -w 2
+done
 
 printf '\n== training: %s ranks, density 1%%\n' "$ranks"
 rm -f "$out/training.json"

@@ -24,6 +24,10 @@ foreach(form IN ITEMS dense sparse sum)
 endforeach()
 sparsecoll_add_perf_test(sparse_allreduce.float64 COMMAND sparse_allreduce_perf --transport local
                                                           -d float64 --skew 16 ${small})
+foreach(skew IN ITEMS 0 1.5)
+  sparsecoll_add_perf_test(sparse_alltoall.threads.skew${skew} COMMAND
+                           sparse_alltoall_perf --transport local -t 5 --skew ${skew} ${small})
+endforeach()
 sparsecoll_add_perf_test(
   topk COMMAND topk_perf -t 2 --input random,equal,sorted,hot,two-valued ${small})
 
@@ -39,9 +43,11 @@ sparsecoll_add_perf_test(check_sees_wrong_results.message ${deceived} PROPERTIES
 # Where no such thing exists, the message lists what does.
 sparsecoll_add_perf_test(
   bad_option COMMAND sparse_allreduce_perf --algo ring
-  PROPERTIES PASS_REGULAR_EXPRESSION "ring not in {auto,allgather,oktopk,dense")
+  PROPERTIES PASS_REGULAR_EXPRESSION "ring not in {auto,allgather,oktopk,topka2a,dense")
 
 if(SPARSECOLL_MPI)
+  sparsecoll_add_mpi_test(NAME perf.sparse_alltoall.mpi RANKS 3 LABEL perf
+                          COMMAND sparse_alltoall_perf --skew 1 -d float64 ${small})
   foreach(form IN ITEMS dense sparse sum)
     foreach(verb IN ITEMS sparse gtopk)
       sparsecoll_add_mpi_test(NAME perf.${verb}_allreduce.mpi.${form} RANKS 3 LABEL perf

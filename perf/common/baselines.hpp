@@ -13,6 +13,7 @@ namespace sparsecoll::perf {
 /// What users have without the library, in this build; empty without MPI.
 ///  - mpi-dense: MPI_Allreduce of the dense vector.
 ///  - mpi-allgather: MPI_Allgatherv of (uint32 index, value) pairs + scatter-add.
+///  - mpi-alltoallv: MPI_Alltoall of sizes, MPI_Alltoallv of indices and of values.
 /// Defined in baselines_mpi.cpp, or without_mpi.cpp in a build without MPI.
 std::vector<std::string> baseline_names();
 

@@ -186,13 +186,79 @@ class MpiAllgather final : public Contestant<T> {
   MPI_Datatype pair_type_ = MPI_DATATYPE_NULL;
 };
 
+/// MPI_Alltoall of the sizes, then MPI_Alltoallv of indices and of values. The entries are sorted,
+/// so that what goes to one owner lies together already.
+template <class T>
+class MpiAlltoallv final : public Contestant<T> {
+ public:
+  explicit MpiAlltoallv(const Task<T>& task)
+      : task_(task),
+        index_(task.entries->index.begin(), task.entries->index.end()),
+        value_(task.entries->value),
+        out_(task.ranks),
+        out_at_(task.ranks),
+        in_(task.ranks),
+        in_at_(task.ranks) {
+    if (task.k > static_cast<std::size_t>(INT_MAX) / task.ranks) {
+      throw std::runtime_error("mpi-alltoallv takes at most 2^31 - 1 entries");
+    }
+  }
+
+  void call() override {
+    auto begin = index_.cbegin();
+    for (std::size_t r = 0; r < out_.size(); ++r) {
+      const auto end = std::lower_bound(begin, index_.cend(), task_.bounds[r + 1]);
+      out_[r] = static_cast<int>(end - begin);
+      out_at_[r] = static_cast<int>(begin - index_.cbegin());
+      begin = end;
+    }
+    MPI_Alltoall(out_.data(), 1, MPI_INT, in_.data(), 1, MPI_INT, MPI_COMM_WORLD);
+    std::exclusive_scan(in_.begin(), in_.end(), in_at_.begin(), 0);
+    come_index_.resize(static_cast<std::size_t>(in_at_.back() + in_.back()));
+    come_value_.resize(come_index_.size());
+    MPI_Alltoallv(index_.data(), out_.data(), out_at_.data(), MPI_UINT32_T, come_index_.data(),
+                  in_.data(), in_at_.data(), MPI_UINT32_T, MPI_COMM_WORLD);
+    MPI_Alltoallv(value_.data(), out_.data(), out_at_.data(), mpi_type<T>(), come_value_.data(),
+                  in_.data(), in_at_.data(), mpi_type<T>(), MPI_COMM_WORLD);
+  }
+
+  Facts facts() const override {
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    const int kept = out_[static_cast<std::size_t>(rank)];
+    Facts facts;
+    facts.selected = index_.size();
+    facts.result = come_index_.size();
+    facts.wire_bytes = static_cast<double>((index_.size() - static_cast<std::size_t>(kept)) *
+                                               (sizeof(std::uint32_t) + sizeof(T)) +
+                                           (out_.size() - 1) * sizeof(int));
+    facts.wire_is_model = true;
+    return facts;
+  }
+
+  std::size_t wrong(const Judge<T>& judge) const override {
+    return judge.wrong_arrived(come_index_, come_value_);
+  }
+
+ private:
+  Task<T> task_;
+  std::vector<std::uint32_t> index_;
+  std::vector<T> value_;
+  std::vector<int> out_, out_at_, in_, in_at_;
+  std::vector<std::uint32_t> come_index_;
+  std::vector<T> come_value_;
+};
+
 }  // namespace
 
-std::vector<std::string> baseline_names() { return {"mpi-dense", "mpi-allgather"}; }
+std::vector<std::string> baseline_names() {
+  return {"mpi-dense", "mpi-allgather", "mpi-alltoallv"};
+}
 
 template <class T>
 std::unique_ptr<Contestant<T>> make_baseline(const std::string& name, const Task<T>& task) {
   if (name == "mpi-dense") return std::make_unique<MpiDense<T>>(task);
+  if (name == "mpi-alltoallv") return std::make_unique<MpiAlltoallv<T>>(task);
   return std::make_unique<MpiAllgather<T>>(task);
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "common/judge.hpp"
 #include "common/oracle.hpp"
@@ -15,7 +16,8 @@ namespace sparsecoll::perf {
 enum class Form {
   kDense,   ///< dense vectors, selection included
   kSparse,  ///< entries, exchange alone; the result is the top-k of the sum
-  kSum      ///< entries, exchange alone; the result is every entry of the sum
+  kSum,     ///< entries, exchange alone; the result is every entry of the sum
+  kOwners   ///< entries, which go to the owners of their indices
 };
 
 /// One row's work as one rank sees it.
@@ -27,8 +29,10 @@ struct Task {
   bool average = false;
   Form form = Form::kDense;
   bool feedback = false;
-  std::span<const T> dense;             ///< this rank's vector; but for kDense only its entries
-  const Entries<T>* entries = nullptr;  ///< this rank's top-k: what goes in, but for kDense
+  std::span<const T> dense;              ///< this rank's vector; but for kDense only its entries
+  const Entries<T>* entries = nullptr;   ///< this rank's top-k: what goes in, but for kDense
+  const Entries<T>* by_shard = nullptr;  ///< its selection by shards, for who works with that
+  std::vector<std::size_t> bounds;       ///< kOwners: rank r owns [bounds[r], bounds[r + 1])
 };
 
 /// What the last call did on this rank.

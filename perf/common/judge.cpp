@@ -61,6 +61,7 @@ template <class T>
 struct Judge<T>::Memo {
   std::optional<Entries<T>> total;
   std::optional<Entries<T>> top;
+  std::optional<Entries<T>> shards;
   std::optional<Entries<T>> scale;
   std::optional<Tree<T>> tree;
 };
@@ -71,6 +72,7 @@ Judge<T>::Judge(const Task<T>& task, Ranks& ranks, const Vectors<T>& vectors)
       rank_(ranks.rank()),
       vectors_(vectors),
       selections_(gather_entries(ranks, *task.entries)),
+      by_shard_(task.by_shard ? gather_entries(ranks, *task.by_shard) : std::vector<Entries<T>>()),
       memo_(std::make_unique<Memo>()) {}
 
 template <class T>
@@ -94,6 +96,10 @@ const Tree<T>& Judge<T>::tree() const {
 template <class T>
 const Entries<T>& Judge<T>::expected(Promise promise) const {
   if (promise == Promise::kTree) return tree().result;
+  if (promise == Promise::kShards) {
+    if (!memo_->shards) memo_->shards = sum(std::span<const Entries<T>>(by_shard_));
+    return *memo_->shards;
+  }
   if (promise != Promise::kTopkOfSum || task_.form == Form::kSum) return total();
   if (!memo_->top) memo_->top = top_k(total(), task_.k);
   return *memo_->top;
@@ -166,13 +172,33 @@ std::size_t Judge<T>::wrong_sparse(std::span<const std::uint32_t> index, std::sp
 }
 
 template <class T>
+std::size_t Judge<T>::wrong_arrived(std::span<const std::uint32_t> index,
+                                    std::span<const T> value) const {
+  const std::size_t begin = task_.bounds[static_cast<std::size_t>(rank_)];
+  const std::size_t end = task_.bounds[static_cast<std::size_t>(rank_) + 1];
+  std::size_t wrong = 0, at = 0;
+  for (const Entries<T>& sent : selections_) {
+    for (std::size_t j = 0; j < sent.size(); ++j) {
+      if (sent.index[j] < begin || sent.index[j] >= end) continue;
+      const bool right =
+          at < index.size() && index[at] == sent.index[j] && same_bits(value[at], sent.value[j]);
+      wrong += right ? 0 : 1;
+      ++at;
+    }
+  }
+  return wrong + (index.size() > at ? index.size() - at : 0);
+}
+
+template <class T>
 std::size_t Judge<T>::wrong_residual(std::span<const T> residual, Promise promise) const {
   std::vector<T> want(task_.n, T(0));  // what stays when everything is delivered
   if (promise != Promise::kEverything) {
     std::ranges::copy(task_.dense, want.begin());
     const Entries<T> none;
     leave_residual(
-        std::span<T>(want), selections_[static_cast<std::size_t>(rank_)], expected(promise),
+        std::span<T>(want),
+        (promise == Promise::kShards ? by_shard_ : selections_)[static_cast<std::size_t>(rank_)],
+        expected(promise),
         promise == Promise::kTree ? tree().dropped[static_cast<std::size_t>(rank_)] : none);
   }
   std::size_t wrong = 0;

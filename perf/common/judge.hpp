@@ -22,6 +22,7 @@ enum class Promise {
   kTopkOfSum,   ///< the k largest of the sum of the selections
   kTree,        ///< gTop-k's merge tree
   kSelections,  ///< the sum of the selections
+  kShards,      ///< the sum of the selections by shards
   kEverything   ///< the sum of the whole vectors
 };
 
@@ -47,6 +48,8 @@ class Judge {
   /// Wrong entries of a sparse result, missing and superfluous ones included; bits must agree.
   std::size_t wrong_sparse(std::span<const std::uint32_t> index, std::span<const T> value,
                            Promise promise) const;
+  /// Wrong entries among those that came to this rank, by source and index; bits must agree.
+  std::size_t wrong_arrived(std::span<const std::uint32_t> index, std::span<const T> value) const;
   /// Wrong values of the residual.
   std::size_t wrong_residual(std::span<const T> residual, Promise promise) const;
 
@@ -62,6 +65,7 @@ class Judge {
   int rank_;
   const Vectors<T>& vectors_;
   std::vector<Entries<T>> selections_;
+  std::vector<Entries<T>> by_shard_;  ///< empty where nobody asks for them
   struct Memo;
   std::unique_ptr<Memo> memo_;
 };

@@ -17,6 +17,7 @@ struct Named {
 constexpr Named kSparseAlgorithms[] = {{"auto", sparsecollAlgoAuto},
                                        {"allgather", sparsecollAlgoAllgather},
                                        {"oktopk", sparsecollAlgoOktopk},
+                                       {"topka2a", sparsecollAlgoTopkA2A},
                                        {"dense", sparsecollAlgoDense}};
 
 std::string word_of(int algorithm) {
@@ -44,13 +45,15 @@ class LibraryContestant : public Contestant<T> {
     facts.result = stats.result;
     facts.wire_bytes = static_cast<double>(stats.bytesSent);
     facts.select_seconds = stats.selectSeconds;
-    facts.ran = name_ == kGtopk ? name_ : word_of(stats.algorithm);
+    const bool chooses = name_ != kGtopk && name_ != kAlltoall;
+    facts.ran = chooses ? word_of(stats.algorithm) : name_;
     return facts;
   }
 
  protected:
   Promise promise() const {
     if (name_ == kGtopk) return Promise::kTree;
+    if (name_ == "topka2a") return Promise::kShards;
     return name_ == "dense" ? Promise::kEverything : Promise::kTopkOfSum;
   }
   sparsecollRedOp_t op() const { return task_.average ? sparsecollAvg : sparsecollSum; }
@@ -90,6 +93,19 @@ class DenseVerb final : public LibraryContestant<T> {
 };
 
 template <class T>
+sparsecollSparse_t describe(std::size_t n, std::vector<std::uint32_t>& index,
+                            std::vector<T>& value) {
+  sparsecollSparse_t sparse = SPARSECOLL_SPARSE_INITIALIZER;
+  sparse.count = n;
+  sparse.capacity = index.size();
+  sparse.indices = index.data();
+  sparse.values = value.data();
+  sparse.indexType = sparsecollIndex32;
+  sparse.datatype = datatype_of<T>();
+  return sparse;
+}
+
+template <class T>
 class SparseVerb final : public LibraryContestant<T> {
  public:
   SparseVerb(const std::string& name, const Task<T>& task, const Communicator& comm)
@@ -102,9 +118,9 @@ class SparseVerb final : public LibraryContestant<T> {
         task.form == Form::kSum ? task.k * static_cast<std::size_t>(task.ranks) : task.k;
     result_index_.resize(std::min(most, task.n));
     result_value_.resize(result_index_.size());
-    send_ = describe(index_, value_);
+    send_ = describe(task.n, index_, value_);
     send_.nnz = index_.size();
-    receive_ = describe(result_index_, result_value_);
+    receive_ = describe(task.n, result_index_, result_value_);
   }
 
   void call() override {
@@ -120,23 +136,46 @@ class SparseVerb final : public LibraryContestant<T> {
   }
 
  private:
-  sparsecollSparse_t describe(std::vector<std::uint32_t>& index, std::vector<T>& value) const {
-    sparsecollSparse_t sparse = SPARSECOLL_SPARSE_INITIALIZER;
-    sparse.count = this->task_.n;
-    sparse.capacity = index.size();
-    sparse.indices = index.data();
-    sparse.values = value.data();
-    sparse.indexType = sparsecollIndex32;
-    sparse.datatype = datatype_of<T>();
-    return sparse;
-  }
-
   decltype(&sparseAllreducev) verb_;
   std::size_t k_;
   std::vector<std::uint32_t> index_;
   std::vector<T> value_;
   std::vector<std::uint32_t> result_index_;
   std::vector<T> result_value_;
+  sparsecollSparse_t send_;
+  sparsecollSparse_t receive_;
+};
+
+template <class T>
+class AlltoallVerb final : public LibraryContestant<T> {
+ public:
+  AlltoallVerb(const Task<T>& task, const Communicator& comm)
+      : LibraryContestant<T>(kAlltoall, task, comm),
+        index_(task.entries->index.begin(), task.entries->index.end()),
+        value_(task.entries->value),
+        come_index_(task.k * static_cast<std::size_t>(task.ranks)),
+        come_value_(come_index_.size()),
+        send_(describe(task.n, index_, value_)),
+        receive_(describe(task.n, come_index_, come_value_)) {
+    send_.nnz = index_.size();
+  }
+
+  void call() override {
+    require(sparseAlltoall(&send_, &receive_, nullptr, this->task_.bounds.data(), this->comm_.get(),
+                           nullptr),
+            this->comm_.get(), kAlltoall);
+  }
+
+  std::size_t wrong(const Judge<T>& judge) const override {
+    return judge.wrong_arrived({come_index_.data(), receive_.nnz},
+                               {come_value_.data(), receive_.nnz});
+  }
+
+ private:
+  std::vector<std::uint32_t> index_;
+  std::vector<T> value_;
+  std::vector<std::uint32_t> come_index_;
+  std::vector<T> come_value_;
   sparsecollSparse_t send_;
   sparsecollSparse_t receive_;
 };
@@ -163,6 +202,7 @@ const Communicator& Library::communicator(const std::string& name) {
 template <class T>
 std::unique_ptr<Contestant<T>> Library::make(const std::string& name, const Task<T>& task) {
   const Communicator& comm = communicator(name);
+  if (name == kAlltoall) return std::make_unique<AlltoallVerb<T>>(task, comm);
   if (task.form == Form::kDense) return std::make_unique<DenseVerb<T>>(name, task, comm);
   return std::make_unique<SparseVerb<T>>(name, task, comm);
 }

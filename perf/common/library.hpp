@@ -13,10 +13,14 @@
 
 namespace sparsecoll::perf {
 
-/// The algorithms of sparseAllreduce, by the words of --algo: auto, allgather, oktopk, dense.
+/// The algorithms of sparseAllreduce, by the words of --algo: auto, allgather, oktopk, topka2a,
+/// dense.
 std::vector<std::string> sparse_algorithms();
 /// gtopkAllreduce under --algo.
 inline constexpr const char* kGtopk = "gtopk";
+
+/// sparseAlltoall under --algo.
+inline constexpr const char* kAlltoall = "alltoall";
 
 /// The library's contestants, each algorithm on a communicator of its own that lives as long as
 /// this object, as a user's would: what a communicator learns in one call serves the next.
@@ -24,7 +28,7 @@ class Library {
  public:
   explicit Library(Ranks& ranks) : ranks_(ranks) {}
 
-  /// `name`: one of sparse_algorithms() or kGtopk. Collective for a name's first use.
+  /// `name`: one of sparse_algorithms() kGtopk or kAlltoall. Collective for a name's first use.
   template <class T>
   std::unique_ptr<Contestant<T>> make(const std::string& name, const Task<T>& task);
 

@@ -15,6 +15,15 @@ namespace {
 
 using Names = std::vector<std::string>;
 
+/// MPI's means that belong to the program, in a build that has them.
+Names baselines_of(const Program& program) {
+  Names names;
+  for (const std::string& name : baseline_names()) {
+    if (std::ranges::count(program.baselines, name) > 0) names.push_back(name);
+  }
+  return names;
+}
+
 /// A flag that is written 0 or 1, as in nccl-tests.
 void add_switch(CLI::App& app, const std::string& name, bool& value, const std::string& text) {
   app.add_option_function<int>(
@@ -79,22 +88,31 @@ void add_measurement(CLI::App& app, Options& o) {
 
 void add_collective(CLI::App& app, Options& o, const Program& program) {
   Names valid = program.algorithms;
-  for (const std::string& name : baseline_names()) valid.push_back(name);
+  for (const std::string& name : baselines_of(program)) valid.push_back(name);
   app.add_option("--algo", o.algorithms, "comma separated; each runs on the same data")
       ->delimiter(',')
       ->check(CLI::IsMember(valid));
-  add_switch(app, "--feedback", o.feedback, "with a residual (error feedback)");
-  app.add_option("-o,--op", o.op)->check(CLI::IsMember(Names{"sum", "avg"}))->capture_default_str();
   app.add_option("--transport", o.transport, "mpi: ranks from mpirun; local: threads")
       ->check(CLI::IsMember(transports()))
       ->default_str(transports().front());
+  app.add_option("--overlap", o.overlap, "fraction of the support common to all ranks")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  if (program.owners) {
+    o.form = "owners";
+    app.add_option("--skew", o.owner_skew,
+                   "Zipf's exponent of the owners: rank r owns (r + 1)^-skew of the indices; 0 = "
+                   "even")
+        ->check(CLI::Range(0.0, 20.0))
+        ->capture_default_str();
+    return;
+  }
+  add_switch(app, "--feedback", o.feedback, "with a residual (error feedback)");
+  app.add_option("-o,--op", o.op)->check(CLI::IsMember(Names{"sum", "avg"}))->capture_default_str();
   app.add_option("--form", o.form,
                  "dense: dense in and out; sparse: the v verb, exchange alone, top-k of the sum; "
                  "sum: the same with every entry of the sum")
       ->check(CLI::IsMember(Names{"dense", "sparse", "sum"}))
-      ->capture_default_str();
-  app.add_option("--overlap", o.overlap, "fraction of the support common to all ranks")
-      ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   app.add_option("--skew", o.skew,
                  "the first sixteenth of the vector is this many times as dense in large entries "
@@ -102,6 +120,8 @@ void add_collective(CLI::App& app, Options& o, const Program& program) {
       ->check(CLI::Range(1.0, 1e6))
       ->capture_default_str();
 }
+
+bool needs_dense_form(const std::string& name) { return name == "dense" || name == "topka2a"; }
 
 /// What depends on more than one option.
 void complete(CLI::App& app, Options& o, const Program& program) {
@@ -125,20 +145,20 @@ void complete(CLI::App& app, Options& o, const Program& program) {
                                "is the number of ranks of --transport local; over mpi it is "
                                "mpirun's -n");
   }
-  const Names baselines = baseline_names();
+  const Names baselines = baselines_of(program);
   if (o.algorithms.empty()) {
     o.algorithms = program.default_algorithms;
     if (o.transport == "mpi") {
       o.algorithms.insert(o.algorithms.end(), baselines.begin(), baselines.end());
     }
-    if (o.form != "dense") std::erase(o.algorithms, "dense");
+    if (o.form != "dense") std::erase_if(o.algorithms, needs_dense_form);
   }
   for (const std::string& name : o.algorithms) {
     if (o.transport != "mpi" && std::ranges::count(baselines, name) > 0) {
       throw CLI::ValidationError("--algo", name + " is MPI's own and needs --transport mpi");
     }
-    if (o.form != "dense" && name == "dense") {
-      throw CLI::ValidationError("--algo", "dense has no coordinate form; it needs --form dense");
+    if (o.form != "dense" && needs_dense_form(name)) {
+      throw CLI::ValidationError("--algo", name + " has no coordinate form; it needs --form dense");
     }
   }
 }

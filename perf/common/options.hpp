@@ -16,6 +16,8 @@ struct Program {
   std::string description;
   std::vector<std::string> algorithms;          ///< the library's; empty: a local kernel, no --algo
   std::vector<std::string> default_algorithms;  ///< without the baselines, which come on top
+  std::vector<std::string> baselines = {"mpi-dense", "mpi-allgather"};  ///< where there is MPI
+  bool owners = false;  ///< entries go to owners: no forms, no sums, no residual
 };
 
 /// The command line; letters and long names are those of nccl-tests where it has them.
@@ -37,6 +39,7 @@ struct Options {
   bool feedback = false;
   double overlap = 0.5;
   double skew = 1;
+  double owner_skew = 0;  ///< rank r owns (r + 1)^-owner_skew of the indices
   std::uint64_t seed = 1;
   std::vector<double> densities;
   std::vector<std::size_t> ks;

@@ -76,6 +76,23 @@ Entries<T> top_k(const Entries<T>& entries, std::size_t k) {
 }
 
 template <class T>
+Entries<T> top_k_by_shard(std::span<const T> dense, std::size_t k, std::size_t ranks) {
+  const std::size_t length = (dense.size() + ranks - 1) / ranks;
+  Entries<T> all;
+  for (std::size_t j = 0; j < ranks; ++j) {
+    const std::size_t begin = std::min(j * length, dense.size());
+    const std::size_t end = std::min(begin + length, dense.size());
+    const Entries<T> one =
+        top_k(dense.subspan(begin, end - begin), k * (j + 1) / ranks - k * j / ranks);
+    for (std::size_t i = 0; i < one.size(); ++i) {
+      all.index.push_back(begin + one.index[i]);
+      all.value.push_back(one.value[i]);
+    }
+  }
+  return all;
+}
+
+template <class T>
 Entries<T> add(const Entries<T>& a, const Entries<T>& b) {
   Entries<T> both;
   both.index.reserve(a.size() + b.size());
@@ -138,6 +155,8 @@ template Entries<float> top_k(std::span<const float>, std::size_t);
 template Entries<double> top_k(std::span<const double>, std::size_t);
 template Entries<float> top_k(const Entries<float>&, std::size_t);
 template Entries<double> top_k(const Entries<double>&, std::size_t);
+template Entries<float> top_k_by_shard(std::span<const float>, std::size_t, std::size_t);
+template Entries<double> top_k_by_shard(std::span<const double>, std::size_t, std::size_t);
 template Entries<float> add(const Entries<float>&, const Entries<float>&);
 template Entries<double> add(const Entries<double>&, const Entries<double>&);
 template Entries<float> sum(std::span<const Entries<float>>);

@@ -26,6 +26,11 @@ Entries<T> top_k(std::span<const T> dense, std::size_t k);
 template <class T>
 Entries<T> top_k(const Entries<T>& entries, std::size_t k);
 
+/// TopkA2A's selection: with m = ceil(n / ranks), the floor(k (j + 1) / ranks) - floor(k j / ranks)
+/// largest entries of each shard [j m, (j + 1) m).
+template <class T>
+Entries<T> top_k_by_shard(std::span<const T> dense, std::size_t k, std::size_t ranks);
+
 /// a + b, a's value first; zeros that arise stay.
 template <class T>
 Entries<T> add(const Entries<T>& a, const Entries<T>& b);

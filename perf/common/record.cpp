@@ -32,6 +32,10 @@ std::string counted(int count, const std::string& noun) {
 /// JSON has no use for more than a nanosecond.
 double rounded(double microseconds) { return std::round(microseconds * 1e3) / 1e3; }
 
+double skew_of(const Options& options) {
+  return options.form == "owners" ? options.owner_skew : options.skew;
+}
+
 std::string data_name(const Options& options) {
   return options.data.empty() ? "generated"
                               : std::filesystem::path(options.data).filename().string();
@@ -48,7 +52,7 @@ std::optional<double> Record::wire_bytes_per_entry(int ranks) const {
   return wire_bytes / (mean_nnz_in * (ranks - 1) / ranks);
 }
 
-std::vector<Table::Column> record_columns() {
+std::vector<Table::Column> record_columns(const Options& options) {
   return {{"size", "(B)", 11},
           {"count", "(elem)", 10},
           {"density", "(k/n)", 8},
@@ -64,12 +68,15 @@ std::vector<Table::Column> record_columns() {
           {"select", "(us)", 9},
           {"wire", "(B/rank)", 12},
           {"wire", "(B/entry)", 9},
-          {"faster", "(x dense)", 9},
+          {"faster", options.form == "owners" ? "(x mpi)" : "(x dense)", 9},
           {"#wrong", "", 6}};
 }
 
 std::vector<std::string> record_cells(const Record& record, const Options& options, int ranks) {
   const std::optional<double> entry = record.wire_bytes_per_entry(ranks);
+  const std::optional<double> faster = record.times_faster_than_dense
+                                           ? record.times_faster_than_dense
+                                           : record.times_faster_than_mpi;
   char density[32];
   std::snprintf(density, sizeof(density), "%.3g", record.density());
   return {std::to_string(record.bytes),
@@ -88,7 +95,7 @@ std::vector<std::string> record_cells(const Record& record, const Options& optio
           std::to_string(static_cast<unsigned long long>(record.wire_bytes)) +
               (record.wire_is_model ? "*" : " "),
           entry ? number(*entry) : "-",
-          record.times_faster_than_dense ? number(*record.times_faster_than_dense) : "-",
+          faster ? number(*faster) : "-",
           count_or_na(record.wrong)};
 }
 
@@ -105,7 +112,7 @@ void record_header(const Table& table, const Options& o, const Machine& machine,
   std::string data = "data " + data_name(o);
   if (o.data.empty()) {
     data += ", seed " + std::to_string(o.seed) + ", overlap " + number(o.overlap) + ", skew " +
-            number(o.skew);
+            number(skew_of(o));
   }
   table.comment("form " + o.form + "; feedback " + (o.feedback ? "1" : "0") + "; " + data);
   table.comment("time of a call: " + o.combine + " over ranks, between barriers; " +
@@ -117,6 +124,7 @@ void record_header(const Table& table, const Options& o, const Machine& machine,
     return std::ranges::count(o.algorithms, name) > 0;
   };
   if (measured("mpi-dense")) table.comment("faster: median of mpi-dense over median");
+  if (measured("mpi-alltoallv")) table.comment("faster: median of mpi-alltoallv over median");
   if (measured("mpi-allgather") && o.form == "dense") {
     table.comment("mpi-allgather: selects with sparsecollTopk; the result sums all selections");
   }
@@ -153,7 +161,7 @@ nlohmann::ordered_json record_json(const Record& record, const Options& o, const
   row["op"] = o.op;
   if (o.data.empty()) {
     row["overlap"] = o.overlap;
-    row["skew"] = o.skew;
+    row["skew"] = skew_of(o);
   }
   row["algorithm"] = record.algorithm;
   row["algorithm_ran"] = record.ran.empty() ? record.algorithm : record.ran;
@@ -172,6 +180,9 @@ nlohmann::ordered_json record_json(const Record& record, const Options& o, const
   row["wire_bytes_is_model"] = record.wire_is_model;
   row["wire_bytes_per_entry"] = value_or_null(record.wire_bytes_per_entry(ranks));
   row["times_faster_than_dense"] = value_or_null(record.times_faster_than_dense);
+  if (o.form == "owners") {
+    row["times_faster_than_mpi"] = value_or_null(record.times_faster_than_mpi);
+  }
   row["wrong"] = value_or_null(record.wrong);
   return row;
 }

@@ -30,7 +30,8 @@ struct Record {
   double wire_bytes = 0;       ///< last call, busiest rank
   bool wire_is_model = false;  ///< computed, not counted
   std::optional<double> times_faster_than_dense;
-  std::optional<std::size_t> wrong;  ///< on all ranks
+  std::optional<double> times_faster_than_mpi;  ///< than mpi-alltoallv
+  std::optional<std::size_t> wrong;             ///< on all ranks
 
   double density() const;
   /// wire_bytes over (entries in)(P - 1)/P: plain pairs of a direct exchange would give 8. Absent
@@ -39,7 +40,7 @@ struct Record {
 };
 
 /// The table's columns and a row's cells.
-std::vector<Table::Column> record_columns();
+std::vector<Table::Column> record_columns(const Options& options);
 std::vector<std::string> record_cells(const Record& record, const Options& options, int ranks);
 /// The lines above the table.
 void record_header(const Table& table, const Options& options, const Machine& machine, int ranks);

@@ -3,6 +3,7 @@
 #include "common/sweep.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -22,6 +23,7 @@ namespace sparsecoll::perf {
 namespace {
 
 Form form_of(const std::string& word) {
+  if (word == "owners") return Form::kOwners;
   return word == "dense" ? Form::kDense : word == "sparse" ? Form::kSparse : Form::kSum;
 }
 
@@ -34,7 +36,7 @@ class Sweep {
         ranks_(ranks),
         library_(ranks),
         machine_(describe_machine(ranks)),
-        table_(record_columns(), ranks.rank() != 0),
+        table_(record_columns(options), ranks.rank() != 0),
         json_(ranks.rank() == 0 ? options.json : ""),
         progress_(options.progress, ranks.rank() != 0) {}
 
@@ -77,10 +79,15 @@ class Sweep {
     task.form = form_of(options_.form);
     task.feedback = options_.feedback;
     task.dense = dense;
-    Entries<T> selection;
+    if (task.form == Form::kOwners) task.bounds = owners(task.n);
+    Entries<T> selection, by_shard;
     std::vector<T> only_selected;
     if (task.form != Form::kDense || options_.check) selection = top_k<T>(task.dense, task.k);
     task.entries = &selection;
+    if (options_.check && std::ranges::count(options_.algorithms, "topka2a") > 0) {
+      by_shard = top_k_by_shard<T>(task.dense, task.k, static_cast<std::size_t>(task.ranks));
+      task.by_shard = &by_shard;
+    }
     if (task.form != Form::kDense) {
       only_selected.assign(task.n, T(0));
       for (std::size_t j = 0; j < selection.size(); ++j) {
@@ -96,6 +103,24 @@ class Sweep {
       records.push_back(run_contestant(name, task, judge.get()));
     }
     finish(records);
+  }
+
+  /// Borders between the owners' indices.
+  std::vector<std::size_t> owners(std::size_t n) const {
+    std::vector<double> share(static_cast<std::size_t>(ranks_.size()));
+    for (std::size_t r = 0; r < share.size(); ++r) {
+      share[r] = std::pow(static_cast<double>(r + 1), -options_.owner_skew);
+    }
+    const double all = std::accumulate(share.begin(), share.end(), 0.0);
+    std::vector<std::size_t> bounds{0};
+    double before = 0;
+    for (const double one : share) {
+      before += one;
+      bounds.push_back(
+          std::min(n, static_cast<std::size_t>(before / all * static_cast<double>(n))));
+    }
+    bounds.back() = n;
+    return bounds;
   }
 
   Record run_contestant(const std::string& name, const Task<T>& task, const Judge<T>* judge) {
@@ -143,11 +168,14 @@ class Sweep {
 
   void finish(std::vector<Record>& records) {
     progress_.clear();
-    const auto dense = std::ranges::find(records, "mpi-dense", &Record::algorithm);
+    const bool owners = options_.form == "owners";
+    const auto beside =
+        std::ranges::find(records, owners ? "mpi-alltoallv" : "mpi-dense", &Record::algorithm);
     for (Record& record : records) {
-      if (dense != records.end()) {
+      if (beside != records.end()) {
         // Medians: a single disturbed call moves neither side.
-        record.times_faster_than_dense = dense->times.median / record.times.median;
+        const double faster = beside->times.median / record.times.median;
+        (owners ? record.times_faster_than_mpi : record.times_faster_than_dense) = faster;
       }
       table_.row(record_cells(record, options_, ranks_.size()));
       json_.write(record_json(record, options_, machine_, ranks_.size()));

@@ -5,7 +5,7 @@
 import json
 import pathlib
 
-COLLECTIVES = ("sparse_allreduce_perf", "gtopk_allreduce_perf")
+COLLECTIVES = ("sparse_allreduce_perf", "gtopk_allreduce_perf", "sparse_alltoall_perf")
 
 
 def load(paths):

@@ -15,10 +15,13 @@ LOOKS = {
     "allgather": ("Top-k allgather", "#E69F00", "s", "-"),
     "gtopk": ("gTop-k", "#009E73", "^", "-"),
     "topk": ("Top-k allgather", "#E69F00", "s", "-"),
+    "topka2a": ("TopkA2A", "#8C510A", "P", "-"),
+    "alltoall": ("sparseAlltoall", "#0072B2", "o", "-"),
     "auto": ("auto", "#CC79A7", "D", (0, (4, 2))),
     "dense": ("dense (ours)", "#56B4E9", "v", "-"),
     "mpi-dense": ("MPI_Allreduce", "#000000", "x", "--"),
     "mpi-allgather": ("MPI_Allgatherv of pairs", "#D55E00", "+", "--"),
+    "mpi-alltoallv": ("MPI_Alltoall(v), sizes first", "#000000", "x", "--"),
 }
 ORDER = list(LOOKS)
 
@@ -128,11 +131,16 @@ def processor_text(row):
 def verb_text(rows):
     """"sparseAllreduce, dense in and out" and so on."""
     verbs = sorted({row["program"] for row in rows}, reverse=True)
-    names = {"sparse_allreduce_perf": "sparseAllreduce", "gtopk_allreduce_perf": "gtopkAllreduce"}
+    names = {
+        "sparse_allreduce_perf": "sparseAllreduce",
+        "gtopk_allreduce_perf": "gtopkAllreduce",
+        "sparse_alltoall_perf": "sparseAlltoall",
+    }
     forms = {
         "dense": "dense in and out",
         "sparse": "exchange alone",
         "sum": "exact sum, exchange alone",
+        "owners": "entries to their owners",
     }
     return " and ".join(names[verb] for verb in verbs) + ", " + forms[rows[0]["form"]]
 
