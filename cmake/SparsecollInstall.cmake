@@ -7,11 +7,13 @@
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/sparsecoll")
-set(public_headers include/sparsecoll/sparsecoll.h)
+set(public_headers include/sparsecoll/sparsecoll.h include/sparsecoll/sparsecoll.hpp)
 if(SPARSECOLL_MPI)
-  list(APPEND public_headers include/sparsecoll/sparsecoll_mpi.h)
+  list(APPEND public_headers include/sparsecoll/sparsecoll_mpi.h
+       include/sparsecoll/sparsecoll_mpi.hpp)
 endif()
 install(FILES ${public_headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sparsecoll")
+install(DIRECTORY include/sparsecoll/cxx DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sparsecoll")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
 # What a C compiler does not link by itself: the C++ runtime.

@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """check_headers.py --include DIR --version X.Y.Z [--mpi-include DIR]... HEADER...
 
-Compiles each public header alone, twice included, as C99 and C++17 with gcc and clang, whichever
-are there, with all warnings as errors; and compares SPARSECOLL_VERSION with the build's version.
+Compiles each public header alone, twice included, with gcc and clang, whichever are there, with all
+warnings as errors: .h as C99, C11, C++17 and C++20, .hpp as C++17 and C++20. Compares
+SPARSECOLL_VERSION with the build's version.
 """
 
 import argparse
@@ -64,6 +65,8 @@ def main():
     for compilers, dialect in DIALECTS:
         for compiler in filter(shutil.which, compilers):
             for header in options.headers:
+                if header.endswith(".hpp") and "c++" not in dialect:
+                    continue
                 results.append(compile_alone(compiler, dialect, header, includes))
     version = header_version(options.include / "sparsecoll/sparsecoll.h")
     if version != options.version:

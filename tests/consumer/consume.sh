@@ -3,14 +3,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # consume.sh cmake|pkgconfig shared|static BUILD_DIR
-# Installs BUILD_DIR somewhere, moves the installation, builds the C programs of project/ against
-# it and runs them. Environment: CMAKE, CC, MPICC, PKG_CONFIG, LAUNCHER (mpirun and its flags for two
-# ranks; empty = a library without MPI).
+# Installs BUILD_DIR somewhere, moves the installation, builds the C and C++ programs of project/
+# against it and runs them. Environment: CMAKE, CC, CXX, MPICC, PKG_CONFIG, LAUNCHER (mpirun and its
+# flags for two ranks; empty = a library without MPI).
 set -euo pipefail
 
 tool=$1 kind=$2 build_dir=$3
 project=$(cd "$(dirname "$0")/project" && pwd)
-: "${CMAKE:=cmake}" "${CC:=cc}" "${MPICC:=mpicc}" "${PKG_CONFIG:=pkg-config}" "${LAUNCHER:=}"
+: "${CMAKE:=cmake}" "${CC:=cc}" "${CXX:=c++}" "${MPICC:=mpicc}" "${PKG_CONFIG:=pkg-config}" "${LAUNCHER:=}"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -21,7 +21,7 @@ prefix=$work/prefix
 mkdir "$work/build"
 
 build_with_cmake() {
-  "$CMAKE" -S "$project" -B "$work/build" -DCMAKE_C_COMPILER="$CC" \
+  "$CMAKE" -S "$project" -B "$work/build" -DCMAKE_C_COMPILER="$CC" -DCMAKE_CXX_COMPILER="$CXX" \
     -DCMAKE_PREFIX_PATH="$prefix" -DLIBRARY_KIND="$kind" -DWITH_MPI="${LAUNCHER:+ON}"
   "$CMAKE" --build "$work/build" --verbose
 }
@@ -40,6 +40,8 @@ build_with_pkgconfig() {
   fi
   # shellcheck disable=SC2086 # lists of flags
   "$CC" -std=c99 $flags "$project/threads.c" -o "$work/build/threads" $libs -pthread
+  # shellcheck disable=SC2086
+  "$CXX" -std=c++17 $flags "$project/owners.cpp" -o "$work/build/owners" $libs -pthread
   if [ -n "$LAUNCHER" ]; then
     # shellcheck disable=SC2086
     OMPI_CC=$CC MPICH_CC=$CC "$MPICC" -std=c99 $flags "$project/processes.c" \
@@ -49,6 +51,7 @@ build_with_pkgconfig() {
 
 "build_with_$tool"
 "$work/build/threads"
+"$work/build/owners"
 if [ -n "$LAUNCHER" ]; then
   # shellcheck disable=SC2086
   timeout -k 5 60 $LAUNCHER "$work/build/processes"

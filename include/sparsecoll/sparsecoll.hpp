@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SPARSECOLL_SPARSECOLL_HPP_
+#define SPARSECOLL_SPARSECOLL_HPP_
+
+/// @file
+/// @brief Sparse collectives for C++17 and later: owners for what the C API makes, errors as
+///        exceptions, types from arguments. Header-only.
+///
+/// @code
+/// std::vector<sparsecoll::Communicator> comms = sparsecoll::Communicator::initAll(2);
+/// // thread r:
+/// sparsecoll::Communicator& comm = comms[r];
+/// sparsecoll::Residual<float> residual(comm, gradient.size());
+/// comm.sparseAllreduce(gradient, mean, k, sparsecollAvg, &residual);
+/// @endcode
+///
+/// Functions have the names of the C API without prefixes, and its meaning: sparsecoll.h is the
+/// reference. Communicators over MPI come from sparsecoll_mpi.hpp.
+
+#include <sparsecoll/cxx/communicator.hpp>
+#include <sparsecoll/cxx/error.hpp>
+#include <sparsecoll/cxx/group.hpp>
+#include <sparsecoll/cxx/residual.hpp>
+#include <sparsecoll/cxx/sparse_vector.hpp>
+#include <sparsecoll/cxx/types.hpp>
+#include <sparsecoll/cxx/verbs.hpp>
+
+#endif  // SPARSECOLL_SPARSECOLL_HPP_
