@@ -62,6 +62,7 @@ extern "C" {
 #define SPARSECOLL_VERSION 100
 
 #if defined(__GNUC__) || defined(__clang__)
+/** In front of everything that the shared library exports. */
 #define SPARSECOLL_API __attribute__((visibility("default")))
 #else
 #define SPARSECOLL_API
@@ -198,6 +199,7 @@ typedef struct {
   void* reserved[4];   /**< zero */
 } sparsecollSparse_t;
 
+/** An empty sparse vector of float32 with 32-bit indices. */
 #define SPARSECOLL_SPARSE_INITIALIZER                                                          \
   {                                                                                            \
     sizeof(sparsecollSparse_t), 0, 0, 0, 0, NULL, NULL, 0, 7, NULL, { NULL, NULL, NULL, NULL } \
@@ -225,6 +227,7 @@ typedef struct {
   int allowReordered;    /**< 0; 1 lets Auto take algorithms whose sums round in another order */
 } sparsecollConfig_t;
 
+/** The defaults. */
 #define SPARSECOLL_CONFIG_INITIALIZER                                                            \
   {                                                                                              \
     sizeof(sparsecollConfig_t), 0x53504346u, SPARSECOLL_VERSION, 1, INT_MIN, 600000, 0, 0, 0, 0, \
@@ -233,13 +236,13 @@ typedef struct {
 
 /** What one rank's verbs did. Start from SPARSECOLL_STATS_INITIALIZER. Grows at the end. */
 typedef struct {
-  size_t size;      /**< sizeof, set by the initializer */
-  unsigned magic;   /**< set by the initializer */
-  unsigned version; /**< set by the initializer */
-  int algorithm;    /**< the one that ran (last call) */
-  size_t bytesSent; /**< by this rank, on the wire: headers and counters included */
-  size_t bytesReceived;
-  size_t messagesSent;
+  size_t size;            /**< sizeof, set by the initializer */
+  unsigned magic;         /**< set by the initializer */
+  unsigned version;       /**< set by the initializer */
+  int algorithm;          /**< the one that ran (last call) */
+  size_t bytesSent;       /**< by this rank, on the wire: headers and counters included */
+  size_t bytesReceived;   /**< likewise, from its peers */
+  size_t messagesSent;    /**< by this rank */
   size_t selected;        /**< entries that this rank selected or passed in */
   size_t result;          /**< entries in the result */
   double selectSeconds;   /**< accumulate, select, update the residual */
@@ -249,6 +252,7 @@ typedef struct {
   size_t abandonedBytes;  /**< kept for ever because an abandoned message may still touch them */
 } sparsecollStats_t;
 
+/** Zeros; the struct is an output. */
 #define SPARSECOLL_STATS_INITIALIZER                                                             \
   {                                                                                              \
     sizeof(sparsecollStats_t), 0x53505354u, SPARSECOLL_VERSION, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0.0, \

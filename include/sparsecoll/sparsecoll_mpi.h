@@ -3,7 +3,10 @@
 #ifndef SPARSECOLL_SPARSECOLL_MPI_H_
 #define SPARSECOLL_SPARSECOLL_MPI_H_
 
-/** @file @brief Communicators over MPI: the one function that takes an MPI_Comm. */
+/**
+ * @file
+ * @brief Communicators over MPI: the one function that takes an MPI_Comm.
+ */
 
 #include <mpi.h>
 #include <sparsecoll/sparsecoll.h>
