@@ -31,6 +31,15 @@ endforeach()
 sparsecoll_add_perf_test(
   topk COMMAND topk_perf -t 2 --input random,equal,sorted,hot,two-valued ${small})
 
+sparsecoll_add_perf_test(
+  push_sum COMMAND push_sum_perf --transport local -t 5 -n 6 --delay 0,2,-1 --density 0,0.1
+                   --graph exponential,npeer:2,ring,bipartite -d float64)
+sparsecoll_add_perf_test(push_sum.slow COMMAND push_sum_perf --transport local -t 4 -n 5 --slow
+                                               --work 1 --delay 0,2)
+sparsecoll_add_perf_test(
+  push_sum.bad_graph COMMAND push_sum_perf --graph star
+  PROPERTIES PASS_REGULAR_EXPRESSION "star is no graph: exponential, npeer:P, ring or bipartite")
+
 # Another algorithm than the one whose result is promised: the check must see it and say so, in
 # words and by the exit status.
 set(deceived COMMAND sparse_allreduce_perf --transport local -t 2 --algo oktopk -b 64K -e 64K -n 1
@@ -48,6 +57,10 @@ sparsecoll_add_perf_test(
 if(SPARSECOLL_MPI)
   sparsecoll_add_mpi_test(NAME perf.sparse_alltoall.mpi RANKS 3 LABEL perf
                           COMMAND sparse_alltoall_perf --skew 1 -d float64 ${small})
+  sparsecoll_add_mpi_test(NAME perf.push_sum.mpi RANKS 3 LABEL perf
+                          COMMAND push_sum_perf -n 6 --delay 0,-1 --density 0,0.1)
+  sparsecoll_add_mpi_test(NAME perf.push_sum.mpi.slow RANKS 3 LABEL perf
+                          COMMAND push_sum_perf -n 5 --slow --work 1 --delay 2)
   foreach(form IN ITEMS dense sparse sum)
     foreach(verb IN ITEMS sparse gtopk)
       sparsecoll_add_mpi_test(NAME perf.${verb}_allreduce.mpi.${form} RANKS 3 LABEL perf

@@ -1,0 +1,209 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "push_sum/consensus.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "common/record.hpp"
+#include "common/report.hpp"
+#include "push_sum/state.hpp"
+
+namespace sparsecoll::perf {
+namespace {
+
+/// One row's configuration.
+struct Shape {
+  std::string graph;
+  int delay;
+  std::size_t n;
+  std::size_t k;
+};
+
+/// What came out of it.
+struct Course {
+  std::vector<double> error;    ///< after each step, over that at first
+  std::vector<double> seconds;  ///< of each step, slowest rank
+  std::size_t bytes_sent = 0;   ///< in the last step, busiest rank
+  std::optional<std::size_t> wrong;
+};
+
+std::string scientific(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2e", value);
+  return text;
+}
+
+template <class T>
+class Consensus {
+ public:
+  Consensus(const PushSumOptions& options, Ranks& ranks)
+      : options_(options),
+        ranks_(ranks),
+        machine_(describe_machine(ranks)),
+        table_(columns(), ranks.rank() != 0),
+        json_(ranks.rank() == 0 ? options.run.json : "") {}
+
+  int run() {
+    push_sum_header(table_, options_, machine_, ranks_.size());
+    table_.comment("time: of a step, slowest rank; error: of the estimates, over that at first;");
+    table_.comment("steps: until the error is below 1e-3; wire: sent in the last step");
+    table_.comment("");
+    table_.titles();
+    std::size_t wrong = 0;
+    for (const std::size_t n : lengths(options_.run, sizeof(T)))
+      for (const std::string& graph : options_.graphs)
+        for (const int delay : options_.delays)
+          for (const double density : options_.densities) {
+            const auto k = static_cast<std::size_t>(std::ceil(density * static_cast<double>(n)));
+            const Shape shape{graph, delay, n, k};
+            const Course course = follow(shape);
+            wrong += course.wrong.value_or(0);
+            report(shape, course);
+          }
+    return conclude(table_, options_.run.check ? std::optional(wrong) : std::nullopt);
+  }
+
+ private:
+  static std::vector<Table::Column> columns() {
+    return {{"size", "(B)", 11},      {"count", "(elem)", 10},  {"graph", "", 12},
+            {"maxDelay", "", 8},      {"density", "(k/n)", 8},  {"type", "", 8},
+            {"time avg", "(us)", 10}, {"min", "(us)", 10},      {"median", "(us)", 10},
+            {"max", "(us)", 10},      {"wire", "(B/rank)", 12}, {"error", "at the end", 11},
+            {"steps", "to 1e-3", 8},  {"#wrong", "", 6}};
+  }
+
+  Course follow(const Shape& shape) {
+    sparsecollPushSumConfig_t config = push_sum_config(shape.graph, shape.delay);
+    config.k = shape.k;
+    config.mixing = shape.k > 0 ? options_.mixing : 1;
+    const std::vector<T> start = noisy_vector<T>(options_.run.seed, ranks_.rank(), shape.n);
+    PushSumRun<T> run(ranks_, config, start);
+    const std::vector<double> sum = sum_over_ranks(start);
+    const double before = far(start, sum);
+    std::vector<double> mine, error;
+    ranks_.barrier();
+    for (int step = 0; step < options_.steps; ++step) {
+      const auto begin = std::chrono::steady_clock::now();
+      run.step();
+      mine.push_back(
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+      error.push_back(far(run.estimate(), sum));  // a barrier, too
+    }
+    Course course;
+    for (const double each : error) course.error.push_back(before > 0 ? each / before : 0);
+    course.seconds = slowest(mine);
+    course.bytes_sent = largest(run.bytes_sent());
+    if (options_.run.check) course.wrong = count_wrong(run, sum);
+    return course;
+  }
+
+  std::vector<double> sum_over_ranks(const std::vector<T>& x) {
+    std::vector<double> sum(x.size(), 0.0);
+    for (const std::vector<T>& each : ranks_.gather(std::span<const T>(x)))
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += static_cast<double>(each[i]);
+    return sum;
+  }
+
+  /// Distance of all ranks' vectors from the mean, in the Euclidean norm.
+  double far(const std::vector<T>& x, const std::vector<double>& sum) {
+    double own = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double off = static_cast<double>(x[i]) - sum[i] / ranks_.size();
+      own += off * off;
+    }
+    const std::vector<double> all = ranks_.gather_value(own);
+    return std::sqrt(std::accumulate(all.begin(), all.end(), 0.0));
+  }
+
+  std::vector<double> slowest(const std::vector<double>& mine) {
+    std::vector<double> most(mine.size(), 0.0);
+    for (const auto& each : ranks_.gather(std::span<const double>(mine)))
+      for (std::size_t i = 0; i < most.size(); ++i) most[i] = std::max(most[i], each[i]);
+    return most;
+  }
+
+  std::size_t largest(std::size_t mine) {
+    const std::vector<std::size_t> all = ranks_.gather_value(mine);
+    return *std::ranges::max_element(all);
+  }
+
+  /// Entries whose sum over ranks is not what it was, once nothing is under way.
+  std::size_t count_wrong(PushSumRun<T>& run, const std::vector<double>& sum) {
+    run.drain();
+    const double tolerance = (sizeof(T) == 4 ? 1e-6 : 1e-12) * ranks_.size();
+    const std::vector<double> after = sum_over_ranks(run.x());
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < sum.size(); ++i)
+      if (!(std::fabs(after[i] - sum[i]) <= tolerance)) ++wrong;
+    const std::vector<double> weights = ranks_.gather_value(run.weight());
+    const double weight = std::accumulate(weights.begin(), weights.end(), 0.0);
+    return std::fabs(weight - ranks_.size()) <= 1e-12 * ranks_.size() ? wrong : wrong + 1;
+  }
+
+  void report(const Shape& shape, const Course& course) {
+    std::vector<double> sorted = course.seconds;
+    std::ranges::sort(sorted);
+    const double average =
+        std::accumulate(sorted.begin(), sorted.end(), 0.0) / static_cast<double>(sorted.size());
+    const auto close = std::ranges::find_if(course.error, [](double e) { return e < 1e-3; });
+    const bool reached = close != course.error.end();
+    const auto steps = close - course.error.begin() + 1;
+    const double density =
+        shape.n > 0 ? static_cast<double>(shape.k) / static_cast<double>(shape.n) : 0;
+    table_.row({std::to_string(shape.n * sizeof(T)), std::to_string(shape.n), shape.graph,
+                std::to_string(shape.delay), shape.k > 0 ? number(density) : "all",
+                options_.run.datatype, microseconds(average), microseconds(sorted.front()),
+                microseconds(sorted[sorted.size() / 2]), microseconds(sorted.back()),
+                std::to_string(course.bytes_sent), scientific(course.error.back()),
+                reached ? std::to_string(steps) : "-", count_or_na(course.wrong)});
+    nlohmann::ordered_json row = run_json(options_.run, machine_, ranks_.size());
+    row["experiment"] = "consensus";
+    row["graph"] = shape.graph;
+    row["max_delay"] = shape.delay;
+    row["bytes"] = shape.n * sizeof(T);
+    row["count"] = shape.n;
+    row["k"] = shape.k;
+    row["density"] = density;
+    row["mixing"] = shape.k > 0 ? options_.mixing : 1.0;
+    row["time_avg_us"] = average * 1e6;
+    row["time_median_us"] = sorted[sorted.size() / 2] * 1e6;
+    row["wire_bytes"] = course.bytes_sent;
+    row["errors"] = course.error;
+    row["seconds"] = course.seconds;
+    row["wrong"] = course.wrong ? nlohmann::ordered_json(*course.wrong) : nullptr;
+    json_.write(row);
+  }
+
+  const PushSumOptions& options_;
+  Ranks& ranks_;
+  Machine machine_;
+  Table table_;
+  JsonFile json_;
+};
+
+}  // namespace
+
+int measure_consensus(const PushSumOptions& options, Ranks& ranks) {
+  if (options.run.datatype == "float64") return Consensus<double>(options, ranks).run();
+  return Consensus<float>(options, ranks).run();
+}
+
+void push_sum_header(const Table& table, const PushSumOptions& options, const Machine& machine,
+                     int ranks) {
+  const std::string mpi = mpi_version();
+  table.comment(options.run.program + "  sparsecoll " + library_version() +
+                (mpi.empty() ? "" : "  (" + mpi + ")"));
+  table.comment("ranks: " + std::to_string(ranks) +
+                (options.run.transport == "mpi" ? " over mpi: " : " as threads: ") +
+                machine.placement + "; cores of a host: " + std::to_string(machine.cores) +
+                (machine.kind.empty() ? "" : ", " + machine.kind));
+  table.comment("steps: " + std::to_string(options.steps) +
+                "; seed: " + std::to_string(options.run.seed));
+}
+
+}  // namespace sparsecoll::perf
