@@ -611,7 +611,7 @@ SPARSECOLL_API sparsecollResult_t pushSumStep(void* x, void* estimate, size_t co
  *        return also where calls do not block.
  * @param state    out.
  * @param count    n.
- * @param datatype sparsecollFloat32 or sparsecollFloat64.
+ * @param datatype a floating-point type.
  * @param config   NULL = defaults: exponential graph, maxDelay 0, everything sent.
  * @param comm     that will use and own it.
  * @return sparsecollInvalidArgument, sparsecollInvalidUsage (ranks disagree, or within a group), or

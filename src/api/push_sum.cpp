@@ -111,7 +111,7 @@ class Create final : public Operation {
   void check(Communicator&) override {
     if (!out_) fail(sparsecollInvalidArgument, "state: expected a pointer, got NULL");
     if (problem_) throw Error(*problem_);
-    type_ = check_type(identity_.datatype);
+    type_ = check_float_type(identity_.datatype);
     if (identity_.count > static_cast<size_t>(-1) / 4 / size_of(type_))
       fail(sparsecollInvalidArgument, "count: expected a size that fits into memory, got ",
            identity_.count);

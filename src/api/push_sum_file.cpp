@@ -113,7 +113,7 @@ void load(PushSumState& state, Communicator& communicator, const char* path) {
   const StateFile file(path, kKind, communicator.memory());
   check_shape(file, shape_of(state, communicator));
   const Progress progress = file.value<Progress>("progress");
-  const size_t bytes = push_sum.copy_bytes();
+  const size_t bytes = push_sum.shape().copy_bytes();
   // Everything is read before anything is changed.
   Carrier::Copies read[2];
   for (size_t i = 0; i < 2; ++i)

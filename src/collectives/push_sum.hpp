@@ -20,6 +20,9 @@ struct PushSumShape {
   int max_delay = 0;  ///< tau; kNeverWaits
   size_t k = 0;       ///< entries of a compressed message; 0 = everything is sent
   double mixing = 1;  ///< gamma of compressed gossip
+
+  /// Of what one end of an edge remembers.
+  size_t copy_bytes() const { return count * size_of(accumulation(type)); }
 };
 inline constexpr int kNeverWaits = -1;
 
@@ -92,8 +95,6 @@ class PushSum {
   /// No message of this state can be under way: it waits for all, or nothing was sent since it was
   /// made, loaded or drained.
   bool settled() const { return shape_.max_delay == 0 || !sent_; }
-  /// Of one edge's copy in compressed gossip.
-  size_t copy_bytes() const { return shape_.count * size_of(shape_.type); }
   /// Continues where a saved state was.
   void resume(uint64_t step, double weight);
 

@@ -170,13 +170,11 @@ class Kernels {
   /// `count`; the number of entries when there is none.
   virtual void check_indices(const SparseSpan& in, uint64_t count, uint64_t* first_bad) = 0;
 
-  // --- push-sum; copies, changes and net are of the accumulation type
+  // --- push-sum; x, estimates and what is sent or arrives whole are of the tensor's type
   /// out = share * values.
   virtual void push_sum_share(const void* values, size_t count, double share, void* out) = 0;
-  /// change = x - copy.
-  virtual void push_sum_change(const void* x, const void* copy, size_t count, void* change) = 0;
-  /// copy += change.
-  virtual void push_sum_follow(const SparseSpan& change, void* copy) = 0;
+  /// copy += sign * change, where sign is 1 or -1.
+  virtual void push_sum_follow(const SparseSpan& change, double sign, void* copy) = 0;
   /// net += share * copy.
   virtual void push_sum_move(const void* copy, size_t count, double share, void* net) = 0;
   /// x = x - what was sent + what came in, in the accumulation type, rounded once; estimate (may be

@@ -140,12 +140,8 @@ void DeferredKernels::push_sum_share(const void* values, size_t count, double sh
   stream_.submit([=, this] { host_.push_sum_share(values, count, share, out); });
 }
 
-void DeferredKernels::push_sum_change(const void* x, const void* copy, size_t count, void* change) {
-  stream_.submit([=, this] { host_.push_sum_change(x, copy, count, change); });
-}
-
-void DeferredKernels::push_sum_follow(const SparseSpan& change, void* copy) {
-  stream_.submit([=, this] { host_.push_sum_follow(change, copy); });
+void DeferredKernels::push_sum_follow(const SparseSpan& change, double sign, void* copy) {
+  stream_.submit([=, this] { host_.push_sum_follow(change, sign, copy); });
 }
 
 void DeferredKernels::push_sum_move(const void* copy, size_t count, double share, void* net) {

@@ -67,8 +67,7 @@ class DeferredKernels final : public Kernels {
   void scatter(const SparseSpan& in, int divisor, void* dense, size_t count) override;
   void check_indices(const SparseSpan& in, uint64_t count, uint64_t* first_bad) override;
   void push_sum_share(const void* values, size_t count, double share, void* out) override;
-  void push_sum_change(const void* x, const void* copy, size_t count, void* change) override;
-  void push_sum_follow(const SparseSpan& change, void* copy) override;
+  void push_sum_follow(const SparseSpan& change, double sign, void* copy) override;
   void push_sum_move(const void* copy, size_t count, double share, void* net) override;
   void push_sum_absorb(const PushSumTerms& terms, size_t count, void* x, void* estimate) override;
   void read(const uint64_t* counts, size_t n, uint64_t* out) override;

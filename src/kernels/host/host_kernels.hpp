@@ -113,15 +113,11 @@ class HostKernels final : public Kernels {
   void push_sum_share(const void* values, size_t count, double share, void* out) override {
     host::push_sum_share(static_cast<const T*>(values), count, share, static_cast<T*>(out));
   }
-  void push_sum_change(const void* x, const void* copy, size_t count, void* change) override {
-    host::push_sum_change(static_cast<const T*>(x), static_cast<const T*>(copy), count,
-                          static_cast<T*>(change));
-  }
-  void push_sum_follow(const SparseSpan& change, void* copy) override {
-    host::push_sum_follow(View<T, I>(change), static_cast<T*>(copy));
+  void push_sum_follow(const SparseSpan& change, double sign, void* copy) override {
+    host::push_sum_follow(In(change), sign, static_cast<Acc*>(copy));
   }
   void push_sum_move(const void* copy, size_t count, double share, void* net) override {
-    host::push_sum_move(static_cast<const T*>(copy), count, share, static_cast<T*>(net));
+    host::push_sum_move(static_cast<const Acc*>(copy), count, share, static_cast<Acc*>(net));
   }
   void push_sum_absorb(const PushSumTerms& terms, size_t count, void* x, void* estimate) override {
     host::push_sum_absorb(terms, count, static_cast<T*>(x), static_cast<T*>(estimate));

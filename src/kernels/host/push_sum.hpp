@@ -10,56 +10,62 @@
 
 namespace sparsecoll::host {
 
+// Integers have no parts: for them these are never called.
+
+/// The part of a value that is sent, as it travels.
+template <class T>
+T push_sum_part(Accumulation<T> share, T value) {
+  return narrow<T>(static_cast<Accumulation<T>>(share * widen(value)));
+}
+
 template <class T>
 void push_sum_share(const T* values, size_t count, double share, T* out) {
-  const T part = static_cast<T>(share);
-  for (size_t i = 0; i < count; ++i) out[i] = part * values[i];
+  const auto part = static_cast<Accumulation<T>>(share);
+  for (size_t i = 0; i < count; ++i) out[i] = push_sum_part(part, values[i]);
 }
 
-template <class T>
-void push_sum_change(const T* x, const T* copy, size_t count, T* change) {
-  for (size_t i = 0; i < count; ++i) change[i] = x[i] - copy[i];
-}
-
-template <class T, class I>
-void push_sum_follow(const View<T, I>& change, T* copy) {
+template <class Acc, class I>
+void push_sum_follow(const View<Acc, I>& change, double sign, Acc* copy) {
+  const auto factor = static_cast<Acc>(sign);
   for (size_t j = 0; j < change.nnz; ++j) {
-    T& value = copy[change.at(j)];
-    value = canonical(value + change.value[j]);
+    Acc& value = copy[change.at(j)];
+    value = canonical(static_cast<Acc>(value + factor * change.value[j]));
   }
 }
 
-template <class T>
-void push_sum_move(const T* copy, size_t count, double share, T* net) {
-  const T part = static_cast<T>(share);
+template <class Acc>
+void push_sum_move(const Acc* copy, size_t count, double share, Acc* net) {
+  const auto part = static_cast<Acc>(share);
   for (size_t i = 0; i < count; ++i) net[i] += part * copy[i];
 }
 
 /// By blocks that stay in the cache, however many vectors are added.
 template <class T>
 void push_sum_absorb(const PushSumTerms& terms, size_t count, T* x, T* estimate) {
+  using Acc = Accumulation<T>;
   constexpr size_t kBlock = 1024;
-  std::array<T, kBlock> acc;
-  const T weight = static_cast<T>(terms.weight);
+  std::array<Acc, kBlock> acc;
+  const auto weight = static_cast<Acc>(terms.weight);
   for (size_t begin = 0; begin < count; begin += kBlock) {
     const size_t n = std::min(kBlock, count - begin);
     T* const own = x + begin;
-    std::copy_n(own, n, acc.begin());
+    for (size_t i = 0; i < n; ++i) acc[i] = widen(own[i]);
     for (const double share : terms.shares) {
-      const T part = static_cast<T>(share);
-      for (size_t i = 0; i < n; ++i) acc[i] -= part * own[i];
+      const auto part = static_cast<Acc>(share);
+      for (size_t i = 0; i < n; ++i) acc[i] -= widen(push_sum_part(part, own[i]));
     }
     for (const void* const arrived : terms.arrived) {
       const T* values = static_cast<const T*>(arrived) + begin;
-      for (size_t i = 0; i < n; ++i) acc[i] += values[i];
+      for (size_t i = 0; i < n; ++i) acc[i] += widen(values[i]);
     }
     if (terms.net) {
-      const T* values = static_cast<const T*>(terms.net) + begin;
+      const Acc* values = static_cast<const Acc*>(terms.net) + begin;
       for (size_t i = 0; i < n; ++i) acc[i] += values[i];
     }
-    for (size_t i = 0; i < n; ++i) own[i] = delivered(acc[i]);
+    for (size_t i = 0; i < n; ++i) own[i] = finished<T>(acc[i], 1);
     if (!estimate) continue;
-    for (size_t i = 0; i < n; ++i) estimate[begin + i] = delivered(own[i] / weight);
+    for (size_t i = 0; i < n; ++i)
+      estimate[begin + i] = finished<T>(static_cast<Acc>(widen(own[i]) / weight), 1);
   }
 }
 
