@@ -27,7 +27,8 @@ TEST_CASE("NULL means even borders") {
 }
 
 TEST_CASE("entries arrive by source and index") {
-  const auto all = Exchange::alltoall({{{1, 2}, {4, -1}}, {{1, -2}, {5, 3}, {6, 0}}}, {0, 3, 8});
+  const auto all =
+      oracle::alltoall<float>({{{1, 2}, {4, -1}}, {{1, -2}, {5, 3}, {6, 0}}}, {0, 3, 8});
   CHECK(difference("rank 0", all[0].entries, Entries{{1, 2}, {1, -2}}) == "");
   CHECK(difference("rank 1", all[1].entries, Entries{{4, -1}, {5, 3}, {6, 0}}) == "");
   CHECK(all[0].counts == std::vector<std::size_t>{1, 1});
