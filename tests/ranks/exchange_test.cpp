@@ -86,7 +86,7 @@ std::string exchange_later(sparsecollComm_t comm, int rank, int P, bool grouped)
   oracle::DenseInputs<float> in{make_data_of_all<float>(Kind::kHeavyTail, n, P, base_seed()), {}};
   const auto first = make_bounds(BoundsKind::kRandom, count, P, 1);
   const auto second = make_bounds(BoundsKind::kRandom, n, P, 2);
-  const auto want = oracle::ExchangeOracle<float>::alltoall(sends, first)[r];
+  const auto want = oracle::alltoall<float>(sends, first)[r];
   const auto want_sum =
       oracle::ExchangeOracle<float>::reduce_scatter(in, 20, oracle::Op::kSum, second).result[r];
 
