@@ -28,6 +28,19 @@ foreach(skew IN ITEMS 0 1.5)
   sparsecoll_add_perf_test(sparse_alltoall.threads.skew${skew} COMMAND
                            sparse_alltoall_perf --transport local -t 5 --skew ${skew} ${small})
 endforeach()
+foreach(type IN ITEMS float16 bfloat16)
+  foreach(form IN ITEMS dense sparse sum)
+    sparsecoll_add_perf_test(
+      sparse_allreduce.${type}.${form} COMMAND sparse_allreduce_perf --transport local -t 3 -d ${type}
+                                               --form ${form} --feedback 1 -o avg ${small})
+  endforeach()
+  sparsecoll_add_perf_test(gtopk_allreduce.${type} COMMAND gtopk_allreduce_perf --transport local -t 5
+                                                           -d ${type} --feedback 1 ${small})
+  sparsecoll_add_perf_test(sparse_alltoall.${type} COMMAND sparse_alltoall_perf --transport local -t 3
+                                                           -d ${type} ${small})
+  sparsecoll_add_perf_test(topk.${type} COMMAND topk_perf -t 2 -d ${type}
+                                                --input random,equal,sorted,hot,two-valued ${small})
+endforeach()
 sparsecoll_add_perf_test(
   topk COMMAND topk_perf -t 2 --input random,equal,sorted,hot,two-valued ${small})
 

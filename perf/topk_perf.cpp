@@ -125,17 +125,18 @@ class TopkBench {
       residual.reset();
       call();
       index.resize(out.nnz);
-      const std::vector<std::size_t> all =
-          ranks_.gather_value(count_wrong(c, x, {{index.begin(), index.end()}, value}, residual));
+      const std::vector<std::size_t> all = ranks_.gather_value(count_wrong(
+          c, x, {{index.begin(), index.end()}, {value.begin(), value.end()}}, residual));
       wrong = std::accumulate(all.begin(), all.end(), std::size_t{0});
       wrong_ += *wrong;
     }
     report(c, times, yardsticks, wrong);
   }
 
-  std::size_t count_wrong(const Case& c, std::span<const T> x, const Entries<T>& got,
+  std::size_t count_wrong(const Case& c, std::span<const T> x, const Entries<Wide<T>>& got,
                           const Residual& residual) const {
-    const Entries<T> want = top_k<T>(x, c.k);
+    std::vector<Wide<T>> room;
+    const Entries<Wide<T>> want = top_k<Wide<T>>(widened<T>(x, room), c.k);
     const std::size_t common = std::min(got.size(), want.size());
     std::size_t wrong = std::max(got.size(), want.size()) - common;
     for (std::size_t j = 0; j < common; ++j) {
@@ -143,9 +144,9 @@ class TopkBench {
       wrong += right ? 0 : 1;
     }
     if (!c.feedback) return wrong;
-    std::vector<T> left(x.begin(), x.end());
-    leave_residual<T>(left, want, want, {});
-    const T* kept = static_cast<const T*>(residual.values());
+    std::vector<Wide<T>> left(x.begin(), x.end());
+    leave_residual<Wide<T>>(left, want, want, {});
+    const auto* kept = static_cast<const Wide<T>*>(residual.values());
     for (std::size_t i = 0; i < c.n; ++i) wrong += kept[i] == left[i] ? 0 : 1;
     return wrong;
   }
@@ -212,6 +213,10 @@ int main(int argc, char** argv) {
   const std::optional<perf::Options> options = perf::parse(argc, argv, program, &status);
   if (!options) return status;
   return perf::launch("local", options->threads, [&](perf::Ranks& ranks) {
+    if (options->datatype == "float16")
+      return perf::TopkBench<perf::Float16>(*options, ranks).run();
+    if (options->datatype == "bfloat16")
+      return perf::TopkBench<perf::Bfloat16>(*options, ranks).run();
     if (options->datatype == "float64") return perf::TopkBench<double>(*options, ranks).run();
     return perf::TopkBench<float>(*options, ranks).run();
   });

@@ -29,10 +29,10 @@ struct Task {
   bool average = false;
   Form form = Form::kDense;
   bool feedback = false;
-  std::span<const T> dense;              ///< this rank's vector; but for kDense only its entries
-  const Entries<T>* entries = nullptr;   ///< this rank's top-k: what goes in, but for kDense
-  const Entries<T>* by_shard = nullptr;  ///< its selection by shards, for who works with that
-  std::vector<std::size_t> bounds;       ///< kOwners: rank r owns [bounds[r], bounds[r + 1])
+  std::span<const T> dense;  ///< this rank's vector; but for kDense only its entries
+  const Entries<Wide<T>>* entries = nullptr;   ///< this rank's top-k: what goes in, but for kDense
+  const Entries<Wide<T>>* by_shard = nullptr;  ///< its selection by shards, for who works with that
+  std::vector<std::size_t> bounds;             ///< kOwners: rank r owns [bounds[r], bounds[r + 1])
 };
 
 /// What the last call did on this rank.

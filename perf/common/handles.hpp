@@ -6,6 +6,8 @@
 
 #include <cstddef>
 
+#include "common/half.hpp"
+
 namespace sparsecoll::perf {
 
 /// Throws std::runtime_error with `what` and the library's explanation unless `result` is Success.
@@ -22,6 +24,15 @@ constexpr sparsecollDataType_t datatype_of<float>() {
 template <>
 constexpr sparsecollDataType_t datatype_of<double>() {
   return sparsecollFloat64;
+}
+
+template <>
+constexpr sparsecollDataType_t datatype_of<Float16>() {
+  return sparsecollFloat16;
+}
+template <>
+constexpr sparsecollDataType_t datatype_of<Bfloat16>() {
+  return sparsecollBfloat16;
 }
 
 /// Owns a communicator. Over MPI the destructor is collective, like the function it calls.
@@ -57,7 +68,8 @@ class Residual {
 
   sparsecollResidual_t get() const { return residual_; }
   void reset();
-  /// `count` values, or NULL when there is none. Valid until the next call that uses it.
+  /// `count` values of the accumulation type, or NULL when there is none. Valid until the next call
+  /// that uses it.
   const void* values() const;
 
  private:

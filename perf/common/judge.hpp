@@ -51,21 +51,21 @@ class Judge {
   /// Wrong entries among those that came to this rank, by source and index; bits must agree.
   std::size_t wrong_arrived(std::span<const std::uint32_t> index, std::span<const T> value) const;
   /// Wrong values of the residual.
-  std::size_t wrong_residual(std::span<const T> residual, Promise promise) const;
+  std::size_t wrong_residual(std::span<const Wide<T>> residual, Promise promise) const;
 
   bool exact() const { return vectors_.exact(); }
 
  private:
-  const Entries<T>& total() const;
-  const Tree<T>& tree() const;
-  const Entries<T>& expected(Promise promise) const;
+  const Entries<Wide<T>>& total() const;
+  const Tree<Wide<T>>& tree() const;
+  const Entries<Wide<T>>& expected(Promise promise) const;
   std::size_t wrong_everything(std::span<const T> result, Accuracy accuracy) const;
 
   const Task<T>& task_;
   int rank_;
   const Vectors<T>& vectors_;
-  std::vector<Entries<T>> selections_;
-  std::vector<Entries<T>> by_shard_;  ///< empty where nobody asks for them
+  std::vector<Entries<Wide<T>>> selections_;
+  std::vector<Entries<Wide<T>>> by_shard_;  ///< empty where nobody asks for them
   struct Memo;
   std::unique_ptr<Memo> memo_;
 };

@@ -27,6 +27,13 @@ std::string word_of(int algorithm) {
   return std::to_string(algorithm);
 }
 
+template <class T>
+std::vector<T> narrowed(const std::vector<Wide<T>>& values) {
+  std::vector<T> all;
+  for (const Wide<T> value : values) all.push_back(T(value));
+  return all;
+}
+
 /// What the two forms share: residual, facts, promise.
 template <class T>
 class LibraryContestant : public Contestant<T> {
@@ -59,7 +66,8 @@ class LibraryContestant : public Contestant<T> {
   sparsecollRedOp_t op() const { return task_.average ? sparsecollAvg : sparsecollSum; }
   std::size_t wrong_in_residual(const Judge<T>& judge) const {
     if (residual_.get() == nullptr) return 0;
-    return judge.wrong_residual({static_cast<const T*>(residual_.values()), task_.n}, promise());
+    return judge.wrong_residual({static_cast<const Wide<T>*>(residual_.values()), task_.n},
+                                promise());
   }
 
   std::string name_;
@@ -113,7 +121,7 @@ class SparseVerb final : public LibraryContestant<T> {
         verb_(name == kGtopk ? gtopkAllreducev : sparseAllreducev),
         k_(task.form == Form::kSum ? SPARSECOLL_ALL : task.k),
         index_(task.entries->index.begin(), task.entries->index.end()),
-        value_(task.entries->value) {
+        value_(narrowed<T>(task.entries->value)) {
     const std::size_t most =
         task.form == Form::kSum ? task.k * static_cast<std::size_t>(task.ranks) : task.k;
     result_index_.resize(std::min(most, task.n));
@@ -152,7 +160,7 @@ class AlltoallVerb final : public LibraryContestant<T> {
   AlltoallVerb(const Task<T>& task, const Communicator& comm)
       : LibraryContestant<T>(kAlltoall, task, comm),
         index_(task.entries->index.begin(), task.entries->index.end()),
-        value_(task.entries->value),
+        value_(narrowed<T>(task.entries->value)),
         come_index_(task.k * static_cast<std::size_t>(task.ranks)),
         come_value_(come_index_.size()),
         send_(describe(task.n, index_, value_)),
@@ -209,5 +217,9 @@ std::unique_ptr<Contestant<T>> Library::make(const std::string& name, const Task
 
 template std::unique_ptr<Contestant<float>> Library::make(const std::string&, const Task<float>&);
 template std::unique_ptr<Contestant<double>> Library::make(const std::string&, const Task<double>&);
+template std::unique_ptr<Contestant<Float16>> Library::make(const std::string&,
+                                                            const Task<Float16>&);
+template std::unique_ptr<Contestant<Bfloat16>> Library::make(const std::string&,
+                                                             const Task<Bfloat16>&);
 
 }  // namespace sparsecoll::perf

@@ -52,7 +52,7 @@ void add_sweep(CLI::App& app, Options& o) {
       ->transform(size)
       ->excludes(densities);
   app.add_option("-d,--datatype", o.datatype)
-      ->check(CLI::IsMember(Names{"float32", "float64"}))
+      ->check(CLI::IsMember(Names{"float16", "bfloat16", "float32", "float64"}))
       ->capture_default_str();
   app.add_option("--data", o.data,
                  "dense vectors from a file of raw little-endian float32 instead of generated "
@@ -146,9 +146,10 @@ void complete(CLI::App& app, Options& o, const Program& program) {
                                "mpirun's -n");
   }
   const Names baselines = baselines_of(program);
+  const bool half = o.datatype == "float16" || o.datatype == "bfloat16";
   if (o.algorithms.empty()) {
     o.algorithms = program.default_algorithms;
-    if (o.transport == "mpi") {
+    if (o.transport == "mpi" && !half) {
       o.algorithms.insert(o.algorithms.end(), baselines.begin(), baselines.end());
     }
     if (o.form != "dense") std::erase_if(o.algorithms, needs_dense_form);
@@ -156,6 +157,9 @@ void complete(CLI::App& app, Options& o, const Program& program) {
   for (const std::string& name : o.algorithms) {
     if (o.transport != "mpi" && std::ranges::count(baselines, name) > 0) {
       throw CLI::ValidationError("--algo", name + " is MPI's own and needs --transport mpi");
+    }
+    if (half && std::ranges::count(baselines, name) > 0) {
+      throw CLI::ValidationError("--algo", name + " is MPI's own, which knows no " + o.datatype);
     }
     if (o.form != "dense" && needs_dense_form(name)) {
       throw CLI::ValidationError("--algo", name + " has no coordinate form; it needs --form dense");

@@ -10,6 +10,8 @@
 #include <span>
 #include <vector>
 
+#include "common/half.hpp"
+
 namespace sparsecoll::perf {
 
 /// A sparse vector; indices strictly increase.
@@ -19,6 +21,18 @@ struct Entries {
   std::vector<T> value;
   std::size_t size() const { return index.size(); }
 };
+
+/// The values in the accumulation type, in which all of this is done; `room` is for those that are
+/// not in it.
+template <class T>
+std::span<const Wide<T>> widened(std::span<const T> values, std::vector<Wide<T>>& room) {
+  if constexpr (kIsHalf<T>) {
+    room.assign(values.begin(), values.end());
+    return room;
+  } else {
+    return values;
+  }
+}
 
 /// The k entries of largest magnitude; ties go to the lowest index; zeros are never selected.
 template <class T>

@@ -10,6 +10,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "common/half.hpp"
+
 namespace sparsecoll::perf {
 namespace {
 
@@ -23,7 +25,7 @@ class GeneratedVectors final : public Vectors<T> {
   GeneratedVectors(std::size_t n, int ranks, const Options& options)
       : n_(n),
         seed_(mix(options.seed)),
-        cap_(static_cast<double>((1 << 24) / std::max(ranks, 1))),
+        cap_(static_cast<double>(std::max(exact_integers<T>() / std::max(ranks, 1), 1))),
         common_below_(static_cast<std::uint32_t>(options.overlap * 65536.0)),
         cool_(16.0 / (15.0 + options.skew)),
         hot_(cool_ * options.skew) {}
@@ -48,12 +50,12 @@ class GeneratedVectors final : public Vectors<T> {
     const double magnitude = std::clamp(std::floor(4.0 / (root * std::sqrt(root))), 1.0, cap_);
     bool negative = (draw >> 16 & 1) != 0;
     if (common && (own & 7) == 0) negative = !negative;
-    return static_cast<T>(negative ? -magnitude : magnitude);
+    return T(static_cast<Wide<T>>(negative ? -magnitude : magnitude));
   }
 
   std::size_t n_;
   std::uint64_t seed_;
-  double cap_;  ///< P values of this size still add up exactly in float32
+  double cap_;  ///< P values of this size still add up exactly, in float32 or a 16-bit T
   std::uint32_t common_below_;
   double cool_;
   double hot_;
@@ -102,7 +104,7 @@ class VectorsOfFile final : public Vectors<T> {
         throw std::runtime_error("--data: " + name + " holds a value that is not finite, at " +
                                  std::to_string(first + j));
       }
-      out[j] = static_cast<T>(raw[j]);
+      out[j] = T(raw[j]);
     }
   }
 
@@ -131,7 +133,11 @@ std::unique_ptr<Vectors<T>> vectors_of_file(const std::string& name, int rank) {
 
 template std::unique_ptr<Vectors<float>> generated_vectors(std::size_t, int, const Options&);
 template std::unique_ptr<Vectors<double>> generated_vectors(std::size_t, int, const Options&);
+template std::unique_ptr<Vectors<Float16>> generated_vectors(std::size_t, int, const Options&);
+template std::unique_ptr<Vectors<Bfloat16>> generated_vectors(std::size_t, int, const Options&);
 template std::unique_ptr<Vectors<float>> vectors_of_file(const std::string&, int);
 template std::unique_ptr<Vectors<double>> vectors_of_file(const std::string&, int);
+template std::unique_ptr<Vectors<Float16>> vectors_of_file(const std::string&, int);
+template std::unique_ptr<Vectors<Bfloat16>> vectors_of_file(const std::string&, int);
 
 }  // namespace sparsecoll::perf

@@ -10,24 +10,26 @@
 #include <numeric>
 #include <vector>
 
+#include "common/half.hpp"
+
 namespace sparsecoll::perf {
 namespace {
 
 /// Sum of magnitudes by so many independent chains that memory bounds the pass, not the adder.
 template <class T>
-T read_pass(std::span<const T> x) {
+Wide<T> read_pass(std::span<const T> x) {
   constexpr std::size_t kChains = 32;
-  T chain[kChains] = {};
+  Wide<T> chain[kChains] = {};
   std::size_t i = 0;
   for (; i + kChains <= x.size(); i += kChains) {
-    for (std::size_t c = 0; c < kChains; ++c) chain[c] += std::abs(x[i + c]);
+    for (std::size_t c = 0; c < kChains; ++c) chain[c] += std::abs(static_cast<Wide<T>>(x[i + c]));
   }
-  for (; i < x.size(); ++i) chain[0] += std::abs(x[i]);
-  return std::accumulate(std::begin(chain), std::end(chain), T(0));
+  for (; i < x.size(); ++i) chain[0] += std::abs(static_cast<Wide<T>>(x[i]));
+  return std::accumulate(std::begin(chain), std::end(chain), Wide<T>(0));
 }
 
 template <class T>
-void add_pass(const T* __restrict g, T* __restrict r, std::size_t n) {
+void add_pass(const T* __restrict g, Wide<T>* __restrict r, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) r[i] += g[i];
 }
 
@@ -44,37 +46,46 @@ template <class T>
 void measure_passes(Ranks& ranks, const Options& options, std::span<const T> x, Yardsticks& out) {
   const auto nothing = [] {};
   std::vector<T> other(x.size());
+  std::vector<Wide<T>> residual(x.begin(), x.end());
   out.read = measure(ranks, options, nothing, [&] { use(read_pass(x)); });
   out.copy = measure(ranks, options, nothing, [&] {
     if (!x.empty()) std::memcpy(other.data(), x.data(), x.size_bytes());
   });
-  out.add = measure(ranks, options, nothing, [&] { add_pass(x.data(), other.data(), x.size()); });
-  use(std::accumulate(other.begin(), other.end(), T(0)));
+  out.add =
+      measure(ranks, options, nothing, [&] { add_pass(x.data(), residual.data(), x.size()); });
+  use(std::accumulate(other.begin(), other.end(), Wide<T>(0)));
+  use(std::accumulate(residual.begin(), residual.end(), Wide<T>(0)));
 }
 
 template <class T>
 void measure_nth_element(Ranks& ranks, const Options& options, std::span<const T> x, std::size_t k,
                          Yardsticks& out) {
-  std::vector<T> scratch(x.size());
+  std::vector<Wide<T>> scratch(x.size());
   Options few = options;
   few.iterations = std::max(options.iterations / 4, 1);
   few.warmup = std::min(options.warmup, 1);
   out.nth_element = measure(
       ranks, few, [] {},
       [&] {
-        std::ranges::transform(x, scratch.begin(), [](T v) { return std::abs(v); });
+        std::ranges::transform(x, scratch.begin(), [](Wide<T> v) { return std::abs(v); });
         if (k == 0) return;
         const auto kth = scratch.begin() + static_cast<std::ptrdiff_t>(k - 1);
-        std::nth_element(scratch.begin(), kth, scratch.end(), std::greater<T>());
+        std::nth_element(scratch.begin(), kth, scratch.end(), std::greater<Wide<T>>());
         use(*kth);
       });
 }
 
 template void measure_passes(Ranks&, const Options&, std::span<const float>, Yardsticks&);
 template void measure_passes(Ranks&, const Options&, std::span<const double>, Yardsticks&);
+template void measure_passes(Ranks&, const Options&, std::span<const Float16>, Yardsticks&);
+template void measure_passes(Ranks&, const Options&, std::span<const Bfloat16>, Yardsticks&);
 template void measure_nth_element(Ranks&, const Options&, std::span<const float>, std::size_t,
                                   Yardsticks&);
 template void measure_nth_element(Ranks&, const Options&, std::span<const double>, std::size_t,
+                                  Yardsticks&);
+template void measure_nth_element(Ranks&, const Options&, std::span<const Float16>, std::size_t,
+                                  Yardsticks&);
+template void measure_nth_element(Ranks&, const Options&, std::span<const Bfloat16>, std::size_t,
                                   Yardsticks&);
 
 }  // namespace sparsecoll::perf
