@@ -35,6 +35,10 @@ struct Fabric {
   Fabric(int ranks, FatePlan fate) : boxes(ranks), gone(ranks), plan(std::move(fate)) {
     spins = static_cast<unsigned>(ranks) <= std::thread::hardware_concurrency();
   }
+  /// A letter that was handed over is of its sender's pool: all of them go before the first pool.
+  ~Fabric() {
+    for (Mailbox& box : boxes) box.letters.clear();
+  }
   void tell_all(int but) {
     for (size_t r = 0; r < boxes.size(); ++r)
       if (static_cast<int>(r) != but) touch(boxes[r]);

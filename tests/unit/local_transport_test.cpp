@@ -42,6 +42,44 @@ TEST_CASE("messages of every size arrive as they were sent") {
   }
 }
 
+/// A block of the sender's pool with such a letter.
+Buffer packed(Transport& sender, size_t size, uint64_t number) {
+  const std::vector<std::byte> bytes = letter(size, sender.rank(), number);
+  Buffer buffer = sender.pool().take(size);
+  std::copy(bytes.begin(), bytes.end(), buffer.data());
+  return buffer;
+}
+
+TEST_CASE("messages that are handed over arrive in turn with the others, without a copy") {
+  Transports t = make_local_transports(2);
+  Buffer first = packed(*t[0], 1000, 1);
+  const std::byte* at = first.data();
+  t[0]->hand_over(1, std::move(first));
+  t[0]->send(1, letter(10, 0, 2));
+  t[0]->hand_over(1, packed(*t[0], 30, 3));
+  CHECK(t[0]->unsent_handed_over() == 0);
+  for (const size_t number : {size_t{1}, size_t{2}, size_t{3}}) {
+    const auto arrived = t[1]->poll();
+    REQUIRE(arrived);
+    CHECK(arrived->peer == 0);
+    CHECK((number != 1 || arrived->bytes.data() == at));
+    CHECK(same(arrived->bytes, letter(number == 1 ? 1000 : number == 2 ? 10 : 30, 0, number)));
+  }
+  CHECK_FALSE(t[1]->poll());
+}
+
+TEST_CASE("what was handed over and never looked at goes with the transports, in any order") {
+  for (int last = 0; last < 3; ++last) {
+    Transports t = make_local_transports(3);
+    for (auto& from : t)
+      for (int to = 0; to < 3; ++to)
+        for (uint64_t number = 0; number < 20; ++number)
+          from->hand_over(to, packed(*from, size_of_letter(number), number));
+    std::swap(t[static_cast<size_t>(last)], t[2]);
+    while (!t.empty()) t.pop_back();
+  }
+}
+
 TEST_CASE("ranks know who they are") {
   Transports t = make_local_transports(3);
   for (int r = 0; r < 3; ++r) {
