@@ -113,6 +113,10 @@ std::string distance(const std::string& what, const std::vector<T>& got,
   return "";
 }
 
+/// What a few steps may round, of the largest value.
+template <class T>
+inline constexpr double kTolerance = sizeof(T) == 4 ? 2e-6 : 4e-15;
+
 /// The vectors of all ranks, added in double.
 template <class T>
 std::vector<double> sum_of(const std::vector<std::vector<T>>& vectors) {
