@@ -1,0 +1,42 @@
+! SPDX-FileCopyrightText: 2026 The sparsecoll authors
+! SPDX-License-Identifier: Apache-2.0
+
+!> What several modules need to hand arrays to C.
+module sparsecoll_addresses
+  use, intrinsic :: iso_c_binding, only: c_int, c_intptr_t, c_loc, c_null_ptr, c_ptr, c_size_t
+  use sparsecoll_communicators, only: sparsecollCommCount
+  use sparsecoll_types
+  implicit none
+  private
+  public :: address_if, address_per_rank
+
+contains
+
+  !> The address of an array, or, for one of the wrong size or kind, an address that no array has:
+  !> the library refuses it by the argument's name and tells the other ranks.
+  function address_if(fits, address) result(checked)
+    logical, intent(in) :: fits
+    type(c_ptr), intent(in) :: address
+    type(c_ptr) :: checked
+
+    checked = transfer(1_c_intptr_t, c_null_ptr)
+    if (fits) checked = address
+  end function address_if
+
+  !> The address of an array with an entry for every rank and `more`; NULL for one that is not
+  !> there.
+  function address_per_rank(counts, more, comm) result(address)
+    integer(c_size_t), contiguous, target, intent(in), optional :: counts(:)
+    integer, intent(in) :: more
+    type(sparsecollComm_t), intent(in) :: comm
+    type(c_ptr) :: address
+    integer(c_int) :: P
+    integer :: ierr
+
+    address = c_null_ptr
+    if (.not. present(counts)) return
+    P = 0
+    call sparsecollCommCount(comm, P, ierr)
+    address = address_if(size(counts) >= P + more, c_loc(counts))
+  end function address_per_rank
+end module sparsecoll_addresses

@@ -1,0 +1,246 @@
+! SPDX-FileCopyrightText: 2026 The sparsecoll authors
+! SPDX-License-Identifier: Apache-2.0
+
+!> Communicators whose ranks are threads of one process, and what all communicators can do.
+module sparsecoll_communicators
+  use, intrinsic :: iso_c_binding, only: c_int, c_int64_t
+  use sparsecoll_errors, only: finish
+  use sparsecoll_types
+  implicit none
+  private
+  public :: sparsecollCommInitAll, sparsecollCommSplit, sparsecollCommRank, sparsecollCommCount
+  public :: sparsecollCommGetSequence, sparsecollCommSynchronize, sparsecollCommWait
+  public :: sparsecollCommDestroy, sparsecollCommAbort, sparsecollCommGetAsyncError
+  public :: sparsecollCommGetStats, sparsecollGroupStart, sparsecollGroupEnd
+
+  interface
+    function c_init_all(comms, nranks, devices, config) bind(C, name="sparsecollCommInitAll")
+      import :: c_int, sparsecollComm_t, sparsecollConfig_t
+      type(sparsecollComm_t), intent(inout), optional :: comms(*)
+      integer(c_int), value :: nranks
+      integer(c_int), intent(in), optional :: devices(*)
+      type(sparsecollConfig_t), intent(in), optional :: config
+      integer(c_int) :: c_init_all
+    end function c_init_all
+
+    function c_split(comm, color, key, newcomm, config) bind(C, name="sparsecollCommSplit")
+      import :: c_int, sparsecollComm_t, sparsecollConfig_t
+      type(sparsecollComm_t), value :: comm
+      integer(c_int), value :: color, key
+      type(sparsecollComm_t), intent(inout) :: newcomm
+      type(sparsecollConfig_t), intent(in), optional :: config
+      integer(c_int) :: c_split
+    end function c_split
+
+    function c_rank(comm, rank) bind(C, name="sparsecollCommRank")
+      import :: c_int, sparsecollComm_t
+      type(sparsecollComm_t), value :: comm
+      integer(c_int), intent(inout) :: rank
+      integer(c_int) :: c_rank
+    end function c_rank
+
+    function c_count(comm, count) bind(C, name="sparsecollCommCount")
+      import :: c_int, sparsecollComm_t
+      type(sparsecollComm_t), value :: comm
+      integer(c_int), intent(inout) :: count
+      integer(c_int) :: c_count
+    end function c_count
+
+    function c_get_sequence(comm, sequence) bind(C, name="sparsecollCommGetSequence")
+      import :: c_int, c_int64_t, sparsecollComm_t
+      type(sparsecollComm_t), value :: comm
+      integer(c_int64_t), intent(inout) :: sequence
+      integer(c_int) :: c_get_sequence
+    end function c_get_sequence
+
+    function c_synchronize(comm) bind(C, name="sparsecollCommSynchronize")
+      import :: c_int, sparsecollComm_t
+      type(sparsecollComm_t), value :: comm
+      integer(c_int) :: c_synchronize
+    end function c_synchronize
+
+    function c_wait(comm, sequence) bind(C, name="sparsecollCommWait")
+      import :: c_int, c_int64_t, sparsecollComm_t
+      type(sparsecollComm_t), value :: comm
+      integer(c_int64_t), value :: sequence
+      integer(c_int) :: c_wait
+    end function c_wait
+
+    function c_destroy(comm) bind(C, name="sparsecollCommDestroy")
+      import :: c_int, sparsecollComm_t
+      type(sparsecollComm_t), value :: comm
+      integer(c_int) :: c_destroy
+    end function c_destroy
+
+    function c_abort(comm) bind(C, name="sparsecollCommAbort")
+      import :: c_int, sparsecollComm_t
+      type(sparsecollComm_t), value :: comm
+      integer(c_int) :: c_abort
+    end function c_abort
+
+    function c_get_async_error(comm, error) bind(C, name="sparsecollCommGetAsyncError")
+      import :: c_int, sparsecollComm_t
+      type(sparsecollComm_t), value :: comm
+      integer(c_int), intent(inout) :: error
+      integer(c_int) :: c_get_async_error
+    end function c_get_async_error
+
+    function c_get_stats(comm, which, stats) bind(C, name="sparsecollCommGetStats")
+      import :: c_int, sparsecollComm_t, sparsecollStats_t
+      type(sparsecollComm_t), value :: comm
+      integer(c_int), value :: which
+      type(sparsecollStats_t), intent(inout) :: stats
+      integer(c_int) :: c_get_stats
+    end function c_get_stats
+
+    function c_group_start(comm) bind(C, name="sparsecollGroupStart")
+      import :: c_int, sparsecollComm_t
+      type(sparsecollComm_t), value :: comm
+      integer(c_int) :: c_group_start
+    end function c_group_start
+
+    function c_group_end(comm) bind(C, name="sparsecollGroupEnd")
+      import :: c_int, sparsecollComm_t
+      type(sparsecollComm_t), value :: comm
+      integer(c_int) :: c_group_end
+    end function c_group_end
+  end interface
+
+contains
+
+  !> Makes communicators whose ranks are threads of this process. `comms` and `devices` hold at
+  !> least `nranks`; shorter ones are sparsecollInvalidArgument. Without `devices`: that of the
+  !> configuration; without `config`: defaults.
+  subroutine sparsecollCommInitAll(comms, nranks, devices, config, ierr)
+    type(sparsecollComm_t), intent(inout) :: comms(:)
+    integer, intent(in) :: nranks
+    integer(c_int), intent(in), optional :: devices(:)
+    type(sparsecollConfig_t), intent(in), optional :: config
+    integer, intent(out), optional :: ierr
+    type(sparsecollComm_t), allocatable :: made(:)
+    integer(c_int) :: result
+    logical :: fits
+
+    fits = size(comms) >= nranks
+    if (present(devices)) fits = fits .and. size(devices) >= nranks
+    if (fits) then
+      allocate (made(max(nranks, 1)))
+      result = c_init_all(made, int(nranks, c_int), devices, config)
+      if (result == sparsecollSuccess) comms(:nranks) = made
+    else
+      result = c_init_all(nranks=int(nranks, c_int), devices=devices, config=config)
+    end if
+    call finish(result, 'sparsecollCommInitAll', sparsecollComm_t(), ierr)
+  end subroutine sparsecollCommInitAll
+
+  !> Makes communicators of the ranks with the same color. Collective. Without `config`: that of
+  !> `comm`.
+  subroutine sparsecollCommSplit(comm, color, key, newcomm, config, ierr)
+    type(sparsecollComm_t), intent(in) :: comm
+    integer, intent(in) :: color, key
+    type(sparsecollComm_t), intent(inout) :: newcomm
+    type(sparsecollConfig_t), intent(in), optional :: config
+    integer, intent(out), optional :: ierr
+    integer(c_int) :: result
+
+    result = c_split(comm, int(color, c_int), int(key, c_int), newcomm, config)
+    call finish(result, 'sparsecollCommSplit', comm, ierr)
+  end subroutine sparsecollCommSplit
+
+  !> This rank's number, 0 to P - 1.
+  subroutine sparsecollCommRank(comm, rank, ierr)
+    type(sparsecollComm_t), intent(in) :: comm
+    integer(c_int), intent(inout) :: rank
+    integer, intent(out), optional :: ierr
+
+    call finish(c_rank(comm, rank), 'sparsecollCommRank', comm, ierr)
+  end subroutine sparsecollCommRank
+
+  !> P.
+  subroutine sparsecollCommCount(comm, count, ierr)
+    type(sparsecollComm_t), intent(in) :: comm
+    integer(c_int), intent(inout) :: count
+    integer, intent(out), optional :: ierr
+
+    call finish(c_count(comm, count), 'sparsecollCommCount', comm, ierr)
+  end subroutine sparsecollCommCount
+
+  !> The number of the last collective call on this communicator (0 = none yet).
+  subroutine sparsecollCommGetSequence(comm, sequence, ierr)
+    type(sparsecollComm_t), intent(in) :: comm
+    integer(c_int64_t), intent(inout) :: sequence
+    integer, intent(out), optional :: ierr
+
+    call finish(c_get_sequence(comm, sequence), 'sparsecollCommGetSequence', comm, ierr)
+  end subroutine sparsecollCommGetSequence
+
+  !> Waits for every queued call and gives the first error among them.
+  subroutine sparsecollCommSynchronize(comm, ierr)
+    type(sparsecollComm_t), intent(in) :: comm
+    integer, intent(out), optional :: ierr
+
+    call finish(c_synchronize(comm), 'sparsecollCommSynchronize', comm, ierr)
+  end subroutine sparsecollCommSynchronize
+
+  !> Waits until the collective call with this number, and all before it, are done.
+  subroutine sparsecollCommWait(comm, sequence, ierr)
+    type(sparsecollComm_t), intent(in) :: comm
+    integer(c_int64_t), intent(in) :: sequence
+    integer, intent(out), optional :: ierr
+
+    call finish(c_wait(comm, sequence), 'sparsecollCommWait', comm, ierr)
+  end subroutine sparsecollCommWait
+
+  !> Frees a communicator and its residuals, whose handles become invalid.
+  subroutine sparsecollCommDestroy(comm, ierr)
+    type(sparsecollComm_t), intent(in) :: comm
+    integer, intent(out), optional :: ierr
+
+    call finish(c_destroy(comm), 'sparsecollCommDestroy', comm, ierr)
+  end subroutine sparsecollCommDestroy
+
+  !> Ends whatever this rank is doing on `comm`, from any thread.
+  subroutine sparsecollCommAbort(comm, ierr)
+    type(sparsecollComm_t), intent(in) :: comm
+    integer, intent(out), optional :: ierr
+
+    call finish(c_abort(comm), 'sparsecollCommAbort', comm, ierr)
+  end subroutine sparsecollCommAbort
+
+  !> The error that poisoned the communicator, else sparsecollInProgress while queued calls are not
+  !> done, else sparsecollSuccess.
+  subroutine sparsecollCommGetAsyncError(comm, asyncError, ierr)
+    type(sparsecollComm_t), intent(in) :: comm
+    integer(c_int), intent(inout) :: asyncError
+    integer, intent(out), optional :: ierr
+
+    call finish(c_get_async_error(comm, asyncError), 'sparsecollCommGetAsyncError', comm, ierr)
+  end subroutine sparsecollCommGetAsyncError
+
+  !> What this rank's verbs did; `which` is sparsecollStatsLast or sparsecollStatsTotal.
+  subroutine sparsecollCommGetStats(comm, which, stats, ierr)
+    type(sparsecollComm_t), intent(in) :: comm
+    integer(c_int), intent(in) :: which
+    type(sparsecollStats_t), intent(inout) :: stats
+    integer, intent(out), optional :: ierr
+
+    call finish(c_get_stats(comm, which, stats), 'sparsecollCommGetStats', comm, ierr)
+  end subroutine sparsecollCommGetStats
+
+  !> Opens a group: the verbs on `comm` until sparsecollGroupEnd travel in shared messages. Their
+  !> arrays and structures belong to the library until the group has ended.
+  subroutine sparsecollGroupStart(comm, ierr)
+    type(sparsecollComm_t), intent(in) :: comm
+    integer, intent(out), optional :: ierr
+
+    call finish(c_group_start(comm), 'sparsecollGroupStart', comm, ierr)
+  end subroutine sparsecollGroupStart
+
+  !> Ends the group and makes its calls.
+  subroutine sparsecollGroupEnd(comm, ierr)
+    type(sparsecollComm_t), intent(in) :: comm
+    integer, intent(out), optional :: ierr
+
+    call finish(c_group_end(comm), 'sparsecollGroupEnd', comm, ierr)
+  end subroutine sparsecollGroupEnd
+end module sparsecoll_communicators

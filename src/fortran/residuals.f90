@@ -1,0 +1,156 @@
+! SPDX-FileCopyrightText: 2026 The sparsecoll authors
+! SPDX-License-Identifier: Apache-2.0
+
+!> Error-feedback state.
+module sparsecoll_residuals
+  use, intrinsic :: iso_c_binding, only: c_double, c_float, c_int, c_loc, c_ptr, c_size_t
+  use sparsecoll_errors, only: finish
+  use sparsecoll_types
+  implicit none
+  private
+  public :: sparsecollResidualCreate, sparsecollResidualDestroy, sparsecollResidualRead
+  public :: sparsecollResidualWrite, sparsecollResidualScale, sparsecollResidualPointer
+
+  !> (residual, dst[, ierr]): copies the residual out. `dst` has as many values as the residual and
+  !>     its kind.
+  interface sparsecollResidualRead
+    procedure read_float32, read_float64, read_to_address
+  end interface sparsecollResidualRead
+
+  !> (residual, src[, ierr]): replaces the residual by as many values of its kind.
+  interface sparsecollResidualWrite
+    procedure write_float32, write_float64, write_from_address
+  end interface sparsecollResidualWrite
+
+  interface
+    function c_create(residual, count, datatype, comm) bind(C, name="sparsecollResidualCreate")
+      import :: c_int, c_size_t, sparsecollComm_t, sparsecollResidual_t
+      type(sparsecollResidual_t), intent(inout) :: residual
+      integer(c_size_t), value :: count
+      integer(c_int), value :: datatype
+      type(sparsecollComm_t), value :: comm
+      integer(c_int) :: c_create
+    end function c_create
+
+    function c_destroy(residual) bind(C, name="sparsecollResidualDestroy")
+      import :: c_int, sparsecollResidual_t
+      type(sparsecollResidual_t), value :: residual
+      integer(c_int) :: c_destroy
+    end function c_destroy
+
+    function c_read(residual, dst) bind(C, name="sparsecollResidualRead")
+      import :: c_int, c_ptr, sparsecollResidual_t
+      type(sparsecollResidual_t), value :: residual
+      type(c_ptr), value :: dst
+      integer(c_int) :: c_read
+    end function c_read
+
+    function c_write(residual, src) bind(C, name="sparsecollResidualWrite")
+      import :: c_int, c_ptr, sparsecollResidual_t
+      type(sparsecollResidual_t), value :: residual
+      type(c_ptr), value :: src
+      integer(c_int) :: c_write
+    end function c_write
+
+    function c_scale(residual, factor) bind(C, name="sparsecollResidualScale")
+      import :: c_double, c_int, sparsecollResidual_t
+      type(sparsecollResidual_t), value :: residual
+      real(c_double), value :: factor
+      integer(c_int) :: c_scale
+    end function c_scale
+
+    function c_pointer(residual, pointer) bind(C, name="sparsecollResidualPointer")
+      import :: c_int, c_ptr, sparsecollResidual_t
+      type(sparsecollResidual_t), value :: residual
+      type(c_ptr), intent(inout) :: pointer
+      integer(c_int) :: c_pointer
+    end function c_pointer
+  end interface
+
+contains
+
+  !> Makes a residual of zeros, bound to one tensor.
+  subroutine sparsecollResidualCreate(residual, count, datatype, comm, ierr)
+    type(sparsecollResidual_t), intent(inout) :: residual
+    integer(c_size_t), intent(in) :: count
+    integer(c_int), intent(in) :: datatype
+    type(sparsecollComm_t), intent(in) :: comm
+    integer, intent(out), optional :: ierr
+
+    call finish(c_create(residual, count, datatype, comm), 'sparsecollResidualCreate', comm, ierr)
+  end subroutine sparsecollResidualCreate
+
+  !> Frees a residual.
+  subroutine sparsecollResidualDestroy(residual, ierr)
+    type(sparsecollResidual_t), intent(in) :: residual
+    integer, intent(out), optional :: ierr
+
+    call finish(c_destroy(residual), 'sparsecollResidualDestroy', ierr=ierr)
+  end subroutine sparsecollResidualDestroy
+
+  !> Multiplies the residual by `factor`; 0 resets it to zeros.
+  subroutine sparsecollResidualScale(residual, factor, ierr)
+    type(sparsecollResidual_t), intent(in) :: residual
+    real(c_double), intent(in) :: factor
+    integer, intent(out), optional :: ierr
+
+    call finish(c_scale(residual, factor), 'sparsecollResidualScale', ierr=ierr)
+  end subroutine sparsecollResidualScale
+
+  !> Where the residual lives, until the next call that uses it.
+  subroutine sparsecollResidualPointer(residual, pointer, ierr)
+    type(sparsecollResidual_t), intent(in) :: residual
+    type(c_ptr), intent(inout) :: pointer
+    integer, intent(out), optional :: ierr
+
+    call finish(c_pointer(residual, pointer), 'sparsecollResidualPointer', ierr=ierr)
+  end subroutine sparsecollResidualPointer
+
+  subroutine read_float32(residual, dst, ierr)
+    type(sparsecollResidual_t), intent(in) :: residual
+    real(c_float), contiguous, target, intent(inout) :: dst(..)
+    integer, intent(out), optional :: ierr
+
+    call read_to_address(residual, c_loc(dst), ierr)
+  end subroutine read_float32
+
+  subroutine write_float32(residual, src, ierr)
+    type(sparsecollResidual_t), intent(in) :: residual
+    real(c_float), contiguous, target, intent(in) :: src(..)
+    integer, intent(out), optional :: ierr
+
+    call write_from_address(residual, c_loc(src), ierr)
+  end subroutine write_float32
+
+  subroutine read_float64(residual, dst, ierr)
+    type(sparsecollResidual_t), intent(in) :: residual
+    real(c_double), contiguous, target, intent(inout) :: dst(..)
+    integer, intent(out), optional :: ierr
+
+    call read_to_address(residual, c_loc(dst), ierr)
+  end subroutine read_float64
+
+  subroutine write_float64(residual, src, ierr)
+    type(sparsecollResidual_t), intent(in) :: residual
+    real(c_double), contiguous, target, intent(in) :: src(..)
+    integer, intent(out), optional :: ierr
+
+    call write_from_address(residual, c_loc(src), ierr)
+  end subroutine write_float64
+
+  subroutine read_to_address(residual, dst, ierr)
+    type(sparsecollResidual_t), intent(in) :: residual
+    type(c_ptr), intent(in) :: dst
+    integer, intent(out), optional :: ierr
+
+    call finish(c_read(residual, dst), 'sparsecollResidualRead', ierr=ierr)
+  end subroutine read_to_address
+
+  subroutine write_from_address(residual, src, ierr)
+    type(sparsecollResidual_t), intent(in) :: residual
+    type(c_ptr), intent(in) :: src
+    integer, intent(out), optional :: ierr
+
+    call finish(c_write(residual, src), 'sparsecollResidualWrite', ierr=ierr)
+  end subroutine write_from_address
+end module sparsecoll_residuals

@@ -1,0 +1,94 @@
+! SPDX-FileCopyrightText: 2026 The sparsecoll authors
+! SPDX-License-Identifier: Apache-2.0
+
+!> Sparse vectors of Fortran arrays.
+module sparsecoll_sparse_vectors
+  use, intrinsic :: iso_c_binding, only: c_double, c_float, c_int, c_int32_t, c_int64_t, c_loc, &
+    c_size_t
+  use sparsecoll_types
+  implicit none
+  private
+  public :: sparsecollSparse_t
+
+  !> sparsecollSparse_t(indices, values, count[, nnz]): a sparse vector of dense length `count`
+  !> whose first `nnz` entries are in use (all of them, where it is left out) and whose capacity is
+  !> that of the shorter array. It refers to the arrays: they are targets or pointers, contiguous,
+  !> and live as long as the vector is used. Indices count from 0.
+  interface sparsecollSparse_t
+    procedure index32_float32, index32_float64, index64_float32, index64_float64
+  end interface sparsecollSparse_t
+
+contains
+
+  function index32_float32(indices, values, count, nnz) result(sparse)
+    integer(c_int32_t), pointer, contiguous, intent(in) :: indices(:)
+    real(c_float), pointer, contiguous, intent(in) :: values(:)
+    integer(c_size_t), intent(in) :: count
+    integer(c_size_t), intent(in), optional :: nnz
+    type(sparsecollSparse_t) :: sparse
+
+    sparse%indices = c_loc(indices)
+    sparse%values = c_loc(values)
+    call describe(sparse, sparsecollIndex32, sparsecollFloat32)
+    call set_lengths(sparse, count, min(size(indices), size(values)), nnz)
+  end function index32_float32
+
+  function index32_float64(indices, values, count, nnz) result(sparse)
+    integer(c_int32_t), pointer, contiguous, intent(in) :: indices(:)
+    real(c_double), pointer, contiguous, intent(in) :: values(:)
+    integer(c_size_t), intent(in) :: count
+    integer(c_size_t), intent(in), optional :: nnz
+    type(sparsecollSparse_t) :: sparse
+
+    sparse%indices = c_loc(indices)
+    sparse%values = c_loc(values)
+    call describe(sparse, sparsecollIndex32, sparsecollFloat64)
+    call set_lengths(sparse, count, min(size(indices), size(values)), nnz)
+  end function index32_float64
+
+  function index64_float32(indices, values, count, nnz) result(sparse)
+    integer(c_int64_t), pointer, contiguous, intent(in) :: indices(:)
+    real(c_float), pointer, contiguous, intent(in) :: values(:)
+    integer(c_size_t), intent(in) :: count
+    integer(c_size_t), intent(in), optional :: nnz
+    type(sparsecollSparse_t) :: sparse
+
+    sparse%indices = c_loc(indices)
+    sparse%values = c_loc(values)
+    call describe(sparse, sparsecollIndex64, sparsecollFloat32)
+    call set_lengths(sparse, count, min(size(indices), size(values)), nnz)
+  end function index64_float32
+
+  function index64_float64(indices, values, count, nnz) result(sparse)
+    integer(c_int64_t), pointer, contiguous, intent(in) :: indices(:)
+    real(c_double), pointer, contiguous, intent(in) :: values(:)
+    integer(c_size_t), intent(in) :: count
+    integer(c_size_t), intent(in), optional :: nnz
+    type(sparsecollSparse_t) :: sparse
+
+    sparse%indices = c_loc(indices)
+    sparse%values = c_loc(values)
+    call describe(sparse, sparsecollIndex64, sparsecollFloat64)
+    call set_lengths(sparse, count, min(size(indices), size(values)), nnz)
+  end function index64_float64
+
+  subroutine describe(sparse, indexType, datatype)
+    type(sparsecollSparse_t), intent(inout) :: sparse
+    integer(c_int), intent(in) :: indexType, datatype
+
+    sparse%indexType = indexType
+    sparse%datatype = datatype
+  end subroutine describe
+
+  subroutine set_lengths(sparse, count, capacity, nnz)
+    type(sparsecollSparse_t), intent(inout) :: sparse
+    integer(c_size_t), intent(in) :: count
+    integer, intent(in) :: capacity
+    integer(c_size_t), intent(in), optional :: nnz
+
+    sparse%count = count
+    sparse%capacity = capacity
+    sparse%nnz = capacity
+    if (present(nnz)) sparse%nnz = nnz
+  end subroutine set_lengths
+end module sparsecoll_sparse_vectors

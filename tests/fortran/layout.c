@@ -1,0 +1,77 @@
+/* SPDX-FileCopyrightText: 2026 The sparsecoll authors
+ * SPDX-License-Identifier: Apache-2.0 */
+
+/* What the C header says, for layout.f90 to compare with. */
+#include <sparsecoll/sparsecoll.h>
+#include <string.h>
+
+int wrong_number(const int* numbers, int count);
+int fresh_structures(const sparsecollSparse_t* sparse, const sparsecollConfig_t* config,
+                     const sparsecollStats_t* stats, size_t all);
+void fill_structures(sparsecollSparse_t* sparse, sparsecollConfig_t* config,
+                     sparsecollStats_t* stats);
+
+/* The place, from 1, of the first number that differs; 0 if none does. */
+int wrong_number(const int* numbers, int count) {
+  const int expected[] = {SPARSECOLL_VERSION,
+                          sparsecollSuccess,
+                          sparsecollUnhandledCudaError,
+                          sparsecollSystemError,
+                          sparsecollInternalError,
+                          sparsecollInvalidArgument,
+                          sparsecollInvalidUsage,
+                          sparsecollRemoteError,
+                          sparsecollInProgress,
+                          sparsecollTimeout,
+                          sparsecollTruncated,
+                          sparsecollFloat32,
+                          sparsecollFloat64,
+                          sparsecollSum,
+                          sparsecollAvg,
+                          sparsecollIndex32,
+                          sparsecollIndex64,
+                          sparsecollAlgoAuto,
+                          sparsecollAlgoAllgather,
+                          sparsecollAlgoOktopk,
+                          sparsecollAlgoTopkA2A,
+                          sparsecollAlgoDense,
+                          sparsecollSelectExact,
+                          sparsecollSelectReuse,
+                          sparsecollResidualConserving,
+                          sparsecollResidualPaper,
+                          sparsecollWireNative,
+                          SPARSECOLL_SPLIT_NOCOLOR,
+                          SPARSECOLL_DEVICE_HOST,
+                          sparsecollStatsLast,
+                          sparsecollStatsTotal};
+  const int known = (int)(sizeof expected / sizeof *expected);
+  for (int i = 0; i < known && i < count; ++i) {
+    if (numbers[i] != expected[i]) return i + 1;
+  }
+  return count == known ? 0 : count;
+}
+
+int fresh_structures(const sparsecollSparse_t* sparse, const sparsecollConfig_t* config,
+                     const sparsecollStats_t* stats, size_t all) {
+  const sparsecollSparse_t s = SPARSECOLL_SPARSE_INITIALIZER;
+  const sparsecollConfig_t c = SPARSECOLL_CONFIG_INITIALIZER;
+  const sparsecollStats_t t = SPARSECOLL_STATS_INITIALIZER;
+  /* Behind `algorithm` there are bytes that belong to no field. */
+  const size_t head = offsetof(sparsecollStats_t, algorithm) + sizeof t.algorithm;
+  const size_t tail = offsetof(sparsecollStats_t, bytesSent);
+  return memcmp(sparse, &s, sizeof s) == 0 && memcmp(config, &c, sizeof c) == 0 &&
+         memcmp(stats, &t, head) == 0 &&
+         memcmp((const char*)stats + tail, (const char*)&t + tail, sizeof t - tail) == 0 &&
+         all == SPARSECOLL_ALL;
+}
+
+/* Every field gets its number. */
+void fill_structures(sparsecollSparse_t* sparse, sparsecollConfig_t* config,
+                     sparsecollStats_t* stats) {
+  const sparsecollSparse_t s = {1, 2, 3, 4, 5, NULL, NULL, 6, 7, NULL, {NULL, NULL, NULL, NULL}};
+  const sparsecollConfig_t c = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+  const sparsecollStats_t t = {0, 1, 2, 3, 4, 5, 6, 7, 8, 1.0, 2.0, 3.0, 4.0, 9};
+  *sparse = s;
+  *config = c;
+  *stats = t;
+}

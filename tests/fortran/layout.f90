@@ -1,0 +1,67 @@
+! SPDX-FileCopyrightText: 2026 The sparsecoll authors
+! SPDX-License-Identifier: Apache-2.0
+
+!> Structures, their initial values and all numbers are those of the C header.
+program layout
+  use, intrinsic :: iso_c_binding, only: c_int, c_size_t, c_sizeof
+  use sparsecoll
+  implicit none
+  integer(c_int) :: i
+  type(sparsecollSparse_t) :: sparse
+  type(sparsecollConfig_t) :: config
+  type(sparsecollStats_t) :: stats
+  integer(c_int), parameter :: numbers(*) = [SPARSECOLL_VERSION, &
+    sparsecollSuccess, sparsecollUnhandledCudaError, sparsecollSystemError, &
+    sparsecollInternalError, sparsecollInvalidArgument, sparsecollInvalidUsage, &
+    sparsecollRemoteError, sparsecollInProgress, sparsecollTimeout, sparsecollTruncated, &
+    sparsecollFloat32, sparsecollFloat64, sparsecollSum, sparsecollAvg, sparsecollIndex32, &
+    sparsecollIndex64, sparsecollAlgoAuto, sparsecollAlgoAllgather, sparsecollAlgoOktopk, &
+    sparsecollAlgoTopkA2A, sparsecollAlgoDense, sparsecollSelectExact, sparsecollSelectReuse, &
+    sparsecollResidualConserving, sparsecollResidualPaper, sparsecollWireNative, &
+    SPARSECOLL_SPLIT_NOCOLOR, SPARSECOLL_DEVICE_HOST, sparsecollStatsLast, sparsecollStatsTotal]
+
+  interface
+    function wrong_number(numbers, count) bind(C)
+      import :: c_int
+      integer(c_int), value :: count
+      integer(c_int), intent(in) :: numbers(count)
+      integer(c_int) :: wrong_number
+    end function wrong_number
+
+    function fresh_structures(sparse, config, stats, all) bind(C)
+      import :: c_int, c_size_t, sparsecollSparse_t, sparsecollConfig_t, sparsecollStats_t
+      type(sparsecollSparse_t), intent(in) :: sparse
+      type(sparsecollConfig_t), intent(in) :: config
+      type(sparsecollStats_t), intent(in) :: stats
+      integer(c_size_t), value :: all
+      integer(c_int) :: fresh_structures
+    end function fresh_structures
+
+    subroutine fill_structures(sparse, config, stats) bind(C)
+      import :: sparsecollSparse_t, sparsecollConfig_t, sparsecollStats_t
+      type(sparsecollSparse_t), intent(inout) :: sparse
+      type(sparsecollConfig_t), intent(inout) :: config
+      type(sparsecollStats_t), intent(inout) :: stats
+    end subroutine fill_structures
+  end interface
+
+  i = wrong_number(numbers, size(numbers, kind=c_int))
+  if (i /= 0) print '(a,i0)', 'number ', i
+  if (i /= 0) error stop 'another number than in C'
+  if (c_sizeof(sparse) /= sparse%size .or. c_sizeof(config) /= config%size .or. &
+    c_sizeof(stats) /= stats%size) error stop 'a structure whose size is wrong'
+  if (fresh_structures(sparse, config, stats, SPARSECOLL_ALL) /= 1) error stop 'initial values'
+  call fill_structures(sparse, config, stats)
+  if (any([sparse%size, sparse%count, sparse%nnz, sparse%capacity, sparse%needed] /= &
+    [(int(i, c_size_t), i=1, 5)])) error stop 'the lengths of a sparse vector'
+  if (any([sparse%indexType, sparse%datatype] /= [6, 7])) error stop 'the types of a sparse vector'
+  if (any([config%magic, config%version, config%blocking, config%device, config%timeoutMs, &
+    config%algorithm, config%selection, config%residualRule, config%wire, &
+    config%repartitionInterval, config%thresholdInterval, config%allowReordered] /= &
+    [(i, i=1, 12)])) error stop 'the fields of a configuration'
+  if (any([stats%magic, stats%version, stats%algorithm] /= [1, 2, 3])) error stop 'of statistics'
+  if (any([stats%bytesSent, stats%bytesReceived, stats%messagesSent, stats%selected, &
+    stats%result, stats%abandonedBytes] /= [(int(i, c_size_t), i=4, 9)])) error stop 'counters'
+  if (any(nint([stats%selectSeconds, stats%packSeconds, stats%exchangeSeconds, &
+    stats%reduceSeconds]) /= [1, 2, 3, 4])) error stop 'times'
+end program layout

@@ -1,0 +1,198 @@
+! SPDX-FileCopyrightText: 2026 The sparsecoll authors
+! SPDX-License-Identifier: Apache-2.0
+
+!> Communicators, residuals, groups, statistics and errors.
+module other_checks
+  use, intrinsic :: iso_c_binding, only: c_associated, c_double, c_f_pointer, c_float, c_int, &
+    c_int32_t, c_int64_t, c_ptr, c_size_t
+  use serial
+  use sparsecoll
+  use verdict
+  implicit none
+  private
+  public :: check_the_rest
+
+  integer, parameter :: n = 60
+  integer(c_size_t), parameter :: k = 5
+
+contains
+
+  subroutine check_the_rest(comm, found)
+    type(sparsecollComm_t), intent(in) :: comm
+    type(verdict_t), intent(inout) :: found
+
+    call check_residual(comm, found)
+    call check_group(comm, found)
+    call check_queue(comm, found)
+    call check_split(comm, found)
+    call check_errors(comm, found)
+    call check_queries(comm, found)
+  end subroutine check_the_rest
+
+  subroutine check_residual(comm, found)
+    type(sparsecollComm_t), intent(in) :: comm
+    type(verdict_t), intent(inout) :: found
+    type(sparsecollResidual_t) :: residual
+    real(c_float) :: kept(n), grid(6, 10)
+    real(c_float), pointer :: inside(:)
+    type(c_ptr) :: address
+    integer :: i, ierr
+
+    call sparsecollResidualCreate(residual, int(n, c_size_t), sparsecollFloat32, comm)
+    grid = reshape([(real(i, c_float), i=1, n)], shape(grid))
+    call sparsecollResidualWrite(residual, grid)
+    call sparsecollResidualScale(residual, 0.5_c_double)
+    call sparsecollResidualRead(residual, kept)
+    call expect(found, all(kept == reshape(grid, [n]) / 2), 'Write, Scale, Read')
+    call sparsecollResidualPointer(residual, address)
+    call c_f_pointer(address, inside, [n])
+    call expect(found, all(inside == kept), 'Pointer')
+    call sparsecollResidualDestroy(residual)
+    call sparsecollResidualRead(residual, kept, ierr)
+    call expect(found, ierr == sparsecollInvalidArgument, 'Read after Destroy')
+    call expect(found, .not. c_associated(sparsecollNoResidual%handle), 'no residual is NULL')
+  end subroutine check_residual
+
+  !> Two calls in shared messages.
+  subroutine check_group(comm, found)
+    type(sparsecollComm_t), intent(in) :: comm
+    type(verdict_t), intent(inout) :: found
+    real(c_double) :: first(n), second(n), alone(n), alone_too(n)
+    integer :: rank, i
+
+    call sparsecollCommRank(comm, rank)
+    first = [(gradient(rank, i, 1), i=0, n - 1)]
+    second = [(gradient(rank, i, 2), i=0, n - 1)]
+    alone = first
+    alone_too = second
+    call sparseAllreduce(alone, k, sparsecollSum, sparsecollNoResidual, comm)
+    call gtopkAllreduce(alone_too, k, sparsecollSum, sparsecollNoResidual, comm)
+    call sparsecollGroupStart(comm)
+    call sparseAllreduce(first, k, sparsecollSum, sparsecollNoResidual, comm)
+    call gtopkAllreduce(second, k, sparsecollSum, sparsecollNoResidual, comm)
+    call sparsecollGroupEnd(comm)
+    call expect(found, all(first == alone) .and. all(second == alone_too), 'group')
+  end subroutine check_group
+
+  !> Calls that do not wait, on a communicator of their own.
+  subroutine check_queue(comm, found)
+    type(sparsecollComm_t), intent(in) :: comm
+    type(verdict_t), intent(inout) :: found
+    type(sparsecollComm_t) :: queued
+    type(sparsecollConfig_t) :: config
+    real(c_double), asynchronous :: buffer(n)
+    real(c_double) :: expected(n)
+    integer(c_int64_t) :: sequence
+    integer(c_int) :: state
+    integer :: rank, i, ierr
+
+    call sparsecollCommRank(comm, rank)
+    expected = [(gradient(rank, i, 4), i=0, n - 1)]
+    buffer = expected
+    call sparseAllreduce(expected, k, sparsecollSum, sparsecollNoResidual, comm)
+    config%blocking = 0
+    call sparsecollCommSplit(comm, 0, rank, queued, config)
+    call sparseAllreduce(buffer, k, sparsecollSum, sparsecollNoResidual, queued)
+    call sparsecollCommGetSequence(queued, sequence)
+    call sparsecollCommWait(queued, sequence)
+    call expect(found, all(buffer == expected), 'a queued call')
+    call sparsecollCommSynchronize(queued)
+    call sparsecollCommGetAsyncError(queued, state)
+    call expect(found, state == sparsecollSuccess, 'nothing is left')
+    call sparsecollCommWait(queued, sequence + 1, ierr)
+    call expect(found, ierr == sparsecollInvalidArgument, 'a call that was not made')
+    call sparsecollCommDestroy(queued)
+  end subroutine check_queue
+
+  !> Even and odd ranks, in reverse order; the last rank stays out.
+  subroutine check_split(comm, found)
+    type(sparsecollComm_t), intent(in) :: comm
+    type(verdict_t), intent(inout) :: found
+    type(sparsecollComm_t) :: half
+    real(c_float) :: one(1)
+    integer(c_int) :: P, rank, members, place, color
+
+    call sparsecollCommCount(comm, P)
+    call sparsecollCommRank(comm, rank)
+    color = modulo(rank, 2)
+    if (rank == P - 1) color = SPARSECOLL_SPLIT_NOCOLOR
+    call sparsecollCommSplit(comm, color, -rank, half)
+    call expect(found, c_associated(half%handle) .eqv. rank < P - 1, 'Split')
+    if (rank == P - 1) return
+    call sparsecollCommCount(half, members)
+    call sparsecollCommRank(half, place)
+    call expect(found, members == (P - 1 - color + 1) / 2, 'its size')
+    call expect(found, place == members - 1 - rank / 2, 'its order')
+    one = 1
+    call sparseAllreduce(one, 1_c_size_t, sparsecollSum, sparsecollNoResidual, half)
+    call expect(found, nint(one(1)) == members, 'its sum')
+    call sparsecollCommDestroy(half)
+  end subroutine check_split
+
+  !> Arguments that cannot be right are told to the caller; the communicator goes on.
+  subroutine check_errors(comm, found)
+    type(sparsecollComm_t), intent(in) :: comm
+    type(verdict_t), intent(inout) :: found
+    real(c_float) :: mine(n), total(n)
+    integer(c_int32_t), target :: indices(1)
+    real(c_float), target :: values(1)
+    type(sparsecollSparse_t) :: send, recv
+    integer(c_size_t), allocatable :: bounds(:)
+    integer :: P, rank, ierr
+
+    call sparsecollCommCount(comm, P)
+    call sparsecollCommRank(comm, rank)
+    mine = 1
+    total = 77
+    call sparseAllreduce(mine, total(:n - 1), k, sparsecollSum, sparsecollNoResidual, comm, ierr)
+    call expect(found, ierr == sparsecollInvalidArgument, 'arrays of unequal size')
+    call expect(found, index(sparsecollGetLastError(comm), 'recvbuff') > 0, &
+      'recvbuff is named: ' // sparsecollGetLastError(comm))
+    call expect(found, all(nint(total) == 77), 'nothing was written')
+    call sparseAllreduce(mine, total, k, 3_c_int, sparsecollNoResidual, comm, ierr)
+    call expect(found, ierr == sparsecollInvalidArgument, 'an op that does not exist')
+    ierr = -1
+    call sparseAllreduce(mine, total, k, sparsecollSum, sparsecollNoResidual, comm, ierr)
+    call expect(found, ierr == sparsecollSuccess, 'afterwards all is well')
+
+    send = sparsecollSparse_t(indices, values, int(n, c_size_t), nnz=0_c_size_t)
+    recv = sparsecollSparse_t(indices, values, int(n, c_size_t))
+    allocate (bounds(P), source=0_c_size_t)
+    call sparseAlltoall(send, recv, bounds=bounds, comm=comm, ierr=ierr)
+    call expect(found, ierr == sparsecollInvalidArgument, 'too few borders')
+    recv = sparsecollSparse_t()
+    call sparseAlltoall(send, recv, bounds(2:), comm=comm, ierr=ierr)
+    call expect(found, ierr == sparsecollInvalidArgument, 'too few recvcounts')
+    call expect(found, index(sparsecollGetLastError(comm), 'recvcounts') > 0, &
+      'recvcounts are named: ' // sparsecollGetLastError(comm))
+    call sparseAllreduce(mine, total, k, sparsecollSum, sparsecollNoResidual, &
+      sparsecollComm_t(), ierr)
+    call expect(found, ierr == sparsecollInvalidArgument, 'no communicator')
+  end subroutine check_errors
+
+  subroutine check_queries(comm, found)
+    type(sparsecollComm_t), intent(in) :: comm
+    type(verdict_t), intent(inout) :: found
+    type(sparsecollStats_t) :: stats, empty
+    real(c_float) :: mine(n)
+    integer(c_int64_t) :: before, after
+    integer :: version, P, ierr
+
+    call sparsecollGetVersion(version)
+    call expect(found, version == SPARSECOLL_VERSION, 'version')
+    call sparsecollCommCount(comm, P)
+    call sparsecollCommGetSequence(comm, before)
+    mine = 1
+    call sparseAllreduce(mine, k, sparsecollSum, sparsecollNoResidual, comm)
+    call sparsecollCommGetSequence(comm, after)
+    call expect(found, after == before + 1, 'sequence')
+    call sparsecollCommGetStats(comm, sparsecollStatsLast, stats)
+    call expect(found, stats%selected == k .and. stats%result == k, 'statistics')
+    call expect(found, (stats%bytesSent > 0) .eqv. P > 1, 'bytes sent')
+    empty%magic = 0
+    call sparsecollCommGetStats(comm, sparsecollStatsTotal, empty, ierr)
+    call expect(found, ierr == sparsecollInvalidArgument, 'statistics without initializer')
+    call expect(found, index(sparsecollGetErrorString(sparsecollTimeout), 'sparsecollTimeout') == 1, &
+      'error string')
+  end subroutine check_queries
+end module other_checks

@@ -1,0 +1,244 @@
+! SPDX-FileCopyrightText: 2026 The sparsecoll authors
+! SPDX-License-Identifier: Apache-2.0
+
+!> What takes or gives sparse vectors, against the serial definitions.
+module sparse_checks
+  use, intrinsic :: iso_c_binding, only: c_double, c_float, c_int32_t, c_int64_t, c_loc, &
+    c_null_ptr, c_size_t
+  use serial
+  use sparsecoll
+  use verdict
+  implicit none
+  private
+  public :: check_sparse_forms
+
+  integer, parameter :: n = 150, k = 8
+
+contains
+
+  subroutine check_sparse_forms(comm, found)
+    type(sparsecollComm_t), intent(in) :: comm
+    type(verdict_t), intent(inout) :: found
+
+    call check_reduce_scatter(comm, found)
+    call check_alltoall(comm, found)
+    call check_truncated(comm, found)
+    call check_composition(comm, found)
+    call check_exact_sum(comm, found)
+  end subroutine check_sparse_forms
+
+  !> With and without borders; all that was sent is delivered.
+  subroutine check_reduce_scatter(comm, found)
+    type(sparsecollComm_t), intent(in) :: comm
+    type(verdict_t), intent(inout) :: found
+    integer(c_int32_t), target :: indices(n)
+    real(c_float), target :: values(n)
+    integer(c_int64_t), target :: indices64(n)
+    real(c_double), target :: values64(n)
+    real(c_double) :: expected(n), mine(n)
+    integer(c_size_t), allocatable :: bounds(:)
+    type(sparsecollSparse_t) :: part
+    type(sparsecollResidual_t) :: residual
+    real(c_float) :: kept(n)
+    integer :: P, rank, i
+
+    call sparsecollCommCount(comm, P)
+    call sparsecollCommRank(comm, rank)
+    expected = sum_of_selections(P, step=1)
+    mine = [(gradient(rank, i, 1), i=0, n - 1)]
+    call sparsecollResidualCreate(residual, int(n, c_size_t), sparsecollFloat32, comm)
+    part = sparsecollSparse_t(indices, values, count=0_c_size_t)
+    call sparseReduceScatter(real(mine, c_float), part, int(k, c_size_t), sparsecollSum, &
+      residual=residual, comm=comm)
+    call expect(found, part%count == n .and. same(part, indices, real(values, c_double), &
+      expected, int(rank * n / P), int((rank + 1) * n / P)), 'sparseReduceScatter, equal regions')
+    call sparsecollResidualRead(residual, kept)
+    call expect(found, all(kept == merge(0.0_c_float, real(mine, c_float), largest(mine, k))), &
+      'its residual')
+    call sparsecollResidualDestroy(residual)
+
+    allocate (bounds(P + 1), source=int(n, c_size_t))
+    bounds(1) = 0
+    if (P > 1) bounds(2:P) = [(int(10 * i, c_size_t), i=1, P - 1)]
+    part = sparsecollSparse_t(indices64, values64, count=0_c_size_t)
+    call sparseReduceScatter(mine, part, int(k, c_size_t), sparsecollSum, bounds, &
+      sparsecollNoResidual, comm)
+    call expect(found, same(part, int(indices64, c_int32_t), values64, expected, &
+      int(bounds(rank + 1)), int(bounds(rank + 2))), 'sparseReduceScatter, borders')
+  end subroutine check_reduce_scatter
+
+  !> Every rank sends i * 100 + rank at each index i that rank + 2 divides.
+  subroutine check_alltoall(comm, found)
+    type(sparsecollComm_t), intent(in) :: comm
+    type(verdict_t), intent(inout) :: found
+    integer(c_int32_t), allocatable, target :: indices(:), came_at(:), expected_at(:)
+    real(c_double), allocatable, target :: values(:), came(:)
+    integer(c_size_t), allocatable :: recvcounts(:), bounds(:)
+    type(sparsecollSparse_t) :: send, recv
+    integer :: P, rank, from, i, round, first, last
+
+    call sparsecollCommCount(comm, P)
+    call sparsecollCommRank(comm, rank)
+    indices = [(i, i=0, n - 1, rank + 2)]
+    values = real(indices * 100 + rank, c_double)
+    allocate (came_at(n * P), came(n * P), recvcounts(P))
+    send = sparsecollSparse_t(indices, values, int(n, c_size_t))
+    bounds = [(int((i * n) / P, c_size_t), i=0, P)]
+    do round = 1, 3
+      recv = sparsecollSparse_t(came_at, came, 0_c_size_t)
+      came_at = -1
+      recvcounts = -1
+      if (round == 2) bounds(2:P) = n  ! everything belongs to rank 0
+      if (round < 3) call sparseAlltoall(send, recv, recvcounts, bounds, comm)
+      if (round == 3) call sparseAlltoall(send, recv, comm=comm)
+      first = int(bounds(rank + 1))
+      last = int(bounds(rank + 2)) - 1
+      if (round == 3) first = rank * n / P
+      if (round == 3) last = (rank + 1) * n / P - 1
+      expected_at = [integer ::]
+      do from = 0, P - 1
+        associate (of_one => pack([(i, i=0, n - 1, from + 2)], &
+            [(i >= first .and. i <= last, i=0, n - 1, from + 2)]))
+          if (round < 3) call expect(found, recvcounts(from + 1) == size(of_one), 'recvcounts')
+          call expect(found, all(came(size(expected_at) + 1:size(expected_at) + size(of_one)) == &
+            of_one * 100 + from), 'sparseAlltoall, values')
+          expected_at = [expected_at, of_one]
+        end associate
+      end do
+      call expect(found, recv%nnz == size(expected_at), 'sparseAlltoall, number of entries')
+      call expect(found, all(came_at(:size(expected_at)) == expected_at), &
+        'sparseAlltoall, indices')
+    end do
+  end subroutine check_alltoall
+
+  !> A result that does not fit, and what fetches it.
+  subroutine check_truncated(comm, found)
+    type(sparsecollComm_t), intent(in) :: comm
+    type(verdict_t), intent(inout) :: found
+    integer(c_int64_t), target :: indices(3), small_at(1)
+    real(c_float), target :: values(3), small(1)
+    integer(c_int64_t), allocatable, target :: room_at(:)
+    real(c_float), allocatable, target :: room(:)
+    integer(c_size_t), allocatable :: recvcounts(:)
+    type(sparsecollSparse_t) :: send, recv
+    integer :: P, rank, i, ierr
+
+    call sparsecollCommCount(comm, P)
+    call sparsecollCommRank(comm, rank)
+    indices = [rank, P + rank, 2 * P + rank]
+    indices = indices * 2_c_int64_t**40
+    values = rank + 1
+    send = sparsecollSparse_t(indices, values, 3 * P * 2_c_size_t**40)
+    recv = sparsecollSparse_t(small_at, small, 0_c_size_t)
+    allocate (recvcounts(P), source=-1_c_size_t)
+    call sparseAlltoall(send, recv, comm=comm, ierr=ierr)
+    call expect(found, ierr == sparsecollTruncated .and. recv%needed == 3, 'sparsecollTruncated')
+    allocate (room_at(recv%needed), room(recv%needed))
+    recv = sparsecollSparse_t(room_at, room, 0_c_size_t)
+    call sparsecollFetch(recv, recvcounts, comm)
+    call expect(found, recv%nnz == 3 .and. sum(recvcounts) == 3, 'sparsecollFetch')
+    call expect(found, all([(any(room_at == (3 * rank + i) * 2_c_int64_t**40), i=0, 2)]), &
+      'fetched indices')
+    call expect(found, all(nint(room) == int(modulo(room_at / 2_c_int64_t**40, &
+      int(P, c_int64_t))) + 1), 'fetched values')
+  end subroutine check_truncated
+
+  !> sparsecollTopk, a v verb and sparsecollScatter are the dense verb.
+  subroutine check_composition(comm, found)
+    type(sparsecollComm_t), intent(in) :: comm
+    type(verdict_t), intent(inout) :: found
+    integer(c_int32_t), target :: indices(k), total_at(k)
+    real(c_float), target :: values(k), total(k)
+    real(c_float) :: mine(n), dense(n), expected32(n)
+    real(c_double), allocatable :: acc(:, :)
+    real(c_double) :: expected(n)
+    type(sparsecollSparse_t) :: chosen, recv
+    integer :: P, rank, i, ierr
+
+    call sparsecollCommCount(comm, P)
+    call sparsecollCommRank(comm, rank)
+    mine = real([(gradient(rank, i, 2), i=0, n - 1)], c_float)
+    chosen = sparsecollSparse_t(indices, values, 0_c_size_t)
+    recv = sparsecollSparse_t(total_at, total, 0_c_size_t)
+    acc = gradients(n, P, 2)
+    call sparse_allreduce(acc, k, expected)
+    expected32 = real(expected, c_float)
+    call sparsecollTopk(mine, int(k, c_size_t), sparsecollNoResidual, chosen, comm)
+    call expect(found, chosen%nnz == k .and. all(values == mine(indices + 1)), 'sparsecollTopk')
+    call sparseAllreducev(chosen, recv, int(k, c_size_t), sparsecollSum, sparsecollNoResidual, comm)
+    dense = 77
+    call sparsecollScatter(recv, dense, comm)
+    call expect(found, all(dense == expected32), 'Topk, sparseAllreducev, Scatter')
+    acc = gradients(n, P, 2)
+    call gtopk_allreduce(acc, k, expected)
+    call gtopkAllreducev(chosen, recv, int(k, c_size_t), sparsecollSum, sparsecollNoResidual, comm)
+    call sparsecollScatter(recv, dense, comm)
+    call expect(found, all(dense == real(expected, c_float)), 'Topk, gtopkAllreducev, Scatter')
+    expected32 = dense
+    call sparsecollScatter(recv, dense(:n - 1), comm, ierr)
+    call expect(found, ierr == sparsecollInvalidArgument, 'Scatter into too few values')
+    call sparsecollScatter(recv, acc(:, 1), comm, ierr)
+    call expect(found, ierr == sparsecollInvalidArgument, 'Scatter into values of another kind')
+    call expect(found, all(dense == expected32), 'they are untouched')
+  end subroutine check_composition
+
+  !> Sums of everything, c_double and 64-bit indices.
+  subroutine check_exact_sum(comm, found)
+    type(sparsecollComm_t), intent(in) :: comm
+    type(verdict_t), intent(inout) :: found
+    integer(c_int64_t), target :: indices(n), total_at(n)
+    real(c_double), target :: values(n), total(n)
+    real(c_double) :: dense(n)
+    type(sparsecollSparse_t) :: send, recv
+    integer :: P, rank, i
+
+    call sparsecollCommCount(comm, P)
+    call sparsecollCommRank(comm, rank)
+    indices = [(i, i=0, n - 1)]
+    values = [(gradient(rank, i, 3), i=0, n - 1)]
+    send = sparsecollSparse_t(indices, values, int(n, c_size_t), nnz=int(n / 2, c_size_t))
+    recv = sparsecollSparse_t(total_at, total, 0_c_size_t)
+    call sparseAllreducev(send, recv, SPARSECOLL_ALL, sparsecollSum, sparsecollNoResidual, comm)
+    call expect(found, recv%nnz == n / 2, 'explicit zeros stay')
+    call sparsecollScatter(recv, dense, comm)
+    call expect(found, all(dense(:n / 2) == sum(gradients(n / 2, P, 3), dim=2)) .and. &
+      all(dense(n / 2 + 1:) == 0), 'the sum of everything')
+    dense = 77
+    call sparsecollTopk(c_loc(values), int(n, c_size_t), int(n, c_size_t), sparsecollFloat64, &
+      sparsecollNoResidual, recv, comm, c_null_ptr)
+    call sparsecollScatter(recv, dense, comm)
+    call expect(found, all(dense == values), 'Topk of an address')
+  end subroutine check_exact_sum
+
+  function sum_of_selections(P, step) result(total)
+    integer, intent(in) :: P, step
+    real(c_double) :: total(n), all_of_them(n, 0:P - 1)
+    integer :: rank
+
+    total = 0
+    all_of_them = gradients(n, P, step)
+    do rank = 0, P - 1
+      associate (mine => all_of_them(:, rank))
+        total = total + merge(mine, 0.0_c_double, largest(mine, k))
+      end associate
+    end do
+  end function sum_of_selections
+
+  !> Is `part` what `expected` holds in [first, last)?
+  function same(part, indices, values, expected, first, last)
+    type(sparsecollSparse_t), intent(in) :: part
+    integer(c_int32_t), intent(in) :: indices(:)
+    real(c_double), intent(in) :: values(:), expected(:)
+    integer, intent(in) :: first, last
+    logical :: same
+    real(c_double) :: dense(size(expected)), region(size(expected))
+    integer :: m
+
+    m = int(part%nnz)
+    dense = 0
+    dense(indices(:m) + 1) = values(:m)
+    region = 0
+    region(first + 1:last) = expected(first + 1:last)
+    same = all(indices(:m) >= first .and. indices(:m) < last) .and. all(dense == region)
+  end function same
+end module sparse_checks

@@ -1,0 +1,55 @@
+! SPDX-FileCopyrightText: 2026 The sparsecoll authors
+! SPDX-License-Identifier: Apache-2.0
+
+!> Everything where ranks are threads of OpenMP.
+program with_threads
+  use dense_checks
+  use other_checks
+  use sparse_checks
+  use sparsecoll
+  use verdict
+  implicit none
+  type(sparsecollComm_t), allocatable :: comms(:)
+  type(sparsecollConfig_t) :: config
+  type(verdict_t) :: found
+  integer :: P, rank, failures, checks, ierr
+
+  failures = 0
+  checks = 0
+  config%timeoutMs = 60000
+  do P = 1, 4
+    allocate (comms(P))
+    call sparsecollCommInitAll(comms, P, config=config)
+    !$omp parallel do num_threads(P) schedule(static, 1) private(found) reduction(+:failures, checks)
+    do rank = 0, P - 1
+      found = verdict_t(rank=rank)
+      call check_dense_forms(comms(rank + 1), found)
+      call check_sparse_forms(comms(rank + 1), found)
+      call check_the_rest(comms(rank + 1), found)
+      failures = failures + found%failures
+      checks = checks + found%checks
+    end do
+    !$omp end parallel do
+    do rank = 1, P
+      call sparsecollCommDestroy(comms(rank))
+    end do
+    deallocate (comms)
+  end do
+
+  found = verdict_t()
+  allocate (comms(2))
+  call sparsecollCommInitAll(comms, 3, ierr=ierr)
+  call expect(found, ierr == sparsecollInvalidArgument, 'too few handles')
+  call sparsecollCommInitAll(comms, 2, [SPARSECOLL_DEVICE_HOST], ierr=ierr)
+  call expect(found, ierr == sparsecollInvalidArgument, 'too few devices')
+  call sparsecollCommInitAll(comms, 2, [SPARSECOLL_DEVICE_HOST, SPARSECOLL_DEVICE_HOST], ierr=ierr)
+  call expect(found, ierr == sparsecollSuccess, 'devices')
+  call sparsecollCommAbort(comms(1))
+  call sparsecollCommGetAsyncError(comms(1), rank)
+  call expect(found, rank == sparsecollInvalidUsage, 'aborted')
+  call sparsecollCommDestroy(comms(1), ierr)
+  call sparsecollCommDestroy(comms(2), ierr)
+
+  print '(i0,a,i0)', checks, ' checks, failures: ', failures + found%failures
+  if (failures + found%failures > 0) error stop
+end program with_threads
