@@ -89,8 +89,11 @@ contains
     if (result == sparsecollSuccess) return
     meaning = sparsecollGetErrorString(result)
     details = ''
-    if (present(comm)) details = sparsecollGetLastError(comm)
-    error stop procedure_name // ': ' // meaning // ' [' // details // ']'
+    if (present(comm)) then
+      details = sparsecollGetLastError(comm)
+      details = ' [' // details // ']'
+    end if
+    error stop procedure_name // ': ' // meaning // details
   end subroutine finish
 
   !> Copies a text of C.

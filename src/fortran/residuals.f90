@@ -3,16 +3,18 @@
 
 !> Error-feedback state.
 module sparsecoll_residuals
-  use, intrinsic :: iso_c_binding, only: c_double, c_float, c_int, c_loc, c_ptr, c_size_t
+  use, intrinsic :: iso_c_binding, only: c_char, c_double, c_float, c_int, c_loc, c_null_char, &
+    c_ptr, c_size_t
   use sparsecoll_errors, only: finish
   use sparsecoll_types
   implicit none
   private
   public :: sparsecollResidualCreate, sparsecollResidualDestroy, sparsecollResidualRead
   public :: sparsecollResidualWrite, sparsecollResidualScale, sparsecollResidualPointer
+  public :: sparsecollResidualSave, sparsecollResidualLoad
 
   !> (residual, dst[, ierr]): copies the residual out. `dst` has as many values as the residual and
-  !>     its kind.
+  !>     its kind: c_float for 16-bit tensors too.
   interface sparsecollResidualRead
     procedure read_float32, read_float64, read_to_address
   end interface sparsecollResidualRead
@@ -65,6 +67,20 @@ module sparsecoll_residuals
       type(c_ptr), intent(inout) :: pointer
       integer(c_int) :: c_pointer
     end function c_pointer
+
+    function c_save(residual, path) bind(C, name="sparsecollResidualSave")
+      import :: c_char, c_int, sparsecollResidual_t
+      type(sparsecollResidual_t), value :: residual
+      character(kind=c_char), intent(in) :: path(*)
+      integer(c_int) :: c_save
+    end function c_save
+
+    function c_load(residual, path) bind(C, name="sparsecollResidualLoad")
+      import :: c_char, c_int, sparsecollResidual_t
+      type(sparsecollResidual_t), value :: residual
+      character(kind=c_char), intent(in) :: path(*)
+      integer(c_int) :: c_load
+    end function c_load
   end interface
 
 contains
@@ -105,6 +121,24 @@ contains
 
     call finish(c_pointer(residual, pointer), 'sparsecollResidualPointer', ierr=ierr)
   end subroutine sparsecollResidualPointer
+
+  !> Writes the residual to a file. Blanks at the end of the path do not count.
+  subroutine sparsecollResidualSave(residual, path, ierr)
+    type(sparsecollResidual_t), intent(in) :: residual
+    character(*), intent(in) :: path
+    integer, intent(out), optional :: ierr
+
+    call finish(c_save(residual, trim(path) // c_null_char), 'sparsecollResidualSave', ierr=ierr)
+  end subroutine sparsecollResidualSave
+
+  !> Continues where the residual was that this rank saved.
+  subroutine sparsecollResidualLoad(residual, path, ierr)
+    type(sparsecollResidual_t), intent(in) :: residual
+    character(*), intent(in) :: path
+    integer, intent(out), optional :: ierr
+
+    call finish(c_load(residual, trim(path) // c_null_char), 'sparsecollResidualLoad', ierr=ierr)
+  end subroutine sparsecollResidualLoad
 
   subroutine read_float32(residual, dst, ierr)
     type(sparsecollResidual_t), intent(in) :: residual

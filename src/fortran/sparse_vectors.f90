@@ -15,7 +15,8 @@ module sparsecoll_sparse_vectors
   !> that of the shorter array. It refers to the arrays: they are targets or pointers, contiguous,
   !> and live as long as the vector is used. Indices count from 0.
   interface sparsecollSparse_t
-    procedure index32_float32, index32_float64, index64_float32, index64_float64
+    procedure index32_float32, index32_float64, index32_int32, index32_int64
+    procedure index64_float32, index64_float64, index64_int32, index64_int64
   end interface sparsecollSparse_t
 
 contains
@@ -46,6 +47,32 @@ contains
     call set_lengths(sparse, count, min(size(indices), size(values)), nnz)
   end function index32_float64
 
+  function index32_int32(indices, values, count, nnz) result(sparse)
+    integer(c_int32_t), pointer, contiguous, intent(in) :: indices(:)
+    integer(c_int32_t), pointer, contiguous, intent(in) :: values(:)
+    integer(c_size_t), intent(in) :: count
+    integer(c_size_t), intent(in), optional :: nnz
+    type(sparsecollSparse_t) :: sparse
+
+    sparse%indices = c_loc(indices)
+    sparse%values = c_loc(values)
+    call describe(sparse, sparsecollIndex32, sparsecollInt32)
+    call set_lengths(sparse, count, min(size(indices), size(values)), nnz)
+  end function index32_int32
+
+  function index32_int64(indices, values, count, nnz) result(sparse)
+    integer(c_int32_t), pointer, contiguous, intent(in) :: indices(:)
+    integer(c_int64_t), pointer, contiguous, intent(in) :: values(:)
+    integer(c_size_t), intent(in) :: count
+    integer(c_size_t), intent(in), optional :: nnz
+    type(sparsecollSparse_t) :: sparse
+
+    sparse%indices = c_loc(indices)
+    sparse%values = c_loc(values)
+    call describe(sparse, sparsecollIndex32, sparsecollInt64)
+    call set_lengths(sparse, count, min(size(indices), size(values)), nnz)
+  end function index32_int64
+
   function index64_float32(indices, values, count, nnz) result(sparse)
     integer(c_int64_t), pointer, contiguous, intent(in) :: indices(:)
     real(c_float), pointer, contiguous, intent(in) :: values(:)
@@ -71,6 +98,32 @@ contains
     call describe(sparse, sparsecollIndex64, sparsecollFloat64)
     call set_lengths(sparse, count, min(size(indices), size(values)), nnz)
   end function index64_float64
+
+  function index64_int32(indices, values, count, nnz) result(sparse)
+    integer(c_int64_t), pointer, contiguous, intent(in) :: indices(:)
+    integer(c_int32_t), pointer, contiguous, intent(in) :: values(:)
+    integer(c_size_t), intent(in) :: count
+    integer(c_size_t), intent(in), optional :: nnz
+    type(sparsecollSparse_t) :: sparse
+
+    sparse%indices = c_loc(indices)
+    sparse%values = c_loc(values)
+    call describe(sparse, sparsecollIndex64, sparsecollInt32)
+    call set_lengths(sparse, count, min(size(indices), size(values)), nnz)
+  end function index64_int32
+
+  function index64_int64(indices, values, count, nnz) result(sparse)
+    integer(c_int64_t), pointer, contiguous, intent(in) :: indices(:)
+    integer(c_int64_t), pointer, contiguous, intent(in) :: values(:)
+    integer(c_size_t), intent(in) :: count
+    integer(c_size_t), intent(in), optional :: nnz
+    type(sparsecollSparse_t) :: sparse
+
+    sparse%indices = c_loc(indices)
+    sparse%values = c_loc(values)
+    call describe(sparse, sparsecollIndex64, sparsecollInt64)
+    call set_lengths(sparse, count, min(size(indices), size(values)), nnz)
+  end function index64_int64
 
   subroutine describe(sparse, indexType, datatype)
     type(sparsecollSparse_t), intent(inout) :: sparse

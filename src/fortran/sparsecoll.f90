@@ -10,6 +10,7 @@ module sparsecoll
     sparsecollGetVersion
   use sparsecoll_gtopk_allreduce
   use sparsecoll_pieces
+  use sparsecoll_push_sum
   use sparsecoll_reduce_scatter
   use sparsecoll_residuals
   use sparsecoll_sparse_allreduce

@@ -4,7 +4,8 @@
 !> Numbers, handles and structures of sparsecoll.h under their C names. Every structure starts with
 !> the values that its initializer has in C.
 module sparsecoll_types
-  use, intrinsic :: iso_c_binding, only: c_double, c_int, c_null_ptr, c_ptr, c_size_t
+  use, intrinsic :: iso_c_binding, only: c_double, c_funptr, c_int, c_null_funptr, &
+    c_null_ptr, c_ptr, c_size_t
   implicit none
   private
 
@@ -23,8 +24,12 @@ module sparsecoll_types
   integer(c_int), parameter, public :: sparsecollTruncated = 9
 
   ! Types of values.
+  integer(c_int), parameter, public :: sparsecollInt32 = 2
+  integer(c_int), parameter, public :: sparsecollInt64 = 4
+  integer(c_int), parameter, public :: sparsecollFloat16 = 6
   integer(c_int), parameter, public :: sparsecollFloat32 = 7
   integer(c_int), parameter, public :: sparsecollFloat64 = 8
+  integer(c_int), parameter, public :: sparsecollBfloat16 = 9
 
   ! Reductions.
   integer(c_int), parameter, public :: sparsecollSum = 0
@@ -47,6 +52,13 @@ module sparsecoll_types
   integer(c_int), parameter, public :: sparsecollWireNative = 0
   integer(c_int), parameter, public :: SPARSECOLL_DEVICE_HOST = -1
 
+  ! Graphs of push-sum.
+  integer(c_int), parameter, public :: sparsecollGraphExponential = 0
+  integer(c_int), parameter, public :: sparsecollGraphNPeerExponential = 1
+  integer(c_int), parameter, public :: sparsecollGraphRing = 2
+  integer(c_int), parameter, public :: sparsecollGraphBipartiteExponential = 3
+  integer(c_int), parameter, public :: sparsecollGraphCustom = 4
+
   !> As k of a v verb: the exact sum of all entries.
   integer(c_size_t), parameter, public :: SPARSECOLL_ALL = -1_c_size_t
   !> As color of sparsecollCommSplit: not part of any new communicator.
@@ -63,6 +75,11 @@ module sparsecoll_types
   type, bind(C), public :: sparsecollResidual_t
     type(c_ptr) :: handle = c_null_ptr
   end type sparsecollResidual_t
+
+  !> One rank's end of push-sum over one tensor.
+  type, bind(C), public :: sparsecollPushSum_t
+    type(c_ptr) :: handle = c_null_ptr
+  end type sparsecollPushSum_t
 
   !> No error feedback: what NULL is in C.
   type(sparsecollResidual_t), parameter, public :: sparsecollNoResidual = sparsecollResidual_t()
@@ -117,4 +134,18 @@ module sparsecoll_types
     real(c_double) :: reduceSeconds = 0
     integer(c_size_t) :: abandonedBytes = 0
   end type sparsecollStats_t
+
+  !> How push-sum works.
+  type, bind(C), public :: sparsecollPushSumConfig_t
+    integer(c_size_t) :: size = 64
+    integer(c_int) :: magic = int(z'53505053', c_int)
+    integer(c_int) :: version = SPARSECOLL_VERSION
+    integer(c_int) :: graph = sparsecollGraphExponential
+    integer(c_int) :: peers = 1
+    integer(c_int) :: maxDelay = 0
+    integer(c_size_t) :: k = 0
+    real(c_double) :: mixing = 1
+    type(c_funptr) :: outNeighbours = c_null_funptr
+    type(c_ptr) :: user = c_null_ptr
+  end type sparsecollPushSumConfig_t
 end module sparsecoll_types

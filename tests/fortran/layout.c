@@ -10,6 +10,8 @@ int fresh_structures(const sparsecollSparse_t* sparse, const sparsecollConfig_t*
                      const sparsecollStats_t* stats, size_t all);
 void fill_structures(sparsecollSparse_t* sparse, sparsecollConfig_t* config,
                      sparsecollStats_t* stats);
+int fresh_gossip(const sparsecollPushSumConfig_t* gossip);
+void fill_gossip(sparsecollPushSumConfig_t* gossip);
 
 /* The place, from 1, of the first number that differs; 0 if none does. */
 int wrong_number(const int* numbers, int count) {
@@ -24,8 +26,12 @@ int wrong_number(const int* numbers, int count) {
                           sparsecollInProgress,
                           sparsecollTimeout,
                           sparsecollTruncated,
+                          sparsecollInt32,
+                          sparsecollInt64,
+                          sparsecollFloat16,
                           sparsecollFloat32,
                           sparsecollFloat64,
+                          sparsecollBfloat16,
                           sparsecollSum,
                           sparsecollAvg,
                           sparsecollIndex32,
@@ -43,7 +49,12 @@ int wrong_number(const int* numbers, int count) {
                           SPARSECOLL_SPLIT_NOCOLOR,
                           SPARSECOLL_DEVICE_HOST,
                           sparsecollStatsLast,
-                          sparsecollStatsTotal};
+                          sparsecollStatsTotal,
+                          sparsecollGraphExponential,
+                          sparsecollGraphNPeerExponential,
+                          sparsecollGraphRing,
+                          sparsecollGraphBipartiteExponential,
+                          sparsecollGraphCustom};
   const int known = (int)(sizeof expected / sizeof *expected);
   for (int i = 0; i < known && i < count; ++i) {
     if (numbers[i] != expected[i]) return i + 1;
@@ -74,4 +85,17 @@ void fill_structures(sparsecollSparse_t* sparse, sparsecollConfig_t* config,
   *sparse = s;
   *config = c;
   *stats = t;
+}
+
+int fresh_gossip(const sparsecollPushSumConfig_t* gossip) {
+  const sparsecollPushSumConfig_t g = SPARSECOLL_PUSHSUM_CONFIG_INITIALIZER;
+  return gossip->size == g.size && gossip->magic == g.magic && gossip->version == g.version &&
+         gossip->graph == g.graph && gossip->peers == g.peers && gossip->maxDelay == g.maxDelay &&
+         gossip->k == g.k && gossip->mixing == g.mixing &&
+         gossip->outNeighbours == g.outNeighbours && gossip->user == g.user;
+}
+
+void fill_gossip(sparsecollPushSumConfig_t* gossip) {
+  const sparsecollPushSumConfig_t g = {0, 1, 2, 3, 4, 5, 6, 7.0, NULL, NULL};
+  *gossip = g;
 }

@@ -10,15 +10,19 @@ program layout
   type(sparsecollSparse_t) :: sparse
   type(sparsecollConfig_t) :: config
   type(sparsecollStats_t) :: stats
+  type(sparsecollPushSumConfig_t) :: gossip
   integer(c_int), parameter :: numbers(*) = [SPARSECOLL_VERSION, &
     sparsecollSuccess, sparsecollUnhandledCudaError, sparsecollSystemError, &
     sparsecollInternalError, sparsecollInvalidArgument, sparsecollInvalidUsage, &
     sparsecollRemoteError, sparsecollInProgress, sparsecollTimeout, sparsecollTruncated, &
-    sparsecollFloat32, sparsecollFloat64, sparsecollSum, sparsecollAvg, sparsecollIndex32, &
+    sparsecollInt32, sparsecollInt64, sparsecollFloat16, sparsecollFloat32, &
+    sparsecollFloat64, sparsecollBfloat16, sparsecollSum, sparsecollAvg, sparsecollIndex32, &
     sparsecollIndex64, sparsecollAlgoAuto, sparsecollAlgoAllgather, sparsecollAlgoOktopk, &
     sparsecollAlgoTopkA2A, sparsecollAlgoDense, sparsecollSelectExact, sparsecollSelectReuse, &
     sparsecollResidualConserving, sparsecollResidualPaper, sparsecollWireNative, &
-    SPARSECOLL_SPLIT_NOCOLOR, SPARSECOLL_DEVICE_HOST, sparsecollStatsLast, sparsecollStatsTotal]
+    SPARSECOLL_SPLIT_NOCOLOR, SPARSECOLL_DEVICE_HOST, sparsecollStatsLast, &
+    sparsecollStatsTotal, sparsecollGraphExponential, sparsecollGraphNPeerExponential, &
+    sparsecollGraphRing, sparsecollGraphBipartiteExponential, sparsecollGraphCustom]
 
   interface
     function wrong_number(numbers, count) bind(C)
@@ -37,6 +41,17 @@ program layout
       integer(c_int) :: fresh_structures
     end function fresh_structures
 
+    function fresh_gossip(gossip) bind(C)
+      import :: c_int, sparsecollPushSumConfig_t
+      type(sparsecollPushSumConfig_t), intent(in) :: gossip
+      integer(c_int) :: fresh_gossip
+    end function fresh_gossip
+
+    subroutine fill_gossip(gossip) bind(C)
+      import :: sparsecollPushSumConfig_t
+      type(sparsecollPushSumConfig_t), intent(inout) :: gossip
+    end subroutine fill_gossip
+
     subroutine fill_structures(sparse, config, stats) bind(C)
       import :: sparsecollSparse_t, sparsecollConfig_t, sparsecollStats_t
       type(sparsecollSparse_t), intent(inout) :: sparse
@@ -49,8 +64,9 @@ program layout
   if (i /= 0) print '(a,i0)', 'number ', i
   if (i /= 0) error stop 'another number than in C'
   if (c_sizeof(sparse) /= sparse%size .or. c_sizeof(config) /= config%size .or. &
-    c_sizeof(stats) /= stats%size) error stop 'a structure whose size is wrong'
+    c_sizeof(stats) /= stats%size .or. c_sizeof(gossip) /= gossip%size) error stop 'a structure whose size is wrong'
   if (fresh_structures(sparse, config, stats, SPARSECOLL_ALL) /= 1) error stop 'initial values'
+  if (fresh_gossip(gossip) /= 1) error stop 'initial values of push-sum'
   call fill_structures(sparse, config, stats)
   if (any([sparse%size, sparse%count, sparse%nnz, sparse%capacity, sparse%needed] /= &
     [(int(i, c_size_t), i=1, 5)])) error stop 'the lengths of a sparse vector'
@@ -64,4 +80,7 @@ program layout
     stats%result, stats%abandonedBytes] /= [(int(i, c_size_t), i=4, 9)])) error stop 'counters'
   if (any(nint([stats%selectSeconds, stats%packSeconds, stats%exchangeSeconds, &
     stats%reduceSeconds]) /= [1, 2, 3, 4])) error stop 'times'
+  call fill_gossip(gossip)
+  if (any([gossip%magic, gossip%version, gossip%graph, gossip%peers, gossip%maxDelay, &
+    int(gossip%k), nint(gossip%mixing)] /= [(i, i=1, 7)])) error stop 'the fields of push-sum'
 end program layout

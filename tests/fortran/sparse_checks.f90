@@ -25,6 +25,7 @@ contains
     call check_truncated(comm, found)
     call check_composition(comm, found)
     call check_exact_sum(comm, found)
+    call check_integers(comm, found)
   end subroutine check_sparse_forms
 
   !> With and without borders; all that was sent is delivered.
@@ -209,6 +210,32 @@ contains
     call sparsecollScatter(recv, dense, comm)
     call expect(found, all(dense == values), 'Topk of an address')
   end subroutine check_exact_sum
+
+  !> Sums of whole numbers, by both verbs.
+  subroutine check_integers(comm, found)
+    type(sparsecollComm_t), intent(in) :: comm
+    type(verdict_t), intent(inout) :: found
+    integer(c_int32_t), target :: indices(3), total_at(3), values(3), total(3)
+    integer(c_int64_t), target :: indices64(3), total_at64(3), values64(3), total64(3)
+    type(sparsecollSparse_t) :: send, recv
+    integer :: P, rank
+
+    call sparsecollCommCount(comm, P)
+    call sparsecollCommRank(comm, rank)
+    indices = [2, 5, 7]
+    values = [1, rank, -3]
+    send = sparsecollSparse_t(indices, values, 8_c_size_t)
+    recv = sparsecollSparse_t(total_at, total, 0_c_size_t)
+    call sparseAllreducev(send, recv, SPARSECOLL_ALL, sparsecollSum, sparsecollNoResidual, comm)
+    call expect(found, all(total == [P, P * (P - 1) / 2, -3 * P]), 'sum of 32-bit integers')
+    values64 = values * 2_c_int64_t**40
+    indices64 = indices * 2_c_int64_t**40
+    send = sparsecollSparse_t(indices64, values64, 8 * 2_c_size_t**40)
+    recv = sparsecollSparse_t(total_at64, total64, 0_c_size_t)
+    call gtopkAllreducev(send, recv, SPARSECOLL_ALL, sparsecollSum, sparsecollNoResidual, comm)
+    call expect(found, all(total64 == total * 2_c_int64_t**40) .and. all(total_at64 == indices64), &
+      'sum of 64-bit integers')
+  end subroutine check_integers
 
   function sum_of_selections(P, step) result(total)
     integer, intent(in) :: P, step

@@ -6,6 +6,7 @@ program with_mpi
   use dense_checks
   use mpi
   use other_checks
+  use push_sum_checks
   use sparse_checks
   use sparsecoll
   use verdict
@@ -22,6 +23,7 @@ program with_mpi
   call sparsecollCommInitMpi(comm, MPI_COMM_WORLD, config)
   call check_dense_forms(comm, found)
   call check_sparse_forms(comm, found)
+  call check_push_sum(comm, found)
   call check_the_rest(comm, found)
   call sparsecollCommDestroy(comm)
   call sparsecollCommDestroy(comm, ierr)

@@ -6,6 +6,7 @@ program with_mpi_f08
   use dense_checks
   use mpi_f08
   use other_checks
+  use push_sum_checks
   use sparse_checks
   use sparsecoll
   use verdict
@@ -24,6 +25,7 @@ program with_mpi_f08
   call expect(found, place == P - 1 - found%rank, 'ranks are those of the MPI communicator')
   call check_dense_forms(comm, found)
   call check_sparse_forms(comm, found)
+  call check_push_sum(comm, found)
   call check_the_rest(comm, found)
   call sparsecollCommDestroy(comm)
   call MPI_Comm_free(reversed)

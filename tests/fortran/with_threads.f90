@@ -5,6 +5,7 @@
 program with_threads
   use dense_checks
   use other_checks
+  use push_sum_checks
   use sparse_checks
   use sparsecoll
   use verdict
@@ -25,6 +26,7 @@ program with_threads
       found = verdict_t(rank=rank)
       call check_dense_forms(comms(rank + 1), found)
       call check_sparse_forms(comms(rank + 1), found)
+      call check_push_sum(comms(rank + 1), found)
       call check_the_rest(comms(rank + 1), found)
       failures = failures + found%failures
       checks = checks + found%checks

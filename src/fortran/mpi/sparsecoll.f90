@@ -11,6 +11,7 @@ module sparsecoll
   use sparsecoll_gtopk_allreduce
   use sparsecoll_mpi
   use sparsecoll_pieces
+  use sparsecoll_push_sum
   use sparsecoll_reduce_scatter
   use sparsecoll_residuals
   use sparsecoll_sparse_allreduce

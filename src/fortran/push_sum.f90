@@ -1,0 +1,227 @@
+! SPDX-FileCopyrightText: 2026 The sparsecoll authors
+! SPDX-License-Identifier: Apache-2.0
+
+!> Push-sum (Stochastic Gradient Push) and its state.
+module sparsecoll_push_sum
+  use, intrinsic :: iso_c_binding, only: c_char, c_double, c_float, c_int, c_int64_t, c_loc, &
+    c_null_char, c_null_ptr, c_ptr, c_size_t
+  use sparsecoll_addresses, only: address_if
+  use sparsecoll_errors, only: finish
+  use sparsecoll_types
+  implicit none
+  private
+  public :: pushSumStep, sparsecollPushSumCreate, sparsecollPushSumDestroy
+  public :: sparsecollPushSumWeight, sparsecollPushSumDrain, sparsecollPushSumSave
+  public :: sparsecollPushSumLoad, sparsecollOutNeighbours
+
+  !> (x, [estimate,] state, comm[, ierr]): arrays of one kind, any rank and equal size, that of the
+  !>     state. Where the estimate is left out, the arguments behind it are given by name.
+  !> (x, estimate, count, datatype, state, comm, stream[, ierr]): the arguments of C.
+  interface pushSumStep
+    procedure step_float32, step_float64, step_of_addresses
+  end interface pushSumStep
+
+  !> (state, x, [estimate,] [ierr]): as many values as the state has, of its kind.
+  !> (state, x, estimate, stream[, ierr]): the arguments of C.
+  interface sparsecollPushSumDrain
+    procedure drain_float32, drain_float64, drain_of_addresses
+  end interface sparsecollPushSumDrain
+
+  abstract interface
+    !> What outNeighbours of a configuration points to, by c_funloc. Ranks count from 0.
+    function sparsecollOutNeighbours(user, rank, nranks, step, neighbours, weights, capacity) &
+        bind(C)
+      import :: c_double, c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: user
+      integer(c_int), value :: rank, nranks
+      integer(c_int64_t), value :: step
+      integer(c_int), value :: capacity
+      integer(c_int), intent(inout) :: neighbours(capacity)
+      real(c_double), intent(inout) :: weights(capacity)
+      integer(c_int) :: sparsecollOutNeighbours
+    end function sparsecollOutNeighbours
+  end interface
+
+  interface
+    function c_step(x, estimate, count, datatype, state, comm, stream) bind(C, name="pushSumStep")
+      import :: c_int, c_ptr, c_size_t, sparsecollComm_t, sparsecollPushSum_t
+      type(c_ptr), value :: x, estimate
+      integer(c_size_t), value :: count
+      integer(c_int), value :: datatype
+      type(sparsecollPushSum_t), value :: state
+      type(sparsecollComm_t), value :: comm
+      type(c_ptr), value :: stream
+      integer(c_int) :: c_step
+    end function c_step
+
+    function c_create(state, count, datatype, config, comm) bind(C, name="sparsecollPushSumCreate")
+      import :: c_int, c_size_t, sparsecollComm_t, sparsecollPushSum_t, sparsecollPushSumConfig_t
+      type(sparsecollPushSum_t), intent(inout) :: state
+      integer(c_size_t), value :: count
+      integer(c_int), value :: datatype
+      type(sparsecollPushSumConfig_t), intent(in), optional :: config
+      type(sparsecollComm_t), value :: comm
+      integer(c_int) :: c_create
+    end function c_create
+
+    function c_destroy(state) bind(C, name="sparsecollPushSumDestroy")
+      import :: c_int, sparsecollPushSum_t
+      type(sparsecollPushSum_t), value :: state
+      integer(c_int) :: c_destroy
+    end function c_destroy
+
+    function c_weight(state, weight) bind(C, name="sparsecollPushSumWeight")
+      import :: c_double, c_int, sparsecollPushSum_t
+      type(sparsecollPushSum_t), value :: state
+      real(c_double), intent(inout) :: weight
+      integer(c_int) :: c_weight
+    end function c_weight
+
+    function c_drain(state, x, estimate, stream) bind(C, name="sparsecollPushSumDrain")
+      import :: c_int, c_ptr, sparsecollPushSum_t
+      type(sparsecollPushSum_t), value :: state
+      type(c_ptr), value :: x, estimate, stream
+      integer(c_int) :: c_drain
+    end function c_drain
+
+    function c_save(state, path) bind(C, name="sparsecollPushSumSave")
+      import :: c_char, c_int, sparsecollPushSum_t
+      type(sparsecollPushSum_t), value :: state
+      character(kind=c_char), intent(in) :: path(*)
+      integer(c_int) :: c_save
+    end function c_save
+
+    function c_load(state, path) bind(C, name="sparsecollPushSumLoad")
+      import :: c_char, c_int, sparsecollPushSum_t
+      type(sparsecollPushSum_t), value :: state
+      character(kind=c_char), intent(in) :: path(*)
+      integer(c_int) :: c_load
+    end function c_load
+  end interface
+
+contains
+
+  !> Makes a push-sum state for one tensor. Collective. Where config is left out, the arguments
+  !> behind it are given by name, and it works by defaults.
+  subroutine sparsecollPushSumCreate(state, count, datatype, config, comm, ierr)
+    type(sparsecollPushSum_t), intent(inout) :: state
+    integer(c_size_t), intent(in) :: count
+    integer(c_int), intent(in) :: datatype
+    type(sparsecollPushSumConfig_t), intent(in), optional :: config
+    type(sparsecollComm_t), intent(in) :: comm
+    integer, intent(out), optional :: ierr
+    integer(c_int) :: result
+
+    result = c_create(state, count, datatype, config, comm)
+    call finish(result, 'sparsecollPushSumCreate', comm, ierr)
+  end subroutine sparsecollPushSumCreate
+
+  !> Frees a push-sum state.
+  subroutine sparsecollPushSumDestroy(state, ierr)
+    type(sparsecollPushSum_t), intent(in) :: state
+    integer, intent(out), optional :: ierr
+
+    call finish(c_destroy(state), 'sparsecollPushSumDestroy', ierr=ierr)
+  end subroutine sparsecollPushSumDestroy
+
+  !> This rank's weight w.
+  subroutine sparsecollPushSumWeight(state, weight, ierr)
+    type(sparsecollPushSum_t), intent(in) :: state
+    real(c_double), intent(inout) :: weight
+    integer, intent(out), optional :: ierr
+
+    call finish(c_weight(state, weight), 'sparsecollPushSumWeight', ierr=ierr)
+  end subroutine sparsecollPushSumWeight
+
+  !> Writes weight, step counter and what compressed gossip remembers to a file. Blanks at the end
+  !> of the path do not count.
+  subroutine sparsecollPushSumSave(state, path, ierr)
+    type(sparsecollPushSum_t), intent(in) :: state
+    character(*), intent(in) :: path
+    integer, intent(out), optional :: ierr
+
+    call finish(c_save(state, trim(path) // c_null_char), 'sparsecollPushSumSave', ierr=ierr)
+  end subroutine sparsecollPushSumSave
+
+  !> Continues where the state was that this rank saved.
+  subroutine sparsecollPushSumLoad(state, path, ierr)
+    type(sparsecollPushSum_t), intent(in) :: state
+    character(*), intent(in) :: path
+    integer, intent(out), optional :: ierr
+
+    call finish(c_load(state, trim(path) // c_null_char), 'sparsecollPushSumLoad', ierr=ierr)
+  end subroutine sparsecollPushSumLoad
+
+  subroutine step_float32(x, estimate, state, comm, ierr)
+    real(c_float), contiguous, target, intent(inout) :: x(..)
+    real(c_float), contiguous, target, intent(inout), optional :: estimate(..)
+    type(sparsecollPushSum_t), intent(in) :: state
+    type(sparsecollComm_t), intent(in) :: comm
+    integer, intent(out), optional :: ierr
+    type(c_ptr) :: to
+
+    to = c_null_ptr
+    if (present(estimate)) to = address_if(size(estimate) == size(x), c_loc(estimate))
+    call step_of_addresses(c_loc(x), to, size(x, kind=c_size_t), sparsecollFloat32, state, comm, &
+      c_null_ptr, ierr)
+  end subroutine step_float32
+
+  subroutine drain_float32(state, x, estimate, ierr)
+    type(sparsecollPushSum_t), intent(in) :: state
+    real(c_float), contiguous, target, intent(inout) :: x(..)
+    real(c_float), contiguous, target, intent(inout), optional :: estimate(..)
+    integer, intent(out), optional :: ierr
+    type(c_ptr) :: to
+
+    to = c_null_ptr
+    if (present(estimate)) to = address_if(size(estimate) == size(x), c_loc(estimate))
+    call drain_of_addresses(state, c_loc(x), to, c_null_ptr, ierr)
+  end subroutine drain_float32
+
+  subroutine step_float64(x, estimate, state, comm, ierr)
+    real(c_double), contiguous, target, intent(inout) :: x(..)
+    real(c_double), contiguous, target, intent(inout), optional :: estimate(..)
+    type(sparsecollPushSum_t), intent(in) :: state
+    type(sparsecollComm_t), intent(in) :: comm
+    integer, intent(out), optional :: ierr
+    type(c_ptr) :: to
+
+    to = c_null_ptr
+    if (present(estimate)) to = address_if(size(estimate) == size(x), c_loc(estimate))
+    call step_of_addresses(c_loc(x), to, size(x, kind=c_size_t), sparsecollFloat64, state, comm, &
+      c_null_ptr, ierr)
+  end subroutine step_float64
+
+  subroutine drain_float64(state, x, estimate, ierr)
+    type(sparsecollPushSum_t), intent(in) :: state
+    real(c_double), contiguous, target, intent(inout) :: x(..)
+    real(c_double), contiguous, target, intent(inout), optional :: estimate(..)
+    integer, intent(out), optional :: ierr
+    type(c_ptr) :: to
+
+    to = c_null_ptr
+    if (present(estimate)) to = address_if(size(estimate) == size(x), c_loc(estimate))
+    call drain_of_addresses(state, c_loc(x), to, c_null_ptr, ierr)
+  end subroutine drain_float64
+
+  subroutine step_of_addresses(x, estimate, count, datatype, state, comm, stream, ierr)
+    type(c_ptr), intent(in) :: x, estimate
+    integer(c_size_t), intent(in) :: count
+    integer(c_int), intent(in) :: datatype
+    type(sparsecollPushSum_t), intent(in) :: state
+    type(sparsecollComm_t), intent(in) :: comm
+    type(c_ptr), intent(in) :: stream
+    integer, intent(out), optional :: ierr
+
+    call finish(c_step(x, estimate, count, datatype, state, comm, stream), 'pushSumStep', comm, &
+      ierr)
+  end subroutine step_of_addresses
+
+  subroutine drain_of_addresses(state, x, estimate, stream, ierr)
+    type(sparsecollPushSum_t), intent(in) :: state
+    type(c_ptr), intent(in) :: x, estimate, stream
+    integer, intent(out), optional :: ierr
+
+    call finish(c_drain(state, x, estimate, stream), 'sparsecollPushSumDrain', ierr=ierr)
+  end subroutine drain_of_addresses
+end module sparsecoll_push_sum
