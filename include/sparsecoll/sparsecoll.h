@@ -281,6 +281,7 @@ typedef struct {
       user; /**< first argument of outNeighbours; the caller's, to be kept while the state lives */
 } sparsecollPushSumConfig_t;
 
+/** The defaults. */
 #define SPARSECOLL_PUSHSUM_CONFIG_INITIALIZER                                                  \
   {                                                                                            \
     sizeof(sparsecollPushSumConfig_t), 0x53505053u, SPARSECOLL_VERSION, 0, 1, 0, 0, 1.0, NULL, \

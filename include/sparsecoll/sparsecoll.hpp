@@ -21,6 +21,7 @@
 #include <sparsecoll/cxx/communicator.hpp>
 #include <sparsecoll/cxx/error.hpp>
 #include <sparsecoll/cxx/group.hpp>
+#include <sparsecoll/cxx/push_sum.hpp>
 #include <sparsecoll/cxx/residual.hpp>
 #include <sparsecoll/cxx/sparse_vector.hpp>
 #include <sparsecoll/cxx/types.hpp>

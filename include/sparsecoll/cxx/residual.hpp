@@ -79,6 +79,16 @@ class Residual {
     check(sparsecollResidualPointer(handle_, &address), "sparsecollResidualPointer");
     return {static_cast<Value*>(address), count_};
   }
+  /// Writes it to a file, with what the communicator has learnt. Local: ::sparsecollResidualSave()
+  /// @param path of this rank's own file.
+  void save(const std::string& path) const {
+    check(sparsecollResidualSave(handle_, path.c_str()), "sparsecollResidualSave");
+  }
+  /// Brings back what save() wrote. Local, but for all ranks: ::sparsecollResidualLoad()
+  /// @param path of this rank's own file.
+  void load(const std::string& path) {
+    check(sparsecollResidualLoad(handle_, path.c_str()), "sparsecollResidualLoad");
+  }
   /// Frees it now.
   void destroy() { check(sparsecollResidualDestroy(release()), "sparsecollResidualDestroy"); }
 

@@ -17,8 +17,9 @@
 namespace sparsecoll {
 inline namespace cxx {
 
-/// The datatype of a C++ type as `value`. Specialise it for types of your own, of the size and
-/// meaning of that datatype:
+/// The datatype of a C++ type as `value`. float, double and signed integers have one. Specialise it
+/// for types of your own that have the bits of a datatype; 16-bit floating-point numbers have no
+/// type that all compilers know:
 /// @code
 /// template <>
 /// struct sparsecoll::DatatypeOf<Half> {
@@ -40,6 +41,14 @@ template <>
 struct DatatypeOf<double> {
   /// its datatype
   static constexpr sparsecollDataType_t value = sparsecollFloat64;
+};
+
+/// Signed integers of 32 and 64 bit.
+template <class T>
+struct DatatypeOf<T, std::enable_if_t<std::is_integral_v<T> && std::is_signed_v<T> &&
+                                      (sizeof(T) == 4 || sizeof(T) == 8)>> {
+  /// its datatype
+  static constexpr sparsecollDataType_t value = sizeof(T) == 4 ? sparsecollInt32 : sparsecollInt64;
 };
 
 /// As `k` of a `v` verb: the exact sum of all entries. SPARSECOLL_ALL as a constant.
@@ -83,15 +92,23 @@ template <class Range>
 using Element =
     std::remove_cv_t<std::remove_pointer_t<decltype(std::data(std::declval<Range&>()))>>;
 
-/// The type in which sums of T are formed and residuals kept: float for 16-bit types, else T.
+/// The type in which sums of T are formed and residuals kept: float for float16 and bfloat16, else
+/// T.
 template <class T>
-using Accumulation =
-    std::conditional_t<std::is_floating_point_v<T> || std::is_integral_v<T>, T, float>;
+using Accumulation = std::conditional_t<DatatypeOf<T>::value == sparsecollFloat16 ||
+                                            DatatypeOf<T>::value == sparsecollBfloat16,
+                                        float, T>;
 
 /// sparsecollConfig_t that starts from its defaults.
 struct Config : sparsecollConfig_t {
   /// SPARSECOLL_CONFIG_INITIALIZER
   Config() noexcept : sparsecollConfig_t(SPARSECOLL_CONFIG_INITIALIZER) {}
+};
+
+/// sparsecollPushSumConfig_t that starts from its defaults.
+struct PushSumConfig : sparsecollPushSumConfig_t {
+  /// SPARSECOLL_PUSHSUM_CONFIG_INITIALIZER
+  PushSumConfig() noexcept : sparsecollPushSumConfig_t(SPARSECOLL_PUSHSUM_CONFIG_INITIALIZER) {}
 };
 
 namespace detail {

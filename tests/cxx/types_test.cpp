@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Types that are not float or double: the program's own 16-bit numbers, and integers.
+
+#include "cxx/team.hpp"
+
+namespace {
+
+/// As a program has them: a name of its own for the bits.
+struct Half {
+  std::uint16_t bits;
+  friend bool operator==(Half a, Half b) { return a.bits == b.bits; }
+};
+struct Brain {
+  std::uint16_t bits;
+  friend bool operator==(Brain a, Brain b) { return a.bits == b.bits; }
+};
+
+}  // namespace
+
+template <>
+struct sparsecoll::DatatypeOf<Half> {
+  static constexpr sparsecollDataType_t value = sparsecollFloat16;
+};
+template <>
+struct sparsecoll::DatatypeOf<Brain> {
+  static constexpr sparsecollDataType_t value = sparsecollBfloat16;
+};
+
+namespace sparsecoll::test {
+namespace {
+
+static_assert(std::is_same_v<Accumulation<Half>, float>);
+static_assert(std::is_same_v<Accumulation<Brain>, float>);
+static_assert(std::is_same_v<Accumulation<double>, double>);
+static_assert(DatatypeOf<long long>::value == sparsecollInt64);
+
+TEMPLATE_TEST_CASE("16-bit types of the program's own", "", Half, Brain) {
+  using T = TestType;
+  const bool half = std::is_same_v<T, Half>;
+  const T ones[] = {{0x0000},  // 0 to 4
+                    {static_cast<std::uint16_t>(half ? 0x3c00 : 0x3f80)},
+                    {static_cast<std::uint16_t>(half ? 0x4000 : 0x4000)},
+                    {static_cast<std::uint16_t>(half ? 0x4200 : 0x4040)},
+                    {static_cast<std::uint16_t>(half ? 0x4400 : 0x4080)}};
+  for (int P = 1; P <= 4; ++P) {
+    CHECK(with_team(P, quick_config(), [&](Communicator& comm) {
+            const T zero = ones[0], one = ones[1], sum = ones[P];
+            const std::vector<T> send{one, zero, one};
+            std::vector<T> recv(3, ones[4]);
+            Residual<T> residual(comm, 3);
+            comm.sparseAllreduce(send, recv, 1, sparsecollSum, &residual);
+            std::string wrong = same<T>("the sum", recv, {sum, zero, zero});
+            wrong += same<float>("the residual", residual.read(), {0, 0, 1});
+            SparseVector<T> all;
+            comm.sparseAllreducev(SparseVector<T>(9, {4}, {one}), all, kAll);
+            wrong += same<T>("the sum of entries", Span<const T>(all.values()), {sum});
+            return wrong;
+          }) == "");
+  }
+}
+
+TEMPLATE_TEST_CASE("integers are added up and sent", "", int, std::int64_t) {
+  using T = TestType;
+  for (int P = 1; P <= 4; ++P) {
+    CHECK(with_team(P, quick_config(), [&](Communicator& comm) {
+            const SparseVector<T> send(6, {0, 5}, {7, static_cast<T>(comm.rank())});
+            SparseVector<T> sum, arrived;
+            comm.sparseAllreducev(send, sum, kAll);
+            std::string wrong = same<T>("the sum", Span<const T>(sum.values()),
+                                        {static_cast<T>(7 * P), static_cast<T>(P * (P - 1) / 2)});
+            std::vector<std::size_t> counts(static_cast<std::size_t>(P));
+            comm.sparseAlltoall(send, arrived, counts);
+            for (const std::size_t count : counts)
+              wrong += unless(count == (P == 1                 ? 2u
+                                        : comm.rank() == 0     ? 1u
+                                        : comm.rank() == P - 1 ? 1u
+                                                               : 0u),
+                              "recvcounts");
+            return wrong;
+          }) == "");
+  }
+}
+
+}  // namespace
+}  // namespace sparsecoll::test
