@@ -14,7 +14,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from plots import collective, records, style, summary, topk, training  # noqa: E402
+from plots import collective, push_sum, records, style, summary, topk, training  # noqa: E402
 
 KINDS = {
     "size": ("time against size", lambda r: collective.time_against_size(records.collectives(r))),
@@ -28,6 +28,11 @@ KINDS = {
     ),
     "ranks": ("time against P", lambda r: collective.time_against_ranks(records.collectives(r))),
     "speedup": ("speed-up over mpi-dense", lambda r: collective.speedup(records.collectives(r))),
+    "consensus": (
+        "push-sum's distance from the mean",
+        lambda r: push_sum.consensus(records.push_sum(r)),
+    ),
+    "slow": ("what a slow rank costs", lambda r: push_sum.slow_rank(records.push_sum(r))),
     "topk": ("the local selection", lambda r: topk.ratios(records.topk(r))),
     "training": ("accuracy of the example", lambda r: training.accuracy(records.training(r))),
     "summary": ("the one for the README: times and training", summary.draw),

@@ -69,6 +69,7 @@ if [ "$quick" = 1 ]; then
   seeds=(1)
   epochs=4
   topk=(-b 1M -e 1M -n 5 -w 1)
+  slow_steps=40
 else
   sizes=(-b 256K -e 16M -f 4 --density "0.001,0.01,0.05" -n 15 -w 4)
   counts=(2 4 8 16)
@@ -77,6 +78,7 @@ else
   seeds=(1 2 3)
   epochs=20
   topk=(-b 64M -e 64M -n 7 -w 2)
+  slow_steps=200
 fi
 
 job sparse_allreduce "$ranks" sparse_allreduce_perf "${sizes[@]}" --feedback 1
@@ -115,6 +117,14 @@ for count in "${counts[@]}"; do
       -e "$size" --density 0.01 -n 5 -w 3
   done
 done
+
+# Errors of push-sum, then the slow rank: sleeping threads, so that eight fit on any machine.
+job push_sum "$ranks" push_sum_perf -n 60 --delay 0,2 --density 0,0.1
+printf '\n== push_sum_slow\n'
+"$build/perf/push_sum_perf" --transport local -t 8 -n "$slow_steps" --slow --work 20 \
+  --delay 0,1,2,4,-1 -J "$out/push_sum_slow.json" | tee "$out/push_sum_slow.txt"
+mpirun -n 8 "$build/perf/push_sum_perf" -n "$slow_steps" --slow --work 20 --delay 0,2 \
+  -J "$out/push_sum_slow_mpi.json" | tee "$out/push_sum_slow_mpi.txt"
 
 printf '\n== topk\n'
 "$build/perf/topk_perf" "${topk[@]}" --input random,equal,sorted,hot,two-valued \

@@ -23,6 +23,7 @@ PICTURES = {
     "time_size_dense_mpi", "time_density_dense_mpi", "speedup_dense_mpi",
     f"volume_ranks_dense_mpi_{2**26}_0.01", f"time_ranks_dense_mpi_{2**26}_0.01",
     "topk_1_threads_float32", "training_accuracy",
+    "push_sum_error_8_ranks_1000_float32", "push_sum_slow_8_ranks_1000",
 }
 
 
@@ -63,6 +64,24 @@ def topk(kind, density, feedback):
     return row
 
 
+def push_sum(delay, density):
+    return MACHINE | {
+        "program": "push_sum_perf", "ranks": 8, "experiment": "consensus", "graph": "exponential",
+        "max_delay": delay, "bytes": 4000, "count": 1000, "k": round(1000 * density),
+        "density": density, "mixing": 0.5, "time_avg_us": 50, "time_median_us": 45,
+        "wire_bytes": 4096, "errors": [2.0 ** -step for step in range(1, 40)] + [0.0],
+        "seconds": [5e-5] * 40, "wrong": 0,
+    }
+
+
+def slow_rank(method, delay, times):
+    return MACHINE | {
+        "program": "push_sum_perf", "ranks": 8, "experiment": "slow rank", "method": method,
+        "max_delay": delay, "bytes": 4000, "count": 1000, "steps": 60, "work_ms": 10,
+        "slow_factor": 3, "step_ms": 12.5 * times, "own_ms": 12.5, "times_own": times,
+    }
+
+
 def training(mode, seed, epoch):
     step_bytes = {"dense": 7e5, "topk": 3e4, "oktopk": 1e4, "gtopk": 1.4e4}[mode]
     return {
@@ -84,6 +103,11 @@ def records():
         for density in (0.001, 0.01):
             yield topk(kind, density, False)
             yield topk(kind, density, True)
+    for delay in (0, 2, -1):
+        for density in (0, 0.1):
+            yield push_sum(delay, density)
+        yield slow_rank("exponential", str(delay), 1.2)
+    yield slow_rank("mpi-dense", "-", 2.4)
     for mode in ("dense", "topk", "oktopk", "gtopk"):
         for seed in (1, 2, 3):
             for epoch in range(1, 16):

@@ -31,6 +31,10 @@ def topk(rows):
     return [row for row in rows if row.get("program") == "topk_perf"]
 
 
+def push_sum(rows):
+    return [row for row in rows if row.get("program") == "push_sum_perf"]
+
+
 def training(rows):
     return [row for row in rows if row.get("program") == "train_digits"]
 
