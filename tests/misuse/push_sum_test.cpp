@@ -5,45 +5,14 @@
 
 #include "support/push_sum.hpp"
 
-#include <atomic>
-#include <chrono>
 #include <cstdint>
-#include <memory>
-#include <thread>
 
+#include "misuse/push_sum.hpp"
 #include "support/catch.hpp"
-#include "support/data.hpp"
 #include "support/ranks.hpp"
 
 namespace sparsecoll::test {
 namespace {
-
-constexpr std::size_t kLength = 50;
-
-const sparsecollPushSumConfig_t kUsual = SPARSECOLL_PUSHSUM_CONFIG_INITIALIZER;
-
-std::uint64_t sequence_of(sparsecollComm_t comm) {
-  std::uint64_t sequence = 0;
-  sparsecollCommGetSequence(comm, &sequence);
-  return sequence;
-}
-
-/// "" when the call failed with this code and a message that has these words.
-std::string refused(const std::string& what, sparsecollResult_t got, sparsecollResult_t want,
-                    const std::string& words, sparsecollComm_t comm) {
-  const std::string message = sparsecollGetLastError(comm);
-  if (got != want) return what + ": " + explain(got, comm);
-  if (message.find(words) == std::string::npos) return what + ": the message is " + message;
-  return "";
-}
-
-/// One step, exactly as it must be for P = 2 and all ones.
-std::string works(const PushSum<double>& state, sparsecollComm_t comm) {
-  std::vector<double> x(kLength, 1.0), estimate(kLength);
-  const sparsecollResult_t result = state.step(x, &estimate);
-  if (result != sparsecollSuccess) return explain(result, comm);
-  return difference("estimate", estimate, std::vector<double>(kLength, 1.0));
-}
 
 TEST_CASE("arguments that do not fit are refused here, and the repeated call is the peers' call") {
   const Ranks ranks(2, default_config()), others(1, default_config());
@@ -259,88 +228,6 @@ TEST_CASE("push-sum is no part of a group") {
                   sparsecollInvalidUsage, "GroupEnd", comm);
     if (sparsecollGroupEnd(comm) != sparsecollSuccess) return "group";
     return wrong.empty() ? works(state, comm) : wrong;
-  }) == "");
-}
-
-TEST_CASE("a rank that calls another function is found out at once, by both sides") {
-  for (const int P : {2, 3}) {
-    const Ranks ranks(P, default_config());
-    CHECK(ranks.run("another function", [&](int rank) -> std::string {
-      const sparsecollComm_t comm = ranks.comm(rank);
-      const PushSum<double> state(comm, kLength, kUsual);
-      std::vector<double> x(kLength, 1.0), sum(kLength);
-      const auto start = std::chrono::steady_clock::now();
-      const bool steps = rank == 0;
-      const sparsecollResult_t result =
-          steps ? state.step(x)
-                : sparseAllreduce(x.data(), sum.data(), kLength, 3, sparsecollFloat64,
-                                  sparsecollSum, nullptr, comm, nullptr);
-      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-      if (took.count() > 1 + patience()) return "that took long";
-      if (x != std::vector<double>(kLength, 1.0)) return "x was changed";
-      if (steps && state.weight() != 1.0) return "the weight was changed";
-      return refused("call", result, sparsecollRemoteError, "pushSumStep", comm);
-    }) == "");
-  }
-}
-
-TEST_CASE("a neighbour that does not come is named at the deadline, and x is as it was") {
-  sparsecollConfig_t config = default_config();
-  config.timeoutMs = 150;
-  for (const int max_delay : {0, 2}) {
-    const Ranks ranks(2, config);
-    CHECK(ranks.run("late", [&](int rank) -> std::string {
-      const sparsecollComm_t comm = ranks.comm(rank);
-      sparsecollPushSumConfig_t own = kUsual;
-      own.maxDelay = max_delay;
-      const PushSum<double> state(comm, kLength, own);
-      if (rank == 1) return "";
-      std::vector<double> x(kLength, 1.0);
-      for (int t = 0; t < max_delay; ++t)
-        if (state.step(x) != sparsecollSuccess) return "a step within the delay waited";
-      const std::vector<double> before = x;
-      const double weight = state.weight();
-      const auto start = std::chrono::steady_clock::now();
-      const std::string wrong =
-          refused("step", state.step(x), sparsecollTimeout, "nothing was heard from rank 1", comm);
-      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-      if (took.count() < 0.149 || took.count() > 1 + patience()) return "not at the deadline";
-      if (x != before || state.weight() != weight) return "x or w was changed";
-      if (state.step(x) != sparsecollTimeout) return "the communicator is not poisoned";
-      if (sparsecollPushSumSave(state.handle(), "unused") != sparsecollTimeout) return "saved";
-      return wrong;
-    }) == "");
-  }
-}
-
-TEST_CASE("a neighbour that is gone is told from one that is late") {
-  Ranks ranks(2, default_config());
-  std::vector<std::unique_ptr<PushSum<double>>> states(2);
-  REQUIRE(ranks.run("create", [&](int rank) {
-    states[static_cast<std::size_t>(rank)] =
-        std::make_unique<PushSum<double>>(ranks.comm(rank), kLength, kUsual);
-    return std::string();
-  }) == "");
-  ranks.destroy(1);
-  CHECK(std::isnan(states[1]->weight()));
-  CHECK(sparsecollPushSumDestroy(states[1]->handle()) == sparsecollInvalidArgument);
-  std::vector<double> x(kLength, 1.0);
-  CHECK(refused("step", states[0]->step(x), sparsecollRemoteError, "rank 1 has destroyed",
-                ranks.comm(0)) == "");
-  CHECK(x == std::vector<double>(kLength, 1.0));
-}
-
-TEST_CASE("an abort from another thread ends a step that waits") {
-  const Ranks ranks(2, default_config());
-  CHECK(ranks.run("abort", [&](int rank) -> std::string {
-    const PushSum<double> state(ranks.comm(rank), kLength, kUsual);
-    if (rank == 1) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-      sparsecollCommAbort(ranks.comm(0));
-      return "";
-    }
-    std::vector<double> x(kLength, 1.0);
-    return refused("step", state.step(x), sparsecollInvalidUsage, "abort", ranks.comm(0));
   }) == "");
 }
 
