@@ -37,6 +37,10 @@ if(SPARSECOLL_MPI)
   endif()
 endif()
 
+# Where the module files are, here and when installed.
+set(sparsecoll_fortran_modules "${PROJECT_BINARY_DIR}/src/fortran/modules")
+set(SPARSECOLL_FORTRAN_INSTALL_DIR "${CMAKE_INSTALL_INCLUDEDIR}/sparsecoll/fortran")
+
 # As in SparsecollFlags.cmake.
 set(sparsecoll_gfortran "$<COMPILE_LANG_AND_ID:Fortran,GNU>")
 add_compile_options(

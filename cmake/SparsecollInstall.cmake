@@ -33,6 +33,14 @@ if(BUILD_SHARED_LIBS)
   install(EXPORT sparsecollSharedTargets NAMESPACE sparsecoll:: DESTINATION "${package_dir}")
 endif()
 
+if(SPARSECOLL_FORTRAN)
+  install(TARGETS sparsecoll_fortran EXPORT sparsecollFortranTargets
+          ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  install(EXPORT sparsecollFortranTargets NAMESPACE sparsecoll:: DESTINATION "${package_dir}")
+  install(DIRECTORY "${sparsecoll_fortran_modules}/"
+          DESTINATION "${SPARSECOLL_FORTRAN_INSTALL_DIR}" FILES_MATCHING PATTERN "*.mod")
+endif()
+
 configure_package_config_file(
   cmake/sparsecollConfig.cmake.in "${CMAKE_CURRENT_BINARY_DIR}/sparsecollConfig.cmake"
   INSTALL_DESTINATION "${package_dir}"

@@ -23,3 +23,10 @@ string(REGEX REPLACE "/$" "" PC_PREFIX "${PC_PREFIX}")
 configure_file(cmake/sparsecoll.pc.in "${CMAKE_CURRENT_BINARY_DIR}/sparsecoll.pc" @ONLY)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/sparsecoll.pc"
         DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+
+if(SPARSECOLL_FORTRAN)
+  configure_file(cmake/sparsecoll-fortran.pc.in
+                 "${CMAKE_CURRENT_BINARY_DIR}/sparsecoll-fortran.pc" @ONLY)
+  install(FILES "${CMAKE_CURRENT_BINARY_DIR}/sparsecoll-fortran.pc"
+          DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endif()

@@ -5,12 +5,13 @@
 # consume.sh cmake|pkgconfig shared|static BUILD_DIR
 # Installs BUILD_DIR somewhere, moves the installation, builds the C and C++ programs of project/
 # against it and runs them. Environment: CMAKE, CC, CXX, MPICC, PKG_CONFIG, LAUNCHER (mpirun and its
-# flags for two ranks; empty = a library without MPI).
+# flags for two ranks; empty = a library without MPI), FC (empty = no Fortran module), MPIFC.
 set -euo pipefail
 
 tool=$1 kind=$2 build_dir=$3
 project=$(cd "$(dirname "$0")/project" && pwd)
 : "${CMAKE:=cmake}" "${CC:=cc}" "${CXX:=c++}" "${MPICC:=mpicc}" "${PKG_CONFIG:=pkg-config}" "${LAUNCHER:=}"
+: "${FC:=}" "${MPIFC:=mpifort}"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -22,7 +23,9 @@ mkdir "$work/build"
 
 build_with_cmake() {
   "$CMAKE" -S "$project" -B "$work/build" -DCMAKE_C_COMPILER="$CC" -DCMAKE_CXX_COMPILER="$CXX" \
-    -DCMAKE_PREFIX_PATH="$prefix" -DLIBRARY_KIND="$kind" -DWITH_MPI="${LAUNCHER:+ON}"
+    -DCMAKE_PREFIX_PATH="$prefix" -DLIBRARY_KIND="$kind" -DWITH_MPI="${LAUNCHER:+ON}" \
+    -DWITH_FORTRAN="${FC:+ON}" ${FC:+"-DCMAKE_Fortran_COMPILER=$FC"} \
+    ${FC:+${LAUNCHER:+"-DMPI_Fortran_COMPILER=$MPIFC"}}
   "$CMAKE" --build "$work/build" --verbose
 }
 
@@ -47,6 +50,25 @@ build_with_pkgconfig() {
     OMPI_CC=$CC MPICH_CC=$CC "$MPICC" -std=c99 $flags "$project/processes.c" \
       -o "$work/build/processes" $libs
   fi
+  [ -z "$FC" ] || build_fortran_with_pkgconfig
+}
+
+build_fortran_with_pkgconfig() {
+  local flags libs
+  flags=$("$PKG_CONFIG" --cflags sparsecoll-fortran)
+  libs=$("$PKG_CONFIG" --static --libs sparsecoll-fortran)
+  if [ "$kind" = shared ]; then
+    libs="$libs -Wl,-rpath,$("$PKG_CONFIG" --variable=libdir sparsecoll)"
+  else
+    libs=${libs/-lsparsecoll /-l:libsparsecoll.a }
+  fi
+  # shellcheck disable=SC2086 # lists of flags
+  "$FC" $flags "$project/threads.f90" -o "$work/build/fortran_threads" $libs
+  if [ -n "$LAUNCHER" ]; then
+    # shellcheck disable=SC2086
+    OMPI_FC=$FC MPICH_FC=$FC "$MPIFC" $flags "$project/processes.f90" \
+      -o "$work/build/fortran_processes" $libs
+  fi
 }
 
 "build_with_$tool"
@@ -55,4 +77,9 @@ build_with_pkgconfig() {
 if [ -n "$LAUNCHER" ]; then
   # shellcheck disable=SC2086
   timeout -k 5 60 $LAUNCHER "$work/build/processes"
+fi
+if [ -n "$FC" ]; then
+  "$work/build/fortran_threads"
+  # shellcheck disable=SC2086
+  [ -z "$LAUNCHER" ] || timeout -k 5 60 $LAUNCHER "$work/build/fortran_processes"
 fi
