@@ -7,6 +7,8 @@ What happens to a block depends on its language:
   c, cpp  with a main(): compiled and linked. Else compiled inside a function, its #include lines
           moved to the top, with the public headers and the common ones of the standard included.
           Internal headers are found as "core/...". C is C99, C++ is C++20, warnings are errors.
+  fortran with a program: compiled and linked. Else compiled inside one that uses the modules
+          sparsecoll, iso_c_binding and, with MPI, mpi_f08. Left out without a Fortran module.
   cmake   configured and built as a project against an installation; a source file that it names
           is an empty program.
   sh      checked by bash -n; a command that is a relative path must be in the repository.
@@ -34,6 +36,7 @@ FENCE = re.compile(r"^(\s*)(`{3,}|~{3,})\s*(\S*)\s*$")
 COMMENT = re.compile(r"<!--\s*(run|file|given)\s*(?::\s*(.*?))?\s*-->", re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s#]+)[^)]*\)")
 NEEDS_MPI = re.compile(r"\bMPI_|<mpi\.h>|sparsecoll_mpi\.h|\bMPI::|sparsecollCommInitMpi")
+NEEDS_FORTRAN = re.compile(r"^fortran|sparsecoll::fortran|sparsecoll-fortran|\.f90")
 
 STANDARD = {
     "c": ["math.h", "pthread.h", "stdio.h", "stdlib.h", "string.h"],
@@ -102,7 +105,7 @@ class Checker:
     def check(self, block):
         handler = getattr(self, f"check_{block.language}", None)
         if handler is None:
-            raise Fault(f"a block of '{block.language}': say c, cpp, cmake, sh, json or text")
+            raise Fault(f"a block of '{block.language}': say c, cpp, fortran, cmake, sh, json or text")
         handler(block)
 
     def check_text(self, block):
@@ -135,6 +138,9 @@ class Checker:
         command += [source, "-x", "none", "-o", self.work / "program", f"-L{self.libraries}"]
         command += ["-lsparsecoll", f"-Wl,-rpath,{self.libraries}", *self.options.mpi_library]
         call([*command, "-pthread", "-lm"])
+        self.run_program(block)
+
+    def run_program(self, block):
         if "run" in block.marks:
             ranks = block.marks["run"]
             launcher = [*shlex.split(self.options.launcher), ranks] if ranks else []
@@ -157,6 +163,24 @@ class Checker:
         where = f'#line {block.line + 1} "{block.path.name}"'
         return "\n".join([*top, where, *body]) + "\n"
 
+    def check_fortran(self, block):
+        compiler = self.options.mpifc if self.mpi else self.options.fc
+        program = re.search(r"^end program", block.text, re.MULTILINE)
+        modules = ["sparsecoll", "iso_c_binding", *(["mpi_f08"] if self.mpi else [])]
+        head = ["program block", *(f"use {module}" for module in modules), "implicit none"]
+        lines = [*head, block.marks.get("given", ""), block.text, "end program block", ""]
+        source = self.work / "block.f90"
+        source.write_text(block.text if program else "\n".join(lines))
+        command = [compiler, "-std=f2018", "-Wall", "-Wextra", "-Werror", "-Wno-unused"]
+        command += ["-Wno-maybe-uninitialized", f"-I{self.prefix}/include/sparsecoll/fortran"]
+        command += [f"-J{self.work}"]
+        if not program:
+            call([*command, "-fsyntax-only", source])
+            return
+        command += [source, "-o", self.work / "program", f"-L{self.libraries}"]
+        call([*command, "-lsparsecoll_fortran", "-lsparsecoll", f"-Wl,-rpath,{self.libraries}"])
+        self.run_program(block)
+
     def check_cmake(self, block):
         with tempfile.TemporaryDirectory(dir=self.work) as folder:
             project = pathlib.Path(folder)
@@ -165,8 +189,9 @@ class Checker:
                 head = ""
             given = block.marks.get("given", "")
             (project / "CMakeLists.txt").write_text(f"{head}{given}\n{block.text}")
-            for name in re.findall(r"[\w./-]+\.(?:c|cpp)\b", block.text):
-                (project / name).write_text("int main(void) { return 0; }\n")
+            for name in re.findall(r"[\w./-]+\.(?:c|cpp|f90)\b", block.text):
+                program = "end\n" if name.endswith(".f90") else "int main(void) { return 0; }\n"
+                (project / name).write_text(program)
             call([self.options.cmake, "-S", project, "-B", project / "build",
                   f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DCMAKE_C_COMPILER={self.options.cc}",
                   f"-DCMAKE_CXX_COMPILER={self.options.cxx}"])
@@ -193,10 +218,13 @@ def check_all(options, work):
     root = options.root
     pages = [root / "README.md", *sorted(root.glob("docs/**/*.md")), *sorted(root.glob("perf/*.md"))]
     checker = Checker(options, work)
-    faults, checked, without_mpi = [], 0, 0
+    faults, checked, without_mpi, without_fortran = [], 0, 0, 0
     for page in pages:
         faults += broken_links(page)
         for block in blocks_of(page):
+            if not options.fc and NEEDS_FORTRAN.search(f"{block.language} {block.text}"):
+                without_fortran += 1
+                continue
             if not checker.mpi and (NEEDS_MPI.search(block.text) or block.marks.get("run")):
                 without_mpi += 1
                 continue
@@ -207,7 +235,7 @@ def check_all(options, work):
                 faults.append(f"{page.relative_to(root)}:{block.line}: {fault}")
     print("\n".join(faults))
     print(f"{len(pages)} pages, {checked} blocks checked, {without_mpi} left out for want of MPI, "
-          f"{len(faults)} faults")
+          f"{without_fortran} for want of Fortran, {len(faults)} faults")
     return 1 if faults else 0
 
 
@@ -218,6 +246,8 @@ def main():
     parser.add_argument("--cmake", default="cmake")
     parser.add_argument("--cc", default="cc")
     parser.add_argument("--cxx", default="c++")
+    parser.add_argument("--fc", default="", help="Fortran compiler; without one: no such blocks")
+    parser.add_argument("--mpifc", default="mpifort")
     parser.add_argument("--launcher", default="", help="mpirun up to the number of ranks")
     parser.add_argument("--mpi-include", action="append", default=[])
     parser.add_argument("--mpi-library", action="append", default=[])

@@ -64,13 +64,13 @@ program layout
   if (i /= 0) print '(a,i0)', 'number ', i
   if (i /= 0) error stop 'another number than in C'
   if (c_sizeof(sparse) /= sparse%size .or. c_sizeof(config) /= config%size .or. &
-    c_sizeof(stats) /= stats%size .or. c_sizeof(gossip) /= gossip%size) error stop 'a structure whose size is wrong'
+    c_sizeof(stats) /= stats%size .or. c_sizeof(gossip) /= gossip%size) error stop 'a wrong size'
   if (fresh_structures(sparse, config, stats, SPARSECOLL_ALL) /= 1) error stop 'initial values'
   if (fresh_gossip(gossip) /= 1) error stop 'initial values of push-sum'
   call fill_structures(sparse, config, stats)
   if (any([sparse%size, sparse%count, sparse%nnz, sparse%capacity, sparse%needed] /= &
     [(int(i, c_size_t), i=1, 5)])) error stop 'the lengths of a sparse vector'
-  if (any([sparse%indexType, sparse%datatype] /= [6, 7])) error stop 'the types of a sparse vector'
+  if (any([sparse%indexType, sparse%datatype] /= [6, 7])) error stop 'types of a sparse vector'
   if (any([config%magic, config%version, config%blocking, config%device, config%timeoutMs, &
     config%algorithm, config%selection, config%residualRule, config%wire, &
     config%repartitionInterval, config%thresholdInterval, config%allowReordered] /= &

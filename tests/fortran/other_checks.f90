@@ -192,7 +192,7 @@ contains
     empty%magic = 0
     call sparsecollCommGetStats(comm, sparsecollStatsTotal, empty, ierr)
     call expect(found, ierr == sparsecollInvalidArgument, 'statistics without initializer')
-    call expect(found, index(sparsecollGetErrorString(sparsecollTimeout), 'sparsecollTimeout') == 1, &
-      'error string')
+    call expect(found, index(sparsecollGetErrorString(sparsecollTimeout), 'sparsecollTimeout') &
+      == 1, 'error string')
   end subroutine check_queries
 end module other_checks

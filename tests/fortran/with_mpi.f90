@@ -3,6 +3,7 @@
 
 !> Everything over MPI, by `use mpi`.
 program with_mpi
+  use alltoall_checks
   use dense_checks
   use mpi
   use other_checks
@@ -22,6 +23,7 @@ program with_mpi
   config%timeoutMs = 60000
   call sparsecollCommInitMpi(comm, MPI_COMM_WORLD, config)
   call check_dense_forms(comm, found)
+  call check_exchange(comm, found)
   call check_sparse_forms(comm, found)
   call check_push_sum(comm, found)
   call check_the_rest(comm, found)
@@ -34,7 +36,8 @@ program with_mpi
   call expect(found, len(sparsecollGetLastError()) > 0, 'the last failed init is explained')
 
   call MPI_Allreduce(found%failures, failures, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierr)
-  if (found%rank == 0) print '(3(a,i0))', 'P=', P, ': ', found%checks, ' checks, failures: ', failures
+  if (found%rank == 0) print '(3(a,i0))', 'P=', P, ', checks: ', found%checks, ', failures: ', &
+    failures
   call MPI_Finalize(ierr)
   if (failures > 0) error stop
 end program with_mpi

@@ -3,6 +3,7 @@
 
 !> Everything over MPI, by `use mpi_f08`, with defaults.
 program with_mpi_f08
+  use alltoall_checks
   use dense_checks
   use mpi_f08
   use other_checks
@@ -24,6 +25,7 @@ program with_mpi_f08
   call sparsecollCommRank(comm, place)
   call expect(found, place == P - 1 - found%rank, 'ranks are those of the MPI communicator')
   call check_dense_forms(comm, found)
+  call check_exchange(comm, found)
   call check_sparse_forms(comm, found)
   call check_push_sum(comm, found)
   call check_the_rest(comm, found)
@@ -33,7 +35,8 @@ program with_mpi_f08
   call expect(found, ierr == sparsecollInvalidArgument, 'MPI_COMM_NULL')
 
   call MPI_Allreduce(found%failures, failures, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
-  if (found%rank == 0) print '(3(a,i0))', 'P=', P, ': ', found%checks, ' checks, failures: ', failures
+  if (found%rank == 0) print '(3(a,i0))', 'P=', P, ', checks: ', found%checks, ', failures: ', &
+    failures
   call MPI_Finalize()
   if (failures > 0) error stop
 end program with_mpi_f08

@@ -3,6 +3,7 @@
 
 !> Everything where ranks are threads of OpenMP.
 program with_threads
+  use alltoall_checks
   use dense_checks
   use other_checks
   use push_sum_checks
@@ -21,10 +22,12 @@ program with_threads
   do P = 1, 4
     allocate (comms(P))
     call sparsecollCommInitAll(comms, P, config=config)
-    !$omp parallel do num_threads(P) schedule(static, 1) private(found) reduction(+:failures, checks)
+    !$omp parallel do num_threads(P) schedule(static, 1) private(found) &
+    !$omp reduction(+:failures, checks)
     do rank = 0, P - 1
       found = verdict_t(rank=rank)
       call check_dense_forms(comms(rank + 1), found)
+      call check_exchange(comms(rank + 1), found)
       call check_sparse_forms(comms(rank + 1), found)
       call check_push_sum(comms(rank + 1), found)
       call check_the_rest(comms(rank + 1), found)

@@ -4,8 +4,8 @@
 !> Values of vertices that other ranks own, kept up to date by sparseAlltoall.
 !>
 !> The ghost slots of all ranks, one behind the other, are the index space: slots
-!> [slot_bounds(r+1), slot_bounds(r+2)) belong to rank r. A vertex that several ranks need has a slot
-!> at each of them, so its owner sends it several times, under several indices.
+!> [slot_bounds(r+1), slot_bounds(r+2)) belong to rank r. A vertex that several ranks need has a
+!> slot at each of them, so its owner sends it several times, under several indices.
 module ghost_values
   use, intrinsic :: iso_c_binding, only: c_int64_t, c_size_t
   use, intrinsic :: iso_fortran_env, only: real64
