@@ -51,13 +51,16 @@ void deliver(const View<Accumulation<T>, I>& in, int divisor, const SparseBuffer
 
 template <class T, class I>
 void hand_over(std::span<const SparseSpan> pieces, const SparseBuffer& out) {
-  Writer<T, I> writer(out);
+  I* index = static_cast<I*>(out.index);
+  T* value = static_cast<T*>(out.value);
+  *out.nnz = 0;
   for (const SparseSpan& each : pieces) {
     const View<Accumulation<T>, I> piece(each);
-    for (size_t j = 0; j < piece.nnz; ++j)
-      writer.add(piece.at(j), narrow<T>(canonical(piece.value[j])));
+    index = std::copy_n(piece.index, piece.nnz, index);
+    value = std::transform(piece.value, piece.value + piece.nnz, value,
+                           [](Accumulation<T> one) { return narrow<T>(canonical(one)); });
+    *out.nnz += piece.nnz;
   }
-  writer.done();
 }
 
 template <class T, class I>

@@ -27,12 +27,12 @@ template <class I>
 void put_block16(std::byte* at, std::span<const I> index, const Region& region) {
   const uint64_t blocks = wire_blocks(region.length());
   std::memset(at, 0, blocks * 4);
-  for (const I each : index) {
-    std::byte* counter = at + (each - region.begin) / kWireBlock * 4;
-    uint32_t n;
-    std::memcpy(&n, counter, 4);
-    ++n;
-    std::memcpy(counter, &n, 4);
+  for (size_t j = 0; j < index.size();) {
+    const uint64_t block = (index[j] - region.begin) / kWireBlock;
+    const size_t first = j;
+    while (j < index.size() && (index[j] - region.begin) / kWireBlock == block) ++j;
+    const auto n = static_cast<uint32_t>(j - first);
+    std::memcpy(at + block * 4, &n, 4);
   }
   put_indices<uint16_t>(at + blocks * 4, index,
                         [&](I i) { return (i - region.begin) % kWireBlock; });
