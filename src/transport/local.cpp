@@ -123,7 +123,12 @@ class LocalTransport final : public Transport {
     return std::nullopt;
   }
 
-  bool gone(int peer) const override { return fabric_->gone[peer]; }
+  bool gone(int peer) const override {
+    if (!fabric_->gone[peer] || !fabric_->plan) return fabric_->gone[peer];
+    const std::lock_guard lock(box_.mutex);  // what is delayed is still to come
+    return std::none_of(box_.letters.begin(), box_.letters.end(),
+                        [peer](const auto& letter) { return letter.arrived.peer == peer; });
+  }
 
   void idle(Clock::time_point limit) override {
     if (look_again_) return std::this_thread::sleep_for(std::chrono::microseconds(50));

@@ -203,6 +203,22 @@ TEST_CASE("a killed rank falls silent, finds out itself, and leaves no word") {
   t[0]->send(1, letter(100, 0, 0));  // to nobody; harmless
 }
 
+TEST_CASE("who leaves is not gone while what it sent is under way") {
+  Transports t = make_local_transports(2, [](int, int, size_t) {
+    Fate fate;
+    fate.delay = milliseconds(50);
+    return fate;
+  });
+  t[0]->send(1, letter(50, 0, 0));
+  t[0]->close();
+  const Clock::time_point start = Clock::now();
+  while (!t[1]->poll()) {
+    CHECK_FALSE(t[1]->gone(0));
+    REQUIRE(seconds_since(start) < 60);
+  }
+  CHECK(t[1]->gone(0));
+}
+
 TEST_CASE("who leaves is gone; what it sent before still comes, what is sent to it does not") {
   for (const int way : {0, 1, 2, 3}) {
     Transports t = make_local_transports(2);
