@@ -87,6 +87,7 @@ void Communicator::run_counted(Verb verb, const std::function<void(const CallTer
   transport_->check_thread();
   stashes_.clear();
   const uint64_t sequence = ++sequence_;
+  if (queue_) queue_->begin(sequence);
   if (log_.wants(LogLevel::trace))
     log_.write(LogLevel::trace,
                text("call ", sequence, ": ", verb_name(static_cast<uint64_t>(verb))));

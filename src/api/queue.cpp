@@ -38,6 +38,11 @@ uint64_t Queue::issued() const {
   return issued_;
 }
 
+void Queue::begin(uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  if (number > issued_) issued_ = done_ = number;
+}
+
 bool Queue::idle() const {
   const std::lock_guard lock(mutex_);
   return tasks_.empty();

@@ -39,6 +39,9 @@ class Queue {
 
   /// Number of the last collective call that was queued; 0 = none.
   uint64_t issued() const;
+  /// Collective call `number` is made now. One that was not queued, as nothing else was then, takes
+  /// the next number here too.
+  void begin(uint64_t number);
   bool idle() const;
   /// Until all that is queued has run, or until `limit`; false then.
   bool wait_idle(std::chrono::steady_clock::time_point limit) const;

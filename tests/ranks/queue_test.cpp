@@ -74,6 +74,25 @@ TEST_CASE("many calls in flight give what calls that block give") {
   }
 }
 
+TEST_CASE("a collective call that is never queued has its number too") {
+  const Ranks ranks(2, queued_config());
+  CHECK(ranks.run("split", [&](int rank) -> std::string {
+    const sparsecollComm_t comm = ranks.comm(rank);
+    const std::vector<float> send(5, 1.0f);
+    std::vector<float> recv(5);
+    sparsecollComm_t part = nullptr;
+    add(send, recv, comm);
+    if (sparsecollCommSplit(comm, 0, 0, &part, nullptr) != sparsecollSuccess) return "the split";
+    if (sequence_of(comm) != 2) return "the split was not counted";
+    if (sparsecollCommWait(comm, 2) != sparsecollSuccess) return "waiting for the split";
+    add(send, recv, comm);
+    if (sequence_of(comm) != 3) return "wrong sequence";
+    const sparsecollResult_t end = sparsecollCommWait(comm, 3);
+    sparsecollCommDestroy(part);
+    return end == sparsecollSuccess && recv[4] == 2.0f ? "" : explain(end, comm);
+  }) == "");
+}
+
 TEST_CASE("Success means queued: the call returns although its peers are not there") {
   const Ranks ranks(2, queued_config());
   std::atomic<bool> returned{false};
