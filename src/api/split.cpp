@@ -60,7 +60,12 @@ std::shared_ptr<Communicator> Communicator::split(const std::function<Config()>&
       descriptor, [&] { config = check(); }, body);
   if (!transport) return nullptr;
   const auto made = std::make_shared<Communicator>(std::move(transport), config);
-  made->agree_on_init(std::nullopt);
+  try {
+    made->agree_on_init(std::nullopt);
+  } catch (const Error& error) {
+    if (fatal(error.code())) poison_and_throw(error);  // members of the part are lost here too
+    throw;
+  }
   return made;
 }
 
