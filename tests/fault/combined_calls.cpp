@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Groups and splits in a random schedule.
+
+#include <sstream>
+
+#include "fault/random_call.hpp"
+#include "support/data.hpp"
+
+namespace sparsecoll::fault {
+
+namespace {
+
+/// One call on each of some tensors.
+class Group final : public RandomCall {
+ public:
+  explicit Group(const Plan& plan) {
+    for (const auto& tensor : plan.world.tensors)
+      members_.push_back(
+          plan_verb({plan.dice, plan.world, *tensor, plan.refused, plan.may_truncate}));
+  }
+
+  std::string describe() const override {
+    std::string all = "group of";
+    for (const auto& member : members_) all += " {" + member->describe() + "}";
+    return all;
+  }
+
+  sparsecollResult_t make(int rank, sparsecollComm_t comm, Flaw flaw) override {
+    const sparsecollResult_t start = sparsecollGroupStart(comm);
+    if (start != sparsecollSuccess) return start;
+    for (const auto& member : members_) {
+      member->make(rank, comm, flaw);  // what is wrong is said at the end
+      flaw = Flaw::kNone;
+    }
+    return sparsecollGroupEnd(comm);
+  }
+
+  bool truncates(int rank) const override {
+    for (const auto& member : members_)
+      if (member->truncates(rank)) return true;
+    return false;
+  }
+  std::string check_output(int rank, sparsecollComm_t comm, bool fetches) override {
+    for (const auto& member : members_) {
+      const std::string verdict = member->check_output(rank, comm, fetches);
+      if (!verdict.empty()) return member->describe() + ": " + verdict;
+    }
+    return "";
+  }
+  std::string check_untouched(int rank) const override {
+    for (const auto& member : members_) {
+      const std::string verdict = member->check_untouched(rank);
+      if (!verdict.empty()) return member->describe() + ": " + verdict;
+    }
+    return "";
+  }
+
+ private:
+  std::vector<std::unique_ptr<RandomCall>> members_;
+};
+
+/// A split, one call on each part, and the end of the parts.
+class Split final : public RandomCall {
+ public:
+  explicit Split(const Plan& plan)
+      : may_fail_(plan.world.may_fail),
+        mode_(plan.world.mode(test::Verb::kSparse)),
+        made_(static_cast<size_t>(plan.world.P), kUntouched) {
+    const size_t colors = 1 + plan.dice.pick(3);
+    for (int rank = 0; rank < plan.world.P; ++rank) {
+      const bool apart = plan.dice.one_in(6);
+      colors_.push_back(apart ? SPARSECOLL_SPLIT_NOCOLOR
+                              : static_cast<int>(plan.dice.pick(colors)));
+    }
+    sends_ = test::make_data_of_all<float>(test::Kind::kHeavyTail, kLength, plan.world.P,
+                                           plan.dice.seed());
+  }
+
+  std::string describe() const override {
+    std::string all = "sparsecollCommSplit into";
+    for (const int color : colors_) all += " " + std::to_string(color);
+    return all;
+  }
+
+  sparsecollResult_t make(int rank, sparsecollComm_t comm, Flaw flaw) override {
+    const auto r = static_cast<size_t>(rank);
+    const int color = flaw == Flaw::kEnumerator || flaw == Flaw::kStream ? -7 : colors_[r];
+    return sparsecollCommSplit(comm, color, 0, flaw == Flaw::kNull ? nullptr : &made_[r], nullptr);
+  }
+
+  bool truncates(int) const override { return false; }
+  bool makes_parts() const override { return true; }
+
+  std::string check_output(int rank, sparsecollComm_t, bool) override {
+    const auto r = static_cast<size_t>(rank);
+    const sparsecollComm_t part = made_[r];
+    if (colors_[r] == SPARSECOLL_SPLIT_NOCOLOR)
+      return part == nullptr ? "" : "a communicator where none was asked for";
+    const std::string verdict = use(part, r);
+    const sparsecollResult_t end = sparsecollCommDestroy(part);
+    if (!verdict.empty() || end == sparsecollSuccess) return verdict;
+    return std::string("destroy of the part: ") + sparsecollGetErrorString(end);
+  }
+
+  std::string check_untouched(int rank) const override {
+    return made_[static_cast<size_t>(rank)] == kUntouched ? "" : "newcomm was written";
+  }
+
+ private:
+  static constexpr size_t kLength = 40;
+  static inline const sparsecollComm_t kUntouched = reinterpret_cast<sparsecollComm_t>(1);
+
+  std::string use(sparsecollComm_t part, size_t rank) const {
+    oracle::DenseInputs<float> in;
+    int own = 0, size = 0, want = 0;
+    for (size_t r = 0; r < colors_.size(); ++r) {
+      if (colors_[r] != colors_[rank]) continue;
+      if (r < rank) ++want;
+      in.sends.push_back(sends_[r]);
+    }
+    sparsecollCommRank(part, &own);
+    sparsecollCommCount(part, &size);
+    if (own != want || static_cast<size_t>(size) != in.sends.size())
+      return "rank or size of the part is wrong";
+    std::vector<float> recv(kLength, -77.0f);
+    sparsecollResult_t result =
+        sparseAllreduce(sends_[rank].data(), recv.data(), kLength, 6, sparsecollFloat32,
+                        sparsecollSum, nullptr, part, nullptr);
+    if (result == sparsecollSuccess) result = sparsecollCommSynchronize(part);
+    if (may_fail_ && (result == sparsecollTimeout || result == sparsecollRemoteError)) return "";
+    if (result != sparsecollSuccess) return "in the part: " + test::explain(result, part);
+    // The first call of a shape selects exactly, also where thresholds are reused.
+    return test::difference("recvbuff in the part", recv,
+                            test::expected<float>(mode_, in, 6, oracle::Op::kSum).result);
+  }
+
+  bool may_fail_;
+  test::Mode mode_;
+  std::vector<int> colors_;
+  oracle::PerRank<std::vector<float>> sends_;
+  std::vector<sparsecollComm_t> made_;
+};
+
+}  // namespace
+
+std::unique_ptr<RandomCall> plan_group(const Plan& plan) { return std::make_unique<Group>(plan); }
+
+std::unique_ptr<RandomCall> plan_split(const Plan& plan) { return std::make_unique<Split>(plan); }
+
+}  // namespace sparsecoll::fault

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The tensors of a random schedule: on every rank a residual, with what must be in it after each
+// call of the schedule.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "support/compare.hpp"
+#include "support/typed.hpp"
+
+namespace sparsecoll::fault {
+
+class Tensor {
+ public:
+  virtual ~Tensor() = default;
+  /// Makes the residuals of all ranks, in their first state.
+  virtual void create(const std::vector<sparsecollComm_t>& comms) = 0;
+  /// From here on the next call of the schedule is planned.
+  virtual void next_call() = 0;
+  /// How rank's residual differs from its state after that many calls; "" = it does not.
+  virtual std::string differs(int rank, size_t calls) const = 0;
+};
+
+template <class T>
+class TypedTensor final : public Tensor {
+ public:
+  using Values = oracle::PerRank<std::vector<oracle::Wide<T>>>;
+
+  /// No values: calls get no residual.
+  TypedTensor(size_t n, bool feedback, const Values& first) : n_(n), feedback_(feedback) {
+    states_.push_back(feedback ? first : Values{});
+  }
+
+  size_t n() const { return n_; }
+  /// What the residuals are before the call that is planned now.
+  const Values& before() const { return states_[states_.size() - 2]; }
+  /// And what they are behind it, if not the same.
+  void change(const Values& after) {
+    if (feedback_) states_.back() = after;
+  }
+  sparsecollResidual_t handle(int rank) const {
+    return feedback_ ? residuals_[static_cast<size_t>(rank)].handle() : nullptr;
+  }
+
+  void create(const std::vector<sparsecollComm_t>& comms) override {
+    if (!feedback_) return;
+    residuals_ = test::make_residuals<T>(comms, n_, true);
+    for (size_t r = 0; r < comms.size(); ++r) residuals_[r].write(states_[0][r]);
+  }
+  void next_call() override { states_.push_back(states_.back()); }
+  std::string differs(int rank, size_t calls) const override {
+    if (!feedback_) return "";
+    const auto r = static_cast<size_t>(rank);
+    return test::difference("residual", residuals_[r].read(), states_[calls][r]);
+  }
+
+ private:
+  size_t n_;
+  bool feedback_;
+  std::vector<Values> states_;  ///< after 0, 1, ... calls
+  std::vector<test::Residual<T>> residuals_;
+};
+
+}  // namespace sparsecoll::fault
