@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "mpi/verdict.hpp"
+#include "support/compare.hpp"
 #include "support/deviations.hpp"
 #include "support/hang_guard.hpp"
 #include "support/sweep.hpp"
@@ -140,32 +141,44 @@ std::string check_poisoned(sparsecollComm_t comm, const Mode& mode, sparsecollRe
   return "";
 }
 
-/// Old or new, never between: a call that failed left the residual alone or made it acc with some
-/// entries shipped. gTop-k also puts dropped sums back, which nobody can tell here.
-std::string check_residual(const Mode& mode, const std::vector<float>& before,
-                           const std::vector<float>& send, const std::vector<float>& after) {
-  if (after == before || mode.verb == Verb::kGtopk) return "";
-  for (std::size_t i = 0; i < after.size(); ++i) {
-    if (after[i] == 0.0f || after[i] == before[i] + send[i]) continue;
-    return "residual[" + std::to_string(i) + "] is neither old nor new";
-  }
-  return "";
+constexpr std::size_t kLength = std::size_t{1} << 17;
+constexpr std::size_t kKept = kLength / 100;
+
+std::vector<float> send_of(int rank) {
+  return make_data<float>(Kind::kHeavyTail, kLength, rank, 8, 1);
+}
+
+/// Old or new, never between: this rank's residual is, bit for bit, what the oracle has after so
+/// many calls or after one more.
+std::string check_residual(const Mode& mode, int calls, const std::vector<float>& residual) {
+  const auto ranks = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
+  const auto own = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD));
+  sparsecoll::oracle::DenseInputs<float> in;
+  for (std::size_t rank = 0; rank < ranks; ++rank)
+    in.sends.push_back(send_of(static_cast<int>(rank)));
+  in.residuals.assign(ranks, std::vector<float>(kLength, 0.0f));
+  for (int call = 0; call < calls; ++call)
+    in.residuals = expected<float>(mode, in, kKept, sparsecoll::oracle::Op::kSum).residuals;
+  const std::string before = difference("residual", residual, in.residuals[own]);
+  if (before.empty()) return "";
+  const auto next = expected<float>(mode, in, kKept, sparsecoll::oracle::Op::kSum).residuals;
+  const std::string after = difference("residual", residual, next[own]);
+  return after.empty() ? "" : "neither as before: " + before + "; nor as after: " + after;
 }
 
 /// Calls until one fails. Large enough for a kill to hit the middle of something.
 std::string run(sparsecollComm_t comm, const Mode& mode, const Victim& victim,
                 const std::string& victims_number, const Waker& waker) {
-  const std::size_t n = std::size_t{1} << 18;
-  const auto send = make_data<float>(Kind::kHeavyTail, n, rank_in(MPI_COMM_WORLD), 8, 1);
-  std::vector<float> recv(n);
-  const Residual<float> residual(comm, n);
+  const std::vector<float> send = send_of(rank_in(MPI_COMM_WORLD));
+  std::vector<float> recv(kLength);
+  const Residual<float> residual(comm, kLength);
   const int calls = victim.harmless() ? kWarmUp + 5 : kCallsAtMost;
   for (int call = 0; call < calls; ++call) {
-    const std::vector<float> before = residual.read();
     victim.before_call(call, waker);
     const Clock::time_point start = Clock::now();
     const sparsecollResult_t result = call_dense_verb<float>(
-        mode.verb, {send.data(), recv.data(), n, n / 100, sparsecollSum, residual.handle()}, comm);
+        mode.verb, {send.data(), recv.data(), kLength, kKept, sparsecollSum, residual.handle()},
+        comm);
     const double took = seconds_since(start);
     if (took > kDeadlineMs / 1000.0 + 1.0) return "a call took " + std::to_string(took) + " s";
     victim.after_call(call);
@@ -179,9 +192,9 @@ std::string run(sparsecollComm_t comm, const Mode& mode, const Victim& victim,
     if (victim.stays_away() && !victim.is_me() && !has_word(message, victims_number)) {
       return "the missing rank is not named: " + message;
     }
-    const std::string kept = check_residual(mode, before, send, residual.read());
-    if (!kept.empty()) return kept;
-    return check_poisoned(comm, mode, result);
+    const std::vector<float> kept = residual.read();
+    const std::string poisoned = check_poisoned(comm, mode, result);
+    return poisoned.empty() ? check_residual(mode, call, kept) : poisoned;
   }
   if (!victim.harmless()) return "no call failed";
   return expect("destroy", sparsecollCommDestroy(comm), sparsecollSuccess, nullptr);
@@ -212,6 +225,6 @@ int main(int argc, char** argv) {
     MPI_Finalize();
     return 0;
   }
-  std::this_thread::sleep_for(milliseconds(2500));
+  std::this_thread::sleep_for(milliseconds(4000));
   _exit(0);
 }
