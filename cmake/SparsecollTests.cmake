@@ -28,7 +28,7 @@ set(SPARSECOLL_SANITIZER_ENVIRONMENT
 # sparsecoll_add_catch_test(NAME name LABEL label... SOURCES file... [LIBRARIES target...]
 #                           [TIMEOUT seconds])
 # A program that links the static library, sees its internal headers (src/) and tests/, and is one
-# test of ctest. The target is test_NAME.
+# test of ctest. The target is test_NAME; the target tests_LABEL builds all of one label.
 function(sparsecoll_add_catch_test)
   cmake_parse_arguments(arg "" "NAME;TIMEOUT" "LABEL;SOURCES;LIBRARIES" ${ARGN})
   if(NOT arg_TIMEOUT)
@@ -39,6 +39,12 @@ function(sparsecoll_add_catch_test)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
   target_link_libraries(${target} PRIVATE ${arg_LIBRARIES} sparsecoll::static sparsecoll_catch)
   add_test(NAME ${arg_NAME} COMMAND ${target})
+  foreach(label IN LISTS arg_LABEL)
+    if(NOT TARGET tests_${label})
+      add_custom_target(tests_${label})
+    endif()
+    add_dependencies(tests_${label} ${target})
+  endforeach()
   set_tests_properties(
     ${arg_NAME} PROPERTIES LABELS "${arg_LABEL}" TIMEOUT ${arg_TIMEOUT}
                            ENVIRONMENT "${SPARSECOLL_SANITIZER_ENVIRONMENT}")

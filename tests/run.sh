@@ -12,13 +12,15 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 preset=host
+targets=(all)
 select=(--label-exclude '^(gpu|convergence)$')
 case ${1:-} in
   '') ;;
   --all) select=(--label-exclude '^gpu$') ;;
   --asan | --tsan)
     preset=${1#--}
-    select=(--label-regex '^(unit|ranks)$')
+    targets=(tests_unit tests_ranks)
+    select=(--label-regex '^(unit|ranks)$' --exclude-regex '^(cxx20|fortran|perf|example)')
     export SPARSECOLL_TEST_SMALL=1
     ;;
   *)
@@ -37,6 +39,6 @@ if [ "$preset" != host ] && setarch "$(uname -m)" -R true 2>/dev/null; then
 fi
 
 cmake --preset "$preset"
-cmake --build --preset "$preset" --parallel "$(nproc)"
+cmake --build --preset "$preset" --parallel "$(nproc)" --target "${targets[@]}"
 exec "${fixed_addresses[@]}" ctest --test-dir "build/$preset" --output-on-failure \
   --no-tests=error --parallel "$(nproc)" "${select[@]}"
