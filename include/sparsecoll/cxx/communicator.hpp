@@ -142,7 +142,8 @@ class Communicator : public Verbs<Communicator> {
     check(sparsecollScatter(in.get(), std::data(dense), handle_, nullptr), "sparsecollScatter");
   }
 
-  /// Gets the result of the call that was Truncated, making room for it. Local. ::sparsecollFetch()
+  /// Gets the result of the call that was Truncated, making room for it; nothing where `recv` was
+  /// not too small. Local. ::sparsecollFetch()
   /// @param recv       the output of that call.
   /// @param recvcounts as in sparseAlltoall(); else empty.
   template <class T, class Index>

@@ -90,6 +90,7 @@ class SparseVector {
   void reserve(std::size_t capacity) {
     if (capacity <= indices_.size()) return;
     values_.resize(capacity);
+    point();  // in case that there is no memory for the other
     indices_.resize(capacity);
     point();
   }

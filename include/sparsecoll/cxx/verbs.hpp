@@ -104,7 +104,7 @@ class Verbs {
     static_assert(std::is_same_v<Element<const Send>, T>, "send and recv are of one type");
     const std::string problem = check_bounds(bounds);
     const auto call = [data = std::data(send), count = std::size(send), out = output(recv, problem),
-                       k, op, borders = bounds.data(),
+                       k, op, borders = problem.empty() ? bounds.data() : nullptr,
                        feedback = detail::handle_of(residual)](sparsecollComm_t comm) {
       return ::sparseReduceScatter(data, out, count, k, DatatypeOf<T>::value, op, borders, feedback,
                                    comm, nullptr);
@@ -123,8 +123,9 @@ class Verbs {
     std::string problem = check_bounds(bounds);
     if (problem.empty() && !recvcounts.empty())
       problem = detail::expect_size("recvcounts", ranks(), recvcounts.size());
-    const auto call = [in = send.get(), out = output(recv, problem), counts = recvcounts.data(),
-                       borders = bounds.data()](sparsecollComm_t comm) {
+    const auto call = [in = send.get(), out = output(recv, problem),
+                       counts = problem.empty() ? recvcounts.data() : nullptr,
+                       borders = problem.empty() ? bounds.data() : nullptr](sparsecollComm_t comm) {
       return ::sparseAlltoall(in, out, counts, borders, comm, nullptr);
     };
     make("sparseAlltoall", call, fetch_into(recv, recvcounts), problem);
