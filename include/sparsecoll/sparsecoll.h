@@ -38,11 +38,12 @@
  *  - Buffers are host memory. In place (sendbuff == recvbuff) is allowed; partial overlap is
  *    sparsecollInvalidArgument.
  *  - With blocking = 1 a call is complete when it returns, and buffers belong to the caller again.
- *    With blocking = 0 the verbs, sparsecollTopk() and sparsecollScatter() return at once:
- *    sparsecollSuccess means queued. Queued calls run in call order on the communicator's own
- *    thread; buffers, structs and counts belong to the library until sparsecollCommSynchronize() or
- *    sparsecollCommWait() returns, and those tell the errors. All other functions wait for what is
- *    queued first. Over MPI this needs MPI_THREAD_MULTIPLE.
+ *    With blocking = 0 the verbs, sparsecollPushSumDrain(), sparsecollTopk() and
+ *    sparsecollScatter() return at once: sparsecollSuccess means queued. Queued calls run in call
+ *    order on the communicator's own thread; buffers, structs and counts belong to the library
+ * until sparsecollCommSynchronize() or sparsecollCommWait() returns, and those tell the errors. All
+ *    other functions but queries and sparsecollCommAbort() wait for what is queued first. Over MPI
+ *    this needs MPI_THREAD_MULTIPLE.
  *  - One communicator is used by one thread at a time (a second one gets sparsecollInvalidUsage);
  *    different communicators may be used by different threads at once (over MPI this needs
  *    MPI_THREAD_MULTIPLE).
