@@ -41,9 +41,9 @@
  *    With blocking = 0 the verbs, sparsecollPushSumDrain(), sparsecollTopk() and
  *    sparsecollScatter() return at once: sparsecollSuccess means queued. Queued calls run in call
  *    order on the communicator's own thread; buffers, structs and counts belong to the library
- * until sparsecollCommSynchronize() or sparsecollCommWait() returns, and those tell the errors. All
- *    other functions but queries and sparsecollCommAbort() wait for what is queued first. Over MPI
- *    this needs MPI_THREAD_MULTIPLE.
+ *    until sparsecollCommSynchronize() or sparsecollCommWait() returns, and those tell the errors.
+ *    All other functions but queries and sparsecollCommAbort() wait for what is queued first. Over
+ *    MPI this needs MPI_THREAD_MULTIPLE.
  *  - One communicator is used by one thread at a time (a second one gets sparsecollInvalidUsage);
  *    different communicators may be used by different threads at once (over MPI this needs
  *    MPI_THREAD_MULTIPLE).
@@ -130,9 +130,9 @@ typedef enum {
   sparsecollAlgoAuto = 0,      /**< the cheapest of the exact ones by the alpha-beta model */
   sparsecollAlgoAllgather = 1, /**< classic Top-k: Bruck allgather of the selections, then top-k */
   sparsecollAlgoOktopk = 2,    /**< Ok-Topk (Li & Hoefler, PPoPP 2022) with exact selection */
-  sparsecollAlgoTopkA2A =
-      3,                   /**< top-k of every shard, all-to-all, allgather (Peng et al., ICPP
-                              2024;   Z. Li, HKUST 2024): another definition, for high densities */
+  /** top-k of every shard, all-to-all, allgather (Peng et al., ICPP 2024; Z. Li, HKUST 2024):
+   *  another definition, for high densities */
+  sparsecollAlgoTopkA2A = 3,
   sparsecollAlgoDense = 5, /**< no selection: dense allreduce of acc, residual left 0 */
   sparsecollAlgoMaxEnum = 0x7fffffff
 } sparsecollAlgo_t;
@@ -347,7 +347,8 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommGetSequence(sparsecollComm_t com
  * @return the first error among the queued calls that was not returned before; its message says
  *         which call it was. Errors that follow from it are dropped. Truncated results of that call
  *         can be fetched if no other verb was queued behind it. sparsecollInvalidUsage while a
- * group is open; sparsecollInvalidArgument; the first fatal error of a poisoned communicator.
+ *         group is open; sparsecollInvalidArgument; the first fatal error of a poisoned
+ *         communicator.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollCommSynchronize(sparsecollComm_t comm);
 
@@ -556,7 +557,7 @@ SPARSECOLL_API sparsecollResult_t sparsecollGroupStart(sparsecollComm_t comm);
  * called does nothing.
  * @return sparsecollInvalidUsage when no group is open, when two calls use the same residual, or
  *         when one call's output is another's input or output; sparsecollTruncated when an output
- * of some call was too small (all calls are done; each such recv has `needed` set, and
+ *         of some call was too small (all calls are done; each such recv has `needed` set, and
  *         sparsecollFetch() with the same struct gets its data); else as the verbs, the message
  *         naming the call.
  */
@@ -827,7 +828,7 @@ SPARSECOLL_API sparsecollResult_t sparsecollScatter(const sparsecollSparse_t* in
  * The data stay until the next verb on the communicator; fetching does not remove them.
  * @param recv       a larger one, of the same indexType and datatype.
  * @param recvcounts after sparseAlltoall(): out, entries from each rank, P numbers, or NULL;
- * written also with sparsecollTruncated. After other verbs NULL.
+ *                   written also with sparsecollTruncated. After other verbs NULL.
  * @param stream     NULL.
  * @return sparsecollTruncated when recv is still too small (needed is set), sparsecollInvalidUsage
  *         when nothing is kept, sparsecollInvalidArgument.
