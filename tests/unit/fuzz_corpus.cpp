@@ -58,14 +58,18 @@ int read_folder(const fs::path& folder) {
   return files > 0 ? 0 : 1;
 }
 
-template <class T, class I>
-void write_message(const WireCase& shape, const fs::path& folder, size_t number) {
-  const uint8_t flags =
-      (sizeof(T) == 8 ? 1 : 0) | (sizeof(I) == 8 ? 2 : 0) |
-      (shape.expected == Representation::dense && shape.region.begin == 100 ? 4 : 0);
+template <class T, class I, DataType kType = kOwnType<T>>
+void write_message(const WireCase& shape, const fs::path& folder, const std::string& name) {
+  uint8_t flags = (sizeof(T) == 8 ? 1 : 0) | (sizeof(I) == 8 ? 2 : 0);
+  if (shape.expected == Representation::dense && shape.region.begin == 100) flags |= 4;
+  if (kType == DataType::float16) flags |= 8;
+  if (kType == DataType::bfloat16) flags |= 16;
   const uint64_t length = shape.region.length();
-  const MessageBytes message = pack<T, I>(entries_of<T>(shape, 1), {shape.region})[0];
-  std::ofstream file(folder / ("sound-" + std::to_string(number)), std::ios::binary);
+  Entries<T> entries = entries_of<T>(shape, 1);
+  if (size_of(kType) == 2)
+    for (auto& entry : entries) entry.value = static_cast<T>(entry.index % 7);
+  const MessageBytes message = pack<T, I, kType>(entries, {shape.region})[0];
+  std::ofstream file(folder / name, std::ios::binary);
   file.write(reinterpret_cast<const char*>(&flags), 1);
   file.write(reinterpret_cast<const char*>(&shape.region.begin), 8);
   file.write(reinterpret_cast<const char*>(&length), 8);
@@ -77,10 +81,14 @@ int write_folder(const fs::path& folder) {
   size_t number = 0;
   for (const WireCase& shape : wire_cases()) {
     if (shape.nnz > 400) continue;
-    if (number % 2 == 0 || shape.wide)
-      write_message<float, uint64_t>(shape, folder, number++);
+    const std::string name = "-" + std::to_string(number++);
+    if (number % 2 == 1 || shape.wide)
+      write_message<float, uint64_t>(shape, folder, "sound" + name);
     else
-      write_message<double, uint32_t>(shape, folder, number++);
+      write_message<double, uint32_t>(shape, folder, "sound" + name);
+    write_message<float, uint64_t, DataType::float16>(shape, folder, "float16" + name);
+    if (!shape.wide)
+      write_message<float, uint32_t, DataType::bfloat16>(shape, folder, "bfloat16" + name);
   }
   return 0;
 }

@@ -5,8 +5,9 @@
 // is either a fault or entries that rise strictly inside the region. For libFuzzer, and for
 // fuzz_corpus.cpp where there is none.
 //
-// Input: a byte of flags (bit 0: double, bit 1: 64-bit indices, bit 2: into a dense piece), begin
-// and length of the region as uint64, the message.
+// Input: a byte of flags (bit 0: double, bit 1: 64-bit indices, bit 2: into a dense piece, bit 3:
+// float16, bit 4: bfloat16; the first of these that is set), begin and length of the region as
+// uint64, the message.
 
 #include <cstdio>
 #include <cstdlib>
@@ -22,13 +23,21 @@ using namespace sparsecoll::unit;
 constexpr size_t kPrefix = 17;
 constexpr uint64_t kLongestDense = 4096;
 
-template <class T, class I>
-std::string try_message(const MessageBytes& message, Region region, bool dense) {
-  if (dense) {
-    region = {0, region.length() % kLongestDense};
-    return check_harmless(unpack_dense<T>(message, region), region);
+struct Shape {
+  Region region;
+  bool wide;   ///< 64-bit indices
+  bool dense;  ///< into a dense piece
+};
+
+template <class T, DataType kType>
+std::string try_message(const MessageBytes& message, const Shape& shape) {
+  if (shape.dense) {
+    const Region region{0, shape.region.length() % kLongestDense};
+    return check_harmless(unpack_dense<T, kType>(message, region), region);
   }
-  return check_harmless(unpack<T, I>(message, region), region);
+  return check_harmless(shape.wide ? unpack<T, uint64_t, kType>(message, shape.region)
+                                   : unpack<T, uint32_t, kType>(message, shape.region),
+                        shape.region);
 }
 
 /// A region whose indices the type can hold, as the library's are.
@@ -42,20 +51,22 @@ Region region_of(uint64_t begin, uint64_t length, bool wide) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < kPrefix) return 0;
-  const bool wide_value = data[0] & 1, wide_index = data[0] & 2, dense = data[0] & 4;
+  const bool wide = data[0] & 2, dense = data[0] & 4;
   uint64_t begin, length;
   std::memcpy(&begin, data + 1, 8);
   std::memcpy(&length, data + 9, 8);
   MessageBytes message(size - kPrefix);
   if (!message.empty()) std::memcpy(message.data(), data + kPrefix, message.size());
-  const Region region = region_of(begin, length, wide_index);
+  const Shape shape{region_of(begin, length, wide), wide, dense};
   std::string wrong;
-  if (wide_value)
-    wrong = wide_index ? try_message<double, uint64_t>(message, region, dense)
-                       : try_message<double, uint32_t>(message, region, dense);
+  if (data[0] & 1)
+    wrong = try_message<double, DataType::float64>(message, shape);
+  else if (data[0] & 8)
+    wrong = try_message<float, DataType::float16>(message, shape);
+  else if (data[0] & 16)
+    wrong = try_message<float, DataType::bfloat16>(message, shape);
   else
-    wrong = wide_index ? try_message<float, uint64_t>(message, region, dense)
-                       : try_message<float, uint32_t>(message, region, dense);
+    wrong = try_message<float, DataType::float32>(message, shape);
   if (wrong.empty()) return 0;
   std::fprintf(stderr, "%s\n", wrong.c_str());
   std::abort();

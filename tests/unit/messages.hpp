@@ -17,12 +17,14 @@ namespace sparsecoll::unit {
 
 using MessageBytes = std::vector<std::byte>;
 
-/// The messages of `entries` cut into `regions`.
-template <class T, class I>
+/// The messages of `entries` cut into `regions`; of 16-bit tensors as they are, so that T must hold
+/// values that these have.
+template <class T, class I, DataType kType = kOwnType<T>>
 std::vector<MessageBytes> pack(const Entries<T>& entries, const std::vector<Region>& regions) {
-  Place<T, I> place;
-  const Packets packets = place.kernels().packets(entries.size(), regions);
-  place.kernels().pack_all(place.put(entries), regions, packets);
+  Place<T, I, kType> place;
+  const SparseSpan span = place.put(entries).stored();
+  const Packets packets = place.kernels().packets(entries.size(), regions, span.precision);
+  place.kernels().pack_all(span, regions, packets);
   std::vector<MessageBytes> messages;
   for (size_t p = 0; p < regions.size(); ++p) {
     const std::byte* at = packets.slab + packets.offset[p];
@@ -38,11 +40,11 @@ struct Unpacked {
 };
 
 /// `capacity`: kAll = what wire_entries() asks for.
-template <class T, class I>
+template <class T, class I, DataType kType = kOwnType<T>>
 Unpacked<T> unpack(const MessageBytes& bytes, const Region& region, size_t capacity = kAll) {
-  Place<T, I> place;
+  Place<T, I, kType> place;
   const MessageBytes exact(bytes);
-  if (capacity == kAll) capacity = wire_entries(exact, Place<T, I>::kData, region.length());
+  if (capacity == kAll) capacity = wire_entries(exact, kType, region.length());
   std::vector<I> index(capacity);
   std::vector<T> value(capacity);
   I none = 0;  // a null index would mean dense
@@ -54,9 +56,9 @@ Unpacked<T> unpack(const MessageBytes& bytes, const Region& region, size_t capac
 }
 
 /// The same into a dense piece.
-template <class T>
+template <class T, DataType kType = kOwnType<T>>
 Unpacked<T> unpack_dense(const MessageBytes& bytes, const Region& region) {
-  Place<T, uint32_t> place;
+  Place<T, uint32_t, kType> place;
   const MessageBytes exact(bytes);
   std::vector<T> value(region.length());
   uint64_t nnz = 77, faults = 0;

@@ -17,10 +17,14 @@ namespace sparsecoll::unit {
 template <class T>
 using Entries = oracle::Sparse<T>;
 
-template <class T, class I>
+template <class T>
+inline constexpr DataType kOwnType = sizeof(T) == 4 ? DataType::float32 : DataType::float64;
+
+/// T is the accumulation type of kType.
+template <class T, class I, DataType kType = kOwnType<T>>
 class Place {
  public:
-  static constexpr DataType kData = sizeof(T) == 4 ? DataType::float32 : DataType::float64;
+  static constexpr DataType kData = kType;
   static constexpr IndexType kIndex = sizeof(I) == 4 ? IndexType::index32 : IndexType::index64;
 
   Arena& arena() { return arena_; }
