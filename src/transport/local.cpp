@@ -124,7 +124,8 @@ class LocalTransport final : public Transport {
   }
 
   bool gone(int peer) const override {
-    if (!fabric_->gone[peer] || !fabric_->plan) return fabric_->gone[peer];
+    if (!fabric_->gone[peer]) return false;
+    if (!fabric_->plan) return true;
     const std::lock_guard lock(box_.mutex);  // what is delayed is still to come
     return std::none_of(box_.letters.begin(), box_.letters.end(),
                         [peer](const auto& letter) { return letter.arrived.peer == peer; });
