@@ -32,8 +32,9 @@
  *    sparsecollInvalidUsage naming rank, argument and both values; outputs and residuals are
  *    untouched and the communicator goes on.
  *  - A fatal error (sparsecollRemoteError, sparsecollTimeout, sparsecollSystemError,
- *    sparsecollInternalError) poisons the communicator: every later call returns that first error
- *    at once. After it some ranks may have committed the call and others not;
+ *    sparsecollInternalError) poisons the communicator: every later call
+ *    that needs the peers returns that first error at once; residuals can still be read and saved.
+ *    After it some ranks may have committed the call and others not;
  *    sparsecollCommGetSequence() and the residuals say which. recvbuff is undefined then.
  *  - Buffers are host memory. In place (sendbuff == recvbuff) is allowed; partial overlap is
  *    sparsecollInvalidArgument.
@@ -181,8 +182,8 @@ typedef enum {
 
 /** As `which` of sparsecollCommGetStats(). */
 enum {
-  sparsecollStatsLast = 0, /**< the last verb */
-  sparsecollStatsTotal = 1 /**< all verbs since the communicator was made */
+  sparsecollStatsLast = 0, /**< the last collective call */
+  sparsecollStatsTotal = 1 /**< all collective calls so far */
 };
 
 /** A sparse vector in coordinate form. Start from SPARSECOLL_SPARSE_INITIALIZER. */
@@ -268,7 +269,7 @@ typedef struct {
   unsigned version; /**< set by the initializer */
   int graph;        /**< sparsecollGraphKind_t */
   int peers;        /**< of sparsecollGraphNPeerExponential, at least 1; 1 with other graphs */
-  int maxDelay;     /**< tau: 0 = every step waits for its messages; tau > 0 = only for those more
+  int maxDelay;     /**< tau: 0 = every step waits for its messages; tau > 0 = only for those tau
                          than tau steps old; -1 = never */
   size_t k;         /**< 0 = everything is sent; else compressed gossip of k entries a message */
   double mixing;    /**< gamma of compressed gossip, 0 < mixing <= 1: the part of p that moves */
@@ -345,8 +346,8 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommGetSequence(sparsecollComm_t com
  * @brief Waits for every queued call. Local; returns at once with blocking = 1.
  *
  * @return the first error among the queued calls that was not returned before; its message says
- *         which call it was. Errors that follow from it are dropped. Truncated results of that call
- *         can be fetched if no other verb was queued behind it. sparsecollInvalidUsage while a
+ *         which call it was. Errors that follow from a fatal one are dropped. Truncated results of
+ * that call can be fetched if no other verb was queued behind it. sparsecollInvalidUsage while a
  *         group is open; sparsecollInvalidArgument; the first fatal error of a poisoned
  *         communicator.
  */

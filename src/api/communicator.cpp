@@ -115,7 +115,10 @@ void Communicator::run_counted(Verb verb, const std::function<void(const CallTer
 void Communicator::run(Operation& operation) {
   const Descriptor shape = operation.descriptor();
   Warm last = warm(shape);
-  const auto body = [&](FramedCall& call) { take_turn(operation, {*this, call, shape, last}); };
+  const auto body = [&](FramedCall& call) {
+    last_was_group_ = false;
+    take_turn(operation, {*this, call, shape, last});
+  };
   collective(
       with_warm(shape, last), [&] { operation.check(*this); }, body);
 }
@@ -161,6 +164,7 @@ void Communicator::run_and_wait(Operation& operation) {
 void Communicator::agree_on_init(const std::optional<Error>& problem) {
   const auto check = [&] {
     if (problem) throw Error(*problem);
+    if (!config_.values.blocking) transport_->check_queue();
   };
   sequence_ = ~uint64_t{0};  // init is call 0; a peer may send messages of call 1 before it ends
   try {
@@ -177,14 +181,23 @@ void Communicator::start() {
   if (!config_.values.blocking) queue_ = std::make_unique<Queue>();
 }
 
+/// Queued calls are made, or aborted at the deadline.
+void Communicator::drain() {
+  if (!queue_) return;
+  const Deadline deadline = Deadline::after(config_.values.timeoutMs);
+  if (!queue_->wait_idle(deadline.within(std::chrono::hours(24 * 365)))) abort();
+}
+
 void Communicator::close() {
-  refuse_in_group();
-  if (queue_ && poison() == sparsecollSuccess) {
-    const Deadline deadline = Deadline::after(config_.values.timeoutMs);
-    if (!queue_->wait_idle(deadline.within(std::chrono::hours(24 * 365)))) abort();
+  if (closed_) check_healthy();
+  if (poison() == sparsecollSuccess) {
+    refuse_in_group();
+    drain();
   }
-  queue_.reset();
-  if (poison() != sparsecollSuccess) return abandon(nullptr);
+  if (poison() != sparsecollSuccess) {
+    if (queue_) queue_->stop();
+    return abandon(nullptr);
+  }
   if (transport_->closes_together()) {
     Descriptor descriptor;
     descriptor.verb = static_cast<uint64_t>(Verb::destroy);
@@ -198,8 +211,9 @@ void Communicator::close() {
           channel_.flush_handed_over(Deadline::after(config_.values.timeoutMs));
         });
   }
+  if (queue_) queue_->stop();
   transport_->close();
-  abandoned_ = true;
+  abandoned_ = closed_ = true;
   const std::lock_guard lock(mutex_);  // for a thread that found the handle just before
   poison_ = sparsecollInvalidArgument;
   poison_message_ = "the communicator was destroyed";

@@ -57,7 +57,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   Arena& arena() { return arena_; }
   Memory& memory() { return *memory_; }
   const std::shared_ptr<Memory>& shared_memory() const { return memory_; }
-  /// Of the last call; a group may leave several.
+  /// Of the last call; a group may leave several, and then any may be asked for.
+  bool last_was_group() const { return last_was_group_; }
   std::vector<std::unique_ptr<Stash>>& stashes() { return stashes_; }
   /// Handles of the residuals that end with this communicator.
   std::vector<void*>& residuals() { return residuals_; }
@@ -133,6 +134,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   const Warm* find_warm(uint64_t shape) const;
 
  private:
+  void drain();
   /// Runs a verb whose arguments are good.
   void take_turn(Operation& operation, const Turn& turn);
   /// What the ranks agree on: the call and what it starts from.
@@ -152,11 +154,13 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   std::unique_ptr<Transport> transport_;
   Arena arena_{*memory_};
   std::vector<std::unique_ptr<Stash>> stashes_;
+  bool last_was_group_ = false;
   std::vector<void*> residuals_;
   std::vector<void*> push_sums_;
   Channel channel_;
   std::atomic<bool> busy_{false};
   bool abandoned_ = false;
+  bool closed_ = false;
   std::atomic<uint64_t> sequence_{0};
 
   mutable std::mutex mutex_;  ///< of what other threads may ask for

@@ -63,7 +63,7 @@ class SparseCall final : public Operation, private SparseArguments {
     Reduction reduction(turn, kernels);
     const auto rule = static_cast<ResidualRule>(communicator.config().values.residualRule);
     const SparseSpan sent = kernels.widened(span_of(*send, kernels));
-    Problem problem{send->count, k, sent, 0};
+    Problem problem{send->count, k == kAll ? k : std::min(k, send->count), sent, 0};
     SparseSpan unsent = no_entries(reduction.env()).span();
     Outcome outcome;
     if (verb == Verb::gtopk_allreducev) {

@@ -106,6 +106,7 @@ void Communicator::run(const Calls& calls) {
       };
       members.push_back({work, after});
     }
+    last_was_group_ = true;
     GroupCall(call, arena_).run(members);
   };
   collective(

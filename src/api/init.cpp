@@ -45,7 +45,7 @@ sparsecollResult_t sparsecollCommDestroy(sparsecollComm_t comm) {
   if (!communicator) return sparsecollInvalidArgument;
   bool ended = false;
   const sparsecollResult_t result =
-      on_communicator("sparsecollCommDestroy", communicator.get(), [&](Communicator& c) {
+      on_entered("sparsecollCommDestroy", communicator.get(), [&](Communicator& c) {
         try {
           c.close();
         } catch (const Error& error) {

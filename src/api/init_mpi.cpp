@@ -7,21 +7,6 @@
 
 using namespace sparsecoll;
 
-namespace {
-
-/// Calls that do not block run on a thread of the library beside the caller's own MPI calls.
-void check_thread_multiple() {
-  int initialised = 0, level = MPI_THREAD_SINGLE;
-  MPI_Initialized(&initialised);
-  if (!initialised) return;  // the transport says so
-  MPI_Query_thread(&level);
-  if (level < MPI_THREAD_MULTIPLE)
-    fail(sparsecollInvalidUsage,
-         "config.blocking = 0: expected MPI_THREAD_MULTIPLE, got a lower thread level");
-}
-
-}  // namespace
-
 sparsecollResult_t sparsecollCommInitMpi(sparsecollComm_t* comm, MPI_Comm mpi,
                                          const sparsecollConfig_t* config) {
   return on_init("sparsecollCommInitMpi", [&] {
@@ -31,7 +16,6 @@ sparsecollResult_t sparsecollCommInitMpi(sparsecollComm_t* comm, MPI_Comm mpi,
     try {
       checked = make_config(config);
       if (!comm) fail(sparsecollInvalidArgument, "comm: expected a pointer, got NULL");
-      if (!checked.values.blocking) check_thread_multiple();
     } catch (const Error& error) {
       problem = error;
     }

@@ -123,14 +123,14 @@ void scatter(const sparsecollSparse_t* in, void* dense, Communicator& communicat
   kernels.scatter(kernels.widened(span_of(*in, kernels)), 1, dense, in->count);
 }
 
-/// What is kept for this struct; where only one result is kept, any struct will do.
+/// What is kept for this struct; after a call that was no group, any struct will do.
 const Stash& find_stash(const sparsecollSparse_t* recv, Communicator& communicator) {
   const auto& stashes = communicator.stashes();
   if (stashes.empty())
     fail(sparsecollInvalidUsage,
          "nothing to fetch: the last verb did not return sparsecollTruncated");
   for (const auto& each : stashes)
-    if (each->recv == recv || stashes.size() == 1) return *each;
+    if (each->recv == recv || !communicator.last_was_group()) return *each;
   fail(sparsecollInvalidArgument,
        "recv: expected a struct that a call of the group was given, got ",
        static_cast<const void*>(recv));

@@ -165,7 +165,7 @@ class Step {
     // A user's graph may be wrong. Where the caller is told at once, nothing has happened yet.
     if (!communicator.queue()) push_sum.look_ahead(communicator.rank());
     communicator.unagreed(Verb::push_sum_step, [&](const CallTerms& terms) {
-      if (communicator.queue()) push_sum.look_ahead(communicator.rank());
+      if (communicator.queue()) look_ahead_late(communicator.rank());
       push_sum.step({communicator.channel(), kernels_of(state_->shape(), communicator),
                      communicator.arena(), terms.stats, terms.sequence, terms.deadline},
                     tensors_);
@@ -173,6 +173,15 @@ class Step {
   }
 
  private:
+  /// Peers may count on this step already, so that a wrong graph is a usage that cannot be undone.
+  void look_ahead_late(int rank) const {
+    try {
+      state_->push_sum().look_ahead(rank);
+    } catch (const Error& error) {
+      throw Error(sparsecollInvalidUsage, error.what());
+    }
+  }
+
   std::shared_ptr<PushSumState> state_;
   Tensors tensors_;
 };
@@ -204,6 +213,15 @@ class Drain final : public Operation {
   }
 
  private:
+  /// Peers may count on this step already, so that a wrong graph is a usage that cannot be undone.
+  void look_ahead_late(int rank) const {
+    try {
+      state_->push_sum().look_ahead(rank);
+    } catch (const Error& error) {
+      throw Error(sparsecollInvalidUsage, error.what());
+    }
+  }
+
   std::shared_ptr<PushSumState> state_;
   Tensors tensors_;
   sparsecollStream_t stream_;
@@ -292,6 +310,7 @@ sparsecollResult_t sparsecollPushSumWeight(sparsecollPushSum_t state, double* we
 
 sparsecollResult_t sparsecollPushSumDestroy(sparsecollPushSum_t state) {
   return on_push_sum("sparsecollPushSumDestroy", state, [&](Communicator& c, PushSumState& s) {
+    c.refuse_in_group();
     c.channel().close(s.shape().id);
     std::erase(c.push_sums(), static_cast<void*>(state));
     push_sums().erase(state);

@@ -83,6 +83,7 @@ sparsecollResult_t sparsecollCommSynchronize(sparsecollComm_t comm) {
 
 sparsecollResult_t sparsecollCommWait(sparsecollComm_t comm, uint64_t sequence) {
   return on_entered("sparsecollCommWait", comm, [&](Communicator& c) {
+    c.refuse_in_group();
     if (sequence > c.sequence())
       fail(sparsecollInvalidArgument, "sequence: expected at most that of the last call, ",
            c.sequence(), ", got ", sequence);

@@ -13,7 +13,8 @@ namespace {
 constexpr size_t kKeptFailures = 1000;  // of a program that never asks
 }
 
-Queue::~Queue() {
+void Queue::stop() {
+  if (!thread_.joinable()) return;
   {
     const std::lock_guard lock(mutex_);
     ends_ = true;
@@ -69,13 +70,17 @@ std::optional<Queue::Failure> Queue::take_failure(uint64_t number) {
                                 [&](const Failure& each) { return each.number > number; });
   if (end == failures_.begin()) return std::nullopt;
   Failure first = std::move(failures_.front());
-  failures_.erase(failures_.begin(), end);
+  failures_.erase(failures_.begin(), fatal(first.error.code()) ? end : failures_.begin() + 1);
   return first;
 }
 
-void Queue::note(const Task& task, const Error& error) {
+void Queue::note(const Task& task, const Error& error) noexcept {
   const std::lock_guard lock(mutex_);
-  if (failures_.size() < kKeptFailures) failures_.push_back({task.number, task.operation, error});
+  try {
+    if (failures_.size() < kKeptFailures) failures_.push_back({task.number, task.operation, error});
+  } catch (const std::bad_alloc&) {
+    // Short of memory for the message: a call that found that out is fatal anyway.
+  }
 }
 
 void Queue::work() {

@@ -28,10 +28,12 @@ class Queue {
   };
 
   Queue() : thread_(&Queue::work, this) {}
-  /// Waits for the calls that are queued.
-  ~Queue();
+  ~Queue() { stop(); }
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
+
+  /// Waits for the calls that are queued, and ends the thread; nothing is queued any more.
+  void stop();
 
   enum class Kind { collective, local };
   /// `run` throws Error. Local calls have the number of the collective call before them.
@@ -48,8 +50,8 @@ class Queue {
   void wait_idle() const;
   /// Until collective call `number` is done.
   void wait(uint64_t number) const;
-  /// The first failure among the calls up to `number` that was not taken yet; forgets those after
-  /// it, up to `number`, which mostly follow from it.
+  /// The first failure among the calls up to `number` that was not taken yet. A fatal one takes
+  /// those after it, up to `number`, along: they follow from it.
   std::optional<Failure> take_failure(uint64_t number);
 
  private:
@@ -61,7 +63,7 @@ class Queue {
   };
 
   void work();
-  void note(const Task& task, const Error& error);
+  void note(const Task& task, const Error& error) noexcept;
 
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;

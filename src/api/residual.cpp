@@ -46,6 +46,7 @@ sparsecollResult_t sparsecollResidualCreate(sparsecollResidual_t* residual, size
                                             sparsecollDataType_t datatype, sparsecollComm_t comm) {
   return on_communicator("sparsecollResidualCreate", comm, [&](Communicator& communicator) {
     communicator.check_healthy();
+    communicator.refuse_in_group();
     if (!residual) fail(sparsecollInvalidArgument, "residual: expected a pointer, got NULL");
     const DataType type = check_float_type(datatype);
     if (count > static_cast<size_t>(-1) / 4 / size_of(accumulation(type)))
@@ -61,6 +62,7 @@ sparsecollResult_t sparsecollResidualCreate(sparsecollResidual_t* residual, size
 
 sparsecollResult_t sparsecollResidualDestroy(sparsecollResidual_t residual) {
   return on_residual("sparsecollResidualDestroy", residual, [&](Residual& r) {
+    r.owner()->refuse_in_group();
     std::erase(r.owner()->residuals(), static_cast<void*>(residual));
     residuals().erase(residual);
     return sparsecollSuccess;

@@ -12,6 +12,7 @@ namespace sparsecoll {
 static_assert(kHeadroom >= sizeof(FrameHeader), "the header goes in front of the payload");
 
 constexpr size_t kSpareFrames = 16;
+constexpr size_t kLargeFrame = size_t{1} << 20;  // of which there are few, and no spare ones
 
 /// What an abandon frame says; its payload is the fixed part and the members.
 struct FramedCall::Notice {
@@ -43,8 +44,9 @@ FramedCall::~FramedCall() {
     for (auto each = kept_.begin(); each != kept_.end();) {
       const auto next =
           std::ranges::upper_bound(each, kept_.end(), size_of_block(*each), {}, size_of_block);
-      channel_.transport().pool().reserve(each->buffer,
-                                          2 * static_cast<size_t>(next - each) + kSpareFrames);
+      const auto used = static_cast<size_t>(next - each);
+      const size_t spare = size_of_block(*each) < kLargeFrame ? kSpareFrames : 0;
+      channel_.transport().pool().reserve(each->buffer, 2 * used + spare);
       each = next;
     }
   } catch (const std::bad_alloc&) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "core/error.hpp"
 
@@ -213,16 +214,24 @@ void GroupCall::sort(int peer, ConstBytes message) {
 }
 
 void GroupCall::finish() {
-  std::exception_ptr first;
+  std::optional<Error> truncated;  // what is worse is told first
+  std::exception_ptr worse;
   for (Voice& voice : voices_) {
     try {
       voice.go_on();
+    } catch (const Error& error) {
+      if (error.code() == sparsecollTruncated) {
+        if (!truncated) truncated = error;
+      } else if (!worse) {
+        worse = std::current_exception();
+      }
     } catch (...) {
-      if (!first) first = std::current_exception();
+      if (!worse) worse = std::current_exception();
     }
     call_.stats().add(voice.stats());
   }
-  if (first) std::rethrow_exception(first);
+  if (worse) std::rethrow_exception(worse);
+  if (truncated) throw Error(*truncated);
 }
 
 void GroupCall::give_up() noexcept {

@@ -36,6 +36,7 @@
 
 #include "collectives/algorithm.hpp"
 #include "collectives/regions.hpp"
+#include "core/error.hpp"
 
 namespace sparsecoll {
 
@@ -102,7 +103,12 @@ class Numbering {
     counted[static_cast<size_t>(env.call.rank())] = own;
     allreduce_counts(env, counted);
     begin_ = env.arena.take_span<uint64_t>(ranks_ + 1);
+    if (counted[static_cast<size_t>(env.call.rank())] != own)
+      fail(sparsecollRemoteError, "a peer sent malformed counters: expected ", own,
+           " survivors of this rank, got ", counted[static_cast<size_t>(env.call.rank())]);
     for (size_t r = 0; r < ranks_; ++r) {
+      if (counted[r] > kAll - begin_[r])
+        fail(sparsecollRemoteError, "a peer sent malformed counters: too many survivors");
       begin_[r + 1] = begin_[r] + counted[r];
       largest_ = std::max(largest_, counted[r]);
     }

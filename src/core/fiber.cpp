@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/fiber.hpp"
 
+#include <system_error>
 #include <utility>
 
+#include "core/error.hpp"
 #include "core/float_environment.hpp"
 
 namespace sparsecoll {
@@ -15,12 +17,20 @@ Fiber::~Fiber() {
 }
 
 void Fiber::resume() {
-  if (!thread_.joinable())
-    thread_ = std::thread(&Fiber::run, this);
-  else
+  if (thread_.joinable())
     go_.release();
+  else
+    start();
   back_.acquire();
   if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
+}
+
+void Fiber::start() {
+  try {
+    thread_ = std::thread(&Fiber::run, this);
+  } catch (const std::system_error& error) {
+    fail(sparsecollSystemError, "no thread for a call of a group: ", error.what());
+  }
 }
 
 void Fiber::yield() {

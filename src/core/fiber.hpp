@@ -20,7 +20,8 @@ class Fiber {
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  /// Owner: lets the body run until it yields or ends. Throws what the body threw.
+  /// Owner: lets the body run until it yields or ends. Throws what the body threw, or SystemError
+  /// when there is no thread for it.
   void resume();
   /// Body: hands back to the owner.
   void yield();
@@ -29,6 +30,7 @@ class Fiber {
   bool ended() const { return ended_; }
 
  private:
+  void start();
   void run() noexcept;
 
   std::function<void()> body_;

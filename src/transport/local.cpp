@@ -83,6 +83,7 @@ class LocalTransport final : public Transport {
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(fabric_->boxes.size()); }
   void check_thread() const override {}
+  void check_queue() const override {}
 
   void send(int peer, ConstBytes bytes) override {
     if (fabric_->gone[peer]) return;

@@ -67,6 +67,13 @@ class MpiTransport final : public Transport {
   int size() const override { return size_; }
 
   void check_thread() const override { check_caller(); }
+  void check_queue() const override {
+    int level = MPI_THREAD_SINGLE;
+    check(MPI_Query_thread(&level), "MPI_Query_thread");
+    if (level < MPI_THREAD_MULTIPLE)
+      fail(sparsecollInvalidUsage,
+           "config.blocking = 0: expected MPI_THREAD_MULTIPLE, got a lower thread level");
+  }
 
   void send(int peer, ConstBytes bytes) override { start(peer, bytes, nullptr); }
 

@@ -30,6 +30,8 @@ class Transport {
 
   /// Refuses a thread that must not make calls (MPI's thread levels) by InvalidUsage.
   virtual void check_thread() const = 0;
+  /// Refuses that calls are made on a thread of the library beside the caller's, likewise.
+  virtual void check_queue() const = 0;
 
   /// Starts sending. The bytes must stay as they are until unsent() is 0.
   virtual void send(int peer, ConstBytes bytes) = 0;

@@ -110,6 +110,9 @@ void check_refusal(Verdict& verdict) {
                   sparsecollCommInitMpi(&comm, MPI_COMM_WORLD, &config) == sparsecollInvalidUsage);
   verdict.require("names the level",
                   std::strstr(sparsecollGetLastError(nullptr), "MPI_THREAD_MULTIPLE") != nullptr);
+  const MpiCommunicator whole(MPI_COMM_WORLD, default_config());
+  verdict.require("a part refused",
+                  sparsecollCommSplit(whole.get(), 0, 0, &comm, &config) == sparsecollInvalidUsage);
 }
 
 }  // namespace

@@ -28,6 +28,7 @@ class StuckTransport final : public Transport {
   int rank() const override { return 0; }
   int size() const override { return 2; }
   void check_thread() const override {}
+  void check_queue() const override {}
   void send(int, ConstBytes bytes) override {
     sent_.push_back({bytes, {bytes.begin(), bytes.end()}});
     unsent_ += bytes.size();

@@ -19,6 +19,7 @@ class RecordingTransport final : public Transport {
   int rank() const override { return below_->rank(); }
   int size() const override { return below_->size(); }
   void check_thread() const override { below_->check_thread(); }
+  void check_queue() const override { below_->check_queue(); }
   void send(int peer, ConstBytes bytes) override {
     sizes_.push_back(bytes.size());
     below_->send(peer, bytes);
