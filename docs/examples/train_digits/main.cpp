@@ -2,17 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Data-parallel training with sparse gradient reduction; see README.md.
-//   reducer.cpp   the calls of sparsecoll: what to copy into a training of your own
-//   trainer.cpp   the training loop of one rank
-//   network.cpp   the multilayer perceptron
-//   world_*.cpp   ranks as processes of mpirun, or as threads of this process
+// What calls sparsecoll, to be copied into a training of your own:
+//   reducer.cpp     the mean of all gradients, of one vector or of groups of tensors
+//   deep_gradient_compression.cpp   momentum before the reduction, from the library's pieces
+//   gossip.cpp      push-sum: neighbours mix their models
+// The rest:
+//   optimizer.cpp   which of these a mode uses, and SGD with momentum
+//   trainer.cpp     the training loop of one rank
+//   network.cpp     the multilayer perceptron
+//   world_*.cpp     ranks as processes of mpirun, or as threads of this process
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
 
+#include "optimizer.h"
 #include "options.h"
-#include "reducer.h"
 #include "trainer.h"
 #include "world.h"
 
@@ -21,8 +26,9 @@ int main(int argc, char** argv) {
   const Options options = parse_options(argc, argv);
   try {
     const std::filesystem::path directory = options.data_directory;
-    const Dataset dataset{load_digits(directory / "optdigits.tra"),
-                          load_digits(directory / "optdigits.tes")};
+    Dataset dataset{load_digits(directory / "optdigits.tra"),
+                    load_digits(directory / "optdigits.tes")};
+    if (options.validate) dataset = hold_out(dataset.training);
     const Body body = [&](World& world) { train::train(options, dataset, world); };
     if (options.transport == Transport::mpi) {
       run_mpi(config_for(options.mode), body);

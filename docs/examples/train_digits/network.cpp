@@ -46,6 +46,15 @@ Network::Network(std::vector<std::size_t> widths, std::uint64_t seed) {
   }
 }
 
+std::vector<std::size_t> Network::tensors() const {
+  std::vector<std::size_t> counts;
+  for (const Layer& layer : layers_) {
+    counts.push_back(layer.inputs * layer.outputs);
+    counts.push_back(layer.outputs);
+  }
+  return counts;
+}
+
 void Network::forward(const Digits& batch) {
   const std::size_t rows = batch.count();
   const float* inputs = batch.pixels.data();

@@ -23,6 +23,9 @@ class Network {
 
   std::span<float> parameters() { return parameters_; }
 
+  /// The counts of the parts of parameters(): weights and biases of each layer.
+  std::vector<std::size_t> tensors() const;
+
   /// Mean cross-entropy over the batch; `gradient` (parameters().size() values) becomes that of it.
   double loss_and_gradient(const Digits& batch, std::span<float> gradient);
 

@@ -14,7 +14,11 @@ namespace train {
 namespace {
 
 const std::map<std::string, Mode> kModes = {
-    {"dense", Mode::dense}, {"topk", Mode::topk}, {"oktopk", Mode::oktopk}, {"gtopk", Mode::gtopk}};
+    {"dense", Mode::dense},   {"topk", Mode::topk},       {"oktopk", Mode::oktopk},
+    {"gtopk", Mode::gtopk},   {"topka2a", Mode::topka2a}, {"oktopk-reuse", Mode::oktopk_reuse},
+    {"groups", Mode::groups}, {"dgc", Mode::dgc},         {"sgp", Mode::sgp},
+    {"osgp", Mode::osgp},     {"gossip", Mode::gossip}};
+constexpr std::size_t kWarmUp = 4;  // epochs of Deep Gradient Compression
 const std::map<std::string, Transport> kTransports = {{"mpi", Transport::mpi},
                                                       {"local", Transport::local}};
 
@@ -42,7 +46,7 @@ Options parse_options(int argc, char** argv) {
   CLI::App app{
       "Trains a multilayer perceptron on handwritten digits, data-parallel over ranks, with dense "
       "or sparse gradient reduction."};
-  app.add_option("--mode", mode, "how gradients are reduced")
+  app.add_option("--mode", mode, "how gradients are reduced, or models mixed")
       ->check(CLI::IsMember(names_of(kModes)))
       ->capture_default_str();
   app.add_option("--transport", transport, "processes of mpirun, or threads of this one")
@@ -65,9 +69,29 @@ Options parse_options(int argc, char** argv) {
   app.add_option("--lr", options.learning_rate, "learning rate")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  app.add_option("--momentum", options.momentum, "applied after the reduction")
+  app.add_option("--momentum", options.momentum,
+                 "applied after the reduction; dgc and the gossip modes: before it")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
+  const auto* warm_up =
+      app.add_option("--warm-up", options.warm_up,
+                     "first epochs with densities of 1/4, 1/16, 1/64, ... but none below --density "
+                     "[4 with dgc, else 0]")
+          ->check(CLI::Range(0, 100000));
+  app.add_option("--fusion", options.fusion_bytes,
+                 "groups: most bytes of gradients in one group (K, M, G) [all of them]")
+      ->transform(CLI::AsSizeValue(false));
+  app.add_option("--max-delay", options.max_delay,
+                 "osgp: steps that a message may be late; -1: any number")
+      ->check(CLI::Range(-1, 1000))
+      ->capture_default_str();
+  app.add_option("--mixing", options.mixing, "gossip: part of the known difference that moves")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  app.add_flag(
+      "--validate", options.validate,
+      "train on the first three quarters of the training images and judge on the rest: for "
+      "choosing hyperparameters");
   app.add_flag("--check", options.check,
                "after each epoch, fail unless all ranks hold the same bits");
   app.add_option("--json", options.json_file, "append one JSON object per epoch to this file");
@@ -83,6 +107,7 @@ Options parse_options(int argc, char** argv) {
   }
   options.mode = kModes.at(mode);
   options.transport = kTransports.at(transport);
+  if (warm_up->count() == 0 && options.mode == Mode::dgc) options.warm_up = kWarmUp;
   return options;
 }
 

@@ -4,12 +4,25 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 
 namespace train {
 
-/// How the ranks' gradients become one.
-enum class Mode { dense, topk, oktopk, gtopk };
+/// How what the ranks learn becomes one.
+enum class Mode {
+  dense,
+  topk,
+  oktopk,
+  gtopk,
+  topka2a,
+  oktopk_reuse,
+  groups,
+  dgc,
+  sgp,
+  osgp,
+  gossip
+};
 
 /// Where the ranks live.
 enum class Transport { mpi, local };
@@ -27,7 +40,12 @@ struct Options {
   double density = 0.01;   // k / n
   double learning_rate = 0.02;
   double momentum = 0.9;
+  std::size_t warm_up = 0;  // epochs of higher density; parse_options() knows each mode's own
+  std::size_t fusion_bytes = std::numeric_limits<std::size_t>::max();  // of a group of tensors
+  int max_delay = 2;                                                   // tau, of Mode::osgp
+  double mixing = 0.5;                                                 // gamma, of Mode::gossip
 
+  bool validate = false;  // judge by training images held out
   bool check = false;
   std::string data_directory;
   std::string json_file;        // empty: none

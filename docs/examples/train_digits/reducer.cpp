@@ -8,52 +8,47 @@
 #include "world.h"
 
 namespace train {
-namespace {
 
 std::size_t entries_to_keep(double density, std::size_t count) {
   const double k = std::round(density * static_cast<double>(count));
   return std::max<std::size_t>(1, static_cast<std::size_t>(k));
 }
 
-}  // namespace
-
-sparsecollConfig_t config_for(Mode mode) {
-  sparsecollConfig_t config = SPARSECOLL_CONFIG_INITIALIZER;
-  config.timeoutMs = 60000;  // a step takes milliseconds: a minute without news is a failure
-  switch (mode) {
-    case Mode::dense:
-      config.algorithm = sparsecollAlgoDense;
-      break;
-    case Mode::topk:
-      config.algorithm = sparsecollAlgoAllgather;
-      break;
-    case Mode::oktopk:
-      config.algorithm = sparsecollAlgoOktopk;
-      break;
-    case Mode::gtopk:  // another verb: no algorithm to choose
-      break;
+Reducer::Reducer(const Options& options, std::span<const std::size_t> tensors,
+                 sparsecollComm_t comm)
+    : mode_(options.mode), comm_(comm) {
+  std::size_t first = 0;
+  std::size_t group_bytes = 0;
+  for (const std::size_t count : tensors) {
+    Tensor tensor;
+    tensor.first = first;
+    tensor.count = count;
+    first += count;
+    // A group takes tensors while they fit in --fusion; one that is larger goes alone.
+    tensor.opens_group =
+        tensors_.empty() || group_bytes + count * sizeof(float) > options.fusion_bytes;
+    group_bytes = count * sizeof(float) + (tensor.opens_group ? 0 : group_bytes);
+    require(sparsecollResidualCreate(&tensor.residual, count, sparsecollFloat32, comm_), comm_);
+    tensors_.push_back(tensor);
   }
-  return config;
 }
 
-Reducer::Reducer(const Options& options, std::size_t count, sparsecollComm_t comm)
-    : mode_(options.mode), k_(entries_to_keep(options.density, count)), comm_(comm) {
-  require(sparsecollResidualCreate(&residual_, count, sparsecollFloat32, comm_), comm_);
+Reducer::~Reducer() {
+  for (const Tensor& tensor : tensors_) sparsecollResidualDestroy(tensor.residual);
 }
 
-Reducer::~Reducer() { sparsecollResidualDestroy(residual_); }
-
-void Reducer::average(std::span<const float> gradient, std::span<float> mean) {
+void Reducer::average(std::span<const float> gradient, std::span<float> mean, double density) {
   const auto verb = mode_ == Mode::gtopk ? gtopkAllreduce : sparseAllreduce;
-  require(verb(gradient.data(), mean.data(), gradient.size(), k_, sparsecollFloat32, sparsecollAvg,
-               residual_, comm_, nullptr),
-          comm_);
-}
-
-std::uint64_t Reducer::bytes_sent() const {
-  sparsecollStats_t stats = SPARSECOLL_STATS_INITIALIZER;
-  require(sparsecollCommGetStats(comm_, sparsecollStatsTotal, &stats), comm_);
-  return stats.bytesSent;
+  for (std::size_t t = 0; t < tensors_.size(); ++t) {
+    const Tensor& tensor = tensors_[t];
+    if (tensor.opens_group) require(sparsecollGroupStart(comm_), comm_);
+    require(verb(gradient.data() + tensor.first, mean.data() + tensor.first, tensor.count,
+                 entries_to_keep(density, tensor.count), sparsecollFloat32, sparsecollAvg,
+                 tensor.residual, comm_, nullptr),
+            comm_);
+    const bool closes = t + 1 == tensors_.size() || tensors_[t + 1].opens_group;
+    if (closes) require(sparsecollGroupEnd(comm_), comm_);
+  }
 }
 
 }  // namespace train

@@ -5,37 +5,40 @@
 #include <sparsecoll/sparsecoll.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
+#include <vector>
 
 #include "options.h"
 
 namespace train {
 
-/// The configuration of the communicator that a mode needs.
-sparsecollConfig_t config_for(Mode mode);
+/// k of a tensor of `count` values, at least 1.
+std::size_t entries_to_keep(double density, std::size_t count);
 
-/// All that data-parallel training asks of sparsecoll: the mean of the ranks' gradients, with what
-/// was not delivered kept in one residual for the next step.
+/// The mean of the ranks' gradients, with what was not delivered kept in residuals for the next
+/// step.
 class Reducer {
  public:
-  /// For gradients of `count` values over `comm`, which was made with config_for(options.mode).
-  Reducer(const Options& options, std::size_t count, sparsecollComm_t comm);
+  /// `tensors`: the counts of the parts of a gradient, each of which gets its own k and residual.
+  Reducer(const Options& options, std::span<const std::size_t> tensors, sparsecollComm_t comm);
   ~Reducer();
   Reducer(const Reducer&) = delete;
   Reducer& operator=(const Reducer&) = delete;
 
   /// Collective: `mean` becomes the same on every rank.
-  void average(std::span<const float> gradient, std::span<float> mean);
-
-  /// All that this rank has sent so far.
-  std::uint64_t bytes_sent() const;
+  void average(std::span<const float> gradient, std::span<float> mean, double density);
 
  private:
+  struct Tensor {
+    std::size_t first = 0;  // where it starts in the gradient
+    std::size_t count = 0;
+    bool opens_group = false;
+    sparsecollResidual_t residual = nullptr;
+  };
+
   Mode mode_;
-  std::size_t k_;
   sparsecollComm_t comm_;
-  sparsecollResidual_t residual_ = nullptr;
+  std::vector<Tensor> tensors_;
 };
 
 }  // namespace train

@@ -10,9 +10,11 @@
 namespace train {
 namespace {
 
-/// Dense reduction ships every entry, whatever --density says.
+/// These ship every entry, whatever --density says.
 double density_of(const Options& options) {
-  return options.mode == Mode::dense ? 1.0 : options.density;
+  const bool whole =
+      options.mode == Mode::dense || options.mode == Mode::sgp || options.mode == Mode::osgp;
+  return whole ? 1.0 : options.density;
 }
 
 }  // namespace
@@ -45,9 +47,12 @@ void Report::add(const EpochResult& result) {
                                {"batch", options_.batch},
                                {"learning_rate", options_.learning_rate},
                                {"momentum", options_.momentum},
+                               {"warm_up", options_.warm_up},
+                               {"images", options_.validate ? "held out" : "test"},
                                {"epoch", result.epoch},
                                {"loss", result.loss},
                                {"accuracy", result.accuracy},
+                               {"own_accuracy", result.own_accuracy},
                                {"bytes_sent", result.bytes_sent},
                                {"seconds", result.seconds},
                                {"parameters", parameters}};

@@ -14,7 +14,8 @@ namespace train {
 struct EpochResult {
   std::size_t epoch;         // 1, 2, ...
   double loss;               // mean training loss during the epoch
-  double accuracy;           // of the test images after it, 0 to 1
+  double accuracy;           // of the model of all ranks after it, 0 to 1
+  double own_accuracy;       // of the ranks' own models, each on its share of the images
   std::uint64_t bytes_sent;  // since the first step, by the rank that sent most
   double seconds;            // of training in this epoch, without the test; the slowest rank's
   std::uint64_t parameters;  // hash of all parameters after it

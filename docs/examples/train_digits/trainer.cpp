@@ -2,16 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer.h"
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
+#include <cmath>
 #include <fstream>
+#include <memory>
+#include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <string>
 
 #include "network.h"
+#include "optimizer.h"
 #include "random.h"
-#include "reducer.h"
 #include "report.h"
 
 namespace train {
@@ -48,10 +52,10 @@ class Trainer {
         dataset_(dataset),
         world_(world),
         network_(kWidths, options.seed),
+        agreed_(kWidths, options.seed),
         gradient_(network_.parameters().size()),
-        mean_(gradient_.size()),
-        velocity_(gradient_.size(), 0.0F),
-        reducer_(options, gradient_.size(), world.comm()),
+        optimizer_(
+            make_optimizer({options, network_.tensors(), network_.parameters(), world.comm()})),
         steps_(dataset.training.count() / global_batch()) {
     if (steps_ == 0) throw std::runtime_error("a batch of all ranks is more than all images");
   }
@@ -81,44 +85,48 @@ class Trainer {
     // not on how many ranks share it. What is left at the end waits for another epoch's order.
     const std::vector<std::size_t> order =
         Random(options_.seed, epoch).permutation(dataset_.training.count());
+    const double density = density_in(epoch);
+    const std::uint64_t sent_before = bytes_sent();
     double loss = 0;
     for (std::size_t step = 0; step < steps_; ++step) {
       const std::size_t first =
           step * global_batch() + options_.batch * static_cast<std::size_t>(world_.rank());
-      loss += run_step(select(dataset_.training, std::span(order).subspan(first, options_.batch)));
+      loss += network_.loss_and_gradient(
+          select(dataset_.training, std::span(order).subspan(first, options_.batch)), gradient_);
+      optimizer_->step(gradient_, network_.parameters(), density);
     }
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    training_bytes_ += bytes_sent() - sent_before;
+    optimizer_->agree(network_.parameters(), agreed_.parameters());
     return {.epoch = epoch,
             .loss = world_.sum(loss) / static_cast<double>(steps_) / world_.size(),
-            .accuracy = test_accuracy(),
-            .bytes_sent = world_.max(reducer_.bytes_sent()),
+            .accuracy = test_accuracy(agreed_),
+            .own_accuracy = test_accuracy(network_),
+            .bytes_sent = world_.max(training_bytes_),
             .seconds = world_.max(seconds.count()),
-            .parameters = hash(network_.parameters())};
+            .parameters = hash(agreed_.parameters())};
   }
 
-  /// One step of SGD with momentum on the mean gradient of all ranks. Momentum comes after the
-  /// reduction: every rank then holds the same velocity, and the residual holds plain gradients.
-  double run_step(const Digits& batch) {
-    const double loss = network_.loss_and_gradient(batch, gradient_);
-    reducer_.average(gradient_, mean_);
-    const std::span<float> parameters = network_.parameters();
-    const auto momentum = static_cast<float>(options_.momentum);
-    const auto learning_rate = static_cast<float>(options_.learning_rate);
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      velocity_[i] = momentum * velocity_[i] + mean_[i];
-      parameters[i] -= learning_rate * velocity_[i];
-    }
-    return loss;
+  /// Deep Gradient Compression's warm-up: 25%, 6.25%, 1.5625%, 0.4%, 0.1%, ...
+  double density_in(std::size_t epoch) const {
+    if (epoch > options_.warm_up) return options_.density;
+    return std::max(options_.density, std::pow(0.25, static_cast<double>(epoch)));
+  }
+
+  std::uint64_t bytes_sent() const {
+    sparsecollStats_t stats = SPARSECOLL_STATS_INITIALIZER;
+    require(sparsecollCommGetStats(world_.comm(), sparsecollStatsTotal, &stats), world_.comm());
+    return stats.bytesSent;
   }
 
   /// Each rank tests its share of the images.
-  double test_accuracy() {
+  double test_accuracy(Network& network) {
     std::vector<std::size_t> share;
     for (auto i = static_cast<std::size_t>(world_.rank()); i < dataset_.test.count();
          i += static_cast<std::size_t>(world_.size())) {
       share.push_back(i);
     }
-    const std::size_t correct = network_.correct(select(dataset_.test, share));
+    const std::size_t correct = network.correct(select(dataset_.test, share));
     return world_.sum(static_cast<double>(correct)) / static_cast<double>(dataset_.test.count());
   }
 
@@ -135,15 +143,23 @@ class Trainer {
   const Options& options_;
   const Dataset& dataset_;
   World& world_;
-  Network network_;
+  Network network_;  // this rank's own
+  Network agreed_;   // what all ranks have come to; the same bits unless the mode is gossip
   std::vector<float> gradient_;
-  std::vector<float> mean_;
-  std::vector<float> velocity_;
-  Reducer reducer_;
+  std::unique_ptr<Optimizer> optimizer_;
   std::size_t steps_;
+  std::uint64_t training_bytes_ = 0;
 };
 
 }  // namespace
+
+Dataset hold_out(const Digits& training) {
+  std::vector<std::size_t> numbers(training.count());
+  std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+  const std::size_t kept = numbers.size() / 4 * 3;
+  return {select(training, std::span(numbers).first(kept)),
+          select(training, std::span(numbers).subspan(kept))};
+}
 
 void train(const Options& options, const Dataset& dataset, World& world) {
   Trainer(options, dataset, world).run();

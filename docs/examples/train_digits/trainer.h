@@ -14,6 +14,9 @@ struct Dataset {
   Digits test;
 };
 
+/// The first three quarters of the images for training, the last for judging.
+Dataset hold_out(const Digits& training);
+
 /// Trains on this rank together with all others of `world`; rank 0 reports. Throws
 /// std::runtime_error when a call of sparsecoll fails, when the ranks of --check differ, or when a
 /// file cannot be written.

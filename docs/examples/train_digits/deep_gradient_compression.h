@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "optimizer.h"
+
+namespace train {
+
+/// Lin, Han, Mao, Wang, Dally, Deep Gradient Compression, ICLR 2018, algorithm 4 without gradient
+/// clipping, which a network without recurrence does not need:
+///   1. u = momentum u + gradient            momentum correction: each rank's own velocity ...
+///   2. v = v + u                            ... is accumulated locally; v is the residual here
+///   3. send the k largest of v, v = 0 there
+///   4. u = 0 there                          momentum factor masking
+///   5. parameters -= rate * mean over ranks of all that was sent
+class DeepGradientCompression final : public Optimizer {
+ public:
+  explicit DeepGradientCompression(const Problem& problem);
+  ~DeepGradientCompression() override;
+
+  void step(std::span<const float> gradient, std::span<float> parameters, double density) override;
+  void agree(std::span<float> parameters, std::span<float> model) override;
+
+ private:
+  /// A sparse vector and its room.
+  struct Entries {
+    std::vector<std::uint32_t> indices;
+    std::vector<float> values;
+    sparsecollSparse_t of(std::size_t count, std::size_t capacity);
+  };
+
+  float learning_rate_;
+  float momentum_;
+  sparsecollComm_t comm_;
+  std::size_t ranks_;
+  sparsecollResidual_t residual_ = nullptr;
+  std::vector<float> velocity_;
+  Entries mine_;
+  Entries all_;
+};
+
+}  // namespace train

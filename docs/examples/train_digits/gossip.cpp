@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "gossip.h"
+
+#include "reducer.h"
+#include "world.h"
+
+namespace train {
+
+bool is_gossip(Mode mode) {
+  return mode == Mode::sgp || mode == Mode::osgp || mode == Mode::gossip;
+}
+
+Gossip::Gossip(const Problem& problem)
+    : learning_rate_(static_cast<float>(problem.options.learning_rate)),
+      momentum_(static_cast<float>(problem.options.momentum)),
+      comm_(problem.comm),
+      numerator_(problem.parameters.begin(), problem.parameters.end()),
+      velocity_(numerator_.size()) {
+  const Options& options = problem.options;
+  sparsecollPushSumConfig_t config = SPARSECOLL_PUSHSUM_CONFIG_INITIALIZER;
+  if (options.mode == Mode::osgp) config.maxDelay = options.max_delay;
+  if (options.mode == Mode::gossip) {
+    config.k = entries_to_keep(options.density, numerator_.size());
+    config.mixing = options.mixing;
+  }
+  require(sparsecollPushSumCreate(&state_, numerator_.size(), sparsecollFloat32, &config, comm_),
+          comm_);
+}
+
+Gossip::~Gossip() { sparsecollPushSumDestroy(state_); }
+
+void Gossip::step(std::span<const float> gradient, std::span<float> parameters, double) {
+  for (std::size_t i = 0; i < numerator_.size(); ++i) {
+    velocity_[i] = momentum_ * velocity_[i] + gradient[i];  // 1
+    numerator_[i] -= learning_rate_ * velocity_[i];         // 2
+  }
+  require(pushSumStep(numerator_.data(), parameters.data(), numerator_.size(), sparsecollFloat32,
+                      state_, comm_, nullptr),
+          comm_);  // 3
+}
+
+void Gossip::agree(std::span<float> parameters, std::span<float> model) {
+  require(sparsecollPushSumDrain(state_, numerator_.data(), parameters.data(), nullptr), comm_);
+  // The weights of all ranks add up to P, so the mean of x is that of the models. k is all of n.
+  require(sparseAllreduce(numerator_.data(), model.data(), model.size(), model.size(),
+                          sparsecollFloat32, sparsecollAvg, nullptr, comm_, nullptr),
+          comm_);
+}
+
+}  // namespace train

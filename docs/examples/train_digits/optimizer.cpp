@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "optimizer.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "deep_gradient_compression.h"
+#include "gossip.h"
+#include "reducer.h"
+
+namespace train {
+namespace {
+
+/// SGD with momentum on the mean gradient of all ranks. Momentum comes after the reduction: every
+/// rank then holds the same velocity, and the residuals hold plain gradients.
+class MomentumSgd final : public Optimizer {
+ public:
+  explicit MomentumSgd(const Problem& problem)
+      : learning_rate_(static_cast<float>(problem.options.learning_rate)),
+        momentum_(static_cast<float>(problem.options.momentum)),
+        mean_(problem.parameters.size()),
+        velocity_(problem.parameters.size()),
+        reducer_(problem.options, parts(problem), problem.comm) {}
+
+  void step(std::span<const float> gradient, std::span<float> parameters, double density) override {
+    reducer_.average(gradient, mean_, density);
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      velocity_[i] = momentum_ * velocity_[i] + mean_[i];
+      parameters[i] -= learning_rate_ * velocity_[i];
+    }
+  }
+
+  void agree(std::span<float> parameters, std::span<float> model) override {
+    std::copy(parameters.begin(), parameters.end(), model.begin());
+  }
+
+ private:
+  /// One vector for all layers, but for the mode that is there to show groups of tensors.
+  static std::vector<std::size_t> parts(const Problem& problem) {
+    if (problem.options.mode != Mode::groups) return {problem.parameters.size()};
+    return {problem.tensors.begin(), problem.tensors.end()};
+  }
+
+  float learning_rate_;
+  float momentum_;
+  std::vector<float> mean_;
+  std::vector<float> velocity_;
+  Reducer reducer_;
+};
+
+}  // namespace
+
+sparsecollConfig_t config_for(Mode mode) {
+  sparsecollConfig_t config = SPARSECOLL_CONFIG_INITIALIZER;
+  config.timeoutMs = 60000;  // a step takes milliseconds: a minute without news is a failure
+  switch (mode) {
+    case Mode::topk:
+      config.algorithm = sparsecollAlgoAllgather;
+      break;
+    case Mode::oktopk:
+    case Mode::groups:
+      config.algorithm = sparsecollAlgoOktopk;
+      break;
+    case Mode::oktopk_reuse:
+      config.algorithm = sparsecollAlgoOktopk;
+      config.selection = sparsecollSelectReuse;
+      break;
+    case Mode::topka2a:
+      config.algorithm = sparsecollAlgoTopkA2A;
+      break;
+    case Mode::dense:
+    case Mode::sgp:  // the mean of all ranks' models, which is taken for judging them, is dense
+    case Mode::osgp:
+    case Mode::gossip:
+      config.algorithm = sparsecollAlgoDense;
+      break;
+    case Mode::gtopk:  // other verbs: no algorithm to choose
+    case Mode::dgc:
+      break;
+  }
+  return config;
+}
+
+std::unique_ptr<Optimizer> make_optimizer(const Problem& problem) {
+  if (is_gossip(problem.options.mode)) return std::make_unique<Gossip>(problem);
+  if (problem.options.mode == Mode::dgc) return std::make_unique<DeepGradientCompression>(problem);
+  return std::make_unique<MomentumSgd>(problem);
+}
+
+}  // namespace train
