@@ -32,9 +32,10 @@ class Library {
   template <class T>
   std::unique_ptr<Contestant<T>> make(const std::string& name, const Task<T>& task);
 
- private:
+  /// The one that contestants of this name use. Collective for a name's first use.
   const Communicator& communicator(const std::string& name);
 
+ private:
   Ranks& ranks_;
   std::map<std::string, Communicator> communicators_;
 };

@@ -107,6 +107,12 @@ void add_collective(CLI::App& app, Options& o, const Program& program) {
         ->capture_default_str();
     return;
   }
+  if (program.tensors) {
+    app.add_option("--tensors", o.tensors,
+                   "search the size in bytes of groups of these tensors for which a step is "
+                   "fastest: their counts, comma separated, or a file of them")
+        ->excludes("--minbytes", "--maxbytes", "--stepfactor", "--data", "--k");
+  }
   add_switch(app, "--feedback", o.feedback, "with a residual (error feedback)");
   app.add_option("-o,--op", o.op)->check(CLI::IsMember(Names{"sum", "avg"}))->capture_default_str();
   app.add_option("--form", o.form,
@@ -146,6 +152,15 @@ void complete(CLI::App& app, Options& o, const Program& program) {
                                "mpirun's -n");
   }
   const Names baselines = baselines_of(program);
+  if (!o.tensors.empty()) {
+    if (o.form != "dense") throw CLI::ValidationError("--tensors", "needs --form dense");
+    if (o.algorithms.empty()) o.algorithms = program.default_algorithms;
+    for (const std::string& name : o.algorithms) {
+      if (std::ranges::count(baselines, name) > 0) {
+        throw CLI::ValidationError("--tensors", name + " is MPI's own and knows no groups");
+      }
+    }
+  }
   const bool half = o.datatype == "float16" || o.datatype == "bfloat16";
   if (o.algorithms.empty()) {
     o.algorithms = program.default_algorithms;

@@ -17,7 +17,8 @@ struct Program {
   std::vector<std::string> algorithms;          ///< the library's; empty: a local kernel, no --algo
   std::vector<std::string> default_algorithms;  ///< without the baselines, which come on top
   std::vector<std::string> baselines = {"mpi-dense", "mpi-allgather"};  ///< where there is MPI
-  bool owners = false;  ///< entries go to owners: no forms, no sums, no residual
+  bool tensors = false;  ///< can search for the size of groups of tensors
+  bool owners = false;   ///< entries go to owners: no forms, no sums, no residual
 };
 
 /// The command line; letters and long names are those of nccl-tests where it has them.
@@ -46,6 +47,7 @@ struct Options {
   std::vector<std::string> algorithms;
   std::vector<std::string> inputs;  ///< kinds of data of the local kernel
   std::string data;                 ///< file name, %r = rank; empty: generated
+  std::string tensors;              ///< file or list of counts: search the size of groups of them
   std::string json;
   bool progress = false;
 };

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "common/baselines.hpp"
+#include "common/fusion.hpp"
 #include "common/library.hpp"
 #include "common/record.hpp"
 
@@ -204,6 +205,12 @@ class Sweep {
   std::size_t wrong_ = 0;
 };
 
+template <class T>
+int run_as(const Options& options, Ranks& ranks) {
+  return options.tensors.empty() ? Sweep<T>(options, ranks).run()
+                                 : search_fusion<T>(options, ranks);
+}
+
 }  // namespace
 
 int run_allreduce_program(int argc, char** argv, const Program& program) {
@@ -211,10 +218,10 @@ int run_allreduce_program(int argc, char** argv, const Program& program) {
   const std::optional<Options> options = parse(argc, argv, program, &status);
   if (!options) return status;
   return launch(options->transport, options->threads, [&](Ranks& ranks) {
-    if (options->datatype == "float16") return Sweep<Float16>(*options, ranks).run();
-    if (options->datatype == "bfloat16") return Sweep<Bfloat16>(*options, ranks).run();
-    if (options->datatype == "float64") return Sweep<double>(*options, ranks).run();
-    return Sweep<float>(*options, ranks).run();
+    if (options->datatype == "float16") return run_as<Float16>(*options, ranks);
+    if (options->datatype == "bfloat16") return run_as<Bfloat16>(*options, ranks);
+    if (options->datatype == "float64") return run_as<double>(*options, ranks);
+    return run_as<float>(*options, ranks);
   });
 }
 

@@ -24,7 +24,9 @@ def load(paths):
 
 
 def collectives(rows):
-    return [row for row in rows if row.get("program") in COLLECTIVES]
+    """Calls one by one; a search for the size of groups is no point on a curve."""
+    calls = [row for row in rows if row.get("program") in COLLECTIVES]
+    return [row for row in calls if row["form"] != "fusion"]
 
 
 def topk(rows):

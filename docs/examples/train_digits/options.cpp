@@ -81,9 +81,8 @@ Options parse_options(int argc, char** argv) {
   app.add_option("--fusion", options.fusion_bytes,
                  "groups: most bytes of gradients in one group (K, M, G) [all of them]")
       ->transform(CLI::AsSizeValue(false));
-  app.add_option("--max-delay", options.max_delay,
-                 "osgp: steps that a message may be late; -1: any number")
-      ->check(CLI::Range(-1, 1000))
+  app.add_option("--max-delay", options.max_delay, "osgp: steps that a message may be late")
+      ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   app.add_option("--mixing", options.mixing, "gossip: part of the known difference that moves")
       ->check(CLI::Range(0.0, 1.0))

@@ -43,7 +43,7 @@ struct Options {
   std::size_t warm_up = 0;  // epochs of higher density; parse_options() knows each mode's own
   std::size_t fusion_bytes = std::numeric_limits<std::size_t>::max();  // of a group of tensors
   int max_delay = 2;                                                   // tau, of Mode::osgp
-  double mixing = 0.5;                                                 // gamma, of Mode::gossip
+  double mixing = 0.1;                                                 // gamma, of Mode::gossip
 
   bool validate = false;  // judge by training images held out
   bool check = false;

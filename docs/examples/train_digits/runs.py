@@ -8,7 +8,8 @@ import shlex
 import subprocess
 import tempfile
 
-MODES = ("dense", "topk", "oktopk", "gtopk")
+MODES = ("dense", "topk", "oktopk", "gtopk", "topka2a", "oktopk-reuse", "groups", "dgc", "sgp",
+         "osgp", "gossip")
 SECONDS_TO_DIE = 10  # what mpirun gets to end its ranks before it is killed
 
 
