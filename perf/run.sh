@@ -67,6 +67,7 @@ if [ "$quick" = 1 ]; then
   size=1M
   window="0.01,0.1,0.5"
   seeds=(1)
+  network=resnet20
   epochs=4
   topk=(-b 1M -e 1M -n 5 -w 1)
   slow_steps=40
@@ -76,6 +77,7 @@ else
   size=4M
   window="0.01,0.02,0.05,0.1,0.2,0.3,0.4,0.5"
   seeds=(1 2 3)
+  network=resnet50
   epochs=20
   topk=(-b 64M -e 64M -n 7 -w 2)
   slow_steps=200
@@ -89,6 +91,10 @@ job gtopk_allreduce_exchange "$ranks" gtopk_allreduce_perf "${sizes[@]}" --form 
 # Every entry to its owner, with even owners and with one that has half of all.
 job sparse_alltoall "$ranks" sparse_alltoall_perf "${sizes[@]}"
 job sparse_alltoall_skew "$ranks" sparse_alltoall_perf "${sizes[@]}" --skew 1
+
+# How many bytes of a network's gradients should go into one group of calls.
+job fusion "$ranks" sparse_allreduce_perf --tensors "$root/perf/tensors/$network.txt" \
+  --density 0.01 --algo oktopk,topka2a --feedback 1 -n 7 -w 2
 
 # The densities that TopkA2A is for: above 1 / (2 (P - 1)) it sends less than an allgather, below 1/2
 # less than a dense allreduce.

@@ -52,6 +52,16 @@ def collective(algorithm, ranks, size, density):
     }
 
 
+def fusion(size):
+    """A search for the size of groups, of which there are no pictures."""
+    return MACHINE | {
+        "program": "sparse_allreduce_perf", "ranks": 4, "feedback": True, "data": "generated",
+        "form": "fusion", "op": "sum", "algorithm": "oktopk", "density": 0.01, "tensors": 59,
+        "count": 269722, "fusion_bytes": size, "groups": 1, "found": False, "wire_bytes": 9e4,
+        "time_median_us": 1e4, "wrong": 0,
+    }
+
+
 def topk(kind, density, feedback):
     row = MACHINE | {
         "program": "topk_perf", "ranks": 1, "feedback": feedback, "data": "generated",
@@ -83,10 +93,10 @@ def slow_rank(method, delay, times):
 
 
 def training(mode, seed, epoch):
-    step_bytes = {"dense": 7e5, "topk": 3e4, "oktopk": 1e4, "gtopk": 1.4e4}[mode]
+    step_bytes = {"dense": 7e5, "topk": 3e4, "oktopk": 1e4, "gtopk": 1.4e4, "sgp": 5e5}[mode]
     return {
         "program": "train_digits", "mode": mode, "transport": "mpi", "ranks": 4,
-        "density": 1.0 if mode == "dense" else 0.01, "seed": seed, "epoch": epoch,
+        "density": 1.0 if mode in ("dense", "sgp") else 0.01, "seed": seed, "epoch": epoch,
         "loss": 2 * math.exp(-epoch / 4), "seconds": 0.2,
         "accuracy": 0.965 - 0.4 * math.exp(-epoch / 3) + 0.002 * seed,
         "bytes_sent": round(step_bytes * 29 * epoch),
@@ -94,6 +104,7 @@ def training(mode, seed, epoch):
 
 
 def records():
+    yield from (fusion(size) for size in (0, 2**20))
     for ranks in (2, 4, 8):
         for algorithm in ("oktopk", "allgather", "gtopk", "mpi-dense", "mpi-allgather"):
             for size in (2**20, 2**22, 2**24, 2**26) if ranks == 4 else (2**26,):
@@ -108,7 +119,7 @@ def records():
             yield push_sum(delay, density)
         yield slow_rank("exponential", str(delay), 1.2)
     yield slow_rank("mpi-dense", "-", 2.4)
-    for mode in ("dense", "topk", "oktopk", "gtopk"):
+    for mode in ("dense", "topk", "oktopk", "gtopk", "sgp"):
         for seed in (1, 2, 3):
             for epoch in range(1, 16):
                 yield training(mode, seed, epoch)

@@ -53,6 +53,20 @@ sparsecoll_add_perf_test(
   push_sum.bad_graph COMMAND push_sum_perf --graph star
   PROPERTIES PASS_REGULAR_EXPRESSION "star is no graph: exponential, npeer:P, ring or bipartite")
 
+# Groups of tensors of all sizes; a tensor of one value, and one larger than most groups.
+set(tensors --tensors 3000,1,17,40000,256,256,5000,12 -n 1 -w 0)
+sparsecoll_add_perf_test(fusion COMMAND sparse_allreduce_perf --transport local -t 3 --feedback 1 -o
+                                        avg ${tensors})
+sparsecoll_add_perf_test(fusion.bfloat16 COMMAND sparse_allreduce_perf --transport local -t 2 -d
+                                                 bfloat16 --algo oktopk ${tensors})
+sparsecoll_add_perf_test(
+  fusion.file COMMAND sparse_allreduce_perf --transport local -t 2 --algo oktopk -n 1 -w 0 --tensors
+                      "${CMAKE_CURRENT_SOURCE_DIR}/tensors/resnet20.txt"
+  PROPERTIES PASS_REGULAR_EXPRESSION "59 tensors of 269722 values.*Wrong results : 0 OK")
+sparsecoll_add_perf_test(
+  fusion.bad_list COMMAND sparse_allreduce_perf --transport local -t 1 --tensors 12,x
+  PROPERTIES PASS_REGULAR_EXPRESSION "expected counts from 1 to 2.32 - 1 in the list")
+
 # Another algorithm than the one whose result is promised: the check must see it and say so, in
 # words and by the exit status.
 set(deceived COMMAND sparse_allreduce_perf --transport local -t 2 --algo oktopk -b 64K -e 64K -n 1
@@ -68,6 +82,8 @@ sparsecoll_add_perf_test(
   PROPERTIES PASS_REGULAR_EXPRESSION "ring not in {auto,allgather,oktopk,topka2a,dense")
 
 if(SPARSECOLL_MPI)
+  sparsecoll_add_mpi_test(NAME perf.fusion.mpi RANKS 3 LABEL perf
+                          COMMAND sparse_allreduce_perf --algo oktopk ${tensors})
   sparsecoll_add_mpi_test(NAME perf.sparse_alltoall.mpi RANKS 3 LABEL perf
                           COMMAND sparse_alltoall_perf --skew 1 -d float64 ${small})
   sparsecoll_add_mpi_test(NAME perf.push_sum.mpi RANKS 3 LABEL perf

@@ -146,7 +146,7 @@ class Search {
     }
     // Where the machine was disturbed, the search may have turned off the way.
     const Trial& found = *std::ranges::min_element(trials, {}, [](const Trial& trial) {
-      return trial.times ? trial.times->median : std::numeric_limits<double>::infinity();
+      return trial.times ? trial.times->minimum : std::numeric_limits<double>::infinity();
     });
     progress_.clear();
     table_.comment(name + ": " + std::to_string(found.bytes) + " bytes found, " +

@@ -9,6 +9,8 @@ from plots.style import plt
 def label_of(mode, rows):
     if mode == "dense":
         return "dense"
+    if rows[0]["density"] == 1:
+        return style.look(mode)["label"]
     return f"{style.look(mode)['label']}, {style.percent_text(rows[0]['density'])}"
 
 
@@ -16,7 +18,8 @@ def look_of(mode, rows):
     """A mark at the end only."""
     name = "mpi-dense" if mode == "dense" else mode
     last = len(records.values(rows, "epoch")) - 1
-    return style.look(name, label=label_of(mode, rows), linestyle="-", markevery=[last])
+    look = style.look(name, label=label_of(mode, rows), markevery=[last])
+    return look | {"linestyle": "-"} if mode == "dense" else look
 
 
 def over_seeds(rows, key):
@@ -77,5 +80,5 @@ def accuracy(rows):
     draw(axes[1], rows, "bytes_sent")
     axes[1].set_ylabel("")
     style.legend_right(axes[1])
-    figure.suptitle("Training with error feedback, " + subject(rows), fontsize=11)
+    figure.suptitle("Training, " + subject(rows), fontsize=11)
     yield "training_accuracy", figure

@@ -35,6 +35,17 @@ def train_all(options):
     return last
 
 
+def read_all(file):
+    """The same from a file of --json."""
+    last = {mode: {} for mode in MODES}
+    with open(file, encoding="utf-8") as lines:
+        for epoch in map(json.loads, lines):
+            last[epoch["mode"]][epoch["seed"]] = epoch
+    if not all(last.values()):
+        raise RuntimeError(f"{file}: no rows of {[mode for mode in MODES if not last[mode]]}")
+    return {mode: [seeds[seed] for seed in sorted(seeds)] for mode, seeds in last.items()}
+
+
 def print_table(last):
     """One row per mode; returns dense's mean accuracy and mode -> difference to it, in percent."""
     print(f"{'mode':<14}{'accuracy %':>11}{'min':>8}{'max':>8}{'own %':>8}{'loss':>10}"
@@ -67,7 +78,9 @@ def faults_in(last, dense, differences):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--program", required=True, help="train_digits")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--program", help="train_digits")
+    what.add_argument("--read", help="train nothing: judge the rows that --json wrote here")
     parser.add_argument("--ranks", type=int, default=4)
     parser.add_argument("--seeds", type=int, default=5, help="how many: 1, 2, ...")
     parser.add_argument("--density", type=float, default=0.01)
@@ -75,7 +88,7 @@ def main():
     parser.add_argument("--json", help="append every epoch to this file")
     options = parser.parse_args()
     try:
-        last = train_all(options)
+        last = read_all(options.read) if options.read else train_all(options)
     except (OSError, RuntimeError) as error:
         print(error, file=sys.stderr)
         return 1
