@@ -270,7 +270,7 @@ typedef struct {
   int graph;        /**< sparsecollGraphKind_t */
   int peers;        /**< of sparsecollGraphNPeerExponential, at least 1; 1 with other graphs */
   int maxDelay;     /**< tau: 0 = every step waits for its messages; tau > 0 = only for those tau
-                         than tau steps old; -1 = never */
+                         steps old or older; -1 = never */
   size_t k;         /**< 0 = everything is sent; else compressed gossip of k entries a message */
   double mixing;    /**< gamma of compressed gossip, 0 < mixing <= 1: the part of p that moves */
   /** sparsecollGraphCustom, else NULL: writes the out-neighbours of any rank in any step and the
