@@ -29,6 +29,13 @@ inline std::string expect_size(const char* what, std::size_t expected, std::size
          std::to_string(got);
 }
 
+/// Where a list is, NULL for one that is empty (not wanted) or when there is a problem: the library
+/// would read or write all of it.
+template <class T>
+T* list_if(bool good, Span<T> list) {
+  return good && !list.empty() ? list.data() : nullptr;
+}
+
 }  // namespace detail
 
 /// The verbs of a communicator, alone (Communicator) or in a group (Group). Types come from the
@@ -104,7 +111,7 @@ class Verbs {
     static_assert(std::is_same_v<Element<const Send>, T>, "send and recv are of one type");
     const std::string problem = check_bounds(bounds);
     const auto call = [data = std::data(send), count = std::size(send), out = output(recv, problem),
-                       k, op, borders = problem.empty() ? bounds.data() : nullptr,
+                       k, op, borders = detail::list_if(problem.empty(), bounds),
                        feedback = detail::handle_of(residual)](sparsecollComm_t comm) {
       return ::sparseReduceScatter(data, out, count, k, DatatypeOf<T>::value, op, borders, feedback,
                                    comm, nullptr);
@@ -124,8 +131,8 @@ class Verbs {
     if (problem.empty() && !recvcounts.empty())
       problem = detail::expect_size("recvcounts", ranks(), recvcounts.size());
     const auto call = [in = send.get(), out = output(recv, problem),
-                       counts = problem.empty() ? recvcounts.data() : nullptr,
-                       borders = problem.empty() ? bounds.data() : nullptr](sparsecollComm_t comm) {
+                       counts = detail::list_if(problem.empty(), recvcounts),
+                       borders = detail::list_if(problem.empty(), bounds)](sparsecollComm_t comm) {
       return ::sparseAlltoall(in, out, counts, borders, comm, nullptr);
     };
     make("sparseAlltoall", call, fetch_into(recv, recvcounts), problem);
@@ -135,7 +142,7 @@ class Verbs {
   /// Gets a truncated result into a vector that grows for it.
   template <class T, class Index>
   static auto fetch_into(SparseVector<T, Index>& recv, Span<std::size_t> recvcounts) {
-    return [&recv, counts = recvcounts.data()](sparsecollComm_t comm) {
+    return [&recv, counts = detail::list_if(true, recvcounts)](sparsecollComm_t comm) {
       if (recv.needed() <= recv.capacity()) return sparsecollSuccess;
       recv.reserve(recv.needed());
       return sparsecollFetch(recv.get(), counts, comm, nullptr);
