@@ -37,6 +37,6 @@ contains
     if (.not. present(counts)) return
     P = 0
     call sparsecollCommCount(comm, P, ierr)
-    address = address_if(size(counts) >= P + more, c_loc(counts))
+    address = address_if(size(counts, kind=c_size_t) >= P + more, c_loc(counts))
   end function address_per_rank
 end module sparsecoll_addresses

@@ -44,19 +44,19 @@ module sparsecoll_push_sum
 
   interface
     function c_step(x, estimate, count, datatype, state, comm, stream) bind(C, name="pushSumStep")
-      import :: c_int, c_ptr, c_size_t, sparsecollComm_t, sparsecollPushSum_t
+      import :: c_int, c_ptr, c_size_t, sparsecollComm_t
       type(c_ptr), value :: x, estimate
       integer(c_size_t), value :: count
       integer(c_int), value :: datatype
-      type(sparsecollPushSum_t), value :: state
+      type(c_ptr), value :: state
       type(sparsecollComm_t), value :: comm
       type(c_ptr), value :: stream
       integer(c_int) :: c_step
     end function c_step
 
     function c_create(state, count, datatype, config, comm) bind(C, name="sparsecollPushSumCreate")
-      import :: c_int, c_size_t, sparsecollComm_t, sparsecollPushSum_t, sparsecollPushSumConfig_t
-      type(sparsecollPushSum_t), intent(inout) :: state
+      import :: c_int, c_ptr, c_size_t, sparsecollComm_t, sparsecollPushSumConfig_t
+      type(c_ptr), intent(inout) :: state
       integer(c_size_t), value :: count
       integer(c_int), value :: datatype
       type(sparsecollPushSumConfig_t), intent(in), optional :: config
@@ -65,35 +65,35 @@ module sparsecoll_push_sum
     end function c_create
 
     function c_destroy(state) bind(C, name="sparsecollPushSumDestroy")
-      import :: c_int, sparsecollPushSum_t
-      type(sparsecollPushSum_t), value :: state
+      import :: c_int, c_ptr
+      type(c_ptr), value :: state
       integer(c_int) :: c_destroy
     end function c_destroy
 
     function c_weight(state, weight) bind(C, name="sparsecollPushSumWeight")
-      import :: c_double, c_int, sparsecollPushSum_t
-      type(sparsecollPushSum_t), value :: state
+      import :: c_double, c_int, c_ptr
+      type(c_ptr), value :: state
       real(c_double), intent(inout) :: weight
       integer(c_int) :: c_weight
     end function c_weight
 
     function c_drain(state, x, estimate, stream) bind(C, name="sparsecollPushSumDrain")
-      import :: c_int, c_ptr, sparsecollPushSum_t
-      type(sparsecollPushSum_t), value :: state
+      import :: c_int, c_ptr
+      type(c_ptr), value :: state
       type(c_ptr), value :: x, estimate, stream
       integer(c_int) :: c_drain
     end function c_drain
 
     function c_save(state, path) bind(C, name="sparsecollPushSumSave")
-      import :: c_char, c_int, sparsecollPushSum_t
-      type(sparsecollPushSum_t), value :: state
+      import :: c_char, c_int, c_ptr
+      type(c_ptr), value :: state
       character(kind=c_char), intent(in) :: path(*)
       integer(c_int) :: c_save
     end function c_save
 
     function c_load(state, path) bind(C, name="sparsecollPushSumLoad")
-      import :: c_char, c_int, sparsecollPushSum_t
-      type(sparsecollPushSum_t), value :: state
+      import :: c_char, c_int, c_ptr
+      type(c_ptr), value :: state
       character(kind=c_char), intent(in) :: path(*)
       integer(c_int) :: c_load
     end function c_load
@@ -112,7 +112,11 @@ contains
     integer, intent(out), optional :: ierr
     integer(c_int) :: result
 
-    result = c_create(state, count, datatype, config, comm)
+    result = c_create(state%handle, count, datatype, config, comm)
+    if (result == sparsecollSuccess) then
+      state%count = count
+      state%datatype = datatype
+    end if
     call finish(result, 'sparsecollPushSumCreate', comm, ierr)
   end subroutine sparsecollPushSumCreate
 
@@ -121,7 +125,7 @@ contains
     type(sparsecollPushSum_t), intent(in) :: state
     integer, intent(out), optional :: ierr
 
-    call finish(c_destroy(state), 'sparsecollPushSumDestroy', ierr=ierr)
+    call finish(c_destroy(state%handle), 'sparsecollPushSumDestroy', ierr=ierr)
   end subroutine sparsecollPushSumDestroy
 
   !> This rank's weight w.
@@ -130,7 +134,7 @@ contains
     real(c_double), intent(inout) :: weight
     integer, intent(out), optional :: ierr
 
-    call finish(c_weight(state, weight), 'sparsecollPushSumWeight', ierr=ierr)
+    call finish(c_weight(state%handle, weight), 'sparsecollPushSumWeight', ierr=ierr)
   end subroutine sparsecollPushSumWeight
 
   !> Writes weight, step counter and what compressed gossip remembers to a file. Blanks at the end
@@ -140,7 +144,7 @@ contains
     character(*), intent(in) :: path
     integer, intent(out), optional :: ierr
 
-    call finish(c_save(state, trim(path) // c_null_char), 'sparsecollPushSumSave', ierr=ierr)
+    call finish(c_save(state%handle, trim(path) // c_null_char), 'sparsecollPushSumSave', ierr=ierr)
   end subroutine sparsecollPushSumSave
 
   !> Continues where the state was that this rank saved.
@@ -149,7 +153,7 @@ contains
     character(*), intent(in) :: path
     integer, intent(out), optional :: ierr
 
-    call finish(c_load(state, trim(path) // c_null_char), 'sparsecollPushSumLoad', ierr=ierr)
+    call finish(c_load(state%handle, trim(path) // c_null_char), 'sparsecollPushSumLoad', ierr=ierr)
   end subroutine sparsecollPushSumLoad
 
   subroutine step_float32(x, estimate, state, comm, ierr)
@@ -161,7 +165,8 @@ contains
     type(c_ptr) :: to
 
     to = c_null_ptr
-    if (present(estimate)) to = address_if(size(estimate) == size(x), c_loc(estimate))
+    if (present(estimate)) &
+      to = address_if(size(estimate, kind=c_size_t) == size(x, kind=c_size_t), c_loc(estimate))
     call step_of_addresses(c_loc(x), to, size(x, kind=c_size_t), sparsecollFloat32, state, comm, &
       c_null_ptr, ierr)
   end subroutine step_float32
@@ -172,10 +177,13 @@ contains
     real(c_float), contiguous, target, intent(inout), optional :: estimate(..)
     integer, intent(out), optional :: ierr
     type(c_ptr) :: to
+    logical :: fits
 
     to = c_null_ptr
-    if (present(estimate)) to = address_if(size(estimate) == size(x), c_loc(estimate))
-    call drain_of_addresses(state, c_loc(x), to, c_null_ptr, ierr)
+    if (present(estimate)) &
+      to = address_if(size(estimate, kind=c_size_t) == size(x, kind=c_size_t), c_loc(estimate))
+    fits = state%datatype == sparsecollFloat32 .and. size(x, kind=c_size_t) == state%count
+    call drain_of_addresses(state, address_if(fits, c_loc(x)), to, c_null_ptr, ierr)
   end subroutine drain_float32
 
   subroutine step_float64(x, estimate, state, comm, ierr)
@@ -187,7 +195,8 @@ contains
     type(c_ptr) :: to
 
     to = c_null_ptr
-    if (present(estimate)) to = address_if(size(estimate) == size(x), c_loc(estimate))
+    if (present(estimate)) &
+      to = address_if(size(estimate, kind=c_size_t) == size(x, kind=c_size_t), c_loc(estimate))
     call step_of_addresses(c_loc(x), to, size(x, kind=c_size_t), sparsecollFloat64, state, comm, &
       c_null_ptr, ierr)
   end subroutine step_float64
@@ -198,10 +207,13 @@ contains
     real(c_double), contiguous, target, intent(inout), optional :: estimate(..)
     integer, intent(out), optional :: ierr
     type(c_ptr) :: to
+    logical :: fits
 
     to = c_null_ptr
-    if (present(estimate)) to = address_if(size(estimate) == size(x), c_loc(estimate))
-    call drain_of_addresses(state, c_loc(x), to, c_null_ptr, ierr)
+    if (present(estimate)) &
+      to = address_if(size(estimate, kind=c_size_t) == size(x, kind=c_size_t), c_loc(estimate))
+    fits = state%datatype == sparsecollFloat64 .and. size(x, kind=c_size_t) == state%count
+    call drain_of_addresses(state, address_if(fits, c_loc(x)), to, c_null_ptr, ierr)
   end subroutine drain_float64
 
   subroutine step_of_addresses(x, estimate, count, datatype, state, comm, stream, ierr)
@@ -213,8 +225,8 @@ contains
     type(c_ptr), intent(in) :: stream
     integer, intent(out), optional :: ierr
 
-    call finish(c_step(x, estimate, count, datatype, state, comm, stream), 'pushSumStep', comm, &
-      ierr)
+    call finish(c_step(x, estimate, count, datatype, state%handle, comm, stream), 'pushSumStep', &
+      comm, ierr)
   end subroutine step_of_addresses
 
   subroutine drain_of_addresses(state, x, estimate, stream, ierr)
@@ -222,6 +234,6 @@ contains
     type(c_ptr), intent(in) :: x, estimate, stream
     integer, intent(out), optional :: ierr
 
-    call finish(c_drain(state, x, estimate, stream), 'sparsecollPushSumDrain', ierr=ierr)
+    call finish(c_drain(state%handle, x, estimate, stream), 'sparsecollPushSumDrain', ierr=ierr)
   end subroutine drain_of_addresses
 end module sparsecoll_push_sum

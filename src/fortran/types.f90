@@ -76,9 +76,12 @@ module sparsecoll_types
     type(c_ptr) :: handle = c_null_ptr
   end type sparsecollResidual_t
 
-  !> One rank's end of push-sum over one tensor.
-  type, bind(C), public :: sparsecollPushSum_t
+  !> One rank's end of push-sum over one tensor: the handle of C, and what
+  !> sparsecollPushSumCreate made it for, to compare arrays with.
+  type, public :: sparsecollPushSum_t
     type(c_ptr) :: handle = c_null_ptr
+    integer(c_size_t) :: count = 0
+    integer(c_int) :: datatype = -1
   end type sparsecollPushSum_t
 
   !> No error feedback: what NULL is in C.

@@ -72,11 +72,13 @@ contains
     real(c_double), allocatable :: x_of(:, :)
     real(c_float), target :: x(n / 8, 8), estimate(n / 8, 8)
     real(c_float) :: longer(n + 1)
-    real(c_double) :: weights(0:15)
+    real(c_double) :: weights(0:15), other_kind(n)
     integer :: P, rank, step, ierr
 
     call sparsecollCommCount(comm, P)
     call sparsecollCommRank(comm, rank)
+    other_kind = 0
+    longer = 0
     parts = 4
     config%graph = sparsecollGraphCustom
     config%outNeighbours = c_funloc(next_rank)
@@ -98,6 +100,14 @@ contains
       c_float)), 'its estimate')
     call pushSumStep(x, longer, state, comm, ierr)
     call expect(found, ierr == sparsecollInvalidArgument, 'an estimate of another size')
+    call sparsecollPushSumDrain(state, longer, ierr=ierr)
+    call expect(found, ierr == sparsecollInvalidArgument, 'more values than the state has')
+    call sparsecollPushSumDrain(state, longer(:n - 1), ierr=ierr)
+    call expect(found, ierr == sparsecollInvalidArgument, 'fewer values than the state has')
+    call sparsecollPushSumDrain(state, other_kind, ierr=ierr)
+    call expect(found, ierr == sparsecollInvalidArgument, 'values of another kind')
+    call sparsecollPushSumDrain(state, x, longer, ierr)
+    call expect(found, ierr == sparsecollInvalidArgument, 'an estimate of another size, drained')
     call sparsecollPushSumDrain(state, x, estimate)
     call sparsecollPushSumDestroy(state)
     call sparsecollPushSumDestroy(state, ierr)
