@@ -90,14 +90,9 @@ void sync(const Descriptor& file, const std::string& path) {
     if (errno != EINTR) cannot("sync", path);
 }
 
-/// A rename is safe from a crash once the directory is on the disk.
-void sync_directory_of(const std::string& path) {
+std::string directory_of(const std::string& path) {
   const size_t slash = path.rfind('/');
-  const std::string directory =
-      slash == std::string::npos ? "." : path.substr(0, std::max<size_t>(slash, 1));
-  const Descriptor opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (opened.number() < 0) cannot("open", directory);
-  sync(opened, directory);
+  return slash == std::string::npos ? "." : path.substr(0, std::max<size_t>(slash, 1));
 }
 
 /// Removes the temporary file unless it got its name.
@@ -134,6 +129,10 @@ void write_state_file(const std::string& path, const char* kind,
   for (const Entry& entry : entries) header.bytes += entry.bytes;
   header.checksum = checksum_of(header, entries);
 
+  // Opened first: what usually goes wrong with it does so while the old file is still there.
+  const std::string folder = directory_of(path);
+  const Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.number() < 0) cannot("open", folder);
   std::string name = path + ".XXXXXX";
   Descriptor file(::mkstemp(name.data()));  // mode 0600
   if (file.number() < 0) cannot("create", name);
@@ -145,7 +144,7 @@ void write_state_file(const std::string& path, const char* kind,
   if (!file.close()) cannot("close", name);
   if (::rename(name.c_str(), path.c_str()) != 0) cannot("rename to", path);
   temporary.path.clear();
-  sync_directory_of(path);
+  sync(directory, folder);  // a rename is safe from a crash once the directory is on the disk
 }
 
 namespace {

@@ -30,7 +30,8 @@ StateSection state_value(const char* name, const T& value) {
 /// Writes the sections to `path` so that there is always either the old file or the whole new one:
 /// a temporary file beside it (path.XXXXXX, mode 0600), fsync, rename. `kind` says what it is the
 /// state of, at most 15 characters. Throws SystemError with the reason; the old file is still there
-/// then.
+/// then, unless the directory could not be synced in the end: the new file is there then, but might
+/// not outlive a crash of the machine.
 void write_state_file(const std::string& path, const char* kind,
                       std::span<const StateSection> sections);
 
