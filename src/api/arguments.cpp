@@ -54,6 +54,12 @@ void check_stream(sparsecollStream_t stream) {
          static_cast<const void*>(stream));
 }
 
+void check_path(const char* path) {
+  if (!path || !*path)
+    fail(sparsecollInvalidArgument, "path: expected the name of a file, got ",
+         path ? "an empty string" : "NULL");
+}
+
 void check_array(const char* name, const void* at, uint64_t count, size_t value_size) {
   if (count > static_cast<size_t>(-1) / 2 / value_size)
     fail(sparsecollInvalidArgument, name, ": expected a size that fits into memory, got ", count,

@@ -21,6 +21,8 @@ IndexType check_index_type(int index_type);
 /// The number to divide sums by.
 int check_op(int op, int ranks);
 void check_stream(sparsecollStream_t stream);
+/// Neither NULL nor empty.
+void check_path(const char* path);
 
 /// `count` values of `value_size` bytes at `at`: their size fits, NULL only when there are none,
 /// aligned.

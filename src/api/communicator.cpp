@@ -318,6 +318,16 @@ void Communicator::keep_warm(uint64_t shape, const Warm& warm) {
   kept.used = sequence_;
 }
 
+void Communicator::keep_all_warm(std::span<const WarmShape> all) {
+  std::map<uint64_t, Remembered> before = warm_;
+  try {
+    for (const WarmShape& each : all) keep_warm(each.shape, each.warm);
+  } catch (...) {
+    warm_.swap(before);
+    throw;
+  }
+}
+
 const Warm* Communicator::find_warm(uint64_t shape) const {
   const auto found = warm_.find(shape);
   return found == warm_.end() ? nullptr : &found->second.warm;

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "api/config.hpp"
 #include "api/queue.hpp"
@@ -29,6 +30,12 @@ struct Stash {
 
 class Operation;
 struct Turn;
+
+/// What is known of the calls of the shape with this hash.
+struct WarmShape {
+  uint64_t shape;
+  Warm warm;
+};
 
 /// What the ranks must agree on in one call.
 struct Agreed {
@@ -130,6 +137,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   Warm warm(const Descriptor& shape) const;
   /// What the next calls of the shape with this hash start from.
   void keep_warm(uint64_t shape, const Warm& warm);
+  /// The same of several: all of them or, with std::bad_alloc, none.
+  void keep_all_warm(std::span<const WarmShape> all);
   /// Null when nothing is known of it.
   const Warm* find_warm(uint64_t shape) const;
 

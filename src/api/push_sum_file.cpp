@@ -5,6 +5,7 @@
 #include <bit>
 #include <deque>
 
+#include "api/arguments.hpp"
 #include "api/push_sum.hpp"
 #include "core/state_file.hpp"
 
@@ -70,10 +71,6 @@ void check_settled(const PushSum& push_sum) {
   if (!push_sum.settled())
     fail(sparsecollInvalidUsage,
          "messages may be under way: call sparsecollPushSumDrain on all ranks first");
-}
-
-void check_path(const char* path) {
-  if (!path) fail(sparsecollInvalidArgument, "path: expected a file name, got NULL");
 }
 
 void save(PushSumState& state, const Communicator& communicator, const char* path) {

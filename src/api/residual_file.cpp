@@ -28,11 +28,6 @@ Tensor tensor_of(const Residual& residual, const Communicator& owner) {
           residual.step()};
 }
 
-struct Remembered {
-  uint64_t shape;
-  Warm warm;
-};
-
 /// Each shape with what is known of it, as {hash, words that follow, words ...}.
 std::vector<uint64_t> warm_words(const Residual& residual, const Communicator& owner) {
   std::vector<uint64_t> all;
@@ -46,11 +41,11 @@ std::vector<uint64_t> warm_words(const Residual& residual, const Communicator& o
   return all;
 }
 
-std::vector<Remembered> remembered(const StateFile& file, int ranks) {
+std::vector<WarmShape> remembered(const StateFile& file, int ranks) {
   const ConstBytes bytes = file.section("warm");
   std::vector<uint64_t> words(bytes.size() / sizeof(uint64_t));
   if (!words.empty()) std::memcpy(words.data(), bytes.data(), words.size() * sizeof(uint64_t));
-  std::vector<Remembered> all;
+  std::vector<WarmShape> all;
   for (std::span<const uint64_t> rest = words; !rest.empty();) {
     const bool whole = rest.size() >= 2 && rest[1] <= rest.size() - 2;
     const auto warm = whole ? Warm::from_words(rest.subspan(2, rest[1])) : std::nullopt;
@@ -61,12 +56,6 @@ std::vector<Remembered> remembered(const StateFile& file, int ranks) {
     rest = rest.subspan(2 + rest[1]);
   }
   return all;
-}
-
-void check_path(const char* path) {
-  if (!path || !*path)
-    fail(sparsecollInvalidArgument, "path: expected the name of a file, got ",
-         path ? "an empty string" : "NULL");
 }
 
 void save(const Residual& residual, const char* path) {
@@ -93,14 +82,12 @@ void load(Residual& residual, const char* path) {
   if (tensor.rank != want.rank) file.refuse("rank", want.rank, tensor.rank);
   if (tensor.ranks != want.ranks) file.refuse("a number of ranks of", want.ranks, tensor.ranks);
   const ConstBytes values = file.sized("values", residual.bytes());
-  const std::vector<Remembered> all = remembered(file, owner->size());
-  // The file is good.
-  if (!values.empty()) std::memcpy(residual.current(), values.data(), values.size());
+  const std::vector<WarmShape> all = remembered(file, owner->size());
   std::vector<uint64_t> shapes;
-  for (const Remembered& each : all) {
-    owner->keep_warm(each.shape, each.warm);
-    shapes.push_back(each.shape);
-  }
+  for (const WarmShape& each : all) shapes.push_back(each.shape);
+  // The file is good; without memory for all that it says nothing is changed.
+  owner->keep_all_warm(all);
+  if (!values.empty()) std::memcpy(residual.current(), values.data(), values.size());
   residual.restore(std::move(shapes), tensor.step);
 }
 

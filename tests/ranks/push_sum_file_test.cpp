@@ -158,6 +158,16 @@ TEST_CASE("a state with messages under way is neither saved nor loaded") {
   }
 }
 
+TEST_CASE("a path is neither NULL nor empty") {
+  const Run run(1, config_of(kExponential, 0, 0), Vectors(1, std::vector<double>(kLength, 1)));
+  for (const char* path : {static_cast<const char*>(nullptr), ""})
+    for (const auto call : {sparsecollPushSumSave, sparsecollPushSumLoad}) {
+      CHECK(call(run.handle(0), path) == sparsecollInvalidArgument);
+      CHECK(std::string(sparsecollGetLastError(run.comm(0))).find("path: expected") !=
+            std::string::npos);
+    }
+}
+
 /// "" when rank 0's state refuses the file for a reason with these words, and is as it was.
 std::string refusal(const Run& run, const std::string& path, const std::string& words,
                     sparsecollResult_t code = sparsecollInvalidArgument) {
