@@ -193,6 +193,10 @@ TEST_CASE("an output of another size is refused on all ranks, and nobody waits")
                   bad ? Span<const std::size_t>(bounds) : Span<const std::size_t>());
             });
             wrong += same<float>("an untouched output", recv, std::vector<float>(10, 7.0f));
+            std::vector<std::size_t> cleared(16, 99);  // empty, but its data() is not NULL
+            cleared.clear();
+            comm.sparseAlltoall(entries, out, cleared, cleared);
+            comm.sparseReduceScatter(send, out, 3, sparsecollSum, cleared);
             comm.sparseAllreduce(send, recv, 10);
             wrong += same<float>("the sum", recv, std::vector<float>(10, static_cast<float>(P)));
             return wrong;
