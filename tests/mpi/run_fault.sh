@@ -13,12 +13,11 @@ shift 5
 results=$(mktemp -d) || exit 1
 trap 'rm -rf "$results"' EXIT
 
-# MPICH's launcher ends all ranks when it sees one die, whatever it is told: a shell around each
-# rank keeps the death from it, and the signal that it sends to the survivors from them.
+# MPICH's launcher ends all ranks when it sees one die, whatever it is told.
 shield=
-case $* in *-disable-auto-cleanup*) shield="trap '' USR1; \"\$0\" \"\$@\"; true" ;; esac
+case $* in *-disable-auto-cleanup*) shield=$(dirname "$0")/shield.sh ;; esac
 
-set -- "$@" "$ranks" ${shield:+sh -c "$shield"} "$program" "$scenario" "$verb" "$victim" "$results"
+set -- "$@" "$ranks" ${shield:+"$shield"} "$program" "$scenario" "$verb" "$victim" "$results"
 timeout -k 5 60 "$@" >"$results/output" 2>&1
 echo "launcher: exit code $?"
 
