@@ -301,7 +301,7 @@ typedef struct {
  * @param comms   out: nranks handles.
  * @param nranks  P, at least 1.
  * @param devices NULL = the configuration's device on every rank; else nranks device numbers, all
- *                of which must be SPARSECOLL_DEVICE_HOST in a build without CUDA.
+ *                of which must be SPARSECOLL_DEVICE_HOST in this version.
  * @param config  NULL = defaults.
  * @return sparsecollInvalidArgument, sparsecollSystemError (memory). On failure no communicator
  *         was made and sparsecollGetLastError(NULL) explains.

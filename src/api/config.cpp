@@ -63,7 +63,8 @@ void check_field(const char* field, bool good, const char* expected, int got) {
 void check_values(const sparsecollConfig_t& c) {
   check_field("blocking", c.blocking == 0 || c.blocking == 1, "0 or 1", c.blocking);
   check_field("device", c.device == INT_MIN || c.device == SPARSECOLL_DEVICE_HOST,
-              "SPARSECOLL_DEVICE_HOST or INT_MIN (this build has no CUDA)", c.device);
+              "SPARSECOLL_DEVICE_HOST or INT_MIN (this version works on host memory only)",
+              c.device);
   check_field("timeoutMs", c.timeoutMs >= 0, "0 or more", c.timeoutMs);
   check_field("algorithm", find_algorithm(c.algorithm) != nullptr,
               "a sparsecollAlgo_t: 0 (auto), 1 (allgather), 2 (oktopk), 3 (topka2a) or 5 (dense)",

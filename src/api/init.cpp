@@ -24,7 +24,8 @@ sparsecollResult_t sparsecollCommInitAll(sparsecollComm_t* comms, int nranks, co
     for (int r = 0; devices && r < nranks; ++r)
       if (devices[r] != SPARSECOLL_DEVICE_HOST)
         fail(sparsecollInvalidArgument, "devices[", r,
-             "]: expected SPARSECOLL_DEVICE_HOST (this build has no CUDA), got ", devices[r]);
+             "]: expected SPARSECOLL_DEVICE_HOST (this version works on host memory only), got ",
+             devices[r]);
     std::vector<std::shared_ptr<Communicator>> made;
     for (auto& transport : make_local_transports(nranks))
       made.push_back(std::make_shared<Communicator>(std::move(transport), checked));
