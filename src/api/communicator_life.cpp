@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// How a communicator begins, ends, and breaks.
+#include <utility>
+
+#include "api/communicator.hpp"
+#include "core/error.hpp"
+
+namespace sparsecoll {
+
+void Communicator::agree_on_init(const std::optional<Error>& problem) {
+  const auto check = [&] {
+    if (problem) throw Error(*problem);
+    if (!config_.values.blocking) transport_->check_queue();
+  };
+  sequence_ = ~uint64_t{0};  // init is call 0; a peer may send messages of call 1 before it ends
+  try {
+    collective(describe(config_), check, [](FramedCall& call) { call.agree(); });
+  } catch (const Error&) {
+    if (poison() == sparsecollSuccess) transport_->close();
+    throw;
+  }
+  start();
+}
+
+void Communicator::start() {
+  last_ = total_ = Stats{};  // those of the verbs only
+  if (!config_.values.blocking) queue_ = std::make_unique<Queue>();
+}
+
+/// Queued calls are made, or aborted at the deadline.
+void Communicator::drain() {
+  if (!queue_) return;
+  const Deadline deadline = Deadline::after(config_.values.timeoutMs);
+  if (!queue_->wait_idle(deadline.within(std::chrono::hours(24 * 365)))) abort();
+}
+
+void Communicator::close() {
+  if (closed_) check_healthy();
+  if (poison() == sparsecollSuccess) {
+    refuse_in_group();
+    drain();
+  }
+  if (poison() != sparsecollSuccess) {
+    if (queue_) queue_->stop();
+    return abandon(nullptr);
+  }
+  if (transport_->closes_together()) {
+    Descriptor descriptor;
+    descriptor.verb = static_cast<uint64_t>(Verb::destroy);
+    collective(
+        descriptor, [] {},
+        [this](FramedCall& call) {
+          if (!channel_.gossiped()) return call.agree();
+          // Gossip may be under way: nobody leaves before all of it has arrived.
+          meet(call, arena_);
+          call.confirm();
+          channel_.flush_handed_over(Deadline::after(config_.values.timeoutMs));
+        });
+  }
+  if (queue_) queue_->stop();
+  transport_->close();
+  abandoned_ = closed_ = true;
+  const std::lock_guard lock(mutex_);  // for a thread that found the handle just before
+  poison_ = sparsecollInvalidArgument;
+  poison_message_ = "the communicator was destroyed";
+}
+
+void Communicator::abort() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (poison_ == sparsecollSuccess) {
+      poison_ = sparsecollInvalidUsage;
+      poison_message_ = "aborted by sparsecollCommAbort";
+    }
+  }
+  channel_.abort();
+}
+
+void Communicator::poison_with(const Error& error) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (poison_ == sparsecollSuccess) {
+      poison_ = error.code();
+      poison_message_ = error.what();
+    }
+  }
+  abandon(&error);
+}
+
+void Communicator::abandon(const Error* notice) {
+  if (std::exchange(abandoned_, true)) return;
+  bool sends = true;  // of the call's messages some have not left
+  try {
+    sends = transport_->unsent() > 0;
+  } catch (const Error&) {
+    // A transport that cannot say may still touch them.
+  }
+  if (notice) channel_.send_fatal(sequence_, *notice);
+  bool touches_notices = false;
+  abandoned_bytes_ += transport_->abandon(&touches_notices);
+  if (touches_notices) abandoned_bytes_ += channel_.leak();
+  if (sends) abandoned_bytes_ += arena_.leak();
+}
+
+void Communicator::poison_and_throw(const Error& error) {
+  poison_with(error);
+  const std::lock_guard lock(mutex_);
+  throw Error(poison_, poison_message_);  // the first error: an abort may have come before this one
+}
+
+}  // namespace sparsecoll
