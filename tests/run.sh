@@ -3,11 +3,12 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Builds everything and runs the tests, after installing what is missing.
-usage="usage: tests/run.sh [--all | --asan | --tsan]
+usage="usage: tests/run.sh [--all | --asan [TEST...] | --tsan [TEST...]]
   (none)  all tests but those that need a GPU or train for minutes
   --all   those that train for minutes too
   --asan  unit tests and tests with ranks as threads, AddressSanitizer and UBSan, smaller inputs
-  --tsan  the same with ThreadSanitizer"
+  --tsan  the same with ThreadSanitizer
+  TEST    only these, ranks_queue for example; nothing else is built"
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,6 +22,11 @@ case ${1:-} in
     preset=${1#--}
     targets=(tests_unit tests_ranks)
     select=(--label-regex '^(unit|ranks)$' --exclude-regex '^(cxx20|fortran|perf|example)')
+    shift
+    if [ $# -gt 0 ]; then
+      targets=("${@/#/test_}")
+      select=(--tests-regex "^($(IFS='|' && echo "$*"))\$")
+    fi
     export SPARSECOLL_TEST_SMALL=1
     ;;
   *)
