@@ -27,6 +27,10 @@ StateSection state_value(const char* name, const T& value) {
   return {name, std::as_bytes(std::span(&value, 1))};
 }
 
+/// The section would outlive a temporary.
+template <class T>
+StateSection state_value(const char* name, const T&& value) = delete;
+
 /// Writes the sections to `path` so that there is always either the old file or the whole new one:
 /// a temporary file beside it (path.XXXXXX, mode 0600), fsync, rename. `kind` says what it is the
 /// state of, at most 15 characters. Throws SystemError with the reason; the old file is still there

@@ -102,7 +102,8 @@ TEST_CASE("any byte changed, missing or added is noticed") {
 TEST_CASE("files of another kind, and what is no file, are refused with the reason") {
   const Folder folder;
   const std::string path = folder.file("state");
-  const StateSection section = state_value("number", uint64_t{1});
+  const uint64_t number = 1;
+  const StateSection section = state_value("number", number);
   write_state_file(path, "residual", {&section, 1});
   CHECK(refusal(path, sparsecollInvalidArgument, "expected state of kind example, got residual") ==
         "");
