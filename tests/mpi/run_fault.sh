@@ -13,9 +13,14 @@ shift 5
 results=$(mktemp -d) || exit 1
 trap 'rm -rf "$results"' EXIT
 
-# MPICH's launcher ends all ranks when it sees one die, whatever it is told.
+# MPICH's launcher ends all ranks when it sees one die, whatever it is told; and UCX below it ends a
+# rank that was copying from the memory of one that died, unless it is told to copy in another way.
 shield=
-case $* in *-disable-auto-cleanup*) shield=$(dirname "$0")/shield.sh ;; esac
+case $* in *-disable-auto-cleanup*)
+  shield=$(dirname "$0")/shield.sh
+  export UCX_TLS=^cma
+  ;;
+esac
 
 set -- "$@" "$ranks" ${shield:+"$shield"} "$program" "$scenario" "$verb" "$victim" "$results"
 timeout -k 5 60 "$@" >"$results/output" 2>&1
