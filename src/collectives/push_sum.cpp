@@ -28,6 +28,8 @@ namespace sparsecoll {
 
 namespace {
 
+constexpr uint64_t kNoCall = ~uint64_t{0};  // after all calls
+
 constexpr uint64_t kLongestGap = uint64_t{1} << 32;
 
 /// The whole part p_ji x as it is.
@@ -114,7 +116,8 @@ void PushSum::drain(const GossipCall& call, const Tensors& tensors) {
   Ledger ledger{weight_, {}, {}};
   std::vector<GossipMail> mail;
   const int ranks = call.channel.size();
-  for (int peer = 0; peer < ranks; ++peer) collect_from(call.channel, peer, mail);
+  // A peer that has left this call may be at its next step already: that is not of this drain.
+  for (int peer = 0; peer < ranks; ++peer) collect_from(call.channel, peer, call.sequence, mail);
   absorb(call, mail, ledger, tensors);
   // Steps in which a peer did not send to this rank count as heard.
   std::ranges::fill(heard_, step_);
@@ -174,7 +177,7 @@ void PushSum::collect(const GossipCall& call, std::vector<GossipMail>& mail) {
       if (!call.deadline.mostly_passed()) throw;
       fail(sparsecollTimeout, "deadline passed, ", missing());
     }
-    for (int peer = 0; peer < channel.size(); ++peer) collect_from(channel, peer, mail);
+    for (int peer = 0; peer < channel.size(); ++peer) collect_from(channel, peer, kNoCall, mail);
     if (absent().empty()) break;
     channel.give_up_on(gone, absent());
     channel.pause(call.deadline, missing);
@@ -188,7 +191,8 @@ bool PushSum::takes(int peer) const {
   return heard_[static_cast<size_t>(peer)] < due_[static_cast<size_t>(peer)];
 }
 
-void PushSum::collect_from(Channel& channel, int peer, std::vector<GossipMail>& mail) {
+void PushSum::collect_from(Channel& channel, int peer, uint64_t before,
+                           std::vector<GossipMail>& mail) {
   std::deque<Frame>& frames = channel.gossip(peer);
   for (auto each = frames.begin(); each != frames.end();) {
     GossipHeader header;
@@ -197,7 +201,7 @@ void PushSum::collect_from(Channel& channel, int peer, std::vector<GossipMail>& 
       ++each;
       continue;
     }
-    if (!takes(peer)) return;
+    if (!takes(peer) || each->header.sequence >= before) return;
     mail.push_back({peer, header, std::move(*each)});
     each = frames.erase(each);
     account(channel.rank(), mail.back());

@@ -108,7 +108,8 @@ class PushSum {
  private:
   void send(const GossipCall& call, const Neighbour& to, const void* x, Ledger& ledger);
   void collect(const GossipCall& call, std::vector<GossipMail>& mail);
-  void collect_from(Channel& channel, int peer, std::vector<GossipMail>& mail);
+  /// What that peer sent in calls before number `before`.
+  void collect_from(Channel& channel, int peer, uint64_t before, std::vector<GossipMail>& mail);
   void account(int rank, const GossipMail& mail);
   bool takes(int peer) const;
   std::vector<int> absent() const;
