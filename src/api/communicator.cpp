@@ -94,6 +94,7 @@ void Communicator::run_counted(Verb verb, const std::function<void(const CallTer
   Stats stats;
   const Arena::Scope scope(arena_);  // outlives the catch below, which may give the arena up
   try {
+    channel_.begin(sequence);
     body({sequence, Deadline::after(config_.values.timeoutMs), stats});
   } catch (const Error& error) {
     if (fatal(error.code()) || channel_.aborted()) poison_and_throw(error);

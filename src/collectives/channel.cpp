@@ -41,6 +41,13 @@ Channel::Channel(Transport& transport, Memory& memory, bool verify)
       sent_(static_cast<size_t>(size_)),
       received_(static_cast<size_t>(size_)) {}
 
+void Channel::begin(uint64_t sequence) {
+  current_ = sequence;
+  for (int peer = 0; peer < size_; ++peer)
+    if (!queue(peer).empty() && ends_call(queue(peer).back()))
+      throw_notice(peer, queue(peer).back());
+}
+
 void Channel::put_header(int peer, FrameHeader header, std::byte* payload, size_t bytes) {
   header.magic = kFrameMagic;
   header.version = kFrameVersion;
@@ -103,7 +110,7 @@ void Channel::pump(const std::function<void(int peer, const Frame&)>& visit) {
     std::memcpy(&frame.header, frame.buffer.data(), sizeof(FrameHeader));
     check(peer, frame);
     ++received_[static_cast<size_t>(peer)];
-    if (frame.kind() == FrameKind::fatal) throw_notice(peer, frame);
+    if (ends_call(frame)) throw_notice(peer, frame);
     const bool gossips = frame.kind() == FrameKind::gossip;
     auto& place = gossips ? gossip(peer) : queue(peer);
     place.push_back(std::move(frame));

@@ -69,12 +69,15 @@ class Channel {
   int rank() const { return rank_; }
   int size() const { return size_; }
 
+  /// From now on this rank is in that call. Throws RemoteError if a peer has failed in it already.
+  void begin(uint64_t sequence);
   /// Fills in the header, which sits directly in front of the payload, and starts sending.
   void send(int peer, FrameHeader header, std::byte* payload, size_t bytes);
   /// The same for a message that may outlive the call; the payload starts behind the header's room.
   void hand_over(int peer, FrameHeader header, Buffer frame);
   /// Takes in all that has arrived. Throws RemoteError for a damaged frame and for a peer's notice
-  /// that it failed; as PeerTimeout if it waited in vain. `visit` sees each new frame
+  /// that it failed; as PeerTimeout if it waited in vain. Who failed in a later call has done its
+  /// part of this one: its notice waits in the queue for that call. `visit` sees each new frame
   /// before it is queued.
   void pump(const std::function<void(int peer, const Frame&)>& visit);
   std::deque<Frame>& queue(int peer) { return queues_[static_cast<size_t>(peer)]; }
@@ -114,6 +117,9 @@ class Channel {
   void check(int peer, const Frame& frame) const;
   bool wanted(const Frame& gossip) const;
   void flush_until_0(const Deadline& deadline, size_t (Transport::*unsent)());
+  bool ends_call(const Frame& frame) const {
+    return frame.kind() == FrameKind::fatal && frame.header.sequence <= current_;
+  }
   [[noreturn]] static void throw_notice(int peer, const Frame& frame);
 
   Transport& transport_;
@@ -122,6 +128,7 @@ class Channel {
   int size_;
   bool verify_;
   std::atomic<bool> aborted_{false};
+  uint64_t current_ = 0;  ///< call that this rank is in
   std::vector<std::deque<Frame>> queues_;
   std::vector<std::deque<Frame>> gossip_;
   std::vector<uint64_t> states_;  ///< open ones, rising

@@ -48,7 +48,8 @@ class Station {
   void call(const Descriptor& descriptor, Body&& body) {
     const Arena::Scope scope(arena_);
     stats_ = Stats{};
-    FramedCall framed(channel_, {descriptor, ++sequence_, Deadline::after(timeout_ms_)}, arena_,
+    channel_.begin(++sequence_);
+    FramedCall framed(channel_, {descriptor, sequence_, Deadline::after(timeout_ms_)}, arena_,
                       stats_);
     body(framed);
   }
