@@ -60,7 +60,11 @@ void check_path(const char* path) {
          path ? "an empty string" : "NULL");
 }
 
-void check_array(const char* name, const void* at, uint64_t count, size_t value_size) {
+static std::ostream& operator<<(std::ostream& out, const ArgumentName& name) {
+  return out << name.argument << name.member;
+}
+
+void check_array(const ArgumentName& name, const void* at, uint64_t count, size_t value_size) {
   if (count > static_cast<size_t>(-1) / 2 / value_size)
     fail(sparsecollInvalidArgument, name, ": expected a size that fits into memory, got ", count,
          " values of ", value_size, " bytes");
@@ -99,7 +103,7 @@ std::shared_ptr<Residual> check_residual(sparsecollResidual_t handle, const Comm
   return residual;
 }
 
-void check_reach(const char* name, uint64_t count, IndexType index) {
+void check_reach(const ArgumentName& name, uint64_t count, IndexType index) {
   if (index == IndexType::index32 && narrowest_index(count) != IndexType::index32)
     fail(sparsecollInvalidArgument, name,
          ": expected at most 4294967296 with sparsecollIndex32, got ", count);
@@ -120,9 +124,9 @@ void check_sparse(const char* name, const sparsecollSparse_t* sparse) {
           static_cast<const void*>(sparse->nnzOnDevice));
   const DataType type = check_type(sparse->datatype);
   const IndexType index = check_index_type(sparse->indexType);
-  check_reach(text(name, ".count").c_str(), sparse->count, index);
-  check_array(text(name, ".indices").c_str(), sparse->indices, sparse->capacity, size_of(index));
-  check_array(text(name, ".values").c_str(), sparse->values, sparse->capacity, size_of(type));
+  check_reach({name, ".count"}, sparse->count, index);
+  check_array({name, ".indices"}, sparse->indices, sparse->capacity, size_of(index));
+  check_array({name, ".values"}, sparse->values, sparse->capacity, size_of(type));
 }
 
 void check_entries(const char* name, const sparsecollSparse_t& sparse, Arena& arena) {

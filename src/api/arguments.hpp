@@ -24,9 +24,17 @@ void check_stream(sparsecollStream_t stream);
 /// Neither NULL nor empty.
 void check_path(const char* path);
 
+/// "x", or "x.count": put together only when an error names it.
+struct ArgumentName {
+  ArgumentName(const char* argument, const char* member = "")
+      : argument(argument), member(member) {}
+  const char* argument;
+  const char* member;
+};
+
 /// `count` values of `value_size` bytes at `at`: their size fits, NULL only when there are none,
 /// aligned.
-void check_array(const char* name, const void* at, uint64_t count, size_t value_size);
+void check_array(const ArgumentName& name, const void* at, uint64_t count, size_t value_size);
 /// The two are the same place (where `same` allows that) or do not touch.
 struct Place {
   const char* name;
@@ -40,7 +48,7 @@ std::shared_ptr<Residual> check_residual(sparsecollResidual_t handle, const Comm
                                          uint64_t count, DataType type);
 
 /// Indices of this type reach all of `count`.
-void check_reach(const char* name, uint64_t count, IndexType index);
+void check_reach(const ArgumentName& name, uint64_t count, IndexType index);
 
 /// The struct itself: initialised, types known, arrays there for `capacity` entries, index type
 /// wide enough for count.

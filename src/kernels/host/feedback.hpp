@@ -81,7 +81,9 @@ void scale(T* values, size_t count, double factor) {
 template <class T, class I>
 void check_indices(const View<T, I>& in, uint64_t count, uint64_t* first_bad) {
   *first_bad = in.nnz;
-  for (size_t j = 0; j < in.nnz; ++j) {
+  const bool sound =
+      in.nnz == 0 || (in.at(in.nnz - 1) < count && (!in.index || rising(in.index, in.nnz)));
+  for (size_t j = 0; !sound && j < in.nnz; ++j) {
     if (in.at(j) < count && (j == 0 || in.at(j) > in.at(j - 1))) continue;
     *first_bad = j;
     return;

@@ -12,30 +12,45 @@
 
 namespace sparsecoll::host {
 
-/// Writes `count` integers of type W, one per entry, each computed from its index in the region.
-template <class W, class I, class Map>
-std::byte* put_indices(std::byte* at, std::span<const I> index, Map map) {
-  for (const I each : index) {
-    const W narrow = static_cast<W>(map(each));
-    std::memcpy(at, &narrow, sizeof(W));
-    at += sizeof(W);
+/// Writes one integer of type W for each index: its distance from `begin`, as far as it fits into
+/// W.
+template <class W, class I>
+void put_indices(std::byte* at, std::span<const I> index, uint64_t begin) {
+  const W base = static_cast<W>(begin);
+  for (size_t j = 0; j < index.size(); ++j) {
+    const W narrow = static_cast<W>(static_cast<W>(index[j]) - base);
+    std::memcpy(at + j * sizeof(W), &narrow, sizeof(W));
   }
-  return at;
+}
+
+/// How many of the leading indices are below `limit`. Looks at 1, 2, 4, ... entries at a time: a
+/// block may have few entries or thousands.
+template <class I>
+size_t count_below(std::span<const I> index, uint64_t limit) {
+  size_t known = 0, step = 1;
+  while (known + step <= index.size() && index[known + step - 1] < limit) {
+    known += step;
+    step *= 2;
+  }
+  const auto first = index.begin() + static_cast<ptrdiff_t>(known);
+  const auto last = index.begin() + static_cast<ptrdiff_t>(std::min(known + step, index.size()));
+  return static_cast<size_t>(
+      std::partition_point(first, last, [&](I each) { return each < limit; }) - index.begin());
 }
 
 template <class I>
 void put_block16(std::byte* at, std::span<const I> index, const Region& region) {
   const uint64_t blocks = wire_blocks(region.length());
-  std::memset(at, 0, blocks * 4);
-  for (size_t j = 0; j < index.size();) {
-    const uint64_t block = (index[j] - region.begin) / kWireBlock;
-    const size_t first = j;
-    while (j < index.size() && (index[j] - region.begin) / kWireBlock == block) ++j;
-    const auto n = static_cast<uint32_t>(j - first);
-    std::memcpy(at + block * 4, &n, 4);
+  std::span<const I> rest = index;
+  for (uint64_t b = 0; b < blocks; ++b) {
+    const uint64_t end = std::min(region.length(), (b + 1) * kWireBlock);
+    const size_t n = count_below(rest, region.begin + end);
+    const auto narrow = static_cast<uint32_t>(n);
+    std::memcpy(at + b * 4, &narrow, 4);
+    rest = rest.subspan(n);
   }
-  put_indices<uint16_t>(at + blocks * 4, index,
-                        [&](I i) { return (i - region.begin) % kWireBlock; });
+  // The distance from the block's start is what fits into 16 bits of that from the region's.
+  put_indices<uint16_t>(at + blocks * 4, index, region.begin);
 }
 
 template <class I>
@@ -91,13 +106,12 @@ uint64_t pack(const View<Accumulation<W>, I>& in, const Part& part, std::byte* a
   if (index_bytes >= 8) std::memset(at + index_bytes - 8, 0, 8);  // the padding
   const std::span<const I> index =
       in.index ? std::span(in.index + part.first, shape.nnz) : std::span<const I>();
-  const auto relative = [&](I i) { return i - region.begin; };
   switch (representation) {
     case Representation::coordinate:
       if (narrowest_index(shape.length) == IndexType::index32)
-        put_indices<uint32_t>(at, index, relative);
+        put_indices<uint32_t>(at, index, region.begin);
       else
-        put_indices<uint64_t>(at, index, relative);
+        put_indices<uint64_t>(at, index, region.begin);
       break;
     case Representation::block16:
       put_block16(at, index, region);

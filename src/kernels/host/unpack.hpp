@@ -20,20 +20,19 @@ W load(const std::byte* at, size_t j) {
   return value;
 }
 
-/// Each of these writes header.nnz indices and says whether they are strictly rising and inside the
-/// region; it stops at the first that is not.
+/// Reads n offsets of type W, adds `base` to each and says whether they are strictly rising and
+/// below `length`. Nobody uses an index before that is known.
 template <class W, class I>
-bool get_coordinates(const std::byte* at, const WireHeader& header, uint64_t begin, I* out) {
-  uint64_t floor = 0;  // the smallest index that may come next
-  for (size_t j = 0; j < header.nnz; ++j) {
-    const uint64_t i = load<W>(at, j);
-    if (i < floor || i >= header.length) return false;
-    floor = i + 1;
-    out[j] = static_cast<I>(begin + i);
-  }
-  return true;
+bool get_offsets(const std::byte* at, size_t n, uint64_t length, uint64_t base, I* out) {
+  if (n == 0) return true;
+  bool falls = false;
+  for (size_t j = 1; j < n; ++j) falls |= load<W>(at, j) <= load<W>(at, j - 1);
+  for (size_t j = 0; j < n; ++j) out[j] = static_cast<I>(base + load<W>(at, j));
+  return !falls && load<W>(at, n - 1) < length;
 }
 
+/// Each of these writes header.nnz indices and says whether they are strictly rising and inside the
+/// region.
 template <class I>
 bool get_block16(const std::byte* at, const WireHeader& header, uint64_t begin, I* out) {
   const uint64_t blocks = wire_blocks(header.length);
@@ -42,14 +41,10 @@ bool get_block16(const std::byte* at, const WireHeader& header, uint64_t begin, 
   for (uint64_t b = 0; b < blocks; ++b) {
     const uint64_t n = load<uint32_t>(at, b);
     if (n > header.nnz - j) return false;
-    const uint64_t length = std::min(kWireBlock, header.length - b * kWireBlock);
-    uint64_t floor = 0;
-    for (const uint64_t last = j + n; j < last; ++j) {
-      const uint64_t i = load<uint16_t>(offsets, j);
-      if (i < floor || i >= length) return false;
-      floor = i + 1;
-      out[j] = static_cast<I>(begin + b * kWireBlock + i);
-    }
+    const uint64_t first = b * kWireBlock;
+    const uint64_t length = std::min(kWireBlock, header.length - first);
+    if (!get_offsets<uint16_t>(offsets + j * 2, n, length, begin + first, out + j)) return false;
+    j += n;
   }
   return j == header.nnz;
 }
@@ -73,8 +68,8 @@ bool get_indices(const std::byte* at, const WireHeader& header, uint64_t begin, 
   switch (static_cast<Representation>(header.representation)) {
     case Representation::coordinate:
       return narrowest_index(header.length) == IndexType::index32
-                 ? get_coordinates<uint32_t>(at, header, begin, out)
-                 : get_coordinates<uint64_t>(at, header, begin, out);
+                 ? get_offsets<uint32_t>(at, header.nnz, header.length, begin, out)
+                 : get_offsets<uint64_t>(at, header.nnz, header.length, begin, out);
     case Representation::block16:
       return get_block16(at, header, begin, out);
     case Representation::bitmap:
