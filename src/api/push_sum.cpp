@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Push-sum: states, steps, drains.
+// Push-sum: the life of a state, and what its ranks agree on. Its steps are in push_sum_step.cpp.
 #include "api/push_sum.hpp"
 
 #include <bit>
-#include <cmath>
 #include <cstring>
 
 #include "api/operation.hpp"
@@ -64,6 +63,19 @@ PushSumState::PushSumState(const std::shared_ptr<Communicator>& owner, const Pus
                        config.user},
                       owner->size()),
                 *memory_) {}
+
+void check_tensors(const PushSumShape& shape, const Tensors& tensors, sparsecollStream_t stream) {
+  check_stream(stream);
+  const size_t bytes = shape.count * size_of(shape.type);
+  check_array("x", tensors.x, shape.count, size_of(shape.type));
+  if (!tensors.estimate) return;
+  check_array("estimate", tensors.estimate, shape.count, size_of(shape.type));
+  check_overlap({"x", tensors.x, bytes}, {"estimate", tensors.estimate, bytes}, false);
+}
+
+Kernels& kernels_of(const PushSumShape& shape, Communicator& communicator) {
+  return make_host_kernels(shape.type, narrowest_index(shape.count), communicator.arena());
+}
 
 namespace {
 
@@ -142,50 +154,6 @@ class Create final : public Operation {
   DataType type_ = DataType::float32;
 };
 
-void check_tensors(const PushSumShape& shape, const Tensors& tensors, sparsecollStream_t stream) {
-  check_stream(stream);
-  const size_t bytes = shape.count * size_of(shape.type);
-  check_array("x", tensors.x, shape.count, size_of(shape.type));
-  if (!tensors.estimate) return;
-  check_array("estimate", tensors.estimate, shape.count, size_of(shape.type));
-  check_overlap({"x", tensors.x, bytes}, {"estimate", tensors.estimate, bytes}, false);
-}
-
-Kernels& kernels_of(const PushSumShape& shape, Communicator& communicator) {
-  return make_host_kernels(shape.type, narrowest_index(shape.count), communicator.arena());
-}
-
-class Step {
- public:
-  Step(std::shared_ptr<PushSumState> state, const Tensors& tensors)
-      : state_(std::move(state)), tensors_(tensors) {}
-
-  void run(Communicator& communicator) const {
-    PushSum& push_sum = state_->push_sum();
-    // A user's graph may be wrong. Where the caller is told at once, nothing has happened yet.
-    if (!communicator.queue()) push_sum.look_ahead(communicator.rank());
-    communicator.unagreed(Verb::push_sum_step, [&](const CallTerms& terms) {
-      if (communicator.queue()) look_ahead_late(communicator.rank());
-      push_sum.step({communicator.channel(), kernels_of(state_->shape(), communicator),
-                     communicator.arena(), terms.stats, terms.sequence, terms.deadline},
-                    tensors_);
-    });
-  }
-
- private:
-  /// Peers may count on this step already, so that a wrong graph is a usage that cannot be undone.
-  void look_ahead_late(int rank) const {
-    try {
-      state_->push_sum().look_ahead(rank);
-    } catch (const Error& error) {
-      throw Error(sparsecollInvalidUsage, error.what());
-    }
-  }
-
-  std::shared_ptr<PushSumState> state_;
-  Tensors tensors_;
-};
-
 class Drain final : public Operation {
  public:
   Drain(std::shared_ptr<PushSumState> state, const Tensors& tensors, sparsecollStream_t stream)
@@ -213,37 +181,10 @@ class Drain final : public Operation {
   }
 
  private:
-  /// Peers may count on this step already, so that a wrong graph is a usage that cannot be undone.
-  void look_ahead_late(int rank) const {
-    try {
-      state_->push_sum().look_ahead(rank);
-    } catch (const Error& error) {
-      throw Error(sparsecollInvalidUsage, error.what());
-    }
-  }
-
   std::shared_ptr<PushSumState> state_;
   Tensors tensors_;
   sparsecollStream_t stream_;
 };
-
-/// The state behind a handle, of this communicator and for this tensor.
-std::shared_ptr<PushSumState> check_state(sparsecollPushSum_t handle, const Communicator& owner,
-                                          size_t count, int datatype) {
-  std::shared_ptr<PushSumState> state = push_sums().find(handle);
-  if (!state)
-    fail(sparsecollInvalidArgument,
-         "state: expected a push-sum state, got a handle that is none or was destroyed");
-  if (state->owner().get() != &owner)
-    fail(sparsecollInvalidArgument, "state: expected one of this communicator, got another's");
-  const PushSumShape& shape = state->shape();
-  if (shape.count != count)
-    fail(sparsecollInvalidArgument, "count: expected the state's, ", shape.count, ", got ", count);
-  if (static_cast<int>(shape.type) != datatype)
-    fail(sparsecollInvalidArgument, "datatype: expected the state's, ",
-         static_cast<int>(shape.type), ", got ", datatype);
-  return state;
-}
 
 }  // namespace
 
@@ -260,25 +201,6 @@ sparsecollResult_t sparsecollPushSumCreate(sparsecollPushSum_t* state, size_t co
     communicator.refuse_in_group();
     Create create(state, count, datatype, config);
     communicator.run_and_wait(create);
-    return sparsecollSuccess;
-  });
-}
-
-sparsecollResult_t pushSumStep(void* x, void* estimate, size_t count, sparsecollDataType_t datatype,
-                               sparsecollPushSum_t state, sparsecollComm_t comm,
-                               sparsecollStream_t stream) {
-  return on_entered("pushSumStep", comm, [&](Communicator& communicator) {
-    communicator.check_healthy();
-    communicator.refuse_in_group();
-    const Tensors tensors{x, estimate};
-    const auto found = check_state(state, communicator, count, datatype);
-    check_tensors(found->shape(), tensors, stream);
-    const Step step(found, tensors);
-    if (communicator.queue())
-      communicator.queue()->push(Queue::Kind::collective, "pushSumStep",
-                                 [&communicator, step] { step.run(communicator); });
-    else
-      step.run(communicator);
     return sparsecollSuccess;
   });
 }

@@ -38,6 +38,11 @@ sparsecollResult_t on_push_sum(const char* operation, sparsecollPushSum_t handle
   return on_communicator(operation, owner.get(), [&](Communicator& c) { return body(c, *state); });
 }
 
+/// Throws InvalidArgument for what does not fit a state of this shape.
+void check_tensors(const PushSumShape& shape, const Tensors& tensors, sparsecollStream_t stream);
+
+Kernels& kernels_of(const PushSumShape& shape, Communicator& communicator);
+
 /// A caller's configuration, checked; null = defaults.
 sparsecollPushSumConfig_t make_push_sum_config(const sparsecollPushSumConfig_t* config);
 
