@@ -75,10 +75,13 @@ void check_array(const ArgumentName& name, const void* at, uint64_t count, size_
          " bytes, got ", at);
 }
 
-void check_overlap(const Place& a, const Place& b, bool same) {
-  if (a.bytes == 0 || b.bytes == 0 || (same && a.at == b.at)) return;
+bool overlap(const Place& a, const Place& b) {
   const auto first = reinterpret_cast<uintptr_t>(a.at), second = reinterpret_cast<uintptr_t>(b.at);
-  if (first < second + b.bytes && second < first + a.bytes)
+  return a.bytes > 0 && b.bytes > 0 && first < second + b.bytes && second < first + a.bytes;
+}
+
+void check_overlap(const Place& a, const Place& b, bool same) {
+  if (overlap(a, b) && !(same && a.at == b.at))
     fail(sparsecollInvalidArgument, a.name, " and ", b.name, ": expected ",
          same ? "the same address or " : "", "memory that does not overlap, got ", a.at, " and ",
          b.at);

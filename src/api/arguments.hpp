@@ -35,12 +35,14 @@ struct ArgumentName {
 /// `count` values of `value_size` bytes at `at`: their size fits, NULL only when there are none,
 /// aligned.
 void check_array(const ArgumentName& name, const void* at, uint64_t count, size_t value_size);
-/// The two are the same place (where `same` allows that) or do not touch.
+/// Memory of the caller's.
 struct Place {
   const char* name;
   const void* at;
   size_t bytes;
 };
+bool overlap(const Place& a, const Place& b);
+/// The two are the same place (where `same` allows that) or do not touch.
 void check_overlap(const Place& a, const Place& b, bool same);
 
 /// The residual behind a handle, null for NULL; of this communicator, count and type.

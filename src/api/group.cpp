@@ -11,11 +11,6 @@ namespace {
 
 using Calls = std::vector<std::unique_ptr<Operation>>;
 
-bool overlap(const Place& a, const Place& b) {
-  const auto first = reinterpret_cast<uintptr_t>(a.at), second = reinterpret_cast<uintptr_t>(b.at);
-  return a.bytes > 0 && b.bytes > 0 && first < second + b.bytes && second < first + a.bytes;
-}
-
 /// Throws InvalidUsage when the later call would see what the earlier one does.
 void check_independent(size_t earlier, const Footprint& a, size_t later, const Footprint& b) {
   if (a.residual && a.residual == b.residual)

@@ -13,6 +13,12 @@ static_assert(kHeadroom >= sizeof(FrameHeader), "the header goes in front of the
 constexpr size_t kSpareFrames = 16;
 constexpr size_t kLargeFrame = size_t{1} << 20;  // of which there are few, and no spare ones
 
+void check_size(const Leg& leg) {
+  if (leg.in.size() > leg.in_bound)
+    fail(sparsecollRemoteError, "rank ", leg.peer, " sent ", leg.in.size(), " bytes where at most ",
+         leg.in_bound, " were expected");
+}
+
 FramedCall::FramedCall(Channel& channel, const Terms& terms, Arena& arena, Stats& stats)
     : channel_(channel),
       terms_(terms),
@@ -128,9 +134,7 @@ void FramedCall::receive(std::span<Leg> legs) {
   for (Leg& leg : legs) {
     if (leg.in_bound == 0) continue;
     leg.in = take(leg.peer);
-    if (leg.in.size() > leg.in_bound)
-      fail(sparsecollRemoteError, "rank ", leg.peer, " sent ", leg.in.size(),
-           " bytes where at most ", leg.in_bound, " were expected");
+    check_size(leg);
   }
 }
 

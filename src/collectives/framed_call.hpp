@@ -13,6 +13,9 @@ namespace sparsecoll {
 /// FramedCall::abandon().
 struct Abandoned {};
 
+/// Throws RemoteError when more has come than the leg allows.
+void check_size(const Leg& leg);
+
 /// A call whose messages carry headers, over MPI and threads.
 ///
 /// Agreement costs no round of its own. Every header carries a hash of what the sender was called

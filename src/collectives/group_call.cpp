@@ -78,9 +78,7 @@ class GroupCall::Voice final : public AgreedCall {
       auto& parts = inbox_[static_cast<size_t>(leg.peer)];
       leg.in = parts.front();
       parts.pop_front();
-      if (leg.in.size() > leg.in_bound)
-        fail(sparsecollRemoteError, "rank ", leg.peer, " sent ", leg.in.size(),
-             " bytes where at most ", leg.in_bound, " were expected");
+      check_size(leg);
     }
   }
   void give_up() noexcept {

@@ -60,14 +60,14 @@ std::string get_name(const char (&field)[N]) {
 }
 
 /// An open file.
-class Descriptor {
+class OpenFile {
  public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
+  explicit OpenFile(int number) : number_(number) {}
+  ~OpenFile() {
     if (number_ >= 0) ::close(number_);
   }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
 
   int number() const { return number_; }
   bool close() { return ::close(std::exchange(number_, -1)) == 0; }
@@ -76,7 +76,7 @@ class Descriptor {
   int number_;
 };
 
-void write_all(const Descriptor& file, ConstBytes bytes, const std::string& path) {
+void write_all(const OpenFile& file, ConstBytes bytes, const std::string& path) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(file.number(), bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
@@ -85,7 +85,7 @@ void write_all(const Descriptor& file, ConstBytes bytes, const std::string& path
   }
 }
 
-void sync(const Descriptor& file, const std::string& path) {
+void sync(const OpenFile& file, const std::string& path) {
   while (::fsync(file.number()) != 0)
     if (errno != EINTR) cannot("sync", path);
 }
@@ -131,10 +131,10 @@ void write_state_file(const std::string& path, const char* kind,
 
   // Opened first: what usually goes wrong with it does so while the old file is still there.
   const std::string folder = directory_of(path);
-  const Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const OpenFile directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory.number() < 0) cannot("open", folder);
   std::string name = path + ".XXXXXX";
-  Descriptor file(::mkstemp(name.data()));  // mode 0600
+  OpenFile file(::mkstemp(name.data()));  // mode 0600
   if (file.number() < 0) cannot("create", name);
   Temporary temporary{name};
   write_all(file, std::as_bytes(std::span(&header, 1)), name);
@@ -150,7 +150,7 @@ void write_state_file(const std::string& path, const char* kind,
 namespace {
 
 Block read_whole(const std::string& path, Memory& memory) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.number() < 0) cannot("open", path);
   struct stat status {};
   if (::fstat(file.number(), &status) != 0) cannot("look at", path);
