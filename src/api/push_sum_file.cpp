@@ -90,7 +90,7 @@ void save(PushSumState& state, const Communicator& communicator, const char* pat
   write_state_file(path, kKind, sections);
 }
 
-/// The copies of one direction as the file has them; null where nothing is kept.
+/// The copies of one direction as the file has them, by peer.
 Carrier::Copies read_copies(const StateFile& file, const char* direction, size_t bytes,
                             Communicator& communicator) {
   Carrier::Copies copies;

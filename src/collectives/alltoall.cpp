@@ -3,11 +3,9 @@
 // Sparse all-to-all: every entry goes to the owner of its index.
 //
 //   1. Region r = [bounds[r], bounds[r + 1]) belongs to rank r. Pack the entries of each region
-//   into
-//      one message, in the smallest of the wire's representations.
+//      into one message, in the smallest of the wire's representations.
 //   2. Send every rank its own, destinations rotating (r + 1, r + 2, ...). A message says itself
-//   how
-//      much it holds, so there is no round for sizes.
+//      how much it holds, so there is no round for sizes.
 //   3. Unpack what came, by source rank; per source it is ordered by index.
 //
 // Cost per rank: P - 1 messages; every entry but those in this rank's own region sent once. MPI's

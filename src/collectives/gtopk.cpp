@@ -10,8 +10,7 @@
 //   When P is a power of two, TOP is symmetric and step 1 by recursive doubling gives every rank
 //   the very same S: partners exchange, both merge, no broadcast.
 //   3. The receiver r of a merge of the tree, r a multiple of 2^(t+1), adds what TOP dropped to
-//   D_r.
-//      Under recursive doubling others compute the same merges; only that one keeps the log.
+//      D_r. Under recursive doubling others compute the same merges; only that one keeps the log.
 //
 // Cost per rank: log2 P messages of k entries for P a power of two; else at most ceil(log2 P), in
 // 2 ceil(log2 P) rounds.

@@ -10,15 +10,14 @@
 //      message can be is known to both sides, so sizes need no exchange.
 //   3. The owner adds the P pieces in rank order.
 //   4. Allgather the sums (Bruck, any sizes), packed by the wire rule: without indices where a
-//   shard
-//      is full, as dense values then.
+//      shard is full, as dense values then.
 //
 // There is no second selection: the result is the sum of all selections, up to P k entries.
 //
 // Cost per rank: P - 1 messages in step 2, ceil(log2 P) in step 4; k (P - 1) / P entries out in
 // step 2, at most min(P k, n) (P - 1) / P in step 4: (2 k + n) (P - 1) / P words at worst. By words
-// alone it beats an allgather of selections when k / n > 1 / (2 (P - 1)), and a dense ring when k /
-// n < 1 / 2: a method for high densities.
+// alone it beats an allgather of selections when k / n > 1 / (2 (P - 1)), and a dense ring when
+// k / n < 1 / 2: a method for high densities.
 //
 // Guarantees: the sum of the selections in rank order, the same bits on every rank and in every
 // run.
