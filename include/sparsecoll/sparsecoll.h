@@ -279,8 +279,8 @@ typedef struct {
    *  called by whichever thread runs the step. */
   int (*outNeighbours)(void* user, int rank, int nranks, uint64_t step, int* neighbours,
                        double* weights, int capacity);
-  void*
-      user; /**< first argument of outNeighbours; the caller's, to be kept while the state lives */
+  /** First argument of outNeighbours; the caller's, to be kept while the state lives. */
+  void* user;
 } sparsecollPushSumConfig_t;
 
 /** The defaults. */
@@ -316,7 +316,7 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommInitAll(sparsecollComm_t* comms,
  * Waits for queued calls first. The new ones are independent of `comm` and go on when it ends.
  * @param color   0 or more, or SPARSECOLL_SPLIT_NOCOLOR.
  * @param key     orders the new ranks; equal keys are ordered by rank in `comm`.
- * @param newcomm out; NULL for SPARSECOLL_SPLIT_NOCOLOR.
+ * @param newcomm out; *newcomm is set to NULL for SPARSECOLL_SPLIT_NOCOLOR.
  * @param config  NULL = that of `comm`; else the ranks of one color agree on it.
  * @return sparsecollInvalidArgument, sparsecollInvalidUsage (`comm` goes on in both cases), or a
  *         fatal error. Colors whose ranks cannot agree on their configuration have no communicator;
@@ -347,8 +347,8 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommGetSequence(sparsecollComm_t com
  *
  * @return the first error among the queued calls that was not returned before; its message says
  *         which call it was. Errors that follow from a fatal one are dropped. Truncated results of
- * that call can be fetched if no other verb was queued behind it. sparsecollInvalidUsage while a
- *         group is open; sparsecollInvalidArgument; the first fatal error of a poisoned
+ *         that call can be fetched if no other verb was queued behind it. sparsecollInvalidUsage
+ *         while a group is open; sparsecollInvalidArgument; the first fatal error of a poisoned
  *         communicator.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollCommSynchronize(sparsecollComm_t comm);
@@ -370,9 +370,10 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommWait(sparsecollComm_t comm, uint
  * never waits, so that one thread may destroy all of them in turn; a peer that still waits for this
  * rank gets sparsecollRemoteError.
  * @return sparsecollInvalidArgument for a handle that is none or was destroyed before;
- *         sparsecollInvalidUsage when another thread is inside a call on it or when peers make
- *         another call (nothing is freed then); sparsecollTimeout when peers did not come (what
- *         can be freed safely is).
+ *         sparsecollInvalidUsage when another thread is inside a call on it, while a group is open,
+ *         or when peers make another call (nothing is freed and the handle stays valid then);
+ *         sparsecollTimeout when peers did not come, sparsecollInvalidUsage after an abort during
+ *         the call, or another fatal error (what can be freed safely is, and the handle ends).
  */
 SPARSECOLL_API sparsecollResult_t sparsecollCommDestroy(sparsecollComm_t comm);
 
@@ -647,8 +648,9 @@ SPARSECOLL_API sparsecollResult_t sparsecollPushSumWeight(sparsecollPushSum_t st
  * @param x        count values, host memory, in and out.
  * @param estimate count values apart from x: x / w; NULL = not wanted.
  * @param stream   NULL.
- * @return sparsecollInvalidArgument, sparsecollInvalidUsage (also when ranks made different numbers
- *         of steps, or within a group), or a fatal error.
+ * @return sparsecollInvalidArgument, sparsecollInvalidUsage (ranks disagree on the state, or within
+ *         a group), or a fatal error: sparsecollRemoteError also when a peer made another number of
+ *         steps, for it is at another call then.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollPushSumDrain(sparsecollPushSum_t state, void* x,
                                                          void* estimate, sparsecollStream_t stream);

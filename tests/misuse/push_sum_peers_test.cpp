@@ -82,6 +82,50 @@ TEST_CASE("a neighbour that is gone is told from one that is late") {
   CHECK(x == std::vector<double>(kLength, 1.0));
 }
 
+TEST_CASE("a drain after unequal numbers of steps is found out at once, by both sides") {
+  for (const int max_delay : {0, 2, -1}) {
+    const Ranks ranks(2, default_config());
+    INFO("max delay " << max_delay);
+    CHECK(ranks.run("unequal", [&](int rank) -> std::string {
+      const sparsecollComm_t comm = ranks.comm(rank);
+      sparsecollPushSumConfig_t own = kUsual;
+      own.maxDelay = max_delay;
+      const PushSum<double> state(comm, kLength, own);
+      std::vector<double> x(kLength, 1.0);
+      if (state.step(x) != sparsecollSuccess) return "the first step failed";
+      if (rank == 0) {
+        // A step that may go on without its neighbour may also be over before that one drains.
+        const sparsecollResult_t second = state.step(x);
+        if (second == sparsecollSuccess ? max_delay == 0 : second != sparsecollRemoteError)
+          return "the second step: " + explain(second, comm);
+      }
+      return refused("drain", state.drain(x), sparsecollRemoteError, "", comm);
+    }) == "");
+  }
+}
+
+TEST_CASE("a drain after as many steps, but of another state, is refused and can be made again") {
+  const Ranks ranks(2, default_config());
+  CHECK(ranks.run("other states", [&](int rank) -> std::string {
+    const sparsecollComm_t comm = ranks.comm(rank);
+    sparsecollPushSumConfig_t own = kUsual;
+    own.maxDelay = -1;
+    const PushSum<double> a(comm, kLength, own), b(comm, kLength, own);
+    std::vector<double> x(kLength, 1.0), y(kLength, 1.0);
+    const bool first = rank == 0;
+    if ((first ? a.step(x) : b.step(y)) != sparsecollSuccess) return "the first step failed";
+    const std::vector<double> before = x;
+    const std::string wrong =
+        refused("drain", a.drain(x), sparsecollInvalidUsage, "ranks disagree on", comm);
+    if (wrong != "") return wrong;
+    if (x != before) return "x was changed";
+    if ((first ? b.step(y) : a.step(x)) != sparsecollSuccess) return "the second step failed";
+    if (a.drain(x) != sparsecollSuccess || b.drain(y) != sparsecollSuccess)
+      return std::string("drain: ") + sparsecollGetLastError(comm);
+    return "";
+  }) == "");
+}
+
 TEST_CASE("an abort from another thread ends a step that waits") {
   const Ranks ranks(2, default_config());
   CHECK(ranks.run("abort", [&](int rank) -> std::string {
