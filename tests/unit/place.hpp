@@ -50,11 +50,13 @@ class Place {
     return {nullptr, at, {values.size(), nnz}};
   }
 
-  Entries<T> get(const SparseBuffer& buffer) const {
-    Entries<T> entries;
+  /// Values of V: what the accumulation became, where it left the library.
+  template <class V = T>
+  Entries<V> get(const SparseBuffer& buffer) const {
+    Entries<V> entries;
     for (size_t j = 0; j < *buffer.nnz; ++j)
       entries.push_back(
-          {static_cast<const I*>(buffer.index)[j], static_cast<const T*>(buffer.value)[j]});
+          {static_cast<const I*>(buffer.index)[j], static_cast<const V*>(buffer.value)[j]});
     return entries;
   }
 

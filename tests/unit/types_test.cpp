@@ -23,34 +23,10 @@ constexpr DataType kHalf =
 
 /// Kernels of a tensor of a 16-bit type.
 template <class Half>
-struct HalfPlace {
-  Memory memory;
-  Arena arena{memory};
-  const Arena::Scope scope{arena};
-  Kernels& kernels = make_host_kernels(kHalf<Half>, IndexType::index32, arena);
-
-  SparseSpan put(const Entries<float>& entries) {
-    const SparseBuffer buffer = kernels.sparse(entries.size());
-    for (size_t j = 0; j < entries.size(); ++j) {
-      static_cast<uint32_t*>(buffer.index)[j] = static_cast<uint32_t>(entries[j].index);
-      static_cast<float*>(buffer.value)[j] = entries[j].value;
-    }
-    *buffer.nnz = entries.size();
-    return buffer.span();
-  }
-
-  template <class T = float>
-  static Entries<T> get(const SparseBuffer& buffer) {
-    Entries<T> entries;
-    for (size_t j = 0; j < *buffer.nnz; ++j)
-      entries.push_back(
-          {static_cast<const uint32_t*>(buffer.index)[j], static_cast<const T*>(buffer.value)[j]});
-    return entries;
-  }
-
+struct HalfPlace : Place<float, uint32_t, kHalf<Half>> {
   Bytes16 pack(const SparseSpan& in, const Region& region) {
-    const Packets packets = kernels.packets(in.nnz.bound, {&region, 1}, in.precision);
-    kernels.pack_all(in, {&region, 1}, packets);
+    const Packets packets = this->kernels().packets(in.nnz.bound, {&region, 1}, in.precision);
+    this->kernels().pack_all(in, {&region, 1}, packets);
     CHECK(packets.offset[0] + packets.size[0] <= packets.capacity);
     const std::byte* at = packets.slab + packets.offset[0];
     return {at, at + packets.size[0]};
@@ -59,10 +35,10 @@ struct HalfPlace {
   /// The entries, or nothing for a fault.
   Entries<float> unpack(const Bytes16& bytes, const Region& region, uint64_t* faults) {
     const SparseBuffer out =
-        kernels.sparse(wire_entries(bytes, kernels.data_type(), region.length()));
+        this->kernels().sparse(wire_entries(bytes, this->kernels().data_type(), region.length()));
     const Message message{bytes, region};
-    kernels.unpack_all({&message, 1}, {&out, 1}, faults);
-    return get(out);
+    this->kernels().unpack_all({&message, 1}, {&out, 1}, faults);
+    return this->get(out);
   }
 };
 
@@ -89,9 +65,9 @@ std::string check_select(test::Kind kind, size_t n, size_t k, bool feedback) {
     entry.value = shipped;
   }
   HalfPlace<Half> place;
-  const SparseBuffer selected = place.kernels.sparse(std::min(k, n));
+  const SparseBuffer selected = place.kernels().sparse(std::min(k, n));
   const ResidualView view{feedback ? old.data() : nullptr, feedback ? left.data() : nullptr};
-  place.kernels.accumulate_select({gradient.data(), n, view}, k, selected);
+  place.kernels().accumulate_select({gradient.data(), n, view}, k, selected);
   const std::string differs = test::difference("selected", place.get(selected), one_nan(want));
   if (!differs.empty() || !feedback) return differs;
   return test::difference("left", one_nan(left), one_nan(want_left));
@@ -117,10 +93,10 @@ TEMPLATE_TEST_CASE("selection goes by what acc was before it was rounded", "", o
   const std::vector<TestType> gradient{TestType(1.0), TestType(1.0), TestType(0.0)};
   const std::vector<float> old{0.0f, 1e-6f, -1e-42f};
   std::vector<float> left(3);
-  const SparseBuffer one = place.kernels.sparse(1), three = place.kernels.sparse(3);
-  place.kernels.accumulate_select({gradient.data(), 3, {old.data(), left.data()}}, 1, one);
+  const SparseBuffer one = place.kernels().sparse(1), three = place.kernels().sparse(3);
+  place.kernels().accumulate_select({gradient.data(), 3, {old.data(), left.data()}}, 1, one);
   CHECK(test::difference("one", place.get(one), {{1, 1.0f}}) == "");
-  place.kernels.accumulate_select({gradient.data(), 3, {old.data(), left.data()}}, 3, three);
+  place.kernels().accumulate_select({gradient.data(), 3, {old.data(), left.data()}}, 3, three);
   CHECK(test::difference("three", place.get(three), {{0, 1.0f}, {1, 1.0f}, {2, 0.0f}}) == "");
   CHECK(test::difference("left", left, {0.0f, (1.0f + 1e-6f) - 1.0f, -1e-42f}) == "");
 }
@@ -171,14 +147,14 @@ TEMPLATE_TEST_CASE("no change and no truncation of a message does harm, whatever
     uint64_t faults = 0;
     REQUIRE(place.unpack(good, region, &faults).size() == 40);
     for (size_t size = 0; size < good.size(); ++size) {
-      const Arena::Scope scope(place.arena);
+      const Arena::Scope scope(place.arena());
       const Bytes16 part(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size));
       CHECK(place.unpack(part, region, &faults).empty());
     }
     CHECK(faults == good.size());
     for (size_t at = 0; at < good.size(); ++at) {
       for (const int mask : {1, 2, 15, 255}) {
-        const Arena::Scope scope(place.arena);
+        const Arena::Scope scope(place.arena());
         Bytes16 spoilt = good;
         spoilt[at] ^= static_cast<std::byte>(mask);
         uint64_t floor = region.begin;
@@ -205,11 +181,11 @@ TEMPLATE_TEST_CASE("deliver and scatter divide sums first and round once", "", o
       const TestType value(divisor == 1 ? entry.value : entry.value / static_cast<float>(divisor));
       want.push_back({entry.index, value == 0 ? TestType() : value});
     }
-    const SparseBuffer out = place.kernels.sparse(sums.size());
-    place.kernels.deliver(place.put(sums), divisor, out);
+    const SparseBuffer out = place.kernels().sparse(sums.size());
+    place.kernels().deliver(place.put(sums), divisor, out);
     CHECK(test::difference("delivered", place.template get<TestType>(out), want) == "");
     std::vector<TestType> dense(501, TestType(4.0));
-    place.kernels.scatter(place.put(sums), divisor, dense.data(), dense.size());
+    place.kernels().scatter(place.put(sums), divisor, dense.data(), dense.size());
     for (size_t i = 0; i < dense.size(); ++i) CHECK(dense[i].bits == want[i].value.bits);
   }
 }
@@ -225,14 +201,14 @@ TEMPLATE_TEST_CASE("a caller's vector is widened exactly, gradients too", "", or
   }
   uint64_t nnz = values.size();
   const SparseSpan wide =
-      place.kernels.widened({index.data(), values.data(), {values.size(), &nnz}});
+      place.kernels().widened({index.data(), values.data(), {values.size(), &nnz}});
   CHECK(wide.precision == Precision::stored);
   CHECK(wide.index == index.data());
   std::vector<float> want(values.begin(), values.end()), acc(values.size());
   const auto* got = static_cast<const float*>(wide.value);
   CHECK(test::difference("widened", one_nan(std::vector<float>(got, got + nnz)), one_nan(want)) ==
         "");
-  place.kernels.accumulate({values.data(), values.size(), {}}, acc.data());
+  place.kernels().accumulate({values.data(), values.size(), {}}, acc.data());
   CHECK(test::difference("accumulated", one_nan(acc), one_nan(want)) == "");
 }
 
