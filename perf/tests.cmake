@@ -67,6 +67,10 @@ sparsecoll_add_perf_test(
   fusion.bad_list COMMAND sparse_allreduce_perf --transport local -t 1 --tensors 12,x
   PROPERTIES PASS_REGULAR_EXPRESSION "expected counts from 1 to 2.32 - 1 in the list")
 
+sparsecoll_add_perf_test(
+  fusion.reuse COMMAND sparse_allreduce_perf --transport local -t 2 --algo oktopk-reuse ${tensors}
+  PROPERTIES PASS_REGULAR_EXPRESSION "oktopk-reuse gives every step another result")
+
 # Another algorithm than the one whose result is promised: the check must see it and say so, in
 # words and by the exit status.
 set(deceived COMMAND sparse_allreduce_perf --transport local -t 2 --algo oktopk -b 64K -e 64K -n 1
@@ -79,7 +83,7 @@ sparsecoll_add_perf_test(check_sees_wrong_results.message ${deceived} PROPERTIES
 # Where no such thing exists, the message lists what does.
 sparsecoll_add_perf_test(
   bad_option COMMAND sparse_allreduce_perf --algo ring
-  PROPERTIES PASS_REGULAR_EXPRESSION "ring not in {auto,allgather,oktopk,topka2a,dense")
+  PROPERTIES PASS_REGULAR_EXPRESSION "ring not in {auto,allgather,oktopk,oktopk-reuse,topka2a,dense")
 
 if(SPARSECOLL_MPI)
   sparsecoll_add_mpi_test(NAME perf.fusion.mpi RANKS 3 LABEL perf

@@ -65,7 +65,7 @@ class Search {
       : options_(options),
         ranks_(ranks),
         counts_(read_tensors(options.tensors)),
-        library_(ranks),
+        library_(ranks, options),
         machine_(describe_machine(ranks)),
         table_(columns(), ranks.rank() != 0),
         json_(ranks.rank() == 0 ? options.json : ""),

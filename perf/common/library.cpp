@@ -13,12 +13,12 @@ namespace {
 struct Named {
   const char* word;
   sparsecollAlgo_t algorithm;
+  sparsecollSelect_t selection = sparsecollSelectExact;
 };
-constexpr Named kSparseAlgorithms[] = {{"auto", sparsecollAlgoAuto},
-                                       {"allgather", sparsecollAlgoAllgather},
-                                       {"oktopk", sparsecollAlgoOktopk},
-                                       {"topka2a", sparsecollAlgoTopkA2A},
-                                       {"dense", sparsecollAlgoDense}};
+constexpr Named kSparseAlgorithms[] = {
+    {"auto", sparsecollAlgoAuto},       {"allgather", sparsecollAlgoAllgather},
+    {"oktopk", sparsecollAlgoOktopk},   {kReuse, sparsecollAlgoOktopk, sparsecollSelectReuse},
+    {"topka2a", sparsecollAlgoTopkA2A}, {"dense", sparsecollAlgoDense}};
 
 std::string word_of(int algorithm) {
   for (const Named& named : kSparseAlgorithms) {
@@ -52,7 +52,7 @@ class LibraryContestant : public Contestant<T> {
     facts.result = stats.result;
     facts.wire_bytes = static_cast<double>(stats.bytesSent);
     facts.select_seconds = stats.selectSeconds;
-    const bool chooses = name_ != kGtopk && name_ != kAlltoall;
+    const bool chooses = name_ != kGtopk && name_ != kAlltoall && name_ != kReuse;
     facts.ran = chooses ? word_of(stats.algorithm) : name_;
     return facts;
   }
@@ -122,8 +122,9 @@ class SparseVerb final : public LibraryContestant<T> {
         k_(task.form == Form::kSum ? SPARSECOLL_ALL : task.k),
         index_(task.entries->index.begin(), task.entries->index.end()),
         value_(narrowed<T>(task.entries->value)) {
-    const std::size_t most =
-        task.form == Form::kSum ? task.k * static_cast<std::size_t>(task.ranks) : task.k;
+    std::size_t most = task.k;
+    if (name == kReuse) most = 4 * task.k;  // what near k may mean
+    if (task.form == Form::kSum) most = task.k * static_cast<std::size_t>(task.ranks);
     result_index_.resize(std::min(most, task.n));
     result_value_.resize(result_index_.size());
     send_ = describe(task.n, index_, value_);
@@ -202,8 +203,11 @@ const Communicator& Library::communicator(const std::string& name) {
   sparsecollConfig_t config = SPARSECOLL_CONFIG_INITIALIZER;
   config.device = SPARSECOLL_DEVICE_HOST;
   for (const Named& named : kSparseAlgorithms) {
-    if (name == named.word) config.algorithm = named.algorithm;
+    if (name != named.word) continue;
+    config.algorithm = named.algorithm;
+    config.selection = named.selection;
   }
+  config.thresholdInterval = threshold_interval_;
   return communicators_.emplace(name, ranks_.connect(config)).first->second;
 }
 

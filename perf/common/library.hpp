@@ -9,13 +9,16 @@
 
 #include "common/contestant.hpp"
 #include "common/handles.hpp"
+#include "common/options.hpp"
 #include "common/ranks.hpp"
 
 namespace sparsecoll::perf {
 
-/// The algorithms of sparseAllreduce, by the words of --algo: auto, allgather, oktopk, topka2a,
-/// dense.
+/// The algorithms of sparseAllreduce, by the words of --algo: auto, allgather, oktopk,
+/// oktopk-reuse, topka2a, dense.
 std::vector<std::string> sparse_algorithms();
+/// Ok-Topk with reused thresholds, under --algo.
+inline constexpr const char* kReuse = "oktopk-reuse";
 /// gtopkAllreduce under --algo.
 inline constexpr const char* kGtopk = "gtopk";
 
@@ -26,9 +29,13 @@ inline constexpr const char* kAlltoall = "alltoall";
 /// this object, as a user's would: what a communicator learns in one call serves the next.
 class Library {
  public:
-  explicit Library(Ranks& ranks) : ranks_(ranks) {}
+  /// Of reused thresholds new ones are due in the first call of a shape and once more behind the
+  /// calls that the options ask for: what is timed reuses them, and what is checked before and
+  /// after gives the exact result.
+  Library(Ranks& ranks, const Options& options)
+      : ranks_(ranks), threshold_interval_(1 + options.warmup + options.iterations) {}
 
-  /// `name`: one of sparse_algorithms() kGtopk or kAlltoall. Collective for a name's first use.
+  /// `name`: one of sparse_algorithms(), kGtopk or kAlltoall. Collective for a name's first use.
   template <class T>
   std::unique_ptr<Contestant<T>> make(const std::string& name, const Task<T>& task);
 
@@ -37,6 +44,7 @@ class Library {
 
  private:
   Ranks& ranks_;
+  int threshold_interval_;
   std::map<std::string, Communicator> communicators_;
 };
 

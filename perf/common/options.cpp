@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "common/baselines.hpp"
+#include "common/library.hpp"
 #include "common/patterns.hpp"
 #include "common/ranks.hpp"
 
@@ -127,6 +128,9 @@ void add_collective(CLI::App& app, Options& o, const Program& program) {
       ->capture_default_str();
 }
 
+/// What depends on earlier calls has no result that the steps of a search could be checked against.
+bool needs_equal_steps(const std::string& name) { return name == kReuse; }
+
 bool needs_dense_form(const std::string& name) { return name == "dense" || name == "topka2a"; }
 
 /// What depends on more than one option.
@@ -154,8 +158,14 @@ void complete(CLI::App& app, Options& o, const Program& program) {
   const Names baselines = baselines_of(program);
   if (!o.tensors.empty()) {
     if (o.form != "dense") throw CLI::ValidationError("--tensors", "needs --form dense");
-    if (o.algorithms.empty()) o.algorithms = program.default_algorithms;
+    if (o.algorithms.empty()) {
+      o.algorithms = program.default_algorithms;
+      std::erase_if(o.algorithms, needs_equal_steps);
+    }
     for (const std::string& name : o.algorithms) {
+      if (needs_equal_steps(name)) {
+        throw CLI::ValidationError("--tensors", name + " gives every step another result");
+      }
       if (std::ranges::count(baselines, name) > 0) {
         throw CLI::ValidationError("--tensors", name + " is MPI's own and knows no groups");
       }

@@ -35,7 +35,7 @@ class Sweep {
   Sweep(const Options& options, Ranks& ranks)
       : options_(options),
         ranks_(ranks),
-        library_(ranks),
+        library_(ranks, options),
         machine_(describe_machine(ranks)),
         table_(record_columns(options), ranks.rank() != 0),
         json_(ranks.rank() == 0 ? options.json : ""),
