@@ -3,7 +3,7 @@
 
 !> Sparse vectors of Fortran arrays.
 module sparsecoll_sparse_vectors
-  use, intrinsic :: iso_c_binding, only: c_double, c_float, c_int, c_int32_t, c_int64_t, c_loc, &
+  use, intrinsic :: iso_c_binding, only: c_double, c_float, c_int32_t, c_int64_t, c_loc, &
     c_size_t
   use sparsecoll_types
   implicit none
@@ -30,8 +30,10 @@ contains
 
     sparse%indices = c_loc(indices)
     sparse%values = c_loc(values)
-    call describe(sparse, sparsecollIndex32, sparsecollFloat32)
-    call set_lengths(sparse, count, min(size(indices), size(values)), nnz)
+    sparse%indexType = sparsecollIndex32
+    sparse%datatype = sparsecollFloat32
+    sparse%capacity = min(size(indices, kind=c_size_t), size(values, kind=c_size_t))
+    call set_lengths(sparse, count, nnz)
   end function index32_float32
 
   function index32_float64(indices, values, count, nnz) result(sparse)
@@ -43,8 +45,10 @@ contains
 
     sparse%indices = c_loc(indices)
     sparse%values = c_loc(values)
-    call describe(sparse, sparsecollIndex32, sparsecollFloat64)
-    call set_lengths(sparse, count, min(size(indices), size(values)), nnz)
+    sparse%indexType = sparsecollIndex32
+    sparse%datatype = sparsecollFloat64
+    sparse%capacity = min(size(indices, kind=c_size_t), size(values, kind=c_size_t))
+    call set_lengths(sparse, count, nnz)
   end function index32_float64
 
   function index32_int32(indices, values, count, nnz) result(sparse)
@@ -56,8 +60,10 @@ contains
 
     sparse%indices = c_loc(indices)
     sparse%values = c_loc(values)
-    call describe(sparse, sparsecollIndex32, sparsecollInt32)
-    call set_lengths(sparse, count, min(size(indices), size(values)), nnz)
+    sparse%indexType = sparsecollIndex32
+    sparse%datatype = sparsecollInt32
+    sparse%capacity = min(size(indices, kind=c_size_t), size(values, kind=c_size_t))
+    call set_lengths(sparse, count, nnz)
   end function index32_int32
 
   function index32_int64(indices, values, count, nnz) result(sparse)
@@ -69,8 +75,10 @@ contains
 
     sparse%indices = c_loc(indices)
     sparse%values = c_loc(values)
-    call describe(sparse, sparsecollIndex32, sparsecollInt64)
-    call set_lengths(sparse, count, min(size(indices), size(values)), nnz)
+    sparse%indexType = sparsecollIndex32
+    sparse%datatype = sparsecollInt64
+    sparse%capacity = min(size(indices, kind=c_size_t), size(values, kind=c_size_t))
+    call set_lengths(sparse, count, nnz)
   end function index32_int64
 
   function index64_float32(indices, values, count, nnz) result(sparse)
@@ -82,8 +90,10 @@ contains
 
     sparse%indices = c_loc(indices)
     sparse%values = c_loc(values)
-    call describe(sparse, sparsecollIndex64, sparsecollFloat32)
-    call set_lengths(sparse, count, min(size(indices), size(values)), nnz)
+    sparse%indexType = sparsecollIndex64
+    sparse%datatype = sparsecollFloat32
+    sparse%capacity = min(size(indices, kind=c_size_t), size(values, kind=c_size_t))
+    call set_lengths(sparse, count, nnz)
   end function index64_float32
 
   function index64_float64(indices, values, count, nnz) result(sparse)
@@ -95,8 +105,10 @@ contains
 
     sparse%indices = c_loc(indices)
     sparse%values = c_loc(values)
-    call describe(sparse, sparsecollIndex64, sparsecollFloat64)
-    call set_lengths(sparse, count, min(size(indices), size(values)), nnz)
+    sparse%indexType = sparsecollIndex64
+    sparse%datatype = sparsecollFloat64
+    sparse%capacity = min(size(indices, kind=c_size_t), size(values, kind=c_size_t))
+    call set_lengths(sparse, count, nnz)
   end function index64_float64
 
   function index64_int32(indices, values, count, nnz) result(sparse)
@@ -108,8 +120,10 @@ contains
 
     sparse%indices = c_loc(indices)
     sparse%values = c_loc(values)
-    call describe(sparse, sparsecollIndex64, sparsecollInt32)
-    call set_lengths(sparse, count, min(size(indices), size(values)), nnz)
+    sparse%indexType = sparsecollIndex64
+    sparse%datatype = sparsecollInt32
+    sparse%capacity = min(size(indices, kind=c_size_t), size(values, kind=c_size_t))
+    call set_lengths(sparse, count, nnz)
   end function index64_int32
 
   function index64_int64(indices, values, count, nnz) result(sparse)
@@ -121,27 +135,19 @@ contains
 
     sparse%indices = c_loc(indices)
     sparse%values = c_loc(values)
-    call describe(sparse, sparsecollIndex64, sparsecollInt64)
-    call set_lengths(sparse, count, min(size(indices), size(values)), nnz)
+    sparse%indexType = sparsecollIndex64
+    sparse%datatype = sparsecollInt64
+    sparse%capacity = min(size(indices, kind=c_size_t), size(values, kind=c_size_t))
+    call set_lengths(sparse, count, nnz)
   end function index64_int64
 
-  subroutine describe(sparse, indexType, datatype)
-    type(sparsecollSparse_t), intent(inout) :: sparse
-    integer(c_int), intent(in) :: indexType, datatype
-
-    sparse%indexType = indexType
-    sparse%datatype = datatype
-  end subroutine describe
-
-  subroutine set_lengths(sparse, count, capacity, nnz)
+  subroutine set_lengths(sparse, count, nnz)
     type(sparsecollSparse_t), intent(inout) :: sparse
     integer(c_size_t), intent(in) :: count
-    integer, intent(in) :: capacity
     integer(c_size_t), intent(in), optional :: nnz
 
     sparse%count = count
-    sparse%capacity = capacity
-    sparse%nnz = capacity
+    sparse%nnz = sparse%capacity
     if (present(nnz)) sparse%nnz = nnz
   end subroutine set_lengths
 end module sparsecoll_sparse_vectors

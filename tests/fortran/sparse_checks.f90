@@ -3,8 +3,8 @@
 
 !> What takes or gives sparse vectors, against the serial definitions.
 module sparse_checks
-  use, intrinsic :: iso_c_binding, only: c_double, c_float, c_int32_t, c_int64_t, c_loc, &
-    c_null_ptr, c_size_t
+  use, intrinsic :: iso_c_binding, only: c_double, c_f_pointer, c_float, c_int32_t, c_int64_t, &
+    c_loc, c_null_ptr, c_size_t
   use serial
   use sparsecoll
   use verdict
@@ -24,7 +24,23 @@ contains
     call check_composition(comm, found)
     call check_exact_sum(comm, found)
     call check_integers(comm, found)
+    call check_long_arrays(found)
   end subroutine check_sparse_forms
+
+  !> Capacities that a default integer does not hold; nothing is behind these arrays.
+  subroutine check_long_arrays(found)
+    type(verdict_t), intent(inout) :: found
+    integer(c_size_t), parameter :: long = 5 * 2_c_size_t**30
+    integer(c_int64_t), target :: here
+    integer(c_int64_t), pointer, contiguous :: indices(:)
+    real(c_float), pointer, contiguous :: values(:)
+    type(sparsecollSparse_t) :: sparse
+
+    call c_f_pointer(c_loc(here), indices, [long])
+    call c_f_pointer(c_loc(here), values, [long + 1])
+    sparse = sparsecollSparse_t(indices, values, 2 * long)
+    call expect(found, sparse%capacity == long .and. sparse%nnz == long, 'more than 2^32 entries')
+  end subroutine check_long_arrays
 
   !> With and without borders; all that was sent is delivered.
   subroutine check_reduce_scatter(comm, found)
