@@ -32,10 +32,10 @@
  *    sparsecollInvalidUsage naming rank, argument and both values; outputs and residuals are
  *    untouched and the communicator goes on.
  *  - A fatal error (sparsecollRemoteError, sparsecollTimeout, sparsecollSystemError,
- *    sparsecollInternalError) poisons the communicator: every later call
- *    that needs the peers returns that first error at once; residuals can still be read and saved.
- *    After it some ranks may have committed the call and others not;
- *    sparsecollCommGetSequence() and the residuals say which. recvbuff is undefined then.
+ *    sparsecollInternalError) poisons the communicator: every later call that needs the peers
+ *    returns that first error at once; residuals can still be read and saved. After it some ranks
+ *    may have committed the call and others not; sparsecollCommGetSequence() and the residuals say
+ *    which. recvbuff is undefined then.
  *  - Buffers are host memory. In place (sendbuff == recvbuff) is allowed; partial overlap is
  *    sparsecollInvalidArgument.
  *  - With blocking = 1 a call is complete when it returns, and buffers belong to the caller again.
@@ -362,7 +362,7 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommSynchronize(sparsecollComm_t com
 SPARSECOLL_API sparsecollResult_t sparsecollCommWait(sparsecollComm_t comm, uint64_t sequence);
 
 /**
- * @brief Frees a communicator and its residuals, whose handles become invalid.
+ * @brief Frees a communicator with its residuals and push-sum states, whose handles become invalid.
  *
  * Queued calls are done first, within the deadline; what is still queued then is aborted. Over MPI
  * it is collective while the communicator is healthy, and must come before MPI_Finalize.
@@ -434,7 +434,7 @@ SPARSECOLL_API sparsecollResult_t sparsecollGetVersion(int* version);
  *    floor(kj/P) entries of each shard j = [jm, (j+1)m) of acc_r; all of s is the result, up to P k
  *    entries; the residual keeps acc_r minus L_r;
  *  - sparsecollSelectReuse: L_r holds every acc_r[i], and G every s[i], of at least an estimated
- *    magnitude, about k of them (docs/algorithms.md says how thresholds are estimated).
+ *    magnitude, about k of them (docs/algorithms/oktopk-reuse.md has the rule).
  *
  * @param sendbuff count values, host memory.
  * @param recvbuff count values, host memory; may be sendbuff.
