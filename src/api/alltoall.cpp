@@ -25,9 +25,8 @@ class AlltoallCall final : public Operation, private AlltoallArguments {
   Descriptor descriptor() const override {
     const bool there = send && send->size >= sizeof *send;
     const uint64_t count = there ? send->count : 0;
-    Descriptor all = describe(Verb::sparse_alltoall,
-                              {count, 0, there ? static_cast<uint64_t>(int64_t{send->datatype}) : 0,
-                               0, there ? static_cast<uint64_t>(int64_t{send->indexType}) : 0});
+    Descriptor all = describe(Verb::sparse_alltoall, {count, 0, there ? word_of(send->datatype) : 0,
+                                                      0, there ? word_of(send->indexType) : 0});
     bounds.describe(count, all);
     return all;
   }

@@ -125,7 +125,7 @@ Descriptor describe(const Config& config) {
   Descriptor descriptor;
   descriptor.verb = static_cast<uint64_t>(Verb::init);
   const auto set = [&](InitArgument argument, int value) {
-    descriptor.argument[argument] = static_cast<uint64_t>(int64_t{value});
+    descriptor.argument[argument] = word_of(value);
   };
   set(kVersion, SPARSECOLL_VERSION);
   set(kBlocking, c.blocking);

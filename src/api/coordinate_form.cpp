@@ -25,10 +25,8 @@ class SparseCall final : public Operation, private SparseArguments {
 
   Descriptor descriptor() const override {
     const bool there = send && send->size >= sizeof *send;
-    return describe(verb, {there ? send->count : 0, k,
-                           there ? static_cast<uint64_t>(int64_t{send->datatype}) : 0,
-                           static_cast<uint64_t>(int64_t{op}),
-                           there ? static_cast<uint64_t>(int64_t{send->indexType}) : 0});
+    return describe(verb, {there ? send->count : 0, k, there ? word_of(send->datatype) : 0,
+                           word_of(op), there ? word_of(send->indexType) : 0});
   }
 
   void check(Communicator& communicator) override {

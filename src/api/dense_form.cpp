@@ -25,8 +25,7 @@ class DenseCall final : public Operation, private DenseArguments {
   explicit DenseCall(const DenseArguments& arguments) : DenseArguments(arguments) {}
 
   Descriptor descriptor() const override {
-    return describe(verb, {count, k, static_cast<uint64_t>(int64_t{datatype}),
-                           static_cast<uint64_t>(int64_t{op}), 0});
+    return describe(verb, {count, k, word_of(datatype), word_of(op), 0});
   }
 
   void check(Communicator& communicator) override {

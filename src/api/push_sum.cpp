@@ -91,7 +91,7 @@ struct Identity {
     Descriptor descriptor;
     descriptor.verb = static_cast<uint64_t>(verb);
     const auto set = [&](size_t argument, int value) {
-      descriptor.argument[argument] = static_cast<uint64_t>(int64_t{value});
+      descriptor.argument[argument] = word_of(value);
     };
     descriptor.argument[kCount] = count;
     descriptor.argument[kK] = config.k;

@@ -29,10 +29,9 @@ class ReduceScatterCall final : public Operation, private ReduceScatterArguments
 
   Descriptor descriptor() const override {
     const bool there = recv && recv->size >= sizeof *recv;
-    Descriptor all = describe(
-        Verb::sparse_reduce_scatter,
-        {count, k, static_cast<uint64_t>(int64_t{datatype}), static_cast<uint64_t>(int64_t{op}),
-         there ? static_cast<uint64_t>(int64_t{recv->indexType}) : 0});
+    Descriptor all =
+        describe(Verb::sparse_reduce_scatter,
+                 {count, k, word_of(datatype), word_of(op), there ? word_of(recv->indexType) : 0});
     bounds.describe(count, all);
     return all;
   }

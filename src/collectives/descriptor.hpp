@@ -73,6 +73,9 @@ enum InitArgument : size_t {
   kCheck,
 };
 
+/// A signed argument or an enumerator as it travels.
+constexpr uint64_t word_of(int value) { return static_cast<uint64_t>(int64_t{value}); }
+
 /// The C function's name.
 const char* verb_name(uint64_t verb);
 
