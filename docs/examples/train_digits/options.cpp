@@ -35,6 +35,28 @@ std::string name_in(const std::map<std::string, Value>& values, Value wanted) {
   return std::find_if(values.begin(), values.end(), has)->first;
 }
 
+/// What any training has.
+void add_training(CLI::App& app, Options& options) {
+  app.add_option("--epochs", options.epochs, "passes over the training images")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  app.add_option("--seed", options.seed, "of the first weights and the order of the images")
+      ->capture_default_str();
+  app.add_option("--batch", options.batch, "images per rank and step")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  app.add_option("--density", options.density, "share of the entries kept, k / n")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  app.add_option("--lr", options.learning_rate, "learning rate")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--momentum", options.momentum,
+                 "applied after the reduction; dgc and the gossip modes: before it")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+}
+
 }  // namespace
 
 Options parse_options(int argc, char** argv) {
@@ -55,24 +77,7 @@ Options parse_options(int argc, char** argv) {
   app.add_option("--ranks", options.ranks, "threads of --transport local")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  app.add_option("--epochs", options.epochs, "passes over the training images")
-      ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
-  app.add_option("--seed", options.seed, "of the first weights and the order of the images")
-      ->capture_default_str();
-  app.add_option("--batch", options.batch, "images per rank and step")
-      ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
-  app.add_option("--density", options.density, "share of the entries kept, k / n")
-      ->check(CLI::Range(0.0, 1.0))
-      ->capture_default_str();
-  app.add_option("--lr", options.learning_rate, "learning rate")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  app.add_option("--momentum", options.momentum,
-                 "applied after the reduction; dgc and the gossip modes: before it")
-      ->check(CLI::Range(0.0, 1.0))
-      ->capture_default_str();
+  add_training(app, options);
   const auto* warm_up =
       app.add_option("--warm-up", options.warm_up,
                      "first epochs with densities of 1/4, 1/16, 1/64, ... but none below --density "
