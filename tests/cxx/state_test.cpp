@@ -4,9 +4,9 @@
 // Push-sum through the C++ header, and files of saved state.
 
 #include <cmath>
-#include <filesystem>
 
 #include "cxx/team.hpp"
+#include "support/folder.hpp"
 
 namespace sparsecoll::test {
 namespace {
@@ -14,23 +14,6 @@ namespace {
 static_assert(std::is_nothrow_move_constructible_v<PushSum<float>>);
 static_assert(std::is_nothrow_move_assignable_v<PushSum<float>>);
 static_assert(!std::is_copy_constructible_v<PushSum<float>>);
-
-/// A folder that ends with the scope.
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "sparsecoll-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no folder for the test");
-    path_ = name;
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { std::filesystem::remove_all(path_); }
-  std::string file(int rank) const { return (path_ / std::to_string(rank)).string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 TEMPLATE_TEST_CASE("estimates of push-sum come to the mean", "", float, double) {
   for (int P = 1; P <= 4; ++P) {

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Groups: the results and residuals of one by one, fewer messages, and errors that void the whole.
+// Groups: the results and residuals of one by one, in fewer messages. What is wrong in a group is
+// in tests/misuse/group_test.cpp.
 
 #include "support/catch.hpp"
 #include "support/compare.hpp"
@@ -124,134 +125,6 @@ TEST_CASE("calls of a group share their messages") {
   }
 }
 
-/// Runs body in a group on every rank and says what GroupEnd gave.
-sparsecollResult_t end_of(sparsecollComm_t comm, const std::function<void()>& body) {
-  if (sparsecollGroupStart(comm)) return sparsecollInternalError;
-  body();
-  return settle(sparsecollGroupEnd(comm), comm);
-}
-
-TEST_CASE("an error voids the whole group, on all ranks, and the communicator goes on") {
-  for (const int P : {1, 2, 3, 5}) {
-    const Ranks ranks(P, default_config());
-    CHECK(ranks.run("void", [&](int rank) {
-      const sparsecollComm_t comm = ranks.comm(rank);
-      std::vector<float> x(100, 1.0f), y(100, 7.0f), z(100, 7.0f);
-      Residual<float> r(comm, 100);
-      const bool bad = rank == P - 1;
-      const auto call = [&](float* out, std::size_t k, sparsecollResidual_t residual) {
-        return sparseAllreduce(x.data(), out, 100, k, sparsecollFloat32, sparsecollSum, residual,
-                               comm, nullptr);
-      };
-      const auto untouched = [&] {
-        for (const float v : y)
-          if (v != 7.0f) return false;
-        for (const float v : r.read())
-          if (v != 0.0f) return false;
-        return true;
-      };
-      struct Case {
-        const char* name;
-        std::function<void()> body;
-        sparsecollResult_t own, others;
-        const char* words;
-      };
-      const Case cases[] = {
-          {"bad argument",
-           [&] {
-             call(y.data(), 5, r.handle());
-             sparseAllreduce(x.data(), bad ? nullptr : z.data(), 100, 5, sparsecollFloat32,
-                             sparsecollSum, nullptr, comm, nullptr);
-           },
-           sparsecollInvalidArgument, sparsecollInvalidUsage, "call 2 of the group"},
-          {"other k",
-           [&] {
-             call(y.data(), 5, r.handle());
-             call(z.data(), bad ? 6 : 5, nullptr);
-           },
-           P == 1 ? sparsecollSuccess : sparsecollInvalidUsage, sparsecollInvalidUsage,
-           "call 2 of the group: k"},
-          {"one call more",
-           [&] {
-             call(y.data(), 5, r.handle());
-             if (bad) call(z.data(), 5, nullptr);
-           },
-           P == 1 ? sparsecollSuccess : sparsecollInvalidUsage, sparsecollInvalidUsage,
-           "number of calls"},
-          {"same residual",
-           [&] {
-             call(y.data(), 5, r.handle());
-             call(z.data(), 5, bad ? r.handle() : nullptr);
-           },
-           sparsecollInvalidUsage, sparsecollInvalidUsage, "residual"},
-          {"output is input",
-           [&] {
-             call(y.data(), 5, r.handle());
-             sparseAllreduce(bad ? y.data() : x.data(), z.data(), 100, 5, sparsecollFloat32,
-                             sparsecollSum, nullptr, comm, nullptr);
-           },
-           sparsecollInvalidUsage, sparsecollInvalidUsage, "depend"},
-          {"same output",
-           [&] {
-             call(y.data(), 5, r.handle());
-             call(bad ? y.data() + 10 : z.data(), 5, nullptr);
-           },
-           sparsecollInvalidUsage, sparsecollInvalidUsage, "depend"},
-      };
-      for (const Case& each : cases) {
-        if (std::string(each.name) == "same output" && bad)
-          x.resize(110, 1.0f), y.resize(110, 7.0f);
-        const sparsecollResult_t got = end_of(comm, each.body);
-        const sparsecollResult_t want = bad ? each.own : each.others;
-        if (got != want) return std::string(each.name) + ": " + explain(got, comm);
-        if (want == sparsecollSuccess) {
-          std::fill(y.begin(), y.end(), 7.0f);
-          r.write(std::vector<float>(100));
-          continue;
-        }
-        if (std::string(sparsecollGetLastError(comm)).find(each.words) == std::string::npos)
-          return std::string(each.name) + ": message " + sparsecollGetLastError(comm);
-        if (!untouched()) return std::string(each.name) + ": something was touched";
-      }
-      const sparsecollResult_t good = end_of(comm, [&] { call(z.data(), 5, r.handle()); });
-      if (good != sparsecollSuccess) return "after the errors: " + explain(good, comm);
-      return z[0] == static_cast<float>(P) ? std::string() : std::string("wrong sum at the end");
-    }) == "");
-  }
-}
-
-TEST_CASE("groups nest, may be empty, and refuse what cannot be in them") {
-  const Ranks ranks(3, default_config());
-  CHECK(ranks.run("nesting", [&](int rank) {
-    const sparsecollComm_t comm = ranks.comm(rank);
-    std::uint64_t before = 0, after = 0;
-    sparsecollCommGetSequence(comm, &before);
-    std::string verdict = expect("empty", end_of(comm, [] {}), sparsecollSuccess, comm);
-    verdict += expect("end without start", sparsecollGroupEnd(comm), sparsecollInvalidUsage, comm);
-    sparsecollCommGetSequence(comm, &after);
-    if (before != after) verdict += "an empty group counted as a call; ";
-    std::vector<float> x(10, 1.0f), y(10);
-    verdict += expect("nested",
-                      end_of(comm,
-                             [&] {
-                               sparsecollGroupStart(comm);
-                               sparseAllreduce(x.data(), y.data(), 10, 10, sparsecollFloat32,
-                                               sparsecollSum, nullptr, comm, nullptr);
-                               sparsecollGroupEnd(comm);
-                               if (y[0] != 0.0f) verdict += "the inner end made the call; ";
-                               verdict += expect("destroy", sparsecollCommDestroy(comm),
-                                                 sparsecollInvalidUsage, comm);
-                               verdict += expect("synchronize", sparsecollCommSynchronize(comm),
-                                                 sparsecollInvalidUsage, comm);
-                             }),
-                      sparsecollSuccess, comm);
-    if (y[9] != 3.0f) verdict += "wrong sum; ";
-    sparsecollCommGetSequence(comm, &after);
-    if (after != before + 1) verdict += "a group is one call; ";
-    return verdict;
-  }) == "");
-}
-
 TEST_CASE("results of a group that did not fit are fetched one by one") {
   const Ranks ranks(4, default_config());
   CHECK(ranks.run("truncated", [&](int rank) {
@@ -266,7 +139,7 @@ TEST_CASE("results of a group that did not fit are fetched one by one") {
       recvs.emplace_back(0, sparsecollIndex32, 4);
       if (small && t != 1) recvs[t].get()->capacity = t + 1;
     }
-    const sparsecollResult_t got = end_of(comm, [&] {
+    const sparsecollResult_t got = in_group(comm, [&] {
       for (std::size_t t = 0; t < 3; ++t)
         sparseAllreducev(sends[t].get(), recvs[t].get(), SPARSECOLL_ALL, sparsecollSum, nullptr,
                          comm, nullptr);

@@ -4,13 +4,9 @@
 // sparsecollResidualSave and sparsecollResidualLoad: a run that is interrupted goes on with the
 // same bits; files that are not right change nothing.
 
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-
 #include "support/catch.hpp"
 #include "support/compare.hpp"
+#include "support/folder.hpp"
 #include "support/sweep.hpp"
 #include "support/typed.hpp"
 
@@ -19,21 +15,6 @@ namespace {
 
 constexpr std::size_t kCount = 3000;
 constexpr std::size_t kKept = 40;
-
-/// A folder that goes when the test ends.
-class Folder {
- public:
-  Folder() : path_(std::filesystem::temp_directory_path() / "sparsecoll-residual-XXXXXX") {
-    std::string name = path_.string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    path_ = name;
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  std::string file(int rank) const { return (path_ / ("rank" + std::to_string(rank))).string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// Calls first .. last - 1 of a run; results and residual of the last one.
 std::string go_on(const Ranks& ranks, int rank, const Residual<float>& residual, int first,
@@ -146,19 +127,15 @@ TEST_CASE("files that are not right are refused and change nothing") {
   refused(other_size.handle(), alone.comm(0), "number of ranks");
 
   good.write(std::vector<float>(100, 3.0f));
-  std::string content;
-  {
-    std::ifstream in(path, std::ios::binary);
-    content.assign(std::istreambuf_iterator<char>(in), {});
-  }
-  for (std::size_t damage = 0; damage < content.size(); damage += 7) {
+  const std::string sound = content(path);
+  for (std::size_t damage = 0; damage < sound.size(); damage += 7) {
     for (const bool cut : {true, false}) {
-      std::string bad = content;
+      std::string bad = sound;
       if (cut)
         bad.resize(damage);
       else
         bad[damage] = static_cast<char>(bad[damage] ^ 0x10);
-      std::ofstream(path, std::ios::binary) << bad;
+      put(path, bad);
       CHECK(sparsecollResidualLoad(good.handle(), path.c_str()) == sparsecollInvalidArgument);
     }
   }

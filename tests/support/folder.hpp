@@ -27,6 +27,8 @@ class Folder {
   Folder& operator=(const Folder&) = delete;
 
   std::string file(const std::string& name) const { return (path_ / name).string(); }
+  /// One for each rank.
+  std::string file(int rank) const { return file("rank" + std::to_string(rank)); }
   std::size_t files() const {
     return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(path_), {}));
   }

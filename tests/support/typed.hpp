@@ -117,6 +117,14 @@ inline sparsecollResult_t settle(sparsecollResult_t queued, sparsecollComm_t com
   return queued == sparsecollSuccess && queued_run() ? sparsecollCommSynchronize(comm) : queued;
 }
 
+/// What the end of a group gave whose calls `body()` makes.
+template <class Body>
+sparsecollResult_t in_group(sparsecollComm_t comm, Body body) {
+  if (sparsecollGroupStart(comm) != sparsecollSuccess) return sparsecollInternalError;
+  body();
+  return settle(sparsecollGroupEnd(comm), comm);
+}
+
 /// What the dense verbs have in common.
 template <class T>
 struct DenseCall {
