@@ -95,7 +95,8 @@ void Communicator::run_counted(Verb verb, const std::function<void(const CallTer
   const Arena::Scope scope(arena_);  // outlives the catch below, which may give the arena up
   try {
     channel_.begin(sequence);
-    body({sequence, Deadline::after(config_.values.timeoutMs), stats});
+    const int timeout = config_.values.timeoutMs;
+    body({sequence, init_deadline_ ? *init_deadline_ : Deadline::after(timeout), stats});
   } catch (const Error& error) {
     if (fatal(error.code()) || channel_.aborted()) poison_and_throw(error);
     if (error.code() == sparsecollTruncated) add_up(stats);  // the operation is done

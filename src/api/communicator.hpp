@@ -91,9 +91,9 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// Runs a call that counts but hears only some ranks, so that nothing is agreed on and every
   /// failure is fatal.
   void unagreed(Verb verb, const std::function<void(const CallTerms&)>& body);
-  /// Agrees on the configuration; `problem` is what was wrong with this rank's. Closes
-  /// the transport if the ranks cannot agree.
-  void agree_on_init(const std::optional<Error>& problem);
+  /// Agrees on the configuration within the deadline of the call that makes this communicator;
+  /// `problem` is what was wrong with this rank's. Closes the transport if the ranks cannot agree.
+  void agree_on_init(const std::optional<Error>& problem, const Deadline& deadline);
   /// A communicator of the ranks of one color, ordered by key; null without a color. Collective;
   /// `check` gives the new one's configuration or throws InvalidArgument.
   std::shared_ptr<Communicator> split(const std::function<Config()>& check, int color, int key);
@@ -143,6 +143,9 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   const Warm* find_warm(uint64_t shape) const;
 
  private:
+  /// Makes this rank's end of a part and agrees with the other members.
+  std::shared_ptr<Communicator> join_part(std::unique_ptr<Transport> transport,
+                                          const Config& config, const Deadline& deadline);
   void drain();
   /// Runs a verb whose arguments are good.
   void take_turn(Operation& operation, const Turn& turn);
@@ -170,9 +173,11 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   std::atomic<bool> busy_{false};
   bool abandoned_ = false;
   bool closed_ = false;
+  std::optional<Deadline> init_deadline_;  ///< while this communicator is being made
   std::atomic<uint64_t> sequence_{0};
 
-  mutable std::mutex mutex_;  ///< of what other threads may ask for
+  mutable std::mutex mutex_;               ///< of what other threads may ask for
+  std::shared_ptr<Communicator> joining_;  ///< part that is being made, which an abort ends too
   sparsecollResult_t poison_ = sparsecollSuccess;
   std::string poison_message_;
   std::string last_error_;

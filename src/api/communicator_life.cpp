@@ -8,7 +8,8 @@
 
 namespace sparsecoll {
 
-void Communicator::agree_on_init(const std::optional<Error>& problem) {
+void Communicator::agree_on_init(const std::optional<Error>& problem, const Deadline& deadline) {
+  init_deadline_ = deadline;
   const auto check = [&] {
     if (problem) throw Error(*problem);
     if (!config_.values.blocking) transport_->check_queue();
@@ -17,13 +18,17 @@ void Communicator::agree_on_init(const std::optional<Error>& problem) {
   try {
     collective(describe(config_), check, [](FramedCall& call) { call.agree(); });
   } catch (const Error&) {
-    if (poison() == sparsecollSuccess) transport_->close();
+    if (poison() == sparsecollSuccess) {
+      transport_->close();
+      abandoned_ = closed_ = true;
+    }
     throw;
   }
   start();
 }
 
 void Communicator::start() {
+  init_deadline_.reset();
   last_ = total_ = Stats{};  // those of the verbs only
   if (!config_.values.blocking) queue_ = std::make_unique<Queue>();
 }
@@ -73,6 +78,7 @@ void Communicator::abort() {
       poison_ = sparsecollInvalidUsage;
       poison_message_ = "aborted by sparsecollCommAbort";
     }
+    if (joining_) joining_->abort();
   }
   channel_.abort();
 }

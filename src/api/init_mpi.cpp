@@ -19,9 +19,9 @@ sparsecollResult_t sparsecollCommInitMpi(sparsecollComm_t* comm, MPI_Comm mpi,
     } catch (const Error& error) {
       problem = error;
     }
-    const auto made = std::make_shared<Communicator>(
-        make_mpi_transport(mpi, Deadline::after(checked.values.timeoutMs)), checked);
-    made->agree_on_init(problem);
+    const Deadline deadline = Deadline::after(checked.values.timeoutMs);
+    const auto made = std::make_shared<Communicator>(make_mpi_transport(mpi, deadline), checked);
+    made->agree_on_init(problem, deadline);
     *comm = static_cast<sparsecollComm_t>(communicators().insert(made));
   });
 }

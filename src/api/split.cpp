@@ -14,6 +14,7 @@ namespace {
 struct Wish {
   int color;
   int key;
+  uint64_t address;  ///< of this rank in its part
 };
 
 /// The wishes of all ranks, by rank.
@@ -24,20 +25,21 @@ std::vector<Wish> gather_wishes(Communicator& communicator, FramedCall& call, co
   std::vector<Wish> wishes;
   for (const Gathered& each : allgather_messages(env, std::as_bytes(std::span(&own, 1)), 0)) {
     if (each.message.size() != sizeof(Wish))
-      fail(sparsecollRemoteError, "a message was malformed: expected a color and a key");
+      fail(sparsecollRemoteError,
+           "a message was malformed: expected a color, a key and an address");
     std::memcpy(&wishes.emplace_back(), each.message.data(), sizeof(Wish));
   }
   return wishes;
 }
 
 /// The ranks of one color, in the order that they will have: by key, then by rank.
-std::vector<int> members_of(int color, const std::vector<Wish>& wishes) {
-  std::vector<int> members;
+std::vector<Member> members_of(int color, const std::vector<Wish>& wishes) {
+  std::vector<Member> members;
+  if (color == SPARSECOLL_SPLIT_NOCOLOR) return members;
   for (size_t r = 0; r < wishes.size(); ++r)
-    if (wishes[r].color == color) members.push_back(static_cast<int>(r));
-  std::stable_sort(members.begin(), members.end(), [&](int a, int b) {
-    return wishes[static_cast<size_t>(a)].key < wishes[static_cast<size_t>(b)].key;
-  });
+    if (wishes[r].color == color) members.push_back({static_cast<int>(r), wishes[r].address});
+  std::ranges::stable_sort(
+      members, {}, [&](const Member& each) { return wishes[static_cast<size_t>(each.rank)].key; });
   return members;
 }
 
@@ -48,25 +50,49 @@ std::shared_ptr<Communicator> Communicator::split(const std::function<Config()>&
   Descriptor descriptor;
   descriptor.verb = static_cast<uint64_t>(Verb::comm_split);
   Config config;
+  Deadline deadline;
   std::unique_ptr<Transport> transport;
   const auto body = [&](FramedCall& call) {
-    const std::vector<Wish> wishes = gather_wishes(*this, call, {color, key});
+    deadline = call.deadline();
+    const Wish own{color, key, transport_->next_address()};
+    const std::vector<Wish> wishes = gather_wishes(*this, call, own);
     call.confirm();
-    // All ranks are in this call, so that what follows does not wait for long.
-    const std::vector<int> none, members = members_of(color, wishes);
-    transport = transport_->split(color == SPARSECOLL_SPLIT_NOCOLOR ? none : members, sequence_);
+    transport = transport_->split(members_of(color, wishes), sequence_);
   };
   collective(
       descriptor, [&] { config = check(); }, body);
   if (!transport) return nullptr;
-  const auto made = std::make_shared<Communicator>(std::move(transport), config);
   try {
-    made->agree_on_init(std::nullopt);
+    return join_part(std::move(transport), config, deadline);
   } catch (const Error& error) {
-    if (fatal(error.code())) poison_and_throw(error);  // members of the part are lost here too
+    // The members that are lost to the part are lost here too.
+    if (fatal(error.code()) || poison() != sparsecollSuccess) poison_and_throw(error);
+    throw;
+  } catch (const std::bad_alloc&) {
+    poison_and_throw(Error(sparsecollSystemError, "out of memory"));
+  }
+}
+
+std::shared_ptr<Communicator> Communicator::join_part(std::unique_ptr<Transport> transport,
+                                                      const Config& config,
+                                                      const Deadline& deadline) {
+  const auto part = std::make_shared<Communicator>(std::move(transport), config);
+  const auto let_abort_reach = [this](std::shared_ptr<Communicator> joining) {
+    const std::lock_guard lock(mutex_);
+    joining_ = std::move(joining);
+  };
+  let_abort_reach(part);
+  try {
+    if (poison() != sparsecollSuccess) part->abort();  // it came before
+    part->agree_on_init(std::nullopt, deadline);
+    let_abort_reach(nullptr);
+    part->check_healthy();  // it came when the part was complete
+  } catch (const Error& error) {
+    let_abort_reach(nullptr);
+    if (part->channel_.aborted()) part->poison_with(error);  // tells the other members
     throw;
   }
-  return made;
+  return part;
 }
 
 }  // namespace sparsecoll

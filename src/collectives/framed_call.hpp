@@ -40,6 +40,7 @@ class FramedCall final : public AgreedCall {
   void read_with(Kernels& kernels) override { kernels_ = &kernels; }
   Stats& stats() override { return stats_; }
   uint64_t sequence() const override { return terms_.sequence; }
+  const Deadline& deadline() const { return terms_.deadline; }
 
   int rank() const override { return channel_.rank(); }
   int size() const override { return channel_.size(); }

@@ -32,7 +32,8 @@ struct Mailbox {
 
 /// What the ranks share; lives until the last of them is gone.
 struct Fabric {
-  Fabric(int ranks, FatePlan fate) : boxes(ranks), gone(ranks), plan(std::move(fate)) {
+  Fabric(int ranks, FatePlan fate)
+      : boxes(ranks), gone(ranks), joined(ranks), plan(std::move(fate)) {
     spins = static_cast<unsigned>(ranks) <= std::thread::hardware_concurrency();
   }
   /// A letter that was handed over is of its sender's pool: all of them go before the first pool.
@@ -52,14 +53,26 @@ struct Fabric {
   }
   /// The fabric of one part of a split: made by the first of its members to ask, forgotten when
   /// the last has.
-  std::shared_ptr<Fabric> part(const std::vector<int>& members, uint64_t id) {
-    const std::lock_guard lock(parts_mutex);
-    Part& part = parts[{id, members.front()}];
-    if (!part.fabric)
+  static std::shared_ptr<Fabric> part(const std::shared_ptr<Fabric>& whole,
+                                      std::span<const Member> members, uint64_t id) {
+    const std::lock_guard lock(whole->parts_mutex);
+    const std::pair name{id, members.front().rank};
+    Part& part = whole->parts[name];
+    if (!part.fabric) {
       part.fabric = std::make_shared<Fabric>(static_cast<int>(members.size()), FatePlan{});
+      part.fabric->whole = whole;
+      for (const Member& each : members) part.fabric->ranks_in_whole.push_back(each.rank);
+    }
     std::shared_ptr<Fabric> fabric = part.fabric;
-    if (++part.taken == members.size()) parts.erase({id, members.front()});
+    if (++part.taken == members.size()) whole->parts.erase(name);
     return fabric;
+  }
+  /// Not here yet, and never to be: it has left the whole of which this is a part.
+  bool never_comes(int rank) const {
+    if (joined[rank] || ranks_in_whole.empty()) return false;
+    const std::shared_ptr<Fabric> from = whole.lock();
+    const bool left = !from || from->gone[ranks_in_whole[static_cast<size_t>(rank)]];
+    return left && !joined[rank];  // in this order: it may have joined before it left
   }
 
   struct Part {
@@ -68,8 +81,11 @@ struct Fabric {
   };
   std::vector<Mailbox> boxes;
   std::vector<std::atomic<bool>> gone;
+  std::vector<std::atomic<bool>> joined;
   FatePlan plan;
-  bool spins;  ///< every rank has a core of its own
+  bool spins;                   ///< every rank has a core of its own
+  std::weak_ptr<Fabric> whole;  ///< of a part: what it was split from
+  std::vector<int> ranks_in_whole;
   std::mutex parts_mutex;
   std::map<std::pair<uint64_t, int>, Part> parts;
 };
@@ -77,7 +93,9 @@ struct Fabric {
 class LocalTransport final : public Transport {
  public:
   LocalTransport(std::shared_ptr<Fabric> fabric, int rank)
-      : fabric_(std::move(fabric)), rank_(rank), box_(fabric_->boxes[rank]) {}
+      : fabric_(std::move(fabric)), rank_(rank), box_(fabric_->boxes[rank]) {
+    fabric_->joined[rank] = true;
+  }
   ~LocalTransport() override { leave(); }
 
   int rank() const override { return rank_; }
@@ -125,7 +143,7 @@ class LocalTransport final : public Transport {
   }
 
   bool gone(int peer) const override {
-    if (!fabric_->gone[peer]) return false;
+    if (!fabric_->gone[peer]) return fabric_->never_comes(peer);
     if (!fabric_->plan) return true;
     const std::lock_guard lock(box_.mutex);  // what is delayed is still to come
     return std::none_of(box_.letters.begin(), box_.letters.end(),
@@ -150,10 +168,11 @@ class LocalTransport final : public Transport {
     leave();
   }
 
-  std::unique_ptr<Transport> split(const std::vector<int>& members, uint64_t id) override {
+  uint64_t next_address() override { return 0; }  // parts are found through the fabric
+  std::unique_ptr<Transport> split(std::span<const Member> members, uint64_t id) override {
     if (members.empty()) return nullptr;
-    const auto own = std::find(members.begin(), members.end(), rank_);
-    return std::make_unique<LocalTransport>(fabric_->part(members, id),
+    const auto own = std::ranges::find(members, rank_, &Member::rank);
+    return std::make_unique<LocalTransport>(Fabric::part(fabric_, members, id),
                                             static_cast<int>(own - members.begin()));
   }
 

@@ -9,67 +9,35 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "transport/mpi_inbox.hpp"
+#include "transport/mpi_share.hpp"
 
 namespace sparsecoll {
 
 namespace {
 
-/// Tags on the transport's own communicator.
-constexpr int kWhole = 1;     // a whole message
-constexpr int kAnnounce = 2;  // the size of a message whose chunks follow
-constexpr int kChunkTag = 3;
-
-void check(int code, const char* what) {
-  if (code == MPI_SUCCESS) return;
-  char reason[MPI_MAX_ERROR_STRING] = "";
-  int length = 0;
-  MPI_Error_string(code, reason, &length);
-  fail(sparsecollSystemError, what, " failed: ", reason);
-}
-
-void check_running() {
-  int initialised = 0, finalised = 0;
-  MPI_Initialized(&initialised);
-  if (initialised) MPI_Finalized(&finalised);
-  if (!initialised) fail(sparsecollInvalidUsage, "MPI is not initialised: call MPI_Init first");
-  if (finalised) fail(sparsecollInvalidUsage, "MPI was finalised already");
-}
-
-/// MPI is running and its thread level allows this thread to call it.
-void check_caller() {
-  check_running();
-  int level = MPI_THREAD_SINGLE, main = 0;
-  check(MPI_Query_thread(&level), "MPI_Query_thread");
-  check(MPI_Is_thread_main(&main), "MPI_Is_thread_main");
-  if (level < MPI_THREAD_SERIALIZED && !main)
-    fail(sparsecollInvalidUsage,
-         "called from a thread other than the one that initialised MPI, at thread level ",
-         level == MPI_THREAD_SINGLE ? "MPI_THREAD_SINGLE" : "MPI_THREAD_FUNNELED");
-}
-
-/// A message that is coming in.
-struct Incoming {
-  int peer;
-  Buffer bytes;
-  size_t claimed = 0;  ///< bytes whose chunks have been matched
-  std::vector<MPI_Request> pending;
-};
-
 class MpiTransport final : public Transport {
  public:
-  MpiTransport(MPI_Comm comm, size_t chunk) : comm_(comm), chunk_(chunk) {
-    check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-    check(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
-    check(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
-  }
+  /// Where peers are reached in the shared duplicate, by their rank here.
+  struct Peer {
+    int rank;
+    int tag;  ///< under which it receives
+  };
+
+  MpiTransport(std::shared_ptr<MpiShare> share, std::vector<Peer> peers, int rank, size_t chunk)
+      : share_(std::move(share)),
+        peers_(std::move(peers)),
+        rank_(rank),
+        chunk_(chunk),
+        inbox_({share_->comm(), own().tag}, ranks(), pool_) {}
 
   int rank() const override { return rank_; }
-  int size() const override { return size_; }
+  int size() const override { return static_cast<int>(peers_.size()); }
 
-  void check_thread() const override { check_caller(); }
+  void check_thread() const override { check_mpi_caller(); }
   void check_queue() const override {
     int level = MPI_THREAD_SINGLE;
-    check(MPI_Query_thread(&level), "MPI_Query_thread");
+    check_mpi(MPI_Query_thread(&level), "MPI_Query_thread");
     if (level < MPI_THREAD_MULTIPLE)
       fail(sparsecollInvalidUsage,
            "config.blocking = 0: expected MPI_THREAD_MULTIPLE, got a lower thread level");
@@ -94,14 +62,7 @@ class MpiTransport final : public Transport {
 
   std::optional<Arrived> poll() override {
     progress_sends();
-    while (match_one()) continue;
-    for (auto each = incoming_.begin(); each != incoming_.end(); ++each) {
-      if (!complete(*each) || earlier_from(each)) continue;
-      Arrived arrived{each->peer, std::move(each->bytes)};
-      incoming_.erase(each);
-      return arrived;
-    }
-    return std::nullopt;
+    return inbox_.poll();
   }
 
   bool gone(int) const override { return false; }
@@ -110,25 +71,38 @@ class MpiTransport final : public Transport {
   void idle(Clock::time_point) override { sched_yield(); }
   void interrupt() noexcept override {}
 
-  std::unique_ptr<Transport> split(const std::vector<int>& members, uint64_t) override {
-    const auto own = std::find(members.begin(), members.end(), rank_);
-    const int color = members.empty() ? MPI_UNDEFINED : members.front();
-    MPI_Comm part = MPI_COMM_NULL;
-    check(MPI_Comm_split(comm_, color, static_cast<int>(own - members.begin()), &part),
-          "MPI_Comm_split");
-    return members.empty() ? nullptr : std::make_unique<MpiTransport>(part, chunk_);
+  uint64_t next_address() override {
+    if (!next_tag_) next_tag_ = share_->take_tag();
+    return static_cast<uint64_t>(*next_tag_);
+  }
+
+  std::unique_ptr<Transport> split(std::span<const Member> members, uint64_t) override {
+    if (members.empty()) return nullptr;  // nobody sends to the address that was told: keep it
+    std::vector<Peer> peers;
+    for (const Member& each : members) {
+      if (each.address > static_cast<uint64_t>(share_->highest_tag()))
+        fail(sparsecollRemoteError, "rank ", each.rank, " sent a tag of ", each.address,
+             ", expected at most ", share_->highest_tag());
+      peers.push_back(
+          {peers_[static_cast<size_t>(each.rank)].rank, static_cast<int>(each.address)});
+    }
+    const auto self = std::ranges::find(members, rank_, &Member::rank);
+    auto part = std::make_unique<MpiTransport>(share_, std::move(peers),
+                                               static_cast<int>(self - members.begin()), chunk_);
+    next_tag_.reset();
+    return part;
   }
 
   bool closes_together() const override { return true; }
-  void close() override { check(MPI_Comm_free(&comm_), "MPI_Comm_free"); }
+  void close() override {
+    if (next_tag_) share_->give_back(*next_tag_);
+    share_->give_back(own().tag);
+  }
 
   size_t abandon(bool* touches_caller) noexcept override {
     // Requests that are under way cannot be taken back, nor can the communicator be freed: MPI may
     // touch their memory for ever.
-    size_t bytes = 0;
-    for (Incoming& each : incoming_)
-      if (!each.pending.empty()) bytes += each.bytes.leak();
-    incoming_.clear();
+    size_t bytes = inbox_.abandon();
     *touches_caller = unsent_ > 0;
     for (const Sending& each : sends_)
       if (each.kept) bytes += each.kept->leak();
@@ -149,19 +123,28 @@ class MpiTransport final : public Transport {
     Kept kept;
   };
 
-  void start(int peer, ConstBytes bytes, const Kept& kept) {
-    if (bytes.size() <= chunk_) return start(peer, kWhole, bytes, kept);
-    announced_->push_back(bytes.size());
-    start(peer, kAnnounce, std::as_bytes(std::span(&announced_->back(), 1)), kept);
-    for (size_t at = 0; at < bytes.size(); at += chunk_)
-      start(peer, kChunkTag, bytes.subspan(at, std::min(chunk_, bytes.size() - at)), kept);
+  Peer own() const { return peers_[static_cast<size_t>(rank_)]; }
+  std::vector<int> ranks() const {
+    std::vector<int> ranks;
+    for (const Peer& each : peers_) ranks.push_back(each.rank);
+    return ranks;
   }
 
-  void start(int peer, int tag, ConstBytes bytes, const Kept& kept) {
+  void start(int peer, ConstBytes bytes, const Kept& kept) {
+    if (!bytes.empty() && bytes.size() <= chunk_) return start_piece(peer, bytes, kept);
+    start_piece(peer, {}, kept);
+    announced_->push_back(bytes.size());
+    start_piece(peer, std::as_bytes(std::span(&announced_->back(), 1)), kept);
+    for (size_t at = 0; at < bytes.size(); at += chunk_)
+      start_piece(peer, bytes.subspan(at, std::min(chunk_, bytes.size() - at)), kept);
+  }
+
+  void start_piece(int peer, ConstBytes bytes, const Kept& kept) {
+    const Peer& to = peers_[static_cast<size_t>(peer)];
     MPI_Request request;
-    check(MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, peer, tag, comm_,
-                    &request),
-          "MPI_Isend");
+    check_mpi(MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to.rank, to.tag,
+                        share_->comm(), &request),
+              "MPI_Isend");
     sends_.push_back({request, bytes.size(), kept});
     unsent_of(sends_.back()) += bytes.size();
   }
@@ -171,107 +154,46 @@ class MpiTransport final : public Transport {
   void progress_sends() {
     std::erase_if(sends_, [&](Sending& each) {
       int done = 0;
-      check(MPI_Test(&each.request, &done, MPI_STATUS_IGNORE), "a send");
+      check_mpi(MPI_Test(&each.request, &done, MPI_STATUS_IGNORE), "a send");
       if (done) unsent_of(each) -= each.bytes;
       return done != 0;
     });
     if (sends_.empty()) announced_->clear();
   }
 
-  /// Matches one message that MPI has for us; false when there is none.
-  bool match_one() {
-    int found = 0;
-    MPI_Message message;
-    MPI_Status status;
-    check(MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &found, &message, &status),
-          "MPI_Improbe");
-    if (!found) return false;
-    int count = 0;
-    check(MPI_Get_count(&status, MPI_BYTE, &count), "MPI_Get_count");
-    const auto bytes = static_cast<size_t>(count);
-    const int peer = status.MPI_SOURCE;
-    if (status.MPI_TAG == kAnnounce) {
-      uint64_t total = 0;
-      if (bytes != sizeof total) damaged(peer, "an announcement", sizeof total, bytes);
-      check(MPI_Mrecv(&total, count, MPI_BYTE, &message, MPI_STATUS_IGNORE), "a receive");
-      incoming_.push_back({peer, pool_.take(total), 0, {}});
-      return true;
-    }
-    if (status.MPI_TAG == kWhole) incoming_.push_back({peer, pool_.take(bytes), 0, {}});
-    Incoming& target = latest_from(peer);
-    if (bytes > target.bytes.size() - target.claimed)
-      damaged(peer, "a chunk", target.bytes.size() - target.claimed, bytes);
-    MPI_Request request;
-    check(MPI_Imrecv(target.bytes.data() + target.claimed, count, MPI_BYTE, &message, &request),
-          "MPI_Imrecv");
-    target.claimed += bytes;
-    target.pending.push_back(request);
-    return true;
-  }
-
-  [[noreturn]] static void damaged(int peer, const char* what, size_t expected, size_t got) {
-    fail(sparsecollRemoteError, "rank ", peer, " sent ", what, " of ", got, " bytes, expected ",
-         expected);
-  }
-
-  Incoming& latest_from(int peer) {
-    for (auto each = incoming_.rbegin(); each != incoming_.rend(); ++each)
-      if (each->peer == peer) return *each;
-    fail(sparsecollRemoteError, "rank ", peer, " sent a chunk that it had not announced");
-  }
-
-  bool earlier_from(std::deque<Incoming>::iterator message) {
-    for (auto each = incoming_.begin(); each != message; ++each)
-      if (each->peer == message->peer) return true;
-    return false;
-  }
-
-  static bool complete(Incoming& message) {
-    std::erase_if(message.pending, [](MPI_Request& request) {
-      int done = 0;
-      check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "a receive");
-      return done != 0;
-    });
-    return message.pending.empty() && message.claimed == message.bytes.size();
-  }
-
-  MPI_Comm comm_;
+  std::shared_ptr<MpiShare> share_;
+  std::vector<Peer> peers_;
+  int rank_;
   size_t chunk_;
-  int rank_ = 0;
-  int size_ = 1;
+  /// Under which the next part will receive, once its peers have been told; none before.
+  std::optional<int> next_tag_;
   Memory memory_;
   Pool pool_{memory_};
+  MpiInbox inbox_;
   std::vector<Sending> sends_;
   /// Sizes on their way; a deque does not move them.
   std::unique_ptr<std::deque<size_t>> announced_ = std::make_unique<std::deque<size_t>>();
   size_t unsent_ = 0;
   size_t unsent_handed_over_ = 0;
-  std::deque<Incoming> incoming_;
 };
 
 }  // namespace
 
 std::unique_ptr<Transport> make_mpi_transport(MPI_Comm mpi, const Deadline& deadline,
                                               size_t chunk) {
-  check_caller();
+  check_mpi_caller();
   if (mpi == MPI_COMM_NULL) fail(sparsecollInvalidArgument, "mpi is MPI_COMM_NULL");
   int between_groups = 0;
-  check(MPI_Comm_test_inter(mpi, &between_groups), "MPI_Comm_test_inter");
+  check_mpi(MPI_Comm_test_inter(mpi, &between_groups), "MPI_Comm_test_inter");
   if (between_groups)
     fail(sparsecollInvalidArgument, "mpi is an intercommunicator; expected an intracommunicator");
-  // Duplicating waits for all ranks; the request of one that does not come is left behind.
-  auto duplicate = std::make_unique<MPI_Comm>(MPI_COMM_NULL);
-  MPI_Request request;
-  check(MPI_Comm_idup(mpi, duplicate.get(), &request), "MPI_Comm_idup");
-  for (int done = 0; !done;) {
-    check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Comm_idup");
-    if (!done && deadline.passed()) {
-      static_cast<void>(duplicate.release());  // MPI may still write to it
-      fail(sparsecollTimeout, "not all ranks called it in time");
-    }
-    if (!done) sched_yield();
-  }
-  return std::make_unique<MpiTransport>(*duplicate, chunk);
+  int rank = 0, size = 1;
+  check_mpi(MPI_Comm_rank(mpi, &rank), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(mpi, &size), "MPI_Comm_size");
+  std::vector<MpiTransport::Peer> peers;
+  for (int peer = 0; peer < size; ++peer) peers.push_back({peer, MpiShare::kFirstTag});
+  return std::make_unique<MpiTransport>(std::make_shared<MpiShare>(mpi, deadline), std::move(peers),
+                                        rank, chunk);
 }
 
 }  // namespace sparsecoll

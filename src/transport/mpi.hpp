@@ -10,8 +10,8 @@
 
 namespace sparsecoll {
 
-/// Largest single MPI message, in bytes: MPI 3 counts are ints. Longer ones travel as an
-/// announcement of their size and chunks.
+/// Largest single MPI message, in bytes: MPI 3 counts are ints. Longer ones travel in
+/// chunks.
 inline constexpr size_t kMpiChunk = size_t{1} << 30;
 
 /// Collective over `mpi`: duplicates it within the deadline. Nonblocking point-to-point only.

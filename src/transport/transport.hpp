@@ -4,7 +4,7 @@
 
 #include <memory>
 #include <optional>
-#include <vector>
+#include <span>
 
 #include "core/deadline.hpp"
 #include "core/memory.hpp"
@@ -15,6 +15,12 @@ namespace sparsecoll {
 struct Arrived {
   int peer;
   Buffer bytes;
+};
+
+/// A rank of a transport as a member of a part of it.
+struct Member {
+  int rank;
+  uint64_t address;  ///< what next_address() gave there
 };
 
 /// Moves bytes between ranks; knows no numbers. Messages of one sender arrive in the order in which
@@ -53,10 +59,12 @@ class Transport {
   /// needs no call of the layer below.
   virtual void interrupt() noexcept = 0;
 
-  /// Another transport between `members`, ranks of this one in their new order; null where there
-  /// are none. All ranks call it, after they have agreed to; `id` is the same on all of them and
-  /// used once.
-  virtual std::unique_ptr<Transport> split(const std::vector<int>& members, uint64_t id) = 0;
+  /// By what this rank will be reached in the next part; the ranks tell each other before split().
+  virtual uint64_t next_address() = 0;
+  /// Another transport between `members`, in their new order; null where there are none. All ranks
+  /// call it, after they have agreed to; it waits for nobody, so that peers may send to a part that
+  /// is still to be made here. `id` is the same on all of them and used once.
+  virtual std::unique_ptr<Transport> split(std::span<const Member> members, uint64_t id) = 0;
 
   /// True when close() is collective, so that the ranks must agree on it first.
   virtual bool closes_together() const = 0;

@@ -29,8 +29,7 @@ double Life::limit() const {
   const double deadline = schedule_.hurried() ? schedule_.config().timeoutMs / 1000.0 : 0;
   // Queued calls have one after the other.
   const size_t deadlines = schedule_.queued() ? schedule_.calls() : 1;
-  // A split waits for the ranks of the old communicator and then for those of the new one.
-  return 2 * deadline * static_cast<double>(deadlines) + slack_;
+  return deadline * static_cast<double>(deadlines) + slack_;
 }
 
 Life::Answer Life::make(size_t number) {

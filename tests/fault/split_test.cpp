@@ -3,6 +3,7 @@
 
 // A split whose part lacks a member: a fatal error of the communicator that was split.
 
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -15,23 +16,31 @@ namespace {
 
 using std::chrono::milliseconds;
 
-TEST_CASE("a rank that does not come to its part: the others' split is a fatal error") {
-  sparsecollConfig_t config = test::default_config();
-  config.timeoutMs = 400;
-  // Rank 1 waits for rank 0's wish until it is aborted; rank 0 has its own.
-  unit::Communicators ranks(2, config, [](int sender, int, size_t) {
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// Rank 1 waits for rank 0's wish, which is under way for long; rank 0 waits for rank 1 in the
+/// part.
+FatePlan keep_rank_1_waiting() {
+  return [](int sender, int, size_t) {
     Fate fate;
     if (sender == 0) fate.delay = milliseconds(20000);
     return fate;
-  });
+  };
+}
+
+TEST_CASE("a rank that does not come to its part: the others' split is a fatal error, at once") {
+  unit::Communicators ranks(2, test::default_config(), keep_rank_1_waiting());
   std::thread aborter([&] {
     std::this_thread::sleep_for(milliseconds(100));
     sparsecollCommAbort(ranks.handle(1));
   });
+  const auto start = Clock::now();
   CHECK(ranks.run("split", [&](int rank) -> std::string {
     const sparsecollComm_t comm = ranks.handle(rank);
     sparsecollComm_t part = nullptr;
-    const sparsecollResult_t want = rank == 0 ? sparsecollTimeout : sparsecollInvalidUsage;
+    const sparsecollResult_t want = rank == 0 ? sparsecollRemoteError : sparsecollInvalidUsage;
     std::string verdict =
         test::expect("split", sparsecollCommSplit(comm, 0, 0, &part, nullptr), want, comm);
     if (part != nullptr) verdict += "; there is a part";
@@ -40,7 +49,97 @@ TEST_CASE("a rank that does not come to its part: the others' split is a fatal e
     if (asynchronous != want) verdict += "; the communicator is not poisoned";
     return verdict;
   }) == "");
+  CHECK(seconds_since(start) < 0.1 + test::patience());
   aborter.join();
+}
+
+TEST_CASE("a split has one deadline for the old communicator and the part") {
+  sparsecollConfig_t config = test::default_config();
+  config.timeoutMs = 3000;
+  // Rank 0 waits for rank 1's wish, then for rank 1 in the part, which never has rank 0's wish.
+  unit::Communicators ranks(2, config, [](int sender, int, size_t) {
+    Fate fate;
+    fate.delay = milliseconds(sender == 0 ? 20000 : 2500);
+    return fate;
+  });
+  CHECK(ranks.run("split", [&](int rank) -> std::string {
+    sparsecollComm_t part = nullptr;
+    const auto start = Clock::now();
+    const sparsecollResult_t got = sparsecollCommSplit(ranks.handle(rank), 0, 0, &part, nullptr);
+    const double late = seconds_since(start) - 3.0;
+    if (late > test::patience()) return std::to_string(late) + " s after the deadline";
+    if (rank == 0 && got == sparsecollRemoteError) return "";  // rank 1's deadline came first
+    return got == sparsecollTimeout ? "" : test::explain(got, ranks.handle(rank));
+  }) == "");
+}
+
+TEST_CASE("an abort ends a split that waits for its part") {
+  unit::Communicators ranks(2, test::default_config(), keep_rank_1_waiting());
+  std::atomic<bool> ended{false};
+  Clock::time_point aborted;
+  std::thread aborter([&] {
+    std::this_thread::sleep_for(milliseconds(100));
+    aborted = Clock::now();
+    sparsecollCommAbort(ranks.handle(0));
+    while (!ended) std::this_thread::sleep_for(milliseconds(1));
+    sparsecollCommAbort(ranks.handle(1));  // still waits for the wish
+  });
+  CHECK(ranks.run("split", [&](int rank) -> std::string {
+    const sparsecollComm_t comm = ranks.handle(rank);
+    sparsecollComm_t part = nullptr;
+    std::string verdict = test::expect("split", sparsecollCommSplit(comm, 0, 0, &part, nullptr),
+                                       sparsecollInvalidUsage, comm);
+    if (rank == 0) {
+      const double took = seconds_since(aborted);
+      if (took > test::patience()) verdict += "; it took " + std::to_string(took) + " s";
+      ended = true;
+    }
+    if (part != nullptr) verdict += "; there is a part";
+    return verdict + test::expect("again", sparsecollCommSplit(comm, 0, 0, &part, nullptr),
+                                  sparsecollInvalidUsage, comm);
+  }) == "");
+  aborter.join();
+}
+
+/// The end of a split during which rank 0 aborts: whoever has a part has one that works or fails.
+std::string end_of_race(int rank, sparsecollResult_t result, sparsecollComm_t part) {
+  if (result != sparsecollSuccess) {
+    if (part != nullptr) return "a part in spite of an error";
+    if (rank == 0) return result == sparsecollInvalidUsage ? "" : "rank 0 was not aborted";
+    return result == sparsecollRemoteError ? "" : sparsecollGetErrorString(result);
+  }
+  float one = 1, sum = 0;
+  const sparsecollResult_t used =
+      sparseAllreduce(&one, &sum, 1, 1, sparsecollFloat32, sparsecollSum, nullptr, part, nullptr);
+  sparsecollCommDestroy(part);
+  if (used == sparsecollSuccess) return sum == 3 ? "" : "a wrong sum in the part";
+  return used == sparsecollRemoteError ? "" : sparsecollGetErrorString(used);
+}
+
+TEST_CASE("an abort at any moment of a split ends it on all ranks") {
+  sparsecollConfig_t config = test::default_config();
+  config.timeoutMs = 20000;
+  for (int round = 0; round < 200; ++round) {
+    unit::Communicators ranks(3, config);
+    std::atomic<int> inside{0};
+    std::thread aborter([&] {
+      while (inside < 3) std::this_thread::yield();
+      const auto start = Clock::now();
+      while (Clock::now() - start < std::chrono::microseconds(round * 2)) continue;
+      sparsecollCommAbort(ranks.handle(0));
+    });
+    const auto start = Clock::now();
+    INFO("round " << round);
+    CHECK(ranks.run("split", [&](int rank) -> std::string {
+      ++inside;
+      sparsecollComm_t part = nullptr;
+      const sparsecollResult_t result =
+          sparsecollCommSplit(ranks.handle(rank), 0, -rank, &part, nullptr);
+      return end_of_race(rank, result, part);
+    }) == "");
+    CHECK(seconds_since(start) < test::patience());
+    aborter.join();
+  }
 }
 
 }  // namespace

@@ -40,7 +40,8 @@ class StuckTransport final : public Transport {
   bool gone(int) const override { return false; }
   void idle(Clock::time_point limit) override { std::this_thread::sleep_until(limit); }
   void interrupt() noexcept override {}
-  std::unique_ptr<Transport> split(const std::vector<int>&, uint64_t) override { return nullptr; }
+  uint64_t next_address() override { return 0; }
+  std::unique_ptr<Transport> split(std::span<const Member>, uint64_t) override { return nullptr; }
   bool closes_together() const override { return true; }
   void close() override {}
   size_t abandon(bool* touches_caller) noexcept override {

@@ -34,7 +34,8 @@ class RecordingTransport final : public Transport {
   bool gone(int peer) const override { return below_->gone(peer); }
   void idle(Clock::time_point limit) override { below_->idle(limit); }
   void interrupt() noexcept override { below_->interrupt(); }
-  std::unique_ptr<Transport> split(const std::vector<int>& members, uint64_t id) override {
+  uint64_t next_address() override { return below_->next_address(); }
+  std::unique_ptr<Transport> split(std::span<const Member> members, uint64_t id) override {
     return below_->split(members, id);
   }
   bool closes_together() const override { return below_->closes_together(); }

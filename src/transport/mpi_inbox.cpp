@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/mpi_inbox.hpp"
+
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "transport/mpi_share.hpp"
+
+namespace sparsecoll {
+
+namespace {
+
+constexpr int kNobody = -1;
+
+[[noreturn]] void damaged(int peer, const char* what, size_t expected, int got) {
+  fail(sparsecollRemoteError, "rank ", peer, " sent ", what, " of ", got, " bytes, expected ",
+       expected);
+}
+
+}  // namespace
+
+MpiInbox::MpiInbox(const Address& own, const std::vector<int>& ranks, Pool& pool)
+    : own_(own), pool_(pool) {
+  int size = 0;
+  check_mpi(MPI_Comm_size(own.comm, &size), "MPI_Comm_size");
+  peers_.assign(static_cast<size_t>(size), kNobody);
+  for (size_t peer = 0; peer < ranks.size(); ++peer)
+    peers_[static_cast<size_t>(ranks[peer])] = static_cast<int>(peer);
+}
+
+std::optional<Arrived> MpiInbox::poll() {
+  while (std::optional<Matched> piece = match()) {
+    Incoming* target = unfinished(piece->peer);
+    if (!target) {
+      const auto bytes = static_cast<size_t>(piece->bytes);
+      target = &incoming_.emplace_back(
+          Incoming{piece->peer, bytes == 0, bytes == 0 ? Buffer() : pool_.take(bytes), 0, {}});
+      take_chunk(*target, *piece);
+    } else if (target->announced) {
+      take_size(*target, *piece);
+    } else {
+      take_chunk(*target, *piece);
+    }
+  }
+  for (auto each = incoming_.begin(); each != incoming_.end(); ++each) {
+    if (!complete(*each) || earlier_from(each)) continue;
+    Arrived arrived{each->peer, std::move(each->bytes)};
+    incoming_.erase(each);
+    return arrived;
+  }
+  return std::nullopt;
+}
+
+size_t MpiInbox::abandon() noexcept {
+  size_t bytes = 0;
+  for (Incoming& each : incoming_)
+    if (!each.pending.empty()) bytes += each.bytes.leak();
+  incoming_.clear();
+  return bytes;
+}
+
+/// Matches one message that MPI has for us.
+std::optional<MpiInbox::Matched> MpiInbox::match() {
+  int found = 0;
+  Matched piece{};
+  MPI_Status status;
+  check_mpi(MPI_Improbe(MPI_ANY_SOURCE, own_.tag, own_.comm, &found, &piece.message, &status),
+            "MPI_Improbe");
+  if (!found) return std::nullopt;
+  check_mpi(MPI_Get_count(&status, MPI_BYTE, &piece.bytes), "MPI_Get_count");
+  piece.peer = peers_[static_cast<size_t>(status.MPI_SOURCE)];
+  if (piece.peer == kNobody)
+    fail(sparsecollRemoteError, "a message came from a rank that is not of this communicator");
+  return piece;
+}
+
+MpiInbox::Incoming* MpiInbox::unfinished(int peer) {
+  for (auto each = incoming_.rbegin(); each != incoming_.rend(); ++each)
+    if (each->peer == peer)
+      return each->announced || each->claimed < each->bytes.size() ? &*each : nullptr;
+  return nullptr;
+}
+
+void MpiInbox::take_size(Incoming& target, Matched& piece) {
+  uint64_t size = 0;
+  if (piece.bytes != sizeof size) damaged(piece.peer, "an announcement", sizeof size, piece.bytes);
+  check_mpi(MPI_Mrecv(&size, piece.bytes, MPI_BYTE, &piece.message, MPI_STATUS_IGNORE),
+            "a receive");
+  target.bytes = pool_.take(size);
+  target.announced = false;
+}
+
+void MpiInbox::take_chunk(Incoming& target, Matched& piece) {
+  const auto bytes = static_cast<size_t>(piece.bytes);
+  const size_t missing = target.bytes.size() - target.claimed;
+  if (bytes > missing || (bytes == 0 && missing > 0))
+    damaged(piece.peer, "a chunk", missing, piece.bytes);
+  MPI_Request request;
+  check_mpi(MPI_Imrecv(target.bytes.data() + target.claimed, piece.bytes, MPI_BYTE, &piece.message,
+                       &request),
+            "MPI_Imrecv");
+  target.claimed += bytes;
+  target.pending.push_back(request);
+}
+
+bool MpiInbox::complete(Incoming& message) {
+  std::erase_if(message.pending, [](MPI_Request& request) {
+    int done = 0;
+    check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "a receive");
+    return done != 0;
+  });
+  return !message.announced && message.pending.empty() && message.claimed == message.bytes.size();
+}
+
+bool MpiInbox::earlier_from(std::deque<Incoming>::iterator message) {
+  for (auto each = incoming_.begin(); each != message; ++each)
+    if (each->peer == message->peer) return true;
+  return false;
+}
+
+}  // namespace sparsecoll

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <mpi.h>
+
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "transport/transport.hpp"
+
+namespace sparsecoll {
+
+/// How messages travel under one tag, on which MPI keeps the order of each sender's. One of 1 to
+/// `chunk` bytes is a message of MPI. Any other is announced: an empty message of MPI, one that
+/// holds the size (uint64_t), and chunks of at least a byte until that is reached.
+///
+/// The receiving side: what comes in for this rank under its tag.
+class MpiInbox {
+ public:
+  struct Address {
+    MPI_Comm comm;
+    int tag;
+  };
+
+  /// `ranks`: of the peers in that MPI communicator.
+  MpiInbox(const Address& own, const std::vector<int>& ranks, Pool& pool);
+
+  /// A message that is complete, if there is one; moves what is under way.
+  std::optional<Arrived> poll();
+  /// Forgets everything; gives up, and counts, the memory that MPI may still write to.
+  size_t abandon() noexcept;
+
+ private:
+  struct Incoming {
+    int peer;
+    bool announced;  ///< but its size is still to come
+    Buffer bytes;
+    size_t claimed = 0;  ///< bytes whose chunks have been matched
+    std::vector<MPI_Request> pending;
+  };
+  struct Matched {
+    int peer;
+    int bytes;
+    MPI_Message message;
+  };
+
+  std::optional<Matched> match();
+  /// The message of that peer of which not all has been matched; null if there is none.
+  Incoming* unfinished(int peer);
+  void take_size(Incoming& target, Matched& piece);
+  void take_chunk(Incoming& target, Matched& piece);
+  static bool complete(Incoming& message);
+  bool earlier_from(std::deque<Incoming>::iterator message);
+
+  Address own_;
+  std::vector<int> peers_;  ///< number of the peer by rank in the MPI communicator
+  Pool& pool_;
+  std::deque<Incoming> incoming_;
+};
+
+}  // namespace sparsecoll

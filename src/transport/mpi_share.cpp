@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/mpi_share.hpp"
+
+#include <sched.h>
+
+#include <memory>
+
+#include "core/error.hpp"
+
+namespace sparsecoll {
+
+namespace {
+
+void check_running() {
+  int initialised = 0, finalised = 0;
+  MPI_Initialized(&initialised);
+  if (initialised) MPI_Finalized(&finalised);
+  if (!initialised) fail(sparsecollInvalidUsage, "MPI is not initialised: call MPI_Init first");
+  if (finalised) fail(sparsecollInvalidUsage, "MPI was finalised already");
+}
+
+/// Duplicating waits for all ranks; the request of one that does not come is left behind.
+MPI_Comm duplicate(MPI_Comm original, const Deadline& deadline) {
+  auto made = std::make_unique<MPI_Comm>(MPI_COMM_NULL);
+  MPI_Request request;
+  check_mpi(MPI_Comm_idup(original, made.get(), &request), "MPI_Comm_idup");
+  for (int done = 0; !done;) {
+    check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Comm_idup");
+    if (!done && deadline.passed()) {
+      static_cast<void>(made.release());  // MPI may still write to it
+      fail(sparsecollTimeout, "not all ranks called it in time");
+    }
+    if (!done) sched_yield();
+  }
+  return *made;
+}
+
+}  // namespace
+
+void check_mpi(int code, const char* what) {
+  if (code == MPI_SUCCESS) return;
+  char reason[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  MPI_Error_string(code, reason, &length);
+  fail(sparsecollSystemError, what, " failed: ", reason);
+}
+
+void check_mpi_caller() {
+  check_running();
+  int level = MPI_THREAD_SINGLE, main = 0;
+  check_mpi(MPI_Query_thread(&level), "MPI_Query_thread");
+  check_mpi(MPI_Is_thread_main(&main), "MPI_Is_thread_main");
+  if (level < MPI_THREAD_SERIALIZED && !main)
+    fail(sparsecollInvalidUsage,
+         "called from a thread other than the one that initialised MPI, at thread level ",
+         level == MPI_THREAD_SINGLE ? "MPI_THREAD_SINGLE" : "MPI_THREAD_FUNNELED");
+}
+
+MpiShare::MpiShare(MPI_Comm original, const Deadline& deadline)
+    : comm_(duplicate(original, deadline)) {
+  check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  int* highest = nullptr;
+  int found = 0;
+  check_mpi(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &highest, &found), "MPI_TAG_UB");
+  if (!found) fail(sparsecollSystemError, "MPI does not tell its highest tag");
+  highest_ = *highest;
+}
+
+int MpiShare::take_tag() {
+  const std::lock_guard lock(mutex_);
+  for (int tried = 0; tried < highest_; ++tried) {
+    last_ = last_ == highest_ ? kFirstTag : last_ + 1;
+    if (taken_.contains(last_)) continue;
+    // A peer that failed while it ended its communicator may have said so too late for this rank.
+    int late = 0;
+    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, last_, comm_, &late, MPI_STATUS_IGNORE), "MPI_Iprobe");
+    if (late) continue;
+    taken_.insert(last_);
+    return last_;
+  }
+  fail(sparsecollSystemError, "MPI has no tag left, of ", highest_, ", for another communicator");
+}
+
+void MpiShare::give_back(int tag) {
+  const std::lock_guard lock(mutex_);
+  taken_.erase(tag);
+  if (taken_.empty()) check_mpi(MPI_Comm_free(&comm_), "MPI_Comm_free");
+}
+
+}  // namespace sparsecoll
