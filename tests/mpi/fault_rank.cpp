@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "mpi/fault_rank.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include "support/hang_guard.hpp"
+#include "support/typed.hpp"
+
+namespace sparsecoll::test {
+
+namespace {
+
+/// In the middle of one of the coming calls: another point of the protocol in every run.
+void kill_soon() {
+  const auto delay =
+      std::chrono::microseconds(Clock::now().time_since_epoch().count() / 1000 % 20000);
+  std::thread([delay] {
+    std::this_thread::sleep_for(delay);
+    raise(SIGKILL);
+  }).detach();
+}
+
+}  // namespace
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+Waker::Waker() {
+  int ends[2];
+  if (pipe(ends) != 0) std::abort();
+  const pid_t parent = getpid();
+  if (fork() == 0) {
+    for (const int fd : {0, 1, 2, ends[1]}) close(fd);
+    int delay = 0;
+    if (read(ends[0], &delay, sizeof delay) == sizeof delay) {
+      usleep(static_cast<useconds_t>(delay) * 1000);
+      if (getppid() == parent) kill(parent, SIGCONT);
+    }
+    _exit(0);
+  }
+  close(ends[0]);
+  tell_ = ends[1];
+}
+
+void Waker::stop_for(int delay) const {
+  if (write(tell_, &delay, sizeof delay) != sizeof delay) std::abort();
+  raise(SIGSTOP);
+}
+
+void Victim::before_call(int call, const Waker& waker) const {
+  if (!is_me_) return;
+  if (scenario_ == "kill-during" && call == kWarmUp) kill_soon();
+  if (call != kWarmUp) return;
+  if (scenario_ == "kill-before") raise(SIGKILL);
+  if (scenario_ == "exit") _exit(0);
+  if (scenario_ == "never") std::this_thread::sleep_for(milliseconds(kDeadlineMs + 1500));
+  if (scenario_ == "stop") waker.stop_for(kDeadlineMs + 1500);
+  if (scenario_ == "pause") waker.stop_for(kDeadlineMs / 3);
+}
+
+void Victim::after_call(int call) const {
+  if (is_me_ && scenario_ == "kill-after" && call == kWarmUp) raise(SIGKILL);
+}
+
+std::string check_poisoned(sparsecollComm_t comm, const std::function<sparsecollResult_t()>& call,
+                           sparsecollResult_t first) {
+  const std::string message = sparsecollGetLastError(comm);
+  if (message.empty()) return "no message";
+  Clock::time_point start = Clock::now();
+  const sparsecollResult_t again = call();
+  if (again != first) return "a later call returned " + explain(again, comm);
+  if (message != sparsecollGetLastError(comm)) return "the message changed";
+  if (seconds_since(start) > 1.0) return "a later call waited";
+  start = Clock::now();
+  const sparsecollResult_t destroyed = sparsecollCommDestroy(comm);
+  const double took = seconds_since(start);
+  if (took > 1.0) return "destroy took " + std::to_string(took) + " s";
+  if (destroyed != sparsecollSuccess) {
+    return std::string("destroy returned ") + sparsecollGetErrorString(destroyed);
+  }
+  std::printf("destroy %.3f s; %s\n", took, message.c_str());
+  return "";
+}
+
+int run_rank(int argc, char** argv,
+             const std::function<std::string(const FaultCase&, const Waker&)>& body) {
+  if (argc != 5) return 2;
+  const Waker waker;
+  MPI_Init(&argc, &argv);
+  const int rank = rank_in(MPI_COMM_WORLD);
+  const std::string path = std::string(argv[4]) + "/rank_" + std::to_string(rank);
+  if (std::freopen(path.c_str(), "w", stdout) == nullptr) return 2;
+  const HangGuard guard("mpi fault", 1, std::chrono::seconds(50));
+  const FaultCase fault{argv[1], argv[2], argv[3], rank == std::atoi(argv[3])};
+  const std::string text = body(fault, waker);
+  std::printf("%s\n", text.empty() ? "PASS" : ("FAIL: " + text).c_str());
+  std::fflush(stdout);
+  // MPI_Finalize would wait for the dead. Let slower ranks finish before the launcher sees an exit.
+  if (fault.scenario == "pause") {
+    MPI_Finalize();
+    return 0;
+  }
+  std::this_thread::sleep_for(milliseconds(4000));
+  _exit(0);
+}
+
+}  // namespace sparsecoll::test

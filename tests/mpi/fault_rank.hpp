@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SPARSECOLL_TESTS_MPI_FAULT_RANK_HPP_
+#define SPARSECOLL_TESTS_MPI_FAULT_RANK_HPP_
+
+// PROGRAM SCENARIO VERB VICTIM DIRECTORY
+// One rank dies, stops, sleeps or leaves; every other rank writes to DIRECTORY/rank_R what it saw.
+// run_fault.sh collects the files.
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "mpi/verdict.hpp"
+
+namespace sparsecoll::test {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+inline constexpr int kDeadlineMs = 1500;
+inline constexpr int kWarmUp = 3;
+inline constexpr int kCallsAtMost = 100000;
+
+double seconds_since(Clock::time_point start);
+
+/// A child, made before MPI starts, that wakes its parent some time after being told.
+class Waker {
+ public:
+  Waker();
+  /// Stops this process for about `delay` milliseconds.
+  void stop_for(int delay) const;
+
+ private:
+  int tell_;
+};
+
+/// The rank that fails, and when.
+class Victim {
+ public:
+  Victim(std::string scenario, bool is_me) : scenario_(std::move(scenario)), is_me_(is_me) {}
+
+  void before_call(int call, const Waker& waker) const;
+  void after_call(int call) const;
+
+  /// Whether everything is expected to work, for a few calls more.
+  bool harmless() const { return scenario_ == "pause"; }
+
+  /// Whether the victim never joins the call that fails, so that everybody can tell who is missing.
+  bool stays_away() const {
+    return scenario_ == "kill-before" || scenario_ == "never" || scenario_ == "stop" ||
+           scenario_ == "exit";
+  }
+  bool is_me() const { return is_me_; }
+
+ private:
+  std::string scenario_;
+  bool is_me_;
+};
+
+/// What a poisoned communicator owes: the first error again, at once, from `call`, and an end.
+std::string check_poisoned(sparsecollComm_t comm, const std::function<sparsecollResult_t()>& call,
+                           sparsecollResult_t first);
+
+/// What a rank is told on the command line.
+struct FaultCase {
+  std::string scenario;
+  std::string verb;
+  std::string victims_number;
+  bool is_victim;
+};
+
+/// Initialises MPI, runs `body`, which gives "" when all is well, writes the file. For main().
+int run_rank(int argc, char** argv,
+             const std::function<std::string(const FaultCase&, const Waker&)>& body);
+
+}  // namespace sparsecoll::test
+
+#endif  // SPARSECOLL_TESTS_MPI_FAULT_RANK_HPP_

@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// sparsecollCommSplit while a rank fails as fault_rank.hpp says. SCENARIO is kill-at, stop-at or
+// abort-at; VERB is all, half or none, a hyphen, and before which of its messages in the split the
+// victim dies or stops; abort-at: when it has stopped, the rank after it aborts the communicator.
+// all: one part, in reverse order; half: even and odd ranks; none: all but rank 0.
+//
+// What must be seen: the split ends within its deadline and a second; a part, where there is one,
+// works or fails but does not hang; the communicator that was split fails, the split or later, and
+// ends.
+
+#include <signal.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include "mpi/fault_rank.hpp"
+#include "support/typed.hpp"
+
+namespace {
+
+int messages_left = -1;  // -1: nothing happens
+std::function<void()> at_message;
+
+}  // namespace
+
+// This takes the place of MPI's own.
+int MPI_Isend(const void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+              MPI_Request* request) {
+  if (messages_left >= 0 && messages_left-- == 0) at_message();
+  return PMPI_Isend(data, count, type, peer, tag, comm, request);
+}
+
+namespace {
+
+using namespace sparsecoll::test;
+
+constexpr int kStopMs = kDeadlineMs + 1500;
+constexpr int kAbortMs = 400;
+
+bool failed(sparsecollResult_t result) {
+  return result == sparsecollTimeout || result == sparsecollRemoteError;
+}
+
+sparsecollResult_t use(sparsecollComm_t comm) {
+  float one = 1, sum = 0;
+  return sparseAllreduce(&one, &sum, 1, 1, sparsecollFloat32, sparsecollSum, nullptr, comm,
+                         nullptr);
+}
+
+/// VERB, taken apart for this rank.
+struct Wish {
+  explicit Wish(const FaultCase& fault) {
+    const std::string who = fault.verb.substr(0, fault.verb.find('-'));
+    const int rank = rank_in(MPI_COMM_WORLD), victim = std::atoi(fault.victims_number.c_str());
+    key = -rank;
+    if (who == "half") color = rank % 2;
+    if (who == "none" && rank == 0) color = SPARSECOLL_SPLIT_NOCOLOR;
+    messages = std::atoi(fault.verb.substr(fault.verb.find('-') + 1).c_str());
+    // Every rank sends two messages for the agreement of three or four ranks.
+    with_victim = who == "all" || (who == "half" && (rank - victim) % 2 == 0) ||
+                  (who == "none" && rank > 0 && victim > 0);
+    dies_in_part = messages >= 2;
+    aborts = fault.scenario == "abort-at" && rank == (victim + 1) % size_of(MPI_COMM_WORLD);
+  }
+  int color = 0;
+  int key = 0;
+  int messages = 0;
+  bool with_victim = false;
+  bool dies_in_part = false;
+  bool aborts = false;
+};
+
+/// Whether the split may end like this, after so many seconds.
+std::string check_split(const FaultCase& fault, const Wish& wish, sparsecollResult_t result,
+                        double took) {
+  std::printf("split: %s after %.3f s; ", sparsecollGetErrorString(result), took);
+  const double limit = fault.is_victim ? kStopMs : kDeadlineMs;
+  if (took > limit / 1000.0 + 1.0) return "it took too long";
+  if (fault.scenario == "abort-at" && !fault.is_victim) {
+    if (took > kAbortMs / 1000.0 + 1.0) return "the abort came late";
+    const auto want = wish.aborts ? sparsecollInvalidUsage : sparsecollRemoteError;
+    return result == want ? "" : "not the end of an abort";
+  }
+  if (result != sparsecollSuccess && !failed(result)) return "another error";
+  if (wish.dies_in_part && !wish.with_victim && result != sparsecollSuccess)
+    return "a part without the victim";
+  return "";
+}
+
+std::string check_part(const Wish& wish, sparsecollComm_t part) {
+  if (part == nullptr) return "";
+  Clock::time_point start = Clock::now();
+  const sparsecollResult_t used = use(part);
+  if (seconds_since(start) > kDeadlineMs / 1000.0 + 1.0) return "a call in the part took long";
+  const bool must_work = wish.dies_in_part && !wish.with_victim;
+  if (used != sparsecollSuccess && (must_work || !failed(used))) return explain(used, part);
+  start = Clock::now();
+  const sparsecollResult_t ended = sparsecollCommDestroy(part);
+  if (seconds_since(start) > kDeadlineMs / 1000.0 + 1.0) return "the part's end took long";
+  if (ended == sparsecollSuccess || (failed(ended) && !must_work)) return "";
+  return std::string("the part's end: ") + sparsecollGetErrorString(ended);
+}
+
+std::string run(sparsecollComm_t comm, const FaultCase& fault, const Waker& waker) {
+  const Wish wish(fault);
+  if (use(comm) != sparsecollSuccess) return "the first call failed";
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (fault.is_victim) {
+    at_message = [&] {
+      if (fault.scenario == "kill-at") raise(SIGKILL);
+      waker.stop_for(kStopMs);
+    };
+    messages_left = wish.messages;
+  }
+  std::thread aborter([&] {
+    if (!wish.aborts) return;
+    std::this_thread::sleep_for(milliseconds(kAbortMs));
+    sparsecollCommAbort(comm);
+  });
+  sparsecollComm_t part = nullptr;
+  const Clock::time_point start = Clock::now();
+  sparsecollResult_t result = sparsecollCommSplit(comm, wish.color, wish.key, &part, nullptr);
+  const double took = seconds_since(start);
+  aborter.join();
+  std::string text = check_split(fault, wish, result, took);
+  if (text.empty()) text = check_part(wish, part);
+  if (!text.empty()) return text;
+  if (result != sparsecollSuccess)
+    return check_poisoned(
+        comm, [&] { return sparsecollCommSplit(comm, wish.color, wish.key, &part, nullptr); },
+        result);
+  const Clock::time_point next = Clock::now();
+  result = use(comm);
+  if (seconds_since(next) > kDeadlineMs / 1000.0 + 1.0) return "the next call took long";
+  if (!failed(result)) return "no call failed: " + explain(result, comm);
+  return check_poisoned(
+      comm, [&] { return use(comm); }, result);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return run_rank(argc, argv, [](const FaultCase& fault, const Waker& waker) {
+    sparsecollConfig_t config = SPARSECOLL_CONFIG_INITIALIZER;
+    config.timeoutMs = kDeadlineMs;
+    sparsecollComm_t comm = nullptr;
+    const sparsecollResult_t made = sparsecollCommInitMpi(&comm, MPI_COMM_WORLD, &config);
+    return made == sparsecollSuccess ? run(comm, fault, waker) : explain(made, nullptr);
+  });
+}
