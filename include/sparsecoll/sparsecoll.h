@@ -320,7 +320,7 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommInitAll(sparsecollComm_t* comms,
  * @param config  NULL = that of `comm`; else the ranks of one color agree on it.
  * @return sparsecollInvalidArgument, sparsecollInvalidUsage (`comm` goes on in both cases), or a
  *         fatal error. Colors whose ranks cannot agree on their configuration have no communicator;
- *         the others do.
+ *         the others do. The deadline is that of `comm`; sparsecollCommAbort() of `comm` ends it.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollCommSplit(sparsecollComm_t comm, int color, int key,
                                                       sparsecollComm_t* newcomm,
