@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A split whose part lacks a member: a fatal error of the communicator that was split.
+// Splits that fail between the agreement of all ranks and that of the part, and splits that are
+// aborted: fatal errors of the communicator that was split, within its deadline.
 
 #include <atomic>
 #include <chrono>
