@@ -119,6 +119,7 @@ class MpiTransport final : public Transport {
   using Kept = std::shared_ptr<Buffer>;  ///< of a message that was handed over, else null
   struct Sending {
     MPI_Request request;
+    int peer;
     size_t bytes;
     Kept kept;
   };
@@ -142,23 +143,31 @@ class MpiTransport final : public Transport {
   void start_piece(int peer, ConstBytes bytes, const Kept& kept) {
     const Peer& to = peers_[static_cast<size_t>(peer)];
     MPI_Request request;
-    check_mpi(MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to.rank, to.tag,
-                        share_->comm(), &request),
-              "MPI_Isend");
-    sends_.push_back({request, bytes.size(), kept});
+    check_mpi_with(peer,
+                   MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to.rank,
+                             to.tag, share_->comm(), &request),
+                   "a send to");
+    sends_.push_back({request, peer, bytes.size(), kept});
     unsent_of(sends_.back()) += bytes.size();
   }
 
   size_t& unsent_of(const Sending& message) { return message.kept ? unsent_handed_over_ : unsent_; }
 
   void progress_sends() {
+    int failure = MPI_SUCCESS, peer = 0;
     std::erase_if(sends_, [&](Sending& each) {
       int done = 0;
-      check_mpi(MPI_Test(&each.request, &done, MPI_STATUS_IGNORE), "a send");
+      const int code = MPI_Test(&each.request, &done, MPI_STATUS_IGNORE);
+      if (code != MPI_SUCCESS) {  // done too; thrown when the list is whole again
+        failure = code;
+        peer = each.peer;
+        done = 1;
+      }
       if (done) unsent_of(each) -= each.bytes;
       return done != 0;
     });
     if (sends_.empty()) announced_->clear();
+    check_mpi_with(peer, failure, "a send to");
   }
 
   std::shared_ptr<MpiShare> share_;

@@ -85,8 +85,9 @@ MpiInbox::Incoming* MpiInbox::unfinished(int peer) {
 void MpiInbox::take_size(Incoming& target, Matched& piece) {
   uint64_t size = 0;
   if (piece.bytes != sizeof size) damaged(piece.peer, "an announcement", sizeof size, piece.bytes);
-  check_mpi(MPI_Mrecv(&size, piece.bytes, MPI_BYTE, &piece.message, MPI_STATUS_IGNORE),
-            "a receive");
+  check_mpi_with(piece.peer,
+                 MPI_Mrecv(&size, piece.bytes, MPI_BYTE, &piece.message, MPI_STATUS_IGNORE),
+                 "a receive from");
   target.bytes = pool_.take(size);
   target.announced = false;
 }
@@ -97,19 +98,23 @@ void MpiInbox::take_chunk(Incoming& target, Matched& piece) {
   if (bytes > missing || (bytes == 0 && missing > 0))
     damaged(piece.peer, "a chunk", missing, piece.bytes);
   MPI_Request request;
-  check_mpi(MPI_Imrecv(target.bytes.data() + target.claimed, piece.bytes, MPI_BYTE, &piece.message,
-                       &request),
-            "MPI_Imrecv");
+  check_mpi_with(piece.peer,
+                 MPI_Imrecv(target.bytes.data() + target.claimed, piece.bytes, MPI_BYTE,
+                            &piece.message, &request),
+                 "a receive from");
   target.claimed += bytes;
   target.pending.push_back(request);
 }
 
 bool MpiInbox::complete(Incoming& message) {
-  std::erase_if(message.pending, [](MPI_Request& request) {
+  int failure = MPI_SUCCESS;
+  std::erase_if(message.pending, [&](MPI_Request& request) {
     int done = 0;
-    check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "a receive");
-    return done != 0;
+    const int code = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (code != MPI_SUCCESS) failure = code;  // thrown when the list is whole again
+    return done != 0 || code != MPI_SUCCESS;
   });
+  check_mpi_with(message.peer, failure, "a receive from");
   return !message.announced && message.pending.empty() && message.claimed == message.bytes.size();
 }
 

@@ -5,12 +5,20 @@
 #include <sched.h>
 
 #include <memory>
+#include <string>
 
 #include "core/error.hpp"
 
 namespace sparsecoll {
 
 namespace {
+
+std::string words_of(int code) {
+  char reason[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  MPI_Error_string(code, reason, &length);
+  return reason;
+}
 
 void check_running() {
   int initialised = 0, finalised = 0;
@@ -39,11 +47,12 @@ MPI_Comm duplicate(MPI_Comm original, const Deadline& deadline) {
 }  // namespace
 
 void check_mpi(int code, const char* what) {
-  if (code == MPI_SUCCESS) return;
-  char reason[MPI_MAX_ERROR_STRING] = "";
-  int length = 0;
-  MPI_Error_string(code, reason, &length);
-  fail(sparsecollSystemError, what, " failed: ", reason);
+  if (code != MPI_SUCCESS) fail(sparsecollSystemError, what, " failed: ", words_of(code));
+}
+
+void check_mpi_with(int peer, int code, const char* what) {
+  if (code != MPI_SUCCESS)
+    fail(sparsecollRemoteError, what, " rank ", peer, " failed: ", words_of(code));
 }
 
 void check_mpi_caller() {

@@ -13,6 +13,9 @@ namespace sparsecoll {
 
 /// Throws SystemError with MPI's own words unless the call that gave `code` succeeded.
 void check_mpi(int code, const char* what);
+/// The same of a message to or from that peer, as RemoteError: some MPIs find out that a process is
+/// gone (MPICH over UCX), and say so where a message is moved.
+void check_mpi_with(int peer, int code, const char* what);
 /// MPI is running and its thread level allows this thread to call it; else throws InvalidUsage.
 void check_mpi_caller();
 

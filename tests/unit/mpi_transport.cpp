@@ -22,12 +22,14 @@ namespace {
 int chunks_to_send = -1;  // all of them
 bool nothing_completes = false;
 bool announce_too_little = false;
+bool sends_fail = false;
 
 }  // namespace
 
 // These take the place of MPI's own: further chunks are never sent, requests never complete.
 int MPI_Isend(const void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
               MPI_Request* request) {
+  if (sends_fail) return MPI_ERR_OTHER;
   // An empty message, the size, chunks.
   static const uint64_t too_little = 1500;
   static bool size_follows = false;
@@ -205,6 +207,25 @@ void check_false_announcement(test::Verdict& verdict) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/// MPI cannot reach a peer: that is an error of the peer, with its rank and MPI's words.
+void check_failed_send(test::Verdict& verdict) {
+  const auto transport = make(1000);
+  const int peer = (transport->rank() + 1) % transport->size();
+  const std::vector<std::byte> message = letter(20, 0, 4);
+  sends_fail = true;
+  try {
+    transport->send(peer, message);
+    verdict.require("a send that fails is an error", false);
+  } catch (const Error& caught) {
+    verdict.require(
+        "it names the peer",
+        caught.code() == sparsecollRemoteError &&
+            std::string(caught.what()).starts_with(text("a send to rank ", peer, " failed: ")));
+  }
+  sends_fail = false;
+  transport->close();
+}
+
 size_t free_gigabytes() {
   std::ifstream info("/proc/meminfo");
   std::string name;
@@ -261,6 +282,7 @@ int main(int argc, char** argv) {
     check_abandon(verdict);
     for (const bool busy : {false, true}) check_abandoned_receive(verdict, busy);
     check_false_announcement(verdict);
+    check_failed_send(verdict);
     if (large_wanted()) check_large(verdict);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "mpi_transport, rank %d: %s\n", rank, error.what());
