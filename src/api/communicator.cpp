@@ -52,8 +52,8 @@ Communicator::~Communicator() {
   for (const void* handle : push_sums_) sparsecoll::push_sums().erase(handle);
 }
 
-void Communicator::collective(const Agreed& agreed, const std::function<void()>& check,
-                              const std::function<void(FramedCall&)>& body) {
+void Communicator::collective(const Agreed& agreed, FunctionRef<void()> check,
+                              FunctionRef<void(FramedCall&)> body) {
   const Descriptor& descriptor = agreed.descriptor;
   run_counted(static_cast<Verb>(descriptor.verb), [&](const CallTerms& terms) {
     FramedCall call(channel_, {descriptor, terms.sequence, terms.deadline, agreed.members}, arena_,
@@ -72,7 +72,7 @@ void Communicator::collective(const Agreed& agreed, const std::function<void()>&
   });
 }
 
-void Communicator::unagreed(Verb verb, const std::function<void(const CallTerms&)>& body) {
+void Communicator::unagreed(Verb verb, FunctionRef<void(const CallTerms&)> body) {
   run_counted(verb, [&](const CallTerms& terms) {
     try {
       body(terms);
@@ -82,15 +82,33 @@ void Communicator::unagreed(Verb verb, const std::function<void(const CallTerms&
   });
 }
 
-void Communicator::run_counted(Verb verb, const std::function<void(const CallTerms&)>& body) {
+void Communicator::take_part(FunctionRef<void()> begin) {
+  try {
+    begin();
+  } catch (const std::bad_alloc&) {
+    // What was queued before is still made, and the channel is that thread's until then.
+    if (queue_ && !queue_->runs_here()) queue_->wait_idle();
+    poison_and_throw(Error(sparsecollSystemError, "out of memory"));
+  }
+}
+
+template <class... Parts>
+void Communicator::trace(const Parts&... parts) const noexcept {
+  if (!log_.wants(LogLevel::trace)) return;
+  try {
+    log_.write(LogLevel::trace, text("call ", sequence_.load(), ": ", parts...));
+  } catch (const std::exception&) {
+    // A call does not fail for want of a line about it.
+  }
+}
+
+void Communicator::run_counted(Verb verb, FunctionRef<void(const CallTerms&)> body) {
   check_healthy();
   transport_->check_thread();
   stashes_.clear();
   const uint64_t sequence = ++sequence_;
   if (queue_) queue_->begin(sequence);
-  if (log_.wants(LogLevel::trace))
-    log_.write(LogLevel::trace,
-               text("call ", sequence, ": ", verb_name(static_cast<uint64_t>(verb))));
+  trace(verb_name(static_cast<uint64_t>(verb)));
   Stats stats;
   const Arena::Scope scope(arena_);  // outlives the catch below, which may give the arena up
   try {
@@ -107,22 +125,22 @@ void Communicator::run_counted(Verb verb, const std::function<void(const CallTer
     poison_and_throw(Error(sparsecollInternalError, error.what()));
   }
   add_up(stats);
-  if (log_.wants(LogLevel::trace))
-    log_.write(LogLevel::trace,
-               text("call ", sequence, ": done, algorithm ", stats.algorithm, ", ", stats.selected,
-                    " entries selected, ", stats.result, " in the result, ", stats.bytes_sent,
-                    " bytes sent in ", stats.messages_sent, " messages"));
+  trace("done, algorithm ", stats.algorithm, ", ", stats.selected, " entries selected, ",
+        stats.result, " in the result, ", stats.bytes_sent, " bytes sent in ", stats.messages_sent,
+        " messages");
 }
 
 void Communicator::run(Operation& operation) {
-  const Descriptor shape = operation.descriptor();
-  Warm last = warm(shape);
-  const auto body = [&](FramedCall& call) {
-    last_was_group_ = false;
-    take_turn(operation, {*this, call, shape, last});
-  };
-  collective(
-      with_warm(shape, last), [&] { operation.check(*this); }, body);
+  take_part([&] {
+    const Descriptor shape = operation.descriptor();
+    Warm last = warm(shape);
+    const auto body = [&](FramedCall& call) {
+      last_was_group_ = false;
+      take_turn(operation, {*this, call, shape, last});
+    };
+    collective(
+        with_warm(shape, last), [&] { operation.check(*this); }, body);
+  });
 }
 
 void Communicator::take_turn(Operation& operation, const Turn& turn) {
@@ -152,13 +170,15 @@ void Communicator::enqueue(std::shared_ptr<Operation> operation) {
 void Communicator::run_and_wait(Operation& operation) {
   if (!queue_) return run(operation);
   std::exception_ptr failure;
-  queue_->push(Queue::Kind::collective, verb_name(operation.descriptor().verb), [&] {
+  const auto task = [&] {
     try {
       run(operation);
     } catch (const std::exception&) {
       failure = std::current_exception();
     }
-  });
+  };
+  take_part(
+      [&] { queue_->push(Queue::Kind::collective, verb_name(operation.descriptor().verb), task); });
   queue_->wait_idle();
   if (failure) std::rethrow_exception(failure);
 }

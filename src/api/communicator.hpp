@@ -13,6 +13,7 @@
 #include "collectives/algorithm.hpp"
 #include "collectives/framed_call.hpp"
 #include "core/error.hpp"
+#include "core/function_ref.hpp"
 
 namespace sparsecoll {
 
@@ -86,11 +87,15 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// Runs the next collective call. `check` throws InvalidArgument or InvalidUsage for what this
   /// rank should not have passed; `body` exchanges, confirms and commits. Throws whatever went
   /// wrong, after all ranks know; a fatal error poisons the communicator.
-  void collective(const Agreed& agreed, const std::function<void()>& check,
-                  const std::function<void(FramedCall&)>& body);
+  void collective(const Agreed& agreed, FunctionRef<void()> check,
+                  FunctionRef<void(FramedCall&)> body);
   /// Runs a call that counts but hears only some ranks, so that nothing is agreed on and every
   /// failure is fatal.
-  void unagreed(Verb verb, const std::function<void(const CallTerms&)>& body);
+  void unagreed(Verb verb, FunctionRef<void(const CallTerms&)> body);
+  /// Runs `begin`, this rank's way into a collective call. Where there is no memory to begin it, or
+  /// to queue it, the peers are told instead of left to their deadlines: the communicator is
+  /// poisoned.
+  void take_part(FunctionRef<void()> begin);
   /// Agrees on the configuration within the deadline of the call that makes this communicator;
   /// `problem` is what was wrong with this rank's. Closes the transport if the ranks cannot agree.
   void agree_on_init(const std::optional<Error>& problem, const Deadline& deadline);
@@ -153,7 +158,10 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   static Descriptor with_warm(Descriptor shape, const Warm& warm);
 
   /// Counts the call, runs it with workspace, poisons the communicator if it fails for good.
-  void run_counted(Verb verb, const std::function<void(const CallTerms&)>& body);
+  void run_counted(Verb verb, FunctionRef<void(const CallTerms&)> body);
+  /// Says something about the call that is made now, as far as memory goes.
+  template <class... Parts>
+  void trace(const Parts&... parts) const noexcept;
   void poison_with(const Error& error);
   /// Local end of the transport, once; peers get the notice if there is one. What messages under
   /// way may still touch is given up.

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 // How a communicator begins, ends, and breaks.
+#include <system_error>
 #include <utility>
 
 #include "api/communicator.hpp"
@@ -30,7 +31,12 @@ void Communicator::agree_on_init(const std::optional<Error>& problem, const Dead
 void Communicator::start() {
   init_deadline_.reset();
   last_ = total_ = Stats{};  // those of the verbs only
-  if (!config_.values.blocking) queue_ = std::make_unique<Queue>();
+  if (config_.values.blocking) return;
+  try {
+    queue_ = std::make_unique<Queue>();
+  } catch (const std::system_error& error) {
+    fail(sparsecollSystemError, "no thread for queued calls: ", error.what());
+  }
 }
 
 /// Queued calls are made, or aborted at the deadline.
@@ -88,7 +94,11 @@ void Communicator::poison_with(const Error& error) {
     const std::lock_guard lock(mutex_);
     if (poison_ == sparsecollSuccess) {
       poison_ = error.code();
-      poison_message_ = error.what();
+      try {
+        poison_message_ = error.what();
+      } catch (const std::bad_alloc&) {
+        poison_message_ = "failed";  // short enough to need no memory
+      }
     }
   }
   abandon(&error);

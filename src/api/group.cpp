@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 // Groups: verbs that travel in shared messages (collectives/group_call.hpp).
+#include <utility>
+
 #include "api/operation.hpp"
 #include "collectives/group_call.hpp"
 #include "core/checksum.hpp"
@@ -60,14 +62,15 @@ void Communicator::close_group() {
   if (group_depth_ == 0)
     fail(sparsecollInvalidUsage, "no group is open: call sparsecollGroupStart first");
   if (--group_depth_ > 0) return;
-  const auto calls = std::make_shared<Calls>(std::move(group_));
-  group_.clear();
+  Calls recorded = std::exchange(group_, {});
   check_healthy();
-  if (calls->empty()) return;
-  if (queue_)
-    queue_->push(Queue::Kind::collective, "sparsecollGroupEnd", [this, calls] { run(*calls); });
-  else
-    run(*calls);
+  if (recorded.empty()) return;
+  if (!queue_) return take_part([&] { run(recorded); });
+  take_part([&] {
+    const auto calls = std::make_shared<Calls>(std::move(recorded));
+    queue_->push(Queue::Kind::collective, "sparsecollGroupEnd",
+                 [this, calls] { take_part([&] { run(*calls); }); });
+  });
 }
 
 void Communicator::record(std::unique_ptr<Operation> operation) {

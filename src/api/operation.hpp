@@ -47,12 +47,14 @@ template <class Verb>
 sparsecollResult_t submit(Verb verb, sparsecollComm_t comm) {
   return on_entered(verb_name(verb.descriptor().verb), comm, [&](Communicator& communicator) {
     communicator.check_healthy();
-    if (communicator.grouping())
-      communicator.record(std::make_unique<Verb>(std::move(verb)));
-    else if (communicator.queue())
-      communicator.enqueue(std::make_shared<Verb>(std::move(verb)));
-    else
-      communicator.run(verb);
+    communicator.take_part([&] {
+      if (communicator.grouping())
+        communicator.record(std::make_unique<Verb>(std::move(verb)));
+      else if (communicator.queue())
+        communicator.enqueue(std::make_shared<Verb>(std::move(verb)));
+      else
+        communicator.run(verb);
+    });
     return sparsecollSuccess;
   });
 }

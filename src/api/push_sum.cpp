@@ -199,8 +199,10 @@ sparsecollResult_t sparsecollPushSumCreate(sparsecollPushSum_t* state, size_t co
   return on_communicator("sparsecollPushSumCreate", comm, [&](Communicator& communicator) {
     communicator.check_healthy();
     communicator.refuse_in_group();
-    Create create(state, count, datatype, config);
-    communicator.run_and_wait(create);
+    communicator.take_part([&] {
+      Create create(state, count, datatype, config);
+      communicator.run_and_wait(create);
+    });
     return sparsecollSuccess;
   });
 }
@@ -212,12 +214,14 @@ sparsecollResult_t sparsecollPushSumDrain(sparsecollPushSum_t state, void* x, vo
   return on_entered("sparsecollPushSumDrain", owner.get(), [&](Communicator& communicator) {
     communicator.check_healthy();
     communicator.refuse_in_group();
-    const auto drain = std::make_shared<Drain>(found, Tensors{x, estimate}, stream);
-    if (communicator.queue())
-      communicator.queue()->push(Queue::Kind::collective, "sparsecollPushSumDrain",
-                                 [&communicator, drain] { communicator.run(*drain); });
-    else
-      communicator.run(*drain);
+    communicator.take_part([&] {
+      const auto drain = std::make_shared<Drain>(found, Tensors{x, estimate}, stream);
+      if (communicator.queue())
+        communicator.queue()->push(Queue::Kind::collective, "sparsecollPushSumDrain",
+                                   [&communicator, drain] { communicator.run(*drain); });
+      else
+        communicator.run(*drain);
+    });
     return sparsecollSuccess;
   });
 }

@@ -73,11 +73,14 @@ sparsecollResult_t pushSumStep(void* x, void* estimate, size_t count, sparsecoll
     const auto found = check_state(state, communicator, count, datatype);
     check_tensors(found->shape(), tensors, stream);
     const Step step(found, tensors);
-    if (communicator.queue())
-      communicator.queue()->push(Queue::Kind::collective, "pushSumStep",
-                                 [&communicator, step] { step.run(communicator); });
-    else
-      step.run(communicator);
+    communicator.take_part([&] {
+      if (communicator.queue())
+        communicator.queue()->push(Queue::Kind::collective, "pushSumStep", [&communicator, step] {
+          communicator.take_part([&] { step.run(communicator); });
+        });
+      else
+        step.run(communicator);
+    });
     return sparsecollSuccess;
   });
 }

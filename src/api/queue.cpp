@@ -74,10 +74,11 @@ std::optional<Queue::Failure> Queue::take_failure(uint64_t number) {
   return first;
 }
 
-void Queue::note(const Task& task, const Error& error) noexcept {
+void Queue::note(const Task& task, sparsecollResult_t code, const char* why) noexcept {
   const std::lock_guard lock(mutex_);
   try {
-    if (failures_.size() < kKeptFailures) failures_.push_back({task.number, task.operation, error});
+    if (failures_.size() < kKeptFailures)
+      failures_.push_back({task.number, task.operation, Error(code, why)});
   } catch (const std::bad_alloc&) {
     // Short of memory for the message: a call that found that out is fatal anyway.
   }
@@ -94,11 +95,11 @@ void Queue::work() {
     try {
       task.run();
     } catch (const Error& error) {
-      note(task, error);
+      note(task, error.code(), error.what());
     } catch (const std::bad_alloc&) {
-      note(task, Error(sparsecollSystemError, "out of memory"));
+      note(task, sparsecollSystemError, "out of memory");
     } catch (const std::exception& error) {
-      note(task, Error(sparsecollInternalError, error.what()));
+      note(task, sparsecollInternalError, error.what());
     }
     task.run = nullptr;  // what it holds dies outside of the lock
     lock.lock();

@@ -36,6 +36,8 @@ class Queue {
   void stop();
 
   enum class Kind { collective, local };
+  /// True on the queue's own thread.
+  bool runs_here() const { return std::this_thread::get_id() == thread_.get_id(); }
   /// `run` throws Error. Local calls have the number of the collective call before them.
   void push(Kind kind, std::string operation, std::function<void()> run);
 
@@ -63,7 +65,7 @@ class Queue {
   };
 
   void work();
-  void note(const Task& task, const Error& error) noexcept;
+  void note(const Task& task, sparsecollResult_t code, const char* why) noexcept;
 
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;

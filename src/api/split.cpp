@@ -111,8 +111,10 @@ sparsecollResult_t sparsecollCommSplit(sparsecollComm_t comm, int color, int key
       if (!newcomm) fail(sparsecollInvalidArgument, "newcomm: expected a pointer, got NULL");
       return config ? make_config(config) : parent.config();
     };
-    const std::shared_ptr<Communicator> made = parent.split(check, color, key);
-    *newcomm = made ? static_cast<sparsecollComm_t>(communicators().insert(made)) : nullptr;
+    parent.take_part([&] {
+      const std::shared_ptr<Communicator> made = parent.split(check, color, key);
+      *newcomm = made ? static_cast<sparsecollComm_t>(communicators().insert(made)) : nullptr;
+    });
     return sparsecollSuccess;
   });
 }

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "unit/famine.hpp"
+
+#include <cstdlib>
+#include <new>
+
+namespace sparsecoll::unit {
+
+namespace {
+
+// Operators have no other place to look.
+thread_local Famine famine_here;
+thread_local size_t asked_here = 0;
+
+void* allocate(size_t bytes) {
+  ++asked_here;
+  const Famine& now = famine_here;
+  const bool later = now.lasting && asked_here > now.fails_at;
+  const bool fails = now.fails_at > 0 && (asked_here == now.fails_at || later);
+  void* at = fails ? nullptr : std::malloc(bytes > 0 ? bytes : 1);
+  if (at == nullptr) throw std::bad_alloc();
+  return at;
+}
+
+}  // namespace
+
+void begin_famine(const Famine& famine) noexcept {
+  asked_here = 0;
+  famine_here = famine;
+}
+
+size_t end_famine() noexcept {
+  famine_here = Famine{};
+  return asked_here;
+}
+
+}  // namespace sparsecoll::unit
+
+void* operator new(std::size_t bytes) { return sparsecoll::unit::allocate(bytes); }
+void* operator new[](std::size_t bytes) { return sparsecoll::unit::allocate(bytes); }
+void operator delete(void* at) noexcept { std::free(at); }
+void operator delete[](void* at) noexcept { std::free(at); }
+void operator delete(void* at, std::size_t) noexcept { std::free(at); }
+void operator delete[](void* at, std::size_t) noexcept { std::free(at); }

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// No thread for a call of a group: sparsecollSystemError there, sparsecollRemoteError on the
+// others, at once. Threads fail because their stacks do not fit into any address space.
+
+#include <pthread.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "support/catch.hpp"
+#include "support/config.hpp"
+#include "unit/communicators.hpp"
+#include "unit/sanitizers.hpp"
+
+namespace sparsecoll::unit {
+namespace {
+
+/// While it lives, no thread can be started.
+class NoThreads {
+ public:
+  NoThreads() {
+    pthread_getattr_default_np(&usual_);
+    pthread_attr_t huge;
+    pthread_attr_init(&huge);
+    pthread_attr_setstacksize(&huge, size_t{1} << 60);
+    pthread_setattr_default_np(&huge);
+    pthread_attr_destroy(&huge);
+  }
+  ~NoThreads() { pthread_setattr_default_np(&usual_); }
+  NoThreads(const NoThreads&) = delete;
+  NoThreads& operator=(const NoThreads&) = delete;
+
+ private:
+  pthread_attr_t usual_;
+};
+
+/// A group of three calls.
+sparsecollResult_t group_of_three(sparsecollComm_t comm) {
+  std::vector<float> x(30, 1.0f), y(x), z(x);
+  sparsecollGroupStart(comm);
+  for (std::vector<float>* each : {&x, &y, &z})
+    sparseAllreduce(each->data(), each->data(), each->size(), 4, sparsecollFloat32, sparsecollSum,
+                    nullptr, comm, nullptr);
+  return sparsecollGroupEnd(comm);
+}
+
+/// Rank 1 fails for want of a thread before rank 0 comes, or when that is in its group already.
+std::string meet_without_threads(unit::Communicators& ranks, int rank, bool first,
+                                 std::atomic<bool>& failed) {
+  const sparsecollComm_t comm = ranks.handle(rank);
+  const auto start = Clock::now();
+  if (rank == 0) {
+    while (first && !failed) std::this_thread::yield();
+    const sparsecollResult_t result = group_of_three(comm);
+    // It may be so late that it gets no threads either.
+    const bool late = !first && result == sparsecollSystemError;
+    if (result != sparsecollRemoteError && !late) return test::explain(result, comm);
+  } else {
+    if (!first) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    const NoThreads none;
+    const sparsecollResult_t result = group_of_three(comm);
+    failed = true;
+    if (result != sparsecollSystemError) return test::explain(result, comm);
+    if (std::string(sparsecollGetLastError(comm)).find("no thread") == std::string::npos)
+      return "the message does not say why";
+  }
+  return Clock::now() - start < std::chrono::seconds(8) ? "" : "late";
+}
+
+TEST_CASE("a rank that gets no thread for its group tells the others") {
+  if (kSanitized) return;  // their threads have stacks of their own choice
+  sparsecollConfig_t config = SPARSECOLL_CONFIG_INITIALIZER;
+  config.timeoutMs = 20000;
+  for (const bool first : {true, false}) {
+    Communicators ranks(2, config);
+    std::atomic<bool> failed{false};
+    CHECK(ranks.run("groups", [&](int rank) {
+      return meet_without_threads(ranks, rank, first, failed);
+    }) == "");
+  }
+}
+
+TEST_CASE("a communicator whose calls are queued needs a thread") {
+  if (kSanitized) return;
+  sparsecollConfig_t config = SPARSECOLL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  sparsecollComm_t comms[2] = {nullptr, nullptr};
+  {
+    const NoThreads none;
+    CHECK(sparsecollCommInitAll(comms, 2, nullptr, &config) == sparsecollSystemError);
+  }
+  CHECK(std::string(sparsecollGetLastError(nullptr)).find("no thread") != std::string::npos);
+  CHECK(comms[0] == nullptr);
+}
+
+}  // namespace
+}  // namespace sparsecoll::unit
