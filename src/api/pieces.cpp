@@ -52,6 +52,7 @@ SparseBuffer Output::prepare(Communicator& communicator, const sparsecollSparse_
   communicator.stashes().reserve(communicator.stashes().size() + 1);
   stash_ = make_stash(communicator, nnz_, like);
   stash_->recv = recv_;
+  communicator.stashes().reserve(communicator.stashes().size() + 1);
   return stash_buffer(*stash_, kernels);
 }
 

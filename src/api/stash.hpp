@@ -28,7 +28,8 @@ class Output {
   Output(sparsecollSparse_t* recv, size_t nnz) : recv_(recv), nnz_(nnz) {}
 
   bool fits() const { return nnz_ <= recv_->capacity; }
-  /// Takes memory if it must; `like` has count and types. Nothing else can fail after it.
+  /// Takes memory if it must; `like` has count and types. Nothing fails after it but for finish()'s
+  /// message that there was too little room.
   SparseBuffer prepare(Communicator& communicator, const sparsecollSparse_t& like,
                        Kernels& kernels);
   Stash* stash() const { return stash_.get(); }
