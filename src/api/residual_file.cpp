@@ -41,7 +41,12 @@ std::vector<uint64_t> warm_words(const Residual& residual, const Communicator& o
   return all;
 }
 
-std::vector<WarmShape> remembered(const StateFile& file, int ranks) {
+/// Borders of P regions of a tensor of that length, or none.
+bool are_cuts(std::span<const uint64_t> cuts, uint64_t ranks, uint64_t count) {
+  return cuts.empty() || (cuts.size() == ranks + 1 && cuts.front() == 0 && cuts.back() == count);
+}
+
+std::vector<WarmShape> remembered(const StateFile& file, const Tensor& tensor) {
   const ConstBytes bytes = file.section("warm");
   std::vector<uint64_t> words(bytes.size() / sizeof(uint64_t));
   if (!words.empty()) std::memcpy(words.data(), bytes.data(), words.size() * sizeof(uint64_t));
@@ -49,8 +54,7 @@ std::vector<WarmShape> remembered(const StateFile& file, int ranks) {
   for (std::span<const uint64_t> rest = words; !rest.empty();) {
     const bool whole = rest.size() >= 2 && rest[1] <= rest.size() - 2;
     const auto warm = whole ? Warm::from_words(rest.subspan(2, rest[1])) : std::nullopt;
-    const size_t borders = static_cast<size_t>(ranks) + 1;
-    if (!warm || (!warm->cuts.empty() && warm->cuts.size() != borders))
+    if (!warm || !are_cuts(warm->cuts, tensor.ranks, tensor.count))
       file.refuse("thresholds and cuts in", "good order", "others");
     all.push_back({rest[0], *warm});
     rest = rest.subspan(2 + rest[1]);
@@ -82,7 +86,7 @@ void load(Residual& residual, const char* path) {
   if (tensor.rank != want.rank) file.refuse("rank", want.rank, tensor.rank);
   if (tensor.ranks != want.ranks) file.refuse("a number of ranks of", want.ranks, tensor.ranks);
   const ConstBytes values = file.sized("values", residual.bytes());
-  const std::vector<WarmShape> all = remembered(file, owner->size());
+  const std::vector<WarmShape> all = remembered(file, want);
   std::vector<uint64_t> shapes;
   for (const WarmShape& each : all) shapes.push_back(each.shape);
   // The file is good; without memory for all that it says nothing is changed.

@@ -4,6 +4,7 @@
 // sparsecollResidualSave and sparsecollResidualLoad: a run that is interrupted goes on with the
 // same bits; files that are not right change nothing.
 
+#include "core/state_file.hpp"
 #include "support/catch.hpp"
 #include "support/compare.hpp"
 #include "support/folder.hpp"
@@ -111,7 +112,7 @@ TEST_CASE("files that are not right are refused and change nothing") {
       other_size(alone.comm(0), 100);
   Residual<double> other_type(comm, 100);
   good.write(std::vector<float>(100, 2.0f));
-  const std::string path = folder.file(0);
+  const std::string path = folder.file("0");
   REQUIRE(sparsecollResidualSave(good.handle(), path.c_str()) == sparsecollSuccess);
 
   const auto refused = [&](sparsecollResidual_t residual, sparsecollComm_t owner,
@@ -148,6 +149,43 @@ TEST_CASE("files that are not right are refused and change nothing") {
   CHECK(sparsecollResidualSave(good.handle(), (path + "/no/folder").c_str()) ==
         sparsecollSystemError);
   CHECK(sparsecollResidualSave(nullptr, path.c_str()) == sparsecollInvalidArgument);
+}
+
+/// A file that is sound in itself, with regions of a tensor of 100 values on 2 ranks, and one shape
+/// that has these borders.
+void write_with_cuts(const std::string& path, const std::vector<std::uint64_t>& cuts) {
+  const std::uint64_t tensor[] = {100, sparsecollFloat32, 0, 2, 9};
+  const std::vector<float> values(100, 7.0f);
+  std::vector<std::uint64_t> warm{12345, 7 + cuts.size(), 0, 1, 0, 0, 0, 0, 0};
+  warm.insert(warm.end(), cuts.begin(), cuts.end());
+  const StateSection sections[] = {{"tensor", std::as_bytes(std::span(tensor))},
+                                   {"values", std::as_bytes(std::span(values))},
+                                   {"warm", std::as_bytes(std::span(warm))}};
+  write_state_file(path, "residual", sections);
+}
+
+TEST_CASE("regions that do not make up the tensor are refused, whatever the checksum says") {
+  const Folder folder;
+  const Ranks ranks(2, default_config());
+  Residual<float> residual(ranks.comm(0), 100);
+  residual.write(std::vector<float>(100, 3.0f));
+  const std::string path = folder.file("0");
+  const std::vector<std::uint64_t> bad[] = {
+      {0, 50, 101}, {0, 200, 200}, {1, 50, 100},   {0, 50, 99},
+      {0, 60, 50},  {0, 100},      {0, 1, 2, 100}, {0, 50, ~std::uint64_t{0}}};
+  for (const auto& cuts : bad) {
+    write_with_cuts(path, cuts);
+    CHECK(sparsecollResidualLoad(residual.handle(), path.c_str()) == sparsecollInvalidArgument);
+    CHECK(std::string(sparsecollGetLastError(ranks.comm(0))).find("cuts") != std::string::npos);
+  }
+  CHECK(difference("residual", residual.read(), std::vector<float>(100, 3.0f)) == "");
+  for (const std::vector<std::uint64_t>& good :
+       {std::vector<std::uint64_t>{}, std::vector<std::uint64_t>{0, 0, 100},
+        std::vector<std::uint64_t>{0, 33, 100}}) {
+    write_with_cuts(path, good);
+    CHECK(sparsecollResidualLoad(residual.handle(), path.c_str()) == sparsecollSuccess);
+  }
+  CHECK(difference("residual", residual.read(), std::vector<float>(100, 7.0f)) == "");
 }
 
 }  // namespace
