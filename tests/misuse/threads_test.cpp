@@ -214,5 +214,52 @@ TEST_CASE("no deadline: a call waits as long as it takes") {
   }) == "");
 }
 
+/// Asks until the handle is none any more; "" or the first wrong answer.
+std::string ask_until_gone(sparsecollComm_t comm, std::atomic<int>& asked) {
+  for (;; ++asked) {
+    sparsecollResult_t error = sparsecollInternalError;
+    std::uint64_t sequence = 0;
+    sparsecollStats_t stats = SPARSECOLL_STATS_INITIALIZER;
+    const sparsecollResult_t answer = sparsecollCommGetAsyncError(comm, &error);
+    if (answer == sparsecollInvalidArgument) return "";
+    if (answer != sparsecollSuccess) return explain(answer, nullptr);
+    // Destroyed between finding it and looking.
+    if (error != sparsecollSuccess && error != sparsecollInProgress &&
+        error != sparsecollInvalidArgument)
+      return std::string("the asynchronous error is ") + sparsecollGetErrorString(error);
+    sparsecollCommGetSequence(comm, &sequence);
+    sparsecollCommGetStats(comm, sparsecollStatsTotal, &stats);
+  }
+}
+
+TEST_CASE("a thread may ask for errors while another makes calls and destroys the communicator") {
+  for (const int blocking : {1, 0}) {
+    for (int round = 0; round < 20; ++round) {
+      sparsecollConfig_t config = config_of(kOktopk);
+      config.blocking = blocking;
+      Ranks ranks(2, config);
+      const sparsecollComm_t watched = ranks.comm(0);
+      std::atomic<int> asked{0};
+      std::string seen;
+      std::thread watcher([&] { seen = ask_until_gone(watched, asked); });
+      while (asked < 3) std::this_thread::yield();
+      CHECK(ranks.run("calls and an end", [&](int rank) {
+        std::vector<float> x{1, 2, 3, 4, 5, 6, 7, 8};
+        std::string verdict;
+        for (int call = 0; call < 3 && verdict.empty(); ++call) {
+          const sparsecollComm_t comm = ranks.comm(rank);
+          sparsecollResult_t result =
+              call_dense_verb<float>(Verb::kSparse, {x.data(), x.data(), x.size(), 3}, comm);
+          if (result == sparsecollSuccess) result = sparsecollCommSynchronize(comm);
+          verdict = expect("call", result, sparsecollSuccess, comm);
+        }
+        return verdict + expect("destroy", ranks.destroy(rank), sparsecollSuccess, nullptr);
+      }) == "");
+      watcher.join();
+      CHECK(seen == "");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sparsecoll::test
