@@ -3,6 +3,7 @@
 #include "fault/life.hpp"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace sparsecoll::fault {
 
@@ -20,16 +21,24 @@ bool complete(sparsecollResult_t result) {
 
 std::string Life::live() {
   done_.assign(schedule_.calls(), false);
+  survived_.assign(schedule_.calls(), false);
   std::string verdict = schedule_.waiting() == Waiting::kEach ? make_each() : make_all();
   if (verdict.empty()) verdict = end();
   return verdict;
 }
 
-double Life::limit() const {
+double Life::slack(Clock::time_point start) const {
+  // A call waits a few times in a row: for the messages of its rounds, for the ranks that wake
+  // others. On a machine that lets each of them wait, these waits add up.
+  constexpr double kWaits = 50;
+  return around_.slack + kWaits * around_.pulse.longest_since(start);
+}
+
+double Life::limit(Clock::time_point start) const {
   const double deadline = schedule_.hurried() ? schedule_.config().timeoutMs / 1000.0 : 0;
   // Queued calls have one after the other.
   const size_t deadlines = schedule_.queued() ? schedule_.calls() : 1;
-  return deadline * static_cast<double>(deadlines) + slack_;
+  return deadline * static_cast<double>(deadlines) + slack(start);
 }
 
 Life::Answer Life::make(size_t number) {
@@ -37,14 +46,14 @@ Life::Answer Life::make(size_t number) {
   const sparsecollResult_t result =
       schedule_.call(number, rank_).make(rank_, comm(), schedule_.flaw(number, rank_));
   const std::string message = complete(result) ? "" : sparsecollGetLastError(comm());
-  return {result, seconds_since(start), message};
+  return {result, start, seconds_since(start), message};
 }
 
 Life::Answer Life::wait_for(uint64_t sequence) {
   const Clock::time_point start = Clock::now();
   const sparsecollResult_t result = sparsecollCommWait(comm(), sequence);
   const std::string message = complete(result) ? "" : sparsecollGetLastError(comm());
-  return {result, seconds_since(start), message};
+  return {result, start, seconds_since(start), message};
 }
 
 std::string Life::make_each() {
@@ -58,6 +67,7 @@ std::string Life::make_each() {
     std::string verdict = judge(number, answer, true);
     if (verdict.empty()) verdict = check_residuals(number + 1);
     if (verdict.empty()) verdict = check_sequence(number);
+    if (verdict.empty()) verdict = save_and_load(number);
     if (!verdict.empty()) return text("call ", number, ": ", verdict);
   }
   return "";
@@ -89,9 +99,12 @@ std::string Life::make_all() {
 std::string Life::judge(size_t number, const Answer& answer, bool fetches) {
   const std::string what = text(sparsecollGetErrorString(answer.result), " [", answer.message,
                                 "] after ", answer.seconds, " s");
-  if (answer.seconds > limit()) return "late: " + what;
+  if (answer.seconds > limit(answer.start)) return "late: " + what;
   if (!complete(answer.result) && answer.message.empty()) return "no message: " + what;
   std::string verdict;
+  // An abort during a call may come too late for it, but the others see it.
+  sparsecollResult_t asynchronous = sparsecollSuccess;
+  sparsecollCommGetAsyncError(comm(), &asynchronous);
   const bool aborted = answer.message.find("aborted by sparsecollCommAbort") != std::string::npos;
   if (first_ != sparsecollSuccess)
     verdict = judge_poisoned(number, answer);
@@ -101,7 +114,10 @@ std::string Life::judge(size_t number, const Answer& answer, bool fetches) {
     verdict = schedule_.call(number, rank_).check_untouched(rank_);
   else
     verdict = judge_fatal(number, answer);
-  if (first_ == sparsecollSuccess) entered_ = number + 1;
+  if (first_ == sparsecollSuccess) {
+    entered_ = number + 1;
+    survived_[number] = asynchronous == sparsecollSuccess;
+  }
   return verdict.empty() ? "" : verdict + ": " + what;
 }
 
@@ -113,7 +129,8 @@ std::string Life::judge_poisoned(size_t number, const Answer& answer) {
                                                     schedule_.call(number, rank_).truncates(rank_));
   if (answer.result != first_ && !own)
     return text("after ", sparsecollGetErrorString(first_), " another error");
-  if (!schedule_.queued() && answer.seconds > slack_) return "a poisoned communicator waits";
+  if (!schedule_.queued() && answer.seconds > slack(answer.start))
+    return "a poisoned communicator waits";
   // Of queued calls nobody knows which one the error was of.
   if (schedule_.waiting() == Waiting::kEnd) return "";
   return schedule_.call(number, rank_).check_untouched(rank_);
@@ -197,13 +214,26 @@ std::string Life::check_sequence(size_t number) {
              : text("the sequence number is ", sequence, " instead of ", expected_sequence_);
 }
 
+std::string Life::save_and_load(size_t number) {
+  const auto r = static_cast<uint64_t>(rank_);
+  if (test::noise(schedule_.seed(), number, r) % 16 != 0) return "";
+  for (size_t t = 0; t < schedule_.tensors().size(); ++t) {
+    const std::string path =
+        around_.folder.file(text(schedule_.seed(), "-", rank_, "-", number, "-", t));
+    const std::string verdict = schedule_.tensors()[t]->save_and_load(rank_, path);
+    std::remove(path.c_str());
+    if (!verdict.empty()) return "saved and loaded: " + verdict;
+  }
+  return "";
+}
+
 std::string Life::end() {
   if (rank_ == schedule_.victim() && schedule_.trouble() == Trouble::kAbsence) return "";
   const Clock::time_point start = Clock::now();
   const sparsecollResult_t result = ranks_.destroy(rank_);
   if (result != sparsecollSuccess)
     return text("destroy returned ", sparsecollGetErrorString(result));
-  return seconds_since(start) > limit() ? "destroy came late" : "";
+  return seconds_since(start) > limit(start) ? "destroy came late" : "";
 }
 
 }  // namespace sparsecoll::fault

@@ -33,8 +33,8 @@ size_t random_k(Dice& dice, size_t n, bool reuses) {
 
 std::unique_ptr<RandomCall> plan_verb(const Plan& plan) {
   constexpr std::unique_ptr<RandomCall> (*kVerbs[])(const Plan&) = {
-      plan_dense,       plan_dense,          plan_coordinates,
-      plan_coordinates, plan_reduce_scatter, plan_alltoall};
+      plan_dense,    plan_dense,          plan_coordinates, plan_coordinates,
+      plan_integers, plan_reduce_scatter, plan_alltoall};
   auto call = plan.dice.one_of(kVerbs)(plan);
   return call ? std::move(call) : plan_dense(plan);
 }

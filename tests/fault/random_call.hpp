@@ -78,6 +78,7 @@ std::unique_ptr<RandomCall> plan_call(const Plan& plan);
 // One for each verb; null where the configuration has no such verb or not for this tensor.
 std::unique_ptr<RandomCall> plan_dense(const Plan& plan);
 std::unique_ptr<RandomCall> plan_coordinates(const Plan& plan);
+std::unique_ptr<RandomCall> plan_integers(const Plan& plan);
 std::unique_ptr<RandomCall> plan_reduce_scatter(const Plan& plan);
 std::unique_ptr<RandomCall> plan_alltoall(const Plan& plan);
 std::unique_ptr<RandomCall> plan_group(const Plan& plan);

@@ -40,6 +40,7 @@ class Schedule {
  public:
   explicit Schedule(uint64_t seed);
 
+  uint64_t seed() const { return seed_; }
   int P() const { return world_.P; }
   const sparsecollConfig_t& config() const { return world_.config; }
   Trouble trouble() const { return trouble_; }
@@ -67,6 +68,14 @@ class Schedule {
   FatePlan plan(const std::function<void()>& abort) const;
   /// Whether the abort comes before all calls.
   bool aborts_first() const { return trouble_ == Trouble::kAbort && (P() == 1 || message_ == 0); }
+
+  /// Whether only what the victim does to its own communicator goes wrong, and nobody is in a
+  /// hurry: then a call that the victim ended well is one that all ranks end well, since everything
+  /// that it had to send had arrived.
+  bool victim_leads() const {
+    return !hurried() && (trouble_ == Trouble::kAbort || trouble_ == Trouble::kLeave) &&
+           waiting_ == Waiting::kEach;
+  }
 
   std::string describe() const;
 

@@ -23,6 +23,8 @@ class Tensor {
   virtual void next_call() = 0;
   /// How rank's residual differs from its state after that many calls; "" = it does not.
   virtual std::string differs(int rank, size_t calls) const = 0;
+  /// Saves rank's residual, changes it, and loads it; "" = it is what it was.
+  virtual std::string save_and_load(int rank, const std::string& path) = 0;
 };
 
 template <class T>
@@ -56,6 +58,18 @@ class TypedTensor final : public Tensor {
     if (!feedback_) return "";
     const auto r = static_cast<size_t>(rank);
     return test::difference("residual", residuals_[r].read(), states_[calls][r]);
+  }
+
+  std::string save_and_load(int rank, const std::string& path) override {
+    if (!feedback_) return "";
+    test::Residual<T>& residual = residuals_[static_cast<size_t>(rank)];
+    const auto before = residual.read();
+    sparsecollResult_t result = sparsecollResidualSave(residual.handle(), path.c_str());
+    if (result != sparsecollSuccess) return sparsecollGetErrorString(result);
+    residual.write(std::vector<oracle::Wide<T>>(n_, oracle::Wide<T>{-5}));
+    result = sparsecollResidualLoad(residual.handle(), path.c_str());
+    if (result != sparsecollSuccess) return sparsecollGetErrorString(result);
+    return test::difference("residual", residual.read(), before);
   }
 
  private:
