@@ -6,7 +6,8 @@
 usage="usage: tests/run.sh [--all | --asan [TEST...] | --tsan [TEST...]]
   (none)  all tests but those that need a GPU or train for minutes
   --all   those that train for minutes too
-  --asan  unit tests and tests with ranks as threads, AddressSanitizer and UBSan, smaller inputs
+  --asan  unit tests, tests with ranks as threads and random schedules, AddressSanitizer and UBSan,
+          smaller inputs
   --tsan  the same with ThreadSanitizer
   TEST    only these, ranks_queue for example; nothing else is built"
 set -euo pipefail
@@ -20,8 +21,8 @@ case ${1:-} in
   --all) select=(--label-exclude '^gpu$') ;;
   --asan | --tsan)
     preset=${1#--}
-    targets=(tests_unit tests_ranks)
-    select=(--label-regex '^(unit|ranks)$' --exclude-regex '^(cxx20|fortran|perf|example)')
+    targets=(tests_unit tests_ranks test_fault_threads_random_schedule)
+    select=(--label-regex '^(unit|ranks|schedule)$' --exclude-regex '^(cxx20|fortran|perf|example)')
     shift
     if [ $# -gt 0 ]; then
       targets=("${@/#/test_}")

@@ -3,6 +3,7 @@
 // Push-sum states in files.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <deque>
 
 #include "api/arguments.hpp"
@@ -14,6 +15,7 @@ namespace sparsecoll {
 namespace {
 
 constexpr const char* kKind = "push-sum";
+constexpr uint64_t kLastStep = uint64_t{1} << 62;  // nobody comes there; steps can be added to it
 
 /// What a state must have in common with a file.
 struct Shape {
@@ -110,6 +112,9 @@ void load(PushSumState& state, Communicator& communicator, const char* path) {
   const StateFile file(path, kKind, communicator.memory());
   check_shape(file, shape_of(state, communicator));
   const Progress progress = file.value<Progress>("progress");
+  const auto weight = std::bit_cast<double>(progress.weight_bits);
+  if (progress.step > kLastStep) file.refuse("a step of at most", kLastStep, progress.step);
+  if (!std::isfinite(weight)) file.refuse("a weight that is", "finite", weight);
   const size_t bytes = push_sum.shape().copy_bytes();
   // Everything is read before anything is changed.
   Carrier::Copies read[2];
@@ -118,7 +123,7 @@ void load(PushSumState& state, Communicator& communicator, const char* path) {
       read[i] = read_copies(file, kDirections[i], bytes, communicator);
   for (size_t i = 0; i < 2; ++i)
     if (Carrier::Copies* copies = copies_of(push_sum, kDirections[i])) copies->swap(read[i]);
-  push_sum.resume(progress.step, std::bit_cast<double>(progress.weight_bits));
+  push_sum.resume(progress.step, weight);
 }
 
 }  // namespace

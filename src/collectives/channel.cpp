@@ -89,6 +89,12 @@ void Channel::check(int peer, const Frame& frame) const {
   const auto ranks = static_cast<uint32_t>(size_);
   if (header.covered_first >= ranks) damaged("covered rank", ranks - 1, header.covered_first);
   if (header.covered_count > ranks) damaged("covered ranks", ranks, header.covered_count);
+  // Who sends in a call knows at least of itself.
+  const bool agrees = frame.kind() == FrameKind::data || frame.kind() == FrameKind::abandon;
+  const auto sender = static_cast<uint32_t>(peer);
+  const uint32_t own = (sender + ranks - header.covered_first) % ranks;
+  if (agrees && own >= header.covered_count)
+    damaged("covered ranks", own + 1, header.covered_count);
 }
 
 void Channel::throw_notice(int peer, const Frame& frame) {

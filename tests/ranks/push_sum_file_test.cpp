@@ -6,8 +6,11 @@
 
 #include <sys/stat.h>
 
+#include <bit>
+#include <cmath>
 #include <memory>
 
+#include "core/state_file.hpp"
 #include "support/catch.hpp"
 #include "support/data.hpp"
 #include "support/folder.hpp"
@@ -230,6 +233,33 @@ TEST_CASE("damaged files are refused") {
     put(bad, sound.substr(0, at));
     CHECK(refusal(run, bad, "bad") == "");
   }
+}
+
+/// A file that is sound in itself, of rank 0 of 1, with this step and weight.
+void write_progress(const std::string& path, std::uint64_t step, double weight) {
+  const std::uint64_t shape[] = {0, 1, kLength, sparsecollFloat64, sparsecollGraphExponential,
+                                 1, 0};
+  const std::uint64_t progress[] = {step, std::bit_cast<std::uint64_t>(weight)};
+  const StateSection sections[] = {{"shape", std::as_bytes(std::span(shape))},
+                                   {"progress", std::as_bytes(std::span(progress))}};
+  write_state_file(path, "push-sum", sections);
+}
+
+TEST_CASE("steps and weights that no run has are refused, whatever the checksum says") {
+  const Folder folder;
+  const std::string path = folder.file("state");
+  const Run run(1, SPARSECOLL_PUSHSUM_CONFIG_INITIALIZER, {std::vector<double>(kLength)});
+  write_progress(path, 7, 0.75);
+  CHECK(sparsecollPushSumLoad(run.handle(0), path.c_str()) == sparsecollSuccess);
+  for (const double weight : {std::nan(""), INFINITY, -INFINITY}) {
+    write_progress(path, 7, weight);
+    CHECK(sparsecollPushSumLoad(run.handle(0), path.c_str()) == sparsecollInvalidArgument);
+  }
+  for (const std::uint64_t step : {~std::uint64_t{0}, std::uint64_t{1} << 63}) {
+    write_progress(path, step, 1);
+    CHECK(sparsecollPushSumLoad(run.handle(0), path.c_str()) == sparsecollInvalidArgument);
+  }
+  CHECK(run.weights()[0] == 0.75);
 }
 
 }  // namespace

@@ -39,6 +39,15 @@ size_t end_famine() noexcept {
 
 void* operator new(std::size_t bytes) { return sparsecoll::unit::allocate(bytes); }
 void* operator new[](std::size_t bytes) { return sparsecoll::unit::allocate(bytes); }
+// Sanitizers have one of their own.
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  try {
+    return sparsecoll::unit::allocate(bytes);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+void operator delete(void* at, const std::nothrow_t&) noexcept { std::free(at); }
 void operator delete(void* at) noexcept { std::free(at); }
 void operator delete[](void* at) noexcept { std::free(at); }
 void operator delete(void* at, std::size_t) noexcept { std::free(at); }

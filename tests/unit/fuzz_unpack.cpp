@@ -6,8 +6,8 @@
 // fuzz_corpus.cpp where there is none.
 //
 // Input: a byte of flags (bit 0: double, bit 1: 64-bit indices, bit 2: into a dense piece, bit 3:
-// float16, bit 4: bfloat16; the first of these that is set), begin and length of the region as
-// uint64, the message.
+// float16, bit 4: bfloat16, bit 5: int32, bit 6: int64; the first of these that is set), begin and
+// length of the region as uint64, the message.
 
 #include <cstdio>
 #include <cstdlib>
@@ -65,6 +65,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     wrong = try_message<float, DataType::float16>(message, shape);
   else if (data[0] & 16)
     wrong = try_message<float, DataType::bfloat16>(message, shape);
+  else if (data[0] & 32)
+    wrong = try_message<int32_t, DataType::int32>(message, shape);
+  else if (data[0] & 64)
+    wrong = try_message<int64_t, DataType::int64>(message, shape);
   else
     wrong = try_message<float, DataType::float32>(message, shape);
   if (wrong.empty()) return 0;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -10,22 +11,28 @@
 
 namespace sparsecoll::unit {
 
-/// Another transport, with a list of how long the messages were that this rank sent.
+/// Another transport, with a look at the messages that this rank sends.
 class RecordingTransport final : public Transport {
  public:
+  using Sent = std::function<void(int peer, ConstBytes message)>;
+
   RecordingTransport(std::unique_ptr<Transport> below, std::vector<size_t>& sizes)
-      : below_(std::move(below)), sizes_(sizes) {}
+      : RecordingTransport(std::move(below),
+                           [&sizes](int, ConstBytes message) { sizes.push_back(message.size()); }) {
+  }
+  RecordingTransport(std::unique_ptr<Transport> below, Sent sent)
+      : below_(std::move(below)), sent_(std::move(sent)) {}
 
   int rank() const override { return below_->rank(); }
   int size() const override { return below_->size(); }
   void check_thread() const override { below_->check_thread(); }
   void check_queue() const override { below_->check_queue(); }
   void send(int peer, ConstBytes bytes) override {
-    sizes_.push_back(bytes.size());
+    sent_(peer, bytes);
     below_->send(peer, bytes);
   }
   void hand_over(int peer, Buffer message) override {
-    sizes_.push_back(message.size());
+    sent_(peer, {message.data(), message.size()});
     below_->hand_over(peer, std::move(message));
   }
   size_t unsent() override { return below_->unsent(); }
@@ -46,7 +53,7 @@ class RecordingTransport final : public Transport {
 
  private:
   std::unique_ptr<Transport> below_;
-  std::vector<size_t>& sizes_;
+  Sent sent_;
 };
 
 }  // namespace sparsecoll::unit

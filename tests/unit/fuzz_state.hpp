@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What fuzz_state.cpp and its corpus have in common.
+
+#include <sparsecoll/sparsecoll.h>
+
+#include <string>
+#include <vector>
+
+namespace sparsecoll::unit {
+
+// Flags of an input.
+inline constexpr uint8_t kStateGossip = 1;      ///< a push-sum state, else a residual
+inline constexpr uint8_t kStateRaw = 2;         ///< the file as it is
+inline constexpr uint8_t kStateReuse = 4;       ///< thresholds are reused
+inline constexpr uint8_t kStateCompressed = 8;  ///< compressed gossip
+inline constexpr uint8_t kStateDelay = 16;      ///< gossip that may be late
+
+/// Names of sections, by their number in an input.
+inline constexpr const char* kStateSections[] = {"tensor",     "values", "warm",   "shape",
+                                                 "progress",   "sent 0", "sent 1", "received 0",
+                                                 "received 1", "another"};
+
+/// Two ranks with a residual or a push-sum state of 24 values each.
+class StatePair {
+ public:
+  explicit StatePair(uint8_t flags);
+  ~StatePair();
+  StatePair(const StatePair&) = delete;
+  StatePair& operator=(const StatePair&) = delete;
+
+  sparsecollComm_t comm(int rank) const { return comms_[rank]; }
+  sparsecollResult_t load(int rank, const std::string& path) const;
+  sparsecollResult_t save(int rank, const std::string& path) const;
+  /// A few calls with the residual, each on the caller's thread.
+  sparsecollResult_t reduce(int rank) const;
+  /// Steps and a drain.
+  sparsecollResult_t gossip(int rank) const;
+
+ private:
+  bool gossips() const { return flags_ & kStateGossip; }
+
+  uint8_t flags_;
+  sparsecollComm_t comms_[2] = {nullptr, nullptr};
+  sparsecollResidual_t residuals_[2] = {nullptr, nullptr};
+  sparsecollPushSum_t states_[2] = {nullptr, nullptr};
+};
+
+}  // namespace sparsecoll::unit
