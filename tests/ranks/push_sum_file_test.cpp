@@ -8,6 +8,7 @@
 
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <memory>
 
 #include "core/state_file.hpp"
@@ -251,7 +252,8 @@ TEST_CASE("steps and weights that no run has are refused, whatever the checksum 
   const Run run(1, SPARSECOLL_PUSHSUM_CONFIG_INITIALIZER, {std::vector<double>(kLength)});
   write_progress(path, 7, 0.75);
   CHECK(sparsecollPushSumLoad(run.handle(0), path.c_str()) == sparsecollSuccess);
-  for (const double weight : {std::nan(""), INFINITY, -INFINITY}) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (const double weight : {std::nan(""), kInfinity, -kInfinity}) {
     write_progress(path, 7, weight);
     CHECK(sparsecollPushSumLoad(run.handle(0), path.c_str()) == sparsecollInvalidArgument);
   }

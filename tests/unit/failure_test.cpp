@@ -196,11 +196,27 @@ TEST_CASE("a message shorter than a header is damaged") {
   }
 }
 
+TEST_CASE("a rank that does not know of itself is refused") {
+  for (const uint32_t first : {0u, 2u}) {
+    Stations stations(3);
+    FrameHeader header{};
+    header.kind = static_cast<uint16_t>(FrameKind::data);
+    header.sequence = 1;
+    header.covered_first = first;
+    header.covered_count = 1;
+    std::byte room[kHeadroom] = {};
+    stations[1].channel().send(0, header, room + kHeadroom, 0);
+    CHECK(expect_error(sparsecollRemoteError, "covered ranks",
+                       [&] { hear_of_rank_1(stations[0]); }) == "");
+  }
+}
+
 TEST_CASE("a notice of the wrong length is refused") {
   Stations stations(2);
   FrameHeader header{};
   header.kind = static_cast<uint16_t>(FrameKind::abandon);
   header.sequence = 1;
+  header.covered_first = header.covered_count = 1;
   std::byte room[kHeadroom + 3] = {};
   stations[1].channel().send(0, header, room + kHeadroom, 3);
   CHECK(expect_error(sparsecollRemoteError, "notice of 3 bytes", [&] {

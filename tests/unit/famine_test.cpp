@@ -43,7 +43,7 @@ constexpr size_t kLength = 300;
 constexpr size_t kKept = 20;
 constexpr int kTimeoutMs = 20000;
 // A member of a part that never came to it does not tell the others of the part.
-constexpr int kSplitTimeoutMs = 100;
+const int kSplitTimeoutMs = test::small_run() ? 3000 : 300;
 constexpr double kAtOnce = 8;  // seconds, on a busy machine
 
 /// Everything that one rank's calls use, made before memory becomes scarce.
