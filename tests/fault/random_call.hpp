@@ -66,8 +66,8 @@ struct Plan {
   Dice& dice;
   World& world;
   Tensor& tensor;
-  bool refused;  ///< it will not be done, and changes nothing
-  bool may_truncate;
+  bool refused;       ///< it will not be done, and changes nothing
+  bool may_truncate;  ///< and do whatever else takes longer
 };
 
 /// Any verb that travels in groups.
