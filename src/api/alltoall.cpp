@@ -52,7 +52,8 @@ class AlltoallCall final : public Operation, private AlltoallArguments {
   Footprint footprint() const override {
     const auto in = places("send.indices", "send.values", *send);
     const auto out = places("recv.indices", "recv.values", *recv);
-    Footprint all{{in.begin(), in.end()}, {out[0], out[1], {"recv", recv, sizeof *recv}}};
+    Footprint all{{in[0], in[1], {"send", send, sizeof *send}, bounds.place()},
+                  {out[0], out[1], {"recv", recv, sizeof *recv}}};
     if (recvcounts) all.writes.push_back({"recvcounts", recvcounts, ranks * sizeof(size_t)});
     return all;
   }

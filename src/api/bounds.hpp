@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "api/communicator.hpp"
+#include "api/arguments.hpp"
 
 namespace sparsecoll {
 
@@ -19,6 +19,8 @@ class Bounds {
   void check(uint64_t count) const;
   /// Puts what the ranks must agree on into the descriptor of a call of length `count`.
   void describe(uint64_t count, Descriptor& descriptor) const;
+  /// The caller's array.
+  Place place() const { return {"bounds", given_, given_ ? size() * sizeof(size_t) : 0}; }
   /// One region for each rank.
   std::span<const Region> regions(uint64_t count, Env& env) const;
 

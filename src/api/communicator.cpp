@@ -113,10 +113,10 @@ void Communicator::run_counted(Verb verb, FunctionRef<void(const CallTerms&)> bo
   const Arena::Scope scope(arena_);  // outlives the catch below, which may give the arena up
   try {
     channel_.begin(sequence);
-    const int timeout = config_.values.timeoutMs;
-    body({sequence, init_deadline_ ? *init_deadline_ : Deadline::after(timeout), stats});
+    body({sequence, init_deadline_.value_or(Deadline::after(config_.values.timeoutMs)), stats});
   } catch (const Error& error) {
     if (fatal(error.code()) || channel_.aborted()) poison_and_throw(error);
+    channel_.end();
     if (error.code() == sparsecollTruncated) add_up(stats);  // the operation is done
     throw;
   } catch (const std::bad_alloc&) {
@@ -124,6 +124,7 @@ void Communicator::run_counted(Verb verb, FunctionRef<void(const CallTerms&)> bo
   } catch (const std::exception& error) {
     poison_and_throw(Error(sparsecollInternalError, error.what()));
   }
+  channel_.end();
   add_up(stats);
   trace("done, algorithm ", stats.algorithm, ", ", stats.selected, " entries selected, ",
         stats.result, " in the result, ", stats.bytes_sent, " bytes sent in ", stats.messages_sent,
@@ -131,16 +132,14 @@ void Communicator::run_counted(Verb verb, FunctionRef<void(const CallTerms&)> bo
 }
 
 void Communicator::run(Operation& operation) {
-  take_part([&] {
-    const Descriptor shape = operation.descriptor();
-    Warm last = warm(shape);
-    const auto body = [&](FramedCall& call) {
-      last_was_group_ = false;
-      take_turn(operation, {*this, call, shape, last});
-    };
-    collective(
-        with_warm(shape, last), [&] { operation.check(*this); }, body);
-  });
+  const Descriptor shape = operation.descriptor();
+  Warm last = warm(shape);
+  const auto body = [&](FramedCall& call) {
+    last_was_group_ = false;
+    take_turn(operation, {*this, call, shape, last});
+  };
+  collective(
+      with_warm(shape, last), [&] { operation.check(*this); }, body);
 }
 
 void Communicator::take_turn(Operation& operation, const Turn& turn) {
@@ -162,9 +161,8 @@ Descriptor Communicator::with_warm(Descriptor shape, const Warm& warm) {
   return shape;
 }
 
-void Communicator::enqueue(std::shared_ptr<Operation> operation) {
-  queue_->push(Queue::Kind::collective, verb_name(operation->descriptor().verb),
-               [this, operation] { run(*operation); });
+void Communicator::enqueue(const char* name, std::function<void()> task) {
+  queue_->push(Queue::Kind::collective, name, [this, task = std::move(task)] { take_part(task); });
 }
 
 void Communicator::run_and_wait(Operation& operation) {
@@ -177,8 +175,7 @@ void Communicator::run_and_wait(Operation& operation) {
       failure = std::current_exception();
     }
   };
-  take_part(
-      [&] { queue_->push(Queue::Kind::collective, verb_name(operation.descriptor().verb), task); });
+  enqueue(verb_name(operation.descriptor().verb), task);
   queue_->wait_idle();
   if (failure) std::rethrow_exception(failure);
 }

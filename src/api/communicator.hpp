@@ -92,22 +92,24 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// Runs a call that counts but hears only some ranks, so that nothing is agreed on and every
   /// failure is fatal.
   void unagreed(Verb verb, FunctionRef<void(const CallTerms&)> body);
-  /// Runs `begin`, this rank's way into a collective call. Where there is no memory to begin it, or
-  /// to queue it, the peers are told instead of left to their deadlines: the communicator is
-  /// poisoned.
+  /// Runs `begin`, this rank's way into a collective call, from its C function or the queue. Where
+  /// there is no memory to begin it, or to queue it, the peers are told instead of left to their
+  /// deadlines: the communicator is poisoned.
   void take_part(FunctionRef<void()> begin);
-  /// Agrees on the configuration within the deadline of the call that makes this communicator;
-  /// `problem` is what was wrong with this rank's. Closes the transport if the ranks cannot agree.
-  void agree_on_init(const std::optional<Error>& problem, const Deadline& deadline);
-  /// A communicator of the ranks of one color, ordered by key; null without a color. Collective;
-  /// `check` gives the new one's configuration or throws InvalidArgument.
-  std::shared_ptr<Communicator> split(const std::function<Config()>& check, int color, int key);
-  /// From now on calls are made; for those communicators that have nothing to agree on, too.
+  /// Takes its place among the ranks that make this communicator, within the deadline of that call;
+  /// `problem` is what was wrong with this rank's arguments. Returns the handle. What goes wrong
+  /// the other ranks are told.
+  void* join(const std::optional<Error>& problem, const Deadline& deadline);
+  /// The handle of a communicator of the ranks of one color, ordered by key; null without a color.
+  /// Collective; `check` gives the new one's configuration or throws InvalidArgument.
+  void* split(FunctionRef<Config()> check, int color, int key);
+  /// From now on calls are made; for those communicators that have nothing to agree on, too. Throws
+  /// SystemError where queued calls get no thread.
   void start();
   /// Ends it: collective where the transport wants that. Throws InvalidUsage when peers made
   /// another call; nothing happened then.
   void close();
-  void abort();
+  void abort() noexcept;
 
   /// Throws the first fatal error if there was one.
   void check_healthy() const;
@@ -127,8 +129,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   void run(const std::vector<std::unique_ptr<Operation>>& calls);
   /// The same in its turn behind the queued calls, complete on return.
   void run_and_wait(Operation& operation);
-  /// Queues one.
-  void enqueue(std::shared_ptr<Operation> operation);
+  /// Queues a collective call.
+  void enqueue(const char* name, std::function<void()> task);
 
   // --- groups (group.cpp)
   bool grouping() const { return group_depth_ > 0; }
@@ -148,9 +150,11 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   const Warm* find_warm(uint64_t shape) const;
 
  private:
-  /// Makes this rank's end of a part and agrees with the other members.
-  std::shared_ptr<Communicator> join_part(std::unique_ptr<Transport> transport,
-                                          const Config& config, const Deadline& deadline);
+  /// Agrees on the configuration. Closes the transport if the ranks cannot agree.
+  void agree_on_init(const std::optional<Error>& problem, const Deadline& deadline);
+  /// Makes this rank's end of a part and joins the other members.
+  void* join_part(std::unique_ptr<Transport> transport, const Config& config,
+                  const Deadline& deadline);
   void drain();
   /// Runs a verb whose arguments are good.
   void take_turn(Operation& operation, const Turn& turn);
@@ -162,6 +166,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// Says something about the call that is made now, as far as memory goes.
   template <class... Parts>
   void trace(const Parts&... parts) const noexcept;
+  /// The error that every later call gives; with mutex_ held.
+  void refuse_from_now_on(sparsecollResult_t code, const char* why) noexcept;
   void poison_with(const Error& error);
   /// Local end of the transport, once; peers get the notice if there is one. What messages under
   /// way may still touch is given up.

@@ -5,9 +5,27 @@
 #include <utility>
 
 #include "api/communicator.hpp"
+#include "api/handles.hpp"
 #include "core/error.hpp"
 
 namespace sparsecoll {
+
+void* Communicator::join(const std::optional<Error>& problem, const Deadline& deadline) {
+  void* handle = nullptr;
+  try {
+    handle = communicators().insert(shared_from_this());
+    agree_on_init(problem, deadline);
+    start();
+    return handle;
+  } catch (const Error& error) {
+    communicators().erase(handle);
+    if (!closed_) poison_and_throw(error);  // peers may have joined already
+    throw;
+  } catch (const std::bad_alloc&) {
+    communicators().erase(handle);
+    poison_and_throw(Error(sparsecollSystemError, "out of memory"));
+  }
+}
 
 void Communicator::agree_on_init(const std::optional<Error>& problem, const Deadline& deadline) {
   init_deadline_ = deadline;
@@ -25,7 +43,6 @@ void Communicator::agree_on_init(const std::optional<Error>& problem, const Dead
     }
     throw;
   }
-  start();
 }
 
 void Communicator::start() {
@@ -73,17 +90,23 @@ void Communicator::close() {
   transport_->close();
   abandoned_ = closed_ = true;
   const std::lock_guard lock(mutex_);  // for a thread that found the handle just before
-  poison_ = sparsecollInvalidArgument;
-  poison_message_ = "the communicator was destroyed";
+  refuse_from_now_on(sparsecollInvalidArgument, "the communicator was destroyed");
 }
 
-void Communicator::abort() {
+void Communicator::refuse_from_now_on(sparsecollResult_t code, const char* why) noexcept {
+  poison_ = code;
+  try {
+    poison_message_ = why;
+  } catch (const std::bad_alloc&) {
+    poison_message_ = "failed";  // short enough to need no memory
+  }
+}
+
+void Communicator::abort() noexcept {
   {
     const std::lock_guard lock(mutex_);
-    if (poison_ == sparsecollSuccess) {
-      poison_ = sparsecollInvalidUsage;
-      poison_message_ = "aborted by sparsecollCommAbort";
-    }
+    if (poison_ == sparsecollSuccess)
+      refuse_from_now_on(sparsecollInvalidUsage, "aborted by sparsecollCommAbort");
     if (joining_) joining_->abort();
   }
   channel_.abort();
@@ -92,14 +115,7 @@ void Communicator::abort() {
 void Communicator::poison_with(const Error& error) {
   {
     const std::lock_guard lock(mutex_);
-    if (poison_ == sparsecollSuccess) {
-      poison_ = error.code();
-      try {
-        poison_message_ = error.what();
-      } catch (const std::bad_alloc&) {
-        poison_message_ = "failed";  // short enough to need no memory
-      }
-    }
+    if (poison_ == sparsecollSuccess) refuse_from_now_on(error.code(), error.what());
   }
   abandon(&error);
 }
@@ -112,7 +128,7 @@ void Communicator::abandon(const Error* notice) {
   } catch (const Error&) {
     // A transport that cannot say may still touch them.
   }
-  if (notice) channel_.send_fatal(sequence_, *notice);
+  if (notice) channel_.send_fatal(*notice);
   bool touches_notices = false;
   abandoned_bytes_ += transport_->abandon(&touches_notices);
   if (touches_notices) abandoned_bytes_ += channel_.leak();

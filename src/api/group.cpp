@@ -65,11 +65,10 @@ void Communicator::close_group() {
   Calls recorded = std::exchange(group_, {});
   check_healthy();
   if (recorded.empty()) return;
-  if (!queue_) return take_part([&] { run(recorded); });
   take_part([&] {
+    if (!queue_) return run(recorded);
     const auto calls = std::make_shared<Calls>(std::move(recorded));
-    queue_->push(Queue::Kind::collective, "sparsecollGroupEnd",
-                 [this, calls] { take_part([&] { run(*calls); }); });
+    enqueue("sparsecollGroupEnd", [this, calls] { run(*calls); });
   });
 }
 

@@ -49,7 +49,7 @@ sparsecollResult_t sparsecollCommDestroy(sparsecollComm_t comm) {
       on_entered("sparsecollCommDestroy", communicator.get(), [&](Communicator& c) {
         try {
           c.close();
-        } catch (const Error& error) {
+        } catch (...) {
           ended = c.poison() != sparsecollSuccess;
           throw;
         }

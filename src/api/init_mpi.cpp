@@ -21,7 +21,6 @@ sparsecollResult_t sparsecollCommInitMpi(sparsecollComm_t* comm, MPI_Comm mpi,
     }
     const Deadline deadline = Deadline::after(checked.values.timeoutMs);
     const auto made = std::make_shared<Communicator>(make_mpi_transport(mpi, deadline), checked);
-    made->agree_on_init(problem, deadline);
-    *comm = static_cast<sparsecollComm_t>(communicators().insert(made));
+    *comm = static_cast<sparsecollComm_t>(made->join(problem, deadline));
   });
 }

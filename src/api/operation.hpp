@@ -45,15 +45,15 @@ class Operation {
 /// calls do not block, or is done at once.
 template <class Verb>
 sparsecollResult_t submit(Verb verb, sparsecollComm_t comm) {
-  return on_entered(verb_name(verb.descriptor().verb), comm, [&](Communicator& communicator) {
+  const char* const name = verb_name(verb.descriptor().verb);
+  return on_entered(name, comm, [&](Communicator& communicator) {
     communicator.check_healthy();
     communicator.take_part([&] {
       if (communicator.grouping())
-        communicator.record(std::make_unique<Verb>(std::move(verb)));
-      else if (communicator.queue())
-        communicator.enqueue(std::make_shared<Verb>(std::move(verb)));
-      else
-        communicator.run(verb);
+        return communicator.record(std::make_unique<Verb>(std::move(verb)));
+      if (!communicator.queue()) return communicator.run(verb);
+      const auto kept = std::make_shared<Verb>(std::move(verb));
+      communicator.enqueue(name, [&communicator, kept] { communicator.run(*kept); });
     });
     return sparsecollSuccess;
   });

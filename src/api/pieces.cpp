@@ -49,7 +49,6 @@ SparseBuffer stash_buffer(const Stash& stash, Kernels& kernels) {
 SparseBuffer Output::prepare(Communicator& communicator, const sparsecollSparse_t& like,
                              Kernels& kernels) {
   if (fits()) return buffer_of(*recv_, kernels);
-  communicator.stashes().reserve(communicator.stashes().size() + 1);
   stash_ = make_stash(communicator, nnz_, like);
   stash_->recv = recv_;
   communicator.stashes().reserve(communicator.stashes().size() + 1);

@@ -217,8 +217,8 @@ sparsecollResult_t sparsecollPushSumDrain(sparsecollPushSum_t state, void* x, vo
     communicator.take_part([&] {
       const auto drain = std::make_shared<Drain>(found, Tensors{x, estimate}, stream);
       if (communicator.queue())
-        communicator.queue()->push(Queue::Kind::collective, "sparsecollPushSumDrain",
-                                   [&communicator, drain] { communicator.run(*drain); });
+        communicator.enqueue("sparsecollPushSumDrain",
+                             [&communicator, drain] { communicator.run(*drain); });
       else
         communicator.run(*drain);
     });

@@ -75,9 +75,7 @@ sparsecollResult_t pushSumStep(void* x, void* estimate, size_t count, sparsecoll
     const Step step(found, tensors);
     communicator.take_part([&] {
       if (communicator.queue())
-        communicator.queue()->push(Queue::Kind::collective, "pushSumStep", [&communicator, step] {
-          communicator.take_part([&] { step.run(communicator); });
-        });
+        communicator.enqueue("pushSumStep", [&communicator, step] { step.run(communicator); });
       else
         step.run(communicator);
     });

@@ -45,8 +45,7 @@ std::vector<Member> members_of(int color, const std::vector<Wish>& wishes) {
 
 }  // namespace
 
-std::shared_ptr<Communicator> Communicator::split(const std::function<Config()>& check, int color,
-                                                  int key) {
+void* Communicator::split(FunctionRef<Config()> check, int color, int key) {
   Descriptor descriptor;
   descriptor.verb = static_cast<uint64_t>(Verb::comm_split);
   Config config;
@@ -68,14 +67,11 @@ std::shared_ptr<Communicator> Communicator::split(const std::function<Config()>&
     // The members that are lost to the part are lost here too.
     if (fatal(error.code()) || poison() != sparsecollSuccess) poison_and_throw(error);
     throw;
-  } catch (const std::bad_alloc&) {
-    poison_and_throw(Error(sparsecollSystemError, "out of memory"));
   }
 }
 
-std::shared_ptr<Communicator> Communicator::join_part(std::unique_ptr<Transport> transport,
-                                                      const Config& config,
-                                                      const Deadline& deadline) {
+void* Communicator::join_part(std::unique_ptr<Transport> transport, const Config& config,
+                              const Deadline& deadline) {
   const auto part = std::make_shared<Communicator>(std::move(transport), config);
   const auto let_abort_reach = [this](std::shared_ptr<Communicator> joining) {
     const std::lock_guard lock(mutex_);
@@ -84,15 +80,15 @@ std::shared_ptr<Communicator> Communicator::join_part(std::unique_ptr<Transport>
   let_abort_reach(part);
   try {
     if (poison() != sparsecollSuccess) part->abort();  // it came before
-    part->agree_on_init(std::nullopt, deadline);
+    void* const handle = part->join(std::nullopt, deadline);
     let_abort_reach(nullptr);
-    part->check_healthy();  // it came when the part was complete
-  } catch (const Error& error) {
+    if (part->poison() == sparsecollSuccess) return handle;
+    communicators().erase(handle);  // it came when the part was complete
+    part->poison_and_throw(Error(sparsecollInvalidUsage, "aborted by sparsecollCommAbort"));
+  } catch (...) {
     let_abort_reach(nullptr);
-    if (part->channel_.aborted()) part->poison_with(error);  // tells the other members
     throw;
   }
-  return part;
 }
 
 }  // namespace sparsecoll
@@ -111,10 +107,8 @@ sparsecollResult_t sparsecollCommSplit(sparsecollComm_t comm, int color, int key
       if (!newcomm) fail(sparsecollInvalidArgument, "newcomm: expected a pointer, got NULL");
       return config ? make_config(config) : parent.config();
     };
-    parent.take_part([&] {
-      const std::shared_ptr<Communicator> made = parent.split(check, color, key);
-      *newcomm = made ? static_cast<sparsecollComm_t>(communicators().insert(made)) : nullptr;
-    });
+    parent.take_part(
+        [&] { *newcomm = static_cast<sparsecollComm_t>(parent.split(check, color, key)); });
     return sparsecollSuccess;
   });
 }

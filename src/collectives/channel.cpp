@@ -43,15 +43,21 @@ Channel::Channel(Transport& transport, Memory& memory, bool verify)
 
 void Channel::begin(uint64_t sequence) {
   current_ = sequence;
+  ended_ = false;
   for (int peer = 0; peer < size_; ++peer)
     if (!queue(peer).empty() && ends_call(queue(peer).back()))
       throw_notice(peer, queue(peer).back());
 }
 
+void Channel::end() {
+  ended_ = true;
+  transport_.made(current_);
+}
+
 void Channel::put_header(int peer, FrameHeader header, std::byte* payload, size_t bytes) {
   header.magic = kFrameMagic;
   header.version = kFrameVersion;
-  header.ordinal = sent_[static_cast<size_t>(peer)]++;
+  header.ordinal = sent_[static_cast<size_t>(peer)];
   header.payload = bytes;
   header.checksum = has_checksum(header) ? frame_checksum(header, {payload, bytes}) : 0;
   std::memcpy(payload - sizeof header, &header, sizeof header);
@@ -60,11 +66,13 @@ void Channel::put_header(int peer, FrameHeader header, std::byte* payload, size_
 void Channel::send(int peer, FrameHeader header, std::byte* payload, size_t bytes) {
   put_header(peer, header, payload, bytes);
   transport_.send(peer, {payload - sizeof header, sizeof header + bytes});
+  ++sent_[static_cast<size_t>(peer)];
 }
 
 void Channel::hand_over(int peer, FrameHeader header, Buffer message) {
   put_header(peer, header, message.data() + sizeof header, message.size() - sizeof header);
   transport_.hand_over(peer, std::move(message));
+  ++sent_[static_cast<size_t>(peer)];
 }
 
 void Channel::check(int peer, const Frame& frame) const {
@@ -106,7 +114,7 @@ void Channel::throw_notice(int peer, const Frame& frame) {
   throw Error(sparsecollRemoteError, what);
 }
 
-void Channel::pump(const std::function<void(int peer, const Frame&)>& visit) {
+void Channel::pump(FunctionRef<void(int peer, const Frame&)> visit) {
   while (auto arrived = transport_.poll()) {
     const int peer = arrived->peer;
     Frame frame{{}, std::move(arrived->bytes)};
@@ -142,10 +150,10 @@ bool Channel::wanted(const Frame& gossip) const {
   return state > newest_state_ || std::ranges::binary_search(states_, state);
 }
 
-void Channel::send_fatal(uint64_t sequence, const Error& error) noexcept {
+void Channel::send_fatal(const Error& error) noexcept {
   FrameHeader header{};
   header.kind = static_cast<uint16_t>(FrameKind::fatal);
-  header.sequence = sequence;
+  header.sequence = ended_ ? current_ + 1 : current_;
   header.result = error.code();
   const size_t bytes = std::min(std::strlen(error.what()), kLongestNotice);
   for (int peer = 0; peer < size_; ++peer) {
@@ -171,7 +179,7 @@ void Channel::abort() noexcept {
   transport_.interrupt();
 }
 
-void Channel::pause(const Deadline& deadline, const std::function<std::string()>& missing) {
+void Channel::pause(const Deadline& deadline, FunctionRef<std::string()> missing) {
   if (aborted_) fail(sparsecollInvalidUsage, "aborted by sparsecollCommAbort");
   if (deadline.passed()) fail(sparsecollTimeout, "deadline passed, ", missing());
   transport_.idle(deadline.within(kPause));

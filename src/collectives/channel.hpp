@@ -4,12 +4,12 @@
 
 #include <atomic>
 #include <deque>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "core/arena.hpp"
 #include "core/error.hpp"
+#include "core/function_ref.hpp"
 #include "core/stats.hpp"
 #include "transport/transport.hpp"
 
@@ -71,6 +71,8 @@ class Channel {
 
   /// From now on this rank is in that call. Throws RemoteError if a peer has failed in it already.
   void begin(uint64_t sequence);
+  /// This rank has done its part of that call.
+  void end();
   /// Fills in the header, which sits directly in front of the payload, and starts sending.
   void send(int peer, FrameHeader header, std::byte* payload, size_t bytes);
   /// The same for a message that may outlive the call; the payload starts behind the header's room.
@@ -78,8 +80,8 @@ class Channel {
   /// Takes in all that has arrived. Throws RemoteError for a damaged frame and for a peer's notice
   /// that it failed; as PeerTimeout if it waited in vain. Who failed in a later call has done its
   /// part of this one: its notice waits in the queue for that call. `visit` sees each new frame
-  /// before it is queued.
-  void pump(const std::function<void(int peer, const Frame&)>& visit);
+  /// as soon as it is queued.
+  void pump(FunctionRef<void(int peer, const Frame&)> visit);
   std::deque<Frame>& queue(int peer) { return queues_[static_cast<size_t>(peer)]; }
   /// Gossip of that peer, in the order of its sending, for every state.
   std::deque<Frame>& gossip(int peer) { return gossip_[static_cast<size_t>(peer)]; }
@@ -89,8 +91,9 @@ class Channel {
   /// Gossip for this state is thrown away, now and later.
   void close(uint64_t state) noexcept;
 
-  /// Tells all peers, as far as that works without waiting, that this rank failed.
-  void send_fatal(uint64_t sequence, const Error& error) noexcept;
+  /// Tells all peers, as far as that works without waiting, that this rank failed in the call that
+  /// it is in, or in the next one where it has ended that.
+  void send_fatal(const Error& error) noexcept;
   /// Gives those notices up for good, for a transport that may still touch them; returns the bytes.
   size_t leak() noexcept;
 
@@ -99,13 +102,16 @@ class Channel {
   bool aborted() const { return aborted_; }
   /// Throws if peers did not come in time or the communicator was aborted; otherwise lets some time
   /// pass.
-  void pause(const Deadline& deadline, const std::function<std::string()>& missing);
+  void pause(const Deadline& deadline, FunctionRef<std::string()> missing);
   void flush(const Deadline& deadline);
   /// The same for everything that was handed over.
   void flush_handed_over(const Deadline& deadline);
 
   /// Those of the peers that will not send any more; what they sent before may still come in.
   std::vector<int> gone(const std::vector<int>& peers) const;
+  /// Those that are gone without having made their part of the call that this rank is in: whoever
+  /// else is awaited may wait for them in vain.
+  std::vector<int> left() const { return transport_.left_before(current_); }
   /// Throws RemoteError if a peer that was gone before the last pump() is still awaited.
   void give_up_on(const std::vector<int>& gone, const std::vector<int>& awaited) const;
 
@@ -128,7 +134,8 @@ class Channel {
   int size_;
   bool verify_;
   std::atomic<bool> aborted_{false};
-  uint64_t current_ = 0;  ///< call that this rank is in
+  uint64_t current_ = 0;  ///< the last call that this rank began
+  bool ended_ = false;    ///< and has done its part of
   std::vector<std::deque<Frame>> queues_;
   std::vector<std::deque<Frame>> gossip_;
   std::vector<uint64_t> states_;  ///< open ones, rising

@@ -105,7 +105,7 @@ void FramedCall::wait_for(std::vector<int> peers, Wanted wanted) {
   const size_t awaited = peers.size();
   for (;;) {
     // Who was gone before the last look at the mail will not be heard of again.
-    const std::vector<int> gone = channel_.gone(peers);
+    const std::vector<int> gone = channel_.gone(peers), left = channel_.left();
     try {
       channel_.pump(look);
     } catch (const PeerTimeout&) {
@@ -117,6 +117,7 @@ void FramedCall::wait_for(std::vector<int> peers, Wanted wanted) {
     std::erase_if(peers, [this](int peer) { return has_come(peer); });
     if (peers.empty() || (wanted == Wanted::one && peers.size() < awaited)) return;
     channel_.give_up_on(gone, peers);
+    channel_.give_up_on(left, left);
     channel_.pause(terms_.deadline,
                    [&] { return text("nothing was heard from ", name_ranks(unheard(peers))); });
   }

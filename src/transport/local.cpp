@@ -33,7 +33,7 @@ struct Mailbox {
 /// What the ranks share; lives until the last of them is gone.
 struct Fabric {
   Fabric(int ranks, FatePlan fate)
-      : boxes(ranks), gone(ranks), joined(ranks), plan(std::move(fate)) {
+      : boxes(ranks), gone(ranks), calls(ranks), joined(ranks), plan(std::move(fate)) {
     spins = static_cast<unsigned>(ranks) <= std::thread::hardware_concurrency();
   }
   /// A letter that was handed over is of its sender's pool: all of them go before the first pool.
@@ -59,9 +59,10 @@ struct Fabric {
     const std::pair name{id, members.front().rank};
     Part& part = whole->parts[name];
     if (!part.fabric) {
-      part.fabric = std::make_shared<Fabric>(static_cast<int>(members.size()), FatePlan{});
-      part.fabric->whole = whole;
-      for (const Member& each : members) part.fabric->ranks_in_whole.push_back(each.rank);
+      const auto fresh = std::make_shared<Fabric>(static_cast<int>(members.size()), FatePlan{});
+      fresh->whole = whole;
+      for (const Member& each : members) fresh->ranks_in_whole.push_back(each.rank);
+      part.fabric = fresh;  // complete, or not there: the next member may try again
     }
     std::shared_ptr<Fabric> fabric = part.fabric;
     if (++part.taken == members.size()) whole->parts.erase(name);
@@ -81,6 +82,7 @@ struct Fabric {
   };
   std::vector<Mailbox> boxes;
   std::vector<std::atomic<bool>> gone;
+  std::vector<std::atomic<uint64_t>> calls;  ///< the number after that of the last one made
   std::vector<std::atomic<bool>> joined;
   FatePlan plan;
   bool spins;                   ///< every rank has a core of its own
@@ -148,6 +150,14 @@ class LocalTransport final : public Transport {
     const std::lock_guard lock(box_.mutex);  // what is delayed is still to come
     return std::none_of(box_.letters.begin(), box_.letters.end(),
                         [peer](const auto& letter) { return letter.arrived.peer == peer; });
+  }
+
+  void made(uint64_t call) override { fabric_->calls[rank_] = call + 1; }
+  std::vector<int> left_before(uint64_t call) const override {
+    std::vector<int> peers;
+    for (int peer = 0; peer < size(); ++peer)
+      if (peer != rank_ && gone(peer) && fabric_->calls[peer] <= call) peers.push_back(peer);
+    return peers;
   }
 
   void idle(Clock::time_point limit) override {

@@ -142,13 +142,13 @@ class MpiTransport final : public Transport {
 
   void start_piece(int peer, ConstBytes bytes, const Kept& kept) {
     const Peer& to = peers_[static_cast<size_t>(peer)];
-    MPI_Request request;
-    check_mpi_with(peer,
-                   MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to.rank,
-                             to.tag, share_->comm(), &request),
-                   "a send to");
-    sends_.push_back({request, peer, bytes.size(), kept});
-    unsent_of(sends_.back()) += bytes.size();
+    // Its place first: a request that is under way must not be lost for want of memory.
+    Sending& place = sends_.emplace_back(Sending{MPI_REQUEST_NULL, peer, bytes.size(), kept});
+    const int code = MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to.rank,
+                               to.tag, share_->comm(), &place.request);
+    if (code != MPI_SUCCESS) sends_.pop_back();
+    check_mpi_with(peer, code, "a send to");
+    unsent_of(place) += bytes.size();
   }
 
   size_t& unsent_of(const Sending& message) { return message.kept ? unsent_handed_over_ : unsent_; }

@@ -97,13 +97,13 @@ void MpiInbox::take_chunk(Incoming& target, Matched& piece) {
   const size_t missing = target.bytes.size() - target.claimed;
   if (bytes > missing || (bytes == 0 && missing > 0))
     damaged(piece.peer, "a chunk", missing, piece.bytes);
-  MPI_Request request;
+  // Its place first: a request that is under way must not be lost for want of memory.
+  MPI_Request& request = target.pending.emplace_back(MPI_REQUEST_NULL);
   check_mpi_with(piece.peer,
                  MPI_Imrecv(target.bytes.data() + target.claimed, piece.bytes, MPI_BYTE,
                             &piece.message, &request),
                  "a receive from");
   target.claimed += bytes;
-  target.pending.push_back(request);
 }
 
 bool MpiInbox::complete(Incoming& message) {

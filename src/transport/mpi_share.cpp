@@ -78,7 +78,7 @@ MpiShare::MpiShare(MPI_Comm original, const Deadline& deadline)
 
 int MpiShare::take_tag() {
   const std::lock_guard lock(mutex_);
-  for (int tried = 0; tried < highest_; ++tried) {
+  for (int tried = 0; tried <= highest_; ++tried) {
     last_ = last_ == highest_ ? kFirstTag : last_ + 1;
     if (taken_.contains(last_)) continue;
     // A peer that failed while it ended its communicator may have said so too late for this rank.

@@ -29,8 +29,9 @@ void check_mpi_caller();
 ///
 /// The duplicate is freed with the last of them on this rank. MPI_Comm_free is collective, and the
 /// ranks may come to it at different times, when parts outlive the whole; but it hears no peer: the
-/// standard expects it to be local, and in Open MPI and MPICH it gives up a reference, no more. One
-/// of them that broke keeps the duplicate for ever, since its messages may still be under way.
+/// standard expects it to be local, and in Open MPI and MPICH it gives up a reference, no more
+/// (what plugins for a network's own collectives attach to communicators was not tried). One of
+/// them that broke keeps the duplicate for ever, since its messages may still be under way.
 class MpiShare {
  public:
   /// Collective over `original`, within the deadline.

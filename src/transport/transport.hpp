@@ -53,6 +53,10 @@ class Transport {
   /// True when nothing more will ever come from that peer, and the transport knows. What it sent
   /// before can still be polled.
   virtual bool gone(int peer) const = 0;
+  /// This rank has made its part of that call: what it leaves undone is of later ones.
+  virtual void made(uint64_t /*call*/) {}
+  /// Who is gone and has not made its part of that call, as far as the transport knows.
+  virtual std::vector<int> left_before(uint64_t /*call*/) const { return {}; }
   /// Lets time pass until something may have happened, at most until `limit`.
   virtual void idle(Clock::time_point limit) = 0;
   /// From any thread: ends idle(), for good, and lets peers see that this rank is gone where that

@@ -9,6 +9,7 @@
 
 #include "support/catch.hpp"
 #include "support/ranks.hpp"
+#include "support/sparse_data.hpp"
 #include "support/typed.hpp"
 
 namespace sparsecoll::test {
@@ -19,8 +20,8 @@ constexpr std::size_t kCount = 100;
 /// One rank's groups of two calls, the second of which may be bad here.
 class Group {
  public:
-  Group(sparsecollComm_t comm, bool bad, bool alone)
-      : comm_(comm), bad_(bad), alone_(alone), residual_(comm, kCount) {}
+  Group(sparsecollComm_t comm, std::size_t ranks, bool bad)
+      : comm_(comm), bad_(bad), alone_(ranks == 1), residual_(comm, kCount), borders_(ranks + 1) {}
 
   struct Case {
     const char* name;
@@ -57,6 +58,18 @@ class Group {
     sparseAllreduce(bad_ ? sum_.data() : input_.data(), other_.data(), kCount, 5, sparsecollFloat32,
                     sparsecollSum, nullptr, comm_, nullptr);
   }
+  void output_is_bounds() {
+    const std::size_t P = borders_.size() - 1;
+    for (std::size_t r = 0; r <= P; ++r) borders_[r] = r * kCount / P;
+    sparseAlltoall(send_.get(), recv_.get(), borders_.data(), nullptr, comm_, nullptr);
+    sparseReduceScatter(input_.data(), part_.get(), kCount, 5, sparsecollFloat32, sparsecollSum,
+                        bad_ ? borders_.data() : nullptr, nullptr, comm_, nullptr);
+  }
+  /// The struct itself: whether its numbers are known before the group is done.
+  void output_is_sent() {
+    sparseAlltoall(send_.get(), recv_.get(), nullptr, nullptr, comm_, nullptr);
+    sparseAlltoall(bad_ ? recv_.get() : send_.get(), part_.get(), nullptr, nullptr, comm_, nullptr);
+  }
   void same_output() { call(bad_ ? sum_.data() + 10 : other_.data(), 5, nullptr); }
 
   /// The sum of ones over the ranks.
@@ -84,6 +97,10 @@ class Group {
   Residual<float> residual_;
   std::vector<float> input_ = std::vector<float>(kCount, 1.0f);
   std::vector<float> sum_;
+  std::vector<std::size_t> borders_;
+  SparseBuffer<float> send_{kCount, sparsecollIndex32, 1};
+  SparseBuffer<float> recv_{kCount, sparsecollIndex32, kCount};
+  SparseBuffer<float> part_{kCount, sparsecollIndex32, kCount};
   std::vector<float> other_ = std::vector<float>(kCount, 7.0f);
 };
 
@@ -98,13 +115,17 @@ const Group::Case kCases[] = {
      "residual"},
     {"output is input", &Group::output_is_input, sparsecollInvalidUsage, sparsecollInvalidUsage,
      "depend"},
+    {"output is bounds", &Group::output_is_bounds, sparsecollInvalidUsage, sparsecollInvalidUsage,
+     "depend"},
+    {"output is sent", &Group::output_is_sent, sparsecollInvalidUsage, sparsecollInvalidUsage,
+     "depend"},
     {"same output", &Group::same_output, sparsecollInvalidUsage, sparsecollInvalidUsage, "depend"}};
 
 TEST_CASE("an error voids the whole group, on all ranks, and the communicator goes on") {
   for (const int P : {1, 2, 3, 5}) {
     const Ranks ranks(P, default_config());
     CHECK(ranks.run("void", [&](int rank) -> std::string {
-      Group group(ranks.comm(rank), rank == P - 1, P == 1);
+      Group group(ranks.comm(rank), static_cast<std::size_t>(P), rank == P - 1);
       for (const Group::Case& each : kCases) {
         const std::string wrong = group.check(each);
         if (!wrong.empty()) return wrong;

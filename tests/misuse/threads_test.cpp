@@ -205,6 +205,31 @@ TEST_CASE("a peer that destroys its communicator ends the waiting of the others"
   }
 }
 
+TEST_CASE("who waits for one that stays away hears that another has left") {
+  for (const Mode& mode : kModes) {
+    for (const int leaver : {1, 2}) {
+      Ranks ranks(3, with_deadline(mode, 30000));
+      std::atomic<bool> left = false, heard = false;
+      CHECK(ranks.run(mode.name, [&](int rank) -> std::string {
+        if (rank == leaver) {
+          const sparsecollResult_t result = ranks.destroy(rank);
+          left = true;
+          return expect("destroy", result, sparsecollSuccess, nullptr);
+        }
+        const std::atomic<bool>& signal = rank == 0 ? left : heard;
+        while (!signal) std::this_thread::sleep_for(milliseconds(1));
+        if (rank != 0) return "";
+        const Clock::time_point start = Clock::now();
+        const sparsecollResult_t result = small_call(mode, ranks.comm(rank));
+        const double seconds = seconds_since(start);
+        heard = true;
+        if (seconds > 0.05 + patience()) return "the error came late";
+        return expect("the call", result, sparsecollRemoteError, ranks.comm(rank));
+      }) == "");
+    }
+  }
+}
+
 TEST_CASE("no deadline: a call waits as long as it takes") {
   const Ranks ranks(2, with_deadline(kAuto, 0));
   CHECK(ranks.run("timeoutMs = 0", [&](int rank) -> std::string {

@@ -61,7 +61,8 @@ TEST_CASE("a rank that has gone is told from one that is late, after what it sen
 TEST_CASE("a rank that fails tells why, also those who do not wait for it") {
   for (const std::string& why : {std::string("its disk is full"), std::string(100000, 'x')}) {
     Stations stations(3);
-    stations[2].channel().send_fatal(1, Error(sparsecollInternalError, why));
+    stations[2].channel().begin(1);
+    stations[2].channel().send_fatal(Error(sparsecollInternalError, why));
     CHECK(expect_error(sparsecollRemoteError, "rank 2 failed in call 1: " + why.substr(0, 500),
                        [&] { hear_of_rank_1(stations[0]); }) == "");
   }
@@ -70,7 +71,8 @@ TEST_CASE("a rank that fails tells why, also those who do not wait for it") {
 TEST_CASE("a call that a peer has done goes on when that peer fails in a later one") {
   const Error why(sparsecollInternalError, "its disk is full");
   Stations stations(3);
-  stations[2].channel().send_fatal(2, why);
+  stations[2].channel().begin(2);
+  stations[2].channel().send_fatal(why);
   send_to_rank_0(stations[1]);
   hear_of_rank_1(stations[0]);
   CHECK(expect_error(sparsecollRemoteError, "rank 2 failed in call 2",
@@ -79,7 +81,8 @@ TEST_CASE("a call that a peer has done goes on when that peer fails in a later o
   // The rank that failed is the one that is waited for.
   Stations two(2);
   send_to_rank_0(two[1]);
-  two[1].channel().send_fatal(2, why);
+  two[1].channel().end();  // of call 1: what fails now is the next
+  two[1].channel().send_fatal(why);
   two[1].transport().close();
   hear_of_rank_1(two[0]);
   CHECK(expect_error(sparsecollRemoteError, "rank 1 failed in call 2",

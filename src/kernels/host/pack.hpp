@@ -49,6 +49,7 @@ void put_block16(std::byte* at, std::span<const I> index, const Region& region) 
     std::memcpy(at + b * 4, &narrow, 4);
     rest = rest.subspan(n);
   }
+  static_assert(kWireBlock == 65536);
   // The distance from the block's start is what fits into 16 bits of that from the region's.
   put_indices<uint16_t>(at + blocks * 4, index, region.begin);
 }
