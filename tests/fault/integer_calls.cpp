@@ -20,7 +20,7 @@ class Integers final : public RandomCall {
   Integers(const Plan& plan, size_t n, test::Verb verb)
       : verb_(verb),
         index_type_(random_index_type(plan.dice)),
-        count_(index_type_ == sparsecollIndex64 && plan.dice.one_in(3) ? kFar : n),
+        count_(index_type_ == sparsecollIndex64 && plan.dice.one_in(3) ? kFar + n : n),
         kind_(plan.dice.one_of(test::kAllSparseKinds)) {
     auto sends = test::make_sparse_of_all<T>(kind_, count_, plan.world.P, plan.dice.seed());
     std::map<uint64_t, uint64_t> sums;  // modulo 2^64
@@ -62,7 +62,7 @@ class Integers final : public RandomCall {
   std::string check_untouched(int rank) const override { return outputs_->check_untouched(rank); }
 
  private:
-  static constexpr uint64_t kFar = uint64_t{1} << 40;
+  static constexpr uint64_t kFar = uint64_t{1} << 40;  ///< added to n, so that lengths stay apart
   static constexpr T kEnds[] = {std::numeric_limits<T>::max(), std::numeric_limits<T>::min(),
                                 std::numeric_limits<T>::max() - 5, -1, 0};
 
