@@ -39,7 +39,7 @@ void add_options(CLI::App& app, PushSumOptions& o) {
       ->capture_default_str();
   app.add_option_function<int>(
          "-c,--check", [&o](const int& given) { o.run.check = given != 0; },
-         "drain at the end and compare the sums of x and w with those at first")
+         "drain at the end; the sums of x and w must be those at first, up to rounding")
       ->check(CLI::IsMember(std::vector<int>{0, 1}))
       ->default_str("1");
   app.add_option("--graph", o.graphs, std::string("comma separated: ") + kGraphWords)
