@@ -174,15 +174,20 @@ TEST_CASE("an output of another size is refused on all ranks, and nobody waits")
             SparseVector<float> entries(10, {2}, {1.0f}), out(0, 4);
             std::vector<std::size_t> counts(static_cast<std::size_t>(bad ? P + 1 : P));
             const std::vector<std::size_t> bounds(1);  // too few: nothing may read on
-            const auto answer = [&](const char* words, auto call) {
+            const auto told = [&](const char* words, const char* others, auto call) {
               return throws(bad ? sparsecollInvalidArgument : sparsecollInvalidUsage,
-                            bad ? words : "rank", call);
+                            bad ? words : others, call);
+            };
+            const auto answer = [&](const char* words, auto call) {
+              return told(words, "rank", call);
             };
             std::string wrong;
-            wrong += answer("recv: expected 10 elements, got 9",
-                            [&] { comm.sparseAllreduce(send, wrong_size, 3); });
-            wrong += answer("recv: expected 10 elements, got 9",
-                            [&] { comm.gtopkAllreduce(send, wrong_size, 3); });
+            wrong +=
+                told("recv: expected 10 elements, got 9", "recvbuff: expected 10 values, got NULL",
+                     [&] { comm.sparseAllreduce(send, wrong_size, 3); });
+            wrong +=
+                told("recv: expected 10 elements, got 9", "recvbuff: expected 10 values, got NULL",
+                     [&] { comm.gtopkAllreduce(send, wrong_size, 3); });
             wrong += answer("recv: expected 0 elements, got 10",
                             [&] { comm.sparseAllreduce(bad ? none : send, recv, 3); });
             wrong +=

@@ -192,10 +192,11 @@ class Verbs {
     static_assert(std::is_same_v<T, Element<Recv>>, "send and recv are of one type");
     static_assert(std::is_convertible_v<decltype(std::data(recv)), void*>, "recv is written to");
     const std::string problem = detail::expect_size("recv", std::size(send), std::size(recv));
-    // Without values NULL would do as an output, hence the count.
+    // The other ranks are told of the NULL. Without values it would do as an output, hence the 1.
     const auto call = [function, data = std::data(send),
                        out = problem.empty() ? std::data(recv) : nullptr,
-                       count = problem.empty() ? std::size(send) : 1, sum](sparsecollComm_t comm) {
+                       count = problem.empty() || std::size(send) > 0 ? std::size(send) : 1,
+                       sum](sparsecollComm_t comm) {
       return function(data, out, count, sum.k, DatatypeOf<T>::value, sum.op, sum.residual, comm,
                       nullptr);
     };
