@@ -167,6 +167,8 @@ Block read_whole(const std::string& path, Memory& memory) {
   return content;
 }
 
+std::string damaged(uint64_t checksum) { return text(checksum, " (the file is damaged)"); }
+
 }  // namespace
 
 StateFile::StateFile(const std::string& path, const char* kind, Memory& memory)
@@ -176,7 +178,8 @@ StateFile::StateFile(const std::string& path, const char* kind, Memory& memory)
   if (rest.size() < sizeof header) refuse("at least this many bytes:", sizeof header, rest.size());
   std::memcpy(&header, rest.data(), sizeof header);
   rest = rest.subspan(sizeof header);
-  if (header.magic != kFileMagic) refuse("magic number", kFileMagic, header.magic);
+  if (header.magic != kFileMagic)
+    refuse("a file saved by", "sparsecollResidualSave or sparsecollPushSumSave", "something else");
   if (header.version != kFileVersion) refuse("version", kFileVersion, header.version);
   if (header.bytes != content_.size()) refuse("bytes", header.bytes, content_.size());
   if (header.sections > kMostSections || header.sections * sizeof(Entry) > rest.size())
@@ -186,13 +189,13 @@ StateFile::StateFile(const std::string& path, const char* kind, Memory& memory)
               std::as_writable_bytes(std::span(entries)).data());
   rest = rest.subspan(header.sections * sizeof(Entry));
   const uint64_t sum = checksum_of(header, entries);
-  if (header.checksum != sum) refuse("checksum", header.checksum, sum);
+  if (header.checksum != sum) refuse("checksum", header.checksum, damaged(sum));
   if (get_name(header.kind) != kind) refuse("state of kind", kind, get_name(header.kind));
   for (const Entry& entry : entries) {
     if (entry.bytes > rest.size()) refuse("bytes in a section, at most", rest.size(), entry.bytes);
     const ConstBytes bytes = rest.first(entry.bytes);
     if (const uint64_t own = checksum(bytes); entry.checksum != own)
-      refuse("checksum", entry.checksum, own);
+      refuse("checksum", entry.checksum, damaged(own));
     parts_.push_back({get_name(entry.name), bytes});
     rest = rest.subspan(entry.bytes);
   }

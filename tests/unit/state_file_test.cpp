@@ -111,6 +111,14 @@ TEST_CASE("files of another kind, and what is no file, are refused with the reas
   CHECK(refusal(folder.file(""), sparsecollInvalidArgument, "expected a file") == "");
   put(path, "");
   CHECK(refusal(path, sparsecollInvalidArgument, "at least") == "");
+  put(path, std::string(1000, 'x'));
+  CHECK(refusal(path, sparsecollInvalidArgument,
+                "expected a file saved by sparsecollResidualSave") == "");
+  write_example(path, 1, "words");
+  std::string changed = content(path);
+  changed.back() = 'x';
+  put(path, changed);
+  CHECK(refusal(path, sparsecollInvalidArgument, "(the file is damaged)") == "");
 }
 
 TEST_CASE("a section that is missing or of another length is refused") {
