@@ -5,6 +5,7 @@
 #include <bit>
 #include <span>
 
+#include "collectives/registry.hpp"
 #include "core/checksum.hpp"
 #include "core/error.hpp"
 #include "core/types.hpp"
@@ -75,10 +76,17 @@ std::string push_sum_value(size_t argument, uint64_t bits) {
   return std::to_string(static_cast<int64_t>(bits));
 }
 
+std::string init_value(size_t argument, uint64_t bits) {
+  const std::string number = std::to_string(static_cast<int64_t>(bits));
+  const AlgorithmEntry* algorithm =
+      argument == kAlgorithm ? find_algorithm(static_cast<int>(bits)) : nullptr;
+  return algorithm ? text(number, " (", algorithm->name, ")") : number;
+}
+
 std::string value(uint64_t verb, size_t argument, uint64_t bits) {
   if (argument_names(verb).data() == kPushSumArguments && argument != kDataType)
     return push_sum_value(argument, bits);
-  if (static_cast<Verb>(verb) == Verb::init) return std::to_string(static_cast<int64_t>(bits));
+  if (static_cast<Verb>(verb) == Verb::init) return init_value(argument, bits);
   if (argument == kK && bits == ~uint64_t{0}) return "SPARSECOLL_ALL";
   if (argument == kDataType && bits < 256)
     if (const char* name = name_of(static_cast<DataType>(bits))) return name;

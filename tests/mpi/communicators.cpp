@@ -115,6 +115,10 @@ std::string init_differently(const Difference& difference, int odd) {
   if (!has_word(message, difference.variable) && !has_word(message, difference.other_name)) {
     return "the variable is not named: " + got;
   }
+  const bool of_algorithms = !difference.bad && std::string(difference.variable) == "algorithm";
+  if (of_algorithms && message.find("2 (oktopk)") == std::string::npos) {
+    return "the algorithm is not named: " + got;
+  }
   return "";
 }
 
