@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Turns the JSON of the programs in perf/ and of the training example into pictures.
 
-Needs matplotlib. Prints the names of the files that it wrote.
+Needs matplotlib, and says so where there is none. Prints the names of the files that it wrote.
 """
 
 import argparse
@@ -13,6 +13,11 @@ import sys
 # The modules beside this file, wherever it is started from.
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+try:
+    import matplotlib  # noqa: F401  (the modules need it)
+except ImportError as problem:
+    sys.exit(f"plot.py: {sys.executable} has no matplotlib ({problem})")
 
 from plots import collective, push_sum, records, style, summary, topk, training  # noqa: E402
 

@@ -53,6 +53,14 @@ job() {
   mpirun -n "$processes" "$build/perf/$program" "$@" -J "$out/$name.json" | tee "$out/$name.txt"
 }
 
+# threads_job NAME PROGRAM ARGUMENT...: the same in one process.
+threads_job() {
+  local name=$1 program=$2
+  shift 2
+  printf '\n== %s: %s %s\n' "$name" "$program" "$*"
+  "$build/perf/$program" "$@" -J "$out/$name.json" | tee "$out/$name.txt"
+}
+
 # train NAME SEED ARGUMENT...: the example on its own data.
 train() {
   local name=$1 seed=$2
@@ -126,15 +134,11 @@ done
 
 # Errors of push-sum, then the slow rank: sleeping threads, so that eight fit on any machine.
 job push_sum "$ranks" push_sum_perf -n 60 --delay 0,2 --density 0,0.1
-printf '\n== push_sum_slow\n'
-"$build/perf/push_sum_perf" --transport local -t 8 -n "$slow_steps" --slow --work 20 \
-  --delay 0,1,2,4,-1 -J "$out/push_sum_slow.json" | tee "$out/push_sum_slow.txt"
-mpirun -n 8 "$build/perf/push_sum_perf" -n "$slow_steps" --slow --work 20 --delay 0,2 \
-  -J "$out/push_sum_slow_mpi.json" | tee "$out/push_sum_slow_mpi.txt"
+threads_job push_sum_slow push_sum_perf --transport local -t 8 -n "$slow_steps" --slow --work 20 \
+  --delay 0,1,2,4,-1
+job push_sum_slow_mpi 8 push_sum_perf -n "$slow_steps" --slow --work 20 --delay 0,2
 
-printf '\n== topk\n'
-"$build/perf/topk_perf" "${topk[@]}" --input random,equal,sorted,hot,two-valued \
-  -J "$out/topk.json" | tee "$out/topk.txt"
+threads_job topk topk_perf "${topk[@]}" --input random,equal,sorted,hot,two-valued
 
 # Debian's matplotlib belongs to Debian's Python, which need not be the first one on the path.
 for python in python3 /usr/bin/python3; do

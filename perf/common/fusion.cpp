@@ -76,6 +76,7 @@ class Search {
     table_.comment(std::to_string(counts_.size()) + " tensors of " + std::to_string(total()) +
                    " values in all; a step reduces all of them, in groups of at most fusion bytes");
     table_.comment("wire: sent in a step by the busiest rank, mean over all steps");
+    table_.comment("");
     table_.titles();
     for (const double density : options_.densities) {
       make_tensors(density);
@@ -150,7 +151,8 @@ class Search {
     });
     progress_.clear();
     table_.comment(name + ": " + std::to_string(found.bytes) + " bytes found, " +
-                   std::to_string(found.starts.size()) + " groups a step");
+                   std::to_string(found.starts.size()) +
+                   (found.starts.size() == 1 ? " group a step" : " groups a step"));
     json_.write(row(found, alone, true));
   }
 

@@ -71,7 +71,9 @@ void add_measurement(CLI::App& app, Options& o) {
   app.add_option("-w,--warmup_iters", o.warmup, "calls before those")
       ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
-  add_switch(app, "-c,--check", o.check, "compare every result with the serial definition");
+  add_switch(app, "-c,--check", o.check,
+             "compare the results of the first call and of one after the timed ones with the "
+             "serial definition");
   app.add_option("-a,--average", o.combine,
                  "the time of a call: average, min or max of the ranks' times")
       ->check(CLI::IsMember(Names{"average", "min", "max"}))

@@ -117,6 +117,8 @@ void record_header(const Table& table, const Options& o, const Machine& machine,
   table.comment("form " + o.form + "; feedback " + (o.feedback ? "1" : "0") + "; " + data);
   table.comment("time of a call: " + o.combine + " over ranks, between barriers; " +
                 std::to_string(o.iterations) + " calls after " + std::to_string(o.warmup));
+  // Groups of tensors have a table of their own.
+  if (!o.tensors.empty()) return;
   table.comment("select, wire: of the last call, of the slowest and of the busiest rank");
   table.comment("wire (B/rank): sent; * = computed, not counted");
   table.comment("wire (B/entry): over nnz in x (P-1)/P; the papers' bound for plain pairs is 8");

@@ -16,7 +16,7 @@ LOOKS = {
     "gtopk": ("gTop-k", "#009E73", "^", "-"),
     "topk": ("Top-k allgather", "#E69F00", "s", "-"),
     "topka2a": ("TopkA2A", "#8C510A", "P", "-"),
-    "oktopk-reuse": ("Ok-Topk, reused thresholds", "#0072B2", "h", "--"),
+    "oktopk-reuse": ("Ok-Topk, reused thresholds", "#0072B2", "h", "-."),
     "groups": ("Ok-Topk, a group of tensors", "#56B4E9", "d", "-"),
     "dgc": ("Deep Gradient Compression", "#CC79A7", "D", "-"),
     "sgp": ("SGP", "#999999", "<", "-"),
