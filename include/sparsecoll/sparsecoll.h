@@ -317,7 +317,8 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommInitAll(sparsecollComm_t* comms,
  * @param color   0 or more, or SPARSECOLL_SPLIT_NOCOLOR.
  * @param key     orders the new ranks; equal keys are ordered by rank in `comm`.
  * @param newcomm out; *newcomm is set to NULL for SPARSECOLL_SPLIT_NOCOLOR.
- * @param config  NULL = that of `comm`; else the ranks of one color agree on it.
+ * @param config  NULL = that of `comm`, with no look at environment variables; else the ranks of one
+ *                color agree on it.
  * @return sparsecollInvalidArgument, sparsecollInvalidUsage (`comm` goes on in both cases), or a
  *         fatal error. Colors whose ranks cannot agree on their configuration have no communicator;
  *         the others do. The deadline is that of `comm`; sparsecollCommAbort() of `comm` ends it.
@@ -410,7 +411,7 @@ SPARSECOLL_API const char* sparsecollGetErrorString(sparsecollResult_t result);
  * @brief The last error on `comm`: rank, operation, sequence, expected, got. "" if there was none.
  *
  * Owned by the communicator, valid until the next call on it. NULL: the last failed init of the
- * calling thread.
+ * calling thread. For a handle that is none or was destroyed: a text that says so.
  */
 SPARSECOLL_API const char* sparsecollGetLastError(sparsecollComm_t comm);
 
@@ -594,6 +595,8 @@ SPARSECOLL_API sparsecollResult_t sparsecollGroupEnd(sparsecollComm_t comm);
  * @param stream   NULL.
  * @return sparsecollInvalidArgument for arguments that do not fit the state, and for a custom graph
  *         that is none: nothing happened, peers were not told and wait for the corrected call.
+ *         (With blocking = 0 a wrong custom graph is found when the step is made, which peers may
+ *         count on by then: sparsecollInvalidUsage, and the communicator is poisoned.)
  *         sparsecollInvalidUsage within a group, or a fatal error: sparsecollTimeout when an
  *         in-neighbour was not heard from, sparsecollRemoteError also when it called another
  *         function. x is as it was then.
