@@ -48,8 +48,9 @@ sparsecoll_add_perf_test(
   push_sum COMMAND push_sum_perf --transport local -t 5 -n 6 --delay 0,2,-1 --density 0,0.1
                    --graph exponential,npeer:2,ring,bipartite -d float64)
 # Sums are right up to rounding, of which many steps do more.
-sparsecoll_add_perf_test(push_sum.many_steps COMMAND push_sum_perf --transport local -t 4 -n 240 -b 4K
-                                                     -e 4K --density 0.01 --mixing 0.02)
+sparsecoll_add_perf_test(
+  push_sum.many_steps COMMAND push_sum_perf --transport local -t 4 -n 240 -b 4K -e 4K
+                              --density 0.01 --mixing 0.02)
 sparsecoll_add_perf_test(push_sum.slow COMMAND push_sum_perf --transport local -t 4 -n 5 --slow
                                                --work 1 --delay 0,2)
 sparsecoll_add_perf_test(

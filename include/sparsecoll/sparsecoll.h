@@ -317,8 +317,8 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommInitAll(sparsecollComm_t* comms,
  * @param color   0 or more, or SPARSECOLL_SPLIT_NOCOLOR.
  * @param key     orders the new ranks; equal keys are ordered by rank in `comm`.
  * @param newcomm out; *newcomm is set to NULL for SPARSECOLL_SPLIT_NOCOLOR.
- * @param config  NULL = that of `comm`, with no look at environment variables; else the ranks of one
- *                color agree on it.
+ * @param config  NULL = that of `comm`, without a look at environment variables; else the ranks of
+ *                one color agree on it.
  * @return sparsecollInvalidArgument, sparsecollInvalidUsage (`comm` goes on in both cases), or a
  *         fatal error. Colors whose ranks cannot agree on their configuration have no communicator;
  *         the others do. The deadline is that of `comm`; sparsecollCommAbort() of `comm` ends it.
