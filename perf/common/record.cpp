@@ -115,8 +115,9 @@ void record_header(const Table& table, const Options& o, const Machine& machine,
             number(skew_of(o));
   }
   table.comment("form " + o.form + "; feedback " + (o.feedback ? "1" : "0") + "; " + data);
-  table.comment("time of a call: " + o.combine + " over ranks, between barriers; " +
-                std::to_string(o.iterations) + " calls after " + std::to_string(o.warmup));
+  const std::string timed = o.tensors.empty() ? "call" : "step";
+  table.comment("time of a " + timed + ": " + o.combine + " over ranks, between barriers; " +
+                std::to_string(o.iterations) + " " + timed + "s after " + std::to_string(o.warmup));
   // Groups of tensors have a table of their own.
   if (!o.tensors.empty()) return;
   table.comment("select, wire: of the last call, of the slowest and of the busiest rank");
