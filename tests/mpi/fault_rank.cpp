@@ -7,6 +7,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "support/hang_guard.hpp"
@@ -24,6 +26,24 @@ void kill_soon() {
     std::this_thread::sleep_for(delay);
     raise(SIGKILL);
   }).detach();
+}
+
+/// Waits until every rank that lives has its verdict, or for some seconds: a launcher that sees one
+/// exit may end the others.
+void wait_for_others(const FaultCase& fault, const std::string& directory) {
+  const bool one_dies = fault.scenario == "exit" || fault.scenario.rfind("kill-", 0) == 0;
+  const int victim = std::atoi(fault.victims_number.c_str());
+  const auto file_of = [&](int rank) { return directory + "/done_" + std::to_string(rank); };
+  std::ofstream(file_of(rank_in(MPI_COMM_WORLD))).flush();
+  const auto all_done = [&] {
+    for (int rank = 0; rank < size_of(MPI_COMM_WORLD); ++rank) {
+      if (one_dies && rank == victim) continue;
+      if (!std::filesystem::exists(file_of(rank))) return false;
+    }
+    return true;
+  };
+  const auto start = Clock::now();
+  while (!all_done() && seconds_since(start) < 4.0) std::this_thread::sleep_for(milliseconds(20));
 }
 
 }  // namespace
@@ -102,13 +122,12 @@ int run_rank(int argc, char** argv,
   const std::string text = body(fault, waker);
   std::printf("%s\n", text.empty() ? "PASS" : ("FAIL: " + text).c_str());
   std::fflush(stdout);
-  // MPI_Finalize would wait for the dead. Let slower ranks finish before the launcher sees an exit.
   if (fault.scenario == "pause") {
     MPI_Finalize();
     return 0;
   }
-  std::this_thread::sleep_for(milliseconds(4000));
-  _exit(0);
+  wait_for_others(fault, argv[4]);
+  _exit(0);  // MPI_Finalize would wait for the dead
 }
 
 }  // namespace sparsecoll::test
