@@ -104,8 +104,16 @@ Options parse_options(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--dump-gradient", options.gradient_prefix,
                  "write rank r's dense gradient of the last step to PREFIX.r.f32");
+  // An option of one mode would be ignored by the others.
+  const auto belongs_to = [&](const std::string& option, Mode owner) {
+    if (app.count(option) > 0 && kModes.at(mode) != owner)
+      throw CLI::ValidationError(option, "only with --mode " + name_of(owner));
+  };
   try {
     app.parse(argc, argv);
+    belongs_to("--fusion", Mode::groups);
+    belongs_to("--max-delay", Mode::osgp);
+    belongs_to("--mixing", Mode::gossip);
   } catch (const CLI::ParseError& error) {
     std::exit(app.exit(error));
   }
