@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Single bytes of every message of exchanges, groups, splits and push-sum inverted on their way,
-// all of them where there are two ranks: an error or the right result, never a wrong one.
+// all of them in some calls: an error or the right result, never a wrong one.
 // (tests/unit/damage_test.cpp has the other verbs.)
 
 #include <chrono>
@@ -86,8 +86,8 @@ Sizes message_sizes(Planner planner, int P, uint64_t seed) {
 
 void damage_everything(Planner planner, int P, uint64_t seed) {
   const Sizes sizes = message_sizes(planner, P, seed);
-  // At two ranks all bytes, at three one in seven: another one in every message.
-  const size_t stride = test::small_run() ? 41 : P == 2 ? 1 : 7;
+  // All bytes of some calls, one in seven of the others: another one in every message.
+  const size_t stride = test::small_run() ? 41 : P == 2 && seed == 1 ? 1 : 7;
   for (int victim = 0; victim < P; ++victim) {
     const auto& own = sizes[static_cast<size_t>(victim)];
     for (size_t message = 0; message < own.size(); ++message) {
