@@ -12,7 +12,12 @@ if(NOT SPARSECOLL_CUDA STREQUAL "OFF")
   include(CheckLanguage)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
+    if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+      set(CMAKE_CUDA_ARCHITECTURES "80-real;90-real;100"
+          CACHE STRING "GPUs to compile for: machine code of 8.0 and 9.0, of 10.0 with PTX for later")
+    endif()
     enable_language(CUDA)
+    find_package(CUDAToolkit REQUIRED)
     set(SPARSECOLL_HAVE_CUDA ON)
     # CMake 3.25 does not know yet that nvcc has C++20.
     if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
@@ -25,4 +30,14 @@ if(NOT SPARSECOLL_CUDA STREQUAL "OFF")
   elseif(SPARSECOLL_CUDA STREQUAL "ON")
     message(FATAL_ERROR "SPARSECOLL_CUDA=ON, but there is no working nvcc (PATH, CUDACXX)")
   endif()
+endif()
+
+# The host's rules of floating-point arithmetic: results are equal bit for bit.
+if(SPARSECOLL_HAVE_CUDA)
+  set(sparsecoll_cuda_flags -fmad=false -ftz=false -prec-div=true -prec-sqrt=true
+                            --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra)
+  if(SPARSECOLL_WERROR)
+    list(APPEND sparsecoll_cuda_flags -Werror=all-warnings -Xcompiler=-Werror)
+  endif()
+  add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:${sparsecoll_cuda_flags}>")
 endif()

@@ -10,6 +10,8 @@ set(SPARSECOLL_TESTS_DIR "${PROJECT_SOURCE_DIR}/tests")
 # `sparsecoll_catch` brings the framework and its main(), whatever its generation.
 add_library(sparsecoll_catch INTERFACE)
 target_include_directories(sparsecoll_catch INTERFACE "${SPARSECOLL_TESTS_DIR}")
+# The tests' own code is compiled more often than it matters how fast it is.
+target_compile_options(sparsecoll_catch INTERFACE -O1)
 if(TARGET Catch2::Catch2WithMain)
   target_link_libraries(sparsecoll_catch INTERFACE Catch2::Catch2WithMain)
 else()

@@ -44,6 +44,21 @@ endforeach()
 sparsecoll_add_perf_test(
   topk COMMAND topk_perf -t 2 --input random,equal,sorted,hot,two-valued ${small})
 
+# Kernels for CUDA: skipped where there is no GPU, refused in words where none is seen.
+set(device --memory device -n 2 -w 1 -b 64K -e 256K --density 0,0.01,0.5 -p 1,5)
+foreach(kernel IN ITEMS select merge pack unpack)
+  sparsecoll_add_perf_test(
+    topk.device.${kernel} COMMAND topk_perf --kernel ${kernel} ${device}
+    PROPERTIES SKIP_RETURN_CODE 3)
+endforeach()
+sparsecoll_add_perf_test(
+  topk.no_device COMMAND topk_perf --memory device
+  ENVIRONMENT CUDA_VISIBLE_DEVICES=
+  PROPERTIES PASS_REGULAR_EXPRESSION "--memory device: (no CUDA device|this build has no CUDA)")
+sparsecoll_add_perf_test(
+  topk.device_option COMMAND topk_perf --kernel merge
+  PROPERTIES PASS_REGULAR_EXPRESSION "--kernel: needs --memory device")
+
 sparsecoll_add_perf_test(
   push_sum COMMAND push_sum_perf --transport local -t 5 -n 6 --delay 0,2,-1 --density 0,0.1
                    --graph exponential,npeer:2,ring,bipartite -d float64)

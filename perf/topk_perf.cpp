@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Measures sparsecollTopk, the local selection, beside passes over the same memory that bound it
-// from below and std::nth_element, which is what one would write without the library.
+// from below and std::nth_element, which is what one would write without the library. With --memory
+// device: the kernels for CUDA (device/), which nothing behind the C API reaches yet.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -22,6 +23,7 @@
 #include "common/timing.hpp"
 #include "common/vectors.hpp"
 #include "common/yardsticks.hpp"
+#include "device/device.hpp"
 
 namespace sparsecoll::perf {
 namespace {
@@ -209,9 +211,11 @@ int main(int argc, char** argv) {
   program.name = "topk_perf";
   program.description =
       "Time and correctness of sparsecollTopk beside passes over the same memory.";
+  program.device = true;
   int status = 0;
   const std::optional<perf::Options> options = perf::parse(argc, argv, program, &status);
   if (!options) return status;
+  if (options->memory == "device") return perf::measure_on_device(*options);
   return perf::launch("local", options->threads, [&](perf::Ranks& ranks) {
     if (options->datatype == "float16")
       return perf::TopkBench<perf::Float16>(*options, ranks).run();

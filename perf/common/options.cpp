@@ -64,7 +64,7 @@ void add_sweep(CLI::App& app, Options& o) {
   app.add_option("--seed", o.seed, "of the generated data")->capture_default_str();
 }
 
-void add_measurement(CLI::App& app, Options& o) {
+void add_measurement(CLI::App& app, Options& o, const Program& program) {
   app.add_option("-n,--iters", o.iterations, "timed calls")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
@@ -83,10 +83,26 @@ void add_measurement(CLI::App& app, Options& o) {
       ->check(CLI::IsMember(std::vector<int>{1}))
       ->default_str("1");
   app.add_option("--memory", o.memory, "where the vectors live")
-      ->check(CLI::IsMember(Names{"host"}))
+      ->check(CLI::IsMember(program.device ? Names{"host", "device"} : Names{"host"}))
       ->capture_default_str();
   app.add_option("-J,--output_file", o.json, "write the rows as JSON, one object per line");
   app.add_flag("--progress", o.progress, "say on stderr where the run is (default: on a terminal)");
+}
+
+void add_device(CLI::App& app, Options& o) {
+  app.add_option("--kernel", o.kernel, "with --memory device: what is measured")
+      ->check(CLI::IsMember(Names{"select", "merge", "pack", "unpack"}))
+      ->capture_default_str();
+  app.add_option("-p,--pieces", o.pieces,
+                 "of --kernel merge, and messages of pack and unpack, comma separated [2,8,64]")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1024));
+  add_switch(app, "--cold", o.cold,
+             "with --memory device: the device's cache is overwritten before each call");
+  app.add_option("--check-count", o.check_count,
+                 "with --memory device: with more entries (K, M, G) results are not checked")
+      ->transform(CLI::AsSizeValue(false))
+      ->default_str("16M");
 }
 
 void add_collective(CLI::App& app, Options& o, const Program& program) {
@@ -135,6 +151,21 @@ bool needs_equal_steps(const std::string& name) { return name == kReuse; }
 
 bool needs_dense_form(const std::string& name) { return name == "dense" || name == "topka2a"; }
 
+/// Options that mean something on one side only.
+void complete_device(CLI::App& app, Options& o) {
+  const bool device = o.memory == "device";
+  for (const char* name : {"--kernel", "--pieces", "--cold", "--check-count"}) {
+    if (!device && app.count(name) > 0) throw CLI::ValidationError(name, "needs --memory device");
+  }
+  for (const char* name : {"--nthreads", "--data", "--average"}) {
+    if (device && app.count(name) > 0) throw CLI::ValidationError(name, "needs --memory host");
+  }
+  if (o.pieces.empty()) o.pieces = {2, 8, 64};
+  if (device && o.kernel != "select" && app.count("--input") > 0) {
+    throw CLI::ValidationError("--input", "needs --kernel select");
+  }
+}
+
 /// What depends on more than one option.
 void complete(CLI::App& app, Options& o, const Program& program) {
   if (o.min_bytes > o.max_bytes) {
@@ -146,6 +177,7 @@ void complete(CLI::App& app, Options& o, const Program& program) {
         app.count("--minbytes") > 0 ? o.min_bytes : o.max_bytes;
   }
   if (o.densities.empty() && o.ks.empty()) o.densities = {0.001, 0.01};
+  if (program.device) complete_device(app, o);
   if (program.algorithms.empty()) {
     if (o.inputs.empty()) o.inputs = {pattern_names().front()};
     o.transport = "local";
@@ -202,7 +234,8 @@ std::optional<Options> parse(int argc, char** argv, const Program& program, int*
   CLI::App app(program.description, program.name);
   app.set_help_flag("-h,--help", "print this");
   add_sweep(app, options);
-  add_measurement(app, options);
+  add_measurement(app, options, program);
+  if (program.device) add_device(app, options);
   auto* threads = app.add_option("-t,--nthreads", options.threads)->check(CLI::Range(1, 1024));
   if (program.algorithms.empty()) {
     options.threads = 1;

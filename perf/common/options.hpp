@@ -19,6 +19,7 @@ struct Program {
   std::vector<std::string> baselines = {"mpi-dense", "mpi-allgather"};  ///< where there is MPI
   bool tensors = false;  ///< can search for the size of groups of tensors
   bool owners = false;   ///< entries go to owners: no forms, no sums, no residual
+  bool device = false;   ///< can measure the kernels for CUDA
 };
 
 /// The command line; letters and long names are those of nccl-tests where it has them.
@@ -45,9 +46,13 @@ struct Options {
   std::vector<double> densities;
   std::vector<std::size_t> ks;
   std::vector<std::string> algorithms;
-  std::vector<std::string> inputs;  ///< kinds of data of the local kernel
-  std::string data;                 ///< file name, %r = rank; empty: generated
-  std::string tensors;              ///< file or list of counts: search the size of groups of them
+  std::vector<std::string> inputs;                 ///< kinds of data of the local kernel
+  std::string kernel = "select";                   ///< of a device
+  std::vector<int> pieces;                         ///< P of merges, and messages of pack and unpack
+  bool cold = true;                                ///< on a device: calls find nothing in its cache
+  std::size_t check_count = std::size_t{1} << 24;  ///< on a device: longest vector that is checked
+  std::string data;                                ///< file name, %r = rank; empty: generated
+  std::string tensors;  ///< file or list of counts: search the size of groups of them
   std::string json;
   bool progress = false;
 };

@@ -6,9 +6,22 @@
 #include <chrono>
 #include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace sparsecoll::perf {
+
+Times summary(std::vector<double> seconds) {
+  std::ranges::sort(seconds);
+  const std::size_t half = seconds.size() / 2;
+  Times times;
+  times.average =
+      std::accumulate(seconds.begin(), seconds.end(), 0.0) / static_cast<double>(seconds.size());
+  times.minimum = seconds.front();
+  times.median = seconds.size() % 2 == 1 ? seconds[half] : (seconds[half - 1] + seconds[half]) / 2;
+  times.maximum = seconds.back();
+  return times;
+}
 
 Times measure(Ranks& ranks, const Options& options, const std::function<void()>& prepare,
               const std::function<void()>& call) {
@@ -35,15 +48,7 @@ Times measure(Ranks& ranks, const Options& options, const std::function<void()>&
                         static_cast<double>(of_ranks.size());
     calls.push_back(options.combine == "min" ? least : options.combine == "max" ? most : mean);
   }
-  std::ranges::sort(calls);
-  const std::size_t half = calls.size() / 2;
-  Times times;
-  times.average =
-      std::accumulate(calls.begin(), calls.end(), 0.0) / static_cast<double>(calls.size());
-  times.minimum = calls.front();
-  times.median = calls.size() % 2 == 1 ? calls[half] : (calls[half - 1] + calls[half]) / 2;
-  times.maximum = calls.back();
-  return times;
+  return summary(std::move(calls));
 }
 
 }  // namespace sparsecoll::perf

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "common/options.hpp"
 #include "common/ranks.hpp"
@@ -17,6 +18,9 @@ struct Times {
   double median = 0;
   double maximum = 0;
 };
+
+/// Of these calls, in any order; at least one.
+Times summary(std::vector<double> seconds);
 
 /// options.warmup calls, then options.iterations timed ones. `prepare` precedes every call outside
 /// the clock. Collective; the same numbers on every rank.

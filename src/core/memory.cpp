@@ -18,7 +18,7 @@ void* Memory::allocate(size_t bytes) {
   ++allocations_;
   if (fail_in_ != 0 && --fail_in_ == 0) throw std::bad_alloc();
   if (bytes > static_cast<size_t>(-1) - kAlignment) throw std::bad_alloc();
-  void* at = std::aligned_alloc(kAlignment, align_up(std::max<size_t>(bytes, 1)));
+  void* at = obtain(align_up(std::max<size_t>(bytes, 1)));
   if (!at) throw std::bad_alloc();
   in_use_ += bytes;
   return at;
@@ -26,8 +26,12 @@ void* Memory::allocate(size_t bytes) {
 
 void Memory::release(void* at, size_t bytes) noexcept {
   in_use_ -= bytes;
-  std::free(at);
+  give_up(at);
 }
+
+void* Memory::obtain(size_t bytes) { return std::aligned_alloc(kAlignment, bytes); }
+
+void Memory::give_up(void* at) noexcept { std::free(at); }
 
 void Buffer::give_back() noexcept {
   if (block_.data()) pool_->give_back(std::move(block_));

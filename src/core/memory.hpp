@@ -23,6 +23,11 @@ constexpr size_t align_up(size_t n, size_t alignment = kAlignment) {
 /// tests can prove that a steady state does not allocate, and can make the n-th allocation fail.
 class Memory {
  public:
+  Memory() = default;
+  virtual ~Memory() = default;
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
   /// Throws std::bad_alloc. Aligned to kAlignment.
   void* allocate(size_t bytes);
   void release(void* at, size_t bytes) noexcept;
@@ -33,6 +38,10 @@ class Memory {
   void fail_at(size_t n) { fail_in_ = n; }
 
  private:
+  /// Where the bytes come from and go to: the host's heap, unless a place has its own. Null: none.
+  virtual void* obtain(size_t bytes);
+  virtual void give_up(void* at) noexcept;
+
   std::atomic<size_t> allocations_{0};
   std::atomic<size_t> in_use_{0};
   std::atomic<size_t> fail_in_{0};

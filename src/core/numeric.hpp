@@ -120,6 +120,22 @@ constexpr T delivered(T value) {
   return canonical(static_cast<T>(value + T{0}));
 }
 
+/// The first key of T whose value, widened, has at least this key.
+template <class T>
+constexpr uint64_t narrow_key(uint64_t key) {
+  if constexpr (sizeof(T) != 2) {
+    return key;
+  } else {
+    uint64_t low = 0, high = kKeyEnd<T>;
+    while (low < high) {
+      const uint64_t middle = (low + high) / 2;
+      const bool below = key_of(widen(T{static_cast<uint16_t>(middle)})) < key;
+      (below ? low : high) = below ? middle + 1 : middle;
+    }
+    return low;
+  }
+}
+
 /// What travels of a selected value of an accumulation: rounded once to T, and never a negative
 /// zero.
 template <class T>

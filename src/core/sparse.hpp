@@ -44,7 +44,7 @@ struct Region {
   uint64_t begin = 0;
   uint64_t end = 0;
 
-  uint64_t length() const { return end - begin; }
+  constexpr uint64_t length() const { return end - begin; }
 };
 
 }  // namespace sparsecoll

@@ -89,26 +89,30 @@ constexpr uint64_t wire_bound(const WireShape& shape) {
          8;
 }
 
-/// The header of a message if it is sound as far as the header can tell: known representation, the
-/// expected type (of the tensor; or its accumulation type) and region length, a size that fits
-/// (bytes may follow: where sizes are fixed, messages are as long as the longest); null otherwise.
+/// Whether the header of a message of `size` bytes is sound as far as it can tell: known
+/// representation, the expected type (of the tensor; or its accumulation type) and region length, a
+/// size that fits (bytes may follow: where sizes are fixed, messages are as long as the longest).
+constexpr bool wire_sound(const WireHeader& header, uint64_t size, DataType type, uint64_t length) {
+  const auto representation = static_cast<Representation>(header.representation);
+  const auto sent = static_cast<DataType>(header.data_type);
+  const bool known =
+      representation >= Representation::coordinate && representation <= Representation::dense;
+  if (header.magic != kWireMagic || header.version != kWireVersion || !known ||
+      header.reserved != 0 || (sent != type && sent != accumulation(type)) ||
+      header.length != length || header.nnz > length || header.nnz > size ||
+      (representation == Representation::dense && header.nnz != length))
+    return false;
+  if (representation == Representation::block16 && wire_blocks(length) > size) return false;
+  if (representation == Representation::bitmap && length / 8 > size) return false;
+  return wire_bytes(representation, {header.nnz, length, size_of(sent)}) <= size;
+}
+
+/// The header of a message if it is sound; null otherwise.
 inline const WireHeader* wire_header(ConstBytes message, DataType type, uint64_t length,
                                      WireHeader* out) {
   if (message.size() < sizeof(WireHeader)) return nullptr;
   std::memcpy(out, message.data(), sizeof(WireHeader));
-  const auto representation = static_cast<Representation>(out->representation);
-  const auto sent = static_cast<DataType>(out->data_type);
-  const bool known =
-      representation >= Representation::coordinate && representation <= Representation::dense;
-  if (out->magic != kWireMagic || out->version != kWireVersion || !known || out->reserved != 0 ||
-      (sent != type && sent != accumulation(type)) || out->length != length || out->nnz > length ||
-      out->nnz > message.size() || (representation == Representation::dense && out->nnz != length))
-    return nullptr;
-  if (representation == Representation::block16 && wire_blocks(length) > message.size())
-    return nullptr;
-  if (representation == Representation::bitmap && length / 8 > message.size()) return nullptr;
-  const WireShape shape{out->nnz, length, size_of(sent)};
-  return wire_bytes(representation, shape) <= message.size() ? out : nullptr;
+  return wire_sound(*out, message.size(), type, length) ? out : nullptr;
 }
 
 /// How many entries the message says it has, 0 if its header is unsound: what to make room for

@@ -157,22 +157,6 @@ void select_above(std::span<const Acc> acc, uint64_t key, Accumulation<T>* next,
   *selected.nnz = found;
 }
 
-/// The first key of T whose value, widened, has at least this key.
-template <class T>
-uint64_t narrow_key(uint64_t key) {
-  if constexpr (sizeof(T) != 2) {
-    return key;
-  } else {
-    uint64_t low = 0, high = kKeyEnd<T>;
-    while (low < high) {
-      const uint64_t middle = (low + high) / 2;
-      const bool below = key_of(widen(T{static_cast<uint16_t>(middle)})) < key;
-      (below ? low : high) = below ? middle + 1 : middle;
-    }
-    return low;
-  }
-}
-
 template <class T, class I>
 void accumulate_above(const Gradient& gradient, uint64_t key, const SparseBuffer& selected) {
   auto* next = static_cast<Accumulation<T>*>(gradient.residual.write);

@@ -1,0 +1,139 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_reduce.cuh>
+#include <cuda/std/functional>
+
+#include "device/baselines.hpp"
+#include "device/cub_call.cuh"
+#include "device/gather.cuh"
+#include "kernels/cuda/launch.cuh"
+
+namespace sparsecoll::perf::device {
+namespace {
+
+/// Keys of V and the indices that go with them, before and after sorting.
+template <class V>
+struct Pairs {
+  Key<V>* key;
+  uint32_t* index;
+
+  Pairs(cuda::Place& place, size_t n)
+      : key(place.arena().take<Key<V>>(n)), index(place.arena().take<uint32_t>(n)) {}
+};
+
+template <class V>
+void sort(cuda::Place& place, const Pairs<V>& from, const Pairs<V>& to, size_t n) {
+  call_cub(place, [&](void* room, size_t& bytes) {
+    return cub::DeviceRadixSort::SortPairsDescending(room, bytes, from.key, to.key, from.index,
+                                                     to.index, n, 0, 8 * sizeof(Key<V>),
+                                                     place.stream());
+  });
+}
+
+template <class V>
+struct KeyOf {
+  const V* from;
+  Key<V>* to;
+  __device__ void operator()(size_t i) const { to[i] = key_of(from[i]); }
+};
+
+struct IndexOf {
+  uint32_t* to;
+  __device__ void operator()(size_t i) const { to[i] = static_cast<uint32_t>(i); }
+};
+
+/// Everything before the sort at once. V: in which values are compared.
+template <class T, class V>
+struct Prepare {
+  SelectTask<T> task;
+  Pairs<V> to;
+  __device__ void operator()(size_t i) const {
+    if constexpr (std::is_same_v<V, Accumulation<T>>) {
+      if (task.next) {
+        AddUp<T>{task}(i);
+        to.key[i] = key_of(task.next[i]);
+      }
+    }
+    if constexpr (std::is_same_v<V, T>) {
+      if (!task.next) to.key[i] = key_of(task.gradient[i]);
+    }
+    to.index[i] = static_cast<uint32_t>(i);
+  }
+};
+
+void take_first(cuda::Place& place, const uint32_t* sorted, size_t k, uint32_t* to) {
+  cuda::check(
+      cudaMemcpyAsync(to, sorted, k * sizeof(uint32_t), cudaMemcpyDeviceToDevice, place.stream()),
+      "cudaMemcpyAsync");
+}
+
+template <class T, class V>
+void fused(cuda::Place& place, const SelectTask<T>& task) {
+  const Arena::Scope scope(place.arena());
+  const Pairs<V> pairs(place, task.count), sorted(place, task.count);
+  cuda::for_each(place, {nullptr, task.count}, Prepare<T, V>{task, pairs});
+  sort(place, pairs, sorted, task.count);
+  take_first(place, sorted.index, task.k, task.index);
+  cuda::for_each(place, {nullptr, task.k}, GatherAndClear<T>{task});
+}
+
+template <class T, class V>
+void unfused(cuda::Place& place, const SelectTask<T>& task, const V* from) {
+  const Arena::Scope scope(place.arena());
+  const Pairs<V> pairs(place, task.count), sorted(place, task.count);
+  if (task.next) cuda::for_each(place, {nullptr, task.count}, AddUp<T>{task});
+  cuda::for_each(place, {nullptr, task.count}, KeyOf<V>{from, pairs.key});
+  cuda::for_each(place, {nullptr, task.count}, IndexOf{pairs.index});
+  sort(place, pairs, sorted, task.count);
+  take_first(place, sorted.index, task.k, task.index);
+  cuda::for_each(place, {nullptr, task.k}, Gather<T>{task});
+  if (task.next) cuda::for_each(place, {nullptr, task.k}, Clear<T>{task});
+}
+
+}  // namespace
+
+template <class T>
+void sort_chain(cuda::Place& place, const SelectTask<T>& task) {
+  if (task.next)
+    fused<T, Accumulation<T>>(place, task);
+  else
+    fused<T, T>(place, task);
+}
+
+template <class T>
+void unfused_chain(cuda::Place& place, const SelectTask<T>& task) {
+  if (task.next)
+    unfused<T, Accumulation<T>>(place, task, task.next);
+  else
+    unfused<T, T>(place, task, task.gradient);
+}
+
+template <class Acc>
+void sort_and_reduce(cuda::Place& place, const MergeTask<Acc>& task) {
+  const Arena::Scope scope(place.arena());
+  uint32_t* const index = place.arena().take<uint32_t>(task.count);
+  Acc* const value = place.arena().take<Acc>(task.count);
+  call_cub(place, [&](void* room, size_t& bytes) {
+    return cub::DeviceRadixSort::SortPairs(room, bytes, task.index, index, task.value, value,
+                                           task.count, 0, 32, place.stream());
+  });
+  call_cub(place, [&](void* room, size_t& bytes) {
+    return cub::DeviceReduce::ReduceByKey(room, bytes, index, task.sum_index, value, task.sum_value,
+                                          task.sum_count, ::cuda::std::plus<Acc>{}, task.count,
+                                          place.stream());
+  });
+}
+
+template void sort_chain(cuda::Place&, const SelectTask<float>&);
+template void sort_chain(cuda::Place&, const SelectTask<double>&);
+template void sort_chain(cuda::Place&, const SelectTask<Float16>&);
+template void sort_chain(cuda::Place&, const SelectTask<Bfloat16>&);
+template void unfused_chain(cuda::Place&, const SelectTask<float>&);
+template void unfused_chain(cuda::Place&, const SelectTask<double>&);
+template void unfused_chain(cuda::Place&, const SelectTask<Float16>&);
+template void unfused_chain(cuda::Place&, const SelectTask<Bfloat16>&);
+template void sort_and_reduce(cuda::Place&, const MergeTask<float>&);
+template void sort_and_reduce(cuda::Place&, const MergeTask<double>&);
+
+}  // namespace sparsecoll::perf::device

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "common/options.hpp"
+#include "common/report.hpp"
+#include "core/numeric.hpp"
+#include "device/sheet.hpp"
+#include "kernels/cuda/cuda_kernels.hpp"
+
+namespace sparsecoll::perf::device {
+
+// The library's 16-bit types, not those of the benchmarks' own oracle.
+using sparsecoll::Bfloat16;
+using sparsecoll::Float16;
+
+/// One run of the program.
+struct Bench {
+  const Options& options;
+  Sheet& sheet;
+  Progress& progress;
+};
+
+/// Measures over all sizes and densities, and for merges and messages all numbers of them.
+template <class T>
+void measure_selection(const Bench& bench);
+template <class T>
+void measure_merge(const Bench& bench);
+/// pack, or unpack.
+template <class T>
+void measure_messages(const Bench& bench);
+
+/// All indices below 2^32, which all vectors here have.
+inline constexpr IndexType kIndex = IndexType::index32;
+
+/// Memory and kernels of the device, for one length of vectors.
+template <class T>
+struct Device {
+  cuda::Place place{nullptr};
+  const Arena::Scope scope{place.arena()};
+  const std::unique_ptr<Kernels> kernels = make_cuda_kernels(data_type_of<T>(), kIndex, place);
+
+  template <class V>
+  V* take(size_t n) {
+    return place.arena().template take<V>(n);
+  }
+  template <class V>
+  std::vector<V> download(const void* from, size_t n) {
+    std::vector<V> values(n);
+    cuda::check(
+        cudaMemcpyAsync(values.data(), from, n * sizeof(V), cudaMemcpyDeviceToHost, place.stream()),
+        "cudaMemcpyAsync");
+    cuda::check(cudaStreamSynchronize(place.stream()), "cudaStreamSynchronize");
+    return values;
+  }
+};
+
+/// The host's kernels, which say what is right.
+template <class T>
+struct Host {
+  Memory memory;
+  Arena arena{memory};
+  const Arena::Scope scope{arena};
+  Kernels& kernels = make_host_kernels(data_type_of<T>(), kIndex, arena);
+};
+
+/// How many of the values differ in their bits.
+template <class V>
+size_t differing(const std::vector<V>& got, const V* want) {
+  size_t wrong = 0;
+  for (size_t i = 0; i < got.size(); ++i)
+    wrong += std::memcmp(&got[i], &want[i], sizeof(V)) == 0 ? 0 : 1;
+  return wrong;
+}
+
+/// Entries of `got` on the device that differ from those of `want` on the host, and how many more
+/// there are of one.
+template <class T>
+size_t differing(Device<T>& device, const SparseBuffer& got, const SparseBuffer& want) {
+  const size_t nnz = device.kernels->read(got.nnz), right = *want.nnz;
+  const size_t common = std::min(nnz, right);
+  const auto index = device.template download<uint32_t>(got.index, common);
+  const auto value = device.template download<Accumulation<T>>(got.value, common);
+  return std::max(nnz, right) - common +
+         differing(index, static_cast<const uint32_t*>(want.index)) +
+         differing(value, static_cast<const Accumulation<T>*>(want.value));
+}
+
+}  // namespace sparsecoll::perf::device

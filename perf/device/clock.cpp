@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "device/clock.hpp"
+
+#include <cuda_runtime.h>
+
+#include <cmath>
+#include <vector>
+
+namespace sparsecoll::perf::device {
+namespace {
+
+/// Owns one event.
+class Event {
+ public:
+  Event() { cuda::check(cudaEventCreate(&event_), "cudaEventCreate"); }
+  ~Event() { cudaEventDestroy(event_); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  void record(const cuda::Place& place) {
+    cuda::check(cudaEventRecord(event_, place.stream()), "cudaEventRecord");
+  }
+  /// Both must have happened.
+  double seconds_since(const Event& start) const {
+    float milliseconds = 0;
+    cuda::check(cudaEventElapsedTime(&milliseconds, start.event_, event_), "cudaEventElapsedTime");
+    return milliseconds * 1e-3;
+  }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+size_t cache_bytes() {
+  int device = 0, bytes = 0;
+  cuda::check(cudaGetDevice(&device), "cudaGetDevice");
+  cuda::check(cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, device),
+              "cudaDeviceGetAttribute");
+  return static_cast<size_t>(bytes);
+}
+
+}  // namespace
+
+Clock::Clock(cuda::Place& place, const Options& options) : place_(place), options_(options) {
+  if (options.cold) flood_ = Block(memory_, 2 * cache_bytes() + 1);
+}
+
+void Clock::make_cold() {
+  if (flood_.size() == 0) return;
+  cuda::check(cudaMemsetAsync(flood_.data(), 1, flood_.size(), place_.stream()), "cudaMemsetAsync");
+}
+
+Times Clock::measure(const std::function<void()>& call, double part) {
+  for (int i = 0; i < std::ceil(options_.warmup * part); ++i) {
+    make_cold();
+    call();
+  }
+  cuda::check(cudaStreamSynchronize(place_.stream()), "a call to warm up");
+  const auto calls = static_cast<size_t>(std::ceil(options_.iterations * part));
+  std::vector<Event> start(calls), stop(calls);
+  for (size_t i = 0; i < calls; ++i) {
+    make_cold();
+    start[i].record(place_);
+    call();
+    stop[i].record(place_);
+  }
+  cuda::check(cudaStreamSynchronize(place_.stream()), "a timed call");
+  std::vector<double> seconds;
+  for (size_t i = 0; i < calls; ++i) seconds.push_back(stop[i].seconds_since(start[i]));
+  return summary(std::move(seconds));
+}
+
+}  // namespace sparsecoll::perf::device

@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/cuda/place.hpp"
+
+namespace sparsecoll::perf::device {
+
+/// Calls an algorithm of CUB twice, as they want it: the first call says how many bytes of room the
+/// second one needs.
+template <class Call>
+void call_cub(cuda::Place& place, const Call& call) {
+  const Arena::Scope scope(place.arena());
+  size_t bytes = 0;
+  cuda::check(call(nullptr, bytes), "a size from CUB");
+  cuda::check(call(place.arena().take<std::byte>(bytes), bytes), "an algorithm of CUB");
+}
+
+}  // namespace sparsecoll::perf::device

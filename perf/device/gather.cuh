@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "device/baselines.hpp"
+
+namespace sparsecoll::perf::device {
+
+/// Entry j of a selection by its index.
+template <class T>
+struct Gather {
+  SelectTask<T> task;
+  __device__ void operator()(size_t j) const {
+    const uint32_t i = task.index[j];
+    task.value[j] = shipped<T>(task.next ? task.next[i] : widen(task.gradient[i]));
+  }
+};
+
+/// What is left of entry j in the residual.
+template <class T>
+struct Clear {
+  SelectTask<T> task;
+  __device__ void operator()(size_t j) const {
+    Accumulation<T>& left = task.next[task.index[j]];
+    left = unshipped<T>(left);
+  }
+};
+
+/// Both at once.
+template <class T>
+struct GatherAndClear {
+  SelectTask<T> task;
+  __device__ void operator()(size_t j) const {
+    Gather<T>{task}(j);
+    if (task.next) Clear<T>{task}(j);
+  }
+};
+
+/// next = gradient + residual.
+template <class T>
+struct AddUp {
+  SelectTask<T> task;
+  __device__ void operator()(size_t i) const {
+    task.next[i] = widen(task.gradient[i]) + task.residual[i];
+  }
+};
+
+}  // namespace sparsecoll::perf::device

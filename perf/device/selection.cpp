@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Kernels::accumulate_select beside passes over the same memory and beside selections that are put
+// together from CUB.
+#include <new>
+
+#include "device/baselines.hpp"
+#include "device/bench.hpp"
+#include "device/clock.hpp"
+#include "device/data.hpp"
+#include "device/passes.hpp"
+
+namespace sparsecoll::perf::device {
+namespace {
+
+/// Of what takes many times as long as the rest.
+constexpr double kSlowPart = 0.25;
+
+/// One length.
+template <class T>
+class SelectionBench {
+  using Acc = Accumulation<T>;
+
+ public:
+  SelectionBench(const Bench& bench, size_t n)
+      : bench_(bench),
+        n_(n),
+        values_(device_.template take<T>(n)),
+        residual_(device_.template take<Acc>(n)),
+        next_(device_.template take<Acc>(n)) {}
+
+  void run(const std::string& input) {
+    bench_.progress.show(input + ", n = " + std::to_string(n_));
+    const uint64_t seed = bench_.options.seed;
+    fill<T>(device_.place, input, 3 * seed, {values_, n_});
+    fill<Acc>(device_.place, "random", 3 * seed + 1, {residual_, n_});
+    if (checked()) {
+      host_values_ = device_.template download<T>(values_, n_);
+      host_residual_ = device_.template download<Acc>(residual_, n_);
+    }
+    measure_passes();
+    for (const size_t k : selections(bench_.options, n_))
+      for (const bool feedback : {false, true}) run_case(input, k, feedback);
+  }
+
+ private:
+  bool checked() const { return bench_.options.check && n_ <= bench_.options.check_count; }
+
+  void measure_passes() {
+    const Arena::Scope scope(device_.place.arena());
+    cuda::Place& place = device_.place;
+    T* const other = device_.template take<T>(n_);
+    Key<T>* const largest = device_.template take<Key<T>>(1);
+    const std::span<const T> values(values_, n_);
+    fill<Acc>(place, "random", 3 * bench_.options.seed + 2, {next_, n_});
+    passes_ = {clock_.measure([&] {
+                 copy(place, std::as_bytes(values), reinterpret_cast<std::byte*>(other));
+               }),
+               clock_.measure([&] { add<T>(place, values, next_); }),
+               clock_.measure([&] { reduce<T>(place, values, largest); })};
+  }
+
+  void run_case(const std::string& input, size_t k, bool feedback) {
+    const Arena::Scope scope(device_.place.arena());
+    const SparseBuffer selected = device_.kernels->sparse(k);
+    Gradient gradient{values_, n_, {}};
+    if (feedback) gradient.residual = {residual_, next_};
+    Row row;
+    row.count = n_;
+    row.k = k;
+    row.input = input;
+    row.feedback = feedback;
+    row.bytes = static_cast<double>(n_ * (sizeof(T) + (feedback ? 2 * sizeof(Acc) : 0)));
+    row.times = clock_.measure([&] { device_.kernels->accumulate_select(gradient, k, selected); });
+    if (checked()) row.wrong = count_wrong(k, feedback, selected);
+    row.beside.assign(passes_.begin(), passes_.end());
+    const SelectTask<T> task{
+        values_, feedback ? residual_ : nullptr,         feedback ? next_ : nullptr,       n_,
+        k,       static_cast<uint32_t*>(selected.index), static_cast<Acc*>(selected.value)};
+    row.beside.push_back(measure_baseline(sort_chain<T>, task));
+    row.beside.push_back(measure_baseline(unfused_chain<T>, task));
+    row.beside.push_back(has_device_topk() ? measure_baseline(device_topk<T>, task) : std::nullopt);
+    bench_.progress.clear();
+    bench_.sheet.write(row);
+  }
+
+  /// Nothing where it does not fit into the memory.
+  std::optional<Times> measure_baseline(void (*baseline)(cuda::Place&, const SelectTask<T>&),
+                                        const SelectTask<T>& task) {
+    if (task.k == 0) return std::nullopt;
+    try {
+      return clock_.measure([&] { baseline(device_.place, task); }, kSlowPart);
+    } catch (const std::bad_alloc&) {
+      return std::nullopt;
+    }
+  }
+
+  size_t count_wrong(size_t k, bool feedback, const SparseBuffer& selected) {
+    Host<T> host;
+    const SparseBuffer want = host.kernels.sparse(k);
+    Gradient gradient{host_values_.data(), n_, {}};
+    std::vector<Acc> left(feedback ? n_ : 0);
+    if (feedback) gradient.residual = {host_residual_.data(), left.data()};
+    host.kernels.accumulate_select(gradient, k, want);
+    const size_t wrong = differing<T>(device_, selected, want);
+    if (!feedback) return wrong;
+    return wrong + differing(device_.template download<Acc>(next_, n_), left.data());
+  }
+
+  const Bench& bench_;
+  const size_t n_;
+  Device<T> device_;
+  Clock clock_{device_.place, bench_.options};
+  T* const values_;
+  Acc* const residual_;
+  Acc* const next_;
+  std::vector<T> host_values_;
+  std::vector<Acc> host_residual_;
+  std::vector<Times> passes_;
+};
+
+}  // namespace
+
+template <class T>
+void measure_selection(const Bench& bench) {
+  for (const size_t n : lengths(bench.options, sizeof(T))) {
+    SelectionBench<T> one(bench, n);
+    for (const std::string& input : bench.options.inputs) one.run(input);
+  }
+}
+
+template void measure_selection<float>(const Bench&);
+template void measure_selection<double>(const Bench&);
+template void measure_selection<Float16>(const Bench&);
+template void measure_selection<Bfloat16>(const Bench&);
+
+}  // namespace sparsecoll::perf::device

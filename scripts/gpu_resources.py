@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The sparsecoll authors
+# SPDX-License-Identifier: Apache-2.0
+"""gpu_resources.py [OPTIONS] FILE.cu... -- NVCC_FLAG...
+
+What the kernels for CUDA need on each architecture, as the assembler reports it: registers of a
+thread, shared memory of a block, bytes spilled to local memory. Prints a table in Markdown and exits
+with 1 when a kernel spills, for all of them are bound by memory as it is (--may-spill: but for
+these). Needs nvcc and no GPU.
+
+The target gpu_resources of a build with CUDA calls it with the build's own flags:
+    cmake --build build/gpu --target gpu_resources"""
+
+import argparse
+import concurrent.futures
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ENTRY = re.compile(r"Compiling entry function '(\S+)' for '(sm_\d+)\w*'")
+SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
+USED = re.compile(r"Used (\d+) registers")
+SHARED = re.compile(r"(\d+) bytes smem")
+SHORTER = (
+    (r"\(anonymous namespace\)::|sparsecoll::(\w+::)?(?=\w)", ""),
+    (r"^void ", ""),
+    (r"\bunsigned int\b", "uint32_t"),
+    (r"\bunsigned long\b", "uint64_t"),
+    (r"\bunsigned short\b", "uint16_t"),
+    (r"\(bool\)([01])", r"\1"),
+    (r" >", ">"),
+)
+
+
+def readable(symbols, demangler):
+    """Names as in the source, without namespaces, return types and parameters."""
+    done = subprocess.run([demangler], input="\n".join(symbols), capture_output=True, text=True,
+                          check=True)
+    names = {}
+    for symbol, name in zip(symbols, done.stdout.splitlines()):
+        depth, end = 0, len(name)
+        for at, letter in enumerate(name):  # the parameters are the first ( outside of any <
+            depth += (letter == "<") - (letter == ">")
+            if letter == "(" and depth == 0 and not name.startswith("(anonymous", at):
+                end = at
+                break
+        name = name[:end]
+        for pattern, to in SHORTER:
+            name = re.sub(pattern, to, name)
+        names[symbol] = name
+    return names
+
+
+def parse(report):
+    """{(symbol, architecture): (registers, shared bytes, spilled bytes)} from ptxas -v."""
+    found, entry, spilled = {}, None, 0
+    for text in report.splitlines():
+        if match := ENTRY.search(text):
+            entry, spilled = match.groups(), 0
+        elif match := SPILLS.search(text):
+            spilled = int(match[2]) + int(match[3])
+        elif entry and (match := USED.search(text)):
+            shared = SHARED.search(text)
+            found[entry] = (int(match[1]), int(shared[1]) if shared else 0, spilled)
+            entry = None
+    return found
+
+
+def compile_file(source, options):
+    """The assembler's report on one file, for all architectures at once."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [options.nvcc, *options.flags, "-Xptxas", "-v", "-fatbin", source, "-o",
+                   f"{folder}/kernels.fatbin"]
+        for architecture in options.architectures.split(","):
+            command += ["-gencode", f"arch=compute_{architecture},code=sm_{architecture}"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)}\n{done.stderr}")
+    return done.stderr
+
+
+def table(kernels, architectures):
+    def of_all(each, what):
+        values = [str(each[a][what]) if a in each else "-" for a in architectures]
+        return values[0] if len(set(values)) == 1 else " / ".join(values)
+
+    yield f"| kernel | registers ({', '.join(architectures)}) | shared memory (B) | spilled (B) |"
+    yield "|---|---|---|---|"
+    for name, each in sorted(kernels.items()):
+        yield f"| `{name}` | {of_all(each, 0)} | {of_all(each, 1)} | {of_all(each, 2)} |"
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--nvcc", default="nvcc")
+    parser.add_argument("--demangler", default="c++filt")
+    parser.add_argument("--architectures", default="80,90,100")
+    parser.add_argument("--jobs", type=int, default=1, help="files at a time")
+    parser.add_argument("--only", default="", help="regular expression: these kernels")
+    parser.add_argument("--may-spill", default="$^",
+                        help="regular expression: for these kernels spills are no failure")
+    parser.add_argument("sources", nargs="+", type=pathlib.Path)
+    words = sys.argv[1:]
+    at = words.index("--") if "--" in words else len(words)
+    options = parser.parse_args(words[:at])
+    options.flags = words[at + 1:]
+    return options
+
+
+def main():
+    options = arguments()
+    found = {}
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for report in pool.map(lambda source: compile_file(source, options), options.sources):
+            found.update(parse(report))
+    names = readable(sorted({symbol for symbol, _ in found}), options.demangler)
+    kernels = {}
+    for (symbol, architecture), resources in found.items():
+        if re.search(options.only, names[symbol]):
+            kernels.setdefault(names[symbol], {})[architecture] = resources
+    architectures = [f"sm_{number}" for number in options.architectures.split(",")]
+    print("\n".join(table(kernels, architectures)))
+    spilling = sorted(name for name, each in kernels.items() if any(r[2] for r in each.values()))
+    print(f"\n{len(kernels)} kernels, {len(spilling)} with spills", *spilling, sep="\n  ")
+    faults = [name for name in spilling if not re.search(options.may_spill, name)]
+    return 1 if faults or not kernels else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <limits>
+
+#include "kernels/cuda/accumulate.cuh"
+#include "kernels/cuda/cuda_kernels.hpp"
+#include "kernels/cuda/elementwise.cuh"
+#include "kernels/cuda/feedback.cuh"
+#include "kernels/cuda/histogram.cuh"
+#include "kernels/cuda/merge.cuh"
+#include "kernels/cuda/pack.cuh"
+#include "kernels/cuda/push_sum.cuh"
+#include "kernels/cuda/unpack.cuh"
+
+namespace sparsecoll::cuda {
+
+/// Kernels of one value and one index type on a device: every call queues work on the place's
+/// stream. What they compute is what the host's plain loops say, bit for bit.
+template <class T, class I>
+class CudaKernels final : public Kernels {
+  using Acc = Accumulation<T>;
+  using In = View<Acc, I>;
+
+ public:
+  explicit CudaKernels(Place& place) : place_(place) {}
+
+  DataType data_type() const override { return data_type_of<T>(); }
+  IndexType index_type() const override {
+    return sizeof(I) == 4 ? IndexType::index32 : IndexType::index64;
+  }
+  KeySpace keys() const override { return {kKeyEnd<Acc>, std::numeric_limits<Acc>::digits - 1}; }
+
+  std::byte* bytes(size_t n) override { return place_.arena().take<std::byte>(n); }
+  uint64_t* counts(size_t n) override { return cuda::zeroed<uint64_t>(place_, n); }
+  void set_count(uint64_t* count, uint64_t value) override {
+    cuda::set_count(place_, count, value);
+  }
+
+  void widen(const SparseSpan& in, void* to) override {
+    cuda::widen<T>(place_, in, static_cast<Acc*>(to));
+  }
+  void accumulate_select(const Gradient& gradient, size_t k,
+                         const SparseBuffer& selected) override {
+    cuda::accumulate_select<T, I>(place_, gradient, k, selected);
+  }
+  void accumulate_above(const Gradient& gradient, uint64_t key,
+                        const SparseBuffer& selected) override {
+    cuda::accumulate_above<T, I>(place_, gradient, key, selected);
+  }
+  void accumulate(const Gradient& gradient, void* acc) override {
+    cuda::accumulate<T>(place_, gradient, static_cast<Acc*>(acc));
+  }
+  void zero(void* values, size_t count) override {
+    cuda::zero(place_, static_cast<Acc*>(values), count);
+  }
+  void top_k(const SparseSpan& in, size_t k, const SparseBuffer& kept,
+             const SparseBuffer& dropped) override {
+    cuda::top_k<Acc, I>(place_, In(in), k, kept, dropped);
+  }
+  void merge(std::span<const SparseSpan> pieces, const SparseBuffer& sum) override {
+    cuda::merge<Acc, I>(place_, pieces, sum);
+  }
+  void concatenate(std::span<const SparseSpan> pieces, const SparseBuffer& out) override {
+    cuda::concatenate<Acc, I>(place_, pieces, out);
+  }
+  void above(const SparseSpan& in, const Threshold& threshold, const SparseBuffer& out) override {
+    cuda::above<Acc, I>(place_, In(in), threshold, out);
+  }
+  void least_key(const SparseSpan& in, uint64_t* key) override {
+    cuda::least_key(place_, In(in), key);
+  }
+  void key_histogram(const SparseSpan& in, const KeyBins& bins, uint64_t* bin) override {
+    cuda::key_histogram(place_, In(in), bins, bin);
+  }
+  void index_histogram(const SparseSpan& in, uint64_t width, uint64_t* bin) override {
+    cuda::index_histogram(place_, In(in), width, bin);
+  }
+  void pack_all(const SparseSpan& in, std::span<const Region> regions,
+                const Packets& out) override {
+    if (in.precision == Precision::stored)
+      cuda::pack_all<T, I>(place_, In(in), regions, out);
+    else
+      cuda::pack_all<Acc, I>(place_, In(in), regions, out);
+  }
+  void unpack_all(std::span<const Message> messages, std::span<const SparseBuffer> out,
+                  uint64_t* fault) override {
+    cuda::unpack_all<T, I>(place_, messages, out, fault);
+  }
+  void put_back(const Feedback& feedback, void* residual) override {
+    cuda::put_back<Acc, I>(place_, feedback, static_cast<Acc*>(residual));
+  }
+  void deliver(const SparseSpan& in, int divisor, const SparseBuffer& out) override {
+    cuda::deliver<T, I>(place_, In(in), divisor, out);
+  }
+  void hand_over(std::span<const SparseSpan> pieces, const SparseBuffer& out) override {
+    cuda::hand_over<T, I>(place_, pieces, out);
+  }
+  void scatter(const SparseSpan& in, int divisor, void* dense, size_t count) override {
+    cuda::scatter<T, I>(place_, In(in), divisor, std::span(static_cast<T*>(dense), count));
+  }
+  void copy_canonical(const void* from, size_t count, void* to) override {
+    cuda::copy_canonical(place_, static_cast<const Acc*>(from), count, static_cast<Acc*>(to));
+  }
+  void scale(void* values, size_t count, double factor) override {
+    cuda::scale(place_, static_cast<Acc*>(values), count, factor);
+  }
+  void check_indices(const SparseSpan& in, uint64_t count, uint64_t* first_bad) override {
+    cuda::check_indices(place_, In(in), count, first_bad);
+  }
+  void push_sum_share(const void* values, size_t count, double share, void* out) override {
+    cuda::push_sum_share(place_, std::span(static_cast<const T*>(values), count), share,
+                         static_cast<T*>(out));
+  }
+  void push_sum_follow(const SparseSpan& change, double sign, void* copy) override {
+    cuda::push_sum_follow(place_, In(change), sign, static_cast<Acc*>(copy));
+  }
+  void push_sum_move(const void* copy, size_t count, double share, void* net) override {
+    cuda::push_sum_move(place_, std::span(static_cast<const Acc*>(copy), count), share,
+                        static_cast<Acc*>(net));
+  }
+  void push_sum_absorb(const PushSumTerms& terms, size_t count, void* x, void* estimate) override {
+    cuda::push_sum_absorb(place_, terms, std::span(static_cast<T*>(x), count),
+                          static_cast<T*>(estimate));
+  }
+  void read(const uint64_t* counts, size_t n, uint64_t* out) override {
+    place_.read(counts, n, out);
+  }
+
+ private:
+  Place& place_;
+};
+
+}  // namespace sparsecoll::cuda

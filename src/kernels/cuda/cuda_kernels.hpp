@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "kernels/cuda/place.hpp"
+#include "kernels/kernels.hpp"
+
+namespace sparsecoll {
+
+/// Kernels of these types that run where `place`, which outlives them, says.
+std::unique_ptr<Kernels> make_cuda_kernels(DataType data_type, IndexType index_type,
+                                           cuda::Place& place);
+
+namespace cuda {
+/// Instantiated once per value type, in a file of its own.
+template <class T>
+std::unique_ptr<Kernels> make_kernels(IndexType index_type, Place& place);
+}  // namespace cuda
+
+}  // namespace sparsecoll

@@ -1,0 +1,173 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Values in, one value out: one launch each, every value moved once, 16 bytes at a time where all
+// vectors allow it.
+
+#include "kernels/cuda/view.cuh"
+#include "kernels/kernels.hpp"
+
+namespace sparsecoll::cuda {
+
+/// Room for n values, all bits zero.
+template <class V>
+V* zeroed(Place& place, size_t n) {
+  V* const at = place.arena().take<V>(n);
+  check(cudaMemsetAsync(at, 0, n * sizeof(V), place.stream()), "cudaMemsetAsync");
+  return at;
+}
+
+template <class V>
+void zero(Place& place, V* values, size_t count) {
+  check(cudaMemsetAsync(values, 0, count * sizeof(V), place.stream()), "cudaMemsetAsync");
+}
+
+/// *count = value.
+struct SetCount {
+  uint64_t* count;
+  uint64_t value;
+  __device__ void operator()(size_t) const { *count = value; }
+};
+
+inline void set_count(Place& place, uint64_t* count, uint64_t value) {
+  for_each(place, {nullptr, 1}, SetCount{count, value});
+}
+
+/// Values of one vector that a thread takes at once; as neighbours in memory, aligned to their
+/// size, they are moved by one instruction.
+template <class V, size_t kValues>
+struct alignas(kValues * sizeof(V)) Pack {
+  V one[kValues];
+};
+
+/// So many values of the widest of these types are 16 bytes.
+template <class... V>
+inline constexpr size_t kPacked = 16 / std::max({sizeof(V)...});
+
+/// Whether packs of so many neighbours of these vectors, or null, are aligned.
+template <size_t kValues, class... V>
+bool aligned(const V*... values) {
+  return ((reinterpret_cast<uintptr_t>(values) % (kValues * sizeof(V)) == 0) && ...);
+}
+
+/// Where a pack is: neighbours from `begin` on, or, where vectors are not aligned, values `stride`
+/// apart, so that each is a neighbour of what the next thread takes.
+template <size_t kValues, bool kNeighbours>
+struct Group {
+  size_t begin;
+  size_t stride;
+
+  template <class V>
+  __device__ Pack<V, kValues> load(const V* from) const {
+    Pack<V, kValues> pack;
+    if constexpr (kNeighbours)
+      pack = *reinterpret_cast<const Pack<V, kValues>*>(from + begin);
+    else
+      for (size_t v = 0; v < kValues; ++v) pack.one[v] = from[begin + v * stride];
+    return pack;
+  }
+  template <class V>
+  __device__ void store(const Pack<V, kValues>& pack, V* to) const {
+    if constexpr (kNeighbours)
+      *reinterpret_cast<Pack<V, kValues>*>(to + begin) = pack;
+    else
+      for (size_t v = 0; v < kValues; ++v) to[begin + v * stride] = pack.one[v];
+  }
+};
+
+/// body(group) for groups of kValues, and of one at the end, that are n values in all.
+template <size_t kValues, bool kNeighbours, class Body>
+__device__ void for_groups(size_t n, const Body& body) {
+  const size_t first = size_t{blockIdx.x} * kThreads + threadIdx.x;
+  const size_t threads = size_t{gridDim.x} * kThreads, stride = kNeighbours ? 1 : threads;
+  size_t i = kNeighbours ? first * kValues : first;
+  for (; i + (kValues - 1) * stride < n; i += threads * kValues)
+    body(Group<kValues, kNeighbours>{i, stride});
+  if (kNeighbours) i = n / kValues * kValues + first;
+  for (; i < n; i += threads) body(Group<1, false>{i, 1});
+}
+
+template <class Out, class Function, size_t kValues, class... In>
+__device__ Pack<Out, kValues> apply(const Function& function, const Pack<In, kValues>&... in) {
+  Pack<Out, kValues> out;
+  for (size_t v = 0; v < kValues; ++v) out.one[v] = function(in.one[v]...);
+  return out;
+}
+
+template <bool kNeighbours, class Function, class Out, class... In>
+__global__ void __launch_bounds__(kThreads)
+    map_values(Length length, Function function, Out* out, const In*... in) {
+  for_groups<kPacked<Out, In...>, kNeighbours>(length.get(), [&](const auto& group) {
+    group.store(apply<Out>(function, group.load(in)...), out);
+  });
+}
+
+/// out[i] = function(in[i]...) for every i below the length; `out` may be one of `in`.
+template <class Function, class Out, class... In>
+void map(const Place& place, const Length& length, const Function& function, Out* out,
+         const In*... in) {
+  using Kernel = void (*)(Length, Function, Out*, const In*...);
+  const Kernel neighbours = map_values<true, Function, Out, In...>;
+  const Kernel strided = map_values<false, Function, Out, In...>;
+  const bool packs = aligned<kPacked<Out, In...>>(static_cast<const Out*>(out), in...);
+  launch(place, blocks_of_items(place, length.bound), packs ? neighbours : strided, length,
+         function, out, in...);
+}
+
+template <class T>
+struct Widen {
+  __device__ Accumulation<T> operator()(T value) const { return sparsecoll::widen(value); }
+};
+
+template <class T>
+void widen(Place& place, const SparseSpan& in, Accumulation<T>* to) {
+  map(place, {in.nnz.at, in.nnz.bound}, Widen<T>{}, to, static_cast<const T*>(in.value));
+}
+
+template <class T>
+struct AddResidual {
+  __device__ Accumulation<T> operator()(T value, Accumulation<T> previous) const {
+    return sparsecoll::widen(value) + previous;
+  }
+};
+
+/// acc = gradient + residual.
+template <class T>
+void accumulate(Place& place, const Gradient& gradient, Accumulation<T>* acc) {
+  const Length length{nullptr, gradient.count};
+  const T* const values = static_cast<const T*>(gradient.values);
+  const auto* const previous = static_cast<const Accumulation<T>*>(gradient.residual.read);
+  if (previous)
+    map(place, length, AddResidual<T>{}, acc, values, previous);
+  else
+    map(place, length, Widen<T>{}, acc, values);
+}
+
+template <class Acc>
+struct Canonical {
+  __device__ Acc operator()(Acc value) const { return canonical(value); }
+};
+
+template <class Acc>
+void copy_canonical(Place& place, const Acc* from, size_t count, Acc* to) {
+  map(place, {nullptr, count}, Canonical<Acc>{}, to, from);
+}
+
+template <class Acc>
+struct Scale {
+  Acc factor;
+  __device__ Acc operator()(Acc value) const { return value * factor; }
+};
+
+/// A factor of 0 also clears what is not finite.
+template <class Acc>
+void scale(Place& place, Acc* values, size_t count, double factor) {
+  if (factor == 0)
+    zero(place, values, count);
+  else
+    map(place, {nullptr, count}, Scale<Acc>{static_cast<Acc>(factor)}, values,
+        static_cast<const Acc*>(values));
+}
+
+}  // namespace sparsecoll::cuda

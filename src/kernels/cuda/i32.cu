@@ -1,0 +1,9 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/make_kernels.cuh"
+
+namespace sparsecoll::cuda {
+
+template std::unique_ptr<Kernels> make_kernels<uint32_t>(IndexType, Place&);
+
+}  // namespace sparsecoll::cuda

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/numeric.hpp"
+#include "kernels/cuda/cuda_kernels.hpp"
+
+namespace sparsecoll {
+
+std::unique_ptr<Kernels> make_cuda_kernels(DataType data_type, IndexType index_type,
+                                           cuda::Place& place) {
+  switch (data_type) {
+    case DataType::int32:
+      return cuda::make_kernels<uint32_t>(index_type, place);
+    case DataType::int64:
+      return cuda::make_kernels<uint64_t>(index_type, place);
+    case DataType::float16:
+      return cuda::make_kernels<Float16>(index_type, place);
+    case DataType::bfloat16:
+      return cuda::make_kernels<Bfloat16>(index_type, place);
+    case DataType::float32:
+      return cuda::make_kernels<float>(index_type, place);
+    case DataType::float64:
+      break;
+  }
+  return cuda::make_kernels<double>(index_type, place);
+}
+
+}  // namespace sparsecoll

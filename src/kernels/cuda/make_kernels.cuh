@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/cuda/cuda_kernels.cuh"
+
+namespace sparsecoll::cuda {
+
+template <class T>
+std::unique_ptr<Kernels> make_kernels(IndexType index_type, Place& place) {
+  switch (index_type) {
+    case IndexType::index32:
+      return std::make_unique<CudaKernels<T, uint32_t>>(place);
+    case IndexType::index64:
+      break;
+  }
+  return std::make_unique<CudaKernels<T, uint64_t>>(place);
+}
+
+}  // namespace sparsecoll::cuda

@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The messages of a sparse vector's regions, as kernels/wire.hpp describes them:
+//
+// 1. One block finds, with a thread for each region, which entries the region has, the
+//    representation, the size and, by a sum over regions, the place in the slab. The regions travel
+//    in the launch's parameters, 240 at a time.
+// 2. All warps write the slab, 2 KB of it at a time, whatever part of whichever messages that is: a
+//    region with most of the entries is shared out like many small ones. Each 8 bytes of a message
+//    are made by one thread: of a header, of indices with their padding, or of values.
+//
+// One launch for every 240 regions and one more; reads the entries once and writes the messages
+// once. Bitmaps are put together in shared memory by a warp that reads the entries of 32 words in
+// their order. A block's count is the distance of two searches among the entries.
+
+#include "kernels/cuda/message_writer.cuh"
+#include "kernels/cuda/table.cuh"
+
+namespace sparsecoll::cuda {
+
+/// Some of a call's regions, with what is known of the messages before them.
+template <class W, class I>
+struct Plan {
+  Rows<Region> regions;
+  unsigned n;
+  size_t done;  ///< messages before these
+  View<Accumulation<W>, I> in;
+  Draft* draft;  ///< of all messages, as are out.offset and out.size
+  Packets out;
+};
+
+/// How many entries lie before index i.
+template <class T, class I>
+__device__ size_t position(const View<T, I>& in, uint64_t i) {
+  const size_t n = in.nnz.get();
+  return in.index ? count_below(in.index, n, i) : static_cast<size_t>(std::min<uint64_t>(i, n));
+}
+
+template <class W, class I>
+__global__ void __launch_bounds__(kThreads) plan_messages(const __grid_constant__ Plan<W, I> plan) {
+  static_assert(Rows<Region>::kMost <= kThreads);
+  __shared__ BlockSum<uint64_t>::Storage storage;
+  const unsigned t = threadIdx.x;
+  const auto place_after = [](uint64_t end) { return align_up(end, 8) + kHeadroom; };
+  Draft own{};
+  uint64_t size = 0, before = kHeadroom, all = 0;
+  if (t < plan.n) {
+    own.region = plan.regions.row[t];
+    own.first = position(plan.in, own.region.begin);
+    own.shape = {position(plan.in, own.region.end) - own.first, own.region.length(), sizeof(W)};
+    own.representation = wire_choose(own.shape);
+    size = wire_bytes(own.representation, own.shape);
+  }
+  if (plan.done > 0)
+    before = place_after(plan.out.offset[plan.done - 1] + plan.out.size[plan.done - 1]);
+  own.offset =
+      before + BlockSum<uint64_t>(storage).before(t < plan.n ? place_after(size) : 0, &all);
+  if (t < plan.n) {
+    plan.draft[plan.done + t] = own;
+    plan.out.offset[plan.done + t] = own.offset;
+    plan.out.size[plan.done + t] = size;
+  }
+}
+
+inline constexpr uint64_t kRun = 256;  ///< words that a warp writes at a time
+
+template <class W, class I>
+__global__ void __launch_bounds__(kThreads)
+    write_messages(View<Accumulation<W>, I> in, const Draft* draft, size_t n, Packets out) {
+  const auto words_to = [&](size_t p) { return (out.offset[p] + out.size[p] + 7) / 8; };
+  const uint64_t all = words_to(n - 1), warps = uint64_t{gridDim.x} * kWarps;
+  uint64_t begin = (uint64_t{blockIdx.x} * kWarps + threadIdx.x / 32) * kRun;
+  for (; begin < all; begin += warps * kRun) {
+    // Headrooms are longer than a word, so that the message in front of the first that starts
+    // behind this run's beginning is the first that this run can have a part of.
+    const size_t behind = lower_bound(out.offset, n, begin * 8 + 1);
+    for (size_t p = behind == 0 ? 0 : behind - 1; p < n && out.offset[p] / 8 < begin + kRun; ++p) {
+      const Words part = Words{begin, begin + kRun}.within(out.offset[p] / 8, words_to(p));
+      if (part.begin < part.end) MessageWriter<W, I>(in, draft[p], out.slab).write(part);
+    }
+  }
+}
+
+/// The slab starts at a multiple of 8.
+template <class W, class I>
+void pack_all(Place& place, const View<Accumulation<W>, I>& in, std::span<const Region> regions,
+              const Packets& out) {
+  if (regions.empty()) return;
+  const Arena::Scope scope(place.arena());
+  Plan<W, I> plan{};
+  plan.in = in;
+  plan.out = out;
+  plan.draft = place.arena().take<Draft>(regions.size());
+  for (; plan.done < regions.size(); plan.done += plan.n) {
+    const size_t n = std::min(regions.size() - plan.done, Rows<Region>::kMost);
+    std::copy_n(regions.begin() + static_cast<ptrdiff_t>(plan.done), n, plan.regions.row);
+    plan.n = static_cast<unsigned>(n);
+    launch(place, 1, plan_messages<W, I>, plan);
+  }
+  launch(place, blocks_for(place, out.capacity / 8, kRun * kWarps), write_messages<W, I>, in,
+         static_cast<const Draft*>(plan.draft), regions.size(), out);
+}
+
+}  // namespace sparsecoll::cuda

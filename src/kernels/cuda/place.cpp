@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/place.hpp"
+
+#include <algorithm>
+
+namespace sparsecoll::cuda {
+
+namespace {
+constexpr size_t kLanding = 1024;  // numbers that one copy takes to the host
+}
+
+void* DeviceMemory::obtain(size_t bytes) {
+  void* at = nullptr;
+  const cudaError_t error = cudaMalloc(&at, bytes);
+  if (error != cudaErrorMemoryAllocation) check(error, "cudaMalloc");
+  if (error != cudaSuccess) cudaGetLastError();  // it is told as bad_alloc, not twice
+  return at;
+}
+
+void DeviceMemory::give_up(void* at) noexcept {
+  cudaFree(at);  // waits for whoever still uses it
+}
+
+Place::Place(cudaStream_t stream) : stream_(stream) {
+  int device = 0, count = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device),
+        "cudaDeviceGetAttribute");
+  multiprocessors_ = static_cast<unsigned>(count);
+  void* landing = nullptr;
+  check(cudaMallocHost(&landing, kLanding * sizeof(uint64_t)), "cudaMallocHost");
+  landing_ = static_cast<uint64_t*>(landing);
+}
+
+Place::~Place() {
+  cudaStreamSynchronize(stream_);
+  cudaFreeHost(landing_);
+}
+
+void Place::read(const uint64_t* from, size_t n, uint64_t* to) {
+  for (size_t done = 0; done < n;) {
+    const size_t part = std::min(n - done, kLanding);
+    check(cudaMemcpyAsync(landing_, from + done, part * sizeof(uint64_t), cudaMemcpyDeviceToHost,
+                          stream_),
+          "cudaMemcpyAsync of counts");
+    check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+    std::copy_n(landing_, part, to + done);
+    done += part;
+  }
+}
+
+}  // namespace sparsecoll::cuda

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "core/arena.hpp"
+#include "core/error.hpp"
+
+namespace sparsecoll::cuda {
+
+/// Throws sparsecollUnhandledCudaError, which names what was tried.
+inline void check(cudaError_t error, const char* what) {
+  if (error == cudaSuccess) return;
+  fail(sparsecollUnhandledCudaError, what, ": ", cudaGetErrorString(error), " (",
+       cudaGetErrorName(error), ")");
+}
+
+/// Memory of the device that was current when it was first asked.
+class DeviceMemory final : public Memory {
+ private:
+  void* obtain(size_t bytes) override;
+  void give_up(void* at) noexcept override;
+};
+
+/// When long vectors are staged (stage.cuh), and what tests need to see its rare ways.
+struct Tuning {
+  size_t staged_from = size_t{1} << 22;   ///< elements
+  size_t sample = size_t{1} << 18;        ///< elements that the bound is guessed from
+  size_t room = static_cast<size_t>(-1);  ///< most candidates that are staged
+  uint64_t bound = 0;                     ///< of a key, instead of a guess; 0: guess
+};
+
+/// Where kernels run: a stream of the current device, the workspace of what is queued there, and
+/// the way for numbers to the host. Whatever leaves the workspace may still be in use by kernels
+/// that were queued before, which is right as long as all of its users are on this stream.
+class Place {
+ public:
+  /// Borrows the stream; null: the legacy default stream.
+  explicit Place(cudaStream_t stream);
+  ~Place();
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+
+  cudaStream_t stream() const { return stream_; }
+  Arena& arena() { return arena_; }
+  const Memory& memory() const { return memory_; }
+  unsigned multiprocessors() const { return multiprocessors_; }
+  Tuning& tuning() { return tuning_; }
+
+  /// Copies n numbers to the host when all work before has run: the only wait.
+  void read(const uint64_t* from, size_t n, uint64_t* to);
+
+ private:
+  cudaStream_t stream_;
+  unsigned multiprocessors_ = 0;
+  Tuning tuning_;
+  DeviceMemory memory_;
+  Arena arena_{memory_};
+  uint64_t* landing_ = nullptr;  ///< page-locked
+};
+
+}  // namespace sparsecoll::cuda

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SPARSECOLL_TESTS_SIMT_BLOCK_HPP_
+#define SPARSECOLL_TESTS_SIMT_BLOCK_HPP_
+
+#include <setjmp.h>
+#include <ucontext.h>
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "cuda_runtime.h"
+
+namespace simt {
+
+/// Where the blocks of a cooperative launch wait for each other. Ends the program when some wait
+/// for one that has ended.
+class GridBarrier {
+ public:
+  explicit GridBarrier(unsigned blocks) : blocks_(blocks) {}
+  void wait();
+  /// A block has ended.
+  void leave();
+
+ private:
+  void check() const;
+
+  const unsigned blocks_;
+  unsigned waiting_ = 0;
+  unsigned ended_ = 0;
+  unsigned generation_ = 0;
+  std::mutex mutex_;
+  std::condition_variable all_came_;
+};
+
+/// One block of threads; runs on the thread that calls run().
+class Block {
+ public:
+  /// `barrier`: what the blocks of a cooperative launch wait at, else null.
+  Block(const dim3& grid, const dim3& block, GridBarrier* barrier);
+  ~Block();
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
+  /// As block number `index` of a grid.
+  void run(const std::function<void()>& body, unsigned index, uint64_t seed);
+
+  // Of the thread that is running.
+  const uint64_t* exchange(Operation operation, uint64_t value);
+  void wait_for_block() { wait(Wait::block); }
+  void wait_for_grid();
+
+ private:
+  struct Lane {
+    jmp_buf at;
+    bool begun = false;
+    bool ended = false;
+    Wait waits = Wait::none;
+  };
+  struct Warp {
+    uint64_t value[2][32];
+    unsigned exchanges[32] = {};
+    Operation operation[32];
+    unsigned arrived = 0;
+  };
+
+  static void enter();
+  void resume(unsigned thread);
+  void wait(Wait what);
+  bool release();
+  [[noreturn]] void stuck() const;
+
+  const dim3 grid_, block_;
+  const unsigned threads_;
+  GridBarrier* const barrier_;
+  char* stacks_;
+  std::vector<Lane> lanes_;
+  std::vector<void*> fibers_;  ///< what a thread sanitizer knows of the lanes
+  void* scheduler_fiber_ = nullptr;
+  std::vector<Warp> warps_;
+  const std::function<void()>* body_ = nullptr;
+  unsigned running_ = 0;
+  jmp_buf scheduler_;
+};
+
+}  // namespace simt
+
+#endif  // SPARSECOLL_TESTS_SIMT_BLOCK_HPP_

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SPARSECOLL_TESTS_SIMT_ENGINE_HPP_
+#define SPARSECOLL_TESTS_SIMT_ENGINE_HPP_
+
+// Kernels on a machine without a GPU. Every thread of a block is a fiber, every block a thread of
+// the operating system, and a stream is a list of what to do at the next synchronisation. Made to
+// find faults, not to be fast:
+//
+// - the order of threads and blocks is random (SIMT_SEED), so that a missing barrier shows;
+// - memory of the device can be touched by kernels and copies only, and is full of 0xcd at first;
+//   who writes to nobody's memory is told when that is freed or allocated the next time;
+// - a barrier or a warp's exchange that some thread does not reach, or has ended before, or another
+//   exchange in the same warp, ends the program with a message that says which thread waits where;
+// - blocks run in parallel, so that a thread sanitizer sees them race, and all those of a
+//   cooperative launch at once, which is refused when it is too large;
+// - parameters are copied at the launch, and whatever is on the host may change before it is read:
+//   as late as the next synchronisation.
+//
+// What it does not find: races inside a block that the order does not show, shared memory that is
+// read before it is written (it is zero at first), pointers to the host's memory in a kernel,
+// misaligned vectors (a sanitizer does), and, of course, anything about speed. A thread that waits
+// for another one in a loop waits for ever.
+
+#include <cstddef>
+
+namespace simt {
+
+/// Kernels that were launched, in this process. For tests of how many a call takes.
+size_t launches();
+
+}  // namespace simt
+
+#endif  // SPARSECOLL_TESTS_SIMT_ENGINE_HPP_

@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SPARSECOLL_TESTS_SIMT_COOPERATIVE_GROUPS_H_
+#define SPARSECOLL_TESTS_SIMT_COOPERATIVE_GROUPS_H_
+
+#include "cuda_runtime.h"
+
+namespace cooperative_groups {
+
+struct grid_group {
+  void sync() const { simt::grid_barrier(); }
+};
+inline grid_group this_grid() { return {}; }
+
+}  // namespace cooperative_groups
+
+#endif  // SPARSECOLL_TESTS_SIMT_COOPERATIVE_GROUPS_H_
