@@ -242,6 +242,7 @@ main() {
   local status=0
   start topk_perf --memory device -b 4K -e 4K -n 1 -w 0 -c 0 >/dev/null || status=$?
   [ "$status" != 3 ] || die "there is no CUDA device here: nothing was run" 3
+  [ -n "$(test_files)" ] || die "the package's test_gpu lists no tests" 1
 
   out=${out:-$folder/results}
   mkdir -p "$out"

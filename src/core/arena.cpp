@@ -36,8 +36,8 @@ void Arena::leave(size_t block, size_t used) noexcept {
   used_ = 0;
   try {
     blocks_.emplace_back(memory_, total);
-  } catch (const std::bad_alloc&) {
-    // The next call starts from nothing and reports it if memory is still short.
+  } catch (...) {
+    // The next call starts from nothing and reports it if there is still no memory to be had.
   }
 }
 

@@ -81,7 +81,8 @@ struct Message {
 };
 
 /// Arithmetic on one place (host or device), bound to value type, index type, place, stream and
-/// arena. Knows no ranks. Every virtual call is a fixed number of launches whatever the data; work
+/// arena. Knows no ranks. Every virtual call is a fixed number of launches for what the host
+/// knows (lengths' bounds, how many pieces), whatever the data; work
 /// may run later, in stream order, and only read() waits. Outputs are allocated by the caller from
 /// sparse(), counts() and bytes(), which live as long as the arena's scope. All values are of the
 /// accumulation type but for a gradient's and those of results, which are of the tensor's.

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What all kernels are built of: launches, tables, shares and sums of blocks; and that what a call
-// launches does not depend on the data.
+// What all kernels are built of: launches, tables, shares and sums of blocks.
 
 #include <numeric>
 
@@ -177,48 +176,6 @@ TEMPLATE_TEST_CASE("lower_bound counts what is below", "", uint32_t, uint64_t) {
     for (size_t limit = 0; limit < got.size(); ++limit)
       CHECK(got[limit] == std::min((limit + 1) / 3, n));
   }
-}
-
-// --- calls
-
-/// Launches of every call of feedback, push-sum and the elementwise kernels, with such data.
-std::vector<size_t> launches_of(test::Kind kind, uint64_t seed) {
-  constexpr size_t kCount = 1000;
-  FloatPlace device;
-  Kernels& kernels = device.kernels();
-  SparseSpan sparse = device.put(entries_of<float>(kind, kCount, seed));
-  SparseSpan other = device.put(entries_of<float>(kind, kCount, seed + 1));
-  sparse.nnz.bound = other.nnz.bound = kCount;
-  float* const x = device.upload(values_of<float>(kind, kCount, seed));
-  float* const y = device.upload(values_of<float>(kind, kCount, seed));
-  const SparseBuffer out = kernels.sparse(kCount);
-  uint64_t* const bad = kernels.counts(1);
-  const std::vector<double> shares{0.1, 0.2, 0.3};
-  const std::vector<const void*> arrived{y, y};
-  std::vector<size_t> launches;
-  const auto count = [&](const auto& call) {
-    const size_t before = simt::launches();
-    call();
-    launches.push_back(simt::launches() - before);
-  };
-  count([&] { kernels.put_back({sparse, other, other}, x); });
-  count([&] { kernels.deliver(sparse, 2, out); });
-  count([&] { kernels.scatter(sparse, 2, x, kCount); });
-  count([&] { kernels.check_indices(sparse, kCount, bad); });
-  count([&] { kernels.accumulate({y, kCount, {x, nullptr}}, x); });
-  count([&] { kernels.scale(x, kCount, 0.5); });
-  count([&] { kernels.copy_canonical(x, kCount, y); });
-  count([&] { kernels.push_sum_share(x, kCount, 0.5, y); });
-  count([&] { kernels.push_sum_follow(sparse, -1, y); });
-  count([&] { kernels.push_sum_move(x, kCount, 0.5, y); });
-  count([&] { kernels.push_sum_absorb({shares, arrived, y, 0.5}, kCount, x, y); });
-  return launches;
-}
-
-TEST_CASE("how many launches a call takes does not depend on the data") {
-  const std::vector<size_t> want{2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2};
-  for (const test::Kind kind : unit::kDenseKinds)
-    for (const uint64_t seed : {1, 2}) CHECK(launches_of(kind, seed) == want);
 }
 
 }  // namespace

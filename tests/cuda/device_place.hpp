@@ -75,7 +75,18 @@ class DevicePlace {
     cuda::check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
   }
 
-  const cudaStream_t stream_ = nullptr;
+  /// One that does not wait for the legacy stream: what is queued elsewhere shows.
+  struct Stream {
+    Stream() {
+      cuda::check(cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking), "cudaStreamCreate");
+    }
+    ~Stream() { cudaStreamDestroy(own); }
+    Stream(const Stream&) = delete;
+    Stream& operator=(const Stream&) = delete;
+    cudaStream_t own = nullptr;
+  };
+  const Stream own_;
+  const cudaStream_t stream_ = own_.own;
   cuda::Place place_{stream_};
   const Arena::Scope scope_{place_.arena()};
   std::unique_ptr<Kernels> kernels_ = make_cuda_kernels(kType, kIndex, place_);

@@ -65,11 +65,25 @@ void call(FloatPlace& device, float* x, const float* y, size_t n) {
   const std::vector<double> shares{0.5};
   const std::vector<const void*> arrived{y, y};
   uint64_t* const bad = kernels.counts(1);
-  kernels.accumulate_select({y, n, {x, x}}, n / 10, selected);
+  float* const next = reinterpret_cast<float*>(kernels.bytes(n * sizeof(float)));
+  for (const size_t from : {size_t{0}, n + 1}) {  // staged, and directly
+    device.place().tuning().staged_from = from;
+    kernels.accumulate_select({y, n, {x, next}}, n / 10, selected);
+    kernels.accumulate_above({y, n, {x, next}}, key_of(1e30f), out);
+  }
   kernels.put_back({selected.span(), selected.span(), selected.span()}, x);
   kernels.deliver(selected.span(), 3, out);
   kernels.check_indices(out.span(), n, bad);
   kernels.push_sum_absorb({shares, arrived, y, 0.5}, n, x, nullptr);
+  const std::vector<SparseSpan> pieces(40, selected.span());
+  kernels.merge(pieces, kernels.sparse(n));
+  const Region regions[] = {{0, n / 2}, {n / 2, n}};
+  const Packets packets = kernels.packets(n / 10, regions);
+  kernels.pack_all(selected.span(), regions, packets);
+  uint64_t offset = 0;
+  kernels.read(packets.offset, 1, &offset);
+  const Message message{{packets.slab + offset, packets.capacity - offset}, regions[0]};
+  kernels.unpack_all({&message, 1}, {&out, 1}, kernels.counts(1));
   CHECK(kernels.read(bad) == n / 10);
 }
 

@@ -3,9 +3,11 @@
 
 // The library's memory: what counts it, and workspace that is given back by scope.
 
+#include <cstdlib>
 #include <cstring>
 
 #include "core/arena.hpp"
+#include "core/error.hpp"
 #include "support/catch.hpp"
 #include "unit/sanitizers.hpp"
 
@@ -198,6 +200,32 @@ TEST_CASE("what an arena leaks stays valid, and it starts afresh") {
   }
   CHECK(at[9] == 42);
   memory.release(block, bytes);
+}
+
+/// As a device's memory behaves after a kernel has failed.
+class BrokenMemory final : public Memory {
+ public:
+  bool broken = false;
+
+ private:
+  void* obtain(size_t bytes) override {
+    if (broken) fail(sparsecollUnhandledCudaError, "an earlier kernel failed");
+    return std::aligned_alloc(kAlignment, bytes);
+  }
+};
+
+TEST_CASE("leaving an arena does not throw, whatever its memory does") {
+  BrokenMemory memory;
+  Arena arena(memory);
+  {
+    const Arena::Scope scope(arena);
+    arena.take<std::byte>(size_t{1} << 16);
+    arena.take<std::byte>(size_t{1} << 17);
+    memory.broken = true;
+  }
+  CHECK_THROWS_AS(arena.take<std::byte>(size_t{1} << 20), Error);
+  memory.broken = false;
+  CHECK(arena.take<std::byte>(size_t{1} << 20) != nullptr);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ struct SampledKeys {
   static constexpr size_t kSector = 32 / sizeof(T);
   Sum<T> sum;
   size_t sectors;  ///< of the sample
-  Share share;     ///< of the sample, this block's
+  Share share;     ///< of the sample, this block's, which the kernel sets
 
   __device__ size_t size() const { return share.end - share.begin; }
   __device__ uint64_t key(size_t j) const {
@@ -29,11 +29,9 @@ struct SampledKeys {
 /// bound = the least key of the `rank` largest of the sample, at least 1.
 template <class T>
 __global__ void __launch_bounds__(kThreads, kResident)
-    guess_bound(Sum<T> sum, size_t sectors, uint64_t rank, SelectScratch scratch,
-                StageState* state) {
+    guess_bound(SampledKeys<T> sample, uint64_t rank, SelectScratch scratch, StageState* state) {
   __shared__ ThresholdStorage storage;
-  using Sample = SampledKeys<T>;
-  const Sample sample{sum, sectors, share_of_block(sectors * Sample::kSector)};
+  sample.share = share_of_block(sample.sectors * SampledKeys<T>::kSector);
   const Threshold threshold =
       find_threshold<Accumulation<T>>(sample, rank, scratch.digits, storage);
   const uint64_t bound = threshold.key + (threshold.ties == 0 ? 1 : 0);
@@ -155,7 +153,7 @@ void select_staged(Place& place, const Gradient& gradient, size_t k, const Spars
   if (tuning.bound != 0)
     set_count(place, &stage.state->bound, tuning.bound);
   else
-    launch_together(place, sectors / kThreads + 1, guess_bound<T>, sum, sectors,
+    launch_together(place, sectors / kThreads + 1, guess_bound<T>, SampledKeys<T>{sum, sectors, {}},
                     static_cast<uint64_t>(rank), SelectScratch(place), stage.state);
   stage_all(place, sum, stage);
   launch_together(place, stage.room / (4 * kThreads) + 1, finish<T, V, I>,
@@ -170,13 +168,13 @@ void above_staged(Place& place, const Gradient& gradient, uint64_t key,
   set_count(place, &stage.state->bound, key);
   stage_all(place, Sum<T>(gradient), stage);
   launch_together(place, stage.room / (4 * kThreads) + 1, finish_above<T, V, I>,
-                  Selection<T, V, I>(gradient, selected), least - 1, stage,
-                  SelectScratch(place).tallies);
+                  Selection<T, V, I>(gradient, selected), least - 1, stage, take_tallies(place));
 }
 
 /// Whether few enough of a vector are wanted, and it is long enough.
 inline bool worth_staging(Place& place, size_t count, size_t wanted) {
-  return count >= place.tuning().staged_from && wanted <= count / 8;
+  constexpr size_t kSector = 32;  // elements of the sectors that a sample consists of, at most
+  return count >= std::max(place.tuning().staged_from, kSector) && wanted <= count / 8;
 }
 
 template <class T, class I>
@@ -209,8 +207,7 @@ void accumulate_above(Place& place, const Gradient& gradient, uint64_t key,
       above_staged<T, V, I>(place, gradient, key, selected);
     else
       launch_together(place, gradient.count / (8 * kThreads) + 1, select_above<T, V, I>,
-                      Selection<T, V, I>(gradient, selected), least - 1,
-                      SelectScratch(place).tallies);
+                      Selection<T, V, I>(gradient, selected), least - 1, take_tallies(place));
   };
   gradient.residual.write ? run(Acc{}) : run(T{});
 }

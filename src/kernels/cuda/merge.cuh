@@ -102,7 +102,8 @@ void merge_together(Place& place, std::span<const SparseSpan> spans, const Spars
   const Arena::Scope scope(place.arena());
   Arena& arena = place.arena();
   unsigned tile_bits = kSmallTileBits;  // every block that fits gets some, if there are enough
-  while (tile_bits < kTileBits && entries >> tile_bits > kResident * place.multiprocessors())
+  while (tile_bits < kTileBits &&
+         entries >> tile_bits > Tile<Acc, I>::kBlocks * place.multiprocessors())
     ++tile_bits;
   const Sampling sampling(spans.size(), tile_bits);
   size_t samples = 0;
@@ -113,7 +114,7 @@ void merge_together(Place& place, std::span<const SparseSpan> spans, const Spars
   const unsigned lanes = static_cast<unsigned>(std::bit_ceil(spans.size()));
   launch(place, 2 * blocks_for(place, samples, kThreads / lanes), find_cuts<Acc, I>, pieces,
          sampling, lanes, cuts);
-  const size_t blocks = blocks_for(place, tiles - 1, 1);
+  const size_t blocks = std::min(tiles, size_t{Tile<Acc, I>::kBlocks} * place.multiprocessors());
   Parts<Acc, I> parts{};
   parts.sums.index = arena.take<I>(entries);
   parts.sums.value = arena.take<Acc>(entries);

@@ -120,6 +120,7 @@ class MessageWriter {
 
   __device__ void put_bitmap(const Words& words) const {
     __shared__ unsigned of_warp[kWarps][64];
+    if (words.begin >= words.end) return;
     unsigned* const bits = of_warp[threadIdx.x / 32];
     const unsigned lane = threadIdx.x % 32;
     uint64_t j = below(words.begin * 64);

@@ -11,6 +11,10 @@ constexpr size_t kLanding = 1024;  // numbers that one copy takes to the host
 }
 
 void* DeviceMemory::obtain(size_t bytes) {
+  int current = 0;
+  check(cudaGetDevice(&current), "cudaGetDevice");
+  if (current != device_)
+    fail(sparsecollInvalidUsage, "the current device is ", current, ", expected ", device_);
   void* at = nullptr;
   const cudaError_t error = cudaMalloc(&at, bytes);
   if (error != cudaErrorMemoryAllocation) check(error, "cudaMalloc");
@@ -23,9 +27,8 @@ void DeviceMemory::give_up(void* at) noexcept {
 }
 
 Place::Place(cudaStream_t stream) : stream_(stream) {
-  int device = 0, count = 0;
-  check(cudaGetDevice(&device), "cudaGetDevice");
-  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device),
+  int count = 0;
+  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, memory_.device()),
         "cudaDeviceGetAttribute");
   multiprocessors_ = static_cast<unsigned>(count);
   void* landing = nullptr;

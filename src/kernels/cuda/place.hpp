@@ -12,15 +12,23 @@ namespace sparsecoll::cuda {
 /// Throws sparsecollUnhandledCudaError, which names what was tried.
 inline void check(cudaError_t error, const char* what) {
   if (error == cudaSuccess) return;
+  cudaGetLastError();  // told here; whoever asks next is not told again
   fail(sparsecollUnhandledCudaError, what, ": ", cudaGetErrorString(error), " (",
        cudaGetErrorName(error), ")");
 }
 
-/// Memory of the device that was current when it was first asked.
+/// Memory of the device that is current when it is made.
 class DeviceMemory final : public Memory {
+ public:
+  DeviceMemory() { check(cudaGetDevice(&device_), "cudaGetDevice"); }
+  int device() const { return device_; }
+
  private:
+  /// With another current device it throws: the caller's work would go there.
   void* obtain(size_t bytes) override;
   void give_up(void* at) noexcept override;
+
+  int device_ = 0;
 };
 
 /// When long vectors are staged (stage.cuh), and what tests need to see its rare ways.
@@ -31,9 +39,10 @@ struct Tuning {
   uint64_t bound = 0;                     ///< of a key, instead of a guess; 0: guess
 };
 
-/// Where kernels run: a stream of the current device, the workspace of what is queued there, and
-/// the way for numbers to the host. Whatever leaves the workspace may still be in use by kernels
-/// that were queued before, which is right as long as all of its users are on this stream.
+/// Where kernels run: a stream of the current device, which stays current for every call, the
+/// workspace of what is queued there, and the way for numbers to the host. Whatever leaves the
+/// workspace may still be in use by kernels that were queued before, which is right as long as all
+/// of its users are on this stream.
 class Place {
  public:
   /// Borrows the stream; null: the legacy default stream.

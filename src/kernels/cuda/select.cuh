@@ -13,14 +13,17 @@
 
 namespace sparsecoll::cuda {
 
-/// Counts that the blocks of one launch share, zeroed before it.
+/// Room for one tally of each block.
+inline Tally* take_tallies(Place& place) {
+  return place.arena().take<Tally>(size_t{kResident} * place.multiprocessors());
+}
+
+/// Counts that the blocks of one launch share.
 struct SelectScratch {
-  Digits* digits;
+  Digits* digits;  ///< zeros at first
   Tally* tallies;
 
-  SelectScratch(Place& place)
-      : digits(zeroed<Digits>(place, 1)),
-        tallies(place.arena().take<Tally>(size_t{kResident} * place.multiprocessors())) {}
+  SelectScratch(Place& place) : digits(zeroed<Digits>(place, 1)), tallies(take_tallies(place)) {}
 };
 
 /// The last block, which knows all counts, publishes.
@@ -99,7 +102,7 @@ void above(Place& place, const View<Acc, I>& in, const Threshold& threshold,
            const SparseBuffer& out) {
   const Arena::Scope scope(place.arena());
   launch_together(place, in.nnz.bound / (8 * kThreads) + 1, entries_above<Acc, I>, in, threshold,
-                  Output<Acc, I>(out), SelectScratch(place).tallies);
+                  Output<Acc, I>(out), take_tallies(place));
 }
 
 // --- from a gradient and the residual

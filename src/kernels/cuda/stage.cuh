@@ -16,7 +16,8 @@
 //
 // An element's residual is zeroed only when it has its place, and the old residual is never
 // written, so that nothing is lost on any way. Reads and writes 12 bytes an element with feedback
-// and 4 without, for float, and 6 to 10 bytes twice for each candidate.
+// and 4 without, for float, and 8 bytes of table a strip. A candidate is written once, its value
+// read once for every digit, and all of it twice at the end.
 
 #include <cstring>
 

@@ -308,8 +308,8 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 
 namespace simt {
-/// As on a device with 2 multiprocessors that hold 4 blocks each.
-inline constexpr int kMultiprocessors = 2, kResident = 4;
+/// As on a device with 2 multiprocessors that hold 3 blocks each.
+inline constexpr int kMultiprocessors = 2, kResident = 3;
 cudaError_t launch(const cudaLaunchConfig_t& config, std::function<void()> body);
 }  // namespace simt
 
