@@ -10,7 +10,8 @@ usage="usage: perf/gpu.sh build [--jobs N] [--arch CC] [-DVARIABLE=VALUE...]
     --jobs N      processes of the compiler (all cores)
     --arch CC     compute capability without the point: 80, 90 (default), 100
     -D...         further options for CMake
-  run     runs what the package holds, as its own run.sh does"
+  run     runs what the package holds, as its own run.sh does; builds it first where there is none
+          and nvcc is there"
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -110,6 +111,9 @@ case ${1:-} in
   build) "$@" ;;
   run)
     shift
+    if [ ! -d "$root/build/gpu-package/bin" ] && command -v nvcc >/dev/null; then
+      "$root/perf/gpu.sh" build
+    fi
     exec "$root/perf/device/run.sh" "$@"
     ;;
   -h | --help) echo "$usage" ;;

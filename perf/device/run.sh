@@ -187,8 +187,8 @@ sanitizer() {
   done
 }
 
-# profile NAME ARGUMENT...: two calls of a kernel under Nsight Compute, everything it knows. Clocks
-# are left as they are.
+# profile NAME TOOL ARGUMENT...: the first launches of one small measurement under Nsight Compute,
+# everything it knows of them. Clocks are left as they are.
 profile() {
   local name=$1 tool=$2
   shift 2
@@ -256,7 +256,7 @@ main() {
     calls=(-n 3 -w 1)
   else
     densities=0.0001,0.001,0.01,0.1
-    pieces=2,8,64
+    pieces=2,4,8,16,32,64
     calls=(-n 20 -w 3)
   fi
   if wanted hello; then hello; fi

@@ -21,8 +21,6 @@
 #define __global__
 #define __device__
 #define __host__
-#define __forceinline__ inline
-#define __noinline__
 #define __grid_constant__
 #define __launch_bounds__(...)
 #define __align__(n) alignas(n)
@@ -53,7 +51,6 @@ SIMT_VECTOR(unsigned short, ushort)
 #undef SIMT_VECTOR
 
 using cudaStream_t = struct CUstream_st*;
-using cudaEvent_t = struct CUevent_st*;
 
 // --- what a thread sees
 
@@ -100,8 +97,6 @@ inline void __syncwarp(unsigned mask = 0xffffffffu) {
   simt::check_mask(mask);
   simt::exchange(simt::Operation::sync, 0);
 }
-inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-inline void __threadfence_block() {}
 
 inline unsigned __ballot_sync(unsigned mask, int predicate) {
   simt::check_mask(mask);
@@ -198,15 +193,7 @@ T __ldcs(const T* at) {
   return *at;
 }
 template <class T>
-T __ldcg(const T* at) {
-  return *at;
-}
-template <class T>
 void __stcs(T* at, const T& value) {
-  *at = value;
-}
-template <class T>
-void __stcg(T* at, const T& value) {
   *at = value;
 }
 
@@ -263,8 +250,6 @@ enum cudaMemcpyKind {
 };
 enum cudaDeviceAttr {
   cudaDevAttrMultiProcessorCount = 16,
-  cudaDevAttrComputeCapabilityMajor = 75,
-  cudaDevAttrComputeCapabilityMinor = 76,
 };
 enum cudaLaunchAttributeID {
   cudaLaunchAttributeCooperative = 2,
@@ -283,12 +268,10 @@ struct cudaLaunchConfig_t {
   unsigned numAttrs;
 };
 inline constexpr unsigned cudaStreamNonBlocking = 1;
-inline constexpr unsigned cudaEventDisableTiming = 2;
 
 const char* cudaGetErrorName(cudaError_t error);
 const char* cudaGetErrorString(cudaError_t error);
 cudaError_t cudaGetLastError();
-cudaError_t cudaPeekAtLastError();
 cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaSetDevice(int device);
