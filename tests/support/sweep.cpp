@@ -143,9 +143,7 @@ std::vector<Case> cases_of(const Mode& mode, int P, std::uint64_t thinning) {
 
 std::string sweep(const Mode& mode, int P) {
   const Ranks ranks(P, config_of(mode));
-  // Every second case where there are many ranks: other ones for every P.
-  const std::uint64_t thinning = small_run() ? 5 : P > 4 ? 2 : 1;
-  for (const Case& c : cases_of(mode, P, thinning)) {
+  for (const Case& c : cases_of(mode, P, small_run() ? 5 : 1)) {
     const std::string verdict = run_case(ranks, c);
     if (!verdict.empty()) return verdict;
   }

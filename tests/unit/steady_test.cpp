@@ -150,9 +150,9 @@ std::string run(const test::Mode& mode, int P, int calls, Growth* growth) {
 TEST_CASE("after the third call of a shape nothing is allocated and the process does not grow") {
   prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);              // pages that the kernel joins count as growth
   const int calls = test::small_run() ? 100 : 10000;  // of each form
-  for (const int P : {1, 3}) {
+  for (const int P : {1, 2, 4, 5}) {
     for (const test::Mode& mode : {test::kAllgather, test::kOktopk, test::kReuse, test::kTopkA2A,
-                                   test::kDense, test::kGtopk}) {
+                                   test::kDense, test::kGtopk, test::kAuto}) {
       Growth growth;
       INFO(mode.name << " P=" << P);
       CHECK(run(mode, P, calls, &growth) == "");
