@@ -126,9 +126,15 @@ void measure_merge(const Bench& bench) {
     for (const size_t k : selections(bench.options, n)) {
       for (const int pieces : bench.options.pieces) {
         const Shape shape{n, k, static_cast<size_t>(pieces)};
-        if (k == 0 || shape.entries() > kMostEntries) continue;
-        bench.progress.show("n = " + std::to_string(n) + ", k = " + std::to_string(k) + ", " +
-                            std::to_string(pieces) + " pieces");
+        const std::string name = "n = " + std::to_string(n) + ", k = " + std::to_string(k) + ", " +
+                                 std::to_string(pieces) + " pieces";
+        if (k == 0) continue;
+        if (shape.entries() > kMostEntries) {
+          bench.progress.clear();
+          bench.sheet.note("left out: " + name + ", which are more than 2^28 entries");
+          continue;
+        }
+        bench.progress.show(name);
         MergeBench<T>(bench, shape).run();
       }
     }

@@ -50,6 +50,8 @@ class Sheet {
   Sheet(const Options& options, Gpu gpu, Machine machine);
   void header() const;
   void write(const Row& row);
+  /// A line of the table that is no row.
+  void note(const std::string& text) const { table_.comment(text); }
   /// The closing lines; returns the exit status.
   int conclude() const;
 
