@@ -160,15 +160,21 @@ void select_staged(Place& place, const Gradient& gradient, size_t k, const Spars
                   Selection<T, V, I>(gradient, selected), uint64_t{k}, stage, SelectScratch(place));
 }
 
+/// The largest key of values compared in V that does not reach `key`, which is one of sums.
+template <class T, class V>
+constexpr uint64_t last_below(uint64_t key) {
+  return (std::is_same_v<V, Accumulation<T>> ? key : narrow_key<T>(key)) - 1;
+}
+
 template <class T, class V, class I>
 void above_staged(Place& place, const Gradient& gradient, uint64_t key,
                   const SparseBuffer& selected) {
   const Stage<T> stage = make_stage<T>(place, gradient.count, selected.capacity);
-  const uint64_t least = std::is_same_v<V, Accumulation<T>> ? key : narrow_key<T>(key);
   set_count(place, &stage.state->bound, key);
   stage_all(place, Sum<T>(gradient), stage);
   launch_together(place, stage.room / (4 * kThreads) + 1, finish_above<T, V, I>,
-                  Selection<T, V, I>(gradient, selected), least - 1, stage, take_tallies(place));
+                  Selection<T, V, I>(gradient, selected), last_below<T, V>(key), stage,
+                  take_tallies(place));
 }
 
 /// Whether few enough of a vector are wanted, and it is long enough.
@@ -202,12 +208,12 @@ void accumulate_above(Place& place, const Gradient& gradient, uint64_t key,
   const bool staged = worth_staging(place, gradient.count, selected.capacity);
   const auto run = [&](auto compared) {
     using V = decltype(compared);
-    const uint64_t least = std::is_same_v<V, Acc> ? key : narrow_key<T>(key);
     if (staged)
       above_staged<T, V, I>(place, gradient, key, selected);
     else
       launch_together(place, gradient.count / (8 * kThreads) + 1, select_above<T, V, I>,
-                      Selection<T, V, I>(gradient, selected), least - 1, take_tallies(place));
+                      Selection<T, V, I>(gradient, selected), last_below<T, V>(key),
+                      take_tallies(place));
   };
   gradient.residual.write ? run(Acc{}) : run(T{});
 }

@@ -59,18 +59,28 @@ __device__ inline uint64_t sum_before(const uint64_t* of_block, unsigned block,
   return all;
 }
 
+/// The first number of [low, high) that `behind` is true for, as it is for all after it; else high.
+template <class N, class Behind>
+__device__ N first_where(N low, N high, const Behind& behind) {
+  while (low < high) {
+    const N middle = low + (high - low) / 2;
+    if (behind(middle))
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
 /// How many of the n rising indices are below `limit`.
 template <class I>
 __device__ size_t lower_bound(const I* index, size_t n, uint64_t limit) {
-  size_t low = 0, high = n;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (index[middle] < limit)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  return first_where<size_t>(0, n, [&](size_t j) { return index[j] >= limit; });
+}
+
+/// Returns what it was. The order in which threads add shows nowhere but there.
+__device__ inline uint64_t add_to(uint64_t* count, uint64_t more) {
+  return atomicAdd(reinterpret_cast<unsigned long long*>(count), more);
 }
 
 }  // namespace sparsecoll::cuda

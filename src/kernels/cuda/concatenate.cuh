@@ -55,11 +55,7 @@ __global__ void __launch_bounds__(kThreads)
 
 /// The last of the starts [low, high) that is not above j, where the first is not.
 __device__ inline size_t piece_at(const uint64_t* start, uint64_t j, size_t low, size_t high) {
-  while (high - low > 1) {
-    const size_t middle = low + (high - low) / 2;
-    (start[middle] <= j ? low : high) = middle;
-  }
-  return low;
+  return first_where(low + 1, high, [&](size_t p) { return start[p] > j; }) - 1;
 }
 
 /// Copied as they are.
@@ -111,8 +107,9 @@ void copy_all(Place& place, std::span<const SparseSpan> spans, const Convert& co
   const Pieces<Acc, I> pieces(place, spans);
   uint64_t* const start = place.arena().take<uint64_t>(spans.size() + 1);
   launch(place, 1, find_starts<Acc, I>, pieces, start, out.nnz);
-  launch(place, 2 * blocks_for(place, bound_of(spans), 4 * kThreads), copy_pieces<Acc, I, Convert>,
-         pieces, start, convert, Output<typename Convert::Result, I>(out));
+  launch(place, light_blocks_for(place, bound_of(spans), 4 * kThreads),
+         copy_pieces<Acc, I, Convert>, pieces, start, convert,
+         Output<typename Convert::Result, I>(out));
 }
 
 template <class Acc, class I>

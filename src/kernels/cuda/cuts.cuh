@@ -63,19 +63,6 @@ struct Cuts {
   uint64_t* at;
 };
 
-/// The first j in [low, high) whose index is at least `limit`, else high.
-template <class Acc, class I>
-__device__ size_t first_from(const View<Acc, I>& piece, size_t low, size_t high, uint64_t limit) {
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (piece.at(middle) < limit)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
-
 /// A piece's samples, as one lane sees them.
 template <class Acc, class I>
 struct Samples {
@@ -85,21 +72,16 @@ struct Samples {
 
   /// How many of n samples come before index x; of an equal one `equal` says whether it does.
   __device__ size_t before(uint64_t x, bool equal, size_t n) const {
-    size_t low = 0, high = n;
-    while (low < high) {
-      const size_t middle = low + (high - low) / 2;
-      const uint64_t index = piece.at(middle << shift);
-      if (index < x || (equal && index == x))
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    return low;
+    return first_where<size_t>(0, n, [&](size_t j) {
+      const uint64_t index = piece.at(j << shift);
+      return index > x || (!equal && index == x);
+    });
   }
   /// How many entries are below index x, of whose samples `rank` come before it.
   __device__ size_t below(uint64_t x, size_t rank) const {
     if (rank == 0) return 0;
-    return first_from(piece, (rank - 1) << shift, std::min(rank << shift, entries), x);
+    return first_where((rank - 1) << shift, std::min(rank << shift, entries),
+                       [&](size_t j) { return piece.at(j) >= x; });
   }
 };
 

@@ -10,10 +10,6 @@
 
 namespace sparsecoll::cuda {
 
-__device__ inline void add_to(uint64_t* count, uint64_t more) {
-  atomicAdd(reinterpret_cast<unsigned long long*>(count), static_cast<unsigned long long>(more));
-}
-
 /// *least = the smallest key, or 0 where there is none; all ones before.
 template <class Acc>
 __global__ void __launch_bounds__(kThreads)

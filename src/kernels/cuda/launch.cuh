@@ -43,6 +43,11 @@ inline size_t blocks_for(const Place& place, size_t n, size_t per_block) {
   return std::min<size_t>(n / per_block + 1, size_t{kResident} * place.multiprocessors());
 }
 
+/// Likewise for kernels with half as many registers: twice as many blocks of them run at once.
+inline size_t light_blocks_for(const Place& place, size_t n, size_t per_block) {
+  return 2 * blocks_for(place, n, per_block);
+}
+
 /// Queues blocks that wait for each other (cooperative_groups::this_grid().sync()), at most as many
 /// as run at once.
 template <class... Parameters, class... Arguments>

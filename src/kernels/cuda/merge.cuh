@@ -112,7 +112,7 @@ void merge_together(Place& place, std::span<const SparseSpan> spans, const Spars
   const Cuts cuts{arena.take<uint64_t>(1), arena.take<uint64_t>((tiles + 1) * spans.size())};
   const Together<Acc, I> pieces(spans);
   const unsigned lanes = static_cast<unsigned>(std::bit_ceil(spans.size()));
-  launch(place, 2 * blocks_for(place, samples, kThreads / lanes), find_cuts<Acc, I>, pieces,
+  launch(place, light_blocks_for(place, samples, kThreads / lanes), find_cuts<Acc, I>, pieces,
          sampling, lanes, cuts);
   const size_t blocks = std::min(tiles, size_t{Tile<Acc, I>::kBlocks} * place.multiprocessors());
   Parts<Acc, I> parts{};
@@ -174,7 +174,7 @@ template <class Acc, class I>
 void merge(Place& place, std::span<const SparseSpan> pieces, const SparseBuffer& sum) {
   if (!sum.index) {
     const Arena::Scope scope(place.arena());
-    launch(place, 2 * blocks_for(place, pieces[0].nnz.bound, 4 * kThreads), add_dense<Acc, I>,
+    launch(place, light_blocks_for(place, pieces[0].nnz.bound, 4 * kThreads), add_dense<Acc, I>,
            Pieces<Acc, I>(place, pieces), static_cast<Acc*>(sum.value), sum.nnz);
   } else if (pieces.size() < 2) {
     concatenate<Acc, I>(place, pieces, sum);

@@ -33,8 +33,8 @@ struct StripEntry {
 
 /// Numbers that the three kernels share; zero at first.
 struct StageState {
-  unsigned long long taken;  ///< room reserved; more than there is: some found none
-  unsigned long long found;  ///< elements that reach the bound
+  uint64_t taken;  ///< room reserved; more than there is: some found none
+  uint64_t found;  ///< elements that reach the bound
   uint64_t bound;
 };
 
@@ -99,8 +99,8 @@ class Reserve {
     if (n > left_) {
       give_up();
       const size_t want = n > kReserved ? n : kReserved;
-      unsigned long long at = 0;
-      if (threadIdx.x % 32 == 0) at = atomicAdd(&stage_.state->taken, want);
+      uint64_t at = 0;
+      if (threadIdx.x % 32 == 0) at = add_to(&stage_.state->taken, want);
       at = __shfl_sync(kFullWarp, at, 0);
       if (at + want > stage_.room) return false;
       at_ = at;
@@ -219,8 +219,7 @@ __global__ void __launch_bounds__(kThreads, kResident)
     if (threadIdx.x % 32 == 0) stage.table[s] = {static_cast<uint32_t>(at), room ? n : 0};
   }
   reserve.give_up();
-  if (threadIdx.x % 32 == 0 && found > 0)
-    atomicAdd(&stage.state->found, static_cast<unsigned long long>(found));
+  if (threadIdx.x % 32 == 0 && found > 0) add_to(&stage.state->found, found);
 }
 
 }  // namespace sparsecoll::cuda

@@ -99,8 +99,7 @@ __device__ Threshold find_threshold(const Keys& keys, uint64_t k, Digits* digits
     __syncthreads();
     uint64_t* const bin = digits->bin[round];
     for (unsigned b = threadIdx.x; b < kBins; b += kThreads)
-      if (storage.own[b] != 0)
-        atomicAdd(reinterpret_cast<unsigned long long*>(&bin[b]), storage.own[b]);
+      if (storage.own[b] != 0) add_to(&bin[b], storage.own[b]);
     cooperative_groups::this_grid().sync();
     pick_digit(bin, missing, storage);
     prefix = prefix << (high - shift) | storage.digit;

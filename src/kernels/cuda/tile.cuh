@@ -84,16 +84,11 @@ struct Tile {
     const unsigned right = start[std::min(((run | 1u) + 1) * width, count)];
     const bool second = run % 2 != 0;
     const I own = key[i];
-    unsigned low = second ? left : middle, high = second ? middle : right;
-    const unsigned begin = low;
-    while (low < high) {
-      const unsigned probe = (low + high) / 2;
-      if (key[probe] < own || (second && key[probe] == own))
-        low = probe + 1;
-      else
-        high = probe;
-    }
-    return i + (low - begin) - (second ? middle - left : 0);
+    const unsigned begin = second ? left : middle, end = second ? middle : right;
+    const unsigned behind = first_where(begin, end, [&](unsigned other) {
+      return key[other] > own || (!second && key[other] == own);
+    });
+    return i + (behind - begin) - (second ? middle - left : 0);
   }
 
   /// Sorts the n keys by (key, piece).

@@ -44,15 +44,8 @@ struct Inbox {
   uint64_t* fault;
 
   __device__ const Arrival<T, I>& of_slot(unsigned slot) const {
-    unsigned low = 0, high = messages - 1;
-    while (low < high) {
-      const unsigned middle = (low + high + 1) / 2;
-      if (arrivals.row[middle].first_slot <= slot)
-        low = middle;
-      else
-        high = middle - 1;
-    }
-    return arrivals.row[low];
+    const auto behind = [&](unsigned m) { return arrivals.row[m].first_slot > slot; };
+    return arrivals.row[first_where(1u, messages, behind) - 1];
   }
   __device__ bool aligned(unsigned slot) const {
     return reinterpret_cast<uintptr_t>(of_slot(slot).message.bytes.data()) % 8 == 0;
@@ -193,7 +186,7 @@ __device__ void publish_messages(const Inbox<T, I>& inbox) {
     fault = __any_sync(kFullWarp, fault);
     if (threadIdx.x % 32 != 0) continue;
     *arrival.out.nnz = fault ? 0 : MessageReader<T, I, Anywhere>(arrival).nnz();
-    if (fault) atomicAdd(reinterpret_cast<unsigned long long*>(inbox.fault), 1);
+    if (fault) add_to(inbox.fault, 1);
   }
 }
 
