@@ -1,52 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What threads of the machine without a GPU compute together, against plain loops.
+// What threads of a warp compute together on the machine without a GPU, against plain loops.
 
-#include <cub/block/block_scan.cuh>
 #include <numeric>
-#include <vector>
 
-#include "kernels/cuda/launch.cuh"
+#include "cuda/simt_block.hpp"
 #include "support/catch.hpp"
-#include "support/data.hpp"
 
 namespace sparsecoll::cuda_test {
 namespace {
-
-constexpr unsigned kThreads = cuda::kThreads;
-
-/// What every thread of one block gives, for what every thread has.
-template <class Out, class In>
-std::vector<Out> of_block(void (*kernel)(const In*, Out*), const std::vector<In>& in) {
-  void *from = nullptr, *to = nullptr;
-  cudaMalloc(&from, kThreads * sizeof(In));
-  cudaMalloc(&to, kThreads * sizeof(Out));
-  cudaMemcpy(from, in.data(), kThreads * sizeof(In), cudaMemcpyHostToDevice);
-  const cuda::Place place(nullptr);
-  cuda::launch(place, 1, kernel, static_cast<const In*>(from), static_cast<Out*>(to));
-  std::vector<Out> out(kThreads);
-  cudaMemcpy(out.data(), to, kThreads * sizeof(Out), cudaMemcpyDeviceToHost);
-  cudaFree(from);
-  cudaFree(to);
-  return out;
-}
-
-template <class V>
-std::vector<V> some(uint64_t seed, uint64_t below) {
-  std::vector<V> values;
-  for (unsigned t = 0; t < kThreads; ++t)
-    values.push_back(static_cast<V>(test::noise(seed, t) % below) - static_cast<V>(below / 2));
-  return values;
-}
-
-/// Of every thread, from the values of its warp and its lane.
-template <class Out, class In, class Of>
-std::vector<Out> of_warps(const std::vector<In>& in, const Of& of) {
-  std::vector<Out> out;
-  for (unsigned t = 0; t < kThreads; ++t) out.push_back(of(&in[t / 32 * 32], t % 32));
-  return out;
-}
 
 struct Votes {
   unsigned ballot;
@@ -187,80 +150,6 @@ TEST_CASE("bits are counted") {
     return counts;
   });
   CHECK((of_block(count_bits, in) == want));
-}
-
-struct Totals {
-  unsigned sum;
-  unsigned long long bits;
-  int most, least;
-  unsigned taken;                ///< by whoever came first
-  unsigned last;                 ///< of those who exchanged
-  unsigned long long exchanged;  ///< what all got back, added up
-};
-__global__ void add_up(const int* in, Totals* out) {
-  const int own = in[threadIdx.x];
-  atomicAdd(&out->sum, threadIdx.x);
-  atomicOr(&out->bits, 1ull << threadIdx.x % 50);
-  atomicMax(&out->most, own);
-  atomicMin(&out->least, own);
-  atomicCAS(&out->taken, 0, threadIdx.x + 1);
-  atomicAdd(&out->exchanged, atomicExch(&out->last, threadIdx.x + 1));
-}
-
-TEST_CASE("atomics lose nothing, over many blocks") {
-  const std::vector<int> in = some<int>(7, 100000);
-  void *from = nullptr, *to = nullptr;
-  cudaMalloc(&from, kThreads * sizeof(int));
-  cudaMalloc(&to, sizeof(Totals));
-  cudaMemcpy(from, in.data(), kThreads * sizeof(int), cudaMemcpyHostToDevice);
-  cudaMemset(to, 0, sizeof(Totals));
-  constexpr unsigned kBlocks = 20, kOfBlock = kThreads * (kThreads - 1) / 2;
-  const cuda::Place place(nullptr);
-  cuda::launch(place, kBlocks, add_up, static_cast<const int*>(from), static_cast<Totals*>(to));
-  Totals totals{};
-  cudaMemcpy(&totals, to, sizeof totals, cudaMemcpyDeviceToHost);
-  CHECK(totals.sum == kBlocks * kOfBlock);
-  CHECK(totals.bits == (1ull << 50) - 1);
-  CHECK(totals.most == *std::max_element(in.begin(), in.end()));
-  CHECK(totals.least == *std::min_element(in.begin(), in.end()));
-  CHECK((totals.taken >= 1 && totals.taken <= kThreads));
-  CHECK(totals.exchanged + totals.last == kBlocks * (kOfBlock + kThreads));
-  cudaFree(from);
-  cudaFree(to);
-}
-
-template <class V>
-struct Scanned {
-  V before, all, again;
-  bool operator==(const Scanned&) const = default;
-};
-template <class V>
-__global__ void scan(const V* in, Scanned<V>* out) {
-  using Scan = cub::BlockScan<V, static_cast<int>(kThreads)>;
-  __shared__ typename Scan::TempStorage storage;
-  Scanned<V> scanned{};
-  Scan(storage).ExclusiveSum(in[threadIdx.x], scanned.before, scanned.all);
-  __syncthreads();
-  Scan(storage).ExclusiveSum(scanned.before, scanned.again);
-  out[threadIdx.x] = scanned;
-}
-template <class V>
-void check_scan() {
-  const std::vector<V> in = some<V>(8, 1000);
-  std::vector<Scanned<V>> want;
-  V before{}, again{};
-  for (const V value : in) {
-    want.push_back({before, std::accumulate(in.begin(), in.end(), V{}), again});
-    again = static_cast<V>(again + before);
-    before = static_cast<V>(before + value);
-  }
-  CHECK((of_block(scan<V>, in) == want));
-}
-
-TEST_CASE("cub::BlockScan sums what comes before") {
-  check_scan<int>();
-  check_scan<unsigned>();
-  check_scan<uint64_t>();
 }
 
 }  // namespace

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SPARSECOLL_TESTS_SIMT_ATOMICS_H_
+#define SPARSECOLL_TESTS_SIMT_ATOMICS_H_
+
+// Atomics on device memory or shared memory, in no order but their own.
+
+#include <type_traits>
+
+template <class T>
+T atomicAdd(T* at, std::type_identity_t<T> value) {
+  static_assert(std::is_integral_v<T>, "sums of floats by atomics are not reproducible");
+  return __atomic_fetch_add(at, value, __ATOMIC_RELAXED);
+}
+template <class T>
+T atomicOr(T* at, std::type_identity_t<T> value) {
+  return __atomic_fetch_or(at, value, __ATOMIC_RELAXED);
+}
+template <class T>
+T atomicExch(T* at, std::type_identity_t<T> value) {
+  return __atomic_exchange_n(at, value, __ATOMIC_RELAXED);
+}
+template <class T>
+T atomicCAS(T* at, std::type_identity_t<T> expected, std::type_identity_t<T> value) {
+  __atomic_compare_exchange_n(at, &expected, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  return expected;
+}
+template <class T>
+T atomicMin(T* at, std::type_identity_t<T> value) {
+  T old = __atomic_load_n(at, __ATOMIC_RELAXED);
+  while (value < old &&
+         !__atomic_compare_exchange_n(at, &old, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
+  return old;
+}
+template <class T>
+T atomicMax(T* at, std::type_identity_t<T> value) {
+  T old = __atomic_load_n(at, __ATOMIC_RELAXED);
+  while (value > old &&
+         !__atomic_compare_exchange_n(at, &old, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
+  return old;
+}
+
+#endif  // SPARSECOLL_TESTS_SIMT_ATOMICS_H_
