@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(kThreads)
 
 /// The last of the starts [low, high) that is not above j, where the first is not.
 __device__ inline size_t piece_at(const uint64_t* start, uint64_t j, size_t low, size_t high) {
-  return first_where(low + 1, high, [&](size_t p) { return start[p] > j; }) - 1;
+  return first_where(low, high - 1, [&](size_t p) { return start[p + 1] > j; });
 }
 
 /// Copied as they are.
@@ -73,7 +73,7 @@ struct Narrowed {
 };
 
 template <class Acc, class I, class Convert>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kResidentLight)
     copy_pieces(Pieces<Acc, I> pieces, const uint64_t* start, Convert convert,
                 Output<typename Convert::Result, I> out) {
   constexpr unsigned kEach = 4;

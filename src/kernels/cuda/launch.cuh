@@ -19,6 +19,9 @@ inline constexpr unsigned kFullWarp = 0xffffffffu;
 /// other are compiled with __launch_bounds__(kThreads, kResident) and 16 KiB of shared memory at
 /// most.
 inline constexpr unsigned kResident = 3;
+/// Of blocks with half as many registers. Where the assembler would save more of them for even more
+/// blocks, and spill, their kernels are compiled with this number.
+inline constexpr unsigned kResidentLight = 2 * kResident;
 
 template <class... Parameters, class... Arguments>
 void launch_as(const cudaLaunchConfig_t& config, void (*kernel)(Parameters...),
@@ -43,9 +46,9 @@ inline size_t blocks_for(const Place& place, size_t n, size_t per_block) {
   return std::min<size_t>(n / per_block + 1, size_t{kResident} * place.multiprocessors());
 }
 
-/// Likewise for kernels with half as many registers: twice as many blocks of them run at once.
+/// Likewise for light blocks: twice as many of them.
 inline size_t light_blocks_for(const Place& place, size_t n, size_t per_block) {
-  return 2 * blocks_for(place, n, per_block);
+  return kResidentLight / kResident * blocks_for(place, n, per_block);
 }
 
 /// Queues blocks that wait for each other (cooperative_groups::this_grid().sync()), at most as many

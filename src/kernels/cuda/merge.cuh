@@ -151,7 +151,7 @@ void merge_in_turns(Place& place, std::span<const SparseSpan> spans, const Spars
 
 /// Elements that are added by one thread lie kThreads apart.
 template <class Acc, class I>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kResidentLight)
     add_dense(Pieces<Acc, I> pieces, Acc* to, uint64_t* nnz) {
   constexpr unsigned kEach = 4;
   const size_t n = pieces.piece[0].nnz.get();
