@@ -4,9 +4,10 @@
 """gpu_resources.py [OPTIONS] FILE.cu... -- NVCC_FLAG...
 
 What the kernels for CUDA need on each architecture, as the assembler reports it: registers of a
-thread, shared memory of a block, bytes spilled to local memory. Prints a table in Markdown and exits
-with 1 when a kernel spills, for all of them are bound by memory as it is (--may-spill: but for
-these). Needs nvcc and no GPU.
+thread, shared memory of a block, bytes of a stack frame (arrays that are not in registers) and bytes
+spilled, both in local memory. Prints a table in Markdown and exits with 1 when a kernel uses local
+memory, for all of them are bound by memory as it is (--may-use-local: but for these). --worst: one
+row for all instantiations of a kernel. Needs nvcc and no GPU.
 
 The target gpu_resources of a build with CUDA calls it with the build's own flags:
     cmake --build build/gpu --target gpu_resources"""
@@ -18,9 +19,10 @@ import re
 import subprocess
 import sys
 import tempfile
+from typing import NamedTuple
 
 ENTRY = re.compile(r"Compiling entry function '(\S+)' for '(sm_\d+)\w*'")
-SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
+LOCAL = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 USED = re.compile(r"Used (\d+) registers")
 SHARED = re.compile(r"(\d+) bytes smem")
 SHORTER = (
@@ -32,6 +34,16 @@ SHORTER = (
     (r"\(bool\)([01])", r"\1"),
     (r" >", ">"),
 )
+
+
+class Resources(NamedTuple):
+    registers: int
+    shared: int
+    stack: int
+    spilled: int
+
+    def local(self):
+        return self.stack > 0 or self.spilled > 0
 
 
 def readable(symbols, demangler):
@@ -54,16 +66,16 @@ def readable(symbols, demangler):
 
 
 def parse(report):
-    """{(symbol, architecture): (registers, shared bytes, spilled bytes)} from ptxas -v."""
-    found, entry, spilled = {}, None, 0
+    """{(symbol, architecture): Resources} from ptxas -v."""
+    found, entry, stack, spilled = {}, None, 0, 0
     for text in report.splitlines():
         if match := ENTRY.search(text):
-            entry, spilled = match.groups(), 0
-        elif match := SPILLS.search(text):
-            spilled = int(match[2]) + int(match[3])
+            entry, stack, spilled = match.groups(), 0, 0
+        elif match := LOCAL.search(text):
+            stack, spilled = int(match[1]), int(match[2]) + int(match[3])
         elif entry and (match := USED.search(text)):
             shared = SHARED.search(text)
-            found[entry] = (int(match[1]), int(shared[1]) if shared else 0, spilled)
+            found[entry] = Resources(int(match[1]), int(shared[1]) if shared else 0, stack, spilled)
             entry = None
     return found
 
@@ -86,10 +98,23 @@ def table(kernels, architectures):
         values = [str(each[a][what]) if a in each else "-" for a in architectures]
         return values[0] if len(set(values)) == 1 else " / ".join(values)
 
-    yield f"| kernel | registers ({', '.join(architectures)}) | shared memory (B) | spilled (B) |"
-    yield "|---|---|---|---|"
+    yield (f"| kernel | registers ({', '.join(architectures)}) | shared memory (B) "
+           "| stack frame (B) | spilled (B) |")
+    yield "|---|---|---|---|---|"
     for name, each in sorted(kernels.items()):
-        yield f"| `{name}` | {of_all(each, 0)} | {of_all(each, 1)} | {of_all(each, 2)} |"
+        cells = [of_all(each, what) for what in range(len(Resources._fields))]
+        yield f"| `{name}` | {' | '.join(cells)} |"
+
+
+def worst(kernels):
+    """{kernel without its types: {architecture: the most of each that one of them needs}}"""
+    families = {}
+    for name, each in kernels.items():
+        family = families.setdefault(name.split("<", maxsplit=1)[0], {})
+        for architecture, resources in each.items():
+            most = family.get(architecture, resources)
+            family[architecture] = Resources(*map(max, most, resources))
+    return families
 
 
 def arguments():
@@ -99,8 +124,9 @@ def arguments():
     parser.add_argument("--architectures", default="80,90,100")
     parser.add_argument("--jobs", type=int, default=1, help="files at a time")
     parser.add_argument("--only", default="", help="regular expression: these kernels")
-    parser.add_argument("--may-spill", default="$^",
-                        help="regular expression: for these kernels spills are no failure")
+    parser.add_argument("--may-use-local", default="$^",
+                        help="regular expression: for these kernels local memory is no failure")
+    parser.add_argument("--worst", action="store_true", help="one row for all types")
     parser.add_argument("sources", nargs="+", type=pathlib.Path)
     words = sys.argv[1:]
     at = words.index("--") if "--" in words else len(words)
@@ -121,10 +147,12 @@ def main():
         if re.search(options.only, names[symbol]):
             kernels.setdefault(names[symbol], {})[architecture] = resources
     architectures = [f"sm_{number}" for number in options.architectures.split(",")]
-    print("\n".join(table(kernels, architectures)))
-    spilling = sorted(name for name, each in kernels.items() if any(r[2] for r in each.values()))
-    print(f"\n{len(kernels)} kernels, {len(spilling)} with spills", *spilling, sep="\n  ")
-    faults = [name for name in spilling if not re.search(options.may_spill, name)]
+    print("\n".join(table(worst(kernels) if options.worst else kernels, architectures)))
+    local = sorted(name for name, each in kernels.items() if any(r.local() for r in each.values()))
+    print(f"\n{len(kernels)} kernels, {len(local)} with local memory")
+    if local:
+        print("", *table({name: kernels[name] for name in local}, architectures), sep="\n")
+    faults = [name for name in local if not re.search(options.may_use_local, name)]
     return 1 if faults or not kernels else 0
 
 
