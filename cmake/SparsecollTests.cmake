@@ -28,18 +28,21 @@ set(SPARSECOLL_SANITIZER_ENVIRONMENT
     UBSAN_OPTIONS=print_stacktrace=1)
 
 # sparsecoll_add_catch_test(NAME name LABEL label... SOURCES file... [LIBRARIES target...]
-#                           [TIMEOUT seconds])
-# A program that links the static library, sees its internal headers (src/) and tests/, and is one
+#                           [LIBRARY target] [TIMEOUT seconds])
+# A program that links the static library, or another build of it, sees its internal headers (src/) and tests/, and is one
 # test of ctest. The target is test_NAME; the target tests_LABEL builds all of one label.
 function(sparsecoll_add_catch_test)
-  cmake_parse_arguments(arg "" "NAME;TIMEOUT" "LABEL;SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "" "NAME;LIBRARY;TIMEOUT" "LABEL;SOURCES;LIBRARIES" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
+  endif()
+  if(NOT arg_LIBRARY)
+    set(arg_LIBRARY sparsecoll::static)
   endif()
   set(target test_${arg_NAME})
   add_executable(${target} ${arg_SOURCES})
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
-  target_link_libraries(${target} PRIVATE ${arg_LIBRARIES} sparsecoll::static sparsecoll_catch)
+  target_link_libraries(${target} PRIVATE ${arg_LIBRARIES} ${arg_LIBRARY} sparsecoll_catch)
   add_test(NAME ${arg_NAME} COMMAND ${target})
   foreach(label IN LISTS arg_LABEL)
     if(NOT TARGET tests_${label})

@@ -36,8 +36,8 @@
  *    returns that first error at once; residuals can still be read and saved. After it some ranks
  *    may have committed the call and others not; sparsecollCommGetSequence() and the residuals say
  *    which. recvbuff is undefined then.
- *  - Buffers are host memory. In place (sendbuff == recvbuff) is allowed; partial overlap is
- *    sparsecollInvalidArgument.
+ *  - Buffers are host memory or a CUDA device's (see The verbs). In place (sendbuff == recvbuff) is
+ *    allowed; partial overlap is sparsecollInvalidArgument.
  *  - With blocking = 1 a call is complete when it returns, and buffers belong to the caller again.
  *    With blocking = 0 the verbs, sparsecollPushSumDrain(), sparsecollTopk() and
  *    sparsecollScatter() return at once: sparsecollSuccess means queued. Queued calls run in call
@@ -78,7 +78,8 @@ typedef struct sparsecollComm* sparsecollComm_t;
 typedef struct sparsecollResidual* sparsecollResidual_t;
 /** One rank's end of push-sum over one tensor. */
 typedef struct sparsecollPushSum* sparsecollPushSum_t;
-/** A cudaStream_t. Must be NULL with host buffers. */
+/** A cudaStream_t. NULL with host buffers; with device buffers NULL is the legacy default stream.
+ */
 typedef struct CUstream_st* sparsecollStream_t;
 
 /** What every function returns. The values 0 to 7 are NCCL's. */
@@ -197,7 +198,8 @@ typedef struct {
   void* values;        /**< datatype[capacity] */
   int indexType;       /**< sparsecollIndexType_t */
   int datatype;        /**< sparsecollDataType_t */
-  size_t* nnzOnDevice; /**< NULL: nnz is the host's */
+  size_t* nnzOnDevice; /**< NULL: nnz is the host's. Else, beside arrays on a device, on the same
+                            one: the number of entries, in stream order; nnz is an upper bound */
   void* reserved[4];   /**< zero */
 } sparsecollSparse_t;
 
@@ -214,16 +216,18 @@ typedef struct {
  * but `device`.
  */
 typedef struct {
-  size_t size;             /**< sizeof, set by the initializer */
-  unsigned magic;          /**< set by the initializer */
-  unsigned version;        /**< set by the initializer */
-  int blocking;            /**< 1: calls return when they are done; 0: they are queued */
-  int device;              /**< INT_MIN = the current device if any; SPARSECOLL_DEVICE_HOST */
-  int timeoutMs;           /**< deadline of a call in milliseconds; 0 = none */
-  int algorithm;           /**< sparsecollAlgo_t of sparseAllreduce and sparseAllreducev */
-  int selection;           /**< sparsecollSelect_t */
-  int residualRule;        /**< sparsecollResidualRule_t of gtopkAllreduce and gtopkAllreducev */
-  int wire;                /**< sparsecollWire_t */
+  size_t size;      /**< sizeof, set by the initializer */
+  unsigned magic;   /**< set by the initializer */
+  unsigned version; /**< set by the initializer */
+  int blocking;     /**< 1: calls return when they are done; 0: they are queued */
+  int device;       /**< of whose memory buffers may be, beside the host's: a number of CUDA's;
+                         INT_MIN = at init the current one where CUDA is in use, else that of
+                         the first device buffer; SPARSECOLL_DEVICE_HOST = none */
+  int timeoutMs;    /**< deadline of a call in milliseconds; 0 = none */
+  int algorithm;    /**< sparsecollAlgo_t of sparseAllreduce and sparseAllreducev */
+  int selection;    /**< sparsecollSelect_t */
+  int residualRule; /**< sparsecollResidualRule_t of gtopkAllreduce and gtopkAllreducev */
+  int wire;         /**< sparsecollWire_t */
   int repartitionInterval; /**< Oktopk: calls of one shape between two new cuts, at least 1 */
   int thresholdInterval; /**< calls between two new thresholds where they are reused, at least 1 */
   int allowReordered;    /**< 0; 1 lets Auto take algorithms whose sums round in another order */
@@ -300,8 +304,8 @@ typedef struct {
  * Afterwards thread r uses comms[r]. Local: one thread makes them all.
  * @param comms   out: nranks handles.
  * @param nranks  P, at least 1.
- * @param devices NULL = the configuration's device on every rank; else nranks device numbers, all
- *                of which must be SPARSECOLL_DEVICE_HOST in this version.
+ * @param devices NULL = the configuration's device on every rank; else nranks of what `device` of a
+ *                configuration may be. Ranks may share a device.
  * @param config  NULL = defaults.
  * @return sparsecollInvalidArgument, sparsecollSystemError (memory). On failure no communicator
  *         was made and sparsecollGetLastError(NULL) explains.
@@ -363,6 +367,20 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommSynchronize(sparsecollComm_t com
 SPARSECOLL_API sparsecollResult_t sparsecollCommWait(sparsecollComm_t comm, uint64_t sequence);
 
 /**
+ * @brief Orders `stream` after the device work of every call so far. Local; waits on the host until
+ *        queued calls have been made, but not until their work on the device is done.
+ *
+ * With blocking = 0 it is the way to results in device memory. Does nothing where no call had
+ * device buffers.
+ * @param stream of the communicator's device; NULL = the legacy default stream.
+ * @return sparsecollInvalidArgument, sparsecollInvalidUsage while a group is open, the first fatal
+ *         error of a poisoned communicator. Other errors of queued calls are left for
+ *         sparsecollCommSynchronize() and sparsecollCommWait().
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollCommStreamWait(sparsecollComm_t comm,
+                                                           sparsecollStream_t stream);
+
+/**
  * @brief Frees a communicator with its residuals and push-sum states, whose handles become invalid.
  *
  * Queued calls are done first, within the deadline; what is still queued then is aborted. Over MPI
@@ -420,6 +438,19 @@ SPARSECOLL_API sparsecollResult_t sparsecollGetVersion(int* version);
 
 /* ---------------------------------------------------------------------------------------------
  * The verbs
+ *
+ * Buffers are host memory, or memory of the communicator's device, found out in every call: what
+ * CUDA calls device or managed memory is the device's, all else the host's. All buffers of one call
+ * are in one place, or it is sparsecollInvalidArgument; ranks may differ. With device buffers the
+ * call comes after what is on `stream`.
+ *  - blocking = 1: the host waits for the stream and for messages; the last kernels are queued on
+ *    `stream`, so that what is queued there next sees the result. Structs, counts and residuals on
+ *    the host are complete on return.
+ *  - blocking = 0: the call returns at once; its work goes on a stream of the communicator's own.
+ *    Results are ordered after sparsecollCommStreamWait(), sparsecollCommSynchronize() or
+ *    sparsecollCommWait().
+ * A stream that is captured into a CUDA graph is sparsecollInvalidUsage. A library that was built
+ * without CUDA takes all memory for the host's.
  */
 
 /**
@@ -437,14 +468,14 @@ SPARSECOLL_API sparsecollResult_t sparsecollGetVersion(int* version);
  *  - sparsecollSelectReuse: L_r holds every acc_r[i], and G every s[i], of at least an estimated
  *    magnitude, about k of them (docs/algorithms/oktopk-reuse.md has the rule).
  *
- * @param sendbuff count values, host memory.
- * @param recvbuff count values, host memory; may be sendbuff.
+ * @param sendbuff count values.
+ * @param recvbuff count values, where sendbuff is; may be sendbuff.
  * @param count    n.
  * @param k        entries kept; above n it means n.
  * @param datatype a floating-point type.
  * @param op       sparsecollSum or sparsecollAvg.
  * @param residual of the same count, datatype and communicator; NULL = no error feedback.
- * @param stream   NULL.
+ * @param stream   of device buffers; NULL with host buffers.
  * @return sparsecollInvalidArgument, sparsecollInvalidUsage, or a fatal error.
  *
  * Sources: Li & Hoefler, Near-Optimal Sparse Allreduce for Distributed Deep Learning, PPoPP 2022;
@@ -485,7 +516,7 @@ SPARSECOLL_API sparsecollResult_t gtopkAllreduce(const void* sendbuff, void* rec
  * its region [bounds[r], bounds[r + 1]), divided by P for sparsecollAvg; what cancelled is there as
  * an explicit 0. Everything sent is delivered: residual_r = acc_r minus L_r.
  *
- * @param sendbuff count values, host memory.
+ * @param sendbuff count values.
  * @param recv     its indexType (the same on all ranks), datatype, arrays and capacity are the
  *                 caller's; count and nnz are written. Indices are those of the whole vector. Its
  *                 arrays may not overlap sendbuff.
@@ -496,7 +527,7 @@ SPARSECOLL_API sparsecollResult_t gtopkAllreduce(const void* sendbuff, void* rec
  * @param bounds   P + 1 borders, rising from 0 to count, the same on all ranks; read during the
  *                 call. A region may be empty. NULL: bounds[r] = floor(r * count / P).
  * @param residual of the same count, datatype and communicator; NULL = no error feedback.
- * @param stream   NULL.
+ * @param stream   of device buffers; NULL with host buffers.
  * @return sparsecollTruncated when recv is too small on this rank: the operation is done on all
  *         ranks, recv->needed is set, and sparsecollFetch() gets the data;
  *         sparsecollInvalidArgument, sparsecollInvalidUsage, or a fatal error.
@@ -524,7 +555,7 @@ SPARSECOLL_API sparsecollResult_t sparseReduceScatter(
  *                   wanted. Written also with sparsecollTruncated.
  * @param bounds     P + 1 borders, rising from 0 to send->count, the same on all ranks; read during
  *                   the call. A region may be empty. NULL: bounds[r] = floor(r * count / P).
- * @param stream     NULL.
+ * @param stream     of device buffers; NULL with host buffers.
  * @return sparsecollTruncated when recv is too small on this rank: the operation is done on all
  *         ranks, recv->needed is set, and sparsecollFetch() gets the data;
  *         sparsecollInvalidArgument, sparsecollInvalidUsage, or a fatal error.
@@ -587,12 +618,12 @@ SPARSECOLL_API sparsecollResult_t sparsecollGroupEnd(sparsecollComm_t comm);
  * edge, and moves the part `mixing` p of what the receiver knows of x, and of w (compressed
  * gossip).
  *
- * @param x        count values, host memory.
- * @param estimate count values, host memory, apart from x; NULL = not wanted.
+ * @param x        count values.
+ * @param estimate count values, where x is, apart from it; NULL = not wanted.
  * @param count    of the state.
  * @param datatype of the state.
  * @param state    made with sparsecollPushSumCreate().
- * @param stream   NULL.
+ * @param stream   of device buffers; NULL with host buffers.
  * @return sparsecollInvalidArgument for arguments that do not fit the state, and for a custom graph
  *         that is none: nothing happened, peers were not told and wait for the corrected call.
  *         (With blocking = 0 a wrong custom graph is found when the step is made, which peers may
@@ -648,9 +679,9 @@ SPARSECOLL_API sparsecollResult_t sparsecollPushSumWeight(sparsecollPushSum_t st
 /**
  * @brief Adds everything that is under way to x and w. Collective: all ranks have made the same
  *        steps. Afterwards sums over ranks alone are what they were at first.
- * @param x        count values, host memory, in and out.
+ * @param x        count values, in and out.
  * @param estimate count values apart from x: x / w; NULL = not wanted.
- * @param stream   NULL.
+ * @param stream   of device buffers; NULL with host buffers.
  * @return sparsecollInvalidArgument, sparsecollInvalidUsage (ranks disagree on the state, or within
  *         a group), or a fatal error: sparsecollRemoteError also when a peer made another number of
  *         steps, for it is at another call then.
@@ -690,7 +721,9 @@ SPARSECOLL_API sparsecollResult_t sparsecollPushSumLoad(sparsecollPushSum_t stat
 /**
  * @brief Makes a residual of zeros, bound to one tensor. Local.
  *
- * Its values are of the accumulation type: float32 for 16-bit tensors.
+ * Its values are of the accumulation type: float32 for 16-bit tensors. It lives where the buffers
+ * of the first call are that uses it; a later call with buffers elsewhere is
+ * sparsecollInvalidArgument.
  * A verb that is given another count or datatype returns sparsecollInvalidArgument.
  * @param residual out.
  * @param count    values; two buffers of that length are kept.
@@ -730,7 +763,8 @@ SPARSECOLL_API sparsecollResult_t sparsecollResidualScale(sparsecollResidual_t r
                                                           double factor);
 
 /**
- * @brief Where the residual lives: count values, valid until the next call that uses it. Local.
+ * @brief Where the residual lives, on the host until its first call with device buffers: count
+ *        values, valid until the next call that uses it. Local.
  * @return sparsecollInvalidArgument.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollResidualPointer(sparsecollResidual_t residual,
@@ -773,7 +807,7 @@ SPARSECOLL_API sparsecollResult_t sparsecollResidualLoad(sparsecollResidual_t re
  * @param residual of the same count and datatype; NULL = none.
  * @param out      its indexType, datatype, arrays and capacity are the caller's; a capacity below
  *                 min(k, count) is sparsecollInvalidArgument. count and nnz are written.
- * @param stream   NULL.
+ * @param stream   of device buffers; NULL with host buffers.
  * @return sparsecollInvalidArgument, sparsecollInvalidUsage, sparsecollSystemError.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollTopk(const void* dense, size_t count, size_t k,
@@ -795,7 +829,7 @@ SPARSECOLL_API sparsecollResult_t sparsecollTopk(const void* dense, size_t count
  *                 count and nnz are written. Its arrays may not overlap those of send.
  * @param k        entries kept; above count it means count.
  * @param residual of send's count and datatype; NULL = none.
- * @param stream   NULL.
+ * @param stream   of device buffers; NULL with host buffers.
  * @return sparsecollTruncated when recv is too small on this rank: the operation is done on all
  *         ranks, recv->needed is set, and sparsecollFetch() gets the data;
  *         sparsecollInvalidArgument, sparsecollInvalidUsage, or a fatal error.
@@ -821,7 +855,7 @@ SPARSECOLL_API sparsecollResult_t gtopkAllreducev(const sparsecollSparse_t* send
  * @brief Zero-fills `dense` (in->count values), then writes the entries of `in`. Local.
  *
  * NaNs come out canonical and -0 as +0.
- * @param stream NULL.
+ * @param stream of device buffers; NULL with host buffers.
  * @return sparsecollInvalidArgument, sparsecollInvalidUsage.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollScatter(const sparsecollSparse_t* in, void* dense,
@@ -835,7 +869,7 @@ SPARSECOLL_API sparsecollResult_t sparsecollScatter(const sparsecollSparse_t* in
  * @param recv       a larger one, of the same indexType and datatype.
  * @param recvcounts after sparseAlltoall(): out, entries from each rank, P numbers, or NULL;
  *                   written also with sparsecollTruncated. After other verbs NULL.
- * @param stream     NULL.
+ * @param stream     of device buffers; NULL with host buffers.
  * @return sparsecollTruncated when recv is still too small (needed is set), sparsecollInvalidUsage
  *         when nothing is kept, sparsecollInvalidArgument.
  */

@@ -31,12 +31,12 @@ class AlltoallCall final : public Operation, private AlltoallArguments {
     return all;
   }
 
-  void check(Communicator& communicator) override {
-    check_sparse("send", send);
-    check_output("recv", recv, *send);
-    check_stream(stream);
+  void check_arguments(Communicator& communicator) override {
+    check_sparse("send", send, site().device());
+    check_output("recv", recv, {*send, site().device()});
     ranks = static_cast<size_t>(communicator.size());
     check_array("recvcounts", recvcounts, recvcounts ? ranks : 0, sizeof(size_t));
+    check_on_host("recvcounts", recvcounts);
     for (const Place& in : places("send.indices", "send.values", *send))
       for (const Place& out : places("recv.indices", "recv.values", *recv))
         check_overlap(in, out, false);
@@ -46,7 +46,7 @@ class AlltoallCall final : public Operation, private AlltoallArguments {
     for (const Place& out : places("recv.indices", "recv.values", *recv))
       check_overlap(counts, out, false);
     bounds.check(send->count);
-    check_entries("send", *send, communicator.arena());
+    check_entries("send", *send, kernels(communicator));
   }
 
   Footprint footprint() const override {
@@ -60,16 +60,14 @@ class AlltoallCall final : public Operation, private AlltoallArguments {
 
   void run(const Turn& turn) override {
     Communicator& communicator = turn.communicator;
-    Kernels& kernels =
-        make_host_kernels(static_cast<DataType>(send->datatype),
-                          static_cast<IndexType>(send->indexType), communicator.arena());
+    Kernels& kernels = this->kernels(communicator);
     Reduction reduction(turn, kernels);
     Env& env = reduction.env();
     const Pieces came =
         alltoall(env, kernels.widened(span_of(*send, kernels)), bounds.regions(send->count, env));
     reduction.complete(send->nnz, came.entries);
     Output output(recv, came.entries);
-    const SparseBuffer out = output.prepare(communicator, *send, kernels);
+    const SparseBuffer out = output.prepare(communicator, {*send, site().device()}, kernels);
     if (Stash* stash = output.stash()) stash->from.resize(came.spans.size());
     // Nothing can fail from here on.
     const Stopwatch watch(env.stats.reduce_seconds);
@@ -83,6 +81,14 @@ class AlltoallCall final : public Operation, private AlltoallArguments {
   }
 
  private:
+  Buffers buffers() const noexcept override {
+    return Buffers({}, stream).add("send", send).add("recv", recv);
+  }
+  Kernels& kernels(Communicator& communicator) const {
+    return site().kernels(communicator, static_cast<DataType>(send->datatype),
+                          static_cast<IndexType>(send->indexType));
+  }
+
   size_t ranks = 1;  ///< set by check()
 };
 

@@ -48,20 +48,10 @@ int check_op(int op, int ranks) {
   fail(sparsecollInvalidArgument, "op: expected sparsecollSum (0) or sparsecollAvg (4), got ", op);
 }
 
-void check_stream(sparsecollStream_t stream) {
-  if (stream)
-    fail(sparsecollInvalidArgument, "stream: expected NULL with host buffers, got ",
-         static_cast<const void*>(stream));
-}
-
 void check_path(const char* path) {
   if (!path || !*path)
     fail(sparsecollInvalidArgument, "path: expected the name of a file, got ",
          path ? "an empty string" : "NULL");
-}
-
-static std::ostream& operator<<(std::ostream& out, const ArgumentName& name) {
-  return out << name.argument << name.member;
 }
 
 void check_array(const ArgumentName& name, const void* at, uint64_t count, size_t value_size) {
@@ -87,8 +77,8 @@ void check_overlap(const Place& a, const Place& b, bool same) {
          b.at);
 }
 
-std::shared_ptr<Residual> check_residual(sparsecollResidual_t handle, const Communicator& owner,
-                                         uint64_t count, DataType type) {
+std::shared_ptr<Residual> check_residual(sparsecollResidual_t handle, Communicator& owner,
+                                         const CallTensor& tensor) {
   if (!handle) return nullptr;
   std::shared_ptr<Residual> residual = residuals().find(handle);
   if (!residual)
@@ -97,12 +87,17 @@ std::shared_ptr<Residual> check_residual(sparsecollResidual_t handle, const Comm
          "none or was destroyed");
   if (residual->owner().get() != &owner)
     fail(sparsecollInvalidArgument, "residual: expected one of this communicator, got another's");
-  if (residual->count() != count)
-    fail(sparsecollInvalidArgument, "residual: expected count ", count, ", got ",
+  if (residual->count() != tensor.count)
+    fail(sparsecollInvalidArgument, "residual: expected count ", tensor.count, ", got ",
          residual->count());
-  if (residual->data_type() != type)
-    fail(sparsecollInvalidArgument, "residual: expected datatype ", name_of(type), ", got ",
+  if (residual->data_type() != tensor.type)
+    fail(sparsecollInvalidArgument, "residual: expected datatype ", name_of(tensor.type), ", got ",
          name_of(residual->data_type()));
+  if (residual->device() != tensor.device && residual->used())
+    fail(sparsecollInvalidArgument, "residual: expected one in ", name_of_place(tensor.device),
+         ", where the buffers are, got one in ", name_of_place(residual->device()),
+         ", where its first call's were");
+  residual->live_on(tensor.device, owner);
   return residual;
 }
 
@@ -112,7 +107,7 @@ void check_reach(const ArgumentName& name, uint64_t count, IndexType index) {
          ": expected at most 4294967296 with sparsecollIndex32, got ", count);
 }
 
-void check_sparse(const char* name, const sparsecollSparse_t* sparse) {
+void check_sparse(const char* name, const sparsecollSparse_t* sparse, int device) {
   const auto wrong = [name](const auto&... parts) {
     fail(sparsecollInvalidArgument, name, parts...);
   };
@@ -122,9 +117,13 @@ void check_sparse(const char* name, const sparsecollSparse_t* sparse) {
           sparse->size);
   for (const void* reserved : sparse->reserved)
     if (reserved) wrong(".reserved: expected NULL, got ", reserved);
-  if (sparse->nnzOnDevice)
+  if (sparse->nnzOnDevice && device == kHost)
     wrong(".nnzOnDevice: expected NULL with host memory, got ",
           static_cast<const void*>(sparse->nnzOnDevice));
+  if (sparse->nnzOnDevice && device_of(sparse->nnzOnDevice) != device)
+    wrong(".nnzOnDevice: expected ", name_of_place(device), ", got ",
+          name_of_place(device_of(sparse->nnzOnDevice)));
+  check_array({name, ".nnzOnDevice"}, sparse->nnzOnDevice, 0, sizeof(size_t));
   const DataType type = check_type(sparse->datatype);
   const IndexType index = check_index_type(sparse->indexType);
   check_reach({name, ".count"}, sparse->count, index);
@@ -132,32 +131,40 @@ void check_sparse(const char* name, const sparsecollSparse_t* sparse) {
   check_array({name, ".values"}, sparse->values, sparse->capacity, size_of(type));
 }
 
-void check_entries(const char* name, const sparsecollSparse_t& sparse, Arena& arena) {
+void check_entries(const char* name, const sparsecollSparse_t& sparse, Kernels& kernels) {
   if (sparse.nnz > sparse.capacity)
     fail(sparsecollInvalidArgument, name, ".nnz: expected at most the capacity ", sparse.capacity,
          ", got ", sparse.nnz);
-  const Arena::Scope scope(arena);
-  Kernels& kernels =
-      make_host_kernels(check_type(sparse.datatype), check_index_type(sparse.indexType), arena);
+  const SparseSpan entries = span_of(sparse, kernels);
+  const size_t nnz = sparse.nnzOnDevice ? kernels.read(entries.nnz.at) : sparse.nnz;
+  if (nnz > sparse.nnz)
+    fail(sparsecollInvalidArgument, name, ".nnzOnDevice: expected at most nnz = ", sparse.nnz,
+         ", got ", nnz);
   uint64_t* first_bad = kernels.counts(1);
-  kernels.check_indices(span_of(sparse, kernels), sparse.count, first_bad);
+  kernels.check_indices(entries, sparse.count, first_bad);
   const uint64_t bad = kernels.read(first_bad);
-  if (bad != sparse.nnz)
+  if (bad != nnz)
     fail(sparsecollInvalidArgument, name,
          ".indices: expected strictly increasing ones below count ", sparse.count,
          ", got something else at entry ", bad);
 }
 
 SparseSpan span_of(const sparsecollSparse_t& sparse, Kernels& kernels) {
-  uint64_t* nnz = kernels.counts(1);
-  kernels.set_count(nnz, sparse.nnz);
+  static_assert(sizeof(size_t) == sizeof(uint64_t));
+  const auto* nnz = reinterpret_cast<const uint64_t*>(sparse.nnzOnDevice);
+  if (!nnz) {
+    uint64_t* const own = kernels.counts(1);
+    kernels.set_count(own, sparse.nnz);
+    nnz = own;
+  }
   // An empty vector may have no arrays, but a null index would mean dense.
   static constexpr uint64_t kNothing = 0;
   return {sparse.indices ? sparse.indices : &kNothing, sparse.values, {sparse.nnz, nnz}};
 }
 
 SparseBuffer buffer_of(const sparsecollSparse_t& sparse, Kernels& kernels) {
-  return {sparse.indices, sparse.values, kernels.counts(1), sparse.capacity};
+  auto* const nnz = reinterpret_cast<uint64_t*>(sparse.nnzOnDevice);
+  return {sparse.indices, sparse.values, nnz ? nnz : kernels.counts(1), sparse.capacity};
 }
 
 }  // namespace sparsecoll

@@ -6,6 +6,7 @@
 
 #include "api/communicator.hpp"
 #include "api/residual.hpp"
+#include "api/site.hpp"
 
 namespace sparsecoll {
 
@@ -20,17 +21,8 @@ void check_exact_sum(DataType type, size_t k, int op);
 IndexType check_index_type(int index_type);
 /// The number to divide sums by.
 int check_op(int op, int ranks);
-void check_stream(sparsecollStream_t stream);
 /// Neither NULL nor empty.
 void check_path(const char* path);
-
-/// "x", or "x.count": put together only when an error names it.
-struct ArgumentName {
-  ArgumentName(const char* argument, const char* member = "")
-      : argument(argument), member(member) {}
-  const char* argument;
-  const char* member;
-};
 
 /// `count` values of `value_size` bytes at `at`: their size fits, NULL only when there are none,
 /// aligned.
@@ -45,20 +37,28 @@ bool overlap(const Place& a, const Place& b);
 /// The two are the same place (where `same` allows that) or do not touch.
 void check_overlap(const Place& a, const Place& b, bool same);
 
-/// The residual behind a handle, null for NULL; of this communicator, count and type.
-std::shared_ptr<Residual> check_residual(sparsecollResidual_t handle, const Communicator& owner,
-                                         uint64_t count, DataType type);
+/// What a call knows of the tensor whose residual it is given.
+struct CallTensor {
+  uint64_t count;
+  DataType type;
+  int device;  ///< that its buffers are on
+};
+/// The residual behind a handle, null for NULL; of this communicator, for this tensor. Where it was
+/// not used yet, it goes where the buffers are.
+std::shared_ptr<Residual> check_residual(sparsecollResidual_t handle, Communicator& owner,
+                                         const CallTensor& tensor);
 
 /// Indices of this type reach all of `count`.
 void check_reach(const ArgumentName& name, uint64_t count, IndexType index);
 
 /// The struct itself: initialised, types known, arrays there for `capacity` entries, index type
-/// wide enough for count.
-void check_sparse(const char* name, const sparsecollSparse_t* sparse);
-/// Its entries: nnz within capacity, indices strictly rising below count.
-void check_entries(const char* name, const sparsecollSparse_t& sparse, Arena& arena);
+/// wide enough for count; a count on the device only for arrays there.
+void check_sparse(const char* name, const sparsecollSparse_t* sparse, int device);
+/// Its entries: nnz within capacity, indices strictly rising below count. The kernels are those of
+/// its types and place.
+void check_entries(const char* name, const sparsecollSparse_t& sparse, Kernels& kernels);
 
-/// A user's vector as the kernels see it; the count lives in the arena.
+/// A user's vector as the kernels see it; the count lives in workspace, or where the user has it.
 SparseSpan span_of(const sparsecollSparse_t& sparse, Kernels& kernels);
 /// Its arrays as a place to write to.
 SparseBuffer buffer_of(const sparsecollSparse_t& sparse, Kernels& kernels);

@@ -9,13 +9,14 @@
 #include "api/operation.hpp"
 #include "api/push_sum.hpp"
 #include "api/residual.hpp"
+#include "api/site.hpp"
 #include "core/error.hpp"
 
 namespace sparsecoll {
 
 namespace {
 constexpr size_t kRememberedShapes = 256;
-}
+}  // namespace
 
 // The tables are never destroyed: what a program forgot to destroy must not outlive them at exit.
 HandleTable<Communicator>& communicators() {
@@ -38,6 +39,7 @@ Communicator::Communicator(std::unique_ptr<Transport> transport, Config config)
       log_(config_.log_level, config_.log_file,
            text("rank ", transport->rank(), " of ", transport->size())),
       transport_(std::move(transport)),
+      device_(first_device(config_.values.device)),
       channel_(*transport_, *memory_, config_.check) {
   log_.write(LogLevel::info,
              text("init: blocking ", config_.values.blocking, ", timeout ",
@@ -110,7 +112,7 @@ void Communicator::run_counted(Verb verb, FunctionRef<void(const CallTerms&)> bo
   if (queue_) queue_->begin(sequence);
   trace(verb_name(static_cast<uint64_t>(verb)));
   Stats stats;
-  const Arena::Scope scope(arena_);  // outlives the catch below, which may give the arena up
+  const Workspace workspace(*this);  // outlives the catch below, which may give the arena up
   try {
     channel_.begin(sequence);
     body({sequence, init_deadline_.value_or(Deadline::after(config_.values.timeoutMs)), stats});

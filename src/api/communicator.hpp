@@ -14,6 +14,7 @@
 #include "collectives/framed_call.hpp"
 #include "core/error.hpp"
 #include "core/function_ref.hpp"
+#include "kernels/device.hpp"
 
 namespace sparsecoll {
 
@@ -27,6 +28,7 @@ struct Stash {
   uint64_t count = 0;
   DataType data_type = DataType::float32;
   IndexType index_type = IndexType::index32;
+  int device = kHost;
 };
 
 class Operation;
@@ -65,6 +67,19 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   Arena& arena() { return arena_; }
   Memory& memory() { return *memory_; }
   const std::shared_ptr<Memory>& shared_memory() const { return memory_; }
+
+  // --- places: kHost and at most one device (site.hpp)
+  /// The device whose memory it takes beside the host's; kHost: none, or not known yet.
+  int device() const;
+  /// Whether it takes memory of that device; the first one decides where nobody has.
+  bool works_on(int device);
+  /// Its end of that device, which it works on.
+  Device& device_end(int device);
+  /// Null before the first call with its memory.
+  Device* device_end() { return device_end_.get(); }
+  /// For the call that entered the place.
+  Kernels& kernels_at(int device, DataType type, IndexType index);
+  const std::shared_ptr<Memory>& memory_at(int device);
   /// Of the last call; a group may leave several, and then any may be asked for.
   bool last_was_group() const { return last_was_group_; }
   std::vector<std::unique_ptr<Stash>>& stashes() { return stashes_; }
@@ -179,6 +194,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
   std::unique_ptr<Transport> transport_;
   Arena arena_{*memory_};
+  std::atomic<int> device_;
+  std::unique_ptr<Device> device_end_;
   std::vector<std::unique_ptr<Stash>> stashes_;
   bool last_was_group_ = false;
   std::vector<void*> residuals_;
@@ -209,6 +226,24 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   std::vector<std::unique_ptr<Operation>> group_;  ///< recorded since it was opened
 
   std::unique_ptr<Queue> queue_;  ///< last: its thread uses all the others
+};
+
+/// Workspace of what a communicator does, on the host and, where a site is entered, on its device.
+class Workspace {
+ public:
+  explicit Workspace(Communicator& communicator)
+      : communicator_(communicator), scope_(communicator.arena()) {}
+  ~Workspace() {
+    if (Device* const device = communicator_.device_end())
+      device->end(std::uncaught_exceptions() > exceptions_);
+  }
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+
+ private:
+  Communicator& communicator_;
+  const Arena::Scope scope_;
+  const int exceptions_ = std::uncaught_exceptions();
 };
 
 }  // namespace sparsecoll

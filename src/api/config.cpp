@@ -9,6 +9,7 @@
 #include "collectives/registry.hpp"
 #include "core/environment.hpp"
 #include "core/error.hpp"
+#include "kernels/device.hpp"
 
 namespace sparsecoll {
 
@@ -60,11 +61,22 @@ void check_field(const char* field, bool good, const char* expected, int got) {
     fail(sparsecollInvalidArgument, "config.", field, ": expected ", expected, ", got ", got);
 }
 
+}  // namespace
+
+void check_device(const std::string& name, int device) {
+  if (device == INT_MIN || device == SPARSECOLL_DEVICE_HOST) return;
+  const int devices = device < 0 ? 0 : count_devices();
+  if (device < 0 || device >= devices)
+    fail(sparsecollInvalidArgument, name, ": expected SPARSECOLL_DEVICE_HOST (-1), ",
+         "INT_MIN (the current device), or the number of one of the ", count_devices(),
+         " CUDA devices here, got ", device);
+}
+
+namespace {
+
 void check_values(const sparsecollConfig_t& c) {
   check_field("blocking", c.blocking == 0 || c.blocking == 1, "0 or 1", c.blocking);
-  check_field("device", c.device == INT_MIN || c.device == SPARSECOLL_DEVICE_HOST,
-              "SPARSECOLL_DEVICE_HOST or INT_MIN (this version works on host memory only)",
-              c.device);
+  check_device("config.device", c.device);
   check_field("timeoutMs", c.timeoutMs >= 0, "0 or more", c.timeoutMs);
   check_field("algorithm", find_algorithm(c.algorithm) != nullptr,
               "a sparsecollAlgo_t: 0 (auto), 1 (allgather), 2 (oktopk), 3 (topka2a) or 5 (dense)",

@@ -22,6 +22,9 @@ struct Config {
 /// Throws InvalidArgument naming the field or variable, what was expected and what it got.
 Config make_config(const sparsecollConfig_t* config);
 
+/// The number of a device, or one of the two that stand for a choice.
+void check_device(const std::string& name, int device);
+
 /// What ranks agree on at init.
 Descriptor describe(const Config& config);
 

@@ -29,12 +29,11 @@ class SparseCall final : public Operation, private SparseArguments {
                            word_of(op), there ? word_of(send->indexType) : 0});
   }
 
-  void check(Communicator& communicator) override {
-    check_sparse("send", send);
-    check_output("recv", recv, *send);
+  void check_arguments(Communicator& communicator) override {
+    check_sparse("send", send, site().device());
+    check_output("recv", recv, {*send, site().device()});
     divisor = check_op(op, communicator.size());
     check_exact_sum(static_cast<DataType>(send->datatype), k, op);
-    check_stream(stream);
     const AlgorithmEntry& configured = *find_algorithm(communicator.config().values.algorithm);
     if (verb == Verb::sparse_allreducev && configured.local != LocalPart::topk)
       fail(sparsecollInvalidArgument, "algorithm: expected one that works in coordinate form, got ",
@@ -42,9 +41,10 @@ class SparseCall final : public Operation, private SparseArguments {
     for (const Place& in : places("send.indices", "send.values", *send))
       for (const Place& out : places("recv.indices", "recv.values", *recv))
         check_overlap(in, out, false);
-    residual = check_residual(residual_handle, communicator, send->count,
-                              static_cast<DataType>(send->datatype));
-    check_entries("send", *send, communicator.arena());
+    residual =
+        check_residual(residual_handle, communicator,
+                       {send->count, static_cast<DataType>(send->datatype), site().device()});
+    check_entries("send", *send, kernels(communicator));
   }
 
   Footprint footprint() const override {
@@ -57,9 +57,7 @@ class SparseCall final : public Operation, private SparseArguments {
 
   void run(const Turn& turn) override {
     Communicator& communicator = turn.communicator;
-    Kernels& kernels =
-        make_host_kernels(static_cast<DataType>(send->datatype),
-                          static_cast<IndexType>(send->indexType), communicator.arena());
+    Kernels& kernels = this->kernels(communicator);
     Reduction reduction(turn, kernels);
     const auto rule = static_cast<ResidualRule>(communicator.config().values.residualRule);
     const SparseSpan sent = kernels.widened(span_of(*send, kernels));
@@ -81,7 +79,7 @@ class SparseCall final : public Operation, private SparseArguments {
     }
     const SparseSpan nothing = no_entries(reduction.env()).span();
     Output output(recv, reduction.result_entries());
-    const SparseBuffer out = output.prepare(communicator, *send, kernels);
+    const SparseBuffer out = output.prepare(communicator, {*send, site().device()}, kernels);
     // Nothing can fail from here on.
     if (residual) {
       // acc first, then what merges dropped: the order of the definition.
@@ -96,6 +94,14 @@ class SparseCall final : public Operation, private SparseArguments {
   }
 
  private:
+  Buffers buffers() const noexcept override {
+    return Buffers({}, stream).add("send", send).add("recv", recv);
+  }
+  Kernels& kernels(Communicator& communicator) const {
+    return site().kernels(communicator, static_cast<DataType>(send->datatype),
+                          static_cast<IndexType>(send->indexType));
+  }
+
   // Set by check().
   int divisor = 1;
   std::shared_ptr<Residual> residual;

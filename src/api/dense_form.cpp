@@ -28,15 +28,14 @@ class DenseCall final : public Operation, private DenseArguments {
     return describe(verb, {count, k, word_of(datatype), word_of(op), 0});
   }
 
-  void check(Communicator& communicator) override {
+  void check_arguments(Communicator& communicator) override {
     type = check_float_type(datatype);
     divisor = check_op(op, communicator.size());
-    check_stream(stream);
     check_array("sendbuff", send, count, size_of(type));
     check_array("recvbuff", recv, count, size_of(type));
     const size_t bytes = count * size_of(type);
     check_overlap({"sendbuff", send, bytes}, {"recvbuff", recv, bytes}, true);
-    residual = check_residual(residual_handle, communicator, count, type);
+    residual = check_residual(residual_handle, communicator, {count, type, site().device()});
   }
 
   Footprint footprint() const override {
@@ -45,7 +44,7 @@ class DenseCall final : public Operation, private DenseArguments {
   }
 
   void run(const Turn& turn) override {
-    Kernels& kernels = make_host_kernels(type, narrowest_index(count), turn.communicator.arena());
+    Kernels& kernels = site().kernels(turn.communicator, type, narrowest_index(count));
     Reduction reduction(turn, kernels);
     const auto rule = static_cast<ResidualRule>(turn.communicator.config().values.residualRule);
     if (verb == Verb::gtopk_allreduce) return run_sparse(reduction, nullptr, rule);
@@ -62,6 +61,10 @@ class DenseCall final : public Operation, private DenseArguments {
   }
 
  private:
+  Buffers buffers() const noexcept override {
+    return {{{"sendbuff", send}, {"recvbuff", recv}}, stream};
+  }
+
   /// Selection, exchange, result and residual of a sparse algorithm.
   void run_sparse(Reduction& reduction, const AlgorithmEntry* chosen, ResidualRule rule) {
     Env& env = reduction.env();

@@ -68,6 +68,7 @@ void Communicator::close_group() {
   take_part([&] {
     if (!queue_) return run(recorded);
     const auto calls = std::make_shared<Calls>(std::move(recorded));
+    for (const auto& each : *calls) each->mark(*this);
     enqueue("sparsecollGroupEnd", [this, calls] { run(*calls); });
   });
 }

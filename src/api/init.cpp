@@ -21,14 +21,14 @@ sparsecollResult_t sparsecollCommInitAll(sparsecollComm_t* comms, int nranks, co
     if (!comms) fail(sparsecollInvalidArgument, "comms: expected a pointer, got NULL");
     if (nranks < 1) fail(sparsecollInvalidArgument, "nranks: expected 1 or more, got ", nranks);
     const Config checked = make_config(config);
-    for (int r = 0; devices && r < nranks; ++r)
-      if (devices[r] != SPARSECOLL_DEVICE_HOST)
-        fail(sparsecollInvalidArgument, "devices[", r,
-             "]: expected SPARSECOLL_DEVICE_HOST (this version works on host memory only), got ",
-             devices[r]);
+    std::vector<Config> of_rank(static_cast<size_t>(nranks), checked);
+    for (int r = 0; devices && r < nranks; ++r) {
+      check_device(text("devices[", r, "]"), devices[r]);
+      of_rank[static_cast<size_t>(r)].values.device = devices[r];
+    }
     std::vector<std::shared_ptr<Communicator>> made;
     for (auto& transport : make_local_transports(nranks))
-      made.push_back(std::make_shared<Communicator>(std::move(transport), checked));
+      made.push_back(std::make_shared<Communicator>(std::move(transport), of_rank[made.size()]));
     for (const auto& each : made) each->start();
     std::vector<void*> handles;
     try {

@@ -32,13 +32,29 @@ class Operation {
   virtual ~Operation() = default;
 
   virtual Descriptor descriptor() const = 0;
+  /// On the caller's thread, when it is to run later.
+  void mark(Communicator& communicator) noexcept { site_.mark(communicator, buffers()); }
   /// Throws InvalidArgument for what this rank should not have passed.
-  virtual void check(Communicator& communicator) = 0;
+  void check(Communicator& communicator) {
+    site_.enter(communicator, buffers());
+    check_arguments(communicator);
+  }
   /// After check().
   virtual Footprint footprint() const = 0;
   /// Exchanges, confirms, then writes outputs and state. Throws Truncated when all of that is done
   /// but an output was too small.
   virtual void run(const Turn& turn) = 0;
+
+ protected:
+  /// Where the work is done; known when arguments are checked.
+  const Site& site() const { return site_; }
+
+ private:
+  /// What there is of them before they are checked.
+  virtual Buffers buffers() const noexcept = 0;
+  virtual void check_arguments(Communicator& communicator) = 0;
+
+  Site site_;
 };
 
 /// The way of every verb from the C function to its work: joins the open group, or the queue where
@@ -53,25 +69,35 @@ sparsecollResult_t submit(Verb verb, sparsecollComm_t comm) {
         return communicator.record(std::make_unique<Verb>(std::move(verb)));
       if (!communicator.queue()) return communicator.run(verb);
       const auto kept = std::make_shared<Verb>(std::move(verb));
+      kept->mark(communicator);
       communicator.enqueue(name, [&communicator, kept] { communicator.run(*kept); });
     });
     return sparsecollSuccess;
   });
 }
 
-/// The same for a function that is local but works on the caller's buffers; `body(Communicator&)`
-/// holds its arguments by value and throws.
+/// The same for a function that is local but works on the caller's buffers; `body(Communicator&,
+/// const Site&)` holds its arguments by value and throws.
 template <class Body>
-sparsecollResult_t submit_local(const char* operation, sparsecollComm_t comm, Body body) {
+sparsecollResult_t submit_local(const char* operation, sparsecollComm_t comm,
+                                const Buffers& buffers, Body body) {
   return on_entered(operation, comm, [&](Communicator& communicator) {
     communicator.check_healthy();
-    if (communicator.queue())
-      communicator.queue()->push(Queue::Kind::local, operation, [&communicator, body] {
+    const auto work = [&communicator, buffers, body](Site site) {
+      const Workspace workspace(communicator);
+      site.enter(communicator, buffers);
+      body(communicator, site);
+    };
+    Site site;
+    if (!communicator.queue()) {
+      work(site);
+    } else {
+      site.mark(communicator, buffers);
+      communicator.queue()->push(Queue::Kind::local, operation, [&communicator, work, site] {
         communicator.check_healthy();
-        body(communicator);
+        work(site);
       });
-    else
-      body(communicator);
+    }
     return sparsecollSuccess;
   });
 }

@@ -2,23 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // The local pieces: sparsecollTopk, sparsecollScatter, sparsecollFetch, and results that wait for
 // it.
-#include <cstring>
-
 #include "api/operation.hpp"
 #include "api/stash.hpp"
 
 namespace sparsecoll {
 
-void check_output(const char* name, const sparsecollSparse_t* out, const sparsecollSparse_t& like) {
+void check_output(const char* name, const sparsecollSparse_t* out, const Like& like) {
   if (!out) fail(sparsecollInvalidArgument, name, ": expected a sparse vector, got NULL");
   sparsecollSparse_t with_count = *out;  // count is ours to write
   with_count.count = 0;
-  check_sparse(name, &with_count);
-  if (out->datatype != like.datatype)
-    fail(sparsecollInvalidArgument, name, ".datatype: expected ", like.datatype, ", got ",
+  check_sparse(name, &with_count, like.device);
+  if (out->datatype != like.sparse.datatype)
+    fail(sparsecollInvalidArgument, name, ".datatype: expected ", like.sparse.datatype, ", got ",
          out->datatype);
-  if (out->indexType != like.indexType)
-    fail(sparsecollInvalidArgument, name, ".indexType: expected ", like.indexType, ", got ",
+  if (out->indexType != like.sparse.indexType)
+    fail(sparsecollInvalidArgument, name, ".indexType: expected ", like.sparse.indexType, ", got ",
          out->indexType);
 }
 
@@ -30,15 +28,16 @@ std::array<Place, 2> places(const char* indices, const char* values,
                 sparse.capacity * size_of(static_cast<DataType>(sparse.datatype))}};
 }
 
-std::unique_ptr<Stash> make_stash(Communicator& communicator, size_t nnz,
-                                  const sparsecollSparse_t& like) {
+std::unique_ptr<Stash> make_stash(Communicator& communicator, size_t nnz, const Like& like) {
   auto stash = std::make_unique<Stash>();
   stash->nnz = nnz;
-  stash->count = like.count;
-  stash->data_type = static_cast<DataType>(like.datatype);
-  stash->index_type = static_cast<IndexType>(like.indexType);
-  stash->indices = Block(communicator.memory(), nnz * size_of(stash->index_type));
-  stash->values = Block(communicator.memory(), nnz * size_of(stash->data_type));
+  stash->count = like.sparse.count;
+  stash->data_type = static_cast<DataType>(like.sparse.datatype);
+  stash->index_type = static_cast<IndexType>(like.sparse.indexType);
+  stash->device = like.device;
+  Memory& memory = *communicator.memory_at(like.device);
+  stash->indices = Block(memory, nnz * size_of(stash->index_type));
+  stash->values = Block(memory, nnz * size_of(stash->data_type));
   return stash;
 }
 
@@ -46,12 +45,13 @@ SparseBuffer stash_buffer(const Stash& stash, Kernels& kernels) {
   return {stash.indices.data(), stash.values.data(), kernels.counts(1), stash.nnz};
 }
 
-SparseBuffer Output::prepare(Communicator& communicator, const sparsecollSparse_t& like,
-                             Kernels& kernels) {
-  if (fits()) return buffer_of(*recv_, kernels);
+SparseBuffer Output::prepare(Communicator& communicator, const Like& like, Kernels& kernels) {
+  const SparseBuffer own = buffer_of(*recv_, kernels);
+  if (fits()) return own;
   stash_ = make_stash(communicator, nnz_, like);
   stash_->recv = recv_;
   communicator.stashes().reserve(communicator.stashes().size() + 1);
+  kernels.set_count(own.nnz, 0);
   return stash_buffer(*stash_, kernels);
 }
 
@@ -77,13 +77,13 @@ struct TopkCall {
 
   size_t most() const { return std::min(k, count); }
 
-  DataType check() const {
+  DataType check(int device) const {
     const DataType type = check_float_type(datatype);
     check_array("dense", dense, count, size_of(type));
     sparsecollSparse_t expected = SPARSECOLL_SPARSE_INITIALIZER;
     expected.datatype = datatype;
     expected.indexType = out ? out->indexType : 0;
-    check_output("out", out, expected);
+    check_output("out", out, {expected, device});
     check_reach("count", count, static_cast<IndexType>(out->indexType));
     if (out->capacity < most())
       fail(sparsecollInvalidArgument, "out.capacity: expected at least min(k, count) = ", most(),
@@ -93,12 +93,10 @@ struct TopkCall {
     return type;
   }
 
-  void run(Communicator& communicator) const {
-    const DataType type = check();
-    const auto feedback = check_residual(residual, communicator, count, type);
-    const Arena::Scope scope(communicator.arena());
-    Kernels& kernels =
-        make_host_kernels(type, static_cast<IndexType>(out->indexType), communicator.arena());
+  void run(Communicator& communicator, const Site& site) const {
+    const DataType type = check(site.device());
+    const auto feedback = check_residual(residual, communicator, {count, type, site.device()});
+    Kernels& kernels = site.kernels(communicator, type, static_cast<IndexType>(out->indexType));
     const SparseBuffer result = buffer_of(*out, kernels);
     const bool direct = accumulation(type) == type;
     const SparseBuffer selected = direct ? result : kernels.sparse(most());
@@ -106,21 +104,20 @@ struct TopkCall {
                               selected);
     if (!direct) kernels.deliver(selected.span(), 1, result);
     out->count = count;
-    out->nnz = kernels.read(selected.nnz);
+    out->nnz = out->nnzOnDevice ? most() : kernels.read(selected.nnz);
     if (feedback) feedback->commit();
   }
 };
 
-void scatter(const sparsecollSparse_t* in, void* dense, Communicator& communicator) {
-  check_sparse("in", in);
+void scatter(const sparsecollSparse_t* in, void* dense, Communicator& communicator,
+             const Site& site) {
+  check_sparse("in", in, site.device());
   const DataType type = check_float_type(in->datatype);
   check_array("dense", dense, in->count, size_of(type));
   for (const Place& place : places("in.indices", "in.values", *in))
     check_overlap({"dense", dense, in->count * size_of(type)}, place, false);
-  check_entries("in", *in, communicator.arena());
-  const Arena::Scope scope(communicator.arena());
-  Kernels& kernels =
-      make_host_kernels(type, static_cast<IndexType>(in->indexType), communicator.arena());
+  Kernels& kernels = site.kernels(communicator, type, static_cast<IndexType>(in->indexType));
+  check_entries("in", *in, kernels);
   kernels.scatter(kernels.widened(span_of(*in, kernels)), 1, dense, in->count);
 }
 
@@ -137,7 +134,8 @@ const Stash& find_stash(const sparsecollSparse_t* recv, Communicator& communicat
        static_cast<const void*>(recv));
 }
 
-void fetch(sparsecollSparse_t* recv, size_t* recvcounts, Communicator& communicator) {
+void fetch(sparsecollSparse_t* recv, size_t* recvcounts, Communicator& communicator,
+           const Site& site) {
   const Stash* stash = &find_stash(recv, communicator);
   if (recvcounts && stash->from.empty())
     fail(sparsecollInvalidArgument, "recvcounts: expected NULL after any verb but sparseAlltoall, ",
@@ -146,7 +144,11 @@ void fetch(sparsecollSparse_t* recv, size_t* recvcounts, Communicator& communica
   sparsecollSparse_t kept = SPARSECOLL_SPARSE_INITIALIZER;
   kept.datatype = static_cast<int>(stash->data_type);
   kept.indexType = static_cast<int>(stash->index_type);
-  check_output("recv", recv, kept);
+  check_output("recv", recv, {kept, site.device()});
+  if (site.device() != stash->device && recv->capacity > 0)
+    fail(sparsecollInvalidArgument, "recv: expected ", name_of_place(stash->device),
+         ", where the result is, got ", name_of_place(site.device()));
+  check_on_host("recvcounts", recvcounts);
   if (recvcounts) std::copy(stash->from.begin(), stash->from.end(), recvcounts);
   recv->count = stash->count;
   recv->needed = stash->nnz;
@@ -155,9 +157,10 @@ void fetch(sparsecollSparse_t* recv, size_t* recvcounts, Communicator& communica
     fail(sparsecollTruncated, "recv.capacity: expected at least ", stash->nnz, ", got ",
          recv->capacity);
   recv->nnz = stash->nnz;
-  if (stash->nnz == 0) return;
-  std::memcpy(recv->indices, stash->indices.data(), stash->nnz * size_of(stash->index_type));
-  std::memcpy(recv->values, stash->values.data(), stash->nnz * size_of(stash->data_type));
+  Kernels& kernels = site.kernels(communicator, stash->data_type, stash->index_type);
+  kernels.set_count(buffer_of(*recv, kernels).nnz, stash->nnz);
+  kernels.copy(stash->indices.data(), stash->nnz * size_of(stash->index_type), recv->indices);
+  kernels.copy(stash->values.data(), stash->nnz * size_of(stash->data_type), recv->values);
 }
 
 }  // namespace
@@ -170,26 +173,30 @@ sparsecollResult_t sparsecollTopk(const void* dense, size_t count, size_t k,
                                   sparsecollDataType_t datatype, sparsecollResidual_t residual,
                                   sparsecollSparse_t* out, sparsecollComm_t comm,
                                   sparsecollStream_t stream) {
-  return submit_local("sparsecollTopk", comm, [=](Communicator& communicator) {
-    check_stream(stream);
-    TopkCall{dense, count, k, datatype, residual, out}.run(communicator);
-  });
+  const Buffers buffers = Buffers({{"dense", dense}}, stream).add("out", out);
+  const TopkCall call{dense, count, k, datatype, residual, out};
+  return submit_local(
+      "sparsecollTopk", comm, buffers,
+      [call](Communicator& communicator, const Site& site) { call.run(communicator, site); });
 }
 
 sparsecollResult_t sparsecollScatter(const sparsecollSparse_t* in, void* dense,
                                      sparsecollComm_t comm, sparsecollStream_t stream) {
-  return submit_local("sparsecollScatter", comm, [=](Communicator& communicator) {
-    check_stream(stream);
-    scatter(in, dense, communicator);
-  });
+  const Buffers buffers = Buffers({{"dense", dense}}, stream).add("in", in);
+  return submit_local("sparsecollScatter", comm, buffers,
+                      [in, dense](Communicator& communicator, const Site& site) {
+                        scatter(in, dense, communicator, site);
+                      });
 }
 
 sparsecollResult_t sparsecollFetch(sparsecollSparse_t* recv, size_t* recvcounts,
                                    sparsecollComm_t comm, sparsecollStream_t stream) {
   return on_communicator("sparsecollFetch", comm, [&](Communicator& communicator) {
     communicator.check_healthy();
-    check_stream(stream);
-    fetch(recv, recvcounts, communicator);
+    const Workspace workspace(communicator);
+    Site site;
+    site.enter(communicator, Buffers({}, stream).add("recv", recv));
+    fetch(recv, recvcounts, communicator, site);
     return sparsecollSuccess;
   });
 }

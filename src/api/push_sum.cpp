@@ -58,23 +58,63 @@ PushSumState::PushSumState(const std::shared_ptr<Communicator>& owner, const Pus
     : owner_(owner),
       memory_(owner->shared_memory()),
       config_(config),
-      push_sum_(shape,
-                Graph({static_cast<GraphKind>(config.graph), config.peers, config.outNeighbours,
-                       config.user},
-                      owner->size()),
-                *memory_) {}
+      push_sum_(shape, Graph({static_cast<GraphKind>(config.graph), config.peers,
+                              config.outNeighbours, config.user},
+                             owner->size())) {}
 
-void check_tensors(const PushSumShape& shape, const Tensors& tensors, sparsecollStream_t stream) {
-  check_stream(stream);
+void PushSumState::check_place(int device) const {
+  if (used_ && device != device_)
+    fail(sparsecollInvalidArgument, "x: expected ", name_of_place(device_),
+         ", where those of the state's first step were, got ", name_of_place(device));
+}
+
+void PushSumState::live_on(int device, Communicator& communicator) {
+  used_ = true;
+  if (device == device_) return;
+  const std::shared_ptr<Memory> memory = communicator.memory_at(device);
+  Kernels& kernels = communicator.kernels_at(device, shape().type, IndexType::index64);
+  for (Carrier::Copies* copies :
+       {push_sum_.carrier().sent_copies(), push_sum_.carrier().received_copies()}) {
+    if (!copies) continue;
+    for (auto& [peer, copy] : *copies) {  // read from a file
+      Block there(*memory, copy.size());
+      kernels.copy(kernels.upload({copy.data(), copy.size()}), copy.size(), there.data());
+      kernels.read(kernels.counts(1));
+      copy = std::move(there);
+    }
+  }
+  memory_ = memory;
+  device_ = device;
+}
+
+ConstBytes PushSumState::on_host(const Block& copy, Communicator& communicator) const {
+  if (device_ == kHost) return {copy.data(), copy.size()};
+  const Bytes host(communicator.arena().take<std::byte>(copy.size()), copy.size());
+  communicator.device_end(device_).begin(std::nullopt);
+  communicator.kernels_at(device_, shape().type, IndexType::index64).download(copy.data(), host);
+  return host;
+}
+
+void PushSumState::restored(Communicator& communicator) {
+  memory_ = communicator.shared_memory();
+  device_ = kHost;
+  used_ = false;
+}
+
+GossipCall PushSumState::call_at(const Site& site, Communicator& communicator,
+                                 const CallTerms& terms) {
+  live_on(site.device(), communicator);
+  Kernels& kernels = site.kernels(communicator, shape().type, narrowest_index(shape().count));
+  return {communicator.channel(), kernels,       *memory_, communicator.arena(), terms.stats,
+          terms.sequence,         terms.deadline};
+}
+
+void check_tensors(const PushSumShape& shape, const Tensors& tensors) {
   const size_t bytes = shape.count * size_of(shape.type);
   check_array("x", tensors.x, shape.count, size_of(shape.type));
   if (!tensors.estimate) return;
   check_array("estimate", tensors.estimate, shape.count, size_of(shape.type));
   check_overlap({"x", tensors.x, bytes}, {"estimate", tensors.estimate, bytes}, false);
-}
-
-Kernels& kernels_of(const PushSumShape& shape, Communicator& communicator) {
-  return make_host_kernels(shape.type, narrowest_index(shape.count), communicator.arena());
 }
 
 namespace {
@@ -120,7 +160,7 @@ class Create final : public Operation {
 
   Descriptor descriptor() const override { return identity_.descriptor(Verb::push_sum_create); }
 
-  void check(Communicator&) override {
+  void check_arguments(Communicator&) override {
     if (!out_) fail(sparsecollInvalidArgument, "state: expected a pointer, got NULL");
     if (problem_) throw Error(*problem_);
     type_ = check_float_type(identity_.datatype);
@@ -148,6 +188,8 @@ class Create final : public Operation {
   }
 
  private:
+  Buffers buffers() const noexcept override { return {{}, nullptr}; }
+
   sparsecollPushSum_t* out_;
   Identity identity_;
   std::optional<Error> problem_;
@@ -166,7 +208,10 @@ class Drain final : public Operation {
         .descriptor(Verb::push_sum_drain);
   }
 
-  void check(Communicator&) override { check_tensors(state_->shape(), tensors_, stream_); }
+  void check_arguments(Communicator&) override {
+    check_tensors(state_->shape(), tensors_);
+    state_->check_place(site().device());
+  }
 
   Footprint footprint() const override { return {}; }
 
@@ -174,13 +219,13 @@ class Drain final : public Operation {
     Communicator& communicator = turn.communicator;
     meet(turn.call, communicator.arena());
     turn.call.confirm();
-    state_->push_sum().drain(
-        {communicator.channel(), kernels_of(state_->shape(), communicator), communicator.arena(),
-         turn.call.stats(), turn.call.sequence(), Deadline::after(0)},
-        tensors_);
+    const CallTerms terms{turn.call.sequence(), Deadline::after(0), turn.call.stats()};
+    state_->push_sum().drain(state_->call_at(site(), communicator, terms), tensors_);
   }
 
  private:
+  Buffers buffers() const noexcept override { return buffers_of(tensors_, stream_); }
+
   std::shared_ptr<PushSumState> state_;
   Tensors tensors_;
   sparsecollStream_t stream_;
@@ -216,11 +261,13 @@ sparsecollResult_t sparsecollPushSumDrain(sparsecollPushSum_t state, void* x, vo
     communicator.refuse_in_group();
     communicator.take_part([&] {
       const auto drain = std::make_shared<Drain>(found, Tensors{x, estimate}, stream);
-      if (communicator.queue())
+      if (communicator.queue()) {
+        drain->mark(communicator);
         communicator.enqueue("sparsecollPushSumDrain",
                              [&communicator, drain] { communicator.run(*drain); });
-      else
+      } else {
         communicator.run(*drain);
+      }
     });
     return sparsecollSuccess;
   });

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "api/bridge.hpp"
+#include "api/site.hpp"
 #include "collectives/push_sum.hpp"
 
 namespace sparsecoll {
@@ -21,9 +22,25 @@ class PushSumState {
   const PushSumShape& shape() const { return push_sum_.shape(); }
   const sparsecollPushSumConfig_t& config() const { return config_; }
 
+  /// Where the tensors of its first step are, and what it remembers.
+  int device() const { return device_; }
+  /// Throws InvalidArgument for tensors of another place once it was used.
+  void check_place(int device) const;
+  /// What a step or a drain works with, at a site that was entered.
+  GossipCall call_at(const Site& site, Communicator& communicator, const CallTerms& terms);
+  /// What it remembers of an edge, in workspace where it lives on a device.
+  ConstBytes on_host(const Block& copy, Communicator& communicator) const;
+  /// What it remembers is on the host from now on, until its next step.
+  void restored(Communicator& communicator);
+
  private:
+  /// Brings what it remembers to that place, if it is not there yet.
+  void live_on(int device, Communicator& communicator);
+
   std::weak_ptr<Communicator> owner_;
   std::shared_ptr<Memory> memory_;  ///< outlives the copies in push_sum_
+  int device_ = kHost;
+  bool used_ = false;
   sparsecollPushSumConfig_t config_;
   PushSum push_sum_;
 };
@@ -39,9 +56,11 @@ sparsecollResult_t on_push_sum(const char* operation, sparsecollPushSum_t handle
 }
 
 /// Throws InvalidArgument for what does not fit a state of this shape.
-void check_tensors(const PushSumShape& shape, const Tensors& tensors, sparsecollStream_t stream);
+void check_tensors(const PushSumShape& shape, const Tensors& tensors);
 
-Kernels& kernels_of(const PushSumShape& shape, Communicator& communicator);
+inline Buffers buffers_of(const Tensors& tensors, Stream stream) {
+  return {{{"x", tensors.x}, {"estimate", tensors.estimate}}, stream};
+}
 
 /// A caller's configuration, checked; null = defaults.
 sparsecollPushSumConfig_t make_push_sum_config(const sparsecollPushSumConfig_t* config);

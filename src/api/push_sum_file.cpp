@@ -75,7 +75,8 @@ void check_settled(const PushSum& push_sum) {
          "messages may be under way: call sparsecollPushSumDrain on all ranks first");
 }
 
-void save(PushSumState& state, const Communicator& communicator, const char* path) {
+void save(PushSumState& state, Communicator& communicator, const char* path) {
+  const Workspace workspace(communicator);
   PushSum& push_sum = state.push_sum();
   const Shape shape = shape_of(state, communicator);
   const Progress progress{push_sum.step(), std::bit_cast<uint64_t>(push_sum.weight())};
@@ -87,7 +88,7 @@ void save(PushSumState& state, const Communicator& communicator, const char* pat
     if (!copies) continue;
     for (const auto& [peer, copy] : *copies)
       sections.push_back({names.emplace_back(name_of(direction, peer)).c_str(),
-                          ConstBytes(copy.data(), copy.size())});
+                          state.on_host(copy, communicator)});
   }
   write_state_file(path, kKind, sections);
 }
@@ -123,6 +124,7 @@ void load(PushSumState& state, Communicator& communicator, const char* path) {
       read[i] = read_copies(file, kDirections[i], bytes, communicator);
   for (size_t i = 0; i < 2; ++i)
     if (Carrier::Copies* copies = copies_of(push_sum, kDirections[i])) copies->swap(read[i]);
+  state.restored(communicator);
   push_sum.resume(progress.step, weight);
 }
 

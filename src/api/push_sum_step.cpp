@@ -10,18 +10,17 @@ namespace {
 
 class Step {
  public:
-  Step(std::shared_ptr<PushSumState> state, const Tensors& tensors)
-      : state_(std::move(state)), tensors_(tensors) {}
+  Step(std::shared_ptr<PushSumState> state, const Tensors& tensors, const Site& site)
+      : state_(std::move(state)), tensors_(tensors), site_(site) {}
 
-  void run(Communicator& communicator) const {
+  void run(Communicator& communicator) {
     PushSum& push_sum = state_->push_sum();
     // A user's graph may be wrong. Where the caller is told at once, nothing has happened yet.
     if (!communicator.queue()) push_sum.look_ahead(communicator.rank());
     communicator.unagreed(Verb::push_sum_step, [&](const CallTerms& terms) {
       if (communicator.queue()) look_ahead_late(communicator.rank());
-      push_sum.step({communicator.channel(), kernels_of(state_->shape(), communicator),
-                     communicator.arena(), terms.stats, terms.sequence, terms.deadline},
-                    tensors_);
+      site_.begin(communicator);
+      push_sum.step(state_->call_at(site_, communicator, terms), tensors_);
     });
   }
 
@@ -37,6 +36,7 @@ class Step {
 
   std::shared_ptr<PushSumState> state_;
   Tensors tensors_;
+  Site site_;
 };
 
 /// The state behind a handle, of this communicator and for this tensor.
@@ -71,11 +71,16 @@ sparsecollResult_t pushSumStep(void* x, void* estimate, size_t count, sparsecoll
     communicator.refuse_in_group();
     const Tensors tensors{x, estimate};
     const auto found = check_state(state, communicator, count, datatype);
-    check_tensors(found->shape(), tensors, stream);
-    const Step step(found, tensors);
+    check_tensors(found->shape(), tensors);
+    Site site;
+    site.locate(communicator, buffers_of(tensors, stream));
+    found->check_place(site.device());
+    if (communicator.queue()) site.mark(communicator, buffers_of(tensors, stream));
+    Step step(found, tensors, site);
     communicator.take_part([&] {
       if (communicator.queue())
-        communicator.enqueue("pushSumStep", [&communicator, step] { step.run(communicator); });
+        communicator.enqueue("pushSumStep",
+                             [&communicator, step]() mutable { step.run(communicator); });
       else
         step.run(communicator);
     });

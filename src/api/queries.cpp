@@ -77,6 +77,7 @@ sparsecollResult_t sparsecollCommSynchronize(sparsecollComm_t comm) {
       c.report(c.queue()->issued());
     }
     c.check_healthy();
+    if (Device* const device = c.device_end()) device->wait();
     return sparsecollSuccess;
   });
 }
@@ -92,6 +93,16 @@ sparsecollResult_t sparsecollCommWait(sparsecollComm_t comm, uint64_t sequence) 
       c.report(sequence);
     }
     c.check_healthy();
+    if (Device* const device = c.device_end()) device->wait();
+    return sparsecollSuccess;
+  });
+}
+
+sparsecollResult_t sparsecollCommStreamWait(sparsecollComm_t comm, sparsecollStream_t stream) {
+  return on_communicator("sparsecollCommStreamWait", comm, [&](Communicator& c) {
+    c.refuse_in_group();
+    c.check_healthy();
+    if (Device* const device = c.device_end()) device->order(stream);
     return sparsecollSuccess;
   });
 }

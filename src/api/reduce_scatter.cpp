@@ -36,20 +36,19 @@ class ReduceScatterCall final : public Operation, private ReduceScatterArguments
     return all;
   }
 
-  void check(Communicator& communicator) override {
+  void check_arguments(Communicator& communicator) override {
     type = check_float_type(datatype);
     divisor = check_op(op, communicator.size());
-    check_stream(stream);
     check_array("sendbuff", send, count, size_of(type));
     like.count = count;
     like.datatype = datatype;
     like.indexType = recv ? recv->indexType : 0;
-    check_output("recv", recv, like);
+    check_output("recv", recv, {like, site().device()});
     check_reach("count", count, static_cast<IndexType>(recv->indexType));
     for (const Place& out : places("recv.indices", "recv.values", *recv))
       check_overlap({"sendbuff", send, count * size_of(type)}, out, false);
     bounds.check(count);
-    residual = check_residual(residual_handle, communicator, count, type);
+    residual = check_residual(residual_handle, communicator, {count, type, site().device()});
   }
 
   Footprint footprint() const override {
@@ -61,8 +60,7 @@ class ReduceScatterCall final : public Operation, private ReduceScatterArguments
 
   void run(const Turn& turn) override {
     Communicator& communicator = turn.communicator;
-    Kernels& kernels =
-        make_host_kernels(type, static_cast<IndexType>(recv->indexType), communicator.arena());
+    Kernels& kernels = site().kernels(communicator, type, static_cast<IndexType>(recv->indexType));
     Reduction reduction(turn, kernels);
     Env& env = reduction.env();
     Problem problem{count, std::min(k, count), {}, 0};
@@ -76,7 +74,7 @@ class ReduceScatterCall final : public Operation, private ReduceScatterArguments
     problem.local = selected.span().stored();
     const Outcome outcome = reduction.run(reduce_scatter, AlgorithmId::automatic, problem);
     Output output(recv, reduction.result_entries());
-    const SparseBuffer out = output.prepare(communicator, like, kernels);
+    const SparseBuffer out = output.prepare(communicator, {like, site().device()}, kernels);
     // Nothing can fail from here on.
     const Stopwatch watch(env.stats.reduce_seconds);
     if (residual) residual->commit();
@@ -85,6 +83,10 @@ class ReduceScatterCall final : public Operation, private ReduceScatterArguments
   }
 
  private:
+  Buffers buffers() const noexcept override {
+    return Buffers({{"sendbuff", send}}, stream).add("recv", recv);
+  }
+
   // Set by check().
   DataType type = DataType::float32;
   int divisor = 1;

@@ -3,6 +3,7 @@
 // Error feedback: the state of one tensor.
 #include "api/residual.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -13,8 +14,54 @@ namespace sparsecoll {
 
 Residual::Residual(const std::shared_ptr<Communicator>& owner, size_t count, DataType type)
     : owner_(owner), memory_(owner->shared_memory()), count_(count), type_(type) {
-  for (Block& buffer : buffer_) buffer = Block(*memory_, bytes());
-  std::memset(current(), 0, bytes());
+  // Where calls may come with memory of a device it waits for the first.
+  if (owner->device() == kHost) live_on(kHost, *owner);
+}
+
+void Residual::live_on(int device, Communicator& owner) {
+  if (made_ && device == device_) return;
+  const std::shared_ptr<Memory> memory = owner.memory_at(device);
+  Block there[2] = {Block(*memory, bytes()), Block(*memory, bytes())};
+  if (made_) {
+    move_to(there[0].data(), device, owner);
+  } else if (device == kHost) {
+    std::memset(there[0].data(), 0, bytes());
+  } else {
+    owner.kernels_at(device, type_, IndexType::index64).zero(there[0].data(), count_);
+  }
+  std::swap(buffer_[now_], there[0]);
+  std::swap(buffer_[1 - now_], there[1]);
+  memory_ = memory;
+  device_ = device;
+  made_ = true;
+}
+
+void Residual::move_to(std::byte* there, int device, Communicator& owner) {
+  if (device_ != kHost) owner.device_end(device_).begin(std::nullopt);
+  Kernels& kernels = owner.kernels_at(std::max(device, device_), type_, IndexType::index64);
+  if (device == kHost) return kernels.download(current(), {there, bytes()});
+  kernels.copy(kernels.upload({current(), bytes()}), bytes(), there);
+  kernels.read(kernels.counts(1));  // the host's memory goes at once
+}
+
+void Residual::read_canonical(Bytes to) {
+  with_kernels(*this, [&](Kernels& kernels) {
+    std::byte* const at = kernels.stand_in(to);
+    kernels.copy_canonical(current(), count_, at);
+    kernels.download(at, to);
+  });
+}
+
+void Residual::write(ConstBytes from) {
+  live_on(device_, *owner());
+  if (device_ == kHost) {
+    if (count_ > 0) std::memmove(current(), from.data(), bytes());
+    return;
+  }
+  with_kernels(*this, [&](Kernels& kernels) {
+    kernels.copy(kernels.upload(from), bytes(), current());
+    kernels.read(kernels.counts(1));  // whatever it comes from is free again
+  });
 }
 
 void Residual::used_by(const Descriptor& shape, uint64_t sequence) {
@@ -24,19 +71,16 @@ void Residual::used_by(const Descriptor& shape, uint64_t sequence) {
   if (shapes_.size() == kShapes) shapes_.erase(shapes_.begin());
   shapes_.push_back(hash);
   step_ = sequence;
+  used_ = true;
 }
 
-namespace {
-
-/// Runs `body` with kernels of the residual's type.
-template <class Body>
-void with_kernels(const Residual& residual, Body body) {
-  Arena& arena = residual.owner()->arena();
-  const Arena::Scope scope(arena);
-  body(make_host_kernels(residual.data_type(), IndexType::index64, arena));
+void with_kernels(Residual& residual, FunctionRef<void(Kernels&)> body) {
+  Communicator& owner = *residual.owner();
+  const Workspace workspace(owner);
+  residual.live_on(residual.device(), owner);
+  if (residual.device() != kHost) owner.device_end(residual.device()).begin(std::nullopt);
+  body(owner.kernels_at(residual.device(), residual.data_type(), IndexType::index64));
 }
-
-}  // namespace
 
 }  // namespace sparsecoll
 
@@ -70,9 +114,10 @@ sparsecollResult_t sparsecollResidualDestroy(sparsecollResidual_t residual) {
 }
 
 sparsecollResult_t sparsecollResidualRead(sparsecollResidual_t residual, void* dst) {
-  return on_residual("sparsecollResidualRead", residual, [&](const Residual& r) {
+  return on_residual("sparsecollResidualRead", residual, [&](Residual& r) {
     check_array("dst", dst, r.count(), r.value_size());
-    with_kernels(r, [&](Kernels& kernels) { kernels.copy_canonical(r.current(), r.count(), dst); });
+    check_on_host("dst", dst);
+    r.read_canonical({static_cast<std::byte*>(dst), r.bytes()});
     return sparsecollSuccess;
   });
 }
@@ -80,7 +125,8 @@ sparsecollResult_t sparsecollResidualRead(sparsecollResidual_t residual, void* d
 sparsecollResult_t sparsecollResidualWrite(sparsecollResidual_t residual, const void* src) {
   return on_residual("sparsecollResidualWrite", residual, [&](Residual& r) {
     check_array("src", src, r.count(), r.value_size());
-    if (r.count() > 0) std::memmove(r.current(), src, r.bytes());
+    check_on_host("src", src);
+    r.write({static_cast<const std::byte*>(src), r.bytes()});
     return sparsecollSuccess;
   });
 }
@@ -98,9 +144,9 @@ sparsecollResult_t sparsecollResidualScale(sparsecollResidual_t residual, double
 }
 
 sparsecollResult_t sparsecollResidualPointer(sparsecollResidual_t residual, void** pointer) {
-  return on_residual("sparsecollResidualPointer", residual, [&](const Residual& r) {
+  return on_residual("sparsecollResidualPointer", residual, [&](Residual& r) {
     if (!pointer) fail(sparsecollInvalidArgument, "pointer: expected a pointer, got NULL");
-    *pointer = r.current();
+    with_kernels(r, [&](Kernels&) { *pointer = r.current(); });
     return sparsecollSuccess;
   });
 }

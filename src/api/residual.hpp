@@ -5,15 +5,17 @@
 #include <memory>
 
 #include "collectives/descriptor.hpp"
+#include "core/function_ref.hpp"
 #include "core/memory.hpp"
-#include "kernels/kernels.hpp"
+#include "kernels/device.hpp"
 
 namespace sparsecoll {
 
 class Communicator;
 
 /// Error feedback of one tensor: two buffers, of which a call reads one and writes the other. The
-/// commit swaps them, so that a call that fails leaves the state as it was.
+/// commit swaps them, so that a call that fails leaves the state as it was. It lives where the
+/// buffers of its first call are, on the host until then.
 class Residual {
  public:
   /// All zeros.
@@ -28,9 +30,22 @@ class Residual {
   /// It is kept in the accumulation type.
   size_t value_size() const { return size_of(accumulation(type_)); }
 
-  void* current() const { return buffer_[now_].data(); }
+  int device() const { return device_; }
+  /// Whether a call has used it: it does not move any more.
+  bool used() const { return used_; }
+  /// Makes it, or moves it, if it is not there yet, for a call that has entered the place.
+  void live_on(int device, Communicator& owner);
+  /// Its values with canonical NaNs, to the host.
+  void read_canonical(Bytes to);
+  /// The same the other way; may be its own memory.
+  void write(ConstBytes from);
+
+  std::byte* current() const { return buffer_[now_].data(); }
   ResidualView view() const { return {current(), buffer_[1 - now_].data()}; }
-  void commit() { now_ = 1 - now_; }
+  void commit() {
+    now_ = 1 - now_;
+    used_ = true;
+  }
 
   /// Notes a call that was committed: its shape, and its number in the communicator.
   void used_by(const Descriptor& shape, uint64_t sequence);
@@ -44,14 +59,22 @@ class Residual {
   }
 
  private:
+  void move_to(std::byte* there, int device, Communicator& owner);
+
   std::weak_ptr<Communicator> owner_;
   std::shared_ptr<Memory> memory_;  ///< outlives the buffers
   size_t count_;
   DataType type_;
+  int device_ = kHost;
+  bool made_ = false;
+  bool used_ = false;
   Block buffer_[2];
   int now_ = 0;
   std::vector<uint64_t> shapes_;
   uint64_t step_ = 0;
 };
+
+/// Runs `body` with kernels of the residual's type and place, where it lives from now on.
+void with_kernels(Residual& residual, FunctionRef<void(Kernels&)> body);
 
 }  // namespace sparsecoll

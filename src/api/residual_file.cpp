@@ -62,12 +62,11 @@ std::vector<WarmShape> remembered(const StateFile& file, const Tensor& tensor) {
   return all;
 }
 
-void save(const Residual& residual, const char* path) {
+void save(Residual& residual, const char* path) {
   const std::shared_ptr<Communicator> owner = residual.owner();
   const Arena::Scope scope(owner->arena());
-  Kernels& kernels = make_host_kernels(residual.data_type(), IndexType::index64, owner->arena());
-  std::byte* values = kernels.bytes(residual.bytes());
-  kernels.copy_canonical(residual.current(), residual.count(), values);
+  std::byte* const values = owner->arena().take<std::byte>(residual.bytes());
+  residual.read_canonical({values, residual.bytes()});
   const Tensor tensor = tensor_of(residual, *owner);
   const std::vector<uint64_t> words = warm_words(residual, *owner);
   const StateSection sections[] = {state_value("tensor", tensor),
@@ -91,7 +90,7 @@ void load(Residual& residual, const char* path) {
   for (const WarmShape& each : all) shapes.push_back(each.shape);
   // The file is good; without memory for all that it says nothing is changed.
   owner->keep_all_warm(all);
-  if (!values.empty()) std::memcpy(residual.current(), values.data(), values.size());
+  residual.write(values);
   residual.restore(std::move(shapes), tensor.step);
 }
 
@@ -102,7 +101,7 @@ void load(Residual& residual, const char* path) {
 using namespace sparsecoll;
 
 sparsecollResult_t sparsecollResidualSave(sparsecollResidual_t residual, const char* path) {
-  return on_residual("sparsecollResidualSave", residual, [&](const Residual& r) {
+  return on_residual("sparsecollResidualSave", residual, [&](Residual& r) {
     check_path(path);
     save(r, path);
     return sparsecollSuccess;

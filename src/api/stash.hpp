@@ -9,16 +9,21 @@
 
 namespace sparsecoll {
 
+/// What an output has in common with its input: count, types and place.
+struct Like {
+  const sparsecollSparse_t& sparse;
+  int device;
+};
+
 /// A caller's output vector: sound, and of the types of `like`.
-void check_output(const char* name, const sparsecollSparse_t* out, const sparsecollSparse_t& like);
+void check_output(const char* name, const sparsecollSparse_t* out, const Like& like);
 
 /// The two arrays of a vector, as far as its capacity goes.
 std::array<Place, 2> places(const char* indices, const char* values,
                             const sparsecollSparse_t& sparse);
 
-/// Room for a result of `nnz` entries, of count and types of `like`.
-std::unique_ptr<Stash> make_stash(Communicator& communicator, size_t nnz,
-                                  const sparsecollSparse_t& like);
+/// Room for a result of `nnz` entries.
+std::unique_ptr<Stash> make_stash(Communicator& communicator, size_t nnz, const Like& like);
 SparseBuffer stash_buffer(const Stash& stash, Kernels& kernels);
 
 /// A verb's result of `nnz` entries goes to the caller's vector, or to a stash where it is too
@@ -28,10 +33,9 @@ class Output {
   Output(sparsecollSparse_t* recv, size_t nnz) : recv_(recv), nnz_(nnz) {}
 
   bool fits() const { return nnz_ <= recv_->capacity; }
-  /// Takes memory if it must; `like` has count and types. Nothing fails after it but for finish()'s
-  /// message that there was too little room.
-  SparseBuffer prepare(Communicator& communicator, const sparsecollSparse_t& like,
-                       Kernels& kernels);
+  /// Takes memory if it must. Nothing fails after it but for finish()'s message that there was too
+  /// little room.
+  SparseBuffer prepare(Communicator& communicator, const Like& like, Kernels& kernels);
   Stash* stash() const { return stash_.get(); }
   /// The struct's numbers and the stash, once the buffer is written. Throws Truncated.
   void finish(Communicator& communicator, uint64_t count);

@@ -28,13 +28,13 @@ namespace {
 
 class CompressedCarrier final : public Carrier {
  public:
-  CompressedCarrier(const PushSumShape& shape, Memory& memory) : shape_(shape), memory_(memory) {}
+  explicit CompressedCarrier(const PushSumShape& shape) : shape_(shape) {}
 
   double moved(const Neighbour& to) const override { return shape_.mixing * to.share; }
 
   Buffer pack(const GossipCall& call, const Neighbour& to, const void* x, Ledger& ledger) override {
     Kernels& kernels = call.kernels;
-    void* negated = copy_of(sent_, to.rank);
+    void* negated = copy_of(call, sent_, to.rank);
     const Region whole{0, shape_.count};
     const SparseBuffer top = kernels.sparse(std::min(shape_.k, shape_.count));
     const Packets packets = kernels.packets(top.capacity, {&whole, 1}, Precision::stored);
@@ -60,7 +60,7 @@ class CompressedCarrier final : public Carrier {
 
   void unpack(const GossipCall& call, const GossipMail& mail, Ledger& ledger) override {
     Kernels& kernels = call.kernels;
-    void* copy = copy_of(received_, mail.peer);
+    void* copy = copy_of(call, received_, mail.peer);
     // 4.
     const Message message{mail.body(), {0, shape_.count}};
     const SparseBuffer change =
@@ -80,11 +80,11 @@ class CompressedCarrier final : public Carrier {
  private:
   size_t bytes() const { return shape_.copy_bytes(); }
 
-  void* copy_of(Copies& copies, int peer) {
+  void* copy_of(const GossipCall& call, Copies& copies, int peer) const {
     const auto found = copies.find(peer);
     if (found != copies.end()) return found->second.data();
-    Block block(memory_, bytes());
-    std::memset(block.data(), 0, bytes());
+    Block block(call.memory, bytes());
+    call.kernels.zero(block.data(), shape_.count);
     return copies.emplace(peer, std::move(block)).first->second.data();
   }
 
@@ -97,15 +97,14 @@ class CompressedCarrier final : public Carrier {
   }
 
   PushSumShape shape_;
-  Memory& memory_;
   Copies sent_;  ///< negated
   Copies received_;
 };
 
 }  // namespace
 
-std::unique_ptr<Carrier> make_compressed_carrier(const PushSumShape& shape, Memory& memory) {
-  return std::make_unique<CompressedCarrier>(shape, memory);
+std::unique_ptr<Carrier> make_compressed_carrier(const PushSumShape& shape) {
+  return std::make_unique<CompressedCarrier>(shape);
 }
 
 }  // namespace sparsecoll

@@ -42,16 +42,19 @@ class WholeCarrier final : public Carrier {
 
   Buffer pack(const GossipCall& call, const Neighbour& to, const void* x, Ledger& ledger) override {
     Buffer message = call.channel.transport().pool().take(kGossipRoom + bytes_);
-    call.kernels.push_sum_share(x, count_, to.share, message.data() + kGossipRoom);
+    const Bytes body{message.data() + kGossipRoom, bytes_};
+    std::byte* const part = call.kernels.stand_in(body);
+    call.kernels.push_sum_share(x, count_, to.share, part);
+    call.kernels.download(part, body);
     ledger.shares.push_back(to.share);
     return message;
   }
 
-  void unpack(const GossipCall&, const GossipMail& mail, Ledger& ledger) override {
+  void unpack(const GossipCall& call, const GossipMail& mail, Ledger& ledger) override {
     if (mail.body().size() != bytes_)
       fail(sparsecollRemoteError, "rank ", mail.peer, " sent a part of ", mail.body().size(),
            " bytes, expected ", bytes_);
-    ledger.arrived.push_back(mail.body().data());
+    ledger.arrived.push_back(call.kernels.upload(mail.body()));
   }
 
   Copies* sent_copies() override { return nullptr; }
@@ -68,10 +71,10 @@ std::unique_ptr<Carrier> make_whole_carrier(const PushSumShape& shape) {
   return std::make_unique<WholeCarrier>(shape);
 }
 
-PushSum::PushSum(const PushSumShape& shape, const Graph& graph, Memory& memory)
+PushSum::PushSum(const PushSumShape& shape, const Graph& graph)
     : shape_(shape),
       graph_(graph),
-      carrier_(shape.k == 0 ? make_whole_carrier(shape) : make_compressed_carrier(shape, memory)),
+      carrier_(shape.k == 0 ? make_whole_carrier(shape) : make_compressed_carrier(shape)),
       heard_(static_cast<size_t>(graph.ranks())),
       due_(heard_.size()) {}
 
@@ -231,6 +234,7 @@ void PushSum::absorb(const GossipCall& call, std::vector<GossipMail>& mail, Ledg
   }
   call.kernels.push_sum_absorb({ledger.shares, ledger.arrived, ledger.net, ledger.weight},
                                shape_.count, tensors.x, tensors.estimate);
+  call.kernels.read(call.kernels.counts(1));  // then the mail may go
   weight_ = ledger.weight;
 }
 

@@ -26,10 +26,12 @@ struct PushSumShape {
 };
 inline constexpr int kNeverWaits = -1;
 
-/// What one step or drain works with. The kernels are those of the tensor's type.
+/// What one step or drain works with. The kernels are those of the tensor's type and place, the
+/// memory is for what outlives the call there.
 struct GossipCall {
   Channel& channel;
   Kernels& kernels;
+  Memory& memory;
   Arena& arena;
   Stats& stats;
   uint64_t sequence;
@@ -80,12 +82,12 @@ inline constexpr size_t kGossipRoom = sizeof(FrameHeader) + sizeof(GossipHeader)
 /// Everything: x * share as it is.
 std::unique_ptr<Carrier> make_whole_carrier(const PushSumShape& shape);
 /// Compressed gossip: the k largest entries of what the receiver does not know yet.
-std::unique_ptr<Carrier> make_compressed_carrier(const PushSumShape& shape, Memory& memory);
+std::unique_ptr<Carrier> make_compressed_carrier(const PushSumShape& shape);
 
 /// One rank's end of push-sum: weight, step counter, what was heard of whom.
 class PushSum {
  public:
-  PushSum(const PushSumShape& shape, const Graph& graph, Memory& memory);
+  PushSum(const PushSumShape& shape, const Graph& graph);
 
   const PushSumShape& shape() const { return shape_; }
   const Graph& graph() const { return graph_; }

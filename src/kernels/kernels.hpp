@@ -65,7 +65,9 @@ struct PushSumTerms {
 };
 
 /// Messages in one slab. Message p starts at slab + offset[p] and has size[p] bytes; kHeadroom
-/// bytes in front of each are free for whoever frames it. offset and size are counts.
+/// bytes in front of each are free for whoever frames it. offset and size are counts. The slab is
+/// where messages are, which on a device may be the host's memory: complete when a count was read
+/// after it was packed.
 struct Packets {
   std::byte* slab = nullptr;
   uint64_t* offset = nullptr;
@@ -74,7 +76,7 @@ struct Packets {
 };
 inline constexpr size_t kHeadroom = 64;
 
-/// A received message and the region that its indices are relative to.
+/// A received message, where messages are, and the region that its indices are relative to.
 struct Message {
   ConstBytes bytes;
   Region region;
@@ -83,9 +85,10 @@ struct Message {
 /// Arithmetic on one place (host or device), bound to value type, index type, place, stream and
 /// arena. Knows no ranks. Every virtual call is a fixed number of launches for what the host
 /// knows (lengths' bounds, how many pieces), whatever the data; work
-/// may run later, in stream order, and only read() waits. Outputs are allocated by the caller from
-/// sparse(), counts() and bytes(), which live as long as the arena's scope. All values are of the
-/// accumulation type but for a gradient's and those of results, which are of the tensor's.
+/// may run later, in stream order, and only read() and download() wait. Outputs are allocated by
+/// the caller from sparse(), counts() and bytes(), which live as long as the arena's scope. All
+/// values are of the accumulation type but for a gradient's and those of results, which are of the
+/// tensor's.
 class Kernels {
  public:
   virtual ~Kernels() = default;
@@ -106,6 +109,18 @@ class Kernels {
                   Precision precision = Precision::accumulated);
   /// Of values of that precision on the wire.
   size_t wire_value_size(Precision precision) const;
+
+  // --- between the place and the host
+  /// The host's bytes in the place: themselves, or a copy, for which they must stay as they are
+  /// until something is read.
+  virtual const std::byte* upload(ConstBytes host) = 0;
+  /// Memory of the place for what download() brings to these bytes of the host's: they themselves
+  /// where kernels may write there.
+  virtual std::byte* stand_in(Bytes host) = 0;
+  /// host = what is in its stand_in(), when all work before has run.
+  virtual void download(const std::byte* stand_in, Bytes host) = 0;
+  /// to = from, bytes of the place that do not overlap.
+  virtual void copy(const void* from, size_t bytes, void* to) = 0;
 
   // --- input
   /// `to` = the values of `in`, a caller's vector with values of the tensor's type.
@@ -183,7 +198,7 @@ class Kernels {
   virtual void push_sum_absorb(const PushSumTerms& terms, size_t count, void* x,
                                void* estimate) = 0;
 
-  // --- the only wait
+  // --- the only wait, besides download()
   /// Copies n counts to the host when all work before has run.
   virtual void read(const uint64_t* counts, size_t n, uint64_t* out) = 0;
   uint64_t read(const uint64_t* count) {
@@ -191,6 +206,10 @@ class Kernels {
     read(count, 1, &value);
     return value;
   }
+
+ private:
+  /// Memory for messages.
+  virtual std::byte* slab(size_t n) = 0;
 };
 
 /// The host's plain loops, the executable specification. Lives in the arena's scope.

@@ -29,6 +29,12 @@ namespace simt {
 /// Kernels that were launched, in this process. For tests of how many a call takes.
 size_t launches();
 
+/// Whether this process has done what makes a context on a GPU.
+bool context_exists();
+
+/// Devices to choose from; they have one heap.
+inline constexpr int kDevices = 2;
+
 }  // namespace simt
 
 #endif  // SPARSECOLL_TESTS_SIMT_ENGINE_HPP_

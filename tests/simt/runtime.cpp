@@ -6,6 +6,9 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <numeric>
 #include <random>
@@ -20,7 +23,14 @@
 struct CUstream_st {
   /// In order with the legacy default stream, whose work it shares.
   bool blocking = false;
-  std::vector<std::function<void()>> work;
+  std::deque<std::function<void()>> work = {};
+  bool captured = false;
+};
+
+/// What it stands for: null before it was recorded, else whether all of that has run, and where.
+struct CUevent_st {
+  std::shared_ptr<bool> done;
+  CUstream_st* stream = nullptr;
 };
 
 namespace simt {
@@ -33,6 +43,9 @@ Heap& heap() {
 
 std::mutex mutex;
 std::atomic<size_t> launched{0};
+std::atomic<bool> used{false};
+thread_local int current = 0;
+std::map<void*, int> device_of;  // of allocations
 CUstream_st legacy;
 std::set<CUstream_st*> streams{&legacy};
 CUstream_st& of(cudaStream_t stream) { return stream && !stream->blocking ? *stream : legacy; }
@@ -43,12 +56,25 @@ uint64_t next_seed() {
   return seed++ * 0x9e3779b97f4a7c15u >> 33;
 }
 
-void drain(CUstream_st& stream) {
+int running = 0;  // drains inside each other: a stream that waits for an event of another
+
+/// Until `enough` says so, or nothing is left.
+template <class Enough>
+void drain(CUstream_st& stream, const Enough& enough) {
   if (stream.work.empty()) return;
-  const auto work = std::exchange(stream.work, {});
-  heap().open();
-  for (const auto& each : work) each();
-  heap().close();
+  if (running++ == 0) heap().open();
+  while (!stream.work.empty() && !enough()) {
+    const std::function<void()> next = std::move(stream.work.front());
+    stream.work.pop_front();
+    next();
+  }
+  if (--running == 0) heap().close();
+}
+void drain(CUstream_st& stream) {
+  drain(stream, [] { return false; });
+}
+void drain(const CUevent_st& event) {
+  if (event.done) drain(*event.stream, [&] { return *event.done; });
 }
 void drain_all() {
   for (CUstream_st* const stream : streams) drain(*stream);
@@ -97,6 +123,7 @@ void run_grid(const dim3& grid, const dim3& block, bool cooperative,
 }  // namespace
 
 size_t launches() { return launched; }
+bool context_exists() { return used; }
 
 cudaError_t launch(const cudaLaunchConfig_t& config, std::function<void()> body) {
   const dim3 grid = config.gridDim, block = config.blockDim;
@@ -152,14 +179,19 @@ const char* cudaGetErrorString(cudaError_t error) {
 }
 cudaError_t cudaGetLastError() { return cudaSuccess; }
 cudaError_t cudaGetDeviceCount(int* count) {
-  *count = 1;
+  *count = kDevices;
   return cudaSuccess;
 }
 cudaError_t cudaGetDevice(int* device) {
-  *device = 0;
+  *device = current;
   return cudaSuccess;
 }
-cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : cudaErrorInvalidValue; }
+cudaError_t cudaSetDevice(int device) {
+  if (device < 0 || device >= kDevices) return cudaErrorInvalidValue;
+  used = true;
+  current = device;
+  return cudaSuccess;
+}
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
   *value = attribute == cudaDevAttrMultiProcessorCount ? kMultiprocessors : 9;
   return cudaSuccess;
@@ -171,7 +203,9 @@ cudaError_t cudaDeviceSynchronize() {
 }
 cudaError_t cudaMalloc(void** at, size_t bytes) {
   const std::lock_guard lock(mutex);
+  used = true;
   *at = heap().allocate(bytes);
+  if (*at) device_of[*at] = current;
   return *at ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 cudaError_t cudaFree(void* at) {
@@ -179,9 +213,20 @@ cudaError_t cudaFree(void* at) {
   const std::lock_guard lock(mutex);
   drain_all();
   heap().release(at);
+  device_of.erase(at);
   return cudaSuccess;
 }
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
+  const std::lock_guard lock(mutex);
+  *attributes = {cudaMemoryTypeUnregistered, -2};
+  const auto after = device_of.upper_bound(const_cast<void*>(pointer));
+  if (heap().holds(pointer, 0) && after != device_of.begin())
+    *attributes = {cudaMemoryTypeDevice, std::prev(after)->second};
+  return cudaSuccess;
+}
+cudaError_t cudaHostAlloc(void** at, size_t bytes, unsigned) { return cudaMallocHost(at, bytes); }
 cudaError_t cudaMallocHost(void** at, size_t bytes) {
+  used = true;
   *at = std::malloc(bytes);
   if (!*at) return cudaErrorMemoryAllocation;
   std::memset(*at, 0xcd, bytes);
@@ -216,9 +261,61 @@ cudaError_t cudaMemset(void* at, int value, size_t bytes) {
   return error == cudaSuccess ? cudaStreamSynchronize(nullptr) : error;
 }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
-  *stream = new CUstream_st{flags != cudaStreamNonBlocking, {}};
+  used = true;
+  *stream = new CUstream_st{flags != cudaStreamNonBlocking};
   const std::lock_guard lock(mutex);
   streams.insert(*stream);
+  return cudaSuccess;
+}
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int) {
+  return cudaStreamCreateWithFlags(stream, flags);
+}
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  *least = 0;
+  *greatest = -1;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  const std::lock_guard lock(mutex);
+  stream->captured = true;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  const std::lock_guard lock(mutex);
+  stream->captured = false;
+  *graph = nullptr;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+  const std::lock_guard lock(mutex);
+  *status =
+      stream && stream->captured ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+  return cudaSuccess;
+}
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+  used = true;
+  *event = new CUevent_st;
+  return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  delete event;
+  return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  const std::lock_guard lock(mutex);
+  event->done = std::make_shared<bool>(false);
+  event->stream = &of(stream);
+  event->stream->work.push_back([done = event->done] { *done = true; });
+  return cudaSuccess;
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  const std::lock_guard lock(mutex);
+  drain(*event);
+  return cudaSuccess;
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  const std::lock_guard lock(mutex);
+  if (event->done && !*event->done) of(stream).work.push_back([copy = *event] { drain(copy); });
   return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {

@@ -15,7 +15,7 @@ constexpr auto kPatience = std::chrono::seconds(60);
 
 /// Host arrays of a launch are read by the launch itself, so queued work needs its own copy.
 template <class T>
-std::vector<T> copy(std::span<const T> values) {
+std::vector<T> own_copy(std::span<const T> values) {
   return {values.begin(), values.end()};
 }
 
@@ -80,11 +80,11 @@ void DeferredKernels::top_k(const SparseSpan& in, size_t k, const SparseBuffer& 
 }
 
 void DeferredKernels::merge(std::span<const SparseSpan> pieces, const SparseBuffer& sum) {
-  stream_.submit([=, this, own = copy(pieces)] { host_.merge(own, sum); });
+  stream_.submit([=, this, own = own_copy(pieces)] { host_.merge(own, sum); });
 }
 
 void DeferredKernels::concatenate(std::span<const SparseSpan> pieces, const SparseBuffer& out) {
-  stream_.submit([=, this, own = copy(pieces)] { host_.concatenate(own, out); });
+  stream_.submit([=, this, own = own_copy(pieces)] { host_.concatenate(own, out); });
 }
 
 void DeferredKernels::above(const SparseSpan& in, const Threshold& threshold,
@@ -106,12 +106,12 @@ void DeferredKernels::index_histogram(const SparseSpan& in, uint64_t width, uint
 
 void DeferredKernels::pack_all(const SparseSpan& in, std::span<const Region> regions,
                                const Packets& out) {
-  stream_.submit([=, this, own = copy(regions)] { host_.pack_all(in, own, out); });
+  stream_.submit([=, this, own = own_copy(regions)] { host_.pack_all(in, own, out); });
 }
 
 void DeferredKernels::unpack_all(std::span<const Message> messages,
                                  std::span<const SparseBuffer> out, uint64_t* fault) {
-  stream_.submit([=, this, own = copy(messages), buffers = copy(out)] {
+  stream_.submit([=, this, own = own_copy(messages), buffers = own_copy(out)] {
     host_.unpack_all(own, buffers, fault);
   });
 }
@@ -125,7 +125,7 @@ void DeferredKernels::deliver(const SparseSpan& in, int divisor, const SparseBuf
 }
 
 void DeferredKernels::hand_over(std::span<const SparseSpan> pieces, const SparseBuffer& out) {
-  stream_.submit([=, this, own = copy(pieces)] { host_.hand_over(own, out); });
+  stream_.submit([=, this, own = own_copy(pieces)] { host_.hand_over(own, out); });
 }
 
 void DeferredKernels::scatter(const SparseSpan& in, int divisor, void* dense, size_t count) {
@@ -150,9 +150,18 @@ void DeferredKernels::push_sum_move(const void* copy, size_t count, double share
 
 void DeferredKernels::push_sum_absorb(const PushSumTerms& terms, size_t count, void* x,
                                       void* estimate) {
-  stream_.submit([=, this, shares = copy(terms.shares), arrived = copy(terms.arrived)] {
+  stream_.submit([=, this, shares = own_copy(terms.shares), arrived = own_copy(terms.arrived)] {
     host_.push_sum_absorb({shares, arrived, terms.net, terms.weight}, count, x, estimate);
   });
+}
+
+void DeferredKernels::download(const std::byte*, Bytes) {
+  ++reads_;
+  stream_.drain();
+}
+
+void DeferredKernels::copy(const void* from, size_t bytes, void* to) {
+  stream_.submit([=, this] { host_.copy(from, bytes, to); });
 }
 
 void DeferredKernels::read(const uint64_t* counts, size_t n, uint64_t* out) {

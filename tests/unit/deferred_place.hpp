@@ -70,9 +70,15 @@ class DeferredKernels final : public Kernels {
   void push_sum_follow(const SparseSpan& change, double sign, void* copy) override;
   void push_sum_move(const void* copy, size_t count, double share, void* net) override;
   void push_sum_absorb(const PushSumTerms& terms, size_t count, void* x, void* estimate) override;
+  const std::byte* upload(ConstBytes host) override { return host.data(); }
+  std::byte* stand_in(Bytes host) override { return host.data(); }
+  void download(const std::byte* stand_in, Bytes host) override;
+  void copy(const void* from, size_t bytes, void* to) override;
   void read(const uint64_t* counts, size_t n, uint64_t* out) override;
 
  private:
+  std::byte* slab(size_t n) override { return bytes(n); }
+
   Kernels& host_;
   Arena& arena_;
   DeferredStream& stream_;

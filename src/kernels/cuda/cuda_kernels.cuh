@@ -3,6 +3,7 @@
 #pragma once
 
 #include <limits>
+#include <vector>
 
 #include "kernels/cuda/accumulate.cuh"
 #include "kernels/cuda/cuda_kernels.hpp"
@@ -37,6 +38,18 @@ class CudaKernels final : public Kernels {
   void set_count(uint64_t* count, uint64_t value) override {
     cuda::set_count(place_, count, value);
   }
+
+  const std::byte* upload(ConstBytes host) override {
+    std::byte* const at = place_.arena().take<std::byte>(host.size());
+    place_.copy(host.data(), host.size(), at);
+    return at;
+  }
+  std::byte* stand_in(Bytes host) override { return bytes(host.size()); }
+  void download(const std::byte* stand_in, Bytes host) override {
+    place_.copy(stand_in, host.size(), host.data());
+    place_.wait();
+  }
+  void copy(const void* from, size_t n, void* to) override { place_.copy(from, n, to); }
 
   void widen(const SparseSpan& in, void* to) override {
     cuda::widen<T>(place_, in, static_cast<Acc*>(to));
@@ -86,7 +99,11 @@ class CudaKernels final : public Kernels {
   }
   void unpack_all(std::span<const Message> messages, std::span<const SparseBuffer> out,
                   uint64_t* fault) override {
-    cuda::unpack_all<T, I>(place_, messages, out, fault);
+    const Arena::Scope scope(place_.arena());
+    std::vector<Message> here(messages.begin(), messages.end());
+    if (place_.messages() == Messages::on_host)
+      for (Message& each : here) each.bytes = {upload(each.bytes), each.bytes.size()};
+    cuda::unpack_all<T, I>(place_, here, out, fault);
   }
   void put_back(const Feedback& feedback, void* residual) override {
     cuda::put_back<Acc, I>(place_, feedback, static_cast<Acc*>(residual));
@@ -129,6 +146,8 @@ class CudaKernels final : public Kernels {
   }
 
  private:
+  std::byte* slab(size_t n) override { return place_.slabs().template take<std::byte>(n); }
+
   Place& place_;
 };
 

@@ -26,7 +26,19 @@ void DeviceMemory::give_up(void* at) noexcept {
   cudaFree(at);  // waits for whoever still uses it
 }
 
-Place::Place(cudaStream_t stream) : stream_(stream) {
+void* PageLockedMemory::obtain(size_t bytes) {
+  void* at = nullptr;
+  const cudaError_t error = cudaHostAlloc(&at, bytes, cudaHostAllocPortable);
+  if (error != cudaErrorMemoryAllocation) check(error, "cudaHostAlloc");
+  if (error != cudaSuccess) cudaGetLastError();  // it is told as bad_alloc, not twice
+  return at;
+}
+
+void PageLockedMemory::give_up(void* at) noexcept {
+  cudaFreeHost(at);  // waits for whoever still uses it
+}
+
+Place::Place(cudaStream_t stream, Messages messages) : stream_(stream), messages_(messages) {
   int count = 0;
   check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, memory_.device()),
         "cudaDeviceGetAttribute");
@@ -41,13 +53,20 @@ Place::~Place() {
   cudaFreeHost(landing_);
 }
 
+void Place::copy(const void* from, size_t bytes, void* to) const {
+  if (bytes > 0)
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), "cudaMemcpyAsync");
+}
+
+void Place::wait() const { check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
+
 void Place::read(const uint64_t* from, size_t n, uint64_t* to) {
   for (size_t done = 0; done < n;) {
     const size_t part = std::min(n - done, kLanding);
     check(cudaMemcpyAsync(landing_, from + done, part * sizeof(uint64_t), cudaMemcpyDeviceToHost,
                           stream_),
           "cudaMemcpyAsync of counts");
-    check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+    wait();
     std::copy_n(landing_, part, to + done);
     done += part;
   }

@@ -31,6 +31,17 @@ class DeviceMemory final : public Memory {
   int device_ = 0;
 };
 
+/// The host's, page-locked, where kernels of every device may write.
+class PageLockedMemory final : public Memory {
+ private:
+  void* obtain(size_t bytes) override;
+  void give_up(void* at) noexcept override;
+};
+
+/// Where messages are packed to and unpacked from: on the host for whoever sends them from there.
+/// Kernels write them straight to the host's memory, so that what crosses the bus is what is sent.
+enum class Messages { on_device, on_host };
+
 /// When long vectors are staged (stage.cuh), and what tests need to see its rare ways.
 struct Tuning {
   size_t staged_from = size_t{1} << 22;   ///< elements
@@ -42,30 +53,42 @@ struct Tuning {
 /// Where kernels run: a stream of the current device, which stays current for every call, the
 /// workspace of what is queued there, and the way for numbers to the host. Whatever leaves the
 /// workspace may still be in use by kernels that were queued before, which is right as long as all
-/// of its users are on this stream.
+/// of its users are on this stream, or on one that waits for it.
 class Place {
  public:
   /// Borrows the stream; null: the legacy default stream.
-  explicit Place(cudaStream_t stream);
+  explicit Place(cudaStream_t stream, Messages messages = Messages::on_device);
   ~Place();
   Place(const Place&) = delete;
   Place& operator=(const Place&) = delete;
 
   cudaStream_t stream() const { return stream_; }
+  /// What is queued from now on. The caller sees to it that it runs after what was queued before.
+  void move_to(cudaStream_t stream) { stream_ = stream; }
   Arena& arena() { return arena_; }
   const Memory& memory() const { return memory_; }
+  Messages messages() const { return messages_; }
+  /// Workspace for messages.
+  Arena& slabs() { return messages_ == Messages::on_host ? slabs_ : arena_; }
   unsigned multiprocessors() const { return multiprocessors_; }
   Tuning& tuning() { return tuning_; }
 
-  /// Copies n numbers to the host when all work before has run: the only wait.
+  /// Copies n numbers to the host when all work before has run.
   void read(const uint64_t* from, size_t n, uint64_t* to);
+  /// Between any two places, in stream order.
+  void copy(const void* from, size_t bytes, void* to) const;
+  /// Until all work before has run.
+  void wait() const;
 
  private:
   cudaStream_t stream_;
+  Messages messages_;
   unsigned multiprocessors_ = 0;
   Tuning tuning_;
   DeviceMemory memory_;
+  PageLockedMemory page_locked_;
   Arena arena_{memory_};
+  Arena slabs_{page_locked_};
   uint64_t* landing_ = nullptr;  ///< page-locked
 };
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstring>
 #include <limits>
 
 #include "kernels/host/feedback.hpp"
@@ -30,6 +31,13 @@ class HostKernels final : public Kernels {
   uint64_t* counts(size_t n) override { return arena_.take_span<uint64_t>(n).data(); }
 
   void set_count(uint64_t* count, uint64_t value) override { *count = value; }
+
+  const std::byte* upload(ConstBytes host) override { return host.data(); }
+  std::byte* stand_in(Bytes host) override { return host.data(); }
+  void download(const std::byte*, Bytes) override {}
+  void copy(const void* from, size_t bytes, void* to) override {
+    if (bytes > 0) std::memcpy(to, from, bytes);
+  }
 
   KeySpace keys() const override { return {kKeyEnd<Acc>, std::numeric_limits<Acc>::digits - 1}; }
 
@@ -127,6 +135,8 @@ class HostKernels final : public Kernels {
   }
 
  private:
+  std::byte* slab(size_t n) override { return bytes(n); }
+
   Arena& arena_;
 };
 

@@ -13,6 +13,7 @@
 #include "simt/atomics.h"
 #include "simt/calls.h"
 #include "simt/language.h"
+#include "simt/streams.h"
 #include "simt/threads.h"
 
 #endif  // SPARSECOLL_TESTS_SIMT_CUDA_RUNTIME_H_

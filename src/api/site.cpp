@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// Where the caller's buffers are.
+#include "api/site.hpp"
+
+#include <climits>
+#include <ostream>
+
+#include "api/communicator.hpp"
+
+namespace sparsecoll {
+
+std::ostream& operator<<(std::ostream& out, const ArgumentName& name) {
+  return out << name.argument << name.member;
+}
+
+std::string name_of_place(int device) {
+  return device == kHost ? "the host's memory" : text("memory of device ", device);
+}
+
+void check_on_host(const ArgumentName& name, const void* at) {
+  if (const int device = device_of(at); device != kHost)
+    fail(sparsecollInvalidArgument, name, ": expected ", name_of_place(kHost), ", got ",
+         name_of_place(device));
+}
+
+namespace {
+
+/// Where all of the buffers are, or where the stream says where there are none.
+int find(const Buffers& buffers, const Communicator& communicator) {
+  const auto arrays = buffers.arrays();
+  if (arrays.empty()) return buffers.stream() ? communicator.device() : kHost;
+  const int device = device_of(arrays[0].at);
+  for (const Buffers::Array& each : arrays.subspan(1))
+    if (const int other = device_of(each.at); other != device)
+      fail(sparsecollInvalidArgument, each.name, ": expected ", name_of_place(device), ", where ",
+           arrays[0].name, " is, got ", name_of_place(other));
+  return device;
+}
+
+}  // namespace
+
+void Site::mark(Communicator& communicator, const Buffers& buffers) noexcept {
+  try {
+    locate(communicator, buffers);
+    if (device_ != kHost) moment_ = communicator.device_end(device_).mark(stream_);
+  } catch (...) {
+    failure_ = std::current_exception();  // the peers hear of it when the call is made
+  }
+}
+
+void Site::locate(Communicator& communicator, const Buffers& buffers) {
+  if (failure_) std::rethrow_exception(failure_);
+  device_ = find(buffers, communicator);
+  stream_ = buffers.stream();
+  if (device_ == kHost) {
+    if (stream_)
+      fail(sparsecollInvalidArgument, "stream: expected NULL with host buffers, got ",
+           static_cast<const void*>(stream_));
+    return;
+  }
+  if (!communicator.works_on(device_)) {
+    const int own = communicator.device();
+    fail(sparsecollInvalidArgument, buffers.arrays()[0].name, ": expected ",
+         own == kHost ? "" : "the host's memory or ", name_of_place(own),
+         ", the communicator's, got ", name_of_place(device_));
+  }
+  if (!moment_) refuse_capture(stream_);
+}
+
+void Site::begin(Communicator& communicator) {
+  if (device_ == kHost) return;
+  Device& device = communicator.device_end(device_);
+  device.begin(moment_ ? std::nullopt : std::optional(stream_));
+  if (moment_) device.follow(*moment_);
+}
+
+namespace {
+constexpr int kUndecided = INT_MIN;
+}
+
+int first_device(int configured) {
+  if (configured != INT_MIN) return configured;
+  // Where devices are in use it is the current one. Else the first buffer on one decides: to ask
+  // CUDA would load it into programs that never use it.
+  const int current = current_device();
+  return current == kHost ? kUndecided : current;
+}
+
+int Communicator::device() const {
+  const int decided = device_;
+  return decided == kUndecided ? current_device() : decided;
+}
+
+bool Communicator::works_on(int device) {
+  int expected = kUndecided;
+  return device_.compare_exchange_strong(expected, device) || expected == device;
+}
+
+Device& Communicator::device_end(int device) {
+  if (!device_end_) device_end_ = make_device(device);
+  return *device_end_;
+}
+
+Kernels& Communicator::kernels_at(int device, DataType type, IndexType index) {
+  return device == kHost ? make_host_kernels(type, index, arena_)
+                         : device_end_->kernels(type, index);
+}
+
+const std::shared_ptr<Memory>& Communicator::memory_at(int device) {
+  return device == kHost ? memory_ : device_end_->memory();
+}
+
+Kernels& Site::kernels(Communicator& communicator, DataType type, IndexType index) const {
+  return communicator.kernels_at(device_, type, index);
+}
+
+}  // namespace sparsecoll

@@ -1,0 +1,221 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// Devices by CUDA: whose memory is whose, and in which order streams do what.
+#include "kernels/device.hpp"
+
+#include <exception>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "kernels/cuda/cuda_kernels.hpp"
+#include "kernels/cuda/driver.hpp"
+
+namespace sparsecoll {
+
+using cuda::check;
+
+int count_devices() {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
+  cudaGetLastError();  // no driver, or none that is new enough
+  return 0;
+}
+
+int current_device() {
+  if (!cuda::context_exists()) return kHost;
+  int device = kHost;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  return device;
+}
+
+int device_of(const void* memory) {
+  if (!memory || !cuda::context_exists()) return kHost;
+  cudaPointerAttributes attributes{};
+  check(cudaPointerGetAttributes(&attributes, memory), "cudaPointerGetAttributes");
+  const bool there =
+      attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
+  return there ? attributes.device : kHost;
+}
+
+void refuse_capture(Stream stream) {
+  cudaStreamCaptureStatus status{};
+  const cudaError_t error = cudaStreamIsCapturing(stream, &status);
+  if (error == cudaSuccess && status == cudaStreamCaptureStatusNone) return;
+  cudaGetLastError();  // of the legacy stream while another is captured
+  fail(sparsecollInvalidUsage,
+       "stream: expected one that is not captured, since this call waits on the host, got one "
+       "that is");
+}
+
+namespace {
+
+/// The calling thread's current device, put back at the end.
+class Current {
+ public:
+  explicit Current(int device) {
+    check(cudaGetDevice(&before_), "cudaGetDevice");
+    if (before_ != device) check(cudaSetDevice(device), "cudaSetDevice");
+    changed_ = before_ != device;
+  }
+  ~Current() {
+    if (changed_) cudaSetDevice(before_);
+  }
+  Current(const Current&) = delete;
+  Current& operator=(const Current&) = delete;
+
+ private:
+  int before_ = 0;
+  bool changed_ = false;
+};
+
+class Event final : public Moment {
+ public:
+  Event() { check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cudaEventCreate"); }
+  ~Event() override { cudaEventDestroy(event_); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  /// It stands for what is on the stream now.
+  void record(cudaStream_t stream) {
+    check(cudaEventRecord(event_, stream), "cudaEventRecord");
+    recorded_ = true;
+  }
+  /// The stream goes on when that is done.
+  void hold(cudaStream_t stream) const {
+    if (recorded_) check(cudaStreamWaitEvent(stream, event_, 0), "cudaStreamWaitEvent");
+  }
+  void wait() const {
+    if (recorded_) check(cudaEventSynchronize(event_), "cudaEventSynchronize");
+  }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+  bool recorded_ = false;
+};
+
+/// Beside the callers' streams, and before them where there is a choice.
+class OwnStream {
+ public:
+  OwnStream() {
+    int least = 0, greatest = 0;
+    check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
+    check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, greatest),
+          "cudaStreamCreateWithPriority");
+  }
+  ~OwnStream() { cudaStreamDestroy(stream_); }
+  OwnStream(const OwnStream&) = delete;
+  OwnStream& operator=(const OwnStream&) = delete;
+  cudaStream_t get() const { return stream_; }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+class CudaDevice final : public Device {
+ public:
+  explicit CudaDevice(int number) : number_(number) {
+    const Current current(number);
+    memory_ = std::make_shared<cuda::DeviceMemory>();
+    last_.emplace();
+    own_.emplace();
+    place_.emplace(own_->get(), cuda::Messages::on_host);
+  }
+  ~CudaDevice() override {
+    try {
+      const Current current(number_);
+      last_->wait();
+      place_->move_to(own_->get());  // the last one may be gone
+      place_.reset();
+      own_.reset();
+    } catch (const Error&) {
+      // A device that is lost has nothing left to wait for.
+    }
+  }
+
+  int number() const override { return number_; }
+  const std::shared_ptr<Memory>& memory() const override { return memory_; }
+
+  std::shared_ptr<Moment> mark(Stream stream) override {
+    const Current current(number_);
+    auto event = std::make_shared<Event>();
+    event->record(stream);
+    return event;
+  }
+
+  void begin(std::optional<Stream> stream) override {
+    if (!call_) return start(stream.value_or(own_->get()));
+    if (stream && *stream != place_->stream()) join(*stream);
+  }
+  void follow(const Moment& moment) override {
+    static_cast<const Event&>(moment).hold(place_->stream());
+  }
+  bool begun() const override { return call_.has_value(); }
+
+  Kernels& kernels(DataType data_type, IndexType index_type) override {
+    for (const auto& each : call_->kernels)
+      if (each->data_type() == data_type && each->index_type() == index_type) return *each;
+    call_->kernels.push_back(make_cuda_kernels(data_type, index_type, *place_));
+    return *call_->kernels.back();
+  }
+
+  void end(bool failed) noexcept override {
+    if (!call_) return;
+    try {
+      if (failed) place_->wait();
+      last_->record(place_->stream());
+      for (const Stream joined : call_->joined) last_->hold(joined);
+    } catch (const Error&) {
+      // Whoever waits for the device hears of it.
+    }
+    call_.reset();
+  }
+
+  void order(Stream stream) override {
+    const Current current(number_);
+    last_->hold(stream);
+  }
+  void wait() override { last_->wait(); }
+  size_t leak() noexcept override { return place_->slabs().leak(); }
+
+ private:
+  /// What lasts from begin() to end().
+  struct Call {
+    explicit Call(int device, cuda::Place& place)
+        : current(device), scope(place.arena()), messages(place.slabs()) {}
+    Current current;
+    Arena::Scope scope;
+    Arena::Scope messages;
+    std::vector<std::unique_ptr<Kernels>> kernels;
+    std::vector<Stream> joined;
+  };
+
+  void start(Stream stream) {
+    call_.emplace(number_, *place_);
+    // The workspace may still be used by the last call, whose stream may be gone, and this one have
+    // its address.
+    last_->hold(stream);
+    place_->move_to(stream);
+  }
+
+  /// Another stream of the same call.
+  void join(Stream stream) {
+    Event event;
+    event.record(stream);
+    event.hold(place_->stream());
+    call_->joined.push_back(stream);
+  }
+
+  const int number_;
+  std::shared_ptr<Memory> memory_;
+  std::optional<Event> last_;  ///< the end of the last call
+  std::optional<OwnStream> own_;
+  std::optional<cuda::Place> place_;
+  std::optional<Call> call_;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_device(int number) { return std::make_unique<CudaDevice>(number); }
+
+}  // namespace sparsecoll

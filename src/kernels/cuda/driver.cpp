@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/driver.hpp"
+
+#include <dlfcn.h>
+
+namespace sparsecoll::cuda {
+
+namespace {
+
+/// Only as long as it is open: what others have loaded.
+class Driver {
+ public:
+  Driver() : library_(dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD)) {}
+  ~Driver() {
+    if (library_) dlclose(library_);
+  }
+  Driver(const Driver&) = delete;
+  Driver& operator=(const Driver&) = delete;
+
+  explicit operator bool() const { return library_; }
+  template <class Function>
+  Function* find(const char* name) const {
+    return reinterpret_cast<Function*>(dlsym(library_, name));
+  }
+
+ private:
+  void* const library_;
+};
+
+}  // namespace
+
+// The driver's functions, by their documented signatures: CUdevice and CUresult are ints, a
+// CUcontext is a pointer. None of them needs or makes a context.
+bool context_exists() {
+  const Driver driver;
+  if (!driver) return false;
+  const auto current = driver.find<int(void**)>("cuCtxGetCurrent");
+  const auto count = driver.find<int(int*)>("cuDeviceGetCount");
+  const auto state = driver.find<int(int, unsigned*, int*)>("cuDevicePrimaryCtxGetState");
+  if (!current || !count || !state) return false;
+  void* context = nullptr;
+  if (current(&context) == 0 && context) return true;
+  int devices = 0;
+  if (count(&devices) != 0) return false;
+  for (int device = 0; device < devices; ++device) {
+    unsigned flags = 0;
+    int active = 0;
+    if (state(device, &flags, &active) == 0 && active) return true;
+  }
+  return false;
+}
+
+}  // namespace sparsecoll::cuda

@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "core/memory.hpp"
+#include "kernels/kernels.hpp"
+
+struct CUstream_st;
+
+namespace sparsecoll {
+
+using Stream = CUstream_st*;
+
+/// As the number of a device: the host.
+inline constexpr int kHost = -1;
+
+// What this process has of devices. A library that was built without CUDA has none
+// (no_device.cpp), else see cuda/device.cpp. All throw UnhandledCudaError.
+
+/// How many; 0 where there is no driver.
+int count_devices();
+/// The calling thread's, where devices are in use already; else kHost.
+int current_device();
+/// Where memory lies: on which device, managed memory too, or on the host. Makes no context.
+int device_of(const void* memory);
+/// Throws InvalidUsage while a graph is captured from the stream.
+void refuse_capture(Stream stream);
+
+/// What is on a stream at one moment. Shared by whoever waits for it.
+class Moment {
+ public:
+  virtual ~Moment() = default;
+};
+
+/// One communicator's end of a device: its stream, workspace and kernels. One thread at a time, but
+/// for mark() and order().
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  virtual int number() const = 0;
+  /// What outlives a call.
+  virtual const std::shared_ptr<Memory>& memory() const = 0;
+
+  /// What is on a caller's stream now, for a call that is queued.
+  virtual std::shared_ptr<Moment> mark(Stream stream) = 0;
+  /// A call's work is queued on this stream, or on the communicator's own; where a call names
+  /// several, on the first, after what is on all of them, and they go on after it. Comes after the
+  /// work of earlier calls. The device is the calling thread's current one until end().
+  virtual void begin(std::optional<Stream> stream) = 0;
+  /// After begin(): the work comes after that moment, too.
+  virtual void follow(const Moment& moment) = 0;
+  virtual bool begun() const = 0;
+  /// After begin(); they live until end().
+  virtual Kernels& kernels(DataType data_type, IndexType index_type) = 0;
+  /// Ends a call, whose work may still run. `failed`: waits for what was queued.
+  virtual void end(bool failed) noexcept = 0;
+
+  /// What is queued on the stream from now on comes after the work of all calls that have ended.
+  virtual void order(Stream stream) = 0;
+  /// Until all of that is done.
+  virtual void wait() = 0;
+  /// Gives the workspace that messages lie in up for good; returns how many bytes.
+  virtual size_t leak() noexcept = 0;
+};
+
+std::unique_ptr<Device> make_device(int number);
+
+}  // namespace sparsecoll

@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// A library without CUDA: all memory is the host's.
+#include "core/error.hpp"
+#include "kernels/device.hpp"
+
+namespace sparsecoll {
+
+int count_devices() { return 0; }
+int current_device() { return kHost; }
+int device_of(const void*) { return kHost; }
+void refuse_capture(Stream) {}
+
+std::unique_ptr<Device> make_device(int number) {
+  fail(sparsecollInternalError, "device ", number, " in a library without CUDA");
+}
+
+}  // namespace sparsecoll

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Device memory and streams as a user of the C API has them.
+
+#include <cuda_runtime.h>
+#include <sparsecoll/sparsecoll.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "support/typed.hpp"
+
+namespace sparsecoll::devices {
+
+inline void check(cudaError_t error) {
+  if (error != cudaSuccess) throw std::runtime_error(cudaGetErrorString(error));
+}
+
+/// A stream that does not wait for the legacy one: what is queued elsewhere shows.
+class OwnStream {
+ public:
+  OwnStream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+  ~OwnStream() { cudaStreamDestroy(stream_); }
+  OwnStream(const OwnStream&) = delete;
+  OwnStream& operator=(const OwnStream&) = delete;
+  operator cudaStream_t() const { return stream_; }
+  void wait() const { check(cudaStreamSynchronize(stream_)); }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+/// Values on the current device. put() and get() are in the order of a stream, and wait for it.
+template <class T>
+class DeviceArray {
+ public:
+  explicit DeviceArray(std::size_t n) : n_(n) {
+    void* at = nullptr;
+    check(cudaMalloc(&at, (n + 1) * sizeof(T)));  // never null
+    at_ = static_cast<T*>(at);
+  }
+  explicit DeviceArray(const std::vector<T>& values) : DeviceArray(values.size()) { put(values); }
+  DeviceArray(DeviceArray&& other) noexcept : at_(other.at_), n_(other.n_) { other.at_ = nullptr; }
+  DeviceArray& operator=(DeviceArray&&) = delete;
+  ~DeviceArray() { cudaFree(at_); }
+
+  T* get() const { return at_; }
+  std::size_t size() const { return n_; }
+  void put(const std::vector<T>& values, cudaStream_t stream = nullptr) {
+    check(cudaMemcpyAsync(at_, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice,
+                          stream));
+    check(cudaStreamSynchronize(stream));
+  }
+  std::vector<T> read(std::size_t n, cudaStream_t stream = nullptr) const {
+    std::vector<T> values(n);
+    check(cudaMemcpyAsync(values.data(), at_, n * sizeof(T), cudaMemcpyDeviceToHost, stream));
+    check(cudaStreamSynchronize(stream));
+    return values;
+  }
+  std::vector<T> read(cudaStream_t stream = nullptr) const { return read(n_, stream); }
+
+ private:
+  T* at_ = nullptr;
+  std::size_t n_;
+};
+
+}  // namespace sparsecoll::devices

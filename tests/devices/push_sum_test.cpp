@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Push-sum with tensors on a device.
+
+#include "support/push_sum.hpp"
+
+#include "devices/places.hpp"
+#include "support/catch.hpp"
+#include "support/data.hpp"
+#include "support/folder.hpp"
+
+namespace sparsecoll::devices {
+namespace {
+
+constexpr std::size_t kCount = 333;
+
+/// Steps that wait for their messages, with estimates; a drain where messages may be late.
+template <class T>
+struct Steps {
+  sparsecollPushSumConfig_t config;
+
+  template <class Place>
+  void operator()(Place, const Scene& scene) const {
+    const typename Place::Stream stream;
+    const test::PushSum<T> state(scene.comm, kCount, config);
+    typename Place::template Array<T> x(
+        test::make_data<T>(test::Kind::kWideIntegers, kCount, scene.rank, scene.P, 1)),
+        estimate(kCount);
+    for (int step = 0; step < 5; ++step) {
+      scene.done(pushSumStep(x.get(), step % 2 ? estimate.get() : nullptr, kCount,
+                             test::kDatatype<T>, state.handle(), scene.comm, stream));
+      scene.record.add(x.read(stream));
+    }
+    scene.record.add(estimate.read(stream));
+    scene.done(sparsecollPushSumDrain(state.handle(), x.get(), estimate.get(), stream));
+    scene.record.add(x.read(stream));
+    scene.record.add(estimate.read(stream));
+    scene.record.add(std::vector<double>{state.weight()});
+  }
+};
+
+sparsecollPushSumConfig_t compressed() {
+  sparsecollPushSumConfig_t config = SPARSECOLL_PUSHSUM_CONFIG_INITIALIZER;
+  config.k = 20;
+  config.mixing = 0.25;
+  return config;
+}
+
+TEST_CASE("push-sum on device tensors gives what it gives on the host's") {
+  for (const int P : {1, 2, 3, 4, 5, 8, 9})
+    for (const test::GraphCase& graph : test::kGraphs) {
+      CAPTURE(P, graph.name);
+      CHECK(compare_places(test::default_config(), P, Steps<float>{graph.config()}) == "");
+    }
+  for (const int P : {2, 3, 5}) {
+    CHECK(compare_places(test::default_config(), P, Steps<float>{compressed()}) == "");
+    CHECK(compare_places(test::default_config(), P, Steps<oracle::Bfloat16>{compressed()}) == "");
+    CHECK(compare_places(test::default_config(), P, Steps<double>{test::kExponential.config()}) ==
+          "");
+    CHECK(compare_places(test::default_config(), P,
+                         Steps<oracle::Float16>{test::kExponential.config()}) == "");
+  }
+}
+
+/// Late messages: what is where depends on time, but sums do not.
+TEST_CASE("overlapping push-sum on devices conserves") {
+  for (const int delay : {1, 2, -1}) {
+    sparsecollPushSumConfig_t config = test::kExponential.config();
+    config.maxDelay = delay;
+    constexpr int P = 4;
+    const test::Ranks ranks(P, test::default_config());
+    std::vector<std::vector<double>> after(P);
+    std::vector<std::vector<double>> before;
+    for (int r = 0; r < P; ++r)
+      before.push_back(test::make_data<double>(test::Kind::kIntegers, kCount, r, P, 6));
+    const std::string verdict = ranks.run("overlap", [&](int rank) {
+      const auto r = static_cast<std::size_t>(rank);
+      Record ignored;
+      const Scene scene{ranks.comm(rank), rank, P, ignored};
+      const OwnStream stream;
+      const test::PushSum<double> state(scene.comm, kCount, config);
+      DeviceArray<double> x(before[r]);
+      for (int step = 0; step < 6; ++step)
+        scene.done(pushSumStep(x.get(), nullptr, kCount, sparsecollFloat64, state.handle(),
+                               scene.comm, stream));
+      scene.done(sparsecollPushSumDrain(state.handle(), x.get(), nullptr, stream));
+      after[r] = x.read(stream);
+      return std::string();
+    });
+    CHECK(verdict == "");
+    CHECK(test::sum_of(after) == test::sum_of(before));
+  }
+}
+
+/// A state saved on one place and loaded for the other goes on bit for bit.
+template <class T, class Before, class After>
+std::vector<Record> saved_and_loaded(const test::Folder& folder) {
+  constexpr int P = 3;
+  const test::Ranks ranks(P, test::default_config());
+  std::vector<Record> records(P);
+  const std::string verdict = ranks.run("save and load", [&](int rank) {
+    const Scene scene{ranks.comm(rank), rank, P, records[static_cast<std::size_t>(rank)]};
+    const std::string path = folder.file(rank);
+    std::vector<T> x = test::make_data<T>(test::Kind::kHeavyTail, kCount, rank, P, 2);
+    const auto steps = [&](auto place, const test::PushSum<T>& state) {
+      const typename decltype(place)::Stream stream;
+      typename decltype(place)::template Array<T> there(x);
+      for (int step = 0; step < 3; ++step)
+        scene.done(pushSumStep(there.get(), nullptr, kCount, test::kDatatype<T>, state.handle(),
+                               scene.comm, stream));
+      x = there.read(stream);
+      scene.record.add(x);
+    };
+    {
+      const test::PushSum<T> state(scene.comm, kCount, compressed());
+      steps(Before{}, state);
+      scene.expect(sparsecollPushSumSave(state.handle(), path.c_str()));
+    }
+    const test::PushSum<T> state(scene.comm, kCount, compressed());
+    scene.expect(sparsecollPushSumLoad(state.handle(), path.c_str()));
+    steps(After{}, state);
+    return std::string();
+  });
+  CHECK(verdict == "");
+  return records;
+}
+
+TEST_CASE("states go through files from place to place") {
+  const test::Folder folder;
+  const auto want = saved_and_loaded<float, Host, Host>(folder);
+  CHECK((saved_and_loaded<float, Host, Gpu>(folder) == want));
+  CHECK((saved_and_loaded<float, Gpu, Host>(folder) == want));
+  CHECK((saved_and_loaded<float, Gpu, Gpu>(folder) == want));
+}
+
+}  // namespace
+}  // namespace sparsecoll::devices
