@@ -29,6 +29,9 @@ namespace simt {
 /// Kernels that were launched, in this process. For tests of how many a call takes.
 size_t launches();
 
+/// Pieces of memory that were allocated, of the device or page-locked, in this process.
+size_t allocations();
+
 /// Whether this process has done what makes a context on a GPU.
 bool context_exists();
 

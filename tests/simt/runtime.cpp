@@ -43,6 +43,7 @@ Heap& heap() {
 
 std::mutex mutex;
 std::atomic<size_t> launched{0};
+std::atomic<size_t> allocated{0};
 std::atomic<bool> used{false};
 thread_local int current = 0;
 std::map<void*, int> device_of;  // of allocations
@@ -123,6 +124,7 @@ void run_grid(const dim3& grid, const dim3& block, bool cooperative,
 }  // namespace
 
 size_t launches() { return launched; }
+size_t allocations() { return allocated; }
 bool context_exists() { return used; }
 
 cudaError_t launch(const cudaLaunchConfig_t& config, std::function<void()> body) {
@@ -206,6 +208,7 @@ cudaError_t cudaMalloc(void** at, size_t bytes) {
   used = true;
   *at = heap().allocate(bytes);
   if (*at) device_of[*at] = current;
+  ++allocated;
   return *at ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 cudaError_t cudaFree(void* at) {
@@ -227,6 +230,7 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
 cudaError_t cudaHostAlloc(void** at, size_t bytes, unsigned) { return cudaMallocHost(at, bytes); }
 cudaError_t cudaMallocHost(void** at, size_t bytes) {
   used = true;
+  ++allocated;
   *at = std::malloc(bytes);
   if (!*at) return cudaErrorMemoryAllocation;
   std::memset(*at, 0xcd, bytes);

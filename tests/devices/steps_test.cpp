@@ -3,12 +3,11 @@
 
 // Push-sum with tensors on a device.
 
-#include "support/push_sum.hpp"
-
 #include "devices/places.hpp"
 #include "support/catch.hpp"
 #include "support/data.hpp"
 #include "support/folder.hpp"
+#include "support/push_sum.hpp"
 
 namespace sparsecoll::devices {
 namespace {

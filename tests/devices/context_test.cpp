@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Which device a communicator has, and that programs that use none never hear of CUDA. On the
+// machine of ../simt, which has two devices and tells who has touched them.
+
+#include <engine.hpp>
+
+#include "devices/places.hpp"
+#include "support/catch.hpp"
+
+namespace sparsecoll::devices {
+namespace {
+
+constexpr std::size_t kCount = 64;
+
+std::string told(sparsecollComm_t comm, float* x) {
+  const auto got = test::settle(
+      gtopkAllreduce(x, x, kCount, 3, sparsecollFloat32, sparsecollSum, nullptr, comm, nullptr),
+      comm);
+  return got == sparsecollSuccess ? "" : sparsecollGetLastError(comm);
+}
+
+// First of all, for the others make a context.
+TEST_CASE("1. host buffers make no context") {
+  const test::Ranks ranks(1, test::default_config());
+  std::vector<float> x(kCount, 1.0f);
+  test::Residual<float> residual(ranks.comm(0), kCount);
+  CHECK(told(ranks.comm(0), x.data()) == "");
+  CHECK(residual.read() == std::vector<float>(kCount));
+  CHECK(sparsecollCommStreamWait(ranks.comm(0), nullptr) == sparsecollSuccess);
+  CHECK(sparsecollCommSynchronize(ranks.comm(0)) == sparsecollSuccess);
+  CHECK_FALSE(simt::context_exists());
+}
+
+TEST_CASE("2. without a device of its own it takes that of the first buffer") {
+  REQUIRE_FALSE(simt::context_exists());
+  const test::Ranks ranks(1, test::default_config());  // before anybody uses a device
+  check(cudaSetDevice(1));
+  DeviceArray<float> one(std::vector<float>(kCount, 1.0f));
+  check(cudaSetDevice(0));
+  DeviceArray<float> zero(std::vector<float>(kCount, 1.0f));
+  CHECK(told(ranks.comm(0), one.get()) == "");
+  const std::string refused = told(ranks.comm(0), zero.get());
+  CHECK(refused.find("sendbuff: expected the host's memory or memory of device 1, the "
+                     "communicator's, got memory of device 0") != std::string::npos);
+  int current = -1;
+  check(cudaGetDevice(&current));
+  CHECK(current == 0);  // as the caller left it
+}
+
+TEST_CASE("3. where devices are in use it is the current one at init") {
+  REQUIRE(simt::context_exists());
+  check(cudaSetDevice(1));
+  const test::Ranks ranks(1, test::default_config());
+  DeviceArray<float> one(std::vector<float>(kCount, 1.0f));
+  check(cudaSetDevice(0));
+  DeviceArray<float> zero(std::vector<float>(kCount, 1.0f));
+  CHECK(told(ranks.comm(0), zero.get()) != "");
+  CHECK(told(ranks.comm(0), one.get()) == "");
+}
+
+TEST_CASE("4. each rank may have a device of its own") {
+  const int devices[] = {0, 1, SPARSECOLL_DEVICE_HOST};
+  sparsecollComm_t comms[3] = {};
+  REQUIRE(sparsecollCommInitAll(comms, 3, devices, nullptr) == sparsecollSuccess);
+  const std::string verdict = test::run_threads("mixed", 3, [&](int rank) {
+    const auto r = static_cast<std::size_t>(rank);
+    const std::vector<float> ones(kCount, 1.0f);
+    std::vector<float> here = ones;
+    std::string wrong;
+    if (devices[r] == SPARSECOLL_DEVICE_HOST) {
+      wrong = told(comms[r], here.data());
+    } else {
+      check(cudaSetDevice(devices[r]));
+      DeviceArray<float> there(ones);
+      wrong = told(comms[r], there.get());
+      here = there.read();
+    }
+    std::vector<float> want(kCount, 0.0f);
+    std::fill_n(want.begin(), 3, 3.0f);
+    return wrong.empty() ? test::difference("sum", here, want) : wrong;
+  });
+  CHECK(verdict == "");
+  for (const sparsecollComm_t comm : comms) sparsecollCommDestroy(comm);
+}
+
+TEST_CASE("5. a steady state allocates nothing on the device") {
+  const test::Ranks ranks(2, test::default_config());
+  std::vector<DeviceArray<float>> x;
+  for (int r = 0; r < 2; ++r) x.emplace_back(std::vector<float>(kCount, 1.0f));
+  const auto residuals = test::make_residuals<float>(ranks.comms(), kCount, true);
+  const auto calls = [&](int how_many) {
+    return ranks.run("calls", [&](int rank) {
+      const auto r = static_cast<std::size_t>(rank);
+      sparsecollResult_t got = sparsecollSuccess;
+      for (int call = 0; call < how_many && got == sparsecollSuccess; ++call)
+        got = test::settle(
+            sparseAllreduce(x[r].get(), x[r].get(), kCount, 5, sparsecollFloat32, sparsecollSum,
+                            residuals[r].handle(), ranks.comm(rank), nullptr),
+            ranks.comm(rank));
+      return test::expect("a call", got, sparsecollSuccess, ranks.comm(rank));
+    });
+  };
+  REQUIRE(calls(3) == "");
+  const std::size_t before = simt::allocations();
+  REQUIRE(calls(5) == "");
+  CHECK(simt::allocations() == before);
+}
+
+}  // namespace
+}  // namespace sparsecoll::devices
