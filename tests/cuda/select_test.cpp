@@ -98,7 +98,9 @@ TEST_CASE("staged selection selects what the host selects, whatever the bound an
 template <class Acc, class I, DataType kType>
 std::string check_lists(const Entries<Acc>& entries, size_t k, const Threshold& threshold) {
   Pair<Acc, I, kType> pair;
-  const SparseSpan ours = pair.host.put(entries), theirs = pair.device.put(entries);
+  const SparseSpan ours = pair.host.put(entries);
+  SparseSpan theirs = pair.device.put(entries);
+  theirs.nnz.bound += 3000;  // hosts may know little
   const size_t n = entries.size();
   for (const bool wanted : {true, false}) {
     const auto split = [&](Kernels& kernels, const SparseSpan& in) {

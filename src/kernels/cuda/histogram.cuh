@@ -26,10 +26,8 @@ __global__ void __launch_bounds__(kThreads)
   __syncthreads();
   if (threadIdx.x != 0) return;
   for (const uint64_t other : of_warp) own = std::min(own, other);
-  if (n == 0)
-    *least = 0;
-  else
-    atomicMin(reinterpret_cast<unsigned long long*>(least), static_cast<unsigned long long>(own));
+  if (n == 0) own = 0;  // all blocks say so
+  atomicMin(reinterpret_cast<unsigned long long*>(least), static_cast<unsigned long long>(own));
 }
 
 template <class Acc, class I>
