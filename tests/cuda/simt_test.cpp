@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "cuda/simt_run.hpp"
+#include "engine.hpp"
 
 namespace sparsecoll::cuda_test {
 namespace {
@@ -73,7 +74,7 @@ TEST_CASE("a barrier of the grid needs a cooperative launch and every block") {
 }
 
 TEST_CASE("the blocks of a cooperative launch run at once, and are refused where they cannot") {
-  const unsigned most = simt::kMultiprocessors * simt::kResident;
+  const auto most = static_cast<unsigned>(simt::multiprocessors() * simt::kResident);
   unsigned* const seen = numbers(1 + most);
   cudaMemset(seen, 0, (1 + most) * sizeof(unsigned));
   cudaLaunchAttribute together{};

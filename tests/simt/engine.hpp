@@ -26,6 +26,10 @@
 
 namespace simt {
 
+/// Of the device: SIMT_MULTIPROCESSORS, or kMultiprocessors. Where sums are over blocks, hundreds
+/// of them take other ways than a few.
+int multiprocessors();
+
 /// Kernels that were launched, in this process. For tests of how many a call takes.
 size_t launches();
 

@@ -127,6 +127,12 @@ size_t launches() { return launched; }
 size_t allocations() { return allocated; }
 bool context_exists() { return used; }
 
+int multiprocessors() {
+  static const char* const text = std::getenv("SIMT_MULTIPROCESSORS");
+  static const int number = text ? std::max(std::atoi(text), 1) : kMultiprocessors;
+  return number;
+}
+
 cudaError_t launch(const cudaLaunchConfig_t& config, std::function<void()> body) {
   const dim3 grid = config.gridDim, block = config.blockDim;
   if (grid.x == 0 || grid.x > 0x7fffffffu || grid.y != 1 || grid.z != 1 || block.x == 0 ||
@@ -136,7 +142,7 @@ cudaError_t launch(const cudaLaunchConfig_t& config, std::function<void()> body)
   for (unsigned a = 0; a < config.numAttrs; ++a)
     cooperative |= config.attrs[a].id == cudaLaunchAttributeCooperative &&
                    config.attrs[a].val.cooperative != 0;
-  if (cooperative && grid.x > kMultiprocessors * kResident)
+  if (cooperative && grid.x > static_cast<unsigned>(multiprocessors() * kResident))
     return cudaErrorCooperativeLaunchTooLarge;
   const std::lock_guard lock(mutex);
   ++launched;
@@ -195,7 +201,7 @@ cudaError_t cudaSetDevice(int device) {
   return cudaSuccess;
 }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
-  *value = attribute == cudaDevAttrMultiProcessorCount ? kMultiprocessors : 9;
+  *value = attribute == cudaDevAttrMultiProcessorCount ? multiprocessors() : 9;
   return cudaSuccess;
 }
 cudaError_t cudaDeviceSynchronize() {
