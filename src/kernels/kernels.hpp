@@ -9,7 +9,7 @@
 
 namespace sparsecoll {
 
-/// Error feedback of one call: reads one buffer, writes the other. Both null: none.
+/// Error feedback of one call: reads one buffer, writes the other. Both null, never one: none.
 struct ResidualView {
   const void* read = nullptr;
   void* write = nullptr;
@@ -161,6 +161,7 @@ class Kernels {
   virtual void index_histogram(const SparseSpan& in, uint64_t width, uint64_t* bin) = 0;
 
   // --- wire format (kernels/wire.hpp)
+  /// Messages of the regions, none of which ends behind a dense vector.
   virtual void pack_all(const SparseSpan& in, std::span<const Region> regions,
                         const Packets& out) = 0;
   /// Trusts nothing: a malformed message gives no entries and raises *fault.
@@ -173,8 +174,9 @@ class Kernels {
   virtual void put_back(const Feedback& feedback, void* residual) = 0;
   /// out = in / divisor in the tensor's type, with canonical NaNs and no negative zero.
   virtual void deliver(const SparseSpan& in, int divisor, const SparseBuffer& out) = 0;
-  /// The pieces one after another, whatever their indices, in the tensor's type, which holds their
-  /// values exactly: every bit as it is but for NaNs, which become canonical.
+  /// The pieces, none of them dense, one after another, whatever their indices, in the tensor's
+  /// type, which holds their values exactly: every bit as it is but for NaNs, which become
+  /// canonical.
   virtual void hand_over(std::span<const SparseSpan> pieces, const SparseBuffer& out) = 0;
   /// dense = 0, then the entries of in / divisor, likewise.
   virtual void scatter(const SparseSpan& in, int divisor, void* dense, size_t count) = 0;

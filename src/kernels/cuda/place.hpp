@@ -45,7 +45,7 @@ enum class Messages { on_device, on_host };
 /// When long vectors are staged (stage.cuh), and what tests need to see its rare ways.
 struct Tuning {
   size_t staged_from = size_t{1} << 22;   ///< elements
-  size_t sample = size_t{1} << 18;        ///< elements that the bound is guessed from
+  size_t sample = size_t{1} << 18;        ///< elements that the bound is guessed from; 16 or more
   size_t room = static_cast<size_t>(-1);  ///< most candidates that are staged
   uint64_t bound = 0;                     ///< of a key, instead of a guess; 0: guess
 };
