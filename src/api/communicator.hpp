@@ -77,6 +77,9 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   Device& device_end(int device);
   /// Null before the first call with its memory.
   Device* device_end() { return device_end_.get(); }
+  /// Until the device's work of all calls is done; with a stream, on it only. No call is queued. A
+  /// device that is lost poisons the communicator.
+  void wait_for_device(const std::optional<Stream>& stream);
   /// For the call that entered the place.
   Kernels& kernels_at(int device, DataType type, IndexType index);
   const std::shared_ptr<Memory>& memory_at(int device);

@@ -77,7 +77,7 @@ sparsecollResult_t sparsecollCommSynchronize(sparsecollComm_t comm) {
       c.report(c.queue()->issued());
     }
     c.check_healthy();
-    if (Device* const device = c.device_end()) device->wait();
+    c.wait_for_device(std::nullopt);
     return sparsecollSuccess;
   });
 }
@@ -102,7 +102,7 @@ sparsecollResult_t sparsecollCommStreamWait(sparsecollComm_t comm, sparsecollStr
   return on_communicator("sparsecollCommStreamWait", comm, [&](Communicator& c) {
     c.refuse_in_group();
     c.check_healthy();
-    if (Device* const device = c.device_end()) device->order(stream);
+    c.wait_for_device(stream);
     return sparsecollSuccess;
   });
 }

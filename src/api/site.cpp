@@ -102,6 +102,15 @@ Device& Communicator::device_end(int device) {
   return *device_end_;
 }
 
+void Communicator::wait_for_device(const std::optional<Stream>& stream) {
+  if (!device_end_) return;
+  try {
+    stream ? device_end_->order(*stream) : device_end_->wait();
+  } catch (const Error& error) {
+    poison_and_throw(error);
+  }
+}
+
 Kernels& Communicator::kernels_at(int device, DataType type, IndexType index) {
   return device == kHost ? make_host_kernels(type, index, arena_)
                          : device_end_->kernels(type, index);

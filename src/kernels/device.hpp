@@ -36,7 +36,7 @@ class Moment {
 };
 
 /// One communicator's end of a device: its stream, workspace and kernels. One thread at a time, but
-/// for mark() and order().
+/// for mark(), order() and wait().
 class Device {
  public:
   virtual ~Device() = default;
@@ -56,7 +56,8 @@ class Device {
   virtual bool begun() const = 0;
   /// After begin(); they live until end().
   virtual Kernels& kernels(DataType data_type, IndexType index_type) = 0;
-  /// Ends a call, whose work may still run. `failed`: waits for what was queued.
+  /// Ends a call, whose work may still run. `failed`: waits for what was queued. A device that is
+  /// lost is told by the next begin(), order() or wait().
   virtual void end(bool failed) noexcept = 0;
 
   /// What is queued on the stream from now on comes after the work of all calls that have ended.

@@ -36,6 +36,10 @@ size_t launches();
 /// Pieces of memory that were allocated, of the device or page-locked, in this process.
 size_t allocations();
 
+/// The n-th call of the runtime from now on fails (1 = the next one); 0 = none. Not those that give
+/// something back.
+void fail_at(size_t n);
+
 /// Whether this process has done what makes a context on a GPU.
 bool context_exists();
 

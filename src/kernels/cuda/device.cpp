@@ -4,6 +4,7 @@
 #include "kernels/device.hpp"
 
 #include <exception>
+#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -41,8 +42,12 @@ int device_of(const void* memory) {
 void refuse_capture(Stream stream) {
   cudaStreamCaptureStatus status{};
   const cudaError_t error = cudaStreamIsCapturing(stream, &status);
-  if (error == cudaSuccess && status == cudaStreamCaptureStatusNone) return;
-  cudaGetLastError();  // of the legacy stream while another is captured
+  // The legacy stream cannot be asked while another one is captured.
+  const bool captured = error == cudaErrorStreamCaptureImplicit ||
+                        (error == cudaSuccess && status != cudaStreamCaptureStatusNone);
+  if (error != cudaErrorStreamCaptureImplicit) check(error, "cudaStreamIsCapturing");
+  if (!captured) return;
+  cudaGetLastError();
   fail(sparsecollInvalidUsage,
        "stream: expected one that is not captured, since this call waits on the host, got one "
        "that is");
@@ -144,6 +149,7 @@ class CudaDevice final : public Device {
   }
 
   void begin(std::optional<Stream> stream) override {
+    tell_failure();
     if (!call_) return start(stream.value_or(own_->get()));
     if (stream && *stream != place_->stream()) join(*stream);
   }
@@ -163,19 +169,26 @@ class CudaDevice final : public Device {
     if (!call_) return;
     try {
       if (failed) place_->wait();
+      const std::lock_guard lock(mutex_);
       last_->record(place_->stream());
       for (const Stream joined : call_->joined) last_->hold(joined);
     } catch (const Error&) {
-      // Whoever waits for the device hears of it.
+      finish();
     }
     call_.reset();
   }
 
   void order(Stream stream) override {
     const Current current(number_);
+    const std::lock_guard lock(mutex_);
+    tell_failure();
     last_->hold(stream);
   }
-  void wait() override { last_->wait(); }
+  void wait() override {
+    const std::lock_guard lock(mutex_);
+    tell_failure();
+    last_->wait();
+  }
   size_t leak() noexcept override { return place_->slabs().leak(); }
 
  private:
@@ -189,6 +202,19 @@ class CudaDevice final : public Device {
     std::vector<std::unique_ptr<Kernels>> kernels;
     std::vector<Stream> joined;
   };
+
+  /// Where nothing can be put in order: until there is nothing left.
+  void finish() noexcept {
+    try {
+      place_->wait();
+    } catch (const Error&) {
+      const std::lock_guard lock(mutex_);
+      failure_ = std::current_exception();
+    }
+  }
+  void tell_failure() const {
+    if (failure_) std::rethrow_exception(failure_);
+  }
 
   void start(Stream stream) {
     call_.emplace(number_, *place_);
@@ -208,10 +234,12 @@ class CudaDevice final : public Device {
 
   const int number_;
   std::shared_ptr<Memory> memory_;
+  std::mutex mutex_;           ///< of what other threads may wait for
   std::optional<Event> last_;  ///< the end of the last call
   std::optional<OwnStream> own_;
   std::optional<cuda::Place> place_;
   std::optional<Call> call_;
+  std::exception_ptr failure_;  ///< of the device: nothing more can be done with it
 };
 
 }  // namespace

@@ -21,6 +21,8 @@ enum cudaError_t {
   cudaErrorMemoryAllocation = 2,
   cudaErrorInvalidConfiguration = 9,
   cudaErrorCooperativeLaunchTooLarge = 82,
+  cudaErrorStreamCaptureImplicit = 906,
+  cudaErrorUnknown = 999,
 };
 enum cudaMemcpyKind {
   cudaMemcpyHostToHost,

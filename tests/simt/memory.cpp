@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Memory of the device, and page-locked memory of the host.
+
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <map>
+
+#include "machine.hpp"
+
+using namespace simt;
+
+namespace {
+
+std::map<void*, int> device_of;  // of allocations
+
+/// Whether memory is where it is said to be, and all of it allocated where it is the device's.
+bool is_at(const void* memory, size_t bytes, bool device) {
+  return device ? heap().holds(memory, bytes) : !heap().owns(memory);
+}
+bool is_right(cudaMemcpyKind kind, const void* to, const void* from, size_t bytes) {
+  switch (kind) {
+    case cudaMemcpyHostToHost:
+      return is_at(to, bytes, false) && is_at(from, bytes, false);
+    case cudaMemcpyHostToDevice:
+      return is_at(to, bytes, true) && is_at(from, bytes, false);
+    case cudaMemcpyDeviceToHost:
+      return is_at(to, bytes, false) && is_at(from, bytes, true);
+    case cudaMemcpyDeviceToDevice:
+      return is_at(to, bytes, true) && is_at(from, bytes, true);
+    case cudaMemcpyDefault:
+      break;
+  }
+  return is_at(to, bytes, heap().owns(to)) && is_at(from, bytes, heap().owns(from));
+}
+
+}  // namespace
+
+cudaError_t cudaMalloc(void** at, size_t bytes) {
+  if (fails()) return cudaErrorMemoryAllocation;
+  const std::lock_guard lock(mutex);
+  used = true;
+  *at = heap().allocate(bytes);
+  if (*at) device_of[*at] = current;
+  ++allocated;
+  return *at ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+cudaError_t cudaFree(void* at) {
+  if (!at) return cudaSuccess;
+  const std::lock_guard lock(mutex);
+  drain_all();
+  heap().release(at);
+  device_of.erase(at);
+  return cudaSuccess;
+}
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
+  if (fails()) return cudaErrorUnknown;
+  const std::lock_guard lock(mutex);
+  *attributes = {cudaMemoryTypeUnregistered, -2};
+  const auto after = device_of.upper_bound(const_cast<void*>(pointer));
+  if (heap().holds(pointer, 0) && after != device_of.begin())
+    *attributes = {cudaMemoryTypeDevice, std::prev(after)->second};
+  return cudaSuccess;
+}
+cudaError_t cudaHostAlloc(void** at, size_t bytes, unsigned) { return cudaMallocHost(at, bytes); }
+cudaError_t cudaMallocHost(void** at, size_t bytes) {
+  if (fails()) return cudaErrorMemoryAllocation;
+  used = true;
+  ++allocated;
+  *at = std::malloc(bytes);
+  if (!*at) return cudaErrorMemoryAllocation;
+  std::memset(*at, 0xcd, bytes);
+  return cudaSuccess;
+}
+cudaError_t cudaFreeHost(void* at) {
+  cudaDeviceSynchronize();
+  std::free(at);
+  return cudaSuccess;
+}
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+  if (fails()) return cudaErrorUnknown;
+  if (bytes == 0) return cudaSuccess;
+  const std::lock_guard lock(mutex);
+  if (!is_right(kind, to, from, bytes)) return cudaErrorInvalidValue;
+  of(stream).work.push_back([=] { std::memmove(to, from, bytes); });
+  return cudaSuccess;
+}
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  const cudaError_t error = cudaMemcpyAsync(to, from, bytes, kind, nullptr);
+  return error == cudaSuccess ? cudaStreamSynchronize(nullptr) : error;
+}
+cudaError_t cudaMemsetAsync(void* at, int value, size_t bytes, cudaStream_t stream) {
+  if (fails()) return cudaErrorUnknown;
+  if (bytes == 0) return cudaSuccess;
+  const std::lock_guard lock(mutex);
+  if (!is_at(at, bytes, true)) return cudaErrorInvalidValue;
+  of(stream).work.push_back([=] { std::memset(at, value, bytes); });
+  return cudaSuccess;
+}
+cudaError_t cudaMemset(void* at, int value, size_t bytes) {
+  const cudaError_t error = cudaMemsetAsync(at, value, bytes, nullptr);
+  return error == cudaSuccess ? cudaStreamSynchronize(nullptr) : error;
+}
