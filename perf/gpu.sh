@@ -6,25 +6,29 @@
 # run where there is a GPU, which may be another machine without compiler and network.
 usage="usage: perf/gpu.sh build [--jobs N] [--arch CC] [-DVARIABLE=VALUE...]
        perf/gpu.sh run [--help] [OPTION...] [FOLDER]
-  build   tests and benchmarks, in build/gpu; packed into build/gpu-package
+  build   tests and benchmarks, in build/gpu-release; packed into build/gpu-package
     --jobs N      processes of the compiler (all cores)
-    --arch CC     compute capability without the point: 80, 90 (default), 100
+    --arch CC     compute capabilities without the point, comma separated: 80, 90 (default), 100;
+                  the package runs on no others
     -D...         further options for CMake
-  run     runs what the package holds, as its own run.sh does; builds it first where there is none
-          and nvcc is there"
+  run     runs what the package holds, as its own run.sh does; builds it first where there is none"
 set -euo pipefail
 
-root=$(cd "$(dirname "$0")/.." && pwd)
+root=$(cd "$(dirname "$(readlink -f "$0")")/.." && pwd)
 
 die() {
   echo "gpu.sh: $1" >&2
   exit "${2:-2}"
 }
 
-# value OPTION ARGUMENT...: the argument behind an option, which has to be there.
-value() {
+# need_value OPTION ARGUMENT...: is there an argument behind the option?
+need_value() {
   [ $# -gt 1 ] || die "$1 needs a value"
-  printf '%s' "$2"
+}
+
+find_nvcc() {
+  command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
+  command -v nvcc >/dev/null || die "no nvcc on the path or in /usr/local/cuda" 1
 }
 
 # What the configuration needs beside compilers, for a machine where nothing can be installed.
@@ -47,75 +51,101 @@ pack_libraries() {
   done
 }
 
-# write_manifest PACKAGE ARCHITECTURE
+# Licences of what else is in a package, as far as this machine has them; NOTICE names all of it.
+pack_licences() {
+  local package text
+  cp "$root/LICENSE" "$root/perf/device/NOTICE" "$1/"
+  for package in libcli11-dev nlohmann-json3-dev catch2 libc6 libstdc++6; do
+    text=/usr/share/doc/$package/copyright
+    if [ -f "$text" ]; then install -D -m 644 "$text" "$1/licences/$package"; fi
+  done
+}
+
+# write_manifest PACKAGE ARCHITECTURES: for sha256sum --check, which skips comments.
 write_manifest() {
-  local package=$1
   {
     echo "# sparsecoll, tests and benchmarks for a GPU"
     echo "# source: $(git -C "$root" describe --always --dirty 2>/dev/null || echo unknown)"
-    echo "# compute capability: $2; $(nvcc --version | grep -o 'release.*'); $(ldd --version | head -n 1)"
-    echo "# sha256, bytes, file"
-    (cd "$package" && find . -type f ! -name MANIFEST -printf '%P\n' | LC_ALL=C sort |
-      while IFS= read -r file; do
-        printf '%s %10d %s\n' "$(sha256sum <"$file" | cut -d ' ' -f 1)" "$(stat -c %s "$file")" "$file"
-      done)
-  } >"$package/MANIFEST"
+    echo "# compute capability: $(sed -E 's/([0-9][af]?)(,|$)/.\1\2/g' <<<"$2")"
+    echo "# compiler: $(nvcc --version | grep -o 'release.*'); $(ldd --version | head -n 1)"
+    (cd "$1" && find . -type f ! -name MANIFEST -printf '%P\0' | LC_ALL=C sort -z | xargs -0 sha256sum)
+  } >"$1/MANIFEST"
+}
+
+# configure_and_compile FOLDER JOBS ARCHITECTURES OPTION...
+configure_and_compile() {
+  local folder=$1 jobs=$2 architectures=${3//,/-real;}-real generator=()
+  shift 3
+  if command -v ninja >/dev/null; then generator=(-G Ninja); fi
+  cmake -S "$root" -B "$folder" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release -DSPARSECOLL_CUDA=ON \
+    "-DCMAKE_CUDA_ARCHITECTURES=$architectures" -DSPARSECOLL_MPI=OFF -DSPARSECOLL_FORTRAN=OFF \
+    -DBUILD_SHARED_LIBS=OFF -DSPARSECOLL_BUILD_TESTS=ON -DSPARSECOLL_BUILD_PERF=ON \
+    "-DCMAKE_EXE_LINKER_FLAGS=-static-libstdc++ -static-libgcc" "$@"
+  cmake --build "$folder" --parallel "$jobs" --target test_gpu topk_perf
+}
+
+# pack FOLDER PACKAGE ARCHITECTURES: replaces what a package consists of, and leaves alone what else
+# lies there, as results do.
+pack() {
+  local folder=$1 package=$2 new=$2.new program part bytes
+  rm -rf "$new"
+  mkdir -p "$new/bin" "$new/lib" "$package"
+  for program in "$folder/tests/cuda/test_gpu" "$folder/perf/topk_perf"; do
+    strip -o "$new/bin/$(basename "$program")" "$program"
+    pack_libraries "$program" "$new/lib"
+  done
+  cp "$root"/perf/device/{run.sh,steps.sh,torch_topk.py} "$new/"
+  if [ -d "$package/headers" ]; then
+    cp -a "$package/headers" "$new/headers"
+  else
+    pack_headers "$new/headers"
+  fi
+  pack_licences "$new"
+  write_manifest "$new" "$3"
+  bytes=$(du -sb "$new" | cut -f 1)
+  [ "$bytes" -lt $((64 << 20)) ] || die "$new is larger than 64 MiB: $bytes bytes" 1
+  for part in bin lib headers licences run.sh steps.sh torch_topk.py LICENSE NOTICE MANIFEST; do
+    rm -rf "${package:?}/$part"
+    if [ -e "$new/$part" ]; then mv "$new/$part" "$package/$part"; fi
+  done
+  rmdir "$new"
+  printf '%s: %d KiB\n' "$package" $((bytes / 1024))
 }
 
 build() {
-  local jobs architecture=90 options=() generator=() program bytes
+  local jobs architectures=90 options=()
   jobs=$(nproc)
   while [ $# -gt 0 ]; do
     case $1 in
-      --jobs) jobs=$(value "$@") && shift ;;
-      --arch) architecture=$(value "$@") && shift ;;
-      -D*) options+=("$1") ;;
-      *) die "$usage" ;;
+      --jobs) need_value "$@" && jobs=$2 && shift ;;
+      --arch) need_value "$@" && architectures=$2 && shift ;;
+      -DCMAKE_CUDA_ARCHITECTURES*) die "--arch says what to compile for, not $1" ;;
+      -D?*) options+=("$1") ;;
+      -h | --help) echo "$usage" && exit ;;
+      *) die "unknown option $1
+$usage" ;;
     esac
     shift
   done
-  command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
-  command -v nvcc >/dev/null || die "no nvcc on the path or in /usr/local/cuda" 1
-  local folder=$root/build/gpu package=$root/build/gpu-package
-  if command -v ninja >/dev/null; then generator=(-G Ninja); fi
+  [[ $jobs =~ ^[1-9][0-9]*$ ]] || die "--jobs needs a number, not $jobs"
+  [[ $architectures =~ ^[1-9][0-9]+[af]?(,[1-9][0-9]+[af]?)*$ ]] ||
+    die "--arch needs compute capabilities as 90 or 80,90, not $architectures"
+  find_nvcc
+  local folder=$root/build/gpu-release package=$root/build/gpu-package
   # A package that came from elsewhere brings what cannot be installed here.
   if [ -d "$package/headers" ]; then options+=("-DCMAKE_PREFIX_PATH=$package/headers"); fi
-  cmake -S "$root" -B "$folder" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release -DSPARSECOLL_CUDA=ON \
-    "-DCMAKE_CUDA_ARCHITECTURES=$architecture-real" -DSPARSECOLL_MPI=OFF -DSPARSECOLL_FORTRAN=OFF \
-    -DBUILD_SHARED_LIBS=OFF -DSPARSECOLL_BUILD_TESTS=ON -DSPARSECOLL_BUILD_PERF=ON \
-    "-DCMAKE_EXE_LINKER_FLAGS=-static-libstdc++ -static-libgcc" "${options[@]}"
-  cmake --build "$folder" --parallel "$jobs" --target test_gpu topk_perf
-
-  rm -rf "$package.new"
-  mkdir -p "$package.new/bin" "$package.new/lib"
-  for program in "$folder/tests/cuda/test_gpu" "$folder/perf/topk_perf"; do
-    strip -o "$package.new/bin/$(basename "$program")" "$program"
-    pack_libraries "$program" "$package.new/lib"
-  done
-  cp "$root/perf/device/run.sh" "$root/perf/device/torch_topk.py" "$package.new/"
-  if [ -d "$package/headers" ]; then
-    mv "$package/headers" "$package.new/headers"
-  else
-    pack_headers "$package.new/headers"
-  fi
-  write_manifest "$package.new" "$architecture"
-  rm -rf "$package"
-  mv "$package.new" "$package"
-  bytes=$(du -sb "$package" | cut -f 1)
-  printf '%s: %d KiB, %d programs\n' "$package" $((bytes / 1024)) \
-    "$(find "$package/bin" -type f | wc -l)"
-  [ "$bytes" -lt $((64 << 20)) ] || die "the package is larger than 64 MiB" 1
+  configure_and_compile "$folder" "$jobs" "$architectures" "${options[@]}"
+  pack "$folder" "$package" "$architectures"
 }
 
 case ${1:-} in
   build) "$@" ;;
   run)
     shift
-    if [ ! -d "$root/build/gpu-package/bin" ] && command -v nvcc >/dev/null; then
-      "$root/perf/gpu.sh" build
-    fi
     exec "$root/perf/device/run.sh" "$@"
     ;;
   -h | --help) echo "$usage" ;;
-  *) die "$usage" ;;
+  "") die "$usage" ;;
+  *) die "unknown command $1
+$usage" ;;
 esac

@@ -3,292 +3,172 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Runs what perf/gpu.sh packed on a machine with a GPU, which needs no compiler and no network: tests,
-# benchmarks, sanitizers, profiles. A step that fails or takes too long does not keep the next ones
-# from running.
+# benchmarks, sanitizers, profiles. The steps themselves are in steps.sh.
 usage="usage: run.sh [--out DIR] [--only NAMES] [--limit SECONDS] [--quick] [FOLDER]
-  FOLDER        the package: this script's own folder, or build/gpu-package
-  --out DIR     logs, rows and reports (FOLDER/results); they are also packed into DIR.tar.gz
+  FOLDER        the package: the folder of this script, or build/gpu-package, made if need be
+  --out DIR     logs, rows and reports: a new folder, an empty one or that of a former run; packed
+                into DIR.tar.gz (results beside this script; build/gpu-results in the repository)
   --only NAMES  these steps, comma separated: hello,yardsticks,tests,topk,adversarial,large,merge,
-                pack,unpack,torch,memcheck,racecheck,synccheck,ncu
+                pack,unpack,torch,memcheck,racecheck,synccheck,ncu; or single ones by the name of
+                their log: topk_float32,gpu_merge,memcheck_select...
   --limit S     no step runs beyond S seconds in all
-  --quick       small vectors, few calls: do all steps work?"
+  --quick       small vectors, few calls: do all steps work?
+Exit status: 0 all steps that ran are ok; 1 one failed, or none ran; 2 a bad option; 3 no GPU."
 set -euo pipefail
 
-here=$(cd "$(dirname "$0")" && pwd)
+here=$(cd "$(dirname "$(readlink -f "$0")")" && pwd)
 
 die() {
   echo "run.sh: $1" >&2
   exit "${2:-2}"
 }
 
-# value OPTION ARGUMENT...: the argument behind an option, which has to be there.
-value() {
+# shellcheck source=perf/device/steps.sh
+. "$here/steps.sh"
+
+# need_value OPTION ARGUMENT...: is there an argument behind the option?
+need_value() {
   [ $# -gt 1 ] || die "$1 needs a value"
-  printf '%s' "$2"
 }
 
-# json STRING: as a string of JSON.
-json() {
-  local text=${1//\\/\\\\}
-  printf '"%s"' "${text//\"/\\\"}"
-}
-
-# start PROGRAM ARGUMENT...: one of the package. With its own loader and libraries where those of
-# the machine are too old for it.
+# start PROGRAM ARGUMENT...: one of the package, which must not hang before there is a log of it.
 start() {
   local program=$folder/bin/$1
   shift
-  "${loader[@]}" "$program" "$@"
+  timeout -k 5 60 "${loader[@]}" "$program" "$@"
 }
 
+# check_only: names of steps that there can be; those of test files are known only on a device.
+check_only() {
+  local name steps="hello_(smi|query|topk)|adversarial_(float32|bfloat16)|ncu_(select|merge)(_text)?"
+  steps+="|(topk|merge|pack|unpack|torch)_(float32|float64|bfloat16|float16)"
+  steps+="|(gpu|memcheck|racecheck|synccheck)_[a-z0-9_]+"
+  for name in "${only[@]}"; do
+    [[ $name =~ ^($steps)$ || " ${groups[*]} " == *" $name "* ]] ||
+      die "--only: there is no step '$name'; there are: ${groups[*]}"
+  done
+}
+
+# check_out: can results go there? Nothing is made yet.
+check_out() {
+  local parent=$out
+  if [ -d "$out" ]; then
+    [ -z "$(ls -A "$out")" ] || [ -f "$out/steps.jsonl" ] ||
+      die "--out: $out has files in it that are not a former run's"
+  fi
+  while [ ! -e "$parent" ]; do parent=$(dirname "$parent"); done
+  [ -d "$parent" ] || die "--out: $parent is no folder"
+  [ -w "$parent" ] || die "--out: $parent is not writable"
+}
+
+# check_package: is it whole, and are its files those that were packed?
+check_package() {
+  local file
+  for file in MANIFEST bin/topk_perf bin/test_gpu lib torch_topk.py; do
+    [ -e "$folder/$file" ] || die "$folder is not a whole package: there is no $file" 1
+  done
+  if command -v sha256sum >/dev/null; then
+    (cd "$folder" && sha256sum --quiet --check MANIFEST) ||
+      die "$folder is not as it was packed: its MANIFEST names other files; copy it again" 1
+  fi
+}
+
+# choose_loader: the package's own, with its libraries, where those of the machine are too old.
 choose_loader() {
-  loader=()
-  if "$folder/bin/topk_perf" --help >/dev/null 2>&1; then return; fi
   chmod +x "$folder"/lib/ld-linux* "$folder"/bin/* 2>/dev/null || true
+  if start topk_perf --help >/dev/null 2>&1; then return; fi
   loader=("$(find "$folder/lib" -name 'ld-linux*' | head -n 1)" --library-path "$folder/lib")
-  [ -x "${loader[0]}" ] || loader=()
+  [ -x "${loader[0]}" ] || die "the programs do not start here, and there is no loader in $folder/lib" 1
   start topk_perf --help >/dev/null || die "the package's programs do not start here" 1
 }
 
-# find_tool NAME: Nsight's tools are often beside the path.
-find_tool() {
-  local candidate
-  for candidate in "$(command -v "$1" || true)" "/usr/local/cuda/bin/$1" \
-    /usr/local/cuda/compute-sanitizer/"$1" /opt/nvidia/nsight-compute/*/"$1"; do
-    if [ -n "$candidate" ] && [ -x "$candidate" ]; then
-      printf '%s' "$candidate"
-      return
-    fi
-  done
-  return 1
-}
-
-# wanted NAME: is it one of --only?
-wanted() {
-  [ -z "$only" ] || [[ ",$only," == *",$1,"* ]]
-}
-
-# record NAME SECONDS STATUS COMMAND WORDS
-record() {
-  local command=${4//"$folder/"/}
-  printf '{"step": %s, "seconds": %s, "exit": %s, "command": %s}\n' "$(json "$1")" "$2" "$3" \
-    "$(json "${command//"$out/"/}")" >>"$out/steps.jsonl"
-  printf '%-24s %5s s  %s\n' "$1" "$2" "$5" >>"$out/summary.txt"
-}
-
-# step NAME SECONDS COMMAND...: its output is in NAME.log as it comes, its end on stdout.
-step() {
-  local name=$1 most=$2 begin=$SECONDS status=0 word
-  shift 2
-  local left=$((limit - SECONDS))
-  if [ "$left" -lt 5 ]; then
-    record "$name" 0 null "$*" "not run: the time was up"
-    return
-  fi
-  if [ "$most" -gt "$left" ]; then most=$left; fi
-  printf '\n== %s: %s\n' "$name" "$*"
-  timeout -k 10 "$most" "$@" >"$out/$name.log" 2>&1 </dev/null || status=$?
-  tail -n 40 "$out/$name.log"
+# probe: is there a GPU for which the package was built?
+probe() {
+  local status=0 said
+  said=$(start topk_perf --memory device -b 4K -e 4K -n 1 -w 0 -c 0 2>&1) || status=$?
   case $status in
-    0) word=ok ;;
-    77) word=$(grep -m 1 -o 'SKIPPED.*' "$out/$name.log" || echo SKIPPED) ;;
-    124 | 137) word="FAILED: not done after $most s" ;;
-    *) word="FAILED: exit status $status" ;;
+    0) ;;
+    3) die "${said##*: --memory device: }: nothing was run" 3 ;;
+    124 | 137) die "a first call of the GPU did not come back within 60 s: nothing was run" 1 ;;
+    *)
+      printf '%s\n' "$said" >&2
+      die "a first call of the GPU fails: nothing was run. The package was built for $built_for" 1
+      ;;
   esac
-  if [[ $word == FAILED* ]]; then failures=$((failures + 1)); fi
-  record "$name" $((SECONDS - begin)) "$status" "$*" "$word"
 }
 
-# missing NAME TOOL: a step that cannot be.
-missing() {
-  record "$1" 0 null "$2" "not run: no $2 here"
-}
-
-# measure NAME SECONDS ARGUMENT...: topk_perf on the device, its rows in NAME.json.
-measure() {
-  local name=$1 most=$2
-  shift 2
-  step "$name" "$most" "${loader[@]}" "$folder/bin/topk_perf" --memory device "$@" \
-    -J "$out/$name.json"
-}
-
-hello() {
-  if command -v nvidia-smi >/dev/null; then
-    step hello_smi 60 nvidia-smi
-    step hello_query 60 nvidia-smi --format=csv \
-      --query-gpu=name,compute_cap,driver_version,memory.total,clocks.sm,clocks.mem,clocks.max.sm,clocks.max.mem
-  else
-    missing hello_smi nvidia-smi
-  fi
-  measure hello_topk 120 -b 256K -e 256K -n 3 -w 1 -c 1
-}
-
-# The vectors' types, with the bytes of 2^16 and of 2^28 values.
-types=(float32:256K:1G float64:512K:2G bfloat16:128K:512M float16:128K:512M)
-
-topk_tables() {
-  local type name least most
-  for type in "${types[@]}"; do
-    IFS=: read -r name least most <<<"$type"
-    if [ "$quick" = 1 ]; then most=$least; fi
-    measure "topk_$name" 240 -d "$name" -b "$least" -e "$most" -f 4 --density "$densities" "${calls[@]}"
-  done
-}
-
-# kernel_tables merge|pack|unpack
-kernel_tables() {
-  local type name least most
-  for type in "${types[@]}"; do
-    IFS=: read -r name least most <<<"$type"
-    if [ "$quick" = 1 ]; then most=$least; fi
-    measure "$1_$name" 180 --kernel "$1" -d "$name" -b "$least" -e "$most" -f 64 \
-      --density "$densities" -p "$pieces" "${calls[@]}"
-  done
-}
-
-torch_tables() {
-  local type name least most
-  if ! command -v python3 >/dev/null; then
-    missing torch python3
-    return
-  fi
-  for type in "${types[@]}"; do
-    IFS=: read -r name least most <<<"$type"
-    if [ "$quick" = 1 ]; then most=$least; fi
-    step "torch_$name" 180 python3 "$folder/torch_topk.py" -d "$name" -b "$least" -e "$most" -f 16 \
-      --density "$densities" "${calls[@]}" -J "$out/torch_$name.json"
-  done
-}
-
-# The source files of the tests, which Catch2 knows as tags: select_test, merge_test... The large
-# one, which takes minutes of the host, is a step of its own.
-test_files() {
-  start test_gpu -# --list-tags 2>/dev/null | grep -o '\[#[a-z0-9_]*\]' | tr -d '[]#' |
-    grep -v '^large_test$' | LC_ALL=C sort -u || true
-}
-
-device_tests() {
-  local file
-  for file in $(test_files); do
-    step "gpu_${file%_test}" 240 "${loader[@]}" "$folder/bin/test_gpu" -# "[#$file]" -d yes
-  done
-}
-
-# sanitizer memcheck|racecheck|synccheck: small inputs, for it is slow.
-sanitizer() {
-  local file tool
-  if ! tool=$(find_tool compute-sanitizer); then
-    missing "$1" compute-sanitizer
-    return
-  fi
-  for file in $(test_files); do
-    step "$1_${file%_test}" 240 env SPARSECOLL_TEST_SMALL=1 "$tool" --tool "$1" --error-exitcode 9 \
-      --print-limit 20 "${loader[@]}" "$folder/bin/test_gpu" -# "[#$file]"
-  done
-}
-
-# profile NAME TOOL ARGUMENT...: the first launches of one small measurement under Nsight Compute,
-# everything it knows of them. Clocks are left as they are.
-profile() {
-  local name=$1 tool=$2
-  shift 2
-  step "ncu_$name" 240 "$tool" --clock-control none --set full --kernel-name-base demangled \
-    --kernel-name 'regex:sparsecoll::cuda::' --launch-count 24 --force-overwrite \
-    --export "$out/ncu_$name" "${loader[@]}" "$folder/bin/topk_perf" --memory device -n 1 -w 0 -c 0 "$@"
-  if [ -f "$out/ncu_$name.ncu-rep" ]; then
-    step "ncu_${name}_text" 120 "$tool" --import "$out/ncu_$name.ncu-rep" --page details
-  fi
-}
-
-profiles() {
-  local tool size=256M
-  if ! tool=$(find_tool ncu); then
-    missing ncu ncu
-    return
-  fi
-  if [ "$quick" = 1 ]; then size=1M; fi
-  profile select "$tool" -b "$size" -e "$size" --density 0.001
-  profile merge "$tool" --kernel merge -b "$size" -e "$size" --density 0.01 -p 8
-}
-
-main() {
+parse() {
+  folder=""
   out=""
-  only=""
-  limit=1000000
-  quick=0
-  folder=$here
   while [ $# -gt 0 ]; do
     case $1 in
-      --out) out=$(value "$@") && shift ;;
-      --only) only=$(value "$@") && shift ;;
-      --limit) limit=$(value "$@") && shift ;;
+      --out) need_value "$@" && out=$2 && shift ;;
+      --only)
+        need_value "$@"
+        IFS=, read -r -a only <<<"$2"
+        [ ${#only[@]} -gt 0 ] || die "--only needs names of steps"
+        shift
+        ;;
+      --limit) need_value "$@" && limit=$2 && shift ;;
       --quick) quick=1 ;;
       -h | --help) echo "$usage" && exit ;;
-      -*) die "$usage" ;;
-      *) folder=$1 ;;
+      -*) die "unknown option $1
+$usage" ;;
+      *)
+        [ -z "$folder" ] || die "one FOLDER, not $folder and $1"
+        folder=$1
+        ;;
     esac
     shift
   done
-  if [ "$folder" = "$here" ] && [ ! -d "$folder/bin" ]; then folder=$here/../../build/gpu-package; fi
-  [ -d "$folder/bin" ] || die "no package in $folder; make one with: perf/gpu.sh build" 1
-  local name names=",hello,yardsticks,tests,topk,adversarial,large,merge,pack,unpack,torch,"
-  names+="memcheck,racecheck,synccheck,ncu,"
-  for name in ${only//,/ }; do
-    [[ $names == *",$name,"* ]] || die "--only: there is no step $name"
-  done
+  check_only
   [[ $limit =~ ^[1-9][0-9]*$ ]] || die "--limit needs seconds, not $limit"
+}
+
+# In the repository, which this script knows by what makes packages, there are two default folders;
+# a package that was carried elsewhere has all beside the script.
+choose_folders() {
+  local maker=$here/../gpu.sh
+  if [ -z "$folder" ] && [ ! -f "$maker" ]; then folder=$here; fi
+  if [ -z "$out" ] && [ -f "$maker" ]; then out=$(readlink -f "$here/../..")/build/gpu-results; fi
+  out=${out:-$here/results}
+  check_out
+  if [ -z "$folder" ]; then
+    folder=$here/../../build/gpu-package
+    if [ ! -d "$folder/bin" ]; then
+      "$maker" build || die "there is no package in build/gpu-package, and none could be made" 1
+    fi
+  fi
+  [ -d "$folder/bin" ] || die "no package in $folder; make one with: perf/gpu.sh build" 1
   folder=$(cd "$folder" && pwd)
+}
+
+main() {
+  parse "$@"
+  choose_folders
+  check_package
   choose_loader
-  local status=0
-  start topk_perf --memory device -b 4K -e 4K -n 1 -w 0 -c 0 >/dev/null || status=$?
-  [ "$status" != 3 ] || die "there is no CUDA device here: nothing was run" 3
+  built_for=$(sed -n 's/^# compute capability: //p' "$folder/MANIFEST")
+  echo "package: $(sed -n 's/^# source: //p' "$folder/MANIFEST"), for compute capability $built_for"
+  probe
   [ -n "$(test_files)" ] || die "the package's test_gpu lists no tests" 1
 
-  out=${out:-$folder/results}
-  mkdir -p "$out"
+  mkdir -p "$out" || die "--out: cannot make $out"
   out=$(cd "$out" && pwd)
   : >"$out/steps.jsonl"
   : >"$out/summary.txt"
-  failures=0
-  if [ "$quick" = 1 ]; then
-    densities=0.01
-    pieces=2,8
-    calls=(-n 3 -w 1)
-  else
-    densities=0.0001,0.001,0.01,0.1
-    pieces=2,4,8,16,32,64
-    calls=(-n 20 -w 3)
-  fi
-  if wanted hello; then hello; fi
-  # Nothing is selected: the passes, and what the fused pass costs by itself.
-  if wanted yardsticks; then measure yardsticks 120 -b 1G -e 1G --density 0 -c 0 "${calls[@]}"; fi
-  if wanted tests; then device_tests; fi
-  if wanted topk; then topk_tables; fi
-  if wanted adversarial; then
-    for type in float32:256M bfloat16:128M; do
-      measure "adversarial_${type%:*}" 120 -d "${type%:*}" -b "${type#*:}" -e "${type#*:}" \
-        --input random,equal,sorted,hot,two-valued --density 0.001,0.01 "${calls[@]}"
-    done
-  fi
-  # Up to 2^30 values, with the check that is too slow for all the others.
-  if wanted large; then
-    measure large 300 -b 1G -e 4G -f 4 --density 0.001 -n 3 -w 1 --check-count 1G
-    step gpu_large 500 "${loader[@]}" "$folder/bin/test_gpu" -# "[#large_test]" -d yes
-  fi
-  if wanted merge; then kernel_tables merge; fi
-  if wanted pack; then kernel_tables pack; fi
-  if wanted unpack; then kernel_tables unpack; fi
-  if wanted torch; then torch_tables; fi
-  for tool in memcheck racecheck synccheck; do
-    if wanted "$tool"; then sanitizer "$tool"; fi
-  done
-  if wanted ncu; then profiles; fi
+  run_steps
 
-  printf '\n== %d steps, %d failed, %d s\n' "$(wc -l <"$out/summary.txt")" "$failures" "$SECONDS"
+  printf '\n== %d ok, %d failed, %d not run, %d s\n' "$passed" "$failed" "$not_run" "$SECONDS"
   cat "$out/summary.txt"
-  tar -czf "$out.tar.gz" -C "$(dirname "$out")" "$(basename "$out")"
+  made+=(steps.jsonl summary.txt)
+  tar -czf "$out.tar.gz" -C "$(dirname "$out")" "${made[@]/#/"$(basename "$out")/"}"
   echo "all of it: $out.tar.gz"
-  [ "$failures" = 0 ] || exit 1
+  local unmet
+  unmet=$(unmet_names)
+  [ -z "$unmet" ] || die "--only: there is no step $unmet here" 1
+  [ "$failed" = 0 ] || exit 1
+  [ "$passed" -gt 0 ] || die "nothing was run" 1
 }
 
 main "$@"

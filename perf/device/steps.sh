@@ -1,0 +1,258 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 The sparsecoll authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# The steps of run.sh, which sources this file: one function for each name that --only takes, and
+# what all of them share. A step that fails or takes too long does not keep the next ones from
+# running.
+
+# What run.sh chooses.
+folder=.       # the package
+out=.          # where logs and rows go
+loader=()      # the package's own, where the machine's libraries are too old
+only=()        # names of --only; none: everything
+limit=1000000  # seconds for all steps
+quick=0
+densities=0.0001,0.001,0.01,0.1
+pieces=2,4,8,16,32,64
+calls=(-n 20 -w 3)
+
+groups=(hello yardsticks tests topk adversarial large merge pack unpack torch memcheck racecheck
+  synccheck ncu)
+group=""       # whose steps run now
+declare -A met=()  # names of --only that there was a step for
+made=()        # this run's files
+passed=0
+failed=0
+not_run=0
+
+# json STRING: as a string of JSON.
+json() {
+  local text=${1//\\/\\\\}
+  printf '"%s"' "${text//\"/\\\"}"
+}
+
+# find_tool NAME: Nsight's tools are often beside the path.
+find_tool() {
+  local candidate
+  for candidate in "$(command -v "$1" || true)" "/usr/local/cuda/bin/$1" \
+    /usr/local/cuda/compute-sanitizer/"$1" /opt/nvidia/nsight-compute/*/"$1"; do
+    if [ -n "$candidate" ] && [ -x "$candidate" ]; then
+      printf '%s' "$candidate"
+      return
+    fi
+  done
+  return 1
+}
+
+# chosen STEP: is it, or its group, one of --only?
+chosen() {
+  local name is=1
+  if [ ${#only[@]} = 0 ]; then return 0; fi
+  for name in "${only[@]}"; do
+    # A group without its tool is one step that stands for all.
+    if [ "$name" = "$1" ] || [ "$name" = "$group" ] || [[ $1 == "$group" && $name == "$group"_* ]]; then
+      met[$name]=1
+      is=0
+    fi
+  done
+  return $is
+}
+
+# unmet_names: those of --only that there was no step for.
+unmet_names() {
+  local name
+  for name in "${only[@]}"; do
+    if [ -z "${met[$name]:-}" ]; then printf '%s ' "$name"; fi
+  done
+}
+
+# record STEP SECONDS STATUS COMMAND WORDS
+record() {
+  local command=${4//"$folder/"/}
+  printf '{"step": %s, "seconds": %s, "exit": %s, "command": %s}\n' "$(json "$1")" "$2" "$3" \
+    "$(json "${command//"$out/"/}")" >>"$out/steps.jsonl"
+  printf '%-24s %5s s  %s\n' "$1" "$2" "$5" >>"$out/summary.txt"
+  case $5 in
+    ok) passed=$((passed + 1)) ;;
+    FAILED*) failed=$((failed + 1)) ;;
+    *) not_run=$((not_run + 1)) ;;
+  esac
+}
+
+# step NAME SECONDS COMMAND...: its output is in NAME.log as it comes, its end on stdout.
+step() {
+  local name=$1 most=$2 begin=$SECONDS status=0 word file
+  shift 2
+  chosen "$name" || return 0
+  # Those of a former run must not pass for this one's.
+  rm -f "$out/$name.log" "$out/$name.json" "$out/$name.ncu-rep"
+  local left=$((limit - SECONDS))
+  if [ "$left" -lt 5 ]; then
+    record "$name" 0 null "$*" "not run: the time was up"
+    return
+  fi
+  if [ "$most" -gt "$left" ]; then most=$left; fi
+  printf '\n== %s: %s\n' "$name" "$*"
+  timeout -k 10 "$most" "$@" >"$out/$name.log" 2>&1 </dev/null || status=$?
+  tail -n 40 "$out/$name.log"
+  case $status in
+    0) word=ok ;;
+    77) word="not run: $(grep -m 1 -o 'SKIPPED.*' "$out/$name.log" || echo SKIPPED)" ;;
+    124 | 137) word="FAILED: not done after $most s" ;;
+    *) word="FAILED: exit status $status" ;;
+  esac
+  for file in "$name.log" "$name.json" "$name.ncu-rep"; do
+    if [ -f "$out/$file" ]; then made+=("$file"); fi
+  done
+  record "$name" $((SECONDS - begin)) "$status" "$*" "$word"
+}
+
+# missing STEP TOOL: a step that cannot be.
+missing() {
+  if chosen "$1"; then record "$1" 0 null "$2" "not run: no $2 here"; fi
+}
+
+# measure STEP SECONDS ARGUMENT...: topk_perf on the device, its rows in STEP.json.
+measure() {
+  local name=$1 most=$2
+  shift 2
+  step "$name" "$most" "${loader[@]}" "$folder/bin/topk_perf" --memory device "$@" \
+    -J "$out/$name.json"
+}
+
+step_hello() {
+  if command -v nvidia-smi >/dev/null; then
+    step hello_smi 60 nvidia-smi
+    step hello_query 60 nvidia-smi --format=csv \
+      --query-gpu=name,compute_cap,driver_version,memory.total,clocks.sm,clocks.mem,clocks.max.sm,clocks.max.mem
+  else
+    missing hello_smi nvidia-smi
+    missing hello_query nvidia-smi
+  fi
+  measure hello_topk 120 -b 256K -e 256K -n 3 -w 1 -c 1
+}
+
+# Nothing is selected: the passes, and what the fused pass costs by itself.
+step_yardsticks() {
+  measure yardsticks 120 -b 1G -e 1G --density 0 -c 0 "${calls[@]}"
+}
+
+# The source files of the tests, which Catch2 knows as tags: select_test, merge_test... The large
+# one, which takes minutes of the host, is a step of its own.
+test_files() {
+  timeout -k 5 60 "${loader[@]}" "$folder/bin/test_gpu" -# --list-tags 2>/dev/null |
+    grep -o '\[#[a-z0-9_]*\]' | tr -d '[]#' | grep -v '^large_test$' | LC_ALL=C sort -u || true
+}
+
+step_tests() {
+  local file
+  for file in $(test_files); do
+    step "gpu_${file%_test}" 240 "${loader[@]}" "$folder/bin/test_gpu" -# "[#$file]" -d yes
+  done
+}
+
+# The vectors' types, with the bytes of 2^16 and of 2^28 values.
+types=(float32:256K:1G float64:512K:2G bfloat16:128K:512M float16:128K:512M)
+
+step_topk() {
+  local type name least most
+  for type in "${types[@]}"; do
+    IFS=: read -r name least most <<<"$type"
+    if [ "$quick" = 1 ]; then most=$least; fi
+    measure "topk_$name" 240 -d "$name" -b "$least" -e "$most" -f 4 --density "$densities" "${calls[@]}"
+  done
+}
+
+step_adversarial() {
+  local type
+  for type in float32:256M bfloat16:128M; do
+    measure "adversarial_${type%:*}" 120 -d "${type%:*}" -b "${type#*:}" -e "${type#*:}" \
+      --input random,equal,sorted,hot,two-valued --density 0.001,0.01 "${calls[@]}"
+  done
+}
+
+# Up to 2^30 values, with the check that is too slow for all the others.
+step_large() {
+  measure large 300 -b 1G -e 4G -f 4 --density 0.001 -n 3 -w 1 --check-count 1G
+  step gpu_large 500 "${loader[@]}" "$folder/bin/test_gpu" -# "[#large_test]" -d yes
+}
+
+# kernel_tables merge|pack|unpack
+kernel_tables() {
+  local type name least most
+  for type in "${types[@]}"; do
+    IFS=: read -r name least most <<<"$type"
+    if [ "$quick" = 1 ]; then most=$least; fi
+    measure "$1_$name" 180 --kernel "$1" -d "$name" -b "$least" -e "$most" -f 64 \
+      --density "$densities" -p "$pieces" "${calls[@]}"
+  done
+}
+
+step_merge() { kernel_tables merge; }
+step_pack() { kernel_tables pack; }
+step_unpack() { kernel_tables unpack; }
+
+step_torch() {
+  local type name least most
+  if ! command -v python3 >/dev/null; then
+    missing torch python3
+    return
+  fi
+  for type in "${types[@]}"; do
+    IFS=: read -r name least most <<<"$type"
+    if [ "$quick" = 1 ]; then most=$least; fi
+    step "torch_$name" 180 python3 "$folder/torch_topk.py" -d "$name" -b "$least" -e "$most" -f 16 \
+      --density "$densities" "${calls[@]}" -J "$out/torch_$name.json"
+  done
+}
+
+# sanitizer memcheck|racecheck|synccheck: small inputs, for it is slow.
+sanitizer() {
+  local file tool
+  if ! tool=$(find_tool compute-sanitizer); then
+    missing "$1" compute-sanitizer
+    return
+  fi
+  for file in $(test_files); do
+    step "$1_${file%_test}" 240 env SPARSECOLL_TEST_SMALL=1 "$tool" --tool "$1" --error-exitcode 9 \
+      --print-limit 20 "${loader[@]}" "$folder/bin/test_gpu" -# "[#$file]"
+  done
+}
+
+step_memcheck() { sanitizer memcheck; }
+step_racecheck() { sanitizer racecheck; }
+step_synccheck() { sanitizer synccheck; }
+
+# profile NAME TOOL ARGUMENT...: the first launches of one small measurement under Nsight Compute,
+# everything it knows of them. Clocks are left as they are.
+profile() {
+  local name=$1 tool=$2
+  shift 2
+  step "ncu_$name" 240 "$tool" --clock-control none --set full --kernel-name-base demangled \
+    --kernel-name 'regex:sparsecoll::cuda::' --launch-count 24 --force-overwrite \
+    --export "$out/ncu_$name" "${loader[@]}" "$folder/bin/topk_perf" --memory device -n 1 -w 0 -c 0 "$@"
+  if [ -f "$out/ncu_$name.ncu-rep" ]; then
+    step "ncu_${name}_text" 120 "$tool" --import "$out/ncu_$name.ncu-rep" --page details
+  fi
+}
+
+step_ncu() {
+  local tool size=256M
+  if ! tool=$(find_tool ncu); then
+    missing ncu ncu
+    return
+  fi
+  if [ "$quick" = 1 ]; then size=1M; fi
+  profile select "$tool" -b "$size" -e "$size" --density 0.001
+  profile merge "$tool" --kernel merge -b "$size" -e "$size" --density 0.01 -p 8
+}
+
+run_steps() {
+  if [ "$quick" = 1 ]; then
+    densities=0.01
+    pieces=2,8
+    calls=(-n 3 -w 1)
+  fi
+  for group in "${groups[@]}"; do "step_$group"; done
+}

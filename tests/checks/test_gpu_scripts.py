@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The sparsecoll authors
+# SPDX-License-Identifier: Apache-2.0
+"""test_gpu_scripts.py ROOT: perf/gpu.sh and the run.sh of its packages, without nvcc and a GPU: on a
+package whose programs are shell scripts."""
+
+import json
+import os
+import pathlib
+import shutil
+import stat
+import subprocess
+import sys
+import tarfile
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(sys.argv[1]).resolve()
+PARTS = ("run.sh", "steps.sh", "torch_topk.py")
+
+# Writes a row where topk_perf would; the variable STUB says how it ends, STUB_PROBE how the first
+# call of the GPU does.
+TOPK_PERF = """#!/bin/sh
+[ "$1" = --help ] && exit 0
+while [ $# -gt 0 ]; do
+  [ "$1" = -J ] && echo '{}' > "$2" && exit "${STUB:-0}"
+  shift
+done
+[ "${STUB_PROBE:-0}" != 3 ] || echo "topk_perf: --memory device: no CUDA device (a stub)" >&2
+[ "${STUB_PROBE:-0}" != 1 ] || echo "no kernel image is available" >&2
+exit "${STUB_PROBE:-0}"
+"""
+TEST_GPU = """#!/bin/sh
+[ "$2" = --list-tags ] && echo '  1  [#select_test]' && echo '  1  [#large_test]'
+[ "${STUB_TEST:-0}" != 77 ] || echo "SKIPPED: a stub"
+exit "${STUB_TEST:-0}"
+"""
+
+
+def call(*command, **environment):
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True,
+                          env={**os.environ, **environment}, timeout=120, check=False)
+
+
+class Package(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.home = pathlib.Path(folder.name)
+        self.package = self.home / "package"
+        for name, text in (("bin/topk_perf", TOPK_PERF), ("bin/test_gpu", TEST_GPU),
+                           ("lib/libc.so.6", "")):
+            path = self.package / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+            path.chmod(0o755)
+        for name in PARTS:
+            shutil.copy(ROOT / "perf/device" / name, self.package)
+        (self.package / "MANIFEST").write_text("# source: here\n# compute capability: 9.0\n")
+        sums = call("sh", "-c", f"cd '{self.package}' && sha256sum {' '.join(PARTS)} bin/* lib/*")
+        with (self.package / "MANIFEST").open("a") as file:
+            file.write(sums.stdout)
+
+    def run_package(self, *arguments, **environment):
+        return call(self.package / "run.sh", *arguments, **environment)
+
+    def check(self, status, words, done):
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        self.assertIn(words, done.stdout + done.stderr)
+
+    def packed(self, out):
+        with tarfile.open(f"{out}.tar.gz") as archive:
+            return {name.split("/", 1)[1] for name in archive.getnames()}
+
+
+class Arguments(Package):
+    def test_bad_ones_are_refused(self):
+        for words, arguments in (
+                ("--out needs a value", ["--out"]), ("--only needs a value", ["--only"]),
+                ("--limit needs a value", ["--quick", "--limit"]),
+                ("--limit needs seconds", ["--limit", "x"]), ("unknown option", ["--fast"]),
+                ("there is no step 'top'", ["--only", "hello,top"]),
+                ("there is no step '*'", ["--only", "*"]), ("there is no step ''", ["--only", "hello,,"
+                                                                                    "topk"]),
+                ("--only needs names", ["--only", ""]), ("one FOLDER", ["a", "b"])):
+            with self.subTest(arguments):
+                self.check(2, words, self.run_package(*arguments))
+        self.assertFalse((self.package / "results").exists())
+
+    def test_gpu_sh(self):
+        for status, words, arguments in (
+                (0, "usage", ["build", "--help"]), (0, "--only NAMES", ["run", "--help"]),
+                (2, "--jobs needs a value", ["build", "--jobs"]),
+                (2, "--arch needs a value", ["build", "--jobs", "1", "--arch"]),
+                (2, "--arch needs compute capabilities", ["build", "--arch", "sm_90"]),
+                (2, "--jobs needs a number", ["build", "--jobs", "all"]),
+                (2, "unknown option", ["build", "--fast"]), (2, "usage", []),
+                (2, "unknown command", ["make"]), (2, "--only needs a value", ["run", "--only"]),
+                (1, "no package in", ["run", "--out", self.home / "results", self.home])):
+            with self.subTest(arguments):
+                self.check(status, words, call(ROOT / "perf/gpu.sh", *arguments))
+
+    def test_a_folder_of_other_files_is_no_place_for_results(self):
+        out = self.home / "out"
+        out.mkdir()
+        (out / "mine.txt").write_text("mine")
+        self.check(2, "not a former run's", self.run_package("--out", out))
+        self.check(2, "is no folder", self.run_package("--out", out / "mine.txt/results"))
+        self.check(2, "is no folder", self.run_package("--out", out / "mine.txt"))
+
+
+class Machine(Package):
+    def test_no_gpu(self):
+        self.check(3, "no CUDA device (a stub): nothing was run", self.run_package(STUB_PROBE="3"))
+        self.assertFalse((self.package / "results").exists())
+
+    def test_a_probe_that_fails_ends_it(self):
+        done = self.run_package(STUB_PROBE="1")
+        self.check(1, "The package was built for 9.0", done)
+        self.assertIn("no kernel image is available", done.stderr)
+        self.assertFalse((self.package / "results").exists())
+
+    def test_a_package_that_is_not_whole(self):
+        with (self.package / "bin/test_gpu").open("a") as file:
+            file.write("# changed\n")
+        self.check(1, "is not as it was packed", self.run_package())
+        shutil.rmtree(self.package / "lib")
+        self.check(1, "there is no lib", self.run_package())
+        shutil.rmtree(self.package / "bin")
+        self.check(1, "no package in", self.run_package())
+
+    def test_programs_that_do_not_start(self):
+        (self.package / "bin/topk_perf").write_text("#!/bin/sh\nexit 9\n")
+        manifest = self.package / "MANIFEST"
+        lines = [line for line in manifest.read_text().splitlines() if "topk_perf" not in line]
+        manifest.write_text("\n".join(lines) + "\n")
+        self.check(1, "there is no loader in", self.run_package())
+
+    def test_a_link_to_the_script(self):
+        link = self.home / "run"
+        link.symlink_to(self.package / "run.sh")
+        self.check(0, "for compute capability 9.0", call(link, "--only", "yardsticks"))
+        self.assertTrue((self.package / "results/yardsticks.json").exists())
+
+
+class Steps(Package):
+    def names(self, out):
+        return [json.loads(line)["step"] for line in (out / "steps.jsonl").read_text().splitlines()]
+
+    def test_groups_and_single_steps(self):
+        out = self.home / "out"
+        done = self.run_package("--out", out, "--only", "topk_float32,merge,gpu_select")
+        self.check(0, "6 ok, 0 failed, 0 not run", done)
+        self.assertEqual(self.names(out),
+                         ["gpu_select", "topk_float32", "merge_float32", "merge_float64",
+                          "merge_bfloat16", "merge_float16"])
+
+    def test_a_step_that_no_file_of_tests_has(self):
+        done = self.run_package("--only", "hello_topk,gpu_nothing")
+        self.check(1, "there is no step gpu_nothing", done)
+
+    def test_failures_and_what_was_not_run(self):
+        self.check(1, "0 ok, 1 failed", self.run_package("--only", "yardsticks", STUB="5"))
+        self.check(1, "nothing was run", self.run_package("--only", "yardsticks", "--limit", "1"))
+        self.check(1, "0 ok, 0 failed, 1 not run",
+                   self.run_package("--only", "tests", STUB_TEST="77"))
+
+    def test_only_this_runs_files_are_packed(self):
+        out = self.home / "out"
+        self.check(0, "4 ok", self.run_package("--out", out, "--only", "topk"))
+        self.assertIn("topk_float32.json", self.packed(out))
+        self.check(0, "1 ok", self.run_package("--out", out, "--only", "yardsticks"))
+        self.assertEqual(self.packed(out), {"steps.jsonl", "summary.txt", "yardsticks.json",
+                                            "yardsticks.log"})
+        self.assertTrue((out / "topk_float32.json").exists())
+
+
+if __name__ == "__main__":
+    for script in ("perf/gpu.sh", "perf/device/run.sh"):
+        assert (ROOT / script).stat().st_mode & stat.S_IXUSR, script
+    unittest.main(argv=sys.argv[:1])
