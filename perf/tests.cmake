@@ -45,10 +45,11 @@ sparsecoll_add_perf_test(
   topk COMMAND topk_perf -t 2 --input random,equal,sorted,hot,two-valued ${small})
 
 # Kernels for CUDA: skipped where there is no GPU, refused in words where none is seen.
-set(device --memory device -n 2 -w 1 -b 64K -e 256K --density 0,0.01,0.5 -p 1,5)
-foreach(kernel IN ITEMS select merge pack unpack)
+set(device --memory device -n 2 -w 1 -b 64K -e 256K --density 0,0.01,0.5)
+foreach(kernel IN ITEMS select "merge;-p;1,5" "pack;-p;1,5" "unpack;-p;1,5")
+  list(GET kernel 0 name)
   sparsecoll_add_perf_test(
-    topk.device.${kernel} COMMAND topk_perf --kernel ${kernel} ${device}
+    topk.device.${name} COMMAND topk_perf --kernel ${kernel} ${device}
     PROPERTIES SKIP_RETURN_CODE 3)
 endforeach()
 sparsecoll_add_perf_test(
@@ -58,6 +59,12 @@ sparsecoll_add_perf_test(
 sparsecoll_add_perf_test(
   topk.device_option COMMAND topk_perf --kernel merge
   PROPERTIES PASS_REGULAR_EXPRESSION "--kernel: needs --memory device")
+sparsecoll_add_perf_test(
+  topk.device_pieces COMMAND topk_perf --memory device -p 8
+  PROPERTIES PASS_REGULAR_EXPRESSION "--pieces: needs --kernel merge, pack or unpack")
+sparsecoll_add_perf_test(
+  topk.negative_size COMMAND topk_perf -b -4K
+  PROPERTIES PASS_REGULAR_EXPRESSION "--minbytes: -4K is negative")
 
 sparsecoll_add_perf_test(
   push_sum COMMAND push_sum_perf --transport local -t 5 -n 6 --delay 0,2,-1 --density 0,0.1

@@ -33,9 +33,19 @@ void add_switch(CLI::App& app, const std::string& name, bool& value, const std::
       ->default_str(value ? "1" : "0");
 }
 
+/// A number of bytes or entries. CLI11 would take a sign and wrap it around.
+CLI::Validator size_value() {
+  CLI::Validator value(CLI::AsSizeValue(false).get_description());
+  value.operation([](std::string& given) {
+    if (given.starts_with('-')) return given + " is negative";
+    return CLI::AsSizeValue(false)(given);
+  });
+  return value;
+}
+
 void add_sweep(CLI::App& app, Options& o) {
   // Sizes with a suffix: K, M, G are powers of 1024, as in nccl-tests.
-  const auto size = CLI::AsSizeValue(false);
+  const auto size = size_value();
   app.add_option("-b,--minbytes", o.min_bytes, "smallest dense vector, bytes (K, M, G)")
       ->transform(size)
       ->default_str("1M");
@@ -72,8 +82,11 @@ void add_measurement(CLI::App& app, Options& o, const Program& program) {
       ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
   add_switch(app, "-c,--check", o.check,
-             "compare the results of the first call and of one after the timed ones with the "
-             "serial definition");
+             program.device
+                 ? "compare the results with the serial definition; with --memory device "
+                   "with the host's kernels, bit for bit"
+                 : "compare the results of the first call and of one after the timed "
+                   "ones with the serial definition");
   app.add_option("-a,--average", o.combine,
                  "the time of a call: average, min or max of the ranks' times")
       ->check(CLI::IsMember(Names{"average", "min", "max"}))
@@ -94,14 +107,14 @@ void add_device(CLI::App& app, Options& o) {
       ->check(CLI::IsMember(Names{"select", "merge", "pack", "unpack"}))
       ->capture_default_str();
   app.add_option("-p,--pieces", o.pieces,
-                 "of --kernel merge, and messages of pack and unpack, comma separated [2,8,64]")
+                 "pieces of --kernel merge, messages of pack and unpack, comma separated [2,8,64]")
       ->delimiter(',')
       ->check(CLI::Range(1, 1024));
   add_switch(app, "--cold", o.cold,
              "with --memory device: the device's cache is overwritten before each call");
   app.add_option("--check-count", o.check_count,
                  "with --memory device: with more entries (K, M, G) results are not checked")
-      ->transform(CLI::AsSizeValue(false))
+      ->transform(size_value())
       ->default_str("16M");
 }
 
@@ -163,6 +176,9 @@ void complete_device(CLI::App& app, Options& o) {
   if (o.pieces.empty()) o.pieces = {2, 8, 64};
   if (device && o.kernel != "select" && app.count("--input") > 0) {
     throw CLI::ValidationError("--input", "needs --kernel select");
+  }
+  if (device && o.kernel == "select" && app.count("--pieces") > 0) {
+    throw CLI::ValidationError("--pieces", "needs --kernel merge, pack or unpack");
   }
 }
 

@@ -29,8 +29,8 @@ void sort_chain(cuda::Place& place, const SelectTask<T>& task);
 template <class T>
 void unfused_chain(cuda::Place& place, const SelectTask<T>& task);
 
-/// Accumulate, cub::DeviceTopK, gather and zeros. Only CCCL 3.3 and later have it; device_topk.cu,
-/// or without_device_topk.cpp.
+/// Accumulate, cub::DeviceTopK, gather and zeros. Only CCCL 3.2 and later (CUDA 13.2) have it;
+/// device_topk.cu, or without_device_topk.cpp.
 bool has_device_topk();
 template <class T>
 void device_topk(cuda::Place& place, const SelectTask<T>& task);

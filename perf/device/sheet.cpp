@@ -31,10 +31,6 @@ std::vector<Column> columns_of(const std::string& kernel) {
   return {copy};
 }
 
-std::string version(int number) {
-  return std::to_string(number / 1000) + '.' + std::to_string(number % 1000 / 10);
-}
-
 std::string density_of(const Row& row) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.3g",
@@ -43,6 +39,10 @@ std::string density_of(const Row& row) {
 }
 
 }  // namespace
+
+std::string version(int number) {
+  return std::to_string(number / 1000) + '.' + std::to_string(number % 1000 / 10);
+}
 
 Sheet::Sheet(const Options& options, Gpu gpu, Machine machine)
     : options_(options),
