@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
-"""test_gpu_scripts.py ROOT: perf/gpu.sh and the run.sh of its packages, without nvcc and a GPU: on a
-package whose programs are shell scripts."""
+"""test_gpu_scripts.py ROOT CMAKE: perf/gpu.sh and the run.sh of its packages, without nvcc and a GPU:
+on a package whose programs are shell scripts. And what a configuration does with a broken nvcc."""
 
 import json
 import os
@@ -16,6 +16,7 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(sys.argv[1]).resolve()
+CMAKE = sys.argv[2]
 PARTS = ("run.sh", "steps.sh", "torch_topk.py")
 
 # Writes a row where topk_perf would; the variable STUB says how it ends, STUB_PROBE how the first
@@ -173,6 +174,44 @@ class Steps(Package):
         self.assertEqual(self.packed(out), {"steps.jsonl", "summary.txt", "yardsticks.json",
                                             "yardsticks.log"})
         self.assertTrue((out / "topk_float32.json").exists())
+
+
+class Configuration(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.home = pathlib.Path(folder.name)
+        self.nvcc = self.home / "nvcc"
+        self.nvcc.write_text("#!/bin/sh\necho no such host compiler >&2\nexit 1\n")
+        self.nvcc.chmod(0o755)
+        (self.home / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.24)\nproject(small LANGUAGES NONE)\n"
+            f"include({ROOT}/cmake/SparsecollCuda.cmake)\n")
+
+    def configure(self, cuda, **environment):
+        done = call(CMAKE, "-S", self.home, "-B", self.home / "build", f"-DSPARSECOLL_CUDA={cuda}",
+                    **environment)
+        return done.returncode, " ".join((done.stdout + done.stderr).split())
+
+    def test_an_nvcc_that_cannot_compile(self):
+        status, said = self.configure("AUTO", CUDACXX=str(self.nvcc))
+        self.assertEqual(status, 0, said)
+        self.assertIn(f"CUDA: no ({self.nvcc} is there, but cannot compile", said)
+        # The second time it is looked for again.
+        status, said = self.configure("ON", CUDACXX=str(self.nvcc))
+        self.assertEqual(status, 1, said)
+        self.assertIn("cannot compile", said)
+        status, said = self.configure("OFF")
+        self.assertEqual(status, 0, said)
+        self.assertIn("CUDA: no (SPARSECOLL_CUDA=OFF)", said)
+
+    def test_one_that_was_named(self):
+        (self.home / "build").mkdir()
+        (self.home / "build/CMakeCache.txt").write_text(
+            f"CMAKE_CUDA_COMPILER:FILEPATH={self.nvcc}\n")
+        status, said = self.configure("AUTO")
+        self.assertEqual(status, 0, said)
+        self.assertIn("lists none: no nvcc, or a broken one", said)
 
 
 if __name__ == "__main__":
