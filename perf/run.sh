@@ -36,7 +36,7 @@ out=$(cd "$out" && pwd)
   nlohmann-json3-dev libcli11-dev python3 python3-matplotlib
 
 cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DSPARSECOLL_BUILD_TESTS=OFF \
-  -DSPARSECOLL_BUILD_PERF=ON -DSPARSECOLL_BUILD_EXAMPLES=ON
+  -DSPARSECOLL_BUILD_PERF=ON -DSPARSECOLL_BUILD_EXAMPLES=ON -DSPARSECOLL_CUDA=OFF
 cmake --build "$build" --parallel "$(nproc)"
 
 # Open MPI refuses to start as root and more ranks than cores unless told; binding several ranks to

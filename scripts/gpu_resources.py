@@ -83,11 +83,14 @@ def parse(report):
 def compile_file(source, options):
     """The assembler's report on one file, for all architectures at once."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [options.nvcc, *options.flags, "-Xptxas", "-v", "-fatbin", source, "-o",
+        command = [options.nvcc, *options.flags, "-Xptxas", "-v", "-fatbin", str(source), "-o",
                    f"{folder}/kernels.fatbin"]
         for architecture in options.architectures.split(","):
             command += ["-gencode", f"arch=compute_{architecture},code=sm_{architecture}"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        except FileNotFoundError:
+            sys.exit(f"no compiler {options.nvcc}: name one by --nvcc")
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}\n{done.stderr}")
     return done.stderr
