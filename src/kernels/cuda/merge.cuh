@@ -8,7 +8,7 @@
 // 1. Cuts (cuts.cuh). The pieces are cut at the same indices, so that there are as many entries as
 //    a block takes at once, or not much fewer, between two cuts, whatever the data.
 // 2. Tiles (tile.cuh). A block takes consecutive tiles. It sorts the entries of each and adds up
-//    the runs, one thread a run; sums follow each other without gaps.
+//    the runs; sums follow each other without gaps.
 // 3. Joining. What the blocks have written moves together.
 //
 // Three launches, or only the second for so few entries that one tile holds them. Traffic: an entry
@@ -41,23 +41,25 @@ __global__ void __launch_bounds__(kThreads, (Tile<Acc, I>::kBlocks))
   const unsigned count = pieces.count;
   const Share share = share_of(cuts.tiles ? *cuts.tiles : 1, blockIdx.x, gridDim.x);
   if (threadIdx.x < count) tile.piece[threadIdx.x] = pieces.piece[threadIdx.x];
-  uint64_t start = 0, length = 0;
+  uint64_t start = 0;
   if (cuts.at && share.begin < share.end)  // as many sums as entries would fit from here on
     for (unsigned p = 0; p < count; ++p) start += cuts.at[share.begin * count + p];
+  if (threadIdx.x == 0) parts.start[blockIdx.x] = start;
+  I* index = parts.sums.index + start;
+  Acc* value = parts.sums.value + start;
+  uint64_t length = 0;
   for (size_t t = share.begin; t < share.end; ++t) {
-    const unsigned n = tile.load(cuts.at, t, count);
-    tile.sort(n, count);
-    const unsigned runs = tile.find_heads(n);
+    const unsigned runs = tile.add_up(cuts.at, t, count);
     for (unsigned r = threadIdx.x; r < runs; r += kThreads) {
-      const unsigned i = tile.head[r], end = r + 1 < runs ? tile.head[r + 1] : n;
-      parts.sums.put(start + length + r, tile.key[i], tile.sum(i, end));
+      index[r] = tile.key[r];
+      value[r] = tile.value[r];
     }
+    index += runs;
+    value += runs;
     length += runs;
     __syncthreads();
   }
-  if (threadIdx.x != 0) return;
-  parts.start[blockIdx.x] = start;
-  parts.length[blockIdx.x] = length;
+  if (threadIdx.x == 0) parts.length[blockIdx.x] = length;
 }
 
 /// As many blocks as add_tiles() had.
