@@ -37,18 +37,15 @@ struct Anywhere {
   }
 };
 
-/// The position of the set bit that has n set bits below it.
-__device__ inline unsigned nth_bit(uint64_t bits, unsigned n) {
-  unsigned position = 0;
-  for (unsigned width = 32; width > 0; width /= 2) {
-    const uint64_t low = bits >> position & ((uint64_t{1} << width) - 1);
-    const auto below = static_cast<unsigned>(__popcll(low));
-    if (n >= below) {
-      n -= below;
-      position += width;
-    }
-  }
-  return position;
+/// A number of a message and the one in front of it, or, of the first one, itself again.
+template <class N>
+struct Neighbours {
+  N before;
+  N own;
+};
+template <class N, class Integers>
+__device__ Neighbours<N> neighbours_at(const Integers& integers, size_t j) {
+  return {integers.template load<N>(j == 0 ? 0 : j - 1), integers.template load<N>(j)};
 }
 
 /// A message, where its entries go, and who works on it.
@@ -136,24 +133,27 @@ class MessageReader {
   __device__ bool fits(uint64_t g) const {
     return is_bitmap() ? g < length_ / 64 || word(g) >> length_ % 64 == 0 : count(g) <= kWireBlock;
   }
-  /// Puts the index of entry j, which group g has after `earlier` others, and returns whether it is
-  /// above theirs and inside the region.
-  __device__ bool put_index(uint64_t j, uint64_t g, unsigned earlier) const {
-    if (is_bitmap()) {
-      to_index_[j] = static_cast<I>(begin_ + g * 64 + nth_bit(word(g), earlier));
-      return true;
-    }
+  __device__ bool is_bitmap() const { return representation_ == Representation::bitmap; }
+  /// Of a bitmap: 64 positions.
+  __device__ uint64_t word(uint64_t g) const { return index_.template load<uint64_t>(g); }
+  __device__ void put_bit(uint64_t j, uint64_t position) const {
+    to_index_[j] = static_cast<I>(begin_ + position);
+  }
+  /// Of entry j, in its block.
+  __device__ Neighbours<uint16_t> offset_at(uint64_t j) const {
     const Integers offsets{index_.at + wire_blocks(length_) * sizeof(uint32_t)};
-    const uint64_t offset = offsets.template load<uint16_t>(j), first = g * kWireBlock;
-    to_index_[j] = static_cast<I>(begin_ + first + offset);
-    return (earlier == 0 || offsets.template load<uint16_t>(j - 1) < offset) &&
-           offset < length_ - first;
+    return neighbours_at<uint16_t>(offsets, j);
+  }
+  /// Puts the index of entry j, which is the first one of block g or not, and returns whether it is
+  /// above the one before and inside the region.
+  __device__ bool put_offset(uint64_t j, uint64_t g, bool first,
+                             const Neighbours<uint16_t>& offset) const {
+    const uint64_t begin = g * kWireBlock;
+    to_index_[j] = static_cast<I>(begin_ + begin + offset.own);
+    return (first || offset.before < offset.own) && offset.own < length_ - begin;
   }
 
  private:
-  __device__ bool is_bitmap() const { return representation_ == Representation::bitmap; }
-  __device__ uint64_t word(uint64_t g) const { return index_.template load<uint64_t>(g); }
-
   template <class V>
   __device__ void put_values_of(const Share& share) const {
     in_batches<kThreads>(
@@ -163,20 +163,10 @@ class MessageReader {
   }
 
   template <class N>
-  struct Neighbours {
-    N before;
-    N own;
-  };
-
-  template <class N>
   __device__ bool put_coordinates(const Share& share) const {
     bool fault = false;
     in_batches<kThreads>(
-        share.begin + threadIdx.x, share.end,
-        [&](size_t j) {
-          return Neighbours<N>{index_.template load<N>(j == 0 ? 0 : j - 1),
-                               index_.template load<N>(j)};
-        },
+        share.begin + threadIdx.x, share.end, [&](size_t j) { return neighbours_at<N>(index_, j); },
         [&](size_t j, const Neighbours<N>& offset) {
           fault |= (j > 0 && offset.before >= offset.own) || offset.own >= length_;
           to_index_[j] = static_cast<I>(begin_ + offset.own);

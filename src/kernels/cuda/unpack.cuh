@@ -11,8 +11,8 @@
 //    none. Where entries are counted, as bits of words or in blocks, it adds up its share of the
 //    counts.
 // 2. When all have, each slot finds by these sums where its share of the entries begins, and goes
-//    through the counts from there on, a tile at a time: sums over the tile say which entries are
-//    whose, and every entry finds its word or block by binary search in shared memory.
+//    through the counts from there on, a tile at a time (groups.cuh): sums over the tile say which
+//    entries are whose.
 // 3. When all have, a warp for each message puts together what its slots have seen: a fault, or
 //    the number of entries.
 //
@@ -23,7 +23,7 @@
 
 #include <cooperative_groups.h>
 
-#include "kernels/cuda/message_reader.cuh"
+#include "kernels/cuda/groups.cuh"
 #include "kernels/cuda/table.cuh"
 
 namespace sparsecoll::cuda {
@@ -52,13 +52,9 @@ struct Inbox {
   }
 };
 
-inline constexpr unsigned kGroups = 4;  ///< of a thread, in a tile
-
 struct UnpackStorage {
-  BlockSum<uint64_t>::Storage sum;
-  uint64_t begin;                      ///< the first group to look at
-  uint64_t before;                     ///< entries in front of it
-  unsigned first[kGroups * kThreads];  ///< entry of each group of a tile, counted from the tile's
+  GroupTile tile;
+  GroupAt begin;  ///< where to look first
 };
 
 /// The share of one slot; called by all threads of its block.
@@ -96,7 +92,7 @@ class Slot {
         fault = !reader_.put_indices(share);
       }
     }
-    BlockSum<uint64_t>(storage_.sum).before(entries, &all);
+    BlockSum<uint64_t>(storage_.tile.sum).before(entries, &all);
     fault = __syncthreads_or(fault);
     if (threadIdx.x == 0) state_[own_] = {all, fault};
   }
@@ -118,10 +114,9 @@ class Slot {
       const unsigned slot = tile + threadIdx.x;
       const uint64_t entries = slot < arrival_.slots ? state_[slot].entries : 0;
       uint64_t all = 0;
-      const uint64_t first = before + BlockSum<uint64_t>(storage_.sum).before(entries, &all);
+      const uint64_t first = before + BlockSum<uint64_t>(storage_.tile.sum).before(entries, &all);
       if (j >= first && j - first < entries) {
-        storage_.begin = share_of(reader_.groups(), slot, arrival_.slots).begin;
-        storage_.before = first;
+        storage_.begin = {share_of(reader_.groups(), slot, arrival_.slots).begin, first};
       }
       before += all;
     }
@@ -131,40 +126,22 @@ class Slot {
 
   /// Whether all are sound.
   __device__ bool put_indices(const Share& share) const {
-    bool fault = false;
-    uint64_t begin = storage_.begin, before = storage_.before;
-    while (before < share.end && begin < reader_.groups()) {
-      const uint64_t behind = before + count_tile(begin);
-      const uint64_t low = share.begin > before ? share.begin : before;
-      const uint64_t high = share.end < behind ? share.end : behind;
-      for (uint64_t j = low + threadIdx.x; j < high; j += kThreads) {
-        const size_t g = lower_bound(storage_.first, kGroups * kThreads, j - before + 1) - 1;
-        fault |=
-            !reader_.put_index(j, begin + g, static_cast<unsigned>(j - before) - storage_.first[g]);
+    bool sound = true;
+    GroupAt begin = storage_.begin;
+    while (begin.entries < share.end && begin.group < reader_.groups()) {
+      const GroupAt end{begin.group + GroupTile::kGroups,
+                        begin.entries + storage_.tile.count(reader_, begin)};
+      const Share own{std::max(share.begin, begin.entries), std::min(share.end, end.entries)};
+      if (own.begin < own.end) {
+        if (reader_.is_bitmap())
+          storage_.tile.put_bits(reader_, begin, own);
+        else
+          sound &= storage_.tile.put_offsets(reader_, begin, own);
       }
-      before = behind;
-      begin += kGroups * kThreads;
+      begin = end;
       __syncthreads();  // before the next tile's
     }
-    return !fault;
-  }
-
-  /// Leaves in the storage the first entry of every group of a tile; returns how many it has.
-  __device__ uint64_t count_tile(uint64_t begin) const {
-    unsigned count[kGroups];
-    uint64_t own = 0, all = 0;
-    for (unsigned q = 0; q < kGroups; ++q) {
-      const uint64_t g = begin + threadIdx.x * kGroups + q;
-      count[q] = g < reader_.groups() ? reader_.count(g) : 0;
-      own += count[q];
-    }
-    uint64_t before = BlockSum<uint64_t>(storage_.sum).before(own, &all);
-    for (unsigned q = 0; q < kGroups; ++q) {
-      storage_.first[threadIdx.x * kGroups + q] = static_cast<unsigned>(before);
-      before += count[q];
-    }
-    __syncthreads();
-    return all;
+    return sound;
   }
 
   const Arrival<T, I>& arrival_;

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The second step of unpack.cuh: a few consecutive groups of a message, words of bits or blocks,
+// whose entries are put by one block of threads.
+
+#include "kernels/cuda/message_reader.cuh"
+
+namespace sparsecoll::cuda {
+
+/// A group and how many entries are in front of it.
+struct GroupAt {
+  uint64_t group;
+  uint64_t entries;
+};
+
+/// A tile of groups in shared memory, all relative to where it begins in the message.
+struct GroupTile {
+  static constexpr unsigned kEach = 4;  ///< of a thread
+  static constexpr unsigned kGroups = kEach * kThreads;
+  static constexpr unsigned kWindow = 4096;
+
+  BlockSum<uint64_t>::Storage sum;
+  unsigned first[kGroups];     ///< entry of each group
+  uint16_t position[kWindow];  ///< of the bits of consecutive entries
+
+  /// Sets first[]; returns how many entries the tile has.
+  template <class Reader>
+  __device__ uint64_t count(const Reader& reader, const GroupAt& begin) {
+    unsigned count[kEach];
+    uint64_t own = 0, all = 0;
+    for (unsigned q = 0; q < kEach; ++q) {
+      const uint64_t g = begin.group + threadIdx.x * kEach + q;
+      count[q] = g < reader.groups() ? reader.count(g) : 0;
+      own += count[q];
+    }
+    uint64_t before = BlockSum<uint64_t>(sum).before(own, &all);
+    for (unsigned q = 0; q < kEach; ++q) {
+      first[threadIdx.x * kEach + q] = static_cast<unsigned>(before);
+      before += count[q];
+    }
+    __syncthreads();
+    return all;
+  }
+
+  /// Puts these entries, which blocks have. Every thread returns whether those that it has seen are
+  /// strictly rising and inside the region. Each warp takes consecutive ones: a lane searches for
+  /// the block of its first entry and goes on from there.
+  template <class Reader>
+  __device__ bool put_offsets(const Reader& reader, const GroupAt& begin, const Share& entries) {
+    const Share share = share_of(entries.end - entries.begin, threadIdx.x / 32, kWarps);
+    const size_t from = entries.begin + share.begin + threadIdx.x % 32;
+    unsigned g = 0;
+    if (share.begin < share.end)
+      g = static_cast<unsigned>(lower_bound(first, kGroups, from - begin.entries + 1)) - 1;
+    bool sound = true;
+    in_batches<32>(
+        from, entries.begin + share.end, [&](size_t j) { return reader.offset_at(j); },
+        [&](size_t j, const auto& offset) {
+          const auto at = static_cast<unsigned>(j - begin.entries);
+          while (g + 1 < kGroups && first[g + 1] <= at) ++g;
+          sound &= reader.put_offset(j, begin.group + g, first[g] == at, offset);
+        });
+    return sound;
+  }
+
+  /// Puts these entries, which words have. A thread leaves the positions of its word's bits in a
+  /// window of consecutive entries, which is then written as a whole.
+  template <class Reader>
+  __device__ void put_bits(const Reader& reader, const GroupAt& begin, const Share& entries) {
+    const auto low = static_cast<unsigned>(entries.begin - begin.entries);
+    const auto high = static_cast<unsigned>(entries.end - begin.entries);
+    for (unsigned q = 0; q < kEach; ++q) {
+      const unsigned g = q * kThreads + threadIdx.x;
+      uint64_t bits = begin.group + g < reader.groups() ? reader.word(begin.group + g) : 0;
+      unsigned at = first[g];
+      const unsigned end = q + 1 < kEach ? std::min(first[(q + 1) * kThreads], high) : high;
+      for (unsigned window = std::max(first[q * kThreads], low); window < end; window += kWindow) {
+        const unsigned n = end - window < kWindow ? end - window : kWindow;
+        for (; bits != 0 && at < window + n; bits &= bits - 1, ++at)
+          if (at >= window)
+            position[at - window] = static_cast<uint16_t>(g * 64 + __ffsll(bits) - 1);
+        __syncthreads();
+        for (unsigned j = threadIdx.x; j < n; j += kThreads)
+          reader.put_bit(begin.entries + window + j, begin.group * 64 + position[j]);
+        __syncthreads();  // before the next window's
+      }
+    }
+  }
+};
+
+}  // namespace sparsecoll::cuda
