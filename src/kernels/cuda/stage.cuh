@@ -173,26 +173,40 @@ struct Strip {
     }
   }
 
-  /// What `mask` says, in index order, from position `at` on.
+  /// What `mask` says, in index order, from position `at` on. One sum over the lanes counts the
+  /// candidates of all rows, each in some bits of its own.
   __device__ void put(const Stage<T>& stage, size_t at, unsigned mask) const {
-    const unsigned earlier = (1u << threadIdx.x % 32) - 1;
+    constexpr unsigned kBits = 32 / kRows, kMost = (1u << kBits) - 1;
+    static_assert(32 * kVector <= kMost);
+    unsigned own = 0;
+    for (unsigned r = 0; r < kRows; ++r)
+      own |= static_cast<unsigned>(__popc(row_of(mask, r))) << r * kBits;
+    unsigned sum = own;
+    for (unsigned step = 1; step < 32; step *= 2) {
+      const unsigned before = __shfl_up_sync(kFullWarp, sum, step);
+      if (threadIdx.x % 32 >= step) sum += before;
+    }
+    const unsigned all = __shfl_sync(kFullWarp, sum, 31), earlier = sum - own;
+    Acc* const value = stage.value + at;
+    uint16_t* const offset = stage.offset + at;
+    unsigned first = 0;
     for (unsigned r = 0; r < kRows; ++r) {
-      const unsigned row = mask >> (r * kVector) & ((1u << kVector) - 1);
-      if (!__any_sync(kFullWarp, row != 0)) continue;
-      const unsigned own = __popc(row);
-      size_t to = at;
-      for (unsigned bit = 0; 1u << bit <= kVector; ++bit) {
-        const unsigned have = __ballot_sync(kFullWarp, own >> bit & 1);
-        to += static_cast<size_t>(__popc(have & earlier)) << bit;
-        at += static_cast<size_t>(__popc(have)) << bit;
-      }
+      const unsigned count = all >> r * kBits & kMost;
+      if (count == 0) continue;
+      unsigned to = first + (earlier >> r * kBits & kMost);
       for (unsigned e = 0; e < kVector; ++e) {
-        if (!(row >> e & 1)) continue;
-        stage.value[to] = acc[r][e];
-        stage.offset[to] = static_cast<uint16_t>(offset_of(r) + e);
+        if (!(mask >> (r * kVector + e) & 1)) continue;
+        value[to] = acc[r][e];
+        offset[to] = static_cast<uint16_t>(offset_of(r) + e);
         ++to;
       }
+      first += count;
     }
+  }
+
+ private:
+  __device__ static unsigned row_of(unsigned mask, unsigned row) {
+    return mask >> (row * kVector) & ((1u << kVector) - 1);
   }
 };
 
