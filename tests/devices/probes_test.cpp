@@ -35,7 +35,10 @@ TEST_CASE("device memory is allocated and freed while queued calls run") {
   const test::Ranks ranks(P, config_with(0, 60000));
   std::atomic<bool> ends{false};
   std::thread other([&] {
-    while (!ends) DeviceArray<char> came_and_went(1 << 16);
+    while (!ends) {
+      const DeviceArray<char> comes_and_goes(1 << 16);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
   });
   const std::string verdict = ranks.run("allocations", [&](int rank) {
     const OwnStream stream;

@@ -71,7 +71,8 @@ void drain(CUstream_st& stream) {
   drain(stream, [] { return false; });
 }
 void drain(const CUevent_st& event) {
-  if (event.done) drain(*event.stream, [&] { return *event.done; });
+  // Where it is done its stream may be gone.
+  if (event.done && !*event.done) drain(*event.stream, [&] { return *event.done; });
 }
 void drain_all() {
   for (CUstream_st* const stream : streams) drain(*stream);
