@@ -66,6 +66,68 @@ sparsecoll_add_perf_test(
   topk.negative_size COMMAND topk_perf -b -4K
   PROPERTIES PASS_REGULAR_EXPRESSION "--minbytes: -4K is negative")
 
+# The collectives on vectors in device memory: on the tests' machine without a GPU, and on a GPU where
+# there is one.
+add_library(sparsecoll_perf_simt STATIC device/storage.cpp)
+target_link_libraries(sparsecoll_perf_simt PUBLIC sparsecoll_perf sparsecoll_simt)
+add_executable(simt_verbs_perf verbs_perf.cpp)
+target_link_libraries(simt_verbs_perf PRIVATE sparsecoll_perf sparsecoll_perf_simt)
+set(on_device --memory device --transport local -t 3 -b 8K -e 8K)
+set(calls -n 1 -w 1 --density 0,0.01,0.5)
+foreach(name IN ITEMS device simt)
+  if(name STREQUAL "device")
+    set(verbs_perf verbs_perf)
+    set(properties PROPERTIES SKIP_RETURN_CODE 3 RESOURCE_LOCK gpu)
+  else()
+    set(verbs_perf simt_verbs_perf)
+    set(properties PROPERTIES PASS_REGULAR_EXPRESSION
+        "memory of [1-9] GPUs?: emulator.*Wrong results : 0 OK")
+  endif()
+  foreach(form IN ITEMS dense sparse sum)
+    foreach(verb IN ITEMS sparse gtopk)
+      sparsecoll_add_perf_test(
+        ${verb}_allreduce.${name}.${form}
+        COMMAND ${verbs_perf} ${verb}_allreduce_perf --form ${form} --feedback 1 -o avg ${on_device}
+                ${calls} ${properties})
+    endforeach()
+  endforeach()
+  sparsecoll_add_perf_test(
+    sparse_allreduce.${name}.bfloat16
+    COMMAND ${verbs_perf} sparse_allreduce_perf -d bfloat16 --feedback 1 ${on_device} ${calls}
+            ${properties})
+  sparsecoll_add_perf_test(
+    sparse_alltoall.${name} COMMAND ${verbs_perf} sparse_alltoall_perf --skew 1.5 -d float64 ${on_device}
+                                    ${calls} ${properties})
+  sparsecoll_add_perf_test(
+    push_sum.${name} COMMAND ${verbs_perf} push_sum_perf -n 4 --delay 0,2 --density 0,0.1 ${on_device}
+                             ${properties})
+  sparsecoll_add_perf_test(
+    push_sum.${name}.slow
+    COMMAND ${verbs_perf} push_sum_perf -n 3 --slow --work 1 ${on_device}
+    PROPERTIES SKIP_RETURN_CODE 3 RESOURCE_LOCK gpu)
+  sparsecoll_add_perf_test(
+    fusion.${name} COMMAND ${verbs_perf} sparse_allreduce_perf --memory device --transport local -t 2
+                           --algo oktopk --tensors 300,1,17,400 -n 1 -w 0 --feedback 1
+                           ${properties})
+endforeach()
+foreach(program IN LISTS programs)
+  sparsecoll_add_perf_test(
+    no_device.${program} COMMAND ${program} --memory device
+    ENVIRONMENT CUDA_VISIBLE_DEVICES=
+    PROPERTIES PASS_REGULAR_EXPRESSION
+               "${program}: --memory device: (no CUDA device|this build has no CUDA)")
+endforeach()
+sparsecoll_add_perf_test(
+  verbs COMMAND verbs_perf sparse_allreduce_perf --transport local -t 2 ${small}
+  PROPERTIES PASS_REGULAR_EXPRESSION "Wrong results : 0 OK")
+sparsecoll_add_perf_test(
+  verbs.unknown COMMAND verbs_perf sparse_scan_perf
+  PROPERTIES PASS_REGULAR_EXPRESSION "usage: verbs_perf PROGRAM")
+sparsecoll_add_perf_test(
+  no_device.exit_status
+  COMMAND sh -c "\"$1\" --memory device && exit 1 || test $? = 3" - $<TARGET_FILE:sparse_alltoall_perf>
+  ENVIRONMENT CUDA_VISIBLE_DEVICES=)
+
 sparsecoll_add_perf_test(
   push_sum COMMAND push_sum_perf --transport local -t 5 -n 6 --delay 0,2,-1 --density 0,0.1
                    --graph exponential,npeer:2,ring,bipartite -d float64)

@@ -3,7 +3,7 @@
 
 // Measures sparsecollTopk, the local selection, beside passes over the same memory that bound it
 // from below and std::nth_element, which is what one would write without the library. With --memory
-// device: the kernels for CUDA (device/), which nothing behind the C API reaches yet.
+// device: the kernels for CUDA themselves (device/).
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -148,7 +148,8 @@ class TopkBench {
     if (!c.feedback) return wrong;
     std::vector<Wide<T>> left(x.begin(), x.end());
     leave_residual<Wide<T>>(left, want, want, {});
-    const auto* kept = static_cast<const Wide<T>*>(residual.values());
+    std::vector<Wide<T>> kept(c.n);
+    residual.read(kept.data());
     for (std::size_t i = 0; i < c.n; ++i) wrong += kept[i] == left[i] ? 0 : 1;
     return wrong;
   }

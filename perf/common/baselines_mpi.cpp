@@ -138,8 +138,9 @@ class MpiAllgather final : public Contestant<T> {
     const Accuracy accuracy = task_.average ? Accuracy::kRounding : Accuracy::kBits;
     std::size_t wrong = judge.wrong_dense(result_, Promise::kSelections, accuracy);
     if (residual_.get() != nullptr) {
-      wrong += judge.wrong_residual({static_cast<const T*>(residual_.values()), task_.n},
-                                    Promise::kSelections);
+      std::vector<T> values(task_.n);
+      residual_.read(values.data());
+      wrong += judge.wrong_residual(values, Promise::kSelections);
     }
     return wrong;
   }

@@ -61,12 +61,13 @@ std::vector<Table::Column> columns() {
 template <class T>
 class Search {
  public:
-  Search(const Options& options, Ranks& ranks)
+  Search(const Options& options, Ranks& ranks, Storage& storage)
       : options_(options),
         ranks_(ranks),
+        storage_(storage),
         counts_(read_tensors(options.tensors)),
-        library_(ranks, options),
-        machine_(describe_machine(ranks)),
+        library_(ranks, options, storage),
+        machine_(describe_machine(ranks, storage)),
         table_(columns(), ranks.rank() != 0),
         json_(ranks.rank() == 0 ? options.json : ""),
         progress_(options.progress, ranks.rank() != 0) {}
@@ -179,6 +180,7 @@ class Search {
       for (std::size_t t = trial.starts[g]; t < end; ++t) contestants_[t]->call();
       require(sparsecollGroupEnd(comm), comm, "sparsecollGroupEnd");
     }
+    storage_.wait();
   }
 
   void check(Trial& trial) {
@@ -233,6 +235,7 @@ class Search {
 
   const Options& options_;
   Ranks& ranks_;
+  Storage& storage_;
   std::vector<std::size_t> counts_;
   Library library_;
   Machine machine_;
@@ -249,13 +252,13 @@ class Search {
 }  // namespace
 
 template <class T>
-int search_fusion(const Options& options, Ranks& ranks) {
-  return Search<T>(options, ranks).run();
+int search_fusion(const Options& options, Ranks& ranks, Storage& storage) {
+  return Search<T>(options, ranks, storage).run();
 }
 
-template int search_fusion<float>(const Options&, Ranks&);
-template int search_fusion<double>(const Options&, Ranks&);
-template int search_fusion<Float16>(const Options&, Ranks&);
-template int search_fusion<Bfloat16>(const Options&, Ranks&);
+template int search_fusion<float>(const Options&, Ranks&, Storage&);
+template int search_fusion<double>(const Options&, Ranks&, Storage&);
+template int search_fusion<Float16>(const Options&, Ranks&, Storage&);
+template int search_fusion<Bfloat16>(const Options&, Ranks&, Storage&);
 
 }  // namespace sparsecoll::perf

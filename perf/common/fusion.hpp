@@ -11,6 +11,7 @@
 
 #include "common/options.hpp"
 #include "common/ranks.hpp"
+#include "common/storage.hpp"
 
 namespace sparsecoll::perf {
 
@@ -29,6 +30,6 @@ std::vector<std::size_t> group_starts(std::span<const std::size_t> counts, std::
 /// falling, of which the fastest one measured is taken. For each algorithm and density. Returns the
 /// exit status.
 template <class T>
-int search_fusion(const Options& options, Ranks& ranks);
+int search_fusion(const Options& options, Ranks& ranks, Storage& storage);
 
 }  // namespace sparsecoll::perf

@@ -64,11 +64,8 @@ void Residual::reset() {
   }
 }
 
-const void* Residual::values() const {
-  if (residual_ == nullptr) return nullptr;
-  void* pointer = nullptr;
-  require(sparsecollResidualPointer(residual_, &pointer), comm_, "sparsecollResidualPointer");
-  return pointer;
+void Residual::read(void* to) const {
+  require(sparsecollResidualRead(residual_, to), comm_, "sparsecollResidualRead");
 }
 
 }  // namespace sparsecoll::perf

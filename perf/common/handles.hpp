@@ -68,9 +68,8 @@ class Residual {
 
   sparsecollResidual_t get() const { return residual_; }
   void reset();
-  /// `count` values of the accumulation type, or NULL when there is none. Valid until the next call
-  /// that uses it.
-  const void* values() const;
+  /// Copies its values, which are of the accumulation type, to `to`. There must be one.
+  void read(void* to) const;
 
  private:
   sparsecollResidual_t residual_ = nullptr;

@@ -27,6 +27,16 @@ std::string word_of(int algorithm) {
   return std::to_string(algorithm);
 }
 
+std::vector<std::uint32_t> narrowed(const std::vector<std::uint64_t>& indices) {
+  return {indices.begin(), indices.end()};
+}
+
+/// What a contestant works with.
+struct Place {
+  const Communicator& comm;
+  Storage& storage;
+};
+
 template <class T>
 std::vector<T> narrowed(const std::vector<Wide<T>>& values) {
   std::vector<T> all;
@@ -38,8 +48,9 @@ std::vector<T> narrowed(const std::vector<Wide<T>>& values) {
 template <class T>
 class LibraryContestant : public Contestant<T> {
  public:
-  LibraryContestant(std::string name, const Task<T>& task, const Communicator& comm)
-      : name_(std::move(name)), task_(task), comm_(comm) {
+  LibraryContestant(std::string name, const Task<T>& task, const Place& place)
+      : name_(std::move(name)), task_(task), comm_(place.comm), storage_(place.storage) {
+    const Communicator& comm = place.comm;
     if (task.feedback) residual_ = Residual(task.n, datatype_of<T>(), comm.get());
   }
 
@@ -66,43 +77,47 @@ class LibraryContestant : public Contestant<T> {
   sparsecollRedOp_t op() const { return task_.average ? sparsecollAvg : sparsecollSum; }
   std::size_t wrong_in_residual(const Judge<T>& judge) const {
     if (residual_.get() == nullptr) return 0;
-    return judge.wrong_residual({static_cast<const Wide<T>*>(residual_.values()), task_.n},
-                                promise());
+    std::vector<Wide<T>> values(task_.n);
+    residual_.read(values.data());
+    return judge.wrong_residual(values, promise());
   }
 
   std::string name_;
   Task<T> task_;
   const Communicator& comm_;
+  Storage& storage_;
   Residual residual_;
 };
 
 template <class T>
 class DenseVerb final : public LibraryContestant<T> {
  public:
-  DenseVerb(const std::string& name, const Task<T>& task, const Communicator& comm)
-      : LibraryContestant<T>(name, task, comm),
+  DenseVerb(const std::string& name, const Task<T>& task, const Place& place)
+      : LibraryContestant<T>(name, task, place),
         verb_(name == kGtopk ? gtopkAllreduce : sparseAllreduce),
-        result_(task.n) {}
+        send_(place.storage, task.dense),
+        result_(place.storage, task.n) {}
 
   void call() override {
-    require(verb_(this->task_.dense.data(), result_.data(), this->task_.n, this->task_.k,
-                  datatype_of<T>(), this->op(), this->residual_.get(), this->comm_.get(), nullptr),
+    require(verb_(send_.data(), result_.data(), this->task_.n, this->task_.k, datatype_of<T>(),
+                  this->op(), this->residual_.get(), this->comm_.get(), this->storage_.stream()),
             this->comm_.get(), this->name_.c_str());
   }
 
   std::size_t wrong(const Judge<T>& judge) const override {
-    return judge.wrong_dense(result_, this->promise(), Accuracy::kBits) +
+    return judge.wrong_dense(result_.read(), this->promise(), Accuracy::kBits) +
            this->wrong_in_residual(judge);
   }
 
  private:
   decltype(&sparseAllreduce) verb_;
-  std::vector<T> result_;
+  Array<T> send_;
+  Array<T> result_;
 };
 
 template <class T>
-sparsecollSparse_t describe(std::size_t n, std::vector<std::uint32_t>& index,
-                            std::vector<T>& value) {
+sparsecollSparse_t describe(std::size_t n, const Array<std::uint32_t>& index,
+                            const Array<T>& value) {
   sparsecollSparse_t sparse = SPARSECOLL_SPARSE_INITIALIZER;
   sparse.count = n;
   sparse.capacity = index.size();
@@ -116,41 +131,46 @@ sparsecollSparse_t describe(std::size_t n, std::vector<std::uint32_t>& index,
 template <class T>
 class SparseVerb final : public LibraryContestant<T> {
  public:
-  SparseVerb(const std::string& name, const Task<T>& task, const Communicator& comm)
-      : LibraryContestant<T>(name, task, comm),
+  SparseVerb(const std::string& name, const Task<T>& task, const Place& place)
+      : LibraryContestant<T>(name, task, place),
         verb_(name == kGtopk ? gtopkAllreducev : sparseAllreducev),
         k_(task.form == Form::kSum ? SPARSECOLL_ALL : task.k),
-        index_(task.entries->index.begin(), task.entries->index.end()),
-        value_(narrowed<T>(task.entries->value)) {
-    std::size_t most = task.k;
-    if (name == kReuse) most = 4 * task.k;  // what near k may mean
-    if (task.form == Form::kSum) most = task.k * static_cast<std::size_t>(task.ranks);
-    result_index_.resize(std::min(most, task.n));
-    result_value_.resize(result_index_.size());
-    send_ = describe(task.n, index_, value_);
+        index_(place.storage, narrowed(task.entries->index)),
+        value_(place.storage, narrowed<T>(task.entries->value)),
+        result_index_(place.storage, most(name, task)),
+        result_value_(place.storage, result_index_.size()),
+        send_(describe(task.n, index_, value_)),
+        receive_(describe(task.n, result_index_, result_value_)) {
     send_.nnz = index_.size();
-    receive_ = describe(task.n, result_index_, result_value_);
   }
 
   void call() override {
-    require(
-        verb_(&send_, &receive_, k_, this->op(), this->residual_.get(), this->comm_.get(), nullptr),
-        this->comm_.get(), this->name_.c_str());
+    require(verb_(&send_, &receive_, k_, this->op(), this->residual_.get(), this->comm_.get(),
+                  this->storage_.stream()),
+            this->comm_.get(), this->name_.c_str());
   }
 
   std::size_t wrong(const Judge<T>& judge) const override {
-    return judge.wrong_sparse({result_index_.data(), receive_.nnz},
-                              {result_value_.data(), receive_.nnz}, this->promise()) +
+    return judge.wrong_sparse(result_index_.read(receive_.nnz), result_value_.read(receive_.nnz),
+                              this->promise()) +
            this->wrong_in_residual(judge);
   }
 
  private:
+  /// Entries that a result may have.
+  static std::size_t most(const std::string& name, const Task<T>& task) {
+    std::size_t most = task.k;
+    if (name == kReuse) most = 4 * task.k;  // what near k may mean
+    if (task.form == Form::kSum) most = task.k * static_cast<std::size_t>(task.ranks);
+    return std::min(most, task.n);
+  }
+
   decltype(&sparseAllreducev) verb_;
   std::size_t k_;
-  std::vector<std::uint32_t> index_;
-  std::vector<T> value_;
-  std::vector<std::uint32_t> result_index_;
-  std::vector<T> result_value_;
+  Array<std::uint32_t> index_;
+  Array<T> value_;
+  Array<std::uint32_t> result_index_;
+  Array<T> result_value_;
   sparsecollSparse_t send_;
   sparsecollSparse_t receive_;
 };
@@ -158,12 +178,12 @@ class SparseVerb final : public LibraryContestant<T> {
 template <class T>
 class AlltoallVerb final : public LibraryContestant<T> {
  public:
-  AlltoallVerb(const Task<T>& task, const Communicator& comm)
-      : LibraryContestant<T>(kAlltoall, task, comm),
-        index_(task.entries->index.begin(), task.entries->index.end()),
-        value_(narrowed<T>(task.entries->value)),
-        come_index_(task.k * static_cast<std::size_t>(task.ranks)),
-        come_value_(come_index_.size()),
+  AlltoallVerb(const Task<T>& task, const Place& place)
+      : LibraryContestant<T>(kAlltoall, task, place),
+        index_(place.storage, narrowed(task.entries->index)),
+        value_(place.storage, narrowed<T>(task.entries->value)),
+        come_index_(place.storage, task.k * static_cast<std::size_t>(task.ranks)),
+        come_value_(place.storage, come_index_.size()),
         send_(describe(task.n, index_, value_)),
         receive_(describe(task.n, come_index_, come_value_)) {
     send_.nnz = index_.size();
@@ -171,20 +191,19 @@ class AlltoallVerb final : public LibraryContestant<T> {
 
   void call() override {
     require(sparseAlltoall(&send_, &receive_, nullptr, this->task_.bounds.data(), this->comm_.get(),
-                           nullptr),
+                           this->storage_.stream()),
             this->comm_.get(), kAlltoall);
   }
 
   std::size_t wrong(const Judge<T>& judge) const override {
-    return judge.wrong_arrived({come_index_.data(), receive_.nnz},
-                               {come_value_.data(), receive_.nnz});
+    return judge.wrong_arrived(come_index_.read(receive_.nnz), come_value_.read(receive_.nnz));
   }
 
  private:
-  std::vector<std::uint32_t> index_;
-  std::vector<T> value_;
-  std::vector<std::uint32_t> come_index_;
-  std::vector<T> come_value_;
+  Array<std::uint32_t> index_;
+  Array<T> value_;
+  Array<std::uint32_t> come_index_;
+  Array<T> come_value_;
   sparsecollSparse_t send_;
   sparsecollSparse_t receive_;
 };
@@ -201,7 +220,7 @@ const Communicator& Library::communicator(const std::string& name) {
   const auto found = communicators_.find(name);
   if (found != communicators_.end()) return found->second;
   sparsecollConfig_t config = SPARSECOLL_CONFIG_INITIALIZER;
-  config.device = SPARSECOLL_DEVICE_HOST;
+  config.device = storage_.device();
   for (const Named& named : kSparseAlgorithms) {
     if (name != named.word) continue;
     config.algorithm = named.algorithm;
@@ -213,10 +232,10 @@ const Communicator& Library::communicator(const std::string& name) {
 
 template <class T>
 std::unique_ptr<Contestant<T>> Library::make(const std::string& name, const Task<T>& task) {
-  const Communicator& comm = communicator(name);
-  if (name == kAlltoall) return std::make_unique<AlltoallVerb<T>>(task, comm);
-  if (task.form == Form::kDense) return std::make_unique<DenseVerb<T>>(name, task, comm);
-  return std::make_unique<SparseVerb<T>>(name, task, comm);
+  const Place place{communicator(name), storage_};
+  if (name == kAlltoall) return std::make_unique<AlltoallVerb<T>>(task, place);
+  if (task.form == Form::kDense) return std::make_unique<DenseVerb<T>>(name, task, place);
+  return std::make_unique<SparseVerb<T>>(name, task, place);
 }
 
 template std::unique_ptr<Contestant<float>> Library::make(const std::string&, const Task<float>&);

@@ -11,6 +11,7 @@
 #include "common/handles.hpp"
 #include "common/options.hpp"
 #include "common/ranks.hpp"
+#include "common/storage.hpp"
 
 namespace sparsecoll::perf {
 
@@ -32,9 +33,12 @@ class Library {
   /// Of reused thresholds new ones are due in the first call of a shape and once more behind the
   /// calls that the options ask for: what is timed reuses them, and what is checked before and
   /// after gives the exact result.
-  Library(Ranks& ranks, const Options& options)
-      : ranks_(ranks), threshold_interval_(1 + options.warmup + options.iterations) {}
+  Library(Ranks& ranks, const Options& options, Storage& storage)
+      : ranks_(ranks),
+        storage_(storage),
+        threshold_interval_(1 + options.warmup + options.iterations) {}
 
+  /// Works on vectors in the storage, and is done when what is on its stream is.
   /// `name`: one of sparse_algorithms(), kGtopk or kAlltoall. Collective for a name's first use.
   template <class T>
   std::unique_ptr<Contestant<T>> make(const std::string& name, const Task<T>& task);
@@ -44,6 +48,7 @@ class Library {
 
  private:
   Ranks& ranks_;
+  Storage& storage_;
   int threshold_interval_;
   std::map<std::string, Communicator> communicators_;
 };

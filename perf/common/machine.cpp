@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -17,6 +18,16 @@ std::string host_name() {
   char name[256] = "";
   gethostname(name, sizeof(name) - 1);
   return name;
+}
+
+/// The host of every rank. Collective.
+std::vector<std::string> gather_host_names(Ranks& ranks) {
+  const std::string mine = host_name();
+  std::vector<std::string> names;
+  for (const auto& name : ranks.gather(std::span<const char>(mine.data(), mine.size()))) {
+    names.emplace_back(name.begin(), name.end());
+  }
+  return names;
 }
 
 /// As Linux names it; "" where it does not say.
@@ -49,11 +60,9 @@ std::string ranges(const std::vector<int>& ranks) {
 }  // namespace
 
 Machine describe_machine(Ranks& ranks) {
-  const std::string mine = host_name();
   std::vector<std::pair<std::string, std::vector<int>>> by_host;
   int rank = 0;
-  for (const auto& name : ranks.gather(std::span<const char>(mine.data(), mine.size()))) {
-    const std::string host(name.begin(), name.end());
+  for (const std::string& host : gather_host_names(ranks)) {
     auto found = std::ranges::find(by_host, host, &decltype(by_host)::value_type::first);
     if (found == by_host.end()) found = by_host.insert(found, {host, {}});
     found->second.push_back(rank++);
@@ -68,6 +77,32 @@ Machine describe_machine(Ranks& ranks) {
     machine.placement += host + " (ranks " + ranges(on_it) + ')';
   }
   return machine;
+}
+
+Machine describe_machine(Ranks& ranks, const Storage& storage) {
+  Machine machine = describe_machine(ranks);
+  if (storage.device() == SPARSECOLL_DEVICE_HOST) return machine;
+  const std::vector<std::string> hosts = gather_host_names(ranks);
+  const std::vector<int> numbers = ranks.gather_value(storage.device());
+  std::set<std::pair<std::string, int>> gpus;
+  for (std::size_t r = 0; r < hosts.size(); ++r) gpus.emplace(hosts[r], numbers[r]);
+  const std::string mine = storage.gpu();
+  const std::vector<char> first = ranks.gather(std::span<const char>(mine))[0];
+  machine.gpu.assign(first.begin(), first.end());
+  machine.gpus = static_cast<int>(gpus.size());
+  return machine;
+}
+
+std::string memory_of(const Machine& machine) {
+  if (machine.gpus == 0) return "host memory";
+  return "memory of " + std::to_string(machine.gpus) + (machine.gpus == 1 ? " GPU: " : " GPUs: ") +
+         machine.gpu;
+}
+
+int number_on_host(Ranks& ranks) {
+  const std::vector<std::string> hosts = gather_host_names(ranks);
+  const auto mine = hosts.begin() + ranks.rank();
+  return static_cast<int>(std::count(hosts.begin(), mine, *mine));
 }
 
 std::string library_version() {

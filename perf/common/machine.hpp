@@ -5,6 +5,7 @@
 #include <string>
 
 #include "common/ranks.hpp"
+#include "common/storage.hpp"
 
 namespace sparsecoll::perf {
 
@@ -15,10 +16,17 @@ struct Machine {
   int cores = 0;          ///< processors that rank 0's host has for this program
   int hosts = 0;          ///< distinct hosts
   std::string placement;  ///< "alpha (ranks 0-3), beta (ranks 4-7)"
+  std::string gpu;        ///< name of rank 0's; "": the vectors are in host memory
+  int gpus = 0;           ///< distinct ones of all ranks
 };
 
 /// Collective; the same on every rank.
 Machine describe_machine(Ranks& ranks);
+Machine describe_machine(Ranks& ranks, const Storage& storage);
+/// Where the vectors are, in words.
+std::string memory_of(const Machine& machine);
+/// This rank's number among those on its host. Collective.
+int number_on_host(Ranks& ranks);
 
 /// The library's version, "major.minor.patch".
 std::string library_version();

@@ -96,7 +96,7 @@ void add_measurement(CLI::App& app, Options& o, const Program& program) {
       ->check(CLI::IsMember(std::vector<int>{1}))
       ->default_str("1");
   app.add_option("--memory", o.memory, "where the vectors live")
-      ->check(CLI::IsMember(program.device ? Names{"host", "device"} : Names{"host"}))
+      ->check(CLI::IsMember(Names{"host", "device"}))
       ->capture_default_str();
   app.add_option("-J,--output_file", o.json, "write the rows as JSON, one object per line");
   app.add_flag("--progress", o.progress, "say on stderr where the run is (default: on a terminal)");
@@ -224,7 +224,7 @@ void complete(CLI::App& app, Options& o, const Program& program) {
   const bool half = o.datatype == "float16" || o.datatype == "bfloat16";
   if (o.algorithms.empty()) {
     o.algorithms = program.default_algorithms;
-    if (o.transport == "mpi" && !half) {
+    if (o.transport == "mpi" && o.memory == "host" && !half) {
       o.algorithms.insert(o.algorithms.end(), baselines.begin(), baselines.end());
     }
     if (o.form != "dense") std::erase_if(o.algorithms, needs_dense_form);
@@ -232,6 +232,9 @@ void complete(CLI::App& app, Options& o, const Program& program) {
   for (const std::string& name : o.algorithms) {
     if (o.transport != "mpi" && std::ranges::count(baselines, name) > 0) {
       throw CLI::ValidationError("--algo", name + " is MPI's own and needs --transport mpi");
+    }
+    if (o.memory != "host" && std::ranges::count(baselines, name) > 0) {
+      throw CLI::ValidationError("--algo", name + " is MPI's own and needs --memory host");
     }
     if (half && std::ranges::count(baselines, name) > 0) {
       throw CLI::ValidationError("--algo", name + " is MPI's own, which knows no " + o.datatype);

@@ -15,10 +15,11 @@ namespace {
 
 /// What the threads of one run share.
 struct Meeting {
-  explicit Meeting(int size) : gate(size), slots(size), comms(size) {}
+  explicit Meeting(int size) : gate(size), slots(size), comms(size), devices(size) {}
   std::barrier<> gate;
   std::vector<Bytes> slots;
   std::vector<sparsecollComm_t> comms;
+  std::vector<int> devices;
 };
 
 class LocalRanks final : public Ranks {
@@ -36,9 +37,12 @@ class LocalRanks final : public Ranks {
   }
 
   Communicator connect(const sparsecollConfig_t& config) override {
+    meeting_.devices[rank()] = config.device;
+    barrier();
     if (rank() == 0) {
-      require(sparsecollCommInitAll(meeting_.comms.data(), size(), nullptr, &config), nullptr,
-              "sparsecollCommInitAll");
+      require(
+          sparsecollCommInitAll(meeting_.comms.data(), size(), meeting_.devices.data(), &config),
+          nullptr, "sparsecollCommInitAll");
     }
     barrier();
     Communicator mine(meeting_.comms[rank()]);

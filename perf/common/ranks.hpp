@@ -32,7 +32,8 @@ class Ranks {
   virtual void barrier() = 0;
   /// What every rank gave, in rank order; lengths may differ.
   virtual std::vector<Bytes> allgather(std::span<const std::byte> mine) = 0;
-  /// A communicator of the library over these ranks. Collective.
+  /// A communicator of the library over these ranks, which may differ in `device` alone.
+  /// Collective.
   virtual Communicator connect(const sparsecollConfig_t& config) = 0;
 
   /// allgather() of trivially copyable values.

@@ -108,7 +108,7 @@ void record_header(const Table& table, const Options& o, const Machine& machine,
   const bool crowded = ranks > machine.cores * machine.hosts;
   table.comment(counted(machine.cores, "core") + " a host" +
                 (machine.kind.empty() ? "" : ", " + machine.kind) +
-                (crowded ? "; more ranks than cores" : "") + "; host memory");
+                (crowded ? "; more ranks than cores" : "") + "; " + memory_of(machine));
   std::string data = "data " + data_name(o);
   if (o.data.empty()) {
     data += ", seed " + std::to_string(o.seed) + ", overlap " + number(o.overlap) + ", skew " +
@@ -118,6 +118,10 @@ void record_header(const Table& table, const Options& o, const Machine& machine,
   const std::string timed = o.tensors.empty() ? "call" : "step";
   table.comment("time of a " + timed + ": " + o.combine + " over ranks, between barriers; " +
                 std::to_string(o.iterations) + " " + timed + "s after " + std::to_string(o.warmup));
+  if (machine.gpus > 0) {
+    table.comment("a call ends when its stream is done; select: the host's part, which queues it");
+    if (o.transport == "mpi") table.comment("MPI's own means need --memory host and are left out");
+  }
   // Groups of tensors have a table of their own.
   if (!o.tensors.empty()) return;
   table.comment("select, wire: of the last call, of the slowest and of the busiest rank");
@@ -147,6 +151,10 @@ nlohmann::ordered_json run_json(const Options& o, const Machine& machine, int ra
   row["ranks"] = ranks;
   row["transport"] = o.transport;
   row["memory"] = o.memory;
+  if (machine.gpus > 0) {
+    row["device"] = machine.gpu;
+    row["devices"] = machine.gpus;
+  }
   row["datatype"] = o.datatype;
   row["feedback"] = o.feedback;
   row["data"] = data_name(o);

@@ -19,6 +19,7 @@
 #include "common/fusion.hpp"
 #include "common/library.hpp"
 #include "common/record.hpp"
+#include "device/device.hpp"
 
 namespace sparsecoll::perf {
 namespace {
@@ -32,11 +33,12 @@ Form form_of(const std::string& word) {
 template <class T>
 class Sweep {
  public:
-  Sweep(const Options& options, Ranks& ranks)
+  Sweep(const Options& options, Ranks& ranks, Storage& storage)
       : options_(options),
         ranks_(ranks),
-        library_(ranks, options),
-        machine_(describe_machine(ranks)),
+        storage_(storage),
+        library_(ranks, options, storage),
+        machine_(describe_machine(ranks, storage)),
         table_(record_columns(options), ranks.rank() != 0),
         json_(ranks.rank() == 0 ? options.json : ""),
         progress_(options.progress, ranks.rank() != 0) {}
@@ -134,7 +136,7 @@ class Sweep {
     contestant->reset();
     Record record;
     record.times = measure(
-        ranks_, options_, [&] { contestant->prepare(); }, [&] { contestant->call(); });
+        ranks_, options_, [&] { contestant->prepare(); }, [&] { call(*contestant); });
     combine(contestant->facts(), record);
     if (judge != nullptr) {
       wrong += check(*contestant, *judge);
@@ -161,8 +163,14 @@ class Sweep {
   std::size_t check(Contestant<T>& contestant, const Judge<T>& judge) {
     contestant.reset();
     contestant.prepare();
-    contestant.call();
+    call(contestant);
     return contestant.wrong(judge);
+  }
+
+  /// Until the result is there.
+  void call(Contestant<T>& contestant) {
+    contestant.call();
+    storage_.wait();
   }
 
   /// One row from what the ranks saw.
@@ -196,6 +204,7 @@ class Sweep {
 
   const Options& options_;
   Ranks& ranks_;
+  Storage& storage_;
   Library library_;
   Machine machine_;
   Table table_;
@@ -207,8 +216,9 @@ class Sweep {
 
 template <class T>
 int run_as(const Options& options, Ranks& ranks) {
-  return options.tensors.empty() ? Sweep<T>(options, ranks).run()
-                                 : search_fusion<T>(options, ranks);
+  const std::unique_ptr<Storage> storage = make_storage(options, ranks);
+  return options.tensors.empty() ? Sweep<T>(options, ranks, *storage).run()
+                                 : search_fusion<T>(options, ranks, *storage);
 }
 
 }  // namespace
@@ -217,6 +227,7 @@ int run_allreduce_program(int argc, char** argv, const Program& program) {
   int status = 0;
   const std::optional<Options> options = parse(argc, argv, program, &status);
   if (!options) return status;
+  if (options->memory == "device" && !find_device(program.name)) return kNoDevice;
   return launch(options->transport, options->threads, [&](Ranks& ranks) {
     if (options->datatype == "float16") return run_as<Float16>(*options, ranks);
     if (options->datatype == "bfloat16") return run_as<Bfloat16>(*options, ranks);

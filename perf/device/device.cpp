@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/device.hpp"
 
-#include <cstdio>
-
 #include "common/ranks.hpp"
 #include "device/bench.hpp"
 
@@ -57,28 +55,8 @@ int measure_kernel(const Options& options, Ranks& ranks) {
 }  // namespace
 }  // namespace device
 
-namespace {
-
-/// Why there is none. CUDA calls a driver that is not there insufficient, too.
-std::string why_no_device(cudaError_t error) {
-  int driver = 0, runtime = 0;
-  if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) return "no NVIDIA driver here";
-  if (error == cudaSuccess || error == cudaErrorNoDevice) return "the driver shows none";
-  if (error == cudaErrorInsufficientDriver && cudaRuntimeGetVersion(&runtime) == cudaSuccess)
-    return "driver for CUDA " + device::version(driver) + ", needs " + device::version(runtime);
-  return cudaGetErrorString(error);
-}
-
-}  // namespace
-
 int measure_on_device(const Options& options) {
-  int devices = 0;
-  const cudaError_t error = cudaGetDeviceCount(&devices);
-  if (error != cudaSuccess || devices == 0) {
-    std::fprintf(stderr, "%s: --memory device: no CUDA device (%s)\n", options.program.c_str(),
-                 why_no_device(error).c_str());
-    return kNoDevice;
-  }
+  if (!find_device(options.program)) return kNoDevice;
   return launch("local", 1, [&](Ranks& ranks) { return device::measure_kernel(options, ranks); });
 }
 

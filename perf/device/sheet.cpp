@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/record.hpp"
+#include "device/device.hpp"
 
 namespace sparsecoll::perf::device {
 namespace {
@@ -39,10 +40,6 @@ std::string density_of(const Row& row) {
 }
 
 }  // namespace
-
-std::string version(int number) {
-  return std::to_string(number / 1000) + '.' + std::to_string(number % 1000 / 10);
-}
 
 Sheet::Sheet(const Options& options, Gpu gpu, Machine machine)
     : options_(options),
@@ -78,8 +75,8 @@ void Sheet::header() const {
   table_.comment(gpu_.name + ", compute capability " + gpu_.capability + ", " +
                  std::to_string(gpu_.multiprocessors) + " multiprocessors, " +
                  std::to_string(gpu_.memory >> 20) + " MiB, cache " +
-                 std::to_string(gpu_.cache >> 10) + " KiB; CUDA " + version(gpu_.runtime) +
-                 ", driver for " + version(gpu_.driver));
+                 std::to_string(gpu_.cache >> 10) + " KiB; CUDA " + cuda_version(gpu_.runtime) +
+                 ", driver for " + cuda_version(gpu_.driver));
   table_.comment("time of a call: by events on its stream, " + std::to_string(options_.iterations) +
                  " calls after " + std::to_string(options_.warmup) +
                  (options_.cold ? ", the cache overwritten before each" : ", back to back"));
@@ -123,8 +120,8 @@ void Sheet::write_json(const Row& row) {
   json["device"] = gpu_.name;
   json["capability"] = gpu_.capability;
   json["multiprocessors"] = gpu_.multiprocessors;
-  json["cuda_runtime"] = version(gpu_.runtime);
-  json["cuda_driver"] = version(gpu_.driver);
+  json["cuda_runtime"] = cuda_version(gpu_.runtime);
+  json["cuda_driver"] = cuda_version(gpu_.driver);
   json["cold"] = options_.cold;
   json["kernel"] = options_.kernel;
   json["count"] = row.count;

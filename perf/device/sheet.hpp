@@ -24,9 +24,6 @@ struct Gpu {
   int runtime = 0;
 };
 
-/// "13.0" of 13000, as CUDA counts.
-std::string version(int number);
-
 /// What is measured beside a kernel, in the order of the columns.
 struct Column {
   std::string title;  ///< of the table

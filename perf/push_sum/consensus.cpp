@@ -42,10 +42,11 @@ std::string scientific(double value) {
 template <class T>
 class Consensus {
  public:
-  Consensus(const PushSumOptions& options, Ranks& ranks)
+  Consensus(const PushSumOptions& options, Ranks& ranks, Storage& storage)
       : options_(options),
         ranks_(ranks),
-        machine_(describe_machine(ranks)),
+        storage_(storage),
+        machine_(describe_machine(ranks, storage)),
         table_(columns(), ranks.rank() != 0),
         json_(ranks.rank() == 0 ? options.run.json : "") {}
 
@@ -83,7 +84,7 @@ class Consensus {
     config.k = shape.k;
     config.mixing = shape.k > 0 ? options_.mixing : 1;
     const std::vector<T> start = noisy_vector<T>(options_.run.seed, ranks_.rank(), shape.n);
-    PushSumRun<T> run(ranks_, config, start);
+    PushSumRun<T> run(ranks_, storage_, config, start);
     const std::vector<double> sum = sum_over_ranks(start);
     const double before = far(start, sum);
     std::vector<double> mine, error;
@@ -103,15 +104,15 @@ class Consensus {
     return course;
   }
 
-  std::vector<double> sum_over_ranks(const std::vector<T>& x) {
+  std::vector<double> sum_over_ranks(std::span<const T> x) {
     std::vector<double> sum(x.size(), 0.0);
-    for (const std::vector<T>& each : ranks_.gather(std::span<const T>(x)))
+    for (const std::vector<T>& each : ranks_.gather(x))
       for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += static_cast<double>(each[i]);
     return sum;
   }
 
   /// Distance of all ranks' vectors from the mean, in the Euclidean norm.
-  double far(const std::vector<T>& x, const std::vector<double>& sum) {
+  double far(std::span<const T> x, const std::vector<double>& sum) {
     double own = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {
       const double off = static_cast<double>(x[i]) - sum[i] / ranks_.size();
@@ -187,6 +188,7 @@ class Consensus {
 
   const PushSumOptions& options_;
   Ranks& ranks_;
+  Storage& storage_;
   Machine machine_;
   Table table_;
   JsonFile json_;
@@ -194,9 +196,9 @@ class Consensus {
 
 }  // namespace
 
-int measure_consensus(const PushSumOptions& options, Ranks& ranks) {
-  if (options.run.datatype == "float64") return Consensus<double>(options, ranks).run();
-  return Consensus<float>(options, ranks).run();
+int measure_consensus(const PushSumOptions& options, Ranks& ranks, Storage& storage) {
+  if (options.run.datatype == "float64") return Consensus<double>(options, ranks, storage).run();
+  return Consensus<float>(options, ranks, storage).run();
 }
 
 void push_sum_header(const Table& table, const PushSumOptions& options, const Machine& machine,
@@ -207,7 +209,7 @@ void push_sum_header(const Table& table, const PushSumOptions& options, const Ma
   table.comment("ranks: " + std::to_string(ranks) +
                 (options.run.transport == "mpi" ? " over mpi: " : " as threads: ") +
                 machine.placement + "; cores of a host: " + std::to_string(machine.cores) +
-                (machine.kind.empty() ? "" : ", " + machine.kind));
+                (machine.kind.empty() ? "" : ", " + machine.kind) + "; " + memory_of(machine));
   table.comment("steps: " + std::to_string(options.steps) +
                 "; seed: " + std::to_string(options.run.seed));
 }

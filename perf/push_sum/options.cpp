@@ -76,6 +76,9 @@ void add_options(CLI::App& app, PushSumOptions& o) {
   app.add_option("-t,--nthreads", o.run.threads, "ranks of --transport local")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
+  app.add_option("--memory", o.run.memory, "where the vectors live")
+      ->check(CLI::IsMember(std::vector<std::string>{"host", "device"}))
+      ->capture_default_str();
   app.add_option("-J,--output_file", o.run.json, "write the rows as JSON, one object per line");
 }
 

@@ -24,10 +24,11 @@ using Seconds = std::chrono::duration<double>;
 template <class T>
 class SlowRank {
  public:
-  SlowRank(const PushSumOptions& options, Ranks& ranks)
+  SlowRank(const PushSumOptions& options, Ranks& ranks, Storage& storage)
       : options_(options),
         ranks_(ranks),
-        machine_(describe_machine(ranks)),
+        storage_(storage),
+        machine_(describe_machine(ranks, storage)),
         table_(columns(), ranks.rank() != 0),
         json_(ranks.rank() == 0 ? options.run.json : "") {}
 
@@ -41,8 +42,9 @@ class SlowRank {
     for (const std::size_t n : lengths(options_.run, sizeof(T))) {
       for (const std::string& graph : options_.graphs)
         for (const int delay : options_.delays) {
-          const auto run = std::make_shared<PushSumRun<T>>(ranks_, push_sum_config(graph, delay),
-                                                           noisy_vector<T>(1, ranks_.rank(), n));
+          const auto run =
+              std::make_shared<PushSumRun<T>>(ranks_, storage_, push_sum_config(graph, delay),
+                                              noisy_vector<T>(1, ranks_.rank(), n));
           report({graph, std::to_string(delay), n}, [run] { run->step(); });
         }
       report_allreduce(n);
@@ -66,17 +68,18 @@ class SlowRank {
 
   void report_allreduce(std::size_t n) {
     const std::vector<T> x = noisy_vector<T>(1, ranks_.rank(), n);
-    std::vector<T> sum(n);
+    const Array<T> mine(storage_, x), sum(storage_, n);
     sparsecollConfig_t config = SPARSECOLL_CONFIG_INITIALIZER;
-    config.device = SPARSECOLL_DEVICE_HOST;
+    config.device = storage_.device();
     config.algorithm = sparsecollAlgoDense;
     const Communicator comm = ranks_.connect(config);
     report({"dense", "-", n}, [&] {
-      require(sparseAllreduce(x.data(), sum.data(), n, n, datatype_of<T>(), sparsecollAvg, nullptr,
-                              comm.get(), nullptr),
+      require(sparseAllreduce(mine.data(), sum.data(), n, n, datatype_of<T>(), sparsecollAvg,
+                              nullptr, comm.get(), storage_.stream()),
               comm.get(), "sparseAllreduce");
+      storage_.wait();
     });
-    if (options_.run.transport != "mpi") return;
+    if (options_.run.transport != "mpi" || options_.run.memory != "host") return;
     Task<T> task;
     task.n = task.k = n;
     task.ranks = ranks_.size();
@@ -125,6 +128,7 @@ class SlowRank {
 
   const PushSumOptions& options_;
   Ranks& ranks_;
+  Storage& storage_;
   Machine machine_;
   Table table_;
   JsonFile json_;
@@ -132,9 +136,9 @@ class SlowRank {
 
 }  // namespace
 
-int measure_slow_rank(const PushSumOptions& options, Ranks& ranks) {
-  if (options.run.datatype == "float64") return SlowRank<double>(options, ranks).run();
-  return SlowRank<float>(options, ranks).run();
+int measure_slow_rank(const PushSumOptions& options, Ranks& ranks, Storage& storage) {
+  if (options.run.datatype == "float64") return SlowRank<double>(options, ranks, storage).run();
+  return SlowRank<float>(options, ranks, storage).run();
 }
 
 }  // namespace sparsecoll::perf

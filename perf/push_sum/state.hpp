@@ -7,6 +7,7 @@
 
 #include "common/handles.hpp"
 #include "common/ranks.hpp"
+#include "common/storage.hpp"
 
 namespace sparsecoll::perf {
 
@@ -15,21 +16,28 @@ template <class T>
 class PushSumRun {
  public:
   /// Collective.
-  PushSumRun(Ranks& ranks, const sparsecollPushSumConfig_t& config, std::vector<T> x)
-      : communicator_(ranks.connect(host_config())), x_(std::move(x)), estimate_(x_.size()) {
+  PushSumRun(Ranks& ranks, Storage& storage, const sparsecollPushSumConfig_t& config,
+             const std::vector<T>& x)
+      : storage_(storage),
+        communicator_(ranks.connect(config_of(storage))),
+        x_(storage, x),
+        estimate_(storage, x.size()) {
     require(
         sparsecollPushSumCreate(&state_, x_.size(), datatype_of<T>(), &config, communicator_.get()),
         communicator_.get(), "sparsecollPushSumCreate");
   }
 
+  /// Returns when x and the estimate are there.
   void step() {
     require(pushSumStep(x_.data(), estimate_.data(), x_.size(), datatype_of<T>(), state_,
-                        communicator_.get(), nullptr),
+                        communicator_.get(), storage_.stream()),
             communicator_.get(), "pushSumStep");
+    storage_.wait();
   }
   void drain() {
-    require(sparsecollPushSumDrain(state_, x_.data(), estimate_.data(), nullptr),
+    require(sparsecollPushSumDrain(state_, x_.data(), estimate_.data(), storage_.stream()),
             communicator_.get(), "sparsecollPushSumDrain");
+    storage_.wait();
   }
   double weight() const {
     double weight = 0;
@@ -38,21 +46,22 @@ class PushSumRun {
     return weight;
   }
 
-  const std::vector<T>& x() const { return x_; }
-  const std::vector<T>& estimate() const { return estimate_; }
+  std::span<const T> x() const { return x_.read(); }
+  std::span<const T> estimate() const { return estimate_.read(); }
   std::size_t bytes_sent() const { return communicator_.last_stats().bytesSent; }
 
  private:
-  static sparsecollConfig_t host_config() {
+  static sparsecollConfig_t config_of(const Storage& storage) {
     sparsecollConfig_t config = SPARSECOLL_CONFIG_INITIALIZER;
-    config.device = SPARSECOLL_DEVICE_HOST;
+    config.device = storage.device();
     return config;
   }
 
+  Storage& storage_;
   Communicator communicator_;  ///< frees the state
   sparsecollPushSum_t state_ = nullptr;
-  std::vector<T> x_;
-  std::vector<T> estimate_;
+  Array<T> x_;
+  Array<T> estimate_;
 };
 
 /// Uniform in (-1, 1), other values for every rank, step and place.

@@ -160,6 +160,10 @@ const char* cudaGetErrorString(cudaError_t error) {
       return "out of memory";
     case cudaErrorInvalidConfiguration:
       return "invalid configuration argument";
+    case cudaErrorInsufficientDriver:
+      return "CUDA driver version is insufficient for CUDA runtime version";
+    case cudaErrorNoDevice:
+      return "no CUDA-capable device is detected";
     case cudaErrorCooperativeLaunchTooLarge:
       return "too many blocks in cooperative launch";
     case cudaErrorStreamCaptureImplicit:
@@ -170,6 +174,14 @@ const char* cudaGetErrorString(cudaError_t error) {
   return "?";
 }
 cudaError_t cudaGetLastError() { return cudaSuccess; }
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = 13000;
+  return cudaSuccess;
+}
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  *version = 13000;
+  return cudaSuccess;
+}
 cudaError_t cudaGetDeviceCount(int* count) {
   *count = kDevices;
   return cudaSuccess;
@@ -188,6 +200,10 @@ cudaError_t cudaSetDevice(int device) {
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
   if (fails()) return cudaErrorUnknown;
   *value = attribute == cudaDevAttrMultiProcessorCount ? multiprocessors() : 9;
+  return cudaSuccess;
+}
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+  *properties = {"emulator"};
   return cudaSuccess;
 }
 cudaError_t cudaDeviceSynchronize() {

@@ -20,7 +20,9 @@ enum cudaError_t {
   cudaErrorInvalidValue = 1,
   cudaErrorMemoryAllocation = 2,
   cudaErrorInvalidConfiguration = 9,
+  cudaErrorInsufficientDriver = 35,
   cudaErrorCooperativeLaunchTooLarge = 82,
+  cudaErrorNoDevice = 100,
   cudaErrorStreamCaptureImplicit = 906,
   cudaErrorUnknown = 999,
 };
@@ -33,6 +35,9 @@ enum cudaMemcpyKind {
 };
 enum cudaDeviceAttr {
   cudaDevAttrMultiProcessorCount = 16,
+};
+struct cudaDeviceProp {
+  char name[256];
 };
 enum cudaLaunchAttributeID {
   cudaLaunchAttributeCooperative = 2,
@@ -55,10 +60,13 @@ inline constexpr unsigned cudaStreamNonBlocking = 1;
 const char* cudaGetErrorName(cudaError_t error);
 const char* cudaGetErrorString(cudaError_t error);
 cudaError_t cudaGetLastError();
+cudaError_t cudaDriverGetVersion(int* version);
+cudaError_t cudaRuntimeGetVersion(int* version);
 cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaDeviceSynchronize();
 cudaError_t cudaMalloc(void** at, size_t bytes);
 cudaError_t cudaFree(void* at);

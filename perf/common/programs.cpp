@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "common/programs.hpp"
+
+#include "common/library.hpp"
+#include "common/sweep.hpp"
+#include "device/device.hpp"
+#include "push_sum/consensus.hpp"
+
+namespace sparsecoll::perf {
+
+int sparse_allreduce_perf(int argc, char** argv) {
+  Program program;
+  program.name = "sparse_allreduce_perf";
+  program.description = "Time, traffic and correctness of sparseAllreduce, beside MPI's own means.";
+  program.algorithms = sparse_algorithms();
+  program.default_algorithms = sparse_algorithms();
+  program.tensors = true;
+  return run_allreduce_program(argc, argv, program);
+}
+
+int gtopk_allreduce_perf(int argc, char** argv) {
+  Program program;
+  program.name = "gtopk_allreduce_perf";
+  program.description = "Time, traffic and correctness of gtopkAllreduce, beside MPI's own means.";
+  program.algorithms = sparse_algorithms();
+  program.algorithms.insert(program.algorithms.begin(), kGtopk);
+  program.default_algorithms = {kGtopk};
+  return run_allreduce_program(argc, argv, program);
+}
+
+int sparse_alltoall_perf(int argc, char** argv) {
+  Program program;
+  program.name = "sparse_alltoall_perf";
+  program.description = "Time, traffic and correctness of sparseAlltoall, beside MPI's own means.";
+  program.algorithms = {kAlltoall};
+  program.default_algorithms = {kAlltoall};
+  program.baselines = {"mpi-alltoallv"};
+  program.owners = true;
+  return run_allreduce_program(argc, argv, program);
+}
+
+int push_sum_perf(int argc, char** argv) {
+  int status = 0;
+  const auto options = parse_push_sum(argc, argv, &status);
+  if (!options) return status;
+  const Options& run = options->run;
+  if (run.memory == "device" && !find_device(run.program)) return kNoDevice;
+  return launch(run.transport, run.threads, [&](Ranks& ranks) {
+    const auto storage = make_storage(run, ranks);
+    return options->slow ? measure_slow_rank(*options, ranks, *storage)
+                         : measure_consensus(*options, ranks, *storage);
+  });
+}
+
+}  // namespace sparsecoll::perf

@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// Vectors on a device. Uses nothing of the library.
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <stdexcept>
+
+#include "device/device.hpp"
+
+namespace sparsecoll::perf {
+namespace {
+
+void check(cudaError_t error, const char* what) {
+  if (error == cudaSuccess) return;
+  throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(error));
+}
+
+class DeviceStorage final : public Storage {
+ public:
+  explicit DeviceStorage(int device) : device_(device) {
+    check(cudaSetDevice(device), "cudaSetDevice");
+    // Nothing of one rank's stream may wait for another's, as the legacy stream would make it.
+    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  }
+  ~DeviceStorage() override { cudaStreamDestroy(stream_); }
+  DeviceStorage(const DeviceStorage&) = delete;
+  DeviceStorage& operator=(const DeviceStorage&) = delete;
+
+  int device() const override { return device_; }
+  sparsecollStream_t stream() const override { return stream_; }
+  std::string gpu() const override {
+    cudaDeviceProp properties{};
+    check(cudaGetDeviceProperties(&properties, device_), "cudaGetDeviceProperties");
+    return properties.name;
+  }
+
+  void* take(std::size_t bytes) override {
+    void* at = nullptr;
+    bytes = std::max<std::size_t>(bytes, 1);
+    check(cudaMalloc(&at, bytes), "cudaMalloc");
+    check(cudaMemsetAsync(at, 0, bytes, stream_), "cudaMemsetAsync");
+    return at;
+  }
+  void give_back(void* at) noexcept override { cudaFree(at); }
+  void write(void* to, const void* from, std::size_t bytes) override {
+    if (bytes > 0) copy(to, from, bytes, cudaMemcpyHostToDevice);
+  }
+  const void* read(const void* from, std::size_t bytes, std::vector<std::byte>& room) override {
+    room.resize(bytes);
+    if (bytes > 0) copy(room.data(), from, bytes, cudaMemcpyDeviceToHost);
+    return room.data();
+  }
+  void wait() override { check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
+
+ private:
+  void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+    check(cudaMemcpyAsync(to, from, bytes, kind, stream_), "cudaMemcpyAsync");
+    wait();
+  }
+
+  int device_;
+  cudaStream_t stream_ = nullptr;
+};
+
+/// Why there is none. CUDA calls a driver that is not there insufficient, too.
+std::string why_no_device(cudaError_t error) {
+  int driver = 0, runtime = 0;
+  if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) return "no NVIDIA driver here";
+  if (error == cudaSuccess || error == cudaErrorNoDevice) return "the driver shows none";
+  if (error == cudaErrorInsufficientDriver && cudaRuntimeGetVersion(&runtime) == cudaSuccess)
+    return "driver for CUDA " + cuda_version(driver) + ", needs " + cuda_version(runtime);
+  return cudaGetErrorString(error);
+}
+
+}  // namespace
+
+std::string cuda_version(int number) {
+  return std::to_string(number / 1000) + '.' + std::to_string(number % 1000 / 10);
+}
+
+bool find_device(const std::string& program) {
+  int devices = 0;
+  const cudaError_t error = cudaGetDeviceCount(&devices);
+  if (error == cudaSuccess && devices > 0) return true;
+  std::fprintf(stderr, "%s: --memory device: no CUDA device (%s)\n", program.c_str(),
+               why_no_device(error).c_str());
+  return false;
+}
+
+std::unique_ptr<Storage> make_device_storage(int rank) {
+  int devices = 0;
+  check(cudaGetDeviceCount(&devices), "cudaGetDeviceCount");
+  if (devices == 0) throw std::runtime_error("no CUDA device");
+  return std::make_unique<DeviceStorage>(rank % devices);
+}
+
+}  // namespace sparsecoll::perf
