@@ -3,15 +3,15 @@
 
 !> Communicators whose ranks are threads of one process, and what all communicators can do.
 module sparsecoll_communicators
-  use, intrinsic :: iso_c_binding, only: c_int, c_int64_t
+  use, intrinsic :: iso_c_binding, only: c_int, c_int64_t, c_ptr
   use sparsecoll_errors, only: finish
   use sparsecoll_types
   implicit none
   private
   public :: sparsecollCommInitAll, sparsecollCommSplit, sparsecollCommRank, sparsecollCommCount
   public :: sparsecollCommGetSequence, sparsecollCommSynchronize, sparsecollCommWait
-  public :: sparsecollCommDestroy, sparsecollCommAbort, sparsecollCommGetAsyncError
-  public :: sparsecollCommGetStats, sparsecollGroupStart, sparsecollGroupEnd
+  public :: sparsecollCommStreamWait, sparsecollCommDestroy, sparsecollCommAbort
+  public :: sparsecollCommGetAsyncError, sparsecollCommGetStats, sparsecollGroupStart, sparsecollGroupEnd
 
   interface
     function c_init_all(comms, nranks, devices, config) bind(C, name="sparsecollCommInitAll")
@@ -65,6 +65,13 @@ module sparsecoll_communicators
       integer(c_int64_t), value :: sequence
       integer(c_int) :: c_wait
     end function c_wait
+
+    function c_stream_wait(comm, stream) bind(C, name="sparsecollCommStreamWait")
+      import :: c_int, c_ptr, sparsecollComm_t
+      type(sparsecollComm_t), value :: comm
+      type(c_ptr), value :: stream
+      integer(c_int) :: c_stream_wait
+    end function c_stream_wait
 
     function c_destroy(comm) bind(C, name="sparsecollCommDestroy")
       import :: c_int, sparsecollComm_t
@@ -190,6 +197,17 @@ contains
 
     call finish(c_wait(comm, sequence), 'sparsecollCommWait', comm, ierr)
   end subroutine sparsecollCommWait
+
+  !> Orders a stream of the device after the device work of every call so far, without waiting for
+  !> that work. Does nothing where no call had buffers on a device. `stream`: a cudaStream_t;
+  !> c_null_ptr is the legacy default stream.
+  subroutine sparsecollCommStreamWait(comm, stream, ierr)
+    type(sparsecollComm_t), intent(in) :: comm
+    type(c_ptr), intent(in) :: stream
+    integer, intent(out), optional :: ierr
+
+    call finish(c_stream_wait(comm, stream), 'sparsecollCommStreamWait', comm, ierr)
+  end subroutine sparsecollCommStreamWait
 
   !> Frees a communicator and its residuals, whose handles become invalid.
   subroutine sparsecollCommDestroy(comm, ierr)

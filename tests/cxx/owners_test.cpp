@@ -57,6 +57,8 @@ TEST_CASE("a communicator has one owner") {
   }
   CHECK(!lives(second));
   CHECK(throws(sparsecollInvalidArgument, "sparsecollCommRank", [&] { moved.rank(); }) == "");
+  CHECK(throws(sparsecollInvalidArgument, "sparsecollCommStreamWait",
+               [&] { moved.streamWait(nullptr); }) == "");
 }
 
 TEST_CASE("destroy() and release() leave none") {

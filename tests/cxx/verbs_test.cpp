@@ -222,6 +222,7 @@ TEST_CASE("queued calls are waited for, and what did not fit is fetched") {
             const std::uint64_t first = comm.sequence();
             comm.sparseAllreducev(send, recv, kAll);
             comm.wait(first);
+            comm.streamWait(nullptr);
             std::string wrong = same<float>("the first", dense, sum_of<float>(P));
             try {
               comm.synchronize();

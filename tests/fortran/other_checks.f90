@@ -4,7 +4,7 @@
 !> Communicators, residuals, groups, statistics and errors.
 module other_checks
   use, intrinsic :: iso_c_binding, only: c_associated, c_double, c_f_pointer, c_float, c_int, &
-    c_int32_t, c_int64_t, c_ptr, c_size_t
+    c_int32_t, c_int64_t, c_null_ptr, c_ptr, c_size_t
   use serial
   use sparsecoll
   use verdict
@@ -96,6 +96,9 @@ contains
     call sparsecollCommGetSequence(queued, sequence)
     call sparsecollCommWait(queued, sequence)
     call expect(found, all(buffer == expected), 'a queued call')
+    call sparsecollCommStreamWait(queued, c_null_ptr, ierr)
+    call expect(found, ierr == sparsecollSuccess, 'no call had buffers on a device')
+    call sparsecollCommStreamWait(queued, c_null_ptr)
     call sparsecollCommSynchronize(queued)
     call sparsecollCommGetAsyncError(queued, state)
     call expect(found, state == sparsecollSuccess, 'nothing is left')

@@ -103,6 +103,12 @@ class Communicator : public Verbs<Communicator> {
   void wait(std::uint64_t sequence) {
     check(sparsecollCommWait(handle_, sequence), "sparsecollCommWait");
   }
+  /// Orders a stream of the device after the device work of every call so far. With `blocking` = 0
+  /// it is the way to results in device memory; does nothing where no call had device buffers.
+  /// @param stream a cudaStream_t; nullptr: the legacy default stream.
+  void streamWait(sparsecollStream_t stream) {
+    check(sparsecollCommStreamWait(handle_, stream), "sparsecollCommStreamWait");
+  }
   /// Ends whatever this rank is doing, from any thread. What is there must still be destroyed.
   void abort() { check(sparsecollCommAbort(handle_), "sparsecollCommAbort"); }
   /// Frees it, with its residuals and other state. When nothing was freed (sparsecollInvalidUsage)
