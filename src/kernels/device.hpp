@@ -54,6 +54,9 @@ class Device {
   /// After begin(): the work comes after that moment, too.
   virtual void follow(const Moment& moment) = 0;
   virtual bool begun() const = 0;
+  /// After begin(): the call goes on in this thread, which ends before it, and whose current device
+  /// is this one from now on.
+  virtual void adopt_thread() = 0;
   /// After begin(); they live until end().
   virtual Kernels& kernels(DataType data_type, IndexType index_type) = 0;
   /// Ends a call, whose work may still run. `failed`: waits for what was queued. A device that is

@@ -108,5 +108,39 @@ TEST_CASE("5. a steady state allocates nothing on the device") {
   CHECK(simt::allocations() == before);
 }
 
+TEST_CASE("6. a group works on its device, whichever is current, and leaves that as it is") {
+  const int devices[] = {1, 0};
+  sparsecollComm_t comms[2] = {};
+  REQUIRE(sparsecollCommInitAll(comms, 2, devices, nullptr) == sparsecollSuccess);
+  const std::string verdict = test::run_threads("groups", 2, [&](int rank) {
+    const auto r = static_cast<std::size_t>(rank);
+    const std::vector<float> ones(kCount, 1.0f);
+    check(cudaSetDevice(devices[r]));
+    std::vector<DeviceArray<float>> there;
+    for (int t = 0; t < 3; ++t) there.emplace_back(ones);
+    const auto residuals =
+        test::make_residuals<float>({comms[r], comms[r], comms[r]}, kCount, true);
+    std::string wrong;
+    for (const int now : {1 - devices[r], devices[r]}) {
+      check(cudaSetDevice(now));
+      sparsecollGroupStart(comms[r]);
+      for (std::size_t t = 0; t < 3; ++t)
+        sparseAllreduce(there[t].get(), there[t].get(), kCount, kCount, sparsecollFloat32,
+                        sparsecollSum, residuals[t].handle(), comms[r], nullptr);
+      const auto got = test::settle(sparsecollGroupEnd(comms[r]), comms[r]);
+      if (got != sparsecollSuccess) wrong += test::explain(got, comms[r]);
+      int current = -1;
+      check(cudaGetDevice(&current));
+      if (current != now) wrong += "; the current device is " + std::to_string(current);
+    }
+    for (const DeviceArray<float>& each : there)
+      if (wrong.empty())
+        wrong = test::difference("sum", each.read(), std::vector<float>(kCount, 4.0f));
+    return wrong;
+  });
+  CHECK(verdict == "");
+  for (const sparsecollComm_t comm : comms) sparsecollCommDestroy(comm);
+}
+
 }  // namespace
 }  // namespace sparsecoll::devices

@@ -157,6 +157,7 @@ class CudaDevice final : public Device {
     static_cast<const Event&>(moment).hold(place_->stream());
   }
   bool begun() const override { return call_.has_value(); }
+  void adopt_thread() override { check(cudaSetDevice(number_), "cudaSetDevice"); }
 
   Kernels& kernels(DataType data_type, IndexType index_type) override {
     for (const auto& each : call_->kernels)
