@@ -96,11 +96,13 @@ foreach(name IN ITEMS device simt)
     COMMAND ${verbs_perf} sparse_allreduce_perf -d bfloat16 --feedback 1 ${on_device} ${calls}
             ${properties})
   sparsecoll_add_perf_test(
-    sparse_alltoall.${name} COMMAND ${verbs_perf} sparse_alltoall_perf --skew 1.5 -d float64 ${on_device}
-                                    ${calls} ${properties})
+    sparse_alltoall.${name}
+    COMMAND ${verbs_perf} sparse_alltoall_perf --skew 1.5 -d float64 ${on_device} ${calls}
+            ${properties})
   sparsecoll_add_perf_test(
-    push_sum.${name} COMMAND ${verbs_perf} push_sum_perf -n 4 --delay 0,2 --density 0,0.1 ${on_device}
-                             ${properties})
+    push_sum.${name}
+    COMMAND ${verbs_perf} push_sum_perf -n 4 --delay 0,2 --density 0,0.1 ${on_device}
+            ${properties})
   sparsecoll_add_perf_test(
     push_sum.${name}.slow
     COMMAND ${verbs_perf} push_sum_perf -n 3 --slow --work 1 ${on_device}
@@ -178,6 +180,12 @@ if(SPARSECOLL_MPI)
                           COMMAND sparse_allreduce_perf --algo oktopk ${tensors})
   sparsecoll_add_mpi_test(NAME perf.sparse_alltoall.mpi RANKS 3 LABEL perf
                           COMMAND sparse_alltoall_perf --skew 1 -d float64 ${small})
+  foreach(verb IN ITEMS sparse_allreduce gtopk_allreduce sparse_alltoall)
+    sparsecoll_add_mpi_test(NAME perf.${verb}.mpi.simt RANKS 3 LABEL perf
+                            COMMAND simt_verbs_perf ${verb}_perf --memory device -b 8K -e 8K ${calls})
+  endforeach()
+  sparsecoll_add_mpi_test(NAME perf.push_sum.mpi.simt RANKS 3 LABEL perf
+                          COMMAND simt_verbs_perf push_sum_perf --memory device -n 4 -b 8K -e 8K)
   sparsecoll_add_mpi_test(NAME perf.push_sum.mpi RANKS 3 LABEL perf
                           COMMAND push_sum_perf -n 6 --delay 0,-1 --density 0,0.1)
   sparsecoll_add_mpi_test(NAME perf.push_sum.mpi.slow RANKS 3 LABEL perf
