@@ -81,7 +81,7 @@ configure_and_compile() {
     "-DCMAKE_CUDA_ARCHITECTURES=$architectures" -DSPARSECOLL_MPI=OFF -DSPARSECOLL_FORTRAN=OFF \
     -DBUILD_SHARED_LIBS=OFF -DSPARSECOLL_BUILD_TESTS=ON -DSPARSECOLL_BUILD_PERF=ON \
     "-DCMAKE_EXE_LINKER_FLAGS=-static-libstdc++ -static-libgcc" "$@"
-  cmake --build "$folder" --parallel "$jobs" --target test_gpu topk_perf
+  cmake --build "$folder" --parallel "$jobs" --target test_gpu topk_perf verbs_perf
 }
 
 # pack FOLDER PACKAGE ARCHITECTURES: replaces what a package consists of, and leaves alone what else
@@ -90,7 +90,7 @@ pack() {
   local folder=$1 package=$2 new=$2.new program part bytes
   rm -rf "$new"
   mkdir -p "$new/bin" "$new/lib" "$package"
-  for program in "$folder/tests/cuda/test_gpu" "$folder/perf/topk_perf"; do
+  for program in "$folder/tests/cuda/test_gpu" "$folder"/perf/{topk,verbs}_perf; do
     strip -o "$new/bin/$(basename "$program")" "$program"
     pack_libraries "$program" "$new/lib"
   done

@@ -9,8 +9,8 @@ usage="usage: run.sh [--out DIR] [--only NAMES] [--limit SECONDS] [--quick] [FOL
   --out DIR     logs, rows and reports: a new folder, an empty one or that of a former run; packed
                 into DIR.tar.gz (results beside this script; build/gpu-results in the repository)
   --only NAMES  these steps, comma separated: hello,yardsticks,tests,topk,adversarial,large,merge,
-                pack,unpack,torch,memcheck,racecheck,synccheck,ncu; or single ones by the name of
-                their log: topk_float32,gpu_merge,memcheck_select...
+                pack,unpack,verbs,torch,memcheck,racecheck,synccheck,ncu; or single ones by the name
+                of their log: topk_float32,gpu_merge,memcheck_select...
   --limit S     no step runs beyond S seconds in all
   --quick       small vectors, few calls: do all steps work?
 Exit status: 0 all steps that ran are ok; 1 one failed, or none ran; 2 a bad option; 3 no GPU."
@@ -42,6 +42,7 @@ start() {
 check_only() {
   local name steps="hello_(smi|query|topk)|adversarial_(float32|bfloat16)|ncu_(select|merge)(_text)?"
   steps+="|(topk|merge|pack|unpack|torch)_(float32|float64|bfloat16|float16)"
+  steps+="|verbs_(sparse_allreduce|gtopk_allreduce|sparse_alltoall|push_sum)_p[24]"
   steps+="|(gpu|memcheck|racecheck|synccheck)_[a-z0-9_]+"
   for name in "${only[@]}"; do
     [[ $name =~ ^($steps)$ || " ${groups[*]} " == *" $name "* ]] ||
@@ -64,7 +65,7 @@ check_out() {
 # check_package: is it whole, and are its files those that were packed?
 check_package() {
   local file
-  for file in MANIFEST bin/topk_perf bin/test_gpu lib torch_topk.py; do
+  for file in MANIFEST bin/topk_perf bin/verbs_perf bin/test_gpu lib torch_topk.py; do
     [ -e "$folder/$file" ] || die "$folder is not a whole package: there is no $file" 1
   done
   if command -v sha256sum >/dev/null; then

@@ -17,7 +17,7 @@ densities=0.0001,0.001,0.01,0.1
 pieces=2,4,8,16,32,64
 calls=(-n 20 -w 3)
 
-groups=(hello yardsticks tests topk adversarial large merge pack unpack torch memcheck racecheck
+groups=(hello yardsticks tests topk adversarial large merge pack unpack verbs torch memcheck racecheck
   synccheck ncu)
 group=""       # whose steps run now
 declare -A met=()  # names of --only that there was a step for
@@ -192,6 +192,24 @@ kernel_tables() {
 step_merge() { kernel_tables merge; }
 step_pack() { kernel_tables pack; }
 step_unpack() { kernel_tables unpack; }
+
+# verb NAME RANKS OPTION...: NAME_perf over threads that share the GPU, its rows in the step's JSON.
+verb() {
+  local name=verbs_$1_p$2
+  step "$name" 240 "${loader[@]}" "$folder/bin/verbs_perf" "$1_perf" --memory device \
+    --transport local -t "$2" -J "$out/$name.json" "${@:3}"
+}
+
+step_verbs() {
+  local ranks sizes=(-b 1M -e 64M -f 8)
+  if [ "$quick" = 1 ]; then sizes=(-b 64K -e 64K); fi
+  for ranks in 2 4; do
+    verb sparse_allreduce "$ranks" "${sizes[@]}" --density 0.001,0.01 --feedback 1 "${calls[@]}"
+    verb gtopk_allreduce "$ranks" "${sizes[@]}" --density 0.001,0.01 --feedback 1 "${calls[@]}"
+    verb sparse_alltoall "$ranks" "${sizes[@]}" --density 0.001,0.01 "${calls[@]}"
+    verb push_sum "$ranks" "${sizes[@]}" --delay 0,2 --density 0,0.01 -n 10
+  done
+}
 
 step_torch() {
   local type name least most

@@ -49,8 +49,8 @@ class Package(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.home = pathlib.Path(folder.name)
         self.package = self.home / "package"
-        for name, text in (("bin/topk_perf", TOPK_PERF), ("bin/test_gpu", TEST_GPU),
-                           ("lib/libc.so.6", "")):
+        for name, text in (("bin/topk_perf", TOPK_PERF), ("bin/verbs_perf", TOPK_PERF),
+                           ("bin/test_gpu", TEST_GPU), ("lib/libc.so.6", "")):
             path = self.package / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
