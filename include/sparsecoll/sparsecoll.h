@@ -32,10 +32,10 @@
  *    sparsecollInvalidUsage naming rank, argument and both values; outputs and residuals are
  *    untouched and the communicator goes on.
  *  - A fatal error (sparsecollRemoteError, sparsecollTimeout, sparsecollSystemError,
- *    sparsecollInternalError) poisons the communicator: every later call that needs the peers
- *    returns that first error at once; residuals can still be read and saved. After it some ranks
- *    may have committed the call and others not; sparsecollCommGetSequence() and the residuals say
- *    which. recvbuff is undefined then.
+ *    sparsecollInternalError, sparsecollUnhandledCudaError) poisons the communicator: every later
+ *    call that needs the peers returns that first error at once; residuals can still be read and
+ *    saved. After it some ranks may have committed the call and others not;
+ *    sparsecollCommGetSequence() and the residuals say which. recvbuff is undefined then.
  *  - Buffers are host memory or a CUDA device's (see The verbs). In place (sendbuff == recvbuff) is
  *    allowed; partial overlap is sparsecollInvalidArgument.
  *  - With blocking = 1 a call is complete when it returns, and buffers belong to the caller again.
@@ -373,7 +373,8 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommWait(sparsecollComm_t comm, uint
  * With blocking = 0 it is the way to results in device memory. Does nothing where no call had
  * device buffers.
  * @param stream of the communicator's device; NULL = the legacy default stream.
- * @return sparsecollInvalidArgument, sparsecollInvalidUsage while a group is open, the first fatal
+ * @return sparsecollInvalidArgument, sparsecollInvalidUsage while a group is open or for a stream
+ *         that is captured, sparsecollUnhandledCudaError for one that CUDA refuses, the first fatal
  *         error of a poisoned communicator. Other errors of queued calls are left for
  *         sparsecollCommSynchronize() and sparsecollCommWait().
  */
@@ -449,6 +450,8 @@ SPARSECOLL_API sparsecollResult_t sparsecollGetVersion(int* version);
  *  - blocking = 0: the call returns at once; its work goes on a stream of the communicator's own.
  *    Results are ordered after sparsecollCommStreamWait(), sparsecollCommSynchronize() or
  *    sparsecollCommWait().
+ * The device's work itself has no deadline: a stream that never gets done holds up its call, and
+ * the end of the communicator, for as long.
  * A stream that is captured into a CUDA graph is sparsecollInvalidUsage. A library that was built
  * without CUDA takes all memory for the host's.
  */

@@ -52,8 +52,8 @@ class AlltoallCall final : public Operation, private AlltoallArguments {
   Footprint footprint() const override {
     const auto in = places("send.indices", "send.values", *send);
     const auto out = places("recv.indices", "recv.values", *recv);
-    Footprint all{{in[0], in[1], {"send", send, sizeof *send}, bounds.place()},
-                  {out[0], out[1], {"recv", recv, sizeof *recv}}};
+    Footprint all{{in[0], in[1], in[2], {"send", send, sizeof *send}, bounds.place()},
+                  {out[0], out[1], out[2], {"recv", recv, sizeof *recv}}};
     if (recvcounts) all.writes.push_back({"recvcounts", recvcounts, ranks * sizeof(size_t)});
     return all;
   }
@@ -71,12 +71,12 @@ class AlltoallCall final : public Operation, private AlltoallArguments {
     if (Stash* stash = output.stash()) stash->from.resize(came.spans.size());
     // Nothing can fail from here on.
     const Stopwatch watch(env.stats.reduce_seconds);
-    kernels.hand_over(came.spans, out);
     for (size_t r = 0; r < came.spans.size(); ++r) {
       const size_t from = kernels.read(came.spans[r].nnz.at);
       if (recvcounts) recvcounts[r] = from;
       if (Stash* stash = output.stash()) stash->from[r] = from;
     }
+    kernels.hand_over(came.spans, out);
     output.finish(communicator, send->count);
   }
 

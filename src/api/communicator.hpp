@@ -76,9 +76,9 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// Its end of that device, which it works on.
   Device& device_end(int device);
   /// Null before the first call with its memory.
-  Device* device_end() { return device_end_.get(); }
-  /// Until the device's work of all calls is done; with a stream, on it only. No call is queued. A
-  /// device that is lost poisons the communicator.
+  Device* device_end() { return device_seen_; }
+  /// Until the device's work of all calls is done, where a device that is lost poisons the
+  /// communicator; with a stream, what is queued there comes after it. No call is queued.
   void wait_for_device(const std::optional<Stream>& stream);
   /// For the call that entered the place.
   Kernels& kernels_at(int device, DataType type, IndexType index);
@@ -199,6 +199,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   Arena arena_{*memory_};
   std::atomic<int> device_;
   std::unique_ptr<Device> device_end_;
+  std::atomic<Device*> device_seen_{nullptr};  ///< the same, for threads that did not make it
   std::vector<std::unique_ptr<Stash>> stashes_;
   bool last_was_group_ = false;
   std::vector<void*> residuals_;

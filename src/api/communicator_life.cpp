@@ -132,7 +132,7 @@ void Communicator::abandon(const Error* notice) {
   bool touches_notices = false;
   abandoned_bytes_ += transport_->abandon(&touches_notices);
   if (touches_notices) abandoned_bytes_ += channel_.leak();
-  if (sends) abandoned_bytes_ += arena_.leak() + (device_end_ ? device_end_->leak() : 0);
+  if (sends) abandoned_bytes_ += arena_.leak() + (device_end() ? device_end()->leak() : 0);
 }
 
 void Communicator::poison_and_throw(const Error& error) {

@@ -50,8 +50,8 @@ class SparseCall final : public Operation, private SparseArguments {
   Footprint footprint() const override {
     const auto in = places("send.indices", "send.values", *send);
     const auto out = places("recv.indices", "recv.values", *recv);
-    return {{in[0], in[1], {"send", send, sizeof *send}},
-            {out[0], out[1], {"recv", recv, sizeof *recv}},
+    return {{in[0], in[1], in[2], {"send", send, sizeof *send}},
+            {out[0], out[1], out[2], {"recv", recv, sizeof *recv}},
             residual.get()};
   }
 

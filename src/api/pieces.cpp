@@ -20,12 +20,13 @@ void check_output(const char* name, const sparsecollSparse_t* out, const Like& l
          out->indexType);
 }
 
-std::array<Place, 2> places(const char* indices, const char* values,
+std::array<Place, 3> places(const char* indices, const char* values,
                             const sparsecollSparse_t& sparse) {
   return {Place{indices, sparse.indices,
                 sparse.capacity * size_of(static_cast<IndexType>(sparse.indexType))},
           Place{values, sparse.values,
-                sparse.capacity * size_of(static_cast<DataType>(sparse.datatype))}};
+                sparse.capacity * size_of(static_cast<DataType>(sparse.datatype))},
+          Place{"nnzOnDevice", sparse.nnzOnDevice, sparse.nnzOnDevice ? sizeof(size_t) : 0}};
 }
 
 std::unique_ptr<Stash> make_stash(Communicator& communicator, size_t nnz, const Like& like) {
@@ -102,9 +103,10 @@ struct TopkCall {
     const SparseBuffer selected = direct ? result : kernels.sparse(most());
     kernels.accumulate_select({dense, count, feedback ? feedback->view() : ResidualView{}}, most(),
                               selected);
+    const size_t nnz = out->nnzOnDevice ? most() : kernels.read(selected.nnz);
     if (!direct) kernels.deliver(selected.span(), 1, result);
     out->count = count;
-    out->nnz = out->nnzOnDevice ? most() : kernels.read(selected.nnz);
+    out->nnz = nnz;
     if (feedback) feedback->commit();
   }
 };
@@ -149,18 +151,22 @@ void fetch(sparsecollSparse_t* recv, size_t* recvcounts, Communicator& communica
     fail(sparsecollInvalidArgument, "recv: expected ", name_of_place(stash->device),
          ", where the result is, got ", name_of_place(site.device()));
   check_on_host("recvcounts", recvcounts);
+  const bool fits = recv->capacity >= stash->nnz;
+  if (site.device() == stash->device) {
+    Kernels& kernels = site.kernels(communicator, stash->data_type, stash->index_type);
+    kernels.set_count(buffer_of(*recv, kernels).nnz, fits ? stash->nnz : 0);
+    if (fits) {
+      kernels.copy(stash->indices.data(), stash->nnz * size_of(stash->index_type), recv->indices);
+      kernels.copy(stash->values.data(), stash->nnz * size_of(stash->data_type), recv->values);
+    }
+  }
   if (recvcounts) std::copy(stash->from.begin(), stash->from.end(), recvcounts);
   recv->count = stash->count;
   recv->needed = stash->nnz;
-  recv->nnz = 0;
-  if (recv->capacity < stash->nnz)
+  recv->nnz = fits ? stash->nnz : 0;
+  if (!fits)
     fail(sparsecollTruncated, "recv.capacity: expected at least ", stash->nnz, ", got ",
          recv->capacity);
-  recv->nnz = stash->nnz;
-  Kernels& kernels = site.kernels(communicator, stash->data_type, stash->index_type);
-  kernels.set_count(buffer_of(*recv, kernels).nnz, stash->nnz);
-  kernels.copy(stash->indices.data(), stash->nnz * size_of(stash->index_type), recv->indices);
-  kernels.copy(stash->values.data(), stash->nnz * size_of(stash->data_type), recv->values);
 }
 
 }  // namespace

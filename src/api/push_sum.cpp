@@ -62,53 +62,6 @@ PushSumState::PushSumState(const std::shared_ptr<Communicator>& owner, const Pus
                               config.outNeighbours, config.user},
                              owner->size())) {}
 
-void PushSumState::check_place(int device) const {
-  if (used_ && device != device_)
-    fail(sparsecollInvalidArgument, "x: expected ", name_of_place(device_),
-         ", where those of the state's first step were, got ", name_of_place(device));
-}
-
-void PushSumState::live_on(int device, Communicator& communicator) {
-  used_ = true;
-  if (device == device_) return;
-  const std::shared_ptr<Memory> memory = communicator.memory_at(device);
-  Kernels& kernels = communicator.kernels_at(device, shape().type, IndexType::index64);
-  for (Carrier::Copies* copies :
-       {push_sum_.carrier().sent_copies(), push_sum_.carrier().received_copies()}) {
-    if (!copies) continue;
-    for (auto& [peer, copy] : *copies) {  // read from a file
-      Block there(*memory, copy.size());
-      kernels.copy(kernels.upload({copy.data(), copy.size()}), copy.size(), there.data());
-      kernels.read(kernels.counts(1));
-      copy = std::move(there);
-    }
-  }
-  memory_ = memory;
-  device_ = device;
-}
-
-ConstBytes PushSumState::on_host(const Block& copy, Communicator& communicator) const {
-  if (device_ == kHost) return {copy.data(), copy.size()};
-  const Bytes host(communicator.arena().take<std::byte>(copy.size()), copy.size());
-  communicator.device_end(device_).begin(std::nullopt);
-  communicator.kernels_at(device_, shape().type, IndexType::index64).download(copy.data(), host);
-  return host;
-}
-
-void PushSumState::restored(Communicator& communicator) {
-  memory_ = communicator.shared_memory();
-  device_ = kHost;
-  used_ = false;
-}
-
-GossipCall PushSumState::call_at(const Site& site, Communicator& communicator,
-                                 const CallTerms& terms) {
-  live_on(site.device(), communicator);
-  Kernels& kernels = site.kernels(communicator, shape().type, narrowest_index(shape().count));
-  return {communicator.channel(), kernels,       *memory_, communicator.arena(), terms.stats,
-          terms.sequence,         terms.deadline};
-}
-
 void check_tensors(const PushSumShape& shape, const Tensors& tensors) {
   const size_t bytes = shape.count * size_of(shape.type);
   check_array("x", tensors.x, shape.count, size_of(shape.type));
@@ -210,7 +163,7 @@ class Drain final : public Operation {
 
   void check_arguments(Communicator&) override {
     check_tensors(state_->shape(), tensors_);
-    state_->check_place(site().device());
+    state_->claim(site().device());
   }
 
   Footprint footprint() const override { return {}; }

@@ -12,6 +12,8 @@ namespace sparsecoll {
 
 /// A push-sum state as the C API hands it out.
 class PushSumState {
+  static constexpr int kNowhere = kHost - 1;
+
  public:
   PushSumState(const std::shared_ptr<Communicator>& owner, const PushSumShape& shape,
                const sparsecollPushSumConfig_t& config);
@@ -22,10 +24,9 @@ class PushSumState {
   const PushSumShape& shape() const { return push_sum_.shape(); }
   const sparsecollPushSumConfig_t& config() const { return config_; }
 
-  /// Where the tensors of its first step are, and what it remembers.
-  int device() const { return device_; }
-  /// Throws InvalidArgument for tensors of another place once it was used.
-  void check_place(int device) const;
+  /// Throws InvalidArgument for tensors that are not where those of its first step were. Called
+  /// when the step is, whenever it is made.
+  void claim(int device);
   /// What a step or a drain works with, at a site that was entered.
   GossipCall call_at(const Site& site, Communicator& communicator, const CallTerms& terms);
   /// What it remembers of an edge, in workspace where it lives on a device.
@@ -38,9 +39,9 @@ class PushSumState {
   void live_on(int device, Communicator& communicator);
 
   std::weak_ptr<Communicator> owner_;
-  std::shared_ptr<Memory> memory_;  ///< outlives the copies in push_sum_
-  int device_ = kHost;
-  bool used_ = false;
+  std::shared_ptr<Memory> memory_;      ///< outlives the copies in push_sum_
+  std::atomic<int> claimed_{kNowhere};  ///< where the tensors of its steps are
+  int device_ = kHost;                  ///< where what it remembers is
   sparsecollPushSumConfig_t config_;
   PushSum push_sum_;
 };

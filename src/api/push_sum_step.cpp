@@ -74,7 +74,7 @@ sparsecollResult_t pushSumStep(void* x, void* estimate, size_t count, sparsecoll
     check_tensors(found->shape(), tensors);
     Site site;
     site.locate(communicator, buffers_of(tensors, stream));
-    found->check_place(site.device());
+    found->claim(site.device());
     if (communicator.queue()) site.mark(communicator, buffers_of(tensors, stream));
     Step step(found, tensors, site);
     communicator.take_part([&] {

@@ -54,7 +54,7 @@ class ReduceScatterCall final : public Operation, private ReduceScatterArguments
   Footprint footprint() const override {
     const auto out = places("recv.indices", "recv.values", *recv);
     return {{{"sendbuff", send, count * size_of(type)}, bounds.place()},
-            {out[0], out[1], {"recv", recv, sizeof *recv}},
+            {out[0], out[1], out[2], {"recv", recv, sizeof *recv}},
             residual.get()};
   }
 

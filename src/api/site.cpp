@@ -3,8 +3,8 @@
 // Where the caller's buffers are.
 #include "api/site.hpp"
 
-#include <climits>
 #include <ostream>
+#include <utility>
 
 #include "api/communicator.hpp"
 
@@ -51,6 +51,7 @@ void Site::mark(Communicator& communicator, const Buffers& buffers) noexcept {
 
 void Site::locate(Communicator& communicator, const Buffers& buffers) {
   if (failure_) std::rethrow_exception(failure_);
+  if (std::exchange(located_, true)) return;  // by mark(), in the caller's thread
   device_ = find(buffers, communicator);
   stream_ = buffers.stream();
   if (device_ == kHost) {
@@ -65,59 +66,15 @@ void Site::locate(Communicator& communicator, const Buffers& buffers) {
          own == kHost ? "" : "the host's memory or ", name_of_place(own),
          ", the communicator's, got ", name_of_place(device_));
   }
-  if (!moment_) refuse_capture(stream_);
+  if (!moment_) refuse_capture(device_, stream_);
 }
 
 void Site::begin(Communicator& communicator) {
+  if (failure_) std::rethrow_exception(failure_);
   if (device_ == kHost) return;
   Device& device = communicator.device_end(device_);
   device.begin(moment_ ? std::nullopt : std::optional(stream_));
   if (moment_) device.follow(*moment_);
-}
-
-namespace {
-constexpr int kUndecided = INT_MIN;
-}
-
-int first_device(int configured) {
-  if (configured != INT_MIN) return configured;
-  // Where devices are in use it is the current one. Else the first buffer on one decides: to ask
-  // CUDA would load it into programs that never use it.
-  const int current = current_device();
-  return current == kHost ? kUndecided : current;
-}
-
-int Communicator::device() const {
-  const int decided = device_;
-  return decided == kUndecided ? current_device() : decided;
-}
-
-bool Communicator::works_on(int device) {
-  int expected = kUndecided;
-  return device_.compare_exchange_strong(expected, device) || expected == device;
-}
-
-Device& Communicator::device_end(int device) {
-  if (!device_end_) device_end_ = make_device(device);
-  return *device_end_;
-}
-
-void Communicator::wait_for_device(const std::optional<Stream>& stream) {
-  if (!device_end_) return;
-  try {
-    stream ? device_end_->order(*stream) : device_end_->wait();
-  } catch (const Error& error) {
-    poison_and_throw(error);
-  }
-}
-
-Kernels& Communicator::kernels_at(int device, DataType type, IndexType index) {
-  return device == kHost ? make_host_kernels(type, index, arena_)
-                         : device_end_->kernels(type, index);
-}
-
-const std::shared_ptr<Memory>& Communicator::memory_at(int device) {
-  return device == kHost ? memory_ : device_end_->memory();
 }
 
 Kernels& Site::kernels(Communicator& communicator, DataType type, IndexType index) const {

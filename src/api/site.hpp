@@ -75,6 +75,7 @@ class Site {
   Kernels& kernels(Communicator& communicator, DataType type, IndexType index) const;
 
  private:
+  bool located_ = false;
   int device_ = kHost;
   Stream stream_ = nullptr;
   std::shared_ptr<Moment> moment_;

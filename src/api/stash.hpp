@@ -18,8 +18,9 @@ struct Like {
 /// A caller's output vector: sound, and of the types of `like`.
 void check_output(const char* name, const sparsecollSparse_t* out, const Like& like);
 
-/// The two arrays of a vector, as far as its capacity goes.
-std::array<Place, 2> places(const char* indices, const char* values,
+/// The two arrays of a vector, as far as its capacity goes, and its count where it has one on a
+/// device.
+std::array<Place, 3> places(const char* indices, const char* values,
                             const sparsecollSparse_t& sparse);
 
 /// Room for a result of `nnz` entries.

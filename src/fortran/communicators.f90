@@ -11,7 +11,8 @@ module sparsecoll_communicators
   public :: sparsecollCommInitAll, sparsecollCommSplit, sparsecollCommRank, sparsecollCommCount
   public :: sparsecollCommGetSequence, sparsecollCommSynchronize, sparsecollCommWait
   public :: sparsecollCommStreamWait, sparsecollCommDestroy, sparsecollCommAbort
-  public :: sparsecollCommGetAsyncError, sparsecollCommGetStats, sparsecollGroupStart, sparsecollGroupEnd
+  public :: sparsecollCommGetAsyncError, sparsecollCommGetStats, sparsecollGroupStart
+  public :: sparsecollGroupEnd
 
   interface
     function c_init_all(comms, nranks, devices, config) bind(C, name="sparsecollCommInitAll")

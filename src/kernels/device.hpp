@@ -26,8 +26,8 @@ int count_devices();
 int current_device();
 /// Where memory lies: on which device, managed memory too, or on the host. Makes no context.
 int device_of(const void* memory);
-/// Throws InvalidUsage while a graph is captured from the stream.
-void refuse_capture(Stream stream);
+/// Throws InvalidUsage while a graph is captured from the stream of that device.
+void refuse_capture(int device, Stream stream);
 
 /// What is on a stream at one moment. Shared by whoever waits for it.
 class Moment {

@@ -9,7 +9,7 @@ namespace sparsecoll {
 int count_devices() { return 0; }
 int current_device() { return kHost; }
 int device_of(const void*) { return kHost; }
-void refuse_capture(Stream) {}
+void refuse_capture(int, Stream) {}
 
 std::unique_ptr<Device> make_device(int number) {
   fail(sparsecollInternalError, "device ", number, " in a library without CUDA");

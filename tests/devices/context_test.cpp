@@ -5,6 +5,7 @@
 // machine of ../simt, which has two devices and tells who has touched them.
 
 #include <engine.hpp>
+#include <thread>
 
 #include "devices/places.hpp"
 #include "support/catch.hpp"
@@ -33,9 +34,44 @@ TEST_CASE("1. host buffers make no context") {
   CHECK_FALSE(simt::context_exists());
 }
 
-TEST_CASE("2. without a device of its own it takes that of the first buffer") {
+TEST_CASE("1a. without a device of its own it takes that of the first buffer") {
   REQUIRE_FALSE(simt::context_exists());
   const test::Ranks ranks(1, test::default_config());  // before anybody uses a device
+  std::thread([&] {
+    check(cudaSetDevice(1));
+    DeviceArray<float> one(std::vector<float>(kCount, 1.0f));
+    CHECK(told(ranks.comm(0), one.get()) == "");
+    std::vector<float> here(kCount, 1.0f);
+    CHECK(told(ranks.comm(0), here.data()) == "");  // the host's goes on being good
+  }).join();
+}
+
+TEST_CASE("1b. queued calls make a context on their device only") {
+  REQUIRE_FALSE(simt::context_exists_on(0));
+  const auto in_a_thread = [](auto body) { std::thread(body).join(); };
+  in_a_thread([] {
+    sparsecollConfig_t config = test::default_config();
+    config.blocking = 0;
+    check(cudaSetDevice(1));
+    const test::Ranks ranks(1, config);
+    test::Residual<float> residual(ranks.comm(0), kCount);
+    const OwnStream stream;
+    DeviceArray<float> one(std::vector<float>(kCount, 1.0f));
+    for (int call = 0; call < 3; ++call)
+      CHECK(sparseAllreduce(one.get(), one.get(), kCount, 5, sparsecollFloat32, sparsecollSum,
+                            residual.handle(), ranks.comm(0), stream) == sparsecollSuccess);
+    CHECK(sparsecollCommStreamWait(ranks.comm(0), stream) == sparsecollSuccess);
+    CHECK(sparsecollCommSynchronize(ranks.comm(0)) == sparsecollSuccess);
+    residual.read();
+  });
+  CHECK(simt::context_exists_on(1));
+  CHECK_FALSE(simt::context_exists_on(0));
+}
+
+TEST_CASE("2. it takes memory of its own device only") {
+  sparsecollConfig_t config = test::default_config();
+  config.device = 1;
+  const test::Ranks ranks(1, config);
   check(cudaSetDevice(1));
   DeviceArray<float> one(std::vector<float>(kCount, 1.0f));
   check(cudaSetDevice(0));

@@ -95,6 +95,13 @@ TEST_CASE("captured streams are refused, and ranks go on") {
         wrong += " told: " + told;
     }
     if (wrong.empty()) wrong = test::expect("the next one", call(), sparsecollSuccess, comm);
+    // Nor is a captured stream made to wait, which would break the graph.
+    if (rank == 1 && wrong.empty()) {
+      check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+      wrong = test::expect("StreamWait", sparsecollCommStreamWait(comm, stream),
+                           sparsecollInvalidUsage, comm);
+      check(cudaStreamEndCapture(stream, &graph));
+    }
     if (wrong.empty() && test::queued_run())
       wrong = test::expect("wait", sparsecollCommStreamWait(comm, stream), sparsecollSuccess, comm);
     if (wrong.empty() && x.read(stream) != std::vector<float>(kCount, 2.0f)) wrong = "wrong sum";

@@ -4,4 +4,5 @@
 
 namespace sparsecoll::cuda {
 bool context_exists() { return simt::context_exists(); }
+bool context_exists_on(int device) { return simt::context_exists_on(device); }
 }  // namespace sparsecoll::cuda

@@ -42,6 +42,7 @@ void fail_at(size_t n);
 
 /// Whether this process has done what makes a context on a GPU.
 bool context_exists();
+bool context_exists_on(int device);
 
 /// Devices to choose from; they have one heap.
 inline constexpr int kDevices = 2;

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <set>
 
+#include "engine.hpp"
 #include "heap.hpp"
 
 struct CUstream_st {
@@ -33,7 +34,7 @@ namespace simt {
 
 extern std::mutex mutex;  ///< of all that follows
 extern std::set<CUstream_st*> streams;
-extern std::atomic<bool> used;
+extern std::atomic<bool> used[kDevices];  ///< devices by somebody, which makes a context there
 extern std::atomic<size_t> allocated;
 extern thread_local int current;  ///< device
 

@@ -41,7 +41,7 @@ bool is_right(cudaMemcpyKind kind, const void* to, const void* from, size_t byte
 cudaError_t cudaMalloc(void** at, size_t bytes) {
   if (fails()) return cudaErrorMemoryAllocation;
   const std::lock_guard lock(mutex);
-  used = true;
+  used[current] = true;
   *at = heap().allocate(bytes);
   if (*at) device_of[*at] = current;
   ++allocated;
@@ -57,6 +57,7 @@ cudaError_t cudaFree(void* at) {
 }
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
   if (fails()) return cudaErrorUnknown;
+  used[current] = true;
   const std::lock_guard lock(mutex);
   *attributes = {cudaMemoryTypeUnregistered, -2};
   const auto after = device_of.upper_bound(const_cast<void*>(pointer));
@@ -67,7 +68,7 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
 cudaError_t cudaHostAlloc(void** at, size_t bytes, unsigned) { return cudaMallocHost(at, bytes); }
 cudaError_t cudaMallocHost(void** at, size_t bytes) {
   if (fails()) return cudaErrorMemoryAllocation;
-  used = true;
+  used[current] = true;
   ++allocated;
   *at = std::malloc(bytes);
   if (!*at) return cudaErrorMemoryAllocation;

@@ -16,7 +16,7 @@
 namespace simt {
 
 std::mutex mutex;
-std::atomic<bool> used{false};
+std::atomic<bool> used[kDevices] = {};
 std::atomic<size_t> allocated{0};
 thread_local int current = 0;
 
@@ -34,7 +34,11 @@ Heap& heap() {
   static Heap one;
   return one;
 }
-CUstream_st& of(cudaStream_t stream) { return stream && !stream->blocking ? *stream : legacy; }
+CUstream_st& of(cudaStream_t stream) {
+  static thread_local CUstream_st own;  // drained by whoever waits for it, in its thread
+  if (stream == cudaStreamPerThread) return own;
+  return stream && !stream->blocking ? *stream : legacy;
+}
 
 void fail_at(size_t n) { fail_in = n; }
 bool fails() {
@@ -104,7 +108,11 @@ void run_grid(const dim3& grid, const dim3& block, bool cooperative,
 
 size_t launches() { return launched; }
 size_t allocations() { return allocated; }
-bool context_exists() { return used; }
+bool context_exists() {
+  return std::any_of(std::begin(used), std::end(used),
+                     [](const auto& each) { return each.load(); });
+}
+bool context_exists_on(int device) { return device >= 0 && device < kDevices && used[device]; }
 
 int multiprocessors() {
   static const char* const text = std::getenv("SIMT_MULTIPROCESSORS");
@@ -193,7 +201,7 @@ cudaError_t cudaGetDevice(int* device) {
 }
 cudaError_t cudaSetDevice(int device) {
   if (device < 0 || device >= kDevices) return cudaErrorInvalidValue;
-  used = true;
+  used[device] = true;
   current = device;
   return cudaSuccess;
 }

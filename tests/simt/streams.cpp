@@ -8,7 +8,7 @@
 using namespace simt;
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
-  used = true;
+  used[current] = true;
   *stream = new CUstream_st{flags != cudaStreamNonBlocking};
   const std::lock_guard lock(mutex);
   streams.insert(*stream);
@@ -35,16 +35,22 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   *graph = nullptr;
   return cudaSuccess;
 }
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
+  static thread_local cudaStreamCaptureMode own = cudaStreamCaptureModeGlobal;
+  std::swap(own, *mode);
+  return cudaSuccess;
+}
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
   if (fails()) return cudaErrorUnknown;
   const std::lock_guard lock(mutex);
-  *status =
-      stream && stream->captured ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+  *status = stream && stream != cudaStreamPerThread && stream->captured
+                ? cudaStreamCaptureStatusActive
+                : cudaStreamCaptureStatusNone;
   return cudaSuccess;
 }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
   if (fails()) return cudaErrorUnknown;
-  used = true;
+  used[current] = true;
   *event = new CUevent_st;
   return cudaSuccess;
 }

@@ -3,6 +3,7 @@
 // Devices by CUDA: whose memory is whose, and in which order streams do what.
 #include "kernels/device.hpp"
 
+#include <atomic>
 #include <exception>
 #include <mutex>
 #include <optional>
@@ -39,32 +40,22 @@ int device_of(const void* memory) {
   return there ? attributes.device : kHost;
 }
 
-void refuse_capture(Stream stream) {
-  cudaStreamCaptureStatus status{};
-  const cudaError_t error = cudaStreamIsCapturing(stream, &status);
-  // The legacy stream cannot be asked while another one is captured.
-  const bool captured = error == cudaErrorStreamCaptureImplicit ||
-                        (error == cudaSuccess && status != cudaStreamCaptureStatusNone);
-  if (error != cudaErrorStreamCaptureImplicit) check(error, "cudaStreamIsCapturing");
-  if (!captured) return;
-  cudaGetLastError();
-  fail(sparsecollInvalidUsage,
-       "stream: expected one that is not captured, since this call waits on the host, got one "
-       "that is");
-}
-
 namespace {
 
-/// The calling thread's current device, put back at the end.
+/// The calling thread's current device, and that other threads may capture graphs meanwhile; both
+/// are put back at the end.
 class Current {
  public:
   explicit Current(int device) {
     check(cudaGetDevice(&before_), "cudaGetDevice");
     if (before_ != device) check(cudaSetDevice(device), "cudaSetDevice");
     changed_ = before_ != device;
+    cudaThreadExchangeStreamCaptureMode(&mode_);
   }
   ~Current() {
-    if (changed_) cudaSetDevice(before_);
+    cudaThreadExchangeStreamCaptureMode(&mode_);
+    // Where nobody works on it, as in a thread of the library, to set it would make a context.
+    if (changed_ && cuda::context_exists_on(before_)) cuda::forgive(cudaSetDevice(before_));
   }
   Current(const Current&) = delete;
   Current& operator=(const Current&) = delete;
@@ -72,12 +63,13 @@ class Current {
  private:
   int before_ = 0;
   bool changed_ = false;
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
 
 class Event final : public Moment {
  public:
   Event() { check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cudaEventCreate"); }
-  ~Event() override { cudaEventDestroy(event_); }
+  ~Event() override { cuda::forgive(cudaEventDestroy(event_)); }
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
 
@@ -96,7 +88,7 @@ class Event final : public Moment {
 
  private:
   cudaEvent_t event_ = nullptr;
-  bool recorded_ = false;
+  std::atomic<bool> recorded_{false};
 };
 
 /// Beside the callers' streams, and before them where there is a choice.
@@ -108,7 +100,7 @@ class OwnStream {
     check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, greatest),
           "cudaStreamCreateWithPriority");
   }
-  ~OwnStream() { cudaStreamDestroy(stream_); }
+  ~OwnStream() { cuda::forgive(cudaStreamDestroy(stream_)); }
   OwnStream(const OwnStream&) = delete;
   OwnStream& operator=(const OwnStream&) = delete;
   cudaStream_t get() const { return stream_; }
@@ -130,7 +122,6 @@ class CudaDevice final : public Device {
     try {
       const Current current(number_);
       last_->wait();
-      place_->move_to(own_->get());  // the last one may be gone
       place_.reset();
       own_.reset();
     } catch (const Error&) {
@@ -150,14 +141,18 @@ class CudaDevice final : public Device {
 
   void begin(std::optional<Stream> stream) override {
     tell_failure();
-    if (!call_) return start(stream.value_or(own_->get()));
+    if (!call_) start(work_stream(stream));
     if (stream && *stream != place_->stream()) join(*stream);
   }
   void follow(const Moment& moment) override {
     static_cast<const Event&>(moment).hold(place_->stream());
   }
   bool begun() const override { return call_.has_value(); }
-  void adopt_thread() override { check(cudaSetDevice(number_), "cudaSetDevice"); }
+  void adopt_thread() override {
+    check(cudaSetDevice(number_), "cudaSetDevice");
+    cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    cudaThreadExchangeStreamCaptureMode(&mode);
+  }
 
   Kernels& kernels(DataType data_type, IndexType index_type) override {
     for (const auto& each : call_->kernels)
@@ -176,6 +171,7 @@ class CudaDevice final : public Device {
     } catch (const Error&) {
       finish();
     }
+    place_->move_to(own_->get());  // the caller's may be gone soon
     call_.reset();
   }
 
@@ -186,9 +182,12 @@ class CudaDevice final : public Device {
     last_->hold(stream);
   }
   void wait() override {
-    const std::lock_guard lock(mutex_);
-    tell_failure();
-    last_->wait();
+    const Current current(number_);
+    {
+      const std::lock_guard lock(mutex_);
+      tell_failure();
+    }
+    last_->wait();  // not of calls that end meanwhile, which would have to wait too
   }
   size_t leak() noexcept override { return place_->slabs().leak(); }
 
@@ -217,12 +216,15 @@ class CudaDevice final : public Device {
     if (failure_) std::rethrow_exception(failure_);
   }
 
+  /// That of the calling thread means another one in each of the threads of a group.
+  Stream work_stream(const std::optional<Stream>& stream) const {
+    return stream && *stream != cudaStreamPerThread ? *stream : own_->get();
+  }
+
   void start(Stream stream) {
     call_.emplace(number_, *place_);
-    // The workspace may still be used by the last call, whose stream may be gone, and this one have
-    // its address.
-    last_->hold(stream);
     place_->move_to(stream);
+    last_->hold(stream);  // the workspace may still be used by the last call
   }
 
   /// Another stream of the same call.
@@ -244,6 +246,21 @@ class CudaDevice final : public Device {
 };
 
 }  // namespace
+
+void refuse_capture(int device, Stream stream) {
+  const Current current(device);
+  cudaStreamCaptureStatus status{};
+  const cudaError_t error = cudaStreamIsCapturing(stream, &status);
+  // The legacy stream cannot be asked while another one is captured.
+  const bool captured = error == cudaErrorStreamCaptureImplicit ||
+                        (error == cudaSuccess && status != cudaStreamCaptureStatusNone);
+  if (error != cudaErrorStreamCaptureImplicit) check(error, "cudaStreamIsCapturing");
+  if (!captured) return;
+  cudaGetLastError();
+  fail(sparsecollInvalidUsage,
+       "stream: expected one that is not captured, since this call waits on the host, got one "
+       "that is");
+}
 
 std::unique_ptr<Device> make_device(int number) { return std::make_unique<CudaDevice>(number); }
 

@@ -51,4 +51,13 @@ bool context_exists() {
   return false;
 }
 
+bool context_exists_on(int device) {
+  const Driver driver;
+  if (!driver) return false;
+  const auto state = driver.find<int(int, unsigned*, int*)>("cuDevicePrimaryCtxGetState");
+  unsigned flags = 0;
+  int active = 0;
+  return state && state(device, &flags, &active) == 0 && active;
+}
+
 }  // namespace sparsecoll::cuda

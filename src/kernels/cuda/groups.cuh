@@ -22,7 +22,7 @@ struct GroupTile {
   static constexpr unsigned kWindow = 4096;
 
   BlockSum<uint64_t>::Storage sum;
-  unsigned first[kGroups];     ///< entry of each group
+  unsigned first[kGroups];     ///< entry of each group; more than fit are a fault found before
   uint16_t position[kWindow];  ///< of the bits of consecutive entries
 
   /// Sets first[]; returns how many entries the tile has.

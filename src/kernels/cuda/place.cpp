@@ -23,7 +23,7 @@ void* DeviceMemory::obtain(size_t bytes) {
 }
 
 void DeviceMemory::give_up(void* at) noexcept {
-  cudaFree(at);  // waits for whoever still uses it
+  forgive(cudaFree(at));  // waits for whoever still uses it
 }
 
 void* PageLockedMemory::obtain(size_t bytes) {
@@ -35,7 +35,7 @@ void* PageLockedMemory::obtain(size_t bytes) {
 }
 
 void PageLockedMemory::give_up(void* at) noexcept {
-  cudaFreeHost(at);  // waits for whoever still uses it
+  forgive(cudaFreeHost(at));  // waits for whoever still uses it
 }
 
 Place::Place(cudaStream_t stream, Messages messages) : stream_(stream), messages_(messages) {
@@ -49,8 +49,8 @@ Place::Place(cudaStream_t stream, Messages messages) : stream_(stream), messages
 }
 
 Place::~Place() {
-  cudaStreamSynchronize(stream_);
-  cudaFreeHost(landing_);
+  forgive(cudaStreamSynchronize(stream_));
+  forgive(cudaFreeHost(landing_));
 }
 
 void Place::copy(const void* from, size_t bytes, void* to) const {

@@ -17,6 +17,11 @@ inline void check(cudaError_t error, const char* what) {
        cudaGetErrorName(error), ")");
 }
 
+/// For what gives something back: nothing can be done about it, and whoever asks next is not told.
+inline void forgive(cudaError_t error) {
+  if (error != cudaSuccess) cudaGetLastError();
+}
+
 /// Memory of the device that is current when it is made.
 class DeviceMemory final : public Memory {
  public:

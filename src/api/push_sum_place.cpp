@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// Push-sum: where a state lives.
+#include "api/push_sum.hpp"
+
+namespace sparsecoll {
+
+void PushSumState::claim(int device) {
+  int first = kNowhere;
+  if (claimed_.compare_exchange_strong(first, device) || first == device) return;
+  fail(sparsecollInvalidArgument, "x: expected ", name_of_place(first),
+       ", where those of the state's first step were, got ", name_of_place(device));
+}
+
+void PushSumState::live_on(int device, Communicator& communicator) {
+  if (device == device_) return;
+  const std::shared_ptr<Memory> memory = communicator.memory_at(device);
+  Kernels& kernels = communicator.kernels_at(device, shape().type, IndexType::index64);
+  for (Carrier::Copies* copies :
+       {push_sum_.carrier().sent_copies(), push_sum_.carrier().received_copies()}) {
+    if (!copies) continue;
+    for (auto& [peer, copy] : *copies) {  // read from a file
+      Block there(*memory, copy.size());
+      kernels.copy(kernels.upload({copy.data(), copy.size()}), copy.size(), there.data());
+      kernels.read(kernels.counts(1));
+      copy = std::move(there);
+    }
+  }
+  memory_ = memory;
+  device_ = device;
+}
+
+ConstBytes PushSumState::on_host(const Block& copy, Communicator& communicator) const {
+  if (device_ == kHost) return {copy.data(), copy.size()};
+  const Bytes host(communicator.arena().take<std::byte>(copy.size()), copy.size());
+  communicator.device_end(device_).begin(std::nullopt);
+  communicator.kernels_at(device_, shape().type, IndexType::index64).download(copy.data(), host);
+  return host;
+}
+
+void PushSumState::restored(Communicator& communicator) {
+  memory_ = communicator.shared_memory();
+  device_ = kHost;
+  claimed_ = kNowhere;
+}
+
+GossipCall PushSumState::call_at(const Site& site, Communicator& communicator,
+                                 const CallTerms& terms) {
+  live_on(site.device(), communicator);
+  Kernels& kernels = site.kernels(communicator, shape().type, narrowest_index(shape().count));
+  return {communicator.channel(), kernels,       *memory_, communicator.arena(), terms.stats,
+          terms.sequence,         terms.deadline};
+}
+
+}  // namespace sparsecoll
