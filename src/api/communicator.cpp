@@ -34,13 +34,16 @@ HandleTable<PushSumState>& push_sums() {
   return table;
 }
 
-Communicator::Communicator(std::unique_ptr<Transport> transport, Config config)
+Communicator::Communicator(std::unique_ptr<Link> link, Config config)
     : config_(std::move(config)),
-      log_(config_.log_level, config_.log_file,
-           text("rank ", transport->rank(), " of ", transport->size())),
-      transport_(std::move(transport)),
+      log_(config_.log_level, config_.log_file, text("rank ", link->rank(), " of ", link->size())),
       device_(first_device(config_.values.device)),
-      channel_(*transport_, *memory_, config_.check) {
+      link_(std::move(link)) {
+  link_->open({*memory_, arena_, config_.check, config_.values.timeoutMs});
+  if (const auto device = link_->device()) {
+    device_ = *device;
+    link_->use(device_end(*device));
+  }
   log_.write(LogLevel::info,
              text("init: blocking ", config_.values.blocking, ", timeout ",
                   config_.values.timeoutMs, " ms, algorithm ", config_.values.algorithm,
@@ -48,30 +51,16 @@ Communicator::Communicator(std::unique_ptr<Transport> transport, Config config)
 }
 
 Communicator::~Communicator() {
-  if (queue_) channel_.abort();  // what is queued still ends at once
+  if (queue_) link_->abort();  // what is queued still ends at once
   queue_.reset();
   for (const void* handle : residuals_) sparsecoll::residuals().erase(handle);
   for (const void* handle : push_sums_) sparsecoll::push_sums().erase(handle);
 }
 
 void Communicator::collective(const Agreed& agreed, FunctionRef<void()> check,
-                              FunctionRef<void(FramedCall&)> body) {
-  const Descriptor& descriptor = agreed.descriptor;
-  run_counted(static_cast<Verb>(descriptor.verb), [&](const CallTerms& terms) {
-    FramedCall call(channel_, {descriptor, terms.sequence, terms.deadline, agreed.members}, arena_,
-                    terms.stats);
-    try {
-      check();
-    } catch (const Error& error) {
-      if (!fatal(error.code())) call.abandon(&error);
-      throw;
-    }
-    try {
-      body(call);
-    } catch (const Abandoned&) {
-      call.abandon(nullptr);
-    }
-  });
+                              FunctionRef<void(AgreedCall&)> body) {
+  run_counted(static_cast<Verb>(agreed.descriptor.verb),
+              [&](const CallTerms& terms) { link_->make(terms, agreed, check, body); });
 }
 
 void Communicator::unagreed(Verb verb, FunctionRef<void(const CallTerms&)> body) {
@@ -106,7 +95,7 @@ void Communicator::trace(const Parts&... parts) const noexcept {
 
 void Communicator::run_counted(Verb verb, FunctionRef<void(const CallTerms&)> body) {
   check_healthy();
-  transport_->check_thread();
+  link_->check_thread();
   stashes_.clear();
   const uint64_t sequence = ++sequence_;
   if (queue_) queue_->begin(sequence);
@@ -114,11 +103,14 @@ void Communicator::run_counted(Verb verb, FunctionRef<void(const CallTerms&)> bo
   Stats stats;
   const Workspace workspace(*this);  // outlives the catch below, which may give the arena up
   try {
-    channel_.begin(sequence);
+    link_->begin(sequence);
     body({sequence, init_deadline_.value_or(Deadline::after(config_.values.timeoutMs)), stats});
+  } catch (const NotMade&) {
+    if (!queue_) --sequence_;
+    throw;
   } catch (const Error& error) {
-    if (fatal(error.code()) || channel_.aborted()) poison_and_throw(error);
-    channel_.end();
+    if (fatal(error.code()) || link_->aborted()) poison_and_throw(error);
+    link_->end();
     if (error.code() == sparsecollTruncated) add_up(stats);  // the operation is done
     throw;
   } catch (const std::bad_alloc&) {
@@ -126,7 +118,7 @@ void Communicator::run_counted(Verb verb, FunctionRef<void(const CallTerms&)> bo
   } catch (const std::exception& error) {
     poison_and_throw(Error(sparsecollInternalError, error.what()));
   }
-  channel_.end();
+  link_->end();
   add_up(stats);
   trace("done, algorithm ", stats.algorithm, ", ", stats.selected, " entries selected, ",
         stats.result, " in the result, ", stats.bytes_sent, " bytes sent in ", stats.messages_sent,
@@ -136,7 +128,7 @@ void Communicator::run_counted(Verb verb, FunctionRef<void(const CallTerms&)> bo
 void Communicator::run(Operation& operation) {
   const Descriptor shape = operation.descriptor();
   Warm last = warm(shape);
-  const auto body = [&](FramedCall& call) {
+  const auto body = [&](AgreedCall& call) {
     last_was_group_ = false;
     take_turn(operation, {*this, call, shape, last});
   };
@@ -185,11 +177,14 @@ void Communicator::run_and_wait(Operation& operation) {
 void Communicator::check_healthy() const {
   const std::lock_guard lock(mutex_);
   if (poison_ != sparsecollSuccess) throw Error(poison_, poison_message_);
+  if (const auto failure = link_->failure()) throw Error(*failure);
 }
 
 sparsecollResult_t Communicator::poison() const {
   const std::lock_guard lock(mutex_);
-  return poison_;
+  if (poison_ != sparsecollSuccess) return poison_;
+  const auto failure = link_->failure();
+  return failure ? failure->code() : sparsecollSuccess;
 }
 
 sparsecollResult_t Communicator::note(const char* operation, const Error& error) {
@@ -219,8 +214,16 @@ void Communicator::add_up(const Stats& call) {
 }
 
 Stats Communicator::stats(bool total) const {
-  const std::lock_guard lock(mutex_);
-  return total ? total_ : last_;
+  Stats known;
+  {
+    const std::lock_guard lock(mutex_);
+    known = total ? total_ : last_;
+  }
+  if (const Tally* const tally = known.settles ? link_->tally() : nullptr) {
+    known.selected += total ? tally->selected : tally->last_selected;
+    known.result += total ? tally->result : tally->last_result;
+  }
+  return known;
 }
 
 Warm Communicator::warm(const Descriptor& shape) const {

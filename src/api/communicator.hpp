@@ -11,7 +11,7 @@
 #include "api/config.hpp"
 #include "api/queue.hpp"
 #include "collectives/algorithm.hpp"
-#include "collectives/framed_call.hpp"
+#include "collectives/link.hpp"
 #include "core/error.hpp"
 #include "core/function_ref.hpp"
 #include "kernels/device.hpp"
@@ -40,29 +40,14 @@ struct WarmShape {
   Warm warm;
 };
 
-/// What the ranks must agree on in one call.
-struct Agreed {
-  Agreed(const Descriptor& call, std::span<const Descriptor> calls = {})
-      : descriptor(call), members(calls) {}
-  Descriptor descriptor;
-  std::span<const Descriptor> members;  ///< of a group
-};
-
-/// What a call that is not a FramedCall works with.
-struct CallTerms {
-  uint64_t sequence;
-  Deadline deadline;
-  Stats& stats;
-};
-
 /// One rank's end of a communicator.
 class Communicator : public std::enable_shared_from_this<Communicator> {
  public:
-  Communicator(std::unique_ptr<Transport> transport, Config config);
+  Communicator(std::unique_ptr<Link> link, Config config);
   ~Communicator();
 
-  int rank() const { return transport_->rank(); }
-  int size() const { return transport_->size(); }
+  int rank() const { return link_->rank(); }
+  int size() const { return link_->size(); }
   const Config& config() const { return config_; }
   Arena& arena() { return arena_; }
   Memory& memory() { return *memory_; }
@@ -90,8 +75,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   std::vector<void*>& residuals() { return residuals_; }
   /// The same of its push-sum states.
   std::vector<void*>& push_sums() { return push_sums_; }
-  Channel& channel() { return channel_; }
-  const Transport& transport() const { return *transport_; }
+  Link& link() { return *link_; }
   /// Number of the last collective call that was made or queued.
   uint64_t sequence() const { return queue_ ? queue_->issued() : sequence_.load(); }
   /// Null where calls block.
@@ -106,7 +90,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// rank should not have passed; `body` exchanges, confirms and commits. Throws whatever went
   /// wrong, after all ranks know; a fatal error poisons the communicator.
   void collective(const Agreed& agreed, FunctionRef<void()> check,
-                  FunctionRef<void(FramedCall&)> body);
+                  FunctionRef<void(AgreedCall&)> body);
   /// Runs a call that counts but hears only some ranks, so that nothing is agreed on and every
   /// failure is fatal.
   void unagreed(Verb verb, FunctionRef<void(const CallTerms&)> body);
@@ -124,7 +108,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// From now on calls are made; for those communicators that have nothing to agree on, too. Throws
   /// SystemError where queued calls get no thread.
   void start();
-  /// Ends it: collective where the transport wants that. Throws InvalidUsage when peers made
+  /// Ends it: collective where the link wants that. Throws InvalidUsage when peers made
   /// another call; nothing happened then.
   void close();
   void abort() noexcept;
@@ -168,11 +152,10 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   const Warm* find_warm(uint64_t shape) const;
 
  private:
-  /// Agrees on the configuration. Closes the transport if the ranks cannot agree.
+  /// Agrees on the configuration. Closes the link if the ranks cannot agree.
   void agree_on_init(const std::optional<Error>& problem, const Deadline& deadline);
   /// Makes this rank's end of a part and joins the other members.
-  void* join_part(std::unique_ptr<Transport> transport, const Config& config,
-                  const Deadline& deadline);
+  void* join_part(std::unique_ptr<Link> link, const Config& config, const Deadline& deadline);
   void drain();
   /// Runs a verb whose arguments are good.
   void take_turn(Operation& operation, const Turn& turn);
@@ -187,15 +170,14 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// The error that every later call gives; with mutex_ held.
   void refuse_from_now_on(sparsecollResult_t code, const char* why) noexcept;
   void poison_with(const Error& error);
-  /// Local end of the transport, once; peers get the notice if there is one. What messages under
-  /// way may still touch is given up.
+  /// Local end of the link, once; peers get the notice if there is one. What messages under way may
+  /// still touch is given up.
   void abandon(const Error* notice);
   [[noreturn]] void poison_and_throw(const Error& error);
 
   Config config_;
   Log log_;
   std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
-  std::unique_ptr<Transport> transport_;
   Arena arena_{*memory_};
   std::atomic<int> device_;
   std::unique_ptr<Device> device_end_;
@@ -204,7 +186,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   bool last_was_group_ = false;
   std::vector<void*> residuals_;
   std::vector<void*> push_sums_;
-  Channel channel_;
+  std::unique_ptr<Link> link_;
   std::atomic<bool> busy_{false};
   bool abandoned_ = false;
   bool closed_ = false;

@@ -31,14 +31,14 @@ void Communicator::agree_on_init(const std::optional<Error>& problem, const Dead
   init_deadline_ = deadline;
   const auto check = [&] {
     if (problem) throw Error(*problem);
-    if (!config_.values.blocking) transport_->check_queue();
+    if (!config_.values.blocking) link_->check_queue();
   };
   sequence_ = ~uint64_t{0};  // init is call 0; a peer may send messages of call 1 before it ends
   try {
-    collective(describe(config_), check, [](FramedCall& call) { call.agree(); });
+    collective(describe(config_), check, [](AgreedCall& call) { call.agree(); });
   } catch (const Error&) {
     if (poison() == sparsecollSuccess) {
-      transport_->close();
+      link_->close();
       abandoned_ = closed_ = true;
     }
     throw;
@@ -73,21 +73,14 @@ void Communicator::close() {
     if (queue_) queue_->stop();
     return abandon(nullptr);
   }
-  if (transport_->closes_together()) {
+  if (link_->closes_together()) {
     Descriptor descriptor;
     descriptor.verb = static_cast<uint64_t>(Verb::destroy);
     collective(
-        descriptor, [] {},
-        [this](FramedCall& call) {
-          if (!channel_.gossiped()) return call.agree();
-          // Gossip may be under way: nobody leaves before all of it has arrived.
-          meet(call, arena_);
-          call.confirm();
-          channel_.flush_handed_over(Deadline::after(config_.values.timeoutMs));
-        });
+        descriptor, [] {}, [this](AgreedCall& call) { link_->leave(call); });
   }
   if (queue_) queue_->stop();
-  transport_->close();
+  link_->close();
   abandoned_ = closed_ = true;
   const std::lock_guard lock(mutex_);  // for a thread that found the handle just before
   refuse_from_now_on(sparsecollInvalidArgument, "the communicator was destroyed");
@@ -109,7 +102,7 @@ void Communicator::abort() noexcept {
       refuse_from_now_on(sparsecollInvalidUsage, "aborted by sparsecollCommAbort");
     if (joining_) joining_->abort();
   }
-  channel_.abort();
+  link_->abort();
 }
 
 void Communicator::poison_with(const Error& error) {
@@ -122,17 +115,10 @@ void Communicator::poison_with(const Error& error) {
 
 void Communicator::abandon(const Error* notice) {
   if (std::exchange(abandoned_, true)) return;
-  bool sends = true;  // of the call's messages some have not left
-  try {
-    sends = transport_->unsent() > 0;
-  } catch (const Error&) {
-    // A transport that cannot say may still touch them.
-  }
-  if (notice) channel_.send_fatal(*notice);
-  bool touches_notices = false;
-  abandoned_bytes_ += transport_->abandon(&touches_notices);
-  if (touches_notices) abandoned_bytes_ += channel_.leak();
-  if (sends) abandoned_bytes_ += arena_.leak() + (device_end() ? device_end()->leak() : 0);
+  const Abandonment lost = link_->abandon(notice);
+  abandoned_bytes_ += lost.bytes;
+  if (lost.touches_workspace)
+    abandoned_bytes_ += arena_.leak() + (device_end() ? device_end()->leak() : 0);
 }
 
 void Communicator::poison_and_throw(const Error& error) {

@@ -32,7 +32,7 @@ bool Communicator::works_on(int device) {
 
 Device& Communicator::device_end(int device) {
   if (!device_end_) {
-    device_end_ = make_device(device);
+    device_end_ = make_device(device, link_->device() ? Messages::on_device : Messages::on_host);
     device_seen_ = device_end_.get();
   }
   return *device_end_;
@@ -50,6 +50,7 @@ void Communicator::wait_for_device(const std::optional<Stream>& stream) {
   } catch (const Error& error) {
     poison_and_throw(error);
   }
+  check_healthy();  // what was interrupted is done, too
 }
 
 Kernels& Communicator::kernels_at(int device, DataType type, IndexType index) {

@@ -82,7 +82,7 @@ class DenseCall final : public Operation, private DenseArguments {
     }
     problem.local = problem.local.stored();
     const Outcome outcome = chosen ? reduction.run(chosen->run, chosen->id, problem)
-                                   : reduction.run(gtopk, AlgorithmId::automatic, problem);
+                                   : reduction.run_settled(gtopk, problem);
     const Stopwatch watch(env.stats.reduce_seconds);
     if (residual) {
       kernels.put_back({problem.local, outcome.result, outcome.dropped, rule}, feedback.write);

@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Groups: verbs that travel in shared messages (collectives/group_call.hpp).
+// Groups: verbs that travel together (collectives/group_call.hpp).
 #include <utility>
 
 #include "api/operation.hpp"
-#include "collectives/group_call.hpp"
 #include "core/checksum.hpp"
 
 namespace sparsecoll {
@@ -89,11 +88,11 @@ void Communicator::run(const Calls& calls) {
   group.verb = static_cast<uint64_t>(Verb::group);
   group.argument[kCalls] = calls.size();
   group.argument[kCallsHash] = checksum(std::as_bytes(std::span(agreed)));
-  const auto body = [&](FramedCall& call) {
+  const auto body = [&](AgreedCall& call) {
     // Where the result depends on what the last call of the shape left, a call of the same shape
     // waits for it.
     const bool in_turn = config_.values.selection != sparsecollSelectExact;
-    std::vector<GroupCall::Member> members;
+    std::vector<GroupMember> members;
     for (size_t c = 0; c < calls.size(); ++c) {
       int after = -1;
       for (size_t earlier = 0; in_turn && earlier < c; ++earlier)
@@ -107,7 +106,7 @@ void Communicator::run(const Calls& calls) {
       members.push_back({work, after});
     }
     last_was_group_ = true;
-    GroupCall(call, arena_).run(members);
+    link_->run_group(call, members);
   };
   collective(
       {group, agreed}, [&] { check_calls(calls, *this); }, body);

@@ -20,7 +20,8 @@ sparsecollResult_t sparsecollCommInitMpi(sparsecollComm_t* comm, MPI_Comm mpi,
       problem = error;
     }
     const Deadline deadline = Deadline::after(checked.values.timeoutMs);
-    const auto made = std::make_shared<Communicator>(make_mpi_transport(mpi, deadline), checked);
+    const auto made = std::make_shared<Communicator>(
+        make_framed_link(make_mpi_transport(mpi, deadline)), checked);
     *comm = static_cast<sparsecollComm_t>(made->join(problem, deadline));
   });
 }

@@ -134,7 +134,7 @@ class Create final : public Operation {
     communicator.push_sums().reserve(communicator.push_sums().size() + 1);
     meet(turn.call, communicator.arena());
     turn.call.confirm();
-    communicator.channel().open(id);
+    communicator.link().channel()->open(id);
     void* handle = push_sums().insert(made);
     communicator.push_sums().push_back(handle);
     *out_ = static_cast<sparsecollPushSum_t>(handle);
@@ -237,7 +237,7 @@ sparsecollResult_t sparsecollPushSumWeight(sparsecollPushSum_t state, double* we
 sparsecollResult_t sparsecollPushSumDestroy(sparsecollPushSum_t state) {
   return on_push_sum("sparsecollPushSumDestroy", state, [&](Communicator& c, PushSumState& s) {
     c.refuse_in_group();
-    c.channel().close(s.shape().id);
+    c.link().channel()->close(s.shape().id);
     std::erase(c.push_sums(), static_cast<void*>(state));
     push_sums().erase(state);
     return sparsecollSuccess;

@@ -48,8 +48,13 @@ GossipCall PushSumState::call_at(const Site& site, Communicator& communicator,
                                  const CallTerms& terms) {
   live_on(site.device(), communicator);
   Kernels& kernels = site.kernels(communicator, shape().type, narrowest_index(shape().count));
-  return {communicator.channel(), kernels,       *memory_, communicator.arena(), terms.stats,
-          terms.sequence,         terms.deadline};
+  return {*communicator.link().channel(),
+          kernels,
+          *memory_,
+          communicator.arena(),
+          terms.stats,
+          terms.sequence,
+          terms.deadline};
 }
 
 }  // namespace sparsecoll

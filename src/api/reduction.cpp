@@ -35,6 +35,12 @@ Outcome Reduction::run(Algorithm algorithm, AlgorithmId id, Problem problem) {
   return outcome;
 }
 
+Outcome Reduction::run_settled(Algorithm algorithm, const Problem& problem) {
+  const Outcome outcome = algorithm(env_, problem, turn_.warm);
+  turn_.call.settle(env_.kernels, {problem.local.nnz.at, outcome.result.nnz.at, env_.fault});
+  return outcome;
+}
+
 void Reduction::complete(size_t selected, size_t result) {
   env_.stats.selected = selected;
   env_.stats.result = result_entries_ = result;

@@ -21,6 +21,8 @@ class Reduction {
   /// Runs it; afterwards every rank is known to have made the call, what the shape's next call may
   /// use is kept, and the outcome is complete. Touches nothing of the caller's.
   Outcome run(Algorithm algorithm, AlgorithmId id, Problem problem);
+  /// The same where neither the shape's next call nor the host needs to know anything of this one.
+  Outcome run_settled(Algorithm algorithm, const Problem& problem);
   /// The end of an exchange that leaves `result` entries: nothing was malformed, and every rank is
   /// known to have made the call.
   void complete(size_t selected, size_t result);

@@ -4,30 +4,37 @@
 
 #include <span>
 
+#include "core/deadline.hpp"
 #include "core/stats.hpp"
 #include "core/types.hpp"
+#include "kernels/stamps.hpp"
 
 namespace sparsecoll {
 
 class Kernels;
 
-/// A message to be sent, in the place's memory. kHeadroom bytes in front of `data` belong to the
-/// Call, which frames it there.
+inline constexpr size_t kUnknownSize = kAll;
+
+/// A message to be sent, where the place has its messages. kHeadroom bytes in front of `data`
+/// belong to the Call, which frames it there.
 struct Packet {
   std::byte* data = nullptr;       ///< null: nothing is sent
-  size_t bound = 0;                ///< bytes at most; the receiver's in_bound where that is known
+  size_t bound = 0;                ///< bytes at most, all of which are there
   const uint64_t* used = nullptr;  ///< bytes, a count in the place's memory; null: exactly bound
-  size_t room = kAll;              ///< bytes that are there; may be fewer than the agreed bound
+  size_t agreed = kUnknownSize;    ///< the receiver's in_bound
 };
+
+/// Whose memory a message is in, at both ends: the place's for messages, or in any case the host's.
+enum class Carried { by_place, by_host };
 
 /// What is sent to and received from one peer in one exchange.
 struct Leg {
   int peer = 0;
   Packet out;
   size_t in_bound = 0;  ///< bytes at most; 0: nothing is received; kUnknownSize: any size
-  ConstBytes in;        ///< set by exchange(); lives as long as the call
+  ConstBytes in;  ///< set by exchange(); lives as long as the call; may be as long as in_bound
+  Carried carried = Carried::by_place;
 };
-inline constexpr size_t kUnknownSize = kAll;
 
 /// One collective call in progress, as the algorithms see it. Agreement between the ranks lives
 /// behind it: an exchange throws when a rank abandoned the call.
@@ -37,9 +44,11 @@ class Call {
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  /// Sends in the order of the legs, receives all of them; waits for what comes in. Where every
-  /// in_bound is known, a stream-ordered implementation need not wait.
+  /// Sends in the order of the legs, receives all of them. Waits for what comes in, but for calls
+  /// in stream order, which wait for messages of unknown size and on the host only.
   virtual void exchange(std::span<Leg> legs) = 0;
+  /// Messages go from place to place when the work before them has run; the host does not see them.
+  virtual bool in_stream_order() const { return false; }
 };
 
 /// A call as the verb sees it that makes it: it also ends with the agreement of all ranks.
@@ -50,6 +59,13 @@ class AgreedCall : public Call {
   virtual Stats& stats() = 0;
   /// Number of the call.
   virtual uint64_t sequence() const = 0;
+  virtual const Deadline& deadline() const = 0;
+  /// Makes sure that all ranks made this call. For calls that exchange nothing else.
+  virtual void agree() = 0;
+  /// Instead of what follows, for results that the host need not know: nothing was malformed, all
+  /// ranks made this call, and the statistics know its counts; or, in stream order, all of that is
+  /// found out later.
+  virtual void settle(Kernels& kernels, const Settlement& counts);
   /// Called when the result is known: checks that all ranks made this call and that everything sent
   /// has left this rank's memory. Only after it are outputs and residuals touched.
   virtual void confirm() = 0;

@@ -3,6 +3,7 @@
 // Small collectives that the algorithms share: the sum of counters and the allgather of messages of
 // any size, for every P in about log2 P rounds; and a meeting of all.
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "collectives/algorithm.hpp"
@@ -23,6 +24,7 @@ void meet(Call& call, Arena& arena) {
     const auto i = 2 * static_cast<size_t>(distance - 1);
     legs[i] = {(rank + distance) % ranks, {arena.take<std::byte>(kHeadroom) + kHeadroom}, 0, {}};
     legs[i + 1] = {(rank - distance + ranks) % ranks, {}, kUnknownSize, {}};
+    legs[i].carried = legs[i + 1].carried = Carried::by_host;
   }
   call.exchange(legs);
 }
@@ -54,7 +56,10 @@ void add_decoded(ConstBytes in, int peer, std::span<uint64_t> counters) {
     }
     counter += value;
   }
-  if (at != in.size()) fail(sparsecollRemoteError, "rank ", peer, " sent too many counters");
+  // Where sizes are agreed there is room left.
+  if (std::any_of(in.begin() + static_cast<std::ptrdiff_t>(at), in.end(),
+                  [](std::byte each) { return each != std::byte{}; }))
+    fail(sparsecollRemoteError, "rank ", peer, " sent too many counters");
 }
 
 }  // namespace
@@ -78,10 +83,12 @@ void allreduce_counts(Env& env, std::span<uint64_t> counters) {
     size_t n = 0;
     const auto shift = [&](int distance) {
       // Each message has room of its own: both carry a header.
-      std::byte* room = packet_room(env, window.size() * kVarint);
+      const size_t most = window.size() * kVarint;
+      std::byte* room = packet_room(env, most);
       const size_t bytes = encode(window, room);
-      legs[n++] = {(rank + distance) % ranks, {room, bytes, nullptr}, 0, {}};
-      legs[n++] = {(rank - distance + ranks) % ranks, {}, kUnknownSize, {}};
+      legs[n++] = {(rank + distance) % ranks, {room, bytes, nullptr, most}, 0, {}};
+      legs[n++] = {(rank - distance + ranks) % ranks, {}, most, {}};
+      legs[n - 2].carried = legs[n - 1].carried = Carried::by_host;
     };
     if (far) shift(done);
     if (grows) shift(bit);
@@ -130,12 +137,10 @@ Gathered get_block(ConstBytes& in, int peer) {
   return block;
 }
 
-}  // namespace
-
 // Bruck's algorithm. Before round t rank r holds the messages of ranks r .. r + 2^t - 1; it sends
 // them, as far as they are missing there, to r - 2^t and receives those that follow from r + 2^t.
-// ceil(log2 P) rounds; every message arrives once.
-std::span<const Gathered> allgather_messages(Env& env, ConstBytes own, uint64_t note) {
+// ceil(log2 P) rounds; every message arrives once. Result by distance from this rank.
+std::span<const Gathered> gather_by_bruck(Env& env, ConstBytes own, uint64_t note) {
   const int ranks = env.call.size(), rank = env.call.rank();
   const auto held = env.arena.take_span<Gathered>(static_cast<size_t>(ranks));
   held[0] = {own, note};
@@ -147,17 +152,68 @@ std::span<const Gathered> allgather_messages(Env& env, ConstBytes own, uint64_t 
     std::byte* at = room;
     for (const Gathered& each : sent) put_block(each, at);
     Leg legs[2];
-    legs[0] = {(rank - have + ranks) % ranks, {room, bytes, nullptr}, 0, {}};
-    legs[1] = {(rank + have) % ranks, {}, kUnknownSize, {}};
+    legs[0] = {(rank - have + ranks) % ranks, {room, bytes, nullptr}, 0, {}, Carried::by_host};
+    legs[1] = {(rank + have) % ranks, {}, kUnknownSize, {}, Carried::by_host};
     env.call.exchange(legs);
     for (int i = 0; i < more; ++i)
       held[static_cast<size_t>(have + i)] = get_block(legs[1].in, legs[1].peer);
     if (!legs[1].in.empty())
       fail(sparsecollRemoteError, "rank ", legs[1].peer, " sent too many blocks");
   }
-  const auto by_rank = env.arena.take_span<Gathered>(static_cast<size_t>(ranks));
-  for (int i = 0; i < ranks; ++i)
-    by_rank[static_cast<size_t>((rank + i) % ranks)] = held[static_cast<size_t>(i)];
+  return held;
+}
+
+/// A size and a note.
+using Size = std::array<uint64_t, 2>;
+
+// The same of sizes, which are as long on all ranks.
+std::span<const Size> gather_sizes(Env& env, const Size& own) {
+  const int ranks = env.call.size(), rank = env.call.rank();
+  const auto held = env.arena.take_span<Size>(static_cast<size_t>(ranks));
+  held[0] = own;
+  for (int have = 1; have < ranks; have *= 2) {
+    const auto more = static_cast<size_t>(std::min(have, ranks - have));
+    const size_t bytes = more * sizeof(Size);
+    std::byte* room = packet_room(env, bytes);
+    std::memcpy(room, held.data(), bytes);
+    Leg legs[2];
+    legs[0] = {
+        (rank - have + ranks) % ranks, {room, bytes, nullptr, bytes}, 0, {}, Carried::by_host};
+    legs[1] = {(rank + have) % ranks, {}, bytes, {}, Carried::by_host};
+    env.call.exchange(legs);
+    std::memcpy(&held[static_cast<size_t>(have)], legs[1].in.data(), bytes);
+  }
+  return held;
+}
+
+// In stream order the host sees no message, so that it could not forward them without waiting for
+// each. Sizes first, then one exchange of every message with every rank. By distance, likewise.
+std::span<const Gathered> gather_directly(Env& env, ConstBytes own, uint64_t note) {
+  const int ranks = env.call.size(), rank = env.call.rank();
+  const std::span<const Size> sizes = gather_sizes(env, {own.size(), note});
+  const auto held = env.arena.take_span<Gathered>(sizes.size());
+  const auto legs = env.arena.take_span<Leg>(sizes.size() - 1);
+  held[0] = {own, note};
+  // Its headroom belongs to the call.
+  const Packet packet{const_cast<std::byte*>(own.data()), own.size(), nullptr, own.size()};
+  for (size_t d = 1; d < sizes.size(); ++d) {
+    // One leg a peer: what goes there and what comes from there.
+    legs[d - 1] = {(rank + static_cast<int>(d)) % ranks, packet, sizes[d][0], {}};
+    if (own.empty()) legs[d - 1].out = {};
+  }
+  env.call.exchange(legs);
+  for (size_t d = 1; d < sizes.size(); ++d) held[d] = {legs[d - 1].in, sizes[d][1]};
+  return held;
+}
+
+}  // namespace
+
+std::span<const Gathered> allgather_messages(Env& env, ConstBytes own, uint64_t note) {
+  const auto held = env.call.in_stream_order() ? gather_directly(env, own, note)
+                                               : gather_by_bruck(env, own, note);
+  const auto by_rank = env.arena.take_span<Gathered>(held.size());
+  for (size_t d = 0; d < held.size(); ++d)
+    by_rank[(static_cast<size_t>(env.call.rank()) + d) % held.size()] = held[d];
   return by_rank;
 }
 

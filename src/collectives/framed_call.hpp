@@ -40,7 +40,7 @@ class FramedCall final : public AgreedCall {
   void read_with(Kernels& kernels) override { kernels_ = &kernels; }
   Stats& stats() override { return stats_; }
   uint64_t sequence() const override { return terms_.sequence; }
-  const Deadline& deadline() const { return terms_.deadline; }
+  const Deadline& deadline() const override { return terms_.deadline; }
 
   int rank() const override { return channel_.rank(); }
   int size() const override { return channel_.size(); }
@@ -55,9 +55,8 @@ class FramedCall final : public AgreedCall {
   };
   std::vector<Received> receive_some(std::span<const int> peers);
 
-  /// Makes sure that all ranks made this call: ceil(log2 P) rounds of empty messages. For calls
-  /// that exchange nothing else.
-  void agree();
+  /// ceil(log2 P) rounds of empty messages.
+  void agree() override;
   void confirm() override;
   /// Abandons the call on all ranks; throws the Error that tells what was wrong: `problem` if this
   /// rank had one, else InvalidUsage.

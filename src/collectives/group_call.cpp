@@ -28,7 +28,7 @@ class GroupCall::Voice final : public AgreedCall {
  public:
   enum class State { fresh, exchanging, confirming, ended };
 
-  Voice(FramedCall& call, const Member& member)
+  Voice(FramedCall& call, const GroupMember& member)
       : call_(call),
         after_(member.after),
         inbox_(static_cast<size_t>(call.size())),
@@ -40,6 +40,8 @@ class GroupCall::Voice final : public AgreedCall {
   void read_with(Kernels& kernels) override { kernels_ = &kernels; }
   Stats& stats() override { return stats_; }
   uint64_t sequence() const override { return call_.sequence(); }
+  const Deadline& deadline() const override { return call_.deadline(); }
+  void agree() override { confirm(); }  // the group does
   void exchange(std::span<Leg> legs) override {
     legs_ = legs;
     hand_back(State::exchanging);
@@ -113,8 +115,8 @@ class GroupCall::Voice final : public AgreedCall {
 GroupCall::GroupCall(FramedCall& call, Arena& arena) : call_(call), arena_(arena) {}
 GroupCall::~GroupCall() = default;
 
-void GroupCall::run(std::span<const Member> members) {
-  for (const Member& member : members) voices_.emplace_back(call_, member);
+void GroupCall::run(std::span<const GroupMember> members) {
+  for (const GroupMember& member : members) voices_.emplace_back(call_, member);
   try {
     for (go_on(); !all_confirm(); go_on()) {
       send();

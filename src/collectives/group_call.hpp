@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "collectives/framed_call.hpp"
+#include "collectives/link.hpp"
 #include "core/fiber.hpp"
 
 namespace sparsecoll {
@@ -21,17 +22,12 @@ namespace sparsecoll {
 /// and only then do they write anything. If one fails before, all end there.
 class GroupCall {
  public:
-  struct Member {
-    std::function<void(AgreedCall&)> run;
-    int after = -1;  ///< starts when that member has come to its confirm(); -1: at once
-  };
-
   GroupCall(FramedCall& call, Arena& arena);
   ~GroupCall();
 
   /// Throws what the first member to fail threw; what is thrown after the confirmation does not
   /// keep the others from ending.
-  void run(std::span<const Member> members);
+  void run(std::span<const GroupMember> members);
 
  private:
   class Voice;

@@ -72,8 +72,7 @@ class Tree {
     const Packets packets = kernels_.packets(sum_.nnz.bound, {&whole_, 1}, sum_.precision);
     kernels_.pack_all(sum_, {&whole_, 1}, packets);
     // One message starts right behind its headroom.
-    const size_t room = packets.capacity - kHeadroom;
-    return {packets.slab + kHeadroom, all_ ? room : bound_, packets.size, room};
+    return {packets.slab + kHeadroom, packets.capacity - kHeadroom, packets.size, bound_};
   }
 
   ConstBytes exchange(int peer, bool out, bool in) {

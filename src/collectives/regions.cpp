@@ -61,12 +61,12 @@ Pieces unpack_pieces(Env& env, std::span<const Message> messages) {
   const Stopwatch watch(env.stats.pack_seconds);
   const auto buffers = env.arena.take_span<SparseBuffer>(messages.size());
   Pieces pieces{env.arena.take_span<SparseSpan>(messages.size())};
+  const auto entries = env.arena.take_span<size_t>(messages.size());
+  env.kernels.entries(messages, entries.data());
   for (size_t r = 0; r < messages.size(); ++r) {
-    const size_t entries =
-        wire_entries(messages[r].bytes, env.kernels.data_type(), messages[r].region.length());
-    buffers[r] = env.kernels.sparse(entries);
+    buffers[r] = env.kernels.sparse(entries[r]);
     pieces.spans[r] = buffers[r].span();
-    pieces.entries += entries;
+    pieces.entries += entries[r];
   }
   env.kernels.unpack_all(messages, buffers, env.fault);
   return pieces;

@@ -59,17 +59,24 @@ std::span<const Message> exchange_shards(Env& env, const Problem& problem,
   };
   // Indices in messages count from the region's start, as those of the shards' selections do.
   const auto pack = [&](size_t j) {
-    return pack_region(env, problem.shards[j], {0, shards[j].region.length()});
+    const Stopwatch watch(env.stats.pack_seconds);
+    const Region whole{0, shards[j].region.length()};
+    const SparseSpan& in = problem.shards[j];
+    const Packets packets = env.kernels.packets(in.nnz.bound, {&whole, 1}, in.precision);
+    env.kernels.pack_all(in, {&whole, 1}, packets);
+    // One message starts right behind its headroom.
+    return Packet{packets.slab + kHeadroom, packets.capacity - kHeadroom, packets.size,
+                  bound(shards[j])};
   };
   const auto legs = env.arena.take_span<Leg>(ranks - 1);
   for (size_t i = 1; i < ranks; ++i) {
     const size_t to = (rank + i) % ranks;
-    const Bytes message = pack(to);
-    legs[i - 1] = {static_cast<int>(to), {message.data(), message.size()}, bound(shards[rank]), {}};
+    legs[i - 1] = {static_cast<int>(to), pack(to), bound(shards[rank]), {}};
   }
   env.call.exchange(legs);
   const auto messages = env.arena.take_span<Message>(ranks);
-  messages[rank].bytes = pack(rank);
+  const Packet own = pack(rank);
+  messages[rank].bytes = {own.data, env.kernels.read(own.used)};
   for (const Leg& leg : legs) messages[static_cast<size_t>(leg.peer)].bytes = leg.in;
   for (Message& each : messages) each.region = shards[rank].region;
   return messages;

@@ -17,6 +17,7 @@ struct Stats {
   size_t messages_sent = 0;
   size_t selected = 0;
   size_t result = 0;
+  bool settles = false;  ///< some of selected and result is known to the device only
   double select_seconds = 0;
   double pack_seconds = 0;
   double exchange_seconds = 0;
@@ -29,6 +30,7 @@ struct Stats {
     messages_sent += call.messages_sent;
     selected += call.selected;
     result += call.result;
+    settles = settles || call.settles;
     select_seconds += call.select_seconds;
     pack_seconds += call.pack_seconds;
     exchange_seconds += call.exchange_seconds;

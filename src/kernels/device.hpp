@@ -7,12 +7,9 @@
 
 #include "core/memory.hpp"
 #include "kernels/kernels.hpp"
-
-struct CUstream_st;
+#include "kernels/stamps.hpp"
 
 namespace sparsecoll {
-
-using Stream = CUstream_st*;
 
 /// As the number of a device: the host.
 inline constexpr int kHost = -1;
@@ -29,6 +26,10 @@ int device_of(const void* memory);
 /// Throws InvalidUsage while a graph is captured from the stream of that device.
 void refuse_capture(int device, Stream stream);
 
+/// Where messages are packed to and unpacked from: on the host for whoever sends them from there.
+/// Kernels write them straight to the host's memory, so that what crosses the bus is what is sent.
+enum class Messages { on_device, on_host };
+
 /// What is on a stream at one moment. Shared by whoever waits for it.
 class Moment {
  public:
@@ -44,6 +45,8 @@ class Device {
   virtual int number() const = 0;
   /// What outlives a call.
   virtual const std::shared_ptr<Memory>& memory() const = 0;
+  /// The host's, page-locked, which the device sees, too.
+  virtual Memory& page_locked() = 0;
 
   /// What is on a caller's stream now, for a call that is queued.
   virtual std::shared_ptr<Moment> mark(Stream stream) = 0;
@@ -54,11 +57,27 @@ class Device {
   /// After begin(): the work comes after that moment, too.
   virtual void follow(const Moment& moment) = 0;
   virtual bool begun() const = 0;
+  /// After begin(): where the work is queued.
+  virtual Stream stream() const = 0;
   /// After begin(): the call goes on in this thread, which ends before it, and whose current device
   /// is this one from now on.
   virtual void adopt_thread() = 0;
   /// After begin(); they live until end().
   virtual Kernels& kernels(DataType data_type, IndexType index_type) = 0;
+  /// After begin(): what is queued now.
+  virtual std::shared_ptr<Moment> moment() = 0;
+  /// Whether all of that has run. From any thread.
+  virtual bool passed(const Moment& moment) = 0;
+
+  // --- after begin(), for calls in stream order
+  /// Every one of the messages begins with the stamp.
+  virtual void put_stamps(std::span<std::byte* const> messages, const Stamp& stamp) = 0;
+  /// Raises the alarm for the first whose message begins with another stamp.
+  virtual void check_stamps(std::span<const Stamped> messages, const Stamp& expected,
+                            Alarm* alarm) = 0;
+  /// Adds the counts up; raises the alarm for a fault.
+  virtual void settle(const Settlement& counts, const Books& books) = 0;
+
   /// Ends a call, whose work may still run. `failed`: waits for what was queued. A device that is
   /// lost is told by the next begin(), order() or wait().
   virtual void end(bool failed) noexcept = 0;
@@ -71,6 +90,6 @@ class Device {
   virtual size_t leak() noexcept = 0;
 };
 
-std::unique_ptr<Device> make_device(int number);
+std::unique_ptr<Device> make_device(int number, Messages messages);
 
 }  // namespace sparsecoll

@@ -85,10 +85,10 @@ struct Message {
 /// Arithmetic on one place (host or device), bound to value type, index type, place, stream and
 /// arena. Knows no ranks. Every virtual call is a fixed number of launches for what the host
 /// knows (lengths' bounds, how many pieces), whatever the data; work
-/// may run later, in stream order, and only read() and download() wait. Outputs are allocated by
-/// the caller from sparse(), counts() and bytes(), which live as long as the arena's scope. All
-/// values are of the accumulation type but for a gradient's and those of results, which are of the
-/// tensor's.
+/// may run later, in stream order, and only read(), download() and entries() wait. Outputs are
+/// allocated by the caller from sparse(), counts() and bytes(), which live as long as the arena's
+/// scope. All values are of the accumulation type but for a gradient's and those of results, which
+/// are of the tensor's.
 class Kernels {
  public:
   virtual ~Kernels() = default;
@@ -164,6 +164,9 @@ class Kernels {
   /// Messages of the regions, none of which ends behind a dense vector.
   virtual void pack_all(const SparseSpan& in, std::span<const Region> regions,
                         const Packets& out) = 0;
+  /// How many entries each message says it has, 0 where its header is unsound: what to make room
+  /// for before unpack_all() looks closer. Waits where the host does not see messages.
+  virtual void entries(std::span<const Message> messages, size_t* out) = 0;
   /// Trusts nothing: a malformed message gives no entries and raises *fault.
   virtual void unpack_all(std::span<const Message> messages, std::span<const SparseBuffer> out,
                           uint64_t* fault) = 0;
@@ -200,7 +203,7 @@ class Kernels {
   virtual void push_sum_absorb(const PushSumTerms& terms, size_t count, void* x,
                                void* estimate) = 0;
 
-  // --- the only wait, besides download()
+  // --- the only wait, besides download() and entries()
   /// Copies n counts to the host when all work before has run.
   virtual void read(const uint64_t* counts, size_t n, uint64_t* out) = 0;
   uint64_t read(const uint64_t* count) {

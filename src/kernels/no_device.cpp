@@ -11,7 +11,7 @@ int current_device() { return kHost; }
 int device_of(const void*) { return kHost; }
 void refuse_capture(int, Stream) {}
 
-std::unique_ptr<Device> make_device(int number) {
+std::unique_ptr<Device> make_device(int number, Messages) {
   fail(sparsecollInternalError, "device ", number, " in a library without CUDA");
 }
 

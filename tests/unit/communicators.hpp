@@ -24,7 +24,9 @@ class Communicators {
     config.values = values;
     config.check = check;
     for (auto& transport : transports) {
-      made_.push_back(std::make_shared<Communicator>(std::move(transport), config));
+      mail_.push_back(const_cast<Memory*>(&transport->memory()));  // made here, not const
+      made_.push_back(
+          std::make_shared<Communicator>(make_framed_link(std::move(transport)), config));
       handles_.push_back(static_cast<sparsecollComm_t>(communicators().insert(made_.back())));
     }
   }
@@ -44,9 +46,7 @@ class Communicators {
   Communicator& operator[](int rank) { return *made_[static_cast<size_t>(rank)]; }
 
   /// The memory from which a rank's messages are received.
-  Memory& mail(int rank) {
-    return const_cast<Memory&>((*this)[rank].transport().memory());  // made here, not const
-  }
+  Memory& mail(int rank) { return *mail_[static_cast<size_t>(rank)]; }
 
   sparsecollResult_t destroy(int rank) {
     sparsecollComm_t& handle = handles_[static_cast<size_t>(rank)];
@@ -63,6 +63,7 @@ class Communicators {
   }
 
  private:
+  std::vector<Memory*> mail_;
   std::vector<std::shared_ptr<Communicator>> made_;
   std::vector<sparsecollComm_t> handles_;
 };

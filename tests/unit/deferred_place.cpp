@@ -109,6 +109,12 @@ void DeferredKernels::pack_all(const SparseSpan& in, std::span<const Region> reg
   stream_.submit([=, this, own = own_copy(regions)] { host_.pack_all(in, own, out); });
 }
 
+void DeferredKernels::entries(std::span<const Message> messages, size_t* out) {
+  ++reads_;
+  stream_.drain();
+  host_.entries(messages, out);
+}
+
 void DeferredKernels::unpack_all(std::span<const Message> messages,
                                  std::span<const SparseBuffer> out, uint64_t* fault) {
   stream_.submit([=, this, own = own_copy(messages), buffers = own_copy(out)] {
@@ -192,8 +198,8 @@ void DeferredCall::exchange(std::span<Leg> legs) {
 
 void DeferredCall::send(const Leg& leg) {
   // As long as agreed, whatever is there.
-  std::vector<std::byte> message(leg.out.bound);
-  std::copy_n(leg.out.data, std::min(leg.out.room, leg.out.bound), message.begin());
+  std::vector<std::byte> message(leg.out.agreed);
+  std::copy_n(leg.out.data, std::min(leg.out.bound, leg.out.agreed), message.begin());
   transport_.send(leg.peer, message);
 }
 

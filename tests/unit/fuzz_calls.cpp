@@ -38,7 +38,7 @@ FuzzRank::FuzzRank(std::unique_ptr<Transport> transport, FuzzCall call)
       send_(test::make_data<float>(test::Kind::kHeavyTail, kLength, rank_, transport->size(), 1)),
       integers_(kLength, sparsecollIndex32, few_integers(rank_)) {
   comm_ = static_cast<sparsecollComm_t>(communicators().insert(
-      std::make_shared<Communicator>(std::move(transport), config_of(call))));
+      std::make_shared<Communicator>(make_framed_link(std::move(transport)), config_of(call))));
 }
 
 FuzzRank::~FuzzRank() { sparsecollCommDestroy(comm_); }

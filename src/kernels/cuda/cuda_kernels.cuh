@@ -9,6 +9,7 @@
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/elementwise.cuh"
 #include "kernels/cuda/feedback.cuh"
+#include "kernels/cuda/headers.cuh"
 #include "kernels/cuda/histogram.cuh"
 #include "kernels/cuda/merge.cuh"
 #include "kernels/cuda/pack.cuh"
@@ -96,6 +97,12 @@ class CudaKernels final : public Kernels {
       cuda::pack_all<T, I>(place_, In(in), regions, out);
     else
       cuda::pack_all<Acc, I>(place_, In(in), regions, out);
+  }
+  void entries(std::span<const Message> messages, size_t* out) override {
+    if (place_.messages() == Messages::on_device)
+      return cuda::entries(place_, messages, data_type(), out);
+    for (const Message& each : messages)
+      *out++ = wire_entries(each.bytes, data_type(), each.region.length());
   }
   void unpack_all(std::span<const Message> messages, std::span<const SparseBuffer> out,
                   uint64_t* fault) override {

@@ -12,6 +12,7 @@
 
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/driver.hpp"
+#include "kernels/cuda/stamps.hpp"
 
 namespace sparsecoll {
 
@@ -85,6 +86,13 @@ class Event final : public Moment {
   void wait() const {
     if (recorded_) check(cudaEventSynchronize(event_), "cudaEventSynchronize");
   }
+  bool passed() const {
+    if (!recorded_) return true;
+    const cudaError_t error = cudaEventQuery(event_);
+    if (error != cudaErrorNotReady) check(error, "cudaEventQuery");
+    cuda::forgive(error);
+    return error == cudaSuccess;
+  }
 
  private:
   cudaEvent_t event_ = nullptr;
@@ -111,12 +119,12 @@ class OwnStream {
 
 class CudaDevice final : public Device {
  public:
-  explicit CudaDevice(int number) : number_(number) {
+  CudaDevice(int number, Messages messages) : number_(number) {
     const Current current(number);
     memory_ = std::make_shared<cuda::DeviceMemory>();
     last_.emplace();
     own_.emplace();
-    place_.emplace(own_->get(), cuda::Messages::on_host);
+    place_.emplace(own_->get(), messages);
   }
   ~CudaDevice() override {
     try {
@@ -131,6 +139,7 @@ class CudaDevice final : public Device {
 
   int number() const override { return number_; }
   const std::shared_ptr<Memory>& memory() const override { return memory_; }
+  Memory& page_locked() override { return page_locked_; }
 
   std::shared_ptr<Moment> mark(Stream stream) override {
     const Current current(number_);
@@ -148,6 +157,7 @@ class CudaDevice final : public Device {
     static_cast<const Event&>(moment).hold(place_->stream());
   }
   bool begun() const override { return call_.has_value(); }
+  Stream stream() const override { return place_->stream(); }
   void adopt_thread() override {
     check(cudaSetDevice(number_), "cudaSetDevice");
     cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
@@ -159,6 +169,27 @@ class CudaDevice final : public Device {
       if (each->data_type() == data_type && each->index_type() == index_type) return *each;
     call_->kernels.push_back(make_cuda_kernels(data_type, index_type, *place_));
     return *call_->kernels.back();
+  }
+
+  std::shared_ptr<Moment> moment() override {
+    auto event = std::make_shared<Event>();
+    event->record(place_->stream());
+    return event;
+  }
+  bool passed(const Moment& moment) override {
+    const Current current(number_);
+    return static_cast<const Event&>(moment).passed();
+  }
+
+  void put_stamps(std::span<std::byte* const> messages, const Stamp& stamp) override {
+    cuda::put_stamps(*place_, messages, stamp);
+  }
+  void check_stamps(std::span<const Stamped> messages, const Stamp& expected,
+                    Alarm* alarm) override {
+    cuda::check_stamps(*place_, messages, expected, alarm);
+  }
+  void settle(const Settlement& counts, const Books& books) override {
+    cuda::settle(*place_, counts, books);
   }
 
   void end(bool failed) noexcept override {
@@ -237,6 +268,7 @@ class CudaDevice final : public Device {
 
   const int number_;
   std::shared_ptr<Memory> memory_;
+  cuda::PageLockedMemory page_locked_;
   std::mutex mutex_;           ///< of what other threads may wait for
   std::optional<Event> last_;  ///< the end of the last call
   std::optional<OwnStream> own_;
@@ -262,6 +294,8 @@ void refuse_capture(int device, Stream stream) {
        "that is");
 }
 
-std::unique_ptr<Device> make_device(int number) { return std::make_unique<CudaDevice>(number); }
+std::unique_ptr<Device> make_device(int number, Messages messages) {
+  return std::make_unique<CudaDevice>(number, messages);
+}
 
 }  // namespace sparsecoll

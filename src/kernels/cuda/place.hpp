@@ -6,6 +6,7 @@
 
 #include "core/arena.hpp"
 #include "core/error.hpp"
+#include "kernels/device.hpp"
 
 namespace sparsecoll::cuda {
 
@@ -42,10 +43,6 @@ class PageLockedMemory final : public Memory {
   void* obtain(size_t bytes) override;
   void give_up(void* at) noexcept override;
 };
-
-/// Where messages are packed to and unpacked from: on the host for whoever sends them from there.
-/// Kernels write them straight to the host's memory, so that what crosses the bus is what is sent.
-enum class Messages { on_device, on_host };
 
 /// When long vectors are staged (stage.cuh), and what tests need to see its rare ways.
 struct Tuning {

@@ -88,6 +88,10 @@ class HostKernels final : public Kernels {
     else
       host::pack_all<Acc, I>(In(in), regions, out);
   }
+  void entries(std::span<const Message> messages, size_t* out) override {
+    for (const Message& each : messages)
+      *out++ = wire_entries(each.bytes, data_type(), each.region.length());
+  }
   void unpack_all(std::span<const Message> messages, std::span<const SparseBuffer> out,
                   uint64_t* fault) override {
     for (size_t p = 0; p < messages.size(); ++p) {

@@ -1,0 +1,197 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/stream_call.hpp"
+
+#include <cstring>
+
+#include "collectives/stream_watch.hpp"
+#include "core/arena.hpp"
+#include "core/error.hpp"
+
+namespace sparsecoll {
+
+namespace {
+
+/// Where every message begins; that of unknown size is announced by nothing else.
+struct Announcement {
+  Stamp stamp;
+  uint64_t bytes;
+  uint64_t reserved[5];
+};
+static_assert(sizeof(Announcement) == kHeadroom);
+
+bool announces(const Leg& leg) { return leg.out.data && leg.out.agreed == kUnknownSize; }
+bool hears(const Leg& leg) { return leg.in_bound == kUnknownSize; }
+
+Announcement announcement_at(const std::byte* at) {
+  Announcement announcement;
+  std::memcpy(&announcement, at, sizeof announcement);
+  return announcement;
+}
+
+}  // namespace
+
+StreamCall::StreamCall(const StreamEnd& end, const Terms& terms, Stats& stats)
+    : end_(end), terms_(terms), stamp_{terms.number, terms.descriptor.hash()}, stats_(stats) {}
+
+StreamCall::StreamCall(const StreamCall& group, size_t member, Stats& stats)
+    : end_(group.end_),
+      terms_(group.terms_),
+      stamp_(group.stamp_),
+      stats_(stats),
+      met_(true),
+      adds_(member > 0) {}
+
+/// What moves bytes asks for no type.
+Kernels& StreamCall::kernels() {
+  return end_.device.kernels(DataType::float32, IndexType::index32);
+}
+
+void StreamCall::exchange(std::span<Leg> legs) {
+  const Stopwatch watch(stats_.exchange_seconds);
+  std::vector<Piece> pieces;
+  announce(legs, pieces);
+  move(pieces);
+  take(legs, pieces);
+  send_announced(legs);
+}
+
+size_t StreamCall::used(const Packet& packet) {
+  return packet.used ? kernels().read(packet.used) : packet.bound;
+}
+
+std::byte* StreamCall::stamped_on_host(const Packet& packet) {
+  const bool whole = packet.agreed != kUnknownSize;
+  const Announcement announcement{stamp_, whole ? packet.agreed : used(packet), {}};
+  const size_t bytes = sizeof announcement + (whole ? packet.agreed : 0);
+  const auto room = end_.arena.take_span<std::byte>(bytes);
+  std::memcpy(room.data(), &announcement, sizeof announcement);
+  if (whole && packet.bound > 0)
+    std::memcpy(room.data() + sizeof announcement, packet.data, packet.bound);
+  return room.data();
+}
+
+/// Sent from where it is, if there is as much as was agreed; stamped later.
+std::byte* StreamCall::stamped_in_place(const Packet& packet) {
+  if (packet.bound >= packet.agreed) return packet.data - kHeadroom;
+  std::byte* const room = kernels().bytes(kHeadroom + packet.agreed);
+  kernels().copy(packet.data, packet.bound, room + kHeadroom);
+  return room;
+}
+
+/// What is sent and received first: whole messages of agreed size, announcements of others.
+void StreamCall::announce(std::span<Leg> legs, std::vector<Piece>& pieces) {
+  std::vector<std::byte*> in_place;
+  for (const Leg& leg : legs) {
+    if (leg.out.data) {
+      const bool host = announces(leg) || leg.carried == Carried::by_host;
+      std::byte* const at = host ? stamped_on_host(leg.out) : stamped_in_place(leg.out);
+      const size_t bytes = kHeadroom + (announces(leg) ? 0 : leg.out.agreed);
+      pieces.push_back({leg.peer, true, host ? Carried::by_host : Carried::by_place, at, bytes});
+      // One message may go to several peers.
+      if (!host && (in_place.empty() || in_place.back() != at)) in_place.push_back(at);
+    }
+    if (leg.in_bound > 0) {
+      const bool host = hears(leg) || leg.carried == Carried::by_host;
+      pieces.push_back({leg.peer, false, host ? Carried::by_host : Carried::by_place, nullptr,
+                        kHeadroom + (hears(leg) ? 0 : leg.in_bound)});
+    }
+  }
+  if (!in_place.empty()) end_.device.put_stamps(in_place, stamp_);
+}
+
+void StreamCall::take(std::span<Leg> legs, std::span<const Piece> pieces) {
+  std::vector<Stamped> unseen;
+  auto piece = pieces.begin();
+  for (Leg& leg : legs) {
+    if (leg.out.data) ++piece;
+    if (leg.in_bound == 0) continue;
+    if (piece->carried == Carried::by_place)
+      unseen.push_back({piece->at, leg.peer});
+    else
+      refuse(announcement_at(piece->at).stamp, leg.peer);
+    const size_t bytes = hears(leg) ? announcement_at(piece->at).bytes : leg.in_bound;
+    leg.in = {piece->at + kHeadroom, bytes};  // of what was only announced the size
+    ++piece;
+  }
+  if (!unseen.empty()) end_.device.check_stamps(unseen, stamp_, end_.books.alarm);
+}
+
+void StreamCall::send_announced(std::span<Leg> legs) {
+  std::vector<Piece> pieces;
+  std::vector<Leg*> to;
+  for (Leg& leg : legs) {
+    if (const size_t bytes = announces(leg) ? used(leg.out) : 0; bytes > 0)
+      pieces.push_back({leg.peer, true, leg.carried, leg.out.data, bytes});
+    to.resize(pieces.size());
+    if (!hears(leg)) continue;
+    pieces.push_back({leg.peer, false, leg.carried, nullptr, leg.in.size()});
+    if (leg.in.empty()) pieces.pop_back();
+    to.resize(pieces.size(), &leg);
+  }
+  if (pieces.empty()) return;
+  move(pieces);
+  for (size_t p = 0; p < pieces.size(); ++p)
+    if (to[p]) to[p]->in = {pieces[p].at, pieces[p].bytes};
+}
+
+void StreamCall::move(std::span<Piece> pieces) {
+  size_t up = 0, down = 0;
+  for (const Piece& piece : pieces)
+    if (piece.carried == Carried::by_host) (piece.sends ? up : down) += align_up(piece.bytes);
+  const auto staged = end_.arena.take_span<std::byte>(up);
+  for (size_t at = 0; const Piece& piece : pieces) {
+    if (piece.carried == Carried::by_place || !piece.sends) continue;
+    std::memcpy(&staged[at], piece.at, piece.bytes);
+    at += align_up(piece.bytes);
+  }
+  const std::byte* from = up > 0 ? kernels().upload(staged) : nullptr;
+  std::byte* const landing = kernels().bytes(down);
+  std::byte* to = landing;
+  std::vector<Transfer> transfers;
+  for (Piece& piece : pieces) {
+    const bool host = piece.carried == Carried::by_host;
+    if (piece.sends) {
+      transfers.push_back({piece.peer, {host ? from : piece.at, piece.bytes}, {}, true, false});
+      if (host) from += align_up(piece.bytes);
+      stats_.bytes_sent += piece.bytes;
+      ++stats_.messages_sent;
+    } else {
+      piece.at = host ? to : kernels().bytes(piece.bytes);
+      transfers.push_back({piece.peer, {}, {piece.at, piece.bytes}, false, true});
+      if (host) to += align_up(piece.bytes);
+      stats_.bytes_received += piece.bytes;
+    }
+  }
+  end_.watch.starts(end_.device);
+  end_.transport.exchange(transfers, end_.device.stream(), terms_.deadline);
+  if (down == 0) return;
+  const Bytes seen(end_.arena.take<std::byte>(down), down);
+  kernels().download(landing, seen);
+  end_.watch.check();  // what was interrupted has brought nothing
+  for (Piece& piece : pieces)
+    if (piece.carried == Carried::by_host && !piece.sends)
+      piece.at = seen.data() + (piece.at - landing);
+}
+
+void StreamCall::refuse(const Stamp& got, int peer) const {
+  if (got == stamp_) return;
+  fail(sparsecollRemoteError, "rank ", peer, " made another call: expected number ",
+       stamp_.sequence, " with hash ", stamp_.hash, ", got ", got.sequence, " with ", got.hash);
+}
+
+void StreamCall::agree() {
+  if (!met_) meet_all(nullptr);
+}
+
+/// Whoever confirms has waited for all that came in.
+void StreamCall::confirm() { end_.watch.check(); }
+
+void StreamCall::settle(Kernels&, const Settlement& counts) {
+  Settlement settlement = counts;
+  settlement.adds = adds_;
+  end_.device.settle(settlement, end_.books);
+  stats_.settles = true;
+}
+
+}  // namespace sparsecoll

@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "collectives/call.hpp"
+#include "collectives/link.hpp"
+#include "kernels/device.hpp"
+#include "transport/stream_transport.hpp"
+
+namespace sparsecoll {
+
+class StreamWatch;
+
+/// What calls in stream order share, through the life of their communicator.
+struct StreamEnd {
+  StreamTransport& transport;
+  Device& device;  ///< begun while a call is made
+  StreamWatch& watch;
+  Arena& arena;  ///< of the host
+  Books books;
+};
+
+/// A call whose messages go from device to device in the order of a stream, over NCCL.
+///
+/// Messages of agreed size begin with a stamp, [number of the call, hash of what the sender was
+/// called with], which the receiver compares on the device: a mismatch raises an alarm that the
+/// host finds later, and that is fatal. Those of unknown size are announced by messages of fixed
+/// size, for which the host waits. meet_all() compares in words what all ranks were called with,
+/// before anything else is sent.
+class StreamCall final : public AgreedCall {
+ public:
+  struct Terms {
+    Descriptor descriptor;
+    std::span<const Descriptor> members;  ///< of a group; outlive the call
+    uint64_t number;                      ///< of the calls that were made over this transport
+    uint64_t sequence;
+    Deadline deadline;
+  };
+
+  StreamCall(const StreamEnd& end, const Terms& terms, Stats& stats);
+  /// A member of a group that is that call, by number from 0.
+  StreamCall(const StreamCall& group, size_t member, Stats& stats);
+
+  int rank() const override { return end_.transport.rank(); }
+  int size() const override { return end_.transport.size(); }
+  bool in_stream_order() const override { return true; }
+  void read_with(Kernels&) override {}
+  Stats& stats() override { return stats_; }
+  uint64_t sequence() const override { return terms_.sequence; }
+  const Deadline& deadline() const override { return terms_.deadline; }
+
+  void exchange(std::span<Leg> legs) override;
+  void agree() override;
+  void confirm() override;
+  void settle(Kernels& kernels, const Settlement& counts) override;
+
+  /// Tells all ranks what this one was called with and what was wrong with it, if anything; waits.
+  /// Where they disagree it throws, on all of them: `problem`, or InvalidUsage in words.
+  void meet_all(const Error* problem);
+
+ private:
+  /// One message of known size. Sent from `at`, or set to where it has come.
+  struct Piece {
+    int peer;
+    bool sends;
+    Carried carried;
+    std::byte* at;
+    size_t bytes;
+  };
+  class Pieces;
+  struct Notice;
+
+  Kernels& kernels();
+  void announce(std::span<Leg> legs, std::vector<Piece>& pieces);
+  void take(std::span<Leg> legs, std::span<const Piece> pieces);
+  void send_announced(std::span<Leg> legs);
+  std::byte* stamped_on_host(const Packet& packet);
+  std::byte* stamped_in_place(const Packet& packet);
+  size_t used(const Packet& packet);
+  /// Moves them all at once. Waits where one comes to the host.
+  void move(std::span<Piece> pieces);
+  /// Throws RemoteError for the stamp of another call.
+  void refuse(const Stamp& got, int peer) const;
+  /// Every rank's bytes, as long as this one's, by rank.
+  std::vector<ConstBytes> gather_all(ConstBytes own);
+  std::string verdict(const std::vector<ConstBytes>& notices);
+  std::string difference_of_members();
+
+  const StreamEnd& end_;
+  Terms terms_;
+  Stamp stamp_;
+  Stats& stats_;
+  bool met_ = false;
+  bool adds_ = false;  ///< it is not the first of its group
+};
+
+}  // namespace sparsecoll

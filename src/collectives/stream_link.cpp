@@ -1,0 +1,205 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// The connection in stream order, over NCCL. What the ranks agree on is compared in words when a
+// call's shape is new, or at every call where messages are checked; else each message says which
+// call it is of.
+#include <atomic>
+#include <new>
+#include <optional>
+#include <unordered_set>
+#include <utility>
+
+#include "collectives/stream_call.hpp"
+#include "collectives/stream_watch.hpp"
+#include "core/checksum.hpp"
+
+namespace sparsecoll {
+
+namespace {
+
+constexpr size_t kRememberedShapes = 4096;
+
+/// What stays the same from call to call.
+uint64_t shape_of(const Agreed& agreed) {
+  const auto without_warm = [](Descriptor each) {
+    each.argument[kWarm] = 0;
+    return each.hash();
+  };
+  if (agreed.members.empty()) return without_warm(agreed.descriptor);
+  uint64_t shape = agreed.descriptor.verb;
+  for (const Descriptor& each : agreed.members) shape = mix(shape + without_warm(each));
+  return shape;
+}
+
+/// What the device tells the host of calls that nobody waits for. Made and ended while the device
+/// is the current one.
+class Shared {
+ public:
+  explicit Shared(Device& device)
+      : alarm_(device.page_locked(), sizeof(Alarm)),
+        mirror_(device.page_locked(), sizeof(Tally)),
+        tally_(*device.memory(), sizeof(Tally)) {
+    new (alarm_.data()) Alarm{};
+    const auto* const zero = new (mirror_.data()) Tally{};
+    Kernels& kernels = device.kernels(DataType::float32, IndexType::index32);
+    kernels.copy(zero, sizeof *zero, tally_.data());
+  }
+
+  const Alarm* alarm() const { return reinterpret_cast<const Alarm*>(alarm_.data()); }
+  const Tally* tally() const { return reinterpret_cast<const Tally*>(mirror_.data()); }
+  Books books() const {
+    return {reinterpret_cast<Tally*>(tally_.data()), reinterpret_cast<Tally*>(mirror_.data()),
+            reinterpret_cast<Alarm*>(alarm_.data())};
+  }
+
+ private:
+  Block alarm_, mirror_, tally_;
+};
+
+/// A call that is made, until all of it is queued.
+class Made {
+ public:
+  Made(StreamWatch& watch, Device& device, uint64_t sequence) : watch_(watch), device_(device) {
+    watch.begins(sequence);
+  }
+  ~Made() { watch_.ends(device_); }
+  Made(const Made&) = delete;
+  Made& operator=(const Made&) = delete;
+
+ private:
+  StreamWatch& watch_;
+  Device& device_;
+};
+
+class StreamLink final : public Link {
+ public:
+  explicit StreamLink(std::unique_ptr<StreamTransport> transport)
+      : transport_(std::move(transport)) {}
+  ~StreamLink() override {
+    watch_.reset();
+    if (!closed_) transport_->interrupt();
+  }
+
+  int rank() const override { return transport_->rank(); }
+  int size() const override { return transport_->size(); }
+  std::optional<int> device() const override { return transport_->device(); }
+  void check_thread() const override {}
+  void check_queue() const override {}
+  void open(const LinkOwner& owner) override { owner_.emplace(owner); }
+  void use(Device& device) override {
+    device_ = &device;
+    device.begin(std::nullopt);  // which is the current one from now on
+    try {
+      own_.emplace(device);
+    } catch (...) {
+      device.end(true);
+      throw;
+    }
+    device.end(false);
+    watch_.emplace(StreamWatch::Charge{*transport_, device, own_->alarm(), owner_->timeout_ms});
+    end_.emplace(StreamEnd{*transport_, device, *watch_, owner_->arena, own_->books()});
+  }
+
+  void begin(uint64_t sequence) override {
+    sequence_ = sequence;
+    watch_->check();
+  }
+  void end() override {}
+
+  void make(const CallTerms& terms, const Agreed& agreed, FunctionRef<void()> check,
+            FunctionRef<void(AgreedCall&)> body) override {
+    std::optional<Error> problem;
+    try {
+      check();
+    } catch (const Error& error) {
+      if (fatal(error.code())) throw;
+      problem = error;
+    }
+    if (!device_->begun()) device_->begin(std::nullopt);
+    const Made made(*watch_, *device_, sequence_);
+    const uint64_t shape = shape_of(agreed);
+    const bool known = !owner_->verify && shapes_.contains(shape);
+    // Nobody expects to be told; they wait until the call is made in earnest.
+    if (problem && known) throw NotMade(*problem);
+    StreamCall call(*end_,
+                    {agreed.descriptor, agreed.members, ++made_, terms.sequence, terms.deadline},
+                    terms.stats);
+    if (!known) {
+      call.meet_all(problem ? &*problem : nullptr);
+      if (shapes_.size() == kRememberedShapes) shapes_.clear();  // as on all ranks
+      shapes_.insert(shape);
+    }
+    body(call);
+  }
+  /// One after another: messages of one do not wait for another's.
+  void run_group(AgreedCall& call, std::span<const GroupMember> members) override {
+    std::optional<Error> truncated;
+    for (size_t m = 0; m < members.size(); ++m) {
+      Stats stats;
+      StreamCall member(static_cast<StreamCall&>(call), m, stats);
+      try {
+        members[m].run(member);
+      } catch (const Error& error) {
+        if (error.code() != sparsecollTruncated) throw;
+        if (!truncated) truncated = error;  // all is done
+      }
+      call.stats().add(stats);
+    }
+    if (truncated) throw Error(*truncated);
+  }
+
+  std::unique_ptr<Link> split(AgreedCall& call, const SplitWish& wish) override {
+    call.agree();
+    auto part = transport_->split(wish.color, wish.key, call.deadline());
+    return part ? make_stream_link(std::move(part)) : nullptr;
+  }
+  bool closes_together() const override { return true; }
+  void leave(AgreedCall& call) override { call.agree(); }
+  void close() override {
+    device_->wait();
+    watch_.reset();
+    transport_->close(Deadline::after(owner_->timeout_ms));
+    closed_ = true;
+  }
+
+  void abort() noexcept override {
+    aborted_ = true;
+    const Error why(sparsecollInvalidUsage, "aborted by sparsecollCommAbort");
+    if (watch_)
+      watch_->interrupt(why);
+    else
+      transport_->interrupt();
+  }
+  bool aborted() const override { return aborted_; }
+  Abandonment abandon(const Error*) noexcept override {
+    // NCCL leaves no message under way that could touch anything later.
+    transport_->interrupt();
+    closed_ = true;
+    return {};
+  }
+  std::optional<Error> failure() const override {
+    return watch_ ? watch_->failure() : std::nullopt;
+  }
+  const Tally* tally() const override { return own_ ? own_->tally() : nullptr; }
+
+ private:
+  std::unique_ptr<StreamTransport> transport_;
+  std::optional<LinkOwner> owner_;
+  Device* device_ = nullptr;
+  std::optional<Shared> own_;
+  std::optional<StreamWatch> watch_;
+  std::optional<StreamEnd> end_;
+  uint64_t sequence_ = 0;
+  uint64_t made_ = 0;
+  std::unordered_set<uint64_t> shapes_;  ///< of calls that all ranks have made before
+  std::atomic<bool> aborted_{false};
+  bool closed_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Link> make_stream_link(std::unique_ptr<StreamTransport> transport) {
+  return std::make_unique<StreamLink>(std::move(transport));
+}
+
+}  // namespace sparsecoll
