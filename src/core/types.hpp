@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <span>
 
+struct CUstream_st;
+
 namespace sparsecoll {
 
 /// Types of values and indices, with the numbers of the C API.
@@ -70,6 +72,9 @@ constexpr IndexType narrowest_index(uint64_t count) {
 
 using Bytes = std::span<std::byte>;
 using ConstBytes = std::span<const std::byte>;
+
+/// A stream of CUDA; null is the legacy default one.
+using Stream = CUstream_st*;
 
 /// "Everything" where a number of entries is asked for: no selection.
 inline constexpr size_t kAll = static_cast<size_t>(-1);

@@ -8,11 +8,7 @@
 #include "core/memory.hpp"
 #include "kernels/kernels.hpp"
 
-struct CUstream_st;
-
 namespace sparsecoll {
-
-using Stream = CUstream_st*;
 
 /// As the number of a device: the host.
 inline constexpr int kHost = -1;
