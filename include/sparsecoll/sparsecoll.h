@@ -71,6 +71,7 @@ extern "C" {
 #endif
 
 struct CUstream_st;
+struct ncclComm;
 
 /** A communicator: P ranks, each a process (MPI) or a thread of this process. */
 typedef struct sparsecollComm* sparsecollComm_t;
@@ -313,6 +314,37 @@ typedef struct {
 SPARSECOLL_API sparsecollResult_t sparsecollCommInitAll(sparsecollComm_t* comms, int nranks,
                                                         const int* devices,
                                                         const sparsecollConfig_t* config);
+
+/**
+ * @brief Makes a communicator over the ranks of `nccl`. Collective over `nccl`.
+ *
+ * Splits an NCCL communicator of its own from `nccl`, which is left alone from then on and never
+ * aborted. All buffers are in memory of its CUDA device. Verbs are ordered on `stream` like any call
+ * of NCCL; gtopkAllreduce() and pushSumStep() do not wait on the host and may be captured into CUDA
+ * graphs after one call of the same shape, all others wait for the sizes of messages. With
+ * blocking = 0 calls are queued, as with every communicator, and are ordered by
+ * sparsecollCommStreamWait().
+ *
+ * The first call of a shape (verb and arguments) compares the arguments of all ranks, and where they
+ * differ every rank is told so and the communicator goes on. After that each message only says which
+ * call it is of, and a difference is fatal; with SPARSECOLL_CHECK=1 every call compares. A bad
+ * argument in a later call of a shape is sparsecollInvalidArgument on that rank only, which has not
+ * made the call: its peers wait for it until their deadline. NCCL tells nobody which ranks are
+ * missing, so that sparsecollTimeout does not name them.
+ *
+ * @param comm   out.
+ * @param nccl   of NCCL 2.28 or later, idle; stays the caller's. NCCL is found in the process, or
+ *               loaded as libnccl.so.2; the library is not linked to it.
+ * @param config NULL = defaults. `device` must be that of `nccl`, or left alone.
+ * @return sparsecollInvalidArgument; sparsecollInvalidUsage when the library was built without NCCL,
+ *         when there is none in the process or an older one, or when the ranks' configurations
+ *         differ; sparsecollTimeout; sparsecollRemoteError; sparsecollSystemError;
+ *         sparsecollUnhandledCudaError. On failure there is no communicator and
+ *         sparsecollGetLastError(NULL) explains.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollCommInitNccl(sparsecollComm_t* comm,
+                                                         struct ncclComm* nccl,
+                                                         const sparsecollConfig_t* config);
 
 /**
  * @brief Makes communicators of the ranks with the same color. Collective over `comm`.

@@ -97,6 +97,13 @@ std::shared_ptr<Residual> check_residual(sparsecollResidual_t handle, Communicat
     fail(sparsecollInvalidArgument, "residual: expected one in ", name_of_place(tensor.device),
          ", where the buffers are, got one in ", name_of_place(residual->device()),
          ", where its first call's were");
+  if (tensor.captured) {
+    // Its zeros would be part of the graph.
+    if (!residual->lives_on(tensor.device))
+      fail(sparsecollInvalidArgument,
+           "residual: expected one that a call has used before a graph is captured, got a new one");
+    residual->join_graph();
+  }
   residual->live_on(tensor.device, owner);
   return residual;
 }

@@ -42,6 +42,7 @@ struct CallTensor {
   uint64_t count;
   DataType type;
   int device;  ///< that its buffers are on
+  bool captured = false;
 };
 /// The residual behind a handle, null for NULL; of this communicator, for this tensor. Where it was
 /// not used yet, it goes where the buffers are.

@@ -98,7 +98,7 @@ void check_values(const sparsecollConfig_t& c) {
 
 }  // namespace
 
-Config make_config(const sparsecollConfig_t* config) {
+Config make_config(const sparsecollConfig_t* config, bool check) {
   Config result;
   sparsecollConfig_t& c = result.values;
   if (config) {
@@ -124,7 +124,7 @@ Config make_config(const sparsecollConfig_t* config) {
          find_algorithm(c.algorithm)->name);
   c.wire = choose("SPARSECOLL_WIRE", {{"native", sparsecollWireNative}}, c.wire);
   c.timeoutMs = milliseconds("SPARSECOLL_TIMEOUT_MS", c.timeoutMs);
-  result.check = choose("SPARSECOLL_CHECK", {{"0", 0}, {"1", 1}}, 1) != 0;
+  result.check = choose("SPARSECOLL_CHECK", {{"0", 0}, {"1", 1}}, check) != 0;
   result.log_level = static_cast<LogLevel>(
       choose("SPARSECOLL_DEBUG", {{"WARN", 1}, {"INFO", 2}, {"TRACE", 3}}, 0));
   result.log_file = environment("SPARSECOLL_DEBUG_FILE").value_or("");

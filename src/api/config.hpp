@@ -19,8 +19,9 @@ struct Config {
   std::string log_file;
 };
 
-/// Throws InvalidArgument naming the field or variable, what was expected and what it got.
-Config make_config(const sparsecollConfig_t* config);
+/// Throws InvalidArgument naming the field or variable, what was expected and what it got. `check`:
+/// whether messages are verified where the environment does not say.
+Config make_config(const sparsecollConfig_t* config, bool check = true);
 
 /// The number of a device, or one of the two that stand for a choice.
 void check_device(const std::string& name, int device);

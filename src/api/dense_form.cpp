@@ -22,7 +22,9 @@ struct DenseArguments {
 
 class DenseCall final : public Operation, private DenseArguments {
  public:
-  explicit DenseCall(const DenseArguments& arguments) : DenseArguments(arguments) {}
+  explicit DenseCall(const DenseArguments& arguments) : DenseArguments(arguments) {
+    if (verb == Verb::gtopk_allreduce) site().allow_capture();
+  }
 
   Descriptor descriptor() const override {
     return describe(verb, {count, k, word_of(datatype), word_of(op), 0});
@@ -35,7 +37,8 @@ class DenseCall final : public Operation, private DenseArguments {
     check_array("recvbuff", recv, count, size_of(type));
     const size_t bytes = count * size_of(type);
     check_overlap({"sendbuff", send, bytes}, {"recvbuff", recv, bytes}, true);
-    residual = check_residual(residual_handle, communicator, {count, type, site().device()});
+    residual = check_residual(residual_handle, communicator,
+                              {count, type, site().device(), site().captured()});
   }
 
   Footprint footprint() const override {
@@ -86,7 +89,7 @@ class DenseCall final : public Operation, private DenseArguments {
     const Stopwatch watch(env.stats.reduce_seconds);
     if (residual) {
       kernels.put_back({problem.local, outcome.result, outcome.dropped, rule}, feedback.write);
-      residual->commit();
+      residual->commit(kernels);
     }
     kernels.scatter(outcome.result, divisor, recv, count);
   }
@@ -109,7 +112,7 @@ class DenseCall final : public Operation, private DenseArguments {
     problem.shards = selected;
     const Outcome outcome = reduction.run(chosen.run, chosen.id, problem);
     const Stopwatch watch(env.stats.reduce_seconds);
-    if (residual) residual->commit();
+    if (residual) residual->commit(kernels);
     kernels.scatter(outcome.result, divisor, recv, count);
   }
 
@@ -141,7 +144,7 @@ class DenseCall final : public Operation, private DenseArguments {
     const Stopwatch watch(env.stats.reduce_seconds);
     if (residual) {
       kernels.zero(residual->view().write, count);
-      residual->commit();
+      residual->commit(kernels);
     }
     kernels.scatter(outcome.result, divisor, recv, count);
   }

@@ -73,6 +73,7 @@ void Communicator::close_group() {
 }
 
 void Communicator::record(std::unique_ptr<Operation> operation) {
+  operation->join_group();
   group_.push_back(std::move(operation));
 }
 

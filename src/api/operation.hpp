@@ -34,6 +34,8 @@ class Operation {
   virtual Descriptor descriptor() const = 0;
   /// On the caller's thread, when it is to run later.
   void mark(Communicator& communicator) noexcept { site_.mark(communicator, buffers()); }
+  /// Groups wait on the host.
+  void join_group() { site_.forbid_capture(); }
   /// Throws InvalidArgument for what this rank should not have passed.
   void check(Communicator& communicator) {
     site_.enter(communicator, buffers());
@@ -48,6 +50,7 @@ class Operation {
  protected:
   /// Where the work is done; known when arguments are checked.
   const Site& site() const { return site_; }
+  Site& site() { return site_; }
 
  private:
   /// What there is of them before they are checked.

@@ -107,7 +107,7 @@ struct TopkCall {
     if (!direct) kernels.deliver(selected.span(), 1, result);
     out->count = count;
     out->nnz = nnz;
-    if (feedback) feedback->commit();
+    if (feedback) feedback->commit(kernels);
   }
 };
 

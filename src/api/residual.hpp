@@ -31,6 +31,8 @@ class Residual {
   size_t value_size() const { return size_of(accumulation(type_)); }
 
   int device() const { return device_; }
+  /// Whether it lives there already.
+  bool lives_on(int device) const { return made_ && device == device_; }
   /// Whether a call has used it: it does not move any more.
   bool used() const { return used_; }
   /// Makes it, or moves it, if it is not there yet, for a call that has entered the place.
@@ -42,10 +44,16 @@ class Residual {
 
   std::byte* current() const { return buffer_[now_].data(); }
   ResidualView view() const { return {current(), buffer_[1 - now_].data()}; }
-  void commit() {
-    now_ = 1 - now_;
+  /// What was written is what counts from now on.
+  void commit(Kernels& kernels) {
+    if (in_graph_)
+      kernels.copy(view().write, bytes(), current());
+    else
+      now_ = 1 - now_;
     used_ = true;
   }
+  /// A graph finds the same two buffers each time, so that they are not swapped any more.
+  void join_graph() { in_graph_ = true; }
 
   /// Notes a call that was committed: its shape, and its number in the communicator.
   void used_by(const Descriptor& shape, uint64_t sequence);
@@ -68,6 +76,7 @@ class Residual {
   int device_ = kHost;
   bool made_ = false;
   bool used_ = false;
+  bool in_graph_ = false;
   Block buffer_[2];
   int now_ = 0;
   std::vector<uint64_t> shapes_;

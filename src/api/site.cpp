@@ -29,7 +29,8 @@ namespace {
 /// Where all of the buffers are, or where the stream says where there are none.
 int find(const Buffers& buffers, const Communicator& communicator) {
   const auto arrays = buffers.arrays();
-  if (arrays.empty()) return buffers.stream() ? communicator.device() : kHost;
+  const auto only = communicator.link().device();
+  if (arrays.empty()) return only ? *only : buffers.stream() ? communicator.device() : kHost;
   const int device = device_of(arrays[0].at);
   for (const Buffers::Array& each : arrays.subspan(1))
     if (const int other = device_of(each.at); other != device)
@@ -39,6 +40,13 @@ int find(const Buffers& buffers, const Communicator& communicator) {
 }
 
 }  // namespace
+
+void refuse_capture(int device, Stream stream) {
+  if (is_captured(device, stream))
+    fail(sparsecollInvalidUsage,
+         "stream: expected one that is not captured, since this call waits on the host, got one "
+         "that is");
+}
 
 void Site::mark(Communicator& communicator, const Buffers& buffers) noexcept {
   try {
@@ -54,6 +62,10 @@ void Site::locate(Communicator& communicator, const Buffers& buffers) {
   if (std::exchange(located_, true)) return;  // by mark(), in the caller's thread
   device_ = find(buffers, communicator);
   stream_ = buffers.stream();
+  const auto only = communicator.link().device();
+  if (only && device_ != *only)
+    fail(sparsecollInvalidArgument, buffers.arrays()[0].name, ": expected ", name_of_place(*only),
+         ", that of the NCCL communicator, got ", name_of_place(device_));
   if (device_ == kHost) {
     if (stream_)
       fail(sparsecollInvalidArgument, "stream: expected NULL with host buffers, got ",
@@ -66,13 +78,17 @@ void Site::locate(Communicator& communicator, const Buffers& buffers) {
          own == kHost ? "" : "the host's memory or ", name_of_place(own),
          ", the communicator's, got ", name_of_place(device_));
   }
-  if (!moment_) refuse_capture(device_, stream_);
+  if (only && capturable_ && !communicator.queue())
+    captured_ = is_captured(device_, stream_);
+  else if (!moment_)
+    refuse_capture(device_, stream_);
 }
 
 void Site::begin(Communicator& communicator) {
   if (failure_) std::rethrow_exception(failure_);
   if (device_ == kHost) return;
   Device& device = communicator.device_end(device_);
+  if (captured_) return device.begin_captured(stream_);
   device.begin(moment_ ? std::nullopt : std::optional(stream_));
   if (moment_) device.follow(*moment_);
 }

@@ -60,7 +60,8 @@ class Site {
   /// On the caller's thread, for a call that runs later: it comes after what is on the stream now.
   void mark(Communicator& communicator, const Buffers& buffers) noexcept;
   /// Finds out where the buffers are. Throws InvalidArgument where they are not in one place, or
-  /// not in one that the communicator works in, InvalidUsage for a stream that is captured.
+  /// not in one that the communicator works in, InvalidUsage for a stream that is captured, unless
+  /// the call is one that a graph can have.
   void locate(Communicator& communicator, const Buffers& buffers);
   /// Begins the work there; its workspace is the call's.
   void begin(Communicator& communicator);
@@ -71,11 +72,18 @@ class Site {
 
   /// kHost, or the communicator's.
   int device() const { return device_; }
+  /// What it does becomes part of a graph.
+  bool captured() const { return captured_; }
+  /// For a call that does not wait on the host where messages go in stream order.
+  void allow_capture() { capturable_ = true; }
+  void forbid_capture() { capturable_ = false; }
   /// After begin().
   Kernels& kernels(Communicator& communicator, DataType type, IndexType index) const;
 
  private:
   bool located_ = false;
+  bool capturable_ = false;
+  bool captured_ = false;
   int device_ = kHost;
   Stream stream_ = nullptr;
   std::shared_ptr<Moment> moment_;
@@ -87,6 +95,9 @@ void check_on_host(const ArgumentName& name, const void* at);
 
 /// What a communicator takes for its device at first.
 int first_device(int configured);
+
+/// Throws InvalidUsage for a stream of that device from which a graph is captured.
+void refuse_capture(int device, Stream stream);
 
 /// What to call a place in a message.
 std::string name_of_place(int device);

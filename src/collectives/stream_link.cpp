@@ -116,11 +116,17 @@ class StreamLink final : public Link {
       problem = error;
     }
     if (!device_->begun()) device_->begin(std::nullopt);
-    const Made made(*watch_, *device_, sequence_);
     const uint64_t shape = shape_of(agreed);
-    const bool known = !owner_->verify && shapes_.contains(shape);
+    const bool captured = device_->captured();
+    const bool known = shapes_.contains(shape) && (captured || !owner_->verify);
+    if (captured && !known && !problem)
+      problem = Error(sparsecollInvalidUsage,
+                      "stream: expected one that is not captured for the first call with these "
+                      "arguments, got one that is");
     // Nobody expects to be told; they wait until the call is made in earnest.
-    if (problem && known) throw NotMade(*problem);
+    if (problem && (known || captured)) throw NotMade(*problem);
+    const std::optional<Made> made =
+        captured ? std::nullopt : std::optional<Made>(std::in_place, *watch_, *device_, sequence_);
     StreamCall call(*end_,
                     {agreed.descriptor, agreed.members, ++made_, terms.sequence, terms.deadline},
                     terms.stats);

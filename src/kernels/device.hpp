@@ -23,8 +23,8 @@ int count_devices();
 int current_device();
 /// Where memory lies: on which device, managed memory too, or on the host. Makes no context.
 int device_of(const void* memory);
-/// Throws InvalidUsage while a graph is captured from the stream of that device.
-void refuse_capture(int device, Stream stream);
+/// Whether a graph is captured from the stream of that device.
+bool is_captured(int device, Stream stream);
 
 /// Where messages are packed to and unpacked from: on the host for whoever sends them from there.
 /// Kernels write them straight to the host's memory, so that what crosses the bus is what is sent.
@@ -54,6 +54,10 @@ class Device {
   /// several, on the first, after what is on all of them, and they go on after it. Comes after the
   /// work of earlier calls. The device is the calling thread's current one until end().
   virtual void begin(std::optional<Stream> stream) = 0;
+  /// The same for a stream that a graph is captured from. Its workspace is the graph's from now on,
+  /// so it stays until this ends, and earlier calls are not waited for.
+  virtual void begin_captured(Stream stream) = 0;
+  virtual bool captured() const = 0;
   /// After begin(): the work comes after that moment, too.
   virtual void follow(const Moment& moment) = 0;
   virtual bool begun() const = 0;

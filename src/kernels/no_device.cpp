@@ -9,7 +9,7 @@ namespace sparsecoll {
 int count_devices() { return 0; }
 int current_device() { return kHost; }
 int device_of(const void*) { return kHost; }
-void refuse_capture(int, Stream) {}
+bool is_captured(int, Stream) { return false; }
 
 std::unique_ptr<Device> make_device(int number, Messages) {
   fail(sparsecollInternalError, "device ", number, " in a library without CUDA");

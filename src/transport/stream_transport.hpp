@@ -23,7 +23,8 @@ struct Transfer {
 };
 
 /// Moves bytes between ranks in the order of a stream; knows no numbers. One thread at a time, but
-/// for interrupt(). Errors are thrown as Error; after one of them only interrupt() is of use.
+/// for check() and interrupt(). Errors are thrown as Error; after one of them only interrupt() is
+/// of use.
 class StreamTransport {
  public:
   virtual ~StreamTransport() = default;
@@ -39,7 +40,8 @@ class StreamTransport {
   /// SystemError, UnhandledCudaError, Timeout, and InvalidUsage after interrupt() or close().
   virtual void exchange(std::span<const Transfer> transfers, Stream stream,
                         const Deadline& deadline) = 0;
-  /// Throws what has gone wrong since in what is queued, as far as it has been noticed.
+  /// From any thread: throws what has gone wrong since in what is queued, as far as it has been
+  /// noticed.
   virtual void check() = 0;
   /// Collective: another transport, between the ranks of one color in the order of their keys; null
   /// without a color (a negative one). Throws as exchange() does.

@@ -44,8 +44,8 @@ void fail_at(size_t n);
 bool context_exists();
 bool context_exists_on(int device);
 
-/// Devices to choose from; they have one heap.
-inline constexpr int kDevices = 2;
+/// Devices to choose from, one for each of many ranks; they have one heap.
+inline constexpr int kDevices = 16;
 
 }  // namespace simt
 

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <utility>
 
 namespace simt {
 
@@ -77,8 +78,12 @@ void Heap::join_with_next(std::map<size_t, size_t>::iterator at) {
   free_.erase(next);
 }
 
-void Heap::open() { protect(begin_, PROT_READ | PROT_WRITE); }
-void Heap::close() { protect(begin_, PROT_NONE); }
+void Heap::open() {
+  if (!std::exchange(open_, true)) protect(begin_, PROT_READ | PROT_WRITE);
+}
+void Heap::close() {
+  if (std::exchange(open_, false)) protect(begin_, PROT_NONE);
+}
 
 size_t Heap::offset_of(const void* pointer) const {
   return static_cast<size_t>(reinterpret_cast<uintptr_t>(pointer) -

@@ -36,6 +36,7 @@ class Heap {
   void join_with_next(std::map<size_t, size_t>::iterator at);
 
   char* begin_;
+  bool open_ = false;
   size_t ever_used_ = 0;  ///< all before it is full of 0xcd where it is free
   std::map<size_t, size_t> free_;
   std::map<size_t, Used> used_;

@@ -14,7 +14,7 @@ using namespace simt;
 
 namespace {
 
-std::map<void*, int> device_of;  // of allocations
+std::map<void*, int> devices;  // of allocations
 
 /// Whether memory is where it is said to be, and all of it allocated where it is the device's.
 bool is_at(const void* memory, size_t bytes, bool device) {
@@ -36,38 +36,53 @@ bool is_right(cudaMemcpyKind kind, const void* to, const void* from, size_t byte
   return is_at(to, bytes, heap().owns(to)) && is_at(from, bytes, heap().owns(from));
 }
 
+/// When it runs, all that it touches must still be there, as in a launch of an old graph.
+void check_still(bool right) {
+  if (!right) stop("a copy whose memory has been freed since it was queued");
+}
+
 }  // namespace
+
+int simt::device_of(const void* memory, size_t bytes) {
+  const auto after = devices.upper_bound(const_cast<void*>(memory));
+  return heap().holds(memory, bytes) && after != devices.begin() ? std::prev(after)->second : -1;
+}
 
 cudaError_t cudaMalloc(void** at, size_t bytes) {
   if (fails()) return cudaErrorMemoryAllocation;
-  const std::lock_guard lock(mutex);
+  const Lock lock(mutex);
+  if (const cudaError_t error = refuse_unsafe(); error != cudaSuccess) return error;
   used[current] = true;
   *at = heap().allocate(bytes);
-  if (*at) device_of[*at] = current;
+  if (*at) devices[*at] = current;
   ++allocated;
   return *at ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 cudaError_t cudaFree(void* at) {
   if (!at) return cudaSuccess;
-  const std::lock_guard lock(mutex);
-  drain_all();
+  Lock lock(mutex);
+  if (const cudaError_t error = refuse_unsafe(); error != cudaSuccess) return error;
+  if (const int device = device_of(at, 0); device >= 0) drain_device(lock, device);
   heap().release(at);
-  device_of.erase(at);
+  devices.erase(at);
   return cudaSuccess;
 }
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
   if (fails()) return cudaErrorUnknown;
   used[current] = true;
-  const std::lock_guard lock(mutex);
+  const Lock lock(mutex);
   *attributes = {cudaMemoryTypeUnregistered, -2};
-  const auto after = device_of.upper_bound(const_cast<void*>(pointer));
-  if (heap().holds(pointer, 0) && after != device_of.begin())
-    *attributes = {cudaMemoryTypeDevice, std::prev(after)->second};
+  if (const int device = device_of(pointer, 0); device >= 0)
+    *attributes = {cudaMemoryTypeDevice, device};
   return cudaSuccess;
 }
 cudaError_t cudaHostAlloc(void** at, size_t bytes, unsigned) { return cudaMallocHost(at, bytes); }
 cudaError_t cudaMallocHost(void** at, size_t bytes) {
   if (fails()) return cudaErrorMemoryAllocation;
+  {
+    const Lock lock(mutex);
+    if (const cudaError_t error = refuse_unsafe(); error != cudaSuccess) return error;
+  }
   used[current] = true;
   ++allocated;
   *at = std::malloc(bytes);
@@ -76,18 +91,21 @@ cudaError_t cudaMallocHost(void** at, size_t bytes) {
   return cudaSuccess;
 }
 cudaError_t cudaFreeHost(void* at) {
-  cudaDeviceSynchronize();
-  std::free(at);
-  return cudaSuccess;
+  if (!at) return cudaSuccess;
+  const cudaError_t error = cudaDeviceSynchronize();
+  if (error == cudaSuccess) std::free(at);
+  return error;
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
   if (fails()) return cudaErrorUnknown;
   if (bytes == 0) return cudaSuccess;
-  const std::lock_guard lock(mutex);
+  const Lock lock(mutex);
   if (!is_right(kind, to, from, bytes)) return cudaErrorInvalidValue;
-  of(stream).work.push_back([=] { std::memmove(to, from, bytes); });
-  return cudaSuccess;
+  return submit(stream, task([=] {
+                  check_still(is_right(kind, to, from, bytes));
+                  std::memmove(to, from, bytes);
+                }));
 }
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
   const cudaError_t error = cudaMemcpyAsync(to, from, bytes, kind, nullptr);
@@ -96,10 +114,12 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind 
 cudaError_t cudaMemsetAsync(void* at, int value, size_t bytes, cudaStream_t stream) {
   if (fails()) return cudaErrorUnknown;
   if (bytes == 0) return cudaSuccess;
-  const std::lock_guard lock(mutex);
+  const Lock lock(mutex);
   if (!is_at(at, bytes, true)) return cudaErrorInvalidValue;
-  of(stream).work.push_back([=] { std::memset(at, value, bytes); });
-  return cudaSuccess;
+  return submit(stream, task([=] {
+                  check_still(is_at(at, bytes, true));
+                  std::memset(at, value, bytes);
+                }));
 }
 cudaError_t cudaMemset(void* at, int value, size_t bytes) {
   const cudaError_t error = cudaMemsetAsync(at, value, bytes, nullptr);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Launches, and what runs them.
+// Launches, and what runs their blocks; the device.
 
 #include <cstdlib>
 #include <numeric>
@@ -24,20 +24,12 @@ namespace {
 
 std::atomic<size_t> launched{0};
 std::atomic<size_t> fail_in{0};
-CUstream_st legacy;
 
 }  // namespace
-
-std::set<CUstream_st*> streams{&legacy};
 
 Heap& heap() {
   static Heap one;
   return one;
-}
-CUstream_st& of(cudaStream_t stream) {
-  static thread_local CUstream_st own;  // drained by whoever waits for it, in its thread
-  if (stream == cudaStreamPerThread) return own;
-  return stream && !stream->blocking ? *stream : legacy;
 }
 
 void fail_at(size_t n) { fail_in = n; }
@@ -54,35 +46,6 @@ uint64_t next_seed() {
   static uint64_t seed = text ? std::strtoull(text, nullptr, 10) : 1;
   return seed++ * 0x9e3779b97f4a7c15u >> 33;
 }
-
-int running = 0;  // drains inside each other: a stream that waits for an event of another
-
-/// Until `enough` says so, or nothing is left.
-template <class Enough>
-void drain(CUstream_st& stream, const Enough& enough) {
-  if (stream.work.empty()) return;
-  if (running++ == 0) heap().open();
-  while (!stream.work.empty() && !enough()) {
-    const std::function<void()> next = std::move(stream.work.front());
-    stream.work.pop_front();
-    next();
-  }
-  if (--running == 0) heap().close();
-}
-}  // namespace
-
-void drain(CUstream_st& stream) {
-  drain(stream, [] { return false; });
-}
-void drain(const CUevent_st& event) {
-  // Where it is done its stream may be gone.
-  if (event.done && !*event.done) drain(*event.stream, [&] { return *event.done; });
-}
-void drain_all() {
-  for (CUstream_st* const stream : streams) drain(*stream);
-}
-
-namespace {
 
 void run_grid(const dim3& grid, const dim3& block, bool cooperative,
               const std::function<void()>& body) {
@@ -132,12 +95,14 @@ cudaError_t launch(const cudaLaunchConfig_t& config, std::function<void()> body)
                    config.attrs[a].val.cooperative != 0;
   if (cooperative && grid.x > static_cast<unsigned>(multiprocessors() * kResident))
     return cudaErrorCooperativeLaunchTooLarge;
-  const std::lock_guard lock(mutex);
-  ++launched;
-  of(config.stream).work.push_back([grid, block, cooperative, body = std::move(body)] {
+  const Lock lock(mutex);
+  const MakeWork make = task([grid, block, cooperative, body = std::move(body)] {
     run_grid(grid, block, cooperative, body);
   });
-  return cudaSuccess;
+  return submit(config.stream, [make] {
+    ++launched;
+    return make();
+  });
 }
 
 }  // namespace simt
@@ -174,6 +139,28 @@ const char* cudaGetErrorString(cudaError_t error) {
       return "no CUDA-capable device is detected";
     case cudaErrorCooperativeLaunchTooLarge:
       return "too many blocks in cooperative launch";
+    case cudaErrorInvalidResourceHandle:
+      return "invalid resource handle";
+    case cudaErrorIllegalState:
+      return "the operation cannot be performed in the present state";
+    case cudaErrorNotReady:
+      return "device not ready";
+    case cudaErrorStreamCaptureUnsupported:
+      return "operation not permitted when stream is capturing";
+    case cudaErrorStreamCaptureInvalidated:
+      return "operation failed due to a previous error during capture";
+    case cudaErrorStreamCaptureMerge:
+      return "operation would result in a merge of separate capture sequences";
+    case cudaErrorStreamCaptureUnmatched:
+      return "capture was not ended in the same stream as it began";
+    case cudaErrorStreamCaptureUnjoined:
+      return "capturing stream has unjoined work";
+    case cudaErrorStreamCaptureIsolation:
+      return "dependency created on uncaptured work in another stream";
+    case cudaErrorCapturedEvent:
+      return "operation not permitted on an event last recorded in a capturing stream";
+    case cudaErrorStreamCaptureWrongThread:
+      return "attempt to terminate a thread-local capture sequence from another thread";
     case cudaErrorStreamCaptureImplicit:
       return "operation would make the legacy stream depend on a capturing blocking stream";
     case cudaErrorUnknown:
@@ -215,7 +202,10 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   return cudaSuccess;
 }
 cudaError_t cudaDeviceSynchronize() {
-  const std::lock_guard lock(mutex);
-  drain_all();
-  return cudaSuccess;
+  Lock lock(mutex);
+  cudaError_t error = refuse_unsafe();
+  for (const auto& stream : streams())
+    if (stream->device == current && stream->capture) error = refuse_captured(*stream);
+  if (error == cudaSuccess) drain_device(lock, current);
+  return error;
 }

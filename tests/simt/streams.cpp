@@ -3,15 +3,78 @@
 
 // Streams and events.
 
-#include "machine.hpp"
+#include "graph.hpp"
+
+namespace simt {
+
+cudaError_t record(CUevent_st& event, cudaStream_t handle) {
+  const auto stream = find(handle);
+  if (const cudaError_t error = refuse_implicit(*stream); error != cudaSuccess) return error;
+  event.capture = stream->capture;
+  event.at = stream->capture ? Marker() : everything(stream);
+  if (!stream->capture) return cudaSuccess;
+  event.branch = stream->branch;
+  event.nodes = stream->capture->nodes(stream->branch);
+  return stream->capture->error();
+}
+
+cudaError_t wait_event(cudaStream_t handle, const CUevent_st& event) {
+  const auto stream = find(handle);
+  if (const cudaError_t error = refuse_implicit(*stream); error != cudaSuccess) return error;
+  const auto& from = event.capture;
+  if (!from && !stream->capture) {
+    everything(stream);
+    push_wait(stream, event.at);
+    return cudaSuccess;
+  }
+  if (!from && !event.at.stream) return cudaSuccess;  // never recorded
+  if (from && !from->ended()) {
+    if (stream->kind == CUstream_st::Kind::legacy) {
+      from->invalidate();
+      return cudaErrorStreamCaptureImplicit;
+    }
+    if (!stream->capture || stream->capture == from) return from->add_wait(stream, event);
+    from->invalidate();
+  }
+  // An order across the border of a graph, or of two of them.
+  if (stream->capture) stream->capture->invalidate();
+  return from && stream->capture && !from->ended() ? cudaErrorStreamCaptureMerge
+                                                   : cudaErrorStreamCaptureIsolation;
+}
+
+namespace {
+
+/// Of an event that is waited for or asked.
+cudaError_t refuse_recorded(const CUevent_st& event) {
+  if (!event.capture) return refuse_unsafe();
+  event.capture->invalidate();
+  return cudaErrorCapturedEvent;
+}
+cudaError_t refuse_wait(const CUstream_st& stream) {
+  if (const cudaError_t error = refuse_captured(stream); error != cudaSuccess) return error;
+  if (const cudaError_t error = refuse_implicit(stream); error != cudaSuccess) return error;
+  return refuse_unsafe();
+}
+
+/// What was before the question: whoever asks is never told at once.
+cudaError_t ask(const Marker& marker) {
+  const bool reached = marker.reached();
+  advance(marker);
+  return reached ? cudaSuccess : cudaErrorNotReady;
+}
+
+}  // namespace
+}  // namespace simt
 
 using namespace simt;
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
   used[current] = true;
-  *stream = new CUstream_st{flags != cudaStreamNonBlocking};
-  const std::lock_guard lock(mutex);
-  streams.insert(*stream);
+  const Lock lock(mutex);
+  const auto made = nameless_stream(current);
+  made->nameless = false;
+  if (flags != cudaStreamNonBlocking) made->kind = CUstream_st::Kind::blocking;
+  *stream = made.get();
   return cudaSuccess;
 }
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int) {
@@ -24,30 +87,31 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   *greatest = -1;
   return cudaSuccess;
 }
-cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
-  const std::lock_guard lock(mutex);
-  stream->captured = true;
+cudaError_t cudaStreamDestroy(cudaStream_t handle) {
+  const Lock lock(mutex);
+  const auto stream = find(handle);
+  if (stream->capture) stop("a stream that is destroyed while it is captured");
+  // What is queued still runs when somebody waits for it.
+  stream->nameless = true;
+  if (stream->work.empty()) std::erase(streams(), stream);
   return cudaSuccess;
 }
-cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
-  const std::lock_guard lock(mutex);
-  stream->captured = false;
-  *graph = nullptr;
-  return cudaSuccess;
-}
-cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
-  static thread_local cudaStreamCaptureMode own = cudaStreamCaptureModeGlobal;
-  std::swap(own, *mode);
-  return cudaSuccess;
-}
-cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   if (fails()) return cudaErrorUnknown;
-  const std::lock_guard lock(mutex);
-  *status = stream && stream != cudaStreamPerThread && stream->captured
-                ? cudaStreamCaptureStatusActive
-                : cudaStreamCaptureStatusNone;
+  Lock lock(mutex);
+  const auto stream = find(handle);
+  if (const cudaError_t error = refuse_wait(*stream); error != cudaSuccess) return error;
+  wait_for(lock, everything(stream));
   return cudaSuccess;
 }
+cudaError_t cudaStreamQuery(cudaStream_t handle) {
+  if (fails()) return cudaErrorUnknown;
+  const Lock lock(mutex);
+  const auto stream = find(handle);
+  if (const cudaError_t error = refuse_wait(*stream); error != cudaSuccess) return error;
+  return ask(everything(stream));
+}
+
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
   if (fails()) return cudaErrorUnknown;
   used[current] = true;
@@ -55,39 +119,30 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
   return cudaSuccess;
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  const Lock lock(mutex);
   delete event;
   return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   if (fails()) return cudaErrorUnknown;
-  const std::lock_guard lock(mutex);
-  event->done = std::make_shared<bool>(false);
-  event->stream = &of(stream);
-  event->stream->work.push_back([done = event->done] { *done = true; });
-  return cudaSuccess;
+  const Lock lock(mutex);
+  return record(*event, stream);
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   if (fails()) return cudaErrorUnknown;
-  const std::lock_guard lock(mutex);
-  drain(*event);
+  Lock lock(mutex);
+  if (const cudaError_t error = refuse_recorded(*event); error != cudaSuccess) return error;
+  wait_for(lock, Marker(event->at));
   return cudaSuccess;
+}
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  if (fails()) return cudaErrorUnknown;
+  const Lock lock(mutex);
+  if (const cudaError_t error = refuse_recorded(*event); error != cudaSuccess) return error;
+  return ask(Marker(event->at));
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   if (fails()) return cudaErrorUnknown;
-  const std::lock_guard lock(mutex);
-  if (event->done && !*event->done) of(stream).work.push_back([copy = *event] { drain(copy); });
-  return cudaSuccess;
-}
-cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  const std::lock_guard lock(mutex);
-  drain(of(stream));
-  streams.erase(stream);
-  delete stream;
-  return cudaSuccess;
-}
-cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  if (fails()) return cudaErrorUnknown;
-  const std::lock_guard lock(mutex);
-  drain(of(stream));
-  return cudaSuccess;
+  const Lock lock(mutex);
+  return wait_event(stream, *event);
 }

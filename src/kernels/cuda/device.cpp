@@ -4,6 +4,7 @@
 #include "kernels/device.hpp"
 
 #include <atomic>
+#include <deque>
 #include <exception>
 #include <mutex>
 #include <optional>
@@ -130,6 +131,7 @@ class CudaDevice final : public Device {
     try {
       const Current current(number_);
       last_->wait();
+      captures_.clear();
       place_.reset();
       own_.reset();
     } catch (const Error&) {
@@ -153,11 +155,17 @@ class CudaDevice final : public Device {
     if (!call_) start(work_stream(stream));
     if (stream && *stream != place_->stream()) join(*stream);
   }
+  void begin_captured(Stream stream) override {
+    tell_failure();
+    captures_.emplace_back(number_, stream, place_->messages());
+    call_.emplace(number_, captures_.back().place, true);
+  }
+  bool captured() const override { return call_ && call_->captured; }
   void follow(const Moment& moment) override {
     static_cast<const Event&>(moment).hold(place_->stream());
   }
   bool begun() const override { return call_.has_value(); }
-  Stream stream() const override { return place_->stream(); }
+  Stream stream() const override { return call_->place.stream(); }
   void adopt_thread() override {
     check(cudaSetDevice(number_), "cudaSetDevice");
     cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
@@ -167,13 +175,13 @@ class CudaDevice final : public Device {
   Kernels& kernels(DataType data_type, IndexType index_type) override {
     for (const auto& each : call_->kernels)
       if (each->data_type() == data_type && each->index_type() == index_type) return *each;
-    call_->kernels.push_back(make_cuda_kernels(data_type, index_type, *place_));
+    call_->kernels.push_back(make_cuda_kernels(data_type, index_type, call_->place));
     return *call_->kernels.back();
   }
 
   std::shared_ptr<Moment> moment() override {
     auto event = std::make_shared<Event>();
-    event->record(place_->stream());
+    event->record(stream());
     return event;
   }
   bool passed(const Moment& moment) override {
@@ -182,18 +190,22 @@ class CudaDevice final : public Device {
   }
 
   void put_stamps(std::span<std::byte* const> messages, const Stamp& stamp) override {
-    cuda::put_stamps(*place_, messages, stamp);
+    cuda::put_stamps(call_->place, messages, stamp);
   }
   void check_stamps(std::span<const Stamped> messages, const Stamp& expected,
                     Alarm* alarm) override {
-    cuda::check_stamps(*place_, messages, expected, alarm);
+    cuda::check_stamps(call_->place, messages, expected, alarm);
   }
   void settle(const Settlement& counts, const Books& books) override {
-    cuda::settle(*place_, counts, books);
+    cuda::settle(call_->place, counts, books);
   }
 
   void end(bool failed) noexcept override {
     if (!call_) return;
+    if (call_->captured) {
+      call_->place.move_to(own_->get());  // as below
+      return call_.reset();
+    }
     try {
       if (failed) place_->wait();
       const std::lock_guard lock(mutex_);
@@ -225,13 +237,33 @@ class CudaDevice final : public Device {
  private:
   /// What lasts from begin() to end().
   struct Call {
-    explicit Call(int device, cuda::Place& place)
-        : current(device), scope(place.arena()), messages(place.slabs()) {}
+    Call(int device, cuda::Place& where, bool is_captured)
+        : current(device),
+          place(where),
+          captured(is_captured),
+          scope(where.arena()),
+          messages(where.slabs()) {}
     Current current;
+    cuda::Place& place;
+    bool captured;
     Arena::Scope scope;
     Arena::Scope messages;
     std::vector<std::unique_ptr<Kernels>> kernels;
     std::vector<Stream> joined;
+  };
+
+  /// A call that is part of a graph: its workspace does not go back when the call ends.
+  struct Captured {
+    Captured(int device, Stream stream, Messages messages)
+        : current(std::in_place, device),
+          place(stream, messages),
+          scope(place.arena()),
+          slabs(place.slabs()) {
+      current.reset();
+    }
+    std::optional<Current> current;  ///< while it is made
+    cuda::Place place;
+    Arena::Scope scope, slabs;
   };
 
   /// Where nothing can be put in order: until there is nothing left.
@@ -253,7 +285,7 @@ class CudaDevice final : public Device {
   }
 
   void start(Stream stream) {
-    call_.emplace(number_, *place_);
+    call_.emplace(number_, *place_, false);
     place_->move_to(stream);
     last_->hold(stream);  // the workspace may still be used by the last call
   }
@@ -273,25 +305,24 @@ class CudaDevice final : public Device {
   std::optional<Event> last_;  ///< the end of the last call
   std::optional<OwnStream> own_;
   std::optional<cuda::Place> place_;
+  std::deque<Captured> captures_;
   std::optional<Call> call_;
   std::exception_ptr failure_;  ///< of the device: nothing more can be done with it
 };
 
 }  // namespace
 
-void refuse_capture(int device, Stream stream) {
+bool is_captured(int device, Stream stream) {
   const Current current(device);
   cudaStreamCaptureStatus status{};
   const cudaError_t error = cudaStreamIsCapturing(stream, &status);
-  // The legacy stream cannot be asked while another one is captured.
-  const bool captured = error == cudaErrorStreamCaptureImplicit ||
-                        (error == cudaSuccess && status != cudaStreamCaptureStatusNone);
-  if (error != cudaErrorStreamCaptureImplicit) check(error, "cudaStreamIsCapturing");
-  if (!captured) return;
-  cudaGetLastError();
-  fail(sparsecollInvalidUsage,
-       "stream: expected one that is not captured, since this call waits on the host, got one "
-       "that is");
+  if (error == cudaErrorStreamCaptureImplicit) {
+    // The legacy stream cannot be asked while another one is captured.
+    cudaGetLastError();
+    return true;
+  }
+  check(error, "cudaStreamIsCapturing");
+  return status != cudaStreamCaptureStatusNone;
 }
 
 std::unique_ptr<Device> make_device(int number, Messages messages) {

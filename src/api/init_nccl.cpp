@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// Communicators over NCCL.
+#include <climits>
+
+#include "api/bridge.hpp"
+#include "transport/stream_transport.hpp"
+
+using namespace sparsecoll;
+
+namespace {
+
+/// The configuration must not want another place than NCCL's.
+void check_place(const Config& config, int device) {
+  const int wanted = config.values.device;
+  if (wanted != INT_MIN && wanted != device)
+    fail(sparsecollInvalidArgument, "config.device: expected that of the NCCL communicator, ",
+         device, ", or INT_MIN, got ", wanted);
+}
+
+}  // namespace
+
+sparsecollResult_t sparsecollCommInitNccl(sparsecollComm_t* comm, struct ncclComm* nccl,
+                                          const sparsecollConfig_t* config) {
+  return on_init("sparsecollCommInitNccl", [&] {
+    // Bad arguments must not keep the other ranks waiting: they are told.
+    Config checked;
+    checked.check = false;
+    std::optional<Error> problem;
+    try {
+      checked = make_config(config, false);
+      if (!comm) fail(sparsecollInvalidArgument, "comm: expected a pointer, got NULL");
+    } catch (const Error& error) {
+      problem = error;
+    }
+    const Deadline deadline = Deadline::after(checked.values.timeoutMs);
+    auto transport = make_nccl_transport(nccl, deadline);
+    try {
+      check_place(checked, transport->device());
+    } catch (const Error& error) {
+      if (!problem) problem = error;
+    }
+    const auto made =
+        std::make_shared<Communicator>(make_stream_link(std::move(transport)), checked);
+    *comm = static_cast<sparsecollComm_t>(made->join(problem, deadline));
+  });
+}

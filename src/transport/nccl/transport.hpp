@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "transport/nccl/communicator.hpp"
+#include "transport/stream_transport.hpp"
+
+namespace sparsecoll::nccl {
+
+class NcclTransport final : public StreamTransport {
+ public:
+  /// The communicator has settled.
+  explicit NcclTransport(std::unique_ptr<Communicator> communicator);
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  int device() const override { return communicator_->device(); }
+  void exchange(std::span<const Transfer> transfers, Stream stream,
+                const Deadline& deadline) override;
+  void check() override;
+  std::unique_ptr<StreamTransport> split(int color, int key, const Deadline& deadline) override;
+  void close(const Deadline& deadline) override;
+  void interrupt() noexcept override;
+
+ private:
+  const std::unique_ptr<Communicator> communicator_;
+  int rank_ = 0;
+  int size_ = 0;
+};
+
+}  // namespace sparsecoll::nccl

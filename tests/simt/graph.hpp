@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SPARSECOLL_TESTS_SIMT_GRAPH_HPP_
+#define SPARSECOLL_TESTS_SIMT_GRAPH_HPP_
+
+// Work that is captured from streams, and launched again and again.
+
+#include <thread>
+
+#include "machine.hpp"
+
+/// A branch is what one stream was given.
+struct CUgraph_st {
+  /// Work; or, where it has none, that the branch goes on after the first nodes of another.
+  struct Node {
+    size_t branch;
+    simt::MakeWork make;
+    size_t after_branch = 0;
+    size_t after_nodes = 0;
+  };
+
+  std::vector<int> device;  ///< of each branch
+  std::vector<Node> nodes;  ///< in the order of the calls
+};
+
+struct CUgraphExec_st {
+  CUgraph_st graph;
+  std::vector<simt::Marker> last;  ///< launch: no two of them run at once
+};
+
+namespace simt {
+
+/// What goes on between the begin and the end of a capture. Held by its streams, and by events that
+/// were recorded there.
+class Capture {
+ public:
+  Capture(const std::shared_ptr<CUstream_st>& origin, cudaStreamCaptureMode mode);
+
+  cudaError_t add(size_t branch, const MakeWork& make);
+  /// Makes a stream go on after an event of this capture, and makes it one of its streams.
+  cudaError_t add_wait(const std::shared_ptr<CUstream_st>& stream, const CUevent_st& event);
+  void invalidate() { invalidated_ = true; }
+  /// Of everything; the graph is null where there is an error.
+  cudaError_t end(const CUstream_st& stream, cudaGraph_t* graph);
+
+  cudaError_t error() const {
+    return invalidated_ ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
+  }
+  size_t nodes(size_t branch) const;
+  bool ended() const { return streams_.empty(); }
+  bool is_of_this_thread() const { return thread_ == std::this_thread::get_id(); }
+  cudaStreamCaptureMode mode() const { return mode_; }
+  unsigned long long id() const { return id_; }
+
+ private:
+  void join(const std::shared_ptr<CUstream_st>& stream);
+  /// Whether the first branch ends after all others.
+  bool is_joined() const;
+
+  std::vector<std::shared_ptr<CUstream_st>> streams_;  ///< the first is where it began
+  const cudaStreamCaptureMode mode_;
+  const std::thread::id thread_ = std::this_thread::get_id();
+  const unsigned long long id_;
+  bool invalidated_ = false;
+  CUgraph_st graph_;
+};
+
+}  // namespace simt
+
+#endif  // SPARSECOLL_TESTS_SIMT_GRAPH_HPP_
