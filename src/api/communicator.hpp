@@ -76,6 +76,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// The same of its push-sum states.
   std::vector<void*>& push_sums() { return push_sums_; }
   Link& link() { return *link_; }
+  const Link& link() const { return *link_; }
   /// Number of the last collective call that was made or queued.
   uint64_t sequence() const { return queue_ ? queue_->issued() : sequence_.load(); }
   /// Null where calls block.

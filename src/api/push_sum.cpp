@@ -58,9 +58,10 @@ PushSumState::PushSumState(const std::shared_ptr<Communicator>& owner, const Pus
     : owner_(owner),
       memory_(owner->shared_memory()),
       config_(config),
-      push_sum_(shape, Graph({static_cast<GraphKind>(config.graph), config.peers,
-                              config.outNeighbours, config.user},
-                             owner->size())) {}
+      push_sum_((owner->link().channel() ? make_mail_push_sum : make_stream_push_sum)(
+          shape, Graph({static_cast<GraphKind>(config.graph), config.peers, config.outNeighbours,
+                        config.user},
+                       owner->size()))) {}
 
 void check_tensors(const PushSumShape& shape, const Tensors& tensors) {
   const size_t bytes = shape.count * size_of(shape.type);
@@ -113,9 +114,13 @@ class Create final : public Operation {
 
   Descriptor descriptor() const override { return identity_.descriptor(Verb::push_sum_create); }
 
-  void check_arguments(Communicator&) override {
+  void check_arguments(Communicator& communicator) override {
     if (!out_) fail(sparsecollInvalidArgument, "state: expected a pointer, got NULL");
     if (problem_) throw Error(*problem_);
+    if (identity_.config.maxDelay == kNeverWaits && !communicator.link().channel())
+      fail(sparsecollInvalidArgument,
+           "config.maxDelay: expected 0 or more over NCCL, where messages cannot wait for a step "
+           "that takes them, got -1");
     type_ = check_float_type(identity_.datatype);
     if (identity_.count > static_cast<size_t>(-1) / 4 / size_of(type_))
       fail(sparsecollInvalidArgument, "count: expected a size that fits into memory, got ",
@@ -132,9 +137,13 @@ class Create final : public Operation {
         communicator.shared_from_this(),
         PushSumShape{id, identity_.count, type_, config.maxDelay, config.k, config.mixing}, config);
     communicator.push_sums().reserve(communicator.push_sums().size() + 1);
-    meet(turn.call, communicator.arena());
-    turn.call.confirm();
-    communicator.link().channel()->open(id);
+    if (Channel* const channel = communicator.link().channel()) {
+      meet(turn.call, communicator.arena());
+      turn.call.confirm();
+      channel->open(id);
+    } else {
+      turn.call.agree();
+    }
     void* handle = push_sums().insert(made);
     communicator.push_sums().push_back(handle);
     *out_ = static_cast<sparsecollPushSum_t>(handle);
@@ -170,10 +179,16 @@ class Drain final : public Operation {
 
   void run(const Turn& turn) override {
     Communicator& communicator = turn.communicator;
-    meet(turn.call, communicator.arena());
-    turn.call.confirm();
+    const bool mailed = communicator.link().channel();
+    if (mailed) {
+      meet(turn.call, communicator.arena());
+      turn.call.confirm();
+    } else {
+      turn.call.agree();
+    }
     const CallTerms terms{turn.call.sequence(), Deadline::after(0), turn.call.stats()};
-    state_->push_sum().drain(state_->call_at(site(), communicator, terms), tensors_);
+    AgreedCall* const call = mailed ? nullptr : &turn.call;
+    state_->push_sum().drain(state_->call_at(site(), communicator, terms, call), tensors_);
   }
 
  private:
@@ -227,9 +242,9 @@ sparsecollResult_t sparsecollPushSumDrain(sparsecollPushSum_t state, void* x, vo
 }
 
 sparsecollResult_t sparsecollPushSumWeight(sparsecollPushSum_t state, double* weight) {
-  return on_push_sum("sparsecollPushSumWeight", state, [&](Communicator&, PushSumState& s) {
+  return on_push_sum("sparsecollPushSumWeight", state, [&](Communicator& c, PushSumState& s) {
     if (!weight) fail(sparsecollInvalidArgument, "weight: expected a pointer, got NULL");
-    *weight = s.push_sum().weight();
+    *weight = s.weight(c);
     return sparsecollSuccess;
   });
 }
@@ -237,7 +252,7 @@ sparsecollResult_t sparsecollPushSumWeight(sparsecollPushSum_t state, double* we
 sparsecollResult_t sparsecollPushSumDestroy(sparsecollPushSum_t state) {
   return on_push_sum("sparsecollPushSumDestroy", state, [&](Communicator& c, PushSumState& s) {
     c.refuse_in_group();
-    c.link().channel()->close(s.shape().id);
+    if (Channel* const channel = c.link().channel()) channel->close(s.shape().id);
     std::erase(c.push_sums(), static_cast<void*>(state));
     push_sums().erase(state);
     return sparsecollSuccess;

@@ -20,15 +20,18 @@ class PushSumState {
 
   /// Null once the communicator is gone.
   std::shared_ptr<Communicator> owner() const { return owner_.lock(); }
-  PushSum& push_sum() { return push_sum_; }
-  const PushSumShape& shape() const { return push_sum_.shape(); }
+  PushSum& push_sum() { return *push_sum_; }
+  const PushSumShape& shape() const { return push_sum_->shape(); }
   const sparsecollPushSumConfig_t& config() const { return config_; }
 
   /// Throws InvalidArgument for tensors that are not where those of its first step were. Called
   /// when the step is, whenever it is made.
   void claim(int device);
   /// What a step or a drain works with, at a site that was entered.
-  GossipCall call_at(const Site& site, Communicator& communicator, const CallTerms& terms);
+  GossipCall call_at(const Site& site, Communicator& communicator, const CallTerms& terms,
+                     AgreedCall* call);
+  /// w, which may have to be waited for.
+  double weight(Communicator& communicator) const;
   /// What it remembers of an edge, in workspace where it lives on a device.
   ConstBytes on_host(const Block& copy, Communicator& communicator) const;
   /// What it remembers is on the host from now on, until its next step.
@@ -43,7 +46,7 @@ class PushSumState {
   std::atomic<int> claimed_{kNowhere};  ///< where the tensors of its steps are
   int device_ = kHost;                  ///< where what it remembers is
   sparsecollPushSumConfig_t config_;
-  PushSum push_sum_;
+  std::unique_ptr<PushSum> push_sum_;
 };
 
 /// The way of on_residual() for a push-sum state.

@@ -65,8 +65,7 @@ std::string name_of(const char* direction, int peer) { return text(direction, " 
 constexpr const char* kDirections[] = {"sent", "received"};
 
 Carrier::Copies* copies_of(PushSum& push_sum, const std::string& direction) {
-  return direction == kDirections[0] ? push_sum.carrier().sent_copies()
-                                     : push_sum.carrier().received_copies();
+  return direction == kDirections[0] ? push_sum.sent_copies() : push_sum.received_copies();
 }
 
 void check_settled(const PushSum& push_sum) {
@@ -76,10 +75,10 @@ void check_settled(const PushSum& push_sum) {
 }
 
 void save(PushSumState& state, Communicator& communicator, const char* path) {
-  const Workspace workspace(communicator);
   PushSum& push_sum = state.push_sum();
   const Shape shape = shape_of(state, communicator);
-  const Progress progress{push_sum.step(), std::bit_cast<uint64_t>(push_sum.weight())};
+  const Progress progress{push_sum.step(), std::bit_cast<uint64_t>(state.weight(communicator))};
+  const Workspace workspace(communicator);
   std::vector<StateSection> sections{state_value("shape", shape),
                                      state_value("progress", progress)};
   std::deque<std::string> names;  // that stay where they are
@@ -124,8 +123,8 @@ void load(PushSumState& state, Communicator& communicator, const char* path) {
       read[i] = read_copies(file, kDirections[i], bytes, communicator);
   for (size_t i = 0; i < 2; ++i)
     if (Carrier::Copies* copies = copies_of(push_sum, kDirections[i])) copies->swap(read[i]);
-  state.restored(communicator);
   push_sum.resume(progress.step, weight);
+  state.restored(communicator);
 }
 
 }  // namespace

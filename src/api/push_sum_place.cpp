@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 // Push-sum: where a state lives.
+#include <cstring>
+
 #include "api/push_sum.hpp"
 
 namespace sparsecoll {
@@ -16,8 +18,7 @@ void PushSumState::live_on(int device, Communicator& communicator) {
   if (device == device_) return;
   const std::shared_ptr<Memory> memory = communicator.memory_at(device);
   Kernels& kernels = communicator.kernels_at(device, shape().type, IndexType::index64);
-  for (Carrier::Copies* copies :
-       {push_sum_.carrier().sent_copies(), push_sum_.carrier().received_copies()}) {
+  for (Carrier::Copies* copies : {push_sum_->sent_copies(), push_sum_->received_copies()}) {
     if (!copies) continue;
     for (auto& [peer, copy] : *copies) {  // read from a file
       Block there(*memory, copy.size());
@@ -44,17 +45,21 @@ void PushSumState::restored(Communicator& communicator) {
   claimed_ = kNowhere;
 }
 
+double PushSumState::weight(Communicator& communicator) const {
+  const Block* const there = push_sum_->weight_there();
+  if (!there) return push_sum_->weight();
+  const Workspace workspace(communicator);
+  double weight;
+  std::memcpy(&weight, on_host(*there, communicator).data(), sizeof weight);
+  return weight;
+}
+
 GossipCall PushSumState::call_at(const Site& site, Communicator& communicator,
-                                 const CallTerms& terms) {
+                                 const CallTerms& terms, AgreedCall* call) {
   live_on(site.device(), communicator);
   Kernels& kernels = site.kernels(communicator, shape().type, narrowest_index(shape().count));
-  return {*communicator.link().channel(),
-          kernels,
-          *memory_,
-          communicator.arena(),
-          terms.stats,
-          terms.sequence,
-          terms.deadline};
+  return {communicator.link().channel(), call,        kernels,        *memory_,
+          communicator.arena(),          terms.stats, terms.sequence, terms.deadline};
 }
 
 }  // namespace sparsecoll

@@ -16,19 +16,33 @@ class Step {
   void run(Communicator& communicator) {
     PushSum& push_sum = state_->push_sum();
     // A user's graph may be wrong. Where the caller is told at once, nothing has happened yet.
-    if (!communicator.queue()) push_sum.look_ahead(communicator.rank());
+    if (!communicator.queue()) push_sum.look_ahead(communicator.rank(), site_.captured());
     communicator.unagreed(Verb::push_sum_step, [&](const CallTerms& terms) {
       if (communicator.queue()) look_ahead_late(communicator.rank());
       site_.begin(communicator);
-      push_sum.step(state_->call_at(site_, communicator, terms), tensors_);
+      if (communicator.link().channel())
+        push_sum.step(state_->call_at(site_, communicator, terms, nullptr), tensors_);
+      else
+        communicator.link().make_alone(terms, descriptor(), [&](AgreedCall& call) {
+          push_sum.step(state_->call_at(site_, communicator, terms, &call), tensors_);
+        });
     });
   }
 
  private:
+  /// What messages in stream order are stamped with.
+  Descriptor descriptor() const {
+    Descriptor all;
+    all.verb = static_cast<uint64_t>(Verb::push_sum_step);
+    all.argument[kState] = state_->shape().id;
+    all.argument[kStep] = state_->push_sum().step();
+    return all;
+  }
+
   /// Peers may count on this step already, so that a wrong graph is a usage that cannot be undone.
   void look_ahead_late(int rank) const {
     try {
-      state_->push_sum().look_ahead(rank);
+      state_->push_sum().look_ahead(rank, false);
     } catch (const Error& error) {
       throw Error(sparsecollInvalidUsage, error.what());
     }
@@ -73,6 +87,7 @@ sparsecollResult_t pushSumStep(void* x, void* estimate, size_t count, sparsecoll
     const auto found = check_state(state, communicator, count, datatype);
     check_tensors(found->shape(), tensors);
     Site site;
+    site.allow_capture();
     site.locate(communicator, buffers_of(tensors, stream));
     found->claim(site.device());
     if (communicator.queue()) site.mark(communicator, buffers_of(tensors, stream));

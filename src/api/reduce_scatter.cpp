@@ -77,7 +77,7 @@ class ReduceScatterCall final : public Operation, private ReduceScatterArguments
     const SparseBuffer out = output.prepare(communicator, {like, site().device()}, kernels);
     // Nothing can fail from here on.
     const Stopwatch watch(env.stats.reduce_seconds);
-    if (residual) residual->commit();
+    if (residual) residual->commit(kernels);
     kernels.deliver(outcome.result, divisor, out);
     output.finish(communicator, count);
   }

@@ -34,6 +34,7 @@ struct Leg {
   size_t in_bound = 0;  ///< bytes at most; 0: nothing is received; kUnknownSize: any size
   ConstBytes in;  ///< set by exchange(); lives as long as the call; may be as long as in_bound
   Carried carried = Carried::by_place;
+  std::byte* into = nullptr;  ///< where to, in stream order, kHeadroom first; null: workspace
 };
 
 /// One collective call in progress, as the algorithms see it. Agreement between the ranks lives

@@ -53,7 +53,7 @@ class CompressedCarrier final : public Carrier {
     kernels.push_sum_move(negated, shape_.count, moved(to), net(call, ledger));
     call.stats.selected += kernels.read(top.nnz);
     const uint64_t size = kernels.read(packets.size);
-    Buffer message = call.channel.transport().pool().take(kGossipRoom + size);
+    Buffer message = call.channel->transport().pool().take(kGossipRoom + size);
     std::memcpy(message.data() + kGossipRoom, packets.slab + kernels.read(packets.offset), size);
     return message;
   }

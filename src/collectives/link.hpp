@@ -85,6 +85,9 @@ class Link {
   /// fatal.
   virtual void make(const CallTerms& terms, const Agreed& agreed, FunctionRef<void()> check,
                     FunctionRef<void(AgreedCall&)> body) = 0;
+  /// In stream order: one that is agreed on with nobody, of which every rank makes as many; the
+  /// device's work has begun.
+  virtual void make_alone(const CallTerms&, const Descriptor&, FunctionRef<void(AgreedCall&)>) {}
   /// Runs the members of a group in a call of make().
   virtual void run_group(AgreedCall& call, std::span<const GroupMember> members) = 0;
 

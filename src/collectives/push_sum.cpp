@@ -32,53 +32,40 @@ constexpr uint64_t kNoCall = ~uint64_t{0};  // after all calls
 
 constexpr uint64_t kLongestGap = uint64_t{1} << 32;
 
-/// The whole part p_ji x as it is.
-class WholeCarrier final : public Carrier {
+class MailPushSum final : public PushSum {
  public:
-  explicit WholeCarrier(const PushSumShape& shape)
-      : count_(shape.count), bytes_(shape.count * size_of(shape.type)) {}
+  MailPushSum(const PushSumShape& shape, const Graph& graph)
+      : PushSum(shape, graph),
+        carrier_(shape.k == 0 ? make_whole_carrier(shape) : make_compressed_carrier(shape)),
+        heard_(static_cast<size_t>(graph.ranks())),
+        due_(heard_.size()) {}
 
-  double moved(const Neighbour& to) const override { return to.share; }
-
-  Buffer pack(const GossipCall& call, const Neighbour& to, const void* x, Ledger& ledger) override {
-    Buffer message = call.channel.transport().pool().take(kGossipRoom + bytes_);
-    const Bytes body{message.data() + kGossipRoom, bytes_};
-    std::byte* const part = call.kernels.stand_in(body);
-    call.kernels.push_sum_share(x, count_, to.share, part);
-    call.kernels.download(part, body);
-    ledger.shares.push_back(to.share);
-    return message;
-  }
-
-  void unpack(const GossipCall& call, const GossipMail& mail, Ledger& ledger) override {
-    if (mail.body().size() != bytes_)
-      fail(sparsecollRemoteError, "rank ", mail.peer, " sent a part of ", mail.body().size(),
-           " bytes, expected ", bytes_);
-    ledger.arrived.push_back(call.kernels.upload(mail.body()));
-  }
-
-  Copies* sent_copies() override { return nullptr; }
-  Copies* received_copies() override { return nullptr; }
+  Carrier::Copies* sent_copies() override { return carrier_->sent_copies(); }
+  Carrier::Copies* received_copies() override { return carrier_->received_copies(); }
+  void resume(uint64_t step, double weight) override;
+  void look_ahead(int rank, bool captured) override;
+  void step(const GossipCall& call, const Tensors& tensors) override;
+  void drain(const GossipCall& call, const Tensors& tensors) override;
 
  private:
-  size_t count_;
-  size_t bytes_;
+  void send(const GossipCall& call, const Neighbour& to, const void* x, Ledger& ledger);
+  void collect(const GossipCall& call, std::vector<GossipMail>& mail);
+  /// What that peer sent in calls before number `before`.
+  void collect_from(Channel& channel, int peer, uint64_t before, std::vector<GossipMail>& mail);
+  void account(int rank, const GossipMail& mail);
+  bool takes(int peer) const;
+  std::vector<int> absent() const;
+  void absorb(const GossipCall& call, std::vector<GossipMail>& mail, Ledger& ledger,
+              const Tensors& tensors);
+
+  std::unique_ptr<Carrier> carrier_;
+  std::vector<uint64_t> heard_;  ///< by peer: its messages of steps below this one are absorbed
+  std::vector<uint64_t> due_;    ///< by peer: those of steps below this one must be
+  std::vector<Neighbour> to_;    ///< out-neighbours of the next step
+  std::vector<int> from_;        ///< whose messages of step t - tau the next step t waits for
 };
 
-}  // namespace
-
-std::unique_ptr<Carrier> make_whole_carrier(const PushSumShape& shape) {
-  return std::make_unique<WholeCarrier>(shape);
-}
-
-PushSum::PushSum(const PushSumShape& shape, const Graph& graph)
-    : shape_(shape),
-      graph_(graph),
-      carrier_(shape.k == 0 ? make_whole_carrier(shape) : make_compressed_carrier(shape)),
-      heard_(static_cast<size_t>(graph.ranks())),
-      due_(heard_.size()) {}
-
-void PushSum::resume(uint64_t step, double weight) {
+void MailPushSum::resume(uint64_t step, double weight) {
   step_ = step;
   weight_ = weight;
   sent_ = false;
@@ -86,7 +73,7 @@ void PushSum::resume(uint64_t step, double weight) {
   std::ranges::fill(due_, 0);
 }
 
-void PushSum::look_ahead(int rank) {
+void MailPushSum::look_ahead(int rank, bool) {
   // 1.
   to_ = graph_.out_neighbours(rank, step_);
   const auto delay = static_cast<uint64_t>(shape_.max_delay);
@@ -95,7 +82,7 @@ void PushSum::look_ahead(int rank) {
   from_ = graph_.in_neighbours(rank, step_ - delay);
 }
 
-void PushSum::step(const GossipCall& call, const Tensors& tensors) {
+void MailPushSum::step(const GossipCall& call, const Tensors& tensors) {
   Ledger ledger{weight_, {}, {}};
   // 2.
   sent_ = graph_.ranks() > 1;
@@ -108,26 +95,26 @@ void PushSum::step(const GossipCall& call, const Tensors& tensors) {
     const Stopwatch watch(call.stats.exchange_seconds);
     collect(call, mail);
     // Who waits for all may as well see them off: nothing of the step is left to do then.
-    if (shape_.max_delay == 0) call.channel.flush_handed_over(call.deadline);
+    if (shape_.max_delay == 0) call.channel->flush_handed_over(call.deadline);
   }
   // 4. and 5.
   absorb(call, mail, ledger, tensors);
   ++step_;
 }
 
-void PushSum::drain(const GossipCall& call, const Tensors& tensors) {
+void MailPushSum::drain(const GossipCall& call, const Tensors& tensors) {
   Ledger ledger{weight_, {}, {}};
   std::vector<GossipMail> mail;
-  const int ranks = call.channel.size();
+  const int ranks = call.channel->size();
   // A peer that has left this call may be at its next step already: that is not of this drain.
-  for (int peer = 0; peer < ranks; ++peer) collect_from(call.channel, peer, call.sequence, mail);
+  for (int peer = 0; peer < ranks; ++peer) collect_from(*call.channel, peer, call.sequence, mail);
   absorb(call, mail, ledger, tensors);
   // Steps in which a peer did not send to this rank count as heard.
   std::ranges::fill(heard_, step_);
   sent_ = false;
 }
 
-void PushSum::send(const GossipCall& call, const Neighbour& to, const void* x, Ledger& ledger) {
+void MailPushSum::send(const GossipCall& call, const Neighbour& to, const void* x, Ledger& ledger) {
   const GossipHeader gossip{shape_.id, step_, carrier_->moved(to), carrier_->moved(to) * weight_};
   Buffer message;
   {
@@ -141,10 +128,8 @@ void PushSum::send(const GossipCall& call, const Neighbour& to, const void* x, L
   FrameHeader header{};
   header.kind = static_cast<uint16_t>(FrameKind::gossip);
   header.sequence = call.sequence;
-  call.channel.hand_over(to.rank, header, std::move(message));
+  call.channel->hand_over(to.rank, header, std::move(message));
 }
-
-namespace {
 
 /// Gossip apart, a peer may be a call ahead, but must not make another call now.
 void examine(const GossipCall& call, int peer, const Frame& frame) {
@@ -155,17 +140,15 @@ void examine(const GossipCall& call, int peer, const Frame& frame) {
        " during call ", call.sequence);
 }
 
-}  // namespace
-
-std::vector<int> PushSum::absent() const {
+std::vector<int> MailPushSum::absent() const {
   std::vector<int> peers;
   for (size_t r = 0; r < due_.size(); ++r)
     if (heard_[r] < due_[r]) peers.push_back(static_cast<int>(r));
   return peers;
 }
 
-void PushSum::collect(const GossipCall& call, std::vector<GossipMail>& mail) {
-  Channel& channel = call.channel;
+void MailPushSum::collect(const GossipCall& call, std::vector<GossipMail>& mail) {
+  Channel& channel = *call.channel;
   const auto look = [&](int peer, const Frame& frame) { examine(call, peer, frame); };
   for (int peer = 0; peer < channel.size(); ++peer)
     for (const Frame& frame : channel.queue(peer)) look(peer, frame);
@@ -188,14 +171,14 @@ void PushSum::collect(const GossipCall& call, std::vector<GossipMail>& mail) {
   for (const GossipMail& each : mail) call.stats.bytes_received += each.frame.buffer.size();
 }
 
-bool PushSum::takes(int peer) const {
+bool MailPushSum::takes(int peer) const {
   if (shape_.max_delay != 0) return true;
   // Of a peer that is ahead only what belongs to this step, so that every run adds the same.
   return heard_[static_cast<size_t>(peer)] < due_[static_cast<size_t>(peer)];
 }
 
-void PushSum::collect_from(Channel& channel, int peer, uint64_t before,
-                           std::vector<GossipMail>& mail) {
+void MailPushSum::collect_from(Channel& channel, int peer, uint64_t before,
+                               std::vector<GossipMail>& mail) {
   std::deque<Frame>& frames = channel.gossip(peer);
   for (auto each = frames.begin(); each != frames.end();) {
     GossipHeader header;
@@ -211,7 +194,7 @@ void PushSum::collect_from(Channel& channel, int peer, uint64_t before,
   }
 }
 
-void PushSum::account(int rank, const GossipMail& mail) {
+void MailPushSum::account(int rank, const GossipMail& mail) {
   uint64_t& heard = heard_[static_cast<size_t>(mail.peer)];
   const uint64_t step = mail.header.step;
   const auto sends = [&](uint64_t at) { return graph_.sends(mail.peer, rank, at); };
@@ -223,8 +206,8 @@ void PushSum::account(int rank, const GossipMail& mail) {
   heard = step + 1;
 }
 
-void PushSum::absorb(const GossipCall& call, std::vector<GossipMail>& mail, Ledger& ledger,
-                     const Tensors& tensors) {
+void MailPushSum::absorb(const GossipCall& call, std::vector<GossipMail>& mail, Ledger& ledger,
+                         const Tensors& tensors) {
   const Stopwatch watch(call.stats.reduce_seconds);
   std::ranges::sort(mail, {},
                     [](const GossipMail& each) { return std::pair(each.header.step, each.peer); });
@@ -236,6 +219,12 @@ void PushSum::absorb(const GossipCall& call, std::vector<GossipMail>& mail, Ledg
                                shape_.count, tensors.x, tensors.estimate);
   call.kernels.read(call.kernels.counts(1));  // then the mail may go
   weight_ = ledger.weight;
+}
+
+}  // namespace
+
+std::unique_ptr<PushSum> make_mail_push_sum(const PushSumShape& shape, const Graph& graph) {
+  return std::make_unique<MailPushSum>(shape, graph);
 }
 
 }  // namespace sparsecoll

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "collectives/call.hpp"
 #include "collectives/channel.hpp"
 #include "collectives/graph.hpp"
 #include "kernels/kernels.hpp"
@@ -29,7 +30,8 @@ inline constexpr int kNeverWaits = -1;
 /// What one step or drain works with. The kernels are those of the tensor's type and place, the
 /// memory is for what outlives the call there.
 struct GossipCall {
-  Channel& channel;
+  Channel* channel;  ///< where messages are mail
+  AgreedCall* call;  ///< where they go in stream order
   Kernels& kernels;
   Memory& memory;
   Arena& arena;
@@ -84,50 +86,46 @@ std::unique_ptr<Carrier> make_whole_carrier(const PushSumShape& shape);
 /// Compressed gossip: the k largest entries of what the receiver does not know yet.
 std::unique_ptr<Carrier> make_compressed_carrier(const PushSumShape& shape);
 
-/// One rank's end of push-sum: weight, step counter, what was heard of whom.
+/// One rank's end of push-sum: weight, step counter, and how messages come.
 class PushSum {
  public:
-  PushSum(const PushSumShape& shape, const Graph& graph);
+  PushSum(const PushSumShape& shape, const Graph& graph) : shape_(shape), graph_(graph) {}
+  virtual ~PushSum() = default;
 
   const PushSumShape& shape() const { return shape_; }
   const Graph& graph() const { return graph_; }
   uint64_t step() const { return step_; }
+  /// As far as the host knows.
   double weight() const { return weight_; }
-  Carrier& carrier() { return *carrier_; }
+  /// A double where the tensors are, which is what counts; null: the host knows.
+  virtual const Block* weight_there() const { return nullptr; }
+  virtual Carrier::Copies* sent_copies() = 0;
+  virtual Carrier::Copies* received_copies() = 0;
   /// No message of this state can be under way: it waits for all, or nothing was sent since it was
   /// made, loaded or drained.
   bool settled() const { return shape_.max_delay == 0 || !sent_; }
   /// Continues where a saved state was.
-  void resume(uint64_t step, double weight);
+  virtual void resume(uint64_t step, double weight) = 0;
 
-  /// Works out the neighbours of the next step. Throws InvalidArgument if they are no graph.
-  void look_ahead(int rank);
+  /// Works out the neighbours of the next step. Throws InvalidArgument if they are no graph, and
+  /// InvalidUsage for a step that is to be part of a graph of CUDA and cannot.
+  virtual void look_ahead(int rank, bool captured) = 0;
   /// The next step; look_ahead() was called. x is untouched when it throws.
-  void step(const GossipCall& call, const Tensors& tensors);
+  virtual void step(const GossipCall& call, const Tensors& tensors) = 0;
   /// Takes in all that is under way; every peer's messages are known to have arrived.
-  void drain(const GossipCall& call, const Tensors& tensors);
+  virtual void drain(const GossipCall& call, const Tensors& tensors) = 0;
 
- private:
-  void send(const GossipCall& call, const Neighbour& to, const void* x, Ledger& ledger);
-  void collect(const GossipCall& call, std::vector<GossipMail>& mail);
-  /// What that peer sent in calls before number `before`.
-  void collect_from(Channel& channel, int peer, uint64_t before, std::vector<GossipMail>& mail);
-  void account(int rank, const GossipMail& mail);
-  bool takes(int peer) const;
-  std::vector<int> absent() const;
-  void absorb(const GossipCall& call, std::vector<GossipMail>& mail, Ledger& ledger,
-              const Tensors& tensors);
-
+ protected:
   PushSumShape shape_;
   Graph graph_;
-  std::unique_ptr<Carrier> carrier_;
   uint64_t step_ = 0;
   double weight_ = 1;
-  bool sent_ = false;            ///< since the last drain
-  std::vector<uint64_t> heard_;  ///< by peer: its messages of steps below this one are absorbed
-  std::vector<uint64_t> due_;    ///< by peer: those of steps below this one must be
-  std::vector<Neighbour> to_;    ///< out-neighbours of the next step
-  std::vector<int> from_;        ///< whose messages of step t - tau the next step t waits for
+  bool sent_ = false;  ///< since the last drain
 };
+
+/// Over messages that come whenever they do.
+std::unique_ptr<PushSum> make_mail_push_sum(const PushSumShape& shape, const Graph& graph);
+/// Over messages in stream order, for tau >= 0.
+std::unique_ptr<PushSum> make_stream_push_sum(const PushSumShape& shape, const Graph& graph);
 
 }  // namespace sparsecoll

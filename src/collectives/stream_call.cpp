@@ -93,7 +93,7 @@ void StreamCall::announce(std::span<Leg> legs, std::vector<Piece>& pieces) {
     }
     if (leg.in_bound > 0) {
       const bool host = hears(leg) || leg.carried == Carried::by_host;
-      pieces.push_back({leg.peer, false, host ? Carried::by_host : Carried::by_place, nullptr,
+      pieces.push_back({leg.peer, false, host ? Carried::by_host : Carried::by_place, leg.into,
                         kHeadroom + (hears(leg) ? 0 : leg.in_bound)});
     }
   }
@@ -157,7 +157,10 @@ void StreamCall::move(std::span<Piece> pieces) {
       stats_.bytes_sent += piece.bytes;
       ++stats_.messages_sent;
     } else {
-      piece.at = host ? to : kernels().bytes(piece.bytes);
+      if (host)
+        piece.at = to;
+      else if (!piece.at)
+        piece.at = kernels().bytes(piece.bytes);
       transfers.push_back({piece.peer, {}, {piece.at, piece.bytes}, false, true});
       if (host) to += align_up(piece.bytes);
       stats_.bytes_received += piece.bytes;

@@ -60,15 +60,18 @@ class Shared {
 class Made {
  public:
   Made(StreamWatch& watch, Device& device, uint64_t sequence) : watch_(watch), device_(device) {
-    watch.begins(sequence);
+    if (!captured_) watch.begins(sequence);
   }
-  ~Made() { watch_.ends(device_); }
+  ~Made() {
+    if (!captured_) watch_.ends(device_);
+  }
   Made(const Made&) = delete;
   Made& operator=(const Made&) = delete;
 
  private:
   StreamWatch& watch_;
   Device& device_;
+  const bool captured_ = device_.captured();  ///< whoever launches the graph looks after it
 };
 
 class StreamLink final : public Link {
@@ -125,8 +128,7 @@ class StreamLink final : public Link {
                       "arguments, got one that is");
     // Nobody expects to be told; they wait until the call is made in earnest.
     if (problem && (known || captured)) throw NotMade(*problem);
-    const std::optional<Made> made =
-        captured ? std::nullopt : std::optional<Made>(std::in_place, *watch_, *device_, sequence_);
+    const Made made(*watch_, *device_, sequence_);
     StreamCall call(*end_,
                     {agreed.descriptor, agreed.members, ++made_, terms.sequence, terms.deadline},
                     terms.stats);
@@ -135,6 +137,12 @@ class StreamLink final : public Link {
       if (shapes_.size() == kRememberedShapes) shapes_.clear();  // as on all ranks
       shapes_.insert(shape);
     }
+    body(call);
+  }
+  void make_alone(const CallTerms& terms, const Descriptor& descriptor,
+                  FunctionRef<void(AgreedCall&)> body) override {
+    const Made made(*watch_, *device_, sequence_);
+    StreamCall call(*end_, {descriptor, {}, ++made_, terms.sequence, terms.deadline}, terms.stats);
     body(call);
   }
   /// One after another: messages of one do not wait for another's.

@@ -29,7 +29,7 @@ void StreamWatch::begins(uint64_t sequence) {
 }
 
 void StreamWatch::starts(Device& device) {
-  if (device.captured()) return;  // whoever launches the graph looks after it
+  if (device.captured()) return;
   {
     const std::lock_guard lock(mutex_);
     if (calls_.empty() || calls_.back().started) return;

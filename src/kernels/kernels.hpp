@@ -62,6 +62,7 @@ struct PushSumTerms {
   std::span<const void* const> arrived;  ///< vectors that came in, in the order of their adding
   const void* net = nullptr;             ///< or null: what compressed messages moved, in all
   double weight = 1;                     ///< w afterwards
+  const double* weight_at = nullptr;     ///< or the same in the place's memory
 };
 
 /// Messages in one slab. Message p starts at slab + offset[p] and has size[p] bytes; kHeadroom
@@ -198,6 +199,12 @@ class Kernels {
   virtual void push_sum_follow(const SparseSpan& change, double sign, void* copy) = 0;
   /// net += share * copy.
   virtual void push_sum_move(const void* copy, size_t count, double share, void* net) = 0;
+  /// w, in the place's memory, gives a part of what it was with each message: *out[i] =
+  /// shares[i] * w, subtracted in their order.
+  virtual void push_sum_give(double* weight, std::span<const double> shares,
+                             std::span<double* const> out) = 0;
+  /// What came with messages is added to w, in their order.
+  virtual void push_sum_take(double* weight, std::span<const double* const> arrived) = 0;
   /// x = x - what was sent + what came in, in the accumulation type, rounded once; estimate (may be
   /// null) = x / weight.
   virtual void push_sum_absorb(const PushSumTerms& terms, size_t count, void* x,

@@ -154,10 +154,22 @@ void DeferredKernels::push_sum_move(const void* copy, size_t count, double share
   stream_.submit([=, this] { host_.push_sum_move(copy, count, share, net); });
 }
 
+void DeferredKernels::push_sum_give(double* weight, std::span<const double> shares,
+                                    std::span<double* const> out) {
+  stream_.submit([=, this, parts = own_copy(shares), to = own_copy(out)] {
+    host_.push_sum_give(weight, parts, to);
+  });
+}
+
+void DeferredKernels::push_sum_take(double* weight, std::span<const double* const> arrived) {
+  stream_.submit([=, this, all = own_copy(arrived)] { host_.push_sum_take(weight, all); });
+}
+
 void DeferredKernels::push_sum_absorb(const PushSumTerms& terms, size_t count, void* x,
                                       void* estimate) {
   stream_.submit([=, this, shares = own_copy(terms.shares), arrived = own_copy(terms.arrived)] {
-    host_.push_sum_absorb({shares, arrived, terms.net, terms.weight}, count, x, estimate);
+    host_.push_sum_absorb({shares, arrived, terms.net, terms.weight, terms.weight_at}, count, x,
+                          estimate);
   });
 }
 

@@ -70,6 +70,9 @@ class DeferredKernels final : public Kernels {
   void push_sum_share(const void* values, size_t count, double share, void* out) override;
   void push_sum_follow(const SparseSpan& change, double sign, void* copy) override;
   void push_sum_move(const void* copy, size_t count, double share, void* net) override;
+  void push_sum_give(double* weight, std::span<const double> shares,
+                     std::span<double* const> out) override;
+  void push_sum_take(double* weight, std::span<const double* const> arrived) override;
   void push_sum_absorb(const PushSumTerms& terms, size_t count, void* x, void* estimate) override;
   const std::byte* upload(ConstBytes host) override { return host.data(); }
   std::byte* stand_in(Bytes host) override { return host.data(); }

@@ -14,6 +14,7 @@
 #include "kernels/cuda/merge.cuh"
 #include "kernels/cuda/pack.cuh"
 #include "kernels/cuda/push_sum.cuh"
+#include "kernels/cuda/push_sum_weight.cuh"
 #include "kernels/cuda/unpack.cuh"
 
 namespace sparsecoll::cuda {
@@ -143,6 +144,13 @@ class CudaKernels final : public Kernels {
   void push_sum_move(const void* copy, size_t count, double share, void* net) override {
     cuda::push_sum_move(place_, std::span(static_cast<const Acc*>(copy), count), share,
                         static_cast<Acc*>(net));
+  }
+  void push_sum_give(double* weight, std::span<const double> shares,
+                     std::span<double* const> out) override {
+    cuda::push_sum_give(place_, weight, shares, out);
+  }
+  void push_sum_take(double* weight, std::span<const double* const> arrived) override {
+    cuda::push_sum_take(place_, weight, arrived);
   }
   void push_sum_absorb(const PushSumTerms& terms, size_t count, void* x, void* estimate) override {
     cuda::push_sum_absorb(place_, terms, std::span(static_cast<T*>(x), count),

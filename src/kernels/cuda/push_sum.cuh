@@ -88,6 +88,7 @@ struct PushSumStep {
   size_t terms;
   const Acc* net;  ///< or null
   Acc weight;
+  const double* weight_at;  ///< or null: the same, not known to the host
   T* x;
   T* estimate;  ///< or null
 
@@ -104,10 +105,12 @@ struct PushSumStep {
     if (net) acc = apply<Acc>(AddNet{}, acc, group.load(net));
     const auto rounded = apply<T>(Round{}, acc);
     group.store(rounded, x);
-    if (estimate) group.store(apply<T>(Estimate{weight}, rounded), estimate);
+    if (estimate) group.store(apply<T>(Estimate{last_weight()}, rounded), estimate);
   }
 
  private:
+  __device__ Acc last_weight() const { return weight_at ? static_cast<Acc>(*weight_at) : weight; }
+
   struct Add {
     __device__ Acc operator()(Acc acc, T value) const { return acc + sparsecoll::widen(value); }
   };
@@ -152,7 +155,8 @@ void push_sum_absorb(Place& place, const PushSumTerms& terms, std::span<T> x, T*
   });
   launch(place, blocks_of_items(place, x.size()),
          packs ? absorb_terms<true, T> : absorb_terms<false, T>, x.size(),
-         PushSumStep<T>{term, all, net, static_cast<Acc>(terms.weight), x.data(), estimate});
+         PushSumStep<T>{term, all, net, static_cast<Acc>(terms.weight), terms.weight_at, x.data(),
+                        estimate});
 }
 
 }  // namespace sparsecoll::cuda

@@ -131,6 +131,13 @@ class HostKernels final : public Kernels {
   void push_sum_move(const void* copy, size_t count, double share, void* net) override {
     host::push_sum_move(static_cast<const Acc*>(copy), count, share, static_cast<Acc*>(net));
   }
+  void push_sum_give(double* weight, std::span<const double> shares,
+                     std::span<double* const> out) override {
+    host::push_sum_give(weight, shares, out);
+  }
+  void push_sum_take(double* weight, std::span<const double* const> arrived) override {
+    host::push_sum_take(weight, arrived);
+  }
   void push_sum_absorb(const PushSumTerms& terms, size_t count, void* x, void* estimate) override {
     host::push_sum_absorb(terms, count, static_cast<T*>(x), static_cast<T*>(estimate));
   }

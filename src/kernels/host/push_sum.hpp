@@ -39,13 +39,23 @@ void push_sum_move(const Acc* copy, size_t count, double share, Acc* net) {
   for (size_t i = 0; i < count; ++i) net[i] += part * copy[i];
 }
 
+inline void push_sum_give(double* weight, std::span<const double> shares,
+                          std::span<double* const> out) {
+  const double before = *weight;
+  for (size_t i = 0; i < shares.size(); ++i) *weight -= *out[i] = shares[i] * before;
+}
+
+inline void push_sum_take(double* weight, std::span<const double* const> arrived) {
+  for (const double* const each : arrived) *weight += *each;
+}
+
 /// By blocks that stay in the cache, however many vectors are added.
 template <class T>
 void push_sum_absorb(const PushSumTerms& terms, size_t count, T* x, T* estimate) {
   using Acc = Accumulation<T>;
   constexpr size_t kBlock = 1024;
   std::array<Acc, kBlock> acc;
-  const auto weight = static_cast<Acc>(terms.weight);
+  const auto weight = static_cast<Acc>(terms.weight_at ? *terms.weight_at : terms.weight);
   for (size_t begin = 0; begin < count; begin += kBlock) {
     const size_t n = std::min(kBlock, count - begin);
     T* const own = x + begin;

@@ -1,0 +1,292 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Push-sum in stream order (Assran, Loizou, Ballas, Rabbat, Stochastic Gradient Push, ICML 2019;
+// compressed gossip as in compressed_gossip.cpp): the steps of push_sum.cpp where messages cannot
+// wait at the receiver, over NCCL. Every rank knows who sends to it in a step, so that every step
+// receives what is sent to it there, and absorbs it tau steps later. Step t:
+//
+//   1. The graph names out-neighbours j with parts p_ji, and in-neighbours.
+//   2. Pack p_ji x, or what changed of it, for each out-neighbour, with p_ji w in front; what
+//   leaves
+//      is taken off w. w lives on the device, so that the host never waits for it.
+//   3. tau = 0: exchange. tau > 0: what came in step t - tau is at hand.
+//   4. x := x - what was sent + what is absorbed, in the order of ranks; w likewise.
+//   5. estimate = x / w.
+//   6. tau > 0: exchange; what comes waits for step t + tau.
+//
+// Cost per step: one message for each out-neighbour, in and out, n values or the bound of k
+// entries. Guarantees: as push_sum.cpp, with the same bits in every run for every tau, and for tau
+// = 0 those of the other. No host wait: a whole period of steps, of the graph's and of tau, can be
+// captured into a graph of CUDA once each of them has been made.
+#include <algorithm>
+#include <utility>
+
+#include "collectives/push_sum.hpp"
+#include "core/error.hpp"
+#include "kernels/wire.hpp"
+
+namespace sparsecoll {
+
+namespace {
+
+constexpr size_t kWeightRoom = 64;  // in front of what else a message holds, aligned for it
+
+/// A message that came, or will.
+struct Mail {
+  int peer;
+  double share;  ///< of its sender's x that it moves
+  const std::byte* at;
+
+  const double* weight() const { return reinterpret_cast<const double*>(at); }
+  const std::byte* body() const { return at + kWeightRoom; }
+};
+
+/// What came in a step and waits, with memory that stays.
+struct Slot {
+  std::vector<Mail> mail;
+  std::vector<Block> blocks;  ///< kHeadroom each, and a message
+};
+
+class StreamPushSum final : public PushSum {
+ public:
+  StreamPushSum(const PushSumShape& shape, const Graph& graph)
+      : PushSum(shape, graph), slots_(static_cast<size_t>(std::max(shape.max_delay, 1))) {}
+
+  const Block* weight_there() const override { return told_ ? &own_weight_ : nullptr; }
+  Carrier::Copies* sent_copies() override { return shape_.k > 0 ? &sent_copies_ : nullptr; }
+  Carrier::Copies* received_copies() override { return shape_.k > 0 ? &received_copies_ : nullptr; }
+  void resume(uint64_t step, double weight) override;
+  void look_ahead(int rank, bool captured) override;
+  void step(const GossipCall& call, const Tensors& tensors) override;
+  void drain(const GossipCall& call, const Tensors& tensors) override;
+
+ private:
+  /// What one step adds up.
+  struct Sum {
+    std::vector<double> shares;
+    std::vector<double> moved;
+    std::vector<double*> weights_out;
+    std::vector<const double*> weights_in;
+    std::vector<const void*> arrived;
+    void* net = nullptr;
+    uint64_t* selected = nullptr;
+    uint64_t* fault = nullptr;
+  };
+
+  Slot& slot(uint64_t step) { return slots_[step % slots_.size()]; }
+  double moved(const Neighbour& to) const {
+    return shape_.k == 0 ? to.share : shape_.mixing * to.share;
+  }
+  size_t body_bytes(Kernels& kernels) const;
+  double* own_weight(const GossipCall& call);
+  Leg pack(const GossipCall& call, const Neighbour& to, const void* x, Sum& sum);
+  void pack_changes(const GossipCall& call, const Neighbour& to, const void* x, Sum& sum,
+                    std::byte* body);
+  void take(const GossipCall& call, const Mail& mail, Sum& sum);
+  void take_changes(const GossipCall& call, const Mail& mail, Sum& sum);
+  void absorb(const GossipCall& call, Sum& sum, const Tensors& tensors);
+  void exchange(const GossipCall& call, std::vector<Leg>& legs, Slot* slot,
+                std::vector<Mail>* mail);
+  void* copy_of(const GossipCall& call, Carrier::Copies& copies, int peer);
+  void* net(const GossipCall& call, Sum& sum);
+
+  Block own_weight_;             ///< w
+  bool told_ = false;            ///< it is there, and the host's is old
+  uint64_t first_ = 0;           ///< step since the last drain
+  std::vector<Slot> slots_;      ///< by step modulo tau
+  std::vector<Neighbour> to_;    ///< out-neighbours of the next step
+  std::vector<int> from_;        ///< its in-neighbours
+  Carrier::Copies sent_copies_;  ///< negated
+  Carrier::Copies received_copies_;
+};
+
+void StreamPushSum::resume(uint64_t step, double weight) {
+  step_ = first_ = step;
+  weight_ = weight;
+  told_ = sent_ = false;
+  own_weight_ = Block();
+  for (Slot& each : slots_) each.mail.clear();
+}
+
+void StreamPushSum::look_ahead(int rank, bool captured) {
+  // 1.
+  to_ = graph_.out_neighbours(rank, step_);
+  from_ = graph_.in_neighbours(rank, step_);
+  if (!captured) return;
+  const auto lacks = [](const Carrier::Copies& copies, int peer) { return !copies.contains(peer); };
+  bool new_here = !told_;
+  if (shape_.max_delay > 0)
+    new_here =
+        new_here || step_ - first_ < slots_.size() || slot(step_).blocks.size() < from_.size();
+  for (const Neighbour& to : to_) new_here |= shape_.k > 0 && lacks(sent_copies_, to.rank);
+  for (const int peer : from_) new_here |= shape_.k > 0 && lacks(received_copies_, peer);
+  if (new_here)
+    fail(sparsecollInvalidUsage,
+         "stream: expected one that is not captured until a whole period of steps was made, of the "
+         "graph's and of maxDelay, got one that is at step ",
+         step_);
+}
+
+void StreamPushSum::step(const GossipCall& call, const Tensors& tensors) {
+  Sum sum;
+  sum.fault = call.kernels.counts(1);
+  double* const weight = own_weight(call);
+  // 2.
+  std::vector<Leg> legs;
+  for (const Neighbour& to : to_) legs.push_back(pack(call, to, tensors.x, sum));
+  call.kernels.push_sum_give(weight, sum.moved, sum.weights_out);
+  sent_ = graph_.ranks() > 1;
+  // 3.
+  const bool at_once = shape_.max_delay == 0;
+  std::vector<Mail> mail;
+  if (at_once)
+    exchange(call, legs, nullptr, &mail);
+  else
+    mail = std::exchange(slot(step_).mail, {});
+  // 4. and 5.
+  for (const Mail& each : mail) take(call, each, sum);
+  absorb(call, sum, tensors);
+  // 6.
+  if (!at_once) exchange(call, legs, &slot(step_), &slot(step_).mail);
+  uint64_t* const result = call.kernels.counts(1);
+  call.call->settle(call.kernels, {sum.selected ? sum.selected : result, result, sum.fault});
+  ++step_;
+}
+
+void StreamPushSum::drain(const GossipCall& call, const Tensors& tensors) {
+  Sum sum;
+  sum.fault = call.kernels.counts(1);
+  own_weight(call);
+  const uint64_t delay = std::min(static_cast<uint64_t>(shape_.max_delay), step_);
+  for (uint64_t at = step_ - delay; at < step_; ++at)
+    for (const Mail& each : std::exchange(slot(at).mail, {})) take(call, each, sum);
+  absorb(call, sum, tensors);
+  uint64_t* const nothing = call.kernels.counts(1);
+  call.call->settle(call.kernels, {nothing, nothing, sum.fault});
+  sent_ = false;
+  first_ = step_;
+}
+
+double* StreamPushSum::own_weight(const GossipCall& call) {
+  if (!told_) {
+    if (!own_weight_.data()) own_weight_ = Block(call.memory, sizeof(double));
+    call.kernels.copy(call.kernels.upload(std::as_bytes(std::span(&weight_, 1))), sizeof weight_,
+                      own_weight_.data());
+    call.kernels.read(call.kernels.counts(1));  // weight_ is the host's to change again
+    told_ = true;
+  }
+  return reinterpret_cast<double*>(own_weight_.data());
+}
+
+size_t StreamPushSum::body_bytes(Kernels& kernels) const {
+  if (shape_.k == 0) return shape_.count * size_of(shape_.type);
+  return wire_bound(
+      {std::min(shape_.k, shape_.count), shape_.count, kernels.wire_value_size(Precision::stored)});
+}
+
+Leg StreamPushSum::pack(const GossipCall& call, const Neighbour& to, const void* x, Sum& sum) {
+  const Stopwatch watch(call.stats.pack_seconds);
+  const size_t bytes = kWeightRoom + body_bytes(call.kernels);
+  std::byte* const data = call.kernels.bytes(kHeadroom + bytes) + kHeadroom;
+  std::byte* const body = data + kWeightRoom;
+  if (shape_.k == 0) {
+    call.kernels.push_sum_share(x, shape_.count, to.share, body);
+    sum.shares.push_back(to.share);
+  } else {
+    pack_changes(call, to, x, sum, body);
+  }
+  sum.moved.push_back(moved(to));
+  sum.weights_out.push_back(reinterpret_cast<double*>(data));
+  return {to.rank, {data, bytes, nullptr, bytes}, 0, {}};
+}
+
+/// Compressed gossip, sender's side.
+void StreamPushSum::pack_changes(const GossipCall& call, const Neighbour& to, const void* x,
+                                 Sum& sum, std::byte* body) {
+  Kernels& kernels = call.kernels;
+  void* const negated = copy_of(call, sent_copies_, to.rank);
+  const Region whole{0, shape_.count};
+  const SparseBuffer top = kernels.sparse(std::min(shape_.k, shape_.count));
+  const Packets packets = kernels.packets(top.capacity, {&whole, 1}, Precision::stored);
+  kernels.accumulate_select({x, shape_.count, {negated, kernels.bytes(shape_.copy_bytes())}},
+                            top.capacity, top);
+  const SparseSpan change = top.span().stored();
+  kernels.pack_all(change, {&whole, 1}, packets);
+  // One message starts right behind its headroom; what follows it does not matter.
+  kernels.copy(packets.slab + kHeadroom,
+               std::min(body_bytes(kernels), packets.capacity - kHeadroom), body);
+  kernels.push_sum_follow(change, -1, negated);
+  kernels.push_sum_move(negated, shape_.count, moved(to), net(call, sum));
+  sum.selected = top.nnz;
+}
+
+void StreamPushSum::take(const GossipCall& call, const Mail& mail, Sum& sum) {
+  sum.weights_in.push_back(mail.weight());
+  if (shape_.k == 0)
+    sum.arrived.push_back(mail.body());
+  else
+    take_changes(call, mail, sum);
+}
+
+/// Compressed gossip, receiver's side.
+void StreamPushSum::take_changes(const GossipCall& call, const Mail& mail, Sum& sum) {
+  Kernels& kernels = call.kernels;
+  void* const copy = copy_of(call, received_copies_, mail.peer);
+  const Message message{{mail.body(), body_bytes(kernels)}, {0, shape_.count}};
+  const SparseBuffer change = kernels.sparse(std::min(shape_.k, shape_.count));
+  kernels.unpack_all({&message, 1}, {&change, 1}, sum.fault);
+  kernels.push_sum_follow(change.span(), 1, copy);
+  kernels.push_sum_move(copy, shape_.count, mail.share, net(call, sum));
+}
+
+void StreamPushSum::absorb(const GossipCall& call, Sum& sum, const Tensors& tensors) {
+  const Stopwatch watch(call.stats.reduce_seconds);
+  auto* const weight = reinterpret_cast<double*>(own_weight_.data());
+  call.kernels.push_sum_take(weight, sum.weights_in);
+  call.kernels.push_sum_absorb({sum.shares, sum.arrived, sum.net, 0, weight}, shape_.count,
+                               tensors.x, tensors.estimate);
+}
+
+/// Sends, and receives what is sent to this rank in this step: into a slot, or for this call only.
+void StreamPushSum::exchange(const GossipCall& call, std::vector<Leg>& legs, Slot* slot,
+                             std::vector<Mail>* mail) {
+  const size_t bytes = kWeightRoom + body_bytes(call.kernels);
+  const size_t sent = legs.size();
+  for (size_t i = 0; i < from_.size(); ++i) {
+    legs.push_back({from_[i], {}, bytes, {}});
+    if (!slot) continue;
+    if (slot->blocks.size() == i) slot->blocks.emplace_back(call.memory, kHeadroom + bytes);
+    legs.back().into = slot->blocks[i].data();
+  }
+  call.call->exchange(legs);
+  for (size_t i = 0; i < from_.size(); ++i) {
+    double share = 0;
+    for (const Neighbour& to : graph_.out_neighbours(from_[i], step_))
+      if (to.rank == call.call->rank()) share = moved(to);
+    mail->push_back({from_[i], share, legs[sent + i].in.data()});
+  }
+}
+
+void* StreamPushSum::copy_of(const GossipCall& call, Carrier::Copies& copies, int peer) {
+  const auto found = copies.find(peer);
+  if (found != copies.end()) return found->second.data();
+  Block block(call.memory, shape_.copy_bytes());
+  call.kernels.zero(block.data(), shape_.count);
+  return copies.emplace(peer, std::move(block)).first->second.data();
+}
+
+void* StreamPushSum::net(const GossipCall& call, Sum& sum) {
+  if (sum.net) return sum.net;
+  sum.net = call.kernels.bytes(shape_.copy_bytes());
+  call.kernels.zero(sum.net, shape_.count);
+  return sum.net;
+}
+
+}  // namespace
+
+std::unique_ptr<PushSum> make_stream_push_sum(const PushSumShape& shape, const Graph& graph) {
+  return std::make_unique<StreamPushSum>(shape, graph);
+}
+
+}  // namespace sparsecoll
