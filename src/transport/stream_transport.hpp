@@ -44,7 +44,8 @@ class StreamTransport {
   /// noticed.
   virtual void check() = 0;
   /// Collective: another transport, between the ranks of one color in the order of their keys; null
-  /// without a color (a negative one). Throws as exchange() does.
+  /// without a color (a negative one). No exchange is under way: its streams have been waited for.
+  /// Throws as exchange() does.
   virtual std::unique_ptr<StreamTransport> split(int color, int key, const Deadline& deadline) = 0;
   /// Orderly end, when nothing is under way; collective. Graphs that were captured from exchanges
   /// must have been destroyed. Throws as exchange() does.
@@ -54,11 +55,12 @@ class StreamTransport {
   virtual void interrupt() noexcept = 0;
 };
 
-/// Collective over `comm`: a transport over an NCCL communicator of its own, split from that one,
-/// which is left alone from then on. Throws InvalidArgument when `comm` is null, InvalidUsage when
-/// the process has no NCCL, or none that is new enough, or when the library was built without; else
-/// as exchange() does, and what is the matter with `comm`. After Timeout the split is still under
-/// way in `comm`, which is of no use before the missing ranks have come.
+/// Collective over `comm`, in which nothing is under way: a transport over an NCCL communicator of
+/// its own, split from that one, which is left alone from then on. Throws InvalidArgument when
+/// `comm` is null, InvalidUsage when the process has no NCCL, or none that is new enough, or when
+/// the library was built without; else as exchange() does, and what is the matter with `comm`.
+/// After Timeout the split is still under way in `comm`, which is of no use before the missing
+/// ranks have come.
 std::unique_ptr<StreamTransport> make_nccl_transport(ncclComm* comm, const Deadline& deadline);
 
 }  // namespace sparsecoll

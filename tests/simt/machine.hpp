@@ -8,6 +8,7 @@
 #include <cuda_runtime.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -91,8 +92,10 @@ bool advance(const Marker& marker);
 void drain_device(Lock& lock, int device);
 /// Something has changed that somebody may wait for.
 void note_change();
-/// Until `condition`, which is asked again after every change.
-void wait_until(Lock& lock, const std::function<bool()>& condition);
+/// Until `condition`, which is asked again after every change; false: it got too late.
+using Clock = std::chrono::steady_clock;
+bool wait_until(Lock& lock, const std::function<bool()>& condition,
+                Clock::time_point give_up = Clock::time_point::max());
 
 // Capturing: graph.hpp.
 

@@ -175,11 +175,16 @@ cudaError_t submit(cudaStream_t handle, const MakeWork& make) {
   return cudaSuccess;
 }
 
-void wait_until(Lock& lock, const std::function<bool()>& condition) {
+bool wait_until(Lock& lock, const std::function<bool()>& condition, Clock::time_point give_up) {
   while (!condition()) {
     const uint64_t before = changes;
-    changed.wait(lock, [&] { return changes != before; });
+    const auto has_changed = [&] { return changes != before; };
+    if (give_up == Clock::time_point::max())
+      changed.wait(lock, has_changed);
+    else if (!changed.wait_until(lock, give_up, has_changed))
+      return condition();
   }
+  return true;
 }
 
 void wait_for(Lock& lock, const Marker& marker) {

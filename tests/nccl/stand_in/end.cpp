@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// How communicators end.
+
+#include <chrono>
+
+#include "state.hpp"
+
+namespace nccl_stand_in {
+
+namespace {
+
+constexpr std::chrono::seconds kGraphsEnd{20};
+
+bool has_graphs(ncclComm_t comm) { return comm->graphs.use_count() > 1; }
+
+/// As NCCL's, the end of a communicator waits for graphs that hold its groups, aborted or not.
+/// Usually that is the end of a test.
+void wait_for_graphs(Lock& lock, ncclComm_t comm) {
+  const auto give_up = std::chrono::steady_clock::now() + kGraphsEnd;
+  if (!simt::wait_until(
+          lock, [&] { return !has_graphs(comm); }, give_up))
+    simt::stop("nccl: a communicator ends before the CUDA graphs that hold groups of it");
+}
+
+void wait_for_groups(Lock& lock, ncclComm_t comm) {
+  if (!is_idle(comm)) simt::wait_for(lock, simt::Marker(comm->last->work->place));
+}
+
+ncclResult_t finalize(Lock& lock, ncclComm_t comm) {
+  comm->finalized = true;
+  if (comm->blocking) {
+    wait_for_groups(lock, comm);
+    wait_for_graphs(lock, comm);
+  }
+  const auto is_ready = [comm] {
+    const bool idle = is_idle(comm) || simt::advance(simt::Marker(comm->last->work->place));
+    return idle && !has_graphs(comm);
+  };
+  return do_all(lock, {{comm, is_ready, [] { return ncclSuccess; }}});
+}
+
+}  // namespace
+}  // namespace nccl_stand_in
+
+using namespace nccl_stand_in;
+
+ncclResult_t ncclCommFinalize(ncclComm_t comm) {
+  if (fails()) return told_to_fail();
+  Lock lock(simt::mutex);
+  if (const ncclResult_t result = check_ready(comm); result != ncclSuccess) return result;
+  if (comm->finalized) return fail(ncclInvalidUsage, "the communicator is finalized already");
+  return finalize(lock, comm);
+}
+
+ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  if (!comm) return ncclSuccess;
+  Lock lock(simt::mutex);
+  if (const ncclResult_t result = check_ready(comm); result != ncclSuccess) return result;
+  wait_for_groups(lock, comm);
+  wait_for_graphs(lock, comm);
+  if (comm->gone) simt::stop("nccl: a communicator was ended twice");
+  comm->gone = true;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  if (!comm) return ncclSuccess;
+  Lock lock(simt::mutex);
+  if (const ncclResult_t result = check(comm); result != ncclSuccess) return result;
+  if (comm->aborted) simt::stop("nccl: a communicator was ended twice");
+  comm->aborted = true;
+  comm->pending.clear();
+  simt::note_change();
+  simt::wait_until(lock, [&] { return comm->inside == 0; });
+  wait_for_graphs(lock, comm);
+  comm->gone = true;
+  return ncclSuccess;
+}

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Communicators out of others.
+
+#include <algorithm>
+
+#include "state.hpp"
+
+namespace nccl_stand_in {
+
+namespace {
+
+/// Of all colours at once, when all ranks have called.
+void make_all(const Clique& parent, Split& split) {
+  std::map<int, std::vector<int>> ranks_of;
+  for (const auto& [rank, own] : split.ranks)
+    if (own.color != NCCL_SPLIT_NOCOLOR) ranks_of[own.color].push_back(rank);
+  for (auto& [color, ranks] : ranks_of) {
+    std::stable_sort(ranks.begin(), ranks.end(),
+                     [&](int a, int b) { return split.ranks.at(a).key < split.ranks.at(b).key; });
+    const auto clique = std::make_shared<Clique>(static_cast<int>(ranks.size()));
+    for (size_t r = 0; r < ranks.size(); ++r) {
+      const int device = parent.ranks[static_cast<size_t>(ranks[r])]->device;
+      const bool blocking = split.ranks.at(ranks[r]).blocking;
+      split.made[ranks[r]] = make_communicator(clique, static_cast<int>(r), device, blocking);
+      split.made[ranks[r]]->initialised = true;
+    }
+  }
+}
+
+Job make_split(ncclComm_t comm, Split& split, ncclComm_t* to) {
+  const auto is_ready = [comm, &split] {
+    return split.ranks.size() == static_cast<size_t>(comm->clique->size);
+  };
+  const auto finish = [comm, &split, to] {
+    if (split.made.empty()) make_all(*comm->clique, split);
+    const auto made = split.made.find(comm->rank);
+    if (made != split.made.end()) *to = made->second;
+    return ncclSuccess;
+  };
+  return {comm, is_ready, finish};
+}
+
+}  // namespace
+}  // namespace nccl_stand_in
+
+using namespace nccl_stand_in;
+
+ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* to,
+                           ncclConfig_t* config) {
+  if (fails()) return told_to_fail();
+  Lock lock(simt::mutex);
+  if (const ncclResult_t result = check_ready(comm); result != ncclSuccess) return result;
+  if (comm->finalized) return fail(ncclInvalidUsage, "the communicator is finalized");
+  if (!to || (color < 0 && color != NCCL_SPLIT_NOCOLOR))
+    return fail(ncclInvalidArgument, "no colour, or no place for the new communicator");
+  if (simt::refuse_unsafe() != cudaSuccess)
+    return fail(ncclUnhandledCudaError, "memory is allocated while a stream is captured");
+  if (!is_idle(comm)) simt::stop("ncclCommSplit while groups of the communicator are not done");
+  const bool undefined = !config || config->blocking == NCCL_CONFIG_UNDEF_INT;
+  const bool blocking = undefined ? comm->blocking : config->blocking != 0;
+  *to = nullptr;  // until all ranks have called
+  Split& split = comm->clique->splits[comm->splits++];
+  split.ranks[comm->rank] = {color, key, blocking};
+  simt::note_change();
+  return do_or_defer(lock, make_split(comm, split, to));
+}

@@ -1,0 +1,227 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The stand-in for NCCL does what NCCL does, and is as late as it may be.
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "nccl/stand_in_ranks.hpp"
+
+namespace sparsecoll::nccl_test {
+namespace {
+
+constexpr std::size_t kCount = 100;
+
+void nap() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
+
+TEST_CASE("a ring of ranks passes on what it has, as often as it likes") {
+  for (const int size : {1, 2, 3, 4, 7, 9, 16}) {
+    const Communicators comms(size);
+    const std::size_t before = nccl_stand_in::groups_launched();
+    const std::string verdict = comms.run([&](int rank) {
+      const OwnStream stream;
+      const DeviceArray<int> from(Values(kCount, rank)), to(kCount);
+      for (int round = 0; round < 20; ++round) {
+        pass_on(from, to, comms[rank], stream);
+        copy(to, from, stream);
+      }
+      const int origin = (rank + 20 * (size - 1)) % size;
+      return test::difference("passed on", to.read(stream), Values(kCount, origin));
+    });
+    CHECK(verdict == "");
+    CHECK(nccl_stand_in::groups_launched() - before == 20u * static_cast<unsigned>(size));
+  }
+  CHECK(nccl_stand_in::leftovers() == "");
+}
+
+TEST_CASE("who waits runs the streams of others, whose threads do nothing") {
+  const Communicators comms(4);
+  std::atomic<int> issued{0};
+  std::atomic<bool> over{false};
+  const std::string verdict = comms.run([&](int rank) {
+    const OwnStream stream;
+    const DeviceArray<int> from(Values(kCount, -1)), fresh(Values(kCount, rank)), to(kCount);
+    copy(fresh, from, stream);  // sent is what is there when this has run
+    pass_on(from, to, comms[rank], stream);
+    ++issued;
+    while (rank != 2 && !over) std::this_thread::yield();
+    while (issued < 4) std::this_thread::yield();
+    const Values got = to.read(stream);
+    over = true;
+    return test::difference("passed on", got, Values(kCount, (rank + 3) % 4));
+  });
+  CHECK(verdict == "");
+}
+
+TEST_CASE("an event of work that waits for others is not done until somebody has run it") {
+  const Communicators comms(2);
+  std::atomic<int> step{0};
+  const std::string verdict = comms.run([&](int rank) -> std::string {
+    const OwnStream stream;
+    const DeviceArray<int> from(Values(kCount, rank)), to(Values(kCount, 7));
+    pass_on(from, to, comms[rank], stream);  // connects
+    check(cudaStreamSynchronize(stream));
+    if (rank == 1) {
+      while (step < 1) std::this_thread::yield();
+      pass_on(from, to, comms[rank], stream);
+      step = 2;
+      while (step < 3) std::this_thread::yield();
+      return "";
+    }
+    cudaEvent_t event = nullptr;
+    check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    pass_on(from, to, comms[rank], stream);
+    check(cudaEventRecord(event, stream));
+    std::string wrong;
+    for (int ask = 0; ask < 10; ++ask)
+      if (cudaEventQuery(event) != cudaErrorNotReady) wrong = "it has run without its peer; ";
+    step = 1;
+    while (step < 2) std::this_thread::yield();
+    if (cudaEventQuery(event) != cudaErrorNotReady) wrong += "told before it was asked; ";
+    if (cudaEventQuery(event) != cudaSuccess) wrong += "a question does not run it; ";
+    if (cudaStreamQuery(stream) != cudaSuccess) wrong += "the stream is not idle; ";
+    step = 3;
+    check(cudaEventDestroy(event));
+    return wrong;
+  });
+  CHECK(verdict == "");
+}
+
+TEST_CASE("messages between two ranks keep their order, whatever their streams") {
+  const Communicators comms(2);
+  const std::string verdict = comms.run([&](int rank) -> std::string {
+    const OwnStream early, late;
+    const DeviceArray<int> one(Values(kCount, rank ? -1 : 1)), two(Values(kCount, rank ? -1 : 2));
+    for (const bool first : {true, false}) {
+      const DeviceArray<int>& own = first ? one : two;
+      const cudaStream_t stream = first ? early : late;
+      check(rank == 0 ? ncclSend(own.get(), kCount, ncclInt32, 1, comms[rank], stream)
+                      : ncclRecv(own.get(), kCount, ncclInt32, 0, comms[rank], stream));
+    }
+    const std::string second = test::difference("second", two.read(late), Values(kCount, 2));
+    if (cudaStreamQuery(early) != cudaSuccess) return "the first has not run before the second";
+    return second + test::difference("first", one.read(early), Values(kCount, 1));
+  });
+  CHECK(verdict == "");
+}
+
+TEST_CASE("a group comes after all of its streams, and before what they are given next") {
+  const Communicators comms(2);
+  const std::string verdict = comms.run([&](int rank) -> std::string {
+    const OwnStream here, there;
+    const DeviceArray<int> mine(Values(kCount, rank)), from(Values(kCount, -1)), to(kCount),
+        out(kCount);
+    copy(mine, from, there);
+    check(ncclGroupStart());
+    check(ncclRecv(to.get(), kCount, ncclInt32, 1 - rank, comms[rank], here));
+    check(ncclGroupStart());  // one within another changes nothing
+    check(ncclSend(from.get(), kCount, ncclInt32, 1 - rank, comms[rank], there));
+    check(ncclGroupEnd());
+    check(ncclGroupEnd());
+    copy(to, out, there);
+    return test::difference("exchanged", out.read(there), Values(kCount, 1 - rank));
+  });
+  CHECK(verdict == "");
+}
+
+TEST_CASE("one thread can be all ranks, and a rank its own peer") {
+  const Communicators comms(3);
+  std::vector<DeviceArray<int>> from, to;
+  std::vector<OwnStream> streams(3);
+  check(ncclGroupStart());
+  for (int rank = 0; rank < 3; ++rank) {
+    const auto r = static_cast<std::size_t>(rank);
+    check(cudaSetDevice(rank));
+    from.emplace_back(Values(kCount, rank));
+    to.emplace_back(3 * kCount);
+    for (int peer = 0; peer < 3; ++peer) {
+      check(ncclSend(from[r].get(), kCount, ncclInt32, peer, comms[rank], nullptr));
+      check(ncclRecv(to[r].get() + kCount * static_cast<std::size_t>(peer), kCount, ncclInt32, peer,
+                     comms[rank], nullptr));
+    }
+  }
+  check(ncclGroupEnd());
+  Values all(kCount, 0);
+  for (const int value : {1, 2}) all.insert(all.end(), kCount, value);
+  for (int rank = 2; rank >= 0; --rank) {
+    check(cudaSetDevice(rank));  // whose legacy stream it was
+    CHECK(to[static_cast<std::size_t>(rank)].read() == all);
+  }
+  check(cudaSetDevice(0));
+}
+
+TEST_CASE("messages of unequal lengths hang until this end is aborted, and deliver nothing") {
+  Communicators comms(2);
+  std::atomic<int> away{0};
+  std::vector<Values> got(2);
+  const std::string verdict = comms.run([&](int rank) -> std::string {
+    const OwnStream stream;
+    const DeviceArray<int> from(Values(kCount, rank)), to(Values(kCount, 7));
+    const std::size_t count = rank == 0 ? kCount : kCount - 1;
+    check(ncclGroupStart());
+    check(ncclSend(from.get(), count, ncclInt32, 1 - rank, comms[rank], stream));
+    check(ncclRecv(to.get(), kCount, ncclInt32, 1 - rank, comms[rank], stream));
+    check(ncclGroupEnd());
+    std::string wrong;
+    for (int ask = 0; ask < 10; ++ask)
+      if (cudaStreamQuery(stream) != cudaErrorNotReady) wrong = "it did not hang; ";
+    std::thread watchdog([&] {
+      nap();
+      if (++away == 2 && cudaStreamQuery(stream) != cudaErrorNotReady) wrong += "nor later; ";
+      comms.abort(rank);
+    });
+    check(cudaStreamSynchronize(stream));
+    watchdog.join();
+    if (away == 0) wrong += "the stream has not waited; ";
+    got[static_cast<std::size_t>(rank)] = to.read(stream);
+    return wrong;
+  });
+  CHECK(verdict == "");
+  CHECK(got[0] == Values(kCount, 7));
+  CHECK(nccl_stand_in::communicators() == 0);
+}
+
+TEST_CASE("the first exchange with a peer waits for the peer's call") {
+  const Communicators comms(2);
+  std::atomic<bool> called{false};
+  const std::string verdict = comms.run([&](int rank) -> std::string {
+    const OwnStream stream;
+    const DeviceArray<int> from(Values(kCount, rank)), to(kCount);
+    if (rank == 1) {
+      nap();
+      called = true;
+    }
+    pass_on(from, to, comms[rank], stream);
+    if (!called) return "it did not wait";
+    check(cudaStreamSynchronize(stream));
+    return "";
+  });
+  CHECK(verdict == "");
+}
+
+TEST_CASE("memory is there, and the communicator's device's") {
+  const Communicators comms(2);
+  const DeviceArray<int> own(kCount);
+  check(cudaSetDevice(1));
+  const DeviceArray<int> other(kCount);
+  const OwnStream elsewhere;
+  check(cudaSetDevice(0));
+  Values host(kCount);
+  const auto send = [&](const void* at, std::size_t count, int peer = 1) {
+    return ncclSend(at, count, ncclInt32, peer, comms[0], nullptr);
+  };
+  CHECK(send(host.data(), kCount) == ncclInvalidArgument);
+  CHECK(send(nullptr, kCount) == ncclInvalidArgument);
+  CHECK(send(other.get(), kCount) == ncclInvalidArgument);
+  CHECK(send(own.get(), kCount + 2) == ncclInvalidArgument);  // it has one more than asked for
+  CHECK(send(own.get(), kCount, 2) == ncclInvalidArgument);
+  CHECK(send(own.get(), kCount, -1) == ncclInvalidArgument);
+  CHECK(ncclSend(own.get(), kCount, ncclNumTypes, 1, comms[0], nullptr) == ncclInvalidArgument);
+  CHECK(ncclSend(own.get(), kCount, ncclInt32, 1, nullptr, nullptr) == ncclInvalidArgument);
+  CHECK(ncclSend(own.get(), kCount, ncclInt32, 1, comms[0], elsewhere) == ncclUnhandledCudaError);
+}
+
+}  // namespace
+}  // namespace sparsecoll::nccl_test
