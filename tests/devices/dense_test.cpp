@@ -5,6 +5,7 @@
 // say, residuals too, and over several calls.
 
 #include "devices/device_array.hpp"
+#include "devices/device_ranks.hpp"
 #include "support/catch.hpp"
 #include "support/compare.hpp"
 #include "support/data.hpp"
@@ -74,7 +75,7 @@ class Run {
 
 template <class T>
 void check_calls(const Mode& mode, int P, std::size_t n, std::size_t k) {
-  const test::Ranks ranks(P, test::config_of(mode));
+  const DeviceRanks ranks(P, test::config_of(mode));
   Run<T> run(ranks, mode, n, k);
   std::uint64_t seed = test::base_seed();
   for (const test::Kind kind :

@@ -3,6 +3,7 @@
 
 // Streams: a call comes after what is on its stream, and what comes next sees its result.
 
+#include "devices/device_ranks.hpp"
 #include "devices/places.hpp"
 #include "support/catch.hpp"
 #include "support/data.hpp"
@@ -21,7 +22,7 @@ sparsecollConfig_t config_with(int blocking) {
 /// The gradient is still on its way when the call is made, and the result is copied on before the
 /// host has waited for anything.
 std::string pipeline(int P, int blocking, bool other_streams) {
-  const test::Ranks ranks(P, config_with(blocking));
+  const DeviceRanks ranks(P, config_with(blocking));
   std::vector<std::vector<float>> results(static_cast<std::size_t>(P));
   const std::string verdict = ranks.run("pipeline", [&](int rank) {
     const sparsecollComm_t comm = ranks.comm(rank);
@@ -71,7 +72,7 @@ TEST_CASE("calls are ordered with what is queued before and after them") {
 }
 
 TEST_CASE("queued calls on a device: Synchronize and Wait see the results, stream or not") {
-  const test::Ranks ranks(2, config_with(0));
+  const DeviceRanks ranks(2, config_with(0));
   const std::string verdict = ranks.run("queued", [&](int rank) {
     const sparsecollComm_t comm = ranks.comm(rank);
     Record ignored;
@@ -92,7 +93,7 @@ TEST_CASE("queued calls on a device: Synchronize and Wait see the results, strea
 }
 
 TEST_CASE("a stream may be destroyed after its call") {
-  const test::Ranks ranks(1, test::default_config());
+  const DeviceRanks ranks(1, test::default_config());
   DeviceArray<float> x(std::vector<float>(kCount, 1.0f));
   for (int call = 0; call < 3; ++call) {
     const OwnStream stream;

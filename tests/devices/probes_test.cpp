@@ -8,6 +8,7 @@
 #include <chrono>
 #include <thread>
 
+#include "devices/device_ranks.hpp"
 #include "devices/places.hpp"
 #include "support/catch.hpp"
 
@@ -33,7 +34,7 @@ sparsecollResult_t sum(const DeviceArray<float>& x, std::size_t k, sparsecollCom
 TEST_CASE("device memory is allocated and freed while queued calls run") {
   constexpr int P = 3;
   const int kCalls = test::small_run() ? 5 : 20;
-  const test::Ranks ranks(P, config_with(0, 60000));
+  const DeviceRanks ranks(P, config_with(0, 60000));
   std::atomic<bool> ends{false};
   std::thread other([&] {
     while (!ends) {
@@ -63,7 +64,7 @@ TEST_CASE("device memory is allocated and freed while queued calls run") {
 TEST_CASE("64 streams, each with a tensor") {
   constexpr std::size_t kStreams = 64;
   for (const int blocking : {1, 0}) {
-    const test::Ranks ranks(2, config_with(blocking, 60000));
+    const DeviceRanks ranks(2, config_with(blocking, 60000));
     const std::string verdict = ranks.run("streams", [&](int rank) {
       const std::vector<OwnStream> streams(kStreams);
       std::vector<DeviceArray<float>> x;
@@ -85,7 +86,7 @@ TEST_CASE("64 streams, each with a tensor") {
 }
 
 TEST_CASE("an abort ends a call that waits for a peer, and what it worked on can be freed") {
-  const test::Ranks ranks(2, config_with(1, 60000));
+  const DeviceRanks ranks(2, config_with(1, 60000));
   const std::string verdict = ranks.run("abort", [&](int rank) {
     if (rank == 1) return std::string();
     const sparsecollComm_t comm = ranks.comm(0);
@@ -110,7 +111,7 @@ TEST_CASE("an abort ends a call that waits for a peer, and what it worked on can
 }
 
 TEST_CASE("a peer that does not come is named at the deadline") {
-  const test::Ranks ranks(2, config_with(1, 300));
+  const DeviceRanks ranks(2, config_with(1, 300));
   DeviceArray<float> x(Ones(kCount, 1.0f));
   CHECK(sum(x, 10, ranks.comm(0), nullptr) == sparsecollTimeout);
   CHECK(std::string(sparsecollGetLastError(ranks.comm(0))).find("rank 1") != std::string::npos);
@@ -118,7 +119,7 @@ TEST_CASE("a peer that does not come is named at the deadline") {
 
 TEST_CASE("ranks that disagree are told, outputs stay, the communicator goes on") {
   for (const int blocking : {1, 0}) {
-    const test::Ranks ranks(3, config_with(blocking, 60000));
+    const DeviceRanks ranks(3, config_with(blocking, 60000));
     const std::string verdict = ranks.run("disagreement", [&](int rank) {
       const sparsecollComm_t comm = ranks.comm(rank);
       const OwnStream stream;

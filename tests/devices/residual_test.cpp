@@ -3,6 +3,7 @@
 
 // Residuals live where their first call's buffers are.
 
+#include "devices/device_ranks.hpp"
 #include "devices/places.hpp"
 #include "support/catch.hpp"
 #include "support/data.hpp"
@@ -69,7 +70,7 @@ TEST_CASE("a residual on the device is what it is on the host") {
 }
 
 TEST_CASE("a residual that was written before its first call moves to the device") {
-  const test::Ranks ranks(1, test::default_config());
+  const DeviceRanks ranks(1, test::default_config());
   test::Residual<float> here(ranks.comm(0), kCount), there(ranks.comm(0), kCount);
   const auto before = test::make_data<float>(test::Kind::kWideIntegers, kCount, 0, 1, 5);
   for (auto* each : {&here, &there}) each->write(before);
@@ -91,7 +92,7 @@ TEST_CASE("residuals go through files from place to place") {
   const test::Folder folder;
   std::vector<std::vector<float>> after;
   const auto run = [&](auto before_place, auto after_place) {
-    const test::Ranks ranks(1, test::default_config());
+    const DeviceRanks ranks(1, test::default_config());
     const std::string path = folder.file(0);
     test::Residual<float> first(ranks.comm(0), kCount), second(ranks.comm(0), kCount);
     REQUIRE(call<float>(before_place, first, 1, ranks.comm(0)) == sparsecollSuccess);

@@ -3,6 +3,7 @@
 
 // Push-sum with tensors on a device.
 
+#include "devices/device_ranks.hpp"
 #include "devices/places.hpp"
 #include "support/catch.hpp"
 #include "support/data.hpp"
@@ -68,7 +69,7 @@ TEST_CASE("overlapping push-sum on devices conserves") {
     sparsecollPushSumConfig_t config = test::kExponential.config();
     config.maxDelay = delay;
     constexpr int P = 4;
-    const test::Ranks ranks(P, test::default_config());
+    const DeviceRanks ranks(P, test::default_config());
     std::vector<std::vector<double>> after(P);
     std::vector<std::vector<double>> before;
     for (int r = 0; r < P; ++r)
@@ -96,7 +97,7 @@ TEST_CASE("overlapping push-sum on devices conserves") {
 template <class T, class Before, class After>
 std::vector<Record> saved_and_loaded(const test::Folder& folder) {
   constexpr int P = 3;
-  const test::Ranks ranks(P, test::default_config());
+  const DeviceRanks ranks(P, test::default_config());
   std::vector<Record> records(P);
   const std::string verdict = ranks.run("save and load", [&](int rank) {
     const Scene scene{ranks.comm(rank), rank, P, records[static_cast<std::size_t>(rank)]};

@@ -23,7 +23,11 @@ Ranks::Ranks(int P, const sparsecollConfig_t& config)
 }
 
 Ranks::~Ranks() {
-  for (int rank = 0; rank < size(); ++rank) destroy(rank);
+  // Some wait for each other at the end.
+  std::vector<std::thread> pool;
+  for (int rank = 1; rank < size(); ++rank) pool.emplace_back([this, rank] { destroy(rank); });
+  if (size() > 0) destroy(0);
+  for (std::thread& thread : pool) thread.join();
 }
 
 sparsecollResult_t Ranks::destroy(int rank) {

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sparsecoll::test {
@@ -19,7 +20,9 @@ class Ranks {
  public:
   /// Throws std::runtime_error with the library's message when the init fails.
   Ranks(int P, const sparsecollConfig_t& config);
-  /// Destroys the communicators that are still there.
+  /// Adopts communicators, whose ranks end together.
+  explicit Ranks(std::vector<sparsecollComm_t> comms) : comms_(std::move(comms)) {}
+  /// Destroys the communicators that are still there, in a thread for each.
   ~Ranks();
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;

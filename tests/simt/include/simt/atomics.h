@@ -42,4 +42,7 @@ T atomicMax(T* at, std::type_identity_t<T> value) {
   return old;
 }
 
+/// What was written before is seen, by the host too, before what is written afterwards.
+inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+
 #endif  // SPARSECOLL_TESTS_SIMT_ATOMICS_H_

@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "devices/device_ranks.hpp"
+
+#include <stdexcept>
+
+namespace sparsecoll::devices {
+
+std::vector<sparsecollComm_t> make_device_comms(int P, const sparsecollConfig_t& config) {
+  std::vector<sparsecollComm_t> comms(static_cast<std::size_t>(P));
+  if (sparsecollCommInitAll(comms.data(), P, nullptr, &config) != sparsecollSuccess)
+    throw std::runtime_error(sparsecollGetLastError(nullptr));
+  return comms;
+}
+
+bool over_nccl() { return false; }
+
+}  // namespace sparsecoll::devices

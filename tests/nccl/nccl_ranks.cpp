@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Ranks over NCCL for the tests of ../devices. All of them are on one device, as those are that are
+// threads.
+
+#include <nccl.h>
+
+#include <stdexcept>
+
+#include "devices/device_array.hpp"
+#include "devices/device_ranks.hpp"
+
+namespace sparsecoll::devices {
+
+namespace {
+
+void check(ncclResult_t result) {
+  if (result != ncclSuccess) throw std::runtime_error(ncclGetErrorString(result));
+}
+
+}  // namespace
+
+std::vector<sparsecollComm_t> make_device_comms(int P, const sparsecollConfig_t& config) {
+  std::vector<sparsecollComm_t> comms(static_cast<std::size_t>(P));
+  ncclUniqueId id{};
+  check(ncclGetUniqueId(&id));
+  const std::string verdict = test::run_threads("init over NCCL", P, [&](int rank) {
+    devices::check(cudaSetDevice(0));
+    ncclComm_t callers = nullptr;
+    check(ncclCommInitRank(&callers, P, id, rank));
+    const sparsecollResult_t result =
+        sparsecollCommInitNccl(&comms[static_cast<std::size_t>(rank)], callers, &config);
+    const std::string problem = result == sparsecollSuccess ? "" : sparsecollGetLastError(nullptr);
+    check(ncclCommDestroy(callers));
+    return problem;
+  });
+  if (!verdict.empty()) throw std::runtime_error(verdict);
+  return comms;
+}
+
+bool over_nccl() { return true; }
+
+}  // namespace sparsecoll::devices
