@@ -51,7 +51,7 @@ void refuse_capture(int device, Stream stream) {
 void Site::mark(Communicator& communicator, const Buffers& buffers) noexcept {
   try {
     locate(communicator, buffers);
-    if (device_ != kHost) moment_ = communicator.device_end(device_).mark(stream_);
+    if (device_ != kHost) moment_ = communicator.device_end(device_).mark(buffers.stream());
   } catch (...) {
     failure_ = std::current_exception();  // the peers hear of it when the call is made
   }
@@ -61,15 +61,15 @@ void Site::locate(Communicator& communicator, const Buffers& buffers) {
   if (failure_) std::rethrow_exception(failure_);
   if (std::exchange(located_, true)) return;  // by mark(), in the caller's thread
   device_ = find(buffers, communicator);
-  stream_ = buffers.stream();
+  if (!buffers.arrays().empty() || buffers.stream()) stream_ = buffers.stream();
   const auto only = communicator.link().device();
   if (only && device_ != *only)
     fail(sparsecollInvalidArgument, buffers.arrays()[0].name, ": expected ", name_of_place(*only),
          ", that of the NCCL communicator, got ", name_of_place(device_));
   if (device_ == kHost) {
-    if (stream_)
+    if (buffers.stream())
       fail(sparsecollInvalidArgument, "stream: expected NULL with host buffers, got ",
-           static_cast<const void*>(stream_));
+           static_cast<const void*>(buffers.stream()));
     return;
   }
   if (!communicator.works_on(device_)) {
@@ -78,18 +78,19 @@ void Site::locate(Communicator& communicator, const Buffers& buffers) {
          own == kHost ? "" : "the host's memory or ", name_of_place(own),
          ", the communicator's, got ", name_of_place(device_));
   }
+  if (!stream_) return;
   if (only && capturable_ && !communicator.queue())
-    captured_ = is_captured(device_, stream_);
+    captured_ = is_captured(device_, *stream_);
   else if (!moment_)
-    refuse_capture(device_, stream_);
+    refuse_capture(device_, *stream_);
 }
 
 void Site::begin(Communicator& communicator) {
   if (failure_) std::rethrow_exception(failure_);
   if (device_ == kHost) return;
   Device& device = communicator.device_end(device_);
-  if (captured_) return device.begin_captured(stream_);
-  device.begin(moment_ ? std::nullopt : std::optional(stream_));
+  if (captured_) return device.begin_captured(*stream_);
+  device.begin(moment_ ? std::nullopt : stream_);
   if (moment_) device.follow(*moment_);
 }
 

@@ -85,7 +85,7 @@ class Site {
   bool capturable_ = false;
   bool captured_ = false;
   int device_ = kHost;
-  Stream stream_ = nullptr;
+  std::optional<Stream> stream_;  ///< none: the communicator's own, for calls without buffers
   std::shared_ptr<Moment> moment_;
   std::exception_ptr failure_;  ///< of mark()
 };

@@ -28,7 +28,7 @@ std::byte* Arena::take_bytes(size_t bytes) {
 void Arena::leave(size_t block, size_t used) noexcept {
   block_ = block;
   used_ = used;
-  if (--depth_ > 0 || blocks_.size() <= 1) return;
+  if (--depth_ > 0 || blocks_.size() <= 1 || after_ == Blocks::kept) return;
   size_t total = 0;
   for (const Block& each : blocks_) total += each.size();
   blocks_.clear();

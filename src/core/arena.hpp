@@ -11,11 +11,16 @@
 namespace sparsecoll {
 
 /// Workspace of one communicator: taking is a pointer increment, leaving a scope gives everything
-/// taken in it back. After the outermost scope the blocks are joined into one with slack, so that
-/// calls of a known shape do not allocate.
+/// taken in it back. After the outermost scope the blocks stay, with slack, so that calls of a
+/// known shape do not allocate.
 class Arena {
  public:
-  explicit Arena(Memory& memory) : memory_(memory) {}
+  /// What becomes of several blocks then: they are joined into one, or kept as they are, where to
+  /// give memory back would wait for others who may wait for this call's thread.
+  enum class Blocks { joined, kept };
+
+  explicit Arena(Memory& memory, Blocks blocks = Blocks::joined)
+      : memory_(memory), after_(blocks) {}
 
   /// Uninitialised room for n values, aligned to kAlignment. Throws std::bad_alloc.
   template <class T>
@@ -54,6 +59,7 @@ class Arena {
   void leave(size_t block, size_t used) noexcept;
 
   Memory& memory_;
+  const Blocks after_;
   std::vector<Block> blocks_;
   size_t block_ = 0;  ///< the one in use
   size_t used_ = 0;   ///< bytes taken of it

@@ -7,6 +7,7 @@
 #include <cuda_runtime.h>
 #include <sparsecoll/sparsecoll.h>
 
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -33,6 +34,33 @@ class OwnStream {
   cudaStream_t stream_ = nullptr;
 };
 
+/// When no rank is under way: cudaFree waits for all streams of a device, and so for ranks that may
+/// wait for the one that calls it.
+class Later {
+ public:
+  ~Later() { free_all(); }
+  void add(void* at) {
+    const std::lock_guard lock(mutex_);
+    all_.push_back(at);
+  }
+  void free_all() {
+    const std::lock_guard lock(mutex_);
+    for (void* const at : all_) cudaFree(at);
+    all_.clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<void*> all_;
+};
+inline Later& later() {
+  static Later all;
+  return all;
+}
+inline void free_later(void* at) {
+  if (at) later().add(at);
+}
+
 /// Values on the current device. put() and get() are in the order of a stream, and wait for it.
 template <class T>
 class DeviceArray {
@@ -45,7 +73,7 @@ class DeviceArray {
   explicit DeviceArray(const std::vector<T>& values) : DeviceArray(values.size()) { put(values); }
   DeviceArray(DeviceArray&& other) noexcept : at_(other.at_), n_(other.n_) { other.at_ = nullptr; }
   DeviceArray& operator=(DeviceArray&&) = delete;
-  ~DeviceArray() { cudaFree(at_); }
+  ~DeviceArray() { free_later(at_); }
 
   T* get() const { return at_; }
   std::size_t size() const { return n_; }

@@ -5,6 +5,7 @@
 // Ranks that work with memory of devices, over what the program was linked with: threads_ranks.cpp,
 // or NCCL (../nccl/nccl_ranks.cpp).
 
+#include "devices/device_array.hpp"
 #include "support/ranks.hpp"
 
 namespace sparsecoll::devices {
@@ -18,6 +19,7 @@ class DeviceRanks : public test::Ranks {
  public:
   DeviceRanks(int P, const sparsecollConfig_t& config)
       : test::Ranks(make_device_comms(P, config)) {}
+  ~DeviceRanks() { later().free_all(); }
 };
 
 }  // namespace sparsecoll::devices

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#include "devices/device_ranks.hpp"
-
 #include <stdexcept>
+
+#include "devices/device_ranks.hpp"
 
 namespace sparsecoll::devices {
 

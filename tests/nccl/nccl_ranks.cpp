@@ -8,7 +8,6 @@
 
 #include <stdexcept>
 
-#include "devices/device_array.hpp"
 #include "devices/device_ranks.hpp"
 
 namespace sparsecoll::devices {

@@ -89,8 +89,9 @@ class Place {
   Tuning tuning_;
   DeviceMemory memory_;
   PageLockedMemory page_locked_;
-  Arena arena_{memory_};
-  Arena slabs_{page_locked_};
+  // cudaFree waits for the whole device.
+  Arena arena_{memory_, Arena::Blocks::kept};
+  Arena slabs_{page_locked_, Arena::Blocks::kept};
   uint64_t* landing_ = nullptr;  ///< page-locked
 };
 
