@@ -98,6 +98,26 @@ __global__ void add_one_after(unsigned* to, unsigned expected, unsigned* wrong) 
   ++*to;
 }
 
+TEST_CASE("kernels and events need a stream of their device, copies and waits do not") {
+  const OwnStream stream;
+  const Event event;
+  const DeviceArray<unsigned> numbers(Numbers{1}), wrong(Numbers{0});
+  cuda::launch(cuda::Place(stream), 1, add_one_after, numbers.get(), 1u, wrong.get());
+  check(cudaEventRecord(event, stream));
+  check(cudaSetDevice(1));
+  {
+    const OwnStream other;
+    const Event event_there;
+    CHECK(cudaEventRecord(event_there, stream) == cudaErrorInvalidResourceHandle);
+    CHECK(cudaEventRecord(event, other) == cudaErrorInvalidResourceHandle);
+    CHECK_THROWS(
+        cuda::launch(cuda::Place(stream), 1, add_one_after, numbers.get(), 2u, wrong.get()));
+    check(cudaStreamWaitEvent(other, event, 0));
+    CHECK(numbers.read(other) == Numbers{2});
+  }
+  check(cudaSetDevice(0));
+}
+
 TEST_CASE("many threads that wait for one stream run its work once, and in order") {
   const OwnStream stream;
   const DeviceArray<unsigned> sum(Numbers{0}), wrong(Numbers{0});
