@@ -204,7 +204,7 @@ TEST_CASE("an abort ends calls that wait for ranks who never come") {
   const DeviceArray<int> own(kCount);
   ncclResult_t got = ncclSuccess;
   std::thread sender([&] { got = ncclSend(own.get(), 1, ncclInt32, 1, comms[0], nullptr); });
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  while (nccl_stand_in::waiting() == 0) std::this_thread::yield();
   comms.abort(0);
   sender.join();
   CHECK(got == ncclInternalError);
