@@ -173,7 +173,7 @@ TEST_CASE("what a state means") {
       {ncclInvalidUsage, sparsecollSystemError},
       {ncclRemoteError, sparsecollRemoteError},
       {8, sparsecollTimeout},  // ncclTimeout of newer ones
-      {99, sparsecollSystemError},
+      {9, sparsecollSystemError},
   };
   for (const auto& [state, code] : meanings) {
     script().state = static_cast<ncclResult_t>(state);
