@@ -60,7 +60,7 @@ class Captured {
     cudaGraph_t graph = nullptr;
     const cudaError_t error = cudaStreamEndCapture(stream_, &graph);
     CHECK((error == cudaSuccess) == (graph != nullptr));
-    cudaGraphDestroy(graph);
+    if (graph) check(cudaGraphDestroy(graph));
     return error;
   }
   /// It was broken by what came before: nothing is taken any more, and there is no graph.
@@ -281,6 +281,24 @@ TEST_CASE("memory that a graph copies is still there") {
         cudaStreamSynchronize(stream);
       },
       "memory has been freed");
+}
+
+TEST_CASE("a graph that is gone ends the program when it is used") {
+  for (const bool ready : {true, false})
+    check_found(
+        [&] {
+          const OwnStream stream;
+          cudaGraph_t graph = nullptr;
+          cudaGraphExec_t exec = nullptr;
+          cudaStreamBeginCapture(stream, kOfThread);
+          cudaStreamEndCapture(stream, &graph);
+          cudaGraphInstantiate(&exec, graph, 0);
+          cudaGraphDestroy(graph);
+          if (!ready) cudaGraphDestroy(graph);
+          cudaGraphExecDestroy(exec);
+          cudaGraphLaunch(exec, stream);
+        },
+        "a graph that was destroyed");
 }
 
 }  // namespace
