@@ -22,6 +22,7 @@ struct Script {
   std::atomic<int> aborted{0}, destroyed{0}, looked{0};
   std::atomic<bool> held{false};  ///< the end does not come back
   std::atomic<ncclResult_t> state{ncclSuccess};
+  std::atomic<ncclComm_t> last_aborted{nullptr};
 };
 
 Script& script() {
@@ -43,8 +44,9 @@ Library scripted() {
     return ncclSuccess;
   };
   library.comm_finalize = [](ncclComm_t) { return ncclInProgress; };
-  library.comm_abort = [](ncclComm_t) {
+  library.comm_abort = [](ncclComm_t comm) {
     ++script().aborted;
+    script().last_aborted = comm;
     hold();
     return ncclSuccess;
   };
@@ -56,9 +58,9 @@ Library scripted() {
   return library;
 }
 
-ncclComm_t handle() {
-  static int here = 0;
-  return reinterpret_cast<ncclComm_t>(&here);
+ncclComm_t handle(int number = 0) {
+  static int here[2];
+  return reinterpret_cast<ncclComm_t>(&here[number]);
 }
 
 /// Starts over, and lets go of what was held at its end.
@@ -144,6 +146,22 @@ TEST_CASE("ends that take too long: Timeout") {
   CHECK(why.find("ncclCommDestroy") != std::string::npos);
 }
 
+TEST_CASE("what a split that failed has left behind goes with the whole, after it") {
+  const Scene scene;
+  Library library = scripted();
+  library.comm_split = [](ncclComm_t, int, int, ncclComm_t* part, ncclConfig_t*) {
+    *part = handle(1);
+    return ncclSystemError;
+  };
+  Communicator communicator(library, handle(), 0);
+  CHECK(code_of([&] { communicator.split(0, 0, Deadline::after(10000)); }) ==
+        sparsecollSystemError);
+  CHECK(script().aborted == 0);
+  communicator.interrupt();
+  CHECK(script().aborted == 2);
+  CHECK(script().last_aborted == handle(1));
+}
+
 TEST_CASE("what a state means") {
   const Scene scene;
   Communicator communicator(scripted(), handle(), 0);
@@ -155,7 +173,7 @@ TEST_CASE("what a state means") {
       {ncclInvalidUsage, sparsecollSystemError},
       {ncclRemoteError, sparsecollRemoteError},
       {8, sparsecollTimeout},  // ncclTimeout of newer ones
-      {99, sparsecollSystemError},
+      {9, sparsecollSystemError},
   };
   for (const auto& [state, code] : meanings) {
     script().state = static_cast<ncclResult_t>(state);

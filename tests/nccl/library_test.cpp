@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// How NCCL is found in a process: FAKE_NCCL is the path of a libnccl.so.2 that fake_nccl.cpp makes,
-// FAKE_NCCL_WITHOUT_RECV that of one from which a call is missing.
+// How NCCL is found in a process, and what a library without it says. FAKE_NCCL is the path of a
+// libnccl.so.2 that fake_nccl.cpp makes, FAKE_NCCL_WITHOUT_RECV that of one from which a call is
+// missing.
 
 #include <dlfcn.h>
 
@@ -11,6 +12,7 @@
 #include "core/error.hpp"
 #include "support/catch.hpp"
 #include "transport/nccl/results.hpp"
+#include "transport/stream_transport.hpp"
 
 namespace sparsecoll::nccl {
 namespace {
@@ -88,6 +90,12 @@ TEST_CASE("a library from which a call is missing is refused by name") {
   REQUIRE(dlopen(FAKE_NCCL_WITHOUT_RECV, RTLD_NOW | RTLD_GLOBAL));
   const std::string refused = refusal([] { open_nccl_library(); });
   CHECK(contains(refused, "has no ncclRecv; expected version 2.28 or later"));
+}
+
+TEST_CASE("a library that was built without NCCL says so") {
+  const std::string refused = refusal([] { make_nccl_transport(nullptr, Deadline()); });
+  CHECK(refused ==
+        std::to_string(sparsecollInvalidUsage) + " nccl: this library was built without NCCL");
 }
 
 }  // namespace

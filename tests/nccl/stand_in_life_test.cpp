@@ -169,11 +169,13 @@ TEST_CASE("a call that is told to fails, and so does its group") {
 
 TEST_CASE("a broken rank says so, delivers nothing, and can only be aborted") {
   Communicators comms(2);
+  std::atomic<int> broken{0}, asked{0};
   const std::string verdict = comms.run([&](int rank) -> std::string {
     const OwnStream stream;
     const DeviceArray<int> from(Values(kCount, rank)), to(Values(kCount, 7));
     pass_on(from, to, comms[rank], stream);
     nccl_stand_in::break_rank(comms[rank]);
+    for (++broken; broken < 2;) std::this_thread::yield();
     ncclResult_t state = ncclSuccess;
     check(ncclCommGetAsyncError(comms[rank], &state));
     if (state != ncclRemoteError || ncclCommDestroy(comms[rank]) != ncclRemoteError)
@@ -184,6 +186,7 @@ TEST_CASE("a broken rank says so, delivers nothing, and can only be aborted") {
       return "left over: " + left;
     for (int ask = 0; ask < 3; ++ask)
       if (cudaStreamQuery(stream) != cudaErrorNotReady) return "it has run";
+    for (++asked; asked < 2;) std::this_thread::yield();
     comms.abort(rank);
     return test::difference("nothing", to.read(stream), Values(kCount, 7));
   });
@@ -204,7 +207,7 @@ TEST_CASE("an abort ends calls that wait for ranks who never come") {
   const DeviceArray<int> own(kCount);
   ncclResult_t got = ncclSuccess;
   std::thread sender([&] { got = ncclSend(own.get(), 1, ncclInt32, 1, comms[0], nullptr); });
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  while (nccl_stand_in::waiting() == 0) std::this_thread::yield();
   comms.abort(0);
   sender.join();
   CHECK(got == ncclInternalError);

@@ -109,6 +109,7 @@ TEST_CASE("messages between two ranks keep their order, whatever their streams")
 
 TEST_CASE("a group comes after all of its streams, and before what they are given next") {
   const Communicators comms(2);
+  std::atomic<int> seen{0};
   const std::string verdict = comms.run([&](int rank) -> std::string {
     const OwnStream here, there;
     const DeviceArray<int> mine(Values(kCount, rank)), from(Values(kCount, -1)), to(kCount),
@@ -121,7 +122,10 @@ TEST_CASE("a group comes after all of its streams, and before what they are give
     check(ncclGroupEnd());
     check(ncclGroupEnd());
     copy(to, out, there);
-    return test::difference("exchanged", out.read(there), Values(kCount, 1 - rank));
+    const std::string wrong =
+        test::difference("exchanged", to.read(here), Values(kCount, 1 - rank));
+    for (++seen; seen < 2;) std::this_thread::yield();  // nobody runs the other stream before
+    return wrong + test::difference("copied", out.read(there), Values(kCount, 1 - rank));
   });
   CHECK(verdict == "");
 }

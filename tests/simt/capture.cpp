@@ -96,11 +96,11 @@ cudaError_t Capture::end(const CUstream_st& stream, cudaGraph_t* graph) {
   const auto keep = stream.capture;  // it may hold the last of this
   for (const auto& each : streams_) each->capture = nullptr;
   const bool joined = is_joined();
-  const CUgraph_st captured = std::exchange(graph_, {});
+  CUgraph_st captured = std::exchange(graph_, {});
   streams_.clear();
   if (invalidated_) return cudaErrorStreamCaptureInvalidated;
   if (!joined) return cudaErrorStreamCaptureUnjoined;
-  *graph = new CUgraph_st(captured);
+  *graph = make_graph(std::move(captured));
   return cudaSuccess;
 }
 

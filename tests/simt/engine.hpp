@@ -15,7 +15,14 @@
 // - blocks run in parallel, so that a thread sanitizer sees them race, and all those of a
 //   cooperative launch at once, which is refused when it is too large;
 // - parameters are copied at the launch, and whatever is on the host may change before it is read:
-//   as late as the next synchronisation.
+//   as late as the next synchronisation;
+// - a stream runs when somebody waits for it, no further than that, in the thread that waits; where
+//   it has to wait for others those run first, and where they cannot it sleeps. Who asks whether
+//   something is done is told what was before the question;
+// - each device has a legacy stream, in order with its blocking streams and nobody else's;
+// - a captured stream runs nothing before its graph is launched, and what breaks a capture on a GPU
+//   breaks it here. Where CUDA says only "potentially unsafe", which calls are is guessed: all that
+//   wait, ask, allocate or free.
 //
 // What it does not find: races inside a block that the order does not show, shared memory that is
 // read before it is written (it is zero at first), pointers to the host's memory in a kernel,

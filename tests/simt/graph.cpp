@@ -5,9 +5,37 @@
 
 #include "graph.hpp"
 
+#include <set>
+#include <utility>
+
 using namespace simt;
 
 namespace {
+
+/// Those that have not been destroyed.
+template <class Handle>
+std::set<Handle>& known() {
+  static auto& all = *new std::set<Handle>;
+  return all;
+}
+template <class Handle>
+void check_known(Handle graph) {
+  if (!known<Handle>().contains(graph)) stop("a graph that was destroyed, or never made");
+}
+template <class Handle>
+Handle remember(Handle graph) {
+  return *known<Handle>().insert(graph).first;
+}
+template <class Handle>
+cudaError_t destroy(Handle graph) {
+  if (!graph) return cudaErrorInvalidValue;
+  const Lock lock(mutex);
+  check_known(graph);
+  known<Handle>().erase(graph);
+  delete graph;
+  note_change();  // of what it holds
+  return cudaSuccess;
+}
 
 /// Queues a graph once, each branch in a stream of its own.
 std::vector<Marker> queue(const CUgraph_st& graph, const std::vector<Marker>& after) {
@@ -32,16 +60,22 @@ std::vector<Marker> queue(const CUgraph_st& graph, const std::vector<Marker>& af
 
 }  // namespace
 
+cudaGraph_t simt::make_graph(CUgraph_st graph) {
+  return remember(new CUgraph_st(std::move(graph)));
+}
+
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* ready, cudaGraph_t graph, unsigned long long) {
   if (fails()) return cudaErrorUnknown;
   if (!graph) return cudaErrorInvalidValue;
   const Lock lock(mutex);
-  *ready = new CUgraphExec_st{*graph, {}};
+  check_known(graph);
+  *ready = remember(new CUgraphExec_st{*graph, {}});
   return cudaSuccess;
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t handle) {
   if (fails()) return cudaErrorUnknown;
   const Lock lock(mutex);
+  check_known(graph);
   const auto stream = find(handle);
   if (const cudaError_t error = refuse_implicit(*stream); error != cudaSuccess) return error;
   // On a GPU it would be a graph within the graph, which nobody here needs.
@@ -52,15 +86,5 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t handle) {
   for (const Marker& each : graph->last) push_wait(stream, each);
   return cudaSuccess;
 }
-cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-  const Lock lock(mutex);
-  delete graph;
-  note_change();
-  return cudaSuccess;
-}
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
-  const Lock lock(mutex);
-  delete graph;
-  note_change();
-  return cudaSuccess;
-}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) { return destroy(graph); }
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) { return destroy(graph); }

@@ -30,6 +30,9 @@ struct CUgraphExec_st {
 
 namespace simt {
 
+/// A handle, which can be told from those of destroyed graphs.
+cudaGraph_t make_graph(CUgraph_st graph);
+
 /// What goes on between the begin and the end of a capture. Held by its streams, and by events that
 /// were recorded there.
 class Capture {

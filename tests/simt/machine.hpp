@@ -130,6 +130,7 @@ struct CUstream_st {
 
 /// What it stands for: nothing before it was recorded; work; or a place in a captured graph.
 struct CUevent_st {
+  int device = 0;
   simt::Marker at = {};
   std::shared_ptr<simt::Capture> capture = nullptr;
   size_t branch = 0;

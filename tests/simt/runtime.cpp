@@ -96,6 +96,7 @@ cudaError_t launch(const cudaLaunchConfig_t& config, std::function<void()> body)
   if (cooperative && grid.x > static_cast<unsigned>(multiprocessors() * kResident))
     return cudaErrorCooperativeLaunchTooLarge;
   const Lock lock(mutex);
+  if (find(config.stream)->device != current) return cudaErrorInvalidResourceHandle;
   const MakeWork make = task([grid, block, cooperative, body = std::move(body)] {
     run_grid(grid, block, cooperative, body);
   });

@@ -9,6 +9,7 @@ namespace simt {
 
 cudaError_t record(CUevent_st& event, cudaStream_t handle) {
   const auto stream = find(handle);
+  if (stream->device != event.device) return cudaErrorInvalidResourceHandle;
   if (const cudaError_t error = refuse_implicit(*stream); error != cudaSuccess) return error;
   event.capture = stream->capture;
   event.at = stream->capture ? Marker() : everything(stream);
@@ -115,7 +116,7 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
   if (fails()) return cudaErrorUnknown;
   used[current] = true;
-  *event = new CUevent_st;
+  *event = new CUevent_st{current};
   return cudaSuccess;
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {

@@ -32,16 +32,20 @@ struct Callers {
 /// The split of the caller's communicator, shared with the thread that makes it. ncclCommSplit()
 /// blocks as its parent does, which cannot be asked, and nothing ends it but to abort the parent,
 /// which is not ours: when ranks are missing, thread and split are left to themselves.
+///
+/// What NCCL does to the parent cannot be helped: a split that fails aborts it, and a parent that
+/// was made with splitShare = 1 shares with its parts the flag that aborts.
 struct Split {
   explicit Split(const Callers& of) : callers(of) {}
 
   const Callers callers;
+  /// Where NCCL puts the new communicator when all ranks have come, whoever waits for it.
+  std::unique_ptr<ncclComm_t> made = std::make_unique<ncclComm_t>(nullptr);
   std::mutex mutex;
   std::condition_variable changed;
   bool done = false;
   bool abandoned = false;
   ncclResult_t result = ncclSuccess;
-  ncclComm_t comm = nullptr;
 };
 
 /// While the parent, which does not block, is in progress. False when nobody waits any more.
@@ -58,26 +62,25 @@ bool follow(Split& split, ncclResult_t& result) {
 
 void carry_out(Split& split) noexcept {
   const Library& library = split.callers.library;
-  auto made = std::make_unique<ncclComm_t>(nullptr);
   ncclResult_t result = ncclUnhandledCudaError;
   // NCCL puts back the current device that it finds, and to set one makes a context on it: in a new
   // thread, on device 0.
   if (cudaSetDevice(split.callers.device) == cudaSuccess) {
     ncclConfig_t config = own_config();
-    result = library.comm_split(split.callers.comm, 0, split.callers.rank, made.get(), &config);
+    result =
+        library.comm_split(split.callers.comm, 0, split.callers.rank, split.made.get(), &config);
   }
   if (!follow(split, result)) {
-    made.release();  // NCCL writes there whenever the missing ranks come
+    split.made.release();  // NCCL will write there
     return;
   }
   std::unique_lock lock(split.mutex);
   if (split.abandoned) {
     lock.unlock();
-    if (*made) library.comm_abort(*made);
+    if (*split.made) library.comm_abort(*split.made);
     return;
   }
   split.result = result;
-  split.comm = *made;
   split.done = true;
   split.changed.notify_all();
 }
@@ -123,8 +126,8 @@ std::unique_ptr<Communicator> split(const Callers& callers, const Deadline& dead
     split->changed.wait_until(lock, deadline.within(std::chrono::milliseconds(100)));
   }
   std::unique_ptr<Communicator> own;
-  if (split->comm)  // after a failure, too, when it is given up
-    own = std::make_unique<Communicator>(callers.library, split->comm, callers.device);
+  if (*split->made)  // after a failure, too, when it is given up
+    own = std::make_unique<Communicator>(callers.library, *split->made, callers.device);
   require_callers(callers.library, split->result, "ncclCommSplit");
   if (!own) fail(sparsecollSystemError, "ncclCommSplit: no communicator came of it");
   return own;

@@ -51,6 +51,13 @@ size_t communicators() {
       std::count_if(all.begin(), all.end(), [](ncclComm_t comm) { return !comm->gone; }));
 }
 
+size_t waiting() {
+  const Lock lock(simt::mutex);
+  size_t threads = 0;
+  for (const ncclComm_t comm : communicators_ever()) threads += static_cast<size_t>(comm->inside);
+  return threads;
+}
+
 std::string leftovers() {
   const Lock lock(simt::mutex);
   std::string words;

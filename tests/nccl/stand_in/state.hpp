@@ -95,7 +95,7 @@ struct ncclComm {
   bool aborted = false;
   bool broken = false;
   bool gone = false;
-  int inside = 0;  ///< threads that wait in calls
+  int inside = 0;  ///< calls that wait for other ranks
   std::vector<nccl_stand_in::Job> pending = {};
   int polls_left = 0;                ///< answers "in progress" before it is looked
   ncclResult_t error = ncclSuccess;  ///< of what was pending

@@ -108,7 +108,7 @@ std::shared_ptr<Group> begin(ncclComm_t comm, const std::vector<Part>& parts) {
 /// After all work of its streams, and before what they are given next.
 cudaError_t put_on_streams(const Issue& issue) {
   const auto& first = issue.streams.front();
-  CUevent_st event;
+  CUevent_st event{first->device};
   cudaError_t error = cudaSuccess;
   const auto order = [&](const auto& before, const auto& after) {
     if (error == cudaSuccess && before != after) error = simt::record(event, before.get());

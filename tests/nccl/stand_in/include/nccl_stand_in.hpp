@@ -27,6 +27,9 @@ std::size_t groups_launched();
 /// Communicators that were made and neither destroyed nor aborted.
 std::size_t communicators();
 
+/// Calls of blocking communicators that wait for what other ranks call.
+std::size_t waiting();
+
 /// What is left of them and of their groups, in words; "" when nothing is.
 std::string leftovers();
 
