@@ -10,16 +10,31 @@
 
 namespace sparsecoll::devices {
 
+/// Ranks on the first device, or, over NCCL where there are as many, on one each: those that share
+/// one must not give memory back while others wait for them (cudaFree).
+enum class On { first, own };
 /// Handles of P communicators; throws std::runtime_error.
-std::vector<sparsecollComm_t> make_device_comms(int P, const sparsecollConfig_t& config);
+std::vector<sparsecollComm_t> make_device_comms(int P, const sparsecollConfig_t& config, On on);
+/// That of a rank is the calling thread's current device from now on.
+void use_device_of(int rank, On on);
 /// Messages go from device to device, in the order of streams.
 bool over_nccl();
 
 class DeviceRanks : public test::Ranks {
  public:
-  DeviceRanks(int P, const sparsecollConfig_t& config)
-      : test::Ranks(make_device_comms(P, config)) {}
+  DeviceRanks(int P, const sparsecollConfig_t& config, On on = On::first)
+      : test::Ranks(make_device_comms(P, config, on)), on_(on) {}
   ~DeviceRanks() { later().free_all(); }
+
+  std::string run(const std::string& what, const std::function<std::string(int)>& body) const {
+    return test::Ranks::run(what, [&](int rank) {
+      use_device_of(rank, on_);
+      return body(rank);
+    });
+  }
+
+ private:
+  On on_;
 };
 
 }  // namespace sparsecoll::devices

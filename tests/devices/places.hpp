@@ -5,6 +5,8 @@
 // One scenario in two places: what it gives with memory of a device must be what it gives with the
 // host's, bit for bit.
 
+#include <memory>
+
 #include "devices/device_array.hpp"
 #include "devices/device_ranks.hpp"
 #include "support/compare.hpp"
@@ -153,15 +155,24 @@ struct Scene {
   }
 };
 
+/// Ranks for scenarios with memory of devices, or of the host.
+template <bool kDevice>
+auto make_ranks(int P, const sparsecollConfig_t& config) {
+  if constexpr (kDevice)
+    return std::make_unique<DeviceRanks>(P, config, On::own);
+  else
+    return std::make_unique<test::Ranks>(P, config);
+}
+
 /// Runs a scenario, `scenario(Place{}, Scene)`, in both places.
 template <class Scenario>
 std::string compare_places(const sparsecollConfig_t& config, int P, const Scenario& scenario) {
   std::vector<Record> records[2];
   const auto run = [&](auto place, std::vector<Record>& of_ranks) {
-    const std::conditional_t<decltype(place)::kDevice, DeviceRanks, test::Ranks> ranks(P, config);
+    const auto ranks = make_ranks<decltype(place)::kDevice>(P, config);
     of_ranks.resize(static_cast<std::size_t>(P));
-    return ranks.run(decltype(place)::kDevice ? "on devices" : "on the host", [&](int rank) {
-      scenario(place, Scene{ranks.comm(rank), rank, P, of_ranks[static_cast<std::size_t>(rank)]});
+    return ranks->run(decltype(place)::kDevice ? "on devices" : "on the host", [&](int rank) {
+      scenario(place, Scene{ranks->comm(rank), rank, P, of_ranks[static_cast<std::size_t>(rank)]});
       return std::string();
     });
   };

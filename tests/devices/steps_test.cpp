@@ -66,6 +66,7 @@ TEST_CASE("push-sum on device tensors gives what it gives on the host's") {
 /// Late messages: what is where depends on time, but sums do not.
 TEST_CASE("overlapping push-sum on devices conserves") {
   for (const int delay : {1, 2, -1}) {
+    if (over_nccl() && delay < 0) continue;  // where no message waits for whoever takes it
     sparsecollPushSumConfig_t config = test::kExponential.config();
     config.maxDelay = delay;
     constexpr int P = 4;
@@ -97,7 +98,9 @@ TEST_CASE("overlapping push-sum on devices conserves") {
 template <class T, class Before, class After>
 std::vector<Record> saved_and_loaded(const test::Folder& folder) {
   constexpr int P = 3;
-  const DeviceRanks ranks(P, test::default_config());
+  const auto ranks_there =
+      make_ranks < Before::kDevice || After::kDevice > (P, test::default_config());
+  const auto& ranks = *ranks_there;
   std::vector<Record> records(P);
   const std::string verdict = ranks.run("save and load", [&](int rank) {
     const Scene scene{ranks.comm(rank), rank, P, records[static_cast<std::size_t>(rank)]};
@@ -129,9 +132,10 @@ std::vector<Record> saved_and_loaded(const test::Folder& folder) {
 TEST_CASE("states go through files from place to place") {
   const test::Folder folder;
   const auto want = saved_and_loaded<float, Host, Host>(folder);
+  CHECK((saved_and_loaded<float, Gpu, Gpu>(folder) == want));
+  if (over_nccl()) return;
   CHECK((saved_and_loaded<float, Host, Gpu>(folder) == want));
   CHECK((saved_and_loaded<float, Gpu, Host>(folder) == want));
-  CHECK((saved_and_loaded<float, Gpu, Gpu>(folder) == want));
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Ranks over NCCL for the tests of ../devices. All of them are on one device, as those are that are
-// threads.
+// Ranks over NCCL for the tests of ../devices.
 
 #include <nccl.h>
 
@@ -20,12 +19,12 @@ void check(ncclResult_t result) {
 
 }  // namespace
 
-std::vector<sparsecollComm_t> make_device_comms(int P, const sparsecollConfig_t& config) {
+std::vector<sparsecollComm_t> make_device_comms(int P, const sparsecollConfig_t& config, On on) {
   std::vector<sparsecollComm_t> comms(static_cast<std::size_t>(P));
   ncclUniqueId id{};
   check(ncclGetUniqueId(&id));
   const std::string verdict = test::run_threads("init over NCCL", P, [&](int rank) {
-    devices::check(cudaSetDevice(0));
+    use_device_of(rank, on);
     ncclComm_t callers = nullptr;
     check(ncclCommInitRank(&callers, P, id, rank));
     const sparsecollResult_t result =
@@ -36,6 +35,12 @@ std::vector<sparsecollComm_t> make_device_comms(int P, const sparsecollConfig_t&
   });
   if (!verdict.empty()) throw std::runtime_error(verdict);
   return comms;
+}
+
+void use_device_of(int rank, On on) {
+  int devices = 1;
+  if (on == On::own) devices::check(cudaGetDeviceCount(&devices));
+  devices::check(cudaSetDevice(rank % devices));
 }
 
 bool over_nccl() { return true; }
