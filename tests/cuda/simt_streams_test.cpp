@@ -6,28 +6,10 @@
 #include <mutex>
 #include <thread>
 
-#include "cuda/simt_run.hpp"
-#include "devices/device_array.hpp"
+#include "cuda/simt_captured.hpp"
 
 namespace sparsecoll::cuda_test {
 namespace {
-
-using devices::check;
-using devices::DeviceArray;
-using devices::OwnStream;
-using Numbers = std::vector<unsigned>;
-
-class Event {
- public:
-  Event() { check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming)); }
-  ~Event() { cudaEventDestroy(event_); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  operator cudaEvent_t() const { return event_; }
-
- private:
-  cudaEvent_t event_ = nullptr;
-};
 
 void fill(const DeviceArray<unsigned>& numbers, int value, cudaStream_t stream) {
   check(cudaMemsetAsync(numbers.get(), value, numbers.size() * sizeof(unsigned), stream));

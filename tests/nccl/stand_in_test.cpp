@@ -156,6 +156,20 @@ TEST_CASE("one thread can be all ranks, and a rank its own peer") {
   check(cudaSetDevice(0));
 }
 
+TEST_CASE("ranks may share a device") {
+  const int devices[] = {0, 0, 0};
+  ncclComm_t comms[3];
+  check(ncclCommInitAll(comms, 3, devices));
+  const std::string verdict = test::run_threads("shared", 3, [&](int rank) {
+    const OwnStream stream;
+    const DeviceArray<int> from(Values(kCount, rank)), to(kCount);
+    for (int round = 0; round < 10; ++round) pass_on(from, to, comms[rank], stream);
+    return test::difference("passed on", to.read(stream), Values(kCount, (rank + 2) % 3));
+  });
+  CHECK(verdict == "");
+  for (const ncclComm_t comm : comms) check(ncclCommDestroy(comm));
+}
+
 TEST_CASE("messages of unequal lengths hang until this end is aborted, and deliver nothing") {
   Communicators comms(2);
   std::atomic<int> away{0};
