@@ -18,10 +18,10 @@ Fiber::~Fiber() {
 
 void Fiber::resume() {
   if (thread_.joinable())
-    go_.release();
+    go_.pass();
   else
     start();
-  back_.acquire();
+  back_.take();
   if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
 }
 
@@ -34,8 +34,8 @@ void Fiber::start() {
 }
 
 void Fiber::yield() {
-  back_.release();
-  go_.acquire();
+  back_.pass();
+  go_.take();
 }
 
 void Fiber::run() noexcept {
@@ -46,7 +46,7 @@ void Fiber::run() noexcept {
     thrown_ = std::current_exception();
   }
   ended_ = true;
-  back_.release();
+  back_.pass();
 }
 
 }  // namespace sparsecoll

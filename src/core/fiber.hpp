@@ -2,12 +2,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <semaphore.h>
+
 #include <exception>
 #include <functional>
-#include <semaphore>
 #include <thread>
 
 namespace sparsecoll {
+
+/// What passes between two threads. Who waits for it sleeps at once: std::binary_semaphore first
+/// yields the core to whoever wants it, and on a busy machine gets it back after milliseconds.
+class Baton {
+ public:
+  Baton() { sem_init(&semaphore_, 0, 0); }
+  ~Baton() { sem_destroy(&semaphore_); }
+  Baton(const Baton&) = delete;
+  Baton& operator=(const Baton&) = delete;
+
+  void pass() { sem_post(&semaphore_); }
+  void take() {
+    while (sem_wait(&semaphore_) != 0) {  // a signal came
+    }
+  }
+
+ private:
+  sem_t semaphore_;
+};
 
 /// Work that runs until it hands back, and goes on from there later: a thread, of which only one,
 /// the fiber's or its owner's, is running at any time, so that they need no locks between them.
@@ -34,8 +54,8 @@ class Fiber {
   void run() noexcept;
 
   std::function<void()> body_;
-  std::binary_semaphore go_{0};
-  std::binary_semaphore back_{0};
+  Baton go_;
+  Baton back_;
   bool ended_ = false;
   std::exception_ptr thrown_;
   std::thread thread_;

@@ -8,6 +8,7 @@
 #include "devices/device_ranks.hpp"
 #include "support/catch.hpp"
 #include "support/compare.hpp"
+#include "support/config.hpp"
 #include "support/data.hpp"
 #include "support/ranks.hpp"
 
@@ -88,7 +89,8 @@ void check_calls(const Mode& mode, int P, std::size_t n, std::size_t k) {
 }
 
 TEST_CASE("every algorithm on device buffers gives the definition, P = 1 to 9") {
-  for (const int P : {1, 2, 3, 4, 5, 6, 7, 8, 9})
+  const std::vector<int> all{1, 2, 3, 4, 5, 6, 7, 8, 9};
+  for (const int P : test::small_run() ? test::rank_counts() : all)
     for (const Mode& mode : kModes) check_calls<float>(mode, P, 301, 17);
 }
 
@@ -101,8 +103,9 @@ TEST_CASE("every type") {
 }
 
 TEST_CASE("lengths and numbers of entries at their ends") {
+  const std::vector<std::size_t> all{0, 1, 2, 1000}, ends{0, 1, 1000};
   for (const Mode& mode : kModes)
-    for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{2}, std::size_t{1000}})
+    for (const std::size_t n : test::small_run() ? ends : all)
       for (const std::size_t k : {std::size_t{0}, std::size_t{1}, n, n + 5})
         check_calls<float>(mode, 3, n, k);
 }

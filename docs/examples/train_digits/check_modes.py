@@ -94,10 +94,9 @@ def main():
         for mode in (mode for mode in MODES if mode not in WHOLE):
             check(2 * last[mode]["bytes_sent"] < last["dense"]["bytes_sent"],
                   f"{mode} sends more than half of what dense sends")
-        if not options.launcher:
-            check_groups(options, last["groups"]["parameters"])
-            check_warm_up(options)
-            check_held_out(options)
+        check_groups(options, last["groups"]["parameters"])
+        check_warm_up(options)
+        check_held_out(options)
     except (OSError, RuntimeError) as error:
         print(error, file=sys.stderr)
         return 1

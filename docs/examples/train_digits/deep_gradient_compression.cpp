@@ -10,8 +10,8 @@
 namespace train {
 
 sparsecollSparse_t DeepGradientCompression::Entries::of(std::size_t count, std::size_t capacity) {
-  indices.resize(capacity);
-  values.resize(capacity);
+  indices.reserve(capacity);
+  values.reserve(capacity);
   sparsecollSparse_t sparse = SPARSECOLL_SPARSE_INITIALIZER;
   sparse.count = count;
   sparse.capacity = capacity;
@@ -26,7 +26,10 @@ DeepGradientCompression::DeepGradientCompression(const Problem& problem)
     : learning_rate_(static_cast<float>(problem.options.learning_rate)),
       momentum_(static_cast<float>(problem.options.momentum)),
       comm_(problem.comm),
-      velocity_(problem.parameters.size()) {
+      place_(problem.place),
+      velocity_(place_, problem.parameters.size()),
+      mine_{Vector<std::uint32_t>(place_), Vector<float>(place_)},
+      all_{Vector<std::uint32_t>(place_), Vector<float>(place_)} {
   int ranks = 0;
   require(sparsecollCommCount(comm_, &ranks), comm_);
   ranks_ = static_cast<std::size_t>(ranks);
@@ -38,26 +41,23 @@ DeepGradientCompression::~DeepGradientCompression() { sparsecollResidualDestroy(
 void DeepGradientCompression::step(std::span<const float> gradient, std::span<float> parameters,
                                    double density) {
   const std::size_t count = velocity_.size();
-  for (std::size_t i = 0; i < count; ++i) {  // 1
-    velocity_[i] = momentum_ * velocity_[i] + gradient[i];
-  }
+  place_.accumulate(velocity_.span(), momentum_, gradient.data());  // 1
   const std::size_t k = entries_to_keep(density, count);
   sparsecollSparse_t sent = mine_.of(count, k);
   require(sparsecollTopk(velocity_.data(), count, k, sparsecollFloat32, residual_, &sent, comm_,
-                         nullptr),
-          comm_);  // 2, and of 3 the choice
-  for (std::size_t j = 0; j < sent.nnz; ++j) velocity_[mine_.indices[j]] = 0;  // 4
+                         place_.stream()),
+          comm_);                        // 2, and of 3 the choice
+  place_.clear(velocity_.data(), sent);  // 4
   // Every entry of every rank is delivered: no rank has anything to put back into its residual.
   sparsecollSparse_t mean = all_.of(count, std::min(count, k * ranks_));
-  require(sparseAllreducev(&sent, &mean, SPARSECOLL_ALL, sparsecollAvg, nullptr, comm_, nullptr),
-          comm_);  // 3
-  for (std::size_t j = 0; j < mean.nnz; ++j) {
-    parameters[all_.indices[j]] -= learning_rate_ * all_.values[j];  // 5
-  }
+  require(sparseAllreducev(&sent, &mean, SPARSECOLL_ALL, sparsecollAvg, nullptr, comm_,
+                           place_.stream()),
+          comm_);                                           // 3
+  place_.descend(parameters.data(), learning_rate_, mean);  // 5
 }
 
 void DeepGradientCompression::agree(std::span<float> parameters, std::span<float> model) {
-  std::copy(parameters.begin(), parameters.end(), model.begin());
+  place_.copy(parameters.data(), model.data(), model.size());
 }
 
 }  // namespace train

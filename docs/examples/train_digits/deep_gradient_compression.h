@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "optimizer.h"
 
@@ -27,17 +26,18 @@ class DeepGradientCompression final : public Optimizer {
  private:
   /// A sparse vector and its room.
   struct Entries {
-    std::vector<std::uint32_t> indices;
-    std::vector<float> values;
+    Vector<std::uint32_t> indices;
+    Vector<float> values;
     sparsecollSparse_t of(std::size_t count, std::size_t capacity);
   };
 
   float learning_rate_;
   float momentum_;
   sparsecollComm_t comm_;
+  Place& place_;
   std::size_t ranks_;
   sparsecollResidual_t residual_ = nullptr;
-  std::vector<float> velocity_;
+  Vector<float> velocity_;
   Entries mine_;
   Entries all_;
 };

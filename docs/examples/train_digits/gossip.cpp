@@ -15,8 +15,10 @@ Gossip::Gossip(const Problem& problem)
     : learning_rate_(static_cast<float>(problem.options.learning_rate)),
       momentum_(static_cast<float>(problem.options.momentum)),
       comm_(problem.comm),
-      numerator_(problem.parameters.begin(), problem.parameters.end()),
-      velocity_(numerator_.size()) {
+      place_(problem.place),
+      numerator_(place_, problem.parameters.size()),
+      velocity_(place_, numerator_.size()) {
+  place_.copy(problem.parameters.data(), numerator_.data(), numerator_.size());
   const Options& options = problem.options;
   sparsecollPushSumConfig_t config = SPARSECOLL_PUSHSUM_CONFIG_INITIALIZER;
   if (options.mode == Mode::osgp) config.maxDelay = options.max_delay;
@@ -31,20 +33,19 @@ Gossip::Gossip(const Problem& problem)
 Gossip::~Gossip() { sparsecollPushSumDestroy(state_); }
 
 void Gossip::step(std::span<const float> gradient, std::span<float> parameters, double) {
-  for (std::size_t i = 0; i < numerator_.size(); ++i) {
-    velocity_[i] = momentum_ * velocity_[i] + gradient[i];  // 1
-    numerator_[i] -= learning_rate_ * velocity_[i];         // 2
-  }
+  place_.accumulate(velocity_.span(), momentum_, gradient.data());      // 1
+  place_.descend(numerator_.span(), learning_rate_, velocity_.data());  // 2
   require(pushSumStep(numerator_.data(), parameters.data(), numerator_.size(), sparsecollFloat32,
-                      state_, comm_, nullptr),
+                      state_, comm_, place_.stream()),
           comm_);  // 3
 }
 
 void Gossip::agree(std::span<float> parameters, std::span<float> model) {
-  require(sparsecollPushSumDrain(state_, numerator_.data(), parameters.data(), nullptr), comm_);
+  require(sparsecollPushSumDrain(state_, numerator_.data(), parameters.data(), place_.stream()),
+          comm_);
   // The weights of all ranks add up to P, so the mean of x is that of the models. k is all of n.
   require(sparseAllreduce(numerator_.data(), model.data(), model.size(), model.size(),
-                          sparsecollFloat32, sparsecollAvg, nullptr, comm_, nullptr),
+                          sparsecollFloat32, sparsecollAvg, nullptr, comm_, place_.stream()),
           comm_);
 }
 

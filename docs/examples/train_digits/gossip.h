@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <vector>
-
 #include "optimizer.h"
 
 namespace train {
@@ -31,9 +29,10 @@ class Gossip final : public Optimizer {
   float learning_rate_;
   float momentum_;
   sparsecollComm_t comm_;
+  Place& place_;
   sparsecollPushSum_t state_ = nullptr;
-  std::vector<float> numerator_;  // x
-  std::vector<float> velocity_;
+  Vector<float> numerator_;  // x
+  Vector<float> velocity_;
 };
 
 }  // namespace train

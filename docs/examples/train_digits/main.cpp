@@ -10,6 +10,7 @@
 //   optimizer.cpp   which of these a mode uses, and SGD with momentum
 //   trainer.cpp     the training loop of one rank
 //   network.cpp     the multilayer perceptron
+//   place_*.cpp     the vectors and their arithmetic, in the host's memory or a GPU's
 //   world_*.cpp     ranks as processes of mpirun, or as threads of this process
 #include <cstdio>
 #include <cstdlib>
@@ -18,12 +19,23 @@
 
 #include "optimizer.h"
 #include "options.h"
+#include "place.h"
 #include "trainer.h"
 #include "world.h"
+
+namespace {
+constexpr int kNoDevice = 3;  // exit status, as of the programs in perf/
+}
 
 int main(int argc, char** argv) {
   using namespace train;
   const Options options = parse_options(argc, argv);
+  if (options.memory == Memory::device) {
+    if (const std::string why = why_no_device(); !why.empty()) {
+      std::fprintf(stderr, "train_digits: --memory device: %s\n", why.c_str());
+      return kNoDevice;
+    }
+  }
   try {
     const std::filesystem::path directory = options.data_directory;
     Dataset dataset{load_digits(directory / "optdigits.tra"),

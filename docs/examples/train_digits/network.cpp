@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "matrix.h"
 #include "random.h"
 
 namespace train {
@@ -28,22 +27,20 @@ double softmax_cross_entropy(std::span<const float> outputs, std::size_t label, 
 
 }  // namespace
 
-Network::Network(std::vector<std::size_t> widths, std::uint64_t seed) {
+Network::Network(const std::vector<std::size_t>& widths, std::uint64_t seed, Place& place)
+    : place_(place), pixels_(place), parameters_(place) {
   Random random(seed, 0);
+  std::vector<float> parameters;
   for (std::size_t l = 0; l + 1 < widths.size(); ++l) {
-    Layer layer;
-    layer.inputs = widths[l];
-    layer.outputs = widths[l + 1];
-    layer.weights = parameters_.size();
-    layer.biases = layer.weights + layer.inputs * layer.outputs;
-    layer.transposed.resize(layer.inputs * layer.outputs);
-    const float limit = std::sqrt(6.0F / static_cast<float>(layer.inputs));
-    for (std::size_t w = layer.weights; w < layer.biases; ++w) {
-      parameters_.push_back(random.symmetric(limit));
-    }
-    parameters_.resize(layer.biases + layer.outputs, 0.0F);
-    layers_.push_back(std::move(layer));
+    const std::size_t inputs = widths[l], outputs = widths[l + 1], weights = parameters.size();
+    const std::size_t biases = weights + inputs * outputs;
+    const float limit = std::sqrt(6.0F / static_cast<float>(inputs));
+    while (parameters.size() < biases) parameters.push_back(random.symmetric(limit));
+    parameters.resize(biases + outputs, 0.0F);
+    layers_.push_back({inputs, outputs, weights, biases, Vector<float>(place), Vector<float>(place),
+                       Vector<float>(place, inputs * outputs)});
   }
+  parameters_.write(parameters);
 }
 
 std::vector<std::size_t> Network::tensors() const {
@@ -55,69 +52,63 @@ std::vector<std::size_t> Network::tensors() const {
   return counts;
 }
 
-void Network::forward(const Digits& batch) {
-  const std::size_t rows = batch.count();
-  const float* inputs = batch.pixels.data();
+std::vector<float> Network::forward(const Digits& batch) {
+  pixels_.write(batch.pixels);
+  const float* inputs = pixels_.data();
   for (Layer& layer : layers_) {
-    layer.activations.resize(rows * layer.outputs);
+    const Shape shape{batch.count(), layer.inputs, layer.outputs};
+    const std::size_t sums = shape.rows * shape.columns;
+    layer.activations.reserve(sums);
     float* const z = layer.activations.data();
-    const float* const biases = parameters_.data() + layer.biases;
-    for (std::size_t row = 0; row < rows; ++row) {
-      std::copy_n(biases, layer.outputs, z + row * layer.outputs);
-    }
-    add_product(inputs, parameters_.data() + layer.weights, z, rows, layer.inputs, layer.outputs);
-    if (&layer != &layers_.back()) {
-      for (float& activation : layer.activations) activation = std::max(activation, 0.0F);
-    }
+    place_.repeat(parameters_.data() + layer.biases, z, shape);
+    place_.add_product(inputs, parameters_.data() + layer.weights, z, shape);
+    if (&layer != &layers_.back()) place_.rectify(z, sums);
     inputs = z;
   }
+  return read(place_, layers_.back().activations.span().first(batch.count() * kClasses));
 }
 
 double Network::loss_and_gradient(const Digits& batch, std::span<float> gradient) {
-  forward(batch);
-  Layer& top = layers_.back();
-  top.errors.resize(top.activations.size());
+  const std::vector<float> outputs = forward(batch);
+  std::vector<float> errors(outputs.size());
   const float scale = 1.0F / static_cast<float>(batch.count());
   double loss = 0;
   for (std::size_t row = 0; row < batch.count(); ++row) {
-    const std::size_t at = row * top.outputs;
-    loss += softmax_cross_entropy(std::span(top.activations).subspan(at, top.outputs),
-                                  batch.labels[row], scale,
-                                  std::span(top.errors).subspan(at, top.outputs));
+    const std::size_t at = row * kClasses;
+    loss += softmax_cross_entropy(std::span(outputs).subspan(at, kClasses), batch.labels[row],
+                                  scale, std::span(errors).subspan(at, kClasses));
   }
-  backward(batch, gradient);
+  layers_.back().errors.write(errors);
+  backward(batch.count(), gradient);
   return loss / static_cast<double>(batch.count());
 }
 
-void Network::backward(const Digits& batch, std::span<float> gradient) {
-  const std::size_t rows = batch.count();
-  std::fill(gradient.begin(), gradient.end(), 0.0F);
+void Network::backward(std::size_t rows, std::span<float> gradient) {
+  place_.clear(gradient.data(), gradient.size());
   for (std::size_t l = layers_.size(); l-- > 0;) {
     Layer& layer = layers_[l];
-    const float* const inputs = l == 0 ? batch.pixels.data() : layers_[l - 1].activations.data();
-    add_transposed_product(inputs, layer.errors.data(), gradient.data() + layer.weights, rows,
-                           layer.inputs, layer.outputs);
-    for (std::size_t row = 0; row < rows; ++row) {
-      for (std::size_t j = 0; j < layer.outputs; ++j) {
-        gradient[layer.biases + j] += layer.errors[row * layer.outputs + j];
-      }
-    }
-    if (l == 0) break;  // nobody asks for the gradient by the pixels
-    Layer& below = layers_[l - 1];
-    below.errors.assign(rows * below.outputs, 0.0F);
-    transpose(parameters_.data() + layer.weights, layer.transposed.data(), layer.inputs,
-              layer.outputs);
-    add_product(layer.errors.data(), layer.transposed.data(), below.errors.data(), rows,
-                layer.outputs, layer.inputs);
-    for (std::size_t i = 0; i < below.errors.size(); ++i) {  // ReLU passes where it was open
-      if (below.activations[i] == 0) below.errors[i] = 0;
-    }
+    const Shape shape{rows, layer.inputs, layer.outputs};
+    const float* const inputs = l == 0 ? pixels_.data() : layers_[l - 1].activations.data();
+    place_.add_transposed_product(inputs, layer.errors.data(), gradient.data() + layer.weights,
+                                  shape);
+    place_.add_rows(layer.errors.data(), gradient.data() + layer.biases, shape);
+    if (l > 0) pass_errors(layer, layers_[l - 1], rows);  // nobody asks for those of the pixels
   }
 }
 
+void Network::pass_errors(const Layer& from, Layer& to, std::size_t rows) {
+  const std::size_t errors = rows * to.outputs;
+  to.errors.reserve(errors);
+  place_.clear(to.errors.data(), errors);
+  place_.transpose(parameters_.data() + from.weights, from.transposed.data(),
+                   {from.inputs, 0, from.outputs});
+  place_.add_product(from.errors.data(), from.transposed.data(), to.errors.data(),
+                     {rows, from.outputs, from.inputs});
+  place_.close(to.activations.data(), to.errors.data(), errors);
+}
+
 std::size_t Network::correct(const Digits& batch) {
-  forward(batch);
-  const std::vector<float>& outputs = layers_.back().activations;
+  const std::vector<float> outputs = forward(batch);
   std::size_t correct = 0;
   for (std::size_t row = 0; row < batch.count(); ++row) {
     const auto first = outputs.begin() + static_cast<std::ptrdiff_t>(row * kClasses);

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimizer.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "deep_gradient_compression.h"
@@ -19,20 +18,19 @@ class MomentumSgd final : public Optimizer {
   explicit MomentumSgd(const Problem& problem)
       : learning_rate_(static_cast<float>(problem.options.learning_rate)),
         momentum_(static_cast<float>(problem.options.momentum)),
-        mean_(problem.parameters.size()),
-        velocity_(problem.parameters.size()),
-        reducer_(problem.options, parts(problem), problem.comm) {}
+        place_(problem.place),
+        mean_(place_, problem.parameters.size()),
+        velocity_(place_, problem.parameters.size()),
+        reducer_(problem, parts(problem)) {}
 
   void step(std::span<const float> gradient, std::span<float> parameters, double density) override {
-    reducer_.average(gradient, mean_, density);
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      velocity_[i] = momentum_ * velocity_[i] + mean_[i];
-      parameters[i] -= learning_rate_ * velocity_[i];
-    }
+    reducer_.average(gradient, mean_.span(), density);
+    place_.accumulate(velocity_.span(), momentum_, mean_.data());
+    place_.descend(parameters, learning_rate_, velocity_.data());
   }
 
   void agree(std::span<float> parameters, std::span<float> model) override {
-    std::copy(parameters.begin(), parameters.end(), model.begin());
+    place_.copy(parameters.data(), model.data(), model.size());
   }
 
  private:
@@ -44,8 +42,9 @@ class MomentumSgd final : public Optimizer {
 
   float learning_rate_;
   float momentum_;
-  std::vector<float> mean_;
-  std::vector<float> velocity_;
+  Place& place_;
+  Vector<float> mean_;
+  Vector<float> velocity_;
   Reducer reducer_;
 };
 

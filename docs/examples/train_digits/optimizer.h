@@ -9,6 +9,7 @@
 #include <span>
 
 #include "options.h"
+#include "place.h"
 
 namespace train {
 
@@ -21,6 +22,7 @@ struct Problem {
   std::span<const std::size_t> tensors;  // the counts of the network's tensors, in order
   std::span<const float> parameters;     // the first ones, the same on every rank
   sparsecollComm_t comm;                 // made with config_for(options.mode)
+  Place& place;                          // of all vectors
 };
 
 /// How the gradients of all ranks move the parameters of this one: all that data-parallel training

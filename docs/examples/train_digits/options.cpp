@@ -21,6 +21,8 @@ const std::map<std::string, Mode> kModes = {
 constexpr std::size_t kWarmUp = 4;  // epochs of Deep Gradient Compression
 const std::map<std::string, Transport> kTransports = {{"mpi", Transport::mpi},
                                                       {"local", Transport::local}};
+const std::map<std::string, Memory> kMemories = {{"host", Memory::host},
+                                                 {"device", Memory::device}};
 
 template <class Value>
 std::vector<std::string> names_of(const std::map<std::string, Value>& values) {
@@ -64,6 +66,7 @@ Options parse_options(int argc, char** argv) {
   options.data_directory = TRAIN_DIGITS_DATA;
   std::string mode = name_of(options.mode);
   std::string transport = name_of(mpi_is_available() ? Transport::mpi : Transport::local);
+  std::string memory = name_of(options.memory);
 
   CLI::App app{
       "Trains a multilayer perceptron on handwritten digits, data-parallel over ranks, with dense "
@@ -73,6 +76,9 @@ Options parse_options(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--transport", transport, "processes of mpirun, or threads of this one")
       ->check(CLI::IsMember(names_of(kTransports)))
+      ->capture_default_str();
+  app.add_option("--memory", memory, "where models and gradients are, and the arithmetic is done")
+      ->check(CLI::IsMember(names_of(kMemories)))
       ->capture_default_str();
   app.add_option("--ranks", options.ranks, "threads of --transport local")
       ->check(CLI::Range(1, 1024))
@@ -119,11 +125,13 @@ Options parse_options(int argc, char** argv) {
   }
   options.mode = kModes.at(mode);
   options.transport = kTransports.at(transport);
+  options.memory = kMemories.at(memory);
   if (warm_up->count() == 0 && options.mode == Mode::dgc) options.warm_up = kWarmUp;
   return options;
 }
 
 std::string name_of(Mode mode) { return name_in(kModes, mode); }
 std::string name_of(Transport transport) { return name_in(kTransports, transport); }
+std::string name_of(Memory memory) { return name_in(kMemories, memory); }
 
 }  // namespace train

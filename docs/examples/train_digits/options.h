@@ -27,11 +27,15 @@ enum class Mode {
 /// Where the ranks live.
 enum class Transport { mpi, local };
 
+/// Where a rank's vectors are.
+enum class Memory { host, device };
+
 /// What the command line says. The defaults of the learning are the ones that the convergence test
 /// uses for every mode; README.md says why they are what they are.
 struct Options {
   Mode mode = Mode::oktopk;
   Transport transport = Transport::local;
+  Memory memory = Memory::host;
   int ranks = 4;  // of Transport::local; mpirun decides for Transport::mpi
 
   std::size_t epochs = 20;
@@ -57,5 +61,6 @@ Options parse_options(int argc, char** argv);
 
 std::string name_of(Mode mode);
 std::string name_of(Transport transport);
+std::string name_of(Memory memory);
 
 }  // namespace train

@@ -14,9 +14,8 @@ std::size_t entries_to_keep(double density, std::size_t count) {
   return std::max<std::size_t>(1, static_cast<std::size_t>(k));
 }
 
-Reducer::Reducer(const Options& options, std::span<const std::size_t> tensors,
-                 sparsecollComm_t comm)
-    : mode_(options.mode), comm_(comm) {
+Reducer::Reducer(const Problem& problem, std::span<const std::size_t> tensors)
+    : mode_(problem.options.mode), comm_(problem.comm), stream_(problem.place.stream()) {
   std::size_t first = 0;
   std::size_t group_bytes = 0;
   for (const std::size_t count : tensors) {
@@ -26,7 +25,7 @@ Reducer::Reducer(const Options& options, std::span<const std::size_t> tensors,
     first += count;
     // A group takes tensors while they fit in --fusion; one that is larger goes alone.
     tensor.opens_group =
-        tensors_.empty() || group_bytes + count * sizeof(float) > options.fusion_bytes;
+        tensors_.empty() || group_bytes + count * sizeof(float) > problem.options.fusion_bytes;
     group_bytes = count * sizeof(float) + (tensor.opens_group ? 0 : group_bytes);
     require(sparsecollResidualCreate(&tensor.residual, count, sparsecollFloat32, comm_), comm_);
     tensors_.push_back(tensor);
@@ -44,7 +43,7 @@ void Reducer::average(std::span<const float> gradient, std::span<float> mean, do
     if (tensor.opens_group) require(sparsecollGroupStart(comm_), comm_);
     require(verb(gradient.data() + tensor.first, mean.data() + tensor.first, tensor.count,
                  entries_to_keep(density, tensor.count), sparsecollFloat32, sparsecollAvg,
-                 tensor.residual, comm_, nullptr),
+                 tensor.residual, comm_, stream_),
             comm_);
     const bool closes = t + 1 == tensors_.size() || tensors_[t + 1].opens_group;
     if (closes) require(sparsecollGroupEnd(comm_), comm_);

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "options.h"
+#include "optimizer.h"
 
 namespace train {
 
@@ -20,12 +20,13 @@ std::size_t entries_to_keep(double density, std::size_t count);
 class Reducer {
  public:
   /// `tensors`: the counts of the parts of a gradient, each of which gets its own k and residual.
-  Reducer(const Options& options, std::span<const std::size_t> tensors, sparsecollComm_t comm);
+  Reducer(const Problem& problem, std::span<const std::size_t> tensors);
   ~Reducer();
   Reducer(const Reducer&) = delete;
   Reducer& operator=(const Reducer&) = delete;
 
-  /// Collective: `mean` becomes the same on every rank.
+  /// Collective: `mean` becomes the same on every rank. Both are in the memory of the problem's
+  /// place, and so is the residual, which stays where the vectors of its first call are.
   void average(std::span<const float> gradient, std::span<float> mean, double density);
 
  private:
@@ -38,6 +39,7 @@ class Reducer {
 
   Mode mode_;
   sparsecollComm_t comm_;
+  sparsecollStream_t stream_;  // NULL with vectors on the host
   std::vector<Tensor> tensors_;
 };
 

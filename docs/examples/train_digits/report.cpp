@@ -41,6 +41,7 @@ void Report::add(const EpochResult& result) {
   const nlohmann::json line = {{"program", "train_digits"},
                                {"mode", name_of(options_.mode)},
                                {"transport", name_of(options_.transport)},
+                               {"memory", name_of(options_.memory)},
                                {"ranks", ranks_},
                                {"density", density_of(options_)},
                                {"seed", options_.seed},

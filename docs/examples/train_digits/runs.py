@@ -13,6 +13,14 @@ MODES = ("dense", "topk", "oktopk", "gtopk", "topka2a", "oktopk-reuse", "groups"
 SECONDS_TO_DIE = 10  # what mpirun gets to end its ranks before it is killed
 
 
+class RunFailed(RuntimeError):
+    """status: what the program ended with, None where it was ended."""
+
+    def __init__(self, message, status):
+        super().__init__(message)
+        self.status = status
+
+
 def stop(process):
     """Ends a run that hangs: politely first, because a killed mpirun leaves its ranks behind."""
     process.terminate()
@@ -24,7 +32,8 @@ def stop(process):
 
 
 def run(command, timeout):
-    """Runs a command; RuntimeError with its output when it fails or does not end in time."""
+    """Runs a command; RunFailed with its output when it fails or does not end in time."""
+    status = None
     with tempfile.TemporaryFile("w+") as output:
         process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
         try:
@@ -37,7 +46,7 @@ def run(command, timeout):
                 stop(process)
         if failure:
             output.seek(0)
-            raise RuntimeError(f"{shlex.join(command)}: {failure}\n{output.read()}")
+            raise RunFailed(f"{shlex.join(command)}: {failure}\n{output.read()}", status)
 
 
 def train(program, ranks, arguments, launcher="", timeout=120):

@@ -15,6 +15,7 @@
 
 #include "network.h"
 #include "optimizer.h"
+#include "place.h"
 #include "random.h"
 #include "report.h"
 
@@ -51,11 +52,13 @@ class Trainer {
       : options_(options),
         dataset_(dataset),
         world_(world),
-        network_(kWidths, options.seed),
-        agreed_(kWidths, options.seed),
-        gradient_(network_.parameters().size()),
-        optimizer_(
-            make_optimizer({options, network_.tensors(), network_.parameters(), world.comm()})),
+        place_(options.memory == Memory::device ? make_device_place(world.rank())
+                                                : make_host_place()),
+        network_(kWidths, options.seed, *place_),
+        agreed_(kWidths, options.seed, *place_),
+        gradient_(*place_, network_.parameters().size()),
+        optimizer_(make_optimizer(
+            {options, network_.tensors(), network_.parameters(), world.comm(), *place_})),
         steps_(dataset.training.count() / global_batch()) {
     if (steps_ == 0) throw std::runtime_error("a batch of all ranks is more than all images");
   }
@@ -69,7 +72,8 @@ class Trainer {
       if (report) report->add(result);
     }
     if (!options_.gradient_prefix.empty()) {
-      dump(gradient_, options_.gradient_prefix + "." + std::to_string(world_.rank()) + ".f32");
+      dump(read(*place_, gradient_.span()),
+           options_.gradient_prefix + "." + std::to_string(world_.rank()) + ".f32");
     }
   }
 
@@ -92,8 +96,9 @@ class Trainer {
       const std::size_t first =
           step * global_batch() + options_.batch * static_cast<std::size_t>(world_.rank());
       loss += network_.loss_and_gradient(
-          select(dataset_.training, std::span(order).subspan(first, options_.batch)), gradient_);
-      optimizer_->step(gradient_, network_.parameters(), density);
+          select(dataset_.training, std::span(order).subspan(first, options_.batch)),
+          gradient_.span());
+      optimizer_->step(gradient_.span(), network_.parameters(), density);
     }
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     training_bytes_ += bytes_sent() - sent_before;
@@ -104,7 +109,7 @@ class Trainer {
             .own_accuracy = test_accuracy(network_),
             .bytes_sent = world_.max(training_bytes_),
             .seconds = world_.max(seconds.count()),
-            .parameters = hash(agreed_.parameters())};
+            .parameters = hash(read(*place_, agreed_.parameters()))};
   }
 
   /// Deep Gradient Compression's warm-up: 25%, 6.25%, 1.5625%, 0.4%, 0.1%, ...
@@ -143,9 +148,10 @@ class Trainer {
   const Options& options_;
   const Dataset& dataset_;
   World& world_;
+  std::unique_ptr<Place> place_;
   Network network_;  // this rank's own
   Network agreed_;   // what all ranks have come to; the same bits unless the mode is gossip
-  std::vector<float> gradient_;
+  Vector<float> gradient_;
   std::unique_ptr<Optimizer> optimizer_;
   std::size_t steps_;
   std::uint64_t training_bytes_ = 0;

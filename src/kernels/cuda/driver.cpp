@@ -3,15 +3,31 @@
 #include "kernels/cuda/driver.hpp"
 
 #include <dlfcn.h>
+#include <link.h>
+
+#include <string_view>
 
 namespace sparsecoll::cuda {
 
 namespace {
 
-/// Only as long as it is open: what others have loaded.
+/// Whether this is the driver, under whatever version's name it was loaded.
+int is_driver(dl_phdr_info* object, size_t, void*) {
+  const std::string_view path = object->dlpi_name;
+  return path.substr(path.rfind('/') + 1).starts_with("libcuda.so");
+}
+
+/// What others have loaded, or nothing. dlopen() is asked only for what is there: anything else it
+/// looks for in the file system, each time, one thread of the process after the other.
+void* open_loaded_driver() {
+  if (!dl_iterate_phdr(is_driver, nullptr)) return nullptr;
+  return dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+}
+
+/// Only as long as it is open.
 class Driver {
  public:
-  Driver() : library_(dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD)) {}
+  Driver() : library_(open_loaded_driver()) {}
   ~Driver() {
     if (library_) dlclose(library_);
   }
