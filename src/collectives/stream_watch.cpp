@@ -53,8 +53,16 @@ void StreamWatch::ends(Device& device) noexcept {
 }
 
 std::optional<Error> StreamWatch::failure() const {
-  const std::lock_guard lock(mutex_);
-  return failure_;
+  {
+    const std::lock_guard lock(mutex_);
+    if (failure_) return failure_;
+  }
+  try {
+    look_at_alarm();  // of what is done, however long ago
+  } catch (const Error& error) {
+    return error;
+  }
+  return {};
 }
 
 void StreamWatch::check() {
@@ -104,7 +112,7 @@ void StreamWatch::look() {
 
 void StreamWatch::look_at_transport() { charge_.transport.check(); }
 
-void StreamWatch::look_at_alarm() {
+void StreamWatch::look_at_alarm() const {
   const Alarm& alarm = *charge_.alarm;
   const uint64_t reason =
       std::atomic_ref(const_cast<uint64_t&>(alarm.reason)).load(std::memory_order_acquire);

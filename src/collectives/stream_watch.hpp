@@ -60,7 +60,7 @@ class StreamWatch {
   void work();
   void look();
   void look_at_transport();
-  void look_at_alarm();
+  void look_at_alarm() const;
   void look_at(Call& call);
 
   const Charge charge_;
