@@ -126,6 +126,7 @@ class CudaDevice final : public Device {
     last_.emplace();
     own_.emplace();
     place_.emplace(own_->get(), messages);
+    cuda::load_kernels(some_cuda_kernels());
   }
   ~CudaDevice() override {
     try {
