@@ -3,6 +3,7 @@
 #include "collectives/stream_call.hpp"
 
 #include <cstring>
+#include <thread>
 
 #include "collectives/stream_watch.hpp"
 #include "core/arena.hpp"
@@ -54,6 +55,29 @@ void StreamCall::exchange(std::span<Leg> legs) {
   move(pieces);
   take(legs, pieces);
   send_announced(legs);
+}
+
+std::shared_ptr<Moment> StreamCall::exchange_aside(std::span<Leg> legs) {
+  std::vector<Piece> pieces;
+  announce(legs, pieces);
+  return end_.device.aside([&] {
+    move(pieces);
+    take(legs, pieces);
+  });
+}
+
+void StreamCall::follow(const Moment& moment) {
+  if (!end_.device.captured()) {
+    end_.watch.starts(end_.device);  // who is late now is late for this call
+    return end_.device.follow(moment);
+  }
+  // A graph cannot wait for what is not part of it.
+  while (!end_.device.passed(moment)) {
+    if (terms_.deadline.passed())
+      fail(sparsecollTimeout, "deadline passed, messages of earlier steps have not come");
+    end_.watch.check();
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
 }
 
 size_t StreamCall::used(const Packet& packet) {

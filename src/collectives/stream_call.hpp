@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "collectives/call.hpp"
@@ -52,6 +53,11 @@ class StreamCall final : public AgreedCall {
   const Deadline& deadline() const override { return terms_.deadline; }
 
   void exchange(std::span<Leg> legs) override;
+  /// The same of messages of agreed size, in memory that outlives the call at both ends, which what
+  /// is queued next does not wait for.
+  std::shared_ptr<Moment> exchange_aside(std::span<Leg> legs);
+  /// What is queued next comes after that.
+  void follow(const Moment& moment);
   void agree() override;
   void confirm() override;
   void settle(Kernels& kernels, const Settlement& counts) override;

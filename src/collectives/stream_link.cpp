@@ -140,7 +140,7 @@ class StreamLink final : public Link {
     body(call);
   }
   void make_alone(const CallTerms& terms, const Descriptor& descriptor,
-                  FunctionRef<void(AgreedCall&)> body) override {
+                  FunctionRef<void(StreamCall&)> body) override {
     const Made made(*watch_, *device_, sequence_);
     StreamCall call(*end_, {descriptor, {}, ++made_, terms.sequence, terms.deadline}, terms.stats);
     body(call);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "core/function_ref.hpp"
 #include "core/memory.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/stamps.hpp"
@@ -70,6 +71,9 @@ class Device {
   virtual Kernels& kernels(DataType data_type, IndexType index_type) = 0;
   /// After begin(): what is queued now.
   virtual std::shared_ptr<Moment> moment() = 0;
+  /// After begin(): what `work` queues, without workspace, comes after what is queued now, but what
+  /// is queued next does not wait for it. Until follow().
+  virtual std::shared_ptr<Moment> aside(FunctionRef<void()> work) = 0;
   /// Whether all of that has run. From any thread.
   virtual bool passed(const Moment& moment) = 0;
 
