@@ -152,7 +152,7 @@ class StreamLink final : public Link {
     std::optional<Error> truncated;
     for (size_t m = 0; m < members.size(); ++m) {
       Stats stats;
-      StreamCall member(static_cast<StreamCall&>(call), m, stats);
+      StreamCall member(static_cast<StreamCall&>(call), stats);
       try {
         members[m].run(member);
       } catch (const Error& error) {
@@ -193,13 +193,12 @@ class StreamLink final : public Link {
     closed_ = true;
     return {};
   }
-  std::optional<Error> failure() override {
-    return watch_ ? watch_->failure() : std::nullopt;
-  }
+  std::optional<Error> failure() override { return watch_ ? watch_->failure() : std::nullopt; }
   const Tally* tally() const override { return own_ ? own_->tally() : nullptr; }
 
  private:
-  /// Where the watch has interrupted the transport, `work` fails because of that: its reason counts.
+  /// Where the watch has interrupted the transport, `work` fails because of that: its reason
+  /// counts.
   void telling_failure(FunctionRef<void()> work) {
     try {
       work();

@@ -86,6 +86,34 @@ TEST_CASE("a new shape while the others make a known call, and the other way rou
   }
 }
 
+/// Bytes that a rank sends in that call.
+size_t bytes_sent(sparsecollComm_t comm, const Tensors& tensors, const Call& call) {
+  if (tensors.finish(tensors.make(call)) != sparsecollSuccess)
+    throw std::runtime_error(sparsecollGetLastError(comm));
+  sparsecollStats_t stats = SPARSECOLL_STATS_INITIALIZER;
+  sparsecollCommGetStats(comm, sparsecollStatsLast, &stats);
+  return stats.bytesSent;
+}
+
+TEST_CASE("a message as long as what ranks tell each other in a first call is not taken for that") {
+  const Team team(2, config_with_timeout(kTimeout));
+  CHECK(team.run("as long", [&](int rank) {
+    const sparsecollComm_t comm = team.comm(rank);
+    const Tensors tensors(comm);
+    Call call, fresh;
+    fresh.op = sparsecollAvg;
+    const size_t both = bytes_sent(comm, tensors, call);
+    const size_t words = both - bytes_sent(comm, tensors, call);
+    for (call.k = 1; call.k <= 64; ++call.k) {
+      bytes_sent(comm, tensors, call);
+      if (bytes_sent(comm, tensors, call) == words) break;
+    }
+    if (call.k > 64) return text("no message is ", words, " bytes long");
+    const auto got = tensors.finish(tensors.make(rank == 1 ? fresh : call));
+    return told(got, sparsecollRemoteError, comm, "made another call");
+  }) == "");
+}
+
 TEST_CASE("a bad argument in a later call is told to that rank alone, which can make it yet") {
   for (const test::Verb verb : {test::Verb::kGtopk, test::Verb::kSparse}) {
     const Team team(3);
