@@ -112,7 +112,7 @@ class Link {
   /// This rank's end of that device, before the first call.
   virtual void use(Device&) {}
   /// What has gone wrong since with calls that nobody waits for.
-  virtual std::optional<Error> failure() const { return {}; }
+  virtual std::optional<Error> failure() { return {}; }
   /// What they have come to, as far as they are done; null where all calls are waited for.
   virtual const Tally* tally() const { return nullptr; }
 

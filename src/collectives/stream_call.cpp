@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include "collectives/stream_watch.hpp"
 #include "core/arena.hpp"
@@ -35,13 +36,13 @@ Announcement announcement_at(const std::byte* at) {
 StreamCall::StreamCall(const StreamEnd& end, const Terms& terms, Stats& stats)
     : end_(end), terms_(terms), stamp_{terms.number, terms.descriptor.hash()}, stats_(stats) {}
 
-StreamCall::StreamCall(const StreamCall& group, size_t member, Stats& stats)
+StreamCall::StreamCall(StreamCall& group, Stats& stats)
     : end_(group.end_),
       terms_(group.terms_),
       stamp_(group.stamp_),
       stats_(stats),
       met_(true),
-      adds_(member > 0) {}
+      adds_(group.settled_) {}
 
 /// What moves bytes asks for no type.
 Kernels& StreamCall::kernels() {
@@ -132,8 +133,8 @@ void StreamCall::take(std::span<Leg> legs, std::span<const Piece> pieces) {
     if (leg.in_bound == 0) continue;
     if (piece->carried == Carried::by_place)
       unseen.push_back({piece->at, leg.peer});
-    else
-      refuse(announcement_at(piece->at).stamp, leg.peer);
+    else if (const Stamp got = announcement_at(piece->at).stamp; got != stamp_)
+      refuse(got, leg.peer);
     const size_t bytes = hears(leg) ? announcement_at(piece->at).bytes : leg.in_bound;
     leg.in = {piece->at + kHeadroom, bytes};  // of what was only announced the size
     ++piece;
@@ -202,7 +203,6 @@ void StreamCall::move(std::span<Piece> pieces) {
 }
 
 void StreamCall::refuse(const Stamp& got, int peer) const {
-  if (got == stamp_) return;
   fail(sparsecollRemoteError, "rank ", peer, " made another call: expected number ",
        stamp_.sequence, " with hash ", stamp_.hash, ", got ", got.sequence, " with ", got.hash);
 }
@@ -216,7 +216,7 @@ void StreamCall::confirm() { end_.watch.check(); }
 
 void StreamCall::settle(Kernels&, const Settlement& counts) {
   Settlement settlement = counts;
-  settlement.adds = adds_;
+  settlement.adds = std::exchange(adds_, true);
   end_.device.settle(settlement, end_.books);
   stats_.settles = true;
 }

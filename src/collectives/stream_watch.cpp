@@ -13,18 +13,20 @@ constexpr auto kBetweenLooks = std::chrono::milliseconds(10);
 StreamWatch::StreamWatch(const Charge& charge)
     : charge_(charge), thread_(&StreamWatch::work, this) {}
 
-StreamWatch::~StreamWatch() {
+StreamWatch::~StreamWatch() { stop(); }
+
+void StreamWatch::stop() {
   {
     const std::lock_guard lock(mutex_);
     stops_ = true;
   }
   changed_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void StreamWatch::begins(uint64_t sequence) {
   const std::lock_guard lock(mutex_);
-  calls_.push_back({sequence, nullptr, nullptr, false, false, {}});
+  calls_.push_back({sequence, nullptr, nullptr, false, {}});
   changed_.notify_all();
 }
 
@@ -49,20 +51,20 @@ void StreamWatch::ends(Device& device) noexcept {
   }
   const std::lock_guard lock(mutex_);
   calls_.back().end = moment;
-  calls_.back().ended = true;
 }
 
-std::optional<Error> StreamWatch::failure() const {
-  {
+std::optional<Error> StreamWatch::failure() {
+  const auto known = [this] {
     const std::lock_guard lock(mutex_);
-    if (failure_) return failure_;
-  }
+    return failure_;
+  };
+  if (const auto found = known()) return found;
   try {
-    look_at_alarm();  // of what is done, however long ago
+    look_at_alarm();  // work that has been waited for may have raised it just now
   } catch (const Error& error) {
-    return error;
+    interrupt(error);
   }
-  return {};
+  return known();
 }
 
 void StreamWatch::check() {
@@ -105,7 +107,7 @@ void StreamWatch::look() {
   look_at_alarm();
   const std::lock_guard lock(mutex_);
   // The last one may be under way yet.
-  while (!calls_.empty() && calls_.front().ended && charge_.device.passed(*calls_.front().end))
+  while (!calls_.empty() && calls_.front().end && charge_.device.passed(*calls_.front().end))
     calls_.pop_front();
   if (!calls_.empty()) look_at(calls_.front());
 }

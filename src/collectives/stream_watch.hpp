@@ -45,15 +45,18 @@ class StreamWatch {
   void ends(Device& device) noexcept;
   /// Throws the failure, if there is one.
   void check();
-  std::optional<Error> failure() const;
+  /// From any thread: what has gone wrong, as far as the device has told.
+  std::optional<Error> failure();
   /// From any thread: as if `why` had been found.
   void interrupt(const Error& why) noexcept;
+  /// Looks after nothing any more, once or often.
+  void stop();
 
  private:
   struct Call {
     uint64_t sequence;
     std::shared_ptr<Moment> start, end;
-    bool started = false, ended = false;
+    bool started = false;
     std::optional<Clock::time_point> limit;
   };
 
@@ -64,7 +67,7 @@ class StreamWatch {
   void look_at(Call& call);
 
   const Charge charge_;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Call> calls_;  ///< not known to be done
   std::optional<Error> failure_;

@@ -24,7 +24,8 @@ int count_devices();
 int current_device();
 /// Where memory lies: on which device, managed memory too, or on the host. Makes no context.
 int device_of(const void* memory);
-/// Whether a graph is captured from the stream of that device.
+/// Whether a graph is captured from the stream of that device. Throws InvalidUsage for the legacy
+/// one while a stream is captured that it would wait for.
 bool is_captured(int device, Stream stream);
 
 /// Where messages are packed to and unpacked from: on the host for whoever sends them from there.

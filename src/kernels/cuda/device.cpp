@@ -336,9 +336,10 @@ bool is_captured(int device, Stream stream) {
   cudaStreamCaptureStatus status{};
   const cudaError_t error = cudaStreamIsCapturing(stream, &status);
   if (error == cudaErrorStreamCaptureImplicit) {
-    // The legacy stream cannot be asked while another one is captured.
     cudaGetLastError();
-    return true;
+    fail(sparsecollInvalidUsage,
+         "stream: expected one that does not wait for a stream that is captured now, got the "
+         "legacy default stream");
   }
   check(error, "cudaStreamIsCapturing");
   return status != cudaStreamCaptureStatusNone;
