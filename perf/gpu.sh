@@ -15,6 +15,7 @@ usage="usage: perf/gpu.sh build [--jobs N] [--arch CC] [-DVARIABLE=VALUE...]
 set -euo pipefail
 
 root=$(cd "$(dirname "$(readlink -f "$0")")/.." && pwd)
+limit=$((64 << 20))  # bytes of a package
 
 die() {
   echo "gpu.sh: $1" >&2
@@ -61,6 +62,43 @@ pack_licences() {
   done
 }
 
+# pack_nccl FOLDER PACKAGE: the NCCL whose header was compiled with, and its licence, if there is room;
+# else run.sh looks for one where it runs.
+pack_nccl() {
+  local headers library licence size room
+  headers=$(sed -n 's/^NCCL_INCLUDE_DIR:[A-Z]*=//p' "$1/CMakeCache.txt")
+  if [ ! -f "$headers/nccl.h" ]; then
+    echo "no NCCL in this build"
+    return
+  fi
+  library=$(first_file "$headers"/../lib{,64,"/$(uname -m)-linux-gnu"}/libnccl.so.2)
+  licence=$(first_file "$headers"/../{LICENSE.txt,{.,..,../..,../dist-info}/nvidia_nccl*/licenses/*} \
+    /usr/share/doc/libnccl2/copyright)
+  if [ -z "$library" ] || [ -z "$licence" ]; then
+    echo "libnccl.so.2 or its licence was not found: the package is without it"
+    return
+  fi
+  size=$(stat -L -c %s "$library")
+  room=$((limit - $(du -sb "$2" | cut -f 1)))
+  if [ "$size" -ge "$room" ]; then
+    echo "no room for libnccl.so.2 ($((size >> 20)) MiB): the package is without it"
+    return
+  fi
+  install -D "$library" "$2/nccl/libnccl.so.2"
+  install -D -m 644 "$licence" "$2/licences/nccl"
+}
+
+# first_file CANDIDATE...: the first one that is there; else nothing.
+first_file() {
+  local file
+  for file in "$@"; do
+    if [ -f "$file" ]; then
+      printf '%s' "$file"
+      return
+    fi
+  done
+}
+
 # write_manifest PACKAGE ARCHITECTURES: for sha256sum --check, which skips comments.
 write_manifest() {
   {
@@ -101,10 +139,11 @@ pack() {
     pack_headers "$new/headers"
   fi
   pack_licences "$new"
+  pack_nccl "$folder" "$new"
   write_manifest "$new" "$3"
   bytes=$(du -sb "$new" | cut -f 1)
-  [ "$bytes" -lt $((64 << 20)) ] || die "$new is larger than 64 MiB: $bytes bytes" 1
-  for part in bin lib headers licences run.sh steps.sh torch_topk.py LICENSE NOTICE MANIFEST; do
+  [ "$bytes" -lt "$limit" ] || die "$new is larger than 64 MiB: $bytes bytes" 1
+  for part in bin lib nccl headers licences run.sh steps.sh torch_topk.py LICENSE NOTICE MANIFEST; do
     rm -rf "${package:?}/$part"
     if [ -e "$new/$part" ]; then mv "$new/$part" "$package/$part"; fi
   done

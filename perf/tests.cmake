@@ -68,7 +68,8 @@ sparsecoll_add_perf_test(
 
 # The collectives on vectors in device memory: on the tests' machine without a GPU, and on a GPU where
 # there is one.
-add_library(sparsecoll_perf_simt STATIC device/storage.cpp)
+add_library(sparsecoll_perf_simt STATIC device/storage.cpp device/connect_nccl.cpp
+                                        device/nccl_linked.cpp)
 target_link_libraries(sparsecoll_perf_simt PUBLIC sparsecoll_perf sparsecoll_simt)
 add_executable(simt_verbs_perf verbs_perf.cpp)
 target_link_libraries(simt_verbs_perf PRIVATE sparsecoll_perf sparsecoll_perf_simt)
@@ -112,6 +113,23 @@ foreach(name IN ITEMS device simt)
                            --algo oktopk --tensors 300,1,17,400 -n 1 -w 0 --feedback 1
                            ${properties})
 endforeach()
+# The same over NCCL's stand-in.
+set(once -n 1 -w 1 --density 0.01)
+foreach(call IN ITEMS "sparse_allreduce;--feedback;1;${once}" "gtopk_allreduce;-o;avg;${once}"
+                      "sparse_alltoall;${once}" "push_sum;-n;4;--delay;0,2;--density;0,0.1")
+  list(POP_FRONT call verb)
+  sparsecoll_add_perf_test(
+    ${verb}.nccl.simt
+    COMMAND simt_verbs_perf ${verb}_perf --memory device --transport nccl -t 3 -b 8K -e 8K ${call}
+    PROPERTIES PASS_REGULAR_EXPRESSION
+               "as threads over nccl.*memory of 3 GPUs: emulator.*Wrong results : 0 OK")
+endforeach()
+sparsecoll_add_perf_test(
+  nccl.host_memory COMMAND simt_verbs_perf gtopk_allreduce_perf --transport nccl
+  PROPERTIES PASS_REGULAR_EXPRESSION "--transport: nccl needs --memory device")
+sparsecoll_add_perf_test(
+  nccl.push_sum_host_memory COMMAND simt_verbs_perf push_sum_perf --transport nccl
+  PROPERTIES PASS_REGULAR_EXPRESSION "--transport: nccl needs --memory device")
 foreach(program IN LISTS programs)
   sparsecoll_add_perf_test(
     no_device.${program} COMMAND ${program} --memory device

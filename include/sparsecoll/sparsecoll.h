@@ -319,26 +319,26 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommInitAll(sparsecollComm_t* comms,
  * @brief Makes a communicator over the ranks of `nccl`. Collective over `nccl`.
  *
  * Splits an NCCL communicator of its own from `nccl`, which is left alone from then on and never
- * aborted. All buffers are in memory of its CUDA device. Verbs are ordered on `stream` like any call
- * of NCCL; gtopkAllreduce() and pushSumStep() do not wait on the host and may be captured into CUDA
- * graphs after one call of the same shape, all others wait for the sizes of messages. With
+ * aborted. All buffers are in memory of its CUDA device. Verbs are ordered on `stream` like any
+ * call of NCCL; gtopkAllreduce() and pushSumStep() do not wait on the host and may be captured into
+ * CUDA graphs after one call of the same shape, all others wait for the sizes of messages. With
  * blocking = 0 calls are queued, as with every communicator, and are ordered by
  * sparsecollCommStreamWait().
  *
- * The first call of a shape (verb and arguments) compares the arguments of all ranks, and where they
- * differ every rank is told so and the communicator goes on. After that each message only says which
- * call it is of, and a difference is fatal; with SPARSECOLL_CHECK=1 every call compares. A bad
- * argument in a later call of a shape is sparsecollInvalidArgument on that rank only, which has not
- * made the call: its peers wait for it until their deadline. NCCL tells nobody which ranks are
+ * The first call of a shape (verb and arguments) compares the arguments of all ranks, and where
+ * they differ every rank is told so and the communicator goes on. After that each message only says
+ * which call it is of, and a difference is fatal; with SPARSECOLL_CHECK=1 every call compares. A
+ * bad argument in a later call of a shape is sparsecollInvalidArgument on that rank only, which has
+ * not made the call: its peers wait for it until their deadline. NCCL tells nobody which ranks are
  * missing, so that sparsecollTimeout does not name them.
  *
  * @param comm   out.
- * @param nccl   of NCCL 2.28 or later, idle; stays the caller's. NCCL is found in the process, or
- *               loaded as libnccl.so.2; the library is not linked to it.
+ * @param nccl   of NCCL 2.28 or later, idle; stays the caller's. The NCCL that made it is found in
+ *               the process: linked by the program, or loaded as libnccl.so.2.
  * @param config NULL = defaults. `device` must be that of `nccl`, or left alone.
- * @return sparsecollInvalidArgument; sparsecollInvalidUsage when the library was built without NCCL,
- *         when there is none in the process or an older one, or when the ranks' configurations
- *         differ; sparsecollTimeout; sparsecollRemoteError; sparsecollSystemError;
+ * @return sparsecollInvalidArgument; sparsecollInvalidUsage when the library was built without
+ *         NCCL, when there is none in the process or an older one, or when the ranks'
+ *         configurations differ; sparsecollTimeout; sparsecollRemoteError; sparsecollSystemError;
  *         sparsecollUnhandledCudaError. On failure there is no communicator and
  *         sparsecollGetLastError(NULL) explains.
  */
@@ -484,8 +484,9 @@ SPARSECOLL_API sparsecollResult_t sparsecollGetVersion(int* version);
  *    sparsecollCommWait().
  * The device's work itself has no deadline: a stream that never gets done holds up its call, and
  * the end of the communicator, for as long.
- * A stream that is captured into a CUDA graph is sparsecollInvalidUsage. A library that was built
- * without CUDA takes all memory for the host's.
+ * A stream that is captured into a CUDA graph is sparsecollInvalidUsage, but for what
+ * sparsecollCommInitNccl() says. A library that was built without CUDA takes all memory for the
+ * host's.
  */
 
 /**

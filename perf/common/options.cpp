@@ -124,7 +124,7 @@ void add_collective(CLI::App& app, Options& o, const Program& program) {
   app.add_option("--algo", o.algorithms, "comma separated; each runs on the same data")
       ->delimiter(',')
       ->check(CLI::IsMember(valid));
-  app.add_option("--transport", o.transport, "mpi: ranks from mpirun; local: threads")
+  app.add_option("--transport", o.transport, kTransportWords)
       ->check(CLI::IsMember(transports()))
       ->default_str(transports().front());
   app.add_option("--overlap", o.overlap, "fraction of the support common to all ranks")
@@ -200,9 +200,10 @@ void complete(CLI::App& app, Options& o, const Program& program) {
     return;
   }
   if (o.transport.empty()) o.transport = transports().front();
+  check_transport(o);
   if (o.transport == "mpi" && app.count("--nthreads") > 0) {
     throw CLI::ValidationError("-t",
-                               "is the number of ranks of --transport local; over mpi it is "
+                               "is the number of ranks that are threads; over mpi it is "
                                "mpirun's -n");
   }
   const Names baselines = baselines_of(program);
@@ -247,6 +248,11 @@ void complete(CLI::App& app, Options& o, const Program& program) {
 
 }  // namespace
 
+void check_transport(const Options& options) {
+  if (options.transport == "nccl" && options.memory != "device")
+    throw CLI::ValidationError("--transport", "nccl needs --memory device");
+}
+
 std::optional<Options> parse(int argc, char** argv, const Program& program, int* status) {
   Options options;
   options.program = program.name;
@@ -264,7 +270,7 @@ std::optional<Options> parse(int argc, char** argv, const Program& program, int*
         ->check(CLI::IsMember(pattern_names()))
         ->excludes("--data");
   } else {
-    threads->description("ranks of --transport local");
+    threads->description("ranks of --transport local and nccl");
     add_collective(app, options, program);
   }
   threads->capture_default_str();

@@ -61,6 +61,11 @@ struct Options {
 /// help was asked for (0), or an option is bad (2; the message on stderr lists the valid values).
 std::optional<Options> parse(int argc, char** argv, const Program& program, int* status);
 
+inline constexpr const char* kTransportWords =
+    "mpi: ranks from mpirun; local: threads; nccl: threads, a GPU each";
+/// Throws CLI::ValidationError for a transport that does not take vectors from where they are.
+void check_transport(const Options& options);
+
 /// The lengths n of the sweep, in elements of `element` bytes.
 std::vector<std::size_t> lengths(const Options& options, std::size_t element);
 /// The k of the sweep for vectors of n: at most n, each once.

@@ -15,16 +15,19 @@ namespace {
 
 /// What the threads of one run share.
 struct Meeting {
-  explicit Meeting(int size) : gate(size), slots(size), comms(size), devices(size) {}
+  Meeting(int size, bool nccl)
+      : gate(size), slots(size), comms(size), devices(size), over_nccl(nccl) {}
   std::barrier<> gate;
   std::vector<Bytes> slots;
   std::vector<sparsecollComm_t> comms;
   std::vector<int> devices;
+  const bool over_nccl;
 };
 
 class LocalRanks final : public Ranks {
  public:
-  LocalRanks(int rank, int size, Meeting& meeting) : Ranks(rank, size), meeting_(meeting) {}
+  LocalRanks(int rank, Meeting& meeting)
+      : Ranks(rank, static_cast<int>(meeting.slots.size())), meeting_(meeting) {}
 
   void barrier() override { meeting_.gate.arrive_and_wait(); }
 
@@ -37,6 +40,7 @@ class LocalRanks final : public Ranks {
   }
 
   Communicator connect(const sparsecollConfig_t& config) override {
+    if (meeting_.over_nccl) return connect_nccl(*this, config);
     meeting_.devices[rank()] = config.device;
     barrier();
     if (rank() == 0) {
@@ -54,14 +58,14 @@ class LocalRanks final : public Ranks {
   Meeting& meeting_;
 };
 
-int launch_local(int size, const Body& body) {
-  Meeting meeting(size);
+int launch_threads(Meeting& meeting, const Body& body) {
+  const int size = static_cast<int>(meeting.slots.size());
   std::vector<int> status(size, 0);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank) {
     threads.emplace_back([&, rank] {
       try {
-        LocalRanks ranks(rank, size, meeting);
+        LocalRanks ranks(rank, meeting);
         status[rank] = body(ranks);
       } catch (const std::exception& error) {
         std::fflush(stdout);
@@ -77,12 +81,21 @@ int launch_local(int size, const Body& body) {
 }  // namespace
 
 std::vector<std::string> transports() {
-  if (mpi_available()) return {"mpi", "local"};
-  return {"local"};
+  std::vector<std::string> names = {"local"};
+  if (mpi_available()) names.insert(names.begin(), "mpi");
+  if (nccl_available()) names.push_back("nccl");
+  return names;
 }
 
 int launch(const std::string& transport, int threads, const Body& body) {
-  return transport == "mpi" ? launch_mpi(body) : launch_local(threads, body);
+  if (transport == "mpi") return launch_mpi(body);
+  Meeting meeting(threads, transport == "nccl");
+  return launch_threads(meeting, body);
+}
+
+std::string transport_text(const std::string& transport) {
+  if (transport == "mpi") return " over mpi";
+  return transport == "nccl" ? " as threads over nccl" : " as threads";
 }
 
 }  // namespace sparsecoll::perf

@@ -66,9 +66,17 @@ using Body = std::function<int(Ranks&)>;
 std::vector<std::string> transports();
 
 /// Runs `body` on every rank and returns the largest exit status of the ranks of this process.
-/// `threads` is the number of ranks of "local"; "mpi" takes them from mpirun. An exception of one
-/// rank ends the program on all of them, for the others may be waiting for it.
+/// `threads` is the number of ranks of "local" and of "nccl"; "mpi" takes them from mpirun. An
+/// exception of one rank ends the program on all of them, for the others may be waiting for it.
 int launch(const std::string& transport, int threads, const Body& body);
+
+/// What the transport is in words: " over mpi", " as threads over nccl", " as threads".
+std::string transport_text(const std::string& transport);
+
+/// Ranks that are threads and talk over NCCL; device/connect_nccl.cpp, or device/without_nccl.cpp.
+bool nccl_available();
+/// As Ranks::connect(), each rank on its `config.device`, which is the thread's current one.
+Communicator connect_nccl(Ranks& ranks, const sparsecollConfig_t& config);
 
 /// The MPI half of the above; ranks_mpi.cpp, or without_mpi.cpp in a build without MPI.
 bool mpi_available();

@@ -103,8 +103,8 @@ void record_header(const Table& table, const Options& o, const Machine& machine,
   const std::string mpi = mpi_version();
   table.comment(o.program + "  sparsecoll " + library_version() +
                 (mpi.empty() ? "" : "  (" + mpi + ")"));
-  table.comment(counted(ranks, "rank") + (o.transport == "mpi" ? " over mpi" : " as threads") +
-                " on " + counted(machine.hosts, "host") + ": " + machine.placement);
+  table.comment(counted(ranks, "rank") + transport_text(o.transport) + " on " +
+                counted(machine.hosts, "host") + ": " + machine.placement);
   const bool crowded = ranks > machine.cores * machine.hosts;
   table.comment(counted(machine.cores, "core") + " a host" +
                 (machine.kind.empty() ? "" : ", " + machine.kind) +

@@ -9,7 +9,7 @@ usage="usage: run.sh [--out DIR] [--only NAMES] [--limit SECONDS] [--quick] [FOL
   --out DIR     logs, rows and reports: a new folder, an empty one or that of a former run; packed
                 into DIR.tar.gz (results beside this script; build/gpu-results in the repository)
   --only NAMES  these steps, comma separated: hello,yardsticks,tests,topk,adversarial,large,merge,
-                pack,unpack,verbs,torch,memcheck,racecheck,synccheck,ncu; or single ones by the name
+                pack,unpack,verbs,nccl,torch,memcheck,racecheck,synccheck,ncu; or single ones by the name
                 of their log: topk_float32,gpu_merge,memcheck_select...
   --limit S     no step runs beyond S seconds in all
   --quick       small vectors, few calls: do all steps work?
@@ -43,6 +43,7 @@ check_only() {
   local name steps="hello_(smi|query|topk)|adversarial_(float32|bfloat16)|ncu_(select|merge)(_text)?"
   steps+="|(topk|merge|pack|unpack|torch)_(float32|float64|bfloat16|float16)"
   steps+="|verbs_(sparse_allreduce|gtopk_allreduce|sparse_alltoall|push_sum)_p[24]"
+  steps+="|nccl_(sparse_allreduce|gtopk_allreduce|push_sum)"
   steps+="|(gpu|memcheck|racecheck|synccheck)_[a-z0-9_]+"
   for name in "${only[@]}"; do
     [[ $name =~ ^($steps)$ || " ${groups[*]} " == *" $name "* ]] ||
@@ -81,6 +82,18 @@ choose_loader() {
   loader=("$(find "$folder/lib" -name 'ld-linux*' | head -n 1)" --library-path "$folder/lib")
   [ -x "${loader[0]}" ] || die "the programs do not start here, and there is no loader in $folder/lib" 1
   start topk_perf --help >/dev/null || die "the package's programs do not start here" 1
+}
+
+# choose_nccl: the package's, that of the system, or that of Python's wheels, which torch uses, too.
+choose_nccl() {
+  local where="import importlib.util as u; s = u.find_spec('nvidia.nccl'); \
+print(list(s.submodule_search_locations)[0] + '/lib' if s else '')"
+  nccl=$folder/nccl
+  if [ -f "$nccl/libnccl.so.2" ]; then return; fi
+  nccl=$(PATH=$PATH:/usr/sbin:/sbin ldconfig -p 2>/dev/null | sed -n 's|.*libnccl\.so\.2 .*=> \(.*\)/.*|\1|p' |
+    head -n 1) || true
+  if [ -z "$nccl" ]; then nccl=$(python3 -c "$where" 2>/dev/null) || true; fi
+  if [ ! -f "$nccl/libnccl.so.2" ]; then nccl=""; fi
 }
 
 # probe: is there a GPU for which the package was built?
@@ -149,6 +162,7 @@ main() {
   choose_folders
   check_package
   choose_loader
+  choose_nccl
   built_for=$(sed -n 's/^# compute capability: //p' "$folder/MANIFEST")
   echo "package: $(sed -n 's/^# source: //p' "$folder/MANIFEST"), for compute capability $built_for"
   probe

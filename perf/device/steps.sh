@@ -10,6 +10,7 @@
 folder=.       # the package
 out=.          # where logs and rows go
 loader=()      # the package's own, where the machine's libraries are too old
+nccl=""        # the folder of libnccl.so.2; empty: none here
 only=()        # names of --only; none: everything
 limit=1000000  # seconds for all steps
 quick=0
@@ -17,7 +18,7 @@ densities=0.0001,0.001,0.01,0.1
 pieces=2,4,8,16,32,64
 calls=(-n 20 -w 3)
 
-groups=(hello yardsticks tests topk adversarial large merge pack unpack verbs torch memcheck racecheck
+groups=(hello yardsticks tests topk adversarial large merge pack unpack verbs nccl torch memcheck racecheck
   synccheck ncu)
 group=""       # whose steps run now
 declare -A met=()  # names of --only that there was a step for
@@ -25,6 +26,7 @@ made=()        # this run's files
 passed=0
 failed=0
 not_run=0
+decides=1      # whether a step that fails is a failure
 
 # json STRING: as a string of JSON.
 json() {
@@ -102,6 +104,7 @@ step() {
     124 | 137) word="FAILED: not done after $most s" ;;
     *) word="FAILED: exit status $status" ;;
   esac
+  if [ "$decides" = 0 ]; then word=${word/#FAILED/failed, which decides nothing}; fi
   for file in "$name.log" "$name.json" "$name.ncu-rep"; do
     if [ -f "$out/$file" ]; then made+=("$file"); fi
   done
@@ -142,12 +145,17 @@ step_yardsticks() {
 # one, which takes minutes of the host, is a step of its own.
 test_files() {
   timeout -k 5 60 "${loader[@]}" "$folder/bin/test_gpu" -# --list-tags 2>/dev/null |
-    grep -o '\[#[a-z0-9_]*\]' | tr -d '[]#' | grep -v '^large_test$' | LC_ALL=C sort -u || true
+    grep -o '\[#[a-z0-9_]*\]' | tr -d '[]#' | LC_ALL=C sort -u || true
+}
+
+# plain_test_files: those that are no step of their own.
+plain_test_files() {
+  test_files | grep -vE '^(large|nccl|nccl_two_ranks)_test$' || true
 }
 
 step_tests() {
   local file
-  for file in $(test_files); do
+  for file in $(plain_test_files); do
     step "gpu_${file%_test}" 240 "${loader[@]}" "$folder/bin/test_gpu" -# "[#$file]" -d yes
   done
 }
@@ -211,6 +219,50 @@ step_verbs() {
   done
 }
 
+# Programs load NCCL when they need it.
+with_nccl() {
+  if [ ${#loader[@]} = 0 ]; then
+    printf '%s\0' env "LD_LIBRARY_PATH=$nccl${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+  else
+    printf '%s\0' "${loader[0]}" --library-path "$folder/lib:$nccl"
+  fi
+}
+
+# tentative NAME SECONDS COMMAND...: a step that may fail, or hang, without anything being wrong.
+tentative() {
+  decides=0
+  step "$@"
+  decides=1
+}
+
+# Ranks are threads with a GPU each: as many as there are GPUs.
+step_nccl() {
+  local ranks start program sizes=(-b 1M -e 64M -f 8) tests=("$folder/bin/test_gpu" -#)
+  if ! test_files | grep -q '^nccl_test$'; then
+    missing nccl "NCCL in the package's build"
+    return
+  fi
+  if [ -z "$nccl" ]; then
+    missing nccl libnccl.so.2
+    return
+  fi
+  mapfile -d '' start < <(with_nccl)
+  ranks=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU') || ranks=1
+  if [ "$quick" = 1 ]; then sizes=(-b 64K -e 64K); fi
+  step gpu_nccl 240 "${start[@]}" "${tests[@]}" "[#nccl_test]" -d yes
+  local perf=("${start[@]}" "$folder/bin/verbs_perf")
+  for program in sparse_allreduce gtopk_allreduce; do
+    step "nccl_$program" 240 "${perf[@]}" "${program}_perf" --memory device --transport nccl \
+      -t "$ranks" -J "$out/nccl_$program.json" "${sizes[@]}" --density 0.001,0.01 --feedback 1 \
+      "${calls[@]}"
+  done
+  step nccl_push_sum 240 "${perf[@]}" push_sum_perf --memory device --transport nccl -t "$ranks" \
+    -J "$out/nccl_push_sum.json" "${sizes[@]}" --delay 0,2 --density 0,0.01 -n 10
+  # Only some NCCL let ranks share a GPU, and kernels that wait for each other there may do so for ever.
+  tentative gpu_nccl_two_ranks 60 env NCCL_MULTI_RANK_GPU_ENABLE=1 NCCL_MAX_CTAS=4 \
+    NCCL_NVLS_ENABLE=0 "${start[@]}" "${tests[@]}" "[#nccl_two_ranks_test]" -d yes
+}
+
 step_torch() {
   local type name least most
   if ! command -v python3 >/dev/null; then
@@ -232,7 +284,7 @@ sanitizer() {
     missing "$1" compute-sanitizer
     return
   fi
-  for file in $(test_files); do
+  for file in $(plain_test_files); do
     step "$1_${file%_test}" 240 env SPARSECOLL_TEST_SMALL=1 "$tool" --tool "$1" --error-exitcode 9 \
       --print-limit 20 "${loader[@]}" "$folder/bin/test_gpu" -# "[#$file]"
   done

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <stdexcept>
 
 #include "device/device.hpp"
@@ -24,7 +25,10 @@ class DeviceStorage final : public Storage {
     // Nothing of one rank's stream may wait for another's, as the legacy stream would make it.
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
   }
-  ~DeviceStorage() override { cudaStreamDestroy(stream_); }
+  ~DeviceStorage() override {
+    for (const auto& [bytes, at] : idle_) cudaFree(at);
+    cudaStreamDestroy(stream_);
+  }
   DeviceStorage(const DeviceStorage&) = delete;
   DeviceStorage& operator=(const DeviceStorage&) = delete;
 
@@ -37,13 +41,17 @@ class DeviceStorage final : public Storage {
   }
 
   void* take(std::size_t bytes) override {
-    void* at = nullptr;
     bytes = std::max<std::size_t>(bytes, 1);
-    check(cudaMalloc(&at, bytes), "cudaMalloc");
+    void* const at = find(bytes);
     check(cudaMemsetAsync(at, 0, bytes, stream_), "cudaMemsetAsync");
     return at;
   }
-  void give_back(void* at) noexcept override { cudaFree(at); }
+  // Only ~DeviceStorage() frees: cudaFree() waits for all streams of the device, and over NCCL
+  // those of another rank there may wait for this one.
+  void give_back(void* at) noexcept override {
+    const auto found = sizes_.find(at);
+    if (found != sizes_.end()) idle_.emplace(found->second, at);
+  }
   void write(void* to, const void* from, std::size_t bytes) override {
     if (bytes > 0) copy(to, from, bytes, cudaMemcpyHostToDevice);
   }
@@ -55,6 +63,17 @@ class DeviceStorage final : public Storage {
   void wait() override { check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
 
  private:
+  void* find(std::size_t bytes) {
+    if (const auto found = idle_.lower_bound(bytes); found != idle_.end()) {
+      void* const at = found->second;
+      idle_.erase(found);
+      return at;
+    }
+    void* at = nullptr;
+    check(cudaMalloc(&at, bytes), "cudaMalloc");
+    sizes_.emplace(at, bytes);
+    return at;
+  }
   void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
     check(cudaMemcpyAsync(to, from, bytes, kind, stream_), "cudaMemcpyAsync");
     wait();
@@ -62,6 +81,8 @@ class DeviceStorage final : public Storage {
 
   int device_;
   cudaStream_t stream_ = nullptr;
+  std::map<const void*, std::size_t> sizes_;  ///< of all that was allocated
+  std::multimap<std::size_t, void*> idle_;    ///< what nobody uses, by size
 };
 
 /// Why there is none. CUDA calls a driver that is not there insufficient, too.

@@ -120,7 +120,7 @@ def machine_text(rows):
     text = f"{counts[0]} rank{'s' if counts[0] > 1 else ''}"
     if len(counts) > 1:
         text = f"{counts[0]} to {counts[-1]} ranks"
-    text += " over MPI" if row["transport"] == "mpi" else " as threads"
+    text += {"mpi": " over MPI", "nccl": " over NCCL"}.get(row["transport"], " as threads")
     if row.get("hosts", 1) > 1:
         text += f" on {row['hosts']} hosts"
     if "cores" in row:

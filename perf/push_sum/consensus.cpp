@@ -206,8 +206,7 @@ void push_sum_header(const Table& table, const PushSumOptions& options, const Ma
   const std::string mpi = mpi_version();
   table.comment(options.run.program + "  sparsecoll " + library_version() +
                 (mpi.empty() ? "" : "  (" + mpi + ")"));
-  table.comment("ranks: " + std::to_string(ranks) +
-                (options.run.transport == "mpi" ? " over mpi: " : " as threads: ") +
+  table.comment("ranks: " + std::to_string(ranks) + transport_text(options.run.transport) + ": " +
                 machine.placement + "; cores of a host: " + std::to_string(machine.cores) +
                 (machine.kind.empty() ? "" : ", " + machine.kind) + "; " + memory_of(machine));
   table.comment("steps: " + std::to_string(options.steps) +

@@ -70,10 +70,10 @@ void add_options(CLI::App& app, PushSumOptions& o) {
   app.add_option("-d,--datatype", o.run.datatype)
       ->check(CLI::IsMember(std::vector<std::string>{"float32", "float64"}))
       ->capture_default_str();
-  app.add_option("--transport", o.run.transport, "mpi: ranks from mpirun; local: threads")
+  app.add_option("--transport", o.run.transport, kTransportWords)
       ->check(CLI::IsMember(transports()))
       ->default_str(transports().front());
-  app.add_option("-t,--nthreads", o.run.threads, "ranks of --transport local")
+  app.add_option("-t,--nthreads", o.run.threads, "ranks of --transport local and nccl")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   app.add_option("--memory", o.run.memory, "where the vectors live")
@@ -113,6 +113,7 @@ std::optional<PushSumOptions> parse_push_sum(int argc, char** argv, int* status)
     if (options.run.min_bytes > options.run.max_bytes)
       options.run.max_bytes = options.run.min_bytes;
     if (options.run.transport.empty()) options.run.transport = transports().front();
+    check_transport(options.run);
   } catch (const CLI::ParseError& error) {
     *status = app.exit(error) == 0 ? 0 : 2;
     return std::nullopt;

@@ -1,14 +1,15 @@
 ! SPDX-FileCopyrightText: 2026 The sparsecoll authors
 ! SPDX-License-Identifier: Apache-2.0
 
-!> Communicators whose ranks are threads of one process, and what all communicators can do.
+!> Communicators whose ranks are threads of one process or NCCL's, and what all communicators can do.
 module sparsecoll_communicators
   use, intrinsic :: iso_c_binding, only: c_int, c_int64_t, c_ptr
   use sparsecoll_errors, only: finish
   use sparsecoll_types
   implicit none
   private
-  public :: sparsecollCommInitAll, sparsecollCommSplit, sparsecollCommRank, sparsecollCommCount
+  public :: sparsecollCommInitAll, sparsecollCommInitNccl, sparsecollCommSplit
+  public :: sparsecollCommRank, sparsecollCommCount
   public :: sparsecollCommGetSequence, sparsecollCommSynchronize, sparsecollCommWait
   public :: sparsecollCommStreamWait, sparsecollCommDestroy, sparsecollCommAbort
   public :: sparsecollCommGetAsyncError, sparsecollCommGetStats, sparsecollGroupStart
@@ -23,6 +24,14 @@ module sparsecoll_communicators
       type(sparsecollConfig_t), intent(in), optional :: config
       integer(c_int) :: c_init_all
     end function c_init_all
+
+    function c_init_nccl(comm, nccl, config) bind(C, name="sparsecollCommInitNccl")
+      import :: c_int, c_ptr, sparsecollComm_t, sparsecollConfig_t
+      type(sparsecollComm_t), intent(inout) :: comm
+      type(c_ptr), value :: nccl
+      type(sparsecollConfig_t), intent(in), optional :: config
+      integer(c_int) :: c_init_nccl
+    end function c_init_nccl
 
     function c_split(comm, color, key, newcomm, config) bind(C, name="sparsecollCommSplit")
       import :: c_int, sparsecollComm_t, sparsecollConfig_t
@@ -140,6 +149,17 @@ contains
     end if
     call finish(result, 'sparsecollCommInitAll', sparsecollComm_t(), ierr)
   end subroutine sparsecollCommInitAll
+
+  !> Makes a communicator over the ranks of `nccl`, a ncclComm_t. Collective. Buffers are in memory
+  !> of its device. Where config is left out, ierr is given by name; it then works by defaults.
+  subroutine sparsecollCommInitNccl(comm, nccl, config, ierr)
+    type(sparsecollComm_t), intent(inout) :: comm
+    type(c_ptr), intent(in) :: nccl
+    type(sparsecollConfig_t), intent(in), optional :: config
+    integer, intent(out), optional :: ierr
+
+    call finish(c_init_nccl(comm, nccl, config), 'sparsecollCommInitNccl', sparsecollComm_t(), ierr)
+  end subroutine sparsecollCommInitNccl
 
   !> Makes communicators of the ranks with the same color. Collective. Without `config`: that of
   !> `comm`.

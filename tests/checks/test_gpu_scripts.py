@@ -32,7 +32,8 @@ done
 exit "${STUB_PROBE:-0}"
 """
 TEST_GPU = """#!/bin/sh
-[ "$2" = --list-tags ] && echo '  1  [#select_test]' && echo '  1  [#large_test]'
+[ "$2" = --list-tags ] && echo '  1  [#select_test]' && echo '  1  [#large_test]' &&
+  echo '  1  [#nccl_test]' && echo '  1  [#nccl_two_ranks_test]'
 [ "${STUB_TEST:-0}" != 77 ] || echo "SKIPPED: a stub"
 exit "${STUB_TEST:-0}"
 """
@@ -159,6 +160,36 @@ class Steps(Package):
     def test_a_step_that_no_file_of_tests_has(self):
         done = self.run_package("--only", "hello_topk,gpu_nothing")
         self.check(1, "there is no step gpu_nothing", done)
+
+    def bring_nccl(self):
+        (self.package / "nccl").mkdir()
+        (self.package / "nccl/libnccl.so.2").write_text("")
+
+    def test_over_nccl(self):
+        self.bring_nccl()
+        out = self.home / "out"
+        self.check(0, "5 ok, 0 failed, 0 not run", self.run_package("--out", out, "--only", "nccl"))
+        self.assertEqual(self.names(out),
+                         ["gpu_nccl", "nccl_sparse_allreduce", "nccl_gtopk_allreduce",
+                          "nccl_push_sum", "gpu_nccl_two_ranks"])
+        command = json.loads((out / "steps.jsonl").read_text().splitlines()[0])["command"]
+        self.assertIn("LD_LIBRARY_PATH=nccl", command)
+        self.check(0, "1 ok", self.run_package("--only", "gpu_nccl"))
+
+    def test_ranks_that_share_a_gpu_fail_nothing(self):
+        self.bring_nccl()
+        done = self.run_package("--only", "gpu_nccl,gpu_nccl_two_ranks,hello_topk", STUB_TEST="5")
+        self.check(1, "1 ok, 1 failed, 1 not run", done)
+        self.assertIn("failed, which decides nothing: exit status 5", done.stdout)
+
+    def test_no_nccl(self):
+        tools = self.home / "tools"
+        tools.mkdir()
+        for name in ("ldconfig", "python3"):
+            (tools / name).write_text("#!/bin/sh\n")
+            (tools / name).chmod(0o755)
+        done = self.run_package("--only", "nccl", PATH=f"{tools}:{os.environ['PATH']}")
+        self.check(1, "not run: no libnccl.so.2 here", done)
 
     def test_failures_and_what_was_not_run(self):
         self.check(1, "0 ok, 1 failed", self.run_package("--only", "yardsticks", STUB="5"))

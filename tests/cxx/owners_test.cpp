@@ -35,6 +35,20 @@ bool lives(sparsecollResidual_t handle) {
   return sparsecollResidualScale(handle, 1.0) == sparsecollSuccess;
 }
 
+TEST_CASE("NCCL's communicator must be one") {
+  std::string words;
+  sparsecollResult_t code = sparsecollSuccess;
+  try {
+    Communicator::initNccl(nullptr);
+  } catch (const Error& error) {
+    code = error.code();
+    words = error.what();
+  }
+  // A library without NCCL says so whatever it is given.
+  CHECK((code == sparsecollInvalidArgument || code == sparsecollInvalidUsage));
+  CHECK(words.find("sparsecollCommInitNccl: nccl: ") != std::string::npos);
+}
+
 TEST_CASE("a communicator has one owner") {
   std::vector<Communicator> comms = Communicator::initAll(2);
   REQUIRE(comms.size() == 2);

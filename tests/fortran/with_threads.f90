@@ -3,6 +3,7 @@
 
 !> Everything where ranks are threads of OpenMP.
 program with_threads
+  use, intrinsic :: iso_c_binding, only: c_associated, c_null_ptr
   use alltoall_checks
   use dense_checks
   use other_checks
@@ -54,6 +55,13 @@ program with_threads
   call expect(found, rank == sparsecollInvalidUsage, 'aborted')
   call sparsecollCommDestroy(comms(1), ierr)
   call sparsecollCommDestroy(comms(2), ierr)
+
+  ! A library without NCCL says so whatever it is given.
+  comms(1) = sparsecollComm_t()
+  call sparsecollCommInitNccl(comms(1), c_null_ptr, ierr=ierr)
+  call expect(found, ierr == sparsecollInvalidArgument .or. ierr == sparsecollInvalidUsage, 'NCCL')
+  call expect(found, index(sparsecollGetLastError(), 'sparsecollCommInitNccl: nccl: ') == 1, 'why')
+  call expect(found, .not. c_associated(comms(1)%handle), 'no communicator')
 
   print '(i0,a,i0)', checks, ' checks, failures: ', failures + found%failures
   if (failures + found%failures > 0) error stop

@@ -16,10 +16,10 @@ inline namespace cxx {
 /// prefixes; sparsecoll.h has the meaning of each. What the C API returns as a result is thrown as
 /// an Error. One thread at a time, but for abort() and asyncError().
 ///
-/// The destructor never throws. It destroys the communicator as destroy() does, over MPI together
-/// with the other ranks. While an exception is on its way out, when the others may not come, and
-/// where destroying is refused it aborts first: nobody waits then, and the peers get an error. What
-/// cannot be freed even so is lost, as sparsecollCommDestroy() says.
+/// The destructor never throws. It destroys the communicator as destroy() does, over MPI and NCCL
+/// together with the other ranks. While an exception is on its way out, when the others may not
+/// come, and where destroying is refused it aborts first: nobody waits then, and the peers get an
+/// error. What cannot be freed even so is lost, as sparsecollCommDestroy() says.
 class Communicator : public Verbs<Communicator> {
  public:
   /// None.
@@ -51,6 +51,15 @@ class Communicator : public Verbs<Communicator> {
                   "sparsecollCommInitAll", nullptr);
     for (const sparsecollComm_t handle : handles) communicators.emplace_back(handle);
     return communicators;
+  }
+
+  /// A communicator over the ranks of `nccl`, for buffers on its device. Collective.
+  /// @param nccl   stays the caller's.
+  /// @param config defaults if there is none.
+  static Communicator initNccl(::ncclComm* nccl, const Config& config = {}) {
+    sparsecollComm_t made = nullptr;
+    detail::check(sparsecollCommInitNccl(&made, nccl, &config), "sparsecollCommInitNccl", nullptr);
+    return Communicator(made);
   }
 
   /// Communicators of the ranks with the same color. Collective.

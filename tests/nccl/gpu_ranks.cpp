@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "nccl/gpu_ranks.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+
+#include "device/nccl.hpp"  // of perf: how a program finds NCCL
+
+namespace sparsecoll::nccl_tests {
+
+namespace {
+
+[[noreturn]] void skip(const std::string& why) {
+  std::printf("SKIPPED: %s\n", why.c_str());
+  std::fflush(stdout);
+  std::_Exit(77);
+}
+
+perf::Nccl open_or_skip() {
+  try {
+    return perf::open_nccl();
+  } catch (const std::runtime_error& error) {
+    skip(error.what());
+  }
+}
+
+std::vector<sparsecollComm_t> connect(int P) {
+  const perf::Nccl nccl = open_or_skip();
+  const auto check = [&nccl](ncclResult_t result, const char* call) {
+    if (result != ncclSuccess) skip(std::string(call) + ": " + nccl.error_string(result));
+  };
+  ncclUniqueId id{};
+  check(nccl.unique_id(&id), "ncclGetUniqueId");
+  std::vector<sparsecollComm_t> comms(static_cast<std::size_t>(P));
+  const std::string verdict = test::run_threads("init over NCCL", P, [&](int rank) {
+    devices::check(cudaSetDevice(0));
+    ncclComm_t callers = nullptr;
+    check(nccl.init_rank(&callers, P, id, rank), "ncclCommInitRank");
+    sparsecollConfig_t config = SPARSECOLL_CONFIG_INITIALIZER;
+    config.timeoutMs = 30000;
+    const sparsecollResult_t result =
+        sparsecollCommInitNccl(&comms[static_cast<std::size_t>(rank)], callers, &config);
+    const std::string problem = result == sparsecollSuccess ? "" : sparsecollGetLastError(nullptr);
+    nccl.destroy(callers);
+    return problem;
+  });
+  if (!verdict.empty()) throw std::runtime_error(verdict);
+  return comms;
+}
+
+}  // namespace
+
+GpuRanks::GpuRanks(int P) : test::Ranks(connect(P)) {}
+
+std::string GpuRanks::run(const std::string& what,
+                          const std::function<std::string(int)>& body) const {
+  return test::Ranks::run(what, [&](int rank) {
+    devices::check(cudaSetDevice(0));
+    return body(rank);
+  });
+}
+
+}  // namespace sparsecoll::nccl_tests

@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Over NCCL with one rank, which any GPU can do.
+
+#include "nccl/replays.hpp"
+#include "support/catch.hpp"
+
+namespace sparsecoll::nccl_tests {
+namespace {
+
+TEST_CASE("sums over NCCL can be captured and replayed") { CHECK(replayed(1, sums) == ""); }
+
+TEST_CASE("steps of push-sum over NCCL can be captured and replayed") {
+  CHECK(replayed(1, steps) == "");
+}
+
+}  // namespace
+}  // namespace sparsecoll::nccl_tests
