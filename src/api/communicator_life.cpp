@@ -80,7 +80,12 @@ void Communicator::close() {
         descriptor, [] {}, [this](AgreedCall& call) { link_->leave(call); });
   }
   if (queue_) queue_->stop();
-  link_->close();
+  try {
+    link_->close();
+  } catch (const Error& error) {
+    if (fatal(error.code())) poison_and_throw(error);  // there is no second try
+    throw;
+  }
   abandoned_ = closed_ = true;
   const std::lock_guard lock(mutex_);  // for a thread that found the handle just before
   refuse_from_now_on(sparsecollInvalidArgument, "the communicator was destroyed");
