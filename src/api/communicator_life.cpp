@@ -111,9 +111,11 @@ void Communicator::abort() noexcept {
 }
 
 void Communicator::poison_with(const Error& error) {
+  const auto failure = link_->failure();  // it came first
+  const Error& first = failure ? *failure : error;
   {
     const std::lock_guard lock(mutex_);
-    if (poison_ == sparsecollSuccess) refuse_from_now_on(error.code(), error.what());
+    if (poison_ == sparsecollSuccess) refuse_from_now_on(first.code(), first.what());
   }
   abandon(&error);
 }
