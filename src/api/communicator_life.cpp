@@ -80,7 +80,12 @@ void Communicator::close() {
         descriptor, [] {}, [this](AgreedCall& call) { link_->leave(call); });
   }
   if (queue_) queue_->stop();
-  link_->close();
+  try {
+    link_->close();
+  } catch (const Error& error) {
+    if (fatal(error.code())) poison_and_throw(error);  // there is no second try
+    throw;
+  }
   abandoned_ = closed_ = true;
   const std::lock_guard lock(mutex_);  // for a thread that found the handle just before
   refuse_from_now_on(sparsecollInvalidArgument, "the communicator was destroyed");
@@ -106,9 +111,11 @@ void Communicator::abort() noexcept {
 }
 
 void Communicator::poison_with(const Error& error) {
+  const auto failure = link_->failure();  // it came first
+  const Error& first = failure ? *failure : error;
   {
     const std::lock_guard lock(mutex_);
-    if (poison_ == sparsecollSuccess) refuse_from_now_on(error.code(), error.what());
+    if (poison_ == sparsecollSuccess) refuse_from_now_on(first.code(), first.what());
   }
   abandon(&error);
 }

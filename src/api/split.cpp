@@ -39,9 +39,13 @@ void* Communicator::join_part(std::unique_ptr<Link> link, const Config& config,
     if (poison() != sparsecollSuccess) part->abort();  // it came before
     void* const handle = part->join(std::nullopt, deadline);
     let_abort_reach(nullptr);
-    if (part->poison() == sparsecollSuccess) return handle;
-    communicators().erase(handle);  // it came when the part was complete
-    part->poison_and_throw(Error(sparsecollInvalidUsage, "aborted by sparsecollCommAbort"));
+    try {
+      part->check_healthy();  // an abort may have come when the part was complete
+      return handle;
+    } catch (const Error& error) {
+      communicators().erase(handle);
+      part->poison_and_throw(error);
+    }
   } catch (...) {
     let_abort_reach(nullptr);
     throw;

@@ -174,7 +174,7 @@ class StreamLink final : public Link {
   void close() override {
     device_->wait();
     watch_->stop();
-    transport_->close(Deadline::after(owner_->timeout_ms));
+    telling_failure([&] { transport_->close(Deadline::after(owner_->timeout_ms)); });
     closed_ = true;
   }
 

@@ -43,6 +43,9 @@ size_t launches();
 /// Pieces of memory that were allocated, of the device or page-locked, in this process.
 size_t allocations();
 
+/// Times that somebody waited for a stream or for an event, in this process.
+size_t waits();
+
 /// The n-th call of the runtime from now on fails (1 = the next one); 0 = none. Not those that give
 /// something back.
 void fail_at(size_t n);

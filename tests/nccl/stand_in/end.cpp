@@ -72,6 +72,7 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
   if (comm->aborted) simt::stop("nccl: a communicator was ended twice");
   comm->aborted = true;
   comm->pending.clear();
+  end_parts(comm);
   simt::note_change();
   simt::wait_until(lock, [&] { return comm->inside == 0; });
   wait_for_graphs(lock, comm);

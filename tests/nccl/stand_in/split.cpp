@@ -27,6 +27,9 @@ void make_all(const Clique& parent, Split& split) {
       split.made[ranks[r]]->initialised = true;
     }
   }
+  split.is_made = true;
+  for (const ncclComm_t comm : parent.ranks)
+    if (comm->aborted) end_parts(comm);
 }
 
 Job make_split(ncclComm_t comm, Split& split, ncclComm_t* to) {
@@ -34,15 +37,21 @@ Job make_split(ncclComm_t comm, Split& split, ncclComm_t* to) {
     return split.ranks.size() == static_cast<size_t>(comm->clique->size);
   };
   const auto finish = [comm, &split, to] {
-    if (split.made.empty()) make_all(*comm->clique, split);
-    const auto made = split.made.find(comm->rank);
-    if (made != split.made.end()) *to = made->second;
+    if (!split.is_made) make_all(*comm->clique, split);
+    if (const auto made = split.made.extract(comm->rank)) *to = made.mapped();
     return ncclSuccess;
   };
   return {comm, is_ready, finish};
 }
 
 }  // namespace
+
+void end_parts(ncclComm_t comm) {
+  for (auto& [number, split] : comm->clique->splits)
+    if (const auto made = split.made.extract(comm->rank))
+      made.mapped()->aborted = made.mapped()->gone = true;
+}
+
 }  // namespace nccl_stand_in
 
 using namespace nccl_stand_in;

@@ -60,7 +60,8 @@ struct SplitOfRank {
 /// The n-th split of all ranks.
 struct Split {
   std::map<int, SplitOfRank> ranks = {};
-  std::map<int, ncclComm_t> made = {};
+  bool is_made = false;
+  std::map<int, ncclComm_t> made = {};  ///< and not handed out yet
 };
 
 struct Clique {
@@ -136,6 +137,9 @@ struct Issue {
 };
 /// Says to all peers that this rank has called, which their first exchange with it waits for.
 Job make_job(const Issue& issue);
+
+/// Ends what splits have made for that rank, or will, and nobody gets any more.
+void end_parts(ncclComm_t comm);
 
 /// Whether all of its groups have run.
 bool is_idle(ncclComm_t comm);
