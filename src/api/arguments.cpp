@@ -100,7 +100,7 @@ std::shared_ptr<Residual> check_residual(sparsecollResidual_t handle, Communicat
   if (tensor.captured) {
     // Its zeros would be part of the graph.
     if (!residual->lives_on(tensor.device))
-      fail(sparsecollInvalidArgument,
+      fail(sparsecollInvalidUsage,
            "residual: expected one that a call has used before a graph is captured, got a new one");
     residual->join_graph();
   }

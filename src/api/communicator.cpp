@@ -175,15 +175,16 @@ void Communicator::run_and_wait(Operation& operation) {
 }
 
 void Communicator::check_healthy() const {
+  const auto failure = link_->failure();  // may take a while
   const std::lock_guard lock(mutex_);
   if (poison_ != sparsecollSuccess) throw Error(poison_, poison_message_);
-  if (const auto failure = link_->failure()) throw Error(*failure);
+  if (failure) throw Error(*failure);
 }
 
 sparsecollResult_t Communicator::poison() const {
+  const auto failure = link_->failure();
   const std::lock_guard lock(mutex_);
   if (poison_ != sparsecollSuccess) return poison_;
-  const auto failure = link_->failure();
   return failure ? failure->code() : sparsecollSuccess;
 }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "api/operation.hpp"
+#include "collectives/stream_call.hpp"
 
 namespace sparsecoll {
 
@@ -187,7 +188,7 @@ class Drain final : public Operation {
       turn.call.agree();
     }
     const CallTerms terms{turn.call.sequence(), Deadline::after(0), turn.call.stats()};
-    AgreedCall* const call = mailed ? nullptr : &turn.call;
+    StreamCall* const call = mailed ? nullptr : static_cast<StreamCall*>(&turn.call);
     state_->push_sum().drain(state_->call_at(site(), communicator, terms, call), tensors_);
   }
 

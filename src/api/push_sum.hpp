@@ -29,7 +29,7 @@ class PushSumState {
   void claim(int device);
   /// What a step or a drain works with, at a site that was entered.
   GossipCall call_at(const Site& site, Communicator& communicator, const CallTerms& terms,
-                     AgreedCall* call);
+                     StreamCall* call);
   /// w, which may have to be waited for.
   double weight(Communicator& communicator) const;
   /// What it remembers of an edge, in workspace where it lives on a device.

@@ -55,11 +55,18 @@ double PushSumState::weight(Communicator& communicator) const {
 }
 
 GossipCall PushSumState::call_at(const Site& site, Communicator& communicator,
-                                 const CallTerms& terms, AgreedCall* call) {
+                                 const CallTerms& terms, StreamCall* call) {
   live_on(site.device(), communicator);
   Kernels& kernels = site.kernels(communicator, shape().type, narrowest_index(shape().count));
-  return {communicator.link().channel(), call,        kernels,        *memory_,
-          communicator.arena(),          terms.stats, terms.sequence, terms.deadline};
+  return {communicator.link().channel(),
+          call,
+          kernels,
+          *memory_,
+          communicator.arena(),
+          terms.stats,
+          terms.sequence,
+          terms.deadline,
+          site.captured()};
 }
 
 }  // namespace sparsecoll

@@ -23,7 +23,7 @@ class Step {
       if (communicator.link().channel())
         push_sum.step(state_->call_at(site_, communicator, terms, nullptr), tensors_);
       else
-        communicator.link().make_alone(terms, descriptor(), [&](AgreedCall& call) {
+        communicator.link().make_alone(terms, descriptor(), [&](StreamCall& call) {
           push_sum.step(state_->call_at(site_, communicator, terms, &call), tensors_);
         });
     });

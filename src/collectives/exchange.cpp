@@ -83,7 +83,7 @@ void allreduce_counts(Env& env, std::span<uint64_t> counters) {
     size_t n = 0;
     const auto shift = [&](int distance) {
       // Each message has room of its own: both carry a header.
-      const size_t most = window.size() * kVarint;
+      const size_t most = std::max<size_t>(window.size() * kVarint, 1);  // 0 is no message
       std::byte* room = packet_room(env, most);
       const size_t bytes = encode(window, room);
       legs[n++] = {(rank + distance) % ranks, {room, bytes, nullptr, most}, 0, {}};

@@ -18,6 +18,7 @@ namespace sparsecoll {
 
 class Channel;
 class Device;
+class StreamCall;
 struct Tally;
 
 /// What is known of a call before it is made.
@@ -87,7 +88,7 @@ class Link {
                     FunctionRef<void(AgreedCall&)> body) = 0;
   /// In stream order: one that is agreed on with nobody, of which every rank makes as many; the
   /// device's work has begun.
-  virtual void make_alone(const CallTerms&, const Descriptor&, FunctionRef<void(AgreedCall&)>) {}
+  virtual void make_alone(const CallTerms&, const Descriptor&, FunctionRef<void(StreamCall&)>) {}
   /// Runs the members of a group in a call of make().
   virtual void run_group(AgreedCall& call, std::span<const GroupMember> members) = 0;
 
@@ -111,7 +112,7 @@ class Link {
   /// This rank's end of that device, before the first call.
   virtual void use(Device&) {}
   /// What has gone wrong since with calls that nobody waits for.
-  virtual std::optional<Error> failure() const { return {}; }
+  virtual std::optional<Error> failure() { return {}; }
   /// What they have come to, as far as they are done; null where all calls are waited for.
   virtual const Tally* tally() const { return nullptr; }
 

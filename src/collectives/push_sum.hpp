@@ -6,12 +6,13 @@
 #include <memory>
 #include <vector>
 
-#include "collectives/call.hpp"
 #include "collectives/channel.hpp"
 #include "collectives/graph.hpp"
 #include "kernels/kernels.hpp"
 
 namespace sparsecoll {
+
+class StreamCall;
 
 /// What the ranks agree on when they make a push-sum state.
 struct PushSumShape {
@@ -31,13 +32,14 @@ inline constexpr int kNeverWaits = -1;
 /// memory is for what outlives the call there.
 struct GossipCall {
   Channel* channel;  ///< where messages are mail
-  AgreedCall* call;  ///< where they go in stream order
+  StreamCall* call;  ///< where they go in stream order
   Kernels& kernels;
   Memory& memory;
   Arena& arena;
   Stats& stats;
   uint64_t sequence;
   Deadline deadline;
+  bool captured = false;  ///< becomes part of a graph of CUDA
 };
 
 /// A message that came in.

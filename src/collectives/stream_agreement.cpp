@@ -11,7 +11,13 @@
 
 namespace sparsecoll {
 
+namespace {
+/// Instead of that of a descriptor.
+constexpr uint64_t kNoticeHash = 0x6e6f7469636573;  // "notices"
+}  // namespace
+
 struct StreamCall::Notice {
+  Stamp stamp;  ///< no notice of this call: the peer has sent something else
   Descriptor descriptor;
   uint64_t bad_arguments;
   char problem[400];
@@ -36,6 +42,7 @@ void StreamCall::meet_all(const Error* problem) {
   met_ = true;
   const Stopwatch watch(stats_.exchange_seconds);
   Notice own{};
+  own.stamp = {terms_.number, kNoticeHash};
   own.descriptor = terms_.descriptor;
   own.bad_arguments = problem != nullptr;
   if (problem) std::strncpy(own.problem, problem->what(), sizeof own.problem - 1);
@@ -53,6 +60,7 @@ std::string StreamCall::verdict(const std::vector<ConstBytes>& notices) {
   for (int peer = 0; peer < size(); ++peer) {
     Notice theirs;
     std::memcpy(&theirs, notices[static_cast<size_t>(peer)].data(), sizeof theirs);
+    if (theirs.stamp != Stamp{terms_.number, kNoticeHash}) refuse(theirs.stamp, peer);
     theirs.problem[sizeof theirs.problem - 1] = '\0';
     const Descriptor& own = terms_.descriptor;
     agreed = agreed && theirs.descriptor == own;

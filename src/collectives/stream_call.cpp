@@ -3,6 +3,8 @@
 #include "collectives/stream_call.hpp"
 
 #include <cstring>
+#include <thread>
+#include <utility>
 
 #include "collectives/stream_watch.hpp"
 #include "core/arena.hpp"
@@ -34,13 +36,13 @@ Announcement announcement_at(const std::byte* at) {
 StreamCall::StreamCall(const StreamEnd& end, const Terms& terms, Stats& stats)
     : end_(end), terms_(terms), stamp_{terms.number, terms.descriptor.hash()}, stats_(stats) {}
 
-StreamCall::StreamCall(const StreamCall& group, size_t member, Stats& stats)
+StreamCall::StreamCall(StreamCall& group, Stats& stats)
     : end_(group.end_),
       terms_(group.terms_),
       stamp_(group.stamp_),
       stats_(stats),
       met_(true),
-      adds_(member > 0) {}
+      adds_(group.settled_) {}
 
 /// What moves bytes asks for no type.
 Kernels& StreamCall::kernels() {
@@ -54,6 +56,29 @@ void StreamCall::exchange(std::span<Leg> legs) {
   move(pieces);
   take(legs, pieces);
   send_announced(legs);
+}
+
+std::shared_ptr<Moment> StreamCall::exchange_aside(std::span<Leg> legs) {
+  std::vector<Piece> pieces;
+  announce(legs, pieces);
+  return end_.device.aside([&] {
+    move(pieces);
+    take(legs, pieces);
+  });
+}
+
+void StreamCall::follow(const Moment& moment) {
+  if (!end_.device.captured()) {
+    end_.watch.starts(end_.device);  // who is late now is late for this call
+    return end_.device.follow(moment);
+  }
+  // A graph cannot wait for what is not part of it.
+  while (!end_.device.passed(moment)) {
+    if (terms_.deadline.passed())
+      fail(sparsecollTimeout, "deadline passed, messages of earlier steps have not come");
+    end_.watch.check();
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
 }
 
 size_t StreamCall::used(const Packet& packet) {
@@ -108,8 +133,8 @@ void StreamCall::take(std::span<Leg> legs, std::span<const Piece> pieces) {
     if (leg.in_bound == 0) continue;
     if (piece->carried == Carried::by_place)
       unseen.push_back({piece->at, leg.peer});
-    else
-      refuse(announcement_at(piece->at).stamp, leg.peer);
+    else if (const Stamp got = announcement_at(piece->at).stamp; got != stamp_)
+      refuse(got, leg.peer);
     const size_t bytes = hears(leg) ? announcement_at(piece->at).bytes : leg.in_bound;
     leg.in = {piece->at + kHeadroom, bytes};  // of what was only announced the size
     ++piece;
@@ -178,7 +203,6 @@ void StreamCall::move(std::span<Piece> pieces) {
 }
 
 void StreamCall::refuse(const Stamp& got, int peer) const {
-  if (got == stamp_) return;
   fail(sparsecollRemoteError, "rank ", peer, " made another call: expected number ",
        stamp_.sequence, " with hash ", stamp_.hash, ", got ", got.sequence, " with ", got.hash);
 }
@@ -192,7 +216,7 @@ void StreamCall::confirm() { end_.watch.check(); }
 
 void StreamCall::settle(Kernels&, const Settlement& counts) {
   Settlement settlement = counts;
-  settlement.adds = adds_;
+  settlement.adds = std::exchange(adds_, true);
   end_.device.settle(settlement, end_.books);
   stats_.settles = true;
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "collectives/call.hpp"
@@ -40,8 +41,8 @@ class StreamCall final : public AgreedCall {
   };
 
   StreamCall(const StreamEnd& end, const Terms& terms, Stats& stats);
-  /// A member of a group that is that call, by number from 0.
-  StreamCall(const StreamCall& group, size_t member, Stats& stats);
+  /// A member of a group that is that call and outlives it.
+  StreamCall(StreamCall& group, Stats& stats);
 
   int rank() const override { return end_.transport.rank(); }
   int size() const override { return end_.transport.size(); }
@@ -52,6 +53,11 @@ class StreamCall final : public AgreedCall {
   const Deadline& deadline() const override { return terms_.deadline; }
 
   void exchange(std::span<Leg> legs) override;
+  /// The same of messages of agreed size, in memory that outlives the call at both ends, which what
+  /// is queued next does not wait for.
+  std::shared_ptr<Moment> exchange_aside(std::span<Leg> legs);
+  /// What is queued next comes after that.
+  void follow(const Moment& moment);
   void agree() override;
   void confirm() override;
   void settle(Kernels& kernels, const Settlement& counts) override;
@@ -82,7 +88,7 @@ class StreamCall final : public AgreedCall {
   /// Moves them all at once. Waits where one comes to the host.
   void move(std::span<Piece> pieces);
   /// Throws RemoteError for the stamp of another call.
-  void refuse(const Stamp& got, int peer) const;
+  [[noreturn]] void refuse(const Stamp& got, int peer) const;
   /// Every rank's bytes, as long as this one's, by rank.
   std::vector<ConstBytes> gather_all(ConstBytes own);
   std::string verdict(const std::vector<ConstBytes>& notices);
@@ -93,7 +99,8 @@ class StreamCall final : public AgreedCall {
   Stamp stamp_;
   Stats& stats_;
   bool met_ = false;
-  bool adds_ = false;  ///< it is not the first of its group
+  bool settled_ = false;
+  bool& adds_ = settled_;  ///< one that was settled before, also of its group
 };
 
 }  // namespace sparsecoll

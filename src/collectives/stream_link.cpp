@@ -132,25 +132,27 @@ class StreamLink final : public Link {
     StreamCall call(*end_,
                     {agreed.descriptor, agreed.members, ++made_, terms.sequence, terms.deadline},
                     terms.stats);
-    if (!known) {
-      call.meet_all(problem ? &*problem : nullptr);
-      if (shapes_.size() == kRememberedShapes) shapes_.clear();  // as on all ranks
-      shapes_.insert(shape);
-    }
-    body(call);
+    telling_failure([&] {
+      if (!known) {
+        call.meet_all(problem ? &*problem : nullptr);
+        if (shapes_.size() == kRememberedShapes) shapes_.clear();  // as on all ranks
+        shapes_.insert(shape);
+      }
+      body(call);
+    });
   }
   void make_alone(const CallTerms& terms, const Descriptor& descriptor,
-                  FunctionRef<void(AgreedCall&)> body) override {
+                  FunctionRef<void(StreamCall&)> body) override {
     const Made made(*watch_, *device_, sequence_);
     StreamCall call(*end_, {descriptor, {}, ++made_, terms.sequence, terms.deadline}, terms.stats);
-    body(call);
+    telling_failure([&] { body(call); });
   }
   /// One after another: messages of one do not wait for another's.
   void run_group(AgreedCall& call, std::span<const GroupMember> members) override {
     std::optional<Error> truncated;
     for (size_t m = 0; m < members.size(); ++m) {
       Stats stats;
-      StreamCall member(static_cast<StreamCall&>(call), m, stats);
+      StreamCall member(static_cast<StreamCall&>(call), stats);
       try {
         members[m].run(member);
       } catch (const Error& error) {
@@ -171,7 +173,7 @@ class StreamLink final : public Link {
   void leave(AgreedCall& call) override { call.agree(); }
   void close() override {
     device_->wait();
-    watch_.reset();
+    watch_->stop();
     transport_->close(Deadline::after(owner_->timeout_ms));
     closed_ = true;
   }
@@ -191,12 +193,21 @@ class StreamLink final : public Link {
     closed_ = true;
     return {};
   }
-  std::optional<Error> failure() const override {
-    return watch_ ? watch_->failure() : std::nullopt;
-  }
+  std::optional<Error> failure() override { return watch_ ? watch_->failure() : std::nullopt; }
   const Tally* tally() const override { return own_ ? own_->tally() : nullptr; }
 
  private:
+  /// Where the watch has interrupted the transport, `work` fails because of that: its reason
+  /// counts.
+  void telling_failure(FunctionRef<void()> work) {
+    try {
+      work();
+    } catch (const Error&) {
+      if (const auto found = watch_->failure()) throw Error(*found);
+      throw;
+    }
+  }
+
   std::unique_ptr<StreamTransport> transport_;
   std::optional<LinkOwner> owner_;
   Device* device_ = nullptr;

@@ -13,7 +13,7 @@
 //   3. tau = 0: exchange. tau > 0: what came in step t - tau is at hand.
 //   4. x := x - what was sent + what is absorbed, in the order of ranks; w likewise.
 //   5. estimate = x / w.
-//   6. tau > 0: exchange; what comes waits for step t + tau.
+//   6. tau > 0: exchange, beside what is queued next; step t + tau waits for it.
 //
 // Cost per step: one message for each out-neighbour, in and out, n values or the bound of k
 // entries. Guarantees: as push_sum.cpp, with the same bits in every run for every tau, and for tau
@@ -23,6 +23,7 @@
 #include <utility>
 
 #include "collectives/push_sum.hpp"
+#include "collectives/stream_call.hpp"
 #include "core/error.hpp"
 #include "kernels/wire.hpp"
 
@@ -42,10 +43,11 @@ struct Mail {
   const std::byte* body() const { return at + kWeightRoom; }
 };
 
-/// What came in a step and waits, with memory that stays.
+/// What came in a step, or is under way, with memory that stays: kHeadroom each, and a message.
 struct Slot {
   std::vector<Mail> mail;
-  std::vector<Block> blocks;  ///< kHeadroom each, and a message
+  std::vector<Block> received, sent;
+  std::shared_ptr<Moment> exchanged;  ///< null: is in order
 };
 
 class StreamPushSum final : public PushSum {
@@ -81,11 +83,13 @@ class StreamPushSum final : public PushSum {
   size_t body_bytes(Kernels& kernels) const;
   double* own_weight(const GossipCall& call);
   Leg pack(const GossipCall& call, const Neighbour& to, const void* x, Sum& sum);
+  std::byte* message_room(const GossipCall& call, size_t number);
   void pack_changes(const GossipCall& call, const Neighbour& to, const void* x, Sum& sum,
                     std::byte* body);
   void take(const GossipCall& call, const Mail& mail, Sum& sum);
   void take_changes(const GossipCall& call, const Mail& mail, Sum& sum);
   void absorb(const GossipCall& call, Sum& sum, const Tensors& tensors);
+  void arrive(const GossipCall& call, Slot& slot);
   void exchange(const GossipCall& call, std::vector<Leg>& legs, Slot* slot,
                 std::vector<Mail>* mail);
   void* copy_of(const GossipCall& call, Carrier::Copies& copies, int peer);
@@ -117,8 +121,8 @@ void StreamPushSum::look_ahead(int rank, bool captured) {
   const auto lacks = [](const Carrier::Copies& copies, int peer) { return !copies.contains(peer); };
   bool new_here = !told_;
   if (shape_.max_delay > 0)
-    new_here =
-        new_here || step_ - first_ < slots_.size() || slot(step_).blocks.size() < from_.size();
+    new_here = new_here || step_ - first_ < slots_.size() ||
+               slot(step_).received.size() < from_.size() || slot(step_).sent.size() < to_.size();
   for (const Neighbour& to : to_) new_here |= shape_.k > 0 && lacks(sent_copies_, to.rank);
   for (const int peer : from_) new_here |= shape_.k > 0 && lacks(received_copies_, peer);
   if (new_here)
@@ -132,6 +136,7 @@ void StreamPushSum::step(const GossipCall& call, const Tensors& tensors) {
   Sum sum;
   sum.fault = call.kernels.counts(1);
   double* const weight = own_weight(call);
+  arrive(call, slot(step_));
   // 2.
   std::vector<Leg> legs;
   for (const Neighbour& to : to_) legs.push_back(pack(call, to, tensors.x, sum));
@@ -159,8 +164,10 @@ void StreamPushSum::drain(const GossipCall& call, const Tensors& tensors) {
   sum.fault = call.kernels.counts(1);
   own_weight(call);
   const uint64_t delay = std::min(static_cast<uint64_t>(shape_.max_delay), step_);
-  for (uint64_t at = step_ - delay; at < step_; ++at)
+  for (uint64_t at = step_ - delay; at < step_; ++at) {
+    arrive(call, slot(at));
     for (const Mail& each : std::exchange(slot(at).mail, {})) take(call, each, sum);
+  }
   absorb(call, sum, tensors);
   uint64_t* const nothing = call.kernels.counts(1);
   call.call->settle(call.kernels, {nothing, nothing, sum.fault});
@@ -188,7 +195,7 @@ size_t StreamPushSum::body_bytes(Kernels& kernels) const {
 Leg StreamPushSum::pack(const GossipCall& call, const Neighbour& to, const void* x, Sum& sum) {
   const Stopwatch watch(call.stats.pack_seconds);
   const size_t bytes = kWeightRoom + body_bytes(call.kernels);
-  std::byte* const data = call.kernels.bytes(kHeadroom + bytes) + kHeadroom;
+  std::byte* const data = message_room(call, sum.moved.size()) + kHeadroom;
   std::byte* const body = data + kWeightRoom;
   if (shape_.k == 0) {
     call.kernels.push_sum_share(x, shape_.count, to.share, body);
@@ -199,6 +206,15 @@ Leg StreamPushSum::pack(const GossipCall& call, const Neighbour& to, const void*
   sum.moved.push_back(moved(to));
   sum.weights_out.push_back(reinterpret_cast<double*>(data));
   return {to.rank, {data, bytes, nullptr, bytes}, 0, {}};
+}
+
+/// For a message to the neighbour of that number; where it waits it outlives the call.
+std::byte* StreamPushSum::message_room(const GossipCall& call, size_t number) {
+  const size_t bytes = kHeadroom + kWeightRoom + body_bytes(call.kernels);
+  if (shape_.max_delay == 0) return call.kernels.bytes(bytes);
+  std::vector<Block>& sent = slot(step_).sent;
+  if (sent.size() == number) sent.emplace_back(call.memory, bytes);
+  return sent[number].data();
 }
 
 /// Compressed gossip, sender's side.
@@ -248,6 +264,12 @@ void StreamPushSum::absorb(const GossipCall& call, Sum& sum, const Tensors& tens
                                tensors.x, tensors.estimate);
 }
 
+/// The exchange of that step is over for whatever is queued next.
+void StreamPushSum::arrive(const GossipCall& call, Slot& slot) {
+  if (slot.exchanged) call.call->follow(*slot.exchanged);
+  slot.exchanged.reset();
+}
+
 /// Sends, and receives what is sent to this rank in this step: into a slot, or for this call only.
 void StreamPushSum::exchange(const GossipCall& call, std::vector<Leg>& legs, Slot* slot,
                              std::vector<Mail>* mail) {
@@ -256,10 +278,14 @@ void StreamPushSum::exchange(const GossipCall& call, std::vector<Leg>& legs, Slo
   for (size_t i = 0; i < from_.size(); ++i) {
     legs.push_back({from_[i], {}, bytes, {}});
     if (!slot) continue;
-    if (slot->blocks.size() == i) slot->blocks.emplace_back(call.memory, kHeadroom + bytes);
-    legs.back().into = slot->blocks[i].data();
+    if (slot->received.size() == i) slot->received.emplace_back(call.memory, kHeadroom + bytes);
+    legs.back().into = slot->received[i].data();
   }
-  call.call->exchange(legs);
+  // In a graph what is beside it would have to end within it.
+  if (slot && !call.captured)
+    slot->exchanged = call.call->exchange_aside(legs);
+  else
+    call.call->exchange(legs);
   for (size_t i = 0; i < from_.size(); ++i) {
     double share = 0;
     for (const Neighbour& to : graph_.out_neighbours(from_[i], step_))

@@ -13,18 +13,20 @@ constexpr auto kBetweenLooks = std::chrono::milliseconds(10);
 StreamWatch::StreamWatch(const Charge& charge)
     : charge_(charge), thread_(&StreamWatch::work, this) {}
 
-StreamWatch::~StreamWatch() {
+StreamWatch::~StreamWatch() { stop(); }
+
+void StreamWatch::stop() {
   {
     const std::lock_guard lock(mutex_);
     stops_ = true;
   }
   changed_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void StreamWatch::begins(uint64_t sequence) {
   const std::lock_guard lock(mutex_);
-  calls_.push_back({sequence, nullptr, nullptr, false, false, {}});
+  calls_.push_back({sequence, nullptr, nullptr, false, {}});
   changed_.notify_all();
 }
 
@@ -49,12 +51,20 @@ void StreamWatch::ends(Device& device) noexcept {
   }
   const std::lock_guard lock(mutex_);
   calls_.back().end = moment;
-  calls_.back().ended = true;
 }
 
-std::optional<Error> StreamWatch::failure() const {
-  const std::lock_guard lock(mutex_);
-  return failure_;
+std::optional<Error> StreamWatch::failure() {
+  const auto known = [this] {
+    const std::lock_guard lock(mutex_);
+    return failure_;
+  };
+  if (const auto found = known()) return found;
+  try {
+    look_at_alarm();  // work that has been waited for may have raised it just now
+  } catch (const Error& error) {
+    interrupt(error);
+  }
+  return known();
 }
 
 void StreamWatch::check() {
@@ -97,14 +107,14 @@ void StreamWatch::look() {
   look_at_alarm();
   const std::lock_guard lock(mutex_);
   // The last one may be under way yet.
-  while (!calls_.empty() && calls_.front().ended && charge_.device.passed(*calls_.front().end))
+  while (!calls_.empty() && calls_.front().end && charge_.device.passed(*calls_.front().end))
     calls_.pop_front();
   if (!calls_.empty()) look_at(calls_.front());
 }
 
 void StreamWatch::look_at_transport() { charge_.transport.check(); }
 
-void StreamWatch::look_at_alarm() {
+void StreamWatch::look_at_alarm() const {
   const Alarm& alarm = *charge_.alarm;
   const uint64_t reason =
       std::atomic_ref(const_cast<uint64_t&>(alarm.reason)).load(std::memory_order_acquire);

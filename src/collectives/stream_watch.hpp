@@ -45,26 +45,29 @@ class StreamWatch {
   void ends(Device& device) noexcept;
   /// Throws the failure, if there is one.
   void check();
-  std::optional<Error> failure() const;
+  /// From any thread: what has gone wrong, as far as the device has told.
+  std::optional<Error> failure();
   /// From any thread: as if `why` had been found.
   void interrupt(const Error& why) noexcept;
+  /// Looks after nothing any more, once or often.
+  void stop();
 
  private:
   struct Call {
     uint64_t sequence;
     std::shared_ptr<Moment> start, end;
-    bool started = false, ended = false;
+    bool started = false;
     std::optional<Clock::time_point> limit;
   };
 
   void work();
   void look();
   void look_at_transport();
-  void look_at_alarm();
+  void look_at_alarm() const;
   void look_at(Call& call);
 
   const Charge charge_;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Call> calls_;  ///< not known to be done
   std::optional<Error> failure_;

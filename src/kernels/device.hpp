@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "core/function_ref.hpp"
 #include "core/memory.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/stamps.hpp"
@@ -23,7 +24,8 @@ int count_devices();
 int current_device();
 /// Where memory lies: on which device, managed memory too, or on the host. Makes no context.
 int device_of(const void* memory);
-/// Whether a graph is captured from the stream of that device.
+/// Whether a graph is captured from the stream of that device. Throws InvalidUsage for the legacy
+/// one while a stream is captured that it would wait for.
 bool is_captured(int device, Stream stream);
 
 /// Where messages are packed to and unpacked from: on the host for whoever sends them from there.
@@ -70,6 +72,9 @@ class Device {
   virtual Kernels& kernels(DataType data_type, IndexType index_type) = 0;
   /// After begin(): what is queued now.
   virtual std::shared_ptr<Moment> moment() = 0;
+  /// After begin(): what `work` queues, without workspace, comes after what is queued now, but what
+  /// is queued next does not wait for it. Until follow().
+  virtual std::shared_ptr<Moment> aside(FunctionRef<void()> work) = 0;
   /// Whether all of that has run. From any thread.
   virtual bool passed(const Moment& moment) = 0;
 

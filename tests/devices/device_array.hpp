@@ -38,20 +38,36 @@ class OwnStream {
 /// wait for the one that calls it.
 class Later {
  public:
-  ~Later() { free_all(); }
   void add(void* at) {
-    const std::lock_guard lock(mutex_);
-    all_.push_back(at);
+    {
+      const std::lock_guard lock(mutex_);
+      if (ranks_ > 0) return all_.push_back(at);
+    }
+    cudaFree(at);
   }
+  /// Ranks are made, and end.
+  void ranks_begin() {
+    const std::lock_guard lock(mutex_);
+    ++ranks_;
+  }
+  void ranks_end() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (--ranks_ > 0) return;
+    }
+    free_all();
+  }
+
+ private:
   void free_all() {
     const std::lock_guard lock(mutex_);
     for (void* const at : all_) cudaFree(at);
     all_.clear();
   }
 
- private:
   std::mutex mutex_;
   std::vector<void*> all_;
+  int ranks_ = 0;
 };
 inline Later& later() {
   static Later all;

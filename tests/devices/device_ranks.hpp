@@ -23,8 +23,10 @@ bool over_nccl();
 class DeviceRanks : public test::Ranks {
  public:
   DeviceRanks(int P, const sparsecollConfig_t& config, On on = On::first)
-      : test::Ranks(make_device_comms(P, config, on)), on_(on) {}
-  ~DeviceRanks() { later().free_all(); }
+      : test::Ranks(make_device_comms(P, config, on)), on_(on) {
+    later().ranks_begin();
+  }
+  ~DeviceRanks() { later().ranks_end(); }
 
   std::string run(const std::string& what, const std::function<std::string(int)>& body) const {
     return test::Ranks::run(what, [&](int rank) {

@@ -14,6 +14,7 @@
 #include <map>
 #include <vector>
 
+#include "collectives/channel.hpp"
 #include "core/checksum.hpp"
 #include "unit/fuzz_calls.hpp"
 

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string>
 
+#include "collectives/channel.hpp"
 #include "unit/fuzz_calls.hpp"
 #include "unit/fuzz_corpus.hpp"
 

@@ -163,9 +163,9 @@ TEST_CASE("both ends of an edge remember the same bits, however late the message
     size_t edges = 0;
     for (int from = 0; from < P; ++from) {
       const auto state = push_sums().find(states[static_cast<size_t>(from)]->handle());
-      for (const auto& [to, copy] : *state->push_sum().carrier().sent_copies()) {
+      for (const auto& [to, copy] : *state->push_sum().sent_copies()) {
         const auto peer = push_sums().find(states[static_cast<size_t>(to)]->handle());
-        const auto& received = *peer->push_sum().carrier().received_copies();
+        const auto& received = *peer->push_sum().received_copies();
         REQUIRE(received.contains(from));
         CHECK(negated(copy, received.at(from)));
         ++edges;

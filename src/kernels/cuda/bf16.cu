@@ -5,5 +5,6 @@
 namespace sparsecoll::cuda {
 
 template std::unique_ptr<Kernels> make_kernels<Bfloat16>(IndexType, Place&);
+template const void* kernel_of<Bfloat16>();
 
 }  // namespace sparsecoll::cuda

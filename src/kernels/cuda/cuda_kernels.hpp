@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "kernels/cuda/place.hpp"
 #include "kernels/kernels.hpp"
@@ -13,10 +14,15 @@ namespace sparsecoll {
 std::unique_ptr<Kernels> make_cuda_kernels(DataType data_type, IndexType index_type,
                                            cuda::Place& place);
 
+/// One kernel of each file that has some, for load_kernels().
+std::vector<const void*> some_cuda_kernels();
+
 namespace cuda {
 /// Instantiated once per value type, in a file of its own.
 template <class T>
 std::unique_ptr<Kernels> make_kernels(IndexType index_type, Place& place);
+template <class T>
+const void* kernel_of();
 }  // namespace cuda
 
 }  // namespace sparsecoll

@@ -126,6 +126,7 @@ class CudaDevice final : public Device {
     last_.emplace();
     own_.emplace();
     place_.emplace(own_->get(), messages);
+    cuda::load_kernels(some_cuda_kernels());
   }
   ~CudaDevice() override {
     try {
@@ -162,7 +163,7 @@ class CudaDevice final : public Device {
   }
   bool captured() const override { return call_ && call_->captured; }
   void follow(const Moment& moment) override {
-    static_cast<const Event&>(moment).hold(place_->stream());
+    static_cast<const Event&>(moment).hold(call_->place.stream());
   }
   bool begun() const override { return call_.has_value(); }
   Stream stream() const override { return call_->place.stream(); }
@@ -183,6 +184,24 @@ class CudaDevice final : public Device {
     auto event = std::make_shared<Event>();
     event->record(stream());
     return event;
+  }
+  std::shared_ptr<Moment> aside(FunctionRef<void()> work) override {
+    if (!aside_) aside_.emplace();
+    cuda::Place& place = call_->place;
+    const Stream stream = place.stream();
+    Event fork;
+    fork.record(stream);
+    fork.hold(aside_->get());
+    place.move_to(aside_->get());
+    try {
+      work();
+      std::shared_ptr<Moment> done = moment();
+      place.move_to(stream);
+      return done;
+    } catch (...) {
+      place.move_to(stream);
+      throw;
+    }
   }
   bool passed(const Moment& moment) override {
     const Current current(number_);
@@ -303,7 +322,7 @@ class CudaDevice final : public Device {
   cuda::PageLockedMemory page_locked_;
   std::mutex mutex_;           ///< of what other threads may wait for
   std::optional<Event> last_;  ///< the end of the last call
-  std::optional<OwnStream> own_;
+  std::optional<OwnStream> own_, aside_;
   std::optional<cuda::Place> place_;
   std::deque<Captured> captures_;
   std::optional<Call> call_;
@@ -317,9 +336,10 @@ bool is_captured(int device, Stream stream) {
   cudaStreamCaptureStatus status{};
   const cudaError_t error = cudaStreamIsCapturing(stream, &status);
   if (error == cudaErrorStreamCaptureImplicit) {
-    // The legacy stream cannot be asked while another one is captured.
     cudaGetLastError();
-    return true;
+    fail(sparsecollInvalidUsage,
+         "stream: expected one that does not wait for a stream that is captured now, got the "
+         "legacy default stream");
   }
   check(error, "cudaStreamIsCapturing");
   return status != cudaStreamCaptureStatusNone;

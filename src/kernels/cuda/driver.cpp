@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/driver.hpp"
 
+#include <cuda_runtime.h>
 #include <dlfcn.h>
 #include <link.h>
 
 #include <string_view>
+#include <vector>
 
 namespace sparsecoll::cuda {
 
@@ -74,6 +76,30 @@ bool context_exists_on(int device) {
   unsigned flags = 0;
   int active = 0;
   return state && state(device, &flags, &active) == 0 && active;
+}
+
+// Likewise; a CUmodule and a CUfunction are pointers.
+void load_kernels(std::span<const void* const> kernels) {
+  const Driver driver;
+  if (!driver) return;
+  const auto module_of = driver.find<int(void**, void*)>("cuFuncGetModule");
+  const auto count = driver.find<int(unsigned*, void*)>("cuModuleGetFunctionCount");
+  const auto enumerate = driver.find<int(void**, unsigned, void*)>("cuModuleEnumerateFunctions");
+  const auto load = driver.find<int(void*)>("cuFuncLoad");
+  if (!module_of || !count || !enumerate || !load) return;  // older than 12.4
+  for (const void* const kernel : kernels) {
+    cudaFunction_t one = nullptr;
+    void* module = nullptr;
+    unsigned n = 0;
+    if (cudaGetFuncBySymbol(&one, kernel) != cudaSuccess) {
+      cudaGetLastError();
+      continue;
+    }
+    if (module_of(&module, one) != 0 || count(&n, module) != 0) continue;
+    std::vector<void*> all(n);
+    if (enumerate(all.data(), n, module) != 0) continue;
+    for (void* const each : all) load(each);
+  }
 }
 
 }  // namespace sparsecoll::cuda

@@ -5,5 +5,6 @@
 namespace sparsecoll::cuda {
 
 template std::unique_ptr<Kernels> make_kernels<Float16>(IndexType, Place&);
+template const void* kernel_of<Float16>();
 
 }  // namespace sparsecoll::cuda

@@ -5,5 +5,6 @@
 namespace sparsecoll::cuda {
 
 template std::unique_ptr<Kernels> make_kernels<float>(IndexType, Place&);
+template const void* kernel_of<float>();
 
 }  // namespace sparsecoll::cuda

@@ -5,5 +5,6 @@
 namespace sparsecoll::cuda {
 
 template std::unique_ptr<Kernels> make_kernels<uint32_t>(IndexType, Place&);
+template const void* kernel_of<uint32_t>();
 
 }  // namespace sparsecoll::cuda

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/numeric.hpp"
 #include "kernels/cuda/cuda_kernels.hpp"
+#include "kernels/cuda/stamps.hpp"
 
 namespace sparsecoll {
 
@@ -22,6 +23,12 @@ std::unique_ptr<Kernels> make_cuda_kernels(DataType data_type, IndexType index_t
       break;
   }
   return cuda::make_kernels<double>(index_type, place);
+}
+
+std::vector<const void*> some_cuda_kernels() {
+  using namespace cuda;
+  return {kernel_of<uint32_t>(), kernel_of<uint64_t>(), kernel_of<Float16>(), kernel_of<Bfloat16>(),
+          kernel_of<float>(),    kernel_of<double>(),   kernel_of_stamps()};
 }
 
 }  // namespace sparsecoll

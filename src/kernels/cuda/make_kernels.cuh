@@ -17,4 +17,10 @@ std::unique_ptr<Kernels> make_kernels(IndexType index_type, Place& place) {
   return std::make_unique<CudaKernels<T, uint64_t>>(place);
 }
 
+/// One that no other file has.
+template <class T>
+const void* kernel_of() {
+  return reinterpret_cast<const void*>(&absorb_terms<true, T>);
+}
+
 }  // namespace sparsecoll::cuda

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What agreement in stream order needs: messages say which call they are of, and the host, which
-// does not wait, finds out later what did not fit. One launch each, and one for every 480 messages
-// to name them.
+// does not wait, finds out later what did not fit. One launch each for 240 messages or more, which
+// travel in its parameters: no workspace, so that they run on any stream.
 #include "kernels/cuda/stamps.hpp"
 #include "kernels/cuda/table.cuh"
 
@@ -11,29 +11,41 @@ namespace sparsecoll::cuda {
 
 namespace {
 
-struct PutStamp {
-  std::byte* const* messages;
-  Stamp stamp;
-  __device__ void operator()(size_t p) const { *reinterpret_cast<Stamp*>(messages[p]) = stamp; }
-};
+__global__ void __launch_bounds__(kThreads)
+    store_stamps(Rows<std::byte*> messages, size_t n, Stamp stamp) {
+  for (size_t p = threadIdx.x; p < n; p += kThreads)
+    *reinterpret_cast<Stamp*>(messages.row[p]) = stamp;
+}
 
 /// One block. What it finds first in the order of peers is told, whatever the order of threads.
 __global__ void __launch_bounds__(kThreads)
-    compare_stamps(const Stamped* messages, size_t n, Stamp expected, Alarm* alarm) {
+    compare_stamps(Rows<Stamped> messages, size_t n, Stamp expected, Alarm* alarm) {
   __shared__ unsigned long long worst;
   if (threadIdx.x == 0) worst = n;
   __syncthreads();
   for (size_t p = threadIdx.x; p < n; p += kThreads) {
-    const Stamp got = *reinterpret_cast<const Stamp*>(messages[p].at);
+    const Stamp got = *reinterpret_cast<const Stamp*>(messages.row[p].at);
     if (got.sequence != expected.sequence || got.hash != expected.hash)
       atomicMin(&worst, static_cast<unsigned long long>(p));
   }
   __syncthreads();
   if (threadIdx.x != 0 || worst == n || alarm->reason != Alarm::nothing) return;
-  alarm->peer = static_cast<uint64_t>(messages[worst].peer);
-  alarm->got = *reinterpret_cast<const Stamp*>(messages[worst].at);
+  alarm->peer = static_cast<uint64_t>(messages.row[worst].peer);
+  alarm->got = *reinterpret_cast<const Stamp*>(messages.row[worst].at);
   __threadfence_system();
   alarm->reason = Alarm::other_call;
+}
+
+/// use(rows, n) for all of them, as many at a time as a launch carries.
+template <class Row, class Use>
+void in_rows(std::span<const Row> all, const Use& use) {
+  while (!all.empty()) {
+    Rows<Row> rows{};
+    const size_t n = std::min(all.size(), Rows<Row>::kMost);
+    std::copy_n(all.begin(), n, rows.row);
+    use(rows, n);
+    all = all.subspan(n);
+  }
 }
 
 struct Settle {
@@ -55,22 +67,22 @@ struct Settle {
 }  // namespace
 
 void put_stamps(Place& place, std::span<std::byte* const> messages, const Stamp& stamp) {
-  const Arena::Scope scope(place.arena());
-  std::byte* const* const all =
-      table<std::byte*>(place, messages.size(), [&](size_t p) { return messages[p]; });
-  for_each(place, {nullptr, messages.size()}, PutStamp{all, stamp});
+  in_rows<std::byte*>(messages, [&](const Rows<std::byte*>& rows, size_t n) {
+    launch(place, 1, store_stamps, rows, n, stamp);
+  });
 }
 
 void check_stamps(Place& place, std::span<const Stamped> messages, const Stamp& expected,
                   Alarm* alarm) {
-  const Arena::Scope scope(place.arena());
-  const Stamped* const all =
-      table<Stamped>(place, messages.size(), [&](size_t p) { return messages[p]; });
-  launch(place, 1, compare_stamps, all, messages.size(), expected, alarm);
+  in_rows<Stamped>(messages, [&](const Rows<Stamped>& rows, size_t n) {
+    launch(place, 1, compare_stamps, rows, n, expected, alarm);
+  });
 }
 
 void settle(Place& place, const Settlement& counts, const Books& books) {
   for_each(place, {nullptr, 1}, Settle{counts, books});
 }
+
+const void* kernel_of_stamps() { return reinterpret_cast<const void*>(&compare_stamps); }
 
 }  // namespace sparsecoll::cuda

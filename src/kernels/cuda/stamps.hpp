@@ -14,5 +14,6 @@ void check_stamps(Place& place, std::span<const Stamped> messages, const Stamp& 
                   Alarm* alarm);
 /// Adds the counts up; raises the alarm for a fault.
 void settle(Place& place, const Settlement& counts, const Books& books);
+const void* kernel_of_stamps();
 
 }  // namespace sparsecoll::cuda

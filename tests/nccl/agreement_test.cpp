@@ -1,0 +1,202 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Ranks over NCCL that disagree in a call, or one of which calls with bad arguments, where all of
+// them are told in words: the first call of a shape, and every call where messages are checked.
+
+#include <cstdlib>
+
+#include "nccl/api_team.hpp"
+#include "support/catch.hpp"
+
+namespace sparsecoll::nccl_tests {
+namespace {
+
+constexpr int kRanks = 3;
+constexpr int kOdd = 1;  // the rank that calls with something else
+
+/// The difference as rank sees it: "NAME: this rank passed MINE, rank R passed THEIRS".
+struct Words {
+  const char* name;
+  const char* verb;  ///< "passed", "called"
+  std::string usual, odd;
+
+  std::string at(int rank) const {
+    const bool is_odd = rank == kOdd;
+    return text(name, ": this rank ", verb, " ", is_odd ? odd : usual, ", rank ", is_odd ? 0 : kOdd,
+                " ", verb, " ", is_odd ? usual : odd);
+  }
+};
+
+/// A call with one argument changed, and how that is told.
+struct Difference {
+  Call odd;
+  Words words;
+};
+
+std::vector<Difference> differences(const Call& usual) {
+  const auto with = [&](auto member, auto value) {
+    Call call = usual;
+    call.*member = value;
+    return call;
+  };
+  const std::string k = std::to_string(usual.k), more = std::to_string(usual.k + 1);
+  return {
+      {with(&Call::verb, test::Verb::kSparse),
+       {"function", "called", "gtopkAllreduce", "sparseAllreduce"}},
+      {with(&Call::count, usual.count - 1), {"count", "passed", "64", "63"}},
+      {with(&Call::k, usual.k + 1), {"k", "passed", k, more}},
+      {with(&Call::datatype, sparsecollFloat64),
+       {"datatype", "passed", "sparsecollFloat32", "sparsecollFloat64"}},
+      {with(&Call::op, sparsecollAvg), {"op", "passed", "sparsecollSum", "sparsecollAvg"}},
+  };
+}
+
+/// One rank's part of a call that ranks disagree on, and of a good one behind it.
+std::string disagree(const Team& team, Tensors& tensors, int rank, const Difference& difference,
+                     const Call& usual) {
+  const sparsecollComm_t comm = team.comm(rank);
+  tensors.wipe();
+  const auto before = tensors.residual.read();
+  const std::uint64_t sequence = sequence_of(comm);
+  std::string wrong = told(tensors.make(rank == kOdd ? difference.odd : usual),
+                           sparsecollInvalidUsage, comm, difference.words.at(rank));
+  if (!tensors.untouched()) wrong += "the output was touched; ";
+  wrong += test::difference("the residual", tensors.residual.read(), before);
+  if (sequence_of(comm) != sequence + 1) wrong += "the call did not count; ";
+  if (async_error_of(comm) != sparsecollSuccess) wrong += "it is fatal; ";
+  // The communicator goes on.
+  const Call all{test::Verb::kGtopk, 16, 16};
+  wrong += told(tensors.finish(tensors.make(all)), sparsecollSuccess, comm);
+  std::vector<float> want(Tensors::kRoom, Tensors::kUntouched);
+  std::fill_n(want.begin(), 16, float{kRanks});
+  wrong += test::difference("the next call", tensors.out.read(tensors.stream), want);
+  return wrong;
+}
+
+TEST_CASE("ranks that disagree in the first call of a shape are told how, and go on") {
+  const Team team(kRanks);
+  CHECK(team.run("disagree", [&](int rank) {
+    Tensors tensors(team.comm(rank));
+    tensors.residual.write(std::vector<float>(Call{}.count, 0.5f));
+    std::string wrong;
+    // Another shape each time: one that was refused is still new.
+    for (const Difference& each : differences(Call{}))
+      wrong += disagree(team, tensors, rank, each, Call{});
+    return wrong;
+  }) == "");
+}
+
+/// Sets it while it lives, for communicators that are made meanwhile.
+class Checked {
+ public:
+  Checked() { setenv("SPARSECOLL_CHECK", "1", 1); }
+  ~Checked() { unsetenv("SPARSECOLL_CHECK"); }
+};
+
+TEST_CASE("where messages are checked they are told in every call") {
+  const Checked checked;
+  const Team team(kRanks);
+  CHECK(team.run("disagree", [&](int rank) {
+    Tensors tensors(team.comm(rank));
+    std::string wrong;
+    for (const Difference& each : differences(Call{}))
+      for (const Call& known : {each.odd, Call{}})
+        wrong += told(tensors.finish(tensors.make(known)), sparsecollSuccess, team.comm(rank));
+    for (const Difference& each : differences(Call{}))
+      wrong += disagree(team, tensors, rank, each, Call{});
+    // So are bad arguments.
+    const void* const nothing = nullptr;
+    const auto got =
+        tensors.make(Call{}, rank == kOdd ? nothing : tensors.in.get(), tensors.out.get(), nullptr);
+    return wrong + (rank == kOdd ? told(got, sparsecollInvalidArgument, team.comm(rank),
+                                        "sendbuff: expected")
+                                 : told(got, sparsecollInvalidUsage, team.comm(rank),
+                                        "rank 1 passed a bad argument: sendbuff"));
+  }) == "");
+}
+
+TEST_CASE("bad arguments of one rank in a first call: all are told, and go on") {
+  const Team team(kRanks);
+  const std::pair<const char*, std::function<sparsecollResult_t(const Tensors&, Call)>> cases[] = {
+      {"sendbuff",
+       [](const Tensors& t, Call call) { return t.make(call, nullptr, t.out.get(), {}); }},
+      {"recvbuff",
+       [](const Tensors& t, Call call) {
+         std::vector<float> host(Tensors::kRoom);
+         return t.make(call, t.in.get(), host.data(), nullptr);
+       }},
+      {"sendbuff: expected memory of device 1",
+       [](const Tensors& t, Call call) {
+         std::vector<float> host(Tensors::kRoom);
+         return t.make(call, host.data(), host.data(), nullptr);
+       }},
+      {"sendbuff", [](const Tensors& t,
+                      Call call) { return t.make(call, t.in.get(), t.in.get() + 1, nullptr); }},
+      {"residual: expected count 60, got 64",
+       [](const Tensors& t, Call call) {
+         return t.make(call, t.in.get(), t.out.get(), t.residual.handle());
+       }},
+  };
+  CHECK(team.run("bad arguments", [&](int rank) {
+    const sparsecollComm_t comm = team.comm(rank);
+    Tensors tensors(comm);
+    std::string wrong;
+    Call call{test::Verb::kGtopk, 60, 1};
+    for (const auto& each : cases) {
+      ++call.k;
+      if (rank == kOdd)
+        wrong += told(each.second(tensors, call), sparsecollInvalidArgument, comm, each.first);
+      else
+        wrong += told(tensors.make(call), sparsecollInvalidUsage, comm,
+                      text("rank 1 passed a bad argument: "));
+      if (!tensors.untouched()) wrong += "the output was touched; ";
+    }
+    Call whole{test::Verb::kSparse, 60, 60};
+    wrong += told(tensors.finish(tensors.make(whole)), sparsecollSuccess, comm);
+    if (sequence_of(comm) != std::size(cases) + 1) wrong += "calls did not count; ";
+    return wrong;
+  }) == "");
+}
+
+/// A group of those calls, each with an output of its own.
+sparsecollResult_t make_group(const Tensors& tensors, sparsecollComm_t comm,
+                              const std::vector<Call>& calls) {
+  return test::in_group(comm, [&] {
+    size_t at = 0;
+    for (const Call& each : calls) {
+      tensors.make(each, tensors.in.get(), tensors.out.get() + at, nullptr);
+      at += each.count;
+    }
+  });
+}
+
+TEST_CASE("groups that differ: which call, and how") {
+  const Team team(kRanks);
+  const Call first{test::Verb::kGtopk, 10, 3}, second{test::Verb::kSparse, 20, 4},
+      other{test::Verb::kSparse, 20, 5};
+  CHECK(team.run("groups", [&](int rank) {
+    const sparsecollComm_t comm = team.comm(rank);
+    const bool odd = rank == kOdd;
+    Tensors tensors(comm);
+    const Words k{"ranks disagree on call 2 of the group: k", "passed", "4", "5"};
+    std::string wrong = told(make_group(tensors, comm, {first, odd ? other : second}),
+                             sparsecollInvalidUsage, comm, k.at(rank));
+    const std::vector<Call> two{first, second}, three{first, second, second};
+    const Words length{"number of calls in the group", "passed", "2", "3"};
+    wrong += told(make_group(tensors, comm, odd ? three : two), sparsecollInvalidUsage, comm,
+                  length.at(rank));
+    const Words verb{"function", "called", "sparsecollGroupEnd", "gtopkAllreduce"};
+    wrong += told(odd ? tensors.make(first) : make_group(tensors, comm, two),
+                  sparsecollInvalidUsage, comm, verb.at(rank));
+    if (!tensors.untouched()) wrong += "an output was touched; ";
+    const std::vector<Call> bad{first, {test::Verb::kGtopk, 20, 4, sparsecollInt32}};
+    wrong += told(make_group(tensors, comm, odd ? bad : two),
+                  odd ? sparsecollInvalidArgument : sparsecollInvalidUsage, comm,
+                  "call 2 of the group, gtopkAllreduce: datatype");
+    return wrong + told(tensors.finish(make_group(tensors, comm, two)), sparsecollSuccess, comm);
+  }) == "");
+}
+
+}  // namespace
+}  // namespace sparsecoll::nccl_tests

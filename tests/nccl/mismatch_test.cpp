@@ -1,0 +1,237 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Ranks over NCCL that make another call than their peers, of a shape that all of them know, so
+// that nothing is compared in words: the call is lost, but nobody waits for ever. And what is wrong
+// with a communicator's configuration, or with buffers.
+
+#include "nccl/api_team.hpp"
+#include "support/catch.hpp"
+
+namespace sparsecoll::nccl_tests {
+namespace {
+
+constexpr int kTimeout = 300;  // milliseconds
+
+struct Mix {
+  Call usual, odd;
+  bool same_size = false;  ///< of their messages
+};
+
+/// Calls of rank 1 are odd ones after all of them have been made by everybody.
+std::string mix(int P, const Mix& calls) {
+  const Team team(P, config_with_timeout(kTimeout));
+  std::vector<sparsecollResult_t> got(static_cast<size_t>(P));
+  std::string verdict = team.run("mix", [&](int rank) {
+    const sparsecollComm_t comm = team.comm(rank);
+    Tensors tensors(comm);
+    for (const Call& each : {calls.usual, calls.odd})
+      if (tensors.finish(tensors.make(each)) != sparsecollSuccess)
+        return std::string(sparsecollGetLastError(comm));
+    tensors.wipe();
+    const Clock::time_point start = Clock::now();
+    auto& result = got[static_cast<size_t>(rank)];
+    result = tensors.finish(tensors.make(rank == 1 ? calls.odd : calls.usual));
+    std::string wrong;
+    if (seconds_since(start) > kTimeout / 1000.0 + test::patience()) wrong += "too late; ";
+    if (result == sparsecollSuccess) return wrong;
+    wrong += async_error_of(comm) == result ? "" : "GetAsyncError tells something else; ";
+    return wrong + told(tensors.make(calls.usual), result, comm);
+  });
+  for (const sparsecollResult_t each : got) {
+    const bool known = each == sparsecollRemoteError || each == sparsecollTimeout;
+    // Who was not sent anything wrong may be done.
+    if (!known && (P == 2 || each != sparsecollSuccess)) verdict += text("got ", each, "; ");
+    if (P == 2 && calls.same_size && each != sparsecollRemoteError)
+      verdict += text("got ", each, " for a message of another call; ");
+  }
+  if (got[0] == sparsecollSuccess) verdict += "rank 0, whom all others send to, has not noticed";
+  return verdict;
+}
+
+TEST_CASE("another call of a known shape is fatal, and nobody waits for ever") {
+  const Call usual;
+  Call average = usual, shorter = usual, fewer = usual, wide = usual, sparse = usual, tiny = usual;
+  average.op = sparsecollAvg;
+  shorter.count = 60;
+  fewer.k = 7;
+  wide.datatype = sparsecollFloat64;
+  sparse.verb = test::Verb::kSparse;
+  tiny.count = tiny.k = 0;
+  for (const int P : {2, 3}) {
+    for (const Mix& each : {Mix{usual, average, true}, Mix{usual, shorter}, Mix{usual, fewer},
+                            Mix{usual, wide}, Mix{usual, sparse}, Mix{sparse, usual}}) {
+      CAPTURE(P, each.odd.count, each.odd.k, each.odd.datatype, each.odd.op);
+      CHECK(mix(P, each) == "");
+    }
+    CHECK(mix(P, {usual, tiny}) == "");
+  }
+}
+
+TEST_CASE("a new shape while the others make a known call, and the other way round") {
+  for (const bool odd_is_new : {false, true}) {
+    const Team team(2, config_with_timeout(kTimeout));
+    CHECK(team.run("new", [&](int rank) {
+      const sparsecollComm_t comm = team.comm(rank);
+      Tensors tensors(comm);
+      std::string wrong = told(tensors.finish(tensors.make(Call{})), sparsecollSuccess, comm);
+      Call fresh;
+      fresh.k = 9;
+      const bool makes_new = (rank == 1) == odd_is_new;
+      const auto got = tensors.finish(tensors.make(makes_new ? fresh : Call{}));
+      if (got != sparsecollTimeout && got != sparsecollRemoteError)
+        wrong += text("got ", got, "; ");
+      return wrong;
+    }) == "");
+  }
+}
+
+/// Bytes that a rank sends in that call.
+size_t bytes_sent(sparsecollComm_t comm, const Tensors& tensors, const Call& call) {
+  if (tensors.finish(tensors.make(call)) != sparsecollSuccess)
+    throw std::runtime_error(sparsecollGetLastError(comm));
+  sparsecollStats_t stats = SPARSECOLL_STATS_INITIALIZER;
+  sparsecollCommGetStats(comm, sparsecollStatsLast, &stats);
+  return stats.bytesSent;
+}
+
+TEST_CASE("a message as long as what ranks tell each other in a first call is not taken for that") {
+  const Team team(2, config_with_timeout(kTimeout));
+  CHECK(team.run("as long", [&](int rank) {
+    const sparsecollComm_t comm = team.comm(rank);
+    const Tensors tensors(comm);
+    Call call, fresh;
+    fresh.op = sparsecollAvg;
+    const size_t both = bytes_sent(comm, tensors, call);
+    const size_t words = both - bytes_sent(comm, tensors, call);
+    for (call.k = 1; call.k <= 64; ++call.k) {
+      bytes_sent(comm, tensors, call);
+      if (bytes_sent(comm, tensors, call) == words) break;
+    }
+    if (call.k > 64) return text("no message is ", words, " bytes long");
+    const auto got = tensors.finish(tensors.make(rank == 1 ? fresh : call));
+    return told(got, sparsecollRemoteError, comm, "made another call");
+  }) == "");
+}
+
+TEST_CASE("a bad argument in a later call is told to that rank alone, which can make it yet") {
+  for (const test::Verb verb : {test::Verb::kGtopk, test::Verb::kSparse}) {
+    const Team team(3);
+    CHECK(team.run("bad argument", [&](int rank) {
+      const sparsecollComm_t comm = team.comm(rank);
+      Tensors tensors(comm);
+      Call call;
+      call.verb = verb;
+      std::string wrong = told(tensors.finish(tensors.make(call)), sparsecollSuccess, comm);
+      const auto residual = tensors.residual.read();
+      tensors.wipe();
+      if (rank == 1) {
+        const auto into = [&](const void* from, void* to) {
+          return tensors.make(call, from, to, tensors.residual.handle());
+        };
+        std::vector<float> host(Tensors::kRoom);
+        wrong += told(into(tensors.in.get(), tensors.in.get() + 1), sparsecollInvalidArgument, comm,
+                      "recvbuff");
+        wrong +=
+            told(into(nullptr, tensors.out.get()), sparsecollInvalidArgument, comm, "sendbuff");
+        wrong += told(into(host.data(), host.data()), sparsecollInvalidArgument, comm,
+                      "sendbuff: expected memory of device 1, that of the NCCL "
+                      "communicator, got the host's memory");
+        if (sequence_of(comm) != 1) wrong += "what was not made was counted; ";
+        if (!tensors.untouched()) wrong += "the output was touched; ";
+        wrong += test::difference("residual", tensors.residual.read(), residual);
+      }
+      wrong += told(tensors.finish(tensors.make(call)), sparsecollSuccess, comm);
+      if (sequence_of(comm) != 2) wrong += "the numbers differ; ";
+      std::vector<float> want(Tensors::kRoom, Tensors::kUntouched);
+      for (size_t i = 0; i < call.count; ++i) want[i] = i >= 8 && i < 16 ? 6.0f : 0.0f;
+      return wrong + test::difference("result", tensors.out.read(tensors.stream), want);
+    }) == "");
+  }
+}
+
+TEST_CASE("configurations that differ, or that NCCL's communicator cannot have") {
+  const sparsecollConfig_t usual = test::default_config();
+  struct Case {
+    sparsecollConfig_t odd;
+    sparsecollResult_t there;
+    const char* words;
+    const char* elsewhere;
+  };
+  std::vector<Case> cases;
+  const auto add = [&](auto member, int value, const Case& words) {
+    cases.push_back(words);
+    cases.back().odd = usual;
+    cases.back().odd.*member = value;
+  };
+  add(&sparsecollConfig_t::residualRule, 1,
+      {{},
+       sparsecollInvalidUsage,
+       "this rank passed 1, rank 0 passed 0",
+       "this rank passed 0, rank 1 passed 1"});
+  add(&sparsecollConfig_t::device, 0,
+      {{},
+       sparsecollInvalidArgument,
+       "config.device: expected that of the NCCL communicator, 1",
+       "rank 1 passed a bad argument: config.device"});
+  add(&sparsecollConfig_t::device, SPARSECOLL_DEVICE_HOST,
+      {{}, sparsecollInvalidArgument, "config.device", "rank 1 passed a bad argument"});
+  add(&sparsecollConfig_t::algorithm, 99,
+      {{}, sparsecollInvalidArgument, "config.algorithm", "rank 1 passed a bad argument"});
+  const Callers callers(3);
+  for (const Case& each : cases)
+    CHECK(run_threads("init", 3, [&](int rank) {
+            devices::check(cudaSetDevice(Callers::device(rank)));
+            sparsecollComm_t comm = nullptr;
+            const auto got =
+                sparsecollCommInitNccl(&comm, callers[rank], rank == 1 ? &each.odd : &usual);
+            std::string wrong = comm ? "there is a communicator; " : "";
+            if (rank == 1) return wrong + told(got, each.there, nullptr, each.words);
+            return wrong + told(got, sparsecollInvalidUsage, nullptr, each.elsewhere);
+          }) == "");
+  CHECK(nccl_stand_in::communicators() == 3);
+}
+
+TEST_CASE("an init that gets nothing to write to, and one with the rank's device") {
+  const Callers callers(2);
+  CHECK(run_threads("init", 2, [&](int rank) {
+          devices::check(cudaSetDevice(0));  // whatever the current one is
+          sparsecollComm_t comm = nullptr;
+          std::string wrong =
+              rank == 1 ? told(sparsecollCommInitNccl(nullptr, callers[rank], nullptr),
+                               sparsecollInvalidArgument, nullptr, "comm: expected a pointer")
+                        : told(sparsecollCommInitNccl(&comm, callers[rank], nullptr),
+                               sparsecollInvalidUsage, nullptr, "rank 1 passed a bad argument");
+          sparsecollConfig_t config = test::default_config();
+          config.device = Callers::device(rank);
+          wrong += told(sparsecollCommInitNccl(&comm, callers[rank], &config), sparsecollSuccess,
+                        nullptr);
+          return wrong + told(sparsecollCommDestroy(comm), sparsecollSuccess, nullptr);
+        }) == "");
+  sparsecollComm_t comm = nullptr;
+  CHECK(told(sparsecollCommInitNccl(&comm, nullptr, nullptr), sparsecollInvalidArgument, nullptr,
+             "nccl: expected a communicator, got NULL") == "");
+}
+
+TEST_CASE("memory of another device, and the legacy stream") {
+  const Team team(1);
+  const sparsecollComm_t comm = team.comm(0);
+  devices::check(cudaSetDevice(3));
+  const DeviceArray<float> elsewhere(Tensors::kRoom);
+  devices::check(cudaSetDevice(0));
+  const Tensors tensors(comm);
+  CHECK(told(tensors.make(Call{}, elsewhere.get(), elsewhere.get(), nullptr),
+             sparsecollInvalidArgument, comm,
+             "sendbuff: expected memory of device 0, that of the NCCL communicator, got memory of "
+             "device 3") == "");
+  CHECK(told(tensors.make(Call{}, tensors.in.get(), elsewhere.get(), nullptr),
+             sparsecollInvalidArgument, comm, "recvbuff: expected memory of device 0") == "");
+  CHECK(gtopkAllreduce(tensors.in.get(), tensors.out.get(), 9, 9, sparsecollFloat32, sparsecollSum,
+                       nullptr, comm, nullptr) == sparsecollSuccess);
+  std::vector<float> want(Tensors::kRoom, Tensors::kUntouched);
+  std::fill_n(want.begin(), 9, 1.0f);
+  CHECK(tensors.out.read(nullptr) == want);  // in its order
+}
+
+}  // namespace
+}  // namespace sparsecoll::nccl_tests
