@@ -72,8 +72,8 @@ pack_nccl() {
     return
   fi
   library=$(first_file "$headers"/../lib{,64,"/$(uname -m)-linux-gnu"}/libnccl.so.2)
-  licence=$(first_file "$headers"/../{LICENSE.txt,{.,..,../..,../dist-info}/nvidia_nccl*/licenses/*} \
-    /usr/share/doc/libnccl2/copyright)
+  licence=$(first_file "$headers"/../LICENSE.txt /usr/share/doc/libnccl2/copyright \
+    "$headers"/../../../nvidia_nccl*.dist-info/{,licenses/}[Ll][Ii][Cc][Ee][Nn]*)
   if [ -z "$library" ] || [ -z "$licence" ]; then
     echo "libnccl.so.2 or its licence was not found: the package is without it"
     return

@@ -52,7 +52,7 @@ std::vector<sparsecollComm_t> connect(int P) {
 
 }  // namespace
 
-GpuRanks::GpuRanks(int P) : test::Ranks(connect(P)) {}
+GpuRanks::GpuRanks(int P) : test::Ranks(connect(P)) { devices::later().ranks_begin(); }
 
 std::string GpuRanks::run(const std::string& what,
                           const std::function<std::string(int)>& body) const {

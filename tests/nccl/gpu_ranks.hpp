@@ -18,7 +18,7 @@ class GpuRanks : public test::Ranks {
   /// Ends the process as a test that was skipped where there is no NCCL, or one that does not make
   /// such communicators.
   explicit GpuRanks(int P);
-  ~GpuRanks() { devices::later().free_all(); }
+  ~GpuRanks() { devices::later().ranks_end(); }
 
   /// test::Ranks::run() on the device.
   std::string run(const std::string& what, const std::function<std::string(int)>& body) const;
