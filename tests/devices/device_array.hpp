@@ -57,14 +57,13 @@ class Later {
     }
     free_all();
   }
-
- private:
   void free_all() {
     const std::lock_guard lock(mutex_);
     for (void* const at : all_) cudaFree(at);
     all_.clear();
   }
 
+ private:
   std::mutex mutex_;
   std::vector<void*> all_;
   int ranks_ = 0;

@@ -28,13 +28,14 @@ class Team {
       return got == sparsecollSuccess ? "" : std::string(sparsecollGetLastError(nullptr));
     });
     if (!verdict.empty()) throw std::runtime_error(verdict);
+    devices::later().ranks_begin();
   }
   ~Team() {
     run("destroy", [&](int rank) {
       if (comm(rank)) sparsecollCommDestroy(comm(rank));
       return std::string();
     });
-    devices::later().free_all();
+    devices::later().ranks_end();
   }
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
