@@ -24,8 +24,8 @@
 
 #include "collectives/push_sum.hpp"
 #include "collectives/stream_call.hpp"
+#include "collectives/stream_changes.hpp"
 #include "core/error.hpp"
-#include "kernels/wire.hpp"
 
 namespace sparsecoll {
 
@@ -53,11 +53,15 @@ struct Slot {
 class StreamPushSum final : public PushSum {
  public:
   StreamPushSum(const PushSumShape& shape, const Graph& graph)
-      : PushSum(shape, graph), slots_(static_cast<size_t>(std::max(shape.max_delay, 1))) {}
+      : PushSum(shape, graph),
+        changes_(shape),
+        slots_(static_cast<size_t>(std::max(shape.max_delay, 1))) {}
 
   const Block* weight_there() const override { return told_ ? &own_weight_ : nullptr; }
-  Carrier::Copies* sent_copies() override { return shape_.k > 0 ? &sent_copies_ : nullptr; }
-  Carrier::Copies* received_copies() override { return shape_.k > 0 ? &received_copies_ : nullptr; }
+  Carrier::Copies* sent_copies() override { return shape_.k > 0 ? &changes_.sent() : nullptr; }
+  Carrier::Copies* received_copies() override {
+    return shape_.k > 0 ? &changes_.received() : nullptr;
+  }
   void resume(uint64_t step, double weight) override;
   void look_ahead(int rank, bool captured) override;
   void step(const GossipCall& call, const Tensors& tensors) override;
@@ -71,38 +75,31 @@ class StreamPushSum final : public PushSum {
     std::vector<double*> weights_out;
     std::vector<const double*> weights_in;
     std::vector<const void*> arrived;
-    void* net = nullptr;
+    StreamChanges::Flow flow;
     uint64_t* selected = nullptr;
-    uint64_t* fault = nullptr;
   };
 
   Slot& slot(uint64_t step) { return slots_[step % slots_.size()]; }
   double moved(const Neighbour& to) const {
     return shape_.k == 0 ? to.share : shape_.mixing * to.share;
   }
-  size_t body_bytes(Kernels& kernels) const;
+  size_t body_bytes(const Kernels& kernels) const;
   double* own_weight(const GossipCall& call);
   Leg pack(const GossipCall& call, const Neighbour& to, const void* x, Sum& sum);
   std::byte* message_room(const GossipCall& call, size_t number);
-  void pack_changes(const GossipCall& call, const Neighbour& to, const void* x, Sum& sum,
-                    std::byte* body);
   void take(const GossipCall& call, const Mail& mail, Sum& sum);
-  void take_changes(const GossipCall& call, const Mail& mail, Sum& sum);
   void absorb(const GossipCall& call, Sum& sum, const Tensors& tensors);
   void arrive(const GossipCall& call, Slot& slot);
   void exchange(const GossipCall& call, std::vector<Leg>& legs, Slot* slot,
                 std::vector<Mail>* mail);
-  void* copy_of(const GossipCall& call, Carrier::Copies& copies, int peer);
-  void* net(const GossipCall& call, Sum& sum);
 
-  Block own_weight_;             ///< w
-  bool told_ = false;            ///< it is there, and the host's is old
-  uint64_t first_ = 0;           ///< step since the last drain
-  std::vector<Slot> slots_;      ///< by step modulo tau
-  std::vector<Neighbour> to_;    ///< out-neighbours of the next step
-  std::vector<int> from_;        ///< its in-neighbours
-  Carrier::Copies sent_copies_;  ///< negated
-  Carrier::Copies received_copies_;
+  StreamChanges changes_;      ///< of compressed gossip
+  Block own_weight_;           ///< w
+  bool told_ = false;          ///< it is there, and the host's is old
+  uint64_t first_ = 0;         ///< step since the last drain
+  std::vector<Slot> slots_;    ///< by step modulo tau
+  std::vector<Neighbour> to_;  ///< out-neighbours of the next step
+  std::vector<int> from_;      ///< its in-neighbours
 };
 
 void StreamPushSum::resume(uint64_t step, double weight) {
@@ -123,8 +120,8 @@ void StreamPushSum::look_ahead(int rank, bool captured) {
   if (shape_.max_delay > 0)
     new_here = new_here || step_ - first_ < slots_.size() ||
                slot(step_).received.size() < from_.size() || slot(step_).sent.size() < to_.size();
-  for (const Neighbour& to : to_) new_here |= shape_.k > 0 && lacks(sent_copies_, to.rank);
-  for (const int peer : from_) new_here |= shape_.k > 0 && lacks(received_copies_, peer);
+  for (const Neighbour& to : to_) new_here |= shape_.k > 0 && lacks(changes_.sent(), to.rank);
+  for (const int peer : from_) new_here |= shape_.k > 0 && lacks(changes_.received(), peer);
   if (new_here)
     fail(sparsecollInvalidUsage,
          "stream: expected one that is not captured until a whole period of steps was made, of the "
@@ -134,7 +131,7 @@ void StreamPushSum::look_ahead(int rank, bool captured) {
 
 void StreamPushSum::step(const GossipCall& call, const Tensors& tensors) {
   Sum sum;
-  sum.fault = call.kernels.counts(1);
+  sum.flow.fault = call.kernels.counts(1);
   double* const weight = own_weight(call);
   arrive(call, slot(step_));
   // 2.
@@ -155,13 +152,13 @@ void StreamPushSum::step(const GossipCall& call, const Tensors& tensors) {
   // 6.
   if (!at_once) exchange(call, legs, &slot(step_), &slot(step_).mail);
   uint64_t* const result = call.kernels.counts(1);
-  call.call->settle(call.kernels, {sum.selected ? sum.selected : result, result, sum.fault});
+  call.call->settle(call.kernels, {sum.selected ? sum.selected : result, result, sum.flow.fault});
   ++step_;
 }
 
 void StreamPushSum::drain(const GossipCall& call, const Tensors& tensors) {
   Sum sum;
-  sum.fault = call.kernels.counts(1);
+  sum.flow.fault = call.kernels.counts(1);
   own_weight(call);
   const uint64_t delay = std::min(static_cast<uint64_t>(shape_.max_delay), step_);
   for (uint64_t at = step_ - delay; at < step_; ++at) {
@@ -170,7 +167,7 @@ void StreamPushSum::drain(const GossipCall& call, const Tensors& tensors) {
   }
   absorb(call, sum, tensors);
   uint64_t* const nothing = call.kernels.counts(1);
-  call.call->settle(call.kernels, {nothing, nothing, sum.fault});
+  call.call->settle(call.kernels, {nothing, nothing, sum.flow.fault});
   sent_ = false;
   first_ = step_;
 }
@@ -186,10 +183,8 @@ double* StreamPushSum::own_weight(const GossipCall& call) {
   return reinterpret_cast<double*>(own_weight_.data());
 }
 
-size_t StreamPushSum::body_bytes(Kernels& kernels) const {
-  if (shape_.k == 0) return shape_.count * size_of(shape_.type);
-  return wire_bound(
-      {std::min(shape_.k, shape_.count), shape_.count, kernels.wire_value_size(Precision::stored)});
+size_t StreamPushSum::body_bytes(const Kernels& kernels) const {
+  return shape_.k > 0 ? changes_.bytes(kernels) : shape_.count * size_of(shape_.type);
 }
 
 Leg StreamPushSum::pack(const GossipCall& call, const Neighbour& to, const void* x, Sum& sum) {
@@ -201,7 +196,7 @@ Leg StreamPushSum::pack(const GossipCall& call, const Neighbour& to, const void*
     call.kernels.push_sum_share(x, shape_.count, to.share, body);
     sum.shares.push_back(to.share);
   } else {
-    pack_changes(call, to, x, sum, body);
+    sum.selected = changes_.pack(call, {to.rank, moved(to)}, x, sum.flow, body);
   }
   sum.moved.push_back(moved(to));
   sum.weights_out.push_back(reinterpret_cast<double*>(data));
@@ -217,50 +212,19 @@ std::byte* StreamPushSum::message_room(const GossipCall& call, size_t number) {
   return sent[number].data();
 }
 
-/// Compressed gossip, sender's side.
-void StreamPushSum::pack_changes(const GossipCall& call, const Neighbour& to, const void* x,
-                                 Sum& sum, std::byte* body) {
-  Kernels& kernels = call.kernels;
-  void* const negated = copy_of(call, sent_copies_, to.rank);
-  const Region whole{0, shape_.count};
-  const SparseBuffer top = kernels.sparse(std::min(shape_.k, shape_.count));
-  const Packets packets = kernels.packets(top.capacity, {&whole, 1}, Precision::stored);
-  kernels.accumulate_select({x, shape_.count, {negated, kernels.bytes(shape_.copy_bytes())}},
-                            top.capacity, top);
-  const SparseSpan change = top.span().stored();
-  kernels.pack_all(change, {&whole, 1}, packets);
-  // One message starts right behind its headroom; what follows it does not matter.
-  kernels.copy(packets.slab + kHeadroom,
-               std::min(body_bytes(kernels), packets.capacity - kHeadroom), body);
-  kernels.push_sum_follow(change, -1, negated);
-  kernels.push_sum_move(negated, shape_.count, moved(to), net(call, sum));
-  sum.selected = top.nnz;
-}
-
 void StreamPushSum::take(const GossipCall& call, const Mail& mail, Sum& sum) {
   sum.weights_in.push_back(mail.weight());
   if (shape_.k == 0)
     sum.arrived.push_back(mail.body());
   else
-    take_changes(call, mail, sum);
-}
-
-/// Compressed gossip, receiver's side.
-void StreamPushSum::take_changes(const GossipCall& call, const Mail& mail, Sum& sum) {
-  Kernels& kernels = call.kernels;
-  void* const copy = copy_of(call, received_copies_, mail.peer);
-  const Message message{{mail.body(), body_bytes(kernels)}, {0, shape_.count}};
-  const SparseBuffer change = kernels.sparse(std::min(shape_.k, shape_.count));
-  kernels.unpack_all({&message, 1}, {&change, 1}, sum.fault);
-  kernels.push_sum_follow(change.span(), 1, copy);
-  kernels.push_sum_move(copy, shape_.count, mail.share, net(call, sum));
+    changes_.take(call, {mail.peer, mail.share}, mail.body(), sum.flow);
 }
 
 void StreamPushSum::absorb(const GossipCall& call, Sum& sum, const Tensors& tensors) {
   const Stopwatch watch(call.stats.reduce_seconds);
   auto* const weight = reinterpret_cast<double*>(own_weight_.data());
   call.kernels.push_sum_take(weight, sum.weights_in);
-  call.kernels.push_sum_absorb({sum.shares, sum.arrived, sum.net, 0, weight}, shape_.count,
+  call.kernels.push_sum_absorb({sum.shares, sum.arrived, sum.flow.net, 0, weight}, shape_.count,
                                tensors.x, tensors.estimate);
 }
 
@@ -292,21 +256,6 @@ void StreamPushSum::exchange(const GossipCall& call, std::vector<Leg>& legs, Slo
       if (to.rank == call.call->rank()) share = moved(to);
     mail->push_back({from_[i], share, legs[sent + i].in.data()});
   }
-}
-
-void* StreamPushSum::copy_of(const GossipCall& call, Carrier::Copies& copies, int peer) {
-  const auto found = copies.find(peer);
-  if (found != copies.end()) return found->second.data();
-  Block block(call.memory, shape_.copy_bytes());
-  call.kernels.zero(block.data(), shape_.count);
-  return copies.emplace(peer, std::move(block)).first->second.data();
-}
-
-void* StreamPushSum::net(const GossipCall& call, Sum& sum) {
-  if (sum.net) return sum.net;
-  sum.net = call.kernels.bytes(shape_.copy_bytes());
-  call.kernels.zero(sum.net, shape_.count);
-  return sum.net;
 }
 
 }  // namespace
