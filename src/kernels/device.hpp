@@ -16,7 +16,7 @@ namespace sparsecoll {
 inline constexpr int kHost = -1;
 
 // What this process has of devices. A library that was built without CUDA has none
-// (no_device.cpp), else see cuda/device.cpp. All throw UnhandledCudaError.
+// (no_device.cpp), else see cuda/devices.cpp. All throw UnhandledCudaError.
 
 /// How many; 0 where there is no driver.
 int count_devices();

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Devices by CUDA: whose memory is whose, and in which order streams do what.
+// One communicator's end of a device by CUDA: in which order streams do what.
 #include "kernels/device.hpp"
 
-#include <atomic>
 #include <deque>
 #include <exception>
 #include <mutex>
@@ -14,109 +13,16 @@
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/driver.hpp"
 #include "kernels/cuda/stamps.hpp"
+#include "kernels/cuda/streams.hpp"
 
 namespace sparsecoll {
 
 using cuda::check;
-
-int count_devices() {
-  int count = 0;
-  if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
-  cudaGetLastError();  // no driver, or none that is new enough
-  return 0;
-}
-
-int current_device() {
-  if (!cuda::context_exists()) return kHost;
-  int device = kHost;
-  check(cudaGetDevice(&device), "cudaGetDevice");
-  return device;
-}
-
-int device_of(const void* memory) {
-  if (!memory || !cuda::context_exists()) return kHost;
-  cudaPointerAttributes attributes{};
-  check(cudaPointerGetAttributes(&attributes, memory), "cudaPointerGetAttributes");
-  const bool there =
-      attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
-  return there ? attributes.device : kHost;
-}
+using cuda::Current;
+using cuda::Event;
+using cuda::OwnStream;
 
 namespace {
-
-/// The calling thread's current device, and that other threads may capture graphs meanwhile; both
-/// are put back at the end.
-class Current {
- public:
-  explicit Current(int device) {
-    check(cudaGetDevice(&before_), "cudaGetDevice");
-    if (before_ != device) check(cudaSetDevice(device), "cudaSetDevice");
-    changed_ = before_ != device;
-    cudaThreadExchangeStreamCaptureMode(&mode_);
-  }
-  ~Current() {
-    cudaThreadExchangeStreamCaptureMode(&mode_);
-    // Where nobody works on it, as in a thread of the library, to set it would make a context.
-    if (changed_ && cuda::context_exists_on(before_)) cuda::forgive(cudaSetDevice(before_));
-  }
-  Current(const Current&) = delete;
-  Current& operator=(const Current&) = delete;
-
- private:
-  int before_ = 0;
-  bool changed_ = false;
-  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
-};
-
-class Event final : public Moment {
- public:
-  Event() { check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cudaEventCreate"); }
-  ~Event() override { cuda::forgive(cudaEventDestroy(event_)); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-
-  /// It stands for what is on the stream now.
-  void record(cudaStream_t stream) {
-    check(cudaEventRecord(event_, stream), "cudaEventRecord");
-    recorded_ = true;
-  }
-  /// The stream goes on when that is done.
-  void hold(cudaStream_t stream) const {
-    if (recorded_) check(cudaStreamWaitEvent(stream, event_, 0), "cudaStreamWaitEvent");
-  }
-  void wait() const {
-    if (recorded_) check(cudaEventSynchronize(event_), "cudaEventSynchronize");
-  }
-  bool passed() const {
-    if (!recorded_) return true;
-    const cudaError_t error = cudaEventQuery(event_);
-    if (error != cudaErrorNotReady) check(error, "cudaEventQuery");
-    cuda::forgive(error);
-    return error == cudaSuccess;
-  }
-
- private:
-  cudaEvent_t event_ = nullptr;
-  std::atomic<bool> recorded_{false};
-};
-
-/// Beside the callers' streams, and before them where there is a choice.
-class OwnStream {
- public:
-  OwnStream() {
-    int least = 0, greatest = 0;
-    check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
-    check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, greatest),
-          "cudaStreamCreateWithPriority");
-  }
-  ~OwnStream() { cuda::forgive(cudaStreamDestroy(stream_)); }
-  OwnStream(const OwnStream&) = delete;
-  OwnStream& operator=(const OwnStream&) = delete;
-  cudaStream_t get() const { return stream_; }
-
- private:
-  cudaStream_t stream_ = nullptr;
-};
 
 class CudaDevice final : public Device {
  public:
@@ -330,20 +236,6 @@ class CudaDevice final : public Device {
 };
 
 }  // namespace
-
-bool is_captured(int device, Stream stream) {
-  const Current current(device);
-  cudaStreamCaptureStatus status{};
-  const cudaError_t error = cudaStreamIsCapturing(stream, &status);
-  if (error == cudaErrorStreamCaptureImplicit) {
-    cudaGetLastError();
-    fail(sparsecollInvalidUsage,
-         "stream: expected one that does not wait for a stream that is captured now, got the "
-         "legacy default stream");
-  }
-  check(error, "cudaStreamIsCapturing");
-  return status != cudaStreamCaptureStatusNone;
-}
 
 std::unique_ptr<Device> make_device(int number, Messages messages) {
   return std::make_unique<CudaDevice>(number, messages);

@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// What this process has of devices, by CUDA.
+#include "kernels/cuda/driver.hpp"
+#include "kernels/cuda/streams.hpp"
+#include "kernels/device.hpp"
+
+namespace sparsecoll {
+
+using cuda::check;
+using cuda::Current;
+
+int count_devices() {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
+  cudaGetLastError();  // no driver, or none that is new enough
+  return 0;
+}
+
+int current_device() {
+  if (!cuda::context_exists()) return kHost;
+  int device = kHost;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  return device;
+}
+
+int device_of(const void* memory) {
+  if (!memory || !cuda::context_exists()) return kHost;
+  cudaPointerAttributes attributes{};
+  check(cudaPointerGetAttributes(&attributes, memory), "cudaPointerGetAttributes");
+  const bool there =
+      attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
+  return there ? attributes.device : kHost;
+}
+
+bool is_captured(int device, Stream stream) {
+  const Current current(device);
+  cudaStreamCaptureStatus status{};
+  const cudaError_t error = cudaStreamIsCapturing(stream, &status);
+  if (error == cudaErrorStreamCaptureImplicit) {
+    cudaGetLastError();
+    fail(sparsecollInvalidUsage,
+         "stream: expected one that does not wait for a stream that is captured now, got the "
+         "legacy default stream");
+  }
+  check(error, "cudaStreamIsCapturing");
+  return status != cudaStreamCaptureStatusNone;
+}
+
+}  // namespace sparsecoll
