@@ -13,7 +13,8 @@
 //   3. tau = 0: exchange. tau > 0: what came in step t - tau is at hand.
 //   4. x := x - what was sent + what is absorbed, in the order of ranks; w likewise.
 //   5. estimate = x / w.
-//   6. tau > 0: exchange, beside what is queued next; step t + tau waits for it.
+//   6. tau > 0: exchange, beside what is queued next, but for states that are part of a graph; step
+//      t + tau waits for it.
 //
 // Cost per step: one message for each out-neighbour, in and out, n values or the bound of k
 // entries. Guarantees: as push_sum.cpp, with the same bits in every run for every tau, and for tau
@@ -93,10 +94,13 @@ class StreamPushSum final : public PushSum {
   void exchange(const GossipCall& call, std::vector<Leg>& legs, Slot* slot,
                 std::vector<Mail>* mail);
 
-  StreamChanges changes_;      ///< of compressed gossip
-  Block own_weight_;           ///< w
-  bool told_ = false;          ///< it is there, and the host's is old
-  uint64_t first_ = 0;         ///< step since the last drain
+  StreamChanges changes_;  ///< of compressed gossip
+  Block own_weight_;       ///< w
+  bool told_ = false;      ///< it is there, and the host's is old
+  uint64_t first_ = 0;     ///< step since the last drain
+  /// Graphs find the slots as they are when they are launched, in the order of their stream:
+  /// nothing is exchanged beside it any more.
+  bool in_graph_ = false;
   std::vector<Slot> slots_;    ///< by step modulo tau
   std::vector<Neighbour> to_;  ///< out-neighbours of the next step
   std::vector<int> from_;      ///< its in-neighbours
@@ -133,6 +137,8 @@ void StreamPushSum::step(const GossipCall& call, const Tensors& tensors) {
   Sum sum;
   sum.flow.fault = call.kernels.counts(1);
   double* const weight = own_weight(call);
+  if (call.captured && !std::exchange(in_graph_, true))
+    for (Slot& each : slots_) arrive(call, each);
   arrive(call, slot(step_));
   // 2.
   std::vector<Leg> legs;
@@ -245,8 +251,7 @@ void StreamPushSum::exchange(const GossipCall& call, std::vector<Leg>& legs, Slo
     if (slot->received.size() == i) slot->received.emplace_back(call.memory, kHeadroom + bytes);
     legs.back().into = slot->received[i].data();
   }
-  // In a graph what is beside it would have to end within it.
-  if (slot && !call.captured)
+  if (slot && !in_graph_)
     slot->exchanged = call.call->exchange_aside(legs);
   else
     call.call->exchange(legs);
