@@ -102,7 +102,6 @@ std::shared_ptr<Residual> check_residual(sparsecollResidual_t handle, Communicat
     if (!residual->lives_on(tensor.device))
       fail(sparsecollInvalidUsage,
            "residual: expected one that a call has used before a graph is captured, got a new one");
-    residual->join_graph();
   }
   residual->live_on(tensor.device, owner);
   return residual;

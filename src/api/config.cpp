@@ -132,6 +132,13 @@ Config make_config(const sparsecollConfig_t* config, bool check) {
   return result;
 }
 
+void check_place(const Config& config, int device) {
+  const int wanted = config.values.device;
+  if (wanted != INT_MIN && wanted != device)
+    fail(sparsecollInvalidArgument, "config.device: expected that of the NCCL communicator, ",
+         device, ", or INT_MIN, got ", wanted);
+}
+
 Descriptor describe(const Config& config) {
   const sparsecollConfig_t& c = config.values;
   Descriptor descriptor;

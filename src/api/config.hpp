@@ -26,6 +26,9 @@ Config make_config(const sparsecollConfig_t* config, bool check = true);
 /// The number of a device, or one of the two that stand for a choice.
 void check_device(const std::string& name, int device);
 
+/// The configuration must not want another device than this one, NCCL's.
+void check_place(const Config& config, int device);
+
 /// What ranks agree on at init.
 Descriptor describe(const Config& config);
 

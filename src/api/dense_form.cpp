@@ -89,6 +89,7 @@ class DenseCall final : public Operation, private DenseArguments {
     const Stopwatch watch(env.stats.reduce_seconds);
     if (residual) {
       kernels.put_back({problem.local, outcome.result, outcome.dropped, rule}, feedback.write);
+      if (site().captured()) residual->join_graph();
       residual->commit(kernels);
     }
     kernels.scatter(outcome.result, divisor, recv, count);

@@ -1,24 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 // Communicators over NCCL.
-#include <climits>
-
 #include "api/bridge.hpp"
 #include "transport/stream_transport.hpp"
 
 using namespace sparsecoll;
-
-namespace {
-
-/// The configuration must not want another place than NCCL's.
-void check_place(const Config& config, int device) {
-  const int wanted = config.values.device;
-  if (wanted != INT_MIN && wanted != device)
-    fail(sparsecollInvalidArgument, "config.device: expected that of the NCCL communicator, ",
-         device, ", or INT_MIN, got ", wanted);
-}
-
-}  // namespace
 
 sparsecollResult_t sparsecollCommInitNccl(sparsecollComm_t* comm, struct ncclComm* nccl,
                                           const sparsecollConfig_t* config) {

@@ -133,7 +133,7 @@ class Create final : public Operation {
   void run(const Turn& turn) override {
     Communicator& communicator = turn.communicator;
     const sparsecollPushSumConfig_t& config = identity_.config;
-    const uint64_t id = turn.call.sequence();
+    const uint64_t id = turn.call.number();
     const auto made = std::make_shared<PushSumState>(
         communicator.shared_from_this(),
         PushSumShape{id, identity_.count, type_, config.maxDelay, config.k, config.mixing}, config);
@@ -173,6 +173,10 @@ class Drain final : public Operation {
 
   void check_arguments(Communicator&) override {
     check_tensors(state_->shape(), tensors_);
+    if (!state_->push_sum().can_drain())
+      fail(sparsecollInvalidUsage,
+           "state: expected one without captured steps, since messages of compressed gossip that "
+           "wait belong to the graph, got one with some");
     state_->claim(site().device());
   }
 

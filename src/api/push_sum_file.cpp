@@ -148,6 +148,9 @@ sparsecollResult_t sparsecollPushSumLoad(sparsecollPushSum_t state, const char* 
     c.check_healthy();
     check_path(path);
     check_settled(s.push_sum());
+    if (s.push_sum().in_graph())
+      fail(sparsecollInvalidUsage,
+           "state: expected one that is not part of a CUDA graph, got one with captured steps");
     load(s, c, path);
     return sparsecollSuccess;
   });

@@ -80,9 +80,17 @@ void Site::locate(Communicator& communicator, const Buffers& buffers) {
   }
   if (!stream_) return;
   if (only && capturable_ && !communicator.queue())
-    captured_ = is_captured(device_, *stream_);
+    locate_in_graph(*stream_);
   else if (!moment_)
     refuse_capture(device_, *stream_);
+}
+
+void Site::locate_in_graph(Stream stream) {
+  captured_ = is_captured(device_, stream);
+  if (captured_ && !is_one_stream(stream))
+    fail(sparsecollInvalidUsage,
+         "stream: expected one that is the same in all threads where a graph is captured, got "
+         "cudaStreamPerThread");
 }
 
 void Site::begin(Communicator& communicator) {

@@ -81,6 +81,8 @@ class Site {
   Kernels& kernels(Communicator& communicator, DataType type, IndexType index) const;
 
  private:
+  void locate_in_graph(Stream stream);
+
   bool located_ = false;
   bool capturable_ = false;
   bool captured_ = false;

@@ -66,7 +66,11 @@ sparsecollResult_t sparsecollCommSplit(sparsecollComm_t comm, int color, int key
         fail(sparsecollInvalidArgument,
              "color: expected 0 or more, or SPARSECOLL_SPLIT_NOCOLOR, got ", color);
       if (!newcomm) fail(sparsecollInvalidArgument, "newcomm: expected a pointer, got NULL");
-      return config ? make_config(config, !parent.link().device()) : parent.config();
+      if (!config) return parent.config();
+      const auto device = parent.link().device();
+      const Config own = make_config(config, !device);
+      if (device) check_place(own, *device);
+      return own;
     };
     parent.take_part(
         [&] { *newcomm = static_cast<sparsecollComm_t>(parent.split(check, color, key)); });

@@ -60,6 +60,8 @@ class AgreedCall : public Call {
   virtual Stats& stats() = 0;
   /// Number of the call.
   virtual uint64_t sequence() const = 0;
+  /// The same on all ranks, whatever a rank counted that was not made.
+  virtual uint64_t number() const { return sequence(); }
   virtual const Deadline& deadline() const = 0;
   /// Makes sure that all ranks made this call. For calls that exchange nothing else.
   virtual void agree() = 0;

@@ -79,6 +79,9 @@ class FramedLink final : public Link {
       call.abandon(nullptr);
     }
   }
+  void make_alone(const CallTerms&, const Descriptor&, FunctionRef<void(StreamCall&)>) override {
+    fail(sparsecollInternalError, "messages that can be waited for are in no stream's order");
+  }
   void run_group(AgreedCall& call, std::span<const GroupMember> members) override {
     GroupCall(static_cast<FramedCall&>(call), *arena_).run(members);
   }

@@ -88,7 +88,8 @@ class Link {
                     FunctionRef<void(AgreedCall&)> body) = 0;
   /// In stream order: one that is agreed on with nobody, of which every rank makes as many; the
   /// device's work has begun.
-  virtual void make_alone(const CallTerms&, const Descriptor&, FunctionRef<void(StreamCall&)>) {}
+  virtual void make_alone(const CallTerms& terms, const Descriptor& descriptor,
+                          FunctionRef<void(StreamCall&)> body) = 0;
   /// Runs the members of a group in a call of make().
   virtual void run_group(AgreedCall& call, std::span<const GroupMember> members) = 0;
 

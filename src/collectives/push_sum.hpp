@@ -106,6 +106,9 @@ class PushSum {
   /// No message of this state can be under way: it waits for all, or nothing was sent since it was
   /// made, loaded or drained.
   bool settled() const { return shape_.max_delay == 0 || !sent_; }
+  /// Graphs of CUDA know where it keeps what it remembers.
+  virtual bool in_graph() const { return false; }
+  virtual bool can_drain() const { return true; }
   /// Continues where a saved state was.
   virtual void resume(uint64_t step, double weight) = 0;
 

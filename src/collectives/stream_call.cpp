@@ -59,12 +59,15 @@ void StreamCall::exchange(std::span<Leg> legs) {
 }
 
 std::shared_ptr<Moment> StreamCall::exchange_aside(std::span<Leg> legs) {
+  const Stopwatch watch(stats_.exchange_seconds);
   std::vector<Piece> pieces;
   announce(legs, pieces);
-  return end_.device.aside([&] {
+  auto done = end_.device.aside([&] {
     move(pieces);
     take(legs, pieces);
   });
+  end_.watch.goes_on_beside(done);
+  return done;
 }
 
 void StreamCall::follow(const Moment& moment) {

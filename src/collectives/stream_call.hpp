@@ -50,6 +50,7 @@ class StreamCall final : public AgreedCall {
   void read_with(Kernels&) override {}
   Stats& stats() override { return stats_; }
   uint64_t sequence() const override { return terms_.sequence; }
+  uint64_t number() const override { return terms_.number; }
   const Deadline& deadline() const override { return terms_.deadline; }
 
   void exchange(std::span<Leg> legs) override;

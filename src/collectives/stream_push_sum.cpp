@@ -7,19 +7,20 @@
 // receives what is sent to it there, and absorbs it tau steps later. Step t:
 //
 //   1. The graph names out-neighbours j with parts p_ji, and in-neighbours.
-//   2. Pack p_ji x, or what changed of it, for each out-neighbour, with p_ji w in front; what
-//   leaves
-//      is taken off w. w lives on the device, so that the host never waits for it.
+//   2. Pack p_ji x, or what changed of it, for each out-neighbour, with p_ji w in front. What
+//      leaves is taken off w, which lives on the device, so that the host never waits for it.
 //   3. tau = 0: exchange. tau > 0: what came in step t - tau is at hand.
 //   4. x := x - what was sent + what is absorbed, in the order of ranks; w likewise.
 //   5. estimate = x / w.
 //   6. tau > 0: exchange, beside what is queued next, but for states that are part of a graph; step
 //      t + tau waits for it.
 //
-// Cost per step: one message for each out-neighbour, in and out, n values or the bound of k
-// entries. Guarantees: as push_sum.cpp, with the same bits in every run for every tau, and for tau
-// = 0 those of the other. No host wait: a whole period of steps, of the graph's and of tau, can be
-// captured into a graph of CUDA once each of them has been made.
+// Cost per step: one message for each out-neighbour, in and out: n values, or the bound of k
+// entries.
+//
+// Guarantees: as push_sum.cpp, with the same bits in every run for every tau, and for tau = 0 those
+// of the other. No host wait: a whole period of steps, of the graph's and of tau, can be captured
+// into a graph of CUDA once each of them has been made.
 #include <algorithm>
 #include <utility>
 
@@ -63,6 +64,10 @@ class StreamPushSum final : public PushSum {
   Carrier::Copies* received_copies() override {
     return shape_.k > 0 ? &changes_.received() : nullptr;
   }
+  bool in_graph() const override { return in_graph_; }
+  /// Graphs absorb whatever is in the slots, and of compressed gossip nothing is no message: with
+  /// each of them a part of the copy moves.
+  bool can_drain() const override { return !in_graph_ || shape_.max_delay == 0 || shape_.k == 0; }
   void resume(uint64_t step, double weight) override;
   void look_ahead(int rank, bool captured) override;
   void step(const GossipCall& call, const Tensors& tensors) override;
@@ -91,6 +96,7 @@ class StreamPushSum final : public PushSum {
   void take(const GossipCall& call, const Mail& mail, Sum& sum);
   void absorb(const GossipCall& call, Sum& sum, const Tensors& tensors);
   void arrive(const GossipCall& call, Slot& slot);
+  void empty_slots(const GossipCall& call);
   void exchange(const GossipCall& call, std::vector<Leg>& legs, Slot* slot,
                 std::vector<Mail>* mail);
 
@@ -169,13 +175,26 @@ void StreamPushSum::drain(const GossipCall& call, const Tensors& tensors) {
   const uint64_t delay = std::min(static_cast<uint64_t>(shape_.max_delay), step_);
   for (uint64_t at = step_ - delay; at < step_; ++at) {
     arrive(call, slot(at));
-    for (const Mail& each : std::exchange(slot(at).mail, {})) take(call, each, sum);
+    for (const Mail& each : slot(at).mail) take(call, each, sum);
+    // Launches of a graph fill it again, of which the host does not hear.
+    if (!in_graph_) slot(at).mail.clear();
   }
   absorb(call, sum, tensors);
+  if (in_graph_) empty_slots(call);
   uint64_t* const nothing = call.kernels.counts(1);
   call.call->settle(call.kernels, {nothing, nothing, sum.flow.fault});
   sent_ = false;
   first_ = step_;
+}
+
+/// Graphs, and later steps, absorb what is in the slots: nothing, until they are filled again.
+void StreamPushSum::empty_slots(const GossipCall& call) {
+  const size_t bytes = kWeightRoom + body_bytes(call.kernels);
+  const auto* const zeros =
+      reinterpret_cast<std::byte*>(call.kernels.counts(bytes / sizeof(uint64_t) + 1));
+  for (Slot& each : slots_)
+    for (const Block& block : each.received)
+      call.kernels.copy(zeros, bytes, block.data() + kHeadroom);
 }
 
 double* StreamPushSum::own_weight(const GossipCall& call) {

@@ -3,6 +3,7 @@
 #include "collectives/stream_watch.hpp"
 
 #include <atomic>
+#include <new>
 
 namespace sparsecoll {
 
@@ -26,7 +27,7 @@ void StreamWatch::stop() {
 
 void StreamWatch::begins(uint64_t sequence) {
   const std::lock_guard lock(mutex_);
-  calls_.push_back({sequence, nullptr, nullptr, false, {}});
+  calls_.push_back({sequence, nullptr, nullptr, nullptr, false, {}});
   changed_.notify_all();
 }
 
@@ -47,10 +48,15 @@ void StreamWatch::ends(Device& device) noexcept {
   try {
     moment = device.moment();
   } catch (const std::exception& error) {
-    interrupt(Error(sparsecollUnhandledCudaError, error.what()));
+    interrupt_with(error);
   }
   const std::lock_guard lock(mutex_);
   calls_.back().end = moment;
+}
+
+void StreamWatch::goes_on_beside(const std::shared_ptr<Moment>& end) {
+  const std::lock_guard lock(mutex_);
+  calls_.back().beside = end;
 }
 
 std::optional<Error> StreamWatch::failure() {
@@ -80,9 +86,18 @@ void StreamWatch::check() {
 void StreamWatch::interrupt(const Error& why) noexcept {
   {
     const std::lock_guard lock(mutex_);
-    if (!failure_) failure_ = why;
+    try {
+      if (!failure_) failure_ = why;
+    } catch (const std::bad_alloc&) {
+      failure_.emplace(why.code(), "failed");  // short enough to need no memory
+    }
   }
   charge_.transport.interrupt();
+}
+
+void StreamWatch::interrupt_with(const std::exception& why) noexcept {
+  if (const auto* const error = dynamic_cast<const Error*>(&why)) return interrupt(*error);
+  interrupt(Error(sparsecollSystemError, "no memory"));  // likewise
 }
 
 void StreamWatch::work() {
@@ -95,8 +110,8 @@ void StreamWatch::work() {
     lock.unlock();
     try {
       look();
-    } catch (const Error& error) {
-      interrupt(error);
+    } catch (const std::exception& error) {
+      interrupt_with(error);
     }
     lock.lock();
   }
@@ -105,11 +120,23 @@ void StreamWatch::work() {
 void StreamWatch::look() {
   look_at_transport();
   look_at_alarm();
-  const std::lock_guard lock(mutex_);
-  // The last one may be under way yet.
-  while (!calls_.empty() && calls_.front().end && charge_.device.passed(*calls_.front().end))
+  // CUDA may keep whoever asks it waiting, and others need the lock to interrupt what it waits for.
+  while (const std::optional<Call> call = first()) {
+    if (!is_done(*call)) return look_at(*call);
+    const std::lock_guard lock(mutex_);
     calls_.pop_front();
-  if (!calls_.empty()) look_at(calls_.front());
+  }
+}
+
+std::optional<StreamWatch::Call> StreamWatch::first() const {
+  const std::lock_guard lock(mutex_);
+  return calls_.empty() ? std::nullopt : std::optional(calls_.front());
+}
+
+/// The last one may be under way yet.
+bool StreamWatch::is_done(const Call& call) const {
+  return call.end && charge_.device.passed(*call.end) &&
+         (!call.beside || charge_.device.passed(*call.beside));
 }
 
 void StreamWatch::look_at_transport() { charge_.transport.check(); }
@@ -125,10 +152,12 @@ void StreamWatch::look_at_alarm() const {
     fail(sparsecollRemoteError, "a message was malformed: expected sound counts and indices");
 }
 
-void StreamWatch::look_at(Call& call) {
+void StreamWatch::look_at(const Call& call) {
   if (charge_.timeout_ms == 0 || !call.start) return;
-  if (!call.limit && charge_.device.passed(*call.start))
-    call.limit = Clock::now() + std::chrono::milliseconds(charge_.timeout_ms);
+  if (!call.limit && charge_.device.passed(*call.start)) {
+    const std::lock_guard lock(mutex_);
+    calls_.front().limit = Clock::now() + std::chrono::milliseconds(charge_.timeout_ms);
+  }
   if (call.limit && Clock::now() >= *call.limit)
     fail(sparsecollTimeout, "call ", call.sequence,
          ": deadline passed; NCCL does not tell which ranks it waits for");

@@ -41,6 +41,8 @@ class StreamWatch {
   /// Its exchanges begin with what is queued next. In the call's thread, as all but failure() and
   /// interrupt().
   void starts(Device& device);
+  /// Some of it is queued beside the rest, until then.
+  void goes_on_beside(const std::shared_ptr<Moment>& end);
   /// All of it is queued.
   void ends(Device& device) noexcept;
   /// Throws the failure, if there is one.
@@ -55,7 +57,7 @@ class StreamWatch {
  private:
   struct Call {
     uint64_t sequence;
-    std::shared_ptr<Moment> start, end;
+    std::shared_ptr<Moment> start, end, beside;
     bool started = false;
     std::optional<Clock::time_point> limit;
   };
@@ -64,10 +66,13 @@ class StreamWatch {
   void look();
   void look_at_transport();
   void look_at_alarm() const;
-  void look_at(Call& call);
+  void look_at(const Call& call);
+  std::optional<Call> first() const;
+  bool is_done(const Call& call) const;
+  void interrupt_with(const std::exception& why) noexcept;
 
   const Charge charge_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Call> calls_;  ///< not known to be done
   std::optional<Error> failure_;

@@ -27,6 +27,8 @@ int device_of(const void* memory);
 /// Whether a graph is captured from the stream of that device. Throws InvalidUsage for the legacy
 /// one while a stream is captured that it would wait for.
 bool is_captured(int device, Stream stream);
+/// Whether it is the same stream in every thread.
+bool is_one_stream(Stream stream);
 
 /// Where messages are packed to and unpacked from: on the host for whoever sends them from there.
 /// Kernels write them straight to the host's memory, so that what crosses the bus is what is sent.

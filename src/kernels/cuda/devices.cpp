@@ -33,6 +33,8 @@ int device_of(const void* memory) {
   return there ? attributes.device : kHost;
 }
 
+bool is_one_stream(Stream stream) { return stream != cudaStreamPerThread; }
+
 bool is_captured(int device, Stream stream) {
   const Current current(device);
   cudaStreamCaptureStatus status{};

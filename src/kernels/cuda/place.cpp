@@ -7,8 +7,22 @@
 namespace sparsecoll::cuda {
 
 namespace {
+
 constexpr size_t kLanding = 1024;  // numbers that one copy takes to the host
-}
+
+/// Memory may come and go while graphs are captured, in this thread too.
+class Relaxed {
+ public:
+  Relaxed() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  ~Relaxed() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  Relaxed(const Relaxed&) = delete;
+  Relaxed& operator=(const Relaxed&) = delete;
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
+}  // namespace
 
 void* DeviceMemory::obtain(size_t bytes) {
   int current = 0;
@@ -16,6 +30,7 @@ void* DeviceMemory::obtain(size_t bytes) {
   if (current != device_)
     fail(sparsecollInvalidUsage, "the current device is ", current, ", expected ", device_);
   void* at = nullptr;
+  const Relaxed relaxed;
   const cudaError_t error = cudaMalloc(&at, bytes);
   if (error != cudaErrorMemoryAllocation) check(error, "cudaMalloc");
   if (error != cudaSuccess) cudaGetLastError();  // it is told as bad_alloc, not twice
@@ -23,11 +38,13 @@ void* DeviceMemory::obtain(size_t bytes) {
 }
 
 void DeviceMemory::give_up(void* at) noexcept {
+  const Relaxed relaxed;
   forgive(cudaFree(at));  // waits for whoever still uses it
 }
 
 void* PageLockedMemory::obtain(size_t bytes) {
   void* at = nullptr;
+  const Relaxed relaxed;
   const cudaError_t error = cudaHostAlloc(&at, bytes, cudaHostAllocPortable);
   if (error != cudaErrorMemoryAllocation) check(error, "cudaHostAlloc");
   if (error != cudaSuccess) cudaGetLastError();  // it is told as bad_alloc, not twice
@@ -35,6 +52,7 @@ void* PageLockedMemory::obtain(size_t bytes) {
 }
 
 void PageLockedMemory::give_up(void* at) noexcept {
+  const Relaxed relaxed;
   forgive(cudaFreeHost(at));  // waits for whoever still uses it
 }
 
