@@ -719,8 +719,9 @@ SPARSECOLL_API sparsecollResult_t sparsecollPushSumWeight(sparsecollPushSum_t st
  * @param estimate count values apart from x: x / w; NULL = not wanted.
  * @param stream   of device buffers; NULL with host buffers.
  * @return sparsecollInvalidArgument, sparsecollInvalidUsage (ranks disagree on the state, or within
- *         a group), or a fatal error: sparsecollRemoteError also when a peer made another number of
- *         steps, for it is at another call then.
+ *         a group; or over NCCL for compressed gossip with maxDelay > 0 and captured steps, whose
+ *         waiting messages belong to the graph), or a fatal error: sparsecollRemoteError also when a
+ *         peer made another number of steps, for it is at another call then.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollPushSumDrain(sparsecollPushSum_t state, void* x,
                                                          void* estimate, sparsecollStream_t stream);
@@ -744,8 +745,9 @@ SPARSECOLL_API sparsecollResult_t sparsecollPushSumSave(sparsecollPushSum_t stat
  * May differ from the saved state: maxDelay, k if both are 0 or both are not, mixing.
  * @return sparsecollInvalidArgument for a file that is damaged, of another version, or of another
  *         rank, P, count, datatype, graph, number of peers or kind of gossip;
- *         sparsecollInvalidUsage when messages may be under way; sparsecollSystemError when it
- *         cannot be read. The state is as it was then.
+ *         sparsecollInvalidUsage when messages may be under way, or steps of the state were
+ *         captured into a CUDA graph; sparsecollSystemError when it cannot be read. The state is as
+ *         it was then.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollPushSumLoad(sparsecollPushSum_t state,
                                                         const char* path);
