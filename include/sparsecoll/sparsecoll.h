@@ -720,8 +720,8 @@ SPARSECOLL_API sparsecollResult_t sparsecollPushSumWeight(sparsecollPushSum_t st
  * @param stream   of device buffers; NULL with host buffers.
  * @return sparsecollInvalidArgument, sparsecollInvalidUsage (ranks disagree on the state, or within
  *         a group; or over NCCL for compressed gossip with maxDelay > 0 and captured steps, whose
- *         waiting messages belong to the graph), or a fatal error: sparsecollRemoteError also when a
- *         peer made another number of steps, for it is at another call then.
+ *         waiting messages belong to the graph), or a fatal error: sparsecollRemoteError also when
+ * a peer made another number of steps, for it is at another call then.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollPushSumDrain(sparsecollPushSum_t state, void* x,
                                                          void* estimate, sparsecollStream_t stream);
