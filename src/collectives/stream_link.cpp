@@ -31,8 +31,8 @@ uint64_t shape_of(const Agreed& agreed) {
   return shape;
 }
 
-/// What the device tells the host of calls that nobody waits for. Made and ended while the device
-/// is the current one.
+/// What the device tells the host of calls that nobody waits for. Made while the device is the
+/// current one.
 class Shared {
  public:
   explicit Shared(Device& device)
