@@ -5,6 +5,7 @@
 
 #include "api/communicator.hpp"
 #include "api/site.hpp"
+#include "collectives/channel.hpp"
 
 namespace sparsecoll {
 
@@ -34,6 +35,9 @@ Device& Communicator::device_end(int device) {
   if (!device_end_) {
     device_end_ = make_device(device, link_->device() ? Messages::on_device : Messages::on_host);
     device_seen_ = device_end_.get();
+    // What comes for the device can be copied there while more is coming.
+    if (Channel* channel = link_->channel())
+      channel->transport().pool().take_large_from(device_end_->page_locked());
   }
   return *device_end_;
 }

@@ -13,7 +13,7 @@ namespace sparsecoll {
 namespace {
 
 constexpr uint32_t kFrameMagic = 0x46435053;  // "SPCF"
-constexpr uint16_t kFrameVersion = 1;
+constexpr uint16_t kFrameVersion = 2;
 constexpr size_t kLongestNotice = 1000;
 constexpr auto kPause = std::chrono::milliseconds(20);
 
@@ -23,19 +23,28 @@ GossipHeader gossip_header(const Frame& frame) {
   return header;
 }
 
+/// Of the header and, where it has no checksum of its own, the payload.
 uint64_t frame_checksum(FrameHeader header, ConstBytes payload) {
   header.checksum = 0;
-  return mix(checksum(std::as_bytes(std::span(&header, 1)))) + checksum(payload);
+  const uint64_t own = mix(checksum(std::as_bytes(std::span(&header, 1))));
+  return header.tail > 0 ? own : own + checksum(payload);
+}
+
+uint64_t tail_of(const Frame& frame) {
+  uint64_t tail;
+  std::memcpy(&tail, frame.buffer.data() + frame.buffer.size() - sizeof tail, sizeof tail);
+  return tail;
 }
 
 }  // namespace
 
-Channel::Channel(Transport& transport, Memory& memory, bool verify)
+Channel::Channel(Transport& transport, Memory& memory, bool verify, size_t piece)
     : transport_(transport),
       memory_(memory),
       rank_(transport.rank()),
       size_(transport.size()),
       verify_(verify),
+      piece_(piece),
       queues_(static_cast<size_t>(size_)),
       gossip_(static_cast<size_t>(size_)),
       sent_(static_cast<size_t>(size_)),
@@ -69,6 +78,23 @@ void Channel::send(int peer, FrameHeader header, std::byte* payload, size_t byte
   ++sent_[static_cast<size_t>(peer)];
 }
 
+void Channel::send_long(int peer, FrameHeader header, const LongPayload& payload) {
+  header.tail = sizeof *payload.tail;
+  put_header(peer, header, payload.data, payload.bytes);
+  transport_.open(peer, sizeof header + payload.bytes + sizeof *payload.tail);
+  *payload.tail = mix(payload.bytes);
+  for (size_t at = 0; at < payload.bytes; at += piece_) {
+    ConstBytes piece(payload.data + at, std::min(piece_, payload.bytes - at));
+    payload.wait(piece.data() + piece.size());
+    if (has_checksum(header)) *payload.tail += checksum_of_part(piece, at);
+    if (at == 0) piece = {payload.data - sizeof header, sizeof header + piece.size()};
+    transport_.send_part(peer, piece);
+    pump([](int, const Frame&) {});  // who waits looks at all that has come
+  }
+  transport_.send_part(peer, std::as_bytes(std::span(payload.tail, 1)));
+  ++sent_[static_cast<size_t>(peer)];
+}
+
 void Channel::hand_over(int peer, FrameHeader header, Buffer message) {
   put_header(peer, header, message.data() + sizeof header, message.size() - sizeof header);
   transport_.hand_over(peer, std::move(message));
@@ -81,12 +107,19 @@ void Channel::check(int peer, const Frame& frame) const {
     fail(sparsecollRemoteError, "a message of rank ", peer, " is damaged: ", what, " expected ",
          expected, ", got ", got);
   };
-  const uint64_t payload = frame.buffer.size() - sizeof header;
+  const uint64_t rest = frame.buffer.size() - sizeof header;
   if (header.magic != kFrameMagic) damaged("magic", kFrameMagic, header.magic);
   if (header.version != kFrameVersion) damaged("version", kFrameVersion, header.version);
+  if (header.tail > 0 && (header.tail != sizeof(uint64_t) || header.tail > rest))
+    damaged("bytes behind the payload", 0, header.tail);
+  const uint64_t payload = rest - header.tail;
   if (header.payload != payload) damaged("payload bytes", payload, header.payload);
-  if (has_checksum(header) && header.checksum != frame_checksum(header, frame.payload()))
-    damaged("checksum", frame_checksum(header, frame.payload()), header.checksum);
+  if (has_checksum(header)) {
+    const uint64_t expected = frame_checksum(header, frame.payload());
+    if (header.checksum != expected) damaged("checksum", expected, header.checksum);
+    const uint64_t content = header.tail > 0 ? checksum(frame.payload()) : 0;
+    if (header.tail > 0 && tail_of(frame) != content) damaged("checksum", content, tail_of(frame));
+  }
   const uint64_t ordinal = received_[static_cast<size_t>(peer)];
   if (header.ordinal != ordinal)
     fail(sparsecollRemoteError, "messages of rank ", peer, " were lost: expected number ", ordinal,

@@ -29,7 +29,9 @@ struct FrameHeader {
   uint64_t ordinal;        ///< how many frames this sender sent to this receiver before
   uint64_t payload;        ///< bytes that follow
   uint64_t checksum;       ///< of header (with 0 here) and payload
-  uint64_t result;         ///< of a fatal notice: the sparsecollResult_t of the sender
+  uint32_t result;         ///< of a fatal notice: the sparsecollResult_t of the sender
+  uint32_t tail;           ///< bytes behind the payload: 0, or 8 with the payload's checksum, which
+                           ///< then is no part of the one above
 };
 static_assert(sizeof(FrameHeader) == 64);
 
@@ -39,8 +41,19 @@ struct Frame {
 
   FrameKind kind() const { return static_cast<FrameKind>(header.kind); }
   ConstBytes payload() const {
-    return ConstBytes(buffer.data(), buffer.size()).subspan(sizeof(FrameHeader));
+    return ConstBytes(buffer.data(), buffer.size()).subspan(sizeof(FrameHeader), header.payload);
   }
+};
+
+/// A longer payload leaves piece by piece.
+inline constexpr size_t kPiece = size_t{1} << 20;
+
+/// One that does: its pieces may still be made when the first ones leave.
+struct LongPayload {
+  std::byte* data;
+  size_t bytes;
+  uint64_t* tail;                                ///< for its checksum; stays as the payload does
+  FunctionRef<void(const std::byte* end)> wait;  ///< until all in front of `end` is there
 };
 
 /// A peer waited for messages until its deadline passed.
@@ -64,10 +77,12 @@ static_assert(sizeof(GossipHeader) == 32);
 class Channel {
  public:
   /// `verify`: checksums are made and checked. Call 0, which agrees on that, always has them.
-  Channel(Transport& transport, Memory& memory, bool verify);
+  /// `piece`, a multiple of 8, is for tests.
+  Channel(Transport& transport, Memory& memory, bool verify, size_t piece = kPiece);
 
   int rank() const { return rank_; }
   int size() const { return size_; }
+  bool is_long(size_t payload) const { return payload > piece_; }
 
   /// From now on this rank is in that call. Throws RemoteError if a peer has failed in it already.
   void begin(uint64_t sequence);
@@ -75,6 +90,8 @@ class Channel {
   void end();
   /// Fills in the header, which sits directly in front of the payload, and starts sending.
   void send(int peer, FrameHeader header, std::byte* payload, size_t bytes);
+  /// The same piece by piece; in between it takes in what has arrived.
+  void send_long(int peer, FrameHeader header, const LongPayload& payload);
   /// The same for a message that may outlive the call; the payload starts behind the header's room.
   void hand_over(int peer, FrameHeader header, Buffer frame);
   /// Takes in all that has arrived. Throws RemoteError for a damaged frame and for a peer's notice
@@ -133,6 +150,7 @@ class Channel {
   int rank_;
   int size_;
   bool verify_;
+  size_t piece_;
   std::atomic<bool> aborted_{false};
   uint64_t current_ = 0;  ///< the last call that this rank began
   bool ended_ = false;    ///< and has done its part of

@@ -54,7 +54,9 @@ class CompressedCarrier final : public Carrier {
     call.stats.selected += kernels.read(top.nnz);
     const uint64_t size = kernels.read(packets.size);
     Buffer message = call.channel->transport().pool().take(kGossipRoom + size);
-    std::memcpy(message.data() + kGossipRoom, packets.slab + kernels.read(packets.offset), size);
+    const std::byte* const packed = packets.slab + kernels.read(packets.offset);
+    kernels.wait_packed(packed + size);
+    std::memcpy(message.data() + kGossipRoom, packed, size);
     return message;
   }
 

@@ -67,9 +67,18 @@ FrameHeader FramedCall::header(FrameKind kind) const {
 
 void FramedCall::post(int peer, const Packet& packet) {
   const size_t bytes = packet.used ? kernels_->read(packet.used) : packet.bound;
-  channel_.send(peer, header(FrameKind::data), packet.data, bytes);
+  const auto wait = [this](const std::byte* end) {
+    if (kernels_) kernels_->wait_packed(end);
+  };
   stats_.bytes_sent += sizeof(FrameHeader) + bytes;
   ++stats_.messages_sent;
+  if (channel_.is_long(bytes)) {
+    uint64_t* const tail = arena_.take<uint64_t>(1);
+    stats_.bytes_sent += sizeof *tail;
+    return channel_.send_long(peer, header(FrameKind::data), {packet.data, bytes, tail, wait});
+  }
+  wait(packet.data + bytes);
+  channel_.send(peer, header(FrameKind::data), packet.data, bytes);
 }
 
 void FramedCall::exchange(std::span<Leg> legs) {
@@ -94,6 +103,7 @@ void FramedCall::examine(int peer, const Frame& frame) {
          " during call ", terms_.sequence);
   if (frame.kind() == FrameKind::abandon || frame.header.descriptor != hash_) throw Abandoned{};
   cover(frame.header);
+  if (kernels_) kernels_->prefetch(frame.payload());
 }
 
 void FramedCall::wait_for(std::vector<int> peers, Wanted wanted) {

@@ -57,6 +57,9 @@ class GroupCall::Voice final : public AgreedCall {
   size_t used(const Leg& leg) const {
     return leg.out.used ? kernels_->read(leg.out.used) : leg.out.bound;
   }
+  void wait_packed(const std::byte* end) const {
+    if (kernels_) kernels_->wait_packed(end);
+  }
   void go_on() {
     sent_ = false;
     legs_ = {};
@@ -165,6 +168,7 @@ void GroupCall::send() {
       const PartHeader header{v, voices_[v].used(leg)};
       std::memcpy(at, &header, sizeof header);
       at += sizeof header;
+      voices_[v].wait_packed(leg.out.data + header.bytes);
       if (header.bytes > 0) std::memcpy(at, leg.out.data, header.bytes);
       const size_t padded = align_up(header.bytes, 8);
       std::memset(at + header.bytes, 0, padded - header.bytes);

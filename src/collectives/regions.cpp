@@ -26,24 +26,27 @@ std::span<const ConstBytes> exchange_regions(Env& env, const SparseSpan& in,
                                              std::span<const Region> regions) {
   const size_t ranks = regions.size();
   const auto rank = static_cast<size_t>(env.call.rank());
+  const auto peer = [&](size_t i) { return (rank + 1 + i) % ranks; };
+  // Packed in the order of sending, this rank's own last: what is packed first can leave first.
+  const auto sent = env.arena.take_span<Region>(ranks);
+  for (size_t i = 0; i < ranks; ++i) sent[i] = regions[peer(i)];
   const auto offset = env.arena.take_span<uint64_t>(2 * ranks);
   const auto size = offset.subspan(ranks);
-  const Packets packets = env.kernels.packets(in.nnz.bound, regions, in.precision);
+  const Packets packets = env.kernels.packets(in.nnz.bound, sent, in.precision);
   {
     const Stopwatch watch(env.stats.pack_seconds);
-    env.kernels.pack_all(in, regions, packets);
+    env.kernels.pack_all(in, sent, packets);
     env.kernels.read(packets.offset, 2 * ranks, offset.data());
   }
   const auto legs = env.arena.take_span<Leg>(ranks - 1);
-  for (size_t i = 1; i < ranks; ++i) {
-    const size_t to = (rank + i) % ranks;
-    legs[i - 1].peer = static_cast<int>(to);
-    legs[i - 1].out = {packets.slab + offset[to], size[to], nullptr};
-    legs[i - 1].in_bound = kUnknownSize;
+  for (size_t i = 0; i < ranks - 1; ++i) {
+    legs[i].peer = static_cast<int>(peer(i));
+    legs[i].out = {packets.slab + offset[i], size[i], nullptr};
+    legs[i].in_bound = kUnknownSize;
   }
   env.call.exchange(legs);
   const auto received = env.arena.take_span<ConstBytes>(ranks);
-  received[rank] = {packets.slab + offset[rank], size[rank]};
+  received[rank] = {packets.slab + offset[ranks - 1], size[ranks - 1]};
   for (const Leg& leg : legs) received[static_cast<size_t>(leg.peer)] = leg.in;
   return received;
 }
@@ -54,7 +57,9 @@ Bytes pack_region(Env& env, const SparseSpan& in, const Region& region) {
   env.kernels.pack_all(in, {&region, 1}, packet);
   uint64_t place[2];  // offset and size
   env.kernels.read(packet.offset, 2, place);
-  return {packet.slab + place[0], place[1]};
+  const Bytes message{packet.slab + place[0], place[1]};
+  env.kernels.wait_packed(message.data() + message.size());  // it is copied from
+  return message;
 }
 
 Pieces unpack_pieces(Env& env, std::span<const Message> messages) {

@@ -36,8 +36,8 @@ uint64_t shape_of(const Agreed& agreed) {
 class Shared {
  public:
   explicit Shared(Device& device)
-      : alarm_(device.page_locked(), sizeof(Alarm)),
-        mirror_(device.page_locked(), sizeof(Tally)),
+      : alarm_(*device.page_locked(), sizeof(Alarm)),
+        mirror_(*device.page_locked(), sizeof(Tally)),
         tally_(*device.memory(), sizeof(Tally)) {
     new (alarm_.data()) Alarm{};
     const auto* const zero = new (mirror_.data()) Tally{};

@@ -15,13 +15,12 @@ constexpr uint64_t mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// Sum of the mixed words, each bound to its place. A change within one word always shows, since
-/// mix is a bijection; the sum may be formed in any order, as parallel code needs.
-inline uint64_t checksum(ConstBytes bytes) {
+/// What bytes that begin `first` (a multiple of 8) bytes behind the start of a message add to its
+/// checksum; a multiple of 8 of them, but for the message's last.
+inline uint64_t checksum_of_part(ConstBytes bytes, uint64_t first) {
   constexpr uint64_t kGolden = 0x9e3779b97f4a7c15ull;
-  uint64_t sum = mix(bytes.size());
+  uint64_t sum = 0, place = first / 8 * kGolden;
   size_t at = 0;
-  uint64_t place = 0;
   for (; at + 8 <= bytes.size(); at += 8) {
     uint64_t word;
     std::memcpy(&word, bytes.data() + at, 8);
@@ -33,6 +32,13 @@ inline uint64_t checksum(ConstBytes bytes) {
     sum += mix(word ^ (place += kGolden));
   }
   return sum;
+}
+
+/// Sum of the mixed words, each bound to its place, and of the mixed length. A change within one
+/// word always shows, since mix is a bijection; the sum may be formed in any order, as parallel
+/// code needs, and part by part.
+inline uint64_t checksum(ConstBytes bytes) {
+  return mix(bytes.size()) + checksum_of_part(bytes, 0);
 }
 
 }  // namespace sparsecoll

@@ -12,6 +12,7 @@ namespace sparsecoll {
 namespace {
 // Small messages share a class, so that their number is all that matters.
 constexpr size_t kSmallestClass = 4096;
+constexpr size_t kLargeClass = 16;  // and above: blocks of 64 KiB or more
 }  // namespace
 
 void* Memory::allocate(size_t bytes) {
@@ -41,6 +42,21 @@ size_t Pool::class_of(size_t bytes) {
   return static_cast<size_t>(std::countr_zero(std::bit_ceil(std::max(bytes, kSmallestClass))));
 }
 
+Memory& Pool::memory_of(size_t its_class) const {
+  return large_ && its_class >= kLargeClass ? *large_ : memory_;
+}
+
+void Pool::take_large_from(std::shared_ptr<Memory> memory) {
+  std::vector<Block> old;  // freed without the lock
+  const std::lock_guard lock(mutex_);
+  large_ = std::move(memory);
+  for (size_t c = kLargeClass; c < free_.size(); ++c) {
+    made_[c] -= free_[c].size();
+    std::ranges::move(free_[c], std::back_inserter(old));
+    free_[c].clear();
+  }
+}
+
 Buffer Pool::take(size_t bytes) {
   if (bytes > static_cast<size_t>(-1) / 4) throw std::bad_alloc();
   const std::lock_guard lock(mutex_);
@@ -54,7 +70,7 @@ Buffer Pool::take(size_t bytes) {
   }
   const size_t roomy = class_of(bytes + bytes / 4);
   free_[roomy].reserve(made_[roomy] + 1);
-  Buffer buffer(*this, Block(memory_, size_t{1} << roomy), bytes);
+  Buffer buffer(*this, Block(memory_of(roomy), size_t{1} << roomy), bytes);
   ++made_[roomy];
   return buffer;
 }
@@ -63,13 +79,18 @@ void Pool::reserve(const Buffer& example, size_t count) {
   const std::lock_guard lock(mutex_);
   const size_t c = class_of(example.capacity());
   free_[c].reserve(count);
-  for (; made_[c] < count; ++made_[c]) free_[c].emplace_back(memory_, size_t{1} << c);
+  for (; made_[c] < count; ++made_[c]) free_[c].emplace_back(memory_of(c), size_t{1} << c);
 }
 
 void Pool::give_back(Block block) noexcept {
   const std::lock_guard lock(mutex_);
+  const size_t c = class_of(block.size());
+  if (!block.is_from(memory_of(c))) {
+    --made_[c];
+    return;
+  }
   // Room for every block of the class was reserved when it was made: no allocation here.
-  free_[class_of(block.size())].push_back(std::move(block));
+  free_[c].push_back(std::move(block));
 }
 
 }  // namespace sparsecoll

@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -63,6 +64,7 @@ class Block {
   }
   std::byte* data() const { return data_; }
   size_t size() const { return size_; }
+  bool is_from(const Memory& memory) const { return memory_ == &memory; }
   /// Gives the memory up for good: an abandoned message may still touch it.
   size_t leak() noexcept {
     data_ = nullptr;
@@ -114,6 +116,8 @@ class Buffer {
 class Pool {
  public:
   explicit Pool(Memory& memory) : memory_(memory) {}
+  /// From now on large blocks come from there; those of before go as they come back.
+  void take_large_from(std::shared_ptr<Memory> memory);
   Buffer take(size_t bytes);
   /// Sees to it that `count` blocks for messages like `example` exist, in use or not.
   void reserve(const Buffer& example, size_t count);
@@ -121,9 +125,11 @@ class Pool {
  private:
   friend class Buffer;
   static size_t class_of(size_t bytes);
+  Memory& memory_of(size_t its_class) const;
   void give_back(Block block) noexcept;
 
   Memory& memory_;
+  std::shared_ptr<Memory> large_;  ///< where large blocks are from; null: where all are
   std::mutex mutex_;
   std::array<std::vector<Block>, 64> free_;
   std::array<size_t, 64> made_{};

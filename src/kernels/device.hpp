@@ -49,8 +49,8 @@ class Device {
   virtual int number() const = 0;
   /// What outlives a call.
   virtual const std::shared_ptr<Memory>& memory() const = 0;
-  /// The host's, page-locked, which the device sees, too.
-  virtual Memory& page_locked() = 0;
+  /// The host's, page-locked, which the device sees, too. From any thread.
+  virtual const std::shared_ptr<Memory>& page_locked() = 0;
 
   /// What is on a caller's stream now, for a call that is queued.
   virtual std::shared_ptr<Moment> mark(Stream stream) = 0;

@@ -67,8 +67,7 @@ struct PushSumTerms {
 
 /// Messages in one slab. Message p starts at slab + offset[p] and has size[p] bytes; kHeadroom
 /// bytes in front of each are free for whoever frames it. offset and size are counts. The slab is
-/// where messages are, which on a device may be the host's memory: complete when a count was read
-/// after it was packed.
+/// where messages are, which on a device may be the host's memory: see wait_packed().
 struct Packets {
   std::byte* slab = nullptr;
   uint64_t* offset = nullptr;
@@ -86,7 +85,7 @@ struct Message {
 /// Arithmetic on one place (host or device), bound to value type, index type, place, stream and
 /// arena. Knows no ranks. Every virtual call is a fixed number of launches for what the host
 /// knows (lengths' bounds, how many pieces), whatever the data; work
-/// may run later, in stream order, and only read(), download() and entries() wait. Outputs are
+/// may run later, in stream order, and only those wait that say so. Outputs are
 /// allocated by the caller from sparse(), counts() and bytes(), which live as long as the arena's
 /// scope. All values are of the accumulation type but for a gradient's and those of results, which
 /// are of the tensor's.
@@ -162,9 +161,16 @@ class Kernels {
   virtual void index_histogram(const SparseSpan& in, uint64_t width, uint64_t* bin) = 0;
 
   // --- wire format (kernels/wire.hpp)
-  /// Messages of the regions, none of which ends behind a dense vector.
+  /// Messages of the regions, in any order, none of which ends behind a dense vector. Their offsets
+  /// and sizes can be read before all of them are written.
   virtual void pack_all(const SparseSpan& in, std::span<const Region> regions,
                         const Packets& out) = 0;
+  /// Where the host sees messages: until the slab of packets() that `end` lies in, or at the end
+  /// of, is written so far. Other memory is not waited for.
+  virtual void wait_packed(const std::byte* end) = 0;
+  /// A message that has come, part of which may be unpacked later: brings it to the place in the
+  /// meantime, where that pays. It stays as it is until the end of the call.
+  virtual void prefetch(ConstBytes message) = 0;
   /// How many entries each message says it has, 0 where its header is unsound: what to make room
   /// for before unpack_all() looks closer. Waits where the host does not see messages.
   virtual void entries(std::span<const Message> messages, size_t* out) = 0;
@@ -210,7 +216,7 @@ class Kernels {
   virtual void push_sum_absorb(const PushSumTerms& terms, size_t count, void* x,
                                void* estimate) = 0;
 
-  // --- the only wait, besides download() and entries()
+  // --- the wait for numbers
   /// Copies n counts to the host when all work before has run.
   virtual void read(const uint64_t* counts, size_t n, uint64_t* out) = 0;
   uint64_t read(const uint64_t* count) {

@@ -95,7 +95,10 @@ struct Fabric {
 class LocalTransport final : public Transport {
  public:
   LocalTransport(std::shared_ptr<Fabric> fabric, int rank)
-      : fabric_(std::move(fabric)), rank_(rank), box_(fabric_->boxes[rank]) {
+      : fabric_(std::move(fabric)),
+        rank_(rank),
+        box_(fabric_->boxes[rank]),
+        open_(fabric_->boxes.size()) {
     fabric_->joined[rank] = true;
   }
   ~LocalTransport() override { leave(); }
@@ -106,15 +109,31 @@ class LocalTransport final : public Transport {
   void check_queue() const override {}
 
   void send(int peer, ConstBytes bytes) override {
+    open(peer, bytes.size());
+    send_part(peer, bytes);
+  }
+
+  void open(int peer, size_t bytes) override {
+    Letter& letter = open_[static_cast<size_t>(peer)];
+    letter = {};
     if (fabric_->gone[peer]) return;
-    const Fate fate = next_fate(peer);
-    if (killed_ || fate.drop) return;
-    Buffer copy = fabric_->boxes[peer].pool.take(bytes.size());
-    std::copy(bytes.begin(), bytes.end(), copy.data());
-    deliver(peer, std::move(copy), fate);
+    letter.fate = next_fate(peer);
+    letter.wanted = !killed_ && !letter.fate.drop;
+    if (letter.wanted) letter.bytes = fabric_->boxes[peer].pool.take(bytes);
+  }
+
+  void send_part(int peer, ConstBytes part) override {
+    Letter& letter = open_[static_cast<size_t>(peer)];
+    if (!letter.wanted) return;
+    std::copy(part.begin(), part.end(), letter.bytes.data() + letter.filled);
+    letter.filled += part.size();
+    if (letter.filled < letter.bytes.size()) return;
+    deliver(peer, std::move(letter.bytes), letter.fate);
+    letter.wanted = false;
   }
 
   void hand_over(int peer, Buffer message) override {
+    open_[static_cast<size_t>(peer)] = {};
     if (fabric_->gone[peer]) return;
     const Fate fate = next_fate(peer);
     if (!killed_ && !fate.drop) deliver(peer, std::move(message), fate);
@@ -197,6 +216,14 @@ class LocalTransport final : public Transport {
   const Memory& memory() const override { return box_.memory; }
 
  private:
+  /// A message that is still written.
+  struct Letter {
+    Buffer bytes;
+    size_t filled = 0;
+    Fate fate;
+    bool wanted = false;  ///< and so its bytes are there
+  };
+
   Fate next_fate(int peer) {
     const Fate fate = fabric_->plan ? fabric_->plan(rank_, peer, sent_++) : Fate{};
     if (fate.kill_sender) killed_ = true;
@@ -232,6 +259,7 @@ class LocalTransport final : public Transport {
   std::shared_ptr<Fabric> fabric_;
   int rank_;
   Mailbox& box_;
+  std::vector<Letter> open_;  ///< by peer
   size_t sent_ = 0;
   size_t seen_ = 0;
   bool look_again_ = false;  ///< letters may be waiting that no new event tells of

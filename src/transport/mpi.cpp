@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
@@ -29,7 +30,8 @@ class MpiTransport final : public Transport {
         peers_(std::move(peers)),
         rank_(rank),
         chunk_(chunk),
-        inbox_({share_->comm(), own().tag}, ranks(), pool_) {}
+        inbox_({share_->comm(), own().tag}, ranks(), pool_),
+        open_(peers_.size()) {}
 
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(peers_.size()); }
@@ -44,6 +46,8 @@ class MpiTransport final : public Transport {
   }
 
   void send(int peer, ConstBytes bytes) override { start(peer, bytes, nullptr); }
+  void open(int peer, size_t bytes) override { announce(peer, bytes, nullptr); }
+  void send_part(int peer, ConstBytes part) override { start_part(peer, part, nullptr); }
 
   void hand_over(int peer, Buffer message) override {
     const auto kept = std::make_shared<Buffer>(std::move(message));
@@ -132,12 +136,28 @@ class MpiTransport final : public Transport {
   }
 
   void start(int peer, ConstBytes bytes, const Kept& kept) {
+    give_up_open(peer);
     if (!bytes.empty() && bytes.size() <= chunk_) return start_piece(peer, bytes, kept);
+    announce(peer, bytes.size(), kept);
+    start_part(peer, bytes, kept);
+  }
+
+  void announce(int peer, size_t bytes, const Kept& kept) {
+    give_up_open(peer);
     start_piece(peer, {}, kept);
-    announced_->push_back(bytes.size());
+    announced_->push_back(bytes);
     start_piece(peer, std::as_bytes(std::span(&announced_->back(), 1)), kept);
-    for (size_t at = 0; at < bytes.size(); at += chunk_)
-      start_piece(peer, bytes.subspan(at, std::min(chunk_, bytes.size() - at)), kept);
+    open_[static_cast<size_t>(peer)] = bytes;
+  }
+
+  void start_part(int peer, ConstBytes part, const Kept& kept) {
+    for (size_t at = 0; at < part.size(); at += chunk_)
+      start_piece(peer, part.subspan(at, std::min(chunk_, part.size() - at)), kept);
+    open_[static_cast<size_t>(peer)] -= part.size();
+  }
+
+  void give_up_open(int peer) {
+    if (std::exchange(open_[static_cast<size_t>(peer)], 0) > 0) start_piece(peer, {}, nullptr);
   }
 
   void start_piece(int peer, ConstBytes bytes, const Kept& kept) {
@@ -179,6 +199,7 @@ class MpiTransport final : public Transport {
   Memory memory_;
   Pool pool_{memory_};
   MpiInbox inbox_;
+  std::vector<size_t> open_;  ///< by peer: bytes of an announced message that are still to come
   std::vector<Sending> sends_;
   /// Sizes on their way; a deque does not move them.
   std::unique_ptr<std::deque<size_t>> announced_ = std::make_unique<std::deque<size_t>>();

@@ -34,8 +34,8 @@ std::optional<Arrived> MpiInbox::poll() {
     Incoming* target = unfinished(piece->peer);
     if (!target) {
       const auto bytes = static_cast<size_t>(piece->bytes);
-      target = &incoming_.emplace_back(
-          Incoming{piece->peer, bytes == 0, bytes == 0 ? Buffer() : pool_.take(bytes), 0, {}});
+      target = &incoming_.emplace_back(Incoming{
+          piece->peer, bytes == 0, bytes == 0 ? Buffer() : pool_.take(bytes), 0, {}, false});
       take_chunk(*target, *piece);
     } else if (target->announced) {
       take_size(*target, *piece);
@@ -45,6 +45,10 @@ std::optional<Arrived> MpiInbox::poll() {
   }
   for (auto each = incoming_.begin(); each != incoming_.end(); ++each) {
     if (!complete(*each) || earlier_from(each)) continue;
+    if (each->given_up) {
+      incoming_.erase(each);
+      return poll();
+    }
     Arrived arrived{each->peer, std::move(each->bytes)};
     incoming_.erase(each);
     return arrived;
@@ -95,15 +99,15 @@ void MpiInbox::take_size(Incoming& target, Matched& piece) {
 void MpiInbox::take_chunk(Incoming& target, Matched& piece) {
   const auto bytes = static_cast<size_t>(piece.bytes);
   const size_t missing = target.bytes.size() - target.claimed;
-  if (bytes > missing || (bytes == 0 && missing > 0))
-    damaged(piece.peer, "a chunk", missing, piece.bytes);
+  if (bytes > missing) damaged(piece.peer, "a chunk", missing, piece.bytes);
+  target.given_up = bytes == 0 && missing > 0;
   // Its place first: a request that is under way must not be lost for want of memory.
   MPI_Request& request = target.pending.emplace_back(MPI_REQUEST_NULL);
   check_mpi_with(piece.peer,
                  MPI_Imrecv(target.bytes.data() + target.claimed, piece.bytes, MPI_BYTE,
                             &piece.message, &request),
                  "a receive from");
-  target.claimed += bytes;
+  target.claimed = target.given_up ? target.bytes.size() : target.claimed + bytes;
 }
 
 bool MpiInbox::complete(Incoming& message) {

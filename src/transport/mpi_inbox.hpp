@@ -14,7 +14,8 @@ namespace sparsecoll {
 
 /// How messages travel under one tag, on which MPI keeps the order of each sender's. One of 1 to
 /// `chunk` bytes is a message of MPI. Any other is announced: an empty message of MPI, one that
-/// holds the size (uint64_t), and chunks of at least a byte until that is reached.
+/// holds the size (uint64_t), and chunks of at least a byte until that is reached; an empty one
+/// ends a message that its sender gives up.
 ///
 /// The receiving side: what comes in for this rank under its tag.
 class MpiInbox {
@@ -39,6 +40,7 @@ class MpiInbox {
     Buffer bytes;
     size_t claimed = 0;  ///< bytes whose chunks have been matched
     std::vector<MPI_Request> pending;
+    bool given_up = false;
   };
   struct Matched {
     int peer;

@@ -143,5 +143,17 @@ TEST_CASE("another function comes before other arguments, the first difference b
   CHECK(difference(own, other, 0) == "count: this rank passed 0, rank 0 passed 9");
 }
 
+TEST_CASE("a checksum is the sum of its parts'") {
+  std::vector<std::byte> bytes(203);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 11);
+  const ConstBytes all = bytes;
+  for (size_t part = 8; part < 240; part += 8) {
+    uint64_t sum = mix(all.size());
+    for (size_t at = 0; at < all.size(); at += part)
+      sum += checksum_of_part(all.subspan(at, std::min(part, all.size() - at)), at);
+    CHECK(sum == checksum(all));
+  }
+}
+
 }  // namespace
 }  // namespace sparsecoll::unit

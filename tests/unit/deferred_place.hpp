@@ -59,6 +59,8 @@ class DeferredKernels final : public Kernels {
   void key_histogram(const SparseSpan& in, const KeyBins& bins, uint64_t* bin) override;
   void index_histogram(const SparseSpan& in, uint64_t width, uint64_t* bin) override;
   void pack_all(const SparseSpan& in, std::span<const Region> regions, const Packets& out) override;
+  void wait_packed(const std::byte*) override {}  // the host sees no messages
+  void prefetch(ConstBytes) override {}
   void entries(std::span<const Message> messages, size_t* out) override;
   void unpack_all(std::span<const Message> messages, std::span<const SparseBuffer> out,
                   uint64_t* fault) override;

@@ -118,6 +118,42 @@ void check_chunks(test::Verdict& verdict) {
   }
 }
 
+/// Letters of which the sender gives some up; parts cross the borders of chunks.
+void check_given_up(test::Verdict& verdict) {
+  const auto transport = make(16);
+  const int P = transport->size(), to = (transport->rank() + 1) % P;
+  const std::vector<std::byte> kept = letter(100, transport->rank(), 1), lost(30), last(3);
+  for (int round = 0; round < 3; ++round) {
+    transport->open(to, 100);  // before a part of it has gone
+    transport->open(to, 50);
+    transport->send_part(to, lost);
+    transport->open(to, kept.size());
+    transport->send_part(to, ConstBytes(kept).first(47));
+    transport->send_part(to, ConstBytes(kept).subspan(47));
+    transport->open(to, 31);
+    transport->send_part(to, lost);
+    transport->send(to, last);
+  }
+  std::vector<size_t> sizes;
+  const Clock::time_point limit = Clock::now() + std::chrono::seconds(30);
+  std::string wrong;
+  while (sizes.size() < 6 && Clock::now() < limit) {
+    if (const auto arrived = transport->poll()) {
+      sizes.push_back(arrived->bytes.size());
+      if (sizes.back() == 100 && !same(arrived->bytes, letter(100, arrived->peer, 1)))
+        wrong = "another letter";
+    }
+    transport->idle(Clock::now());
+  }
+  flush(*transport);
+  if (sizes != std::vector<size_t>{100, 3, 100, 3, 100, 3})
+    wrong += text(sizes.size(), " letters of other sizes");
+  verdict.check("letters that are given up", wrong);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (transport->poll()) verdict.check("letters that are given up", "more came");
+  transport->close();
+}
+
 void check_many(test::Verdict& verdict) {
   const auto transport = make(kMpiChunk);
   verdict.check("many letters at once", all_to_all(*transport, 600, 600, unit::size_of_letter));
@@ -278,6 +314,7 @@ int main(int argc, char** argv) {
   test::Verdict verdict;
   try {
     check_chunks(verdict);
+    check_given_up(verdict);
     check_many(verdict);
     check_abandon(verdict);
     for (const bool busy : {false, true}) check_abandoned_receive(verdict, busy);

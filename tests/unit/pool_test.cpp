@@ -47,6 +47,31 @@ TEST_CASE("a pool's blocks are two or three classes apart at most, and have slac
   CHECK(memory.allocations() == 2);
 }
 
+TEST_CASE("a pool takes large blocks from elsewhere once it is told to") {
+  Memory memory;
+  const auto large = std::make_shared<Memory>();
+  {
+    Pool pool(memory);
+    Buffer lent = pool.take(100000);
+    { const Buffer free = pool.take(100000); }
+    const size_t before = memory.bytes_in_use();
+    pool.take_large_from(large);
+    CHECK(memory.bytes_in_use() < before);  // the free one has gone
+    { const Buffer a = pool.take(100000), b = pool.take(1000); }
+    CHECK(large->allocations() == 1);
+    lent = Buffer();
+    CHECK(memory.bytes_in_use() < 20000);  // the one that was lent, too
+    { const Buffer a = pool.take(100000), b = pool.take(1000); }
+    CHECK(large->allocations() == 1);
+    const Buffer c = pool.take(100000);
+    pool.reserve(c, 3);
+    CHECK(large->allocations() == 3);
+    CHECK(large.use_count() == 2);
+  }
+  CHECK(memory.bytes_in_use() == 0);
+  CHECK(large->bytes_in_use() == 0);
+}
+
 TEST_CASE("reserve makes blocks for so many messages in all, in use or not") {
   Memory memory;
   Pool pool(memory);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -31,6 +32,16 @@ class RecordingTransport final : public Transport {
     sent_(peer, bytes);
     below_->send(peer, bytes);
   }
+  void open(int peer, size_t bytes) override {
+    open_[peer].clear();
+    sizes_[peer] = bytes;
+    below_->open(peer, bytes);
+  }
+  void send_part(int peer, ConstBytes part) override {
+    open_[peer].insert(open_[peer].end(), part.begin(), part.end());
+    if (open_[peer].size() == sizes_[peer]) sent_(peer, open_[peer]);
+    below_->send_part(peer, part);
+  }
   void hand_over(int peer, Buffer message) override {
     sent_(peer, {message.data(), message.size()});
     below_->hand_over(peer, std::move(message));
@@ -54,6 +65,8 @@ class RecordingTransport final : public Transport {
  private:
   std::unique_ptr<Transport> below_;
   Sent sent_;
+  std::map<int, std::vector<std::byte>> open_;  ///< by peer
+  std::map<int, size_t> sizes_;
 };
 
 }  // namespace sparsecoll::unit

@@ -42,6 +42,7 @@ class CudaKernels final : public Kernels {
   }
 
   const std::byte* upload(ConstBytes host) override {
+    if (const std::byte* here = place_.ferry().fetched(host)) return here;
     std::byte* const at = place_.arena().take<std::byte>(host.size());
     place_.copy(host.data(), host.size(), at);
     return at;
@@ -99,11 +100,18 @@ class CudaKernels final : public Kernels {
     else
       cuda::pack_all<Acc, I>(place_, In(in), regions, out);
   }
+  void wait_packed(const std::byte* end) override { place_.ferry().wait_for(end); }
+  void prefetch(ConstBytes message) override {
+    if (message.size() < place_.tuning().fetched || place_.ferry().fetched(message)) return;
+    place_.ferry().fetch(message, bytes(message.size()), place_.stream());
+  }
   void entries(std::span<const Message> messages, size_t* out) override {
     if (place_.messages() == Messages::on_device)
       return cuda::entries(place_, messages, data_type(), out);
-    for (const Message& each : messages)
+    for (const Message& each : messages) {
+      wait_packed(each.bytes.data() + each.bytes.size());  // this rank's own
       *out++ = wire_entries(each.bytes, data_type(), each.region.length());
+    }
   }
   void unpack_all(std::span<const Message> messages, std::span<const SparseBuffer> out,
                   uint64_t* fault) override {

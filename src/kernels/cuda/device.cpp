@@ -29,6 +29,7 @@ class CudaDevice final : public Device {
   CudaDevice(int number, Messages messages) : number_(number) {
     const Current current(number);
     memory_ = std::make_shared<cuda::DeviceMemory>();
+    page_locked_ = std::make_shared<cuda::PageLockedMemory>(number);
     last_.emplace();
     own_.emplace();
     place_.emplace(own_->get(), messages);
@@ -48,7 +49,7 @@ class CudaDevice final : public Device {
 
   int number() const override { return number_; }
   const std::shared_ptr<Memory>& memory() const override { return memory_; }
-  Memory& page_locked() override { return page_locked_; }
+  const std::shared_ptr<Memory>& page_locked() override { return page_locked_; }
 
   std::shared_ptr<Moment> mark(Stream stream) override {
     const Current current(number_);
@@ -140,6 +141,7 @@ class CudaDevice final : public Device {
       finish();
     }
     place_->move_to(own_->get());  // the caller's may be gone soon
+    place_->ferry().forget();
     call_.reset();
   }
 
@@ -224,8 +226,7 @@ class CudaDevice final : public Device {
   }
 
   const int number_;
-  std::shared_ptr<Memory> memory_;
-  cuda::PageLockedMemory page_locked_;
+  std::shared_ptr<Memory> memory_, page_locked_;
   std::mutex mutex_;           ///< of what other threads may wait for
   std::optional<Event> last_;  ///< the end of the last call
   std::optional<OwnStream> own_, aside_;

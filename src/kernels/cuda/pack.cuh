@@ -11,9 +11,11 @@
 //    region with most of the entries is shared out like many small ones. Each 8 bytes of a message
 //    are made by one thread: of a header, of indices with their padding, or of values.
 //
-// One launch for every 240 regions and one more; reads the entries once and writes the messages
-// once. Bitmaps are put together in shared memory by a warp that reads the entries of 32 words in
-// their order. A block's count is the distance of two searches among the entries.
+// One launch for every 240 regions and one more, or, where the host sees the messages, one for
+// every piece of the slab: the host knows the sizes after step 1 and has each piece when it is
+// written, while the next are on their way. Reads the entries once and writes the messages once.
+// Bitmaps are put together in shared memory by a warp that reads the entries of 32 words in their
+// order. A block's count is the distance of two searches among the entries.
 
 #include "kernels/cuda/message_writer.cuh"
 #include "kernels/cuda/table.cuh"
@@ -66,20 +68,48 @@ __global__ void __launch_bounds__(kThreads) plan_messages(const __grid_constant_
 
 inline constexpr uint64_t kRun = 256;  ///< words that a warp writes at a time
 
+/// All messages of a call, once planned.
 template <class W, class I>
-__global__ void __launch_bounds__(kThreads)
-    write_messages(View<Accumulation<W>, I> in, const Draft* draft, size_t n, Packets out) {
+struct Planned {
+  View<Accumulation<W>, I> in;
+  const Draft* draft;
+  size_t messages;
+  Packets out;
+};
+
+/// A piece of the slab.
+template <class W, class I>
+__global__ void __launch_bounds__(kThreads) write_messages(Planned<W, I> all, Words piece) {
+  const Packets& out = all.out;
   const auto words_to = [&](size_t p) { return (out.offset[p] + out.size[p] + 7) / 8; };
-  const uint64_t all = words_to(n - 1), warps = uint64_t{gridDim.x} * kWarps;
-  uint64_t begin = (uint64_t{blockIdx.x} * kWarps + threadIdx.x / 32) * kRun;
-  for (; begin < all; begin += warps * kRun) {
+  const uint64_t end = std::min(words_to(all.messages - 1), piece.end);
+  const uint64_t warps = uint64_t{gridDim.x} * kWarps;
+  uint64_t begin = piece.begin + (uint64_t{blockIdx.x} * kWarps + threadIdx.x / 32) * kRun;
+  for (; begin < end; begin += warps * kRun) {
     // Headrooms are longer than a word, so that the message in front of the first that starts
     // behind this run's beginning is the first that this run can have a part of.
-    const size_t behind = lower_bound(out.offset, n, begin * 8 + 1);
-    for (size_t p = behind == 0 ? 0 : behind - 1; p < n && out.offset[p] / 8 < begin + kRun; ++p) {
+    const size_t behind = lower_bound(out.offset, all.messages, begin * 8 + 1);
+    for (size_t p = behind == 0 ? 0 : behind - 1;
+         p < all.messages && out.offset[p] / 8 < begin + kRun; ++p) {
       const Words part = Words{begin, begin + kRun}.within(out.offset[p] / 8, words_to(p));
-      if (part.begin < part.end) MessageWriter<W, I>(in, draft[p], out.slab).write(part);
+      if (part.begin < part.end) MessageWriter<W, I>(all.in, all.draft[p], out.slab).write(part);
     }
+  }
+}
+
+/// Into the host's memory, piece by piece.
+template <class W, class I>
+void write_to_host(Place& place, const Planned<W, I>& all) {
+  constexpr size_t kMost = 64;  // pieces
+  const std::span<const uint64_t> counts(all.out.offset, 2 * all.messages);
+  place.ferry().bring(counts, place.slabs().take<uint64_t>(counts.size()), place.stream());
+  const size_t bytes = std::max(place.tuning().piece, all.out.capacity / kMost);
+  const size_t runs = bytes / (kRun * 8) + 1;
+  for (uint64_t at = 0; at * 8 < all.out.capacity; at += runs * kRun) {
+    const Words piece{at, at + runs * kRun};
+    launch(place, blocks_for(place, runs * kRun, kRun * kWarps), write_messages<W, I>, all, piece);
+    const size_t end = std::min(piece.end * 8, all.out.capacity);
+    place.ferry().wrote({all.out.slab + at * 8, end - at * 8}, place.stream());
   }
 }
 
@@ -99,8 +129,11 @@ void pack_all(Place& place, const View<Accumulation<W>, I>& in, std::span<const 
     plan.n = static_cast<unsigned>(n);
     launch(place, 1, plan_messages<W, I>, plan);
   }
-  launch(place, blocks_for(place, out.capacity / 8, kRun * kWarps), write_messages<W, I>, in,
-         static_cast<const Draft*>(plan.draft), regions.size(), out);
+  const Planned<W, I> all{in, plan.draft, regions.size(), out};
+  if (place.messages() == Messages::on_host) return write_to_host(place, all);
+  const uint64_t words = out.capacity / 8 + 1;
+  launch(place, blocks_for(place, words, kRun * kWarps), write_messages<W, I>, all,
+         Words{0, words});
 }
 
 }  // namespace sparsecoll::cuda

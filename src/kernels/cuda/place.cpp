@@ -44,7 +44,7 @@ void DeviceMemory::give_up(void* at) noexcept {
 
 void* PageLockedMemory::obtain(size_t bytes) {
   void* at = nullptr;
-  const Relaxed relaxed;
+  const Current current(device_);
   const cudaError_t error = cudaHostAlloc(&at, bytes, cudaHostAllocPortable);
   if (error != cudaErrorMemoryAllocation) check(error, "cudaHostAlloc");
   if (error != cudaSuccess) cudaGetLastError();  // it is told as bad_alloc, not twice
@@ -52,8 +52,12 @@ void* PageLockedMemory::obtain(size_t bytes) {
 }
 
 void PageLockedMemory::give_up(void* at) noexcept {
-  const Relaxed relaxed;
-  forgive(cudaFreeHost(at));  // waits for whoever still uses it
+  try {
+    const Current current(device_);
+    forgive(cudaFreeHost(at));  // waits for whoever still uses it
+  } catch (const Error&) {
+    // A device that is lost has taken its memory along.
+  }
 }
 
 Place::Place(cudaStream_t stream, Messages messages) : stream_(stream), messages_(messages) {
@@ -79,6 +83,7 @@ void Place::copy(const void* from, size_t bytes, void* to) const {
 void Place::wait() const { check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
 
 void Place::read(const uint64_t* from, size_t n, uint64_t* to) {
+  if (ferry_.take(from, n, to)) return;
   for (size_t done = 0; done < n;) {
     const size_t part = std::min(n - done, kLanding);
     check(cudaMemcpyAsync(landing_, from + done, part * sizeof(uint64_t), cudaMemcpyDeviceToHost,

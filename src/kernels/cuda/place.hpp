@@ -5,23 +5,9 @@
 #include <cuda_runtime.h>
 
 #include "core/arena.hpp"
-#include "core/error.hpp"
-#include "kernels/device.hpp"
+#include "kernels/cuda/ferry.hpp"
 
 namespace sparsecoll::cuda {
-
-/// Throws sparsecollUnhandledCudaError, which names what was tried.
-inline void check(cudaError_t error, const char* what) {
-  if (error == cudaSuccess) return;
-  cudaGetLastError();  // told here; whoever asks next is not told again
-  fail(sparsecollUnhandledCudaError, what, ": ", cudaGetErrorString(error), " (",
-       cudaGetErrorName(error), ")");
-}
-
-/// For what gives something back: nothing can be done about it, and whoever asks next is not told.
-inline void forgive(cudaError_t error) {
-  if (error != cudaSuccess) cudaGetLastError();
-}
 
 /// Memory of the device that is current when it is made.
 class DeviceMemory final : public Memory {
@@ -37,11 +23,17 @@ class DeviceMemory final : public Memory {
   int device_ = 0;
 };
 
-/// The host's, page-locked, where kernels of every device may write.
+/// The host's, page-locked, where kernels of every device may write. From any thread: it is made in
+/// the context of that device.
 class PageLockedMemory final : public Memory {
+ public:
+  explicit PageLockedMemory(int device) : device_(device) {}
+
  private:
   void* obtain(size_t bytes) override;
   void give_up(void* at) noexcept override;
+
+  const int device_;
 };
 
 /// When long vectors are staged (stage.cuh), and what tests need to see its rare ways.
@@ -50,6 +42,8 @@ struct Tuning {
   size_t sample = size_t{1} << 18;        ///< elements that the bound is guessed from; 16 or more
   size_t room = static_cast<size_t>(-1);  ///< most candidates that are staged
   uint64_t bound = 0;                     ///< of a key, instead of a guess; 0: guess
+  size_t piece = size_t{1} << 20;         ///< bytes of messages that the host waits for at a time
+  size_t fetched = size_t{1} << 14;       ///< bytes of a message that is brought here as it comes
 };
 
 /// Where kernels run: a stream of the current device, which stays current for every call, the
@@ -74,6 +68,7 @@ class Place {
   Arena& slabs() { return messages_ == Messages::on_host ? slabs_ : arena_; }
   unsigned multiprocessors() const { return multiprocessors_; }
   Tuning& tuning() { return tuning_; }
+  Ferry& ferry() { return ferry_; }
 
   /// Copies n numbers to the host when all work before has run.
   void read(const uint64_t* from, size_t n, uint64_t* to);
@@ -87,8 +82,9 @@ class Place {
   Messages messages_;
   unsigned multiprocessors_ = 0;
   Tuning tuning_;
+  Ferry ferry_;
   DeviceMemory memory_;
-  PageLockedMemory page_locked_;
+  PageLockedMemory page_locked_{memory_.device()};
   // cudaFree waits for the whole device.
   Arena arena_{memory_, Arena::Blocks::kept};
   Arena slabs_{page_locked_, Arena::Blocks::kept};

@@ -88,6 +88,8 @@ class HostKernels final : public Kernels {
     else
       host::pack_all<Acc, I>(In(in), regions, out);
   }
+  void wait_packed(const std::byte*) override {}
+  void prefetch(ConstBytes) override {}
   void entries(std::span<const Message> messages, size_t* out) override {
     for (const Message& each : messages)
       *out++ = wire_entries(each.bytes, data_type(), each.region.length());
