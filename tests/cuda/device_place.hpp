@@ -23,6 +23,12 @@ class DevicePlace {
  public:
   static constexpr IndexType kIndex = sizeof(I) == 4 ? IndexType::index32 : IndexType::index64;
 
+  explicit DevicePlace(Messages messages = Messages::on_device)
+      : place_(own_.stream, messages),
+        kernels_(make_cuda_kernels(kType, kIndex, place_)),
+        scope_(place_.arena()),
+        slabs_(place_.slabs()) {}
+
   Kernels& kernels() { return *kernels_; }
   cuda::Place& place() { return place_; }
 
@@ -71,25 +77,24 @@ class DevicePlace {
     return {n, at};
   }
   void copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
-    cuda::check(cudaMemcpyAsync(to, from, bytes, kind, stream_), "cudaMemcpyAsync");
-    cuda::check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+    cuda::check(cudaMemcpyAsync(to, from, bytes, kind, own_.stream), "cudaMemcpyAsync");
+    cuda::check(cudaStreamSynchronize(own_.stream), "cudaStreamSynchronize");
   }
 
   /// One that does not wait for the legacy stream: what is queued elsewhere shows.
   struct Stream {
     Stream() {
-      cuda::check(cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking), "cudaStreamCreate");
+      cuda::check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
     }
-    ~Stream() { cudaStreamDestroy(own); }
+    ~Stream() { cudaStreamDestroy(stream); }
     Stream(const Stream&) = delete;
     Stream& operator=(const Stream&) = delete;
-    cudaStream_t own = nullptr;
+    cudaStream_t stream = nullptr;
   };
   const Stream own_;
-  const cudaStream_t stream_ = own_.own;
-  cuda::Place place_{stream_};
-  const Arena::Scope scope_{place_.arena()};
-  std::unique_ptr<Kernels> kernels_ = make_cuda_kernels(kType, kIndex, place_);
+  cuda::Place place_;
+  std::unique_ptr<Kernels> kernels_;
+  const Arena::Scope scope_, slabs_;
 };
 
 /// The same call on the host and on the device.

@@ -95,5 +95,27 @@ TEST_CASE("how many launches a call takes does not depend on the data") {
   }
 }
 
+TEST_CASE("the host has the sizes and the first messages while others are still to be written") {
+  FloatPlace device(Messages::on_host);
+  device.place().tuning().piece = 4096;
+  Kernels& kernels = device.kernels();
+  const SparseSpan sparse = device.put(entries_of<float>(test::Kind::kHeavyTail, 30000, 1));
+  const Region regions[] = {{15000, 30000}, {0, 15000}};
+  const Packets packets = kernels.packets(sparse.nnz.bound, regions);
+  constexpr std::byte kPoison{0xee};
+  std::fill_n(packets.slab, packets.capacity, kPoison);
+  kernels.pack_all(sparse, regions, packets);
+  uint64_t place[4];
+  kernels.read(packets.offset, 4, place);
+  const std::byte* const first = packets.slab + place[0];
+  const std::byte* const last = packets.slab + place[1] + place[3] - 1;
+  CHECK(*first == kPoison);
+  kernels.wait_packed(first + place[2]);
+  CHECK(*first != kPoison);
+  CHECK(*last == kPoison);
+  kernels.wait_packed(last + 1);
+  CHECK(*last != kPoison);
+}
+
 }  // namespace
 }  // namespace sparsecoll::cuda_test

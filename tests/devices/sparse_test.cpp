@@ -70,6 +70,31 @@ TEST_CASE("verbs in coordinate form on device buffers give what they give on the
       }
 }
 
+/// All entries of two ranks, in one message of more than a piece.
+struct LongMessages {
+  static constexpr std::size_t kLong = 150000;
+
+  template <class Place>
+  void operator()(Place, const Scene& scene) const {
+    const typename Place::Stream stream;
+    oracle::Sparse<double> entries;
+    for (std::size_t i = 0; i < kLong; ++i)
+      entries.push_back(
+          {2 * i + static_cast<std::size_t>(scene.rank), static_cast<double>(i % 77)});
+    PlacedSparse<Place, double> send(2 * kLong, entries), recv(2 * kLong, 2 * kLong);
+    scene.done(gtopkAllreducev(send.get(), recv.get(), SPARSECOLL_ALL, sparsecollSum, nullptr,
+                               scene.comm, stream),
+               sparsecollSuccess);
+    scene.record.add_stats(scene.comm);
+    scene.record.add(recv.entries(stream));
+  }
+};
+
+TEST_CASE("messages of several pieces") {
+  const auto config = test::default_config();
+  CHECK(compare_places(config, 2, LongMessages{}) == "");
+}
+
 TEST_CASE("awkward entries, every type, results that do not fit") {
   for (const test::SparseKind kind : test::kAllSparseKinds) {
     CAPTURE(test::name_of(kind));

@@ -35,7 +35,7 @@ int MPI_Isend(const void* data, int count, MPI_Datatype type, int peer, int tag,
   static bool size_follows = false;
   static uint64_t bytes_follow = 0;
   if (bytes_follow > 0) {
-    bytes_follow -= static_cast<uint64_t>(count);
+    bytes_follow = count == 0 ? 0 : bytes_follow - static_cast<uint64_t>(count);  // 0: given up
     if (chunks_to_send == 0) {
       *request = MPI_REQUEST_NULL;
       return MPI_SUCCESS;
