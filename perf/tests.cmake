@@ -22,6 +22,34 @@ foreach(form IN ITEMS dense sparse sum)
               ${small})
   endforeach()
 endforeach()
+# Over the simulated network, whose own test follows.
+set(simulated --transport simulated --ranks 7 --rate 100mbit --latency 20us)
+foreach(form IN ITEMS dense sparse sum)
+  sparsecoll_add_perf_test(
+    sparse_allreduce.simulated.${form}
+    COMMAND sparse_allreduce_perf ${simulated} --ranks-per-node 2 --form ${form} --feedback 1 ${small})
+endforeach()
+sparsecoll_add_perf_test(gtopk_allreduce.simulated COMMAND gtopk_allreduce_perf ${simulated} --cores 2
+                                                           --algo gtopk ${small})
+sparsecoll_add_perf_test(sparse_alltoall.simulated COMMAND sparse_alltoall_perf ${simulated}
+                                                           --compute 0 ${small})
+sparsecoll_add_perf_test(push_sum.simulated COMMAND push_sum_perf ${simulated} -n 4 --delay 0,2,-1
+                                                    --density 0,0.1)
+sparsecoll_add_perf_test(push_sum.simulated.slow COMMAND push_sum_perf ${simulated} -n 3 --slow
+                                                         --work 1 --delay 0,2)
+sparsecoll_add_perf_test(
+  simulated.rate COMMAND sparse_allreduce_perf --transport simulated --rate fast
+  PROPERTIES PASS_REGULAR_EXPRESSION
+             "--rate: expected a number and a unit, as in 1gbit, got fast")
+sparsecoll_add_perf_test(
+  simulated.options COMMAND sparse_allreduce_perf --transport local --latency 5us
+  PROPERTIES PASS_REGULAR_EXPRESSION "--latency: needs --transport simulated")
+sparsecoll_add_catch_test(
+  NAME perf_simulated_network
+  LABEL perf
+  SOURCES simulated/network_test.cpp
+  LIBRARIES sparsecoll_perf sparsecoll_test_support)
+
 sparsecoll_add_perf_test(sparse_allreduce.float64 COMMAND sparse_allreduce_perf --transport local
                                                           -d float64 --skew 16 ${small})
 foreach(skew IN ITEMS 0 1.5)

@@ -217,7 +217,7 @@ int main(int argc, char** argv) {
   const std::optional<perf::Options> options = perf::parse(argc, argv, program, &status);
   if (!options) return status;
   if (options->memory == "device") return perf::measure_on_device(*options);
-  return perf::launch("local", options->threads, [&](perf::Ranks& ranks) {
+  return perf::launch(options->world(), [&](perf::Ranks& ranks) {
     if (options->datatype == "float16")
       return perf::TopkBench<perf::Float16>(*options, ranks).run();
     if (options->datatype == "bfloat16")

@@ -10,6 +10,7 @@
 #include "common/library.hpp"
 #include "common/patterns.hpp"
 #include "common/ranks.hpp"
+#include "simulated/options.hpp"
 
 namespace sparsecoll::perf {
 namespace {
@@ -109,7 +110,7 @@ void add_device(CLI::App& app, Options& o) {
   app.add_option("-p,--pieces", o.pieces,
                  "pieces of --kernel merge, messages of pack and unpack, comma separated [2,8,64]")
       ->delimiter(',')
-      ->check(CLI::Range(1, 1024));
+      ->check(CLI::Range(1, 4096));
   add_switch(app, "--cold", o.cold,
              "with --memory device: the device's cache is overwritten before each call");
   app.add_option("--check-count", o.check_count,
@@ -127,6 +128,7 @@ void add_collective(CLI::App& app, Options& o, const Program& program) {
   app.add_option("--transport", o.transport, kTransportWords)
       ->check(CLI::IsMember(transports()))
       ->default_str(transports().front());
+  add_network(app, o.network);
   app.add_option("--overlap", o.overlap, "fraction of the support common to all ranks")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
@@ -201,6 +203,7 @@ void complete(CLI::App& app, Options& o, const Program& program) {
   }
   if (o.transport.empty()) o.transport = transports().front();
   check_transport(o);
+  check_network(app, o.transport);
   if (o.transport == "mpi" && app.count("--nthreads") > 0) {
     throw CLI::ValidationError("-t",
                                "is the number of ranks that are threads; over mpi it is "
@@ -251,6 +254,8 @@ void complete(CLI::App& app, Options& o, const Program& program) {
 void check_transport(const Options& options) {
   if (options.transport == "nccl" && options.memory != "device")
     throw CLI::ValidationError("--transport", "nccl needs --memory device");
+  if (options.transport == "simulated" && options.memory != "host")
+    throw CLI::ValidationError("--transport", "simulated needs --memory host");
 }
 
 std::optional<Options> parse(int argc, char** argv, const Program& program, int* status) {
@@ -261,7 +266,8 @@ std::optional<Options> parse(int argc, char** argv, const Program& program, int*
   add_sweep(app, options);
   add_measurement(app, options, program);
   if (program.device) add_device(app, options);
-  auto* threads = app.add_option("-t,--nthreads", options.threads)->check(CLI::Range(1, 1024));
+  auto* threads =
+      app.add_option("-t,--nthreads,--ranks", options.threads)->check(CLI::Range(1, 4096));
   if (program.algorithms.empty()) {
     options.threads = 1;
     threads->description("threads, each with a vector of its own");
@@ -270,7 +276,7 @@ std::optional<Options> parse(int argc, char** argv, const Program& program, int*
         ->check(CLI::IsMember(pattern_names()))
         ->excludes("--data");
   } else {
-    threads->description("ranks of --transport local and nccl");
+    threads->description("ranks of --transport local, simulated and nccl");
     add_collective(app, options, program);
   }
   threads->capture_default_str();

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "common/ranks.hpp"
+
 namespace sparsecoll::perf {
 
 /// What one of the programs is, for its command line.
@@ -37,6 +39,7 @@ struct Options {
   std::string memory = "host";
   std::string transport;
   int threads = 4;
+  NetworkModel network;
   std::string form = "dense";
   bool feedback = false;
   double overlap = 0.5;
@@ -55,6 +58,8 @@ struct Options {
   std::string tensors;  ///< file or list of counts: search the size of groups of them
   std::string json;
   bool progress = false;
+
+  World world() const { return {transport, threads, network}; }
 };
 
 /// Parses the command line. Nothing comes back when the program has to end at once with `status`:
@@ -62,7 +67,8 @@ struct Options {
 std::optional<Options> parse(int argc, char** argv, const Program& program, int* status);
 
 inline constexpr const char* kTransportWords =
-    "mpi: ranks from mpirun; local: threads; nccl: threads, a GPU each";
+    "mpi: ranks from mpirun; local: threads; simulated: threads over a model of a network, in "
+    "virtual time; nccl: threads, a GPU each";
 /// Throws CLI::ValidationError for a transport that does not take vectors from where they are.
 void check_transport(const Options& options);
 

@@ -46,7 +46,7 @@ int push_sum_perf(int argc, char** argv) {
   if (!options) return status;
   const Options& run = options->run;
   if (run.memory == "device" && !find_device(run.program)) return kNoDevice;
-  return launch(run.transport, run.threads, [&](Ranks& ranks) {
+  return launch(run.world(), [&](Ranks& ranks) {
     const auto storage = make_storage(run, ranks);
     return options->slow ? measure_slow_rank(*options, ranks, *storage)
                          : measure_consensus(*options, ranks, *storage);

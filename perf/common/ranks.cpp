@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <barrier>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <span>
 #include <thread>
+
+#include "simulated/ranks.hpp"
 
 namespace sparsecoll::perf {
 namespace {
@@ -80,21 +83,31 @@ int launch_threads(Meeting& meeting, const Body& body) {
 
 }  // namespace
 
+double Ranks::now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+void Ranks::rest(double seconds) {
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+}
+
 std::vector<std::string> transports() {
-  std::vector<std::string> names = {"local"};
+  std::vector<std::string> names = {"local", "simulated"};
   if (mpi_available()) names.insert(names.begin(), "mpi");
   if (nccl_available()) names.push_back("nccl");
   return names;
 }
 
-int launch(const std::string& transport, int threads, const Body& body) {
-  if (transport == "mpi") return launch_mpi(body);
-  Meeting meeting(threads, transport == "nccl");
+int launch(const World& world, const Body& body) {
+  if (world.transport == "mpi") return launch_mpi(body);
+  if (world.transport == "simulated") return launch_simulated(world.threads, world.network, body);
+  Meeting meeting(world.threads, world.transport == "nccl");
   return launch_threads(meeting, body);
 }
 
 std::string transport_text(const std::string& transport) {
   if (transport == "mpi") return " over mpi";
+  if (transport == "simulated") return " over a simulated network";
   return transport == "nccl" ? " as threads over nccl" : " as threads";
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/handles.hpp"
+#include "simulated/model.hpp"
 
 namespace sparsecoll::perf {
 
@@ -30,6 +31,10 @@ class Ranks {
   int size() const { return size_; }
 
   virtual void barrier() = 0;
+  /// Seconds since some moment.
+  virtual double now();
+  /// Does nothing for so long.
+  virtual void rest(double seconds);
   /// What every rank gave, in rank order; lengths may differ.
   virtual std::vector<Bytes> allgather(std::span<const std::byte> mine) = 0;
   /// A communicator of the library over these ranks, which may differ in `device` alone.
@@ -65,10 +70,16 @@ using Body = std::function<int(Ranks&)>;
 /// The transports of this build, the default first.
 std::vector<std::string> transports();
 
-/// Runs `body` on every rank and returns the largest exit status of the ranks of this process.
-/// `threads` is the number of ranks of "local" and of "nccl"; "mpi" takes them from mpirun. An
+/// Where ranks run.
+struct World {
+  std::string transport;
+  int threads = 4;  ///< ranks; "mpi" takes them from mpirun
+  NetworkModel network = {};
+};
+
+/// Runs `body` on every rank and returns the largest exit status of the ranks of this process. An
 /// exception of one rank ends the program on all of them, for the others may be waiting for it.
-int launch(const std::string& transport, int threads, const Body& body);
+int launch(const World& world, const Body& body);
 
 /// What the transport is in words: " over mpi", " as threads over nccl", " as threads".
 std::string transport_text(const std::string& transport);

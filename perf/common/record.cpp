@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "simulated/options.hpp"
+
 namespace sparsecoll::perf {
 namespace {
 
@@ -39,6 +41,18 @@ double skew_of(const Options& options) {
 std::string data_name(const Options& options) {
   return options.data.empty() ? "generated"
                               : std::filesystem::path(options.data).filename().string();
+}
+
+Json network_json(const NetworkModel& model) {
+  Json network;
+  network["bits_per_second"] = model.rate;
+  network["latency_us"] = rounded(model.latency * 1e6);
+  network["overhead_us"] = rounded(model.overhead * 1e6);
+  network["byte_overhead_ns"] = rounded(model.byte_overhead * 1e9);
+  network["ranks_per_node"] = model.ranks_per_node;
+  network["cores"] = model.cores;
+  network["compute"] = model.compute;
+  return network;
 }
 
 }  // namespace
@@ -105,6 +119,7 @@ void record_header(const Table& table, const Options& o, const Machine& machine,
                 (mpi.empty() ? "" : "  (" + mpi + ")"));
   table.comment(counted(ranks, "rank") + transport_text(o.transport) + " on " +
                 counted(machine.hosts, "host") + ": " + machine.placement);
+  if (o.transport == "simulated") table.comment(describe(o.network));
   const bool crowded = ranks > machine.cores * machine.hosts;
   table.comment(counted(machine.cores, "core") + " a host" +
                 (machine.kind.empty() ? "" : ", " + machine.kind) +
@@ -150,6 +165,7 @@ nlohmann::ordered_json run_json(const Options& o, const Machine& machine, int ra
   row["placement"] = machine.placement;
   row["ranks"] = ranks;
   row["transport"] = o.transport;
+  if (o.transport == "simulated") row["network"] = network_json(o.network);
   row["memory"] = o.memory;
   if (machine.gpus > 0) {
     row["device"] = machine.gpu;

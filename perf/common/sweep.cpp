@@ -228,7 +228,7 @@ int run_allreduce_program(int argc, char** argv, const Program& program) {
   const std::optional<Options> options = parse(argc, argv, program, &status);
   if (!options) return status;
   if (options->memory == "device" && !find_device(program.name)) return kNoDevice;
-  return launch(options->transport, options->threads, [&](Ranks& ranks) {
+  return launch(options->world(), [&](Ranks& ranks) {
     if (options->datatype == "float16") return run_as<Float16>(*options, ranks);
     if (options->datatype == "bfloat16") return run_as<Bfloat16>(*options, ranks);
     if (options->datatype == "float64") return run_as<double>(*options, ranks);

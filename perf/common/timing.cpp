@@ -3,7 +3,6 @@
 #include "common/timing.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -33,10 +32,9 @@ Times measure(Ranks& ranks, const Options& options, const std::function<void()>&
   for (int i = 0; i < options.iterations; ++i) {
     prepare();
     ranks.barrier();
-    const auto start = std::chrono::steady_clock::now();
+    const double start = ranks.now();
     call();
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-    mine.push_back(spent.count());
+    mine.push_back(ranks.now() - start);
   }
   const auto all = ranks.gather(std::span<const double>(mine));
   std::vector<double> calls;

@@ -120,7 +120,12 @@ def machine_text(rows):
     text = f"{counts[0]} rank{'s' if counts[0] > 1 else ''}"
     if len(counts) > 1:
         text = f"{counts[0]} to {counts[-1]} ranks"
-    text += {"mpi": " over MPI", "nccl": " over NCCL"}.get(row["transport"], " as threads")
+    words = {"mpi": " over MPI", "nccl": " over NCCL", "simulated": " over a simulated network"}
+    text += words.get(row["transport"], " as threads")
+    if "network" in row:
+        network = row["network"]
+        rate, latency = network["bits_per_second"] / 1e9, network["latency_us"]
+        return f"{text} of {rate:g} Gbit/s, {latency:g} us"
     if row.get("hosts", 1) > 1:
         text += f" on {row['hosts']} hosts"
     if "cores" in row:

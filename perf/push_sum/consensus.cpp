@@ -3,7 +3,6 @@
 #include "push_sum/consensus.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -13,6 +12,7 @@
 #include "common/record.hpp"
 #include "common/report.hpp"
 #include "push_sum/state.hpp"
+#include "simulated/options.hpp"
 
 namespace sparsecoll::perf {
 namespace {
@@ -90,10 +90,9 @@ class Consensus {
     std::vector<double> mine, error;
     ranks_.barrier();
     for (int step = 0; step < options_.steps; ++step) {
-      const auto begin = std::chrono::steady_clock::now();
+      const double begin = ranks_.now();
       run.step();
-      mine.push_back(
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+      mine.push_back(ranks_.now() - begin);
       error.push_back(far(run.estimate(), sum));  // a barrier, too
     }
     Course course;
@@ -209,6 +208,7 @@ void push_sum_header(const Table& table, const PushSumOptions& options, const Ma
   table.comment("ranks: " + std::to_string(ranks) + transport_text(options.run.transport) + ": " +
                 machine.placement + "; cores of a host: " + std::to_string(machine.cores) +
                 (machine.kind.empty() ? "" : ", " + machine.kind) + "; " + memory_of(machine));
+  if (options.run.transport == "simulated") table.comment(describe(options.run.network));
   table.comment("steps: " + std::to_string(options.steps) +
                 "; seed: " + std::to_string(options.run.seed));
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "common/ranks.hpp"
+#include "simulated/options.hpp"
 
 namespace sparsecoll::perf {
 namespace {
@@ -73,8 +74,10 @@ void add_options(CLI::App& app, PushSumOptions& o) {
   app.add_option("--transport", o.run.transport, kTransportWords)
       ->check(CLI::IsMember(transports()))
       ->default_str(transports().front());
-  app.add_option("-t,--nthreads", o.run.threads, "ranks of --transport local and nccl")
-      ->check(CLI::Range(1, 1024))
+  add_network(app, o.run.network);
+  app.add_option("-t,--nthreads,--ranks", o.run.threads,
+                 "ranks of --transport local, simulated and nccl")
+      ->check(CLI::Range(1, 4096))
       ->capture_default_str();
   app.add_option("--memory", o.run.memory, "where the vectors live")
       ->check(CLI::IsMember(std::vector<std::string>{"host", "device"}))
@@ -114,6 +117,7 @@ std::optional<PushSumOptions> parse_push_sum(int argc, char** argv, int* status)
       options.run.max_bytes = options.run.min_bytes;
     if (options.run.transport.empty()) options.run.transport = transports().front();
     check_transport(options.run);
+    check_network(app, options.run.transport);
   } catch (const CLI::ParseError& error) {
     *status = app.exit(error) == 0 ? 0 : 2;
     return std::nullopt;

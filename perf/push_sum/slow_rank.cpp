@@ -3,12 +3,10 @@
 
 // Ranks that work for a while in each step, one random one of them longer than the others. Work is
 // sleep, so that a few cores are enough for many ranks.
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <thread>
 
 #include "common/baselines.hpp"
 #include "common/record.hpp"
@@ -18,8 +16,6 @@
 
 namespace sparsecoll::perf {
 namespace {
-
-using Seconds = std::chrono::duration<double>;
 
 template <class T>
 class SlowRank {
@@ -89,20 +85,20 @@ class SlowRank {
   }
 
   void report(const Method& method, const std::function<void()>& exchange) {
-    const Seconds work(options_.work_ms * 1e-3);
+    const double work = options_.work_ms * 1e-3;
     ranks_.barrier();
-    const auto begin = std::chrono::steady_clock::now();
+    const double begin = ranks_.now();
     double own = 0;
     for (int step = 0; step < options_.steps; ++step) {
       const double dice =
           (noise(options_.run.seed, static_cast<std::uint64_t>(step), 7) + 1) / 2 * ranks_.size();
-      const Seconds mine =
+      const double mine =
           static_cast<int>(dice) == ranks_.rank() ? work * options_.slow_factor : work;
-      std::this_thread::sleep_for(mine);
-      own += mine.count();
+      ranks_.rest(mine);
+      own += mine;
       exchange();
     }
-    const double spent = Seconds(std::chrono::steady_clock::now() - begin).count();
+    const double spent = ranks_.now() - begin;
     const double step = mean(spent) / options_.steps, alone = mean(own) / options_.steps;
     table_.row({std::to_string(method.n * sizeof(T)), std::to_string(method.n), method.name,
                 method.delay, number(step * 1e3), number(alone * 1e3), number(step / alone)});

@@ -23,7 +23,8 @@ class DevicePlace {
  public:
   static constexpr IndexType kIndex = sizeof(I) == 4 ? IndexType::index32 : IndexType::index64;
 
-  explicit DevicePlace(Messages messages = Messages::on_device)
+  DevicePlace() : DevicePlace(Messages::on_device) {}
+  explicit DevicePlace(Messages messages)
       : place_(own_.stream, messages),
         kernels_(make_cuda_kernels(kType, kIndex, place_)),
         scope_(place_.arena()),
