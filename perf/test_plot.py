@@ -22,6 +22,7 @@ MACHINE = {
 PICTURES = {
     "time_size_dense_mpi", "time_density_dense_mpi", "speedup_dense_mpi",
     f"volume_ranks_dense_mpi_{2**26}_0.01", f"time_ranks_dense_mpi_{2**26}_0.01",
+    f"volume_ranks_sparse_simulated_{2**26}_0.01", f"time_ranks_sparse_simulated_{2**26}_0.01",
     "topk_1_threads_float32", "training_accuracy",
     "push_sum_error_8_ranks_1000_float32", "push_sum_slow_8_ranks_1000",
 }
@@ -49,6 +50,16 @@ def collective(algorithm, ranks, size, density):
         "time_max_us": 2 * time, "select_us": n * 1e-3, "wire_bytes": sent[algorithm],
         "wire_bytes_is_model": algorithm.startswith("mpi"), "wrong": 0,
         "times_faster_than_dense": dense / time,
+    }
+
+
+def simulated(ranks):
+    network = {
+        "bits_per_second": 1e9, "latency_us": 50, "overhead_us": 1, "byte_overhead_ns": 0,
+        "ranks_per_node": 1, "cores": 0, "compute": False,
+    }
+    return collective("oktopk", ranks, 2**26, 0.01) | {
+        "transport": "simulated", "form": "sparse", "network": network,
     }
 
 
@@ -110,6 +121,7 @@ def records():
             for size in (2**20, 2**22, 2**24, 2**26) if ranks == 4 else (2**26,):
                 for density in (0.001, 0.01, 0.05) if ranks == 4 else (0.01,):
                     yield collective(algorithm, ranks, size, density)
+    yield from (simulated(ranks) for ranks in (4, 32, 1024))
     for kind in ("random", "equal", "sorted", "hot", "two-valued"):
         for density in (0.001, 0.01):
             yield topk(kind, density, False)

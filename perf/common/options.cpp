@@ -110,7 +110,7 @@ void add_device(CLI::App& app, Options& o) {
   app.add_option("-p,--pieces", o.pieces,
                  "pieces of --kernel merge, messages of pack and unpack, comma separated [2,8,64]")
       ->delimiter(',')
-      ->check(CLI::Range(1, 4096));
+      ->check(CLI::Range(1, 1024));
   add_switch(app, "--cold", o.cold,
              "with --memory device: the device's cache is overwritten before each call");
   app.add_option("--check-count", o.check_count,

@@ -45,6 +45,24 @@ def draw_bytes(axis, rows, x_key):
     x_axis(axis, rows, x_key)
 
 
+def dense_at_best(row, ranks):
+    """Time (us) and bytes that no dense allreduce on the row's network goes below."""
+    sent = 2 * (ranks - 1) / ranks * row["bytes"]
+    network = row["network"]
+    steps = 2 * (ranks - 1).bit_length()
+    return steps * network["latency_us"] + sent * 8e6 / network["bits_per_second"], sent
+
+
+def draw_dense_at_best(axis, rows, which):
+    """For a simulated network, on which MPI's own means do not run; `which`: 0 time, 1 bytes."""
+    if "network" not in rows[0] or rows[0]["network"]["ranks_per_node"] != 1:
+        return
+    xs = records.values(rows, "ranks")
+    axis.plot(
+        xs, [dense_at_best(rows[0], x)[which] for x in xs], color="0.5", linestyle="--",
+        label="dense, at best (computed)")
+
+
 def x_axis(axis, rows, x_key):
     if x_key == "ranks":
         style.log_axis(axis.xaxis, str, base=2)
@@ -149,11 +167,16 @@ def against_ranks(rows, kind, draw):
 
 
 def volume_against_ranks(rows):
-    yield from against_ranks(rows, "volume_ranks", draw_bytes)
+    def draw(axis, mine, x_key):
+        draw_dense_at_best(axis, mine, 1)
+        draw_bytes(axis, mine, x_key)
+
+    yield from against_ranks(rows, "volume_ranks", draw)
 
 
 def time_against_ranks(rows):
     def draw(axis, mine, x_key):
+        draw_dense_at_best(axis, mine, 0)
         draw_times(axis, mine, x_key)
         finish_times(axis, mine, x_key)
 

@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 The sparsecoll authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# How time and volume grow with the number of ranks, up to many more than there are machines at hand:
+# the library's own messages over a simulated network, in virtual time. Tables, JSON, pictures.
+usage="usage: perf/scaling.sh [--most P] [--rate RATE] [--latency TIME] [--out DIR]
+  --most P        largest number of ranks (1024), from 4 on by powers of two
+  --rate RATE     of every rank's link (1gbit)
+  --latency TIME  (50us)
+  --out DIR       where tables, JSON and pictures go (build/perf/scaling)"
+set -euo pipefail
+
+most=1024
+rate=1gbit
+latency=50us
+root=$(cd "$(dirname "$0")/.." && pwd)
+build=$root/build/perf
+out=$build/scaling
+while [ $# -gt 0 ]; do
+  case $1 in
+    --most | --rate | --latency | --out)
+      [ $# -gt 1 ] || { echo "$1 needs a value" >&2 && exit 2; }
+      case $1 in
+        --most) most=$2 ;;
+        --rate) rate=$2 ;;
+        --latency) latency=$2 ;;
+        --out) out=$2 ;;
+      esac
+      shift
+      ;;
+    -h | --help) echo "$usage" && exit 0 ;;
+    *) echo "$usage" >&2 && exit 2 ;;
+  esac
+  shift
+done
+[[ $most =~ ^[1-9][0-9]*$ ]] || { echo "--most needs a number, not $most" >&2 && exit 2; }
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+
+"$root/scripts/install-packages.sh" build-essential cmake ninja-build libopenmpi-dev openmpi-bin \
+  nlohmann-json3-dev libcli11-dev python3 python3-matplotlib
+
+cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DSPARSECOLL_BUILD_TESTS=OFF \
+  -DSPARSECOLL_BUILD_PERF=ON -DSPARSECOLL_BUILD_EXAMPLES=ON -DSPARSECOLL_CUDA=OFF
+cmake --build "$build" --parallel "$(nproc)"
+
+# job P PROGRAM ALGORITHMS: one call after a first one, on 2^20 values, exchange alone. Every byte and
+# every step is real, the time is the model's, in which computing takes none, so that one call is
+# enough and every run gives the same.
+job() {
+  local ranks=$1 program=$2 algorithms=$3
+  local name=$program.$algorithms.$ranks
+  printf '\n== %s ranks: %s, %s\n' "$ranks" "$program" "$algorithms"
+  "$build/perf/$program" --transport simulated --ranks "$ranks" --rate "$rate" --latency "$latency" \
+    --compute 0 --form sparse -b 4M -e 4M --density 0.01 -n 1 -w 1 -c 0 --algo "$algorithms" \
+    -J "$out/$name.json" | tee "$out/$name.txt"
+}
+
+for ((ranks = 4; ranks <= most; ranks *= 2)); do
+  job "$ranks" sparse_allreduce_perf oktopk
+  job "$ranks" gtopk_allreduce_perf gtopk
+  # Every rank merges what all others sent: work here that grows with the square of P.
+  if [ "$ranks" -le 128 ]; then job "$ranks" sparse_allreduce_perf allgather; fi
+done
+
+for python in python3 /usr/bin/python3; do
+  "$python" -c 'import matplotlib' 2> /dev/null || continue
+  for kind in ranks volume; do "$python" "$root/perf/plot.py" "$kind" "$out"/*.json --out "$out"; done
+  exit
+done
+echo "no python3 with matplotlib: no pictures" >&2
