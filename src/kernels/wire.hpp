@@ -17,10 +17,9 @@ static_assert(std::endian::native == std::endian::little, "messages are little-e
 /// pack picks the smallest representation; unpack checks every field against its bound before it is
 /// used.
 enum class Representation : uint8_t {
-  coordinate = 1,  ///< indices as uint32 (uint64 in regions above 2^32): 4 bytes an entry
-  block16 = 2,     ///< uint32 count per block of 65,536 indices, then uint16 offsets: 2 and a bit
-  bitmap = 3,      ///< one bit per index: best above 1/16 density
-  dense = 4,       ///< no indices: every index is present
+  coded = 1,   ///< Elias-Fano: about 2 + log2(length / nnz) bits an entry
+  bitmap = 2,  ///< one bit per index: best above 1/4 density
+  dense = 3,   ///< no indices: every index is present
 };
 
 struct WireHeader {
@@ -35,8 +34,7 @@ struct WireHeader {
 static_assert(sizeof(WireHeader) == 24);
 
 inline constexpr uint32_t kWireMagic = 0x57435053;  // "SPCW"
-inline constexpr uint8_t kWireVersion = 1;
-inline constexpr uint64_t kWireBlock = 65536;
+inline constexpr uint8_t kWireVersion = 2;
 
 struct WireShape {
   uint64_t nnz;
@@ -44,18 +42,31 @@ struct WireShape {
   size_t value_size;
 };
 
-constexpr uint64_t wire_blocks(uint64_t length) {
-  return length / kWireBlock + (length % kWireBlock != 0);
-}
+/// Coded indices are one string of bits, lowest first: of each distance from the region's start the
+/// `low` lowest bits, from bit j * low on for entry j; from `unary` on the others, h(j), as a one
+/// at unary + h(j) + j. Zeros fill the string up to `end`. (Elias 1974, Fano 1971; `low` makes it
+/// shortest.)
+struct WireCode {
+  unsigned low = 0;    ///< at most 63
+  uint64_t unary = 0;  ///< nnz * low
+  uint64_t end = 0;
 
-/// Bytes of the index part, padded to 8.
+  constexpr WireCode(uint64_t nnz, uint64_t length) {
+    if (nnz == 0) return;
+    // One low bit more costs nnz bits and halves the zeros of the unary part.
+    while ((length - 1) >> low > 2 * nnz) ++low;
+    unary = nnz * low;
+    end = unary + nnz + ((length - 1) >> low);
+  }
+  constexpr uint64_t mask() const { return (uint64_t{1} << low) - 1; }
+  constexpr uint64_t words() const { return end / 64 + (end % 64 != 0); }
+};
+
+/// Bytes of the index part, a multiple of 8.
 constexpr uint64_t wire_index_bytes(Representation representation, const WireShape& shape) {
-  const auto pad = [](uint64_t bytes) { return (bytes + 7) / 8 * 8; };
   switch (representation) {
-    case Representation::coordinate:
-      return pad(shape.nnz * size_of(narrowest_index(shape.length)));
-    case Representation::block16:
-      return pad(wire_blocks(shape.length) * 4 + shape.nnz * 2);
+    case Representation::coded:
+      return WireCode(shape.nnz, shape.length).words() * 8;
     case Representation::bitmap:
       return (shape.length / 64 + (shape.length % 64 != 0)) * 8;
     case Representation::dense:
@@ -64,13 +75,12 @@ constexpr uint64_t wire_index_bytes(Representation representation, const WireSha
   return 0;
 }
 
-/// The smallest representation that fits the shape.
+/// The smallest representation that fits the shape; of two equal ones the simpler.
 constexpr Representation wire_choose(const WireShape& shape) {
   if (shape.nnz == shape.length) return Representation::dense;
-  Representation best = Representation::coordinate;
-  for (const auto other : {Representation::block16, Representation::bitmap})
-    if (wire_index_bytes(other, shape) < wire_index_bytes(best, shape)) best = other;
-  return best;
+  const bool coded = wire_index_bytes(Representation::coded, shape) <
+                     wire_index_bytes(Representation::bitmap, shape);
+  return coded ? Representation::coded : Representation::bitmap;
 }
 
 /// Bytes of a whole message.
@@ -80,11 +90,12 @@ constexpr uint64_t wire_bytes(Representation representation, const WireShape& sh
 }
 
 /// No message with at most shape.nnz entries is larger, nor are several that share the entries and
-/// the region between them, but for a header and rounding (kAlignment) each.
+/// the region between them, but for a header and rounding (kAlignment) each: with the low bits of
+/// the whole, their codes have no more bits than its code.
 constexpr uint64_t wire_bound(const WireShape& shape) {
   const WireShape most{std::min(shape.nnz, shape.length), shape.length, shape.value_size};
   return sizeof(WireHeader) + most.nnz * most.value_size +
-         std::min(most.nnz * size_of(narrowest_index(most.length)),
+         std::min(wire_index_bytes(Representation::coded, most),
                   wire_index_bytes(Representation::bitmap, most)) +
          8;
 }
@@ -96,13 +107,12 @@ constexpr bool wire_sound(const WireHeader& header, uint64_t size, DataType type
   const auto representation = static_cast<Representation>(header.representation);
   const auto sent = static_cast<DataType>(header.data_type);
   const bool known =
-      representation >= Representation::coordinate && representation <= Representation::dense;
+      representation >= Representation::coded && representation <= Representation::dense;
   if (header.magic != kWireMagic || header.version != kWireVersion || !known ||
       header.reserved != 0 || (sent != type && sent != accumulation(type)) ||
       header.length != length || header.nnz > length || header.nnz > size ||
       (representation == Representation::dense && header.nnz != length))
     return false;
-  if (representation == Representation::block16 && wire_blocks(length) > size) return false;
   if (representation == Representation::bitmap && length / 8 > size) return false;
   return wire_bytes(representation, {header.nnz, length, size_of(sent)}) <= size;
 }

@@ -16,15 +16,26 @@ namespace {
 
 using test::noise;
 
-uint64_t padded(uint64_t bytes) { return bytes + (8 - bytes % 8) % 8; }
+/// Bits of coded indices with `low` bits of each apart, by the description of the format.
+uint64_t coded_bits(uint64_t nnz, uint64_t length, int low) {
+  return nnz == 0 ? 0 : nnz * static_cast<uint64_t>(low) + nnz + ((length - 1) >> low);
+}
+
+/// The number of low bits for which they are fewest: the smallest such number. Tries those for
+/// which nothing overflows.
+int best_low(uint64_t nnz, uint64_t length) {
+  int best = 63;
+  for (int low = 63; low >= 0 && (length - 1) >> low < uint64_t{1} << 62; --low)
+    if (coded_bits(nnz, length, low) <= coded_bits(nnz, length, best)) best = low;
+  return best;
+}
 
 /// Bytes of a message, by the description of the format.
 uint64_t smallest_size(uint64_t nnz, uint64_t length, uint64_t value_size) {
-  const uint64_t coordinate = padded(nnz * (length > (uint64_t{1} << 32) ? 8 : 4));
-  const uint64_t block16 = padded((length + 65535) / 65536 * 4 + nnz * 2);
-  const uint64_t bitmap = (length + 63) / 64 * 8;
-  const uint64_t index = nnz == length ? 0 : std::min({coordinate, block16, bitmap});
-  return 24 + index + nnz * value_size;
+  const auto words = [](uint64_t bits) { return bits / 64 + (bits % 64 != 0); };
+  const uint64_t coded = nnz == 0 ? 0 : words(coded_bits(nnz, length, best_low(nnz, length)));
+  const uint64_t index = nnz == length ? 0 : std::min(coded, words(length));
+  return 24 + 8 * index + nnz * value_size;
 }
 
 template <class T, class I>
@@ -109,26 +120,65 @@ Hex in_hex(const MessageBytes& bytes) {
 std::ostream& operator<<(std::ostream& out, const Hex& hex) { return out << hex.digits; }
 
 TEST_CASE("the bytes on the wire are those of the format's description") {
-  // Header: "SPCW", version 1, representation, data type 7, 0, nnz and length as uint64. In hex,
+  // Header: "SPCW", version 2, representation, data type 7, 0, nnz and length as uint64. In hex,
   // 1.0f is 00 00 80 3f and 2.0f is 00 00 00 40.
+  // Distances 0 and 300000 = 2 * 2^17 + 37856, of which 17 bits are apart: 0 and 37856 << 17, then
+  // ones at 34 + 0 + 0 and 34 + 2 + 1.
   const Entries<float> far_apart{{10, 1.0f}, {10 + 300000, 2.0f}};
   CHECK(in_hex(pack<float, uint32_t>(far_apart, {{10, 400010}})[0]) ==
-        "53504357 01 01 07 00 0200000000000000 801a060000000000"
-        "00000000 e0930400"  // 0, 300000
+        "53504357 02 01 07 00 0200000000000000 801a060000000000"
+        "0000c02725000000"
         "0000803f 00000040");
-  const Entries<float> block{{260, 1.0f}, {300, 2.0f}, {301, 1.0f}, {1000, 2.0f}, {1001, 1.0f}};
-  CHECK(in_hex(pack<float, uint32_t>(block, {{256, 1256}})[0]) ==
-        "53504357 01 02 07 00 0500000000000000 e803000000000000"
-        "05000000 0400 2c00 2d00 e802 e902 0000"  // count, offsets, padding
+  // Of 4, 44, 45, 744 and 745 seven bits, 4, 44, 45, 104 and 105, then ones at 35 + 0, 36 + 0,
+  // 37 + 0, 38 + 5 and 39 + 5.
+  const Entries<float> code{{260, 1.0f}, {300, 2.0f}, {301, 1.0f}, {1000, 2.0f}, {1001, 1.0f}};
+  CHECK(in_hex(pack<float, uint32_t>(code, {{256, 1256}})[0]) ==
+        "53504357 02 01 07 00 0500000000000000 e803000000000000"
+        "04560b9d3e180000"
         "0000803f 00000040 0000803f 00000040 0000803f");
   const Entries<float> bits{{64, 1.0f}, {65, 2.0f}, {67, 1.0f}, {74, 2.0f}, {75, 1.0f}};
   CHECK(in_hex(pack<float, uint32_t>(bits, {{64, 76}})[0]) ==
-        "53504357 01 03 07 00 0500000000000000 0c00000000000000"
+        "53504357 02 02 07 00 0500000000000000 0c00000000000000"
         "0b0c000000000000"
         "0000803f 00000040 0000803f 00000040 0000803f");
   CHECK(in_hex(pack<double, uint64_t>({{9, 1.0}}, {{9, 10}})[0]) ==
-        "53504357 01 04 08 00 0100000000000000 0100000000000000"
+        "53504357 02 03 08 00 0100000000000000 0100000000000000"
         "000000000000f03f");
+}
+
+/// Coded indices bit by bit, as the description of the format has them.
+MessageBytes coded_by_bit(const Entries<float>& entries, const Region& region) {
+  const uint64_t nnz = entries.size();
+  const int low = best_low(nnz, region.length());
+  const uint64_t n = coded_bits(nnz, region.length(), low);
+  MessageBytes bytes((n + 63) / 64 * 8);
+  const auto set = [&](uint64_t bit) {
+    REQUIRE(bit < n);
+    bytes[bit / 8] |= std::byte{1} << (bit % 8);
+  };
+  for (uint64_t j = 0; j < nnz; ++j) {
+    const uint64_t distance = entries[j].index - region.begin;
+    for (int b = 0; b < low; ++b)
+      if (distance >> b & 1) set(j * static_cast<uint64_t>(low) + static_cast<uint64_t>(b));
+    set(nnz * static_cast<uint64_t>(low) + (distance >> low) + j);
+  }
+  return bytes;
+}
+
+TEST_CASE("coded indices are the description's bits, whatever their number and distance") {
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    INFO("seed " << seed);
+    const uint64_t length = 3 + noise(seed, 1) % (uint64_t{1} << (2 + seed % 61));
+    const uint64_t nnz = 1 + noise(seed, 2) % std::min<uint64_t>(length - 2, 200);
+    const WireCase shape{"random", Representation::coded, {seed, seed + length}, nnz, true};
+    const Entries<float> entries = entries_of<float>(shape, seed);
+    const MessageBytes message = pack<float, uint64_t>(entries, {shape.region})[0];
+    if (message[5] != std::byte{1}) continue;
+    const MessageBytes want = coded_by_bit(entries, shape.region);
+    REQUIRE(message.size() == 24 + want.size() + 4 * nnz);
+    CHECK(std::equal(want.begin(), want.end(), message.begin() + 24));
+    CHECK(check_round_trip<float, uint64_t>(shape) == "");
+  }
 }
 
 /// Borders of `regions` regions of [0, length), some of them empty.

@@ -22,22 +22,28 @@ __device__ void in_batches(size_t begin, size_t end, const Load& load, const Use
   }
 }
 
-/// How many of the n rising indices are below `limit`, as lower_bound(): asks seven at a time, so
-/// that a search in memory waits a third as often.
-template <class I>
-__device__ size_t count_below(const I* index, size_t n, uint64_t limit) {
+/// How many of the n rising numbers at(j) are below `limit`, as lower_bound(): asks seven at a
+/// time, so that a search in memory waits a third as often.
+template <class At>
+__device__ size_t count_below(size_t n, uint64_t limit, const At& at) {
   constexpr unsigned kParts = 8;
   size_t low = 0;
   while (n >= kParts) {
     const size_t part = n / kParts;
-    unsigned below = 0;  // parts, but for the last, whose entries all are
-    for (unsigned p = 1; p < kParts; ++p) below += index[low + p * part - 1] < limit;
+    unsigned below = 0;  // parts, but for the last, whose numbers all are
+    for (unsigned p = 1; p < kParts; ++p) below += at(low + p * part - 1) < limit;
     low += below * part;
     n = below + 1 < kParts ? part - 1 : n - below * part;
   }
   unsigned below = 0;
-  for (unsigned j = 0; j + 1 < kParts; ++j) below += j < n && index[low + j] < limit;
+  for (unsigned j = 0; j + 1 < kParts; ++j) below += j < n && at(low + j) < limit;
   return low + below;
+}
+
+/// Of rising indices.
+template <class I>
+__device__ size_t count_below(const I* index, size_t n, uint64_t limit) {
+  return count_below(n, limit, [&](size_t j) { return uint64_t{index[j]}; });
 }
 
 }  // namespace sparsecoll::cuda

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The second step of unpack.cuh: a few consecutive groups of a message, words of bits or blocks,
-// whose entries are put by one block of threads.
+// The second step of unpack.cuh: a few consecutive groups of a message, words of bits, whose
+// entries are put by one block of threads.
 
 #include "kernels/cuda/message_reader.cuh"
 
@@ -44,33 +44,14 @@ struct GroupTile {
     return all;
   }
 
-  /// Puts these entries, which blocks have. Every thread returns whether those that it has seen are
-  /// strictly rising and inside the region. Each warp takes consecutive ones: a lane searches for
-  /// the block of its first entry and goes on from there.
+  /// Puts these entries. A thread leaves the positions of its word's bits in a window of
+  /// consecutive entries, which is then written as a whole. Every thread returns whether the
+  /// indices that it has seen are strictly rising and inside the region.
   template <class Reader>
-  __device__ bool put_offsets(const Reader& reader, const GroupAt& begin, const Share& entries) {
-    const Share share = share_of(entries.end - entries.begin, threadIdx.x / 32, kWarps);
-    const size_t from = entries.begin + share.begin + threadIdx.x % 32;
-    unsigned g = 0;
-    if (share.begin < share.end)
-      g = static_cast<unsigned>(lower_bound(first, kGroups, from - begin.entries + 1)) - 1;
-    bool sound = true;
-    in_batches<32>(
-        from, entries.begin + share.end, [&](size_t j) { return reader.offset_at(j); },
-        [&](size_t j, const auto& offset) {
-          const auto at = static_cast<unsigned>(j - begin.entries);
-          while (g + 1 < kGroups && first[g + 1] <= at) ++g;
-          sound &= reader.put_offset(j, begin.group + g, first[g] == at, offset);
-        });
-    return sound;
-  }
-
-  /// Puts these entries, which words have. A thread leaves the positions of its word's bits in a
-  /// window of consecutive entries, which is then written as a whole.
-  template <class Reader>
-  __device__ void put_bits(const Reader& reader, const GroupAt& begin, const Share& entries) {
+  __device__ bool put_bits(const Reader& reader, const GroupAt& begin, const Share& entries) {
     const auto low = static_cast<unsigned>(entries.begin - begin.entries);
     const auto high = static_cast<unsigned>(entries.end - begin.entries);
+    bool sound = true;
     for (unsigned q = 0; q < kEach; ++q) {
       const unsigned g = q * kThreads + threadIdx.x;
       uint64_t bits = begin.group + g < reader.groups() ? reader.word(begin.group + g) : 0;
@@ -82,11 +63,18 @@ struct GroupTile {
           if (at >= window)
             position[at - window] = static_cast<uint16_t>(g * 64 + __ffsll(bits) - 1);
         __syncthreads();
-        for (unsigned j = threadIdx.x; j < n; j += kThreads)
-          reader.put_bit(begin.entries + window + j, begin.group * 64 + position[j]);
+        const uint64_t entry = begin.entries + window;
+        in_batches<kThreads>(
+            threadIdx.x, n,
+            [&](size_t j) { return reader.find(entry + j, begin.group * 64 + position[j]); },
+            [&](size_t j, const FoundIndex& index) {
+              sound &= index.sound;
+              reader.put_index(entry + j, index.distance);
+            });
         __syncthreads();  // before the next window's
       }
     }
+    return sound;
   }
 };
 

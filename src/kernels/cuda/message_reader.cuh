@@ -37,16 +37,11 @@ struct Anywhere {
   }
 };
 
-/// A number of a message and the one in front of it, or, of the first one, itself again.
-template <class N>
-struct Neighbours {
-  N before;
-  N own;
+/// An index, relative to the region, and whether it is above the one before and inside.
+struct FoundIndex {
+  uint64_t distance;
+  bool sound;
 };
-template <class N, class Integers>
-__device__ Neighbours<N> neighbours_at(const Integers& integers, size_t j) {
-  return {integers.template load<N>(j == 0 ? 0 : j - 1), integers.template load<N>(j)};
-}
 
 /// A message, where its entries go, and who works on it.
 template <class T, class I>
@@ -88,16 +83,20 @@ class MessageReader {
     length_ = header.length;
     const auto sent = static_cast<DataType>(header.data_type);
     wide_ = sent != data_type_of<T>();
+    if (is_bitmap()) {
+      bits_.end = length_;
+    } else if (representation_ == Representation::coded) {
+      code_ = WireCode(nnz_, length_);
+      bits_ = {code_.unary, code_.end};
+    }
     index_.at = bytes.data() + sizeof header;
     value_.at = index_.at + wire_index_bytes(representation_, {nnz_, length_, size_of(sent)});
   }
 
   __device__ bool sound() const { return sound_; }
   __device__ uint64_t nnz() const { return nnz_; }
-  /// Whether entries are counted, in groups: the bits of words, or blocks.
-  __device__ bool counted() const {
-    return representation_ == Representation::block16 || is_bitmap();
-  }
+  /// Whether entries are counted: each is a one in some word, a group of them.
+  __device__ bool counted() const { return representation_ != Representation::dense; }
 
   /// The block puts the values of these entries.
   __device__ void put_values(const Share& share) const {
@@ -107,71 +106,58 @@ class MessageReader {
       put_values_of<T>(share);
   }
 
-  /// Where entries are not counted, the block puts the indices of these. Every thread returns
-  /// whether those that it has seen are strictly rising and inside the region.
-  __device__ bool put_indices(const Share& share) const {
-    if (representation_ == Representation::coordinate)
-      return narrowest_index(length_) == IndexType::index32 ? put_coordinates<uint32_t>(share)
-                                                            : put_coordinates<uint64_t>(share);
-    if (to_index_)
-      for (size_t j = share.begin + threadIdx.x; j < share.end; j += kThreads)
-        to_index_[j] = static_cast<I>(begin_ + j);
-    return true;
+  /// Where entries are not counted, the block puts the indices of these.
+  __device__ void put_indices(const Share& share) const {
+    if (!to_index_) return;
+    for (size_t j = share.begin + threadIdx.x; j < share.end; j += kThreads)
+      to_index_[j] = static_cast<I>(begin_ + j);
   }
 
   // --- where they are
 
   __device__ uint64_t groups() const {
-    return is_bitmap() ? length_ / 64 + (length_ % 64 != 0) : wire_blocks(length_);
+    return bits_.end / 64 + (bits_.end % 64 != 0) - bits_.begin / 64;
+  }
+  /// Of group g: a bit for each position.
+  __device__ uint64_t word(uint64_t g) const {
+    const auto bits = index_.template load<uint64_t>(bits_.begin / 64 + g);
+    return g == 0 ? bits & ~uint64_t{0} << bits_.begin % 64 : bits;
   }
   /// Entries of group g.
-  __device__ unsigned count(uint64_t g) const {
-    return is_bitmap() ? static_cast<unsigned>(__popcll(word(g)))
-                       : index_.template load<uint32_t>(g);
-  }
-  /// Whether no entry of group g lies behind the region, as far as its count can tell.
+  __device__ unsigned count(uint64_t g) const { return static_cast<unsigned>(__popcll(word(g))); }
+  /// Whether no bit of group g lies behind the last that may be one.
   __device__ bool fits(uint64_t g) const {
-    return is_bitmap() ? g < length_ / 64 || word(g) >> length_ % 64 == 0 : count(g) <= kWireBlock;
+    return bits_.begin / 64 + g < bits_.end / 64 || word(g) >> bits_.end % 64 == 0;
   }
-  __device__ bool is_bitmap() const { return representation_ == Representation::bitmap; }
-  /// Of a bitmap: 64 positions.
-  __device__ uint64_t word(uint64_t g) const { return index_.template load<uint64_t>(g); }
-  __device__ void put_bit(uint64_t j, uint64_t position) const {
-    to_index_[j] = static_cast<I>(begin_ + position);
+  /// Entry j, the one at `position`, counted from the first group's first bit.
+  __device__ FoundIndex find(uint64_t j, uint64_t position) const {
+    if (is_bitmap()) return {position, true};
+    const uint64_t low = low_bits(j);
+    const uint64_t distance = (position - bits_.begin % 64 - j) << code_.low | low;
+    // Of entries with the same high bits, whose ones are neighbours, the low bits must rise.
+    const bool alike = j > 0 && word((position - 1) / 64) >> (position - 1) % 64 & 1;
+    return {distance, distance < length_ && !(alike && low_bits(j - 1) >= low)};
   }
-  /// Of entry j, in its block.
-  __device__ Neighbours<uint16_t> offset_at(uint64_t j) const {
-    const Integers offsets{index_.at + wire_blocks(length_) * sizeof(uint32_t)};
-    return neighbours_at<uint16_t>(offsets, j);
-  }
-  /// Puts the index of entry j, which is the first one of block g or not, and returns whether it is
-  /// above the one before and inside the region.
-  __device__ bool put_offset(uint64_t j, uint64_t g, bool first,
-                             const Neighbours<uint16_t>& offset) const {
-    const uint64_t begin = g * kWireBlock;
-    to_index_[j] = static_cast<I>(begin_ + begin + offset.own);
-    return (first || offset.before < offset.own) && offset.own < length_ - begin;
+  __device__ void put_index(uint64_t j, uint64_t distance) const {
+    to_index_[j] = static_cast<I>(begin_ + distance);
   }
 
  private:
+  __device__ bool is_bitmap() const { return representation_ == Representation::bitmap; }
+
+  __device__ uint64_t low_bits(uint64_t j) const {
+    const uint64_t bit = j * code_.low, shift = bit % 64;
+    uint64_t low = index_.template load<uint64_t>(bit / 64) >> shift;
+    if (shift + code_.low > 64) low |= index_.template load<uint64_t>(bit / 64 + 1) << (64 - shift);
+    return low & code_.mask();
+  }
+
   template <class V>
   __device__ void put_values_of(const Share& share) const {
     in_batches<kThreads>(
         share.begin + threadIdx.x, share.end,
         [&](size_t j) { return value_.template load<Key<V>>(j); },
         [&](size_t j, Key<V> bits) { to_value_[j] = sparsecoll::widen(std::bit_cast<V>(bits)); });
-  }
-
-  template <class N>
-  __device__ bool put_coordinates(const Share& share) const {
-    bool fault = false;
-    in_batches<kThreads>(
-        share.begin + threadIdx.x, share.end, [&](size_t j) { return neighbours_at<N>(index_, j); },
-        [&](size_t j, const Neighbours<N>& offset) {
-          fault |= (j > 0 && offset.before >= offset.own) || offset.own >= length_;
-          to_index_[j] = static_cast<I>(begin_ + offset.own);
-        });
-    return !fault;
   }
 
   I* const to_index_;  ///< null: into a dense piece
@@ -182,6 +168,8 @@ class MessageReader {
   Representation representation_{};
   uint64_t nnz_ = 0;
   uint64_t length_ = 0;
+  WireCode code_{0, 0};  ///< where indices are coded
+  Share bits_{0, 0};     ///< of the index part: those that have a one for each entry
   Integers index_{};
   Integers value_{};
 };

@@ -77,23 +77,35 @@ class MessageWriter {
 
   __device__ void put_indices(const Words& words) const {
     switch (draft_.representation) {
-      case Representation::coordinate:
-        if (narrowest_index(draft_.shape.length) == IndexType::index32)
-          put_words(indices(), words,
-                    [&](uint64_t w) { return offset(2 * w) | offset(2 * w + 1) << 32; });
-        else
-          put_words(indices(), words, [&](uint64_t w) { return offset(w); });
-        break;
-      case Representation::block16:
-        for (uint64_t w = words.begin + threadIdx.x % 32; w < words.end; w += 32)
-          indices()[w] = block16(2 * w) | block16(2 * w + 1) << 32;
+      case Representation::coded:
+        put_coded(words, {draft_.shape.nnz, draft_.shape.length});
         break;
       case Representation::bitmap:
-        put_bitmap(words);
+        put_bits(
+            words, [&](uint64_t j) { return offset(j); }, [](uint64_t) { return uint64_t{0}; });
         break;
       case Representation::dense:
         break;
     }
+  }
+
+  __device__ void put_coded(const Words& words, const WireCode& code) const {
+    const uint64_t whole = code.unary / 64;  // words of low bits alone
+    const auto low_bits = [&](uint64_t w) { return low_word(w, code); };
+    put_words(indices(), {words.begin, std::min(words.end, whole)}, low_bits);
+    put_bits(
+        {std::max(words.begin, whole), words.end},
+        [&](uint64_t j) { return code.unary + j + (offset(j) >> code.low); }, low_bits);
+  }
+
+  /// What word w has of the entries' low bits.
+  __device__ uint64_t low_word(uint64_t w, const WireCode& code) const {
+    uint64_t word = 0;
+    for (uint64_t j = w * 64 / code.low; j < draft_.shape.nnz && j * code.low < w * 64 + 64; ++j) {
+      const uint64_t low = offset(j) & code.mask(), bit = j * code.low;
+      word |= bit < w * 64 ? low >> (w * 64 - bit) : low << (bit - w * 64);
+    }
+    return word;
   }
 
   /// Entry j's distance from the region's start; 0 where there is no such entry.
@@ -102,34 +114,21 @@ class MessageWriter {
     return (index_ ? __ldg(index_ + j) : draft_.first + j) - draft_.region.begin;
   }
 
-  /// Entries less than `distance` from the region's start.
-  __device__ size_t below(uint64_t distance) const {
-    const size_t n = draft_.shape.nnz;
-    return index_ ? count_below(index_, n, draft_.region.begin + distance)
-                  : static_cast<size_t>(std::min<uint64_t>(distance, n));
-  }
-
-  /// 4 bytes of block16: the entries of block h or, behind the counts, two offsets.
-  __device__ uint64_t block16(uint64_t h) const {
-    const uint64_t blocks = wire_blocks(draft_.shape.length);
-    if (h < blocks)
-      return below(std::min(draft_.shape.length, (h + 1) * kWireBlock)) - below(h * kWireBlock);
-    const uint64_t j = 2 * (h - blocks);
-    return offset(j) % kWireBlock | offset(j + 1) % kWireBlock << 16;
-  }
-
-  __device__ void put_bitmap(const Words& words) const {
+  /// Ones at the rising positions of the entries, position(j), beside what others(w) has of word w.
+  template <class Position, class Others>
+  __device__ void put_bits(const Words& words, const Position& position,
+                           const Others& others) const {
     __shared__ unsigned of_warp[kWarps][64];
     if (words.begin >= words.end) return;
     unsigned* const bits = of_warp[threadIdx.x / 32];
     const unsigned lane = threadIdx.x % 32;
-    uint64_t j = below(words.begin * 64);
+    uint64_t j = count_below(draft_.shape.nnz, words.begin * 64, position);
     for (uint64_t w = words.begin; w < words.end; w += 32) {
       bits[lane] = bits[lane + 32] = 0;
       __syncwarp();
       unsigned found = kFullWarp;
       while (found == kFullWarp) {
-        const uint64_t bit = offset(j + lane) - w * 64;
+        const uint64_t bit = position(j + lane) - w * 64;
         const bool inside = j + lane < draft_.shape.nnz && bit < 32 * 64;
         if (inside) atomicOr(&bits[bit / 32], 1u << bit % 32);
         found = __ballot_sync(kFullWarp, inside);
@@ -137,7 +136,8 @@ class MessageWriter {
       }
       __syncwarp();
       if (w + lane < words.end)
-        indices()[w + lane] = bits[2 * lane] | uint64_t{bits[2 * lane + 1]} << 32;
+        indices()[w + lane] =
+            bits[2 * lane] | uint64_t{bits[2 * lane + 1]} << 32 | others(w + lane);
       __syncwarp();
     }
   }

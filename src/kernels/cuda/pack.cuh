@@ -13,9 +13,10 @@
 //
 // One launch for every 240 regions and one more, or, where the host sees the messages, one for
 // every piece of the slab: the host knows the sizes after step 1 and has each piece when it is
-// written, while the next are on their way. Reads the entries once and writes the messages once.
-// Bitmaps are put together in shared memory by a warp that reads the entries of 32 words in their
-// order. A block's count is the distance of two searches among the entries.
+// written, while the next are on their way. Reads the values once, the indices twice where they are
+// coded, and writes the messages once. A thread collects the low bits of a word. Bitmaps and the
+// unary part of codes are put together in shared memory by a warp, which searches for its first
+// entry and then reads those of 32 words in their order.
 
 #include "kernels/cuda/message_writer.cuh"
 #include "kernels/cuda/table.cuh"

@@ -7,9 +7,8 @@
 // into slots, as many as its size deserves, which blocks take:
 //
 // 1. The header is checked; from then on its numbers are known to fit the bytes and the buffer.
-//    Each slot writes its share of the values, and of the indices where these are coordinates or
-//    none. Where entries are counted, as bits of words or in blocks, it adds up its share of the
-//    counts.
+//    Each slot writes its share of the values, and of the indices where all are there. Where
+//    entries are counted, as bits of words, it adds up its share of the counts.
 // 2. When all have, each slot finds by these sums where its share of the entries begins, and goes
 //    through the counts from there on, a tile at a time (groups.cuh): sums over the tile say which
 //    entries are whose.
@@ -89,7 +88,7 @@ class Slot {
           fault |= !reader_.fits(g);
         }
       } else {
-        fault = !reader_.put_indices(share);
+        reader_.put_indices(share);
       }
     }
     BlockSum<uint64_t>(storage_.tile.sum).before(entries, &all);
@@ -132,12 +131,7 @@ class Slot {
       const GroupAt end{begin.group + GroupTile::kGroups,
                         begin.entries + storage_.tile.count(reader_, begin)};
       const Share own{std::max(share.begin, begin.entries), std::min(share.end, end.entries)};
-      if (own.begin < own.end) {
-        if (reader_.is_bitmap())
-          storage_.tile.put_bits(reader_, begin, own);
-        else
-          sound &= storage_.tile.put_offsets(reader_, begin, own);
-      }
+      if (own.begin < own.end) sound &= storage_.tile.put_bits(reader_, begin, own);
       begin = end;
       __syncthreads();  // before the next tile's
     }
