@@ -57,67 +57,61 @@ void put_coded(std::byte* at, std::span<const I> index, const Region& region) {
   for (; w < code.words(); word = 0) store_word(at, w++, word);
 }
 
-/// The low bits of entries.
-class LowBits {
+/// Coded indices to be read, as many as a header has, which fit into the message.
+class CodeReader {
  public:
-  LowBits(const std::byte* at, const WireCode& code)
-      : at_(at), low_(code.low), mask_(code.mask()) {}
+  CodeReader(const std::byte* at, const WireHeader& header)
+      : at_(at), nnz_(header.nnz), length_(header.length), code_(nnz_, length_) {}
 
-  /// From the one or two words that have them.
-  uint64_t anywhere(uint64_t j) const {
-    const uint64_t bit = j * low_, word = bit / 64, shift = bit % 64;
-    const uint64_t first = load<uint64_t>(at_, word) >> shift;
-    if (shift + low_ <= 64) return first & mask_;
-    return (first | load<uint64_t>(at_, word + 1) << (64 - shift)) & mask_;
-  }
-  /// From the 8 bytes that begin with the first byte that has some: if these lie inside of the
-  /// string and hold all, as they do up to 57 bits.
-  uint64_t near(uint64_t j) const {
-    const uint64_t bit = j * low_;
-    return load<uint64_t>(at_ + bit / 8, 0) >> (bit % 8) & mask_;
+  /// Writes `begin` plus the distance of each, and says whether there are as many as there should
+  /// be, strictly rising and inside the region.
+  template <class I>
+  bool get(uint64_t begin, I* out) const {
+    // With a word of ones and zeros behind the low bits, 8 bytes from any of their bytes on are
+    // inside of the string; up to 57 bits are in the 8 bytes from their first one on.
+    if (code_.low <= 57 && code_.end - code_.unary >= 64) return get_by(near, begin, out);
+    return get_by(anywhere, begin, out);
   }
 
  private:
-  const std::byte* at_;
-  uint64_t low_;
-  uint64_t mask_;
-};
-
-/// Writes the distances from the region's start, by low(j), and says whether there are as many as
-/// the header has, strictly rising and inside the region.
-template <class I, class Low>
-bool get_coded_by(const std::byte* at, const WireHeader& header, const Low& low, uint64_t begin,
-                  I* out) {
-  const WireCode code(header.nnz, header.length);
-  uint64_t j = 0, floor = 0;
-  bool sound = true;
-  for (uint64_t w = code.unary / 64; w < code.words(); ++w) {
-    uint64_t bits = load<uint64_t>(at, w);
-    if (w == code.unary / 64) bits &= ~uint64_t{0} << (code.unary % 64);
-    if (w == code.end / 64 && bits >> (code.end % 64) != 0) return false;
-    if (static_cast<uint64_t>(std::popcount(bits)) > header.nnz - j) return false;
-    const uint64_t first = w * 64 - code.unary;
-    for (; bits != 0; bits &= bits - 1, ++j) {
-      const uint64_t high = first + static_cast<uint64_t>(std::countr_zero(bits)) - j;
-      const uint64_t distance = high << code.low | low(j);
-      sound &= distance >= floor && distance < header.length;
-      floor = distance + 1;
-      out[j] = static_cast<I>(begin + distance);
+  template <class Low, class I>
+  bool get_by(const Low& low, uint64_t begin, I* out) const {
+    const WireCode code = code_;  // which writing to `out` does not change
+    const uint64_t nnz = nnz_, length = length_;
+    uint64_t j = 0, floor = 0;
+    for (uint64_t w = code.unary / 64; w < code.words(); ++w) {
+      uint64_t ones = load<uint64_t>(at_, w);
+      if (w == code.unary / 64) ones &= ~uint64_t{0} << (code.unary % 64);
+      if (w == code.end / 64 && ones >> (code.end % 64) != 0) return false;
+      if (static_cast<uint64_t>(std::popcount(ones)) > nnz - j) return false;
+      const uint64_t first = w * 64 - code.unary;
+      for (; ones != 0; ones &= ones - 1, ++j) {
+        const uint64_t high = first + static_cast<uint64_t>(std::countr_zero(ones)) - j;
+        const uint64_t distance = high << code.low | low(at_, code, j);
+        if (distance - floor >= length - floor) return false;  // below the floor, or outside
+        floor = distance + 1;
+        out[j] = static_cast<I>(begin + distance);
+      }
     }
+    return j == nnz;
   }
-  return sound && j == header.nnz;
-}
 
-template <class I>
-bool get_coded(const std::byte* at, const WireHeader& header, uint64_t begin, I* out) {
-  if (header.nnz == 0) return true;
-  const WireCode code(header.nnz, header.length);
-  const LowBits low(at, code);
-  if (code.low <= 57 && code.end - code.unary >= 64)
-    return get_coded_by(
-        at, header, [&](uint64_t j) { return low.near(j); }, begin, out);
-  return get_coded_by(
-      at, header, [&](uint64_t j) { return low.anywhere(j); }, begin, out);
-}
+  /// The low bits of entry j.
+  static uint64_t near(const std::byte* at, const WireCode& code, uint64_t j) {
+    const uint64_t bit = j * code.low;
+    return load<uint64_t>(at + bit / 8, 0) >> (bit % 8) & code.mask();
+  }
+  static uint64_t anywhere(const std::byte* at, const WireCode& code, uint64_t j) {
+    const uint64_t bit = j * code.low, word = bit / 64, shift = bit % 64;
+    uint64_t low = load<uint64_t>(at, word) >> shift;
+    if (shift + code.low > 64) low |= load<uint64_t>(at, word + 1) << (64 - shift);
+    return low & code.mask();
+  }
+
+  const std::byte* const at_;
+  const uint64_t nnz_;
+  const uint64_t length_;
+  const WireCode code_;
+};
 
 }  // namespace sparsecoll::host

@@ -34,7 +34,7 @@ template <class I>
 bool get_indices(const std::byte* at, const WireHeader& header, uint64_t begin, I* out) {
   switch (static_cast<Representation>(header.representation)) {
     case Representation::coded:
-      return get_coded(at, header, begin, out);
+      return CodeReader(at, header).get(begin, out);
     case Representation::bitmap:
       return get_bitmap(at, header, begin, out);
     case Representation::dense:
