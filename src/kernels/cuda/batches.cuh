@@ -8,11 +8,10 @@
 
 namespace sparsecoll::cuda {
 
-/// use(j, load(j)) for j = begin, begin + kStride, ... below end. Four loads are on their way at a
-/// time; a compiler that does not know what use() writes would wait for each.
-template <unsigned kStride, class Load, class Use>
+/// use(j, load(j)) for j = begin, begin + kStride, ... below end. Four loads, or kBatch, are on
+/// their way at a time; a compiler that does not know what use() writes would wait for each.
+template <unsigned kStride, unsigned kBatch = 4, class Load, class Use>
 __device__ void in_batches(size_t begin, size_t end, const Load& load, const Use& use) {
-  constexpr unsigned kBatch = 4;
   for (; begin < end; begin += kBatch * kStride) {
     decltype(load(begin)) loaded[kBatch]{};
     for (unsigned b = 0; b < kBatch; ++b)

@@ -9,21 +9,17 @@
 
 namespace sparsecoll::cuda {
 
-/// A group and how many entries are in front of it.
-struct GroupAt {
-  uint64_t group;
-  uint64_t entries;
-};
-
 /// A tile of groups in shared memory, all relative to where it begins in the message.
 struct GroupTile {
-  static constexpr unsigned kEach = 4;  ///< of a thread
+  static constexpr unsigned kEach = 2;  ///< of a thread
   static constexpr unsigned kGroups = kEach * kThreads;
   static constexpr unsigned kWindow = 4096;
+  static constexpr unsigned kNext = 0x8000;  ///< set: the bit before is a one, too
+  static_assert(kGroups * 64 <= kNext);
 
   BlockSum<uint64_t>::Storage sum;
   unsigned first[kGroups];     ///< entry of each group; more than fit are a fault found before
-  uint16_t position[kWindow];  ///< of the bits of consecutive entries
+  uint16_t position[kWindow];  ///< of the bits of consecutive entries, and kNext
 
   /// Sets first[]; returns how many entries the tile has.
   template <class Reader>
@@ -54,22 +50,31 @@ struct GroupTile {
     bool sound = true;
     for (unsigned q = 0; q < kEach; ++q) {
       const unsigned g = q * kThreads + threadIdx.x;
-      uint64_t bits = begin.group + g < reader.groups() ? reader.word(begin.group + g) : 0;
+      const bool inside = begin.group + g < reader.groups();
+      uint64_t bits = inside ? reader.word(begin.group + g) : 0;
+      const uint64_t next = inside ? bits << 1 | reader.last_bit_before(begin.group + g) : 0;
       unsigned at = first[g];
       const unsigned end = q + 1 < kEach ? std::min(first[(q + 1) * kThreads], high) : high;
       for (unsigned window = std::max(first[q * kThreads], low); window < end; window += kWindow) {
         const unsigned n = end - window < kWindow ? end - window : kWindow;
-        for (; bits != 0 && at < window + n; bits &= bits - 1, ++at)
+        for (; bits != 0 && at < window + n; bits &= bits - 1, ++at) {
+          const auto bit = static_cast<unsigned>(__ffsll(bits) - 1);
           if (at >= window)
-            position[at - window] = static_cast<uint16_t>(g * 64 + __ffsll(bits) - 1);
+            position[at - window] =
+                static_cast<uint16_t>(g * 64 + bit + (next >> bit & 1 ? kNext : 0));
+        }
         __syncthreads();
         const uint64_t entry = begin.entries + window;
-        in_batches<kThreads>(
+        const auto from = reader.from({begin.group, entry});
+        in_batches<kThreads, Reader::kBatch>(
             threadIdx.x, n,
-            [&](size_t j) { return reader.find(entry + j, begin.group * 64 + position[j]); },
-            [&](size_t j, const FoundIndex& index) {
-              sound &= index.sound;
-              reader.put_index(entry + j, index.distance);
+            [&](size_t j) {
+              const unsigned p = position[j];
+              return reader.find(from, {static_cast<unsigned>(j), p % kNext, p >= kNext});
+            },
+            [&](size_t j, uint64_t distance) {
+              sound &= distance != Reader::kUnsound;
+              reader.put_index(entry + j, distance);
             });
         __syncthreads();  // before the next window's
       }

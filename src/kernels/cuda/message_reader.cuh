@@ -16,6 +16,7 @@ namespace sparsecoll::cuda {
 
 /// From an address that is a multiple of their size.
 struct Aligned {
+  static constexpr unsigned kBatch = 2;  ///< entries whose bits are on their way at a time
   const std::byte* at;
 
   template <class N>
@@ -26,6 +27,7 @@ struct Aligned {
 
 /// From anywhere.
 struct Anywhere {
+  static constexpr unsigned kBatch = 1;  ///< for each takes registers for all its bytes
   const std::byte* at;
 
   template <class N>
@@ -37,10 +39,17 @@ struct Anywhere {
   }
 };
 
-/// An index, relative to the region, and whether it is above the one before and inside.
-struct FoundIndex {
-  uint64_t distance;
-  bool sound;
+/// A group and how many entries are in front of it.
+struct GroupAt {
+  uint64_t group;
+  uint64_t entries;
+};
+
+/// One of a few consecutive entries and where it is, both counted from those that a GroupAt has.
+struct BitAt {
+  unsigned entry;
+  unsigned position;
+  bool next;  ///< the bit before is that of the entry before
 };
 
 /// A message, where its entries go, and who works on it.
@@ -60,6 +69,8 @@ class MessageReader {
   using Acc = Accumulation<T>;
 
  public:
+  static constexpr unsigned kBatch = Integers::kBatch;
+
   __device__ explicit MessageReader(const Arrival<T, I>& arrival)
       : to_index_(arrival.out.index),
         to_value_(arrival.out.value),
@@ -83,12 +94,10 @@ class MessageReader {
     length_ = header.length;
     const auto sent = static_cast<DataType>(header.data_type);
     wide_ = sent != data_type_of<T>();
-    if (is_bitmap()) {
-      bits_.end = length_;
-    } else if (representation_ == Representation::coded) {
+    if (is_bitmap())
+      code_.end = length_;
+    else if (representation_ == Representation::coded)
       code_ = WireCode(nnz_, length_);
-      bits_ = {code_.unary, code_.end};
-    }
     index_.at = bytes.data() + sizeof header;
     value_.at = index_.at + wire_index_bytes(representation_, {nnz_, length_, size_of(sent)});
   }
@@ -116,27 +125,40 @@ class MessageReader {
   // --- where they are
 
   __device__ uint64_t groups() const {
-    return bits_.end / 64 + (bits_.end % 64 != 0) - bits_.begin / 64;
+    return code_.end / 64 + (code_.end % 64 != 0) - code_.unary / 64;
   }
   /// Of group g: a bit for each position.
   __device__ uint64_t word(uint64_t g) const {
-    const auto bits = index_.template load<uint64_t>(bits_.begin / 64 + g);
-    return g == 0 ? bits & ~uint64_t{0} << bits_.begin % 64 : bits;
+    const auto bits = index_.template load<uint64_t>(code_.unary / 64 + g);
+    return g == 0 ? bits & ~uint64_t{0} << code_.unary % 64 : bits;
   }
   /// Entries of group g.
   __device__ unsigned count(uint64_t g) const { return static_cast<unsigned>(__popcll(word(g))); }
   /// Whether no bit of group g lies behind the last that may be one.
   __device__ bool fits(uint64_t g) const {
-    return bits_.begin / 64 + g < bits_.end / 64 || word(g) >> bits_.end % 64 == 0;
+    return code_.unary / 64 + g < code_.end / 64 || word(g) >> code_.end % 64 == 0;
   }
-  /// Entry j, the one at `position`, counted from the first group's first bit.
-  __device__ FoundIndex find(uint64_t j, uint64_t position) const {
-    if (is_bitmap()) return {position, true};
-    const uint64_t low = low_bits(j);
-    const uint64_t distance = (position - bits_.begin % 64 - j) << code_.low | low;
-    // Of entries with the same high bits, whose ones are neighbours, the low bits must rise.
-    const bool alike = j > 0 && word((position - 1) / 64) >> (position - 1) % 64 & 1;
-    return {distance, distance < length_ && !(alike && low_bits(j - 1) >= low)};
+  /// Whether the last bit in front of group g is a one.
+  __device__ uint64_t last_bit_before(uint64_t g) const { return g == 0 ? 0 : word(g - 1) >> 63; }
+  /// What is the same for all entries that are found from there on.
+  struct From {
+    uint64_t position;  ///< of a bitmap; or, less the entries in front, of the unary part
+    uint64_t low;       ///< where the low bits begin
+  };
+  __device__ From from(const GroupAt& at) const {
+    return {at.group * 64 - (is_bitmap() ? 0 : code_.unary % 64 + at.entries),
+            at.entries * code_.low};
+  }
+  static constexpr uint64_t kUnsound = ~uint64_t{0};
+  /// How far from the region's start an entry is; kUnsound if not behind the one before, or
+  /// outside.
+  __device__ uint64_t find(const From& from, const BitAt& at) const {
+    if (is_bitmap()) return from.position + at.position;
+    const uint64_t bit = from.low + uint64_t{at.entry} * code_.low, low = low_bits(bit);
+    // If their ones are neighbours, their high bits are the same.
+    if (at.next && low_bits(bit - code_.low) >= low) return kUnsound;
+    const uint64_t distance = (from.position + at.position - at.entry) << code_.low | low;
+    return distance < length_ ? distance : kUnsound;
   }
   __device__ void put_index(uint64_t j, uint64_t distance) const {
     to_index_[j] = static_cast<I>(begin_ + distance);
@@ -145,8 +167,9 @@ class MessageReader {
  private:
   __device__ bool is_bitmap() const { return representation_ == Representation::bitmap; }
 
-  __device__ uint64_t low_bits(uint64_t j) const {
-    const uint64_t bit = j * code_.low, shift = bit % 64;
+  /// From there on.
+  __device__ uint64_t low_bits(uint64_t bit) const {
+    const uint64_t shift = bit % 64;
     uint64_t low = index_.template load<uint64_t>(bit / 64) >> shift;
     if (shift + code_.low > 64) low |= index_.template load<uint64_t>(bit / 64 + 1) << (64 - shift);
     return low & code_.mask();
@@ -168,8 +191,7 @@ class MessageReader {
   Representation representation_{};
   uint64_t nnz_ = 0;
   uint64_t length_ = 0;
-  WireCode code_{0, 0};  ///< where indices are coded
-  Share bits_{0, 0};     ///< of the index part: those that have a one for each entry
+  WireCode code_{0, 0};  ///< also of a bitmap, all of which is the unary part
   Integers index_{};
   Integers value_{};
 };

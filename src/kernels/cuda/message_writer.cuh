@@ -114,13 +114,18 @@ class MessageWriter {
     return (index_ ? __ldg(index_ + j) : draft_.first + j) - draft_.region.begin;
   }
 
+  /// 32 words' room in shared memory.
+  __device__ static unsigned* bits_of_warp() {
+    __shared__ unsigned of_warp[kWarps][64];
+    return of_warp[threadIdx.x / 32];
+  }
+
   /// Ones at the rising positions of the entries, position(j), beside what others(w) has of word w.
   template <class Position, class Others>
   __device__ void put_bits(const Words& words, const Position& position,
                            const Others& others) const {
-    __shared__ unsigned of_warp[kWarps][64];
     if (words.begin >= words.end) return;
-    unsigned* const bits = of_warp[threadIdx.x / 32];
+    unsigned* const bits = bits_of_warp();
     const unsigned lane = threadIdx.x % 32;
     uint64_t j = count_below(draft_.shape.nnz, words.begin * 64, position);
     for (uint64_t w = words.begin; w < words.end; w += 32) {

@@ -13,70 +13,121 @@
 
 namespace sparsecoll::host {
 
-/// Sum of P sorted pieces by index tiles: each tile adds the pieces' entries in the pieces' order
-/// into a small dense array, with a bitmap of what is occupied, and writes it out in index order.
-/// Tiles without entries are never visited.
+/// Sum of P sorted pieces by tiles of indices: each tile adds the pieces' entries in the pieces'
+/// order into a small dense array, with a bitmap of what is occupied and another of which words of
+/// that are, and writes it out in index order. Tiles begin where there is an entry, and are the
+/// longer the rarer entries are, so that what one has of them stays in the nearest cache.
 template <class T, class I>
 class TileMerge {
  public:
   TileMerge(std::span<const SparseSpan> pieces, Arena& arena)
       : pieces_(pieces),
+        length_(tile_length(pieces)),
         next_(arena.take_span<size_t>(pieces.size())),
-        sum_(arena.take<T>(kTile)),
-        occupied_(arena.take_span<uint64_t>(kTile / 64)) {}
+        sum_(arena.take<T>(length_)),
+        occupied_(arena.take_span<uint64_t>(length_ / 64)),
+        used_(arena.take_span<uint64_t>(length_ / (64 * 64))) {}
 
   void run(const SparseBuffer& out) {
     Writer<T, I> writer(out);
-    for (uint64_t tile = first_tile(); tile != kNone; tile = first_tile()) {
-      for (size_t p = 0; p < pieces_.size(); ++p) add_piece(p, tile);
-      write(tile * kTile, writer);
+    for (uint64_t begin = first(); begin != kNone; begin = first()) {
+      if (length_ > kShortest) {
+        for (size_t p = 0; p < pieces_.size(); ++p) add_piece<true>(p, begin);
+        write(begin, writer);
+      } else {
+        for (size_t p = 0; p < pieces_.size(); ++p) add_piece<false>(p, begin);
+        for (size_t w = 0; w < occupied_.size(); ++w) write_word(w, begin, writer);
+      }
     }
     writer.done();
   }
 
  private:
-  static constexpr uint64_t kTile = 8192;
   static constexpr uint64_t kNone = std::numeric_limits<uint64_t>::max();
+  static constexpr uint64_t kShortest = 8192;
+  static constexpr uint64_t kLongest = 64 * 4096;
+  static constexpr uint64_t kEntries = 256;  ///< in a tile, if they were spread evenly
 
-  uint64_t first_tile() const {
+  static uint64_t tile_length(std::span<const SparseSpan> pieces) {
+    uint64_t entries = 0, end = 0;
+    for (const SparseSpan& each : pieces) {
+      const View<T, I> piece(each);
+      entries += piece.nnz;
+      if (piece.nnz > 0) end = std::max(end, piece.at(piece.nnz - 1));
+    }
+    uint64_t length = kShortest;
+    while (length < kLongest && entries * length / kEntries < end) length *= 2;
+    return length;
+  }
+
+  /// The first index that has not been added yet.
+  uint64_t first() const {
     uint64_t first = kNone;
     for (size_t p = 0; p < pieces_.size(); ++p) {
       const View<T, I> piece(pieces_[p]);
-      if (next_[p] < piece.nnz) first = std::min(first, uint64_t{piece.at(next_[p])} / kTile);
+      if (next_[p] < piece.nnz) first = std::min(first, piece.at(next_[p]));
     }
     return first;
   }
 
-  void add_piece(size_t p, uint64_t tile) {
+  /// kRare: words are marked as used.
+  template <bool kRare>
+  void add_piece(size_t p, uint64_t begin) {
     const View<T, I> piece(pieces_[p]);
+    const uint64_t length = kRare ? length_ : kShortest;
     size_t j = next_[p];
-    for (; j < piece.nnz && piece.at(j) / kTile == tile; ++j) {
-      const uint64_t slot = piece.at(j) % kTile;
-      const uint64_t bit = uint64_t{1} << (slot % 64);
-      if (occupied_[slot / 64] & bit) {
-        sum_[slot] += piece.value[j];
-      } else {
-        occupied_[slot / 64] |= bit;
-        sum_[slot] = piece.value[j];
-      }
+    for (; j < piece.nnz; ++j) {
+      const uint64_t slot = piece.at(j) - begin;
+      if (slot >= length) break;
+      const uint64_t bit = uint64_t{1} << (slot % 64), before = occupied_[slot / 64];
+      const T value = piece.value[j], sum = sum_[slot] + value;
+      sum_[slot] = before & bit ? sum : value;
+      occupied_[slot / 64] = before | bit;
+      if constexpr (kRare) used_[slot / (64 * 64)] |= uint64_t{1} << (slot / 64 % 64);
     }
     next_[p] = j;
   }
 
-  void write(uint64_t begin, Writer<T, I>& writer) {
-    for (size_t w = 0; w < occupied_.size(); ++w) {
-      for (uint64_t bits = std::exchange(occupied_[w], 0); bits != 0; bits &= bits - 1) {
-        const uint64_t slot = w * 64 + static_cast<uint64_t>(std::countr_zero(bits));
-        writer.add(begin + slot, sum_[slot]);
-      }
+  /// The entries of one word.
+  void write_word(size_t w, uint64_t begin, Writer<T, I>& writer) {
+    for (uint64_t bits = std::exchange(occupied_[w], 0); bits != 0; bits &= bits - 1) {
+      const uint64_t slot = w * 64 + static_cast<uint64_t>(std::countr_zero(bits));
+      writer.add(begin + slot, sum_[slot]);
     }
   }
 
+  void write(uint64_t begin, Writer<T, I>& writer) {
+    for (size_t u = 0; u < used_.size(); ++u)
+      for (uint64_t words = std::exchange(used_[u], 0); words != 0; words &= words - 1)
+        write_word(u * 64 + static_cast<size_t>(std::countr_zero(words)), begin, writer);
+  }
+
   std::span<const SparseSpan> pieces_;
+  const uint64_t length_;
   std::span<size_t> next_;
   T* sum_;
   std::span<uint64_t> occupied_;
+  std::span<uint64_t> used_;
 };
+
+/// Sum of two sparse pieces: always the lower of their next indices. Which one that is cannot be
+/// foreseen, so nothing branches on it.
+template <class T, class I>
+void merge_two(const View<T, I>& a, const View<T, I>& b, const SparseBuffer& out) {
+  Writer<T, I> writer(out);
+  size_t i = 0, j = 0;
+  while (i < a.nnz && j < b.nnz) {
+    const I left = a.index[i], right = b.index[j];
+    const size_t takes_left = left <= right, takes_right = right <= left;
+    const T value[] = {a.value[i], b.value[j], a.value[i] + b.value[j]};
+    writer.add(std::min(left, right), value[takes_left + 2 * takes_right - 1]);
+    i += takes_left;
+    j += takes_right;
+  }
+  for (; i < a.nnz; ++i) writer.add(a.index[i], a.value[i]);
+  for (; j < b.nnz; ++j) writer.add(b.index[j], b.value[j]);
+  writer.done();
+}
 
 /// Sum of dense pieces of one length, in their order.
 template <class T, class I>
@@ -94,6 +145,8 @@ void merge_dense(std::span<const SparseSpan> pieces, const SparseBuffer& out) {
 template <class T, class I>
 void merge(std::span<const SparseSpan> pieces, const SparseBuffer& out, Arena& arena) {
   if (!out.index) return merge_dense<T, I>(pieces, out);
+  if (pieces.size() == 2 && pieces[0].index && pieces[1].index)
+    return merge_two(View<T, I>(pieces[0]), View<T, I>(pieces[1]), out);
   const Arena::Scope scope(arena);
   TileMerge<T, I>(pieces, arena).run(out);
 }
