@@ -65,7 +65,7 @@ struct Host {
   Memory memory;
   Arena arena{memory};
   const Arena::Scope scope{arena};
-  Kernels& kernels = make_host_kernels(data_type_of<T>(), kIndex, arena);
+  Kernels& kernels = make_plain_kernels(data_type_of<T>(), kIndex, arena);
 };
 
 /// How many of the values differ in their bits.

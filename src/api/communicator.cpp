@@ -16,6 +16,13 @@ namespace sparsecoll {
 
 namespace {
 constexpr size_t kRememberedShapes = 256;
+
+/// Its share of the CPUs that the calling thread may run on.
+size_t threads_of(const Config& config, const Link& link) {
+  const auto neighbours = static_cast<size_t>(link.neighbours());
+  return config.threads ? static_cast<size_t>(*config.threads) : count_cpus() / neighbours;
+}
+
 }  // namespace
 
 // The tables are never destroyed: what a program forgot to destroy must not outlive them at exit.
@@ -38,7 +45,9 @@ Communicator::Communicator(std::unique_ptr<Link> link, Config config)
     : config_(std::move(config)),
       log_(config_.log_level, config_.log_file, text("rank ", link->rank(), " of ", link->size())),
       device_(first_device(config_.values.device)),
-      link_(std::move(link)) {
+      link_(std::move(link)),
+      host_(arena_, config_.simd.value_or(host::best_simd()), threads_of(config_, *link_),
+            static_cast<size_t>(link_->rank() % link_->neighbours())) {
   link_->open({*memory_, arena_, config_.check, config_.values.timeoutMs});
   if (const auto device = link_->device()) {
     device_ = *device;

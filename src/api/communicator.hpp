@@ -15,6 +15,7 @@
 #include "core/error.hpp"
 #include "core/function_ref.hpp"
 #include "kernels/device.hpp"
+#include "kernels/host/place.hpp"
 
 namespace sparsecoll {
 
@@ -188,6 +189,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   std::vector<void*> residuals_;
   std::vector<void*> push_sums_;
   std::unique_ptr<Link> link_;
+  host::Place host_;
   std::atomic<bool> busy_{false};
   bool abandoned_ = false;
   bool closed_ = false;

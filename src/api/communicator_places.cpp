@@ -58,7 +58,7 @@ void Communicator::wait_for_device(const std::optional<Stream>& stream) {
 }
 
 Kernels& Communicator::kernels_at(int device, DataType type, IndexType index) {
-  return device == kHost ? make_host_kernels(type, index, arena_)
+  return device == kHost ? make_host_kernels(type, index, host_)
                          : device_end_->kernels(type, index);
 }
 

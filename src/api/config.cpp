@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <climits>
 #include <cstring>
 
 #include "collectives/registry.hpp"
@@ -16,6 +17,7 @@ namespace sparsecoll {
 namespace {
 
 constexpr sparsecollConfig_t kDefaults = SPARSECOLL_CONFIG_INITIALIZER;
+constexpr int kMostThreads = 1024;
 
 struct Word {
   const char* name;
@@ -38,15 +40,41 @@ int choose(const char* variable, const std::vector<Word>& words, int otherwise) 
   unknown_value(variable, *got, words);
 }
 
-int milliseconds(const char* variable, int otherwise) {
+/// What numbers a variable takes.
+struct Numbers {
+  const char* unit;
+  int least;
+  int most;
+};
+
+/// Nothing when it is not set.
+std::optional<int> number(const char* variable, const Numbers& numbers) {
   const auto got = environment(variable);
-  if (!got) return otherwise;
+  if (!got) return std::nullopt;
   int value = 0;
   const auto [end, error] = std::from_chars(got->data(), got->data() + got->size(), value);
-  if (error != std::errc() || end != got->data() + got->size() || value < 0)
-    fail(sparsecollInvalidArgument, variable, ": expected milliseconds, 0 to 2147483647; got '",
-         *got, "'");
+  if (error != std::errc() || end != got->data() + got->size() || value < numbers.least ||
+      value > numbers.most)
+    fail(sparsecollInvalidArgument, variable, ": expected ", numbers.unit, ", ", numbers.least,
+         " to ", numbers.most, "; got '", *got, "'");
   return value;
+}
+
+std::optional<host::Simd> simd_level() {
+  constexpr const char* kVariable = "SPARSECOLL_SIMD";
+  constexpr int kAuto = -1;
+  const auto number_of = [](host::Simd simd) { return static_cast<int>(simd); };
+  const std::vector<Word> words{{"auto", kAuto},
+                                {"avx512", number_of(host::Simd::avx512)},
+                                {"avx2", number_of(host::Simd::avx2)},
+                                {"portable", number_of(host::Simd::portable)}};
+  const int chosen = choose(kVariable, words, kAuto);
+  if (chosen == kAuto) return std::nullopt;
+  const auto simd = static_cast<host::Simd>(chosen);
+  if (!host::find_sweeps(simd))
+    fail(sparsecollInvalidArgument, kVariable, ": expected a level that this CPU has, got '",
+         *environment(kVariable), "'");
+  return simd;
 }
 
 std::vector<Word> algorithm_words() {
@@ -123,11 +151,13 @@ Config make_config(const sparsecollConfig_t* config, bool check) {
          "auto or oktopk, got ",
          find_algorithm(c.algorithm)->name);
   c.wire = choose("SPARSECOLL_WIRE", {{"native", sparsecollWireNative}}, c.wire);
-  c.timeoutMs = milliseconds("SPARSECOLL_TIMEOUT_MS", c.timeoutMs);
+  c.timeoutMs = number("SPARSECOLL_TIMEOUT_MS", {"milliseconds", 0, INT_MAX}).value_or(c.timeoutMs);
   result.check = choose("SPARSECOLL_CHECK", {{"0", 0}, {"1", 1}}, check) != 0;
   result.log_level = static_cast<LogLevel>(
       choose("SPARSECOLL_DEBUG", {{"WARN", 1}, {"INFO", 2}, {"TRACE", 3}}, 0));
   result.log_file = environment("SPARSECOLL_DEBUG_FILE").value_or("");
+  result.simd = simd_level();
+  result.threads = number("SPARSECOLL_THREADS", {"threads", 1, kMostThreads});
   Log(result.log_level, result.log_file, "");  // can the file be opened?
   return result;
 }

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "collectives/descriptor.hpp"
 #include "core/error.hpp"
 #include "core/log.hpp"
+#include "kernels/host/sweep.hpp"
 #include "sparsecoll/sparsecoll.h"
 
 namespace sparsecoll {
@@ -17,6 +19,8 @@ struct Config {
   bool check = true;
   LogLevel log_level = LogLevel::none;
   std::string log_file;
+  std::optional<host::Simd> simd;  ///< none: the machine's best
+  std::optional<int> threads;      ///< of this rank's selection; none: its share of the CPUs
 };
 
 /// Throws InvalidArgument naming the field or variable, what was expected and what it got. `check`:

@@ -23,7 +23,7 @@ struct Wish {
 
 /// The wishes of all ranks, by rank.
 std::vector<Wish> gather_wishes(AgreedCall& call, Arena& arena, const Wish& own) {
-  Kernels& kernels = make_host_kernels(DataType::float32, IndexType::index32, arena);
+  Kernels& kernels = make_plain_kernels(DataType::float32, IndexType::index32, arena);
   Env env{call, kernels, arena, call.stats(), kernels.counts(1)};
   std::vector<Wish> wishes;
   for (const Gathered& each : allgather_messages(env, std::as_bytes(std::span(&own, 1)), 0)) {
@@ -53,6 +53,7 @@ class FramedLink final : public Link {
 
   int rank() const override { return transport_->rank(); }
   int size() const override { return transport_->size(); }
+  int neighbours() const override { return transport_->neighbours(); }
   void check_thread() const override { transport_->check_thread(); }
   void check_queue() const override { transport_->check_queue(); }
   void open(const LinkOwner& owner) override {

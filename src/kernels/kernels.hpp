@@ -231,6 +231,12 @@ class Kernels {
 };
 
 /// The host's plain loops, the executable specification. Lives in the arena's scope.
-Kernels& make_host_kernels(DataType data_type, IndexType index_type, Arena& arena);
+Kernels& make_plain_kernels(DataType data_type, IndexType index_type, Arena& arena);
+
+namespace host {
+class Place;
+}
+/// The same with the place's threads and vector instructions where vectors are long: the same bits.
+Kernels& make_host_kernels(DataType data_type, IndexType index_type, host::Place& place);
 
 }  // namespace sparsecoll

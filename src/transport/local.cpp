@@ -33,7 +33,12 @@ struct Mailbox {
 /// What the ranks share; lives until the last of them is gone.
 struct Fabric {
   Fabric(int ranks, FatePlan fate)
-      : boxes(ranks), gone(ranks), calls(ranks), joined(ranks), plan(std::move(fate)) {
+      : boxes(ranks),
+        gone(ranks),
+        calls(ranks),
+        joined(ranks),
+        plan(std::move(fate)),
+        neighbours(ranks) {
     spins = static_cast<unsigned>(ranks) <= std::thread::hardware_concurrency();
   }
   /// A letter that was handed over is of its sender's pool: all of them go before the first pool.
@@ -61,6 +66,7 @@ struct Fabric {
     if (!part.fabric) {
       const auto fresh = std::make_shared<Fabric>(static_cast<int>(members.size()), FatePlan{});
       fresh->whole = whole;
+      fresh->neighbours = whole->neighbours;
       for (const Member& each : members) fresh->ranks_in_whole.push_back(each.rank);
       part.fabric = fresh;  // complete, or not there: the next member may try again
     }
@@ -85,6 +91,7 @@ struct Fabric {
   std::vector<std::atomic<uint64_t>> calls;  ///< the number after that of the last one made
   std::vector<std::atomic<bool>> joined;
   FatePlan plan;
+  int neighbours;               ///< ranks of the process, where parts begin
   bool spins;                   ///< every rank has a core of its own
   std::weak_ptr<Fabric> whole;  ///< of a part: what it was split from
   std::vector<int> ranks_in_whole;
@@ -105,6 +112,7 @@ class LocalTransport final : public Transport {
 
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(fabric_->boxes.size()); }
+  int neighbours() const override { return fabric_->neighbours; }
   void check_thread() const override {}
   void check_queue() const override {}
 

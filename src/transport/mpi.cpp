@@ -5,17 +5,31 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <charconv>
 #include <deque>
 #include <utility>
 #include <vector>
 
+#include "core/environment.hpp"
 #include "core/error.hpp"
+#include "core/thread_pool.hpp"
 #include "transport/mpi_inbox.hpp"
 #include "transport/mpi_share.hpp"
 
 namespace sparsecoll {
 
 namespace {
+
+/// Processes on this machine, which launchers tell; 0 where they do not.
+int count_processes() {
+  for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) {
+    const std::string told = environment(variable).value_or("");
+    int value = 0;
+    if (std::from_chars(told.data(), told.data() + told.size(), value).ec == std::errc())
+      return std::max(value, 0);
+  }
+  return 0;
+}
 
 class MpiTransport final : public Transport {
  public:
@@ -35,6 +49,12 @@ class MpiTransport final : public Transport {
 
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(peers_.size()); }
+  /// Who was bound to some of the CPUs has them to itself.
+  int neighbours() const override {
+    const int processes = count_processes();
+    if (!has_all_cpus()) return 1;
+    return processes > 0 ? processes : size();
+  }
 
   void check_thread() const override { check_mpi_caller(); }
   void check_queue() const override {

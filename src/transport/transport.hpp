@@ -33,6 +33,8 @@ class Transport {
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  /// How many ranks run on the same CPUs as this one, itself included, as far as it knows.
+  virtual int neighbours() const { return size(); }
 
   /// Refuses a thread that must not make calls (MPI's thread levels) by InvalidUsage.
   virtual void check_thread() const = 0;

@@ -162,7 +162,15 @@ TEST_CASE("an unknown word is an error that lists the valid ones") {
       {"SPARSECOLL_TIMEOUT_MS",
        {"0", "1", "2147483647"},
        {"", "-1", "+1", " 1", "1 ", "1s", "0x10", "2147483648", "1e3"},
-       "0 to 2147483647"}};
+       "0 to 2147483647"},
+      {"SPARSECOLL_SIMD",
+       {"auto", "portable"},
+       {"", "AVX2", "sse2", "0"},
+       "auto, avx512, avx2, portable"},
+      {"SPARSECOLL_THREADS",
+       {"1", "2", "1024"},
+       {"", "0", "-1", "1025", "all"},
+       "threads, 1 to 1024"}};
   for (const Words& words : all) {
     for (const char* good : words.good) {
       const Variable variable(words.variable, good);

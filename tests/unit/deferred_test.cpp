@@ -31,7 +31,7 @@ struct Rank {
     Arena arena(memory);
     const Arena::Scope scope(arena);
     DeferredStream stream;
-    DeferredKernels kernels(make_host_kernels(Float<T>::kType, IndexType::index32, arena), arena,
+    DeferredKernels kernels(make_plain_kernels(Float<T>::kType, IndexType::index32, arena), arena,
                             stream);
     DeferredCall call(transport, arena, stream);
     Stats stats;
@@ -104,7 +104,7 @@ TEST_CASE("a count that is read too early is poison, then right") {
   Arena arena(memory);
   const Arena::Scope scope(arena);
   DeferredStream stream;
-  DeferredKernels kernels(make_host_kernels(DataType::float32, IndexType::index32, arena), arena,
+  DeferredKernels kernels(make_plain_kernels(DataType::float32, IndexType::index32, arena), arena,
                           stream);
   const float gradient[] = {3, -1, 0, 2};
   const SparseBuffer selected = kernels.sparse(3);
@@ -148,7 +148,7 @@ TEST_CASE("kernels queued in a row give on the deferred place what they give at 
   Memory memory;
   Arena arena(memory);
   const Arena::Scope scope(arena);
-  Kernels& host = make_host_kernels(DataType::float32, IndexType::index32, arena);
+  Kernels& host = make_plain_kernels(DataType::float32, IndexType::index32, arena);
   DeferredStream stream;
   DeferredKernels deferred(host, arena, stream);
   std::vector<float> at_once(1000), late(1000);

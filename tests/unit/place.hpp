@@ -64,7 +64,7 @@ class Place {
   Memory memory_;
   Arena arena_{memory_};
   const Arena::Scope scope_{arena_};
-  Kernels& kernels_ = make_host_kernels(kData, kIndex, arena_);
+  Kernels& kernels_ = make_plain_kernels(kData, kIndex, arena_);
 };
 
 }  // namespace sparsecoll::unit

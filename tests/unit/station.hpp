@@ -59,7 +59,7 @@ class Station {
   template <class Body>
   void collective(Body&& body) {
     call(call_with_k(1), [&](FramedCall& framed) {
-      Kernels& kernels = make_host_kernels(DataType::float32, IndexType::index32, arena_);
+      Kernels& kernels = make_plain_kernels(DataType::float32, IndexType::index32, arena_);
       framed.read_with(kernels);
       Env env{framed, kernels, arena_, stats_, kernels.counts(1)};
       body(env);

@@ -226,7 +226,7 @@ TEST_CASE("integer kernels wrap, order by magnitude and divide with their sign")
   Arena arena(memory);
   const Arena::Scope scope(arena);
   for (const DataType type : {DataType::int32, DataType::int64}) {
-    Kernels& kernels = make_host_kernels(type, IndexType::index32, arena);
+    Kernels& kernels = make_plain_kernels(type, IndexType::index32, arena);
     CHECK(kernels.data_type() == type);
     const auto put = [&](std::vector<int64_t> values) {
       const SparseBuffer out = kernels.sparse(values.size());

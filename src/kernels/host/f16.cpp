@@ -4,6 +4,6 @@
 
 namespace sparsecoll::host {
 
-template Kernels& make_kernels<Float16>(IndexType, Arena&);
+template Kernels& make_kernels<Float16>(IndexType, Arena&, Place*);
 
 }  // namespace sparsecoll::host

@@ -63,9 +63,9 @@ void hand_over(std::span<const SparseSpan> pieces, const SparseBuffer& out) {
   }
 }
 
+/// Into zeros, unless it is dense.
 template <class T, class I>
-void scatter(const View<Accumulation<T>, I>& in, int divisor, T* dense, size_t count) {
-  if (in.index) std::fill_n(dense, count, T{0});
+void scatter(const View<Accumulation<T>, I>& in, int divisor, T* dense) {
   for (size_t j = 0; j < in.nnz; ++j) dense[in.at(j)] = finished<T>(in.value[j], divisor);
 }
 

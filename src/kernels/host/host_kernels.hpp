@@ -9,7 +9,7 @@
 #include "kernels/host/merge.hpp"
 #include "kernels/host/pack.hpp"
 #include "kernels/host/push_sum.hpp"
-#include "kernels/host/select.hpp"
+#include "kernels/host/sample.hpp"
 #include "kernels/host/unpack.hpp"
 
 namespace sparsecoll::host {
@@ -21,7 +21,8 @@ class HostKernels final : public Kernels {
   using In = View<Acc, I>;
 
  public:
-  explicit HostKernels(Arena& arena) : arena_(arena) {}
+  /// Without a place: the plain loops.
+  HostKernels(Arena& arena, Place* place) : arena_(arena), place_(place) {}
 
   DataType data_type() const override { return data_type_of<T>(); }
   IndexType index_type() const override {
@@ -48,14 +49,22 @@ class HostKernels final : public Kernels {
   }
   void accumulate_select(const Gradient& gradient, size_t k,
                          const SparseBuffer& selected) override {
+    if constexpr (!Integer<T>)
+      if (by_stages(gradient.count, k))
+        return host::accumulate_select<T, I>(*place_, gradient, k, selected);
     host::accumulate_select<T, I>(gradient, k, selected, arena_);
   }
   void accumulate_above(const Gradient& gradient, uint64_t key,
                         const SparseBuffer& selected) override {
+    if constexpr (!Integer<T>)
+      if (by_stages(gradient.count, selected.capacity))
+        return host::accumulate_above<T, I>(*place_, gradient, key, selected);
     host::accumulate_above<T, I>(gradient, key, selected);
   }
   void accumulate(const Gradient& gradient, void* acc) override {
-    host::accumulate<T>(gradient, static_cast<Acc*>(acc));
+    over(gradient.count, [&](size_t begin, size_t end) {
+      host::accumulate<T>(part_of(gradient, begin, end), static_cast<Acc*>(acc) + begin);
+    });
   }
   void zero(void* values, size_t count) override {
     std::fill_n(static_cast<Acc*>(values), count, Acc{0});
@@ -112,7 +121,10 @@ class HostKernels final : public Kernels {
     host::hand_over<T, I>(pieces, out);
   }
   void scatter(const SparseSpan& in, int divisor, void* dense, size_t count) override {
-    host::scatter<T, I>(In(in), divisor, static_cast<T*>(dense), count);
+    T* const out = static_cast<T*>(dense);
+    if (in.index)
+      over(count, [&](size_t begin, size_t end) { std::fill(out + begin, out + end, T{0}); });
+    host::scatter<T, I>(In(in), divisor, out);
   }
   void copy_canonical(const void* from, size_t count, void* to) override {
     const auto* in = static_cast<const Acc*>(from);
@@ -150,26 +162,45 @@ class HostKernels final : public Kernels {
  private:
   std::byte* slab(size_t n) override { return bytes(n); }
 
+  /// Short vectors, and large parts of vectors, are left to the plain loops.
+  bool by_stages(size_t count, size_t k) const {
+    return place_ && count >= place_->tuning().staged_from &&
+           k <= count / place_->tuning().staged_part;
+  }
+  void over(size_t count, FunctionRef<void(size_t, size_t)> body) {
+    if (place_)
+      place_->over(count, body);
+    else
+      body(0, count);
+  }
+  static Gradient part_of(const Gradient& whole, size_t begin, size_t end) {
+    const auto* previous = static_cast<const Acc*>(whole.residual.read);
+    return {static_cast<const T*>(whole.values) + begin,
+            end - begin,
+            {previous ? previous + begin : nullptr, nullptr}};
+  }
+
   Arena& arena_;
+  Place* place_;
 };
 
 /// Instantiated once per value type, in a file of its own.
 template <class T>
-Kernels& make_kernels(IndexType index_type, Arena& arena) {
+Kernels& make_kernels(IndexType index_type, Arena& arena, Place* place) {
   switch (index_type) {
     case IndexType::index32:
-      return *new (arena.take<HostKernels<T, uint32_t>>(1)) HostKernels<T, uint32_t>(arena);
+      return *new (arena.take<HostKernels<T, uint32_t>>(1)) HostKernels<T, uint32_t>(arena, place);
     case IndexType::index64:
       break;
   }
-  return *new (arena.take<HostKernels<T, uint64_t>>(1)) HostKernels<T, uint64_t>(arena);
+  return *new (arena.take<HostKernels<T, uint64_t>>(1)) HostKernels<T, uint64_t>(arena, place);
 }
 
-extern template Kernels& make_kernels<float>(IndexType, Arena&);
-extern template Kernels& make_kernels<double>(IndexType, Arena&);
-extern template Kernels& make_kernels<Float16>(IndexType, Arena&);
-extern template Kernels& make_kernels<Bfloat16>(IndexType, Arena&);
-extern template Kernels& make_kernels<uint32_t>(IndexType, Arena&);
-extern template Kernels& make_kernels<uint64_t>(IndexType, Arena&);
+extern template Kernels& make_kernels<float>(IndexType, Arena&, Place*);
+extern template Kernels& make_kernels<double>(IndexType, Arena&, Place*);
+extern template Kernels& make_kernels<Float16>(IndexType, Arena&, Place*);
+extern template Kernels& make_kernels<Bfloat16>(IndexType, Arena&, Place*);
+extern template Kernels& make_kernels<uint32_t>(IndexType, Arena&, Place*);
+extern template Kernels& make_kernels<uint64_t>(IndexType, Arena&, Place*);
 
 }  // namespace sparsecoll::host

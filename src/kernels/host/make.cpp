@@ -4,22 +4,34 @@
 
 namespace sparsecoll {
 
-Kernels& make_host_kernels(DataType data_type, IndexType index_type, Arena& arena) {
+namespace {
+
+Kernels& make(DataType data_type, IndexType index_type, Arena& arena, host::Place* place) {
   switch (data_type) {
     case DataType::int32:
-      return host::make_kernels<uint32_t>(index_type, arena);
+      return host::make_kernels<uint32_t>(index_type, arena, place);
     case DataType::int64:
-      return host::make_kernels<uint64_t>(index_type, arena);
+      return host::make_kernels<uint64_t>(index_type, arena, place);
     case DataType::float16:
-      return host::make_kernels<Float16>(index_type, arena);
+      return host::make_kernels<Float16>(index_type, arena, place);
     case DataType::bfloat16:
-      return host::make_kernels<Bfloat16>(index_type, arena);
+      return host::make_kernels<Bfloat16>(index_type, arena, place);
     case DataType::float32:
-      return host::make_kernels<float>(index_type, arena);
+      return host::make_kernels<float>(index_type, arena, place);
     case DataType::float64:
       break;
   }
-  return host::make_kernels<double>(index_type, arena);
+  return host::make_kernels<double>(index_type, arena, place);
+}
+
+}  // namespace
+
+Kernels& make_plain_kernels(DataType data_type, IndexType index_type, Arena& arena) {
+  return make(data_type, index_type, arena, nullptr);
+}
+
+Kernels& make_host_kernels(DataType data_type, IndexType index_type, host::Place& place) {
+  return make(data_type, index_type, place.arena(), &place);
 }
 
 }  // namespace sparsecoll

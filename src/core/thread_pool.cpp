@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/thread_pool.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <csignal>
+#include <mutex>
+#include <vector>
+
+#include "core/float_environment.hpp"
+
+namespace sparsecoll {
+
+namespace {
+
+/// The CPUs that the calling thread may run on; empty where the system does not say.
+std::vector<size_t> own_cpus() {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  std::vector<size_t> cpus;
+  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return cpus;
+  for (size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &mask)) cpus.push_back(cpu);
+  return cpus;
+}
+
+/// No signal is delivered to threads that are started while it lives.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &callers_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &callers_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t callers_;
+};
+
+}  // namespace
+
+size_t count_cpus() { return std::max<size_t>(own_cpus().size(), 1); }
+
+bool has_all_cpus() {
+  const long online = sysconf(_SC_NPROCESSORS_ONLN);
+  return online < 1 || count_cpus() >= static_cast<size_t>(online);
+}
+
+/// The threads beside the caller, and the loop that is shared now.
+struct ThreadPool::Crew {
+  Crew(size_t hands, size_t seat) {
+    const SignalsBlocked blocked;
+    std::vector<size_t> cpus = own_cpus();
+    // Who has all of them to itself leaves the caller where it runs now.
+    const int here = sched_getcpu();
+    const auto callers = std::find(cpus.begin(), cpus.end(), static_cast<size_t>(here));
+    if (seat == 0 && here >= 0 && callers != cpus.end())
+      std::rotate(cpus.begin(), callers, cpus.end());
+    threads.reserve(hands);
+    for (size_t i = 1; i <= hands; ++i) {
+      pthread_t thread;
+      if (pthread_create(&thread, nullptr, &Crew::work, this) != 0) break;
+      threads.push_back(thread);
+      if (cpus.empty()) continue;
+      cpu_set_t one;
+      CPU_ZERO(&one);
+      CPU_SET(cpus[(seat * (hands + 1) + i) % cpus.size()], &one);
+      pthread_setaffinity_np(thread, sizeof one, &one);  // without, it is only slower
+    }
+  }
+
+  void stop() {
+    {
+      const std::lock_guard lock(mutex);
+      ends = true;
+    }
+    begun.notify_all();
+    for (const pthread_t thread : threads) pthread_join(thread, nullptr);
+  }
+
+  static void* work(void* crew) {
+    const FloatEnvironment environment;
+    static_cast<Crew*>(crew)->wait_for_loops();
+    return nullptr;
+  }
+
+  void wait_for_loops() {
+    std::unique_lock lock(mutex);
+    for (;;) {
+      begun.wait(lock, [this] { return ends || next < tasks; });
+      if (ends) return;
+      share(lock);
+    }
+  }
+
+  /// Takes tasks as long as there are any; with the lock, but not while it works.
+  void share(std::unique_lock<std::mutex>& lock) {
+    while (next < tasks) {
+      const size_t mine = next++;
+      lock.unlock();
+      (*task)(mine);
+      lock.lock();
+      if (--unfinished == 0) finished.notify_all();
+    }
+  }
+
+  const pid_t process = getpid();
+  std::vector<pthread_t> threads;
+  std::mutex mutex;
+  std::condition_variable begun;
+  std::condition_variable finished;
+  const FunctionRef<void(size_t)>* task = nullptr;
+  size_t tasks = 0;
+  size_t next = 0;
+  size_t unfinished = 0;
+  bool ends = false;
+};
+
+ThreadPool::ThreadPool(size_t threads, size_t seat)
+    : threads_(std::max<size_t>(threads, 1)), seat_(seat) {}
+
+ThreadPool::~ThreadPool() {
+  if (!crew_) return;
+  if (crew_->process == getpid())
+    crew_->stop();
+  else
+    static_cast<void>(crew_.release());  // its threads, and who waits for what, are the parent's
+}
+
+void ThreadPool::run(size_t tasks, FunctionRef<void(size_t)> task) {
+  if (threads_ > 1 && tasks > 1 && !crew_) crew_ = std::make_unique<Crew>(threads_ - 1, seat_);
+  if (!crew_ || tasks <= 1 || crew_->threads.empty() || crew_->process != getpid()) {
+    for (size_t i = 0; i < tasks; ++i) task(i);
+    return;
+  }
+  std::unique_lock lock(crew_->mutex);
+  crew_->task = &task;
+  crew_->next = 0;
+  crew_->tasks = crew_->unfinished = tasks;
+  crew_->begun.notify_all();
+  crew_->share(lock);
+  crew_->finished.wait(lock, [this] { return crew_->unfinished == 0; });
+}
+
+}  // namespace sparsecoll

@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Stage K0, and the selections that begin with it.
+
+#include <cmath>
+
+#include "kernels/host/staged.hpp"
+
+namespace sparsecoll::host {
+
+/// Neighbours that are looked at together: a cache line of floats.
+constexpr size_t kGroup = 16;
+/// Elements for one that is looked at, at least.
+constexpr size_t kSparsely = 32;
+/// Groups without which a guess is not worth it.
+constexpr size_t kFewGroups = 16;
+
+/// Scatters bits: groups lie at random in their parts of the vector, so that no pattern in it meets
+/// all of them.
+constexpr uint64_t scatter_bits(uint64_t x) {
+  x = (x ^ x >> 31) * 0x7fb5d329728ea185u;
+  x = (x ^ x >> 27) * 0x81dadef4bc2dd44du;
+  return x ^ x >> 33;
+}
+
+/// Groups of gradient + residual, one from each of as many equal parts.
+template <class T>
+std::span<const Accumulation<T>> take_sample(const Gradient& gradient, size_t groups,
+                                             Arena& arena) {
+  constexpr size_t kAhead = 24;  // as many waits for memory overlap
+  const T* values = static_cast<const T*>(gradient.values);
+  const auto* previous = static_cast<const Accumulation<T>*>(gradient.residual.read);
+  const size_t part = gradient.count / groups;
+  const auto place_of = [part](size_t g) {
+    return (g * part + scatter_bits(g + 1) % (part - kGroup)) / kGroup * kGroup;
+  };
+  auto* sample = arena.take<Accumulation<T>>(groups * kGroup);
+  for (size_t g = 0; g < groups; ++g) {
+    const size_t next = place_of(std::min(g + kAhead, groups - 1)), at = place_of(g);
+    __builtin_prefetch(values + next);
+    if (previous) __builtin_prefetch(previous + next);
+    for (size_t i = 0; i < kGroup; ++i)
+      sample[g * kGroup + i] =
+          previous ? widen(values[at + i]) + previous[at + i] : widen(values[at + i]);
+  }
+  return {sample, groups * kGroup};
+}
+
+template <class T>
+uint64_t guess_bound(Place& place, const Gradient& gradient, size_t k);
+
+/// The k-th largest key of values, 1 if there are fewer non-zeros.
+template <class Acc>
+uint64_t find_key(Place& place, std::span<const Acc> values, size_t k) {
+  const Gradient gradient{values.data(), values.size(), {}};
+  Staging<Acc> staging(place, gradient, k, Excess::given_back);
+  const uint64_t bound = guess_bound<Acc>(place, gradient, k);
+  staging.sweep(bound);
+  if (staging.found() < k && bound > 1) staging.sweep(staging.certain_bound());
+  const Threshold threshold = staging.threshold();
+  return threshold.ties > 0 ? threshold.key : threshold.key + 1;
+}
+
+/// A key that the k-th largest of gradient + residual hardly ever misses, and not many others
+/// reach. Neighbours may be alike, so that a sample of m hits in the mean strays by more than
+/// sqrt(m).
+template <class T>
+uint64_t guess_bound(Place& place, const Gradient& gradient, size_t k) {
+  const size_t groups = std::min(place.tuning().groups, gradient.count / (kSparsely * kGroup));
+  if (k == 0) return kKeyEnd<Accumulation<T>>;
+  if (place.tuning().bound != 0) return place.tuning().bound;
+  if (groups < kFewGroups) return 1;
+  const double mean = static_cast<double>(k) / static_cast<double>(gradient.count) *
+                      static_cast<double>(groups * kGroup);
+  const auto rank = static_cast<size_t>(mean + 7 * std::sqrt(mean) + 8);
+  if (rank > groups * kGroup / 2) return 1;
+  const Arena::Scope scope(place.arena());
+  return find_key(place, take_sample<T>(gradient, groups, place.arena()), rank);
+}
+
+/// As accumulate_select() of select.hpp.
+template <class T, class I>
+void accumulate_select(Place& place, const Gradient& gradient, size_t k,
+                       const SparseBuffer& selected) {
+  const Arena::Scope scope(place.arena());
+  const uint64_t bound = guess_bound<T>(place, gradient, k);
+  Staging<T> staging(place, gradient, k, Excess::given_back);
+  staging.sweep(bound);
+  if (staging.found() < k && bound > 1) staging.sweep(staging.certain_bound());
+  *selected.nnz = staging.template write<I>(staging.threshold(), selected);
+}
+
+/// As accumulate_above() of select.hpp.
+template <class T, class I>
+void accumulate_above(Place& place, const Gradient& gradient, uint64_t key,
+                      const SparseBuffer& selected) {
+  const Arena::Scope scope(place.arena());
+  Staging<T> staging(place, gradient, selected.capacity, Excess::counted);
+  staging.sweep(key);
+  const size_t found = staging.found();
+  if (found <= selected.capacity) staging.template write<I>(Threshold{}, selected);
+  *selected.nnz = found;
+}
+
+}  // namespace sparsecoll::host

@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// Which levels of vector instructions an x86-64 machine has, and its system lets programs use.
+#include "kernels/host/simd_x86.hpp"
+
+#include <cpuid.h>
+
+namespace sparsecoll::host {
+
+namespace {
+
+bool has_f16c() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+
+bool has(Simd simd) {
+  switch (simd) {
+    case Simd::portable:
+      return true;
+    case Simd::avx2:
+      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt") && has_f16c();
+    case Simd::avx512:
+      break;
+  }
+  return has(Simd::avx2) && __builtin_cpu_supports("avx512f") &&
+         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl");
+}
+
+}  // namespace
+
+const Sweeps* find_sweeps(Simd simd) {
+  if (!has(simd)) return nullptr;
+  switch (simd) {
+    case Simd::portable:
+      return &portable_sweeps();
+    case Simd::avx2:
+      return &kAvx2Sweeps;
+    case Simd::avx512:
+      break;
+  }
+  return &kAvx512Sweeps;
+}
+
+Simd best_simd() {
+  if (has(Simd::avx512)) return Simd::avx512;
+  return has(Simd::avx2) ? Simd::avx2 : Simd::portable;
+}
+
+}  // namespace sparsecoll::host

@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/host/sweep.hpp"
+
+namespace sparsecoll::host {
+
+// Only for machines that have the level; ask find_sweeps().
+extern const Sweeps kAvx2Sweeps;
+extern const Sweeps kAvx512Sweeps;
+
+}  // namespace sparsecoll::host

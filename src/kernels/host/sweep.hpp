@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The pass over a long vector that finds the candidates of a selection (staged.hpp), written once
+// for each level of vector instructions. Plain structs and function pointers alone: what is
+// compiled for one level must not be linked into code that runs at another, as inline functions
+// would be.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/numeric.hpp"
+
+namespace sparsecoll::host {
+
+/// Levels of vector instructions, each with all that the ones before it have.
+enum class Simd : int { portable = 0, avx2 = 1, avx512 = 2 };
+
+/// Elements that a pass looks at together.
+inline constexpr size_t kRow = 64;
+
+/// A piece of such a pass: acc = values + previous. The entries of acc that reach `bound` become
+/// candidates, written to `index` and `value` one after another, and all of acc becomes `next`, but
+/// that candidates leave nothing there where values are not rounded (kLeavesNothing).
+template <class T>
+struct Sweep {
+  const T* values;
+  const Accumulation<T>* previous;  ///< null: no residual; acc is the values
+  Accumulation<T>* next;            ///< null likewise
+  size_t count;
+  /// Least key of a candidate: of the accumulation type, or of T without a residual. kNoKey: none.
+  uint64_t bound;
+  uint32_t* index;         ///< room for count + kRow
+  Accumulation<T>* value;  ///< likewise
+  uint32_t first;          ///< index of values[0]
+  bool streaming;          ///< `next` is too large for the caches
+  bool dense;              ///< candidates are many: do not branch for each
+};
+
+/// What is selected of T leaves no part of it in the residual.
+template <class T>
+inline constexpr bool kLeavesNothing = sizeof(T) != 2;
+
+/// Above all bits of a magnitude in K, those of NaNs too.
+template <class K>
+inline constexpr uint64_t kNoKey = uint64_t{1} << (8 * sizeof(K) - 1);
+
+/// Makes the piece; returns how many candidates there are.
+template <class T>
+using SweepFunction = size_t (*)(const Sweep<T>&);
+
+/// What one level has. All but portable_sweeps() take whole rows, with `next` aligned to
+/// kAlignment.
+struct Sweeps {
+  SweepFunction<float> f32;
+  SweepFunction<double> f64;
+  SweepFunction<Float16> f16;
+  SweepFunction<Bfloat16> bf16;
+  void (*finish)();  ///< after a thread's last piece: streamed stores are seen by others
+};
+
+const Sweeps& portable_sweeps();
+/// Null where this machine does not have that level (simd_x86.cpp, simd_other.cpp).
+const Sweeps* find_sweeps(Simd simd);
+/// The highest level of this machine.
+Simd best_simd();
+
+}  // namespace sparsecoll::host

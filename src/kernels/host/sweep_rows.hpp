@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The loops of sweep.hpp over vectors of one level of instructions. Only for the files that are
+// compiled for a level, each of which has its own copy: hence the anonymous namespace, and Lanes,
+// which such a file defines before.
+
+#include "kernels/host/sweep.hpp"
+
+namespace sparsecoll::host {
+namespace {
+
+/// L has kLanes, Vector, Bound; load(), add(), reaching() -> mask, without(), store(), stream() and
+/// stage() -> how many.
+template <class L, bool kStreaming, bool kDense, class T>
+size_t sweep_with_residual(const Sweep<T>& s) {
+  constexpr size_t kVectors = kRow / L::kLanes;
+  const auto bound = L::bound_of(s.bound);
+  size_t found = 0;
+  for (size_t i = 0; i < s.count; i += kRow) {
+    typename L::Vector v[kVectors];
+    unsigned any = 0;
+#pragma GCC unroll 8
+    for (size_t j = 0; j < kVectors; ++j) {
+      v[j] = L::add(L::load(s.values + i + j * L::kLanes), s.previous + i + j * L::kLanes);
+      if (!kDense) any |= L::reaching(v[j], bound);
+    }
+    if (kDense || any != 0) {
+#pragma GCC unroll 8
+      for (size_t j = 0; j < kVectors; ++j) {
+        const auto mask = L::reaching(v[j], bound);
+        if (!kDense && mask == 0) continue;
+        const auto at = static_cast<uint32_t>(i + j * L::kLanes) + s.first;
+        found += L::stage(mask, v[j], at, s.index + found, s.value + found);
+        if (kLeavesNothing<T>) v[j] = L::without(mask, v[j]);
+      }
+    }
+#pragma GCC unroll 8
+    for (size_t j = 0; j < kVectors; ++j) {
+      if (kStreaming)
+        L::stream(s.next + i + j * L::kLanes, v[j]);
+      else
+        L::store(s.next + i + j * L::kLanes, v[j]);
+    }
+  }
+  return found;
+}
+
+template <class L, bool kDense, class T>
+size_t sweep_bare(const Sweep<T>& s) {
+  constexpr size_t kVectors = kRow / L::kLanes;
+  const auto bound = L::bound_of(s.bound);
+  size_t found = 0;
+  for (size_t i = 0; i < s.count; i += kRow) {
+    if (!kDense) {
+      unsigned any = 0;
+#pragma GCC unroll 8
+      for (size_t j = 0; j < kVectors; ++j)
+        any |= L::reaching(L::load(s.values + i + j * L::kLanes), bound);
+      if (any == 0) continue;
+    }
+#pragma GCC unroll 8
+    for (size_t j = 0; j < kVectors; ++j) {
+      const auto v = L::load(s.values + i + j * L::kLanes);
+      const auto mask = L::reaching(v, bound);
+      if (!kDense && mask == 0) continue;
+      const auto at = static_cast<uint32_t>(i + j * L::kLanes) + s.first;
+      found += L::stage(mask, v, at, s.index + found, s.value + found);
+    }
+  }
+  return found;
+}
+
+/// `With` for sums with a residual, `Bare` without one.
+template <class With, class Bare, class T>
+size_t sweep(const Sweep<T>& s) {
+  if (!s.previous) return s.dense ? sweep_bare<Bare, true>(s) : sweep_bare<Bare, false>(s);
+  if (s.streaming)
+    return s.dense ? sweep_with_residual<With, true, true>(s)
+                   : sweep_with_residual<With, true, false>(s);
+  return s.dense ? sweep_with_residual<With, false, true>(s)
+                 : sweep_with_residual<With, false, false>(s);
+}
+
+}  // namespace
+}  // namespace sparsecoll::host

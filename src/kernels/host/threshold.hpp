@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <type_traits>
+
+#include "core/numeric.hpp"
+#include "kernels/kernels.hpp"
+
+namespace sparsecoll::host {
+
+/// Magnitudes that compare as integers do, NaNs above infinity: quicker to find than keys, which
+/// they bound. Floats' have no sign bit, and signed comparisons are the quicker ones.
+template <class T>
+auto rough_key(T value) {
+  if constexpr (Integer<T>)
+    return key_of(value);
+  else
+    return static_cast<std::make_signed_t<Key<T>>>(std::bit_cast<Key<T>>(value) &
+                                                   Float<T>::kMagnitude);
+}
+
+constexpr int kDigit = 11;  // bits of a key that one round looks at
+
+/// The threshold that the k largest of some keys pass, found digit by digit from the top: each
+/// round counts the keys that share the digits found so far by their next one. `visit_keys` calls
+/// what it is given with every key.
+template <class T, class VisitKeys>
+Threshold find_threshold(size_t k, VisitKeys visit_keys) {
+  if (k == 0) return {kKeyEnd<T>, 0};
+  uint64_t prefix = 0;  // of the k-th key
+  size_t missing = k;   // how many of the k have this prefix
+  for (int high = std::bit_width(kKeyEnd<T> - 1); high > 0;) {
+    const int shift = std::max(high - kDigit, 0);
+    const uint64_t mask = (uint64_t{1} << (high - shift)) - 1;
+    std::array<size_t, size_t{1} << kDigit> bin{};
+    visit_keys([&](uint64_t key) {
+      const uint64_t digits = key >> shift;  // `high` may be all 64 bits: too far for one shift
+      if (digits >> (high - shift) == prefix) ++bin[digits & mask];
+    });
+    size_t digit = mask;
+    while (digit > 0 && bin[digit] < missing) missing -= bin[digit--];
+    prefix = prefix << (high - shift) | digit;
+    high = shift;
+    if (bin[digit] <= missing) {  // all keys with this prefix or above: no need to look closer
+      const uint64_t lowest = std::max<uint64_t>(prefix << shift, 1);
+      return {lowest - 1, 0};
+    }
+  }
+  return prefix == 0 ? Threshold{} : Threshold{prefix, missing};
+}
+
+/// The same of n keys by their position.
+template <class T, class KeyAt>
+Threshold find_threshold(size_t n, size_t k, KeyAt key_at) {
+  return find_threshold<T>(k, [n, key_at](auto visit) {
+    for (size_t j = 0; j < n; ++j) visit(key_at(j));
+  });
+}
+
+/// Decides, in index order, which entries pass.
+class Gate {
+ public:
+  explicit Gate(const Threshold& threshold) : threshold_(threshold) {}
+  bool passes(uint64_t key) {
+    if (key > threshold_.key) return true;
+    if (key < threshold_.key || threshold_.ties == 0) return false;
+    --threshold_.ties;
+    return true;
+  }
+
+ private:
+  Threshold threshold_;
+};
+
+}  // namespace sparsecoll::host
