@@ -291,7 +291,7 @@ TEST_CASE("the workspace is a small part of the vector, whatever is in it") {
     Kernels& kernels = make_host_kernels(DataType::float32, IndexType::index32, place);
     const auto got = select<float, uint32_t>(kernels, arena, input, {k});
     INFO("pattern " << static_cast<int>(pattern));
-    CHECK(memory.bytes_in_use() - before < n * sizeof(float) * 3 / 2)  // with the new residual;
+    CHECK(memory.bytes_in_use() - before < n * sizeof(float) * 3 / 2);  // with the new residual
     CHECK(got.nnz == (pattern == Pattern::zero ? 0 : k));
   }
 }
