@@ -96,6 +96,7 @@ class SimulatedTransport final : public Transport {
     if (std::exchange(waits_to_leave_, false)) until = std::min(until, left_);
     if (until > now) turns_.sleep(own(), until);
   }
+  double seconds() const override { return turns_.now(own()); }
   void interrupt() noexcept override {}
 
   uint64_t next_address() override { return 0; }  // parts are found through the fabric

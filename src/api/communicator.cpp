@@ -92,23 +92,13 @@ void Communicator::take_part(FunctionRef<void()> begin) {
   }
 }
 
-template <class... Parts>
-void Communicator::trace(const Parts&... parts) const noexcept {
-  if (!log_.wants(LogLevel::trace)) return;
-  try {
-    log_.write(LogLevel::trace, text("call ", sequence_.load(), ": ", parts...));
-  } catch (const std::exception&) {
-    // A call does not fail for want of a line about it.
-  }
-}
-
 void Communicator::run_counted(Verb verb, FunctionRef<void(const CallTerms&)> body) {
   check_healthy();
   link_->check_thread();
   stashes_.clear();
   const uint64_t sequence = ++sequence_;
   if (queue_) queue_->begin(sequence);
-  trace(verb_name(static_cast<uint64_t>(verb)));
+  tell(LogLevel::trace, verb_name(static_cast<uint64_t>(verb)));
   Stats stats;
   const Workspace workspace(*this);  // outlives the catch below, which may give the arena up
   try {
@@ -129,9 +119,9 @@ void Communicator::run_counted(Verb verb, FunctionRef<void(const CallTerms&)> bo
   }
   link_->end();
   add_up(stats);
-  trace("done, algorithm ", stats.algorithm, ", ", stats.selected, " entries selected, ",
-        stats.result, " in the result, ", stats.bytes_sent, " bytes sent in ", stats.messages_sent,
-        " messages");
+  tell(LogLevel::trace, "done, algorithm ", stats.algorithm, ", ", stats.selected,
+       " entries selected, ", stats.result, " in the result, ", stats.bytes_sent, " bytes sent in ",
+       stats.messages_sent, " messages");
 }
 
 void Communicator::run(Operation& operation) {

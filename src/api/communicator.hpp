@@ -12,6 +12,7 @@
 #include "api/queue.hpp"
 #include "collectives/algorithm.hpp"
 #include "collectives/link.hpp"
+#include "collectives/network.hpp"
 #include "core/error.hpp"
 #include "core/function_ref.hpp"
 #include "kernels/device.hpp"
@@ -152,6 +153,20 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   void keep_all_warm(std::span<const WarmShape> all);
   /// Null when nothing is known of it.
   const Warm* find_warm(uint64_t shape) const;
+  /// What messages cost; nothing before a call has measured it.
+  const std::optional<Network>& network() const { return network_; }
+  void keep_network(const Network& network) { network_ = network; }
+
+  /// A line about the call that is made, where SPARSECOLL_DEBUG asks for it.
+  template <class... Parts>
+  void tell(LogLevel level, const Parts&... parts) const noexcept {
+    if (!log_.wants(level)) return;
+    try {
+      log_.write(level, text("call ", sequence_.load(), ": ", parts...));
+    } catch (const std::exception&) {
+      // A call does not fail for want of a line about it.
+    }
+  }
 
  private:
   /// Agrees on the configuration. Closes the link if the ranks cannot agree.
@@ -167,8 +182,6 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// Counts the call, runs it with workspace, poisons the communicator if it fails for good.
   void run_counted(Verb verb, FunctionRef<void(const CallTerms&)> body);
   /// Says something about the call that is made now, as far as memory goes.
-  template <class... Parts>
-  void trace(const Parts&... parts) const noexcept;
   /// The error that every later call gives; with mutex_ held.
   void refuse_from_now_on(sparsecollResult_t code, const char* why) noexcept;
   void poison_with(const Error& error);
@@ -210,6 +223,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
     uint64_t used = 0;
   };
   std::map<uint64_t, Remembered> warm_;
+  std::optional<Network> network_;
 
   int group_depth_ = 0;
   std::vector<std::unique_ptr<Operation>> group_;  ///< recorded since it was opened

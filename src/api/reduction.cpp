@@ -12,13 +12,34 @@ Reduction::Reduction(const Turn& turn, Kernels& kernels)
   turn.call.read_with(kernels);
 }
 
-const AlgorithmEntry& Reduction::sparse_algorithm(const Problem& problem) const {
+Network Reduction::network() {
+  if (env_.call.in_stream_order()) return kBesideEachOther;
+  if (const auto& known = turn_.communicator.network()) return *known;
+  // A group's members are at it at times that differ from rank to rank.
+  if (env_.call.shares_messages() || env_.call.size() == 1) return kCommodity;
+  const Stopwatch watch(env_.stats.exchange_seconds);
+  measured_ = measure_network(env_);
+  turn_.communicator.tell(LogLevel::info, "network: alpha ", measured_->alpha * 1e6, " us, beta ",
+                          measured_->beta * 1e9, " ns a byte");
+  return *measured_;
+}
+
+const AlgorithmEntry& Reduction::sparse_algorithm(const Problem& problem) {
   const AlgorithmEntry& configured = *find_algorithm(turn_.communicator.config().values.algorithm);
   const bool reuses = turn_.communicator.config().values.selection == sparsecollSelectReuse;
   if (reuses && problem.k != kAll) return reusing_oktopk();
   if (configured.run) return configured;
-  return choose_algorithm({turn_.call.size(), problem.count, problem.k,
-                           size_of(env_.kernels.data_type()), turn_.warm.entries});
+  const Shape shape{turn_.call.size(), problem.count, problem.k, size_of(env_.kernels.data_type()),
+                    turn_.warm.entries};
+  const Network speed = network();
+  const AlgorithmEntry& chosen = choose_algorithm(shape, speed);
+  const auto predicted = [&](AlgorithmId id) { return predicted_seconds(id, shape, speed) * 1e6; };
+  if (!turn_.communicator.find_warm(turn_.descriptor.hash()))
+    turn_.communicator.tell(LogLevel::info, "auto: ", chosen.name, " for count ", problem.count,
+                            ", k ", problem.k, ": allgather would take ",
+                            predicted(AlgorithmId::allgather), " us, oktopk ",
+                            predicted(AlgorithmId::oktopk), " us");
+  return chosen;
 }
 
 Outcome Reduction::run(Algorithm algorithm, AlgorithmId id, Problem problem) {
@@ -32,6 +53,7 @@ Outcome Reduction::run(Algorithm algorithm, AlgorithmId id, Problem problem) {
   for (const SparseSpan& shard : problem.shards) selected += env_.kernels.read(shard.nnz.at);
   complete(selected, env_.kernels.read(outcome.result.nnz.at));
   turn_.communicator.keep_warm(turn_.descriptor.hash(), turn_.warm);
+  if (measured_) turn_.communicator.keep_network(*measured_);
   return outcome;
 }
 

@@ -50,6 +50,12 @@ class Call {
   virtual void exchange(std::span<Leg> legs) = 0;
   /// Messages go from place to place when the work before them has run; the host does not see them.
   virtual bool in_stream_order() const { return false; }
+  /// Others exchange in the same messages, at times of their own.
+  virtual bool shares_messages() const { return false; }
+  /// The time by which messages are measured, since some moment.
+  virtual double seconds() const {
+    return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+  }
 };
 
 /// A call as the verb sees it that makes it: it also ends with the agreement of all ranks.

@@ -45,6 +45,7 @@ class FramedCall final : public AgreedCall {
   int rank() const override { return channel_.rank(); }
   int size() const override { return channel_.size(); }
   void exchange(std::span<Leg> legs) override;
+  double seconds() const override { return channel_.transport().seconds(); }
 
   /// Starts sending one message.
   void post(int peer, const Packet& packet);

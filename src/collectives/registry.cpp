@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The registry of sparse allreduce algorithms, and Auto: the alpha-beta model.
 //
-// A message costs alpha, a byte beta. An entry is its value and about two bytes of index. With e
-// entries a rank (k, or what the last call had for k = SPARSECOLL_ALL) and u entries in the result:
+// A message costs alpha, a byte beta (network.hpp). An entry is its value and, coded, 2 + log2(n /
+// k) bits of index. With e entries a rank (k, or what the last call had for k = SPARSECOLL_ALL) and
+// u entries in the result:
 //   Allgather: ceil(log2 P) alpha + (P - 1) e beta
 //   Oktopk:    (P - 1) alpha / 4 + 3 ceil(log2 P) alpha + (e + u) (P - 1) / P beta
 //   TopkA2A:   (P - 1) alpha / 4 + ceil(log2 P) alpha + (e + min(e P, n)) (P - 1) / P beta
@@ -12,15 +13,19 @@
 #include "collectives/registry.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace sparsecoll {
 
 namespace {
 
-// A commodity cluster on 1 Gbit/s Ethernet, the kind of network this library is for.
-constexpr double kAlpha = 30e-6;       // seconds a message
-constexpr double kBeta = 1.0 / 117e6;  // seconds a byte
-constexpr double kIndexBytes = 2.0;
+/// Bytes of so many entries among n.
+double bytes_of(double entries, const Shape& shape) {
+  if (entries == 0) return 0;
+  const double n = static_cast<double>(shape.count);
+  const double index = std::min(2 + std::log2(n / entries), n / entries);  // coded, or a bitmap
+  return entries * (static_cast<double>(shape.value_size) + index / 8);
+}
 
 constexpr AlgorithmEntry kAlgorithms[] = {
     {AlgorithmId::automatic, "auto", nullptr, LocalPart::topk},
@@ -44,36 +49,37 @@ const AlgorithmEntry* find_algorithm(int id) {
   return nullptr;
 }
 
-double predicted_seconds(AlgorithmId id, const Shape& shape) {
+double predicted_seconds(AlgorithmId id, const Shape& shape, const Network& network) {
   const double ranks = shape.ranks, rounds = ceil_log2(static_cast<uint64_t>(shape.ranks));
   const double n = static_cast<double>(shape.count);
-  const double entry = static_cast<double>(shape.value_size) + kIndexBytes;
   const double own = shape.k != kAll ? std::min(static_cast<double>(shape.k), n)
-                                     : static_cast<double>(shape.entries) / ranks;
+                                     : std::min(static_cast<double>(shape.entries) / ranks, n);
   const double result = shape.k != kAll ? own : std::min(own * ranks, n);
+  const double share = (ranks - 1) / ranks;
+  const auto [alpha, beta] = network;
   switch (id) {
     case AlgorithmId::allgather:
-      return rounds * kAlpha + (ranks - 1) * own * entry * kBeta;
+      return rounds * alpha + (ranks - 1) * bytes_of(own, shape) * beta;
     case AlgorithmId::oktopk:
-      return (ranks - 1) * kAlpha / 4 + 3 * rounds * kAlpha +
-             (own + result) * (ranks - 1) / ranks * entry * kBeta;
+      return (ranks - 1) * alpha / 4 + 3 * rounds * alpha +
+             share * (bytes_of(own, shape) + bytes_of(result, shape)) * beta;
     case AlgorithmId::topka2a:
-      return (ranks - 1) * kAlpha / 4 + rounds * kAlpha +
-             (own + std::min(own * ranks, n)) * (ranks - 1) / ranks * entry * kBeta;
+      return (ranks - 1) * alpha / 4 + rounds * alpha +
+             share * (bytes_of(own, shape) + bytes_of(std::min(own * ranks, n), shape)) * beta;
     case AlgorithmId::dense:
-      return (ranks - 1) * kAlpha / 4 + rounds * kAlpha +
-             2 * n * (ranks - 1) / ranks * static_cast<double>(shape.value_size) * kBeta;
+      return (ranks - 1) * alpha / 4 + rounds * alpha +
+             share * 2 * n * static_cast<double>(shape.value_size) * beta;
     case AlgorithmId::automatic:
       break;
   }
   return 0;
 }
 
-const AlgorithmEntry& choose_algorithm(const Shape& shape) {
+const AlgorithmEntry& choose_algorithm(const Shape& shape, const Network& network) {
   // Nothing is known of the first exact sum of a shape: take what is never far off.
   const bool unknown = shape.k == kAll && shape.entries == 0;
-  const bool allgather = !unknown && predicted_seconds(AlgorithmId::allgather, shape) <=
-                                         predicted_seconds(AlgorithmId::oktopk, shape);
+  const bool allgather = !unknown && predicted_seconds(AlgorithmId::allgather, shape, network) <=
+                                         predicted_seconds(AlgorithmId::oktopk, shape, network);
   return *find_algorithm(
       static_cast<int>(allgather ? AlgorithmId::allgather : AlgorithmId::oktopk));
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "collectives/algorithm.hpp"
+#include "collectives/network.hpp"
 
 namespace sparsecoll {
 
@@ -44,9 +45,9 @@ struct Shape {
 };
 
 /// The alpha-beta model in seconds.
-double predicted_seconds(AlgorithmId id, const Shape& shape);
+double predicted_seconds(AlgorithmId id, const Shape& shape, const Network& network);
 
 /// The cheapest by the model of those that give the definition bit for bit.
-const AlgorithmEntry& choose_algorithm(const Shape& shape);
+const AlgorithmEntry& choose_algorithm(const Shape& shape, const Network& network);
 
 }  // namespace sparsecoll

@@ -67,6 +67,10 @@ class Transport {
   virtual std::vector<int> left_before(uint64_t /*call*/) const { return {}; }
   /// Lets time pass until something may have happened, at most until `limit`.
   virtual void idle(Clock::time_point limit) = 0;
+  /// The time that passes meanwhile, since some moment.
+  virtual double seconds() const {
+    return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+  }
   /// From any thread: ends idle(), for good, and lets peers see that this rank is gone where that
   /// needs no call of the layer below.
   virtual void interrupt() noexcept = 0;

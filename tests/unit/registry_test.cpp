@@ -11,6 +11,7 @@
 
 #include "sparsecoll/sparsecoll.h"
 #include "support/catch.hpp"
+#include "unit/station.hpp"
 
 namespace sparsecoll::unit {
 namespace {
@@ -37,36 +38,39 @@ TEST_CASE("the registry knows the algorithms of the C API by number and name") {
 
 constexpr uint64_t kCount = 1 << 24;
 
+double seconds(AlgorithmId id, const Shape& shape) {
+  return predicted_seconds(id, shape, kCommodity);
+}
+const AlgorithmEntry& choice(const Shape& shape) { return choose_algorithm(shape, kCommodity); }
+
 Shape with_k(int ranks, size_t k) { return {ranks, kCount, k, 4, 0}; }
 Shape with_entries(int ranks, uint64_t entries) { return {ranks, kCount, kAll, 4, entries}; }
 
 TEST_CASE("the model's times rise with k, ranks, count, entries and the size of a value") {
   for (const AlgorithmId id :
        {AlgorithmId::allgather, AlgorithmId::oktopk, AlgorithmId::topka2a, AlgorithmId::dense}) {
-    CHECK(predicted_seconds(id, with_k(1, 1000)) == 0);
+    CHECK(seconds(id, with_k(1, 1000)) == 0);
     for (const int ranks : {2, 3, 4, 8, 100}) {
       double before = 0;
       for (const size_t k : {0, 1, 100, 10000, 1000000}) {
-        const double now = predicted_seconds(id, with_k(ranks, k));
+        const double now = seconds(id, with_k(ranks, k));
         CHECK(now > 0);
         CHECK(now >= before);
         before = now;
-        CHECK(predicted_seconds(id, with_k(ranks + 1, k)) >= now);
+        CHECK(seconds(id, with_k(ranks + 1, k)) >= now);
         Shape wide = with_k(ranks, k);
         wide.value_size = 8;
-        CHECK(predicted_seconds(id, wide) >= now);
+        CHECK(seconds(id, wide) >= now);
       }
       // More than everything is everything.
-      CHECK(predicted_seconds(id, with_k(ranks, kCount)) ==
-            predicted_seconds(id, with_k(ranks, 5 * kCount)));
+      CHECK(seconds(id, with_k(ranks, kCount)) == seconds(id, with_k(ranks, 5 * kCount)));
     }
     Shape longer = with_k(8, kCount * 4);
     longer.count *= 2;
-    CHECK(predicted_seconds(id, longer) > predicted_seconds(id, with_k(8, kCount * 4)));
+    CHECK(seconds(id, longer) > seconds(id, with_k(8, kCount * 4)));
   }
   for (const AlgorithmId id : {AlgorithmId::allgather, AlgorithmId::oktopk})
-    CHECK(predicted_seconds(id, with_entries(8, 1000000)) >
-          predicted_seconds(id, with_entries(8, 1000)));
+    CHECK(seconds(id, with_entries(8, 1000000)) > seconds(id, with_entries(8, 1000)));
 }
 
 TEST_CASE("Auto takes the cheaper one: Allgather for few entries, Oktopk for many, one crossing") {
@@ -74,9 +78,9 @@ TEST_CASE("Auto takes the cheaper one: Allgather for few entries, Oktopk for man
     std::vector<AlgorithmId> chosen;
     for (size_t k = 1; k <= kCount; k *= 2) {
       const Shape shape = with_k(ranks, k);
-      chosen.push_back(choose_algorithm(shape).id);
-      const double allgather = predicted_seconds(AlgorithmId::allgather, shape);
-      const double oktopk = predicted_seconds(AlgorithmId::oktopk, shape);
+      chosen.push_back(choice(shape).id);
+      const double allgather = seconds(AlgorithmId::allgather, shape);
+      const double oktopk = seconds(AlgorithmId::oktopk, shape);
       CHECK(chosen.back() == (allgather <= oktopk ? AlgorithmId::allgather : AlgorithmId::oktopk));
     }
     INFO(ranks << " ranks");
@@ -94,12 +98,50 @@ TEST_CASE("Auto never takes what gives another result, and judges exact sums by 
   for (const int ranks : {1, 2, 5, 1000})
     for (const size_t k : {size_t{0}, size_t{1}, size_t{1} << 20, size_t{kCount}, kAll})
       for (const uint64_t entries : {uint64_t{0}, uint64_t{10}, uint64_t{1} << 30})
-        chosen.insert(choose_algorithm({ranks, kCount, k, 8, entries}).id);
+        chosen.insert(choice({ranks, kCount, k, 8, entries}).id);
   CHECK(chosen == std::set<AlgorithmId>{AlgorithmId::allgather, AlgorithmId::oktopk});
-  CHECK(choose_algorithm(with_entries(16, 0)).id == AlgorithmId::oktopk);  // nothing is known
-  CHECK(choose_algorithm(with_entries(16, 160)).id == AlgorithmId::allgather);
+  CHECK(choice(with_entries(16, 0)).id == AlgorithmId::oktopk);  // nothing is known
+  CHECK(choice(with_entries(16, 160)).id == AlgorithmId::allgather);
   // So many that they must overlap, which Oktopk makes use of.
-  CHECK(choose_algorithm(with_entries(16, 10 * kCount)).id == AlgorithmId::oktopk);
+  CHECK(choice(with_entries(16, 10 * kCount)).id == AlgorithmId::oktopk);
+}
+
+TEST_CASE("what Auto takes depends on the network") {
+  const Shape shape = with_k(8, 2000);
+  CHECK(choose_algorithm(shape, {1e-3, 1e-9}).id == AlgorithmId::allgather);
+  CHECK(choose_algorithm(shape, {1e-6, 1e-7}).id == AlgorithmId::oktopk);
+}
+
+/// What the ranks measure when every message takes so long.
+std::string measure(int P, std::chrono::microseconds delay, std::vector<Network>& networks) {
+  networks.assign(static_cast<size_t>(P), {});
+  const auto late = [delay](int, int, size_t) {
+    Fate fate;
+    fate.delay = delay;
+    return fate;
+  };
+  Stations stations(P, 30000, delay.count() > 0 ? FatePlan(late) : FatePlan());
+  return stations.run([&](Station& station) {
+    station.collective(
+        [&](Env& env) { networks[static_cast<size_t>(station.rank())] = measure_network(env); });
+    return "";
+  });
+}
+
+TEST_CASE("all ranks measure the same network, and what its messages take") {
+  for (const int P : {2, 3, 4, 7}) {
+    CAPTURE(P);
+    std::vector<Network> networks;
+    REQUIRE(measure(P, std::chrono::microseconds(0), networks) == "");
+    for (const Network& each : networks) {
+      CHECK(each.alpha == networks[0].alpha);
+      CHECK(each.beta == networks[0].beta);
+      CHECK(each.alpha > 0);
+      CHECK(each.beta > 0);
+    }
+    REQUIRE(measure(P, std::chrono::microseconds(5000), networks) == "");
+    for (const Network& each : networks) CHECK(each.alpha >= 0.005);
+  }
 }
 
 }  // namespace

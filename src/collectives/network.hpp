@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace sparsecoll {
+
+struct Env;
+
+/// What messages between the ranks of a communicator cost; the same numbers on all of them.
+struct Network {
+  double alpha;  ///< seconds a message
+  double beta;   ///< seconds a byte
+};
+
+/// A commodity cluster on 1 Gbit/s Ethernet, the kind of network this library is for: assumed where
+/// nothing was measured.
+inline constexpr Network kCommodity{30e-6, 1.0 / 117e6};
+/// GPUs beside each other, whose messages the host cannot time.
+inline constexpr Network kBesideEachOther{10e-6, 1.0 / 20e9};
+
+/// Measures it, while all ranks send at once. Collective.
+Network measure_network(Env& env);
+
+}  // namespace sparsecoll
