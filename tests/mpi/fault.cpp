@@ -98,6 +98,6 @@ int main(int argc, char** argv) {
     const std::string text = expect("init", sparsecollCommInitMpi(&comm, MPI_COMM_WORLD, &config),
                                     sparsecollSuccess, nullptr);
     if (!text.empty()) return text;
-    return run(comm, mode, Victim(fault.scenario, fault.is_victim), fault.victims_number, waker);
+    return run(comm, mode, Victim(fault), fault.victims_number, waker);
   });
 }

@@ -39,7 +39,7 @@ std::string check_failed_step(const PushSum<float>& state, const std::vector<flo
 }
 
 std::string run(sparsecollComm_t comm, const FaultCase& fault, const Waker& waker) {
-  const Victim victim(fault.scenario, fault.is_victim);
+  const Victim victim(fault);
   const PushSum<float> state(comm, kLength, config_of(fault.verb));
   std::vector<float> x = make_data<float>(Kind::kHeavyTail, kLength, rank_in(MPI_COMM_WORLD), 8, 1);
   for (int step = 0; step < kCallsAtMost; ++step) {

@@ -28,6 +28,14 @@ void kill_soon() {
   }).detach();
 }
 
+/// Asks the script for this rank's fault; with `wait`, until it says that it is there.
+void ask_for_fault(const std::string& directory, bool wait) {
+  std::ofstream(directory + "/ask").flush();
+  const auto start = Clock::now();
+  while (wait && !std::filesystem::exists(directory + "/asked") && seconds_since(start) < 20.0)
+    std::this_thread::sleep_for(milliseconds(5));
+}
+
 /// Waits until every rank that lives has its verdict, or for some seconds: a launcher that sees one
 /// exit may end the others.
 void wait_for_others(const FaultCase& fault, const std::string& directory) {
@@ -82,6 +90,8 @@ void Victim::before_call(int call, const Waker& waker) const {
   if (scenario_ == "exit") _exit(0);
   if (scenario_ == "never") std::this_thread::sleep_for(milliseconds(kDeadlineMs + 1500));
   if (scenario_ == "stop") waker.stop_for(kDeadlineMs + 1500);
+  if (scenario_ == "ask-before") ask_for_fault(directory_, true);
+  if (scenario_ == "ask-during") ask_for_fault(directory_, false);
   if (scenario_ == "pause") waker.stop_for(kDeadlineMs / 3);
 }
 
@@ -118,7 +128,7 @@ int run_rank(int argc, char** argv,
   const std::string path = std::string(argv[4]) + "/rank_" + std::to_string(rank);
   if (std::freopen(path.c_str(), "w", stdout) == nullptr) return 2;
   const HangGuard guard("mpi fault", 1, std::chrono::seconds(50));
-  const FaultCase fault{argv[1], argv[2], argv[3], rank == std::atoi(argv[3])};
+  const FaultCase fault{argv[1], argv[2], argv[3], rank == std::atoi(argv[3]), argv[4]};
   const std::string text = body(fault, waker);
   std::printf("%s\n", text.empty() ? "PASS" : ("FAIL: " + text).c_str());
   std::fflush(stdout);

@@ -5,12 +5,12 @@
 
 // PROGRAM SCENARIO VERB VICTIM DIRECTORY
 // One rank dies, stops, sleeps or leaves; every other rank writes to DIRECTORY/rank_R what it saw.
-// run_fault.sh collects the files.
+// run_fault.sh collects the files. In the scenarios ask-before and ask-during it is somebody else
+// who does it, when told by the file DIRECTORY/ask: ../netlab/run_netlab.sh cuts the rank's link.
 
 #include <chrono>
 #include <functional>
 #include <string>
-#include <utility>
 
 #include "mpi/verdict.hpp"
 
@@ -36,10 +36,20 @@ class Waker {
   int tell_;
 };
 
+/// What a rank is told on the command line.
+struct FaultCase {
+  std::string scenario;
+  std::string verb;
+  std::string victims_number;
+  bool is_victim;
+  std::string directory;
+};
+
 /// The rank that fails, and when.
 class Victim {
  public:
-  Victim(std::string scenario, bool is_me) : scenario_(std::move(scenario)), is_me_(is_me) {}
+  explicit Victim(const FaultCase& fault)
+      : scenario_(fault.scenario), is_me_(fault.is_victim), directory_(fault.directory) {}
 
   void before_call(int call, const Waker& waker) const;
   void after_call(int call) const;
@@ -50,26 +60,19 @@ class Victim {
   /// Whether the victim never joins the call that fails, so that everybody can tell who is missing.
   bool stays_away() const {
     return scenario_ == "kill-before" || scenario_ == "never" || scenario_ == "stop" ||
-           scenario_ == "exit";
+           scenario_ == "exit" || scenario_ == "ask-before";
   }
   bool is_me() const { return is_me_; }
 
  private:
   std::string scenario_;
   bool is_me_;
+  std::string directory_;
 };
 
 /// What a poisoned communicator owes: the first error again, at once, from `call`, and an end.
 std::string check_poisoned(sparsecollComm_t comm, const std::function<sparsecollResult_t()>& call,
                            sparsecollResult_t first);
-
-/// What a rank is told on the command line.
-struct FaultCase {
-  std::string scenario;
-  std::string verb;
-  std::string victims_number;
-  bool is_victim;
-};
 
 /// Initialises MPI, runs `body`, which gives "" when all is well, writes the file. For main().
 int run_rank(int argc, char** argv,

@@ -1,0 +1,203 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What the network between the ranks' hosts does by itself: MPI's plain messages, without the
+// library. Times of everything else are to be read beside these.
+#include <mpi.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/machine.hpp"
+#include "common/record.hpp"
+#include "common/report.hpp"
+#include "common/timing.hpp"
+
+namespace {
+
+using namespace sparsecoll::perf;
+
+struct LinkOptions {
+  Options run;
+  std::size_t bytes = std::size_t{4} << 20;
+  double rate = 0;    ///< that the links should have, Mbit/s; 0 = not known
+  double least = 80;  ///< per cent of it that long messages must reach
+};
+
+/// Who sends to whom at once.
+struct Pattern {
+  std::string name;
+  std::vector<std::pair<int, int>> messages;  ///< from, to
+  int links = 1;         ///< that the busiest direction of a link carries of the messages
+  bool far = true;       ///< between hosts
+  bool one_link = true;  ///< one link is what limits it, not what the machine does for all of them
+};
+
+/// A rank of every host, and a neighbour of rank 0 on its own.
+std::vector<Pattern> patterns(Ranks& ranks) {
+  MPI_Comm host = MPI_COMM_NULL;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, ranks.rank(), MPI_INFO_NULL, &host);
+  int on_host = 0;
+  MPI_Comm_rank(host, &on_host);
+  MPI_Comm_free(&host);
+  const std::vector<int> place = ranks.gather_value(on_host);
+  std::vector<int> others;
+  for (int r = 1; r < ranks.size(); ++r) {
+    if (place[static_cast<std::size_t>(r)] == 0) others.push_back(r);
+  }
+  std::vector<Pattern> all;
+  if (ranks.size() > 1 && place[1] == 1) all.push_back({"same host", {{0, 1}}, 1, false});
+  if (others.empty()) return all;
+  const int peer = others.front();
+  all.push_back({"one way", {{0, peer}}});
+  // Not two ways between two: Open MPI's answer to one message waits behind the other one's bytes.
+  Pattern ring{"ring", {{0, peer}}, 1, true, false};
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    ring.messages.emplace_back(others[i], i + 1 < others.size() ? others[i + 1] : 0);
+  }
+  if (others.size() > 1) all.push_back(ring);
+  Pattern in{"all to one", {}, static_cast<int>(others.size())};
+  Pattern out{"one to all", {}, static_cast<int>(others.size())};
+  for (const int r : others) {
+    in.messages.emplace_back(r, 0);
+    out.messages.emplace_back(0, r);
+  }
+  if (others.size() > 1) all.insert(all.end(), {in, out});
+  return all;
+}
+
+/// Every message of the pattern at once; this rank's part.
+void send_all(const Pattern& pattern, int rank, std::vector<std::vector<char>>& rooms) {
+  std::vector<MPI_Request> requests;
+  rooms.resize(pattern.messages.size(), std::vector<char>(rooms.front().size()));
+  for (std::size_t m = 0; m < pattern.messages.size(); ++m) {
+    const auto [from, to] = pattern.messages[m];
+    if (rank != from && rank != to) continue;
+    const int count = static_cast<int>(rooms[m].size());
+    requests.push_back(MPI_REQUEST_NULL);
+    if (rank == from) {
+      MPI_Isend(rooms[m].data(), count, MPI_CHAR, to, 1, MPI_COMM_WORLD, &requests.back());
+    } else {
+      MPI_Irecv(rooms[m].data(), count, MPI_CHAR, from, 1, MPI_COMM_WORLD, &requests.back());
+    }
+  }
+  MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+}
+
+class Links {
+ public:
+  Links(const LinkOptions& options, Ranks& ranks)
+      : options_(options),
+        ranks_(ranks),
+        machine_(describe_machine(ranks)),
+        table_({{"pattern", "", 10},
+                {"bytes", "a message", 10},
+                {"time min", "(us)", 10},
+                {"median", "(us)", 10},
+                {"rate best", "(Mbit/s)", 10},
+                {"median", "(Mbit/s)", 10},
+                {"of asked", "(%)", 9}},
+               ranks.rank() != 0),
+        json_(ranks.rank() == 0 ? options.run.json : "") {}
+
+  int run() {
+    table_.comment("link_perf  (" + mpi_version() + ")  " + std::to_string(ranks_.size()) +
+                   " ranks on " + std::to_string(machine_.hosts) + " hosts: " + machine_.placement);
+    table_.comment("rate: through the busiest link, one direction, payload only");
+    table_.titles();
+    for (const Pattern& pattern : patterns(ranks_)) {
+      // A word by itself, what a bucket may let through at once, and what fills the link.
+      for (const std::size_t bytes : {std::size_t{8}, std::size_t{64} << 10, options_.bytes})
+        measure_pattern(pattern, bytes);
+    }
+    return conclude(table_, options_.rate > 0 ? std::optional(wrong_) : std::nullopt);
+  }
+
+ private:
+  void measure_pattern(const Pattern& pattern, std::size_t bytes) {
+    std::vector<std::vector<char>> rooms(1, std::vector<char>(bytes));
+    const auto rest = [] { std::this_thread::sleep_for(std::chrono::milliseconds(2)); };
+    const Times times =
+        measure(ranks_, options_.run, rest, [&] { send_all(pattern, ranks_.rank(), rooms); });
+    const double bits = 8.0 * static_cast<double>(bytes) * pattern.links;
+    const double best = bits / times.minimum * 1e-6, median = bits / times.median * 1e-6;
+    const bool asked = options_.rate > 0 && pattern.far;
+    if (asked && bytes == options_.bytes) {
+      // Neither a link that is slower than asked nor one that is not limited.
+      const double percent = best / options_.rate * 100;
+      const bool slow = pattern.one_link && percent < options_.least;
+      wrong_ += slow || percent > 102 ? 1 : 0;
+    }
+    table_.row({pattern.name, std::to_string(bytes), number(times.minimum * 1e6),
+                number(times.median * 1e6), number(best), number(median),
+                asked ? number(best / options_.rate * 100) : "-"});
+    nlohmann::ordered_json row = run_json(options_.run, machine_, ranks_.size());
+    row["experiment"] = "link";
+    row["pattern"] = pattern.name;
+    row["messages_on_busiest_link"] = pattern.links;
+    row["bytes"] = bytes;
+    row["time_min_us"] = times.minimum * 1e6;
+    row["time_median_us"] = times.median * 1e6;
+    row["rate_mbit"] = best;
+    row["rate_median_mbit"] = median;
+    row["asked_mbit"] = options_.rate;
+    json_.write(row);
+  }
+
+  const LinkOptions& options_;
+  Ranks& ranks_;
+  Machine machine_;
+  Table table_;
+  JsonFile json_;
+  std::size_t wrong_ = 0;
+};
+
+std::optional<LinkOptions> parse_links(int argc, char** argv, int* status) {
+  LinkOptions options;
+  options.run.program = "link_perf";
+  options.run.transport = "mpi";
+  options.run.iterations = 7;
+  options.run.warmup = 2;
+  CLI::App app("Rates and times of plain messages between the ranks' hosts.", "link_perf");
+  app.set_help_flag("-h,--help", "print this");
+  app.add_option("--bytes", options.bytes, "of a long message (K, M, G)")
+      ->transform(CLI::AsSizeValue(false))
+      ->default_str("4M");
+  app.add_option("--rate", options.rate,
+                 "that the links should have, Mbit/s; the exit status is 1 when long messages come "
+                 "through one link slower than --least per cent of it or faster than 102")
+      ->check(CLI::Range(0.001, 1e6));
+  app.add_option("--least", options.least)->check(CLI::Range(0.0, 100.0))->capture_default_str();
+  app.add_option("-n,--iters", options.run.iterations, "timed repetitions")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  app.add_option("-w,--warmup_iters", options.run.warmup, "repetitions before those")
+      ->check(CLI::Range(0, 1000000))
+      ->capture_default_str();
+  app.add_option("-J,--output_file", options.run.json,
+                 "write the rows as JSON, one object per line");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    *status = app.exit(error) == 0 ? 0 : 2;
+    return std::nullopt;
+  }
+  return options;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int status = 0;
+  const std::optional<LinkOptions> options = parse_links(argc, argv, &status);
+  if (!options) return status;
+  return launch("mpi", 1, [&](Ranks& ranks) { return Links(*options, ranks).run(); });
+}

@@ -1,0 +1,192 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 The sparsecoll authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# run_netlab.sh CASE [PROGRAM]
+# Tests of perf/netlab, and of the library on it. Exit status 77 where the machine can have no lab.
+#   hello       the ranks are where they were asked for, and the status is the program's
+#   rate        PROGRAM (link_perf) finds the rate that was asked for; two labs at once
+#   ends        nothing is left behind by an error, SIGTERM and, after clean, SIGKILL
+#   refusals    bad options, and a user who may not
+#   FAULT-WHEN  cut, stop or kill, before or during a call of PROGRAM (test_mpi_fault): the other ranks'
+#               calls fail, with Timeout where nobody else said so first, and soon
+set -euo pipefail
+
+case=$1 program=${2:-}
+netlab=$(cd "$(dirname "$0")/../../perf" && pwd)/netlab
+lab=t$$
+folder=$(mktemp -d)
+running=''
+
+end() {
+  [ -z "$running" ] || kill -TERM "$running" 2>/dev/null || true
+  wait
+  rm -rf "$folder"
+}
+trap end EXIT
+
+fail() {
+  echo "FAIL: $1"
+  exit 1
+}
+
+# launch NAME ARGUMENT...: a lab, with a limit of time; the status of a machine that can have none ends
+# the test.
+launch() {
+  local name=$1 status=0
+  shift
+  timeout -k 20 60 "$netlab" run --name "$name" "$@" || status=$?
+  [ $status != 77 ] || exit 77
+  return $status
+}
+
+# No namespace, folder, memory or process of this lab.
+expect_nothing_left() {
+  local left
+  left=$(ip netns list | grep "^netlab-$1-" || true)
+  [ -z "$left" ] || fail "namespaces: $left"
+  [ ! -e "/run/netlab/$1" ] || fail "/run/netlab/$1"
+  left=$(find /dev/shm -name "vader_segment.$1-*")
+  [ -z "$left" ] || fail "shared memory: $left"
+  left=$(grep -lsz "orte_tmpdir_base=/run/netlab/$1\$" /proc/[0-9]*/environ || true)
+  [ -z "$left" ] || fail "processes: $left"
+}
+
+hello() {
+  # shellcheck disable=SC2016  # the ranks' shell
+  launch "$lab" --nodes 3 --ranks-per-node 2 -- sh -c 'echo "$OMPI_COMM_WORLD_RANK $(hostname)"' |
+    sort >"$folder/hello"
+  for rank in 0 1 2 3 4 5; do echo "$rank $lab-$((rank / 2))"; done | diff - "$folder/hello"
+  expect_nothing_left "$lab"
+  launch "$lab" --nodes 2 -- sh -c 'exit 5' >"$folder/error" 2>&1 && fail "the status was lost"
+  expect_nothing_left "$lab"
+}
+
+rate() {
+  launch "${lab}b" --nodes 2 --rate 10mbit -- "$program" --rate 10 --bytes 128K --least 60 &
+  launch "$lab" --nodes 3 --ranks-per-node 2 --rate 100mbit -- "$program" --rate 100 --bytes 512K \
+    --least 60
+  wait $! || fail "the second lab"
+  expect_nothing_left "$lab"
+  expect_nothing_left "${lab}b"
+}
+
+# Starts ranks that sleep, and waits until all of them do.
+start_sleepers() {
+  rm -f "$folder"/up.*
+  # shellcheck disable=SC2016  # the ranks' shell
+  "$netlab" run --name "$lab" --nodes 3 -- \
+    sh -c 'touch "$0/up.$OMPI_COMM_WORLD_RANK" && exec sleep 60' "$folder" &
+  running=$!
+  for _ in $(seq 200); do
+    [ ! -e "$folder/up.0" ] || [ ! -e "$folder/up.1" ] || [ ! -e "$folder/up.2" ] || return 0
+    kill -0 $running 2>/dev/null || fail "the lab ended"
+    sleep 0.1
+  done
+  fail "the ranks did not start"
+}
+
+# end_with SIGNAL STATUS
+end_with() {
+  local status=0
+  kill "-$1" "$running"
+  wait "$running" || status=$?
+  running=''
+  [ $status = "$2" ] || fail "exit status $status after $1"
+}
+
+ends() {
+  launch "$lab" --nodes 2 -- "$folder/none" >"$folder/error" 2>&1 && fail "nothing was run"
+  expect_nothing_left "$lab"
+  start_sleepers
+  "$netlab" list | grep -qx "$lab runs" || fail "list does not know the lab"
+  "$netlab" clean
+  "$netlab" list | grep -qx "$lab runs" || fail "clean took a lab that runs"
+  end_with TERM 143
+  expect_nothing_left "$lab"
+  start_sleepers
+  end_with KILL 137
+  "$netlab" list | grep -qx "$lab was left behind" || fail "list does not know the dead lab"
+  "$netlab" clean
+  expect_nothing_left "$lab"
+}
+
+# refused STATUS WORDS COMMAND...
+refused() {
+  local expected=$1 words=$2 status=0
+  shift 2
+  "$@" >"$folder/error" 2>&1 || status=$?
+  [ $status = "$expected" ] || fail "exit status $status: $*"
+  grep -q -- "$words" "$folder/error" || fail "$* says $(cat "$folder/error")"
+}
+
+refusals() {
+  refused 2 'usage: netlab' "$netlab"
+  refused 2 'usage: netlab' "$netlab" run --nodes 2
+  refused 2 '--nodes needs 1 to 250, not 0' "$netlab" run --nodes 0 -- true
+  refused 2 'mbit or gbit, not 3parsec' "$netlab" run --rate 3parsec -- true
+  refused 2 'no such option: --latency' "$netlab" run --latency 1ms -- true
+  refused 77 'needs root' setpriv --reuid 65534 --clear-groups "$netlab" run -- true
+  refused 77 'capability CAP_NET_ADMIN' setpriv --bounding-set -net_admin --inh-caps -net_admin \
+    "$netlab" run -- true
+  refused 77 'needs ip ' env PATH="$folder/bin" "$netlab" run -- true
+  refused 1 'no node 7' "$netlab" cut "$lab" 7
+}
+
+# A path on which everything is but iproute2.
+hide_ip() {
+  local tool
+  mkdir "$folder/bin"
+  for tool in bash env id sed nsenter unshare flock; do
+    ln -s "$(command -v $tool)" "$folder/bin/$tool"
+  done
+}
+
+# wait_for RANK...: their verdicts, or some seconds; expect_verdict says what came of it.
+wait_for() {
+  local rank tries=80
+  for rank in "$@"; do
+    while [ ! -e "$folder/done_$rank" ] && ((tries-- > 0)); do sleep 0.1; done
+  done
+}
+
+# expect_verdict RANK: it was as it must be, and said so.
+expect_verdict() {
+  echo "rank $1: $(cat "$folder/rank_$1" 2>&1)"
+  grep -qx PASS "$folder/rank_$1" && return
+  cat "$folder/output"
+  fail "rank $1"
+}
+
+fault() {
+  local what=$1 when=$2
+  export OMPI_MCA_orte_enable_recovery=1
+  launch "$lab" --nodes 3 --rate 100mbit -- "$program" "ask-$when" oktopk 1 "$folder" \
+    >"$folder/output" 2>&1 &
+  running=$!
+  until [ -e "$folder/ask" ]; do
+    kill -0 $running 2>/dev/null || { wait $running || exit $?; }
+    sleep 0.02
+  done
+  "$netlab" "$what" "$lab" 1
+  touch "$folder/asked"
+  wait_for 0 2
+  expect_verdict 0
+  expect_verdict 2
+  # The first to see its deadline pass tells the other one.
+  cat "$folder/rank_0" "$folder/rank_2" | grep -q sparsecollTimeout || fail "no Timeout"
+  if [ "$what" = stop ]; then "$netlab" continue "$lab" 1; fi
+  if [ "$what" != kill ]; then wait_for 1 && expect_verdict 1; fi
+  if [ "$what" = cut ]; then "$netlab" restore "$lab" 1; fi
+  wait $running || true  # the launcher's status says how it liked the ranks' end
+  running=''
+  expect_nothing_left "$lab"
+}
+
+case $case in
+  hello | rate | ends) "$case" ;;
+  refusals) hide_ip && refusals ;;
+  cut-* | stop-* | kill-*) fault "${case%-*}" "${case#*-}" ;;
+  *) fail "no such case: $case" ;;
+esac
+echo PASS
