@@ -42,6 +42,9 @@ struct Facts {
   double wire_bytes = 0;       ///< sent by this rank
   bool wire_is_model = false;  ///< computed, not counted
   double select_seconds = 0;
+  double pack_seconds = 0;      ///< 0 where it is not told apart
+  double exchange_seconds = 0;  ///< waiting for messages
+  double reduce_seconds = 0;
   std::string ran;  ///< the algorithm, where it can differ from the one asked for
 };
 

@@ -63,6 +63,9 @@ class LibraryContestant : public Contestant<T> {
     facts.result = stats.result;
     facts.wire_bytes = static_cast<double>(stats.bytesSent);
     facts.select_seconds = stats.selectSeconds;
+    facts.pack_seconds = stats.packSeconds;
+    facts.exchange_seconds = stats.exchangeSeconds;
+    facts.reduce_seconds = stats.reduceSeconds;
     const bool chooses = name_ != kGtopk && name_ != kAlltoall && name_ != kReuse;
     facts.ran = chooses ? word_of(stats.algorithm) : name_;
     return facts;

@@ -203,6 +203,9 @@ nlohmann::ordered_json record_json(const Record& record, const Options& o, const
   row["time_median_us"] = rounded(record.times.median * 1e6);
   row["time_max_us"] = rounded(record.times.maximum * 1e6);
   row["select_us"] = rounded(record.select_seconds * 1e6);
+  row["pack_us"] = rounded(record.pack_seconds * 1e6);
+  row["exchange_us"] = rounded(record.exchange_seconds * 1e6);
+  row["reduce_us"] = rounded(record.reduce_seconds * 1e6);
   row["wire_bytes"] = record.wire_bytes;
   row["wire_bytes_is_model"] = record.wire_is_model;
   row["wire_bytes_per_entry"] = value_or_null(record.wire_bytes_per_entry(ranks));

@@ -26,7 +26,10 @@ struct Record {
   double mean_nnz_in = 0;
   std::size_t nnz_out = 0;
   Times times;
-  double select_seconds = 0;   ///< last call, slowest rank
+  double select_seconds = 0;  ///< last call, slowest rank; so are the next three
+  double pack_seconds = 0;
+  double exchange_seconds = 0;
+  double reduce_seconds = 0;
   double wire_bytes = 0;       ///< last call, busiest rank
   bool wire_is_model = false;  ///< computed, not counted
   std::optional<double> times_faster_than_dense;

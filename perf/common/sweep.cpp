@@ -182,6 +182,9 @@ class Sweep {
     record.nnz_out = std::ranges::max(ranks_.gather_value(mine.result));
     record.wire_bytes = std::ranges::max(ranks_.gather_value(mine.wire_bytes));
     record.select_seconds = std::ranges::max(ranks_.gather_value(mine.select_seconds));
+    record.pack_seconds = std::ranges::max(ranks_.gather_value(mine.pack_seconds));
+    record.exchange_seconds = std::ranges::max(ranks_.gather_value(mine.exchange_seconds));
+    record.reduce_seconds = std::ranges::max(ranks_.gather_value(mine.reduce_seconds));
     record.wire_is_model = mine.wire_is_model;
     record.ran = mine.ran;
   }

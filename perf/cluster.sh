@@ -1,0 +1,168 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 The sparsecoll authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# The library on slow networks, emulated on this machine by perf/netlab: every job is one program
+# there, which measures the library and MPI's own means in one run. Needs root.
+usage="usage: perf/cluster.sh [--quick] [--only JOB,...] [--list] [--out DIR] [--programs DIR]
+  --quick         three minutes: vectors of a sixteenth, few calls, without the slowest jobs
+  --only JOB,...  these only
+  --list          says which jobs there are
+  --out DIR       where tables (.txt), rows (.json), pictures and summary.md go (build/perf/cluster)
+  --programs DIR  of programs that are built already; else they are built in build/perf
+Exit status: 1 when a job failed, 77 where the machine can have no emulated network."
+set -euo pipefail
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+out=$root/build/perf/cluster
+programs=''
+quick=0
+only=''
+list=0
+
+bad_usage() {
+  echo "$1" >&2
+  exit 2
+}
+
+while [ $# -gt 0 ]; do
+  case $1 in
+    --quick) quick=1 ;;
+    --list) list=1 ;;
+    --only | --out | --programs)
+      [ $# -gt 1 ] || bad_usage "$1 needs a value"
+      case $1 in
+        --only) only=$2 ;;
+        --out) out=$2 ;;
+        --programs) programs=$(cd "$2" && pwd) ;;
+      esac
+      shift
+      ;;
+    -h | --help) echo "$usage" && exit 0 ;;
+    *) bad_usage "$usage" ;;
+  esac
+  shift
+done
+
+# NAME NODES RANKS-PER-NODE RATE PROGRAM ARGUMENT...; without nodes: on this machine, without a network.
+jobs=()
+job() { jobs+=("$1"); }
+# The same that --quick leaves out.
+long_job() { [ $quick = 1 ] || job "$1"; }
+
+if [ $quick = 1 ]; then
+  large=4M half=2M small=1M few="-n 5 -w 1" many="-n 7 -w 2" steps=40
+else
+  large=64M half=32M small=16M few="-n 5 -w 1" many="-n 15 -w 3" steps=150
+fi
+# Ranks have their entries at places of their own: the hardest case for all who add up on the way.
+apart="--density 0.001,0.01 --overlap 0"
+floats="-b $large -e $large"
+sparse=sparse_allreduce_perf
+gtopk=gtopk_allreduce_perf
+ours=auto,oktopk,allgather
+
+job "links_1gbit 8 1 1gbit link_perf --rate 1000 --least 0 -n 9"
+job "exchange 8 1 1gbit $sparse --form sparse $floats $apart \
+  --algo $ours,oktopk-reuse,mpi-allgather $many"
+job "exchange_bf16 8 1 1gbit $sparse --form sparse -b $half -e $half $apart -d bfloat16 \
+  --algo oktopk $many"
+job "sum_apart 8 1 1gbit $sparse --form sum $floats $apart --algo $ours,mpi-allgather $many"
+job "sum_common 8 1 1gbit $sparse --form sum $floats --density 0.001,0.01 --overlap 0.9 \
+  --algo $ours,mpi-allgather $many"
+job "end_to_end 8 1 1gbit $sparse --form dense --feedback 1 $floats $apart \
+  --algo auto,oktopk-reuse,mpi-allgather,mpi-dense $few"
+job "shared_nodes 4 2 1gbit $sparse --form sparse $floats $apart --algo $ours,mpi-allgather $many"
+long_job "shared_nodes_dense 4 2 1gbit $sparse --form dense --feedback 1 $floats --density 0.01 \
+  --overlap 0 --algo auto,mpi-allgather,mpi-dense $few"
+job "links_100mbit 32 1 100mbit link_perf --rate 100 --least 0 --bytes 256K -n 5 -w 1"
+job "gtopk 32 1 100mbit $gtopk --form sparse -b $small -e $small --density 0.001 --overlap 0 \
+  --algo gtopk,allgather,oktopk,mpi-allgather $many"
+long_job "dense_32 32 1 100mbit $sparse -b $small -e $small --density 0.001 --algo mpi-dense $few"
+job "dense_limit 8 1 1gbit $sparse -b 4M -e 4M --density 1 --algo auto,oktopk,dense,mpi-dense $many"
+job "alltoall 8 1 1gbit sparse_alltoall_perf $floats $apart $many"
+job "alltoall_memory 0 2 - sparse_alltoall_perf $floats $apart $many"
+job "push_sum 8 1 1gbit push_sum_perf --slow --work 20 -n $steps --delay 0,1,2,4"
+for count in 2 4 8 16 32; do
+  long_job "ranks_$count $count 1 100mbit $gtopk --form sparse -b 4M -e 4M --density 0.01 --overlap 0 \
+    --algo gtopk,oktopk,allgather,mpi-allgather $few"
+done
+
+if [ $list = 1 ]; then
+  for line in "${jobs[@]}"; do tr -s ' ' <<<"$line"; done
+  exit 0
+fi
+if [ -n "$only" ]; then
+  chosen=()
+  for name in ${only//,/ }; do
+    found=''
+    for line in "${jobs[@]}"; do [ "${line%% *}" != "$name" ] || found=$line; done
+    [ -n "$found" ] || bad_usage "no job $name; --list says which there are"
+    chosen+=("$found")
+  done
+  jobs=("${chosen[@]}")
+fi
+
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+if [ -z "$programs" ]; then
+  "$root/scripts/install-packages.sh" build-essential cmake ninja-build libopenmpi-dev openmpi-bin \
+    nlohmann-json3-dev libcli11-dev iproute2 python3 python3-matplotlib
+  cmake -S "$root" -B "$root/build/perf" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+    -DSPARSECOLL_BUILD_TESTS=OFF -DSPARSECOLL_BUILD_PERF=ON -DSPARSECOLL_CUDA=OFF
+  cmake --build "$root/build/perf" --parallel "$(nproc)" --target sparse_allreduce_perf \
+    gtopk_allreduce_perf sparse_alltoall_perf push_sum_perf link_perf
+  programs=$root/build/perf/perf
+fi
+"$root/perf/netlab" run --nodes 1 -- true || exit $?
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+
+# describe KEY VALUE...: one line of JSON about the run, numbers as they are.
+describe() {
+  python3 -c '
+import json, sys
+words = iter(sys.argv[1:])
+print(json.dumps({key: int(value) if value.isdigit() else value for key, value in zip(words, words)}))
+' "$@" >>"$out/jobs.jsonl"
+}
+
+# run_job NAME NODES RANKS-PER-NODE RATE PROGRAM ARGUMENT...
+run_job() {
+  local name=$1 nodes=$2 per_node=$3 rate=$4 program=$5 status=0 start=$SECONDS launch
+  shift 5
+  launch=("$root/perf/netlab" run --nodes "$nodes" --ranks-per-node "$per_node" --rate "$rate" --)
+  [ "$nodes" != 0 ] || launch=(mpirun -n "$per_node" --oversubscribe --bind-to none)
+  echo "${launch[*]##*/} $program $*" >"$out/$name.txt"
+  # A job that hangs ends here; what it left behind netlab removes.
+  timeout -k 30 400 "${launch[@]}" "$programs/$program" "$@" -J "$out/$name.json" \
+    >>"$out/$name.txt" 2>"$out/$name.err" || status=$?
+  [ $status = 0 ] || { tail -n 5 "$out/$name.err" >&2 && failed+=("$name"); }
+  rm -f "$out/$name.err"
+  describe job "$name" nodes "$nodes" ranks_per_node "$per_node" rate "$rate" quick $quick \
+    command "$program $*" seconds $((SECONDS - start)) status $status
+}
+
+failed=()
+rm -f "$out/jobs.jsonl"
+describe date "$(date -u +%Y-%m-%dT%H:%M:%SZ)" kernel "$(uname -r)" cores "$(nproc)" \
+  cpu "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)" \
+  load "$(cut -d ' ' -f 1-3 /proc/loadavg)" mpi "$(mpirun --version | head -n 1)" \
+  tcp "$(cat /proc/sys/net/ipv4/tcp_congestion_control)" \
+  commit "$(git -C "$root" describe --always --dirty 2>/dev/null || echo unknown)"
+number=0
+for line in "${jobs[@]}"; do
+  number=$((number + 1))
+  echo "[$number/${#jobs[@]}, ${SECONDS} s] $(tr -s ' ' <<<"$line")" >&2
+  # shellcheck disable=SC2086  # a job is words
+  run_job $line
+done
+
+python3 -B "$root/perf/cluster_report.py" "$out" | tee "$out/summary.md"
+for python in python3 /usr/bin/python3; do
+  if "$python" -c 'import matplotlib' 2>/dev/null; then
+    "$python" "$root/perf/plot.py" all "$out"/*.json --out "$out" || true
+    break
+  fi
+done
+printf '\n%s s; tables, rows, pictures and summary.md are in %s\n' "$SECONDS" "$out"
+[ ${#failed[@]} = 0 ] || { echo "failed: ${failed[*]}" >&2 && exit 1; }

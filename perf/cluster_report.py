@@ -1,0 +1,278 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The sparsecoll authors
+# SPDX-License-Identifier: Apache-2.0
+"""cluster_report.py DIR: what perf/cluster.sh measured, as Markdown on standard output.
+
+Reads DIR/jobs.jsonl and the rows DIR/JOB.json of each job. Every ratio is of one run; a target is met
+when the ratio of the medians meets it. Jobs that were not run have no lines.
+"""
+
+import json
+import pathlib
+import sys
+
+MEGABIT = 1e6
+# Bytes of an entry on the wire that the wire format aims at, float32 at a density of 0.1% to 1%.
+CODED = 5.6
+NONE = "-"
+
+
+class Job:
+    """One job: how it was run, and its rows."""
+
+    def __init__(self, entry, rows):
+        self.entry = entry
+        self.rows = rows
+        number = entry["rate"].rstrip("gmbit")
+        unit = {"gbit": 1000, "mbit": 1}.get(entry["rate"][len(number):])
+        self.mbit = float(number) * unit if unit else None
+
+    def row(self, algorithm, density=None):
+        for row in self.rows:
+            if row.get("algorithm") == algorithm and density in (None, nominal(row)):
+                return row
+        return None
+
+    def line_ms(self, wire_bytes):
+        """Milliseconds that so many bytes take through one link."""
+        return wire_bytes * 8 / (self.mbit * MEGABIT) * 1e3
+
+
+def nominal(row):
+    """k is a whole number, so that k/n is not exactly what was asked for, which has one digit."""
+    return float(f"{row['density']:.1g}")
+
+
+def load(folder):
+    entries = [json.loads(line) for line in (folder / "jobs.jsonl").read_text().splitlines()]
+    jobs = {}
+    for entry in entries[1:]:
+        path = folder / f"{entry['job']}.json"
+        lines = path.read_text().splitlines() if path.exists() else []
+        jobs[entry["job"]] = Job(entry, [json.loads(line) for line in lines])
+    return entries[0], jobs
+
+
+def table(titles, rows):
+    if not rows:
+        return
+    print("| " + " | ".join(titles) + " |")
+    print("|" + "---|" * len(titles))
+    for row in rows:
+        print("| " + " | ".join(row) + " |")
+    print()
+
+
+def ms(row, statistic):
+    return row[f"time_{statistic}_us"] / 1e3
+
+
+def digits(value):
+    return f"{value:.3g}" if value < 100 else f"{value:.0f}"
+
+
+def pair(row):
+    return f"{digits(ms(row, 'min'))} / {digits(ms(row, 'median'))}"
+
+
+def verdict(value, target, below=False):
+    return "yes" if (value <= target if below else value >= target) else "no"
+
+
+def ratio_line(job, words, ours, beside, target, limit_ms, density, faster=True):
+    """One target that is a ratio of two rows; `faster`: how many times faster ours is."""
+    mine, other = job.row(ours, density), job.row(beside, density)
+    if mine is None or other is None:
+        return []
+    best = other["time_min_us"] / mine["time_min_us"]
+    median = other["time_median_us"] / mine["time_median_us"]
+    if not faster:
+        best, median = 1 / best, 1 / median
+    sign = ">=" if faster else "<="
+    return [[words, f"{sign} {target}x {beside}", f"{best:.2f} / {median:.2f}", pair(mine), pair(other),
+             digits(limit_ms(mine)), digits(job.line_ms(mine["wire_bytes"])),
+             verdict(median, target, below=not faster)]]
+
+
+def coded_exchange(job, row):
+    """Split and reduce, then the k survivors to all: the entries that the busiest rank sends."""
+    return job.line_ms(2 * row["k"] * (row["ranks"] - 1) / row["ranks"] * CODED)
+
+
+def coded_sum(job, row):
+    """The least of both ways to an exact sum: all entries to all, or sums to all."""
+    away = (row["ranks"] - 1) / row["ranks"]
+    gathered = (row["ranks"] - 1) * row["k"]
+    reduced = (row["k"] + row["nnz_out"]) * away
+    return job.line_ms(min(gathered, reduced) * CODED)
+
+
+def ratios(jobs):
+    lines = []
+    for density, exchange, end, apart, common in ((0.001, 5, 35, 2.7, 6), (0.01, 10, 22, 2.7, 7.5)):
+        for name, ours, beside, target, words, limit in (
+            ("exchange", "auto", "mpi-allgather", exchange, "exchange, top-k of the sum", coded_exchange),
+            ("shared_nodes", "auto", "mpi-allgather", exchange, "the same, 4 nodes of 2 ranks",
+             coded_exchange),
+            ("sum_apart", "auto", "mpi-allgather", apart, "exact sum, own supports", coded_sum),
+            ("sum_common", "auto", "mpi-allgather", common, "exact sum, 90% common", coded_sum),
+            ("end_to_end", "auto", "mpi-dense", end, "end to end", coded_exchange),
+            ("shared_nodes_dense", "auto", "mpi-dense", end, "end to end, 4 nodes of 2 ranks",
+             coded_exchange),
+            ("alltoall", "alltoall", "mpi-alltoallv", 1.4, "all-to-all",
+             lambda job, row: job.line_ms(row["k"] * (row["ranks"] - 1) / row["ranks"] * CODED)),
+        ):
+            if name in jobs:
+                job = jobs[name]
+                lines += ratio_line(job, f"{words}, {density:.1%}", ours, beside, target,
+                                    lambda row, job=job, limit=limit: limit(job, row), density)
+    if "gtopk" in jobs:
+        job = jobs["gtopk"]
+
+        def rounds(row):
+            return job.line_ms((row["ranks"] - 1).bit_length() * row["k"] * CODED)
+
+        for beside, target in (("mpi-allgather", 5), ("allgather", 3)):
+            lines += ratio_line(job, "gtopk, 32 nodes", "gtopk", beside, target, rounds, 0.001)
+    if "dense_limit" in jobs:
+        job = jobs["dense_limit"]
+        for ours in ("auto", "dense"):
+            lines += ratio_line(
+                job, f"density 1, {ours}", ours, "mpi-dense", 1.1,
+                lambda row: job.line_ms(2 * row["bytes"] * (row["ranks"] - 1) / row["ranks"]), 1.0,
+                faster=False)
+    table(["what", "target", "reached, min / median", "ours (ms)", "beside (ms)",
+           "coded, at line rate (ms)", "sent, at line rate (ms)", "met"], lines)
+
+
+def memory(jobs):
+    if "alltoall_memory" not in jobs:
+        return
+    lines = []
+    for row in jobs["alltoall_memory"].rows:
+        other = jobs["alltoall_memory"].row("mpi-alltoallv", nominal(row))
+        if row["algorithm"] != "alltoall" or other is None:
+            continue
+        best = row["time_min_us"] / other["time_min_us"]
+        median = row["time_median_us"] / other["time_median_us"]
+        lines.append([f"all-to-all, {nominal(row):.1%}, {row['ranks']} ranks", "<= 1.1x mpi-alltoallv",
+                      f"{best:.2f} / {median:.2f}", pair(row), pair(other),
+                      verdict(median, 1.1, below=True)])
+    print("## In shared memory\n")
+    table(["what", "target", "reached, min / median", "ours (ms)", "beside (ms)", "met"], lines)
+
+
+def bytes_sent(jobs):
+    targets = {("exchange", 0.001): 12.0, ("exchange", 0.01): 10.6,
+               ("exchange_bf16", 0.001): 8.0, ("exchange_bf16", 0.01): 6.8}
+    lines = []
+    for (name, density), target in targets.items():
+        row = jobs[name].row("oktopk", density) if name in jobs else None
+        if row:
+            sent = row["wire_bytes_per_entry"]
+            lines.append([f"{row['datatype']}, {density:.1%}", f"<= {target}", f"{sent:.2f}",
+                          verdict(sent, target, below=True)])
+    for density in (0.01,):
+        row = jobs["exchange"].row("auto", density) if "exchange" in jobs else None
+        if row:
+            share = jobs["exchange"].line_ms(row["wire_bytes"]) / ms(row, "min")
+            lines.append(["share of the line rate, 1%, best call", ">= 70%", f"{share:.0%}",
+                          verdict(share, 0.7)])
+    if lines:
+        print("## Bytes sent by the busiest rank, oktopk, over k (P-1)/P\n")
+        table(["what", "target", "measured", "met"], lines)
+
+
+def where_time_goes(jobs):
+    lines = []
+    for name, job in jobs.items():
+        for row in job.rows:
+            if row.get("algorithm") not in ("auto", "oktopk-reuse", "gtopk", "alltoall", "allgather"):
+                continue
+            if job.mbit is None or name.startswith("ranks_") or "select_us" not in row:
+                continue
+            parts = [digits(row[f"{part}_us"] / 1e3)
+                     for part in ("select", "pack", "exchange", "reduce")]
+            ran = row["algorithm_ran"]
+            lines.append([name, f"{nominal(row):.3g}",
+                          row["algorithm"] + ("" if ran == row["algorithm"] else f" ({ran})"),
+                          pair(row), *parts, digits(job.line_ms(row["wire_bytes"]))])
+    if lines:
+        print("## Where the time goes\n")
+        print("Of the last call, each part of the slowest rank, in ms: selection; to and from the wire "
+              "format; waiting for messages; merging and the result. Ranks share the cores, so that "
+              "waiting is also waiting for ranks that compute.\n")
+        table(["job", "density", "algorithm", "time, min / median", "select", "pack", "wait", "reduce",
+               "sent, at line rate"], lines)
+
+
+def gossip(jobs):
+    if "push_sum" not in jobs:
+        return
+    lines = []
+    for row in jobs["push_sum"].rows:
+        target = row["method"] == "exponential" and row["max_delay"] == "2"
+        lines.append([f"{row['method']}, maxDelay {row['max_delay']}", f"{row['times_own']:.3f}",
+                      "<= 1.25" if target else NONE,
+                      verdict(row["times_own"], 1.25, below=True) if target else NONE])
+    row = jobs["push_sum"].rows[0]
+    print(f"## Push-sum with a slow rank\n\nMean step over a rank's own mean work; 1 = nobody waits. "
+          f"{row['ranks']} nodes, {row['steps']} steps of {row['work_ms']} ms, "
+          f"{row['slow_factor']} times as long on a random rank.\n")
+    table(["method", "measured", "target", "met"], lines)
+
+
+def ranks(jobs):
+    lines = []
+    for name, job in jobs.items():
+        if name.startswith("ranks_"):
+            cells = [f"{pair(row)}" if (row := job.row(algorithm)) else NONE
+                     for algorithm in ("gtopk", "oktopk", "allgather", "mpi-allgather")]
+            lines.append([name.removeprefix("ranks_"), *cells])
+    if lines:
+        print("## Time against the number of nodes\n\nExchange alone, 2^20 values, 1%, 100 Mbit/s; "
+              "min / median in ms.\n")
+        table(["nodes", "gtopk", "oktopk", "allgather", "mpi-allgather"], lines)
+
+
+def links(jobs):
+    lines = []
+    for name in ("links_1gbit", "links_100mbit"):
+        for row in jobs[name].rows if name in jobs else []:
+            lines.append([f"{row['ranks']} nodes, {row['asked_mbit']:.0f} Mbit/s", row["pattern"],
+                          str(row["bytes"]),
+                          f"{digits(row['time_min_us'])} / {digits(row['time_median_us'])}",
+                          f"{digits(row['rate_mbit'])} / {digits(row['rate_median_mbit'])}"])
+    if lines:
+        print("## The links themselves\n\nMPI's plain messages. Short ones pass a bucket that is full; "
+              "a ring keeps every link busy in both directions, and the cores with them.\n")
+        table(["links", "pattern", "bytes", "us, min / median", "Mbit/s, best / median"], lines)
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    machine, jobs = load(pathlib.Path(sys.argv[1]))
+    if not jobs:
+        sys.exit("cluster_report.py: no jobs")
+    quick = any(job.entry["quick"] for job in jobs.values())
+    print("# Emulated networks, measured\n")
+    print(", ".join(f"{key} {value}" for key, value in machine.items()) + ".\n")
+    if quick:
+        print("A quick run on small vectors: the targets are for vectors 16 times as long.\n")
+    bad = [job.entry["job"] for job in jobs.values() if job.entry["status"] != 0]
+    if bad:
+        print(f"Failed: {', '.join(bad)}.\n")
+    dense = jobs["dense_32"].row("mpi-dense") if "dense_32" in jobs else None
+    print("## Targets that are ratios\n")
+    print("Times are min / median in ms. `auto` takes the algorithm itself. Coded: the entries that "
+          f"have to travel at {CODED} bytes each. Sent: the bytes of the busiest rank.\n")
+    ratios(jobs)
+    if dense:
+        print(f"MPI_Allreduce of the whole vector on the 32 nodes: {pair(dense)} ms.\n")
+    for part in (bytes_sent, memory, gossip, where_time_goes, ranks, links):
+        part(jobs)
+
+
+if __name__ == "__main__":
+    main()
