@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # sparsecoll_add_catch_test() and sparsecoll_add_mpi_test(). Labels of tests: unit, ranks, mpi,
-# fault, gpu, fuzz, consumer, checks, convergence.
+# fault, netlab, gpu, fuzz, consumer, checks, convergence.
 
 find_package(Catch2 REQUIRED)
 set(SPARSECOLL_TESTS_DIR "${PROJECT_SOURCE_DIR}/tests")

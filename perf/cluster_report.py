@@ -196,14 +196,15 @@ def where_time_goes(jobs):
             ran = row["algorithm_ran"]
             lines.append([name, f"{nominal(row):.3g}",
                           row["algorithm"] + ("" if ran == row["algorithm"] else f" ({ran})"),
-                          pair(row), *parts, digits(job.line_ms(row["wire_bytes"]))])
+                          pair(row), *parts, str(row.get("messages", NONE)),
+                          digits(job.line_ms(row["wire_bytes"]))])
     if lines:
         print("## Where the time goes\n")
         print("Of the last call, each part of the slowest rank, in ms: selection; to and from the wire "
               "format; waiting for messages; merging and the result. Ranks share the cores, so that "
               "waiting is also waiting for ranks that compute.\n")
         table(["job", "density", "algorithm", "time, min / median", "select", "pack", "wait", "reduce",
-               "sent, at line rate"], lines)
+               "messages", "sent, at line rate"], lines)
 
 
 def gossip(jobs):
@@ -244,8 +245,8 @@ def links(jobs):
                           f"{digits(row['time_min_us'])} / {digits(row['time_median_us'])}",
                           f"{digits(row['rate_mbit'])} / {digits(row['rate_median_mbit'])}"])
     if lines:
-        print("## The links themselves\n\nMPI's plain messages. Short ones pass a bucket that is full; "
-              "a ring keeps every link busy in both directions, and the cores with them.\n")
+        print("## The links themselves\n\nMPI's plain messages, payload. Short ones pass a bucket that is "
+              "full; a ring keeps every link busy in both directions, and the cores with them.\n")
         table(["links", "pattern", "bytes", "us, min / median", "Mbit/s, best / median"], lines)
 
 
@@ -268,6 +269,13 @@ def main():
     print("Times are min / median in ms. `auto` takes the algorithm itself. Coded: the entries that "
           f"have to travel at {CODED} bytes each. Sent: the bytes of the busiest rank.\n")
     ratios(jobs)
+    for name in ("links_1gbit", "links_100mbit"):
+        rows = [row for row in jobs[name].rows if row["pattern"] == "ring"] if name in jobs else []
+        if rows:
+            row = max(rows, key=lambda row: row["bytes"])
+            print(f"All {row['ranks']} links of {row['asked_mbit']:.0f} Mbit/s busy in both directions "
+                  f"carry {digits(row['rate_mbit'])} Mbit/s each, best call, median "
+                  f"{digits(row['rate_median_mbit'])}: what the cores have for them.\n")
     if dense:
         print(f"MPI_Allreduce of the whole vector on the 32 nodes: {pair(dense)} ms.\n")
     for part in (bytes_sent, memory, gossip, where_time_goes, ranks, links):

@@ -40,6 +40,7 @@ struct Facts {
   std::size_t selected = 0;
   std::size_t result = 0;
   double wire_bytes = 0;       ///< sent by this rank
+  std::size_t messages = 0;    ///< the same; 0 where they were not counted
   bool wire_is_model = false;  ///< computed, not counted
   double select_seconds = 0;
   double pack_seconds = 0;      ///< 0 where it is not told apart

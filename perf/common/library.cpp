@@ -62,6 +62,7 @@ class LibraryContestant : public Contestant<T> {
     facts.selected = stats.selected;
     facts.result = stats.result;
     facts.wire_bytes = static_cast<double>(stats.bytesSent);
+    facts.messages = stats.messagesSent;
     facts.select_seconds = stats.selectSeconds;
     facts.pack_seconds = stats.packSeconds;
     facts.exchange_seconds = stats.exchangeSeconds;

@@ -208,6 +208,7 @@ nlohmann::ordered_json record_json(const Record& record, const Options& o, const
   row["reduce_us"] = rounded(record.reduce_seconds * 1e6);
   row["wire_bytes"] = record.wire_bytes;
   row["wire_bytes_is_model"] = record.wire_is_model;
+  row["messages"] = record.messages;
   row["wire_bytes_per_entry"] = value_or_null(record.wire_bytes_per_entry(ranks));
   row["times_faster_than_dense"] = value_or_null(record.times_faster_than_dense);
   if (o.form == "owners") {

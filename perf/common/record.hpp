@@ -31,6 +31,7 @@ struct Record {
   double exchange_seconds = 0;
   double reduce_seconds = 0;
   double wire_bytes = 0;       ///< last call, busiest rank
+  std::size_t messages = 0;    ///< the same; 0 where they were not counted
   bool wire_is_model = false;  ///< computed, not counted
   std::optional<double> times_faster_than_dense;
   std::optional<double> times_faster_than_mpi;  ///< than mpi-alltoallv

@@ -181,6 +181,7 @@ class Sweep {
                          static_cast<double>(selected.size());
     record.nnz_out = std::ranges::max(ranks_.gather_value(mine.result));
     record.wire_bytes = std::ranges::max(ranks_.gather_value(mine.wire_bytes));
+    record.messages = std::ranges::max(ranks_.gather_value(mine.messages));
     record.select_seconds = std::ranges::max(ranks_.gather_value(mine.select_seconds));
     record.pack_seconds = std::ranges::max(ranks_.gather_value(mine.pack_seconds));
     record.exchange_seconds = std::ranges::max(ranks_.gather_value(mine.exchange_seconds));

@@ -8,6 +8,7 @@
 #   rate        PROGRAM (link_perf) finds the rate that was asked for; two labs at once
 #   ends        nothing is left behind by an error, SIGTERM and, after clean, SIGKILL
 #   refusals    bad options, and a user who may not
+#   cluster     perf/cluster.sh with the programs in the folder PROGRAM: a job, and its summary
 #   FAULT-WHEN  cut, stop or kill, before or during a call of PROGRAM (test_mpi_fault): the other ranks'
 #               calls fail, with Timeout where nobody else said so first, and soon
 set -euo pipefail
@@ -69,6 +70,9 @@ rate() {
   wait $! || fail "the second lab"
   expect_nothing_left "$lab"
   expect_nothing_left "${lab}b"
+  launch "$lab" --nodes 2 --rate 20mbit -- "$program" --rate 100 --bytes 128K -n 2 >"$folder/slow" \
+    2>&1 && fail "a link of 20 Mbit/s passes for one of 100"
+  grep -q '^# Wrong results : 1 FAILED' "$folder/slow" || fail "$(cat "$folder/slow")"
 }
 
 # Starts ranks that sleep, and waits until all of them do.
@@ -183,8 +187,19 @@ fault() {
   expect_nothing_left "$lab"
 }
 
+cluster() {
+  local status=0
+  "$netlab" run --name "$lab" --nodes 1 -- true || status=$?
+  [ $status != 77 ] || exit 77
+  "$(dirname "$netlab")/cluster.sh" --quick --only alltoall,exchange_bf16 --programs "$program" \
+    --out "$folder/out"
+  grep -q '^| all-to-all, 1.0% | >= 1.4x mpi-alltoallv | [0-9.]* / [0-9.]* |' \
+    "$folder/out/summary.md" || fail "no line for the ratio"
+  grep -q '^| bfloat16, 0.1% | <= 8.0 | ' "$folder/out/summary.md" || fail "no line for the bytes"
+}
+
 case $case in
-  hello | rate | ends) "$case" ;;
+  hello | rate | cluster | ends) "$case" ;;
   refusals) hide_ip && refusals ;;
   cut-* | stop-* | kill-*) fault "${case%-*}" "${case#*-}" ;;
   *) fail "no such case: $case" ;;
