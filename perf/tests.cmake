@@ -22,6 +22,10 @@ foreach(form IN ITEMS dense sparse sum)
               ${small})
   endforeach()
 endforeach()
+# The model's times: over a network that is the model's, nearly.
+add_test(NAME perf.tune COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/test_tune.sh"
+                                $<TARGET_FILE:sparse_allreduce_perf>)
+set_tests_properties(perf.tune PROPERTIES LABELS perf TIMEOUT 120)
 # Over the simulated network, whose own test follows.
 set(simulated --transport simulated --ranks 7 --rate 100mbit --latency 20us)
 foreach(form IN ITEMS dense sparse sum)

@@ -202,6 +202,7 @@ nlohmann::ordered_json record_json(const Record& record, const Options& o, const
   row["time_min_us"] = rounded(record.times.minimum * 1e6);
   row["time_median_us"] = rounded(record.times.median * 1e6);
   row["time_max_us"] = rounded(record.times.maximum * 1e6);
+  if (record.model_seconds) row["model_us"] = rounded(*record.model_seconds * 1e6);
   row["select_us"] = rounded(record.select_seconds * 1e6);
   row["pack_us"] = rounded(record.pack_seconds * 1e6);
   row["exchange_us"] = rounded(record.exchange_seconds * 1e6);

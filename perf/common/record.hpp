@@ -30,9 +30,10 @@ struct Record {
   double pack_seconds = 0;
   double exchange_seconds = 0;
   double reduce_seconds = 0;
-  double wire_bytes = 0;       ///< last call, busiest rank
-  std::size_t messages = 0;    ///< the same; 0 where they were not counted
-  bool wire_is_model = false;  ///< computed, not counted
+  double wire_bytes = 0;                ///< last call, busiest rank
+  std::size_t messages = 0;             ///< the same; 0 where they were not counted
+  bool wire_is_model = false;           ///< computed, not counted
+  std::optional<double> model_seconds;  ///< what Auto's model gives
   std::optional<double> times_faster_than_dense;
   std::optional<double> times_faster_than_mpi;  ///< than mpi-alltoallv
   std::optional<std::size_t> wrong;             ///< on all ranks

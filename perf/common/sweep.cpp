@@ -18,6 +18,7 @@
 #include "common/baselines.hpp"
 #include "common/fusion.hpp"
 #include "common/library.hpp"
+#include "common/model.hpp"
 #include "common/record.hpp"
 #include "device/device.hpp"
 
@@ -144,11 +145,21 @@ class Sweep {
       record.wrong = std::accumulate(all.begin(), all.end(), std::size_t{0});
       wrong_ += *record.wrong;
     }
+    if (own && options_.memory == "host") record.model_seconds = model(name, task);
     record.algorithm = name;
     record.bytes = task.n * sizeof(T);
     record.n = task.n;
     record.k = task.k;
     return record;
+  }
+
+  /// Of exchanges alone, which is what the model knows.
+  std::optional<double> model(const std::string& name, const Task<T>& task) {
+    const bool asked = std::ranges::count(options_.algorithms, "auto") > 0;
+    if (!asked || (task.form != Form::kSparse && task.form != Form::kSum)) return std::nullopt;
+    const std::size_t entries = task.k * static_cast<std::size_t>(task.ranks);
+    const std::size_t k = task.form == Form::kSum ? SPARSECOLL_ALL : task.k;
+    return model_seconds(name, {task.n, k, entries, sizeof(T)}, library_.communicator("auto"));
   }
 
   /// MPI knows no 16-bit types; the options see to it that nobody asks.

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "common/model.hpp"
+
+#include <vector>
+
+#include "api/communicator.hpp"
+#include "api/handles.hpp"
+#include "collectives/registry.hpp"
+
+namespace sparsecoll::perf {
+
+std::optional<double> model_seconds(const std::string& algorithm, const Exchange& exchange,
+                                    const Communicator& comm) {
+  const auto internal = communicators().find(comm.get());
+  if (internal->size() > 1 && !internal->network()) {
+    const std::vector<float> send(64, 1.0f);
+    std::vector<float> recv(send.size());
+    require(sparseAllreduce(send.data(), recv.data(), send.size(), 1, sparsecollFloat32,
+                            sparsecollSum, nullptr, comm.get(), nullptr),
+            comm.get(), "sparseAllreduce");
+  }
+  if (!internal->network()) return std::nullopt;
+  const Shape shape{internal->size(), exchange.n, exchange.k, exchange.value_size,
+                    exchange.entries};
+  const Network& network = *internal->network();
+  if (algorithm == "auto")
+    return predicted_seconds(choose_algorithm(shape, network).id, shape, network);
+  for (const AlgorithmEntry& each : algorithms())
+    if (algorithm == each.name) return predicted_seconds(each.id, shape, network);
+  return std::nullopt;
+}
+
+}  // namespace sparsecoll::perf

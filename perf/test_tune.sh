@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 The sparsecoll authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# perf/tune on rows of a simulated network, where computing takes no time: the model is then nearly
+# right, and Auto takes what is fastest.
+set -euo pipefail
+program=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+"$program" --transport simulated --ranks 8 --compute 0 --form sparse -b 4M -e 4M -k 8,10000 -n 1 -w 1 \
+  --algo auto,allgather,oktopk -J "$folder/rows.json" > "$folder/table.txt"
+here=$(cd "$(dirname "$0")" && pwd)
+"$here/tune" "$folder/rows.json" | tee "$folder/tune.txt"
+awk 'NR > 1 && $5 > 0 { rows++; if ($7 < 0.6 || $7 > 1.6) bad = 1 }
+     NF == 10 && NR > 1 { shapes++; if ($8 != $9 || $10 != "1.00") bad = 1 }
+     END { exit bad || rows != 6 || shapes != 2 }' "$folder/tune.txt"
