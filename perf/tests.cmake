@@ -248,9 +248,26 @@ if(SPARSECOLL_MPI)
   endforeach()
 endif()
 
-# A machine that only builds and tests has no matplotlib.
+if(SPARSECOLL_MPI)
+  # All ranks on one host: there is one pattern, and a rate has nothing to be compared with.
+  sparsecoll_add_mpi_test(NAME perf.link RANKS 3 LABEL perf COMMAND link_perf --bytes 64K -n 2 --rate 10)
+  set_tests_properties(perf.link.np3 PROPERTIES PASS_REGULAR_EXPRESSION
+                       "same host +65536 .* -\n.*Wrong results : 0 OK")
+endif()
+
 find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND)
+  # The summary that is kept beside the rows is what the report makes of them.
+  file(GLOB results CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/results/*/jobs.jsonl")
+  foreach(jobs IN LISTS results)
+    get_filename_component(folder "${jobs}" DIRECTORY)
+    get_filename_component(name "${folder}" NAME)
+    sparsecoll_add_perf_test(
+      report.${name}
+      COMMAND sh -c "\"$1\" -B \"$2\" \"$3\" | diff \"$3/summary.md\" -" -
+              "${Python3_EXECUTABLE}" "${CMAKE_CURRENT_SOURCE_DIR}/cluster_report.py" "${folder}")
+  endforeach()
+  # A machine that only builds and tests has no matplotlib.
   execute_process(
     COMMAND "${Python3_EXECUTABLE}" -c "import matplotlib"
     RESULT_VARIABLE no_matplotlib
