@@ -99,18 +99,24 @@ end_with() {
   [ $status = "$2" ] || fail "exit status $status after $1"
 }
 
+# expect_listed WORDS: what list says of the lab.
+expect_listed() {
+  "$netlab" list >"$folder/list"
+  grep -qx "$lab $1" "$folder/list" || fail "not listed as one that $1: $(cat "$folder/list")"
+}
+
 ends() {
   launch "$lab" --nodes 2 -- "$folder/none" >"$folder/error" 2>&1 && fail "nothing was run"
   expect_nothing_left "$lab"
   start_sleepers
-  "$netlab" list | grep -qx "$lab runs" || fail "list does not know the lab"
+  expect_listed runs
   "$netlab" clean
-  "$netlab" list | grep -qx "$lab runs" || fail "clean took a lab that runs"
+  expect_listed runs
   end_with TERM 143
   expect_nothing_left "$lab"
   start_sleepers
   end_with KILL 137
-  "$netlab" list | grep -qx "$lab was left behind" || fail "list does not know the dead lab"
+  expect_listed "was left behind"
   "$netlab" clean
   expect_nothing_left "$lab"
 }
@@ -178,7 +184,7 @@ fault() {
   expect_verdict 0
   expect_verdict 2
   # The first to see its deadline pass tells the other one.
-  cat "$folder/rank_0" "$folder/rank_2" | grep -q sparsecollTimeout || fail "no Timeout"
+  grep -q sparsecollTimeout "$folder/rank_0" "$folder/rank_2" || fail "no Timeout"
   if [ "$what" = stop ]; then "$netlab" continue "$lab" 1; fi
   if [ "$what" != kill ]; then wait_for 1 && expect_verdict 1; fi
   if [ "$what" = cut ]; then "$netlab" restore "$lab" 1; fi
