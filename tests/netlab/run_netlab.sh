@@ -140,11 +140,17 @@ refusals() {
   refused 77 'capability CAP_NET_ADMIN' setpriv --bounding-set -net_admin --inh-caps -net_admin \
     "$netlab" run -- true
   refused 77 'needs ip ' env PATH="$folder/bin" "$netlab" run -- true
+  refused 77 'cannot make a limited link (tbf): .*kind is unknown' \
+    env PATH="$folder/poor:$PATH" "$netlab" run --name "$lab" -- true
+  expect_nothing_left "$lab"
   refused 1 'no node 7' "$netlab" cut "$lab" 7
 }
 
-# A path on which everything is but iproute2.
-hide_ip() {
+# Paths on which everything is but iproute2, and on which tc finds a kernel without tbf.
+poor_paths() {
+  mkdir "$folder/poor"
+  printf '#!/bin/sh\necho "Error: Specified qdisc kind is unknown."\nexit 2\n' >"$folder/poor/tc"
+  chmod +x "$folder/poor/tc"
   local tool
   mkdir "$folder/bin"
   for tool in bash env id sed nsenter unshare flock; do
@@ -206,7 +212,7 @@ cluster() {
 
 case $case in
   hello | rate | cluster | ends) "$case" ;;
-  refusals) hide_ip && refusals ;;
+  refusals) poor_paths && refusals ;;
   cut-* | stop-* | kill-*) fault "${case%-*}" "${case#*-}" ;;
   *) fail "no such case: $case" ;;
 esac
