@@ -131,6 +131,7 @@ refused() {
 }
 
 refusals() {
+  [ "$(id -u)" = 0 ] || exit 77
   refused 2 'usage: netlab' "$netlab"
   refused 2 'usage: netlab' "$netlab" run --nodes 2
   refused 2 '--nodes needs 1 to 250, not 0' "$netlab" run --nodes 0 -- true
