@@ -48,6 +48,10 @@ TEST_CASE("merge reaches the ends of the index types and keeps a lone -0") {
                                       {{8191, -0.0f}, {8192, 3.0f}, {0xffffffff, -2.0f}}}) == "");
   CHECK(check_merge<double, uint64_t>({{{0, 1.0}, {~uint64_t{0} - 1, 2.0}},
                                        {{~uint64_t{0} - 1, 1.0}, {~uint64_t{0}, -0.0}}}) == "");
+  CHECK(check_merge<float, uint32_t>(
+            {{{1, 1.0f}, {0xffffffff, 2.0f}}, {{0, -0.0f}, {0xffffffff, -2.0f}}, {}}) == "");
+  CHECK(check_merge<double, uint64_t>(
+            {{{0, 1.0}, {~uint64_t{0} - 1, 2.0}}, {{~uint64_t{0}, -0.0}}, {}}) == "");
 }
 
 TEST_CASE("the order of the pieces shows in the rounding") {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -30,24 +30,24 @@ class TileMerge {
 
   void run(const SparseBuffer& out) {
     Writer<T, I> writer(out);
-    for (uint64_t begin = first(); begin != kNone; begin = first()) {
+    for (auto begin = first(); begin; begin = first()) {
       if (length_ > kShortest) {
-        for (size_t p = 0; p < pieces_.size(); ++p) add_piece<true>(p, begin);
-        write(begin, writer);
+        for (size_t p = 0; p < pieces_.size(); ++p) add_piece<true>(p, *begin);
+        write_used(*begin, writer);
       } else {
-        for (size_t p = 0; p < pieces_.size(); ++p) add_piece<false>(p, begin);
-        for (size_t w = 0; w < occupied_.size(); ++w) write_word(w, begin, writer);
+        for (size_t p = 0; p < pieces_.size(); ++p) add_piece<false>(p, *begin);
+        for (size_t w = 0; w < occupied_.size(); ++w) write_word(w, *begin, writer);
       }
     }
     writer.done();
   }
 
  private:
-  static constexpr uint64_t kNone = std::numeric_limits<uint64_t>::max();
   static constexpr uint64_t kShortest = 8192;
   static constexpr uint64_t kLongest = 64 * 4096;
   static constexpr uint64_t kEntries = 256;  ///< in a tile, if they were spread evenly
 
+  /// A power of two.
   static uint64_t tile_length(std::span<const SparseSpan> pieces) {
     uint64_t entries = 0, end = 0;
     for (const SparseSpan& each : pieces) {
@@ -56,21 +56,23 @@ class TileMerge {
       if (piece.nnz > 0) end = std::max(end, piece.at(piece.nnz - 1));
     }
     uint64_t length = kShortest;
-    while (length < kLongest && entries * length / kEntries < end) length *= 2;
+    while (length < std::min(kLongest, end) && entries * length / kEntries < end) length *= 2;
     return length;
   }
 
-  /// The first index that has not been added yet.
-  uint64_t first() const {
-    uint64_t first = kNone;
+  /// Where pieces are left, the first index that has not been added yet.
+  std::optional<uint64_t> first() const {
+    std::optional<uint64_t> first;
     for (size_t p = 0; p < pieces_.size(); ++p) {
       const View<T, I> piece(pieces_[p]);
-      if (next_[p] < piece.nnz) first = std::min(first, piece.at(next_[p]));
+      if (next_[p] == piece.nnz) continue;
+      const uint64_t next = piece.at(next_[p]);
+      first = std::min(first.value_or(next), next);
     }
     return first;
   }
 
-  /// kRare: words are marked as used.
+  /// kRare: marks the words that it uses.
   template <bool kRare>
   void add_piece(size_t p, uint64_t begin) {
     const View<T, I> piece(pieces_[p]);
@@ -96,7 +98,7 @@ class TileMerge {
     }
   }
 
-  void write(uint64_t begin, Writer<T, I>& writer) {
+  void write_used(uint64_t begin, Writer<T, I>& writer) {
     for (size_t u = 0; u < used_.size(); ++u)
       for (uint64_t words = std::exchange(used_[u], 0); words != 0; words &= words - 1)
         write_word(u * 64 + static_cast<size_t>(std::countr_zero(words)), begin, writer);
