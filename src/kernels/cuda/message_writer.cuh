@@ -98,7 +98,8 @@ class MessageWriter {
         [&](uint64_t j) { return code.unary + j + (offset(j) >> code.low); }, low_bits);
   }
 
-  /// What word w has of the entries' low bits.
+  /// What word w has of the entries' low bits. There are some: without them, codes would be longer
+  /// than a bitmap.
   __device__ uint64_t low_word(uint64_t w, const WireCode& code) const {
     uint64_t word = 0;
     for (uint64_t j = w * 64 / code.low; j < draft_.shape.nnz && j * code.low < w * 64 + 64; ++j) {
