@@ -73,6 +73,12 @@ foreach(type IN ITEMS float16 bfloat16)
   sparsecoll_add_perf_test(topk.${type} COMMAND topk_perf -t 2 -d ${type}
                                                 --input random,equal,sorted,hot,two-valued ${small})
 endforeach()
+foreach(simd IN ITEMS auto portable)
+  sparsecoll_add_perf_test(
+    topk.threads.${simd}
+    COMMAND topk_perf --threads 3 --simd ${simd} -b 4M -e 4M -n 2 -w 1 --density 0.001
+            --input random,equal,sorted,hot,two-valued)
+endforeach()
 sparsecoll_add_perf_test(
   topk COMMAND topk_perf -t 2 --input random,equal,sorted,hot,two-valued ${small})
 

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Measures sparsecollTopk, the local selection, beside passes over the same memory that bound it
-// from below and std::nth_element, which is what one would write without the library. With --memory
-// device: the kernels for CUDA themselves (device/).
+// from below (with as many threads) and std::nth_element, which is what one would write without the
+// library. With --memory device: the kernels for CUDA themselves (device/).
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
@@ -82,6 +83,8 @@ class TopkBench {
     table_.comment("threads: " + std::to_string(ranks_.size()) +
                    ", each with its own vector; cores: " + std::to_string(machine_.cores) +
                    (machine_.kind.empty() ? "" : ", " + machine_.kind));
+    table_.comment("selection: " + std::to_string(options_.hands) + " threads, simd " +
+                   options_.simd);
     table_.comment("time of a call: " + options_.combine + " over threads; " +
                    std::to_string(options_.iterations) + " calls after " +
                    std::to_string(options_.warmup));
@@ -172,6 +175,8 @@ class TopkBench {
                 number(ratio(y.copy)), number(ratio(y.nth_element)), count_or_na(wrong)});
     nlohmann::ordered_json row = run_json(options_, machine_, ranks_.size());
     row["feedback"] = c.feedback;
+    row["threads"] = options_.hands;
+    row["simd"] = options_.simd;
     row["input"] = c.input;
     row["bytes"] = c.n * sizeof(T);
     row["count"] = c.n;
@@ -217,6 +222,8 @@ int main(int argc, char** argv) {
   const std::optional<perf::Options> options = perf::parse(argc, argv, program, &status);
   if (!options) return status;
   if (options->memory == "device") return perf::measure_on_device(*options);
+  setenv("SPARSECOLL_THREADS", std::to_string(options->hands).c_str(), 1);
+  setenv("SPARSECOLL_SIMD", options->simd.c_str(), 1);
   return perf::launch(options->world(), [&](perf::Ranks& ranks) {
     if (options->datatype == "float16")
       return perf::TopkBench<perf::Float16>(*options, ranks).run();

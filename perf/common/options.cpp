@@ -172,7 +172,7 @@ void complete_device(CLI::App& app, Options& o) {
   for (const char* name : {"--kernel", "--pieces", "--cold", "--check-count"}) {
     if (!device && app.count(name) > 0) throw CLI::ValidationError(name, "needs --memory device");
   }
-  for (const char* name : {"--nthreads", "--data", "--average"}) {
+  for (const char* name : {"--nthreads", "--data", "--average", "--threads", "--simd"}) {
     if (device && app.count(name) > 0) throw CLI::ValidationError(name, "needs --memory host");
   }
   if (o.pieces.empty()) o.pieces = {2, 8, 64};
@@ -271,6 +271,13 @@ std::optional<Options> parse(int argc, char** argv, const Program& program, int*
   if (program.algorithms.empty()) {
     options.threads = 1;
     threads->description("threads, each with a vector of its own");
+    app.add_option("--threads", options.hands,
+                   "threads that select from one vector, and make the passes beside it")
+        ->check(CLI::Range(1, 1024))
+        ->capture_default_str();
+    app.add_option("--simd", options.simd, "vector instructions (SPARSECOLL_SIMD)")
+        ->check(CLI::IsMember(Names{"auto", "avx512", "avx2", "portable"}))
+        ->capture_default_str();
     app.add_option("--input", options.inputs, "kinds of data, comma separated [random]")
         ->delimiter(',')
         ->check(CLI::IsMember(pattern_names()))

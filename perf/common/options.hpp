@@ -50,6 +50,8 @@ struct Options {
   std::vector<std::size_t> ks;
   std::vector<std::string> algorithms;
   std::vector<std::string> inputs;                 ///< kinds of data of the local kernel
+  int hands = 1;                                   ///< threads that select from one vector
+  std::string simd = "auto";                       ///< their vector instructions
   std::string kernel = "select";                   ///< of a device
   std::vector<int> pieces;                         ///< P of merges, and messages of pack and unpack
   bool cold = true;                                ///< on a device: calls find nothing in its cache

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/half.hpp"
+#include "common/team.hpp"
 
 namespace sparsecoll::perf {
 namespace {
@@ -47,12 +48,18 @@ void measure_passes(Ranks& ranks, const Options& options, std::span<const T> x, 
   const auto nothing = [] {};
   std::vector<T> other(x.size());
   std::vector<Wide<T>> residual(x.begin(), x.end());
-  out.read = measure(ranks, options, nothing, [&] { use(read_pass(x)); });
-  out.copy = measure(ranks, options, nothing, [&] {
-    if (!x.empty()) std::memcpy(other.data(), x.data(), x.size_bytes());
+  Team team(static_cast<std::size_t>(options.hands));
+  const auto measure_shared = [&](const std::function<void(std::size_t, std::size_t)>& pass) {
+    return measure(ranks, options, nothing, [&] { team.run(x.size(), pass); });
+  };
+  out.read = measure_shared(
+      [&](std::size_t begin, std::size_t end) { use(read_pass(x.subspan(begin, end - begin))); });
+  out.copy = measure_shared([&](std::size_t begin, std::size_t end) {
+    if (begin < end) std::memcpy(&other[begin], &x[begin], (end - begin) * sizeof(T));
   });
-  out.add =
-      measure(ranks, options, nothing, [&] { add_pass(x.data(), residual.data(), x.size()); });
+  out.add = measure_shared([&](std::size_t begin, std::size_t end) {
+    if (begin < end) add_pass(&x[begin], &residual[begin], end - begin);
+  });
   use(std::accumulate(other.begin(), other.end(), Wide<T>(0)));
   use(std::accumulate(residual.begin(), residual.end(), Wide<T>(0)));
 }

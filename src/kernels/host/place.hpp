@@ -12,7 +12,7 @@ namespace sparsecoll::host {
 struct Tuning {
   size_t staged_from = 2048;             ///< elements
   size_t staged_part = 4;                ///< at most this part of them is selected: 1 / 4
-  size_t groups = size_t{1} << 14;       ///< of neighbours that the bound is guessed from, at most
+  size_t groups = size_t{1} << 13;       ///< of neighbours that the bound is guessed from, at most
   size_t room = 0;                       ///< for candidates of a stretch, where k fit; 0: enough
   uint64_t bound = 0;                    ///< of a key, instead of a guess; 0: guess
   size_t streamed_from = 0;              ///< bytes of a residual; 0: what the caches do not hold
@@ -38,6 +38,7 @@ class Place {
   size_t streamed_from() const {
     return tuning_.streamed_from != 0 ? tuning_.streamed_from : beyond_caches_;
   }
+  size_t threads() const { return threads_.threads(); }
   /// Into how many stretches a loop over so many elements is best cut.
   size_t stretches(size_t count) const;
   /// Runs task(0) to task(tasks - 1), which must not throw, on the threads.

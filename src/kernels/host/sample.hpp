@@ -15,7 +15,7 @@ constexpr size_t kGroup = 16;
 /// Elements for one that is looked at, at least.
 constexpr size_t kSparsely = 32;
 /// Groups without which a guess is not worth it.
-constexpr size_t kFewGroups = 16;
+constexpr size_t kFewGroups = 4;
 
 /// Scatters bits: groups lie at random in their parts of the vector, so that no pattern in it meets
 /// all of them.
@@ -27,26 +27,46 @@ constexpr uint64_t scatter_bits(uint64_t x) {
 
 /// Groups of gradient + residual, one from each of as many equal parts.
 template <class T>
-std::span<const Accumulation<T>> take_sample(const Gradient& gradient, size_t groups,
-                                             Arena& arena) {
-  constexpr size_t kAhead = 24;  // as many waits for memory overlap
-  const T* values = static_cast<const T*>(gradient.values);
-  const auto* previous = static_cast<const Accumulation<T>*>(gradient.residual.read);
-  const size_t part = gradient.count / groups;
-  const auto place_of = [part](size_t g) {
-    return (g * part + scatter_bits(g + 1) % (part - kGroup)) / kGroup * kGroup;
-  };
-  auto* sample = arena.take<Accumulation<T>>(groups * kGroup);
-  for (size_t g = 0; g < groups; ++g) {
-    const size_t next = place_of(std::min(g + kAhead, groups - 1)), at = place_of(g);
-    __builtin_prefetch(values + next);
-    if (previous) __builtin_prefetch(previous + next);
-    for (size_t i = 0; i < kGroup; ++i)
-      sample[g * kGroup + i] =
-          previous ? widen(values[at + i]) + previous[at + i] : widen(values[at + i]);
+class Sample {
+  using Acc = Accumulation<T>;
+
+ public:
+  Sample(const Gradient& gradient, size_t groups)
+      : values_(static_cast<const T*>(gradient.values)),
+        previous_(static_cast<const Acc*>(gradient.residual.read)),
+        groups_(groups),
+        part_(gradient.count / groups) {}
+
+  std::span<const Acc> take(Place& place) const {
+    Acc* const sample = place.arena().take<Acc>(groups_ * kGroup);
+    const size_t tasks = place.threads();
+    place.run(tasks, [&](size_t t) {
+      for (size_t g = groups_ * t / tasks; g < groups_ * (t + 1) / tasks; ++g)
+        take_group(g, sample + g * kGroup);
+    });
+    return {sample, groups_ * kGroup};
   }
-  return {sample, groups * kGroup};
-}
+
+ private:
+  size_t begin_of(size_t g) const {
+    return (g * part_ + scatter_bits(g + 1) % (part_ - kGroup)) / kGroup * kGroup;
+  }
+
+  void take_group(size_t g, Acc* to) const {
+    constexpr size_t kGroupsAhead = 24;  // waits for memory that overlap
+    const size_t next = begin_of(std::min(g + kGroupsAhead, groups_ - 1));
+    __builtin_prefetch(values_ + next);
+    if (previous_) __builtin_prefetch(previous_ + next);
+    const size_t at = begin_of(g);
+    for (size_t i = 0; i < kGroup; ++i)
+      to[i] = previous_ ? widen(values_[at + i]) + previous_[at + i] : widen(values_[at + i]);
+  }
+
+  const T* values_;
+  const Acc* previous_;
+  size_t groups_;
+  size_t part_;
+};
 
 template <class T>
 uint64_t guess_bound(Place& place, const Gradient& gradient, size_t k);
@@ -74,10 +94,10 @@ uint64_t guess_bound(Place& place, const Gradient& gradient, size_t k) {
   if (groups < kFewGroups) return 1;
   const double mean = static_cast<double>(k) / static_cast<double>(gradient.count) *
                       static_cast<double>(groups * kGroup);
-  const auto rank = static_cast<size_t>(mean + 7 * std::sqrt(mean) + 8);
+  const auto rank = static_cast<size_t>(mean + 6 * std::sqrt(mean) + 8);
   if (rank > groups * kGroup / 2) return 1;
   const Arena::Scope scope(place.arena());
-  return find_key(place, take_sample<T>(gradient, groups, place.arena()), rank);
+  return find_key(place, Sample<T>(gradient, groups).take(place), rank);
 }
 
 /// As accumulate_select() of select.hpp.

@@ -21,13 +21,15 @@
 #include <algorithm>
 #include <span>
 
-#include "kernels/host/place.hpp"
+#include "kernels/host/candidates.hpp"
 #include "kernels/host/select.hpp"
 
 namespace sparsecoll::host {
 
 /// Elements between two looks at how much room is left.
 constexpr size_t kBlock = 4096;
+/// Candidates whose places in the residual are fetched before they are written.
+constexpr size_t kAhead = 64;
 /// One candidate in so many elements is too many to branch for.
 constexpr size_t kRare = 333;
 
@@ -45,21 +47,6 @@ template <class T>
 class Staging {
   using Acc = Accumulation<T>;
 
-  /// Part of the vector, and what was staged of it.
-  struct Stretch {
-    size_t begin = 0;
-    size_t end = 0;
-    uint32_t* index = nullptr;  ///< from `begin` on
-    Acc* value = nullptr;
-    size_t room = 0;
-    size_t found = 0;
-    size_t counted = 0;     ///< before those found, and not staged any more
-    size_t above = 0;       ///< the threshold
-    size_t ties = 0;        ///< with it
-    Threshold threshold{};  ///< its share of the ties
-    size_t at = 0;          ///< where its first one goes
-  };
-
  public:
   Staging(Place& place, const Gradient& gradient, size_t k, Excess excess)
       : place_(place),
@@ -72,11 +59,12 @@ class Staging {
         streaming_(next_ && count_ * sizeof(Acc) >= place.streamed_from()),
         fast_(sweep_of(place.sweeps(), T{})),
         slow_(sweep_of(portable_sweeps(), T{})),
-        stretches_(place.arena().take_span<Stretch>(place.stretches(count_))) {
+        stretches_(place.arena().take_span<Stretch<Acc>>(place.stretches(count_))),
+        keys_(place.arena().take<Key<Acc>>(room_for_keys()), room_for_keys()) {
     const size_t least = k_ + kBlock + kRow;
-    const size_t wanted = place.tuning().room != 0 ? place.tuning().room : least + k_ / 2;
+    const size_t wanted = place.tuning().room != 0 ? place.tuning().room : least + k_;
     for (size_t s = 0; s < stretches_.size(); ++s) {
-      Stretch& each = stretches_[s];
+      Stretch<Acc>& each = stretches_[s];
       each.begin = cut(count_, stretches_.size(), s);
       each.end = cut(count_, stretches_.size(), s + 1);
       each.room = std::min(std::max(wanted, least), each.end - each.begin + kRow);
@@ -93,13 +81,13 @@ class Staging {
   /// How many candidates there were.
   size_t found() const {
     size_t total = 0;
-    for (const Stretch& each : stretches_) total += each.counted + each.found;
+    for (const Stretch<Acc>& each : stretches_) total += each.counted + each.found;
     return total;
   }
 
   /// The bound that k or more entries reach, for certain. Begins K1 anew.
   uint64_t certain_bound() {
-    for (const Stretch& each : stretches_)
+    for (const Stretch<Acc>& each : stretches_)
       for (size_t j = 0; kLeavesNothing<T> && next_ && j < each.found; ++j) give_back(each, j);
     if (next_) return first_of(find_threshold(std::span<const Acc>(next_, count_), k_, arena()));
     const uint64_t key = first_of(find_threshold(std::span(values_, count_), k_, arena()));
@@ -111,23 +99,21 @@ class Staging {
 
   /// K2.
   Threshold threshold() const {
-    return find_threshold<Acc>(k_, [this](auto visit) {
-      for (const Stretch& each : stretches_)
-        for (size_t j = 0; j < each.found; ++j) visit(uint64_t{key_of(each.value[j])});
-    });
+    return find_threshold<Acc>(std::span<const Stretch<Acc>>(stretches_), k_, keys_);
   }
 
   /// K3. Returns how many pass.
   template <class I>
   size_t write(const Threshold& threshold, const SparseBuffer& selected) {
-    share(threshold);
+    share_threshold(place_, stretches_, threshold);
     place_.run(stretches_.size(), [&](size_t s) { write_stretch<I>(stretches_[s], selected); });
-    return stretches_.back().at + stretches_.back().above +
-           static_cast<size_t>(stretches_.back().threshold.ties);
+    return stretches_.back().at + stretches_.back().written;
   }
 
  private:
   Arena& arena() { return place_.arena(); }
+  /// The same for all calls of a shape, so that these take no more memory.
+  size_t room_for_keys() const { return std::min(k_, count_) + kBlock; }
   static uint64_t first_of(const Threshold& t) { return t.ties > 0 ? t.key : t.key + 1; }
 
   /// The bound of the pass, which knows no keys but only bits.
@@ -137,7 +123,7 @@ class Staging {
     return narrow < kKeyEnd<T> ? narrow : kNoKey<T>;
   }
 
-  void sweep_stretch(Stretch& out, uint64_t key) const {
+  void sweep_stretch(Stretch<Acc>& out, uint64_t key) const {
     uint64_t bound = bits_of(key);
     bool dense = false;
     out.found = out.counted = 0;
@@ -162,7 +148,7 @@ class Staging {
     return over == 0 ? 0 : (kAlignment - over) / sizeof(Acc);
   }
 
-  Sweep<T> piece_at(const Stretch& out, size_t at, uint64_t bound, bool dense) const {
+  Sweep<T> piece_at(const Stretch<Acc>& out, size_t at, uint64_t bound, bool dense) const {
     return {values_ + at,
             next_ ? previous_ + at : nullptr,
             next_ ? next_ + at : nullptr,
@@ -190,7 +176,7 @@ class Staging {
   }
 
   /// Returns the bound from now on.
-  uint64_t make_room(Stretch& out, uint64_t bound) const {
+  uint64_t make_room(Stretch<Acc>& out, uint64_t bound) const {
     if (excess_ == Excess::counted) {
       out.counted += out.found;
       out.found = 0;
@@ -212,46 +198,37 @@ class Staging {
     return bits_of(threshold.key + 1);
   }
 
-  void give_back(const Stretch& stretch, size_t j) const {
+  void give_back(const Stretch<Acc>& stretch, size_t j) const {
     next_[stretch.begin + stretch.index[j]] = stretch.value[j];
   }
 
-  /// How much of the threshold each stretch passes, and where it goes.
-  void share(const Threshold& threshold) {
-    place_.run(stretches_.size(), [&](size_t s) {
-      Stretch& each = stretches_[s];
-      each.above = each.ties = 0;
-      for (size_t j = 0; j < each.found; ++j) {
-        const uint64_t key = key_of(each.value[j]);
-        each.above += key > threshold.key;
-        each.ties += key == threshold.key;
-      }
-    });
-    size_t at = 0;
-    uint64_t ties = threshold.ties;
-    for (Stretch& each : stretches_) {
-      each.at = at;
-      each.threshold = {threshold.key, std::min<uint64_t>(ties, each.ties)};
-      ties -= each.threshold.ties;
-      at += each.above + static_cast<size_t>(each.threshold.ties);
-    }
+  /// The residual has left the caches: waits for the places that will be written had better
+  /// overlap.
+  void fetch_early(const Stretch<Acc>& from, size_t j) const {
+    if (j >= from.found) return;
+    const uint64_t key = key_of(from.value[j]);
+    const bool written = kLeavesNothing<T> ? key <= from.threshold.key : key >= from.threshold.key;
+    if (written) __builtin_prefetch(next_ + from.begin + from.index[j], 1);
   }
 
   template <class I>
-  void write_stretch(const Stretch& from, const SparseBuffer& selected) const {
-    I* index = static_cast<I*>(selected.index) + from.at;
-    Acc* value = static_cast<Acc*>(selected.value) + from.at;
+  void write_stretch(Stretch<Acc>& from, const SparseBuffer& selected) const {
+    I* const index = static_cast<I*>(selected.index) + from.at;
+    Acc* const value = static_cast<Acc*>(selected.value) + from.at;
+    size_t n = 0;
     Gate gate(from.threshold);
     for (size_t j = 0; j < from.found; ++j) {
+      if (next_) fetch_early(from, j + kAhead);
       if (gate.passes(key_of(from.value[j]))) {
         const size_t i = from.begin + from.index[j];
-        *index++ = static_cast<I>(i);
-        *value++ = shipped<T>(from.value[j]);
+        index[n] = static_cast<I>(i);
+        value[n++] = shipped<T>(from.value[j]);
         if (!kLeavesNothing<T> && next_) next_[i] = unshipped<T>(from.value[j]);
       } else if (kLeavesNothing<T> && next_) {
         give_back(from, j);
       }
     }
+    from.written = n;
   }
 
   Place& place_;
@@ -264,7 +241,8 @@ class Staging {
   bool streaming_;
   SweepFunction<T> fast_;
   SweepFunction<T> slow_;
-  std::span<Stretch> stretches_;
+  std::span<Stretch<Acc>> stretches_;
+  std::span<Key<Acc>> keys_;  ///< of candidates that are looked at closely
 };
 
 }  // namespace sparsecoll::host

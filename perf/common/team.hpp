@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <barrier>
+#include <cstddef>
+#include <functional>
+#include <thread>
+#include <vector>
+
+namespace sparsecoll::perf {
+
+/// Threads that share a loop with their caller, each bound to a CPU of its own as far as there are
+/// enough: what passes over memory are made with, beside the library's own threads.
+class Team {
+ public:
+  explicit Team(std::size_t threads);
+  ~Team();
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  /// Runs work(begin, end) for equal parts of [0, count), one on each thread.
+  void run(std::size_t count, const std::function<void(std::size_t, std::size_t)>& work);
+
+ private:
+  void serve(std::size_t part);
+  void do_part(std::size_t part) const;
+
+  std::size_t threads_;
+  std::barrier<> barrier_;
+  std::size_t count_ = 0;
+  const std::function<void(std::size_t, std::size_t)>* work_ = nullptr;  ///< null: the end
+  std::vector<std::thread> others_;
+};
+
+}  // namespace sparsecoll::perf

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What was staged of a vector (staged.hpp), and the threshold that the k largest of it pass.
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <span>
+
+#include "kernels/host/place.hpp"
+#include "kernels/host/threshold.hpp"
+
+namespace sparsecoll::host {
+
+/// Part of a vector, and the candidates in it, by index.
+template <class Acc>
+struct Stretch {
+  size_t begin = 0;
+  size_t end = 0;
+  uint32_t* index = nullptr;  ///< from `begin` on
+  Acc* value = nullptr;
+  size_t room = 0;
+  size_t found = 0;
+  size_t counted = 0;     ///< before those found, and not staged any more
+  Threshold threshold{};  ///< with its share of the ties
+  size_t above = 0;       ///< of them, the threshold
+  size_t ties = 0;        ///< with it
+  size_t at = 0;          ///< where its first one goes
+  size_t written = 0;
+};
+
+/// visit(key) for every candidate.
+template <class Acc, class Visit>
+void visit_candidates(std::span<const Stretch<Acc>> stretches, Visit visit) {
+  for (const Stretch<Acc>& each : stretches)
+    for (size_t j = 0; j < each.found; ++j) visit(uint64_t{key_of(each.value[j])});
+}
+
+/// The threshold that the k largest candidates pass. Only those that share the first digit are
+/// looked at more closely: in `scratch`, unless they are more than it holds.
+template <class Acc>
+Threshold find_threshold(std::span<const Stretch<Acc>> stretches, size_t k,
+                         std::span<Key<Acc>> scratch) {
+  if (k == 0) return {kKeyEnd<Acc>, 0};
+  constexpr int kShift = std::bit_width(kKeyEnd<Acc> - 1) - kDigit;
+  std::array<size_t, (kKeyEnd<Acc> >> kShift) + 1> bin{};
+  visit_candidates(stretches, [&](uint64_t key) { ++bin[key >> kShift]; });
+  size_t digit = bin.size() - 1, missing = k;
+  while (digit > 0 && bin[digit] < missing) missing -= bin[digit--];
+  if (bin[digit] >= scratch.size())
+    return find_threshold<Acc>(k, [&](auto visit) { visit_candidates(stretches, visit); });
+  size_t n = 0;
+  visit_candidates(stretches, [&](uint64_t key) {
+    scratch[n] = static_cast<Key<Acc>>(key);  // stays if the next one is not written over it
+    n += key >> kShift == digit;
+  });
+  return find_threshold<Acc>(n, missing, [scratch](size_t j) -> uint64_t { return scratch[j]; });
+}
+
+/// How much of the threshold each stretch passes, and where that goes. Ties are taken in order.
+template <class Acc>
+void share_threshold(Place& place, std::span<Stretch<Acc>> stretches, const Threshold& threshold) {
+  if (stretches.size() == 1) {
+    stretches[0].threshold = threshold;
+    return;
+  }
+  place.run(stretches.size(), [&](size_t s) {
+    Stretch<Acc>& each = stretches[s];
+    each.above = each.ties = 0;
+    for (size_t j = 0; j < each.found; ++j) {
+      const uint64_t key = key_of(each.value[j]);
+      each.above += key > threshold.key;
+      each.ties += key == threshold.key;
+    }
+  });
+  size_t at = 0;
+  uint64_t ties = threshold.ties;
+  for (Stretch<Acc>& each : stretches) {
+    each.at = at;
+    each.threshold = {threshold.key, std::min<uint64_t>(ties, each.ties)};
+    ties -= each.threshold.ties;
+    at += each.above + static_cast<size_t>(each.threshold.ties);
+  }
+}
+
+}  // namespace sparsecoll::host
