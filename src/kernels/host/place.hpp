@@ -10,7 +10,7 @@ namespace sparsecoll::host {
 
 /// When vectors are selected from by stages (staged.hpp), and what tests need to see its rare ways.
 struct Tuning {
-  size_t staged_from = 2048;             ///< elements
+  size_t staged_from = 4096;             ///< elements
   size_t staged_part = 4;                ///< at most this part of them is selected: 1 / 4
   size_t groups = size_t{1} << 13;       ///< of neighbours that the bound is guessed from, at most
   size_t room = 0;                       ///< for candidates of a stretch, where k fit; 0: enough
