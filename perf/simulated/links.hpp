@@ -87,6 +87,16 @@ class Links {
     const Node& own = nodes_[node(rank)];
     return own.coming.empty() ? Turns::kNever : own.coming.begin()->first.first;
   }
+  /// Whether something of that sender is on its way to that box, which is of this rank.
+  bool carries(int rank, const Mailbox& box, int peer) const {
+    return std::ranges::any_of(nodes_[node(rank)].coming, [&](const auto& entry) {
+      return entry.second.second.box == &box && entry.second.second.peer == peer;
+    });
+  }
+  /// Who is behind by no more than that cannot send what would have come by now.
+  double lookahead() const {
+    return model_.ranks_per_node > 1 ? std::min(model_.latency, kSharedLatency) : model_.latency;
+  }
   void forget(const Fabric& fabric) {
     for (Node& each : nodes_)
       std::erase_if(each.coming,

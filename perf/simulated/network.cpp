@@ -25,6 +25,7 @@ struct Fabric {
   std::shared_ptr<Links> links;
   std::vector<int> ranks;  ///< in the simulation, by rank here
   std::deque<Mailbox> boxes;
+  size_t goodbyes = 0;
   std::map<std::pair<uint64_t, int>, std::weak_ptr<Fabric>> parts;
 };
 
@@ -75,20 +76,21 @@ class SimulatedTransport final : public Transport {
   size_t unsent_handed_over() override { return unsent(); }
 
   std::optional<Arrived> poll() override {
-    // Who is behind by less than L cannot send what would be here by now.
-    turns_.catch_up(own(), model().latency);
-    fabric_->links->receive(own(), turns_.now(own()));
-    if (box_.letters.empty() || box_.letters.top().due > turns_.now(own())) return std::nullopt;
+    const double now = turns_.catch_up(own(), fabric_->links->lookahead());
+    fabric_->links->receive(own(), now);
+    if (box_.letters.empty() || box_.letters.top().due > now) return std::nullopt;
     const Mailbox::Letter letter = box_.letters.top();
     box_.letters.pop();
     turns_.pass(own(), overhead(letter.bytes->size()));
     return Arrived{letter.peer, std::move(*letter.bytes)};
   }
   bool gone(int peer) const override {
-    return fabric_->boxes[static_cast<size_t>(peer)].gone && box_.letters.empty();
+    return fabric_->boxes[static_cast<size_t>(peer)].gone && box_.letters.empty() &&
+           !fabric_->links->carries(own(), box_, peer);
   }
   /// Deadlines are of real time, which does not count here.
   void idle(Clock::time_point) override {
+    if (std::exchange(goodbyes_, fabric_->goodbyes) != fabric_->goodbyes) return;  // have a look
     const double now = turns_.now(own());
     double until = fabric_->links->next(own());
     if (!box_.letters.empty()) until = std::min(until, box_.letters.top().due);
@@ -116,7 +118,9 @@ class SimulatedTransport final : public Transport {
   bool closes_together() const override { return false; }
   void close() override {
     if (std::exchange(box_.gone, true)) return;
-    for (const int rank : fabric_->ranks) turns_.wake(rank, 0);
+    ++fabric_->goodbyes;
+    const double known = turns_.now(own()) + model().latency;
+    for (const int rank : fabric_->ranks) turns_.wake(rank, known);
   }
   size_t abandon(bool* touches_caller) noexcept override {
     *touches_caller = false;
@@ -141,11 +145,10 @@ class SimulatedTransport final : public Transport {
 
   void put_on_link(int peer, size_t bytes, std::shared_ptr<Buffer> letter) {
     turns_.pass(own(), model().byte_overhead * static_cast<double>(bytes));
-    turns_.catch_up(own(), 0);
+    const double now = turns_.catch_up(own(), 0);
     const int to = fabric_->ranks[static_cast<size_t>(peer)];
-    const Links::Passage passage =
-        fabric_->links->send({own(), to, turns_.now(own())}, bytes,
-                             {fabric_.get(), &box(peer), rank_, std::move(letter)});
+    const Links::Passage passage = fabric_->links->send(
+        {own(), to, now}, bytes, {fabric_.get(), &box(peer), rank_, std::move(letter)});
     left_ = std::max(left_, passage.left);
     turns_.wake(to, passage.reaches);
   }
@@ -157,6 +160,7 @@ class SimulatedTransport final : public Transport {
   std::vector<Open> open_;  ///< by peer
   double left_ = 0;         ///< when all that was sent has left
   bool waits_to_leave_ = false;
+  size_t goodbyes_ = 0;  ///< that were seen
 };
 
 }  // namespace

@@ -179,6 +179,37 @@ TEST_CASE("many messages come in the order of virtual time, run by run") {
   CHECK(runs[0] == runs[1]);
 }
 
+TEST_CASE("what a rank sent before it left still comes, and then it is known to be gone") {
+  const auto letter = bytes(5);
+  run(3, slow_network(), [&](int rank, Transport& transport, Turns& turns) {
+    if (rank == 0) {
+      transport.send(1, letter);
+      transport.close();
+    }
+    if (rank != 1) return;
+    CHECK_FALSE(transport.gone(0));
+    CHECK(receive(transport).peer == 0);
+    CHECK(turns.now(1) == 1005);
+    while (!transport.gone(0)) transport.idle(Clock::time_point::max());
+    CHECK_FALSE(transport.poll().has_value());
+  });
+}
+
+TEST_CASE("who polls hears of what a rank of its node sent before, in virtual time") {
+  NetworkModel model = slow_network();
+  model.ranks_per_node = 2;
+  const auto letter = bytes(1);
+  run(2, model, [&](int rank, Transport& transport, Turns& turns) {
+    if (rank == 0) {
+      turns.pass(0, 10);
+      transport.send(1, letter);
+    } else {
+      turns.pass(1, 40);
+      CHECK(transport.poll().has_value());
+    }
+  });
+}
+
 TEST_CASE("a part of the ranks talks over the same links") {
   run(3, slow_network(), [&](int rank, Transport& transport, Turns& turns) {
     const std::vector<Member> members{{2, 0}, {0, 0}};

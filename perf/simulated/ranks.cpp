@@ -58,6 +58,7 @@ class SimulatedRanks final : public Ranks {
     barrier();
     Config config = make_config(&given);
     config.values.timeoutMs = 0;  // real time has no meaning here
+    config.threads = 1;           // whose time is all that is charged
     auto& transport = meeting_.transports[static_cast<std::size_t>(rank())];
     const auto made =
         std::make_shared<sparsecoll::Communicator>(make_framed_link(std::move(transport)), config);

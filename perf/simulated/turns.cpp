@@ -60,8 +60,9 @@ void Turns::begin(int rank) {
 
 void Turns::end(int rank) {
   charge(rank);
+  state(rank).ended = true;
   --left_;
-  if (met_ > 0 && met_ == left_) std::fputs("simulated: a rank ended before a barrier\n", stderr);
+  if (left_ > 0 && met_ == left_) release_barrier();
   hand_over();
 }
 
@@ -75,12 +76,14 @@ void Turns::pass(int rank, double seconds) {
   state(rank).clock += seconds;
 }
 
-void Turns::catch_up(int rank, double slack) {
+double Turns::catch_up(int rank, double slack) {
   charge(rank);
   const double clock = state(rank).clock;
-  if (waiting_.empty() || waiting_.begin()->first + slack >= clock) return;
-  waiting_.insert({clock, rank});
-  wait_for_turn(rank);
+  if (!waiting_.empty() && waiting_.begin()->first + slack < clock) {
+    waiting_.insert({clock, rank});
+    wait_for_turn(rank);
+  }
+  return state(rank).clock;
 }
 
 void Turns::sleep(int rank, double until) {
@@ -100,17 +103,20 @@ void Turns::wake(int rank, double at) {
   waiting_.insert({other.until, rank});
 }
 
+void Turns::release_barrier() {
+  met_ = 0;
+  double latest = 0;
+  for (const State& each : states_) latest = std::max(latest, each.clock);
+  for (int rank = 0; rank < static_cast<int>(states_.size()); ++rank) {
+    if (state(rank).ended) continue;
+    state(rank).clock = latest;
+    waiting_.insert({latest, rank});
+  }
+}
+
 void Turns::meet(int rank) {
   charge(rank);
-  if (++met_ == left_) {
-    met_ = 0;
-    double latest = 0;
-    for (const State& each : states_) latest = std::max(latest, each.clock);
-    for (int r = 0; r < static_cast<int>(states_.size()); ++r) {
-      state(r).clock = latest;
-      waiting_.insert({latest, r});
-    }
-  }
+  if (++met_ == left_) release_barrier();
   wait_for_turn(rank);
 }
 

@@ -29,8 +29,8 @@ class Turns {
   /// Its clock, charged with what it has computed.
   double now(int rank);
   void pass(int rank, double seconds);
-  /// Returns when nobody is further behind than `slack`.
-  void catch_up(int rank, double slack);
+  /// Returns when nobody is further behind than `slack`; its clock then, which goes on.
+  double catch_up(int rank, double slack);
   /// Lets the others run until that time, or until woken. Ends the program when nobody can.
   void sleep(int rank, double until);
   /// All ranks; their clocks are equal afterwards.
@@ -47,11 +47,13 @@ class Turns {
     double until = kNever;
     double computed = 0;  ///< processor time of its thread that was charged already
     bool sleeps = false;
+    bool ended = false;
     std::binary_semaphore turn;
   };
   State& state(int rank) { return states_[static_cast<std::size_t>(rank)]; }
   /// From here on the thread's processor time is the rank's.
   void resume(int rank);
+  void release_barrier();
   void charge(int rank);
   void hand_over();
   void wait_for_turn(int rank);

@@ -181,7 +181,6 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
 
   /// Counts the call, runs it with workspace, poisons the communicator if it fails for good.
   void run_counted(Verb verb, FunctionRef<void(const CallTerms&)> body);
-  /// Says something about the call that is made now, as far as memory goes.
   /// The error that every later call gives; with mutex_ held.
   void refuse_from_now_on(sparsecollResult_t code, const char* why) noexcept;
   void poison_with(const Error& error);

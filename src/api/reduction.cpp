@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/reduction.hpp"
 
+#include <utility>
+
 #include "core/error.hpp"
 
 namespace sparsecoll {
@@ -15,13 +17,25 @@ Reduction::Reduction(const Turn& turn, Kernels& kernels)
 Network Reduction::network() {
   if (env_.call.in_stream_order()) return kBesideEachOther;
   if (const auto& known = turn_.communicator.network()) return *known;
-  // A group's members are at it at times that differ from rank to rank.
-  if (env_.call.shares_messages() || env_.call.size() == 1) return kCommodity;
-  const Stopwatch watch(env_.stats.exchange_seconds);
+  if (env_.call.size() == 1) return kCommodity;
   measured_ = measure_network(env_);
+  if (!measured_) return kCommodity;  // in a group
   turn_.communicator.tell(LogLevel::info, "network: alpha ", measured_->alpha * 1e6, " us, beta ",
                           measured_->beta * 1e9, " ns a byte");
   return *measured_;
+}
+
+void Reduction::tell_choice(const AlgorithmEntry& chosen, const Shape& shape,
+                            const Network& network) const {
+  const auto predicted = [&](AlgorithmId id) {
+    return text(predicted_seconds(id, shape, network) * 1e6, " us");
+  };
+  const bool known = shape.k != kAll || shape.entries > 0;
+  turn_.communicator.tell(LogLevel::info, "auto: ", chosen.name, " for count ", shape.count, ", k ",
+                          shape.k == kAll ? "SPARSECOLL_ALL" : std::to_string(shape.k), ": ",
+                          known ? text("allgather would take ", predicted(AlgorithmId::allgather),
+                                       ", oktopk ", predicted(AlgorithmId::oktopk))
+                                : "how many entries there are is not known yet");
 }
 
 const AlgorithmEntry& Reduction::sparse_algorithm(const Problem& problem) {
@@ -33,12 +47,8 @@ const AlgorithmEntry& Reduction::sparse_algorithm(const Problem& problem) {
                     turn_.warm.entries};
   const Network speed = network();
   const AlgorithmEntry& chosen = choose_algorithm(shape, speed);
-  const auto predicted = [&](AlgorithmId id) { return predicted_seconds(id, shape, speed) * 1e6; };
-  if (!turn_.communicator.find_warm(turn_.descriptor.hash()))
-    turn_.communicator.tell(LogLevel::info, "auto: ", chosen.name, " for count ", problem.count,
-                            ", k ", problem.k, ": allgather would take ",
-                            predicted(AlgorithmId::allgather), " us, oktopk ",
-                            predicted(AlgorithmId::oktopk), " us");
+  const int id = static_cast<int>(chosen.id);
+  if (std::exchange(turn_.warm.chosen, id) != id) tell_choice(chosen, shape, speed);
   return chosen;
 }
 

@@ -33,6 +33,8 @@ class Reduction {
   /// What the model takes the network to be: as measured once for the communicator, by its first
   /// call that asks.
   Network network();
+  /// What Auto takes for the shape from now on.
+  void tell_choice(const AlgorithmEntry& chosen, const Shape& shape, const Network& network) const;
 
   const Turn& turn_;
   Env env_;

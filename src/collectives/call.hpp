@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "core/deadline.hpp"
@@ -37,6 +38,13 @@ struct Leg {
   std::byte* into = nullptr;  ///< where to, in stream order, kHeadroom first; null: workspace
 };
 
+/// A message of so many bytes to one rank, and one that comes from another.
+struct Probe {
+  int to;
+  int from;
+  size_t bytes;
+};
+
 /// One collective call in progress, as the algorithms see it. Agreement between the ranks lives
 /// behind it: an exchange throws when a rank abandoned the call.
 class Call {
@@ -50,12 +58,9 @@ class Call {
   virtual void exchange(std::span<Leg> legs) = 0;
   /// Messages go from place to place when the work before them has run; the host does not see them.
   virtual bool in_stream_order() const { return false; }
-  /// Others exchange in the same messages, at times of their own.
-  virtual bool shares_messages() const { return false; }
-  /// The time by which messages are measured, since some moment.
-  virtual double seconds() const {
-    return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
-  }
+  /// In what time that happens; nothing where nobody can tell, since the host does not see messages
+  /// or others travel with them.
+  virtual std::optional<double> probe(const Probe&) { return {}; }
 };
 
 /// A call as the verb sees it that makes it: it also ends with the agreement of all ranks.

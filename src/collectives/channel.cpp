@@ -86,6 +86,7 @@ void Channel::send_long(int peer, FrameHeader header, const LongPayload& payload
   for (size_t at = 0; at < payload.bytes; at += piece_) {
     ConstBytes piece(payload.data + at, std::min(piece_, payload.bytes - at));
     payload.wait(piece.data() + piece.size());
+    if (aborted_) fail(sparsecollInvalidUsage, "aborted by sparsecollCommAbort");
     if (has_checksum(header)) *payload.tail += checksum_of_part(piece, at);
     if (at == 0) piece = {payload.data - sizeof header, sizeof header + piece.size()};
     transport_.send_part(peer, piece);

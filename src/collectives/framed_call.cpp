@@ -43,7 +43,7 @@ FramedCall::~FramedCall() {
       channel_.transport().pool().reserve(each->buffer, 2 * used + spare);
       each = next;
     }
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception&) {
     // The pool grows when it has to, then.
   }
 }
@@ -75,7 +75,11 @@ void FramedCall::post(int peer, const Packet& packet) {
   if (channel_.is_long(bytes)) {
     uint64_t* const tail = arena_.take<uint64_t>(1);
     stats_.bytes_sent += sizeof *tail;
-    return channel_.send_long(peer, header(FrameKind::data), {packet.data, bytes, tail, wait});
+    try {
+      return channel_.send_long(peer, header(FrameKind::data), {packet.data, bytes, tail, wait});
+    } catch (const PeerTimeout&) {
+      tell_timeout({});
+    }
   }
   wait(packet.data + bytes);
   channel_.send(peer, header(FrameKind::data), packet.data, bytes);
@@ -103,7 +107,7 @@ void FramedCall::examine(int peer, const Frame& frame) {
          " during call ", terms_.sequence);
   if (frame.kind() == FrameKind::abandon || frame.header.descriptor != hash_) throw Abandoned{};
   cover(frame.header);
-  if (kernels_) kernels_->prefetch(frame.payload());
+  if (kernels_ && !probes_) kernels_->prefetch(frame.payload());
 }
 
 void FramedCall::wait_for(std::vector<int> peers, Wanted wanted) {
@@ -119,10 +123,7 @@ void FramedCall::wait_for(std::vector<int> peers, Wanted wanted) {
     try {
       channel_.pump(look);
     } catch (const PeerTimeout&) {
-      // Who is missing there is missing here too, unless this rank came late itself.
-      if (!terms_.deadline.mostly_passed()) throw;
-      fail(sparsecollTimeout, "deadline passed, nothing was heard from ",
-           name_ranks(unheard(peers)));
+      tell_timeout(peers);
     }
     std::erase_if(peers, [this](int peer) { return has_come(peer); });
     if (peers.empty() || (wanted == Wanted::one && peers.size() < awaited)) return;
@@ -131,6 +132,30 @@ void FramedCall::wait_for(std::vector<int> peers, Wanted wanted) {
     channel_.pause(terms_.deadline,
                    [&] { return text("nothing was heard from ", name_ranks(unheard(peers))); });
   }
+}
+
+/// In a handler of a peer's timeout: who is missing there is missing here too, unless this rank
+/// came late itself.
+void FramedCall::tell_timeout(std::span<const int> awaited) const {
+  if (!terms_.deadline.mostly_passed()) throw;
+  fail(sparsecollTimeout, "deadline passed, nothing was heard from ", name_ranks(unheard(awaited)));
+}
+
+std::optional<double> FramedCall::probe(const Probe& probe) {
+  const Stopwatch watch(stats_.exchange_seconds);
+  std::byte* const room = arena_.take<std::byte>(kHeadroom + probe.bytes) + kHeadroom;
+  std::fill_n(room, probe.bytes, std::byte{0});
+  Leg leg;
+  leg.peer = probe.from;
+  leg.in_bound = probe.bytes;
+  probes_ = true;
+  const double start = channel_.transport().seconds();
+  post(probe.to, {room, probe.bytes, nullptr});
+  receive({&leg, 1});
+  const double spent = channel_.transport().seconds() - start;
+  probes_ = false;
+  kept_.pop_back();  // the next one takes its place
+  return spent;
 }
 
 ConstBytes FramedCall::take(int peer) {

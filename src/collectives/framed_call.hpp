@@ -45,7 +45,7 @@ class FramedCall final : public AgreedCall {
   int rank() const override { return channel_.rank(); }
   int size() const override { return channel_.size(); }
   void exchange(std::span<Leg> legs) override;
-  double seconds() const override { return channel_.transport().seconds(); }
+  std::optional<double> probe(const Probe& probe) override;
 
   /// Starts sending one message.
   void post(int peer, const Packet& packet);
@@ -71,6 +71,7 @@ class FramedCall final : public AgreedCall {
   /// Returns when all of the peers have sent something, or, where one is enough, one of them.
   enum class Wanted { all, one };
   void wait_for(std::vector<int> peers, Wanted wanted);
+  [[noreturn]] void tell_timeout(std::span<const int> awaited) const;
   ConstBytes take(int peer);
   void examine(int peer, const Frame& frame);
   /// A pushSumStep of this call's number hears nobody but its neighbours, so that the call cannot
@@ -93,6 +94,7 @@ class FramedCall final : public AgreedCall {
   Arena& arena_;
   Stats& stats_;
   Kernels* kernels_ = nullptr;
+  bool probes_ = false;  ///< what comes is for nobody
   std::vector<bool> covered_;
   int covered_count_ = 1;
   std::vector<Frame> kept_;  ///< received frames, whose payloads the algorithm looks at

@@ -41,8 +41,6 @@ class GroupCall::Voice final : public AgreedCall {
   Stats& stats() override { return stats_; }
   uint64_t sequence() const override { return call_.sequence(); }
   const Deadline& deadline() const override { return call_.deadline(); }
-  bool shares_messages() const override { return true; }
-  double seconds() const override { return call_.seconds(); }
   void agree() override { confirm(); }  // the group does
   void exchange(std::span<Leg> legs) override {
     legs_ = legs;

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+
 namespace sparsecoll {
 
 struct Env;
@@ -18,7 +20,7 @@ inline constexpr Network kCommodity{30e-6, 1.0 / 117e6};
 /// GPUs beside each other, whose messages the host cannot time.
 inline constexpr Network kBesideEachOther{10e-6, 1.0 / 20e9};
 
-/// Measures it, while all ranks send at once. Collective.
-Network measure_network(Env& env);
+/// Measures it, while all ranks send at once; nothing where messages cannot be timed. Collective.
+std::optional<Network> measure_network(Env& env);
 
 }  // namespace sparsecoll

@@ -19,11 +19,18 @@ namespace sparsecoll {
 
 namespace {
 
+/// Straight lines between the powers of two: the same on every processor, which log2() is not.
+double rough_log2(double x) {
+  int exponent = 0;
+  const double mantissa = std::frexp(x, &exponent);  // x = mantissa 2^exponent, in [0.5, 1)
+  return exponent - 1 + (2 * mantissa - 1);
+}
+
 /// Bytes of so many entries among n.
 double bytes_of(double entries, const Shape& shape) {
   if (entries == 0) return 0;
   const double n = static_cast<double>(shape.count);
-  const double index = std::min(2 + std::log2(n / entries), n / entries);  // coded, or a bitmap
+  const double index = std::min(2 + rough_log2(n / entries), n / entries);  // coded, or a bitmap
   return entries * (static_cast<double>(shape.value_size) + index / 8);
 }
 

@@ -17,6 +17,7 @@ struct Warm {
   bool crowded = false;    ///< an owner had more than twice the mean load
   uint64_t threshold = 0;  ///< last global threshold as a key; 0 = none
   uint64_t entries = 0;    ///< entries of all ranks in the last call; 0 = unknown
+  int chosen = 0;          ///< by Auto, in the last call; of no use to the next one
   // Ok-Topk with reused thresholds; keys, 0 = none.
   uint64_t threshold_age = 0;     ///< calls since thresholds were due; 0 = due now
   uint64_t reused_threshold = 0;  ///< of the sum

@@ -46,9 +46,22 @@ Memory& Pool::memory_of(size_t its_class) const {
   return large_ && its_class >= kLargeClass ? *large_ : memory_;
 }
 
+Block Pool::make(size_t its_class) {
+  const size_t bytes = size_t{1} << its_class;
+  if (&memory_of(its_class) == &memory_) return Block(memory_, bytes);
+  try {
+    return Block(*large_, bytes);
+  } catch (const std::exception&) {
+    return Block(memory_, bytes);  // does as well, if slower
+  }
+}
+
 void Pool::take_large_from(std::shared_ptr<Memory> memory) {
   std::vector<Block> old;  // freed without the lock
   const std::lock_guard lock(mutex_);
+  size_t blocks = 0;
+  for (size_t c = kLargeClass; c < free_.size(); ++c) blocks += free_[c].size();
+  old.reserve(blocks);
   large_ = std::move(memory);
   for (size_t c = kLargeClass; c < free_.size(); ++c) {
     made_[c] -= free_[c].size();
@@ -70,7 +83,7 @@ Buffer Pool::take(size_t bytes) {
   }
   const size_t roomy = class_of(bytes + bytes / 4);
   free_[roomy].reserve(made_[roomy] + 1);
-  Buffer buffer(*this, Block(memory_of(roomy), size_t{1} << roomy), bytes);
+  Buffer buffer(*this, make(roomy), bytes);
   ++made_[roomy];
   return buffer;
 }
@@ -79,7 +92,7 @@ void Pool::reserve(const Buffer& example, size_t count) {
   const std::lock_guard lock(mutex_);
   const size_t c = class_of(example.capacity());
   free_[c].reserve(count);
-  for (; made_[c] < count; ++made_[c]) free_[c].emplace_back(memory_of(c), size_t{1} << c);
+  for (; made_[c] < count; ++made_[c]) free_[c].push_back(make(c));
 }
 
 void Pool::give_back(Block block) noexcept {

@@ -116,7 +116,8 @@ class Buffer {
 class Pool {
  public:
   explicit Pool(Memory& memory) : memory_(memory) {}
-  /// From now on large blocks come from there; those of before go as they come back.
+  /// From now on large blocks come from there, as long as it has any; those from elsewhere go as
+  /// they come back. Once.
   void take_large_from(std::shared_ptr<Memory> memory);
   Buffer take(size_t bytes);
   /// Sees to it that `count` blocks for messages like `example` exist, in use or not.
@@ -126,6 +127,7 @@ class Pool {
   friend class Buffer;
   static size_t class_of(size_t bytes);
   Memory& memory_of(size_t its_class) const;
+  Block make(size_t its_class);
   void give_back(Block block) noexcept;
 
   Memory& memory_;

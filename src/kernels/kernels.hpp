@@ -172,7 +172,8 @@ class Kernels {
   /// meantime, where that pays. It stays as it is until the end of the call.
   virtual void prefetch(ConstBytes message) = 0;
   /// How many entries each message says it has, 0 where its header is unsound: what to make room
-  /// for before unpack_all() looks closer. Waits where the host does not see messages.
+  /// for before unpack_all() looks closer. Waits where the host does not see messages, or for those
+  /// that the place has yet to write.
   virtual void entries(std::span<const Message> messages, size_t* out) = 0;
   /// Trusts nothing: a malformed message gives no entries and raises *fault.
   virtual void unpack_all(std::span<const Message> messages, std::span<const SparseBuffer> out,

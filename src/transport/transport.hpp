@@ -43,9 +43,9 @@ class Transport {
 
   /// Starts sending. The bytes must stay as they are until unsent() is 0.
   virtual void send(int peer, ConstBytes bytes) = 0;
-  /// Starts a message of that many bytes whose parts, of at least a byte each, are sent one after
-  /// another when they are there. Another message to that peer before all of them gives it up: the
-  /// peer never hears of it.
+  /// Starts a message of that many bytes whose parts, of at least a byte each and no more bytes in
+  /// all, are sent one after another when they are there. Another message to that peer before all
+  /// of them gives it up: the peer never hears of it.
   virtual void open(int peer, size_t bytes) = 0;
   /// As send(), for the next part of that message.
   virtual void send_part(int peer, ConstBytes part) = 0;

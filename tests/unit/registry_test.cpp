@@ -122,8 +122,9 @@ std::string measure(int P, std::chrono::microseconds delay, std::vector<Network>
   };
   Stations stations(P, 30000, delay.count() > 0 ? FatePlan(late) : FatePlan());
   return stations.run([&](Station& station) {
-    station.collective(
-        [&](Env& env) { networks[static_cast<size_t>(station.rank())] = measure_network(env); });
+    station.collective([&](Env& env) {
+      networks[static_cast<size_t>(station.rank())] = measure_network(env).value();
+    });
     return "";
   });
 }
