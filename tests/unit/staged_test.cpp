@@ -12,6 +12,7 @@
 #include "kernels/host/place.hpp"
 #include "kernels/kernels.hpp"
 #include "support/catch.hpp"
+#include "unit/sanitizers.hpp"
 
 namespace sparsecoll::unit {
 namespace {
@@ -206,7 +207,7 @@ Input<T> input_of(Pattern pattern, size_t n, bool feedback) {
 
 TEMPLATE_TEST_CASE("short vectors of every length", "", float, double, Float16, Bfloat16) {
   Ways ways;
-  for (size_t n = 0; n <= 300; n += n < 140 ? 1 : 7) {
+  for (size_t n = 0; n <= 300; n += n < 140 && !kSanitized ? 1 : 7) {
     for (const Pattern pattern : {Pattern::tailed, Pattern::ties, Pattern::odd, Pattern::nan}) {
       for (const bool feedback : {false, true}) {
         Input<TestType> input = input_of<TestType>(pattern, n, feedback);
@@ -220,7 +221,7 @@ TEMPLATE_TEST_CASE("short vectors of every length", "", float, double, Float16, 
   }
 }
 
-constexpr size_t kLong = 70001;
+constexpr size_t kLong = kSanitized ? 20001 : 70001;  // sanitizers are slow
 
 TEMPLATE_TEST_CASE("inputs that defeat guesses", "", float, double, Float16, Bfloat16) {
   Ways ways;
