@@ -53,6 +53,8 @@ TEST_CASE("without a struct and without variables there are the documented defau
   CHECK(config.check);
   CHECK(config.log_level == LogLevel::none);
   CHECK(config.log_file.empty());
+  CHECK_FALSE(config.simd);
+  CHECK_FALSE(config.threads);
   const Config same = make_config(&kDefaults);
   CHECK(std::memcmp(&same.values, &kDefaults, sizeof kDefaults) == 0);
 }
@@ -134,12 +136,15 @@ TEST_CASE("variables override the struct") {
   config.timeoutMs = 1;
   const Variable algorithm("SPARSECOLL_ALGO", "oktopk"), selection("SPARSECOLL_SELECT", "exact"),
       wire("SPARSECOLL_WIRE", "native"), timeout("SPARSECOLL_TIMEOUT_MS", "1234"),
-      check("SPARSECOLL_CHECK", "0"), debug("SPARSECOLL_DEBUG", "WARN");
+      check("SPARSECOLL_CHECK", "0"), debug("SPARSECOLL_DEBUG", "WARN"),
+      simd("SPARSECOLL_SIMD", "portable"), threads("SPARSECOLL_THREADS", "3");
   const Config made = make_config(&config);
   CHECK(made.values.algorithm == sparsecollAlgoOktopk);
   CHECK(made.values.timeoutMs == 1234);
   CHECK_FALSE(made.check);
   CHECK(made.log_level == LogLevel::warn);
+  CHECK(made.simd == host::Simd::portable);
+  CHECK(made.threads == 3);
 }
 
 struct Words {
