@@ -141,7 +141,8 @@ TEST_CASE("all ranks measure the same network, and what its messages take") {
       CHECK(each.beta > 0);
     }
     REQUIRE(measure(P, std::chrono::microseconds(5000), networks) == "");
-    for (const Network& each : networks) CHECK(each.alpha >= 0.005);
+    // Less than the delay by what a peer was earlier.
+    for (const Network& each : networks) CHECK(each.alpha >= 0.003);
   }
 }
 
