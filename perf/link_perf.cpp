@@ -198,5 +198,5 @@ int main(int argc, char** argv) {
   int status = 0;
   const std::optional<LinkOptions> options = parse_links(argc, argv, &status);
   if (!options) return status;
-  return launch("mpi", 1, [&](Ranks& ranks) { return Links(*options, ranks).run(); });
+  return launch({"mpi"}, [&](Ranks& ranks) { return Links(*options, ranks).run(); });
 }
