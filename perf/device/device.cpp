@@ -57,7 +57,7 @@ int measure_kernel(const Options& options, Ranks& ranks) {
 
 int measure_on_device(const Options& options) {
   if (!find_device(options.program)) return kNoDevice;
-  return launch("local", 1, [&](Ranks& ranks) { return device::measure_kernel(options, ranks); });
+  return launch({"local", 1}, [&](Ranks& ranks) { return device::measure_kernel(options, ranks); });
 }
 
 }  // namespace sparsecoll::perf

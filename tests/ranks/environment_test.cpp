@@ -6,11 +6,9 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
 #include <string>
 
 #include "support/catch.hpp"
-#include "support/folder.hpp"
 #include "support/sweep.hpp"
 #include "support/typed.hpp"
 
@@ -54,31 +52,6 @@ TEST_CASE("SPARSECOLL_ALGO overrides the algorithm") {
   CHECK(algorithm_that_ran(sparsecollAlgoAllgather) == sparsecollAlgoDense);
   const Variable automatic("SPARSECOLL_ALGO", "auto");
   CHECK(algorithm_that_ran(sparsecollAlgoDense) != sparsecollAlgoDense);
-}
-
-/// How often each rank's lines have these words.
-int lines_with(const std::string& file, const std::string& words) {
-  std::ifstream lines(file);
-  int found = 0;
-  for (std::string line; std::getline(lines, line);)
-    found += line.find(words) != std::string::npos ? 1 : 0;
-  return found;
-}
-
-TEST_CASE("INFO tells once what the network is like, and for each shape what Auto chooses") {
-  const Folder folder;
-  const std::string file = folder.file("log");
-  const Variable level("SPARSECOLL_DEBUG", "INFO"), log("SPARSECOLL_DEBUG_FILE", file);
-  {
-    const Ranks ranks(3, default_config());
-    for (int call = 0; call < 2; ++call) {
-      CHECK(run_case(ranks, Case{1, kAuto, 400, 10, Kind::kHeavyTail}) == "");
-      CHECK(run_case(ranks, Case{1, kAuto, 500, 20, Kind::kHeavyTail}) == "");
-    }
-  }
-  CHECK(lines_with(file, "network: alpha ") == 3);
-  CHECK(lines_with(file, "auto: ") == 6);
-  CHECK(lines_with(file, " for count 500, k 20: allgather would take ") == 3);
 }
 
 /// The message of an init that must fail.

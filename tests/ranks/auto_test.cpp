@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What Auto measures and chooses, by the lines that it writes. In one program with the other tests of
+// environment variables, which belong to the process.
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "support/catch.hpp"
+#include "support/folder.hpp"
+#include "support/sweep.hpp"
+#include "support/typed.hpp"
+
+namespace sparsecoll::test {
+namespace {
+
+/// Where the lines go while it lives.
+class Lines {
+ public:
+  Lines() {
+    setenv("SPARSECOLL_DEBUG", "INFO", 1);
+    setenv("SPARSECOLL_DEBUG_FILE", folder_.file("log").c_str(), 1);
+  }
+  ~Lines() {
+    unsetenv("SPARSECOLL_DEBUG");
+    unsetenv("SPARSECOLL_DEBUG_FILE");
+  }
+  Lines(const Lines&) = delete;
+  Lines& operator=(const Lines&) = delete;
+
+  /// How many so far have these words.
+  int with(const std::string& words) const {
+    std::ifstream lines(folder_.file("log"));
+    int found = 0;
+    for (std::string line; std::getline(lines, line);)
+      found += line.find(words) != std::string::npos ? 1 : 0;
+    return found;
+  }
+
+ private:
+  const Folder folder_;
+};
+
+constexpr const char* kMeasured = "network: alpha ";
+constexpr const char* kChosen = "auto: ";
+
+std::string call(const Ranks& ranks, std::size_t n, std::size_t k) {
+  return run_case(ranks, Case{1, kAuto, n, k, Kind::kHeavyTail});
+}
+
+TEST_CASE("the network is measured once, and each choice told once for each shape") {
+  const Lines lines;
+  const Ranks ranks(3, default_config());
+  for (int round = 0; round < 2; ++round) {
+    CHECK(call(ranks, 400, 10) == "");
+    CHECK(call(ranks, 500, 20) == "");
+  }
+  CHECK(lines.with(kMeasured) == 3);
+  CHECK(lines.with(kChosen) == 6);
+  CHECK(lines.with(" for count 500, k 20: allgather would take ") == 3);
+}
+
+TEST_CASE("an algorithm that is asked for by name measures nothing") {
+  const Lines lines;
+  sparsecollConfig_t config = default_config();
+  config.algorithm = sparsecollAlgoOktopk;
+  const Ranks ranks(3, config);
+  CHECK(call(ranks, 400, 10) == "");
+  CHECK(lines.with(kMeasured) == 0);
+  CHECK(lines.with(kChosen) == 0);
+}
+
+TEST_CASE("a call that the ranks abandon leaves nothing measured") {
+  const Lines lines;
+  const Ranks ranks(3, default_config());
+  const std::vector<float> send(100, 1.0f);
+  CHECK(ranks.run("other k", [&](int rank) -> std::string {
+    std::vector<float> recv(send.size());
+    const std::size_t k = rank == 1 ? 5 : 6;
+    const sparsecollResult_t result =
+        call_dense_verb(Verb::kSparse, DenseCall<float>{send.data(), recv.data(), send.size(), k},
+                        ranks.comm(rank));
+    return result == sparsecollInvalidUsage ? "" : "not refused";
+  }) == "");
+  CHECK(lines.with(kMeasured) == 0);
+  CHECK(call(ranks, 400, 10) == "");
+  CHECK(lines.with(kMeasured) == 3);
+}
+
+TEST_CASE("a group measures nothing, and the parts of a communicator measure anew") {
+  const Lines lines;
+  const Ranks ranks(4, default_config());
+  const std::vector<float> send(100, 1.0f);
+  CHECK(ranks.run("a group", [&](int rank) -> std::string {
+    std::vector<float> recv(send.size()), other(send.size());
+    sparsecollGroupStart(ranks.comm(rank));
+    for (float* to : {recv.data(), other.data()})
+      sparseAllreduce(send.data(), to, send.size(), 5, sparsecollFloat32, sparsecollSum, nullptr,
+                      ranks.comm(rank), nullptr);
+    return sparsecollGroupEnd(ranks.comm(rank)) == sparsecollSuccess ? "" : "failed";
+  }) == "");
+  CHECK(lines.with(kMeasured) == 0);
+  CHECK(lines.with(kChosen) > 0);
+  CHECK(call(ranks, 400, 10) == "");
+  CHECK(lines.with(kMeasured) == 4);
+  std::vector<sparsecollComm_t> halves(4);
+  CHECK(ranks.run("split", [&](int rank) -> std::string {
+    const auto result = sparsecollCommSplit(ranks.comm(rank), rank % 2, 0,
+                                            &halves[static_cast<size_t>(rank)], nullptr);
+    return result == sparsecollSuccess ? "" : "failed";
+  }) == "");
+  const Ranks even({halves[0], halves[2]}), odd({halves[1], halves[3]});
+  CHECK(call(even, 400, 10) == "");
+  CHECK(lines.with(kMeasured) == 6);
+  CHECK(call(odd, 400, 10) == "");
+  CHECK(lines.with(kMeasured) == 8);
+}
+
+}  // namespace
+}  // namespace sparsecoll::test
