@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What Auto measures and chooses, by the lines that it writes. In one program with the other tests of
-// environment variables, which belong to the process.
+// What Auto measures and chooses, by the lines that it writes. In one program with the other tests
+// of environment variables, which belong to the process.
 
 #include <cstdlib>
 #include <fstream>
