@@ -21,8 +21,8 @@ std::optional<double> model_seconds(const std::string& algorithm, const Exchange
             comm.get(), "sparseAllreduce");
   }
   if (!internal->network()) return std::nullopt;
-  const Shape shape{internal->size(), exchange.n, exchange.k, exchange.value_size,
-                    exchange.entries};
+  const Shape shape{internal->size(),    exchange.n,       exchange.k,
+                    exchange.value_size, exchange.entries, exchange.result};
   const Network& network = *internal->network();
   if (algorithm == "auto")
     return predicted_seconds(choose_algorithm(shape, network).id, shape, network);

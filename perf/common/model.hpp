@@ -15,6 +15,7 @@ struct Exchange {
   std::size_t n;
   std::size_t k;        ///< SPARSECOLL_ALL: the exact sum
   std::size_t entries;  ///< of all ranks
+  std::size_t result;   ///< in the result
   std::size_t value_size;
 };
 

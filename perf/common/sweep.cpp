@@ -145,7 +145,7 @@ class Sweep {
       record.wrong = std::accumulate(all.begin(), all.end(), std::size_t{0});
       wrong_ += *record.wrong;
     }
-    if (own && options_.memory == "host") record.model_seconds = model(name, task);
+    if (own && options_.memory == "host") record.model_seconds = model(name, task, record.nnz_out);
     record.algorithm = name;
     record.bytes = task.n * sizeof(T);
     record.n = task.n;
@@ -154,12 +154,13 @@ class Sweep {
   }
 
   /// Of exchanges alone, which is what the model knows.
-  std::optional<double> model(const std::string& name, const Task<T>& task) {
+  std::optional<double> model(const std::string& name, const Task<T>& task, std::size_t result) {
     const bool asked = std::ranges::count(options_.algorithms, "auto") > 0;
     if (!asked || (task.form != Form::kSparse && task.form != Form::kSum)) return std::nullopt;
     const std::size_t entries = task.k * static_cast<std::size_t>(task.ranks);
     const std::size_t k = task.form == Form::kSum ? SPARSECOLL_ALL : task.k;
-    return model_seconds(name, {task.n, k, entries, sizeof(T)}, library_.communicator("auto"));
+    return model_seconds(name, {task.n, k, entries, result, sizeof(T)},
+                         library_.communicator("auto"));
   }
 
   /// MPI knows no 16-bit types; the options see to it that nobody asks.

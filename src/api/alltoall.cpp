@@ -101,5 +101,6 @@ using namespace sparsecoll;
 sparsecollResult_t sparseAlltoall(const sparsecollSparse_t* send, sparsecollSparse_t* recv,
                                   size_t* recvcounts, const size_t* bounds, sparsecollComm_t comm,
                                   sparsecollStream_t stream) {
-  return submit(AlltoallCall({send, recv, recvcounts, Bounds(bounds, comm), stream}), comm);
+  return submit(Verb::sparse_alltoall,
+                AlltoallCall({send, recv, recvcounts, Bounds(bounds, comm), stream}), comm);
 }

@@ -116,11 +116,13 @@ using namespace sparsecoll;
 sparsecollResult_t sparseAllreducev(const sparsecollSparse_t* send, sparsecollSparse_t* recv,
                                     size_t k, sparsecollRedOp_t op, sparsecollResidual_t residual,
                                     sparsecollComm_t comm, sparsecollStream_t stream) {
-  return submit(SparseCall({Verb::sparse_allreducev, send, recv, k, op, residual, stream}), comm);
+  return submit(Verb::sparse_allreducev,
+                SparseCall({Verb::sparse_allreducev, send, recv, k, op, residual, stream}), comm);
 }
 
 sparsecollResult_t gtopkAllreducev(const sparsecollSparse_t* send, sparsecollSparse_t* recv,
                                    size_t k, sparsecollRedOp_t op, sparsecollResidual_t residual,
                                    sparsecollComm_t comm, sparsecollStream_t stream) {
-  return submit(SparseCall({Verb::gtopk_allreducev, send, recv, k, op, residual, stream}), comm);
+  return submit(Verb::gtopk_allreducev,
+                SparseCall({Verb::gtopk_allreducev, send, recv, k, op, residual, stream}), comm);
 }

@@ -166,7 +166,8 @@ sparsecollResult_t sparseAllreduce(const void* sendbuff, void* recvbuff, size_t 
                                    sparsecollDataType_t datatype, sparsecollRedOp_t op,
                                    sparsecollResidual_t residual, sparsecollComm_t comm,
                                    sparsecollStream_t stream) {
-  return submit(DenseCall({Verb::sparse_allreduce, sendbuff, recvbuff, count, k, datatype, op,
+  return submit(Verb::sparse_allreduce,
+                DenseCall({Verb::sparse_allreduce, sendbuff, recvbuff, count, k, datatype, op,
                            residual, stream}),
                 comm);
 }
@@ -175,7 +176,8 @@ sparsecollResult_t gtopkAllreduce(const void* sendbuff, void* recvbuff, size_t c
                                   sparsecollDataType_t datatype, sparsecollRedOp_t op,
                                   sparsecollResidual_t residual, sparsecollComm_t comm,
                                   sparsecollStream_t stream) {
-  return submit(DenseCall({Verb::gtopk_allreduce, sendbuff, recvbuff, count, k, datatype, op,
+  return submit(Verb::gtopk_allreduce,
+                DenseCall({Verb::gtopk_allreduce, sendbuff, recvbuff, count, k, datatype, op,
                            residual, stream}),
                 comm);
 }

@@ -61,17 +61,18 @@ class Operation {
 };
 
 /// The way of every verb from the C function to its work: joins the open group, or the queue where
-/// calls do not block, or is done at once.
-template <class Verb>
-sparsecollResult_t submit(Verb verb, sparsecollComm_t comm) {
-  const char* const name = verb_name(verb.descriptor().verb);
+/// calls do not block, or is done at once. Structs that an operation points to may still be written
+/// by queued calls: nothing looks into them before its turn.
+template <class Call>
+sparsecollResult_t submit(Verb verb, Call call, sparsecollComm_t comm) {
+  const char* const name = verb_name(static_cast<uint64_t>(verb));
   return on_entered(name, comm, [&](Communicator& communicator) {
     communicator.check_healthy();
     communicator.take_part([&] {
       if (communicator.grouping())
-        return communicator.record(std::make_unique<Verb>(std::move(verb)));
-      if (!communicator.queue()) return communicator.run(verb);
-      const auto kept = std::make_shared<Verb>(std::move(verb));
+        return communicator.record(std::make_unique<Call>(std::move(call)));
+      if (!communicator.queue()) return communicator.run(call);
+      const auto kept = std::make_shared<Call>(std::move(call));
       kept->mark(communicator);
       communicator.enqueue(name, [&communicator, kept] { communicator.run(*kept); });
     });

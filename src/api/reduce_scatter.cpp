@@ -105,7 +105,8 @@ sparsecollResult_t sparseReduceScatter(const void* sendbuff, sparsecollSparse_t*
                                        sparsecollRedOp_t op, const size_t* bounds,
                                        sparsecollResidual_t residual, sparsecollComm_t comm,
                                        sparsecollStream_t stream) {
-  return submit(ReduceScatterCall({sendbuff, recv, count, k, datatype, op, Bounds(bounds, comm),
+  return submit(Verb::sparse_reduce_scatter,
+                ReduceScatterCall({sendbuff, recv, count, k, datatype, op, Bounds(bounds, comm),
                                    residual, stream}),
                 comm);
 }

@@ -43,8 +43,9 @@ const AlgorithmEntry& Reduction::sparse_algorithm(const Problem& problem) {
   const bool reuses = turn_.communicator.config().values.selection == sparsecollSelectReuse;
   if (reuses && problem.k != kAll) return reusing_oktopk();
   if (configured.run) return configured;
-  const Shape shape{turn_.call.size(), problem.count, problem.k, size_of(env_.kernels.data_type()),
-                    turn_.warm.entries};
+  const Shape shape{turn_.call.size(),  problem.count,
+                    problem.k,          size_of(env_.kernels.data_type()),
+                    turn_.warm.entries, turn_.warm.result};
   const Network speed = network();
   const AlgorithmEntry& chosen = choose_algorithm(shape, speed);
   const int id = static_cast<int>(chosen.id);
@@ -62,6 +63,8 @@ Outcome Reduction::run(Algorithm algorithm, AlgorithmId id, Problem problem) {
   size_t selected = problem.shards.empty() ? env_.kernels.read(problem.local.nnz.at) : 0;
   for (const SparseSpan& shard : problem.shards) selected += env_.kernels.read(shard.nnz.at);
   complete(selected, env_.kernels.read(outcome.result.nnz.at));
+  // What a rank has of a sum that is scattered, others have not.
+  if (problem.k == kAll && problem.regions.empty()) turn_.warm.result = result_entries_;
   turn_.communicator.keep_warm(turn_.descriptor.hash(), turn_.warm);
   if (measured_) turn_.communicator.keep_network(*measured_);
   return outcome;

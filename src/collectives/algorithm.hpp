@@ -81,12 +81,13 @@ void allreduce_counts(Env& env, std::span<uint64_t> counters);
 /// before to this one.
 void meet(Call& call, Arena& arena);
 
-/// Every rank's message, by rank, with a number that its sender put beside it.
+/// Every rank's message, by rank, with a number that its sender put beside it. `about` is how many
+/// bytes a message has, as far as all ranks know alike: it decides on the way that they take.
 struct Gathered {
   ConstBytes message;
   uint64_t note = 0;
 };
-std::span<const Gathered> allgather_messages(Env& env, ConstBytes own, uint64_t note);
+std::span<const Gathered> allgather_messages(Env& env, const Gathered& own, size_t about);
 
 /// Room for a message of at most `bytes` on the host, with headroom.
 std::byte* packet_room(Env& env, size_t bytes);

@@ -4,11 +4,11 @@
 // Renggli et al., SC 2019): the algorithm of the latency regime.
 //
 //   1. Pack the local selection L_r into one message.
-//   2. Allgather the messages by Bruck's algorithm.
+//   2. Allgather the messages.
 //   3. Unpack all and add them in rank order: s.
 //   4. Result = top-k of s (all of s for k = SPARSECOLL_ALL).
 //
-// Cost per rank: ceil(log2 P) messages; k (P - 1) entries sent.
+// Cost per rank: ceil(log2 P) messages, P - 1 long ones; k (P - 1) entries sent.
 // Guarantees: the contract's definition bit for bit. Every rank does the same work on the same
 // data.
 #include <algorithm>
@@ -25,7 +25,11 @@ Outcome allgather_topk(Env& env, const Problem& problem, Warm& warm) {
   // 1.
   const ConstBytes own = pack_region(env, problem.local, whole);
   // 2.
-  const std::span<const Gathered> all = allgather_messages(env, own, 0);
+  const uint64_t entries =
+      problem.k != kAll ? problem.k : warm.entries / static_cast<uint64_t>(env.call.size());
+  const size_t about =
+      std::min(entries, problem.count) * kernels.wire_value_size(problem.local.precision);
+  const std::span<const Gathered> all = allgather_messages(env, {own, 0}, about);
   // 3.
   const auto messages = env.arena.take_span<Message>(all.size());
   for (size_t r = 0; r < all.size(); ++r) messages[r] = {all[r].message, whole};

@@ -26,7 +26,8 @@ std::vector<Wish> gather_wishes(AgreedCall& call, Arena& arena, const Wish& own)
   Kernels& kernels = make_plain_kernels(DataType::float32, IndexType::index32, arena);
   Env env{call, kernels, arena, call.stats(), kernels.counts(1)};
   std::vector<Wish> wishes;
-  for (const Gathered& each : allgather_messages(env, std::as_bytes(std::span(&own, 1)), 0)) {
+  const Gathered message{std::as_bytes(std::span(&own, 1))};
+  for (const Gathered& each : allgather_messages(env, message, sizeof(Wish))) {
     if (each.message.size() != sizeof(Wish))
       fail(sparsecollRemoteError,
            "a message was malformed: expected a color, a key and an address");

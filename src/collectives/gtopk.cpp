@@ -3,17 +3,19 @@
 // gTop-k (Shi et al., A Distributed Synchronous SGD Algorithm with Global Top-k Sparsification for
 // Low Bandwidth Networks, ICDCS 2019), for any P.
 //
-//   S_r = L_r. At level t = 0, 1, ...:
-//   1. Reduce: for r a multiple of 2^(t+1), S_r := TOP(S_r + S_{r + 2^t}); a missing partner passes
-//      through. TOP adds by index and keeps the k largest non-zeros.
-//   2. Rank 0's S is the result; broadcast it.
-//   When P is a power of two, TOP is symmetric and step 1 by recursive doubling gives every rank
-//   the very same S: partners exchange, both merge, no broadcast.
-//   3. The receiver r of a merge of the tree, r a multiple of 2^(t+1), adds what TOP dropped to
-//      D_r. Under recursive doubling others compute the same merges; only that one keeps the log.
+//   The tree: S_r = L_r. At level t = 0, 1, ..., for r a multiple of 2^(t+1), S_r := TOP(S_r +
+//   S_{r + 2^t}); a missing partner passes through. TOP adds by index and keeps the k largest
+//   non-zeros. Rank 0's S is the result.
+//   TOP is symmetric, so all ranks of a subtree can have its S, and no broadcast is needed. At
+//   level t the 2^t ranks from r on, the head, have S_r, and the h <= 2^t that follow, the tail,
+//   S_{r+2^t}:
+//   1. The i-th of the tail and the i-th of the head swap their S; both merge.
+//   2. Where the tail is shorter, at the end of the ranks, those of the head that merged pass the
+//      new S on to the others, twice as many in each round.
+//   3. r adds what TOP dropped to D_r. Others compute the same merge; only r keeps the log.
 //
-// Cost per rank: log2 P messages of k entries for P a power of two; else at most ceil(log2 P), in
-// 2 ceil(log2 P) rounds.
+// Cost per rank: log2 P messages of k entries for P a power of two; else at most as many as rounds,
+// ceil(log2 P) and, at a level whose tail has h < 2^t ranks, ceil(log2(2^t / h)) more.
 //
 // Guarantees: the contract's tree bit for bit; no index twice; with conserving feedback nothing is
 // lost. All messages have a bound known beforehand, so the host never waits for a count (k given).
@@ -42,24 +44,30 @@ class Tree {
         bound_(bound(problem.local.precision)) {}
 
   Outcome run() {
-    const bool doubling = (ranks_ & (ranks_ - 1)) == 0;
-    // 1.
     for (int distance = 1; distance < ranks_; distance *= 2) {
-      if (doubling) {
-        merge(rank_ ^ distance, swap_with(rank_ ^ distance), distance);
-      } else if (rank_ % (2 * distance) == distance) {
-        give(rank_ - distance);
-        break;  // out of the reduction
-      } else if (rank_ % (2 * distance) == 0 && rank_ + distance < ranks_) {
-        merge(rank_ + distance, take(rank_ + distance), distance);
-      }
+      const int head = rank_ - rank_ % (2 * distance);
+      const int tail = std::min(ranks_ - head - distance, distance);
+      if (tail > 0) join(head, distance, tail);
       bound_ = bound(Precision::accumulated);  // from now on sums travel too, which nobody rounds
     }
-    if (!doubling) broadcast();  // 2.
     return {sum_, dropped_};
   }
 
  private:
+  /// One level of the tree: `distance` ranks from `head` on and the `tail` that follow.
+  void join(int head, int distance, int tail) {
+    const bool in_head = rank_ < head + distance;
+    const int place = rank_ - head - (in_head ? 0 : distance);
+    // 1.
+    if (place < tail) merge(in_head ? rank_ + distance : rank_ - distance, distance);
+    // 2.
+    bound_ = bound(Precision::accumulated);
+    for (int have = tail; have < distance && in_head; have *= 2) {
+      if (place < have && place + have < distance) give(rank_ + have);
+      if (place >= have && place < 2 * have) sum_ = unpack(take(rank_ - have));
+    }
+  }
+
   /// Bytes of the largest message of entries with that precision.
   size_t bound(Precision precision) const {
     // A bound beyond all memory is none.
@@ -96,8 +104,8 @@ class Tree {
   }
 
   /// S := TOP(S + the peer's S), the lower rank's first.
-  void merge(int peer, ConstBytes bytes, int distance) {
-    const SparseSpan theirs = unpack(bytes);
+  void merge(int peer, int distance) {
+    const SparseSpan theirs = unpack(swap_with(peer));
     const Stopwatch watch(env_.stats.reduce_seconds);
     const SparseSpan pieces[2] = {peer > rank_ ? sum_ : theirs, peer > rank_ ? theirs : sum_};
     const size_t most = std::min<uint64_t>(sum_.nnz.bound + theirs.nnz.bound, problem_.count);
@@ -122,17 +130,6 @@ class Tree {
         kernels_.sparse(std::min<uint64_t>(dropped_.nnz.bound + dropped.nnz.bound, problem_.count));
     kernels_.merge(pieces, both);
     dropped_ = both.span();
-  }
-
-  /// Binomial tree from rank 0: the reduction's edges backwards. Packs anew for every child, since
-  /// each message needs its own headroom while it is under way; a pack costs no more than a copy.
-  void broadcast() {
-    bound_ = bound(Precision::accumulated);
-    int distance = 1;
-    while (distance < ranks_ && rank_ % (2 * distance) == 0) distance *= 2;
-    if (rank_ != 0) sum_ = unpack(take(rank_ - distance));
-    for (distance /= 2; distance > 0; distance /= 2)
-      if (rank_ + distance < ranks_) give(rank_ + distance);
   }
 
   Env& env_;

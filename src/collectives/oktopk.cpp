@@ -8,18 +8,21 @@
 //      equal load. (The paper averages the ranks' own quantiles, which one skewed rank defeats.)
 //   2. Split and reduce. Send each region's entries to its owner, destinations rotating; the owner
 //      adds the P pieces in rank order: its part of s.
-//   3. Exact global threshold. Sum over ranks of a histogram of 256 key ranges, around the last
-//      call's threshold first; narrow down to the range that holds the k-th largest, until at most
-//      a few entries too many would pass. If equal keys remain: ties go to the lowest index, and
-//      regions are in rank order, so an exclusive scan of the ranks' tie counts splits them.
-//   4. Allgather the survivors (Bruck, any sizes). There is no balance phase.
+//   3. Where the last calls' thresholds hardly moved: what reaches the last one, less twice that
+//      move, passes. If that is k or more, as step 4 shows to all ranks, it was enough.
+//      Else, exact global threshold. Sum over ranks of a histogram of 256 key ranges, around the
+//      last call's threshold first; narrow down to the range that holds the k-th largest, until at
+//      most a few entries too many would pass. If equal keys remain: ties go to the lowest index,
+//      and regions are in rank order, so an exclusive scan of the ranks' tie counts splits them.
+//   4. Allgather the survivors. There is no balance phase.
 //   5. If a few too many passed: top-k of the survivors, the same on every rank.
 //
-// Cost per rank: P - 1 messages in step 2, ceil(log2 P) in step 4, and ceil(log2 P) to twice that
-// for each sum of counters: one sum with warm cuts and a warm threshold, two or three without, at
-// most 7 (float32) or 11 (float64) on adversarial data. k (P - 1) / P entries out in step 2 and,
-// with balanced regions, as many in step 4: 4 k (P - 1) / P words before coding, against
-// 6 k (P - 1) / P of the paper.
+// Cost per rank: P - 1 messages in step 2, ceil(log2 P) or P - 1 long ones in step 4, and ceil(log2
+// P) to twice that for each sum of counters: none with warm cuts and a good guess, one with a warm
+// threshold, two or three without, at most 7 (float32) or 11 (float64) on adversarial data. A bad
+// guess costs step 4 twice, in one of 16 calls at most. k (P - 1) / P entries out
+// in step 2 and, with balanced regions, as many in step 4: 4 k (P - 1) / P words before coding,
+// against 6 k (P - 1) / P of the paper.
 //
 // Guarantees: the contract's definition bit for bit, for any P and any data.
 #include <algorithm>
@@ -33,6 +36,8 @@ namespace sparsecoll {
 namespace {
 
 constexpr int kKeyDigit = 8;  // 256 key ranges a round
+/// Calls without a guess after a wrong one, which sent too many entries, or too few in vain.
+constexpr uint64_t kCaution = 16;
 
 // --- step 3
 
@@ -96,10 +101,37 @@ Threshold global_threshold(Env& env, const SparseSpan& sum, size_t k, Warm& warm
     const uint64_t here = all[b - 1], needed = k - above;
     warm.threshold = lowest;
     if (here - needed <= slack) return {lowest - 1, 0};
-    if (bins.shift == 0) return {lowest, share_ties(env, own[b - 1], needed)};
+    if (bins.shift == 0) {
+      warm.caution = kCaution;  // a guess would send all that are equal
+      return {lowest, share_ties(env, own[b - 1], needed)};
+    }
     begin = lowest;
     end = std::min(lowest + (uint64_t{1} << bins.shift), keys.end);
   }
+}
+
+SparseSpan survivors(Env& env, const SparseSpan& part, const Threshold& threshold) {
+  const Stopwatch watch(env.stats.reduce_seconds);
+  const SparseBuffer kept = env.kernels.sparse(part.nnz.bound);
+  env.kernels.above(part, threshold, kept);
+  return kept.span();
+}
+
+// --- the guess
+
+/// A key below which this call's threshold will hardly be; 0: nobody can tell.
+uint64_t guess(Warm& warm) {
+  if (warm.caution > 0) --warm.caution;
+  if (warm.threshold == 0 || warm.drift == 0 || warm.caution > 0) return 0;
+  return warm.threshold > 2 * warm.drift ? warm.threshold - 2 * warm.drift : 1;
+}
+
+/// What the next guess is made of. `spare` entries were sent beside those that are in the result.
+void learn(const Problem& problem, uint64_t last, uint64_t spare, Warm& warm) {
+  if (spare > 16 + problem.k / 16) warm.caution = kCaution;
+  if (last == 0) return;
+  const uint64_t moved = std::max(warm.threshold, last) - std::min(warm.threshold, last);
+  warm.drift = std::max({moved, warm.drift - warm.drift / 8, uint64_t{1}});
 }
 
 }  // namespace
@@ -109,25 +141,35 @@ Outcome oktopk(Env& env, const Problem& problem, Warm& warm) {
   const std::span<const Region> regions = balanced_regions(env, problem, warm);
   // 2.
   const Share share = reduce_regions(env, problem.local, regions);
-  SparseSpan part = share.sum;
-  // 3.
-  if (problem.k != kAll) {
-    const Threshold threshold = global_threshold(env, part, problem.k, warm);
-    const Stopwatch watch(env.stats.reduce_seconds);
-    const SparseBuffer survivors = env.kernels.sparse(part.nnz.bound);
-    env.kernels.above(part, threshold, survivors);
-    part = survivors.span();
+  const auto gather = [&](const SparseSpan& part) {
+    const uint64_t about = problem.k == kAll ? warm.result : problem.k;
+    const Whole whole = gather_regions(
+        env, {part, share.load, std::min(about, problem.count) / regions.size()}, regions);
+    remember_loads(whole.notes, warm);
+    return whole.entries;
+  };
+  if (problem.k == kAll) return {gather(share.sum).span(), no_entries(env).span()};
+  // 3., 4.
+  const uint64_t last = warm.threshold, floor = guess(warm);
+  SparseBuffer all;
+  if (floor > 0) all = gather(survivors(env, share.sum, {floor - 1, 0}));
+  const bool enough = floor == 1 || (floor > 0 && all.capacity >= problem.k);
+  if (!enough) {
+    if (floor > 0) warm.caution = kCaution;
+    const Threshold threshold = global_threshold(env, share.sum, problem.k, warm);
+    all = gather(survivors(env, share.sum, threshold));
   }
-  // 4.
-  const Whole whole = gather_regions(env, part, regions, share.load);
-  remember_loads(whole.notes, warm);
-  const SparseBuffer& all = whole.entries;
-  if (problem.k == kAll || all.capacity <= problem.k) return {all.span(), no_entries(env).span()};
   // 5.
   const Stopwatch watch(env.stats.reduce_seconds);
-  const SparseBuffer result = env.kernels.sparse(problem.k);
-  env.kernels.top_k(all.span(), problem.k, result, SparseBuffer{});
-  return {result.span(), no_entries(env).span()};
+  SparseSpan result = all.span();
+  if (all.capacity > problem.k) {
+    const SparseBuffer kept = env.kernels.sparse(problem.k);
+    env.kernels.top_k(result, problem.k, kept, SparseBuffer{});
+    result = kept.span();
+  }
+  if (enough) warm.threshold = env.kernels.least_key(result);
+  learn(problem, last, all.capacity - std::min(all.capacity, problem.k), warm);
+  return {result, no_entries(env).span()};
 }
 
 }  // namespace sparsecoll

@@ -58,12 +58,6 @@ uint64_t adapt(const KeySpace& keys, uint64_t threshold, uint64_t found, uint64_
   return threshold;
 }
 
-uint64_t least_key(Kernels& kernels, const SparseSpan& in) {
-  uint64_t* least = kernels.counts(1);
-  kernels.least_key(in, least);
-  return kernels.read(least);
-}
-
 }  // namespace
 
 // --- step 1
@@ -81,7 +75,7 @@ SparseSpan select_above(Env& env, const Gradient& gradient, size_t k, Warm& warm
   }
   const SparseBuffer selected = kernels.sparse(k);
   kernels.accumulate_select(gradient, k, selected);
-  warm.own_threshold = least_key(kernels, selected.span());
+  warm.own_threshold = kernels.least_key(selected.span());
   return selected.span();
 }
 
@@ -225,7 +219,8 @@ Outcome oktopk_reuse(Env& env, const Problem& problem, Warm& warm) {
   Reused reused{warm, regions};
   const std::optional<SparseSpan> chosen = survivors(env, problem, share.sum, reused);
   // 5. or 7.
-  const Whole whole = gather_regions(env, chosen ? *chosen : share.sum, regions, share.load);
+  const Whole whole = gather_regions(
+      env, {chosen ? *chosen : share.sum, share.load, problem.k / cuts.size()}, regions);
   remember_loads(whole.notes, warm);
   warm.threshold_age = (warm.threshold_age + 1) % problem.threshold_interval;
   if (chosen) return {whole.entries.span(), no_entries(env).span()};
@@ -233,7 +228,7 @@ Outcome oktopk_reuse(Env& env, const Problem& problem, Warm& warm) {
   const Stopwatch watch(env.stats.reduce_seconds);
   const SparseBuffer result = env.kernels.sparse(std::min(problem.k, whole.entries.capacity));
   env.kernels.top_k(whole.entries.span(), problem.k, result, SparseBuffer{});
-  warm.reused_threshold = least_key(env.kernels, result.span());
+  warm.reused_threshold = env.kernels.least_key(result.span());
   return {result.span(), no_entries(env).span()};
 }
 

@@ -89,10 +89,11 @@ Share reduce_regions(Env& env, const SparseSpan& in, std::span<const Region> reg
   return {sum.span(), pieces.entries};
 }
 
-Whole gather_regions(Env& env, const SparseSpan& part, std::span<const Region> regions,
-                     uint64_t note) {
-  const Bytes own = pack_region(env, part, regions[static_cast<size_t>(env.call.rank())]);
-  const std::span<const Gathered> all = allgather_messages(env, own, note);
+Whole gather_regions(Env& env, const Part& part, std::span<const Region> regions) {
+  const Region& mine = regions[static_cast<size_t>(env.call.rank())];
+  const ConstBytes own = pack_region(env, part.entries, mine);
+  const size_t about = part.about * env.kernels.wire_value_size(part.entries.precision);
+  const std::span<const Gathered> all = allgather_messages(env, {own, part.note}, about);
   const auto messages = env.arena.take_span<Message>(all.size());
   const auto notes = env.arena.take_span<uint64_t>(all.size());
   for (size_t r = 0; r < all.size(); ++r) {

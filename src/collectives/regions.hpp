@@ -38,14 +38,18 @@ Bytes pack_region(Env& env, const SparseSpan& in, const Region& region);
 
 Pieces unpack_pieces(Env& env, std::span<const Message> messages);
 
-/// What the ranks hold of a vector, each within its own region, one after another, and a number
-/// that each rank put beside its part.
+/// What a rank puts into a vector that all ranks are to have, within its own region.
+struct Part {
+  SparseSpan entries;
+  uint64_t note = 0;   ///< a number of its own beside it
+  uint64_t about = 0;  ///< entries, as far as all ranks know alike
+};
+/// The parts of all ranks, one after another, and the numbers beside them.
 struct Whole {
   SparseBuffer entries;
   std::span<const uint64_t> notes;
 };
-Whole gather_regions(Env& env, const SparseSpan& part, std::span<const Region> regions,
-                     uint64_t note);
+Whole gather_regions(Env& env, const Part& part, std::span<const Region> regions);
 
 /// P regions of about equal load by the ranks' `local` vectors. Cut anew every
 /// `repartition_interval` calls of a shape, and at once when an owner was crowded.

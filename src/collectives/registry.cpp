@@ -4,7 +4,7 @@
 //
 // A message costs alpha, a byte beta (network.hpp). An entry is its value and, coded, 2 + log2(n /
 // k) bits of index. With e entries a rank (k, or what the last call had for k = SPARSECOLL_ALL) and
-// u entries in the result:
+// u entries in the result (k, or again those of the last call):
 //   Allgather: ceil(log2 P) alpha + (P - 1) e beta
 //   Oktopk:    (P - 1) alpha / 4 + 3 ceil(log2 P) alpha + (e + u) (P - 1) / P beta
 //   TopkA2A:   (P - 1) alpha / 4 + ceil(log2 P) alpha + (e + min(e P, n)) (P - 1) / P beta
@@ -61,7 +61,9 @@ double predicted_seconds(AlgorithmId id, const Shape& shape, const Network& netw
   const double n = static_cast<double>(shape.count);
   const double own = shape.k != kAll ? std::min(static_cast<double>(shape.k), n)
                                      : std::min(static_cast<double>(shape.entries) / ranks, n);
-  const double result = shape.k != kAll ? own : std::min(own * ranks, n);
+  const double most = std::min(own * ranks, n);
+  const double sum = shape.result > 0 ? std::min(static_cast<double>(shape.result), most) : most;
+  const double result = shape.k != kAll ? own : sum;
   const double share = (ranks - 1) / ranks;
   const auto [alpha, beta] = network;
   switch (id) {
@@ -72,7 +74,7 @@ double predicted_seconds(AlgorithmId id, const Shape& shape, const Network& netw
              share * (bytes_of(own, shape) + bytes_of(result, shape)) * beta;
     case AlgorithmId::topka2a:
       return (ranks - 1) * alpha / 4 + rounds * alpha +
-             share * (bytes_of(own, shape) + bytes_of(std::min(own * ranks, n), shape)) * beta;
+             share * (bytes_of(own, shape) + bytes_of(most, shape)) * beta;
     case AlgorithmId::dense:
       return (ranks - 1) * alpha / 4 + rounds * alpha +
              share * 2 * n * static_cast<double>(shape.value_size) * beta;

@@ -41,7 +41,8 @@ struct Shape {
   uint64_t count;
   size_t k;
   size_t value_size;
-  uint64_t entries;  ///< of all ranks in the last call; 0 = unknown
+  uint64_t entries;     ///< of all ranks in the last call; 0 = unknown
+  uint64_t result = 0;  ///< of an exact sum: entries in the last one; 0 = unknown
 };
 
 /// The alpha-beta model in seconds.

@@ -9,7 +9,7 @@
 //   2. All-to-all. Send each shard's selection to its owner, destinations rotating. How large a
 //      message can be is known to both sides, so sizes need no exchange.
 //   3. The owner adds the P pieces in rank order.
-//   4. Allgather the sums (Bruck, any sizes), packed by the wire rule: without indices where a
+//   4. Allgather the sums of any size, packed by the wire rule: without indices where a
 //      shard is full, as dense values then.
 //
 // There is no second selection: the result is the sum of all selections, up to P k entries.
@@ -100,7 +100,7 @@ Outcome topka2a(Env& env, const Problem& problem, Warm&) {
   // 4.
   const auto regions = env.arena.take_span<Region>(shards.size());
   for (size_t j = 0; j < shards.size(); ++j) regions[j] = shards[j].region;
-  const Whole whole = gather_regions(env, sum.span(), regions, 0);
+  const Whole whole = gather_regions(env, {sum.span(), 0, problem.k / shards.size()}, regions);
   return {whole.entries.span(), no_entries(env).span()};
 }
 

@@ -9,12 +9,12 @@
 namespace sparsecoll {
 
 namespace {
-constexpr size_t kFixedWords = 7;
+constexpr size_t kFixedWords = 10;
 }
 
 std::vector<uint64_t> Warm::words() const {
-  std::vector<uint64_t> words{own_threshold, calls_since_cut, crowded,         threshold,
-                              entries,       threshold_age,   reused_threshold};
+  std::vector<uint64_t> words{own_threshold, calls_since_cut,  crowded, threshold, entries,
+                              threshold_age, reused_threshold, result,  drift,     caution};
   words.insert(words.end(), cuts.begin(), cuts.end());
   return words;
 }
@@ -32,6 +32,9 @@ std::optional<Warm> Warm::from_words(std::span<const uint64_t> words) {
   warm.entries = words[4];
   warm.threshold_age = words[5];
   warm.reused_threshold = words[6];
+  warm.result = words[7];
+  warm.drift = words[8];
+  warm.caution = words[9];
   return warm;
 }
 

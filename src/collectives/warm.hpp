@@ -16,7 +16,10 @@ struct Warm {
   uint64_t calls_since_cut = 0;
   bool crowded = false;    ///< an owner had more than twice the mean load
   uint64_t threshold = 0;  ///< last global threshold as a key; 0 = none
+  uint64_t drift = 0;      ///< how far it moved lately from call to call; 0 = unknown
+  uint64_t caution = 0;    ///< calls in which nothing is guessed from these two
   uint64_t entries = 0;    ///< entries of all ranks in the last call; 0 = unknown
+  uint64_t result = 0;     ///< of an exact sum: entries in the last one; 0 = unknown
   int chosen = 0;          ///< by Auto, in the last call; of no use to the next one
   // Ok-Topk with reused thresholds; keys, 0 = none.
   uint64_t threshold_age = 0;     ///< calls since thresholds were due; 0 = due now

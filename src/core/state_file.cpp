@@ -21,7 +21,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "state files are little-endian");
 
 constexpr uint64_t kFileMagic = 0x4554415453435053;  // "SPCSTATE"
-constexpr uint64_t kFileVersion = 1;
+constexpr uint64_t kFileVersion = 2;
 constexpr uint64_t kMostSections = 4096;
 
 /// A file is the header, one entry for each section, then the sections one after another.

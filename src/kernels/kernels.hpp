@@ -153,6 +153,11 @@ class Kernels {
 
   /// *key = the smallest key of the entries, 0 when there are none.
   virtual void least_key(const SparseSpan& in, uint64_t* key) = 0;
+  uint64_t least_key(const SparseSpan& in) {
+    uint64_t* const least = counts(1);
+    least_key(in, least);
+    return read(least);
+  }
 
   // --- histograms
   /// bin[b] = entries with key in bin b, bin[bins] = entries with larger keys.

@@ -156,7 +156,7 @@ TEST_CASE("files that are not right are refused and change nothing") {
 void write_with_cuts(const std::string& path, const std::vector<std::uint64_t>& cuts) {
   const std::uint64_t tensor[] = {100, sparsecollFloat32, 0, 2, 9};
   const std::vector<float> values(100, 7.0f);
-  std::vector<std::uint64_t> warm{12345, 7 + cuts.size(), 0, 1, 0, 0, 0, 0, 0};
+  std::vector<std::uint64_t> warm{12345, 10 + cuts.size(), 0, 1, 0, 0, 0, 0, 0, 0, 0, 0};
   warm.insert(warm.end(), cuts.begin(), cuts.end());
   const StateSection sections[] = {{"tensor", std::as_bytes(std::span(tensor))},
                                    {"values", std::as_bytes(std::span(values))},

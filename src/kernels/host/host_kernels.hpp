@@ -71,7 +71,9 @@ class HostKernels final : public Kernels {
   }
   void top_k(const SparseSpan& in, size_t k, const SparseBuffer& kept,
              const SparseBuffer& dropped) override {
-    host::top_k(In(in), k, kept, dropped);
+    const In view(in);
+    const std::span<const Acc> values(view.value, view.nnz);
+    host::part(view, host::find_threshold(values, k, values.size(), arena_), kept, dropped);
   }
   void merge(std::span<const SparseSpan> pieces, const SparseBuffer& sum) override {
     host::merge<Acc, I>(pieces, sum, arena_);

@@ -37,16 +37,15 @@ void visit_at_least(std::span<const T> values, uint64_t lowest, Visit visit) {
 }
 
 /// find_threshold() over a long vector: the keys that share the k-th one's first digit are copied
-/// out when they are as few as usual, so that the vector is read twice only.
+/// out when there is room for them, so that the vector is read twice only.
 template <class T>
-Threshold find_threshold(std::span<const T> values, size_t k, Arena& arena) {
+Threshold find_threshold(std::span<const T> values, size_t k, size_t room, Arena& arena) {
   const auto key_at = [values](size_t i) -> uint64_t { return key_of(values[i]); };
   constexpr int kShift = std::bit_width(kKeyEnd<T> - 1) - kDigit;
   std::array<size_t, (kKeyEnd<T> >> kShift) + 1> bin{};
   for (const T value : values) ++bin[key_of(value) >> kShift];
   size_t digit = bin.size() - 1, missing = k;
   while (digit > 0 && bin[digit] < missing) missing -= bin[digit--];
-  const size_t room = values.size() / 16 + 1;
   if (k == 0 || digit == 0 || bin[digit] > room) return find_threshold<T>(values.size(), k, key_at);
   const Arena::Scope scope(arena);
   Key<T>* few = arena.take<Key<T>>(room);
@@ -62,7 +61,8 @@ Threshold find_threshold(std::span<const T> values, size_t k, Arena& arena) {
 template <class T, class I, class Acc>
 void select(std::span<const Acc> acc, size_t k, Accumulation<T>* next, const SparseBuffer& selected,
             Arena& arena) {
-  const Threshold threshold = find_threshold(acc, k, arena);
+  const size_t usual = acc.size() / 16 + 1;
+  const Threshold threshold = find_threshold(acc, k, usual, arena);
   Gate gate(threshold);
   Writer<Accumulation<T>, I> out(selected);
   visit_at_least(acc, threshold.key + (threshold.ties == 0), [&](size_t i, uint64_t key) {
@@ -110,9 +110,11 @@ void accumulate_above(const Gradient& gradient, uint64_t key, const SparseBuffer
   select_above<T, I>(std::span<const Accumulation<T>>(next, gradient.count), key, next, selected);
 }
 
+/// Entries that pass, and the other non-zeros.
 template <class T, class I>
-void top_k(const View<T, I>& in, size_t k, const SparseBuffer& kept, const SparseBuffer& dropped) {
-  Gate gate(find_threshold<T>(in.nnz, k, [&](size_t j) { return key_of(in.value[j]); }));
+void part(const View<T, I>& in, const Threshold& threshold, const SparseBuffer& kept,
+          const SparseBuffer& dropped) {
+  Gate gate(threshold);
   Writer<T, I> keep(kept), drop(dropped);
   for (size_t j = 0; j < in.nnz; ++j) {
     const uint64_t key = key_of(in.value[j]);

@@ -89,8 +89,11 @@ class Staging {
   uint64_t certain_bound() {
     for (const Stretch<Acc>& each : stretches_)
       for (size_t j = 0; kLeavesNothing<T> && next_ && j < each.found; ++j) give_back(each, j);
-    if (next_) return first_of(find_threshold(std::span<const Acc>(next_, count_), k_, arena()));
-    const uint64_t key = first_of(find_threshold(std::span(values_, count_), k_, arena()));
+    if (next_)
+      return first_of(
+          find_threshold(std::span<const Acc>(next_, count_), k_, count_ / 16 + 1, arena()));
+    const uint64_t key =
+        first_of(find_threshold(std::span(values_, count_), k_, count_ / 16 + 1, arena()));
     if constexpr (sizeof(T) == 2)
       return key_of(widen(T{static_cast<uint16_t>(key)}));
     else

@@ -1,0 +1,170 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// Allgather of messages of any size, for every P. Short ones by Bruck et al., Efficient Algorithms
+// for All-to-All Communications in Multiport Message-Passing Systems (IEEE TPDS 1997), in
+// ceil(log2 P) rounds; long ones each straight to every rank, P - 1 messages under way together.
+// Both send every message to every rank once.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "collectives/algorithm.hpp"
+#include "core/error.hpp"
+
+namespace sparsecoll {
+
+namespace {
+
+/// Blocks one after another, each {bytes, note, bytes padded to 8}.
+struct BlockHeader {
+  uint64_t bytes;
+  uint64_t note;
+};
+
+size_t blocks_size(std::span<const Gathered> blocks) {
+  size_t total = 0;
+  for (const Gathered& each : blocks)
+    total += sizeof(BlockHeader) + align_up(each.message.size(), 8);
+  return total;
+}
+
+void put_block(const Gathered& block, std::byte*& at) {
+  const BlockHeader header{block.message.size(), block.note};
+  std::memcpy(at, &header, sizeof header);
+  at += sizeof header;
+  std::copy(block.message.begin(), block.message.end(), at);
+  const size_t padded = align_up(block.message.size(), 8);
+  std::memset(at + block.message.size(), 0, padded - block.message.size());
+  at += padded;
+}
+
+Gathered get_block(ConstBytes& in, int peer) {
+  BlockHeader header;
+  if (in.size() < sizeof header) fail(sparsecollRemoteError, "rank ", peer, " sent too few blocks");
+  std::memcpy(&header, in.data(), sizeof header);
+  in = in.subspan(sizeof header);
+  if (header.bytes > in.size() || align_up(header.bytes, 8) > in.size())
+    fail(sparsecollRemoteError, "rank ", peer, " sent a block of ", header.bytes, " bytes in ",
+         in.size());
+  const Gathered block{in.first(header.bytes), header.note};
+  in = in.subspan(align_up(header.bytes, 8));
+  return block;
+}
+
+// Bruck's algorithm. Before round t rank r holds the messages of ranks r .. r + 2^t - 1; it sends
+// them, as far as they are missing there, to r - 2^t and receives those that follow from r + 2^t.
+// ceil(log2 P) rounds; every message arrives once. Result by distance from this rank.
+std::span<const Gathered> gather_by_bruck(Env& env, ConstBytes own, uint64_t note) {
+  const int ranks = env.call.size(), rank = env.call.rank();
+  const auto held = env.arena.take_span<Gathered>(static_cast<size_t>(ranks));
+  held[0] = {own, note};
+  for (int have = 1; have < ranks; have *= 2) {
+    const int more = std::min(have, ranks - have);
+    const auto sent = held.first(static_cast<size_t>(more));
+    const size_t bytes = blocks_size(sent);
+    std::byte* room = packet_room(env, bytes);
+    std::byte* at = room;
+    for (const Gathered& each : sent) put_block(each, at);
+    Leg legs[2];
+    legs[0] = {(rank - have + ranks) % ranks, {room, bytes, nullptr}, 0, {}, Carried::by_host};
+    legs[1] = {(rank + have) % ranks, {}, kUnknownSize, {}, Carried::by_host};
+    env.call.exchange(legs);
+    for (int i = 0; i < more; ++i)
+      held[static_cast<size_t>(have + i)] = get_block(legs[1].in, legs[1].peer);
+    if (!legs[1].in.empty())
+      fail(sparsecollRemoteError, "rank ", legs[1].peer, " sent too many blocks");
+  }
+  return held;
+}
+
+/// A size and a note.
+using Size = std::array<uint64_t, 2>;
+
+// The same of sizes, which are as long on all ranks.
+std::span<const Size> gather_sizes(Env& env, const Size& own) {
+  const int ranks = env.call.size(), rank = env.call.rank();
+  const auto held = env.arena.take_span<Size>(static_cast<size_t>(ranks));
+  held[0] = own;
+  for (int have = 1; have < ranks; have *= 2) {
+    const auto more = static_cast<size_t>(std::min(have, ranks - have));
+    const size_t bytes = more * sizeof(Size);
+    std::byte* room = packet_room(env, bytes);
+    std::memcpy(room, held.data(), bytes);
+    Leg legs[2];
+    legs[0] = {
+        (rank - have + ranks) % ranks, {room, bytes, nullptr, bytes}, 0, {}, Carried::by_host};
+    legs[1] = {(rank + have) % ranks, {}, bytes, {}, Carried::by_host};
+    env.call.exchange(legs);
+    std::memcpy(&held[static_cast<size_t>(have)], legs[1].in.data(), bytes);
+  }
+  return held;
+}
+
+// In stream order the host sees no message, so that it could not forward them without waiting for
+// each. Sizes first, then one exchange of every message with every rank. By distance, likewise.
+std::span<const Gathered> gather_directly(Env& env, ConstBytes own, uint64_t note) {
+  const int ranks = env.call.size(), rank = env.call.rank();
+  const std::span<const Size> sizes = gather_sizes(env, {own.size(), note});
+  const auto held = env.arena.take_span<Gathered>(sizes.size());
+  const auto legs = env.arena.take_span<Leg>(sizes.size() - 1);
+  held[0] = {own, note};
+  // Its headroom belongs to the call.
+  const Packet packet{const_cast<std::byte*>(own.data()), own.size(), nullptr, own.size()};
+  for (size_t d = 1; d < sizes.size(); ++d) {
+    // One leg a peer: what goes there and what comes from there.
+    legs[d - 1] = {(rank + static_cast<int>(d)) % ranks, packet, sizes[d][0], {}};
+    if (own.empty()) legs[d - 1].out = {};
+  }
+  env.call.exchange(legs);
+  for (size_t d = 1; d < sizes.size(); ++d) held[d] = {legs[d - 1].in, sizes[d][1]};
+  return held;
+}
+
+// Where the host sees messages they need no sizes first. Each has room of its own, as each has a
+// header of its own. Destinations rotate. By distance, likewise.
+std::span<const Gathered> gather_at_once(Env& env, ConstBytes own, uint64_t note) {
+  const int ranks = env.call.size(), rank = env.call.rank();
+  const auto held = env.arena.take_span<Gathered>(static_cast<size_t>(ranks));
+  held[0] = {own, note};
+  const size_t bytes = blocks_size(held.first(1));
+  const auto legs = env.arena.take_span<Leg>(held.size() - 1);
+  for (size_t d = 1; d < held.size(); ++d) {
+    std::byte* const room = packet_room(env, bytes);
+    std::byte* at = room;
+    put_block(held[0], at);
+    legs[d - 1] = {(rank + static_cast<int>(d)) % ranks,
+                   {room, bytes, nullptr},
+                   kUnknownSize,
+                   {},
+                   Carried::by_host};
+  }
+  env.call.exchange(legs);
+  for (size_t d = 1; d < held.size(); ++d) {
+    held[d] = get_block(legs[d - 1].in, legs[d - 1].peer);
+    if (!legs[d - 1].in.empty())
+      fail(sparsecollRemoteError, "rank ", legs[d - 1].peer, " sent too many blocks");
+  }
+  return held;
+}
+
+/// From so many bytes on a message goes from its sender to each rank: what Bruck's rounds save in
+/// messages they lose by waiting for each other, and by copying what they forward.
+constexpr size_t kAtOnce = 4096;
+
+std::span<const Gathered> gather(Env& env, const Gathered& own, size_t about) {
+  if (env.call.in_stream_order()) return gather_directly(env, own.message, own.note);
+  return about >= kAtOnce ? gather_at_once(env, own.message, own.note)
+                          : gather_by_bruck(env, own.message, own.note);
+}
+
+}  // namespace
+
+std::span<const Gathered> allgather_messages(Env& env, const Gathered& own, size_t about) {
+  const auto held = gather(env, own, about);
+  const auto by_rank = env.arena.take_span<Gathered>(held.size());
+  for (size_t d = 0; d < held.size(); ++d)
+    by_rank[(static_cast<size_t>(env.call.rank()) + d) % held.size()] = held[d];
+  return by_rank;
+}
+
+}  // namespace sparsecoll
