@@ -136,6 +136,9 @@ typedef enum {
   /** top-k of every shard, all-to-all, allgather (Peng et al., ICPP 2024; Z. Li, HKUST 2024):
    *  another definition, for high densities */
   sparsecollAlgoTopkA2A = 3,
+  /** ranks of one node add their selections, one rank of each node runs Ok-Topk over nodes: sums
+   *  round in another order */
+  sparsecollAlgoHierarchical = 4,
   sparsecollAlgoDense = 5, /**< no selection: dense allreduce of acc, residual left 0 */
   sparsecollAlgoMaxEnum = 0x7fffffff
 } sparsecollAlgo_t;
@@ -501,6 +504,8 @@ SPARSECOLL_API sparsecollResult_t sparsecollGetVersion(int* version);
  *  - sparsecollAlgoTopkA2A: with m = ceil(n / P), L_r holds the largest floor(k(j+1)/P) -
  *    floor(kj/P) entries of each shard j = [jm, (j+1)m) of acc_r; all of s is the result, up to P k
  *    entries; the residual keeps acc_r minus L_r;
+ *  - sparsecollAlgoHierarchical: s is added by node first, in rank order within each node, then
+ *    over nodes by their lowest ranks; the same where no sum rounds;
  *  - sparsecollSelectReuse: L_r holds every acc_r[i], and G every s[i], of at least an estimated
  *    magnitude, about k of them (docs/algorithms/oktopk-reuse.md has the rule).
  *

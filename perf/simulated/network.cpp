@@ -43,6 +43,7 @@ class SimulatedTransport final : public Transport {
 
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(fabric_->boxes.size()); }
+  uint64_t node() const override { return static_cast<uint64_t>(own() / model().ranks_per_node); }
   void check_thread() const override {}
   void check_queue() const override {
     fail(sparsecollInvalidUsage, "config.blocking: expected 1 in a simulation, got 0");

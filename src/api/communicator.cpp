@@ -23,6 +23,12 @@ size_t threads_of(const Config& config, const Link& link) {
   return config.threads ? static_cast<size_t>(*config.threads) : count_cpus() / neighbours;
 }
 
+/// The number of this rank's node in a communicator that is no part of another.
+uint64_t node_of(const Config& config, const Link& link) {
+  return config.ranks_per_node > 0 ? static_cast<uint64_t>(link.rank() / config.ranks_per_node)
+                                   : link.node();
+}
+
 }  // namespace
 
 // The tables are never destroyed: what a program forgot to destroy must not outlive them at exit.
@@ -41,11 +47,12 @@ HandleTable<PushSumState>& push_sums() {
   return table;
 }
 
-Communicator::Communicator(std::unique_ptr<Link> link, Config config)
+Communicator::Communicator(std::unique_ptr<Link> link, Config config, std::optional<uint64_t> node)
     : config_(std::move(config)),
       log_(config_.log_level, config_.log_file, text("rank ", link->rank(), " of ", link->size())),
       device_(first_device(config_.values.device)),
       link_(std::move(link)),
+      node_(node ? *node : node_of(config_, *link_)),
       host_(arena_, config_.simd.value_or(host::best_simd()), threads_of(config_, *link_),
             static_cast<size_t>(link_->rank() % link_->neighbours())) {
   link_->open({*memory_, arena_, config_.check, config_.values.timeoutMs});

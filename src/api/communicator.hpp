@@ -13,6 +13,7 @@
 #include "collectives/algorithm.hpp"
 #include "collectives/link.hpp"
 #include "collectives/network.hpp"
+#include "collectives/topology.hpp"
 #include "core/error.hpp"
 #include "core/function_ref.hpp"
 #include "kernels/device.hpp"
@@ -45,7 +46,9 @@ struct WarmShape {
 /// One rank's end of a communicator.
 class Communicator : public std::enable_shared_from_this<Communicator> {
  public:
-  Communicator(std::unique_ptr<Link> link, Config config);
+  /// `node`: the number of this rank's node where it is known from a communicator of which this one
+  /// is a part.
+  Communicator(std::unique_ptr<Link> link, Config config, std::optional<uint64_t> node = {});
   ~Communicator();
 
   int rank() const { return link_->rank(); }
@@ -156,6 +159,13 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// What messages cost; nothing before a call has measured it.
   const std::optional<Network>& network() const { return network_; }
   void keep_network(const Network& network) { network_ = network; }
+  /// The number of this rank's node, and which ranks share one; nothing before a call has asked.
+  uint64_t node() const { return node_; }
+  const std::optional<Topology>& topology() const { return topology_; }
+  void keep_topology(const Topology& topology) { topology_ = topology; }
+  /// What messages within nodes and between them cost, likewise.
+  const std::optional<Nodes>& nodes() const { return nodes_; }
+  void keep_nodes(const Nodes& nodes) { nodes_ = nodes; }
 
   /// A line about the call that is made, where SPARSECOLL_DEBUG asks for it.
   template <class... Parts>
@@ -201,6 +211,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   std::vector<void*> residuals_;
   std::vector<void*> push_sums_;
   std::unique_ptr<Link> link_;
+  const uint64_t node_;
   host::Place host_;
   std::atomic<bool> busy_{false};
   bool abandoned_ = false;
@@ -223,6 +234,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   };
   std::map<uint64_t, Remembered> warm_;
   std::optional<Network> network_;
+  std::optional<Topology> topology_;
+  std::optional<Nodes> nodes_;
 
   int group_depth_ = 0;
   std::vector<std::unique_ptr<Operation>> group_;  ///< recorded since it was opened

@@ -107,7 +107,8 @@ void check_values(const sparsecollConfig_t& c) {
   check_device("config.device", c.device);
   check_field("timeoutMs", c.timeoutMs >= 0, "0 or more", c.timeoutMs);
   check_field("algorithm", find_algorithm(c.algorithm) != nullptr,
-              "a sparsecollAlgo_t: 0 (auto), 1 (allgather), 2 (oktopk), 3 (topka2a) or 5 (dense)",
+              "a sparsecollAlgo_t: 0 (auto), 1 (allgather), 2 (oktopk), 3 (topka2a), "
+              "4 (hierarchical) or 5 (dense)",
               c.algorithm);
   check_field("selection",
               c.selection == sparsecollSelectExact || c.selection == sparsecollSelectReuse,
@@ -156,6 +157,7 @@ Config make_config(const sparsecollConfig_t* config, bool check) {
   result.log_level = static_cast<LogLevel>(
       choose("SPARSECOLL_DEBUG", {{"WARN", 1}, {"INFO", 2}, {"TRACE", 3}}, 0));
   result.log_file = environment("SPARSECOLL_DEBUG_FILE").value_or("");
+  result.ranks_per_node = number("SPARSECOLL_RANKS_PER_NODE", {"ranks", 1, INT_MAX}).value_or(0);
   result.simd = simd_level();
   result.threads = number("SPARSECOLL_THREADS", {"threads", 1, kMostThreads});
   Log(result.log_level, result.log_file, "");  // can the file be opened?
@@ -186,6 +188,7 @@ Descriptor describe(const Config& config) {
   set(kRepartitionInterval, c.repartitionInterval);
   set(kThresholdInterval, c.thresholdInterval);
   set(kAllowReordered, c.allowReordered);
+  set(kRanksPerNode, config.ranks_per_node);
   set(kCheck, config.check);
   return descriptor;
 }

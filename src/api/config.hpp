@@ -17,6 +17,7 @@ namespace sparsecoll {
 struct Config {
   sparsecollConfig_t values = SPARSECOLL_CONFIG_INITIALIZER;
   bool check = true;
+  int ranks_per_node = 0;  ///< that many in a row share one; 0: those of one machine
   LogLevel log_level = LogLevel::none;
   std::string log_file;
   std::optional<host::Simd> simd;  ///< none: the machine's best

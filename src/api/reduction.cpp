@@ -25,17 +25,44 @@ Network Reduction::network() {
   return *measured_;
 }
 
+const Topology& Reduction::topology() {
+  if (const auto& known = turn_.communicator.topology()) return *known;
+  if (learned_) return *learned_;
+  learned_ = learn_topology(env_, turn_.communicator.node());
+  turn_.communicator.tell(LogLevel::info, "nodes: ", learned_->nodes(), ", with ",
+                          learned_->largest(), " ranks at most");
+  return *learned_;
+}
+
+const Nodes* Reduction::nodes() {
+  if (!turn_.communicator.config().values.allowReordered || env_.call.in_stream_order() ||
+      topology().largest() == 1)
+    return nullptr;
+  if (const auto& known = turn_.communicator.nodes()) return &*known;
+  measured_nodes_ = measure_nodes(env_, topology());
+  if (!measured_nodes_) return nullptr;  // in a group
+  const auto words = [](const Network& network) {
+    return text("alpha ", network.alpha * 1e6, " us, beta ", network.beta * 1e9, " ns a byte");
+  };
+  turn_.communicator.tell(LogLevel::info, "network: within nodes ", words(measured_nodes_->within),
+                          "; between leaders ", words(measured_nodes_->leaders));
+  return &*measured_nodes_;
+}
+
 void Reduction::tell_choice(const AlgorithmEntry& chosen, const Shape& shape,
                             const Network& network) const {
   const auto predicted = [&](AlgorithmId id) {
     return text(predicted_seconds(id, shape, network) * 1e6, " us");
   };
   const bool known = shape.k != kAll || shape.entries > 0;
-  turn_.communicator.tell(LogLevel::info, "auto: ", chosen.name, " for count ", shape.count, ", k ",
-                          shape.k == kAll ? "SPARSECOLL_ALL" : std::to_string(shape.k), ": ",
-                          known ? text("allgather would take ", predicted(AlgorithmId::allgather),
-                                       ", oktopk ", predicted(AlgorithmId::oktopk))
-                                : "how many entries there are is not known yet");
+  const bool by_node = shape.nodes && shape.k != kAll;
+  turn_.communicator.tell(
+      LogLevel::info, "auto: ", chosen.name, " for count ", shape.count, ", k ",
+      shape.k == kAll ? "SPARSECOLL_ALL" : std::to_string(shape.k), ": ",
+      known ? text("allgather would take ", predicted(AlgorithmId::allgather), ", oktopk ",
+                   predicted(AlgorithmId::oktopk), by_node ? ", hierarchical " : "",
+                   by_node ? predicted(AlgorithmId::hierarchical) : "")
+            : "how many entries there are is not known yet");
 }
 
 const AlgorithmEntry& Reduction::sparse_algorithm(const Problem& problem) {
@@ -43,10 +70,10 @@ const AlgorithmEntry& Reduction::sparse_algorithm(const Problem& problem) {
   const bool reuses = turn_.communicator.config().values.selection == sparsecollSelectReuse;
   if (reuses && problem.k != kAll) return reusing_oktopk();
   if (configured.run) return configured;
-  const Shape shape{turn_.call.size(),  problem.count,
-                    problem.k,          size_of(env_.kernels.data_type()),
-                    turn_.warm.entries, turn_.warm.result};
   const Network speed = network();
+  const Shape shape{
+      turn_.call.size(),  problem.count,     problem.k, size_of(env_.kernels.data_type()),
+      turn_.warm.entries, turn_.warm.result, nodes()};
   const AlgorithmEntry& chosen = choose_algorithm(shape, speed);
   const int id = static_cast<int>(chosen.id);
   if (std::exchange(turn_.warm.chosen, id) != id) tell_choice(chosen, shape, speed);
@@ -58,6 +85,7 @@ Outcome Reduction::run(Algorithm algorithm, AlgorithmId id, Problem problem) {
       static_cast<uint64_t>(turn_.communicator.config().values.repartitionInterval);
   problem.threshold_interval =
       static_cast<uint64_t>(turn_.communicator.config().values.thresholdInterval);
+  if (id == AlgorithmId::hierarchical) problem.topology = &topology();
   const Outcome outcome = algorithm(env_, problem, turn_.warm);
   env_.stats.algorithm = static_cast<int>(id);
   size_t selected = problem.shards.empty() ? env_.kernels.read(problem.local.nnz.at) : 0;
@@ -67,6 +95,8 @@ Outcome Reduction::run(Algorithm algorithm, AlgorithmId id, Problem problem) {
   if (problem.k == kAll && problem.regions.empty()) turn_.warm.result = result_entries_;
   turn_.communicator.keep_warm(turn_.descriptor.hash(), turn_.warm);
   if (measured_) turn_.communicator.keep_network(*measured_);
+  if (learned_) turn_.communicator.keep_topology(*learned_);
+  if (measured_nodes_) turn_.communicator.keep_nodes(*measured_nodes_);
   return outcome;
 }
 

@@ -33,12 +33,18 @@ class Reduction {
   /// What the model takes the network to be: as measured once for the communicator, by its first
   /// call that asks.
   Network network();
+  /// The same of nodes, where Auto may go by them; else null.
+  const Nodes* nodes();
+  /// Who shares a node, as the ranks told each other once, likewise.
+  const Topology& topology();
   /// What Auto takes for the shape from now on.
   void tell_choice(const AlgorithmEntry& chosen, const Shape& shape, const Network& network) const;
 
   const Turn& turn_;
   Env env_;
   std::optional<Network> measured_;
+  std::optional<Nodes> measured_nodes_;
+  std::optional<Topology> learned_;
   size_t result_entries_ = 0;
 };
 

@@ -29,7 +29,7 @@ void* Communicator::split(FunctionRef<Config()> check, int color, int key) {
 
 void* Communicator::join_part(std::unique_ptr<Link> link, const Config& config,
                               const Deadline& deadline) {
-  const auto part = std::make_shared<Communicator>(std::move(link), config);
+  const auto part = std::make_shared<Communicator>(std::move(link), config, node_);
   const auto let_abort_reach = [this](std::shared_ptr<Communicator> joining) {
     const std::lock_guard lock(mutex_);
     joining_ = std::move(joining);

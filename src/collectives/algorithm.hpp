@@ -12,6 +12,8 @@
 
 namespace sparsecoll {
 
+class Topology;
+
 /// What an algorithm works with: the call to its peers, the arithmetic, workspace on the host.
 struct Env {
   Call& call;
@@ -30,6 +32,8 @@ struct Problem {
   uint64_t threshold_interval = 1;  ///< calls between two new thresholds where they are reused
   /// Reduce-scatter: whose part of the sum each rank gets.
   std::span<const Region> regions = {};
+  /// Hierarchical: who shares a node.
+  const Topology* topology = nullptr;
   /// TopkA2A, instead of `local`: what was selected in each shard, indices from its start.
   std::span<const SparseSpan> shards = {};
 };
@@ -51,6 +55,8 @@ Outcome gtopk(Env& env, const Problem& problem, Warm& warm);
 Outcome reduce_scatter(Env& env, const Problem& problem, Warm& warm);
 
 Outcome topka2a(Env& env, const Problem& problem, Warm& warm);
+/// The sums round in another order than the definition's.
+Outcome hierarchical(Env& env, const Problem& problem, Warm& warm);
 
 /// Ok-Topk with reused thresholds, and its local selection: every entry of acc of about k that
 /// reach the rank's own threshold.

@@ -38,13 +38,14 @@ void put_block(const Gathered& block, std::byte*& at) {
   at += padded;
 }
 
-Gathered get_block(ConstBytes& in, int peer) {
+Gathered get_block(ConstBytes& in, int sender) {
   BlockHeader header;
-  if (in.size() < sizeof header) fail(sparsecollRemoteError, "rank ", peer, " sent too few blocks");
+  if (in.size() < sizeof header)
+    fail(sparsecollRemoteError, "rank ", sender, " sent too few blocks");
   std::memcpy(&header, in.data(), sizeof header);
   in = in.subspan(sizeof header);
   if (header.bytes > in.size() || align_up(header.bytes, 8) > in.size())
-    fail(sparsecollRemoteError, "rank ", peer, " sent a block of ", header.bytes, " bytes in ",
+    fail(sparsecollRemoteError, "rank ", sender, " sent a block of ", header.bytes, " bytes in ",
          in.size());
   const Gathered block{in.first(header.bytes), header.note};
   in = in.subspan(align_up(header.bytes, 8));
@@ -69,10 +70,10 @@ std::span<const Gathered> gather_by_bruck(Env& env, ConstBytes own, uint64_t not
     legs[0] = {(rank - have + ranks) % ranks, {room, bytes, nullptr}, 0, {}, Carried::by_host};
     legs[1] = {(rank + have) % ranks, {}, kUnknownSize, {}, Carried::by_host};
     env.call.exchange(legs);
+    const int sender = env.call.rank_of(legs[1].peer);
     for (int i = 0; i < more; ++i)
-      held[static_cast<size_t>(have + i)] = get_block(legs[1].in, legs[1].peer);
-    if (!legs[1].in.empty())
-      fail(sparsecollRemoteError, "rank ", legs[1].peer, " sent too many blocks");
+      held[static_cast<size_t>(have + i)] = get_block(legs[1].in, sender);
+    if (!legs[1].in.empty()) fail(sparsecollRemoteError, "rank ", sender, " sent too many blocks");
   }
   return held;
 }
@@ -140,9 +141,10 @@ std::span<const Gathered> gather_at_once(Env& env, ConstBytes own, uint64_t note
   }
   env.call.exchange(legs);
   for (size_t d = 1; d < held.size(); ++d) {
-    held[d] = get_block(legs[d - 1].in, legs[d - 1].peer);
+    const int sender = env.call.rank_of(legs[d - 1].peer);
+    held[d] = get_block(legs[d - 1].in, sender);
     if (!legs[d - 1].in.empty())
-      fail(sparsecollRemoteError, "rank ", legs[d - 1].peer, " sent too many blocks");
+      fail(sparsecollRemoteError, "rank ", sender, " sent too many blocks");
   }
   return held;
 }

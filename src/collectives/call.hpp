@@ -61,6 +61,11 @@ class Call {
   /// In what time that happens; nothing where nobody can tell, since the host does not see messages
   /// or others travel with them.
   virtual std::optional<double> probe(const Probe&) { return {}; }
+  /// What came in this call was sent after its sender had heard from these ranks, whether or not it
+  /// said so.
+  virtual void learn_of(std::span<const int> /*ranks*/) {}
+  /// The rank of that peer for the user's eyes, where this is a call among some ranks only.
+  virtual int rank_of(int peer) const { return peer; }
 };
 
 /// A call as the verb sees it that makes it: it also ends with the agreement of all ranks.

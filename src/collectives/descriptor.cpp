@@ -44,6 +44,7 @@ constexpr const char* kInitArguments[] = {
     "repartitionInterval",
     "thresholdInterval",
     "allowReordered",
+    "SPARSECOLL_RANKS_PER_NODE",
     "SPARSECOLL_CHECK",
 };
 

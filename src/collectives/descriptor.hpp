@@ -70,6 +70,7 @@ enum InitArgument : size_t {
   kRepartitionInterval,
   kThresholdInterval,
   kAllowReordered,
+  kRanksPerNode,
   kCheck,
 };
 

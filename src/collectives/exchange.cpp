@@ -41,13 +41,13 @@ size_t encode(std::span<const uint64_t> counters, std::byte* out) {
   return static_cast<size_t>(at - out);
 }
 
-void add_decoded(ConstBytes in, int peer, std::span<uint64_t> counters) {
+void add_decoded(ConstBytes in, int sender, std::span<uint64_t> counters) {
   size_t at = 0;
   for (uint64_t& counter : counters) {
     uint64_t value = 0;
     for (int shift = 0;; shift += 7) {
       if (at == in.size() || shift > 63)
-        fail(sparsecollRemoteError, "rank ", peer, " sent malformed counters");
+        fail(sparsecollRemoteError, "rank ", sender, " sent malformed counters");
       const auto digit = static_cast<uint64_t>(in[at++]);
       value |= (digit & 127) << shift;
       if (digit < 128) break;
@@ -57,7 +57,7 @@ void add_decoded(ConstBytes in, int peer, std::span<uint64_t> counters) {
   // Where sizes are agreed there is room left.
   if (std::any_of(in.begin() + static_cast<std::ptrdiff_t>(at), in.end(),
                   [](std::byte each) { return each != std::byte{}; }))
-    fail(sparsecollRemoteError, "rank ", peer, " sent too many counters");
+    fail(sparsecollRemoteError, "rank ", sender, " sent too many counters");
 }
 
 }  // namespace
@@ -91,8 +91,8 @@ void allreduce_counts(Env& env, std::span<uint64_t> counters) {
     if (far) shift(done);
     if (grows) shift(bit);
     env.call.exchange({legs, n});
-    if (far) add_decoded(legs[1].in, legs[1].peer, counters);
-    if (grows) add_decoded(legs[n - 1].in, legs[n - 1].peer, window);
+    if (far) add_decoded(legs[1].in, env.call.rank_of(legs[1].peer), counters);
+    if (grows) add_decoded(legs[n - 1].in, env.call.rank_of(legs[n - 1].peer), window);
     if (joins) done += bit;
   }
 }

@@ -217,11 +217,17 @@ std::vector<int> FramedCall::others() const {
 }
 
 void FramedCall::cover(const FrameHeader& header) {
-  for (uint32_t i = 0; i < header.covered_count; ++i) {
-    const size_t r = (size_t{header.covered_first} + i) % covered_.size();
-    if (!covered_[r]) ++covered_count_;
-    covered_[r] = true;
-  }
+  for (uint32_t i = 0; i < header.covered_count; ++i)
+    cover((size_t{header.covered_first} + i) % covered_.size());
+}
+
+void FramedCall::cover(size_t rank) {
+  if (!covered_[rank]) ++covered_count_;
+  covered_[rank] = true;
+}
+
+void FramedCall::learn_of(std::span<const int> ranks) {
+  for (const int rank : ranks) cover(static_cast<size_t>(rank));
 }
 
 void FramedCall::agree() {

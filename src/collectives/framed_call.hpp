@@ -46,6 +46,7 @@ class FramedCall final : public AgreedCall {
   int size() const override { return channel_.size(); }
   void exchange(std::span<Leg> legs) override;
   std::optional<double> probe(const Probe& probe) override;
+  void learn_of(std::span<const int> ranks) override;
 
   /// Starts sending one message.
   void post(int peer, const Packet& packet);
@@ -79,6 +80,7 @@ class FramedCall final : public AgreedCall {
   void refuse_gossip(int peer, const Frame& frame) const;
   bool has_come(int peer) const;
   void cover(const FrameHeader& header);
+  void cover(size_t rank);
   /// Those awaited and those not known, even through others, to have made this call.
   std::vector<int> unheard(std::span<const int> absent) const;
   std::vector<int> others() const;

@@ -55,6 +55,7 @@ class FramedLink final : public Link {
   int rank() const override { return transport_->rank(); }
   int size() const override { return transport_->size(); }
   int neighbours() const override { return transport_->neighbours(); }
+  uint64_t node() const override { return transport_->node(); }
   void check_thread() const override { transport_->check_thread(); }
   void check_queue() const override { transport_->check_queue(); }
   void open(const LinkOwner& owner) override {

@@ -47,6 +47,7 @@ class GroupCall::Voice final : public AgreedCall {
     hand_back(State::exchanging);
   }
   void confirm() override { hand_back(State::confirming); }
+  void learn_of(std::span<const int> ranks) override { call_.learn_of(ranks); }
 
   // --- what the group sees
   State state() const { return state_; }

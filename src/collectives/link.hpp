@@ -72,6 +72,9 @@ class Link {
   virtual int size() const = 0;
   /// How many ranks run on the same CPUs as this one, itself included, as far as it knows.
   virtual int neighbours() const { return size(); }
+  /// A number of the node that this rank is on: others with the same one share its memory and its
+  /// link.
+  virtual uint64_t node() const = 0;
   /// Refuses a thread that must not make calls (MPI's thread levels) by InvalidUsage.
   virtual void check_thread() const = 0;
   /// Refuses that calls are made on a thread of the library beside the caller's, likewise.

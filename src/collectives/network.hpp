@@ -7,11 +7,20 @@
 namespace sparsecoll {
 
 struct Env;
+class Topology;
 
 /// What messages between the ranks of a communicator cost; the same numbers on all of them.
 struct Network {
   double alpha;  ///< seconds a message
   double beta;   ///< seconds a byte
+};
+
+/// The same by nodes, several ranks on some of them.
+struct Nodes {
+  int count;
+  int largest;      ///< ranks of the one with the most
+  Network within;   ///< between ranks of one node
+  Network leaders;  ///< between nodes, while one rank of each sends
 };
 
 /// A commodity cluster on 1 Gbit/s Ethernet, the kind of network this library is for: assumed where
@@ -22,5 +31,7 @@ inline constexpr Network kBesideEachOther{10e-6, 1.0 / 20e9};
 
 /// Measures it, while all ranks send at once; nothing where messages cannot be timed. Collective.
 std::optional<Network> measure_network(Env& env);
+/// The same of nodes.
+std::optional<Nodes> measure_nodes(Env& env, const Topology& topology);
 
 }  // namespace sparsecoll

@@ -8,12 +8,16 @@
 //   Allgather: ceil(log2 P) alpha + (P - 1) e beta
 //   Oktopk:    (P - 1) alpha / 4 + 3 ceil(log2 P) alpha + (e + u) (P - 1) / P beta
 //   TopkA2A:   (P - 1) alpha / 4 + ceil(log2 P) alpha + (e + min(e P, n)) (P - 1) / P beta
+//   Hierarchical, with at most m ranks on a node, alpha and beta within nodes:
+//              (m - 1) alpha / 4 + (m - 1) e beta + Oktopk between leaders with min(m e, n) entries
+//              each + ceil(log2 m) (alpha + u beta)
 // The P - 1 messages of Oktopk's split are under way together, so each costs a quarter of a round
 // trip's alpha; the three logarithms are the cuts (rarely), the threshold and the allgather.
 #include "collectives/registry.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace sparsecoll {
 
@@ -34,11 +38,39 @@ double bytes_of(double entries, const Shape& shape) {
   return entries * (static_cast<double>(shape.value_size) + index / 8);
 }
 
+/// What goes into an exchange and comes out of it, in entries a rank.
+struct Volume {
+  double own;
+  double result;
+};
+
+double oktopk_seconds(const Volume& volume, const Shape& shape, const Network& network) {
+  const double ranks = shape.ranks, rounds = ceil_log2(static_cast<uint64_t>(shape.ranks));
+  const auto [alpha, beta] = network;
+  return (ranks - 1) * alpha / 4 + 3 * rounds * alpha +
+         (ranks - 1) / ranks * (bytes_of(volume.own, shape) + bytes_of(volume.result, shape)) *
+             beta;
+}
+
+double hierarchical_seconds(const Volume& volume, const Shape& shape, const Nodes& nodes) {
+  const double others = nodes.largest - 1;
+  const double rounds = ceil_log2(static_cast<uint64_t>(nodes.largest));
+  const auto [alpha, beta] = nodes.within;
+  Shape between = shape;
+  between.ranks = nodes.count;
+  const Volume of_node{std::min(nodes.largest * volume.own, static_cast<double>(shape.count)),
+                       volume.result};
+  return others * (alpha / 4 + bytes_of(volume.own, shape) * beta) +
+         oktopk_seconds(of_node, between, nodes.leaders) +
+         rounds * (alpha + bytes_of(volume.result, shape) * beta);
+}
+
 constexpr AlgorithmEntry kAlgorithms[] = {
     {AlgorithmId::automatic, "auto", nullptr, LocalPart::topk},
     {AlgorithmId::allgather, "allgather", allgather_topk, LocalPart::topk},
     {AlgorithmId::oktopk, "oktopk", oktopk, LocalPart::topk},
     {AlgorithmId::topka2a, "topka2a", topka2a, LocalPart::shards},
+    {AlgorithmId::hierarchical, "hierarchical", hierarchical, LocalPart::topk},
     {AlgorithmId::dense, "dense", dense_allreduce, LocalPart::everything},
 };
 
@@ -70,8 +102,10 @@ double predicted_seconds(AlgorithmId id, const Shape& shape, const Network& netw
     case AlgorithmId::allgather:
       return rounds * alpha + (ranks - 1) * bytes_of(own, shape) * beta;
     case AlgorithmId::oktopk:
-      return (ranks - 1) * alpha / 4 + 3 * rounds * alpha +
-             share * (bytes_of(own, shape) + bytes_of(result, shape)) * beta;
+      return oktopk_seconds({own, result}, shape, network);
+    case AlgorithmId::hierarchical:
+      if (!shape.nodes) return std::numeric_limits<double>::infinity();
+      return hierarchical_seconds({own, result}, shape, *shape.nodes);
     case AlgorithmId::topka2a:
       return (ranks - 1) * alpha / 4 + rounds * alpha +
              share * (bytes_of(own, shape) + bytes_of(most, shape)) * beta;
@@ -85,12 +119,14 @@ double predicted_seconds(AlgorithmId id, const Shape& shape, const Network& netw
 }
 
 const AlgorithmEntry& choose_algorithm(const Shape& shape, const Network& network) {
+  const auto seconds = [&](AlgorithmId id) { return predicted_seconds(id, shape, network); };
+  AlgorithmId best = AlgorithmId::oktopk;
   // Nothing is known of the first exact sum of a shape: take what is never far off.
   const bool unknown = shape.k == kAll && shape.entries == 0;
-  const bool allgather = !unknown && predicted_seconds(AlgorithmId::allgather, shape, network) <=
-                                         predicted_seconds(AlgorithmId::oktopk, shape, network);
-  return *find_algorithm(
-      static_cast<int>(allgather ? AlgorithmId::allgather : AlgorithmId::oktopk));
+  if (!unknown && seconds(AlgorithmId::allgather) <= seconds(best)) best = AlgorithmId::allgather;
+  if (shape.k != kAll && seconds(AlgorithmId::hierarchical) < seconds(best))
+    best = AlgorithmId::hierarchical;
+  return *find_algorithm(static_cast<int>(best));
 }
 
 }  // namespace sparsecoll

@@ -11,7 +11,14 @@
 namespace sparsecoll {
 
 /// The numbers of the C API's sparsecollAlgo_t.
-enum class AlgorithmId : int { automatic = 0, allgather = 1, oktopk = 2, topka2a = 3, dense = 5 };
+enum class AlgorithmId : int {
+  automatic = 0,
+  allgather = 1,
+  oktopk = 2,
+  topka2a = 3,
+  hierarchical = 4,
+  dense = 5,
+};
 
 /// What a rank puts into an algorithm.
 enum class LocalPart {
@@ -41,14 +48,17 @@ struct Shape {
   uint64_t count;
   size_t k;
   size_t value_size;
-  uint64_t entries;     ///< of all ranks in the last call; 0 = unknown
-  uint64_t result = 0;  ///< of an exact sum: entries in the last one; 0 = unknown
+  uint64_t entries;              ///< of all ranks in the last call; 0 = unknown
+  uint64_t result = 0;           ///< of an exact sum: entries in the last one; 0 = unknown
+  const Nodes* nodes = nullptr;  ///< where Hierarchical may be taken
 };
 
-/// The alpha-beta model in seconds.
+/// The alpha-beta model in seconds; infinite for Hierarchical where nothing is known of nodes.
 double predicted_seconds(AlgorithmId id, const Shape& shape, const Network& network);
 
-/// The cheapest by the model of those that give the definition bit for bit.
+/// The cheapest by the model of those that give the definition bit for bit, and of Hierarchical
+/// where it may be taken. For exact sums it is not: a call that adds by node first does not tell
+/// how many entries the ranks had.
 const AlgorithmEntry& choose_algorithm(const Shape& shape, const Network& network);
 
 }  // namespace sparsecoll

@@ -12,6 +12,7 @@
 #include "collectives/stream_call.hpp"
 #include "collectives/stream_watch.hpp"
 #include "core/checksum.hpp"
+#include "core/machine.hpp"
 
 namespace sparsecoll {
 
@@ -85,6 +86,7 @@ class StreamLink final : public Link {
 
   int rank() const override { return transport_->rank(); }
   int size() const override { return transport_->size(); }
+  uint64_t node() const override { return machine_number(); }
   std::optional<int> device() const override { return transport_->device(); }
   void check_thread() const override {}
   void check_queue() const override {}

@@ -44,6 +44,7 @@ module sparsecoll_types
   integer(c_int), parameter, public :: sparsecollAlgoAllgather = 1
   integer(c_int), parameter, public :: sparsecollAlgoOktopk = 2
   integer(c_int), parameter, public :: sparsecollAlgoTopkA2A = 3
+  integer(c_int), parameter, public :: sparsecollAlgoHierarchical = 4
   integer(c_int), parameter, public :: sparsecollAlgoDense = 5
   integer(c_int), parameter, public :: sparsecollSelectExact = 0
   integer(c_int), parameter, public :: sparsecollSelectReuse = 1

@@ -12,6 +12,7 @@
 
 #include "core/environment.hpp"
 #include "core/error.hpp"
+#include "core/machine.hpp"
 #include "core/thread_pool.hpp"
 #include "transport/mpi_inbox.hpp"
 #include "transport/mpi_share.hpp"
@@ -55,6 +56,8 @@ class MpiTransport final : public Transport {
     if (!has_all_cpus()) return 1;
     return processes > 0 ? processes : size();
   }
+
+  uint64_t node() const override { return machine_number(); }
 
   void check_thread() const override { check_mpi_caller(); }
   void check_queue() const override {

@@ -42,6 +42,7 @@ sparsecollConfig_t random_config(Dice& dice) {
                             {sparsecollAlgoAllgather, sparsecollSelectExact},
                             {sparsecollAlgoOktopk, sparsecollSelectExact},
                             {sparsecollAlgoTopkA2A, sparsecollSelectExact},
+                            {sparsecollAlgoHierarchical, sparsecollSelectExact},
                             {sparsecollAlgoDense, sparsecollSelectExact},
                             {sparsecollAlgoOktopk, sparsecollSelectReuse}};
   sparsecollConfig_t config = SPARSECOLL_CONFIG_INITIALIZER;

@@ -40,6 +40,7 @@ int wrong_number(const int* numbers, int count) {
                           sparsecollAlgoAllgather,
                           sparsecollAlgoOktopk,
                           sparsecollAlgoTopkA2A,
+                          sparsecollAlgoHierarchical,
                           sparsecollAlgoDense,
                           sparsecollSelectExact,
                           sparsecollSelectReuse,

@@ -18,7 +18,8 @@ program layout
     sparsecollInt32, sparsecollInt64, sparsecollFloat16, sparsecollFloat32, &
     sparsecollFloat64, sparsecollBfloat16, sparsecollSum, sparsecollAvg, sparsecollIndex32, &
     sparsecollIndex64, sparsecollAlgoAuto, sparsecollAlgoAllgather, sparsecollAlgoOktopk, &
-    sparsecollAlgoTopkA2A, sparsecollAlgoDense, sparsecollSelectExact, sparsecollSelectReuse, &
+    sparsecollAlgoTopkA2A, sparsecollAlgoHierarchical, sparsecollAlgoDense, &
+    sparsecollSelectExact, sparsecollSelectReuse, &
     sparsecollResidualConserving, sparsecollResidualPaper, sparsecollWireNative, &
     SPARSECOLL_SPLIT_NOCOLOR, SPARSECOLL_DEVICE_HOST, sparsecollStatsLast, &
     sparsecollStatsTotal, sparsecollGraphExponential, sparsecollGraphNPeerExponential, &

@@ -91,21 +91,21 @@ void deviate_everywhere(const Mode& mode, int P) {
 }
 
 TEST_CASE("one rank deviates, P = 2") {
-  for (const Mode& mode : {kAuto, kAllgather, kOktopk, kTopkA2A, kDense, kGtopk})
+  for (const Mode& mode : {kAuto, kAllgather, kOktopk, kTopkA2A, kHierarchical, kDense, kGtopk})
     deviate_everywhere(mode, 2);
 }
 
 TEST_CASE("one rank deviates, P = 3") {
-  for (const Mode& mode : {kAllgather, kOktopk, kGtopk}) deviate_everywhere(mode, 3);
+  for (const Mode& mode : {kAllgather, kOktopk, kHierarchical, kGtopk}) deviate_everywhere(mode, 3);
 }
 
 TEST_CASE("one rank deviates, P = 5") {
-  for (const Mode& mode : {kAllgather, kOktopk, kGtopk}) deviate_everywhere(mode, 5);
+  for (const Mode& mode : {kAllgather, kOktopk, kHierarchical, kGtopk}) deviate_everywhere(mode, 5);
 }
 
 TEST_CASE("several ranks are wrong at once, each in its own way") {
   const int P = 4;
-  for (const Mode& mode : {kAllgather, kOktopk, kGtopk}) {
+  for (const Mode& mode : {kAllgather, kOktopk, kHierarchical, kGtopk}) {
     const Ranks ranks(P, config_of(mode));
     for (int round = 0; round < 10; ++round) {
       std::vector<Attempt> done(P);

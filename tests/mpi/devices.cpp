@@ -131,7 +131,7 @@ int main(int argc, char** argv) {
       const std::string way = blocking ? "blocking" : "queued";
       compare(verdict, config, "all verbs, " + way,
               [&](auto place, const Scene& scene) { all_verbs<decltype(place)>(scene, blocking); });
-      for (const Mode& mode : {kAllgather, kOktopk, kTopkA2A, kDense, kReuse}) {
+      for (const Mode& mode : {kAllgather, kOktopk, kTopkA2A, kHierarchical, kDense, kReuse}) {
         config = config_of(mode);
         config.blocking = blocking;
         compare(verdict, config, std::string(mode.name) + ", " + way,

@@ -95,11 +95,30 @@ Sparse<A> Arithmetic<A>::sum_in_order(const PerRank<Sparse<A>>& pieces) {
   return sum;
 }
 
+template <class A>
+Sparse<A> Arithmetic<A>::sum_by_node(const PerRank<Sparse<A>>& pieces, const PerRank<int>& nodes) {
+  if (nodes.empty()) return sum_in_order(pieces);
+  PerRank<Sparse<A>> sums;
+  for (std::size_t r = 0; r < pieces.size(); ++r) {
+    if (std::find(nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(r), nodes[r]) !=
+        nodes.begin() + static_cast<std::ptrdiff_t>(r)) {
+      continue;  // of a node that is done
+    }
+    PerRank<Sparse<A>> of_node;
+    for (std::size_t other = r; other < pieces.size(); ++other) {
+      if (nodes[other] == nodes[r]) of_node.push_back(pieces[other]);
+    }
+    sums.push_back(sum_in_order(of_node));
+  }
+  return sum_in_order(sums);
+}
+
 template <class T>
-DenseOutcome<T> Oracle<T>::sparse_allreduce(const DenseInputs<T>& in, std::uint64_t k, Op op) {
+DenseOutcome<T> Oracle<T>::sparse_allreduce(const DenseInputs<T>& in, std::uint64_t k, Op op,
+                                            const PerRank<int>& nodes) {
   const PerRank<std::vector<Wide<T>>> accs = accumulate(in);
   const PerRank<Sparse<Wide<T>>> selected = select_on_each<T>(accs, k);
-  const Sparse<Wide<T>> sum = Oracle::sum_in_order(selected);
+  const Sparse<Wide<T>> sum = Oracle::sum_by_node(selected, nodes);
   DenseOutcome<T> outcome = deliver<T>(accs, selected, Oracle::top_k(sum, k), op);
   if (in.residuals.empty()) outcome.residuals.clear();
   canonicalise(outcome.residuals);
@@ -136,10 +155,11 @@ DenseOutcome<T> Oracle<T>::dense_allreduce(const DenseInputs<T>& in, Op op) {
 }
 
 template <class T>
-SparseOutcome<T> Oracle<T>::sparse_allreducev(const SparseInputs<T>& in, std::uint64_t k, Op op) {
+SparseOutcome<T> Oracle<T>::sparse_allreducev(const SparseInputs<T>& in, std::uint64_t k, Op op,
+                                              const PerRank<int>& nodes) {
   PerRank<Sparse<Wide<T>>> sends;
   for (const Sparse<T>& send : in.sends) sends.push_back(widened(send));
-  const Sparse<Wide<T>> sum = Oracle::sum_in_order(sends);
+  const Sparse<Wide<T>> sum = Oracle::sum_by_node(sends, nodes);
   const Sparse<Wide<T>> result = k == kAll ? sum : Oracle::top_k(sum, k);
   SparseOutcome<T> outcome;
   for (const Sparse<T>& send : in.sends) outcome.selected.push_back(send.size());

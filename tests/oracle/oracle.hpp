@@ -77,6 +77,10 @@ struct Arithmetic {
 
   /// The sum by index in the order of the pieces, from the first present value on. Zeros stay.
   static Sparse<A> sum_in_order(const PerRank<Sparse<A>>& pieces);
+
+  /// The same by node: in rank order within each, then the nodes' sums by their lowest ranks.
+  /// `nodes`: a number for each rank's node; empty: no two ranks share one.
+  static Sparse<A> sum_by_node(const PerRank<Sparse<A>>& pieces, const PerRank<int>& nodes);
 };
 
 /// The definitions for values of type T: float, double, Float16 or Bfloat16.
@@ -85,14 +89,17 @@ struct Oracle : Arithmetic<Wide<T>> {
   /// Rounded to T, the canonical NaN, and -0 becomes +0: how results leave the library.
   static T leaving(Wide<T> value);
 
-  static DenseOutcome<T> sparse_allreduce(const DenseInputs<T>& in, std::uint64_t k, Op op);
+  /// `nodes`: as in sum_by_node(), for sparsecollAlgoHierarchical.
+  static DenseOutcome<T> sparse_allreduce(const DenseInputs<T>& in, std::uint64_t k, Op op,
+                                          const PerRank<int>& nodes = {});
   static DenseOutcome<T> gtopk_allreduce(const DenseInputs<T>& in, std::uint64_t k, Op op,
                                          Rule rule);
 
   /// sparsecollAlgoDense: everything is delivered, there is no k.
   static DenseOutcome<T> dense_allreduce(const DenseInputs<T>& in, Op op);
 
-  static SparseOutcome<T> sparse_allreducev(const SparseInputs<T>& in, std::uint64_t k, Op op);
+  static SparseOutcome<T> sparse_allreducev(const SparseInputs<T>& in, std::uint64_t k, Op op,
+                                            const PerRank<int>& nodes = {});
   static SparseOutcome<T> gtopk_allreducev(const SparseInputs<T>& in, std::uint64_t k, Op op,
                                            Rule rule);
 

@@ -4,14 +4,13 @@
 // What Auto measures and chooses, by the lines that it writes. In one program with the other tests
 // of environment variables, which belong to the process.
 
-#include <cstdlib>
-#include <fstream>
 #include <string>
 
 #include "support/catch.hpp"
 #include "support/folder.hpp"
 #include "support/sweep.hpp"
 #include "support/typed.hpp"
+#include "support/variable.hpp"
 
 namespace sparsecoll::test {
 namespace {
@@ -19,28 +18,13 @@ namespace {
 /// Where the lines go while it lives.
 class Lines {
  public:
-  Lines() {
-    setenv("SPARSECOLL_DEBUG", "INFO", 1);
-    setenv("SPARSECOLL_DEBUG_FILE", folder_.file("log").c_str(), 1);
-  }
-  ~Lines() {
-    unsetenv("SPARSECOLL_DEBUG");
-    unsetenv("SPARSECOLL_DEBUG_FILE");
-  }
-  Lines(const Lines&) = delete;
-  Lines& operator=(const Lines&) = delete;
-
   /// How many so far have these words.
-  int with(const std::string& words) const {
-    std::ifstream lines(folder_.file("log"));
-    int found = 0;
-    for (std::string line; std::getline(lines, line);)
-      found += line.find(words) != std::string::npos ? 1 : 0;
-    return found;
-  }
+  int with(const std::string& words) const { return lines_with(folder_.file("log"), words); }
 
  private:
   const Folder folder_;
+  const Variable debug_{"SPARSECOLL_DEBUG", "INFO"};
+  const Variable file_{"SPARSECOLL_DEBUG_FILE", folder_.file("log")};
 };
 
 constexpr const char* kMeasured = "network: alpha ";

@@ -23,6 +23,10 @@ TEST_CASE("sparseAllreduce, TopkA2A, is the sum of the selections by shard") {
   sweep_all(kTopkA2A);
 }
 
+TEST_CASE("sparseAllreduce, Hierarchical, is its definition with sums by node") {
+  sweep_all(kHierarchical);
+}
+
 TEST_CASE("sparseAllreduce, Dense, is the sum in rank order") { sweep_all(kDense); }
 
 TEST_CASE("gtopkAllreduce is the merge tree, with conserving residuals") { sweep_all(kGtopk); }

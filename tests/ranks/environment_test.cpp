@@ -11,23 +11,10 @@
 #include "support/catch.hpp"
 #include "support/sweep.hpp"
 #include "support/typed.hpp"
+#include "support/variable.hpp"
 
 namespace sparsecoll::test {
 namespace {
-
-/// A variable that is set while the scope lasts.
-class Variable {
- public:
-  Variable(const char* name, const std::string& value) : name_(name) {
-    setenv(name, value.c_str(), 1);
-  }
-  ~Variable() { unsetenv(name_); }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-
- private:
-  const char* name_;
-};
 
 int algorithm_that_ran(int configured) {
   sparsecollConfig_t config = default_config();
@@ -100,8 +87,9 @@ TEST_CASE("SPARSECOLL_TIMEOUT_MS overrides the deadline") {
 }
 
 TEST_CASE("an unknown value is an error that lists the valid ones") {
-  const std::vector<std::string> algorithms{"auto", "allgather", "oktopk", "topka2a", "dense"};
-  for (const char* value : {"fastest", "OKTOPK", "oktopk ", "a2a", "hierarchical", "2"}) {
+  const std::vector<std::string> algorithms{"auto",    "allgather",    "oktopk",
+                                            "topka2a", "hierarchical", "dense"};
+  for (const char* value : {"fastest", "OKTOPK", "oktopk ", "a2a", "hierarchy", "2"}) {
     check_refusal("SPARSECOLL_ALGO", value, algorithms);
   }
   check_refusal("SPARSECOLL_SELECT", "guess", {"exact", "reuse"});

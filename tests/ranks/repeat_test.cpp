@@ -107,7 +107,7 @@ std::string check_rounding(const Mode& mode, int P) {
 
 TEST_CASE("sums are within (P - 1) u sum |x| of the exact ones") {
   for (const int P : rank_counts()) {
-    for (const Mode& mode : {kAuto, kAllgather, kOktopk, kTopkA2A, kDense, kGtopk}) {
+    for (const Mode& mode : {kAuto, kAllgather, kOktopk, kTopkA2A, kHierarchical, kDense, kGtopk}) {
       CHECK(check_rounding<float>(mode, P) == "");
       CHECK(check_rounding<double>(mode, P) == "");
     }
@@ -142,7 +142,7 @@ class OddEnvironment {
 };
 
 TEST_CASE("the caller's rounding mode and flush-to-zero change no bit and are kept") {
-  for (const Mode& mode : {kAllgather, kOktopk, kTopkA2A, kDense, kGtopk}) {
+  for (const Mode& mode : {kAllgather, kOktopk, kTopkA2A, kHierarchical, kDense, kGtopk}) {
     for (const Kind kind : {Kind::kHeavyTail, Kind::kDenormals}) {
       const int P = 3;
       const std::size_t n = 500;

@@ -31,6 +31,20 @@ bool queued_run() {
   return value != nullptr && std::string(value) == "0";
 }
 
+int ranks_per_node() {
+  const char* value = std::getenv("SPARSECOLL_RANKS_PER_NODE");
+  return value != nullptr ? std::atoi(value) : 0;
+}
+
+std::vector<int> nodes_of(const Mode& mode, std::size_t ranks) {
+  if (mode.verb != Verb::kSparse || mode.algorithm != sparsecollAlgoHierarchical) return {};
+  if (mode.nodes != nullptr) return *mode.nodes;
+  std::vector<int> nodes(ranks, 0);
+  const int size = ranks_per_node();
+  for (std::size_t r = 0; size > 0 && r < ranks; ++r) nodes[r] = static_cast<int>(r) / size;
+  return nodes;
+}
+
 std::uint64_t base_seed() {
   const char* value = std::getenv("SPARSECOLL_TEST_SEED");
   return value != nullptr ? std::strtoull(value, nullptr, 10) : 1;

@@ -22,6 +22,7 @@ struct Mode {
   int algorithm;
   int residual_rule;
   int selection = sparsecollSelectExact;
+  const std::vector<int>* nodes = nullptr;  ///< see nodes_of()
 };
 
 inline constexpr Mode kAuto{"sparseAllreduce/auto", Verb::kSparse, sparsecollAlgoAuto,
@@ -34,6 +35,8 @@ inline constexpr Mode kDense{"sparseAllreduce/dense", Verb::kSparse, sparsecollA
                              sparsecollResidualConserving};
 inline constexpr Mode kTopkA2A{"sparseAllreduce/topka2a", Verb::kSparse, sparsecollAlgoTopkA2A,
                                sparsecollResidualConserving};
+inline constexpr Mode kHierarchical{"sparseAllreduce/hierarchical", Verb::kSparse,
+                                    sparsecollAlgoHierarchical, sparsecollResidualConserving};
 inline constexpr Mode kReuse{"sparseAllreduce/oktopk, reusing", Verb::kSparse, sparsecollAlgoOktopk,
                              sparsecollResidualConserving, sparsecollSelectReuse};
 inline constexpr Mode kGtopk{"gtopkAllreduce/conserving", Verb::kGtopk, sparsecollAlgoAuto,
@@ -42,8 +45,10 @@ inline constexpr Mode kGtopkPaper{"gtopkAllreduce/paper", Verb::kGtopk, sparseco
                                   sparsecollResidualPaper};
 
 inline constexpr Mode kExactModes[] = {kAuto, kAllgather, kOktopk};
-inline constexpr Mode kTopkModes[] = {kAuto, kAllgather, kOktopk, kGtopk, kGtopkPaper};
-inline constexpr Mode kConservingModes[] = {kAuto, kAllgather, kOktopk, kTopkA2A, kDense, kGtopk};
+inline constexpr Mode kTopkModes[] = {kAuto,  kAllgather,  kOktopk,
+                                      kGtopk, kGtopkPaper, kHierarchical};
+inline constexpr Mode kConservingModes[] = {kAuto,  kAllgather, kOktopk,      kTopkA2A,
+                                            kDense, kGtopk,     kHierarchical};
 
 /// Whether the verb has a form for sparse vectors under this configuration.
 constexpr bool has_coordinate_form(const Mode& mode) {
@@ -63,6 +68,13 @@ bool queued_run();
 
 /// SPARSECOLL_TEST_SEED, or 1.
 std::uint64_t base_seed();
+
+/// SPARSECOLL_RANKS_PER_NODE, or 0: ranks that are threads are all on one node.
+int ranks_per_node();
+
+/// A number for each rank's node where sums are by node: mode.nodes, or as the environment says, or
+/// one for all; empty for every other mode.
+std::vector<int> nodes_of(const Mode& mode, std::size_t ranks);
 
 /// How long something that takes no time may take, in seconds, on a busy machine.
 double patience();

@@ -167,7 +167,7 @@ oracle::DenseOutcome<T> expected(const Mode& mode, const oracle::DenseInputs<T>&
   if (mode.algorithm == sparsecollAlgoTopkA2A) {
     return oracle::ExchangeOracle<T>::topka2a(in, k, op);
   }
-  return Oracle::sparse_allreduce(in, k, op);
+  return Oracle::sparse_allreduce(in, k, op, nodes_of(mode, in.sends.size()));
 }
 
 /// What the oracle says about a `v` verb.
@@ -176,7 +176,7 @@ oracle::SparseOutcome<T> expected(const Mode& mode, const oracle::SparseInputs<T
                                   std::uint64_t k, oracle::Op op) {
   using Oracle = oracle::Oracle<T>;
   if (mode.verb == Verb::kGtopk) return Oracle::gtopk_allreducev(in, k, op, rule_of(mode));
-  return Oracle::sparse_allreducev(in, k, op);
+  return Oracle::sparse_allreducev(in, k, op, nodes_of(mode, in.sends.size()));
 }
 
 }  // namespace sparsecoll::test

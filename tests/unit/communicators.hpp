@@ -11,6 +11,7 @@
 
 #include "api/communicator.hpp"
 #include "api/handles.hpp"
+#include "support/config.hpp"
 #include "support/ranks.hpp"
 #include "transport/local.hpp"
 
@@ -23,6 +24,7 @@ class Communicators {
     Config config;
     config.values = values;
     config.check = check;
+    config.ranks_per_node = test::ranks_per_node();
     for (auto& transport : transports) {
       mail_.push_back(const_cast<Memory*>(&transport->memory()));  // made here, not const
       made_.push_back(

@@ -71,7 +71,7 @@ const std::vector<Field>& fields() {
       {"blocking", &sparsecollConfig_t::blocking, {0, 1}, {2, -1}},
       {"device", &sparsecollConfig_t::device, {INT_MIN, -1}, {0, 1, -2}},
       {"timeoutMs", &sparsecollConfig_t::timeoutMs, {0, 1, INT_MAX}, {-1, INT_MIN}},
-      {"algorithm", &sparsecollConfig_t::algorithm, {0, 1, 2, 3, 5}, {-1, 4, 6, INT_MAX}},
+      {"algorithm", &sparsecollConfig_t::algorithm, {0, 1, 2, 3, 4, 5}, {-1, 6, INT_MAX}},
       {"selection", &sparsecollConfig_t::selection, {0, 1}, {2, -1}},
       {"residualRule", &sparsecollConfig_t::residualRule, {0, 1}, {2, -1}},
       {"wire", &sparsecollConfig_t::wire, {0}, {1, -1}},
@@ -157,9 +157,9 @@ struct Words {
 TEST_CASE("an unknown word is an error that lists the valid ones") {
   const std::vector<Words> all{
       {"SPARSECOLL_ALGO",
-       {"auto", "allgather", "oktopk", "topka2a", "dense"},
+       {"auto", "allgather", "oktopk", "topka2a", "hierarchical", "dense"},
        {"", "Auto", "okto", "oktopk ", "1"},
-       "auto, allgather, oktopk, topka2a, dense"},
+       "auto, allgather, oktopk, topka2a, hierarchical, dense"},
       {"SPARSECOLL_SELECT", {"exact", "reuse"}, {"", "guess"}, "exact, reuse"},
       {"SPARSECOLL_WIRE", {"native"}, {"", "bf16"}, "one of native"},
       {"SPARSECOLL_CHECK", {"0", "1"}, {"", "2", "on", "01"}, "0, 1"},

@@ -117,8 +117,8 @@ void damage_everything(const Task& task, int P, bool check, size_t stride) {
   }
 }
 
-const std::vector<test::Mode> kModes{test::kAllgather, test::kOktopk, test::kTopkA2A, test::kDense,
-                                     test::kGtopk};
+const std::vector<test::Mode> kModes{test::kAllgather,    test::kOktopk, test::kTopkA2A,
+                                     test::kHierarchical, test::kDense,  test::kGtopk};
 
 // Each byte is a call of all ranks. So all of them are tried once for each mode, dense with two
 // ranks, which has every kind of message; elsewhere every fourth of the headers and every 31st, a

@@ -21,6 +21,10 @@ Config config_of(FuzzCall call) {
   if (call == FuzzCall::kOktopk || call == FuzzCall::kReuse)
     config.values.algorithm = sparsecollAlgoOktopk;
   if (call == FuzzCall::kTopkA2A) config.values.algorithm = sparsecollAlgoTopkA2A;
+  if (call == FuzzCall::kHierarchical) {
+    config.values.algorithm = sparsecollAlgoHierarchical;
+    config.ranks_per_node = 2;
+  }
   if (call == FuzzCall::kDense) config.values.algorithm = sparsecollAlgoDense;
   if (call == FuzzCall::kReuse) config.values.selection = sparsecollSelectReuse;
   return config;
@@ -81,6 +85,7 @@ sparsecollResult_t FuzzRank::make() {
     case FuzzCall::kTopkA2A:
     case FuzzCall::kDense:
     case FuzzCall::kReuse:
+    case FuzzCall::kHierarchical:
       return dense(recv_);
     case FuzzCall::kGtopk:
       return gtopkAllreduce(send_.data(), recv_.data(), kLength, kKept, sparsecollFloat32,

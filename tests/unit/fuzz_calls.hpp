@@ -28,9 +28,10 @@ enum class FuzzCall : uint8_t {
   kGroup,
   kSplit,
   kGossip,
-  kCompressedGossip
+  kCompressedGossip,
+  kHierarchical  ///< with two ranks on a node
 };
-inline constexpr uint8_t kFuzzCalls = 13;
+inline constexpr uint8_t kFuzzCalls = 14;
 
 /// In front of each message in an input; `bytes` of it follow.
 struct FuzzFrame {

@@ -27,11 +27,13 @@ TEST_CASE("the registry knows the algorithms of the C API by number and name") {
                                             {sparsecollAlgoAllgather, "allgather"},
                                             {sparsecollAlgoOktopk, "oktopk"},
                                             {sparsecollAlgoTopkA2A, "topka2a"},
+                                            {sparsecollAlgoHierarchical, "hierarchical"},
                                             {sparsecollAlgoDense, "dense"}});
-  for (const int unknown : {-1, 4, 6, 1000}) CHECK(find_algorithm(unknown) == nullptr);
+  for (const int unknown : {-1, 6, 1000}) CHECK(find_algorithm(unknown) == nullptr);
   CHECK(find_algorithm(sparsecollAlgoDense)->local == LocalPart::everything);
   CHECK(find_algorithm(sparsecollAlgoTopkA2A)->local == LocalPart::shards);
   CHECK(find_algorithm(sparsecollAlgoOktopk)->local == LocalPart::topk);
+  CHECK(find_algorithm(sparsecollAlgoHierarchical)->local == LocalPart::topk);
   CHECK(reusing_oktopk().id == AlgorithmId::oktopk);
   CHECK(reusing_oktopk().run != find_algorithm(sparsecollAlgoOktopk)->run);
 }

@@ -152,7 +152,7 @@ TEST_CASE("after the third call of a shape nothing is allocated and the process 
   const int calls = test::small_run() ? 100 : 4000;  // of each form
   for (const int P : {1, 2, 4, 5}) {
     for (const test::Mode& mode : {test::kAllgather, test::kOktopk, test::kReuse, test::kTopkA2A,
-                                   test::kDense, test::kGtopk, test::kAuto}) {
+                                   test::kHierarchical, test::kDense, test::kGtopk, test::kAuto}) {
       Growth growth;
       INFO(mode.name << " P=" << P);
       CHECK(run(mode, P, calls, &growth) == "");

@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// Hierarchical: Ok-Topk (oktopk.cpp) between nodes, for several ranks that share a node's link.
+//
+//   1. Every rank sends L_r to the leader of its node, which adds them in rank order, all of them:
+//      nothing is pruned before the sum of all ranks is known.
+//   2. The leaders run Ok-Topk with exact selection on the sums of their nodes.
+//   3. The result goes from each leader to the ranks of its node by a binomial tree, and with it
+//      what leaders remember of the call: the next one starts from that on all ranks.
+//
+// With m ranks on each of P / m nodes, u entries in the sum of a node (at most m k), k in the
+// result. Cost through a node's link: Ok-Topk's of P / m ranks, u + k entries out, where m ranks
+// would send 2 m k. Within a node: m - 1 messages of k entries to the leader, and ceil(log2 m)
+// rounds of the result.
+//
+// Guarantees: the contract's definition but for the order of the sums, which is by node first: in
+// rank order within nodes, then in the order of nodes by their lowest ranks. The same bits on every
+// rank and in every run; the definition's own where sums are exact. Any P, any nodes.
+#include <algorithm>
+
+#include "collectives/algorithm.hpp"
+#include "collectives/regions.hpp"
+#include "collectives/topology.hpp"
+#include "core/error.hpp"
+
+namespace sparsecoll {
+
+namespace {
+
+/// The call as the leaders see it among themselves: rank j is the leader of node j.
+class Leaders final : public Call {
+ public:
+  Leaders(Call& whole, const Topology& topology) : whole_(whole), topology_(topology) {}
+
+  int rank() const override { return topology_.node_of(whole_.rank()); }
+  int size() const override { return topology_.nodes(); }
+  bool in_stream_order() const override { return whole_.in_stream_order(); }
+  int rank_of(int peer) const override { return whole_.rank_of(topology_.leader(peer)); }
+  void exchange(std::span<Leg> legs) override {
+    for (Leg& leg : legs) leg.peer = topology_.leader(leg.peer);
+    whole_.exchange(legs);
+    for (Leg& leg : legs) {
+      leg.peer = topology_.node_of(leg.peer);
+      // A leader says nothing to the others before it has heard from all of its node.
+      if (leg.in_bound > 0) whole_.learn_of(topology_.ranks_of(leg.peer));
+    }
+  }
+
+ private:
+  Call& whole_;
+  const Topology& topology_;
+};
+
+/// This rank's node.
+class Node {
+ public:
+  Node(Env& env, const Problem& problem)
+      : env_(env),
+        ranks_(problem.topology->ranks_of(problem.topology->node_of(env.call.rank()))),
+        place_(static_cast<size_t>(std::ranges::find(ranks_, env.call.rank()) - ranks_.begin())),
+        whole_{0, problem.count} {}
+
+  bool is_led_here() const { return place_ == 0; }
+
+  void give_to_leader(const SparseSpan& local) { give(ranks_[0], local); }
+
+  /// On the leader: the sum of what the ranks put in.
+  SparseSpan add(const SparseSpan& local) {
+    if (ranks_.size() == 1) return local;
+    const auto legs = env_.arena.take_span<Leg>(ranks_.size() - 1);
+    for (size_t i = 0; i < legs.size(); ++i) legs[i] = {ranks_[i + 1], {}, kUnknownSize, {}};
+    env_.call.exchange(legs);
+    const auto messages = env_.arena.take_span<Message>(legs.size());
+    for (size_t i = 0; i < legs.size(); ++i) messages[i] = {legs[i].in, whole_};
+    const Pieces others = unpack_pieces(env_, messages);
+    const Stopwatch watch(env_.stats.reduce_seconds);
+    const auto pieces = env_.arena.take_span<SparseSpan>(ranks_.size());
+    pieces[0] = local;
+    std::copy(others.spans.begin(), others.spans.end(), pieces.begin() + 1);
+    const SparseBuffer sum =
+        env_.kernels.sparse(std::min<uint64_t>(local.nnz.bound + others.entries, whole_.length()));
+    env_.kernels.merge(pieces, sum);
+    return sum.span();
+  }
+
+  /// Brings what the leader has to all: a binomial tree. The result is packed anew for every child,
+  /// since each message needs its own headroom while it is under way.
+  void spread(SparseSpan& result, Warm& warm) {
+    size_t distance = 1;
+    while (distance < ranks_.size() && place_ % (2 * distance) == 0) distance *= 2;
+    if (!is_led_here()) {
+      const int parent = ranks_[place_ - distance];
+      take_warm(parent, warm);
+      const Message message{take(parent, Carried::by_place), whole_};
+      result = unpack_pieces(env_, {&message, 1}).spans[0];
+    }
+    const std::vector<uint64_t> words = warm.words();
+    for (distance /= 2; distance > 0; distance /= 2) {
+      if (place_ + distance >= ranks_.size()) continue;
+      give_words(ranks_[place_ + distance], words);
+      give(ranks_[place_ + distance], result);
+    }
+  }
+
+ private:
+  void give(int peer, const SparseSpan& entries) {
+    Leg leg;
+    leg.peer = peer;
+    {
+      const Stopwatch watch(env_.stats.pack_seconds);
+      const Packets packets =
+          env_.kernels.packets(entries.nnz.bound, {&whole_, 1}, entries.precision);
+      env_.kernels.pack_all(entries, {&whole_, 1}, packets);
+      // One message starts right behind its headroom.
+      leg.out = {packets.slab + kHeadroom, packets.capacity - kHeadroom, packets.size};
+    }
+    env_.call.exchange({&leg, 1});
+  }
+
+  void give_words(int peer, std::span<const uint64_t> words) {
+    const ConstBytes bytes = std::as_bytes(words);
+    std::byte* const room = packet_room(env_, bytes.size());
+    std::copy(bytes.begin(), bytes.end(), room);
+    Leg leg{peer, {room, bytes.size(), nullptr}, 0, {}, Carried::by_host};
+    env_.call.exchange({&leg, 1});
+  }
+
+  ConstBytes take(int peer, Carried carried) {
+    Leg leg{peer, {}, kUnknownSize, {}, carried};
+    env_.call.exchange({&leg, 1});
+    return leg.in;
+  }
+
+  void take_warm(int peer, Warm& warm) {
+    const ConstBytes bytes = take(peer, Carried::by_host);
+    const auto words = env_.arena.take_span<uint64_t>(bytes.size() / sizeof(uint64_t));
+    std::copy_n(bytes.begin(), words.size_bytes(), std::as_writable_bytes(words).begin());
+    std::optional<Warm> known = Warm::from_words(words);
+    if (!known || words.size_bytes() != bytes.size())
+      fail(sparsecollRemoteError, "rank ", peer, " sent a malformed state of its leader");
+    known->chosen = warm.chosen;
+    warm = std::move(*known);
+  }
+
+  Env& env_;
+  std::span<const int> ranks_;
+  size_t place_;  ///< of this rank among them
+  const Region whole_;
+};
+
+}  // namespace
+
+Outcome hierarchical(Env& env, const Problem& problem, Warm& warm) {
+  Node node(env, problem);
+  SparseSpan result;
+  if (node.is_led_here()) {
+    // 1.
+    Problem of_node = problem;
+    of_node.local = node.add(problem.local);
+    // 2.
+    Leaders leaders(env.call, *problem.topology);
+    Env between{leaders, env.kernels, env.arena, env.stats, env.fault};
+    result = oktopk(between, of_node, warm).result;
+  } else {
+    node.give_to_leader(problem.local);
+  }
+  // 3.
+  node.spread(result, warm);
+  return {result, no_entries(env).span()};
+}
+
+}  // namespace sparsecoll

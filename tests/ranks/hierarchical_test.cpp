@@ -1,0 +1,186 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Hierarchical with ranks on nodes of any size and in any order: sums by node, then over nodes. A
+// program of its own, because the environment belongs to the process.
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/compare.hpp"
+#include "support/folder.hpp"
+#include "support/sweep.hpp"
+#include "support/typed.hpp"
+#include "support/variable.hpp"
+
+namespace sparsecoll::test {
+namespace {
+
+constexpr const char* kVariable = "SPARSECOLL_RANKS_PER_NODE";
+
+/// One case in so many of those of the other algorithms, whose P times node sizes are fewer.
+constexpr std::uint64_t kThinning = 3;
+
+std::string sweep_both(const Ranks& ranks, const Mode& mode) {
+  const std::uint64_t thinning = kThinning * (small_run() ? 5 : 1);
+  for (const Case& c : cases_of(mode, ranks.size(), thinning)) {
+    const std::string verdict = run_case(ranks, c);
+    if (!verdict.empty()) return verdict;
+  }
+  for (const SparseCase& c : sparse_cases_of(mode, ranks.size(), thinning)) {
+    const std::string verdict = run_case(ranks, c);
+    if (!verdict.empty()) return verdict;
+  }
+  return "";
+}
+
+TEST_CASE("sums are by node: one rank on each, several, another number on the last, all on one") {
+  for (const int size : {1, 2, 3, 5, 16}) {
+    const Variable nodes(kVariable, std::to_string(size));
+    for (const int P : rank_counts()) {
+      INFO(size << " ranks per node");
+      const Ranks ranks(P, config_of(kHierarchical));
+      CHECK(sweep_both(ranks, kHierarchical) == "");
+    }
+  }
+}
+
+/// Where the ranks of a part are, in its order: rank r of the whole was on node r / size.
+struct Part {
+  std::vector<sparsecollComm_t> comms;
+  std::vector<int> nodes;
+};
+
+/// Of the ranks that `takes`, in the order of their keys.
+template <class Takes, class Key>
+Part split(const Ranks& whole, int size, Takes takes, Key key) {
+  std::vector<sparsecollComm_t> of_rank(whole.comms().size());
+  const std::string verdict = whole.run("split", [&](int rank) {
+    const int color = takes(rank) ? 0 : SPARSECOLL_SPLIT_NOCOLOR;
+    const sparsecollResult_t result = sparsecollCommSplit(
+        whole.comm(rank), color, key(rank), &of_rank[static_cast<std::size_t>(rank)], nullptr);
+    return expect("split", result, sparsecollSuccess, whole.comm(rank));
+  });
+  REQUIRE(verdict == "");
+  std::vector<int> members;
+  for (int rank = 0; rank < whole.size(); ++rank) {
+    if (takes(rank)) members.push_back(rank);
+  }
+  std::stable_sort(members.begin(), members.end(), [&](int a, int b) { return key(a) < key(b); });
+  Part part;
+  for (const int rank : members) {
+    part.comms.push_back(of_rank[static_cast<std::size_t>(rank)]);
+    part.nodes.push_back(rank / size);
+  }
+  return part;
+}
+
+TEST_CASE("ranks of a node need not follow each other, nor nodes have as many") {
+  const Variable nodes(kVariable, "3");
+  for (const int P : {3, 4, 6, 8, 9, 16}) {
+    const Ranks whole(P, config_of(kHierarchical));
+    const auto all = [](int) { return true; };
+    const Part dealt = split(whole, 3, all, [](int rank) { return rank % 3; });
+    const Part backwards = split(whole, 3, all, [](int rank) { return -rank; });
+    const Part some = split(
+        whole, 3, [](int rank) { return rank % 5 != 1; }, [](int rank) { return rank * 7 % 11; });
+    for (const Part* part : {&dealt, &backwards, &some}) {
+      Mode mode = kHierarchical;
+      mode.nodes = &part->nodes;
+      const Ranks ranks(part->comms);
+      INFO("P=" << P << ", " << ranks.size() << " of them");
+      CHECK(sweep_both(ranks, mode) == "");
+    }
+  }
+}
+
+TEST_CASE("what is remembered from call to call is the same on all ranks of a node") {
+  const Variable nodes(kVariable, "2");
+  for (const int P : {2, 3, 7}) {
+    sparsecollConfig_t config = config_of(kHierarchical);
+    config.repartitionInterval = 2;
+    const Ranks ranks(P, config);
+    for (const Kind kind : {Kind::kHeavyTail, Kind::kOneRegion, Kind::kHotBlock}) {
+      const Case c{base_seed(),      kHierarchical,     1000, 25,    kind,
+                   oracle::Op::kAvg, sparsecollFloat16, true, false, small_run() ? 6 : 50};
+      CHECK(run_case(ranks, c) == "");
+    }
+  }
+}
+
+sparsecollStats_t stats_of(const Ranks& ranks, int rank, int which) {
+  sparsecollStats_t stats = SPARSECOLL_STATS_INITIALIZER;
+  REQUIRE(sparsecollCommGetStats(ranks.comm(rank), which, &stats) == sparsecollSuccess);
+  return stats;
+}
+
+TEST_CASE("only leaders send to other nodes") {
+  const Variable nodes(kVariable, "4");
+  const Ranks ranks(8, config_of(kHierarchical));
+  // The second call of a shape: who is where is known, and the cuts.
+  CHECK(run_case(ranks, Case{1, kHierarchical, 5000, 100, Kind::kHeavyTail, oracle::Op::kSum,
+                             sparsecollFloat32, false, false, 2}) == "");
+  for (int rank = 0; rank < ranks.size(); ++rank) {
+    const sparsecollStats_t stats = stats_of(ranks, rank, sparsecollStatsLast);
+    CHECK(stats.algorithm == sparsecollAlgoHierarchical);
+    // Of four, the leader's tree has two children, the third rank one; each gets two messages.
+    const std::size_t in_node[] = {4, 1, 3, 1};
+    if (rank % 4 != 0) CHECK(stats.messagesSent == in_node[rank % 4]);
+    if (rank % 4 == 0) CHECK(stats.messagesSent > in_node[0]);
+  }
+}
+
+/// Algorithms that a call of this shape has taken on one communicator, again and again.
+int algorithm_of_auto(int allow_reordered, const Folder& folder) {
+  const Variable debug("SPARSECOLL_DEBUG", "INFO");
+  const Variable file("SPARSECOLL_DEBUG_FILE", folder.file("log"));
+  sparsecollConfig_t config = default_config();
+  config.allowReordered = allow_reordered;
+  const Ranks ranks(4, config);
+  // Integers: the definition's bits in any order.
+  CHECK(run_case(ranks, Case{1, kAuto, 400, 10, Kind::kIntegers, oracle::Op::kSum,
+                             sparsecollFloat32, false, false, 3}) == "");
+  return stats_of(ranks, 0, sparsecollStatsLast).algorithm;
+}
+
+TEST_CASE("Auto looks at nodes where sums may round in another order, and only there") {
+  const Variable nodes(kVariable, "2");
+  const Folder without, with;
+  CHECK(algorithm_of_auto(0, without) != sparsecollAlgoHierarchical);
+  CHECK(lines_with(without.file("log"), "nodes: ") == 0);
+  CHECK(lines_with(without.file("log"), ", hierarchical ") == 0);
+  algorithm_of_auto(1, with);
+  CHECK(lines_with(with.file("log"), "nodes: 2, with 2 ranks at most") == 4);
+  CHECK(lines_with(with.file("log"), "network: within nodes alpha ") == 4);
+  CHECK(lines_with(with.file("log"), ", hierarchical ") == 4);
+}
+
+TEST_CASE("in a group of Auto's calls nodes are not measured, and one rank a node has none") {
+  const Variable nodes(kVariable, "1");
+  const Folder folder;
+  CHECK(algorithm_of_auto(1, folder) != sparsecollAlgoHierarchical);
+  CHECK(lines_with(folder.file("log"), "network: within nodes") == 0);
+}
+
+TEST_CASE("SPARSECOLL_RANKS_PER_NODE takes numbers from 1 on") {
+  for (const char* value : {"0", "-1", "many", "2 "}) {
+    const Variable nodes(kVariable, value);
+    sparsecollComm_t comms[2] = {};
+    CHECK(sparsecollCommInitAll(comms, 2, nullptr, nullptr) == sparsecollInvalidArgument);
+    CHECK(std::string(sparsecollGetLastError(nullptr)).find(kVariable) != std::string::npos);
+  }
+}
+
+TEST_CASE("reused thresholds are not for Hierarchical") {
+  sparsecollConfig_t config = config_of(kHierarchical);
+  config.selection = sparsecollSelectReuse;
+  sparsecollComm_t comms[2] = {};
+  CHECK(sparsecollCommInitAll(comms, 2, nullptr, &config) == sparsecollInvalidArgument);
+  const std::string message = sparsecollGetLastError(nullptr);
+  CHECK(message.find("hierarchical") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace sparsecoll::test
