@@ -72,7 +72,7 @@ job "sum_common 8 1 1gbit $sparse --form sum $floats --density 0.001,0.01 --over
   --algo $ours,mpi-allgather $many"
 job "end_to_end 8 1 1gbit $sparse --form dense --feedback 1 $floats $apart \
   --algo auto,oktopk-reuse,mpi-allgather,mpi-dense $few"
-job "shared_nodes 4 2 1gbit $sparse --form sparse $floats $apart --algo $ours,mpi-allgather $many"
+job "shared_nodes 4 2 1gbit $sparse --form sparse $floats $apart --algo $ours,hierarchical,mpi-allgather $many"
 long_job "shared_nodes_dense 4 2 1gbit $sparse --form dense --feedback 1 $floats --density 0.01 \
   --overlap 0 --algo auto,mpi-allgather,mpi-dense $few"
 job "links_100mbit 32 1 100mbit link_perf --rate 100 --least 0 --bytes 256K -n 5 -w 1"

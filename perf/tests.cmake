@@ -229,7 +229,7 @@ sparsecoll_add_perf_test(check_sees_wrong_results.message ${deceived} PROPERTIES
 # Where no such thing exists, the message lists what does.
 sparsecoll_add_perf_test(
   bad_option COMMAND sparse_allreduce_perf --algo ring
-  PROPERTIES PASS_REGULAR_EXPRESSION "ring not in {auto,allgather,oktopk,oktopk-reuse,topka2a,dense")
+  PROPERTIES PASS_REGULAR_EXPRESSION "ring not in {auto,allgather,oktopk,oktopk-reuse,topka2a,hierarchical,dense,auto-reordered")
 
 if(SPARSECOLL_MPI)
   sparsecoll_add_mpi_test(NAME perf.fusion.mpi RANKS 3 LABEL perf

@@ -234,7 +234,8 @@ typedef struct {
   int wire;         /**< sparsecollWire_t */
   int repartitionInterval; /**< Oktopk: calls of one shape between two new cuts, at least 1 */
   int thresholdInterval; /**< calls between two new thresholds where they are reused, at least 1 */
-  int allowReordered;    /**< 0; 1 lets Auto take algorithms whose sums round in another order */
+  int allowReordered;    /**< 0; 1 lets Auto take sparsecollAlgoHierarchical, whose sums round in
+                              another order */
 } sparsecollConfig_t;
 
 /** The defaults. */

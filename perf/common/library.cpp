@@ -14,11 +14,13 @@ struct Named {
   const char* word;
   sparsecollAlgo_t algorithm;
   sparsecollSelect_t selection = sparsecollSelectExact;
+  int allow_reordered = 0;
 };
 constexpr Named kSparseAlgorithms[] = {
     {"auto", sparsecollAlgoAuto},       {"allgather", sparsecollAlgoAllgather},
     {"oktopk", sparsecollAlgoOktopk},   {kReuse, sparsecollAlgoOktopk, sparsecollSelectReuse},
-    {"topka2a", sparsecollAlgoTopkA2A}, {"dense", sparsecollAlgoDense}};
+    {"topka2a", sparsecollAlgoTopkA2A}, {kHierarchical, sparsecollAlgoHierarchical},
+    {"dense", sparsecollAlgoDense},     {kReordered, sparsecollAlgoAuto, sparsecollSelectExact, 1}};
 
 std::string word_of(int algorithm) {
   for (const Named& named : kSparseAlgorithms) {
@@ -229,6 +231,7 @@ const Communicator& Library::communicator(const std::string& name) {
     if (name != named.word) continue;
     config.algorithm = named.algorithm;
     config.selection = named.selection;
+    config.allowReordered = named.allow_reordered;
   }
   config.thresholdInterval = threshold_interval_;
   return communicators_.emplace(name, ranks_.connect(config)).first->second;

@@ -16,10 +16,13 @@
 namespace sparsecoll::perf {
 
 /// The algorithms of sparseAllreduce, by the words of --algo: auto, allgather, oktopk,
-/// oktopk-reuse, topka2a, dense.
+/// oktopk-reuse, topka2a, hierarchical, dense, auto-reordered.
 std::vector<std::string> sparse_algorithms();
 /// Ok-Topk with reused thresholds, under --algo.
 inline constexpr const char* kReuse = "oktopk-reuse";
+inline constexpr const char* kHierarchical = "hierarchical";
+/// Auto with allowReordered = 1, under --algo.
+inline constexpr const char* kReordered = "auto-reordered";
 /// gtopkAllreduce under --algo.
 inline constexpr const char* kGtopk = "gtopk";
 

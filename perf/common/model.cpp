@@ -7,6 +7,7 @@
 #include "api/communicator.hpp"
 #include "api/handles.hpp"
 #include "collectives/registry.hpp"
+#include "common/library.hpp"
 
 namespace sparsecoll::perf {
 
@@ -21,10 +22,14 @@ std::optional<double> model_seconds(const std::string& algorithm, const Exchange
             comm.get(), "sparseAllreduce");
   }
   if (!internal->network()) return std::nullopt;
-  const Shape shape{internal->size(),    exchange.n,       exchange.k,
-                    exchange.value_size, exchange.entries, exchange.result};
+  const auto& nodes = internal->nodes();
+  const bool by_node = nodes && algorithm != "auto";
+  const Shape shape{internal->size(),           exchange.n,       exchange.k,
+                    exchange.value_size,        exchange.entries, exchange.result,
+                    by_node ? &*nodes : nullptr};
   const Network& network = *internal->network();
-  if (algorithm == "auto")
+  if (algorithm == kHierarchical && !by_node) return std::nullopt;
+  if (algorithm == "auto" || algorithm == kReordered)
     return predicted_seconds(choose_algorithm(shape, network).id, shape, network);
   for (const AlgorithmEntry& each : algorithms())
     if (algorithm == each.name) return predicted_seconds(each.id, shape, network);

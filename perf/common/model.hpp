@@ -20,7 +20,8 @@ struct Exchange {
 };
 
 /// Seconds that the library's model gives an algorithm for it, by what `comm`, whose algorithm is
-/// Auto, has measured; measures first where it has not. Nothing for what the model does not know.
+/// Auto, has measured; measures first where it has not. Hierarchical has one where `comm` may take
+/// it. Nothing for what the model does not know.
 /// Collective.
 std::optional<double> model_seconds(const std::string& algorithm, const Exchange& exchange,
                                     const Communicator& comm);

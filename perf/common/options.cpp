@@ -163,6 +163,8 @@ void add_collective(CLI::App& app, Options& o, const Program& program) {
 
 /// What depends on earlier calls has no result that the steps of a search could be checked against.
 bool needs_equal_steps(const std::string& name) { return name == kReuse; }
+/// Only generated data are exact in any order.
+bool reorders(const std::string& name) { return name == kHierarchical || name == kReordered; }
 
 bool needs_dense_form(const std::string& name) { return name == "dense" || name == "topka2a"; }
 
@@ -232,6 +234,7 @@ void complete(CLI::App& app, Options& o, const Program& program) {
       o.algorithms.insert(o.algorithms.end(), baselines.begin(), baselines.end());
     }
     if (o.form != "dense") std::erase_if(o.algorithms, needs_dense_form);
+    if (!o.data.empty()) std::erase_if(o.algorithms, reorders);
   }
   for (const std::string& name : o.algorithms) {
     if (o.transport != "mpi" && std::ranges::count(baselines, name) > 0) {
@@ -245,6 +248,9 @@ void complete(CLI::App& app, Options& o, const Program& program) {
     }
     if (o.form != "dense" && needs_dense_form(name)) {
       throw CLI::ValidationError("--algo", name + " has no coordinate form; it needs --form dense");
+    }
+    if (o.check && !o.data.empty() && reorders(name)) {
+      throw CLI::ValidationError("--algo", name + " adds in another order; --data needs -c 0");
     }
   }
 }

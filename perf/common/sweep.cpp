@@ -155,12 +155,16 @@ class Sweep {
 
   /// Of exchanges alone, which is what the model knows.
   std::optional<double> model(const std::string& name, const Task<T>& task, std::size_t result) {
-    const bool asked = std::ranges::count(options_.algorithms, "auto") > 0;
-    if (!asked || (task.form != Form::kSparse && task.form != Form::kSum)) return std::nullopt;
+    const auto asked = [this](const char* word) {
+      return std::ranges::count(options_.algorithms, word) > 0;
+    };
+    const char* const chooser = asked(kReordered) ? kReordered : "auto";
+    if (!asked(chooser) || (task.form != Form::kSparse && task.form != Form::kSum))
+      return std::nullopt;
     const std::size_t entries = task.k * static_cast<std::size_t>(task.ranks);
     const std::size_t k = task.form == Form::kSum ? SPARSECOLL_ALL : task.k;
     return model_seconds(name, {task.n, k, entries, result, sizeof(T)},
-                         library_.communicator("auto"));
+                         library_.communicator(chooser));
   }
 
   /// MPI knows no 16-bit types; the options see to it that nobody asks.

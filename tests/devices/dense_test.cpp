@@ -17,8 +17,8 @@ namespace {
 
 using test::Mode;
 
-constexpr Mode kModes[] = {test::kAuto,  test::kAllgather, test::kOktopk,    test::kTopkA2A,
-                           test::kDense, test::kGtopk,     test::kGtopkPaper};
+constexpr Mode kModes[] = {test::kAuto,  test::kAllgather, test::kOktopk,     test::kTopkA2A,
+                           test::kDense, test::kGtopk,     test::kGtopkPaper, test::kHierarchical};
 
 /// Calls in a row with their residuals, on the devices' buffers of all ranks.
 template <class T>
