@@ -114,6 +114,8 @@ def ratios(jobs):
             ("exchange", "auto", "mpi-allgather", exchange, "exchange, top-k of the sum", coded_exchange),
             ("shared_nodes", "auto", "mpi-allgather", exchange, "the same, 4 nodes of 2 ranks",
              coded_exchange),
+            ("shared_nodes", "hierarchical", "mpi-allgather", exchange, "the same, by node",
+             coded_exchange),
             ("sum_apart", "auto", "mpi-allgather", apart, "exact sum, own supports", coded_sum),
             ("sum_common", "auto", "mpi-allgather", common, "exact sum, 90% common", coded_sum),
             ("end_to_end", "auto", "mpi-dense", end, "end to end", coded_exchange),

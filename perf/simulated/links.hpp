@@ -47,7 +47,9 @@ class Links {
   };
 
   Links(int ranks, const NetworkModel& model)
-      : model_(model), nodes_(static_cast<size_t>(ranks / model.ranks_per_node + 1)) {}
+      : model_(model),
+        nodes_(static_cast<size_t>(ranks / model.ranks_per_node + 1)),
+        copied_(static_cast<size_t>(ranks)) {}
 
   struct Route {
     int from, to;
@@ -61,7 +63,9 @@ class Links {
     Node &source = nodes_[node(route.from)], &target = nodes_[node(route.to)];
     const auto size = static_cast<double>(bytes);
     if (&source == &target) {
-      const double left = route.start + kSharedByte * size, there = left + kSharedLatency;
+      double& left = copied_[static_cast<size_t>(route.from)];
+      left = std::max(route.start, left) + kSharedByte * size;
+      const double there = left + kSharedLatency;
       deliver(there, letters_++, std::move(transfer));
       return {left, there};
     }
@@ -118,6 +122,7 @@ class Links {
 
   const NetworkModel model_;
   std::vector<Node> nodes_;
+  std::vector<double> copied_;  ///< by rank: when it has put all into its node's memory
   uint64_t letters_ = 0;
 };
 

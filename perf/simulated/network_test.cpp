@@ -111,6 +111,22 @@ TEST_CASE("processors are charged for messages and their bytes, at both ends") {
   });
 }
 
+TEST_CASE("no message overtakes another of its sender, on the link or in memory") {
+  for (const int sharing : {1, 2}) {
+    NetworkModel model = slow_network();
+    model.ranks_per_node = sharing;
+    run(2, model, [&](int rank, Transport& transport, Turns&) {
+      if (rank == 0) {
+        transport.send(1, bytes(100000));
+        transport.send(1, bytes(1));
+      } else {
+        CHECK(receive(transport).bytes.size() == 100000);
+        CHECK(receive(transport).bytes.size() == 1);
+      }
+    });
+  }
+}
+
 TEST_CASE("ranks of one node use no link") {
   NetworkModel model = slow_network();
   model.ranks_per_node = 2;

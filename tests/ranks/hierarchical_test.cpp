@@ -21,7 +21,7 @@ namespace {
 constexpr const char* kVariable = "SPARSECOLL_RANKS_PER_NODE";
 
 /// One case in so many of those of the other algorithms, whose P times node sizes are fewer.
-constexpr std::uint64_t kThinning = 3;
+constexpr std::uint64_t kThinning = 5;
 
 std::string sweep_both(const Ranks& ranks, const Mode& mode) {
   const std::uint64_t thinning = kThinning * (small_run() ? 5 : 1);
