@@ -6,6 +6,7 @@
 # Tests of perf/netlab, and of the library on it. Exit status 77 where the machine can have no lab.
 #   hello       the ranks are where they were asked for, and the status is the program's
 #   rate        PROGRAM (link_perf) finds the rate that was asked for; two labs at once
+#   nodes       PROGRAM (sparse_allreduce_perf) finds out which ranks share a node, and adds by node
 #   ends        nothing is left behind by an error, SIGTERM and, after clean, SIGKILL
 #   refusals    bad options, and a user who may not
 #   cluster     perf/cluster.sh with the programs in the folder PROGRAM: a job, and its summary
@@ -73,6 +74,14 @@ rate() {
   launch "$lab" --nodes 2 --rate 20mbit -- "$program" --rate 100 --bytes 128K -n 2 >"$folder/slow" \
     2>&1 && fail "a link of 20 Mbit/s passes for one of 100"
   grep -q '^# Wrong results : 1 FAILED' "$folder/slow" || fail "$(cat "$folder/slow")"
+}
+
+nodes() {
+  launch "$lab" --nodes 3 --ranks-per-node 2 --rate 100mbit -- env SPARSECOLL_DEBUG=INFO "$program" \
+    --form sparse --algo hierarchical,auto-reordered -b 256K -e 256K -n 2 -w 1 >"$folder/nodes" 2>&1 ||
+    fail "$(cat "$folder/nodes")"
+  [ "$(grep -c 'nodes: 3, with 2 ranks at most' "$folder/nodes")" = 12 ] || fail "$(cat "$folder/nodes")"
+  expect_nothing_left "$lab"
 }
 
 # Starts ranks that sleep, and waits until all of them do.
@@ -212,7 +221,7 @@ cluster() {
 }
 
 case $case in
-  hello | rate | cluster | ends) "$case" ;;
+  hello | rate | nodes | cluster | ends) "$case" ;;
   refusals) poor_paths && refusals ;;
   cut-* | stop-* | kill-*) fault "${case%-*}" "${case#*-}" ;;
   *) fail "no such case: $case" ;;
