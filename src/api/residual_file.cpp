@@ -41,9 +41,10 @@ std::vector<uint64_t> warm_words(const Residual& residual, const Communicator& o
   return all;
 }
 
-/// Borders of P regions of a tensor of that length, or none.
+/// Borders of P regions of a tensor of that length, or of fewer where nodes have them, or none.
 bool are_cuts(std::span<const uint64_t> cuts, uint64_t ranks, uint64_t count) {
-  return cuts.empty() || (cuts.size() == ranks + 1 && cuts.front() == 0 && cuts.back() == count);
+  return cuts.empty() ||
+         (cuts.size() > 1 && cuts.size() <= ranks + 1 && cuts.front() == 0 && cuts.back() == count);
 }
 
 std::vector<WarmShape> remembered(const StateFile& file, const Tensor& tensor) {

@@ -114,11 +114,16 @@ class Split final : public RandomCall {
 
   std::string use(sparsecollComm_t part, size_t rank) const {
     oracle::DenseInputs<float> in;
+    test::Mode mode = mode_;
+    const std::vector<int> nodes = test::nodes_of(mode, colors_.size());
+    std::vector<int> nodes_of_part;  // whose ranks stay where they are
+    if (!nodes.empty()) mode.nodes = &nodes_of_part;
     int own = 0, size = 0, want = 0;
     for (size_t r = 0; r < colors_.size(); ++r) {
       if (colors_[r] != colors_[rank]) continue;
       if (r < rank) ++want;
       in.sends.push_back(sends_[r]);
+      if (!nodes.empty()) nodes_of_part.push_back(nodes[r]);
     }
     sparsecollCommRank(part, &own);
     sparsecollCommCount(part, &size);
@@ -133,7 +138,7 @@ class Split final : public RandomCall {
     if (result != sparsecollSuccess) return "in the part: " + test::explain(result, part);
     // The first call of a shape selects exactly, also where thresholds are reused.
     return test::difference("recvbuff in the part", recv,
-                            test::expected<float>(mode_, in, 6, oracle::Op::kSum).result);
+                            test::expected<float>(mode, in, 6, oracle::Op::kSum).result);
   }
 
   bool may_fail_;

@@ -43,7 +43,7 @@ sparsecollConfig_t reuse_config() {
 TEST_CASE("an interrupted run goes on with the same bits") {
   for (const int P : {1, 2, 3, 5, 8}) {
     for (const sparsecollConfig_t& config :
-         {config_of(kAuto), config_of(kOktopk), reuse_config()}) {
+         {config_of(kAuto), config_of(kOktopk), config_of(kHierarchical), reuse_config()}) {
       const Folder folder;
       std::vector<std::vector<float>> through(static_cast<std::size_t>(P)), left = through;
       {
@@ -172,7 +172,7 @@ TEST_CASE("regions that do not make up the tensor are refused, whatever the chec
   const std::string path = folder.file("0");
   const std::vector<std::uint64_t> bad[] = {
       {0, 50, 101}, {0, 200, 200}, {1, 50, 100},   {0, 50, 99},
-      {0, 60, 50},  {0, 100},      {0, 1, 2, 100}, {0, 50, ~std::uint64_t{0}}};
+      {0, 60, 50},  {0},           {0, 1, 2, 100}, {0, 50, ~std::uint64_t{0}}};
   for (const auto& cuts : bad) {
     write_with_cuts(path, cuts);
     CHECK(sparsecollResidualLoad(residual.handle(), path.c_str()) == sparsecollInvalidArgument);
@@ -181,7 +181,7 @@ TEST_CASE("regions that do not make up the tensor are refused, whatever the chec
   CHECK(difference("residual", residual.read(), std::vector<float>(100, 3.0f)) == "");
   for (const std::vector<std::uint64_t>& good :
        {std::vector<std::uint64_t>{}, std::vector<std::uint64_t>{0, 0, 100},
-        std::vector<std::uint64_t>{0, 33, 100}}) {
+        std::vector<std::uint64_t>{0, 33, 100}, std::vector<std::uint64_t>{0, 100}}) {
     write_with_cuts(path, good);
     CHECK(sparsecollResidualLoad(residual.handle(), path.c_str()) == sparsecollSuccess);
   }
