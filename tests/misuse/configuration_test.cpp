@@ -37,7 +37,6 @@ const BadField kBadFields[] = {
     {"device", [](sparsecollConfig_t& c) { c.device = 4711; }},
     {"device", [](sparsecollConfig_t& c) { c.device = -2; }},
     {"timeoutMs", [](sparsecollConfig_t& c) { c.timeoutMs = -1; }},
-    {"algorithm", [](sparsecollConfig_t& c) { c.algorithm = 4; }},
     {"algorithm", [](sparsecollConfig_t& c) { c.algorithm = 6; }},
     {"algorithm", [](sparsecollConfig_t& c) { c.algorithm = -1; }},
     {"selection", [](sparsecollConfig_t& c) { c.selection = 2; }},
