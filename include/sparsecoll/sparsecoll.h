@@ -161,6 +161,14 @@ typedef enum {
 /** How values travel. */
 typedef enum {
   sparsecollWireNative = 0, /**< as they are */
+  sparsecollWireBf16 = 1,   /**< rounded to bfloat16, in 2 bytes, ties to even; what is finite stays
+                               finite. Whoever rounds, uses the rounded value, too, and adds what that
+                               took off to its own residual: the rank that selected the entry; where
+                               sums travel, the rank that added them up and its sum is delivered. With
+                               residual NULL it is lost. Of sparseAllreduce (but
+                               sparsecollAlgoDense), gtopkAllreduce, their `v` forms and
+                               sparseReduceScatter; integers, sparseAlltoall and pushSumStep are as
+                               with sparsecollWireNative (docs/semantics.md) */
   sparsecollWireMaxEnum = 0x7fffffff
 } sparsecollWire_t;
 

@@ -117,7 +117,8 @@ void check_values(const sparsecollConfig_t& c) {
       "residualRule",
       c.residualRule == sparsecollResidualConserving || c.residualRule == sparsecollResidualPaper,
       "0 (conserving) or 1 (paper)", c.residualRule);
-  check_field("wire", c.wire == sparsecollWireNative, "0 (sparsecollWireNative)", c.wire);
+  check_field("wire", c.wire == sparsecollWireNative || c.wire == sparsecollWireBf16,
+              "0 (native) or 1 (bf16)", c.wire);
   check_field("repartitionInterval", c.repartitionInterval >= 1, "1 or more",
               c.repartitionInterval);
   check_field("thresholdInterval", c.thresholdInterval >= 1, "1 or more", c.thresholdInterval);
@@ -151,7 +152,8 @@ Config make_config(const sparsecollConfig_t* config, bool check) {
          "config.selection (SPARSECOLL_SELECT): reuse expects config.algorithm (SPARSECOLL_ALGO) "
          "auto or oktopk, got ",
          find_algorithm(c.algorithm)->name);
-  c.wire = choose("SPARSECOLL_WIRE", {{"native", sparsecollWireNative}}, c.wire);
+  c.wire = choose("SPARSECOLL_WIRE",
+                  {{"native", sparsecollWireNative}, {"bf16", sparsecollWireBf16}}, c.wire);
   c.timeoutMs = number("SPARSECOLL_TIMEOUT_MS", {"milliseconds", 0, INT_MAX}).value_or(c.timeoutMs);
   result.check = choose("SPARSECOLL_CHECK", {{"0", 0}, {"1", 1}}, check) != 0;
   result.log_level = static_cast<LogLevel>(

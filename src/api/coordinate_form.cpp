@@ -62,7 +62,8 @@ class SparseCall final : public Operation, private SparseArguments {
     const auto rule = static_cast<ResidualRule>(communicator.config().values.residualRule);
     const SparseSpan sent = kernels.widened(span_of(*send, kernels));
     Problem problem{send->count, k == kAll ? k : std::min(k, send->count), sent, 0};
-    SparseSpan unsent = no_entries(reduction.env()).span();
+    SparseSpan unsent;
+    Rounded local;
     Outcome outcome;
     if (verb == Verb::gtopk_allreducev) {
       if (k != kAll) {  // L_r = top-k of send_r; the rest stays here
@@ -72,18 +73,22 @@ class SparseCall final : public Operation, private SparseArguments {
         problem.local = kept.span().stored();
         unsent = rest.span();
       }
+      local = round_for_wire(reduction.env(), problem.local);
+      problem.local = local.values;
       outcome = reduction.run(gtopk, AlgorithmId::automatic, problem);
     } else {
       const AlgorithmEntry& chosen = reduction.sparse_algorithm(problem);
+      local = round_for_wire(reduction.env(), problem.local);
+      problem.local = local.values;
       outcome = reduction.run(chosen.run, chosen.id, problem);
     }
-    const SparseSpan nothing = no_entries(reduction.env()).span();
     Output output(recv, reduction.result_entries());
     const SparseBuffer out = output.prepare(communicator, {*send, site().device()}, kernels);
     // Nothing can fail from here on.
     if (residual) {
       // acc first, then what merges dropped: the order of the definition.
-      kernels.put_back({unsent, nothing, nothing, rule}, residual->current());
+      kernels.put_back({unsent, {}, {}, rule}, residual->current());
+      reduction.keep_lost(local.lost, residual->current());
       const bool tree = verb == Verb::gtopk_allreducev;
       kernels.put_back(
           {problem.local, outcome.result, outcome.dropped, tree ? rule : ResidualRule::conserving},

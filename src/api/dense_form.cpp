@@ -83,11 +83,13 @@ class DenseCall final : public Operation, private DenseArguments {
       kernels.accumulate_select({send, count, feedback}, problem.k, selected);
       problem.local = selected.span();
     }
-    problem.local = problem.local.stored();
+    const Rounded sent = round_for_wire(env, problem.local.stored());
+    problem.local = sent.values;
     const Outcome outcome = chosen ? reduction.run(chosen->run, chosen->id, problem)
                                    : reduction.run_settled(gtopk, problem);
     const Stopwatch watch(env.stats.reduce_seconds);
     if (residual) {
+      reduction.keep_lost(sent.lost, feedback.write);
       kernels.put_back({problem.local, outcome.result, outcome.dropped, rule}, feedback.write);
       if (site().captured()) residual->join_graph();
       residual->commit(kernels);
@@ -102,18 +104,26 @@ class DenseCall final : public Operation, private DenseArguments {
     Problem problem{count, std::min(k, count), {}, 0};
     const std::span<const Shard> shards = topka2a_shards(env, count, problem.k);
     const auto selected = env.arena.take_span<SparseSpan>(shards.size());
+    const auto lost = env.arena.take_span<SparseSpan>(shards.size());
     {
       const Stopwatch watch(env.stats.select_seconds);
       for (size_t j = 0; j < shards.size(); ++j) {
         const SparseBuffer out = kernels.sparse(shards[j].k);
         kernels.accumulate_select(part(shards[j].region), shards[j].k, out);
-        selected[j] = out.span().stored();
+        const Rounded sent = round_for_wire(env, out.span().stored());
+        selected[j] = sent.values;
+        lost[j] = sent.lost;
       }
     }
     problem.shards = selected;
     const Outcome outcome = reduction.run(chosen.run, chosen.id, problem);
     const Stopwatch watch(env.stats.reduce_seconds);
-    if (residual) residual->commit(kernels);
+    if (residual) {
+      for (size_t j = 0; j < shards.size(); ++j)
+        reduction.keep_lost(lost[j], part(shards[j].region).residual.write);
+      reduction.keep_lost(outcome.dropped, residual->view().write);
+      residual->commit(kernels);
+    }
     kernels.scatter(outcome.result, divisor, recv, count);
   }
 

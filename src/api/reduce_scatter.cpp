@@ -71,13 +71,17 @@ class ReduceScatterCall final : public Operation, private ReduceScatterArguments
       kernels.accumulate_select({send, count, residual ? residual->view() : ResidualView{}},
                                 problem.k, selected);
     }
-    problem.local = selected.span().stored();
+    const Rounded sent = round_for_wire(env, selected.span().stored());
+    problem.local = sent.values;
     const Outcome outcome = reduction.run(reduce_scatter, AlgorithmId::automatic, problem);
     Output output(recv, reduction.result_entries());
     const SparseBuffer out = output.prepare(communicator, {like, site().device()}, kernels);
     // Nothing can fail from here on.
     const Stopwatch watch(env.stats.reduce_seconds);
-    if (residual) residual->commit(kernels);
+    if (residual) {
+      reduction.keep_lost(sent.lost, residual->view().write);
+      residual->commit(kernels);
+    }
     kernels.deliver(outcome.result, divisor, out);
     output.finish(communicator, count);
   }

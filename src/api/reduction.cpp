@@ -9,13 +9,19 @@
 namespace sparsecoll {
 
 Reduction::Reduction(const Turn& turn, Kernels& kernels)
-    : turn_(turn),
-      env_{turn.call, kernels, turn.communicator.arena(), turn.call.stats(), kernels.counts(1)} {
+    : turn_(turn), env_{turn.call,
+                        kernels,
+                        turn.communicator.arena(),
+                        turn.call.stats(),
+                        kernels.counts(1),
+                        static_cast<Wire>(turn.communicator.config().values.wire)} {
   turn.call.read_with(kernels);
 }
 
 Network Reduction::network() {
   if (env_.call.in_stream_order()) return kBesideEachOther;
+  // What is chosen decides which sums are rounded, so that results must not depend on measurements.
+  if (env_.rounds()) return kCommodity;
   if (const auto& known = turn_.communicator.network()) return *known;
   if (env_.call.size() == 1) return kCommodity;
   measured_ = measure_network(env_);
@@ -70,10 +76,11 @@ const AlgorithmEntry& Reduction::sparse_algorithm(const Problem& problem) {
   const bool reuses = turn_.communicator.config().values.selection == sparsecollSelectReuse;
   if (reuses && problem.k != kAll) return reusing_oktopk();
   if (configured.run) return configured;
+  const size_t value_size =
+      env_.kernels.wire_value_size(env_.rounds() ? Precision::bfloat16 : Precision::stored);
   const Network speed = network();
-  const Shape shape{
-      turn_.call.size(),  problem.count,     problem.k, size_of(env_.kernels.data_type()),
-      turn_.warm.entries, turn_.warm.result, nodes()};
+  const Shape shape{turn_.call.size(),  problem.count,     problem.k, value_size,
+                    turn_.warm.entries, turn_.warm.result, nodes()};
   const AlgorithmEntry& chosen = choose_algorithm(shape, speed);
   const int id = static_cast<int>(chosen.id);
   if (std::exchange(turn_.warm.chosen, id) != id) tell_choice(chosen, shape, speed);
@@ -104,6 +111,10 @@ Outcome Reduction::run_settled(Algorithm algorithm, const Problem& problem) {
   const Outcome outcome = algorithm(env_, problem, turn_.warm);
   turn_.call.settle(env_.kernels, {problem.local.nnz.at, outcome.result.nnz.at, env_.fault});
   return outcome;
+}
+
+void Reduction::keep_lost(const SparseSpan& lost, void* residual) {
+  if (lost.value) env_.kernels.put_back({lost, {}, {}}, residual);
 }
 
 void Reduction::complete(size_t selected, size_t result) {

@@ -23,6 +23,8 @@ class Reduction {
   Outcome run(Algorithm algorithm, AlgorithmId id, Problem problem);
   /// The same where neither the shape's next call nor the host needs to know anything of this one.
   Outcome run_settled(Algorithm algorithm, const Problem& problem);
+  /// A residual takes up what rounding took off values all of which were sent, or delivered.
+  void keep_lost(const SparseSpan& lost, void* residual);
   /// The end of an exchange that leaves `result` entries: nothing was malformed, and every rank is
   /// known to have made the call.
   void complete(size_t selected, size_t result);

@@ -14,6 +14,9 @@ namespace sparsecoll {
 
 class Topology;
 
+/// In what values travel; the numbers of the C API's sparsecollWire_t.
+enum class Wire : int { native = 0, bf16 = 1 };
+
 /// What an algorithm works with: the call to its peers, the arithmetic, workspace on the host.
 struct Env {
   Call& call;
@@ -21,6 +24,10 @@ struct Env {
   Arena& arena;
   Stats& stats;
   uint64_t* fault;  ///< a count of the place: malformed messages met, read before the commit
+  Wire wire = Wire::native;
+
+  /// Whether values are rounded before they travel. Integers never are.
+  bool rounds() const { return wire == Wire::bf16 && !is_integer(kernels.data_type()); }
 };
 
 /// What is asked of it.
@@ -38,8 +45,8 @@ struct Problem {
   std::span<const SparseSpan> shards = {};
 };
 
-/// What it gives: the result with unrounded, undivided sums, and what this rank dropped of it on
-/// the way (empty where owners drop nothing that ranks do not know themselves).
+/// What it gives: the result with undivided sums, and what this rank took off it on the way, by
+/// dropping or by rounding (nothing where ranks know themselves what is not delivered).
 struct Outcome {
   SparseSpan result;
   SparseSpan dropped;
@@ -76,6 +83,15 @@ struct Pieces {
   std::span<SparseSpan> spans;
   size_t entries = 0;  ///< in all of them
 };
+
+/// Values as they travel, and what this rank took off them by rounding.
+struct Rounded {
+  SparseSpan values;
+  SparseSpan lost;  ///< nothing where they travel as they are
+};
+/// Where env.rounds(), every value rounded to bfloat16; else `in` itself. Whoever rounds uses the
+/// rounded values, too, and answers for what is lost.
+Rounded round_for_wire(Env& env, const SparseSpan& in);
 
 /// What all ranks sent to this rank's region.
 Pieces alltoall(Env& env, const SparseSpan& local, std::span<const Region> regions);

@@ -38,11 +38,11 @@ Outcome allgather_topk(Env& env, const Problem& problem, Warm& warm) {
   const SparseBuffer sum = kernels.sparse(std::min<uint64_t>(pieces.entries, problem.count));
   kernels.merge(pieces.spans, sum);
   warm.entries = pieces.entries;
-  if (problem.k == kAll) return {sum.span(), no_entries(env).span()};
+  if (problem.k == kAll) return {sum.span(), {}};
   // 4.
   const SparseBuffer result = kernels.sparse(std::min(problem.k, sum.capacity));
   kernels.top_k(sum.span(), problem.k, result, SparseBuffer{});
-  return {result.span(), no_entries(env).span()};
+  return {result.span(), {}};
 }
 
 }  // namespace sparsecoll

@@ -12,7 +12,8 @@
 //   1. The i-th of the tail and the i-th of the head swap their S; both merge.
 //   2. Where the tail is shorter, at the end of the ranks, those of the head that merged pass the
 //      new S on to the others, twice as many in each round.
-//   3. r adds what TOP dropped to D_r. Others compute the same merge; only r keeps the log.
+//   3. r adds what TOP dropped to D_r. Others compute the same merge; only r keeps the log. (Over a
+//      bfloat16 wire TOP rounds the sums before it selects, and what they lose is logged likewise.)
 //
 // Cost per rank: log2 P messages of k entries for P a power of two; else at most as many as rounds,
 // ceil(log2 P) and, at a level whose tail has h < 2^t ranks, ceil(log2(2^t / h)) more.
@@ -41,6 +42,8 @@ class Tree {
         rank_(env.call.rank()),
         sum_(problem.local),
         dropped_(no_entries(env).span()),
+        sums_(problem.local.precision == Precision::bfloat16 ? Precision::bfloat16
+                                                             : Precision::accumulated),
         bound_(bound(problem.local.precision)) {}
 
   Outcome run() {
@@ -48,7 +51,7 @@ class Tree {
       const int head = rank_ - rank_ % (2 * distance);
       const int tail = std::min(ranks_ - head - distance, distance);
       if (tail > 0) join(head, distance, tail);
-      bound_ = bound(Precision::accumulated);  // from now on sums travel too, which nobody rounds
+      bound_ = bound(sums_);  // from now on sums travel too
     }
     return {sum_, dropped_};
   }
@@ -61,7 +64,7 @@ class Tree {
     // 1.
     if (place < tail) merge(in_head ? rank_ + distance : rank_ - distance, distance);
     // 2.
-    bound_ = bound(Precision::accumulated);
+    bound_ = bound(sums_);
     for (int have = tail; have < distance && in_head; have *= 2) {
       if (place < have && place + have < distance) give(rank_ + have);
       if (place >= have && place < 2 * have) sum_ = unpack(take(rank_ - have));
@@ -96,11 +99,11 @@ class Tree {
     const Stopwatch watch(env_.stats.pack_seconds);
     // Where the message is as long as it needs to be, k may be far above what it holds.
     const size_t capacity =
-        std::min(k_, bytes.size() / kernels_.wire_value_size(Precision::stored));
+        std::min(k_, bytes.size() / kernels_.wire_value_size(problem_.local.precision));
     const SparseBuffer piece = kernels_.sparse(capacity);
     const Message message{bytes, whole_};
     kernels_.unpack_all({&message, 1}, {&piece, 1}, env_.fault);
-    return piece.span();
+    return piece.span().known(sums_);
   }
 
   /// S := TOP(S + the peer's S), the lower rank's first.
@@ -111,19 +114,21 @@ class Tree {
     const size_t most = std::min<uint64_t>(sum_.nnz.bound + theirs.nnz.bound, problem_.count);
     const SparseBuffer both = kernels_.sparse(most);
     kernels_.merge(pieces, both);
+    const Rounded sum = round_for_wire(env_, both.span());
+    const bool logs = rank_ % (2 * distance) == 0;
+    if (logs && sum.lost.value) log(sum.lost);  // 3.
     if (all_) {
-      sum_ = both.span();
+      sum_ = sum.values;
       return;
     }
-    const bool logs = rank_ % (2 * distance) == 0;
     const SparseBuffer kept = kernels_.sparse(std::min(k_, most));
     const SparseBuffer dropped = logs ? kernels_.sparse(most) : SparseBuffer{};
-    kernels_.top_k(both.span(), k_, kept, dropped);
-    sum_ = kept.span();
+    kernels_.top_k(sum.values, k_, kept, dropped);
+    sum_ = kept.span().known(sums_);
     if (logs) log(dropped.span());  // 3.
   }
 
-  /// D_r += dropped.
+  /// D_r += dropped, or lost to rounding.
   void log(const SparseSpan& dropped) {
     const SparseSpan pieces[2] = {dropped_, dropped};
     const SparseBuffer both =
@@ -142,7 +147,8 @@ class Tree {
   const int rank_;
   SparseSpan sum_;
   SparseSpan dropped_;
-  size_t bound_;  ///< bytes of the largest message of this round, on all ranks alike
+  const Precision sums_;  ///< of what was added up, when it travels
+  size_t bound_;          ///< bytes of the largest message of this round, on all ranks alike
 };
 
 }  // namespace

@@ -3,7 +3,8 @@
 // Hierarchical: Ok-Topk (oktopk.cpp) between nodes, for several ranks that share a node's link.
 //
 //   1. Every rank sends L_r to the leader of its node, which adds them in rank order, all of them:
-//      nothing is pruned before the sum of all ranks is known.
+//      nothing is pruned before the sum of all ranks is known. (Over a bfloat16 wire it rounds the
+//      sums, since they travel next.)
 //   2. The leaders run Ok-Topk with exact selection on the sums of their nodes.
 //   3. The result goes from each leader to the ranks of its node by a binomial tree, and with it
 //      what leaders remember of the call: the next one starts from that on all ranks.
@@ -150,23 +151,39 @@ class Node {
 
 }  // namespace
 
+namespace {
+
+/// What a leader rounds off twice: the sum of its node, and its region of the sum of all.
+SparseSpan both(Env& env, const SparseSpan& first, const SparseSpan& second) {
+  if (!env.rounds()) return {};
+  const SparseSpan pieces[2] = {first, second};
+  const SparseBuffer sum = env.kernels.sparse(first.nnz.bound + second.nnz.bound);
+  env.kernels.merge(pieces, sum);
+  return sum.span();
+}
+
+}  // namespace
+
 Outcome hierarchical(Env& env, const Problem& problem, Warm& warm) {
   Node node(env, problem);
-  SparseSpan result;
+  SparseSpan result, lost;
   if (node.is_led_here()) {
     // 1.
     Problem of_node = problem;
-    of_node.local = node.add(problem.local);
+    const Rounded sum = round_for_wire(env, node.add(problem.local));
+    of_node.local = sum.values;
     // 2.
     Leaders leaders(env.call, *problem.topology);
-    Env between{leaders, env.kernels, env.arena, env.stats, env.fault};
-    result = oktopk(between, of_node, warm).result;
+    Env between{leaders, env.kernels, env.arena, env.stats, env.fault, env.wire};
+    const Outcome outcome = oktopk(between, of_node, warm);
+    result = outcome.result;
+    lost = both(env, sum.lost, outcome.dropped);
   } else {
     node.give_to_leader(problem.local);
   }
   // 3.
   node.spread(result, warm);
-  return {result, no_entries(env).span()};
+  return {result, lost};
 }
 
 }  // namespace sparsecoll

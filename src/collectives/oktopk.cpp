@@ -7,7 +7,8 @@
 //      twice the mean load: sum over ranks of a coarse index histogram; cut it in P regions of
 //      equal load. (The paper averages the ranks' own quantiles, which one skewed rank defeats.)
 //   2. Split and reduce. Send each region's entries to its owner, destinations rotating; the owner
-//      adds the P pieces in rank order: its part of s.
+//      adds the P pieces in rank order: its part of s. (Over a bfloat16 wire it rounds the sums,
+//      since they travel next, before anything is selected of them.)
 //   3. Where the last calls' thresholds hardly moved: what reaches the last one, less twice that
 //      move, passes. If that is k or more, as step 4 shows to all ranks, it was enough.
 //      Else, exact global threshold. Sum over ranks of a histogram of 256 key ranges, around the
@@ -24,7 +25,8 @@
 // in step 2 and, with balanced regions, as many in step 4: 4 k (P - 1) / P words before coding,
 // against 6 k (P - 1) / P of the paper.
 //
-// Guarantees: the contract's definition bit for bit, for any P and any data.
+// Guarantees: the contract's definition bit for bit, for any P and any data; over a bfloat16 wire
+// that of rounded sums.
 #include <algorithm>
 #include <bit>
 
@@ -114,7 +116,7 @@ SparseSpan survivors(Env& env, const SparseSpan& part, const Threshold& threshol
   const Stopwatch watch(env.stats.reduce_seconds);
   const SparseBuffer kept = env.kernels.sparse(part.nnz.bound);
   env.kernels.above(part, threshold, kept);
-  return kept.span();
+  return kept.span().known(part.precision);
 }
 
 // --- the guess
@@ -141,6 +143,7 @@ Outcome oktopk(Env& env, const Problem& problem, Warm& warm) {
   const std::span<const Region> regions = balanced_regions(env, problem, warm);
   // 2.
   const Share share = reduce_regions(env, problem.local, regions);
+  const Rounded sum = round_for_wire(env, share.sum);
   const auto gather = [&](const SparseSpan& part) {
     const uint64_t about = problem.k == kAll ? warm.result : problem.k;
     const Whole whole = gather_regions(
@@ -148,16 +151,16 @@ Outcome oktopk(Env& env, const Problem& problem, Warm& warm) {
     remember_loads(whole.notes, warm);
     return whole.entries;
   };
-  if (problem.k == kAll) return {gather(share.sum).span(), no_entries(env).span()};
+  if (problem.k == kAll) return {gather(sum.values).span(), sum.lost};
   // 3., 4.
   const uint64_t last = warm.threshold, floor = guess(warm);
   SparseBuffer all;
-  if (floor > 0) all = gather(survivors(env, share.sum, {floor - 1, 0}));
+  if (floor > 0) all = gather(survivors(env, sum.values, {floor - 1, 0}));
   const bool enough = floor == 1 || (floor > 0 && all.capacity >= problem.k);
   if (!enough) {
     if (floor > 0) warm.caution = kCaution;
-    const Threshold threshold = global_threshold(env, share.sum, problem.k, warm);
-    all = gather(survivors(env, share.sum, threshold));
+    const Threshold threshold = global_threshold(env, sum.values, problem.k, warm);
+    all = gather(survivors(env, sum.values, threshold));
   }
   // 5.
   const Stopwatch watch(env.stats.reduce_seconds);
@@ -169,7 +172,7 @@ Outcome oktopk(Env& env, const Problem& problem, Warm& warm) {
   }
   if (enough) warm.threshold = env.kernels.least_key(result);
   learn(problem, last, all.capacity - std::min(all.capacity, problem.k), warm);
-  return {result, no_entries(env).span()};
+  return {result, sum.lost};
 }
 
 }  // namespace sparsecoll

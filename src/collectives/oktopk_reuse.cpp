@@ -15,7 +15,7 @@
 //   2. Cuts of equal load, every `repartition_interval` calls, as with exact selection. (The paper
 //      averages the ranks' own quantiles, which one skewed rank defeats.)
 //   3. Split and reduce. Send each region's entries to its owner; the owner adds the P pieces in
-//      rank order: its part of s.
+//      rank order: its part of s. (Over a bfloat16 wire it rounds the sums.)
 //   4. Unless the global threshold is due or there is none: survivors = the entries of s that reach
 //      it; sum over ranks of the P counters that tell how many each owner has. If all together are
 //      not near k, go on as when due.
@@ -140,7 +140,8 @@ SparseSpan slice(Kernels& kernels, const SparseSpan& in, uint64_t first, uint64_
   kernels.set_count(nnz, n);
   return {at(in.index, size_of(kernels.index_type())),
           at(in.value, size_of(accumulation(kernels.data_type()))),
-          {n, nnz}};
+          {n, nnz},
+          in.precision};
 }
 
 /// This rank's share of the survivors. `regions` become those in which the shares lie.
@@ -185,7 +186,7 @@ SparseSpan balance(Env& env, const SparseSpan& survivors, const Numbering& numbe
         around[to].end = regions[from].end;
       }
   std::copy(around.begin(), around.end(), regions.begin());
-  return share.span();
+  return share.span().known(survivors.precision);
 }
 
 /// This rank's share of what reaches the threshold (steps 4 and 6); none where step 5 is due, or
@@ -202,8 +203,9 @@ std::optional<SparseSpan> survivors(Env& env, const Problem& problem, const Spar
   warm.reused_threshold =
       adapt(env.kernels.keys(), warm.reused_threshold, numbers.all(), problem.k);
   // 6.
-  if (!numbers.lopsided()) return reaching.span();
-  return balance(env, reaching.span(), numbers, reused.regions);
+  const SparseSpan own = reaching.span().known(sum.precision);
+  if (!numbers.lopsided()) return own;
+  return balance(env, own, numbers, reused.regions);
 }
 
 }  // namespace
@@ -213,23 +215,24 @@ Outcome oktopk_reuse(Env& env, const Problem& problem, Warm& warm) {
   const std::span<const Region> cuts = balanced_regions(env, problem, warm);
   // 3.
   const Share share = reduce_regions(env, problem.local, cuts);
+  const Rounded sum = round_for_wire(env, share.sum);
   // 4. and 6.
   const auto regions = env.arena.take_span<Region>(cuts.size());
   std::copy(cuts.begin(), cuts.end(), regions.begin());
   Reused reused{warm, regions};
-  const std::optional<SparseSpan> chosen = survivors(env, problem, share.sum, reused);
+  const std::optional<SparseSpan> chosen = survivors(env, problem, sum.values, reused);
   // 5. or 7.
   const Whole whole = gather_regions(
-      env, {chosen ? *chosen : share.sum, share.load, problem.k / cuts.size()}, regions);
+      env, {chosen ? *chosen : sum.values, share.load, problem.k / cuts.size()}, regions);
   remember_loads(whole.notes, warm);
   warm.threshold_age = (warm.threshold_age + 1) % problem.threshold_interval;
-  if (chosen) return {whole.entries.span(), no_entries(env).span()};
+  if (chosen) return {whole.entries.span(), sum.lost};
   // 5.
   const Stopwatch watch(env.stats.reduce_seconds);
   const SparseBuffer result = env.kernels.sparse(std::min(problem.k, whole.entries.capacity));
   env.kernels.top_k(whole.entries.span(), problem.k, result, SparseBuffer{});
   warm.reused_threshold = env.kernels.least_key(result.span());
-  return {result.span(), no_entries(env).span()};
+  return {result.span(), sum.lost};
 }
 
 }  // namespace sparsecoll

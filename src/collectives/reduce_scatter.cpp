@@ -19,7 +19,7 @@ namespace sparsecoll {
 Outcome reduce_scatter(Env& env, const Problem& problem, Warm&) {
   // 1. and 2.
   const Share share = reduce_regions(env, problem.local, problem.regions);
-  return {share.sum, no_entries(env).span()};
+  return {share.sum, {}};
 }
 
 }  // namespace sparsecoll

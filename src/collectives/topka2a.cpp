@@ -8,7 +8,7 @@
 //      k in all, for the quotas telescope.
 //   2. All-to-all. Send each shard's selection to its owner, destinations rotating. How large a
 //      message can be is known to both sides, so sizes need no exchange.
-//   3. The owner adds the P pieces in rank order.
+//   3. The owner adds the P pieces in rank order. (Over a bfloat16 wire it rounds the sums.)
 //   4. Allgather the sums of any size, packed by the wire rule: without indices where a
 //      shard is full, as dense values then.
 //
@@ -55,7 +55,7 @@ std::span<const Message> exchange_shards(Env& env, const Problem& problem,
   const auto rank = static_cast<size_t>(env.call.rank());
   const auto bound = [&](const Shard& shard) {
     return wire_bound(
-        {shard.k, shard.region.length(), env.kernels.wire_value_size(Precision::stored)});
+        {shard.k, shard.region.length(), env.kernels.wire_value_size(problem.shards[0].precision)});
   };
   // Indices in messages count from the region's start, as those of the shards' selections do.
   const auto pack = [&](size_t j) {
@@ -97,11 +97,12 @@ Outcome topka2a(Env& env, const Problem& problem, Warm&) {
     const Stopwatch watch(env.stats.reduce_seconds);
     kernels.merge(pieces.spans, sum);
   }
+  const Rounded part = round_for_wire(env, sum.span());
   // 4.
   const auto regions = env.arena.take_span<Region>(shards.size());
   for (size_t j = 0; j < shards.size(); ++j) regions[j] = shards[j].region;
-  const Whole whole = gather_regions(env, {sum.span(), 0, problem.k / shards.size()}, regions);
-  return {whole.entries.span(), no_entries(env).span()};
+  const Whole whole = gather_regions(env, {part.values, 0, problem.k / shards.size()}, regions);
+  return {whole.entries.span(), part.lost};
 }
 
 }  // namespace sparsecoll

@@ -69,5 +69,22 @@ constexpr Bfloat16 narrow<Bfloat16>(float value) {
   const uint32_t half = (magnitude >= kInfinity ? 0x7f80u : rounded) | (bits >> 16 & 0x8000u);
   return {static_cast<uint16_t>(magnitude > kInfinity ? 0x7fc0u : half)};
 }
+template <>
+constexpr Bfloat16 narrow<Bfloat16>(double value) {
+  constexpr uint64_t kInfinity = 0x7ffull << 52, kSmallestNormal = 897ull << 52;  // 2^-126
+  const uint64_t bits = std::bit_cast<uint64_t>(value), magnitude = bits & ~(uint64_t{1} << 63);
+  // A float of the leading bits, the last of which is set if any behind it is: bits enough that
+  // rounding it is rounding the value, once.
+  const uint64_t normal = (magnitude - (896ull << 52)) >> 29 | ((magnitude << 35) != 0);
+  // Below, floats are multiples of 2^-149.
+  const double places = std::bit_cast<double>(std::min(magnitude, kSmallestNormal)) *
+                        std::bit_cast<double>(1172ull << 52);
+  const uint64_t whole = static_cast<uint64_t>(places);
+  const uint64_t subnormal = whole | (static_cast<double>(whole) != places);
+  uint64_t wide = magnitude < kSmallestNormal ? subnormal : std::min<uint64_t>(normal, 0x7f7fffffu);
+  wide = magnitude >= kInfinity ? 0x7f800000u : wide;
+  wide = magnitude > kInfinity ? 0x7fc00000u : wide | (bits >> 32 & 0x80000000u);
+  return narrow<Bfloat16>(std::bit_cast<float>(static_cast<uint32_t>(wide)));
+}
 
 }  // namespace sparsecoll

@@ -155,6 +155,19 @@ constexpr Accumulation<T> unshipped(Accumulation<T> value) {
     return Accumulation<T>{0};
 }
 
+/// What travels of a value of an accumulation where values travel in bfloat16: rounded once, and
+/// never a negative zero.
+template <class A>
+constexpr A rounded_to_bf16(A value) {
+  return canonical(static_cast<A>(static_cast<A>(widen(narrow<Bfloat16>(value))) + A{0}));
+}
+
+/// What that takes off it: nothing of what is not finite.
+template <class A>
+constexpr A lost_to_bf16(A value) {
+  return finite(value) ? value - rounded_to_bf16(value) : A{0};
+}
+
 /// The value of a result entry as it leaves the library: divided, then rounded once to T.
 template <class T>
 constexpr T finished(Accumulation<T> sum, int divisor) {

@@ -10,23 +10,26 @@ namespace sparsecoll {
 /// stream order; the host knows only the upper bound. Kernels::read() is the way to learn it.
 struct Count {
   size_t bound = 0;
-  const uint64_t* at = nullptr;
+  const uint64_t* at = nullptr;  ///< null: exactly `bound`
 };
 
 /// What values are known to be, whose type is always the accumulation type: sums, or values that
-/// the tensor's own type holds exactly, and which travel in it.
-enum class Precision : int { accumulated, stored };
+/// the tensor's own type or bfloat16 holds exactly, and which travel in it.
+enum class Precision : int { accumulated, stored, bfloat16 };
 
 /// View of a sparse vector: indices strictly rising. A null `index` means dense: entry j has index
-/// j. The types of index and value are those of the Kernels that made it.
+/// j. A view of nothing has no entries. The types of index and value are those of the Kernels that
+/// made it.
 struct SparseSpan {
   const void* index = nullptr;
   const void* value = nullptr;
   Count nnz;
   Precision precision = Precision::accumulated;
 
-  /// The same, known to hold only what this rank put in and nothing that was added up.
-  SparseSpan stored() const { return {index, value, nnz, Precision::stored}; }
+  /// The same, known to hold only what this rank put in and nothing that was added up; or such
+  /// values.
+  SparseSpan stored() const { return known(Precision::stored); }
+  SparseSpan known(Precision what) const { return {index, value, nnz, what}; }
 };
 
 /// A sparse vector to be written, in memory that the call's arena owns.

@@ -51,6 +51,7 @@ module sparsecoll_types
   integer(c_int), parameter, public :: sparsecollResidualConserving = 0
   integer(c_int), parameter, public :: sparsecollResidualPaper = 1
   integer(c_int), parameter, public :: sparsecollWireNative = 0
+  integer(c_int), parameter, public :: sparsecollWireBf16 = 1
   integer(c_int), parameter, public :: SPARSECOLL_DEVICE_HOST = -1
 
   ! Graphs of push-sum.

@@ -28,7 +28,15 @@ Packets Kernels::packets(size_t nnz, std::span<const Region> regions, Precision 
 }
 
 size_t Kernels::wire_value_size(Precision precision) const {
-  return size_of(precision == Precision::stored ? data_type() : accumulation(data_type()));
+  switch (precision) {
+    case Precision::accumulated:
+      return size_of(accumulation(data_type()));
+    case Precision::stored:
+      return size_of(data_type());
+    case Precision::bfloat16:
+      break;
+  }
+  return size_of(DataType::bfloat16);
 }
 
 SparseSpan Kernels::widened(const SparseSpan& in) {

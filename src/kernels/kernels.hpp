@@ -166,6 +166,9 @@ class Kernels {
   virtual void index_histogram(const SparseSpan& in, uint64_t width, uint64_t* bin) = 0;
 
   // --- wire format (kernels/wire.hpp)
+  /// rounded = the values of `in` as bfloat16 holds them, lost = what that takes off each; nothing
+  /// of what is not finite. Not for integers.
+  virtual void round_to_bf16(const SparseSpan& in, void* rounded, void* lost) = 0;
   /// Messages of the regions, in any order, none of which ends behind a dense vector. Their offsets
   /// and sizes can be read before all of them are written.
   virtual void pack_all(const SparseSpan& in, std::span<const Region> regions,

@@ -13,7 +13,8 @@ namespace sparsecoll {
 static_assert(std::endian::native == std::endian::little, "messages are little-endian");
 
 /// The wire format: one message is a header, the indices relative to the region's start, padding to
-/// 8 bytes, the values: of the tensor's type or, where they are sums, of its accumulation type.
+/// 8 bytes, the values: of the tensor's type, of its accumulation type where they are sums, or, of
+/// floating-point types, of bfloat16.
 /// pack picks the smallest representation; unpack checks every field against its bound before it is
 /// used.
 enum class Representation : uint8_t {
@@ -100,17 +101,23 @@ constexpr uint64_t wire_bound(const WireShape& shape) {
          8;
 }
 
+/// Whether values of a tensor of that type may travel as `sent`.
+constexpr bool wire_type(DataType sent, DataType type) {
+  return sent == type || sent == accumulation(type) ||
+         (sent == DataType::bfloat16 && !is_integer(type));
+}
+
 /// Whether the header of a message of `size` bytes is sound as far as it can tell: known
-/// representation, the expected type (of the tensor; or its accumulation type) and region length, a
-/// size that fits (bytes may follow: where sizes are fixed, messages are as long as the longest).
+/// representation, a type that values of the tensor travel in, the expected region length, a size
+/// that fits (bytes may follow: where sizes are fixed, messages are as long as the longest).
 constexpr bool wire_sound(const WireHeader& header, uint64_t size, DataType type, uint64_t length) {
   const auto representation = static_cast<Representation>(header.representation);
   const auto sent = static_cast<DataType>(header.data_type);
   const bool known =
       representation >= Representation::coded && representation <= Representation::dense;
   if (header.magic != kWireMagic || header.version != kWireVersion || !known ||
-      header.reserved != 0 || (sent != type && sent != accumulation(type)) ||
-      header.length != length || header.nnz > length || header.nnz > size ||
+      header.reserved != 0 || !wire_type(sent, type) || header.length != length ||
+      header.nnz > length || header.nnz > size ||
       (representation == Representation::dense && header.nnz != length))
     return false;
   if (representation == Representation::bitmap && length / 8 > size) return false;

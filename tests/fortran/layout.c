@@ -47,6 +47,7 @@ int wrong_number(const int* numbers, int count) {
                           sparsecollResidualConserving,
                           sparsecollResidualPaper,
                           sparsecollWireNative,
+                          sparsecollWireBf16,
                           SPARSECOLL_SPLIT_NOCOLOR,
                           SPARSECOLL_DEVICE_HOST,
                           sparsecollStatsLast,

@@ -21,7 +21,7 @@ program layout
     sparsecollAlgoTopkA2A, sparsecollAlgoHierarchical, sparsecollAlgoDense, &
     sparsecollSelectExact, sparsecollSelectReuse, &
     sparsecollResidualConserving, sparsecollResidualPaper, sparsecollWireNative, &
-    SPARSECOLL_SPLIT_NOCOLOR, SPARSECOLL_DEVICE_HOST, sparsecollStatsLast, &
+    sparsecollWireBf16, SPARSECOLL_SPLIT_NOCOLOR, SPARSECOLL_DEVICE_HOST, sparsecollStatsLast, &
     sparsecollStatsTotal, sparsecollGraphExponential, sparsecollGraphNPeerExponential, &
     sparsecollGraphRing, sparsecollGraphBipartiteExponential, sparsecollGraphCustom]
 

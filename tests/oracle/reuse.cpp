@@ -7,6 +7,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "oracle/bf16_wire.hpp"
 #include "oracle/merge_tree.hpp"
 #include "oracle/parts.hpp"
 
@@ -26,6 +27,17 @@ std::uint64_t magnitude(T value) {
 /// 1/64 of the integers between a power of two and the next.
 template <class T>
 constexpr std::uint64_t kStep = (std::uint64_t{1} << (std::numeric_limits<T>::digits - 1)) / 64;
+
+/// Rounds x to bfloat16; gives back what that takes off it.
+template <class A>
+Sparse<A> round_to_wire(Sparse<A>& x) {
+  Sparse<A> lost;
+  for (Entry<A>& entry : x) {
+    lost.push_back({entry.index, off_bf16_wire(entry.value)});
+    entry.value = on_bf16_wire(entry.value);
+  }
+  return lost;
+}
 
 template <class T>
 Sparse<Wide<T>> shipped(Sparse<Wide<T>> selected) {
@@ -66,6 +78,31 @@ Sparse<Wide<T>> ReuseReplay<T>::pick(const Sparse<Wide<T>>& x, std::uint64_t& th
 }
 
 template <class T>
+Sparse<Wide<T>> ReuseReplay<T>::reduce(PerRank<Sparse<Wide<T>>> sends,
+                                       PerRank<std::vector<Wide<T>>>& residuals) {
+  PerRank<Sparse<Wide<T>>> lost(sends.size());
+  for (std::size_t r = 0; r < sends.size() && bf16_; ++r) lost[r] = round_to_wire(sends[r]);
+  Sparse<Wide<T>> sum = Oracle<T>::sum_in_order(sends), lost_sum;
+  if (bf16_) lost_sum = round_to_wire(sum);
+  const Sparse<Wide<T>> result = pick(sum, global_, false);
+  ++calls_;
+  if (residuals.empty()) return result;
+  const Borders owners = equal_load(sends, residuals[0].size());
+  for (std::size_t r = 0; r < residuals.size(); ++r) {
+    for (const Entry<Wide<T>>& entry : lost[r]) residuals[r][entry.index] += entry.value;
+    for (const Entry<Wide<T>>& entry : sends[r]) {
+      if (!contains(result, entry.index)) residuals[r][entry.index] += entry.value;
+    }
+    for (const Entry<Wide<T>>& entry : lost_sum) {
+      if (contains(result, entry.index) && owner_of(entry.index, owners) == r)
+        residuals[r][entry.index] += entry.value;
+    }
+  }
+  canonicalise(residuals);
+  return result;
+}
+
+template <class T>
 DenseOutcome<T> ReuseReplay<T>::sparse_allreduce(const DenseInputs<T>& in, Op op) {
   const std::size_t P = in.sends.size();
   DenseOutcome<T> outcome;
@@ -74,18 +111,13 @@ DenseOutcome<T> ReuseReplay<T>::sparse_allreduce(const DenseInputs<T>& in, Op op
   for (std::size_t r = 0; r < P; ++r) {
     selected.push_back(pick(Oracle<T>::entries_of(accs[r]), own_[r], true));
     outcome.selected.push_back(selected[r].size());
-  }
-  const Sparse<Wide<T>> result = pick(Oracle<T>::sum_in_order(selected), global_, false);
-  ++calls_;
-  for (std::size_t r = 0; r < in.residuals.size(); ++r) {
     for (const Entry<Wide<T>>& entry : selected[r]) {
       Wide<T>& residual = accs[r][entry.index];
       residual = left_behind(residual, entry.value);
-      if (!contains(result, entry.index)) residual += entry.value;
     }
-    outcome.residuals.push_back(accs[r]);
+    if (!in.residuals.empty()) outcome.residuals.push_back(accs[r]);
   }
-  canonicalise(outcome.residuals);
+  const Sparse<Wide<T>> result = reduce(selected, outcome.residuals);
   outcome.delivered = result.size();
   outcome.result = Oracle<T>::scatter(finish<T>(result, op, P), in.sends[0].size());
   return outcome;
@@ -96,15 +128,8 @@ SparseOutcome<T> ReuseReplay<T>::sparse_allreducev(const SparseInputs<T>& in, Op
   SparseOutcome<T> outcome;
   PerRank<Sparse<Wide<T>>> sends;
   for (const Sparse<T>& send : in.sends) sends.push_back(widened(send));
-  const Sparse<Wide<T>> result = pick(Oracle<T>::sum_in_order(sends), global_, false);
-  ++calls_;
   outcome.residuals = in.residuals;
-  for (std::size_t r = 0; r < in.residuals.size(); ++r) {
-    for (const Entry<Wide<T>>& entry : sends[r]) {
-      if (!contains(result, entry.index)) outcome.residuals[r][entry.index] += entry.value;
-    }
-  }
-  canonicalise(outcome.residuals);
+  const Sparse<Wide<T>> result = reduce(sends, outcome.residuals);
   for (const Sparse<T>& send : in.sends) outcome.selected.push_back(send.size());
   outcome.delivered = result.size();
   outcome.result = finish<T>(result, op, in.sends.size());

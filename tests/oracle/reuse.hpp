@@ -13,8 +13,9 @@ namespace sparsecoll::oracle {
 template <class T>
 class ReuseReplay {
  public:
-  ReuseReplay(std::size_t P, std::uint64_t k, std::uint64_t interval)
-      : k_(k), interval_(interval), own_(P, 0) {}
+  /// With `bf16` values travel in bfloat16, and regions are cut anew in every call.
+  ReuseReplay(std::size_t P, std::uint64_t k, std::uint64_t interval, bool bf16 = false)
+      : k_(k), interval_(interval), bf16_(bf16), own_(P, 0) {}
 
   DenseOutcome<T> sparse_allreduce(const DenseInputs<T>& in, Op op);
   SparseOutcome<T> sparse_allreducev(const SparseInputs<T>& in, Op op);
@@ -28,8 +29,13 @@ class ReuseReplay {
   /// threshold, 0 being none.
   Sparse<Wide<T>> pick(const Sparse<Wide<T>>& x, std::uint64_t& threshold, bool rounded);
 
+  /// What is delivered of what ranks send, and what that leaves in the residuals, which have what
+  /// was not sent.
+  Sparse<Wide<T>> reduce(PerRank<Sparse<Wide<T>>> sends, PerRank<std::vector<Wide<T>>>& residuals);
+
   std::uint64_t k_;
   std::uint64_t interval_;
+  bool bf16_;
   std::uint64_t calls_ = 0;
   std::uint64_t global_ = 0;
   PerRank<std::uint64_t> own_;

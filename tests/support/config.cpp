@@ -18,6 +18,8 @@ sparsecollConfig_t config_of(const Mode& mode) {
   config.algorithm = mode.algorithm;
   config.residualRule = mode.residual_rule;
   config.selection = mode.selection;
+  config.wire = mode.wire;
+  if (mode.wire == sparsecollWireBf16) config.repartitionInterval = 1;
   return config;
 }
 

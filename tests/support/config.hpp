@@ -22,6 +22,7 @@ struct Mode {
   int algorithm;
   int residual_rule;
   int selection = sparsecollSelectExact;
+  int wire = sparsecollWireNative;          ///< with Bf16 regions are cut anew in every call
   const std::vector<int>* nodes = nullptr;  ///< see nodes_of()
 };
 
@@ -49,6 +50,19 @@ inline constexpr Mode kTopkModes[] = {kAuto,  kAllgather,  kOktopk,
                                       kGtopk, kGtopkPaper, kHierarchical};
 inline constexpr Mode kConservingModes[] = {kAuto,  kAllgather, kOktopk,      kTopkA2A,
                                             kDense, kGtopk,     kHierarchical};
+
+/// The same where values travel in bfloat16; Auto chooses among algorithms with other results then.
+constexpr Mode over_bf16(Mode mode, const char* name) {
+  mode.name = name;
+  mode.wire = sparsecollWireBf16;
+  return mode;
+}
+inline constexpr Mode kBf16Modes[] = {over_bf16(kAllgather, "sparseAllreduce/allgather, bf16"),
+                                      over_bf16(kOktopk, "sparseAllreduce/oktopk, bf16"),
+                                      over_bf16(kTopkA2A, "sparseAllreduce/topka2a, bf16"),
+                                      over_bf16(kDense, "sparseAllreduce/dense, bf16"),
+                                      over_bf16(kGtopk, "gtopkAllreduce/conserving, bf16"),
+                                      over_bf16(kGtopkPaper, "gtopkAllreduce/paper, bf16")};
 
 /// Whether the verb has a form for sparse vectors under this configuration.
 constexpr bool has_coordinate_form(const Mode& mode) {

@@ -94,7 +94,9 @@ std::string join_typed(const Place& place, const ReduceScatterCase& c) {
   }
   for (int call = 0; call < c.calls; ++call) {
     in.sends = make_data_of_all<T>(c.kind, c.n, place.P, c.seed + static_cast<unsigned>(call));
-    const auto want = oracle::ExchangeOracle<T>::reduce_scatter(in, c.k, c.op, bounds);
+    const auto want = c.wire == sparsecollWireBf16
+                          ? oracle::Bf16Oracle<T>::reduce_scatter(in, c.k, c.op, bounds)
+                          : oracle::ExchangeOracle<T>::reduce_scatter(in, c.k, c.op, bounds);
     const std::vector<T> input = in.sends[place.at()];
     SparseBuffer<T> output(c.n + 1, c.index_type,
                            capacity_of(c.too_small, place, want.result[place.at()].size()));

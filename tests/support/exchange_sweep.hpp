@@ -57,6 +57,7 @@ struct ReduceScatterCase {
   bool feedback = false;
   bool too_small = false;
   int calls = 1;
+  int wire = sparsecollWireNative;  ///< of the communicator
 };
 
 /// The part of one rank: "" or what differs.

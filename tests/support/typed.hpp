@@ -14,6 +14,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "oracle/bf16_wire.hpp"
 #include "oracle/exchange.hpp"
 #include "oracle/half.hpp"
 #include "support/config.hpp"
@@ -157,13 +158,26 @@ inline sparsecollResult_t call_sparse_verb(Verb verb, const SparseCall& c, spars
   return settle(function(c.send, c.recv, c.k, c.op, c.residual, comm, nullptr), comm);
 }
 
+/// Whether the algorithm hands on sums that it rounds.
+constexpr oracle::Sums sums_of(const Mode& mode) {
+  return mode.algorithm == sparsecollAlgoOktopk ? oracle::Sums::kTravel : oracle::Sums::kStay;
+}
+
 /// What the oracle says about a dense verb.
 template <class T>
 oracle::DenseOutcome<T> expected(const Mode& mode, const oracle::DenseInputs<T>& in, std::size_t k,
                                  oracle::Op op) {
   using Oracle = oracle::Oracle<T>;
+  using Bf16 = oracle::Bf16Oracle<T>;
+  if (mode.verb == Verb::kSparse && mode.algorithm == sparsecollAlgoDense) {
+    return Oracle::dense_allreduce(in, op);
+  }
+  if (mode.wire == sparsecollWireBf16) {
+    if (mode.verb == Verb::kGtopk) return Bf16::gtopk_allreduce(in, k, op, rule_of(mode));
+    if (mode.algorithm == sparsecollAlgoTopkA2A) return Bf16::topka2a(in, k, op);
+    return Bf16::sparse_allreduce(in, k, op, sums_of(mode));
+  }
   if (mode.verb == Verb::kGtopk) return Oracle::gtopk_allreduce(in, k, op, rule_of(mode));
-  if (mode.algorithm == sparsecollAlgoDense) return Oracle::dense_allreduce(in, op);
   if (mode.algorithm == sparsecollAlgoTopkA2A) {
     return oracle::ExchangeOracle<T>::topka2a(in, k, op);
   }
@@ -175,6 +189,11 @@ template <class T>
 oracle::SparseOutcome<T> expected(const Mode& mode, const oracle::SparseInputs<T>& in,
                                   std::uint64_t k, oracle::Op op) {
   using Oracle = oracle::Oracle<T>;
+  using Bf16 = oracle::Bf16Oracle<T>;
+  if (mode.wire == sparsecollWireBf16) {
+    if (mode.verb == Verb::kGtopk) return Bf16::gtopk_allreducev(in, k, op, rule_of(mode));
+    return Bf16::sparse_allreducev(in, k, op, sums_of(mode));
+  }
   if (mode.verb == Verb::kGtopk) return Oracle::gtopk_allreducev(in, k, op, rule_of(mode));
   return Oracle::sparse_allreducev(in, k, op, nodes_of(mode, in.sends.size()));
 }

@@ -93,12 +93,20 @@ class CudaKernels final : public Kernels {
   void index_histogram(const SparseSpan& in, uint64_t width, uint64_t* bin) override {
     cuda::index_histogram(place_, In(in), width, bin);
   }
+  void round_to_bf16(const SparseSpan& in, void* rounded, void* lost) override {
+    if constexpr (!Integer<T>)
+      cuda::round_to_bf16(place_, In(in), static_cast<Acc*>(rounded), static_cast<Acc*>(lost));
+  }
   void pack_all(const SparseSpan& in, std::span<const Region> regions,
                 const Packets& out) override {
-    if (in.precision == Precision::stored)
-      cuda::pack_all<T, I>(place_, In(in), regions, out);
-    else
-      cuda::pack_all<Acc, I>(place_, In(in), regions, out);
+    switch (in.precision) {
+      case Precision::accumulated:
+        return cuda::pack_all<Acc>(place_, In(in), regions, out);
+      case Precision::stored:
+        return cuda::pack_all<T>(place_, In(in), regions, out);
+      case Precision::bfloat16:
+        if constexpr (!Integer<T>) cuda::pack_all<Bfloat16>(place_, In(in), regions, out);
+    }
   }
   void wait_packed(const std::byte* end) override { place_.ferry().wait_for(end); }
   void prefetch(ConstBytes message) override {

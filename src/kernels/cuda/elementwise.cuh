@@ -145,6 +145,22 @@ void accumulate(Place& place, const Gradient& gradient, Accumulation<T>* acc) {
 }
 
 template <class Acc>
+struct RoundToBf16 {
+  __device__ Acc operator()(Acc value) const { return rounded_to_bf16(value); }
+};
+template <class Acc>
+struct LoseToBf16 {
+  __device__ Acc operator()(Acc value) const { return lost_to_bf16(value); }
+};
+
+/// Two launches: what is rounded is few values.
+template <class Acc, class I>
+void round_to_bf16(Place& place, const View<Acc, I>& in, Acc* rounded, Acc* lost) {
+  map(place, in.nnz, RoundToBf16<Acc>{}, rounded, in.value);
+  map(place, in.nnz, LoseToBf16<Acc>{}, lost, in.value);
+}
+
+template <class Acc>
 struct Canonical {
   __device__ Acc operator()(Acc value) const { return canonical(value); }
 };

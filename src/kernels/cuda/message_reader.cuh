@@ -93,7 +93,7 @@ class MessageReader {
     nnz_ = header.nnz;
     length_ = header.length;
     const auto sent = static_cast<DataType>(header.data_type);
-    wide_ = sent != data_type_of<T>();
+    sent_ = sent;
     if (is_bitmap())
       code_.end = length_;
     else if (representation_ == Representation::coded)
@@ -109,10 +109,12 @@ class MessageReader {
 
   /// The block puts the values of these entries.
   __device__ void put_values(const Share& share) const {
-    if (wide_)
-      put_values_of<Acc>(share);
-    else
+    if (sent_ == data_type_of<T>())
       put_values_of<T>(share);
+    else if (sent_ == data_type_of<Acc>())
+      put_values_of<Acc>(share);
+    else if constexpr (!Integer<T>)
+      put_values_of<Bfloat16>(share);
   }
 
   /// Where entries are not counted, the block puts the indices of these.
@@ -187,7 +189,7 @@ class MessageReader {
   Acc* const to_value_;
   const uint64_t begin_;
   bool sound_ = false;
-  bool wide_ = false;  ///< values are of the accumulation type
+  DataType sent_{};  ///< of the values in the message
   Representation representation_{};
   uint64_t nnz_ = 0;
   uint64_t length_ = 0;

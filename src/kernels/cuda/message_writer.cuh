@@ -33,11 +33,11 @@ struct Words {
   }
 };
 
-/// Words of one message; every function is called by all lanes of a warp.
-template <class W, class I>
+/// Words of one message, whose values travel as W; every function is called by all lanes of a warp.
+template <class W, class A, class I>
 class MessageWriter {
  public:
-  __device__ MessageWriter(const View<Accumulation<W>, I>& in, const Draft& draft, std::byte* slab)
+  __device__ MessageWriter(const View<A, I>& in, const Draft& draft, std::byte* slab)
       : draft_(draft),
         index_(in.index ? in.index + draft.first : nullptr),
         value_(in.value + draft.first),
@@ -169,7 +169,7 @@ class MessageWriter {
 
   const Draft draft_;
   const I* const index_;
-  const Accumulation<W>* const value_;
+  const A* const value_;
   uint64_t* const word_;
   const uint64_t index_words_;
 };

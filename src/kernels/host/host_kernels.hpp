@@ -92,12 +92,20 @@ class HostKernels final : public Kernels {
     const In view(in);
     for (size_t j = 0; j < view.nnz; ++j) ++bin[view.at(j) / width];
   }
+  void round_to_bf16(const SparseSpan& in, void* rounded, void* lost) override {
+    if constexpr (!Integer<T>)
+      host::round_to_bf16(In(in), static_cast<Acc*>(rounded), static_cast<Acc*>(lost));
+  }
   void pack_all(const SparseSpan& in, std::span<const Region> regions,
                 const Packets& out) override {
-    if (in.precision == Precision::stored)
-      host::pack_all<T, I>(In(in), regions, out);
-    else
-      host::pack_all<Acc, I>(In(in), regions, out);
+    switch (in.precision) {
+      case Precision::accumulated:
+        return host::pack_all<Acc>(In(in), regions, out);
+      case Precision::stored:
+        return host::pack_all<T>(In(in), regions, out);
+      case Precision::bfloat16:
+        if constexpr (!Integer<T>) host::pack_all<Bfloat16>(In(in), regions, out);
+    }
   }
   void wait_packed(const std::byte*) override {}
   void prefetch(ConstBytes) override {}

@@ -42,22 +42,31 @@ std::byte* put_header(const Part& part, Representation representation, std::byte
   return at + sizeof header;
 }
 
-/// Values of T, each rounded to it from the accumulation type.
-template <class T>
-void put_values(std::byte* at, const Accumulation<T>* value, size_t n) {
-  if constexpr (std::is_same_v<T, Accumulation<T>>) {
-    if (n > 0) std::memcpy(at, value, n * sizeof(T));
+/// Every value rounded to bfloat16, and what that takes off it.
+template <class A, class I>
+void round_to_bf16(const View<A, I>& in, A* rounded, A* lost) {
+  for (size_t j = 0; j < in.nnz; ++j) {
+    lost[j] = lost_to_bf16(in.value[j]);
+    rounded[j] = rounded_to_bf16(in.value[j]);
+  }
+}
+
+/// Values of the accumulation type A, each rounded to W.
+template <class W, class A>
+void put_values(std::byte* at, const A* value, size_t n) {
+  if constexpr (std::is_same_v<W, A>) {
+    if (n > 0) std::memcpy(at, value, n * sizeof(W));
   } else {
     for (size_t j = 0; j < n; ++j) {
-      const T rounded = narrow<T>(value[j]);
-      std::memcpy(at + j * sizeof(T), &rounded, sizeof(T));
+      const W rounded = narrow<W>(value[j]);
+      std::memcpy(at + j * sizeof(W), &rounded, sizeof(W));
     }
   }
 }
 
 /// One message: header, indices, values, which travel as W. Returns its size.
-template <class W, class I>
-uint64_t pack(const View<Accumulation<W>, I>& in, const Part& part, std::byte* at) {
+template <class W, class A, class I>
+uint64_t pack(const View<A, I>& in, const Part& part, std::byte* at) {
   const Region& region = part.region;
   const WireShape shape{part.last - part.first, region.length(), sizeof(W)};
   const Representation representation = wire_choose(shape);
@@ -79,9 +88,8 @@ uint64_t pack(const View<Accumulation<W>, I>& in, const Part& part, std::byte* a
   return wire_bytes(representation, shape);
 }
 
-template <class W, class I>
-void pack_all(const View<Accumulation<W>, I>& in, std::span<const Region> regions,
-              const Packets& out) {
+template <class W, class A, class I>
+void pack_all(const View<A, I>& in, std::span<const Region> regions, const Packets& out) {
   const auto position = [&](uint64_t i) -> size_t {
     if (!in.index) return std::min<uint64_t>(i, in.nnz);
     return static_cast<size_t>(
@@ -94,7 +102,7 @@ void pack_all(const View<Accumulation<W>, I>& in, std::span<const Region> region
     used = align_up(used, 8) + kHeadroom;
     out.offset[p] = used;
     const Part part{position(regions[p].begin), position(regions[p].end), regions[p]};
-    out.size[p] = pack<W, I>(in, part, out.slab + used);
+    out.size[p] = pack<W>(in, part, out.slab + used);
     used += out.size[p];
   }
 }

@@ -45,9 +45,9 @@ bool get_indices(const std::byte* at, const WireHeader& header, uint64_t begin, 
 }
 
 /// Values that travelled as W.
-template <class W>
-void get_values(const std::byte* at, size_t n, Accumulation<W>* out) {
-  if constexpr (std::is_same_v<W, Accumulation<W>>) {
+template <class W, class A>
+void get_values(const std::byte* at, size_t n, A* out) {
+  if constexpr (std::is_same_v<W, A>) {
     if (n > 0) std::memcpy(out, at, n * sizeof(W));
   } else {
     for (size_t j = 0; j < n; ++j) out[j] = widen(load<W>(at, j));
@@ -73,10 +73,13 @@ bool unpack(const Message& message, const SparseBuffer& out) {
   }
   at += wire_index_bytes(representation, {header.nnz, header.length, size_of(sent)});
   auto* value = static_cast<Accumulation<T>*>(out.value);
-  if (sent == data_type_of<T>())
+  if (sent == data_type_of<T>()) {
     get_values<T>(at, header.nnz, value);
-  else
+  } else if (sent == accumulation(data_type_of<T>())) {
     get_values<Accumulation<T>>(at, header.nnz, value);
+  } else {
+    if constexpr (!Integer<T>) get_values<Bfloat16>(at, header.nnz, value);
+  }
   *out.nnz = header.nnz;
   return true;
 }

@@ -17,7 +17,7 @@ struct View {
   explicit View(const SparseSpan& span)
       : index(static_cast<const I*>(span.index)),
         value(static_cast<const T*>(span.value)),
-        nnz(*span.nnz.at) {}
+        nnz(span.nnz.at ? *span.nnz.at : span.nnz.bound) {}
   uint64_t at(size_t j) const { return index ? index[j] : j; }
 };
 

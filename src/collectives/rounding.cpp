@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// Values that travel in bfloat16.
+#include "collectives/algorithm.hpp"
+
+namespace sparsecoll {
+
+Rounded round_for_wire(Env& env, const SparseSpan& in) {
+  Kernels& kernels = env.kernels;
+  if (!env.rounds()) return {in, {}};
+  const size_t bytes = in.nnz.bound * size_of(accumulation(kernels.data_type()));
+  void* const rounded = kernels.bytes(bytes);
+  void* const lost = kernels.bytes(bytes);
+  kernels.round_to_bf16(in, rounded, lost);
+  return {{in.index, rounded, in.nnz, Precision::bfloat16}, {in.index, lost, in.nnz}};
+}
+
+}  // namespace sparsecoll
