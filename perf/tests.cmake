@@ -22,6 +22,18 @@ foreach(form IN ITEMS dense sparse sum)
               ${small})
   endforeach()
 endforeach()
+foreach(type IN ITEMS float32 float16)
+  foreach(form IN ITEMS dense sparse sum)
+    sparsecoll_add_perf_test(
+      sparse_allreduce.bf16_wire.${type}.${form}
+      COMMAND sparse_allreduce_perf --transport local -t 5 --wire bf16 -d ${type} --form ${form}
+              --feedback 1 -o avg ${small}
+      PROPERTIES PASS_REGULAR_EXPRESSION "wire bf16.*Wrong results : 0 OK")
+  endforeach()
+endforeach()
+sparsecoll_add_perf_test(
+  gtopk_allreduce.bf16_wire COMMAND gtopk_allreduce_perf --transport local -t 5 --wire bf16 ${small}
+  PROPERTIES PASS_REGULAR_EXPRESSION "wire bf16.*Wrong results : 0 OK")
 # The model's times: over a network that is the model's, nearly.
 add_test(NAME perf.tune COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/test_tune.sh"
                                 $<TARGET_FILE:sparse_allreduce_perf>)

@@ -29,6 +29,7 @@ struct Task {
   bool average = false;
   Form form = Form::kDense;
   bool feedback = false;
+  bool rounded = false;      ///< the library's values travel in bfloat16
   std::span<const T> dense;  ///< this rank's vector; but for kDense only its entries
   const Entries<Wide<T>>* entries = nullptr;   ///< this rank's top-k: what goes in, but for kDense
   const Entries<Wide<T>>* by_shard = nullptr;  ///< its selection by shards, for who works with that

@@ -176,6 +176,32 @@ std::size_t Judge<T>::wrong_sparse(std::span<const std::uint32_t> index, std::sp
 }
 
 template <class T>
+std::size_t Judge<T>::wrong_rounded(const Entries<Wide<T>>& result, Promise promise) const {
+  // Once on the way to the sum and once from there, by half a last place of 8 bits each; and once
+  // more where the result is of a 16-bit type.
+  constexpr double kOff = 4.0 / 512;
+  const std::vector<Entries<Wide<T>>>& parts =
+      promise == Promise::kShards ? by_shard_ : selections_;
+  const Entries<Wide<T>> all = sum(std::span<const Entries<Wide<T>>>(parts));
+  const Entries<Wide<T>> scale = magnitudes(parts);
+  const double divisor = task_.average ? task_.ranks : 1;
+  std::size_t wrong = 0, j = 0;
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    while (j < all.size() && all.index[j] < result.index[i]) ++j;
+    const bool known = j < all.size() && all.index[j] == result.index[i];
+    const double got = static_cast<double>(result.value[i]) * divisor;
+    const double want = known && promise != Promise::kTree ? static_cast<double>(all.value[j]) : 0;
+    const double most = promise == Promise::kTree ? 1 + kOff : kOff;
+    const bool near = known && std::abs(got - want) <= most * static_cast<double>(scale.value[j]);
+    wrong += near ? 0 : 1;
+  }
+  const bool selects = promise == Promise::kTopkOfSum || promise == Promise::kTree;
+  if (!selects || task_.form == Form::kSum) return wrong;
+  const std::size_t promised = expected(promise).size();
+  return wrong + std::max(result.size(), promised) - std::min(result.size(), promised);
+}
+
+template <class T>
 std::size_t Judge<T>::wrong_arrived(std::span<const std::uint32_t> index,
                                     std::span<const T> value) const {
   const std::size_t begin = task_.bounds[static_cast<std::size_t>(rank_)];

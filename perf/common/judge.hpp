@@ -48,6 +48,10 @@ class Judge {
   /// Wrong entries of a sparse result, missing and superfluous ones included; bits must agree.
   std::size_t wrong_sparse(std::span<const std::uint32_t> index, std::span<const T> value,
                            Promise promise) const;
+  /// Of a result whose values were rounded to bfloat16 on their way: entries that no rank selected
+  /// or that are further from the sum than rounding takes them (from 0, in the merge tree, which
+  /// drops parts of sums), and how many too many or too few there are where k are promised.
+  std::size_t wrong_rounded(const Entries<Wide<T>>& result, Promise promise) const;
   /// Wrong entries among those that came to this rank, by source and index; bits must agree.
   std::size_t wrong_arrived(std::span<const std::uint32_t> index, std::span<const T> value) const;
   /// Wrong values of the residual.

@@ -46,6 +46,18 @@ std::vector<T> narrowed(const std::vector<Wide<T>>& values) {
   return all;
 }
 
+/// What is not zero.
+template <class T>
+Entries<Wide<T>> entries_of(std::span<const T> dense) {
+  Entries<Wide<T>> entries;
+  for (std::size_t i = 0; i < dense.size(); ++i) {
+    if (dense[i] == T(0.0f)) continue;
+    entries.index.push_back(i);
+    entries.value.push_back(dense[i]);
+  }
+  return entries;
+}
+
 /// What the two forms share: residual, facts, promise.
 template <class T>
 class LibraryContestant : public Contestant<T> {
@@ -80,9 +92,11 @@ class LibraryContestant : public Contestant<T> {
     if (name_ == "topka2a") return Promise::kShards;
     return name_ == "dense" ? Promise::kEverything : Promise::kTopkOfSum;
   }
+  /// Dense rounds nothing.
+  bool rounds() const { return task_.rounded && name_ != "dense"; }
   sparsecollRedOp_t op() const { return task_.average ? sparsecollAvg : sparsecollSum; }
   std::size_t wrong_in_residual(const Judge<T>& judge) const {
-    if (residual_.get() == nullptr) return 0;
+    if (residual_.get() == nullptr || rounds()) return 0;
     std::vector<Wide<T>> values(task_.n);
     residual_.read(values.data());
     return judge.wrong_residual(values, promise());
@@ -111,6 +125,7 @@ class DenseVerb final : public LibraryContestant<T> {
   }
 
   std::size_t wrong(const Judge<T>& judge) const override {
+    if (this->rounds()) return judge.wrong_rounded(entries_of(result_.read()), this->promise());
     return judge.wrong_dense(result_.read(), this->promise(), Accuracy::kBits) +
            this->wrong_in_residual(judge);
   }
@@ -157,6 +172,12 @@ class SparseVerb final : public LibraryContestant<T> {
   }
 
   std::size_t wrong(const Judge<T>& judge) const override {
+    if (this->rounds()) {
+      const auto index = result_index_.read(receive_.nnz);
+      const auto value = result_value_.read(receive_.nnz);
+      return judge.wrong_rounded({{index.begin(), index.end()}, {value.begin(), value.end()}},
+                                 this->promise());
+    }
     return judge.wrong_sparse(result_index_.read(receive_.nnz), result_value_.read(receive_.nnz),
                               this->promise()) +
            this->wrong_in_residual(judge);
@@ -233,6 +254,7 @@ const Communicator& Library::communicator(const std::string& name) {
     config.selection = named.selection;
     config.allowReordered = named.allow_reordered;
   }
+  config.wire = wire_;
   config.thresholdInterval = threshold_interval_;
   return communicators_.emplace(name, ranks_.connect(config)).first->second;
 }

@@ -39,6 +39,7 @@ class Library {
   Library(Ranks& ranks, const Options& options, Storage& storage)
       : ranks_(ranks),
         storage_(storage),
+        wire_(options.wire == "bf16" ? sparsecollWireBf16 : sparsecollWireNative),
         threshold_interval_(1 + options.warmup + options.iterations) {}
 
   /// Works on vectors in the storage, and is done when what is on its stream is.
@@ -52,6 +53,7 @@ class Library {
  private:
   Ranks& ranks_;
   Storage& storage_;
+  sparsecollWire_t wire_;
   int threshold_interval_;
   std::map<std::string, Communicator> communicators_;
 };

@@ -148,6 +148,12 @@ void add_collective(CLI::App& app, Options& o, const Program& program) {
         ->excludes("--minbytes", "--maxbytes", "--stepfactor", "--data", "--k");
   }
   add_switch(app, "--feedback", o.feedback, "with a residual (error feedback)");
+  app.add_option("--wire", o.wire,
+                 "in what the library's values travel: as they are, or in bfloat16; then results "
+                 "are checked as far as rounding lets them differ from the definition, residuals "
+                 "not")
+      ->check(CLI::IsMember(Names{"native", "bf16"}))
+      ->capture_default_str();
   app.add_option("-o,--op", o.op)->check(CLI::IsMember(Names{"sum", "avg"}))->capture_default_str();
   app.add_option("--form", o.form,
                  "dense: dense in and out; sparse: the v verb, exchange alone, top-k of the sum; "
@@ -213,6 +219,7 @@ void complete(CLI::App& app, Options& o, const Program& program) {
   }
   const Names baselines = baselines_of(program);
   if (!o.tensors.empty()) {
+    if (o.wire != "native") throw CLI::ValidationError("--tensors", "needs --wire native");
     if (o.form != "dense") throw CLI::ValidationError("--tensors", "needs --form dense");
     if (o.algorithms.empty()) {
       o.algorithms = program.default_algorithms;

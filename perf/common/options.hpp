@@ -41,6 +41,7 @@ struct Options {
   int threads = 4;
   NetworkModel network;
   std::string form = "dense";
+  std::string wire = "native";  ///< in what values travel
   bool feedback = false;
   double overlap = 0.5;
   double skew = 1;

@@ -129,7 +129,8 @@ void record_header(const Table& table, const Options& o, const Machine& machine,
     data += ", seed " + std::to_string(o.seed) + ", overlap " + number(o.overlap) + ", skew " +
             number(skew_of(o));
   }
-  table.comment("form " + o.form + "; feedback " + (o.feedback ? "1" : "0") + "; " + data);
+  table.comment("form " + o.form + (o.wire == "native" ? "" : "; wire " + o.wire) + "; feedback " +
+                (o.feedback ? "1" : "0") + "; " + data);
   const std::string timed = o.tensors.empty() ? "call" : "step";
   table.comment("time of a " + timed + ": " + o.combine + " over ranks, between barriers; " +
                 std::to_string(o.iterations) + " " + timed + "s after " + std::to_string(o.warmup));
@@ -172,6 +173,7 @@ nlohmann::ordered_json run_json(const Options& o, const Machine& machine, int ra
     row["devices"] = machine.gpus;
   }
   row["datatype"] = o.datatype;
+  row["wire"] = o.wire;
   row["feedback"] = o.feedback;
   row["data"] = data_name(o);
   if (o.data.empty()) row["seed"] = o.seed;

@@ -82,6 +82,7 @@ class Sweep {
     task.average = options_.op == "avg";
     task.form = form_of(options_.form);
     task.feedback = options_.feedback;
+    task.rounded = options_.wire == "bf16";
     task.dense = dense;
     if (task.form == Form::kOwners) task.bounds = owners(task.n);
     Entries<Wide<T>> selection, by_shard;

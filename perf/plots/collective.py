@@ -8,7 +8,7 @@ from plots import records, style
 from plots.style import plt
 
 # Rows that can share a picture agree in these. The two programs may: their baselines are the same.
-SAME = ("form", "transport", "datatype", "feedback", "data")
+SAME = ("form", "transport", "datatype", "wire", "feedback", "data")
 
 
 def curve(rows, x_key, y_key):
@@ -75,10 +75,12 @@ def x_axis(axis, rows, x_key):
 
 
 def name_of(kind, key):
-    form, transport, datatype, feedback, data = key
+    form, transport, datatype, wire, feedback, data = key
     parts = [kind, form, transport]
     if datatype != "float32":
         parts.append(datatype)
+    if wire != "native":
+        parts.append(wire)
     if feedback:
         parts.append("feedback")
     if data != "generated":
@@ -88,6 +90,8 @@ def name_of(kind, key):
 
 def title(figure, rows, extra=""):
     head = style.verb_text(rows) + (", error feedback" if rows[0]["feedback"] else "")
+    if rows[0]["wire"] != "native":
+        head += f", {rows[0]['wire']} wire"
     if rows[0]["data"] != "generated":
         head += ", real gradient"
     figure.suptitle(f"{head}{extra}\n{style.machine_text(rows)}", fontsize=11)

@@ -26,7 +26,7 @@ def load(paths):
 def collectives(rows):
     """Calls one by one; a search for the size of groups is no point on a curve."""
     calls = [row for row in rows if row.get("program") in COLLECTIVES]
-    return [row for row in calls if row["form"] != "fusion"]
+    return [{"wire": "native"} | row for row in calls if row["form"] != "fusion"]
 
 
 def topk(rows):

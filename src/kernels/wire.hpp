@@ -28,7 +28,7 @@ struct WireHeader {
   uint8_t version;
   uint8_t representation;
   uint8_t data_type;
-  uint8_t reserved;
+  uint8_t rounded;  ///< wire_rounds(), 0 or 1: so that no change of one byte passes for it
   uint64_t nnz;
   uint64_t length;  ///< of the region
 };
@@ -101,10 +101,13 @@ constexpr uint64_t wire_bound(const WireShape& shape) {
          8;
 }
 
-/// Whether values of a tensor of that type may travel as `sent`.
-constexpr bool wire_type(DataType sent, DataType type) {
-  return sent == type || sent == accumulation(type) ||
-         (sent == DataType::bfloat16 && !is_integer(type));
+/// Whether values of a tensor of that type have been rounded to travel as `sent`.
+constexpr bool wire_rounds(DataType sent, DataType type) {
+  return sent != type && sent != accumulation(type);
+}
+/// Whether they may be.
+constexpr bool wire_may_round(DataType sent, DataType type) {
+  return sent == DataType::bfloat16 && !is_integer(type);
 }
 
 /// Whether the header of a message of `size` bytes is sound as far as it can tell: known
@@ -115,9 +118,10 @@ constexpr bool wire_sound(const WireHeader& header, uint64_t size, DataType type
   const auto sent = static_cast<DataType>(header.data_type);
   const bool known =
       representation >= Representation::coded && representation <= Representation::dense;
+  const bool rounds = wire_rounds(sent, type);
   if (header.magic != kWireMagic || header.version != kWireVersion || !known ||
-      header.reserved != 0 || !wire_type(sent, type) || header.length != length ||
-      header.nnz > length || header.nnz > size ||
+      header.rounded != rounds || (rounds && !wire_may_round(sent, type)) ||
+      header.length != length || header.nnz > length || header.nnz > size ||
       (representation == Representation::dense && header.nnz != length))
     return false;
   if (representation == Representation::bitmap && length / 8 > size) return false;

@@ -21,7 +21,7 @@ size_t entries_in(const MessageBytes& bytes, size_t size, const Region& region) 
   return wire_entries(ConstBytes(bytes).first(size), data_type_of<T>(), region.length());
 }
 
-/// The message of a shape, with values as they are or as sums.
+/// The message of a shape, with values as they are, as sums or rounded.
 template <class T>
 MessageBytes message_of(const WireCase& shape, Precision precision) {
   using Acc = Accumulation<T>;
@@ -39,7 +39,8 @@ std::vector<Arrived> sound_messages() {
   std::vector<Arrived> all;
   for (const WireCase& shape : unit::wire_cases()) {
     if (shape.wide && sizeof(I) == 4) continue;
-    for (const Precision precision : {Precision::stored, Precision::accumulated}) {
+    for (const Precision precision :
+         {Precision::stored, Precision::accumulated, Precision::bfloat16}) {
       MessageBytes bytes = message_of<T>(shape, precision);
       const size_t size = bytes.size();
       all.push_back({bytes, size, shape.region, shape.nnz});
@@ -156,6 +157,7 @@ TEST_CASE("damaged and truncated messages get the host's verdict") {
     INFO(shape.name);
     REQUIRE(message_of<float>(shape, Precision::stored)[5] == std::byte(shape.expected));
     CHECK(check_damage<double, uint64_t>(shape, Precision::stored) == "");
+    CHECK(check_damage<double, uint64_t>(shape, Precision::bfloat16) == "");
     if (shape.wide) continue;
     CHECK(check_damage<Float16, uint32_t>(shape, Precision::stored) == "");
     CHECK(check_damage<Bfloat16, uint32_t>(shape, Precision::accumulated) == "");

@@ -90,9 +90,12 @@ std::string check_types(const Make& of, bool wide) {
   std::string wrong = check_pack<double, uint64_t>(of(double{}), Precision::accumulated);
   if (wrong.empty()) wrong = check_pack<Float16, uint64_t>(of(float{}), Precision::stored);
   if (wrong.empty()) wrong = check_pack<Bfloat16, uint64_t>(of(float{}), Precision::accumulated);
+  if (wrong.empty()) wrong = check_pack<double, uint64_t>(of(double{}), Precision::bfloat16);
+  if (wrong.empty()) wrong = check_pack<Float16, uint64_t>(of(float{}), Precision::bfloat16);
   if (wide || !wrong.empty()) return wrong;
   wrong = check_pack<float, uint32_t>(of(float{}), Precision::stored);
   if (wrong.empty()) wrong = check_pack<Bfloat16, uint32_t>(of(float{}), Precision::stored);
+  if (wrong.empty()) wrong = check_pack<float, uint32_t>(of(float{}), Precision::bfloat16);
   return wrong;
 }
 

@@ -39,6 +39,20 @@ void check_coordinate_forms(Verdict& verdict, const Mode& mode, int P) {
   }
 }
 
+/// A selection of the cases where values travel in bfloat16.
+void check_rounded_values(Verdict& verdict, const Mode& mode, int P) {
+  const MpiCommunicator comm(MPI_COMM_WORLD, config_of(mode));
+  for (const Case& c : cases_of(mode, P, 24)) {
+    verdict.check("dense form over bfloat16", join_case(comm.get(), c));
+    if (verdict.any_failed()) return;
+  }
+  if (!has_coordinate_form(mode)) return;
+  for (const SparseCase& c : sparse_cases_of(mode, P, 16)) {
+    verdict.check("coordinate form over bfloat16", join_case(comm.get(), c));
+    if (verdict.any_failed()) return;
+  }
+}
+
 void check_exchanges(Verdict& verdict, int P) {
   const MpiCommunicator comm(MPI_COMM_WORLD, default_config());
   for (const AlltoallCase& c : alltoall_cases_of(P, P > 4 ? 8 : 4)) {
@@ -91,6 +105,10 @@ int main(int argc, char** argv) {
       check_long_run(verdict, mode);
       check_traffic(verdict, mode, P);
       if (verdict.any_failed()) break;
+    }
+    for (const Mode& mode : kBf16Modes) {
+      if (verdict.any_failed()) break;
+      check_rounded_values(verdict, mode, P);
     }
     if (!verdict.any_failed()) check_exchanges(verdict, P);
     code = verdict.report("mpi definition");

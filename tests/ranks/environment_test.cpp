@@ -72,6 +72,10 @@ TEST_CASE("SPARSECOLL_SELECT and SPARSECOLL_WIRE accept what there is") {
     const Variable allgather("SPARSECOLL_ALGO", "allgather");
     check_refusal("SPARSECOLL_SELECT", "reuse", {"SPARSECOLL_ALGO", "oktopk", "allgather"});
   }
+  const Variable narrow("SPARSECOLL_WIRE", "bf16");
+  const Ranks rounding(2, config_of(kAllgather));
+  const Mode mode = over_bf16(kAllgather, "bf16 by the environment");
+  CHECK(run_case(rounding, Case{1, mode, 400, 10, Kind::kHeavyTail}) == "");
 }
 
 TEST_CASE("SPARSECOLL_TIMEOUT_MS overrides the deadline") {
@@ -93,7 +97,7 @@ TEST_CASE("an unknown value is an error that lists the valid ones") {
     check_refusal("SPARSECOLL_ALGO", value, algorithms);
   }
   check_refusal("SPARSECOLL_SELECT", "guess", {"exact", "reuse"});
-  check_refusal("SPARSECOLL_WIRE", "bf16", {"native"});
+  check_refusal("SPARSECOLL_WIRE", "fp8", {"native", "bf16"});
   for (const char* value : {"soon", "-5", "10s", "99999999999999999999", "1e3"}) {
     check_refusal("SPARSECOLL_TIMEOUT_MS", value, {});
   }

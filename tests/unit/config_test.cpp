@@ -135,11 +135,12 @@ TEST_CASE("variables override the struct") {
   config.algorithm = sparsecollAlgoDense;
   config.timeoutMs = 1;
   const Variable algorithm("SPARSECOLL_ALGO", "oktopk"), selection("SPARSECOLL_SELECT", "exact"),
-      wire("SPARSECOLL_WIRE", "native"), timeout("SPARSECOLL_TIMEOUT_MS", "1234"),
+      wire("SPARSECOLL_WIRE", "bf16"), timeout("SPARSECOLL_TIMEOUT_MS", "1234"),
       check("SPARSECOLL_CHECK", "0"), debug("SPARSECOLL_DEBUG", "WARN"),
       simd("SPARSECOLL_SIMD", "portable"), threads("SPARSECOLL_THREADS", "3");
   const Config made = make_config(&config);
   CHECK(made.values.algorithm == sparsecollAlgoOktopk);
+  CHECK(made.values.wire == sparsecollWireBf16);
   CHECK(made.values.timeoutMs == 1234);
   CHECK_FALSE(made.check);
   CHECK(made.log_level == LogLevel::warn);
@@ -161,7 +162,7 @@ TEST_CASE("an unknown word is an error that lists the valid ones") {
        {"", "Auto", "okto", "oktopk ", "1"},
        "auto, allgather, oktopk, topka2a, hierarchical, dense"},
       {"SPARSECOLL_SELECT", {"exact", "reuse"}, {"", "guess"}, "exact, reuse"},
-      {"SPARSECOLL_WIRE", {"native"}, {"", "bf16"}, "one of native"},
+      {"SPARSECOLL_WIRE", {"native", "bf16"}, {"", "BF16", "fp8"}, "native, bf16"},
       {"SPARSECOLL_CHECK", {"0", "1"}, {"", "2", "on", "01"}, "0, 1"},
       {"SPARSECOLL_DEBUG", {"WARN", "INFO", "TRACE"}, {"", "warn", "0"}, "WARN, INFO, TRACE"},
       {"SPARSECOLL_TIMEOUT_MS",

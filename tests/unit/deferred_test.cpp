@@ -8,7 +8,7 @@
 
 #include "collectives/algorithm.hpp"
 #include "core/numeric.hpp"
-#include "oracle/oracle.hpp"
+#include "oracle/bf16_wire.hpp"
 #include "support/catch.hpp"
 #include "support/ranks.hpp"
 #include "transport/local.hpp"
@@ -25,7 +25,7 @@ struct Rank {
   std::vector<T> residual;
   std::vector<T> result;
 
-  std::string run(Transport& transport, size_t k, ResidualRule rule) {
+  std::string run(Transport& transport, size_t k, ResidualRule rule, Wire wire) {
     const size_t n = gradient.size();
     Memory memory;
     Arena arena(memory);
@@ -35,14 +35,16 @@ struct Rank {
                             stream);
     DeferredCall call(transport, arena, stream);
     Stats stats;
-    Env env{call, kernels, arena, stats, kernels.counts(1)};
+    Env env{call, kernels, arena, stats, kernels.counts(1), wire};
     Warm warm;
 
     std::vector<T> next(n, T{-1});
     const SparseBuffer selected = kernels.sparse(k);
     kernels.accumulate_select({gradient.data(), n, {residual.data(), next.data()}}, k, selected);
-    const Outcome outcome = gtopk(env, {n, k, selected.span(), 0}, warm);
-    kernels.put_back({selected.span(), outcome.result, outcome.dropped, rule}, next.data());
+    const Rounded sent = round_for_wire(env, selected.span());
+    const Outcome outcome = gtopk(env, {n, k, sent.values, 0}, warm);
+    kernels.put_back({sent.lost, {}, {}}, next.data());
+    kernels.put_back({sent.values, outcome.result, outcome.dropped, rule}, next.data());
     result.assign(n, T{-1});
     kernels.scatter(outcome.result, 1, result.data(), n);
 
@@ -56,8 +58,8 @@ struct Rank {
 };
 
 template <class T>
-void check_gtopk(int P, size_t n, size_t k, ResidualRule rule) {
-  CAPTURE(P, n, k, static_cast<int>(rule));
+void check_gtopk(int P, size_t n, size_t k, ResidualRule rule, Wire wire = Wire::native) {
+  CAPTURE(P, n, k, static_cast<int>(rule), static_cast<int>(wire));
   const auto transports = make_local_transports(P);
   std::vector<Rank<T>> ranks(static_cast<size_t>(P));
   oracle::DenseInputs<T> in;
@@ -65,7 +67,11 @@ void check_gtopk(int P, size_t n, size_t k, ResidualRule rule) {
     std::mt19937 random(static_cast<unsigned>(97 * P + r));
     Rank<T>& rank = ranks[static_cast<size_t>(r)];
     rank.gradient.resize(n);
-    for (T& value : rank.gradient) value = static_cast<T>(static_cast<int>(random() % 19) - 9);
+    // Ties; or integers of more bits than a bfloat16 has.
+    const int most = wire == Wire::bf16 ? 999 : 9;
+    for (T& value : rank.gradient)
+      value =
+          static_cast<T>(static_cast<int>(random() % (2 * static_cast<unsigned>(most) + 1)) - most);
     rank.residual.assign(n, T{0});
     in.sends.push_back(rank.gradient);
     in.residuals.push_back(rank.residual);
@@ -73,12 +79,14 @@ void check_gtopk(int P, size_t n, size_t k, ResidualRule rule) {
   // Two calls, so that the second starts from what the first left.
   for (int call = 0; call < 2; ++call) {
     const std::string verdict = run_threads("gTop-k on the deferred place", P, [&](int r) {
-      return ranks[static_cast<size_t>(r)].run(*transports[static_cast<size_t>(r)], k, rule);
+      return ranks[static_cast<size_t>(r)].run(*transports[static_cast<size_t>(r)], k, rule, wire);
     });
     REQUIRE(verdict == "");
-    const auto expected = oracle::Oracle<T>::gtopk_allreduce(
-        in, k, oracle::Op::kSum,
-        rule == ResidualRule::paper ? oracle::Rule::kPaper : oracle::Rule::kConserving);
+    const auto oracle_of = wire == Wire::bf16 ? oracle::Bf16Oracle<T>::gtopk_allreduce
+                                              : oracle::Oracle<T>::gtopk_allreduce;
+    const auto expected =
+        oracle_of(in, k, oracle::Op::kSum,
+                  rule == ResidualRule::paper ? oracle::Rule::kPaper : oracle::Rule::kConserving);
     for (size_t r = 0; r < ranks.size(); ++r) {
       CAPTURE(call, r);
       CHECK(ranks[r].result == expected.result);
@@ -96,6 +104,8 @@ TEST_CASE("gTop-k needs no host wait and equals the oracle, any P") {
       check_gtopk<float>(P, 300, 12, rule);
       check_gtopk<double>(P, 64, 64, rule);
       check_gtopk<float>(P, 40, 0, rule);
+      check_gtopk<float>(P, 300, 12, rule, Wire::bf16);
+      check_gtopk<double>(P, 64, 64, rule, Wire::bf16);
     }
 }
 

@@ -109,6 +109,61 @@ TEST_CASE("well-known 16-bit values") {
   CHECK(narrow<Bfloat16>(1.01171875f).bits == 0x3f82);
 }
 
+/// Around every value of bfloat16, every point halfway between two, and where floats have fewer
+/// bits than it takes to tell them apart.
+size_t wrong_doubles() {
+  constexpr double kFar = std::numeric_limits<double>::infinity();
+  size_t wrong = 0;
+  const auto check_around = [&](double value) {
+    for (const double each : {value, std::nextafter(value, kFar), std::nextafter(value, -kFar)})
+      wrong += narrow<Bfloat16>(each).bits != oracle::Bfloat16(each).bits;
+  };
+  for (uint32_t pattern = 0; pattern < 0xffff; ++pattern) {
+    const double value = reference<oracle::Bfloat16>(pattern);
+    const double next = reference<oracle::Bfloat16>(pattern + 1);
+    check_around(value);
+    if (std::isfinite(value) && std::isfinite(next)) check_around((value + next) / 2);
+  }
+  for (uint64_t j = 0; j < 1000000; ++j) {
+    const uint64_t bits = test::noise(3, j);
+    const double any = std::bit_cast<double>(bits);
+    // As random, where bfloat16 has values.
+    const double inside = std::ldexp(1.0 + static_cast<double>(bits >> 12) * 0x1p-52,
+                                     static_cast<int>(bits % 280) - 145);
+    for (const double each : {any, inside, -inside})
+      wrong += narrow<Bfloat16>(each).bits != oracle::Bfloat16(each).bits;
+  }
+  return wrong;
+}
+
+TEST_CASE("doubles round to the nearest bfloat16, once") {
+  CHECK(wrong_doubles() == 0);
+  CHECK(narrow<Bfloat16>(1e300).bits == 0x7f7f);
+  CHECK(narrow<Bfloat16>(-1e300).bits == 0xff7f);
+  CHECK(narrow<Bfloat16>(1e-300).bits == 0);
+  CHECK(narrow<Bfloat16>(-0.0).bits == 0x8000);
+  CHECK(narrow<Bfloat16>(1.00390625 + 0x1p-50).bits == 0x3f81);  // as a float, a tie
+}
+
+template <class A>
+void check_wire(A value) {
+  const A rounded = rounded_to_bf16(value), lost = lost_to_bf16(value);
+  if (std::isfinite(value) && std::fabs(value) < A{3e38f} && rounded + lost != value) FAIL(value);
+  if (!std::isfinite(value) && lost != 0) FAIL(value);
+  if (std::signbit(rounded) && rounded == 0) FAIL("a negative zero");
+}
+
+TEST_CASE("what travels in bfloat16 and what that takes are together what there was") {
+  for (uint64_t j = 0; j < 1000000; ++j) {
+    check_wire(std::bit_cast<float>(static_cast<uint32_t>(test::noise(4, j))));
+    check_wire(std::bit_cast<double>(test::noise(5, j)));
+  }
+  CHECK(std::bit_cast<uint64_t>(rounded_to_bf16(std::bit_cast<double>(0xfff0000000000001ull))) ==
+        0x7ff8000000000000ull);
+  CHECK(rounded_to_bf16(-1e300) == -0x1.fep127);
+  CHECK(lost_to_bf16(std::numeric_limits<float>::max()) == 0x1.fffffep127f - 0x1.fep127f);
+}
+
 /// What put_back() relies on.
 template <class T>
 bool comes_back(float acc) {

@@ -18,11 +18,12 @@ namespace sparsecoll::unit {
 using MessageBytes = std::vector<std::byte>;
 
 /// The messages of `entries` cut into `regions`; of 16-bit tensors as they are, so that T must hold
-/// values that these have.
+/// values that these have. Where they travel in bfloat16, what is not one is rounded.
 template <class T, class I, DataType kType = kOwnType<T>>
-std::vector<MessageBytes> pack(const Entries<T>& entries, const std::vector<Region>& regions) {
+std::vector<MessageBytes> pack(const Entries<T>& entries, const std::vector<Region>& regions,
+                               Precision precision = Precision::stored) {
   Place<T, I, kType> place;
-  const SparseSpan span = place.put(entries).stored();
+  const SparseSpan span = place.put(entries).known(precision);
   const Packets packets = place.kernels().packets(entries.size(), regions, span.precision);
   place.kernels().pack_all(span, regions, packets);
   std::vector<MessageBytes> messages;

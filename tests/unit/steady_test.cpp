@@ -151,8 +151,9 @@ TEST_CASE("after the third call of a shape nothing is allocated and the process 
   prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);             // pages that the kernel joins count as growth
   const int calls = test::small_run() ? 100 : 4000;  // of each form
   for (const int P : {1, 2, 4, 5}) {
-    for (const test::Mode& mode : {test::kAllgather, test::kOktopk, test::kReuse, test::kTopkA2A,
-                                   test::kHierarchical, test::kDense, test::kGtopk, test::kAuto}) {
+    for (const test::Mode& mode :
+         {test::kAllgather, test::kOktopk, test::kReuse, test::kTopkA2A, test::kHierarchical,
+          test::kDense, test::kGtopk, test::kAuto, test::kBf16Modes[1], test::kBf16Modes[4]}) {
       Growth growth;
       INFO(mode.name << " P=" << P);
       CHECK(run(mode, P, calls, &growth) == "");

@@ -212,6 +212,62 @@ TEMPLATE_TEST_CASE("a caller's vector is widened exactly, gradients too", "", or
   CHECK(test::difference("accumulated", one_nan(acc), one_nan(want)) == "");
 }
 
+/// Packs `sums` after rounding; the message and the entries have what they should.
+template <class A, DataType kType>
+void check_rounding(const Entries<A>& sums) {
+  const Region region{100, 100000};
+  Entries<A> want, want_lost;
+  for (const auto& entry : sums) {
+    const auto rounded = static_cast<A>(
+        static_cast<float>(oracle::Bfloat16(static_cast<double>(entry.value))) + 0.0f);
+    want.push_back({entry.index, rounded});
+    want_lost.push_back({entry.index, std::isfinite(entry.value) ? entry.value - rounded : A{0}});
+  }
+  Place<A, uint32_t, kType> place;
+  Kernels& kernels = place.kernels();
+  const SparseSpan in = place.put(sums);
+  const SparseBuffer rounded = kernels.sparse(sums.size()), lost = kernels.sparse(sums.size());
+  kernels.round_to_bf16(in, rounded.value, lost.value);
+  for (const SparseBuffer* each : {&rounded, &lost}) {
+    std::memcpy(each->index, in.index, sums.size() * sizeof(uint32_t));
+    *each->nnz = sums.size();
+  }
+  CHECK(test::difference("rounded", one_nan(place.get(rounded)), one_nan(want)) == "");
+  CHECK(test::difference("lost", place.get(lost), want_lost) == "");
+  const SparseSpan out = rounded.span().known(Precision::bfloat16);
+  const Packets packets = kernels.packets(out.nnz.bound, {&region, 1}, out.precision);
+  kernels.pack_all(out, {&region, 1}, packets);
+  const ConstBytes message(packets.slab + packets.offset[0], packets.size[0]);
+  CHECK(static_cast<DataType>(message[6]) == DataType::bfloat16);
+  CHECK(message.size() == wire_bytes(Representation::coded, {sums.size(), region.length(), 2}));
+  CHECK(wire_entries(message, kType, region.length()) == sums.size());
+  CHECK(wire_entries(message, DataType::int32, region.length()) == 0);
+  const SparseBuffer back = kernels.sparse(sums.size());
+  uint64_t faults = 0;
+  const Message arrived{message, region};
+  kernels.unpack_all({&arrived, 1}, {&back, 1}, &faults);
+  CHECK(faults == 0);
+  CHECK(test::difference("back", one_nan(place.get(back)), one_nan(want)) == "");
+}
+
+TEST_CASE("rounded to bfloat16, values of every floating-point type travel in two bytes") {
+  Entries<float> floats;
+  Entries<double> doubles;
+  for (uint64_t j = 0; j < 500; ++j) {
+    const auto bits = static_cast<uint32_t>(test::noise(7, j));
+    floats.push_back({100 + j * 190, std::bit_cast<float>(bits)});
+    doubles.push_back({100 + j * 190, std::bit_cast<double>(test::noise(8, j))});
+  }
+  for (const double special : {-0.0, 1e-60, 1e300, -HUGE_VAL}) {
+    doubles.push_back({doubles.back().index + 3, special});
+    floats.push_back({floats.back().index + 3, static_cast<float>(std::max(special, -3e38))});
+  }
+  check_rounding<float, DataType::float32>(floats);
+  check_rounding<double, DataType::float64>(doubles);
+  check_rounding<float, DataType::float16>(floats);
+  check_rounding<float, DataType::bfloat16>(floats);
+}
+
 TEST_CASE("vectors of types that are added as they are need no widening") {
   Place<double, uint64_t> place;
   const SparseSpan in = place.put({{1, 2.0}});
@@ -219,6 +275,7 @@ TEST_CASE("vectors of types that are added as they are need no widening") {
   CHECK(out.value == in.value);
   CHECK(place.kernels().wire_value_size(Precision::stored) == 8);
   CHECK(place.kernels().wire_value_size(Precision::accumulated) == 8);
+  CHECK(place.kernels().wire_value_size(Precision::bfloat16) == 2);
 }
 
 TEST_CASE("integer kernels wrap, order by magnitude and divide with their sign") {

@@ -50,10 +50,11 @@ TEST_CASE("every truncation is refused") {
 
 /// Every byte changed in several ways. The values at the end may be anything, so a few of them do.
 template <class T, class I>
-std::string check_flips(const WireCase& shape) {
+std::string check_flips(const WireCase& shape, Precision precision) {
   const Entries<T> entries = entries_of<T>(shape, 3);
-  const MessageBytes message = pack<T, I>(entries, {shape.region})[0];
-  const size_t values_at = message.size() - entries.size() * sizeof(T);
+  const MessageBytes message = pack<T, I>(entries, {shape.region}, precision)[0];
+  const size_t value_size = precision == Precision::bfloat16 ? 2 : sizeof(T);
+  const size_t values_at = message.size() - entries.size() * value_size;
   const size_t step = test::small_run() ? 5 : 1;
   for (size_t at = 0; at < std::min(message.size(), values_at + 20); at += at < 64 ? 1 : step) {
     for (const int mask : {1, 2, 4, 8, 16, 32, 64, 128, 255, 0x81}) {
@@ -61,7 +62,7 @@ std::string check_flips(const WireCase& shape) {
       spoilt[at] ^= static_cast<std::byte>(mask);
       const Unpacked<T> back = unpack<T, I>(spoilt, shape.region);
       std::string wrong = check_harmless(back, shape.region);
-      // The version, the type, the reserved byte and the length admit one value only.
+      // The version, the type, whether it is another one, and the length admit one value only.
       const bool in_header = at < 5 || at == 6 || at == 7 || (at >= 16 && at < 24);
       if (wrong.empty() && in_header && back.faults == 0) wrong = "was taken";
       if (!wrong.empty())
@@ -74,8 +75,10 @@ std::string check_flips(const WireCase& shape) {
 TEST_CASE("any changed byte gives a fault or entries that rise inside the region") {
   for (const WireCase& shape : short_cases()) {
     INFO(shape.name);
-    CHECK(check_flips<double, uint64_t>(shape) == "");
-    if (!shape.wide) CHECK(check_flips<float, uint32_t>(shape) == "");
+    for (const Precision precision : {Precision::stored, Precision::bfloat16}) {
+      CHECK(check_flips<double, uint64_t>(shape, precision) == "");
+      if (!shape.wide) CHECK(check_flips<float, uint32_t>(shape, precision) == "");
+    }
   }
 }
 

@@ -146,6 +146,17 @@ TEST_CASE("the bytes on the wire are those of the format's description") {
         "000000000000f03f");
 }
 
+TEST_CASE("rounded values are marked in the header") {
+  // 1.00390625 lies halfway between 3f80 and 3f81, 1.01171875 between 3f81 and 3f82.
+  const Entries<float> entries{{9, 1.00390625f}, {10, 1.01171875f}, {11, -3e38f}};
+  CHECK(in_hex(pack<float, uint32_t>(entries, {{9, 12}}, Precision::bfloat16)[0]) ==
+        "53504357 02 03 09 01 0300000000000000 0300000000000000"
+        "803f 823f 62ff");
+  CHECK(in_hex(pack<float, uint32_t, DataType::bfloat16>({{9, 1.0f}}, {{9, 10}})[0]) ==
+        "53504357 02 03 09 00 0100000000000000 0100000000000000"
+        "803f");
+}
+
 /// Coded indices bit by bit, as the description of the format has them.
 MessageBytes coded_by_bit(const Entries<float>& entries, const Region& region) {
   const uint64_t nnz = entries.size();

@@ -101,11 +101,11 @@ class CudaKernels final : public Kernels {
                 const Packets& out) override {
     switch (in.precision) {
       case Precision::accumulated:
-        return cuda::pack_all<Acc>(place_, In(in), regions, out);
+        return cuda::pack_all<Acc, T>(place_, In(in), regions, out);
       case Precision::stored:
-        return cuda::pack_all<T>(place_, In(in), regions, out);
+        return cuda::pack_all<T, T>(place_, In(in), regions, out);
       case Precision::bfloat16:
-        if constexpr (!Integer<T>) cuda::pack_all<Bfloat16>(place_, In(in), regions, out);
+        if constexpr (!Integer<T>) cuda::pack_all<Bfloat16, T>(place_, In(in), regions, out);
     }
   }
   void wait_packed(const std::byte* end) override { place_.ferry().wait_for(end); }

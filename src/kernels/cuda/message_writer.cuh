@@ -33,11 +33,12 @@ struct Words {
   }
 };
 
-/// Words of one message, whose values travel as W; every function is called by all lanes of a warp.
-template <class W, class A, class I>
+/// Words of one message of a tensor of T, whose values travel as W; every function is called by all
+/// lanes of a warp.
+template <class W, class T, class I>
 class MessageWriter {
  public:
-  __device__ MessageWriter(const View<A, I>& in, const Draft& draft, std::byte* slab)
+  __device__ MessageWriter(const View<Accumulation<T>, I>& in, const Draft& draft, std::byte* slab)
       : draft_(draft),
         index_(in.index ? in.index + draft.first : nullptr),
         value_(in.value + draft.first),
@@ -70,7 +71,8 @@ class MessageWriter {
     };
     const Raw raw = std::bit_cast<Raw>(WireHeader{
         kWireMagic, kWireVersion, static_cast<uint8_t>(draft_.representation),
-        static_cast<uint8_t>(data_type_of<W>()), 0, draft_.shape.nnz, draft_.shape.length});
+        static_cast<uint8_t>(data_type_of<W>()), wire_rounds(data_type_of<W>(), data_type_of<T>()),
+        draft_.shape.nnz, draft_.shape.length});
     const uint64_t w = words.begin + threadIdx.x % 32;
     if (w < words.end) word_[w] = w == 0 ? raw.word[0] : w == 1 ? raw.word[1] : raw.word[2];
   }
@@ -169,7 +171,7 @@ class MessageWriter {
 
   const Draft draft_;
   const I* const index_;
-  const A* const value_;
+  const Accumulation<T>* const value_;
   uint64_t* const word_;
   const uint64_t index_words_;
 };

@@ -24,12 +24,12 @@
 namespace sparsecoll::cuda {
 
 /// Some of a call's regions, with what is known of the messages before them.
-template <class W, class A, class I>
+template <class W, class T, class I>
 struct Plan {
   Rows<Region> regions;
   unsigned n;
   size_t done;  ///< messages before these
-  View<A, I> in;
+  View<Accumulation<T>, I> in;
   Draft* draft;  ///< of all messages, as are out.offset and out.size
   Packets out;
 };
@@ -41,9 +41,9 @@ __device__ size_t position(const View<T, I>& in, uint64_t i) {
   return in.index ? count_below(in.index, n, i) : static_cast<size_t>(std::min<uint64_t>(i, n));
 }
 
-template <class W, class A, class I>
+template <class W, class T, class I>
 __global__ void __launch_bounds__(kThreads)
-    plan_messages(const __grid_constant__ Plan<W, A, I> plan) {
+    plan_messages(const __grid_constant__ Plan<W, T, I> plan) {
   static_assert(Rows<Region>::kMost <= kThreads);
   __shared__ BlockSum<uint64_t>::Storage storage;
   const unsigned t = threadIdx.x;
@@ -71,17 +71,17 @@ __global__ void __launch_bounds__(kThreads)
 inline constexpr uint64_t kRun = 256;  ///< words that a warp writes at a time
 
 /// All messages of a call, once planned.
-template <class W, class A, class I>
+template <class W, class T, class I>
 struct Planned {
-  View<A, I> in;
+  View<Accumulation<T>, I> in;
   const Draft* draft;
   size_t messages;
   Packets out;
 };
 
 /// A piece of the slab.
-template <class W, class A, class I>
-__global__ void __launch_bounds__(kThreads) write_messages(Planned<W, A, I> all, Words piece) {
+template <class W, class T, class I>
+__global__ void __launch_bounds__(kThreads) write_messages(Planned<W, T, I> all, Words piece) {
   const Packets& out = all.out;
   const auto words_to = [&](size_t p) { return (out.offset[p] + out.size[p] + 7) / 8; };
   const uint64_t end = std::min(words_to(all.messages - 1), piece.end);
@@ -94,14 +94,14 @@ __global__ void __launch_bounds__(kThreads) write_messages(Planned<W, A, I> all,
     for (size_t p = behind == 0 ? 0 : behind - 1;
          p < all.messages && out.offset[p] / 8 < begin + kRun; ++p) {
       const Words part = Words{begin, begin + kRun}.within(out.offset[p] / 8, words_to(p));
-      if (part.begin < part.end) MessageWriter<W, A, I>(all.in, all.draft[p], out.slab).write(part);
+      if (part.begin < part.end) MessageWriter<W, T, I>(all.in, all.draft[p], out.slab).write(part);
     }
   }
 }
 
 /// Into the host's memory, piece by piece.
-template <class W, class A, class I>
-void write_to_host(Place& place, const Planned<W, A, I>& all) {
+template <class W, class T, class I>
+void write_to_host(Place& place, const Planned<W, T, I>& all) {
   constexpr size_t kMost = 64;  // pieces
   const std::span<const uint64_t> counts(all.out.offset, 2 * all.messages);
   place.ferry().bring(counts, place.slabs().take<uint64_t>(counts.size()), place.stream());
@@ -109,7 +109,7 @@ void write_to_host(Place& place, const Planned<W, A, I>& all) {
   const size_t runs = bytes / (kRun * 8) + 1;
   for (uint64_t at = 0; at * 8 < all.out.capacity; at += runs * kRun) {
     const Words piece{at, at + runs * kRun};
-    launch(place, blocks_for(place, runs * kRun, kRun * kWarps), write_messages<W, A, I>, all,
+    launch(place, blocks_for(place, runs * kRun, kRun * kWarps), write_messages<W, T, I>, all,
            piece);
     const size_t end = std::min(piece.end * 8, all.out.capacity);
     place.ferry().wrote({all.out.slab + at * 8, end - at * 8}, place.stream());
@@ -117,12 +117,12 @@ void write_to_host(Place& place, const Planned<W, A, I>& all) {
 }
 
 /// The slab starts at a multiple of 8.
-template <class W, class A, class I>
-void pack_all(Place& place, const View<A, I>& in, std::span<const Region> regions,
+template <class W, class T, class I>
+void pack_all(Place& place, const View<Accumulation<T>, I>& in, std::span<const Region> regions,
               const Packets& out) {
   if (regions.empty()) return;
   const Arena::Scope scope(place.arena());
-  Plan<W, A, I> plan{};
+  Plan<W, T, I> plan{};
   plan.in = in;
   plan.out = out;
   plan.draft = place.arena().take<Draft>(regions.size());
@@ -130,12 +130,12 @@ void pack_all(Place& place, const View<A, I>& in, std::span<const Region> region
     const size_t n = std::min(regions.size() - plan.done, Rows<Region>::kMost);
     std::copy_n(regions.begin() + static_cast<ptrdiff_t>(plan.done), n, plan.regions.row);
     plan.n = static_cast<unsigned>(n);
-    launch(place, 1, plan_messages<W, A, I>, plan);
+    launch(place, 1, plan_messages<W, T, I>, plan);
   }
-  const Planned<W, A, I> all{in, plan.draft, regions.size(), out};
+  const Planned<W, T, I> all{in, plan.draft, regions.size(), out};
   if (place.messages() == Messages::on_host) return write_to_host(place, all);
   const uint64_t words = out.capacity / 8 + 1;
-  launch(place, blocks_for(place, words, kRun * kWarps), write_messages<W, A, I>, all,
+  launch(place, blocks_for(place, words, kRun * kWarps), write_messages<W, T, I>, all,
          Words{0, words});
 }
 

@@ -100,11 +100,11 @@ class HostKernels final : public Kernels {
                 const Packets& out) override {
     switch (in.precision) {
       case Precision::accumulated:
-        return host::pack_all<Acc>(In(in), regions, out);
+        return host::pack_all<Acc, T>(In(in), regions, out);
       case Precision::stored:
-        return host::pack_all<T>(In(in), regions, out);
+        return host::pack_all<T, T>(In(in), regions, out);
       case Precision::bfloat16:
-        if constexpr (!Integer<T>) host::pack_all<Bfloat16>(In(in), regions, out);
+        if constexpr (!Integer<T>) host::pack_all<Bfloat16, T>(In(in), regions, out);
     }
   }
   void wait_packed(const std::byte*) override {}

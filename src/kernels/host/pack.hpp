@@ -29,13 +29,13 @@ struct Part {
   Region region;
 };
 
-template <class W>
+template <class W, class T>
 std::byte* put_header(const Part& part, Representation representation, std::byte* at) {
   const WireHeader header{kWireMagic,
                           kWireVersion,
                           static_cast<uint8_t>(representation),
                           static_cast<uint8_t>(data_type_of<W>()),
-                          0,
+                          wire_rounds(data_type_of<W>(), data_type_of<T>()),
                           part.last - part.first,
                           part.region.length()};
   std::memcpy(at, &header, sizeof header);
@@ -64,13 +64,13 @@ void put_values(std::byte* at, const A* value, size_t n) {
   }
 }
 
-/// One message: header, indices, values, which travel as W. Returns its size.
-template <class W, class A, class I>
-uint64_t pack(const View<A, I>& in, const Part& part, std::byte* at) {
+/// One message of a tensor of T: header, indices, values, which travel as W. Returns its size.
+template <class W, class T, class I>
+uint64_t pack(const View<Accumulation<T>, I>& in, const Part& part, std::byte* at) {
   const Region& region = part.region;
   const WireShape shape{part.last - part.first, region.length(), sizeof(W)};
   const Representation representation = wire_choose(shape);
-  at = put_header<W>(part, representation, at);
+  at = put_header<W, T>(part, representation, at);
   const uint64_t index_bytes = wire_index_bytes(representation, shape);
   const std::span<const I> index =
       in.index ? std::span(in.index + part.first, shape.nnz) : std::span<const I>();
@@ -88,8 +88,9 @@ uint64_t pack(const View<A, I>& in, const Part& part, std::byte* at) {
   return wire_bytes(representation, shape);
 }
 
-template <class W, class A, class I>
-void pack_all(const View<A, I>& in, std::span<const Region> regions, const Packets& out) {
+template <class W, class T, class I>
+void pack_all(const View<Accumulation<T>, I>& in, std::span<const Region> regions,
+              const Packets& out) {
   const auto position = [&](uint64_t i) -> size_t {
     if (!in.index) return std::min<uint64_t>(i, in.nnz);
     return static_cast<size_t>(
@@ -102,7 +103,7 @@ void pack_all(const View<A, I>& in, std::span<const Region> regions, const Packe
     used = align_up(used, 8) + kHeadroom;
     out.offset[p] = used;
     const Part part{position(regions[p].begin), position(regions[p].end), regions[p]};
-    out.size[p] = pack<W>(in, part, out.slab + used);
+    out.size[p] = pack<W, T>(in, part, out.slab + used);
     used += out.size[p];
   }
 }
