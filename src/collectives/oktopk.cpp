@@ -54,10 +54,18 @@ uint64_t share_ties(Env& env, uint64_t own, uint64_t budget) {
   return before >= budget ? 0 : std::min(own, budget - before);
 }
 
-/// The key ranges of one round: at most 2^kKeyDigit that cover [begin, end).
-KeyBins divide(uint64_t begin, uint64_t end) {
-  KeyBins bins{begin, std::max(static_cast<int>(std::bit_width(end - begin - 1)) - kKeyDigit, 0),
-               0};
+/// Values in [begin, end) have keys that are multiples of two to the power of this: rounded ones
+/// have few bits. (But for NaN, next to infinity.)
+int spacing(const KeySpace& keys, Precision precision, uint64_t end) {
+  const int bits = precision == Precision::bfloat16 ? keys.octave - 7 : 0;
+  return keys.end - end > uint64_t{1} << bits ? bits : 0;
+}
+
+/// The key ranges of one round: at most 2^kKeyDigit that cover [begin, end), none with fewer than
+/// 2^least keys.
+KeyBins divide(uint64_t begin, uint64_t end, int least) {
+  KeyBins bins{begin,
+               std::max(static_cast<int>(std::bit_width(end - begin - 1)) - kKeyDigit, least), 0};
   bins.bins = ((end - begin - 1) >> bins.shift) + 1;
   return bins;
 }
@@ -75,7 +83,8 @@ Threshold global_threshold(Env& env, const SparseSpan& sum, size_t k, Warm& warm
     end = std::min(warm.threshold + reach, keys.end);
   }
   for (;;) {
-    const KeyBins bins = divide(begin, end);
+    const int space = spacing(keys, sum.precision, end);
+    const KeyBins bins = divide(begin, end, space);
     uint64_t* counted = env.kernels.counts(bins.bins + 1);
     env.kernels.key_histogram(sum, bins, counted);
     const auto own = env.arena.take_span<uint64_t>(bins.bins + 1);
@@ -103,9 +112,10 @@ Threshold global_threshold(Env& env, const SparseSpan& sum, size_t k, Warm& warm
     const uint64_t here = all[b - 1], needed = k - above;
     warm.threshold = lowest;
     if (here - needed <= slack) return {lowest - 1, 0};
-    if (bins.shift == 0) {
+    if (bins.shift == space) {  // one key, the only multiple in this range
       warm.caution = kCaution;  // a guess would send all that are equal
-      return {lowest, share_ties(env, own[b - 1], needed)};
+      const uint64_t key = (((lowest - 1) >> space) + 1) << space;
+      return {key, share_ties(env, own[b - 1], needed)};
     }
     begin = lowest;
     end = std::min(lowest + (uint64_t{1} << bins.shift), keys.end);

@@ -30,7 +30,7 @@ TEST_CASE("verbs in dense form are their definitions of rounded values") {
   for (const Mode& mode : kBf16Modes) {
     for (const int P : rank_counts()) {
       const Ranks ranks(P, config_of(mode));
-      CHECK(run_all(ranks, cases_of(mode, P, small_run() ? 7 : 2)) == "");
+      CHECK(run_all(ranks, cases_of(mode, P, small_run() ? 7 : 4)) == "");
     }
   }
 }
@@ -40,7 +40,7 @@ TEST_CASE("verbs in coordinate form are their definitions of rounded values") {
     if (!has_coordinate_form(mode)) continue;
     for (const int P : rank_counts()) {
       const Ranks ranks(P, config_of(mode));
-      CHECK(run_all(ranks, sparse_cases_of(mode, P, small_run() ? 7 : 2)) == "");
+      CHECK(run_all(ranks, sparse_cases_of(mode, P, small_run() ? 7 : 4)) == "");
     }
   }
 }
