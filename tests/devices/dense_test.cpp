@@ -94,8 +94,15 @@ TEST_CASE("every algorithm on device buffers gives the definition, P = 1 to 9") 
     for (const Mode& mode : kModes) check_calls<float>(mode, P, 301, 17);
 }
 
+TEST_CASE("every algorithm on device buffers rounds as defined where values are in bfloat16") {
+  for (const int P : {1, 2, 3, 4, 5, 8})
+    for (const Mode& mode : test::kBf16Modes) check_calls<float>(mode, P, 301, 17);
+}
+
 TEST_CASE("every type") {
-  for (const Mode& mode : kModes) {
+  std::vector<Mode> modes(std::begin(kModes), std::end(kModes));
+  modes.insert(modes.end(), std::begin(test::kBf16Modes), std::end(test::kBf16Modes));
+  for (const Mode& mode : modes) {
     check_calls<double>(mode, 3, 200, 9);
     check_calls<oracle::Float16>(mode, 3, 200, 9);
     check_calls<oracle::Bfloat16>(mode, 3, 200, 9);

@@ -46,10 +46,15 @@ class Training {
   sparsecollComm_t comm_;
 };
 
-template <class T>
-std::string replay(int P, int rule, bool feedback, int replays = 15) {
+sparsecollConfig_t config_with(int rule, int wire = sparsecollWireNative) {
   sparsecollConfig_t config = test::default_config();
   config.residualRule = rule;
+  config.wire = wire;
+  return config;
+}
+
+template <class T>
+std::string replay(int P, const sparsecollConfig_t& config, bool feedback, int replays = 15) {
   const Team team(P, config), eager(P, config);
   return team.run("replay", [&](int rank) {
     Training<T> replayed(team.comm(rank), rank, feedback), called(eager.comm(rank), rank, feedback);
@@ -98,15 +103,18 @@ std::string replay(int P, int rule, bool feedback, int replays = 15) {
 TEST_CASE("replays of gtopkAllreduce are calls, bit for bit, with what is fed back") {
   for (const int P : {1, 2, 3, 4}) {
     CAPTURE(P);
-    CHECK(replay<float>(P, sparsecollResidualConserving, true, P == 2 ? 100 : 15) == "");
+    CHECK(replay<float>(P, config_with(sparsecollResidualConserving), true, P == 2 ? 100 : 15) ==
+          "");
   }
   for (const int rule : {sparsecollResidualConserving, sparsecollResidualPaper}) {
     CAPTURE(rule);
-    CHECK(replay<float>(3, rule, false) == "");
-    CHECK(replay<float>(2, rule, true) == "");
-    CHECK(replay<double>(3, rule, true) == "");
-    CHECK(replay<oracle::Float16>(3, rule, true) == "");
-    CHECK(replay<oracle::Bfloat16>(3, rule, true) == "");
+    CHECK(replay<float>(3, config_with(rule), false) == "");
+    CHECK(replay<float>(2, config_with(rule), true) == "");
+    CHECK(replay<double>(3, config_with(rule), true) == "");
+    CHECK(replay<oracle::Float16>(3, config_with(rule), true) == "");
+    CHECK(replay<oracle::Bfloat16>(3, config_with(rule), true) == "");
+    CHECK(replay<float>(4, config_with(rule, sparsecollWireBf16), true) == "");
+    CHECK(replay<double>(3, config_with(rule, sparsecollWireBf16), true) == "");
   }
 }
 
