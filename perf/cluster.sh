@@ -6,7 +6,7 @@
 # there, which measures the library and MPI's own means in one run. Needs root.
 usage="usage: perf/cluster.sh [--quick] [--only JOB,...] [--list] [--out DIR] [--programs DIR]
   --quick         three minutes: vectors of a sixteenth, few calls, without the slowest jobs
-  --only JOB,...  these only
+  --only JOB,...  these only; a pattern as in 'train_*' stands for all that fit
   --list          says which jobs there are
   --out DIR       where tables (.txt), rows (.json), pictures and summary.md go (build/perf/cluster)
   --programs DIR  of programs that are built already; else they are built in build/perf
@@ -87,6 +87,17 @@ for count in 2 4 8 16 32; do
   long_job "ranks_$count $count 1 100mbit $gtopk --form sparse -b 4M -e 4M --density 0.01 --overlap 0 \
     --algo gtopk,oktopk,allgather,mpi-allgather $few"
 done
+# Training the example, a network of 5.4 million parameters, for so many seconds: --only 'train_*'.
+train=../docs/examples/train_digits/train_digits
+for rate in 1gbit 100mbit; do
+  for mode in dense topk oktopk oktopk-reuse gtopk topka2a groups dgc sgp osgp gossip; do
+    seconds=$([ $rate = 1gbit ] && echo 25 || echo 35) every=10
+    # Steps that a slow link makes long.
+    case $rate-$mode in 100mbit-dense | 100mbit-sgp | 100mbit-osgp) seconds=60 every=5 ;; esac
+    long_job "train_${rate}_$mode 8 1 $rate $train --mode $mode --hidden 2048,2560 --batch 16 --lr 0.002 \
+      --epochs 1000 --seconds $seconds --every $every --network $rate"
+  done
+done
 
 if [ $list = 1 ]; then
   for line in "${jobs[@]}"; do tr -s ' ' <<<"$line"; done
@@ -94,11 +105,12 @@ if [ $list = 1 ]; then
 fi
 if [ -n "$only" ]; then
   chosen=()
-  for name in ${only//,/ }; do
-    found=''
-    for line in "${jobs[@]}"; do [ "${line%% *}" != "$name" ] || found=$line; done
-    [ -n "$found" ] || bad_usage "no job $name; --list says which there are"
-    chosen+=("$found")
+  IFS=, read -ra names <<<"$only"
+  for name in "${names[@]}"; do
+    before=${#chosen[@]}
+    # shellcheck disable=SC2053  # a pattern
+    for line in "${jobs[@]}"; do [[ ${line%% *} != $name ]] || chosen+=("$line"); done
+    [ ${#chosen[@]} -gt $before ] || bad_usage "no job $name; --list says which there are"
   done
   jobs=("${chosen[@]}")
 fi
@@ -109,9 +121,10 @@ if [ -z "$programs" ]; then
   "$root/scripts/install-packages.sh" build-essential cmake ninja-build libopenmpi-dev openmpi-bin \
     nlohmann-json3-dev libcli11-dev iproute2 python3 python3-matplotlib
   cmake -S "$root" -B "$root/build/perf" -G Ninja -DCMAKE_BUILD_TYPE=Release \
-    -DSPARSECOLL_BUILD_TESTS=OFF -DSPARSECOLL_BUILD_PERF=ON -DSPARSECOLL_CUDA=OFF
+    -DSPARSECOLL_BUILD_TESTS=OFF -DSPARSECOLL_BUILD_PERF=ON -DSPARSECOLL_BUILD_EXAMPLES=ON \
+    -DSPARSECOLL_CUDA=OFF
   cmake --build "$root/build/perf" --parallel "$(nproc)" --target sparse_allreduce_perf \
-    gtopk_allreduce_perf sparse_alltoall_perf push_sum_perf link_perf
+    gtopk_allreduce_perf sparse_alltoall_perf push_sum_perf link_perf train_digits
   programs=$root/build/perf/perf
 fi
 "$root/perf/netlab" run --nodes 1 -- true || exit $?

@@ -19,7 +19,7 @@ try:
 except ImportError as problem:
     sys.exit(f"plot.py: {sys.executable} has no matplotlib ({problem})")
 
-from plots import collective, push_sum, records, style, summary, topk, training  # noqa: E402
+from plots import collective, push_sum, records, style, summary, topk, training, training_time  # noqa: E402
 
 KINDS = {
     "size": ("time against size", lambda r: collective.time_against_size(records.collectives(r))),
@@ -40,6 +40,10 @@ KINDS = {
     "slow": ("what a slow rank costs", lambda r: push_sum.slow_rank(records.push_sum(r))),
     "topk": ("the local selection", lambda r: topk.ratios(records.topk(r))),
     "training": ("accuracy of the example", lambda r: training.accuracy(records.training(r))),
+    "time": (
+        "training on slow networks: accuracy against time, time of an epoch",
+        lambda r: training_time.on_networks(records.training_on_networks(r)),
+    ),
     "summary": ("the one for the README: times and training", summary.draw),
 }
 

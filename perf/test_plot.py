@@ -24,6 +24,7 @@ PICTURES = {
     f"volume_ranks_dense_mpi_{2**26}_0.01", f"time_ranks_dense_mpi_{2**26}_0.01",
     f"volume_ranks_sparse_simulated_{2**26}_0.01", f"time_ranks_sparse_simulated_{2**26}_0.01",
     "topk_1_threads_float32", "training_accuracy",
+    "training_time_8_ranks_5404170_16",
     "push_sum_error_8_ranks_1000_float32", "push_sum_slow_8_ranks_1000",
 }
 
@@ -114,6 +115,19 @@ def training(mode, seed, epoch):
     }
 
 
+def training_on(network, mode, step):
+    """As with --network and --every: seconds that a rank computes, selects, waits and calls."""
+    compute, select, wait, rest = 0.3, 0.0 if mode == "dense" else 0.1, 0.2, 0.1
+    wait *= {"1gbit": 1, "100mbit": 10}[network] * {"dense": 10, "oktopk": 0.2}[mode]
+    second = compute + select + wait + rest
+    return training(mode, 1, step) | {
+        "network": network, "ranks": 8, "count": 5404170, "batch": 16, "step": step, "epoch": step / 29,
+        "elapsed": step * second, "seconds": 10 * second, "compute_seconds": 10 * compute,
+        "call_seconds": 10 * (select + wait + rest), "select_seconds": 10 * select,
+        "wait_seconds": 10 * wait,
+    }
+
+
 def records():
     yield from (fusion(size) for size in (0, 2**20))
     for ranks in (2, 4, 8):
@@ -135,6 +149,9 @@ def records():
         for seed in (1, 2, 3):
             for epoch in range(1, 16):
                 yield training(mode, seed, epoch)
+    for network in ("1gbit", "100mbit"):
+        for mode in ("dense", "oktopk"):
+            yield from (training_on(network, mode, step) for step in range(10, 60, 10))
 
 
 def plot(*words, fails=False):
@@ -142,6 +159,18 @@ def plot(*words, fails=False):
         [sys.executable, HERE / "plot.py", *words], capture_output=True, text=True, timeout=300)
     assert (done.returncode != 0) == fails, done.stdout + done.stderr
     return done
+
+
+def check_epoch_parts():
+    """The parts of an epoch of 29 steps: 50 steps were made."""
+    sys.path.insert(0, str(HERE))
+    from plots import training_time
+    rows = [training_on("100mbit", "dense", step) for step in range(10, 60, 10)]
+    found = training_time.epoch_parts(rows)
+    wanted = {"computing": 29 * 0.3, "selection": 0, "waiting for messages": 29 * 20,
+              "rest of the calls": 29 * 0.1}
+    assert found.keys() == wanted.keys(), found
+    assert all(abs(found[key] - wanted[key]) < 1e-9 for key in wanted), found
 
 
 def run(folder):
@@ -163,6 +192,7 @@ def run(folder):
     plot("summary", array, "--out", folder, "--format", "svg")
     assert first == (folder / "summary.svg").read_bytes(), "the same records give another picture"
 
+    check_epoch_parts()
     only = folder / "training.json"
     only.write_text(json.dumps(training("dense", 1, 1)) + "\n")
     assert "nothing to draw" in plot("topk", only, "--out", folder, fails=True).stderr

@@ -40,7 +40,13 @@ def push_sum(rows):
 
 
 def training(rows):
-    return [row for row in rows if row.get("program") == "train_digits"]
+    """Without those of a slow network, which have pictures of their own."""
+    return [row for row in rows if row.get("program") == "train_digits" and "network" not in row]
+
+
+def training_on_networks(rows):
+    """Those that say which network they ran on."""
+    return [row for row in rows if row.get("program") == "train_digits" and "network" in row]
 
 
 def values(rows, key):

@@ -27,6 +27,7 @@ DeepGradientCompression::DeepGradientCompression(const Problem& problem)
       momentum_(static_cast<float>(problem.options.momentum)),
       comm_(problem.comm),
       place_(problem.place),
+      calls_(problem.calls),
       velocity_(place_, problem.parameters.size()),
       mine_{Vector<std::uint32_t>(place_), Vector<float>(place_)},
       all_{Vector<std::uint32_t>(place_), Vector<float>(place_)} {
@@ -44,15 +45,21 @@ void DeepGradientCompression::step(std::span<const float> gradient, std::span<fl
   place_.accumulate(velocity_.span(), momentum_, gradient.data());  // 1
   const std::size_t k = entries_to_keep(density, count);
   sparsecollSparse_t sent = mine_.of(count, k);
-  require(sparsecollTopk(velocity_.data(), count, k, sparsecollFloat32, residual_, &sent, comm_,
-                         place_.stream()),
-          comm_);                        // 2, and of 3 the choice
+  {
+    const Stopwatch watch(calls_);
+    require(sparsecollTopk(velocity_.data(), count, k, sparsecollFloat32, residual_, &sent, comm_,
+                           place_.stream()),
+            comm_);  // 2, and of 3 the choice
+  }
   place_.clear(velocity_.data(), sent);  // 4
   // Every entry of every rank is delivered: no rank has anything to put back into its residual.
   sparsecollSparse_t mean = all_.of(count, std::min(count, k * ranks_));
-  require(sparseAllreducev(&sent, &mean, SPARSECOLL_ALL, sparsecollAvg, nullptr, comm_,
-                           place_.stream()),
-          comm_);                                           // 3
+  {
+    const Stopwatch watch(calls_);
+    require(sparseAllreducev(&sent, &mean, SPARSECOLL_ALL, sparsecollAvg, nullptr, comm_,
+                             place_.stream()),
+            comm_);  // 3
+  }
   place_.descend(parameters.data(), learning_rate_, mean);  // 5
 }
 

@@ -35,6 +35,7 @@ class DeepGradientCompression final : public Optimizer {
   float momentum_;
   sparsecollComm_t comm_;
   Place& place_;
+  Spent& calls_;
   std::size_t ranks_;
   sparsecollResidual_t residual_ = nullptr;
   Vector<float> velocity_;

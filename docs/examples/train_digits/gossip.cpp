@@ -16,6 +16,7 @@ Gossip::Gossip(const Problem& problem)
       momentum_(static_cast<float>(problem.options.momentum)),
       comm_(problem.comm),
       place_(problem.place),
+      calls_(problem.calls),
       numerator_(place_, problem.parameters.size()),
       velocity_(place_, numerator_.size()) {
   place_.copy(problem.parameters.data(), numerator_.data(), numerator_.size());
@@ -35,6 +36,7 @@ Gossip::~Gossip() { sparsecollPushSumDestroy(state_); }
 void Gossip::step(std::span<const float> gradient, std::span<float> parameters, double) {
   place_.accumulate(velocity_.span(), momentum_, gradient.data());      // 1
   place_.descend(numerator_.span(), learning_rate_, velocity_.data());  // 2
+  const Stopwatch watch(calls_);
   require(pushSumStep(numerator_.data(), parameters.data(), numerator_.size(), sparsecollFloat32,
                       state_, comm_, place_.stream()),
           comm_);  // 3

@@ -30,6 +30,7 @@ class Gossip final : public Optimizer {
   float momentum_;
   sparsecollComm_t comm_;
   Place& place_;
+  Spent& calls_;
   sparsecollPushSum_t state_ = nullptr;
   Vector<float> numerator_;  // x
   Vector<float> velocity_;

@@ -52,7 +52,7 @@ class MomentumSgd final : public Optimizer {
 
 sparsecollConfig_t config_for(Mode mode) {
   sparsecollConfig_t config = SPARSECOLL_CONFIG_INITIALIZER;
-  config.timeoutMs = 60000;  // a step takes milliseconds: a minute without news is a failure
+  config.timeoutMs = 60000;  // a step takes seconds at most: a minute without news is a failure
   switch (mode) {
     case Mode::topk:
       config.algorithm = sparsecollAlgoAllgather;

@@ -10,6 +10,7 @@
 
 #include "options.h"
 #include "place.h"
+#include "stopwatch.h"
 
 namespace train {
 
@@ -23,6 +24,7 @@ struct Problem {
   std::span<const float> parameters;     // the first ones, the same on every rank
   sparsecollComm_t comm;                 // made with config_for(options.mode)
   Place& place;                          // of all vectors
+  Spent& calls;                          // where the time of sparsecoll's calls is added
 };
 
 /// How the gradients of all ranks move the parameters of this one: all that data-parallel training

@@ -39,9 +39,16 @@ std::string name_in(const std::map<std::string, Value>& values, Value wanted) {
 
 /// What any training has.
 void add_training(CLI::App& app, Options& options) {
+  app.add_option("--hidden", options.hidden, "widths of the hidden layers, W,W,...")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
   app.add_option("--epochs", options.epochs, "passes over the training images")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
+  app.add_option("--seconds", options.seconds,
+                 "end training after so many seconds, those of judging not counted")
+      ->check(CLI::PositiveNumber);
   app.add_option("--seed", options.seed, "of the first weights and the order of the images")
       ->capture_default_str();
   app.add_option("--batch", options.batch, "images per rank and step")
@@ -104,7 +111,12 @@ Options parse_options(int argc, char** argv) {
       "choosing hyperparameters");
   app.add_flag("--check", options.check,
                "after each epoch, fail unless all ranks hold the same bits");
-  app.add_option("--json", options.json_file, "append one JSON object per epoch to this file");
+  app.add_option("--every", options.every,
+                 "judge and report after so many steps, too, not only epochs")
+      ->check(CLI::Range(1, 1000000000));
+  app.add_option("-J,--json", options.json_file,
+                 "append one JSON object for each line of the table to this file");
+  app.add_option("--network", options.network, "what the JSON says of where it ran, as in 1gbit");
   app.add_option("--data-dir", options.data_directory, "folder of optdigits.tra and optdigits.tes")
       ->check(CLI::ExistingDirectory)
       ->capture_default_str();

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <vector>
 
 namespace train {
 
@@ -38,7 +39,13 @@ struct Options {
   Memory memory = Memory::host;
   int ranks = 4;  // of Transport::local; mpirun decides for Transport::mpi
 
+  // 64*512+512 + 512*160+160 + 160*10+10 = 116,970 parameters: far more than the task needs, so
+  // that 1% of them is still a thousand entries, as in the networks that sparse reduction is for.
+  std::vector<std::size_t> hidden = {512, 160};  // widths of the layers between pixels and classes
+
   std::size_t epochs = 20;
+  double seconds = 0;     // of training, judging left out, after which it ends; 0: none
+  std::size_t every = 0;  // steps after which the model is judged within an epoch, too; 0: none
   std::uint64_t seed = 1;
   std::size_t batch = 16;  // images per rank and step
   double density = 0.01;   // k / n
@@ -53,6 +60,7 @@ struct Options {
   bool check = false;
   std::string data_directory;
   std::string json_file;        // empty: none
+  std::string network;          // a name for the rows; empty: none
   std::string gradient_prefix;  // empty: no dump
 };
 

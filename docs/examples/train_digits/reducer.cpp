@@ -15,7 +15,10 @@ std::size_t entries_to_keep(double density, std::size_t count) {
 }
 
 Reducer::Reducer(const Problem& problem, std::span<const std::size_t> tensors)
-    : mode_(problem.options.mode), comm_(problem.comm), stream_(problem.place.stream()) {
+    : mode_(problem.options.mode),
+      comm_(problem.comm),
+      stream_(problem.place.stream()),
+      calls_(problem.calls) {
   std::size_t first = 0;
   std::size_t group_bytes = 0;
   for (const std::size_t count : tensors) {
@@ -37,6 +40,7 @@ Reducer::~Reducer() {
 }
 
 void Reducer::average(std::span<const float> gradient, std::span<float> mean, double density) {
+  const Stopwatch watch(calls_);
   const auto verb = mode_ == Mode::gtopk ? gtopkAllreduce : sparseAllreduce;
   for (std::size_t t = 0; t < tensors_.size(); ++t) {
     const Tensor& tensor = tensors_[t];

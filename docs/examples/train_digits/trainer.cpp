@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <cmath>
 #include <fstream>
 #include <memory>
@@ -13,6 +12,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "deadline.h"
+#include "gossip.h"
 #include "network.h"
 #include "optimizer.h"
 #include "place.h"
@@ -22,9 +23,23 @@
 namespace train {
 namespace {
 
-// 64*512+512 + 512*160+160 + 160*10+10 = 116,970 parameters: far more than the task needs, so that
-// 1% of them is still a thousand entries, as in the networks that sparse reduction is for.
-const std::vector<std::size_t> kWidths = {kPixels, 512, 160, kClasses};
+std::vector<std::size_t> widths_of(const Options& options) {
+  std::vector<std::size_t> widths = {kPixels};
+  widths.insert(widths.end(), options.hidden.begin(), options.hidden.end());
+  widths.push_back(kClasses);
+  return widths;
+}
+
+/// What a rank's training has cost so far, judging left out.
+struct Tally {
+  std::size_t steps = 0;
+  double loss = 0;  // the sum of all steps'
+  Spent training;
+  Spent calls;  // of it in sparsecoll's calls; then as the library's own statistics say
+  double select = 0;
+  double wait = 0;
+  std::uint64_t bytes_sent = 0;
+};
 
 /// FNV-1a over the bits of all parameters.
 std::uint64_t hash(std::span<const float> parameters) {
@@ -54,23 +69,21 @@ class Trainer {
         world_(world),
         place_(options.memory == Memory::device ? make_device_place(world.rank())
                                                 : make_host_place()),
-        network_(kWidths, options.seed, *place_),
-        agreed_(kWidths, options.seed, *place_),
+        network_(widths_of(options), options.seed, *place_),
+        agreed_(widths_of(options), options.seed, *place_),
         gradient_(*place_, network_.parameters().size()),
-        optimizer_(make_optimizer(
-            {options, network_.tensors(), network_.parameters(), world.comm(), *place_})),
+        optimizer_(make_optimizer({options, network_.tensors(), network_.parameters(), world.comm(),
+                                   *place_, tally_.calls})),
+        deadline_(options.seconds, world),
         steps_(dataset.training.count() / global_batch()) {
     if (steps_ == 0) throw std::runtime_error("a batch of all ranks is more than all images");
   }
 
   void run() {
-    std::optional<Report> report;
-    if (world_.rank() == 0) report.emplace(options_, world_.size(), gradient_.size());
-    for (std::size_t epoch = 1; epoch <= options_.epochs; ++epoch) {
-      const EpochResult result = run_epoch(epoch);
-      if (options_.check) check_equal(epoch, result.parameters);
-      if (report) report->add(result);
-    }
+    if (world_.rank() == 0) report_.emplace(options_, world_.size(), gradient_.size());
+    library_ = library();
+    world_.max(0.0);  // no rank's first step waits for another's start
+    for (std::size_t epoch = 1; epoch <= options_.epochs && !over_; ++epoch) run_epoch(epoch);
     if (!options_.gradient_prefix.empty()) {
       dump(read(*place_, gradient_.span()),
            options_.gradient_prefix + "." + std::to_string(world_.rank()) + ".f32");
@@ -82,33 +95,63 @@ class Trainer {
     return options_.batch * static_cast<std::size_t>(world_.size());
   }
 
-  EpochResult run_epoch(std::size_t epoch) {
-    const auto start = std::chrono::steady_clock::now();
+  void run_epoch(std::size_t epoch) {
     // All ranks shuffle all images alike. A step takes the next global batch of that order, of
     // which rank r takes its r-th part: the images of a step depend on the global batch's size,
     // not on how many ranks share it. What is left at the end waits for another epoch's order.
     const std::vector<std::size_t> order =
         Random(options_.seed, epoch).permutation(dataset_.training.count());
     const double density = density_in(epoch);
-    const std::uint64_t sent_before = bytes_sent();
-    double loss = 0;
-    for (std::size_t step = 0; step < steps_; ++step) {
+    for (std::size_t step = 0; step < steps_ && !over_; ++step) {
       const std::size_t first =
           step * global_batch() + options_.batch * static_cast<std::size_t>(world_.rank());
-      loss += network_.loss_and_gradient(
-          select(dataset_.training, std::span(order).subspan(first, options_.batch)),
-          gradient_.span());
-      optimizer_->step(gradient_.span(), network_.parameters(), density);
+      run_step(std::span(order).subspan(first, options_.batch), density);
+      over_ = deadline_.passed(tally_.steps, tally_.training.wall);
+      const bool asked = options_.every > 0 && tally_.steps % options_.every == 0;
+      if (over_ || asked || step + 1 == steps_) judge();
     }
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    training_bytes_ += bytes_sent() - sent_before;
+  }
+
+  void run_step(std::span<const std::size_t> images, double density) {
+    const Stopwatch watch(tally_.training);
+    tally_.loss += network_.loss_and_gradient(select(dataset_.training, images), gradient_.span());
+    optimizer_->step(gradient_.span(), network_.parameters(), density);
+    ++tally_.steps;
+  }
+
+  /// Collective, after the same step on all ranks.
+  void judge() {
+    count_library();
     optimizer_->agree(network_.parameters(), agreed_.parameters());
-    return {.epoch = epoch,
-            .loss = world_.sum(loss) / static_cast<double>(steps_) / world_.size(),
-            .accuracy = test_accuracy(agreed_),
-            .own_accuracy = test_accuracy(network_),
-            .bytes_sent = world_.max(training_bytes_),
-            .seconds = world_.max(seconds.count()),
+    const double accuracy = test_accuracy(agreed_);
+    const Row row = row_of(accuracy, is_gossip(options_.mode) ? test_accuracy(network_) : accuracy);
+    if (options_.check) check_equal(row);
+    if (report_) report_->add(row);
+    reported_ = tally_;
+    library_ = library();  // without what judging has cost
+  }
+
+  Row row_of(double accuracy, double own_accuracy) {
+    const auto since = [this](double Spent::*time, Spent Tally::*of) {
+      return tally_.*of.*time - reported_.*of.*time;
+    };
+    const double wall = since(&Spent::wall, &Tally::training);
+    const double calls = since(&Spent::wall, &Tally::calls);
+    const double cpu = since(&Spent::cpu, &Tally::training) - since(&Spent::cpu, &Tally::calls);
+    const auto steps = static_cast<double>(tally_.steps - reported_.steps);
+    return {.epoch = static_cast<double>(tally_.steps) / static_cast<double>(steps_),
+            .step = tally_.steps,
+            .loss = world_.mean(tally_.loss - reported_.loss) / steps,
+            .accuracy = accuracy,
+            .own_accuracy = own_accuracy,
+            .bytes_sent = world_.max(tally_.bytes_sent),
+            .elapsed = world_.max(tally_.training.wall),
+            .seconds = world_.max(wall),
+            .compute = world_.mean(wall - calls),
+            .compute_cpu = world_.mean(cpu),
+            .calls = world_.mean(calls),
+            .select = world_.mean(tally_.select - reported_.select),
+            .wait = world_.mean(tally_.wait - reported_.wait),
             .parameters = hash(read(*place_, agreed_.parameters()))};
   }
 
@@ -118,10 +161,17 @@ class Trainer {
     return std::max(options_.density, std::pow(0.25, static_cast<double>(epoch)));
   }
 
-  std::uint64_t bytes_sent() const {
+  sparsecollStats_t library() const {
     sparsecollStats_t stats = SPARSECOLL_STATS_INITIALIZER;
     require(sparsecollCommGetStats(world_.comm(), sparsecollStatsTotal, &stats), world_.comm());
-    return stats.bytesSent;
+    return stats;
+  }
+
+  void count_library() {
+    const sparsecollStats_t now = library();
+    tally_.select += now.selectSeconds - library_.selectSeconds;
+    tally_.wait += now.exchangeSeconds - library_.exchangeSeconds;
+    tally_.bytes_sent += now.bytesSent - library_.bytesSent;
   }
 
   /// Each rank tests its share of the images.
@@ -135,11 +185,11 @@ class Trainer {
     return world_.sum(static_cast<double>(correct)) / static_cast<double>(dataset_.test.count());
   }
 
-  void check_equal(std::size_t epoch, std::uint64_t parameters) {
-    const std::vector<std::uint64_t> hashes = world_.allgather(parameters);
+  void check_equal(const Row& row) {
+    const std::vector<std::uint64_t> hashes = world_.allgather(row.parameters);
     for (std::size_t rank = 0; rank < hashes.size(); ++rank) {
       if (hashes[rank] == hashes[0]) continue;
-      throw std::runtime_error("after epoch " + std::to_string(epoch) +
+      throw std::runtime_error("after step " + std::to_string(row.step) +
                                " the parameters of ranks 0 and " + std::to_string(rank) +
                                " differ");
     }
@@ -152,9 +202,14 @@ class Trainer {
   Network network_;  // this rank's own
   Network agreed_;   // what all ranks have come to; the same bits unless the mode is gossip
   Vector<float> gradient_;
+  Tally tally_;
+  Tally reported_;             // as of the last row
+  sparsecollStats_t library_ = SPARSECOLL_STATS_INITIALIZER;  // where its counting of the training goes on from
   std::unique_ptr<Optimizer> optimizer_;
-  std::size_t steps_;
-  std::uint64_t training_bytes_ = 0;
+  Deadline deadline_;
+  std::size_t steps_;  // of an epoch
+  bool over_ = false;
+  std::optional<Report> report_;  // on rank 0
 };
 
 }  // namespace

@@ -27,6 +27,7 @@ class World {
   virtual std::vector<std::uint64_t> allgather(std::uint64_t mine) = 0;
 
   double sum(double mine);
+  double mean(double mine) { return sum(mine) / size_; }
   double max(double mine);
   std::uint64_t max(std::uint64_t mine);
 

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <time.h>
+
+#include <chrono>
+
+namespace train {
+
+/// Seconds of one thread: by the clock, and of a core. They differ where ranks share cores.
+struct Spent {
+  double wall = 0;
+  double cpu = 0;
+
+  static Spent until_now() {
+    timespec cpu{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+    const std::chrono::duration<double> wall = std::chrono::steady_clock::now().time_since_epoch();
+    return {wall.count(),
+            static_cast<double>(cpu.tv_sec) + 1e-9 * static_cast<double>(cpu.tv_nsec)};
+  }
+};
+
+/// Adds the time that it lives to a sum.
+class Stopwatch {
+ public:
+  explicit Stopwatch(Spent& sum) : sum_(sum), start_(Spent::until_now()) {}
+  ~Stopwatch() {
+    const Spent end = Spent::until_now();
+    sum_.wall += end.wall - start_.wall;
+    sum_.cpu += end.cpu - start_.cpu;
+  }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  Spent& sum_;
+  Spent start_;
+};
+
+}  // namespace train
