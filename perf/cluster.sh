@@ -88,16 +88,27 @@ for count in 2 4 8 16 32; do
     --algo gtopk,oktopk,allgather,mpi-allgather $few"
 done
 # Training the example, a network of 5.4 million parameters, for so many seconds: --only 'train_*'.
-train=../docs/examples/train_digits/train_digits
-for rate in 1gbit 100mbit; do
-  for mode in dense topk oktopk oktopk-reuse gtopk topka2a groups dgc sgp osgp gossip; do
-    seconds=$([ $rate = 1gbit ] && echo 25 || echo 35) every=10
+train() {
+  local rate=$1 seconds=$2 hidden=$3 mode every
+  shift 3
+  for mode in "$@"; do
+    every=10
     # Steps that a slow link makes long.
     case $rate-$mode in 100mbit-dense | 100mbit-sgp | 100mbit-osgp) seconds=60 every=5 ;; esac
-    long_job "train_${rate}_$mode 8 1 $rate $train --mode $mode --hidden 2048,2560 --batch 16 --lr 0.002 \
-      --epochs 1000 --seconds $seconds --every $every --network $rate"
+    job "train_${rate}_$mode 8 1 $rate ../docs/examples/train_digits/train_digits --mode $mode \
+      --hidden $hidden --batch 16 --lr 0.002 --epochs 1000 --seconds $seconds --every $every \
+      --network $rate"
   done
-done
+}
+modes="topk oktopk oktopk-reuse gtopk topka2a groups dgc gossip dense sgp osgp"
+if [ $quick = 1 ]; then
+  train 1gbit 2 512,160 dense oktopk sgp
+else
+  # shellcheck disable=SC2086  # words
+  train 1gbit 25 2048,2560 $modes
+  # shellcheck disable=SC2086
+  train 100mbit 35 2048,2560 $modes
+fi
 
 if [ $list = 1 ]; then
   for line in "${jobs[@]}"; do tr -s ' ' <<<"$line"; done
@@ -110,7 +121,7 @@ if [ -n "$only" ]; then
     before=${#chosen[@]}
     # shellcheck disable=SC2053  # a pattern
     for line in "${jobs[@]}"; do [[ ${line%% *} != $name ]] || chosen+=("$line"); done
-    [ ${#chosen[@]} -gt $before ] || bad_usage "no job $name; --list says which there are"
+    [ ${#chosen[@]} -gt "$before" ] || bad_usage "no job $name; --list says which there are"
   done
   jobs=("${chosen[@]}")
 fi

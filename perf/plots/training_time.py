@@ -23,10 +23,10 @@ def epoch_parts(rows):
 
 
 def modes_of(rows):
-    """(mode, its rows in the order of time), as they stand in legends."""
-    found = records.groups(rows, "mode")
-    return [(mode, sorted(mine, key=lambda row: row["elapsed"]))
-            for (mode,), mine in sorted(found, key=lambda item: style.rank_of(item[0][0]))]
+    """(mode, its rows in the order of time): dense first, then as they stand in other legends."""
+    found = {mode: mine for (mode,), mine in records.groups(rows, "mode")}
+    order = sorted(found, key=lambda mode: (mode != "dense", style.rank_of(mode)))
+    return [(mode, sorted(found[mode], key=lambda row: row["elapsed"])) for mode in order]
 
 
 def look_of(mode):

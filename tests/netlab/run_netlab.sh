@@ -210,13 +210,16 @@ fault() {
 }
 
 cluster() {
-  local status=0
+  local status=0 train=''
   "$netlab" run --name "$lab" --nodes 1 -- true || status=$?
   [ $status != 77 ] || exit 77
-  "$(dirname "$netlab")/cluster.sh" --quick --only alltoall,exchange_bf16 --programs "$program" \
+  [ ! -x "$program/../docs/examples/train_digits/train_digits" ] || train=',train_*_oktopk'
+  "$(dirname "$netlab")/cluster.sh" --quick --only "alltoall,exchange_bf16$train" --programs "$program" \
     --out "$folder/out"
   grep -q '^| all-to-all, 1.0% | >= 1.4x mpi-alltoallv | [0-9.]* / [0-9.]* |' \
     "$folder/out/summary.md" || fail "no line for the ratio"
+  [ -z "$train" ] || grep -q '^| oktopk | [0-9.]* | - | ' "$folder/out/summary.md" ||
+    fail "no line for the training"
   grep -q '^| bfloat16, 0.1% | <= 8.0 | ' "$folder/out/summary.md" || fail "no line for the bytes"
 }
 

@@ -63,9 +63,15 @@ class HostPlace final : public Place {
   }
 
   void transpose(const float* from, float* to, const Shape& shape) override {
-    for (std::size_t row = 0; row < shape.rows; ++row) {
+    // By strips of rows, so that a line of the cache is written whole: one after the other, the
+    // elements of a row go to as many lines, too many to stay in the cache where layers are wide.
+    constexpr std::size_t kStrip = 16;
+    for (std::size_t top = 0; top < shape.rows; top += kStrip) {
+      const std::size_t bottom = std::min(top + kStrip, shape.rows);
       for (std::size_t j = 0; j < shape.columns; ++j) {
-        to[j * shape.rows + row] = from[row * shape.columns + j];
+        for (std::size_t row = top; row < bottom; ++row) {
+          to[j * shape.rows + row] = from[row * shape.columns + j];
+        }
       }
     }
   }
