@@ -89,25 +89,29 @@ for count in 2 4 8 16 32; do
 done
 # Training the example, a network of 5.4 million parameters, for so many seconds: --only 'train_*'.
 train() {
-  local rate=$1 seconds=$2 hidden=$3 mode every
+  local rate=$1 most=$2 hidden=$3 mode seconds every
   shift 3
   for mode in "$@"; do
-    every=10
-    # Steps that a slow link makes long.
-    case $rate-$mode in 100mbit-dense | 100mbit-sgp | 100mbit-osgp) seconds=60 every=5 ;; esac
+    seconds=$most every=15
+    # Steps that a slow link makes long, and judging, which sends the model in the gossip modes.
+    case $rate-$mode in
+      100mbit-dense) seconds=45 every=3 ;;
+      100mbit-sgp | 100mbit-osgp) seconds=45 every=8 ;;
+      100mbit-gossip) every=25 ;;
+    esac
     job "train_${rate}_$mode 8 1 $rate ../docs/examples/train_digits/train_digits --mode $mode \
-      --hidden $hidden --batch 16 --lr 0.002 --epochs 1000 --seconds $seconds --every $every \
+      --hidden $hidden --batch 4 --lr 0.005 --epochs 1000 --seconds $seconds --every $every \
       --network $rate"
   done
 }
-modes="topk oktopk oktopk-reuse gtopk topka2a groups dgc gossip dense sgp osgp"
+modes="dense topk oktopk oktopk-reuse gtopk topka2a groups dgc sgp osgp gossip"
 if [ $quick = 1 ]; then
   train 1gbit 2 512,160 dense oktopk sgp
 else
   # shellcheck disable=SC2086  # words
-  train 1gbit 25 2048,2560 $modes
+  train 1gbit 20 2048,2560 $modes
   # shellcheck disable=SC2086
-  train 100mbit 35 2048,2560 $modes
+  train 100mbit 30 2048,2560 $modes
 fi
 
 if [ $list = 1 ]; then
