@@ -95,6 +95,8 @@ train() {
     seconds=$most every=15
     # Steps that a slow link makes long, and judging, which sends the model in the gossip modes.
     case $rate-$mode in
+      1gbit-dense) every=4 ;;
+      1gbit-sgp | 1gbit-osgp) every=8 ;;
       100mbit-dense) seconds=45 every=3 ;;
       100mbit-sgp | 100mbit-osgp) seconds=45 every=8 ;;
       100mbit-gossip) every=25 ;;
