@@ -203,8 +203,9 @@ class Trainer {
   Network agreed_;   // what all ranks have come to; the same bits unless the mode is gossip
   Vector<float> gradient_;
   Tally tally_;
-  Tally reported_;             // as of the last row
-  sparsecollStats_t library_ = SPARSECOLL_STATS_INITIALIZER;  // where its counting of the training goes on from
+  Tally reported_;  // as of the last row
+  sparsecollStats_t library_ =
+      SPARSECOLL_STATS_INITIALIZER;  // where its counting of the training goes on from
   std::unique_ptr<Optimizer> optimizer_;
   Deadline deadline_;
   std::size_t steps_;  // of an epoch
