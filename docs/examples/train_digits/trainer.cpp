@@ -204,8 +204,8 @@ class Trainer {
   Vector<float> gradient_;
   Tally tally_;
   Tally reported_;  // as of the last row
-  sparsecollStats_t library_ =
-      SPARSECOLL_STATS_INITIALIZER;  // where its counting of the training goes on from
+  // The library's counts when training began, or went on after judging.
+  sparsecollStats_t library_ = SPARSECOLL_STATS_INITIALIZER;
   std::unique_ptr<Optimizer> optimizer_;
   Deadline deadline_;
   std::size_t steps_;  // of an epoch
