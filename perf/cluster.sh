@@ -116,6 +116,10 @@ else
   train 1gbit 20 2048,2560 $modes
   # shellcheck disable=SC2086
   train 100mbit 30 2048,2560 $modes
+  # What a dense mode reduces in a step, alone and by MPI.
+  gradient="-b 21616680 -e 21616680 --density 1 --algo dense,mpi-dense"
+  job "train_1gbit_reduce 8 1 1gbit $sparse $gradient $few"
+  job "train_100mbit_reduce 8 1 100mbit $sparse $gradient -n 3 -w 1"
 fi
 
 if [ $list = 1 ]; then

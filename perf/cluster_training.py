@@ -51,6 +51,13 @@ def line(training, dense, line_ms):
     ]
 
 
+def allreduces(jobs, rate, count):
+    """Of as many values alone: algorithm -> its row."""
+    return {row["algorithm"]: row for job in jobs.values() if job.entry["rate"] == rate
+            for row in job.rows
+            if row.get("program") == "sparse_allreduce_perf" and row.get("count") == count}
+
+
 def report(jobs, table):
     """Prints a table for each network. `table` takes titles and lines."""
     networks = {}
@@ -79,3 +86,7 @@ def report(jobs, table):
                "own cores", "faster", "sent", "at line rate",
                *(f"to {goal:.0%} (s)" for goal in GOALS), "accuracy %, steps"],
               [line(training, dense, job.line_ms) for job, training in found])
+        alone = [f"{algorithm} {row['time_min_us'] / 1e3:.0f} / {row['time_median_us'] / 1e3:.0f}"
+                 for algorithm, row in allreduces(jobs, rate, last["count"]).items()]
+        if alone:
+            print(f"A dense allreduce of as many values, alone, min / median in ms: {', '.join(alone)}.\n")
