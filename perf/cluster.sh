@@ -96,9 +96,10 @@ train() {
     # Steps that a slow link makes long, and judging, which sends the model in the gossip modes.
     case $rate-$mode in
       1gbit-dense) every=4 ;;
-      1gbit-sgp | 1gbit-osgp) every=8 ;;
+      1gbit-sgp) every=8 ;;
       100mbit-dense) seconds=45 every=3 ;;
-      100mbit-sgp | 100mbit-osgp) seconds=45 every=8 ;;
+      100mbit-sgp) seconds=45 every=8 ;;
+      100mbit-osgp) seconds=45 every=15 ;;
       100mbit-gossip) every=25 ;;
     esac
     # Its warm-up takes longer than the run, at densities of other trainings.

@@ -4,8 +4,8 @@
 """Options that change the model, how often it is judged, and when training ends; what rows say of it.
 
 Fails unless the network has the parameters of --hidden, --every adds rows but changes no other,
---seconds ends all ranks after the same step and not much later, in every mode, and the parts of a
-row's time are parts of it.
+--seconds ends all ranks after the same step, the first that is reported then, in every mode, and the
+parts of a row's time are parts of it.
 """
 
 import argparse
@@ -47,7 +47,6 @@ def check_times(row, mode):
           f"{mode}: computing takes more of a core than there was: {row}")
     check(row["select_seconds"] + row["wait_seconds"] <= calls + ROUNDING,
           f"{mode}: more within calls than calls took: {row}")
-    check(row["seconds"] <= row["elapsed"] + ROUNDING, f"{mode}: elapsed stays behind: {row}")
     # The statistics are those of collective calls, and dgc selects by a local one.
     check(row["select_seconds"] > 0 or row["density"] == 1 or mode == "dgc",
           f"{mode}: no time for selection: {row}")
@@ -68,20 +67,21 @@ def check_rows(options, mode):
     check([[row[key] for key in SAME] for row in epochs] == [[row[key] for key in SAME] for row in ends],
           f"{mode}: --every changes the training")
     check(all(abs(row["epoch"] * STEPS - row["step"]) < ROUNDING for row in often), f"{mode}: epochs")
-    times = [row["elapsed"] for row in often]
-    check(times == sorted(times), f"{mode}: time runs backwards")
-    for row in epochs + often:
-        check_times(row, mode)
+    for rows in (epochs, often):
+        elapsed = 0
+        for row in rows:
+            check_times(row, mode)
+            elapsed += row["seconds"]
+            check(abs(row["elapsed"] - elapsed) < ROUNDING, f"{mode}: not the time of all rows: {row}")
 
 
 def check_seconds(options, mode):
     """--check compares the ranks' parameters, which differ when they stop after different steps."""
-    limit = 0.5
-    rows = run(options, "--mode", mode, "--epochs", 100000, "--seconds", limit, "--every", 50)
+    limit, every = 0.5, 5
+    rows = run(options, "--mode", mode, "--epochs", 100000, "--seconds", limit, "--every", every)
     check(len({row["step"] for row in rows}) == len(rows), f"{mode}: a step is reported twice")
     check(rows[-1]["elapsed"] >= limit, f"{mode}: over after {rows[-1]['elapsed']} s of {limit}")
-    # A quarter of the time left at the pace so far: only a machine that stalls makes it long.
-    check(rows[-1]["elapsed"] < 20 * limit, f"{mode}: over after {rows[-1]['elapsed']} s of {limit}")
+    check(all(row["elapsed"] < limit for row in rows[:-1]), f"{mode}: goes on after {limit} s")
 
 
 def check_refusals(options):

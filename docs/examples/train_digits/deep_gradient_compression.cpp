@@ -63,7 +63,7 @@ void DeepGradientCompression::step(std::span<const float> gradient, std::span<fl
   place_.descend(parameters.data(), learning_rate_, mean);  // 5
 }
 
-void DeepGradientCompression::agree(std::span<float> parameters, std::span<float> model) {
+void DeepGradientCompression::agree(std::span<const float> parameters, std::span<float> model) {
   place_.copy(parameters.data(), model.data(), model.size());
 }
 

@@ -21,7 +21,7 @@ class DeepGradientCompression final : public Optimizer {
   ~DeepGradientCompression() override;
 
   void step(std::span<const float> gradient, std::span<float> parameters, double density) override;
-  void agree(std::span<float> parameters, std::span<float> model) override;
+  void agree(std::span<const float> parameters, std::span<float> model) override;
 
  private:
   /// A sparse vector and its room.

@@ -22,8 +22,10 @@ class Gossip final : public Optimizer {
 
   void step(std::span<const float> gradient, std::span<float> parameters, double density) override;
 
-  /// The mean of all ranks' models, once everything under way has been added.
-  void agree(std::span<float> parameters, std::span<float> model) override;
+  /// Adds everything that is under way.
+  void settle(std::span<float> parameters) override;
+  /// The mean of all ranks' models.
+  void agree(std::span<const float> parameters, std::span<float> model) override;
 
  private:
   float learning_rate_;

@@ -29,7 +29,7 @@ class MomentumSgd final : public Optimizer {
     place_.descend(parameters, learning_rate_, velocity_.data());
   }
 
-  void agree(std::span<float> parameters, std::span<float> model) override {
+  void agree(std::span<const float> parameters, std::span<float> model) override {
     place_.copy(parameters.data(), model.data(), model.size());
   }
 

@@ -41,9 +41,13 @@ class Optimizer {
   virtual void step(std::span<const float> gradient, std::span<float> parameters,
                     double density) = 0;
 
-  /// Collective, after the same number of steps on all ranks: the one model that the ranks have
-  /// come to, the same bits on every rank.
-  virtual void agree(std::span<float> parameters, std::span<float> model) = 0;
+  /// Collective, after the same number of steps on all ranks: what these have left on its way
+  /// arrives. It is part of the training, unlike what judging needs.
+  virtual void settle(std::span<float>) {}
+
+  /// Collective, after settle(): the one model that the ranks have come to, the same bits on every
+  /// rank.
+  virtual void agree(std::span<const float> parameters, std::span<float> model) = 0;
 };
 
 std::unique_ptr<Optimizer> make_optimizer(const Problem& problem);

@@ -47,7 +47,7 @@ void add_training(CLI::App& app, Options& options) {
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
   app.add_option("--seconds", options.seconds,
-                 "end training after so many seconds, those of judging not counted")
+                 "end training at the first report after so many seconds, judging not counted")
       ->check(CLI::PositiveNumber);
   app.add_option("--seed", options.seed, "of the first weights and the order of the images")
       ->capture_default_str();

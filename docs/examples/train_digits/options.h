@@ -44,7 +44,7 @@ struct Options {
   std::vector<std::size_t> hidden = {512, 160};  // widths of the layers between pixels and classes
 
   std::size_t epochs = 20;
-  double seconds = 0;     // of training, judging left out, after which it ends; 0: none
+  double seconds = 0;     // of training after which the next report is the last; 0: none
   std::size_t every = 0;  // steps after which the model is judged within an epoch, too; 0: none
   std::uint64_t seed = 1;
   std::size_t batch = 16;  // images per rank and step

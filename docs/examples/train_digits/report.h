@@ -19,8 +19,8 @@ struct Row {
   double accuracy;           // of the model of all ranks, 0 to 1
   double own_accuracy;       // of the ranks' own models, each on its share of the images
   std::uint64_t bytes_sent;  // since the first step, by the rank that sent most
-  double elapsed;            // seconds since the first step, the slowest rank's
-  double seconds;            // since the row before, the slowest rank's
+  double elapsed;            // seconds since the first step: the sum of all rows' ...
+  double seconds;            // ... since the row before, the slowest rank's
   // Parts of it, the mean over ranks. `compute` and `calls` are all of a rank's time.
   double compute;            // outside of sparsecoll's calls
   double compute_cpu;        // what this took of a core: less where ranks share cores

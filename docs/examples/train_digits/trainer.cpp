@@ -12,7 +12,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "deadline.h"
 #include "gossip.h"
 #include "network.h"
 #include "optimizer.h"
@@ -74,7 +73,6 @@ class Trainer {
         gradient_(*place_, network_.parameters().size()),
         optimizer_(make_optimizer({options, network_.tensors(), network_.parameters(), world.comm(),
                                    *place_, tally_.calls})),
-        deadline_(options.seconds, world),
         steps_(dataset.training.count() / global_batch()) {
     if (steps_ == 0) throw std::runtime_error("a batch of all ranks is more than all images");
   }
@@ -106,9 +104,8 @@ class Trainer {
       const std::size_t first =
           step * global_batch() + options_.batch * static_cast<std::size_t>(world_.rank());
       run_step(std::span(order).subspan(first, options_.batch), density);
-      over_ = deadline_.passed(tally_.steps, tally_.training.wall);
       const bool asked = options_.every > 0 && tally_.steps % options_.every == 0;
-      if (over_ || asked || step + 1 == steps_) judge();
+      if (asked || step + 1 == steps_) judge();
     }
   }
 
@@ -121,12 +118,18 @@ class Trainer {
 
   /// Collective, after the same step on all ranks.
   void judge() {
+    {
+      const Stopwatch watch(tally_.training);
+      optimizer_->settle(network_.parameters());
+    }
     count_library();
     optimizer_->agree(network_.parameters(), agreed_.parameters());
     const double accuracy = test_accuracy(agreed_);
     const Row row = row_of(accuracy, is_gossip(options_.mode) ? test_accuracy(network_) : accuracy);
     if (options_.check) check_equal(row);
     if (report_) report_->add(row);
+    elapsed_ = row.elapsed;
+    over_ = options_.seconds > 0 && elapsed_ >= options_.seconds;
     reported_ = tally_;
     library_ = library();  // without what judging has cost
   }
@@ -136,6 +139,7 @@ class Trainer {
       return tally_.*of.*time - reported_.*of.*time;
     };
     const double wall = since(&Spent::wall, &Tally::training);
+    const double seconds = world_.max(wall);
     const double calls = since(&Spent::wall, &Tally::calls);
     const double cpu = since(&Spent::cpu, &Tally::training) - since(&Spent::cpu, &Tally::calls);
     const auto steps = static_cast<double>(tally_.steps - reported_.steps);
@@ -145,8 +149,8 @@ class Trainer {
             .accuracy = accuracy,
             .own_accuracy = own_accuracy,
             .bytes_sent = world_.max(tally_.bytes_sent),
-            .elapsed = world_.max(tally_.training.wall),
-            .seconds = world_.max(wall),
+            .elapsed = elapsed_ + seconds,
+            .seconds = seconds,
             .compute = world_.mean(wall - calls),
             .compute_cpu = world_.mean(cpu),
             .calls = world_.mean(calls),
@@ -203,11 +207,11 @@ class Trainer {
   Network agreed_;   // what all ranks have come to; the same bits unless the mode is gossip
   Vector<float> gradient_;
   Tally tally_;
-  Tally reported_;  // as of the last row
+  Tally reported_;      // as of the last row
+  double elapsed_ = 0;  // seconds until then, each row's the slowest rank's
   // The library's counts when training began, or went on after judging.
   sparsecollStats_t library_ = SPARSECOLL_STATS_INITIALIZER;
   std::unique_ptr<Optimizer> optimizer_;
-  Deadline deadline_;
   std::size_t steps_;  // of an epoch
   bool over_ = false;
   std::optional<Report> report_;  // on rank 0
