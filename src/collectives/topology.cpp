@@ -27,7 +27,7 @@ int Topology::largest() const {
 
 Topology learn_topology(Env& env, uint64_t own) {
   std::vector<uint64_t> numbers;
-  for (const Gathered& each : allgather_messages(env, {}, own)) numbers.push_back(each.note);
+  for (const Gathered& each : allgather_messages(env, {{}, own}, 0)) numbers.push_back(each.note);
   return Topology(numbers);
 }
 

@@ -106,7 +106,7 @@ TEST_CASE("Auto takes Hierarchical where ranks share slow links, if it may") {
   std::set<AlgorithmId> taken;
   double before = 0;
   for (size_t k = 1; k <= 1 << 24; k *= 4) {
-    const Shape shape{64, 1 << 24, k, 4, 0, &kEightByEight};
+    const Shape shape{64, 1 << 24, k, 4, 0, 0, &kEightByEight};
     const double now = predicted_seconds(AlgorithmId::hierarchical, shape, kShared);
     CHECK(now > before);
     before = now;
@@ -117,14 +117,14 @@ TEST_CASE("Auto takes Hierarchical where ranks share slow links, if it may") {
     taken.insert(id);
   }
   CHECK(taken.contains(AlgorithmId::hierarchical));
-  CHECK(choose_algorithm({64, 1 << 24, 100000, 4, 0, &kEightByEight}, kShared).id ==
+  CHECK(choose_algorithm({64, 1 << 24, 100000, 4, 0, 0, &kEightByEight}, kShared).id ==
         AlgorithmId::hierarchical);
   // What a call by node leaves does not say how many entries the ranks had.
-  CHECK(choose_algorithm({64, 1 << 24, kAll, 4, 6400000, &kEightByEight}, kShared).id ==
+  CHECK(choose_algorithm({64, 1 << 24, kAll, 4, 6400000, 0, &kEightByEight}, kShared).id ==
         AlgorithmId::oktopk);
   // One rank a node: Oktopk without the steps within.
   const Nodes alone{64, 1, {1e-6, 1e-10}, {60e-6, 8.5e-9}};
-  CHECK(choose_algorithm({64, 1 << 24, 100000, 4, 0, &alone}, {60e-6, 8.5e-9}).id ==
+  CHECK(choose_algorithm({64, 1 << 24, 100000, 4, 0, 0, &alone}, {60e-6, 8.5e-9}).id ==
         AlgorithmId::oktopk);
 }
 
