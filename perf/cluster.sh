@@ -51,9 +51,9 @@ job() { jobs+=("$1"); }
 long_job() { [ $quick = 1 ] || job "$1"; }
 
 if [ $quick = 1 ]; then
-  large=4M half=2M small=1M few="-n 5 -w 1" many="-n 7 -w 2" steps=40
+  large=4M small=1M few="-n 5 -w 1" many="-n 7 -w 2" steps=40
 else
-  large=64M half=32M small=16M few="-n 5 -w 1" many="-n 15 -w 3" steps=150
+  large=64M small=16M few="-n 5 -w 1" many="-n 15 -w 3" steps=150
 fi
 # Ranks have their entries at places of their own: the hardest case for all who add up on the way.
 apart="--density 0.001,0.01 --overlap 0"
@@ -65,8 +65,7 @@ ours=auto,oktopk,allgather
 job "links_1gbit 8 1 1gbit link_perf --rate 1000 --least 0 -n 9"
 job "exchange 8 1 1gbit $sparse --form sparse $floats $apart \
   --algo $ours,oktopk-reuse,mpi-allgather $many"
-job "exchange_bf16 8 1 1gbit $sparse --form sparse -b $half -e $half $apart -d bfloat16 \
-  --algo oktopk $many"
+job "exchange_bf16 8 1 1gbit $sparse --form sparse $floats $apart --wire bf16 --algo oktopk $many"
 job "sum_apart 8 1 1gbit $sparse --form sum $floats $apart --algo $ours,mpi-allgather $many"
 job "sum_common 8 1 1gbit $sparse --form sum $floats --density 0.001,0.01 --overlap 0.9 \
   --algo $ours,mpi-allgather $many"

@@ -131,9 +131,11 @@ SparseSpan survivors(Env& env, const SparseSpan& part, const Threshold& threshol
 
 // --- the guess
 
-/// A key below which this call's threshold will hardly be; 0: nobody can tell.
-uint64_t guess(Warm& warm) {
+/// A key below which this call's threshold will hardly be; 0: nobody can tell. Of rounded sums too
+/// many are equal to it.
+uint64_t guess(const SparseSpan& sum, Warm& warm) {
   if (warm.caution > 0) --warm.caution;
+  if (sum.precision == Precision::bfloat16) return 0;
   if (warm.threshold == 0 || warm.drift == 0 || warm.caution > 0) return 0;
   return warm.threshold > 2 * warm.drift ? warm.threshold - 2 * warm.drift : 1;
 }
@@ -163,14 +165,17 @@ Outcome oktopk(Env& env, const Problem& problem, Warm& warm) {
   };
   if (problem.k == kAll) return {gather(sum.values).span(), sum.lost};
   // 3., 4.
-  const uint64_t last = warm.threshold, floor = guess(warm);
+  const uint64_t last = warm.threshold, floor = guess(sum.values, warm);
   SparseBuffer all;
   if (floor > 0) all = gather(survivors(env, sum.values, {floor - 1, 0}));
   const bool enough = floor == 1 || (floor > 0 && all.capacity >= problem.k);
   if (!enough) {
     if (floor > 0) warm.caution = kCaution;
     const Threshold threshold = global_threshold(env, sum.values, problem.k, warm);
+    const size_t before = env.arena.taken();
     all = gather(survivors(env, sum.values, threshold));
+    // Room for a wrong guess beside it, or a later call would allocate.
+    if (floor == 0) env.arena.take<std::byte>((env.arena.taken() - before) / 8 * 9);
   }
   // 5.
   const Stopwatch watch(env.stats.reduce_seconds);

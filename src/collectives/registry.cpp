@@ -6,13 +6,14 @@
 // k) bits of index. With e entries a rank (k, or what the last call had for k = SPARSECOLL_ALL) and
 // u entries in the result (k, or again those of the last call):
 //   Allgather: ceil(log2 P) alpha + (P - 1) e beta
-//   Oktopk:    (P - 1) alpha / 4 + 3 ceil(log2 P) alpha + (e + u) (P - 1) / P beta
+//   Oktopk:    (P - 1) alpha / 4 + ceil(log2 P) alpha + (e + u) (P - 1) / P beta
 //   TopkA2A:   (P - 1) alpha / 4 + ceil(log2 P) alpha + (e + min(e P, n)) (P - 1) / P beta
 //   Hierarchical, with at most m ranks on a node, alpha and beta within nodes:
 //              (m - 1) alpha / 4 + (m - 1) e beta + Oktopk between leaders with min(m e, n) entries
 //              each + ceil(log2 m) (alpha + u beta)
 // The P - 1 messages of Oktopk's split are under way together, so each costs a quarter of a round
-// trip's alpha; the three logarithms are the cuts (rarely), the threshold and the allgather.
+// trip's alpha; the logarithm is the allgather's. Sums of counters for cuts and thresholds are left
+// out: where calls resemble the last ones there are few.
 #include "collectives/registry.hpp"
 
 #include <algorithm>
@@ -47,7 +48,7 @@ struct Volume {
 double oktopk_seconds(const Volume& volume, const Shape& shape, const Network& network) {
   const double ranks = shape.ranks, rounds = ceil_log2(static_cast<uint64_t>(shape.ranks));
   const auto [alpha, beta] = network;
-  return (ranks - 1) * alpha / 4 + 3 * rounds * alpha +
+  return (ranks - 1) * alpha / 4 + rounds * alpha +
          (ranks - 1) / ranks * (bytes_of(volume.own, shape) + bytes_of(volume.result, shape)) *
              beta;
 }
