@@ -90,9 +90,10 @@ void Communicator::run(const Calls& calls) {
   group.argument[kCalls] = calls.size();
   group.argument[kCallsHash] = checksum(std::as_bytes(std::span(agreed)));
   const auto body = [&](AgreedCall& call) {
-    // Where the result depends on what the last call of the shape left, a call of the same shape
-    // waits for it.
-    const bool in_turn = config_.values.selection != sparsecollSelectExact;
+    // Where results or residuals depend on what the last call of the shape left, a call of the same
+    // shape waits for it.
+    const bool in_turn = config_.values.selection != sparsecollSelectExact ||
+                         config_.values.wire != sparsecollWireNative;
     std::vector<GroupMember> members;
     for (size_t c = 0; c < calls.size(); ++c) {
       int after = -1;

@@ -61,8 +61,8 @@ class Operation {
 };
 
 /// The way of every verb from the C function to its work: joins the open group, or the queue where
-/// calls do not block, or is done at once. Structs that an operation points to may still be written
-/// by queued calls: nothing looks into them before its turn.
+/// calls do not block, or is done at once. Queued calls may still write counts into structs that an
+/// operation points to: only its turn reads these.
 template <class Call>
 sparsecollResult_t submit(Verb verb, Call call, sparsecollComm_t comm) {
   const char* const name = verb_name(static_cast<uint64_t>(verb));

@@ -41,8 +41,9 @@ const Topology& Reduction::topology() {
 }
 
 const Nodes* Reduction::nodes() {
-  if (!turn_.communicator.config().values.allowReordered || env_.call.in_stream_order() ||
-      topology().largest() == 1)
+  // Of rounded values no measurement may decide, as in network().
+  if (!turn_.communicator.config().values.allowReordered || env_.rounds() ||
+      env_.call.in_stream_order() || topology().largest() == 1)
     return nullptr;
   if (const auto& known = turn_.communicator.nodes()) return &*known;
   measured_nodes_ = measure_nodes(env_, topology());

@@ -93,7 +93,8 @@ class Node {
       const int parent = ranks_[place_ - distance];
       take_warm(parent, warm);
       const Message message{take(parent, Carried::by_place), whole_};
-      result = unpack_pieces(env_, {&message, 1}).spans[0];
+      const Precision precision = env_.rounds() ? Precision::bfloat16 : Precision::accumulated;
+      result = unpack_pieces(env_, {&message, 1}).spans[0].known(precision);
     }
     const std::vector<uint64_t> words = warm.words();
     for (distance /= 2; distance > 0; distance /= 2) {

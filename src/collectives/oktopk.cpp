@@ -32,6 +32,7 @@
 
 #include "collectives/algorithm.hpp"
 #include "collectives/regions.hpp"
+#include "core/error.hpp"
 
 namespace sparsecoll {
 
@@ -70,6 +71,9 @@ KeyBins divide(uint64_t begin, uint64_t end, int least) {
   return bins;
 }
 
+/// A sixteenth of an octave: how far around the last threshold this one may be looked for.
+uint64_t near(const KeySpace& keys) { return uint64_t{1} << (keys.octave - 4); }
+
 /// What the k largest of all ranks' sums pass, and at most `slack` others. Leaves the k-th key,
 /// nearly, in warm.threshold.
 Threshold global_threshold(Env& env, const SparseSpan& sum, size_t k, Warm& warm) {
@@ -77,8 +81,8 @@ Threshold global_threshold(Env& env, const SparseSpan& sum, size_t k, Warm& warm
   if (k == 0) return {keys.end, 0};
   const uint64_t slack = 16 + k / 128;
   uint64_t begin = 1, end = keys.end;
-  if (warm.threshold != 0) {  // a sixteenth of an octave around the last one
-    const uint64_t reach = uint64_t{1} << (keys.octave - 4);
+  if (warm.threshold != 0) {
+    const uint64_t reach = near(keys);
     begin = warm.threshold > reach ? warm.threshold - reach : 1;
     end = std::min(warm.threshold + reach, keys.end);
   }
@@ -133,11 +137,12 @@ SparseSpan survivors(Env& env, const SparseSpan& part, const Threshold& threshol
 
 /// A key below which this call's threshold will hardly be; 0: nobody can tell. Of rounded sums too
 /// many are equal to it.
-uint64_t guess(const SparseSpan& sum, Warm& warm) {
+uint64_t guess(const KeySpace& keys, const SparseSpan& sum, Warm& warm) {
   if (warm.caution > 0) --warm.caution;
-  if (sum.precision == Precision::bfloat16) return 0;
-  if (warm.threshold == 0 || warm.drift == 0 || warm.caution > 0) return 0;
-  return warm.threshold > 2 * warm.drift ? warm.threshold - 2 * warm.drift : 1;
+  const uint64_t reach = 2 * warm.drift;
+  const bool known = warm.threshold > 0 && reach > 0 && reach <= near(keys);
+  if (!known || warm.caution > 0 || sum.precision == Precision::bfloat16) return 0;
+  return warm.threshold > reach ? warm.threshold - reach : 1;
 }
 
 /// What the next guess is made of. `spare` entries were sent beside those that are in the result.
@@ -163,14 +168,19 @@ Outcome oktopk(Env& env, const Problem& problem, Warm& warm) {
     remember_loads(whole.notes, warm);
     return whole.entries;
   };
-  if (problem.k == kAll) return {gather(sum.values).span(), sum.lost};
+  if (problem.k == kAll) return {gather(sum.values).span().known(sum.values.precision), sum.lost};
   // 3., 4.
-  const uint64_t last = warm.threshold, floor = guess(sum.values, warm);
+  const uint64_t last = warm.threshold, floor = guess(env.kernels.keys(), sum.values, warm);
   SparseBuffer all;
   if (floor > 0) all = gather(survivors(env, sum.values, {floor - 1, 0}));
   const bool enough = floor == 1 || (floor > 0 && all.capacity >= problem.k);
   if (!enough) {
-    if (floor > 0) warm.caution = kCaution;
+    if (floor > 0) {
+      // What was malformed counts as nothing here, and may be sound elsewhere.
+      if (env.kernels.read(env.fault) != 0)
+        fail(sparsecollRemoteError, "a message was malformed: expected sound counts and indices");
+      warm.caution = kCaution;
+    }
     const Threshold threshold = global_threshold(env, sum.values, problem.k, warm);
     const size_t before = env.arena.taken();
     all = gather(survivors(env, sum.values, threshold));
@@ -187,7 +197,7 @@ Outcome oktopk(Env& env, const Problem& problem, Warm& warm) {
   }
   if (enough) warm.threshold = env.kernels.least_key(result);
   learn(problem, last, all.capacity - std::min(all.capacity, problem.k), warm);
-  return {result, sum.lost};
+  return {result.known(sum.values.precision), sum.lost};
 }
 
 }  // namespace sparsecoll

@@ -12,7 +12,8 @@
 //              (m - 1) alpha / 4 + (m - 1) e beta + Oktopk between leaders with min(m e, n) entries
 //              each + ceil(log2 m) (alpha + u beta)
 // The P - 1 messages of Oktopk's split are under way together, so each costs a quarter of a round
-// trip's alpha; the logarithm is the allgather's. Sums of counters for cuts and thresholds are left
+// trip's alpha; the logarithm is the allgather's, whose long messages are under way together too,
+// which is left out. Sums of counters for cuts and thresholds are left
 // out: where calls resemble the last ones there are few.
 #include "collectives/registry.hpp"
 
