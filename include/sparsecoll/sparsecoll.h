@@ -837,7 +837,8 @@ SPARSECOLL_API sparsecollResult_t sparsecollResidualSave(sparsecollResidual_t re
 /**
  * @brief Brings back what sparsecollResidualSave() wrote. Local, but to be called on all ranks with
  *        files of one step: results are then bit-identical to those without the interruption. Where
- *        only some ranks load, the next verb that it matters to is sparsecollInvalidUsage.
+ *        only some ranks load, every call that it matters to is sparsecollInvalidUsage until all
+ *        have.
  *
  * @param path a file of the same count, datatype, rank and P.
  * @return sparsecollInvalidArgument for any other file or a damaged one (nothing has changed then),

@@ -40,7 +40,7 @@ FramedCall::~FramedCall() {
           std::ranges::upper_bound(each, kept_.end(), size_of_block(*each), {}, size_of_block);
       const auto used = static_cast<size_t>(next - each);
       const size_t spare = size_of_block(*each) < kLargeFrame ? kSpareFrames : 0;
-      channel_.transport().pool().reserve(each->buffer, 2 * used + spare);
+      channel_.transport().pool().reserve(each->buffer, 2 * used, spare);
       each = next;
     }
   } catch (const std::exception&) {

@@ -53,7 +53,6 @@ class Tree {
       if (tail > 0) join(head, distance, tail);
       bound_ = bound(sums_);  // from now on sums travel too
     }
-    if (ranks_ == 1 && env_.rounds() && !all_) drop_zeros();
     return {sum_, dropped_};
   }
 
@@ -127,13 +126,6 @@ class Tree {
     kernels_.top_k(sum.values, k_, kept, dropped);
     sum_ = kept.span().known(sums_);
     if (logs) log(dropped.span());  // 3.
-  }
-
-  /// What a merge would drop: values that were rounded to 0.
-  void drop_zeros() {
-    const SparseBuffer kept = kernels_.sparse(sum_.nnz.bound);
-    kernels_.top_k(sum_, k_, kept, SparseBuffer{});
-    sum_ = kept.span();
   }
 
   /// D_r += dropped, or lost to rounding.

@@ -181,8 +181,8 @@ Outcome oktopk(Env& env, const Problem& problem, Warm& warm) {
         fail(sparsecollRemoteError, "a message was malformed: expected sound counts and indices");
       warm.caution = kCaution;
     }
-    const Threshold threshold = global_threshold(env, sum.values, problem.k, warm);
     const size_t before = env.arena.taken();
+    const Threshold threshold = global_threshold(env, sum.values, problem.k, warm);
     all = gather(survivors(env, sum.values, threshold));
     // Room for a wrong guess beside it, or a later call would allocate.
     if (floor == 0) env.arena.take<std::byte>((env.arena.taken() - before) / 8 * 9);
@@ -195,7 +195,7 @@ Outcome oktopk(Env& env, const Problem& problem, Warm& warm) {
     env.kernels.top_k(result, problem.k, kept, SparseBuffer{});
     result = kept.span();
   }
-  if (enough) warm.threshold = env.kernels.least_key(result);
+  if (all.capacity >= problem.k) warm.threshold = env.kernels.least_key(result);
   learn(problem, last, all.capacity - std::min(all.capacity, problem.k), warm);
   return {result.known(sum.values.precision), sum.lost};
 }

@@ -88,11 +88,12 @@ Buffer Pool::take(size_t bytes) {
   return buffer;
 }
 
-void Pool::reserve(const Buffer& example, size_t count) {
+void Pool::reserve(const Buffer& example, size_t count, size_t spare) {
   const std::lock_guard lock(mutex_);
   const size_t c = class_of(example.capacity());
-  free_[c].reserve(count);
-  for (; made_[c] < count; ++made_[c]) free_[c].push_back(make(c));
+  if (made_[c] >= count) return;
+  free_[c].reserve(count + spare);
+  for (; made_[c] < count + spare; ++made_[c]) free_[c].push_back(make(c));
 }
 
 void Pool::give_back(Block block) noexcept {

@@ -120,8 +120,9 @@ class Pool {
   /// they come back. Once.
   void take_large_from(std::shared_ptr<Memory> memory);
   Buffer take(size_t bytes);
-  /// Sees to it that `count` blocks for messages like `example` exist, in use or not.
-  void reserve(const Buffer& example, size_t count);
+  /// Sees to it that `count` blocks for messages like `example` exist, in use or not; where they do
+  /// not, makes `spare` more.
+  void reserve(const Buffer& example, size_t count, size_t spare = 0);
 
  private:
   friend class Buffer;
