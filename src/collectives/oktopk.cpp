@@ -153,6 +153,14 @@ void learn(const Problem& problem, uint64_t last, uint64_t spare, Warm& warm) {
   warm.drift = std::max({moved, warm.drift - warm.drift / 8, uint64_t{1}});
 }
 
+/// Takes what a wrong guess would take beside all else, or a later call would allocate: survivors
+/// of at most `part` entries and their message, messages, vectors and result of `all`, and
+/// counters.
+void leave_room_for_guess(Env& env, uint64_t part, uint64_t all) {
+  constexpr size_t kEntry = 16, kCounters = size_t{1} << 15;
+  env.arena.take<std::byte>(2 * kEntry * part + 3 * kEntry * all + kCounters);
+}
+
 }  // namespace
 
 Outcome oktopk(Env& env, const Problem& problem, Warm& warm) {
@@ -181,11 +189,9 @@ Outcome oktopk(Env& env, const Problem& problem, Warm& warm) {
         fail(sparsecollRemoteError, "a message was malformed: expected sound counts and indices");
       warm.caution = kCaution;
     }
-    const size_t before = env.arena.taken();
     const Threshold threshold = global_threshold(env, sum.values, problem.k, warm);
     all = gather(survivors(env, sum.values, threshold));
-    // Room for a wrong guess beside it, or a later call would allocate.
-    if (floor == 0) env.arena.take<std::byte>((env.arena.taken() - before) / 8 * 9);
+    if (floor == 0) leave_room_for_guess(env, sum.values.nnz.bound, all.capacity);
   }
   // 5.
   const Stopwatch watch(env.stats.reduce_seconds);
