@@ -174,7 +174,8 @@ def bytes_sent(jobs):
         row = jobs[name].row("oktopk", density) if name in jobs else None
         if row:
             sent = row["wire_bytes_per_entry"]
-            lines.append([f"{row['datatype']}, {density:.1%}", f"<= {target}", f"{sent:.2f}",
+            values = {"bf16": "bfloat16"}.get(row.get("wire"), row["datatype"])
+            lines.append([f"{values}, {density:.1%}", f"<= {target}", f"{sent:.2f}",
                           verdict(sent, target, below=True)])
     for density in (0.01,):
         row = jobs["exchange"].row("auto", density) if "exchange" in jobs else None
