@@ -25,12 +25,6 @@ std::byte* Arena::take_bytes(size_t bytes) {
   return at;
 }
 
-size_t Arena::taken() const {
-  size_t bytes = used_;
-  for (size_t b = 0; b < block_; ++b) bytes += blocks_[b].size();
-  return bytes;
-}
-
 void Arena::leave(size_t block, size_t used) noexcept {
   block_ = block;
   used_ = used;

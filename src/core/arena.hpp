@@ -36,9 +36,6 @@ class Arena {
     return {at, n};
   }
 
-  /// Bytes that are taken, those between blocks included.
-  size_t taken() const;
-
   class Scope {
    public:
     explicit Scope(Arena& arena) : arena_(arena), block_(arena.block_), used_(arena.used_) {
