@@ -3,13 +3,17 @@
 // What messages cost, by a few of them.
 //
 //   1. Small messages: in each of a few rounds every rank sends one to the rank that is a distance
-//      ahead, and waits for the one that comes. The fastest round is alpha.
-//   2. The same with long ones; what the fastest takes more is theirs, by the byte: beta. All links
-//      are busy, both ways, as in the collectives, and ranks of one node share theirs.
+//      ahead, and waits for the one that comes.
+//   2. The same with long ones.
 //   3. Both for the next rank and for the one half way round: however ranks are placed on several
-//      nodes, one of these is elsewhere. The mean over ranks, in whole numbers, so that all have
-//      the same; then the distance with the slower long messages.
-//   4. By nodes: both for the next rank of the own node, then, between leaders only, for the one
+//      nodes, one of these is elsewhere. All links are busy, both ways, as in the collectives, and
+//      ranks of one node share theirs.
+//   4. What every round took, as the mean over ranks, in whole numbers, so that all have the same.
+//      A rank that is late waits the less for it, but the one it sends to waits the more: in the
+//      mean over a ring this cancels, and a round never seems shorter than its messages were under
+//      way. The fastest of the small rounds is alpha; what the fastest long one takes more is its
+//      length's: beta, by the byte. Of the distance with the slower long messages.
+//   5. By nodes: both for the next rank of the own node, then, between leaders only, for the one
 //      half way round, which has the node's link to itself.
 //
 // Cost per rank: 16 messages of 64 bytes, 6 of 128 KiB, and one sum of counters; by nodes at most
@@ -26,48 +30,32 @@ namespace sparsecoll {
 
 namespace {
 
-constexpr int kSmallRounds = 8, kLongRounds = 3;
+constexpr size_t kSmallRounds = 8, kLongRounds = 3, kRounds = kSmallRounds + kLongRounds;
 constexpr size_t kSmall = 64, kLong = size_t{1} << 17;
 constexpr double kPicosecond = 1e-12;
 
-/// Seconds of the fastest round.
-std::optional<double> fastest(Env& env, int rounds, const Probe& probe) {
-  std::optional<double> least;
-  for (int i = 0; i < rounds; ++i) {
+/// Picoseconds of each round, of one rank or of several together.
+using Rounds = std::span<uint64_t, kRounds>;
+
+/// 1. and 2. False where messages cannot be timed.
+bool spend(Env& env, Probe probe, Rounds rounds) {
+  for (size_t i = 0; i < kRounds; ++i) {
+    probe.bytes = i < kSmallRounds ? kSmall : kLong;
     const std::optional<double> spent = env.call.probe(probe);
-    if (!spent) return {};
-    least = least ? std::min(*least, *spent) : *spent;
+    if (!spent) return false;
+    rounds[i] = static_cast<uint64_t>(std::llround(std::max(*spent, 0.0) / kPicosecond));
   }
-  return least;
+  return true;
 }
 
-/// Picoseconds of the fastest small message and of the fastest long one.
-struct Spent {
-  uint64_t small = 0;
-  uint64_t large = 0;
-};
-
-std::optional<Spent> spend(Env& env, Probe probe) {
-  const auto whole = [](double seconds) {
-    return static_cast<uint64_t>(std::llround(std::max(seconds, 0.0) / kPicosecond));
-  };
-  // 1.
-  probe.bytes = kSmall;
-  const std::optional<double> small = fastest(env, kSmallRounds, probe);
-  if (!small) return {};
-  // 2.
-  probe.bytes = kLong;
-  const std::optional<double> large = fastest(env, kLongRounds, probe);
-  if (!large) return {};
-  return Spent{whole(*small), whole(*large)};
-}
-
-/// By what that many ranks spent together.
-Network mean_of(const Spent& sum, int ranks) {
+/// 4. By what that many ranks spent together.
+Network mean_of(Rounds sums, int ranks) {
   const auto mean = [&](uint64_t all) {
     return static_cast<double>(std::max<uint64_t>(all, 1)) / ranks * kPicosecond;
   };
-  return {mean(sum.small), mean(std::max(sum.large, sum.small) - sum.small) / (kLong - kSmall)};
+  const uint64_t small = *std::ranges::min_element(sums.first<kSmallRounds>());
+  const uint64_t large = std::max(*std::ranges::min_element(sums.last<kLongRounds>()), small);
+  return {mean(small), mean(large - small) / (kLong - kSmall)};
 }
 
 /// To the rank that is a distance ahead in a ring, from the one that is as far behind.
@@ -80,49 +68,43 @@ Probe in_ring(std::span<const int> ring, size_t place, size_t distance) {
 
 std::optional<Network> measure_network(Env& env) {
   const int ranks = env.call.size(), rank = env.call.rank();
-  uint64_t sums[4];  // small and long, for each distance
-  uint64_t* sum = sums;
-  for (const int distance : {1, std::max(ranks / 2, 1)}) {
-    const auto spent =
-        spend(env, {(rank + distance) % ranks, (rank - distance + ranks) % ranks, 0});
-    if (!spent) return {};
-    *sum++ = spent->small;
-    *sum++ = spent->large;
-  }
+  uint64_t sums[2 * kRounds];
+  const Rounds near{sums, kRounds}, far{sums + kRounds, kRounds};
   // 3.
+  const auto measure = [&](int distance, Rounds rounds) {
+    return spend(env, {(rank + distance) % ranks, (rank - distance + ranks) % ranks, 0}, rounds);
+  };
+  if (!measure(1, near) || !measure(std::max(ranks / 2, 1), far)) return {};
+  // 4.
   allreduce_counts(env, sums);
-  const size_t slower = sums[3] > sums[1] ? 2 : 0;
-  return mean_of({sums[slower], sums[slower + 1]}, ranks);
+  const Network next = mean_of(near, ranks), across = mean_of(far, ranks);
+  return across.beta > next.beta ? across : next;
 }
 
-// 4.
+// 5.
 std::optional<Nodes> measure_nodes(Env& env, const Topology& topology) {
   const int rank = env.call.rank(), node = topology.node_of(rank), nodes = topology.nodes();
   const std::span<const int> neighbours = topology.ranks_of(node);
-  uint64_t sums[4] = {};  // small and long, within and between
+  uint64_t sums[2 * kRounds] = {};
+  const Rounds within{sums, kRounds}, between{sums + kRounds, kRounds};
   if (neighbours.size() > 1) {
     const auto place = std::ranges::find(neighbours, rank) - neighbours.begin();
-    const auto spent = spend(env, in_ring(neighbours, static_cast<size_t>(place), 1));
-    if (!spent) return {};
-    sums[0] = spent->small;
-    sums[1] = spent->large;
+    if (!spend(env, in_ring(neighbours, static_cast<size_t>(place), 1), within)) return {};
   }
   if (rank == topology.leader(node) && nodes > 1) {
     const auto leaders = env.arena.take_span<int>(static_cast<size_t>(nodes));
     for (int each = 0; each < nodes; ++each)
       leaders[static_cast<size_t>(each)] = topology.leader(each);
-    const auto spent = spend(env, in_ring(leaders, static_cast<size_t>(node), leaders.size() / 2));
-    if (!spent) return {};
-    sums[2] = spent->small;
-    sums[3] = spent->large;
+    const Probe probe = in_ring(leaders, static_cast<size_t>(node), leaders.size() / 2);
+    if (!spend(env, probe, between)) return {};
   }
   allreduce_counts(env, sums);
   int sharing = 0;  // ranks that are not alone
   for (int each = 0; each < nodes; ++each)
     if (const size_t here = topology.ranks_of(each).size(); here > 1)
       sharing += static_cast<int>(here);
-  return Nodes{nodes, topology.largest(), mean_of({sums[0], sums[1]}, std::max(sharing, 1)),
-               mean_of({sums[2], sums[3]}, nodes)};
+  return Nodes{nodes, topology.largest(), mean_of(within, std::max(sharing, 1)),
+               mean_of(between, nodes)};
 }
 
 }  // namespace sparsecoll

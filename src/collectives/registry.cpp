@@ -2,19 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The registry of sparse allreduce algorithms, and Auto: the alpha-beta model.
 //
-// A message costs alpha, a byte beta (network.hpp). An entry is its value and, coded, 2 + log2(n /
-// k) bits of index. With e entries a rank (k, or what the last call had for k = SPARSECOLL_ALL) and
-// u entries in the result (k, or again those of the last call):
+// A message costs alpha, a byte beta (network.hpp). Of j messages that are under way together each
+// costs a quarter of alpha, which is a round trip's worth of software on both sides, and all of
+// them alpha at least: alpha(j) = max(1, j / 4) alpha, nothing for none. An entry is its value and,
+// coded, 2 + log2(n / k) bits of index. With e entries a rank (k, or what the last call had for k =
+// SPARSECOLL_ALL) and u entries in the result (k, or again those of the last call):
 //   Allgather: ceil(log2 P) alpha + (P - 1) e beta
-//   Oktopk:    (P - 1) alpha / 4 + ceil(log2 P) alpha + (e + u) (P - 1) / P beta
-//   TopkA2A:   (P - 1) alpha / 4 + ceil(log2 P) alpha + (e + min(e P, n)) (P - 1) / P beta
+//   Oktopk:    alpha(P - 1) + ceil(log2 P) alpha + (e + u) (P - 1) / P beta
+//   TopkA2A:   alpha(P - 1) + ceil(log2 P) alpha + (e + min(e P, n)) (P - 1) / P beta
 //   Hierarchical, with at most m ranks on a node, alpha and beta within nodes:
-//              (m - 1) alpha / 4 + (m - 1) e beta + Oktopk between leaders with min(m e, n) entries
-//              each + ceil(log2 m) (alpha + u beta)
-// The P - 1 messages of Oktopk's split are under way together, so each costs a quarter of a round
-// trip's alpha; the logarithm is the allgather's, whose long messages are under way together too,
-// which is left out. Sums of counters for cuts and thresholds are left
-// out: where calls resemble the last ones there are few.
+//              alpha(m - 1) + (m - 1) e beta + Oktopk between leaders with min(m e, n) entries each
+//              + ceil(log2 m) (alpha + u beta)
+// The logarithms are the allgather's, whose long messages are under way together too, which is left
+// out, and the tree's within a node. Sums of counters for cuts and thresholds are left out: where
+// calls resemble the last ones there are few.
 #include "collectives/registry.hpp"
 
 #include <algorithm>
@@ -40,6 +41,11 @@ double bytes_of(double entries, const Shape& shape) {
   return entries * (static_cast<double>(shape.value_size) + index / 8);
 }
 
+/// Seconds of so many messages that are under way together, but for their bytes.
+double together(double messages, double alpha) {
+  return messages > 0 ? std::max(1.0, messages / 4) * alpha : 0;
+}
+
 /// What goes into an exchange and comes out of it, in entries a rank.
 struct Volume {
   double own;
@@ -49,7 +55,7 @@ struct Volume {
 double oktopk_seconds(const Volume& volume, const Shape& shape, const Network& network) {
   const double ranks = shape.ranks, rounds = ceil_log2(static_cast<uint64_t>(shape.ranks));
   const auto [alpha, beta] = network;
-  return (ranks - 1) * alpha / 4 + rounds * alpha +
+  return together(ranks - 1, alpha) + rounds * alpha +
          (ranks - 1) / ranks * (bytes_of(volume.own, shape) + bytes_of(volume.result, shape)) *
              beta;
 }
@@ -62,7 +68,7 @@ double hierarchical_seconds(const Volume& volume, const Shape& shape, const Node
   between.ranks = nodes.count;
   const Volume of_node{std::min(nodes.largest * volume.own, static_cast<double>(shape.count)),
                        volume.result};
-  return others * (alpha / 4 + bytes_of(volume.own, shape) * beta) +
+  return together(others, alpha) + others * bytes_of(volume.own, shape) * beta +
          oktopk_seconds(of_node, between, nodes.leaders) +
          rounds * (alpha + bytes_of(volume.result, shape) * beta);
 }
@@ -109,10 +115,10 @@ double predicted_seconds(AlgorithmId id, const Shape& shape, const Network& netw
       if (!shape.nodes) return std::numeric_limits<double>::infinity();
       return hierarchical_seconds({own, result}, shape, *shape.nodes);
     case AlgorithmId::topka2a:
-      return (ranks - 1) * alpha / 4 + rounds * alpha +
+      return together(ranks - 1, alpha) + rounds * alpha +
              share * (bytes_of(own, shape) + bytes_of(most, shape)) * beta;
     case AlgorithmId::dense:
-      return (ranks - 1) * alpha / 4 + rounds * alpha +
+      return together(ranks - 1, alpha) + rounds * alpha +
              share * 2 * n * static_cast<double>(shape.value_size) * beta;
     case AlgorithmId::automatic:
       break;

@@ -150,13 +150,8 @@ TEST_CASE("all ranks measure the same network, and what its messages take") {
       CHECK(each.alpha > 0);
       CHECK(each.beta > 0);
     }
-    // Less than the delay by what a peer was earlier; on a busy machine that may be all of it.
-    double alpha = 0;
-    for (int i = 0; i < 20 && alpha < 0.003; ++i) {
-      REQUIRE(measure(P, std::chrono::microseconds(5000), networks) == "");
-      alpha = networks[0].alpha;
-    }
-    CHECK(alpha >= 0.003);
+    REQUIRE(measure(P, std::chrono::microseconds(5000), networks) == "");
+    for (const Network& each : networks) CHECK(each.alpha >= 0.005);
   }
 }
 
