@@ -16,17 +16,12 @@ import pathlib
 import sys
 import tempfile
 
-from runs import MODES, train
+from runs import MODES, check, exit_status, train
 
 RANKS = 3
 WHOLE = ("dense", "sgp", "osgp")  # send every entry
 HELD_OUT = 958  # the last quarter of the 3,823 training images
 PARAMETERS = 64 * 512 + 512 + 512 * 160 + 160 + 160 * 10 + 10
-
-
-def check(condition, message):
-    if not condition:
-        raise RuntimeError(message)
 
 
 def check_gradients(prefix, mode):
@@ -75,32 +70,31 @@ def check_held_out(options):
     check(abs(hits - round(hits)) < 1e-6, f"not judged by {HELD_OUT} images")
 
 
+def check_modes(options):
+    last = {}
+    for mode in MODES:
+        last[mode] = train_mode(options, mode, options.launcher)
+        print(mode, last[mode], flush=True)
+        if options.launcher:
+            threads = train_mode(options, mode, "")
+            check(mode == "osgp" or threads["parameters"] == last[mode]["parameters"],
+                  f"{mode}: other parameters over MPI than over threads")
+    check(last["topk"]["parameters"] == last["oktopk"]["parameters"],
+          "topk and oktopk end with different parameters")
+    for mode in (mode for mode in MODES if mode not in WHOLE):
+        check(2 * last[mode]["bytes_sent"] < last["dense"]["bytes_sent"],
+              f"{mode} sends more than half of what dense sends")
+    check_groups(options, last["groups"]["parameters"])
+    check_warm_up(options)
+    check_held_out(options)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", required=True, help="train_digits")
     parser.add_argument("--launcher", default="", help="mpirun up to the number of ranks")
     options = parser.parse_args()
-    last = {}
-    try:
-        for mode in MODES:
-            last[mode] = train_mode(options, mode, options.launcher)
-            print(mode, last[mode], flush=True)
-            if options.launcher:
-                threads = train_mode(options, mode, "")
-                check(mode == "osgp" or threads["parameters"] == last[mode]["parameters"],
-                      f"{mode}: other parameters over MPI than over threads")
-        check(last["topk"]["parameters"] == last["oktopk"]["parameters"],
-              "topk and oktopk end with different parameters")
-        for mode in (mode for mode in MODES if mode not in WHOLE):
-            check(2 * last[mode]["bytes_sent"] < last["dense"]["bytes_sent"],
-                  f"{mode} sends more than half of what dense sends")
-        check_groups(options, last["groups"]["parameters"])
-        check_warm_up(options)
-        check_held_out(options)
-    except (OSError, RuntimeError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
+    return exit_status(lambda: check_modes(options))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ parts of a row's time are parts of it.
 import argparse
 import sys
 
-from runs import MODES, RunFailed, train
+from runs import MODES, RunFailed, check, exit_status, train
 
 RANKS = 3
 BATCH = 100
@@ -26,11 +26,6 @@ KEYS = {
 }
 SAME = ("epoch", "step", "accuracy", "own_accuracy", "parameters")
 ROUNDING = 1e-6
-
-
-def check(condition, message):
-    if not condition:
-        raise RuntimeError(message)
 
 
 def run(options, *arguments):
@@ -97,21 +92,20 @@ def check_refusals(options):
             raise RuntimeError(f"{arguments} are taken")
 
 
+def check_reports(options):
+    for mode in ("dense", "oktopk", "groups", "dgc", "sgp", "gossip"):
+        check_rows(options, mode)
+    for mode in MODES:
+        check_seconds(options, mode)
+    check_refusals(options)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", required=True, help="train_digits")
     parser.add_argument("--launcher", default="", help="mpirun up to the number of ranks")
     options = parser.parse_args()
-    try:
-        for mode in ("dense", "oktopk", "groups", "dgc", "sgp", "gossip"):
-            check_rows(options, mode)
-        for mode in MODES:
-            check_seconds(options, mode)
-        check_refusals(options)
-    except (OSError, RuntimeError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
+    return exit_status(lambda: check_reports(options))
 
 
 if __name__ == "__main__":

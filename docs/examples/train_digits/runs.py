@@ -1,11 +1,13 @@
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs train_digits and reads what it reports: common to check_modes.py and convergence.py."""
+"""Runs train_digits and reads what it reports: common to the programs beside it."""
 
 import json
+import os
 import pathlib
 import shlex
 import subprocess
+import sys
 import tempfile
 
 MODES = ("dense", "topk", "oktopk", "gtopk", "topka2a", "oktopk-reuse", "groups", "dgc", "sgp",
@@ -21,6 +23,21 @@ class RunFailed(RuntimeError):
         self.status = status
 
 
+def check(condition, message):
+    if not condition:
+        raise RuntimeError(message)
+
+
+def exit_status(work):
+    """Of a program that does this: 0, or 1 with what went wrong on stderr."""
+    try:
+        work()
+    except (OSError, RuntimeError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
 def stop(process):
     """Ends a run that hangs: politely first, because a killed mpirun leaves its ranks behind."""
     process.terminate()
@@ -31,11 +48,12 @@ def stop(process):
         process.wait()
 
 
-def run(command, timeout):
+def run(command, timeout, environment):
     """Runs a command; RunFailed with its output when it fails or does not end in time."""
+    variables = {**os.environ, **environment}
     status = None
     with tempfile.TemporaryFile("w+") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=variables)
         try:
             status = process.wait(timeout)
             failure = f"exit status {status}" if status else ""
@@ -49,10 +67,11 @@ def run(command, timeout):
             raise RunFailed(f"{shlex.join(command)}: {failure}\n{output.read()}", status)
 
 
-def train(program, ranks, arguments, launcher="", timeout=120):
+def train(program, ranks, arguments, launcher="", timeout=120, environment=None):
     """One training; a list of its epochs, each what the program wrote to --json.
 
-    launcher: mpirun up to the number of ranks; empty = ranks as threads.
+    launcher: mpirun up to the number of ranks; empty = ranks as threads. environment: variables that
+    are set beside those of this process.
     """
     if launcher:
         start = [*shlex.split(launcher), str(ranks), str(program), "--transport", "mpi"]
@@ -60,5 +79,5 @@ def train(program, ranks, arguments, launcher="", timeout=120):
         start = [str(program), "--transport", "local", "--ranks", str(ranks)]
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder) / "epochs.json"
-        run([*start, "--check", "--json", str(report), *map(str, arguments)], timeout)
+        run([*start, "--check", "--json", str(report), *map(str, arguments)], timeout, environment or {})
         return [json.loads(line) for line in report.read_text().splitlines()]
