@@ -121,8 +121,7 @@ void Reduction::keep_lost(const SparseSpan& lost, void* residual) {
 void Reduction::complete(size_t selected, size_t result) {
   env_.stats.selected = selected;
   env_.stats.result = result_entries_ = result;
-  if (env_.kernels.read(env_.fault) != 0)
-    fail(sparsecollRemoteError, "a message was malformed: expected sound counts and indices");
+  expect_sound(env_.kernels.read(env_.fault));
   turn_.call.confirm();
 }
 

@@ -7,11 +7,15 @@
 
 namespace sparsecoll {
 
+void expect_sound(uint64_t malformed) {
+  if (malformed > 0)
+    fail(sparsecollRemoteError, "a message was malformed: expected sound counts and indices");
+}
+
 void AgreedCall::settle(Kernels& kernels, const Settlement& counts) {
   stats().selected = kernels.read(counts.selected);
   stats().result = kernels.read(counts.result);
-  if (kernels.read(counts.fault) != 0)
-    fail(sparsecollRemoteError, "a message was malformed: expected sound counts and indices");
+  expect_sound(kernels.read(counts.fault));
   confirm();
 }
 

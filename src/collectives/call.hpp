@@ -68,6 +68,9 @@ class Call {
   virtual int rank_of(int peer) const { return peer; }
 };
 
+/// Throws where malformed messages were met.
+void expect_sound(uint64_t malformed);
+
 /// A call as the verb sees it that makes it: it also ends with the agreement of all ranks.
 class AgreedCall : public Call {
  public:

@@ -150,10 +150,6 @@ class Node {
   const Region whole_;
 };
 
-}  // namespace
-
-namespace {
-
 /// What a leader rounds off twice: the sum of its node, and its region of the sum of all.
 SparseSpan both(Env& env, const SparseSpan& first, const SparseSpan& second) {
   if (!env.rounds()) return {};

@@ -21,9 +21,9 @@
 // Cost per rank: P - 1 messages in step 2, ceil(log2 P) or P - 1 long ones in step 4, and ceil(log2
 // P) to twice that for each sum of counters: none with warm cuts and a good guess, one with a warm
 // threshold, two or three without, at most 7 (float32) or 11 (float64) on adversarial data. A bad
-// guess costs step 4 twice, in one of 16 calls at most. k (P - 1) / P entries out
-// in step 2 and, with balanced regions, as many in step 4: 4 k (P - 1) / P words before coding,
-// against 6 k (P - 1) / P of the paper.
+// guess costs step 4 twice, in one of 16 calls at most. k (P - 1) / P entries out in step 2 and,
+// with balanced regions, as many in step 4: 4 k (P - 1) / P words before coding, against
+// 6 k (P - 1) / P of the paper.
 //
 // Guarantees: the contract's definition bit for bit, for any P and any data; over a bfloat16 wire
 // that of rounded sums.
@@ -185,8 +185,7 @@ Outcome oktopk(Env& env, const Problem& problem, Warm& warm) {
   if (!enough) {
     if (floor > 0) {
       // What was malformed counts as nothing here, and may be sound elsewhere.
-      if (env.kernels.read(env.fault) != 0)
-        fail(sparsecollRemoteError, "a message was malformed: expected sound counts and indices");
+      expect_sound(env.kernels.read(env.fault));
       warm.caution = kCaution;
     }
     const Threshold threshold = global_threshold(env, sum.values, problem.k, warm);

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <new>
 
+#include "collectives/call.hpp"
+
 namespace sparsecoll {
 
 namespace {
@@ -148,8 +150,7 @@ void StreamWatch::look_at_alarm() const {
   if (reason == Alarm::other_call)
     fail(sparsecollRemoteError, "rank ", alarm.peer, " made another call at its number ",
          alarm.got.sequence, ", or sent it with other arguments (hash ", alarm.got.hash, ")");
-  if (reason == Alarm::malformed)
-    fail(sparsecollRemoteError, "a message was malformed: expected sound counts and indices");
+  expect_sound(reason == Alarm::malformed);
 }
 
 void StreamWatch::look_at(const Call& call) {
