@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstring>
-
 #include "core/types.hpp"
 
 namespace sparsecoll {
@@ -17,22 +15,7 @@ constexpr uint64_t mix(uint64_t x) {
 
 /// What bytes that begin `first` (a multiple of 8) bytes behind the start of a message add to its
 /// checksum; a multiple of 8 of them, but for the message's last.
-inline uint64_t checksum_of_part(ConstBytes bytes, uint64_t first) {
-  constexpr uint64_t kGolden = 0x9e3779b97f4a7c15ull;
-  uint64_t sum = 0, place = first / 8 * kGolden;
-  size_t at = 0;
-  for (; at + 8 <= bytes.size(); at += 8) {
-    uint64_t word;
-    std::memcpy(&word, bytes.data() + at, 8);
-    sum += mix(word ^ (place += kGolden));
-  }
-  if (at < bytes.size()) {
-    uint64_t word = 0;
-    std::memcpy(&word, bytes.data() + at, bytes.size() - at);
-    sum += mix(word ^ (place += kGolden));
-  }
-  return sum;
-}
+uint64_t checksum_of_part(ConstBytes bytes, uint64_t first);
 
 /// Sum of the mixed words, each bound to its place, and of the mixed length. A change within one
 /// word always shows, since mix is a bijection; the sum may be formed in any order, as parallel
@@ -40,5 +23,10 @@ inline uint64_t checksum_of_part(ConstBytes bytes, uint64_t first) {
 inline uint64_t checksum(ConstBytes bytes) {
   return mix(bytes.size()) + checksum_of_part(bytes, 0);
 }
+
+/// Sum of so many words, each mixed with its place in the message: the first of them with `place` +
+/// kPlace, and so on.
+uint64_t mixed_words(const std::byte* at, size_t words, uint64_t place);
+inline constexpr uint64_t kPlace = 0x9e3779b97f4a7c15ull;
 
 }  // namespace sparsecoll

@@ -67,6 +67,25 @@ TEST_CASE("a checksum does not depend on the buffer's address") {
   }
 }
 
+TEST_CASE("a checksum is that of its definition, by any vector instructions") {
+  for (size_t size = 0; size < 300; ++size) {
+    const std::vector<std::byte> bytes = random_bytes(size, 6);
+    for (const size_t first : {size_t{0}, size_t{8}, size_t{1} << 40}) {
+      uint64_t expected = 0, place = first / 8 * kPlace;
+      for (size_t at = 0; at < size; at += 8) {
+        uint64_t word = 0;
+        for (size_t i = at; i < std::min(at + 8, size); ++i)
+          word |= std::to_integer<uint64_t>(bytes[i]) << (8 * (i - at));
+        expected += mix(word ^ (place += kPlace));
+      }
+      CHECK(checksum_of_part(bytes, first) == expected);
+      if (size % 8 == 0) {
+        CHECK(mixed_words(bytes.data(), size / 8, first / 8 * kPlace) == expected);
+      }
+    }
+  }
+}
+
 TEST_CASE("the hash of a call depends on the verb and on every argument") {
   std::set<uint64_t> hashes;
   for (uint64_t verb = 1; verb <= 6; ++verb) {

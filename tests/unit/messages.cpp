@@ -16,6 +16,7 @@ const std::vector<WireCase>& wire_cases() {
       {"a few", Representation::coded, {12345, 1012345}, 7, false},
       {"one low bit", Representation::coded, {3, 1028}, 256, false},
       {"two low bits", Representation::coded, {0, 1000}, 230, false},
+      {"eight low bits", Representation::coded, {k2to32 - 204800, k2to32}, 400, false},
       {"up to a word's end", Representation::coded, {8, 8 + 262145}, 16384, false},
       {"many", Representation::coded, {77, 77 + 3 * 65536}, 5000, false},
       {"many far out", Representation::coded, {k2to32 * 9, k2to32 * 9 + 70000}, 333, true},

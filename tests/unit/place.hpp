@@ -6,9 +6,12 @@
 // tests can read and the spans that kernels see.
 
 #include <algorithm>
+#include <cstdlib>
+#include <optional>
 #include <vector>
 
 #include "core/numeric.hpp"
+#include "kernels/host/place.hpp"
 #include "kernels/kernels.hpp"
 #include "oracle/oracle.hpp"
 
@@ -19,6 +22,9 @@ using Entries = oracle::Sparse<T>;
 
 template <class T>
 inline constexpr DataType kOwnType = sizeof(T) == 4 ? DataType::float32 : DataType::float64;
+
+/// The plain loops, or with SPARSECOLL_TEST_PLACE=1 those that this machine is best at.
+inline bool test_place() { return std::getenv("SPARSECOLL_TEST_PLACE") != nullptr; }
 
 /// T is the accumulation type of kType.
 template <class T, class I, DataType kType = kOwnType<T>>
@@ -61,10 +67,16 @@ class Place {
   }
 
  private:
+  Kernels& make() {
+    if (!test_place()) return make_plain_kernels(kData, kIndex, arena_);
+    return make_host_kernels(kData, kIndex, place_.emplace(arena_, host::best_simd()));
+  }
+
   Memory memory_;
   Arena arena_{memory_};
   const Arena::Scope scope_{arena_};
-  Kernels& kernels_ = make_plain_kernels(kData, kIndex, arena_);
+  std::optional<host::Place> place_;
+  Kernels& kernels_ = make();
 };
 
 }  // namespace sparsecoll::unit

@@ -87,6 +87,36 @@ TEST_CASE("top_k keeps the k largest of a sparse vector and names the other non-
   }
 }
 
+TEST_CASE("top_k of many entries, whatever a sample of them says") {
+  constexpr size_t kMany = 40000;
+  const auto check = [](const Entries<float>& floats, const Entries<double>& doubles) {
+    const size_t n = floats.size();
+    for (const size_t k : {size_t{1}, n / 100, n / 2, n - n / 20, n - 1, n}) {
+      INFO("k = " << k);
+      CHECK(check_top_k<float, uint32_t>(floats, k) == "");
+      CHECK(check_top_k<float, uint64_t>(floats, k) == "");
+      CHECK(check_top_k<double, uint32_t>(doubles, k) == "");
+    }
+  };
+  for (const test::Kind kind : kDenseKinds) {
+    INFO(test::name_of(kind));
+    check(sparse_of<float>(kind, kMany, 3, 1000), sparse_of<double>(kind, kMany, 4, 1000));
+  }
+  // What lies at equal distances, as a sample may, is larger, or smaller, than all else.
+  for (const bool large : {true, false}) {
+    INFO(large);
+    Entries<float> floats;
+    Entries<double> doubles;
+    for (size_t j = 0; j < kMany; ++j) {
+      const double value = 1 + static_cast<double>(test::noise(5, j) % 1000);
+      const double scale = (j % (kMany / 1024) == 0) == large ? 1000 : 0.001;
+      floats.push_back({3 * j, static_cast<float>(value * scale)});
+      doubles.push_back({3 * j, value * scale});
+    }
+    check(floats, doubles);
+  }
+}
+
 TEST_CASE("values one bit apart are told apart, for every digit of the key") {
   for (int bit = 0; bit < 62; ++bit) {
     Entries<double> in;

@@ -38,6 +38,37 @@ uint64_t smallest_size(uint64_t nnz, uint64_t length, uint64_t value_size) {
   return 24 + 8 * index + nnz * value_size;
 }
 
+/// Entries that lie evenly, or in clusters with nothing between them.
+Entries<float> many_entries(const Region& region, uint64_t nnz, bool clusters) {
+  const uint64_t share = region.length() / nnz;
+  Entries<float> entries;
+  for (uint64_t j = 0; j < nnz; ++j) {
+    const uint64_t first = clusters ? j / 64 * 64 * share + j % 64 : j * share;
+    const uint64_t at = clusters ? first : first + noise(nnz, j) % share;
+    entries.push_back({region.begin + at, static_cast<float>(j)});
+  }
+  return entries;
+}
+
+TEST_CASE("coded indices with any number of low bits come back, up to the last of 32 bits") {
+  for (unsigned low = 0; low <= 19; ++low) {
+    for (const uint64_t nnz : {uint64_t{300}, uint64_t{1000}, uint64_t{2049}}) {
+      const uint64_t length = (nnz << low) * 5 / 2;
+      for (const uint64_t begin : {uint64_t{0}, (uint64_t{1} << 32) - length}) {
+        const Region region{begin, begin + length};
+        for (const bool clusters : {false, true}) {
+          INFO("low bits " << low << ", nnz " << nnz << ", from " << begin);
+          const Entries<float> entries = many_entries(region, nnz, clusters);
+          const MessageBytes message = pack<float, uint32_t>(entries, {region})[0];
+          const Unpacked<float> back = unpack<float, uint32_t>(message, region);
+          CHECK(back.faults == 0);
+          CHECK(test::difference("entries", back.entries, entries) == "");
+        }
+      }
+    }
+  }
+}
+
 template <class T, class I>
 std::string check_round_trip(const WireCase& shape) {
   const Entries<T> entries = entries_of<T>(shape, 1);

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <span>
 
+#include "kernels/host/sift.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/wire.hpp"
 
@@ -25,23 +26,44 @@ inline void store_word(std::byte* at, uint64_t w, uint64_t word) {
   std::memcpy(at + w * 8, &word, 8);
 }
 
+/// Bits, one after another, in words of 64.
+class BitWriter {
+ public:
+  explicit BitWriter(std::byte* at) : at_(at) {}
+  /// At most 63 of them, the others zeros.
+  void put(uint64_t bits, unsigned n) {
+    word_ |= bits << filled_;
+    filled_ += n;
+    if (filled_ < 64) return;
+    store_word(at_, w_++, word_);
+    filled_ -= 64;
+    word_ = bits >> (n - filled_);
+  }
+  /// What the last word has, which is not stored yet.
+  uint64_t rest() const { return word_; }
+
+ private:
+  std::byte* at_;
+  uint64_t word_ = 0, w_ = 0;
+  unsigned filled_ = 0;
+};
+
 /// The low bits of the indices, one after another. Returns what the last word has of them, which is
 /// not stored yet unless it is full.
 template <class I>
 uint64_t put_low_bits(std::byte* at, std::span<const I> index, uint64_t begin,
                       const WireCode& code) {
-  uint64_t word = 0, w = 0;
-  unsigned filled = 0;
-  for (const I each : index) {
-    const uint64_t low = (each - begin) & code.mask();
-    word |= low << filled;
-    filled += code.low;
-    if (filled < 64) continue;
-    store_word(at, w++, word);
-    filled -= 64;
-    word = low >> (code.low - filled);
-  }
-  return word;
+  BitWriter writer(at);
+  const auto low = [&](size_t j) -> uint64_t { return (index[j] - begin) & code.mask(); };
+  size_t j = 0;
+  if (4 * code.low < 64)
+    for (; j + 4 <= index.size(); j += 4) {
+      const uint64_t two = low(j) | low(j + 1) << code.low;
+      const uint64_t next = low(j + 2) | low(j + 3) << code.low;
+      writer.put(two | next << 2 * code.low, 4 * code.low);
+    }
+  for (; j < index.size(); ++j) writer.put(low(j), code.low);
+  return writer.rest();
 }
 
 template <class I>
@@ -60,13 +82,18 @@ void put_coded(std::byte* at, std::span<const I> index, const Region& region) {
 /// Coded indices to be read, as many as a header has, which fit into the message.
 class CodeReader {
  public:
-  CodeReader(const std::byte* at, const WireHeader& header)
-      : at_(at), nnz_(header.nnz), length_(header.length), code_(nnz_, length_) {}
+  CodeReader(const std::byte* at, const WireHeader& header, const Sifts* sifts)
+      : at_(at), nnz_(header.nnz), length_(header.length), code_(nnz_, length_), sifts_(sifts) {}
 
   /// Writes `begin` plus the distance of each, and says whether there are as many as there should
   /// be, strictly rising and inside the region.
   template <class I>
   bool get(uint64_t begin, I* out) const {
+    if constexpr (sizeof(I) == 4)
+      if (sifts_ && sifts_take_it())
+        return sifts_->decode({at_, nnz_, code_.low, code_.unary, code_.end,
+                               static_cast<uint32_t>(begin), out}) &&
+               out[0] >= begin && out[nnz_ - 1] - begin < length_;
     // With a word of ones and zeros behind the low bits, 8 bytes from any of their bytes on are
     // inside of the string; up to 57 bits are in the 8 bytes from their first one on.
     if (code_.low <= 57 && code_.end - code_.unary >= 64) return get_by(near, begin, out);
@@ -74,6 +101,11 @@ class CodeReader {
   }
 
  private:
+  bool sifts_take_it() const {
+    return code_.low <= kSiftedLow && code_.words() * 8 - code_.unary / 8 >= kSiftedTail &&
+           length_ <= uint64_t{1} << 31;
+  }
+
   template <class Low, class I>
   bool get_by(const Low& low, uint64_t begin, I* out) const {
     const WireCode code = code_;  // which writing to `out` does not change
@@ -112,6 +144,7 @@ class CodeReader {
   const uint64_t nnz_;
   const uint64_t length_;
   const WireCode code_;
+  const Sifts* const sifts_;
 };
 
 }  // namespace sparsecoll::host

@@ -10,6 +10,7 @@
 #include "kernels/host/pack.hpp"
 #include "kernels/host/push_sum.hpp"
 #include "kernels/host/sample.hpp"
+#include "kernels/host/sifted.hpp"
 #include "kernels/host/unpack.hpp"
 
 namespace sparsecoll::host {
@@ -73,7 +74,7 @@ class HostKernels final : public Kernels {
              const SparseBuffer& dropped) override {
     const In view(in);
     const std::span<const Acc> values(view.value, view.nnz);
-    host::part(view, host::find_threshold(values, k, values.size(), arena_), kept, dropped);
+    host::part(view, host::find_threshold(values, k, arena_, sifts()), kept, dropped, sifts());
   }
   void merge(std::span<const SparseSpan> pieces, const SparseBuffer& sum) override {
     host::merge<Acc, I>(pieces, sum, arena_);
@@ -82,7 +83,7 @@ class HostKernels final : public Kernels {
     host::concatenate<Acc, I>(pieces, out);
   }
   void above(const SparseSpan& in, const Threshold& threshold, const SparseBuffer& out) override {
-    host::above(In(in), threshold, out);
+    host::part(In(in), threshold, out, SparseBuffer{}, sifts());
   }
   void least_key(const SparseSpan& in, uint64_t* key) override { *key = host::least_key(In(in)); }
   void key_histogram(const SparseSpan& in, const KeyBins& bins, uint64_t* bin) override {
@@ -116,7 +117,7 @@ class HostKernels final : public Kernels {
   void unpack_all(std::span<const Message> messages, std::span<const SparseBuffer> out,
                   uint64_t* fault) override {
     for (size_t p = 0; p < messages.size(); ++p) {
-      if (host::unpack<T, I>(messages[p], out[p])) continue;
+      if (host::unpack<T, I>(messages[p], out[p], sifts())) continue;
       *out[p].nnz = 0;
       ++*fault;
     }
@@ -172,6 +173,7 @@ class HostKernels final : public Kernels {
  private:
   std::byte* slab(size_t n) override { return bytes(n); }
 
+  const Sifts* sifts() const { return place_ ? place_->sifts() : nullptr; }
   /// Short vectors, and large parts of vectors, are left to the plain loops.
   bool by_stages(size_t count, size_t k) const {
     return place_ && count >= place_->tuning().staged_from &&

@@ -49,14 +49,17 @@ class TileMerge {
 
   /// A power of two.
   static uint64_t tile_length(std::span<const SparseSpan> pieces) {
-    uint64_t entries = 0, end = 0;
+    uint64_t entries = 0, begin = ~uint64_t{0}, end = 0;
     for (const SparseSpan& each : pieces) {
       const View<T, I> piece(each);
+      if (piece.nnz == 0) continue;
       entries += piece.nnz;
-      if (piece.nnz > 0) end = std::max(end, piece.at(piece.nnz - 1));
+      begin = std::min(begin, piece.at(0));
+      end = std::max(end, piece.at(piece.nnz - 1));
     }
+    const uint64_t all = end - std::min(begin, end);
     uint64_t length = kShortest;
-    while (length < std::min(kLongest, end) && entries * length / kEntries < end) length *= 2;
+    while (length < std::min(kLongest, all) && entries * length / kEntries < all) length *= 2;
     return length;
   }
 
@@ -77,15 +80,18 @@ class TileMerge {
   void add_piece(size_t p, uint64_t begin) {
     const View<T, I> piece(pieces_[p]);
     const uint64_t length = kRare ? length_ : kShortest;
+    // Copies, which what is written below cannot change.
+    T* const sum = sum_;
+    uint64_t *const occupied = occupied_.data(), *const used = used_.data();
     size_t j = next_[p];
     for (; j < piece.nnz; ++j) {
       const uint64_t slot = piece.at(j) - begin;
       if (slot >= length) break;
-      const uint64_t bit = uint64_t{1} << (slot % 64), before = occupied_[slot / 64];
-      const T value = piece.value[j], sum = sum_[slot] + value;
-      sum_[slot] = before & bit ? sum : value;
-      occupied_[slot / 64] = before | bit;
-      if constexpr (kRare) used_[slot / (64 * 64)] |= uint64_t{1} << (slot / 64 % 64);
+      const uint64_t bit = uint64_t{1} << (slot % 64), before = occupied[slot / 64];
+      const T value = piece.value[j], both = sum[slot] + value;
+      sum[slot] = before & bit ? both : value;
+      occupied[slot / 64] = before | bit;
+      if constexpr (kRare) used[slot / (64 * 64)] |= uint64_t{1} << (slot / 64 % 64);
     }
     next_[p] = j;
   }

@@ -38,6 +38,7 @@ size_t beyond_caches() {
 Place::Place(Arena& arena, Simd simd, size_t threads, size_t seat)
     : arena_(arena),
       sweeps_(sweeps_of(simd)),
+      sifts_(find_sifts(simd)),
       beyond_caches_(beyond_caches()),
       threads_(threads, seat) {}
 

@@ -34,6 +34,8 @@ class Place {
 
   Arena& arena() { return arena_; }
   const Sweeps& sweeps() const { return sweeps_; }
+  /// Null: none are worth it.
+  const Sifts* sifts() const { return sifts_; }
   Tuning& tuning() { return tuning_; }
   size_t streamed_from() const {
     return tuning_.streamed_from != 0 ? tuning_.streamed_from : beyond_caches_;
@@ -49,6 +51,7 @@ class Place {
  private:
   Arena& arena_;
   const Sweeps& sweeps_;
+  const Sifts* const sifts_;
   Tuning tuning_;
   const size_t beyond_caches_;
   ThreadPool threads_;

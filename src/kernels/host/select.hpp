@@ -128,15 +128,6 @@ void part(const View<T, I>& in, const Threshold& threshold, const SparseBuffer& 
 }
 
 template <class T, class I>
-void above(const View<T, I>& in, const Threshold& threshold, const SparseBuffer& out) {
-  Gate gate(threshold);
-  Writer<T, I> keep(out);
-  for (size_t j = 0; j < in.nnz; ++j)
-    if (gate.passes(key_of(in.value[j]))) keep.add(in.at(j), in.value[j]);
-  keep.done();
-}
-
-template <class T, class I>
 uint64_t least_key(const View<T, I>& in) {
   uint64_t least = in.nnz == 0 ? 0 : kKeyEnd<T>;
   for (size_t j = 0; j < in.nnz; ++j) least = std::min<uint64_t>(least, key_of(in.value[j]));

@@ -43,6 +43,10 @@ const Sweeps* find_sweeps(Simd simd) {
   return &kAvx512Sweeps;
 }
 
+const Sifts* find_sifts(Simd simd) {
+  return simd == Simd::avx512 && has(simd) ? &kAvx512Sifts : nullptr;
+}
+
 Simd best_simd() {
   if (has(Simd::avx512)) return Simd::avx512;
   return has(Simd::avx2) ? Simd::avx2 : Simd::portable;

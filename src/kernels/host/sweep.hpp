@@ -14,6 +14,8 @@
 
 namespace sparsecoll::host {
 
+struct Sifts;  // sift.hpp
+
 /// Levels of vector instructions, each with all that the ones before it have.
 enum class Simd : int { portable = 0, avx2 = 1, avx512 = 2 };
 
@@ -63,6 +65,8 @@ struct Sweeps {
 const Sweeps& portable_sweeps();
 /// Null where this machine does not have that level (simd_x86.cpp, simd_other.cpp).
 const Sweeps* find_sweeps(Simd simd);
+/// Null where that level has none, or this machine not that level.
+const Sifts* find_sifts(Simd simd);
 /// The highest level of this machine.
 Simd best_simd();
 

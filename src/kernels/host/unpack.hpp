@@ -31,10 +31,11 @@ bool get_bitmap(const std::byte* at, const WireHeader& header, uint64_t begin, I
 }
 
 template <class I>
-bool get_indices(const std::byte* at, const WireHeader& header, uint64_t begin, I* out) {
+bool get_indices(const std::byte* at, const WireHeader& header, uint64_t begin, I* out,
+                 const Sifts* sifts) {
   switch (static_cast<Representation>(header.representation)) {
     case Representation::coded:
-      return CodeReader(at, header).get(begin, out);
+      return CodeReader(at, header, sifts).get(begin, out);
     case Representation::bitmap:
       return get_bitmap(at, header, begin, out);
     case Representation::dense:
@@ -57,7 +58,7 @@ void get_values(const std::byte* at, size_t n, A* out) {
 /// One message of a tensor of T into `out`, whose null index means that only a dense message will
 /// do.
 template <class T, class I>
-bool unpack(const Message& message, const SparseBuffer& out) {
+bool unpack(const Message& message, const SparseBuffer& out, const Sifts* sifts) {
   *out.nnz = 0;
   WireHeader header;
   if (!wire_header(message.bytes, data_type_of<T>(), message.region.length(), &header) ||
@@ -67,7 +68,8 @@ bool unpack(const Message& message, const SparseBuffer& out) {
   const auto sent = static_cast<DataType>(header.data_type);
   const std::byte* at = message.bytes.data() + sizeof header;
   if (out.index) {
-    if (!get_indices(at, header, message.region.begin, static_cast<I*>(out.index))) return false;
+    I* const index = static_cast<I*>(out.index);
+    if (!get_indices(at, header, message.region.begin, index, sifts)) return false;
   } else if (representation != Representation::dense) {
     return false;
   }

@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sparsecoll {
+
+/// As mixed_words(), eight words at a time. For x86-64 with AVX-512 F and DQ only.
+uint64_t mixed_words_avx512(const std::byte* at, size_t words, uint64_t place);
+
+}  // namespace sparsecoll

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Selection among sparse entries by the loops of sift.hpp, where there are any: null is no loops.
+
+#include <cmath>
+#include <type_traits>
+
+#include "kernels/host/select.hpp"
+#include "kernels/host/sift.hpp"
+
+namespace sparsecoll::host {
+
+/// Fewer values than these are not worth a sample of so many.
+constexpr size_t kSampled = 8192, kSample = 1024;
+
+/// Keys between which the k-th largest of the values hardly ever is not: [begin, end).
+template <class T>
+std::pair<uint64_t, uint64_t> bracket_of(std::span<const T> values, size_t k) {
+  std::array<Key<T>, kSample> keys;
+  for (size_t i = 0; i < kSample; ++i) keys[i] = key_of(values[values.size() / kSample * i]);
+  const double share = static_cast<double>(k) / static_cast<double>(values.size());
+  const double mean = share * kSample, margin = 6 * std::sqrt(mean * (1 - share)) + 8;
+  const auto key_at = [&](double rank) -> uint64_t {
+    const auto at = keys.begin() + static_cast<std::ptrdiff_t>(rank);
+    std::nth_element(keys.begin(), at, keys.end(), std::greater<>());
+    return *at;
+  };
+  const uint64_t begin = mean + margin < kSample ? std::max<uint64_t>(key_at(mean + margin), 1) : 1;
+  const uint64_t end = mean > margin ? std::max(key_at(mean - margin), begin + 1) : kKeyEnd<T>;
+  return {begin, end};
+}
+
+/// As find_threshold(); reads the values once where a sample of them says where to look.
+template <class T>
+Threshold find_threshold(std::span<const T> values, size_t k, Arena& arena, const Sifts* sifts) {
+  if constexpr (!Integer<T>) {
+    if (sifts && values.size() >= kSampled && k > 0) {
+      const auto [begin, end] = bracket_of(values, k);
+      const Arena::Scope scope(arena);
+      Key<T>* const few = arena.take<Key<T>>(values.size());
+      const Bracket<T, Key<T>> bracket{values.data(), values.size(), begin, end, few};
+      Bracketed found;
+      if constexpr (std::is_same_v<T, float>)
+        found = sifts->bracket_f32(bracket);
+      else
+        found = sifts->bracket_f64(bracket);
+      if (found.above < k && k <= found.above + found.within) {
+        const auto key_at = [few](size_t j) -> uint64_t { return few[j]; };
+        const Threshold threshold = find_threshold<T>(found.within, k - found.above, key_at);
+        if (threshold.ties > 0) return threshold;
+        return {std::max(threshold.key, begin - 1), 0};  // keys below the bracket do not pass
+      }
+    }
+  }
+  return find_threshold(values, k, values.size(), arena);
+}
+
+/// As part() of select.hpp.
+template <class T, class I>
+void part(const View<T, I>& in, const Threshold& threshold, const SparseBuffer& kept,
+          const SparseBuffer& dropped, const Sifts* sifts) {
+  if constexpr (std::is_same_v<I, uint32_t> && !Integer<T>) {
+    if (sifts && in.index && threshold.ties == 0) {
+      const bool both = dropped.capacity > 0;
+      const Sieve<T> sieve{in.index,
+                           in.value,
+                           in.nnz,
+                           threshold.key,
+                           static_cast<uint32_t*>(kept.index),
+                           static_cast<T*>(kept.value),
+                           both ? static_cast<uint32_t*>(dropped.index) : nullptr,
+                           static_cast<T*>(dropped.value)};
+      Sifted found;
+      if constexpr (std::is_same_v<T, float>)
+        found = sifts->sieve_f32(sieve);
+      else
+        found = sifts->sieve_f64(sieve);
+      *kept.nnz = found.kept;
+      if (both) *dropped.nnz = found.dropped;
+      return;
+    }
+  }
+  part(in, threshold, kept, dropped);
+}
+
+}  // namespace sparsecoll::host
