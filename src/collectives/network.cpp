@@ -78,7 +78,8 @@ std::optional<Network> measure_network(Env& env) {
   // 4.
   allreduce_counts(env, sums);
   const Network next = mean_of(near, ranks), across = mean_of(far, ranks);
-  return across.beta > next.beta ? across : next;
+  const auto of_long = [](const Network& n) { return n.alpha + n.beta * (kLong - kSmall); };
+  return of_long(across) > of_long(next) ? across : next;
 }
 
 // 5.

@@ -116,18 +116,29 @@ TEST_CASE("Auto never takes what gives another result, and judges exact sums by 
         seconds(AlgorithmId::oktopk, with_entries(16, 16000)));
 }
 
+TEST_CASE("Auto takes Dense where everything is selected, and nowhere else") {
+  for (const int ranks : {2, 3, 8, 100}) {
+    Shape shape = with_k(ranks, kCount);
+    CHECK(choice(shape).id != AlgorithmId::dense);
+    shape.everything = true;
+    CHECK(choice(shape).id == AlgorithmId::dense);
+  }
+}
+
 TEST_CASE("what Auto takes depends on the network") {
   const Shape shape = with_k(8, 2000);
   CHECK(choose_algorithm(shape, {1e-3, 1e-9}).id == AlgorithmId::allgather);
   CHECK(choose_algorithm(shape, {1e-6, 1e-7}).id == AlgorithmId::oktopk);
 }
 
-/// What the ranks measure when every message takes so long.
-std::string measure(int P, std::chrono::microseconds delay, std::vector<Network>& networks) {
+/// What the ranks measure when every message takes so long, or every one to another distance than
+/// the next rank's.
+std::string measure(int P, std::chrono::microseconds delay, std::vector<Network>& networks,
+                    bool far_only = false) {
   networks.assign(static_cast<size_t>(P), {});
-  const auto late = [delay](int, int, size_t) {
+  const auto late = [=](int sender, int receiver, size_t) {
     Fate fate;
-    fate.delay = delay;
+    if (!far_only || receiver != (sender + 1) % P) fate.delay = delay;
     return fate;
   };
   Stations stations(P, 30000, delay.count() > 0 ? FatePlan(late) : FatePlan());
@@ -152,6 +163,15 @@ TEST_CASE("all ranks measure the same network, and what its messages take") {
     }
     REQUIRE(measure(P, std::chrono::microseconds(5000), networks) == "");
     for (const Network& each : networks) CHECK(each.alpha >= 0.005);
+  }
+}
+
+TEST_CASE("of two distances the slower one is measured") {
+  for (const int P : {4, 5, 8}) {
+    CAPTURE(P);
+    std::vector<Network> networks;
+    REQUIRE(measure(P, std::chrono::microseconds(20000), networks, true) == "");
+    for (const Network& each : networks) CHECK(each.alpha >= 0.02);
   }
 }
 
