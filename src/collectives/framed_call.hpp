@@ -68,6 +68,9 @@ class FramedCall final : public AgreedCall {
   struct Notice;
 
   FrameHeader header(FrameKind kind) const;
+  /// Whether every other rank gets a message and sends one, destinations rotating.
+  bool rotates(std::span<const Leg> legs) const;
+  void send_paced(std::span<const Leg> legs);
   void receive(std::span<Leg> legs);
   /// Returns when all of the peers have sent something, or, where one is enough, one of them.
   enum class Wanted { all, one };

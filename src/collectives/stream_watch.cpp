@@ -150,7 +150,7 @@ void StreamWatch::look_at_alarm() const {
   if (reason == Alarm::other_call)
     fail(sparsecollRemoteError, "rank ", alarm.peer, " made another call at its number ",
          alarm.got.sequence, ", or sent it with other arguments (hash ", alarm.got.hash, ")");
-  expect_sound(reason == Alarm::malformed);
+  expect_sound(reason == Alarm::malformed ? 1 : 0);
 }
 
 void StreamWatch::look_at(const Call& call) {

@@ -3,6 +3,9 @@
 
 // The small collectives that the algorithms share: sums of counters and allgathers of messages.
 
+#include <array>
+#include <mutex>
+
 #include "support/catch.hpp"
 #include "support/data.hpp"
 #include "unit/post.hpp"
@@ -113,6 +116,34 @@ TEST_CASE("allgather_messages gives every rank all messages, of any size") {
       return verdict;
     }) == "");
   }
+}
+
+TEST_CASE("of many long messages a rank has few more under way than have come to it") {
+  constexpr int P = 16, kAhead = 8;
+  std::mutex mutex;
+  std::array<int, P> sent{}, sent_to{};
+  bool overrun = false;
+  const auto count = [&](int sender, int receiver, size_t) {
+    const std::lock_guard lock(mutex);
+    const auto from = static_cast<size_t>(sender), to = static_cast<size_t>(receiver);
+    overrun |= sent[from] - sent_to[from] >= kAhead;
+    ++sent[from];
+    ++sent_to[to];
+    return Fate{};
+  };
+  Stations stations(P, 30000, count);
+  CHECK(stations.run([](Station& s) -> std::string {
+    std::string verdict;
+    s.collective([&](Env& env) {
+      const std::string own(100000 + static_cast<size_t>(s.rank()), 'x');
+      const auto all = allgather_messages(env, {std::as_bytes(std::span(own)), 7}, own.size());
+      for (int r = 0; r < P; ++r)
+        if (all[static_cast<size_t>(r)].message.size() != 100000 + static_cast<size_t>(r))
+          verdict = text("the message of rank ", r, " is wrong");
+    });
+    return verdict;
+  }) == "");
+  CHECK_FALSE(overrun);
 }
 
 /// Rank 1 answers rank 0's collective by `payload`; what rank 0 says to that.
