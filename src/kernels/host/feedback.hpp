@@ -63,10 +63,23 @@ void hand_over(std::span<const SparseSpan> pieces, const SparseBuffer& out) {
   }
 }
 
-/// Into zeros, unless it is dense.
+/// Elements [begin, end) of the dense vector, zeros but for the entries. A tile at a time, so that
+/// entries meet zeros that are still in the nearest cache.
 template <class T, class I>
-void scatter(const View<Accumulation<T>, I>& in, int divisor, T* dense) {
-  for (size_t j = 0; j < in.nnz; ++j) dense[in.at(j)] = finished<T>(in.value[j], divisor);
+void scatter(const View<Accumulation<T>, I>& in, int divisor, T* dense, size_t begin, size_t end) {
+  constexpr size_t kTile = 4096;
+  if (!in.index) {
+    for (size_t i = begin; i < std::min(end, in.nnz); ++i)
+      dense[i] = finished<T>(in.value[i], divisor);
+    return;
+  }
+  size_t j = static_cast<size_t>(std::lower_bound(in.index, in.index + in.nnz, begin) - in.index);
+  for (size_t tile = begin; tile < end; tile += kTile) {
+    const size_t next = std::min(tile + kTile, end);
+    std::fill(dense + tile, dense + next, T{0});
+    for (; j < in.nnz && in.index[j] < next; ++j)
+      dense[in.index[j]] = finished<T>(in.value[j], divisor);
+  }
 }
 
 template <class T>

@@ -132,10 +132,9 @@ class HostKernels final : public Kernels {
     host::hand_over<T, I>(pieces, out);
   }
   void scatter(const SparseSpan& in, int divisor, void* dense, size_t count) override {
-    T* const out = static_cast<T*>(dense);
-    if (in.index)
-      over(count, [&](size_t begin, size_t end) { std::fill(out + begin, out + end, T{0}); });
-    host::scatter<T, I>(In(in), divisor, out);
+    over(count, [&](size_t begin, size_t end) {
+      host::scatter<T, I>(In(in), divisor, static_cast<T*>(dense), begin, end);
+    });
   }
   void copy_canonical(const void* from, size_t count, void* to) override {
     const auto* in = static_cast<const Acc*>(from);
