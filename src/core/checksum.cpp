@@ -15,7 +15,7 @@ using MixedWords = uint64_t (*)(const std::byte*, size_t, uint64_t);
 
 /// The fastest on this machine that SPARSECOLL_SIMD lets it use.
 MixedWords fastest_mixed_words() {
-#if defined(__x86_64__)
+#ifdef SPARSECOLL_HAVE_AVX512
   const std::string level = environment("SPARSECOLL_SIMD").value_or("auto");
   if ((level == "auto" || level == "avx512") && __builtin_cpu_supports("avx512f") &&
       __builtin_cpu_supports("avx512dq"))
@@ -37,7 +37,7 @@ uint64_t mixed_words(const std::byte* at, size_t words, uint64_t place) {
 }
 
 uint64_t checksum_of_part(ConstBytes bytes, uint64_t first) {
-  static const MixedWords mixed = fastest_mixed_words();
+  static const MixedWords mixed = fastest_mixed_words();  // any of them gives the same
   const size_t words = bytes.size() / 8, last = words * 8;
   const uint64_t place = first / 8 * kPlace;
   uint64_t sum = mixed(bytes.data(), words, place);

@@ -25,8 +25,7 @@ inline uint64_t checksum(ConstBytes bytes) {
 }
 
 /// Sum of so many words, each mixed with its place in the message: the first of them with `place` +
-/// kPlace, and so on.
+/// kPlace (checksum_avx512.hpp), the next with that + kPlace.
 uint64_t mixed_words(const std::byte* at, size_t words, uint64_t place);
-inline constexpr uint64_t kPlace = 0x9e3779b97f4a7c15ull;
 
 }  // namespace sparsecoll

@@ -20,7 +20,6 @@ __m512i mix_eight(__m512i x) {
 }  // namespace
 
 uint64_t mixed_words_avx512(const std::byte* at, size_t words, uint64_t place) {
-  constexpr uint64_t kPlace = 0x9e3779b97f4a7c15ull;
   const __m512i nth = _mm512_set_epi64(8, 7, 6, 5, 4, 3, 2, 1);
   __m512i places = _mm512_add_epi64(set(place), _mm512_mullo_epi64(nth, set(kPlace)));
   __m512i sum = _mm512_setzero_si512();

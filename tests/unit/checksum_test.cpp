@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "collectives/descriptor.hpp"
+#include "core/checksum_avx512.hpp"
 #include "support/catch.hpp"
 #include "support/data.hpp"
 

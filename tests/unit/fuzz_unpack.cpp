@@ -6,8 +6,8 @@
 // fuzz_corpus.cpp where there is none.
 //
 // Input: a byte of flags (bit 0: double, bit 1: 64-bit indices, bit 2: into a dense piece, bit 3:
-// float16, bit 4: bfloat16, bit 5: int32, bit 6: int64; the first of these that is set), begin and
-// length of the region as uint64, the message.
+// float16, bit 4: bfloat16, bit 5: int32, bit 6: int64; the first of these that is set; bit 7: by
+// this machine's vector instructions), begin and length of the region as uint64, the message.
 
 #include <cstdio>
 #include <cstdlib>
@@ -52,6 +52,7 @@ Region region_of(uint64_t begin, uint64_t length, bool wide) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < kPrefix) return 0;
   const bool wide = data[0] & 2, dense = data[0] & 4;
+  best_loops() = data[0] & 128;
   uint64_t begin, length;
   std::memcpy(&begin, data + 1, 8);
   std::memcpy(&length, data + 9, 8);

@@ -23,8 +23,12 @@ using Entries = oracle::Sparse<T>;
 template <class T>
 inline constexpr DataType kOwnType = sizeof(T) == 4 ? DataType::float32 : DataType::float64;
 
-/// The plain loops, or with SPARSECOLL_TEST_PLACE=1 those that this machine is best at.
-inline bool test_place() { return std::getenv("SPARSECOLL_TEST_PLACE") != nullptr; }
+/// Whether places take the loops that this machine is best at, instead of the plain ones: where
+/// SPARSECOLL_TEST_PLACE is set, or a test says so.
+inline bool& best_loops() {
+  static bool best = std::getenv("SPARSECOLL_TEST_PLACE") != nullptr;
+  return best;
+}
 
 /// T is the accumulation type of kType.
 template <class T, class I, DataType kType = kOwnType<T>>
@@ -68,7 +72,7 @@ class Place {
 
  private:
   Kernels& make() {
-    if (!test_place()) return make_plain_kernels(kData, kIndex, arena_);
+    if (!best_loops()) return make_plain_kernels(kData, kIndex, arena_);
     return make_host_kernels(kData, kIndex, place_.emplace(arena_, host::best_simd()));
   }
 

@@ -62,6 +62,11 @@ std::string check_flips(const WireCase& shape, Precision precision) {
       spoilt[at] ^= static_cast<std::byte>(mask);
       const Unpacked<T> back = unpack<T, I>(spoilt, shape.region);
       std::string wrong = check_harmless(back, shape.region);
+      best_loops() = !best_loops();
+      const Unpacked<T> other = unpack<T, I>(spoilt, shape.region);
+      best_loops() = !best_loops();
+      if (wrong.empty() && other.faults != back.faults) wrong = "a fault by one way only";
+      if (wrong.empty()) wrong = test::difference("by both ways", other.entries, back.entries);
       // The version, the type, whether it is another one, and the length admit one value only.
       const bool in_header = at < 5 || at == 6 || at == 7 || (at >= 16 && at < 24);
       if (wrong.empty() && in_header && back.faults == 0) wrong = "was taken";

@@ -52,8 +52,9 @@ Entries<float> many_entries(const Region& region, uint64_t nnz, bool clusters) {
 
 TEST_CASE("coded indices with any number of low bits come back, up to the last of 32 bits") {
   for (unsigned low = 0; low <= 19; ++low) {
-    for (const uint64_t nnz : {uint64_t{300}, uint64_t{1000}, uint64_t{2049}}) {
-      const uint64_t length = (nnz << low) * 5 / 2;
+    for (const uint64_t nnz : {uint64_t{300}, uint64_t{1000}, uint64_t{2049}, uint64_t{30000}}) {
+      if (nnz << low > uint64_t{1} << 31) continue;
+      const uint64_t length = low == 0 ? nnz * 2 : (nnz << low) * 3 / 2;
       for (const uint64_t begin : {uint64_t{0}, (uint64_t{1} << 32) - length}) {
         const Region region{begin, begin + length};
         for (const bool clusters : {false, true}) {

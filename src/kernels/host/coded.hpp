@@ -48,8 +48,8 @@ class BitWriter {
   unsigned filled_ = 0;
 };
 
-/// The low bits of the indices, one after another. Returns what the last word has of them, which is
-/// not stored yet unless it is full.
+/// The low bits of the indices, one after another; where they are short, four make one step.
+/// Returns what the last word has of them, which is not stored yet.
 template <class I>
 uint64_t put_low_bits(std::byte* at, std::span<const I> index, uint64_t begin,
                       const WireCode& code) {
@@ -91,6 +91,7 @@ class CodeReader {
   bool get(uint64_t begin, I* out) const {
     if constexpr (sizeof(I) == 4)
       if (sifts_ && sifts_take_it())
+        // What begins too far on to be held wraps, below `begin`.
         return sifts_->decode({at_, nnz_, code_.low, code_.unary, code_.end,
                                static_cast<uint32_t>(begin), out}) &&
                out[0] >= begin && out[nnz_ - 1] - begin < length_;

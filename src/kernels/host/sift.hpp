@@ -12,7 +12,8 @@
 namespace sparsecoll::host {
 
 /// Coded indices that are to be read: a WireCode of at most kSiftedLow low bits, whose string goes
-/// on for kSiftedTail bytes from where its unary part begins, and of distances below 2^31.
+/// on for kSiftedTail bytes from where its unary part begins, and of a region of at most 2^31: what
+/// bytes of any kind say is below twice the length, so that no distance wraps.
 struct SiftedCode {
   const std::byte* at;
   uint64_t nnz;
@@ -25,7 +26,7 @@ struct SiftedCode {
 inline constexpr unsigned kSiftedLow = 16;
 inline constexpr uint64_t kSiftedTail = 64;
 
-/// Entries of which those pass that have a key above `key`.
+/// Entries of which those pass that have a key above `key`. What is written overlaps nothing.
 template <class T>
 struct Sieve {
   const uint32_t* index;

@@ -4,8 +4,12 @@
 
 // Selection among sparse entries by the loops of sift.hpp, where there are any: null is no loops.
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
 #include <type_traits>
+#include <utility>
 
 #include "kernels/host/select.hpp"
 #include "kernels/host/sift.hpp"
@@ -15,7 +19,8 @@ namespace sparsecoll::host {
 /// Fewer values than these are not worth a sample of so many.
 constexpr size_t kSampled = 8192, kSample = 1024;
 
-/// Keys between which the k-th largest of the values hardly ever is not: [begin, end).
+/// Keys between which the k-th largest of the values hardly ever is not: [begin, end), six standard
+/// deviations of how many of a random sample are among the k largest.
 template <class T>
 std::pair<uint64_t, uint64_t> bracket_of(std::span<const T> values, size_t k) {
   std::array<Key<T>, kSample> keys;
@@ -36,7 +41,7 @@ std::pair<uint64_t, uint64_t> bracket_of(std::span<const T> values, size_t k) {
 template <class T>
 Threshold find_threshold(std::span<const T> values, size_t k, Arena& arena, const Sifts* sifts) {
   if constexpr (!Integer<T>) {
-    if (sifts && values.size() >= kSampled && k > 0) {
+    if (sifts && values.size() >= kSampled && k > 0 && k <= values.size()) {
       const auto [begin, end] = bracket_of(values, k);
       const Arena::Scope scope(arena);
       Key<T>* const few = arena.take<Key<T>>(values.size());
