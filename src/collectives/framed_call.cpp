@@ -98,7 +98,7 @@ bool FramedCall::rotates(std::span<const Leg> legs) const {
 /// So only some are under way: one more for each that has come. Since all ranks send to the next,
 /// to the one behind it and so on, as many come to each as it has sent, and nobody waits in vain.
 void FramedCall::send_paced(std::span<const Leg> legs) {
-  constexpr size_t kMessages = 8, kBytes = size_t{1} << 17;
+  constexpr size_t kMessages = 4, kBytes = size_t{1} << 17;
   std::vector<int> missing = awaited(legs);
   size_t under_way = 0;  // bytes, of messages from legs[come] on
   size_t come = 0;
