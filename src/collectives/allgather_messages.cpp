@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Allgather of messages of any size, for every P. Short ones by Bruck et al., Efficient Algorithms
 // for All-to-All Communications in Multiport Message-Passing Systems (IEEE TPDS 1997), in
-// ceil(log2 P) rounds; long ones each straight to every rank, P - 1 messages under way together.
+// ceil(log2 P) rounds; long ones each straight to every rank, P - 1 messages, several under way.
 // Both send every message to every rank once.
 #include <algorithm>
 #include <array>
