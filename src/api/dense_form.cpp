@@ -51,10 +51,7 @@ class DenseCall final : public Operation, private DenseArguments {
     Reduction reduction(turn, kernels);
     const auto rule = static_cast<ResidualRule>(turn.communicator.config().values.residualRule);
     if (verb == Verb::gtopk_allreduce) return run_sparse(reduction, nullptr, rule);
-    // What is selected of 16-bit types is rounded, which Dense does not do.
-    const bool everything = count > 0 && k >= count && size_of(type) > 2;
-    const AlgorithmEntry& chosen =
-        reduction.sparse_algorithm({count, std::min(k, count), {}, 0}, everything);
+    const AlgorithmEntry& chosen = reduction.sparse_algorithm({count, std::min(k, count), {}, 0});
     switch (chosen.local) {
       case LocalPart::topk:
       case LocalPart::above:

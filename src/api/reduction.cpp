@@ -72,7 +72,7 @@ void Reduction::tell_choice(const AlgorithmEntry& chosen, const Shape& shape,
             : "how many entries there are is not known yet");
 }
 
-const AlgorithmEntry& Reduction::sparse_algorithm(const Problem& problem, bool everything) {
+const AlgorithmEntry& Reduction::sparse_algorithm(const Problem& problem) {
   const AlgorithmEntry& configured = *find_algorithm(turn_.communicator.config().values.algorithm);
   const bool reuses = turn_.communicator.config().values.selection == sparsecollSelectReuse;
   if (reuses && problem.k != kAll) return reusing_oktopk();
@@ -81,7 +81,7 @@ const AlgorithmEntry& Reduction::sparse_algorithm(const Problem& problem, bool e
       env_.kernels.wire_value_size(env_.rounds() ? Precision::bfloat16 : Precision::stored);
   const Network speed = network();
   const Shape shape{turn_.call.size(),  problem.count,     problem.k, value_size,
-                    turn_.warm.entries, turn_.warm.result, nodes(),   everything && !env_.rounds()};
+                    turn_.warm.entries, turn_.warm.result, nodes()};
   const AlgorithmEntry& chosen = choose_algorithm(shape, speed);
   const int id = static_cast<int>(chosen.id);
   if (std::exchange(turn_.warm.chosen, id) != id) tell_choice(chosen, shape, speed);

@@ -17,7 +17,7 @@ class Reduction {
   /// What the shape's last call left, for the local part of the work.
   Warm& warm() { return turn_.warm; }
   /// The algorithm that sparse allreduce uses for this shape.
-  const AlgorithmEntry& sparse_algorithm(const Problem& problem, bool everything = false);
+  const AlgorithmEntry& sparse_algorithm(const Problem& problem);
   /// Runs it; afterwards every rank is known to have made the call, what the shape's next call may
   /// use is kept, and the outcome is complete. Touches nothing of the caller's.
   Outcome run(Algorithm algorithm, AlgorithmId id, Problem problem);

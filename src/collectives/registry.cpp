@@ -128,7 +128,7 @@ double predicted_seconds(AlgorithmId id, const Shape& shape, const Network& netw
 
 const AlgorithmEntry& choose_algorithm(const Shape& shape, const Network& network) {
   const auto seconds = [&](AlgorithmId id) { return predicted_seconds(id, shape, network); };
-  AlgorithmId best = shape.everything ? AlgorithmId::dense : AlgorithmId::oktopk;
+  AlgorithmId best = AlgorithmId::oktopk;
   // Nothing is known of the first exact sum of a shape: take what is never far off.
   const bool unknown = shape.k == kAll && shape.entries == 0;
   if (!unknown && seconds(AlgorithmId::allgather) <= seconds(best)) best = AlgorithmId::allgather;

@@ -51,7 +51,6 @@ struct Shape {
   uint64_t entries;              ///< of all ranks in the last call; 0 = unknown
   uint64_t result = 0;           ///< of an exact sum: entries in the last one; 0 = unknown
   const Nodes* nodes = nullptr;  ///< where Hierarchical may be taken
-  bool everything = false;       ///< is selected as it is, so that Dense gives the definition
 };
 
 /// The alpha-beta model in seconds; infinite for Hierarchical where nothing is known of nodes.

@@ -116,15 +116,6 @@ TEST_CASE("Auto never takes what gives another result, and judges exact sums by 
         seconds(AlgorithmId::oktopk, with_entries(16, 16000)));
 }
 
-TEST_CASE("Auto takes Dense where everything is selected, and nowhere else") {
-  for (const int ranks : {2, 3, 8, 100}) {
-    Shape shape = with_k(ranks, kCount);
-    CHECK(choice(shape).id != AlgorithmId::dense);
-    shape.everything = true;
-    CHECK(choice(shape).id == AlgorithmId::dense);
-  }
-}
-
 TEST_CASE("what Auto takes depends on the network") {
   const Shape shape = with_k(8, 2000);
   CHECK(choose_algorithm(shape, {1e-3, 1e-9}).id == AlgorithmId::allgather);
