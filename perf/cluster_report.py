@@ -194,7 +194,7 @@ def where_time_goes(jobs):
         for row in job.rows:
             if row.get("algorithm") not in ("auto", "oktopk-reuse", "gtopk", "alltoall", "allgather"):
                 continue
-            if job.mbit is None or name.startswith(("ranks_", "fit_")) or "select_us" not in row:
+            if job.mbit is None or name.startswith("ranks_") or "select_us" not in row:
                 continue
             parts = [digits(row[f"{part}_us"] / 1e3)
                      for part in ("select", "pack", "exchange", "reduce")]
