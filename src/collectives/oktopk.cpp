@@ -42,6 +42,9 @@ constexpr int kKeyDigit = 8;  // 256 key ranges a round
 /// Calls without a guess after a wrong one, which sent too many entries, or too few in vain.
 constexpr uint64_t kCaution = 16;
 
+/// How many entries that are in no result a guess may send.
+uint64_t most_spare(size_t k) { return 16 + k / 16; }
+
 // --- step 3
 
 /// How many of the equal keys this rank may pass: those that are left after the ranks before it.
@@ -117,7 +120,7 @@ Threshold global_threshold(Env& env, const SparseSpan& sum, size_t k, Warm& warm
     warm.threshold = lowest;
     if (here - needed <= slack) return {lowest - 1, 0};
     if (bins.shift == space) {  // one key, the only multiple in this range
-      warm.caution = kCaution;  // a guess would send all that are equal
+      if (here - needed > most_spare(k)) warm.caution = kCaution;  // a guess would send them all
       const uint64_t key = (((lowest - 1) >> space) + 1) << space;
       return {key, share_ties(env, own[b - 1], needed)};
     }
@@ -135,19 +138,20 @@ SparseSpan survivors(Env& env, const SparseSpan& part, const Threshold& threshol
 
 // --- the guess
 
-/// A key below which this call's threshold will hardly be; 0: nobody can tell. Of rounded sums too
-/// many are equal to it.
-uint64_t guess(const KeySpace& keys, const SparseSpan& sum, Warm& warm) {
+/// A key below which this call's threshold will hardly be; 0: nobody can tell. Rounded sums stay
+/// where they are for a while, and then move by a whole step.
+uint64_t guess(const KeySpace& keys, Precision precision, Warm& warm) {
   if (warm.caution > 0) --warm.caution;
-  const uint64_t reach = 2 * warm.drift;
-  const bool known = warm.threshold > 0 && reach > 0 && reach <= near(keys);
-  if (!known || warm.caution > 0 || sum.precision == Precision::bfloat16) return 0;
+  const uint64_t step = uint64_t{1} << spacing(keys, precision, warm.threshold + 1);
+  const uint64_t reach = std::max(2 * warm.drift, step);
+  const bool known = warm.threshold > 0 && warm.drift > 0 && reach <= near(keys);
+  if (!known || warm.caution > 0) return 0;
   return warm.threshold > reach ? warm.threshold - reach : 1;
 }
 
 /// What the next guess is made of. `spare` entries were sent beside those that are in the result.
 void learn(const Problem& problem, uint64_t last, uint64_t spare, Warm& warm) {
-  if (spare > 16 + problem.k / 16) warm.caution = kCaution;
+  if (spare > most_spare(problem.k)) warm.caution = kCaution;
   if (last == 0) return;
   const uint64_t moved = std::max(warm.threshold, last) - std::min(warm.threshold, last);
   warm.drift = std::max({moved, warm.drift - warm.drift / 8, uint64_t{1}});
@@ -178,7 +182,8 @@ Outcome oktopk(Env& env, const Problem& problem, Warm& warm) {
   };
   if (problem.k == kAll) return {gather(sum.values).span().known(sum.values.precision), sum.lost};
   // 3., 4.
-  const uint64_t last = warm.threshold, floor = guess(env.kernels.keys(), sum.values, warm);
+  const uint64_t last = warm.threshold,
+                 floor = guess(env.kernels.keys(), sum.values.precision, warm);
   SparseBuffer all;
   if (floor > 0) all = gather(survivors(env, sum.values, {floor - 1, 0}));
   const bool enough = floor == 1 || (floor > 0 && all.capacity >= problem.k);

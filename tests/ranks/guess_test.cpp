@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "oracle/bf16_wire.hpp"
 #include "support/catch.hpp"
 #include "support/compare.hpp"
 #include "support/sweep.hpp"
@@ -34,16 +35,41 @@ constexpr Course kCourses[] = {
     {"nothing at times", [](int call) { return call % 5 == 4 ? 0.0f : 1.0f; }},
 };
 
+constexpr Mode kOktopkBf16 = over_bf16(kOktopk, "sparseAllreduce/oktopk, bf16");
+
+/// As config_of(); cuts that stay, which no result depends on, are no messages.
+sparsecollConfig_t warm_config(const Mode& mode) {
+  sparsecollConfig_t config = config_of(mode);
+  config.repartitionInterval = 64;
+  return config;
+}
+
+template <class T>
+std::vector<T> sum_of_largest(const Mode& mode, const oracle::PerRank<std::vector<T>>& sends) {
+  if (mode.wire == sparsecollWireBf16)
+    return oracle::Bf16Oracle<T>::sparse_allreduce({sends, {}}, kKept, oracle::Op::kSum,
+                                                   oracle::Sums::kTravel)
+        .result;
+  return oracle::Oracle<T>::sparse_allreduce({sends, {}}, kKept, oracle::Op::kSum).result;
+}
+
+/// What the ranks do.
+struct Setting {
+  Mode mode;
+  Kind kind;
+  Course course;
+};
+
 /// Calls of one shape; messages that rank 0 sent in each.
 template <class T>
-std::string follow(const Ranks& ranks, Kind kind, const Course& course,
-                   std::vector<std::size_t>& messages) {
+std::string follow(const Ranks& ranks, const Setting& setting, std::vector<std::size_t>& messages) {
+  const Course& course = setting.course;
   const int P = ranks.size();
   for (int call = 0; call < (small_run() ? 9 : 24); ++call) {
-    auto sends = make_data_of_all<T>(kind, kLength, P, base_seed());
+    auto sends = make_data_of_all<T>(setting.kind, kLength, P, base_seed());
     for (auto& send : sends)
       for (T& value : send) value *= static_cast<T>(course.scale(call));
-    const auto expected = oracle::Oracle<T>::sparse_allreduce({sends, {}}, kKept, oracle::Op::kSum);
+    const std::vector<T> expected = sum_of_largest<T>(setting.mode, sends);
     std::string verdict = ranks.run(course.name, [&](int rank) -> std::string {
       const auto r = static_cast<std::size_t>(rank);
       std::vector<T> recv(kLength);
@@ -54,9 +80,9 @@ std::string follow(const Ranks& ranks, Kind kind, const Course& course,
       sparsecollCommGetStats(ranks.comm(rank), sparsecollStatsLast, &stats);
       if (rank == 0) messages.push_back(stats.messagesSent);
       for (std::size_t i = 0; i < kLength; ++i)
-        if (bits(recv[i]) != bits(expected.result[i]))
+        if (bits(recv[i]) != bits(expected[i]))
           return "element " + std::to_string(i) + " is " + std::to_string(double(recv[i])) +
-                 " instead of " + std::to_string(double(expected.result[i]));
+                 " instead of " + std::to_string(double(expected[i]));
       return "";
     });
     if (!verdict.empty()) return verdict + " in call " + std::to_string(call);
@@ -65,34 +91,43 @@ std::string follow(const Ranks& ranks, Kind kind, const Course& course,
 }
 
 TEST_CASE("guessed thresholds give the definition's result") {
-  for (const int P : rank_counts()) {
-    for (const Kind kind : {Kind::kHeavyTail, Kind::kAllEqual, Kind::kSkewed}) {
-      for (const Course& course : kCourses) {
-        const Ranks ranks(P, config_of(kOktopk));
-        CAPTURE(P, name_of(kind), course.name);
-        std::vector<std::size_t> messages;
-        CHECK(follow<float>(ranks, kind, course, messages) == "");
-        CHECK(follow<double>(ranks, kind, course, messages) == "");
+  for (const Mode& mode : {kOktopk, kOktopkBf16}) {
+    for (const int P : rank_counts()) {
+      for (const Kind kind : {Kind::kHeavyTail, Kind::kAllEqual, Kind::kSkewed}) {
+        for (const Course& course : kCourses) {
+          const Ranks ranks(P, warm_config(mode));
+          CAPTURE(mode.name, P, name_of(kind), course.name);
+          std::vector<std::size_t> messages;
+          CHECK(follow<float>(ranks, {mode, kind, course}, messages) == "");
+          CHECK(follow<double>(ranks, {mode, kind, course}, messages) == "");
+        }
       }
     }
   }
 }
 
+constexpr std::size_t kSplit = 7, kCounters = 3, kGather = 3;  // messages of one of 8 ranks
+
 TEST_CASE("where thresholds stay, no counters are summed") {
-  const Ranks ranks(8, config_of(kOktopk));
-  std::vector<std::size_t> messages;
-  REQUIRE(follow<float>(ranks, Kind::kHeavyTail, kCourses[0], messages) == "");
-  const std::size_t split = 7, gather = 3, counters = 3;
-  CHECK(messages[1] >= split + counters + gather);  // one threshold says nothing of its moves
-  for (std::size_t call = 2; call < messages.size(); ++call)
-    CHECK(messages[call] == split + gather);
+  for (const Mode& mode : {kOktopk, kOktopkBf16}) {
+    const Ranks ranks(8, warm_config(mode));
+    std::vector<std::size_t> messages;
+    REQUIRE(follow<float>(ranks, {mode, Kind::kHeavyTail, kCourses[0]}, messages) == "");
+    CAPTURE(mode.name);
+    CHECK(messages[1] >= kSplit + kCounters + kGather);  // one threshold tells nothing of its moves
+    for (std::size_t call = 2; call < messages.size(); ++call)
+      CHECK(messages[call] == kSplit + kGather);
+  }
 }
 
 TEST_CASE("equal values are not guessed: all of them would be sent") {
-  const Ranks ranks(8, config_of(kOktopk));
-  std::vector<std::size_t> messages;
-  REQUIRE(follow<float>(ranks, Kind::kIntegers, kCourses[0], messages) == "");
-  for (const std::size_t each : messages) CHECK(each > 7 + 3);
+  for (const Mode& mode : {kOktopk, kOktopkBf16}) {
+    const Ranks ranks(8, warm_config(mode));
+    std::vector<std::size_t> messages;
+    REQUIRE(follow<float>(ranks, {mode, Kind::kIntegers, kCourses[0]}, messages) == "");
+    CAPTURE(mode.name);
+    for (const std::size_t each : messages) CHECK(each > kSplit + kGather);
+  }
 }
 
 }  // namespace

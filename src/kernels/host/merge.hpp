@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/arena.hpp"
+#include "core/numeric.hpp"
 #include "kernels/host/view.hpp"
 
 namespace sparsecoll::host {
@@ -16,7 +17,9 @@ namespace sparsecoll::host {
 /// Sum of P sorted pieces by tiles of indices: each tile adds the pieces' entries in the pieces'
 /// order into a small dense array, with a bitmap of what is occupied and another of which words of
 /// that are, and writes it out in index order. Tiles begin where there is an entry, and are the
-/// longer the rarer entries are, so that what one has of them stays in the nearest cache.
+/// longer the rarer entries are, so that what one has of them stays in the nearest cache. Where
+/// they are not rare the array starts, and is left, as the neutral element of addition, so that the
+/// first entry of an index needs no other treatment.
 template <class T, class I>
 class TileMerge {
  public:
@@ -26,7 +29,9 @@ class TileMerge {
         next_(arena.take_span<size_t>(pieces.size())),
         sum_(arena.take<T>(length_)),
         occupied_(arena.take_span<uint64_t>(length_ / 64)),
-        used_(arena.take_span<uint64_t>(length_ / (64 * 64))) {}
+        used_(arena.take_span<uint64_t>(length_ / (64 * 64))) {
+    if (length_ == kShortest) std::fill_n(sum_, length_, kNothing);
+  }
 
   void run(const SparseBuffer& out) {
     Writer<T, I> writer(out);
@@ -36,7 +41,7 @@ class TileMerge {
         write_used(*begin, writer);
       } else {
         for (size_t p = 0; p < pieces_.size(); ++p) add_piece<false>(p, *begin);
-        for (size_t w = 0; w < occupied_.size(); ++w) write_word(w, *begin, writer);
+        for (size_t w = 0; w < occupied_.size(); ++w) write_word<false>(w, *begin, writer);
       }
     }
     writer.done();
@@ -46,6 +51,7 @@ class TileMerge {
   static constexpr uint64_t kShortest = 8192;
   static constexpr uint64_t kLongest = 64 * 4096;
   static constexpr uint64_t kEntries = 256;  ///< in a tile, if they were spread evenly
+  static constexpr T kNothing = Integer<T> ? T{0} : -T{0};  ///< x + -0 is x, for either zero too
 
   /// A power of two.
   static uint64_t tile_length(std::span<const SparseSpan> pieces) {
@@ -89,7 +95,7 @@ class TileMerge {
       if (slot >= length) break;
       const uint64_t bit = uint64_t{1} << (slot % 64), before = occupied[slot / 64];
       const T value = piece.value[j], both = sum[slot] + value;
-      sum[slot] = before & bit ? both : value;
+      sum[slot] = kRare && !(before & bit) ? value : both;
       occupied[slot / 64] = before | bit;
       if constexpr (kRare) used[slot / (64 * 64)] |= uint64_t{1} << (slot / 64 % 64);
     }
@@ -97,17 +103,18 @@ class TileMerge {
   }
 
   /// The entries of one word.
+  template <bool kRare>
   void write_word(size_t w, uint64_t begin, Writer<T, I>& writer) {
     for (uint64_t bits = std::exchange(occupied_[w], 0); bits != 0; bits &= bits - 1) {
       const uint64_t slot = w * 64 + static_cast<uint64_t>(std::countr_zero(bits));
-      writer.add(begin + slot, sum_[slot]);
+      writer.add(begin + slot, kRare ? sum_[slot] : std::exchange(sum_[slot], kNothing));
     }
   }
 
   void write_used(uint64_t begin, Writer<T, I>& writer) {
     for (size_t u = 0; u < used_.size(); ++u)
       for (uint64_t words = std::exchange(used_[u], 0); words != 0; words &= words - 1)
-        write_word(u * 64 + static_cast<size_t>(std::countr_zero(words)), begin, writer);
+        write_word<true>(u * 64 + static_cast<size_t>(std::countr_zero(words)), begin, writer);
   }
 
   std::span<const SparseSpan> pieces_;

@@ -41,6 +41,7 @@ void visit_at_least(std::span<const T> values, uint64_t lowest, Visit visit) {
 template <class T>
 Threshold find_threshold(std::span<const T> values, size_t k, size_t room, Arena& arena) {
   const auto key_at = [values](size_t i) -> uint64_t { return key_of(values[i]); };
+  if (values.size() <= kFewKeys) return find_threshold<T>(values.size(), k, key_at);
   constexpr int kShift = std::bit_width(kKeyEnd<T> - 1) - kDigit;
   std::array<size_t, (kKeyEnd<T> >> kShift) + 1> bin{};
   for (const T value : values) ++bin[key_of(value) >> kShift];
@@ -129,9 +130,18 @@ void part(const View<T, I>& in, const Threshold& threshold, const SparseBuffer& 
 
 template <class T, class I>
 uint64_t least_key(const View<T, I>& in) {
-  uint64_t least = in.nnz == 0 ? 0 : kKeyEnd<T>;
-  for (size_t j = 0; j < in.nnz; ++j) least = std::min<uint64_t>(least, key_of(in.value[j]));
-  return least;
+  if (in.nnz == 0) return 0;
+  // Several at once, which compilers turn into vectors.
+  constexpr size_t kLanes = 16;
+  std::array<decltype(rough_key(T{})), kLanes> least;
+  least.fill(rough_key(in.value[0]));
+  size_t j = 0;
+  for (; j + kLanes <= in.nnz; j += kLanes)
+    for (size_t lane = 0; lane < kLanes; ++lane)
+      least[lane] = std::min(least[lane], rough_key(in.value[j + lane]));
+  for (; j < in.nnz; ++j) least[0] = std::min(least[0], rough_key(in.value[j]));
+  const auto found = static_cast<uint64_t>(*std::min_element(least.begin(), least.end()));
+  return std::min(found, kKeyEnd<T> - 1);  // as every NaN
 }
 
 template <class T, class I>

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <limits>
+#include <numeric>
 #include <type_traits>
 
 #include "core/numeric.hpp"
@@ -53,9 +55,45 @@ Threshold find_threshold(size_t k, VisitKeys visit_keys) {
   return prefix == 0 ? Threshold{} : Threshold{prefix, missing};
 }
 
+/// Up to so many keys a bisection is quicker than the counters of a digit.
+constexpr size_t kFewKeys = 512;
+
+/// The same of at most kFewKeys keys, bit by bit from the top, without a branch that depends on
+/// one.
+template <class T, class KeyAt>
+Threshold bisect_threshold(size_t n, size_t k, KeyAt key_at) {
+  constexpr size_t kLanes = 16;
+  std::array<Key<T>, kFewKeys> keys;
+  for (size_t j = 0; j < n; ++j) keys[j] = static_cast<Key<T>>(key_at(j));
+  const size_t end = (n + kLanes - 1) / kLanes * kLanes;
+  std::fill(keys.begin() + static_cast<std::ptrdiff_t>(n),
+            keys.begin() + static_cast<std::ptrdiff_t>(end), Key<T>{0});
+  const auto count_from = [&](Key<T> least) {
+    std::array<Key<T>, kLanes> reached{};
+    for (size_t j = 0; j < end; j += kLanes)
+      for (size_t lane = 0; lane < kLanes; ++lane) reached[lane] += keys[j + lane] >= least;
+    return std::accumulate(reached.begin(), reached.end(), size_t{0});
+  };
+  Key<T> least = 0;  // reached by k keys at least, if it is not 0
+  for (int bit = std::bit_width(kKeyEnd<T> - 1) - 1; bit >= 0; --bit) {
+    const auto candidate = static_cast<Key<T>>(least | Key<T>{1} << bit);
+    const size_t reached = count_from(candidate);
+    if (reached == k) {  // tight: the caller may have lower keys that it did not show
+      Key<T> lowest = std::numeric_limits<Key<T>>::max();
+      for (size_t j = 0; j < n; ++j)
+        if (keys[j] >= candidate) lowest = std::min(lowest, keys[j]);
+      return {lowest - uint64_t{1}, 0};
+    }
+    if (reached > k) least = candidate;
+  }
+  if (least == 0) return {};
+  return {least, k - count_from(static_cast<Key<T>>(least + 1))};
+}
+
 /// The same of n keys by their position.
 template <class T, class KeyAt>
 Threshold find_threshold(size_t n, size_t k, KeyAt key_at) {
+  if (k > 0 && n <= kFewKeys) return bisect_threshold<T>(n, k, key_at);
   return find_threshold<T>(k, [n, key_at](auto visit) {
     for (size_t j = 0; j < n; ++j) visit(key_at(j));
   });
