@@ -33,7 +33,7 @@ Outcome allgather_topk(Env& env, const Problem& problem, Warm& warm) {
   // 3.
   const auto messages = env.arena.take_span<Message>(all.size());
   for (size_t r = 0; r < all.size(); ++r) messages[r] = {all[r].message, whole};
-  const Pieces pieces = unpack_pieces(env, messages);
+  const Pieces pieces = unpack_pieces(env, messages, kernels.part_of(problem.local, whole));
   const Stopwatch watch(env.stats.reduce_seconds);
   const SparseBuffer sum = kernels.sparse(std::min<uint64_t>(pieces.entries, problem.count));
   kernels.merge(pieces.spans, sum);

@@ -24,7 +24,7 @@ Outcome dense_allreduce(Env& env, const Problem& problem, Warm&) {
   const Region mine = regions[rank];
 
   // 1.
-  const std::span<const ConstBytes> received = exchange_regions(env, problem.local, regions);
+  const Received received = exchange_regions(env, problem.local, regions);
   // 2.
   const auto dense_piece = [&](size_t n) {
     return SparseBuffer{nullptr, kernels.bytes(n * value), kernels.counts(1), n};
@@ -33,7 +33,7 @@ Outcome dense_allreduce(Env& env, const Problem& problem, Warm&) {
   const auto buffers = env.arena.take_span<SparseBuffer>(ranks);
   const auto pieces = env.arena.take_span<SparseSpan>(ranks);
   for (size_t r = 0; r < ranks; ++r) {
-    messages[r] = {received[r], mine};
+    messages[r] = {received.messages[r], mine};
     buffers[r] = dense_piece(mine.length());
     pieces[r] = buffers[r].span();
   }

@@ -22,21 +22,23 @@ std::span<const Region> regions_between(Env& env, std::span<const uint64_t> cuts
   return regions;
 }
 
-std::span<const ConstBytes> exchange_regions(Env& env, const SparseSpan& in,
-                                             std::span<const Region> regions) {
+Received exchange_regions(Env& env, const SparseSpan& in, std::span<const Region> regions) {
   const size_t ranks = regions.size();
   const auto rank = static_cast<size_t>(env.call.rank());
   const auto peer = [&](size_t i) { return (rank + 1 + i) % ranks; };
+  const auto messages = env.arena.take_span<ConstBytes>(ranks);
+  const Received received{messages, env.kernels.part_of(in, regions[rank])};
   // Packed in the order of sending, this rank's own last: what is packed first can leave first.
-  const auto sent = env.arena.take_span<Region>(ranks);
-  for (size_t i = 0; i < ranks; ++i) sent[i] = regions[peer(i)];
-  const auto offset = env.arena.take_span<uint64_t>(2 * ranks);
-  const auto size = offset.subspan(ranks);
+  const size_t packed = received.own ? ranks - 1 : ranks;
+  const auto sent = env.arena.take_span<Region>(packed);
+  for (size_t i = 0; i < packed; ++i) sent[i] = regions[peer(i)];
+  const auto offset = env.arena.take_span<uint64_t>(2 * packed);
+  const auto size = offset.subspan(packed);
   const Packets packets = env.kernels.packets(in.nnz.bound, sent, in.precision);
   {
     const Stopwatch watch(env.stats.pack_seconds);
     env.kernels.pack_all(in, sent, packets);
-    env.kernels.read(packets.offset, 2 * ranks, offset.data());
+    env.kernels.read(packets.offset, offset.size(), offset.data());
   }
   const auto legs = env.arena.take_span<Leg>(ranks - 1);
   for (size_t i = 0; i < ranks - 1; ++i) {
@@ -45,9 +47,8 @@ std::span<const ConstBytes> exchange_regions(Env& env, const SparseSpan& in,
     legs[i].in_bound = kUnknownSize;
   }
   env.call.exchange(legs);
-  const auto received = env.arena.take_span<ConstBytes>(ranks);
-  received[rank] = {packets.slab + offset[ranks - 1], size[ranks - 1]};
-  for (const Leg& leg : legs) received[static_cast<size_t>(leg.peer)] = leg.in;
+  if (!received.own) messages[rank] = {packets.slab + offset[ranks - 1], size[ranks - 1]};
+  for (const Leg& leg : legs) messages[static_cast<size_t>(leg.peer)] = leg.in;
   return received;
 }
 
@@ -62,27 +63,37 @@ Bytes pack_region(Env& env, const SparseSpan& in, const Region& region) {
   return message;
 }
 
-Pieces unpack_pieces(Env& env, std::span<const Message> messages) {
+Pieces unpack_pieces(Env& env, std::span<const Message> messages,
+                     const std::optional<SparseSpan>& own) {
   const Stopwatch watch(env.stats.pack_seconds);
-  const auto buffers = env.arena.take_span<SparseBuffer>(messages.size());
+  const auto rank = static_cast<size_t>(env.call.rank());
   Pieces pieces{env.arena.take_span<SparseSpan>(messages.size())};
-  const auto entries = env.arena.take_span<size_t>(messages.size());
-  env.kernels.entries(messages, entries.data());
-  for (size_t r = 0; r < messages.size(); ++r) {
-    buffers[r] = env.kernels.sparse(entries[r]);
-    pieces.spans[r] = buffers[r].span();
-    pieces.entries += entries[r];
+  const auto others = env.arena.take_span<Message>(messages.size() - (own ? 1 : 0));
+  for (size_t r = 0, m = 0; r < messages.size(); ++r)
+    if (!own || r != rank) others[m++] = messages[r];
+  const auto entries = env.arena.take_span<size_t>(others.size());
+  env.kernels.entries(others, entries.data());
+  const auto buffers = env.arena.take_span<SparseBuffer>(others.size());
+  for (size_t r = 0, m = 0; r < messages.size(); ++r) {
+    if (own && r == rank) {
+      pieces.spans[r] = *own;
+      pieces.entries += own->nnz.bound;
+      continue;
+    }
+    buffers[m] = env.kernels.sparse(entries[m]);
+    pieces.spans[r] = buffers[m].span();
+    pieces.entries += entries[m++];
   }
-  env.kernels.unpack_all(messages, buffers, env.fault);
+  env.kernels.unpack_all(others, buffers, env.fault);
   return pieces;
 }
 
 Share reduce_regions(Env& env, const SparseSpan& in, std::span<const Region> regions) {
   const Region mine = regions[static_cast<size_t>(env.call.rank())];
-  const std::span<const ConstBytes> received = exchange_regions(env, in, regions);
-  const auto messages = env.arena.take_span<Message>(received.size());
-  for (size_t r = 0; r < received.size(); ++r) messages[r] = {received[r], mine};
-  const Pieces pieces = unpack_pieces(env, messages);
+  const Received received = exchange_regions(env, in, regions);
+  const auto messages = env.arena.take_span<Message>(regions.size());
+  for (size_t r = 0; r < messages.size(); ++r) messages[r] = {received.messages[r], mine};
+  const Pieces pieces = unpack_pieces(env, messages, received.own);
   const Stopwatch watch(env.stats.reduce_seconds);
   const SparseBuffer sum = env.kernels.sparse(std::min<uint64_t>(pieces.entries, mine.length()));
   env.kernels.merge(pieces.spans, sum);
@@ -100,7 +111,7 @@ Whole gather_regions(Env& env, const Part& part, std::span<const Region> regions
     messages[r] = {all[r].message, regions[r]};
     notes[r] = all[r].note;
   }
-  const Pieces pieces = unpack_pieces(env, messages);
+  const Pieces pieces = unpack_pieces(env, messages, env.kernels.part_of(part.entries, mine));
   const Stopwatch watch(env.stats.reduce_seconds);
   const SparseBuffer entries = env.kernels.sparse(pieces.entries);
   env.kernels.concatenate(pieces.spans, entries);

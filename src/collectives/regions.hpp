@@ -19,11 +19,14 @@ std::span<const Region> uniform_regions(Env& env, uint64_t count);
 /// Regions between P + 1 borders.
 std::span<const Region> regions_between(Env& env, std::span<const uint64_t> cuts);
 
-/// Packs `in` by regions and sends each rank its own; gives the messages of all ranks for this
-/// rank's region, by source. Destinations rotate, r + 1, r + 2, ..., so that no two ranks hit one
-/// receiver together.
-std::span<const ConstBytes> exchange_regions(Env& env, const SparseSpan& in,
-                                             std::span<const Region> regions);
+/// What all ranks have for this rank's region, by source.
+struct Received {
+  std::span<const ConstBytes> messages;
+  std::optional<SparseSpan> own;  ///< instead of a message of this rank, where that can be
+};
+/// Packs `in` by regions and sends each rank its own. Destinations rotate, r + 1, r + 2, ..., so
+/// that no two ranks hit one receiver together.
+Received exchange_regions(Env& env, const SparseSpan& in, std::span<const Region> regions);
 
 /// This rank's region of the sum over ranks.
 struct Share {
@@ -36,7 +39,9 @@ Share reduce_regions(Env& env, const SparseSpan& in, std::span<const Region> reg
 /// One message with the entries of `in`, which lie in `region`.
 Bytes pack_region(Env& env, const SparseSpan& in, const Region& region);
 
-Pieces unpack_pieces(Env& env, std::span<const Message> messages);
+/// By source. `own` is taken instead of this rank's message, if it is there.
+Pieces unpack_pieces(Env& env, std::span<const Message> messages,
+                     const std::optional<SparseSpan>& own = {});
 
 /// What a rank puts into a vector that all ranks are to have, within its own region.
 struct Part {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "core/arena.hpp"
@@ -164,6 +165,10 @@ class Kernels {
   virtual void key_histogram(const SparseSpan& in, const KeyBins& bins, uint64_t* bin) = 0;
   /// bin[b] = entries whose index lies in [b * width, (b + 1) * width).
   virtual void index_histogram(const SparseSpan& in, uint64_t width, uint64_t* bin) = 0;
+
+  /// The entries of `in` that lie in the region, where they can be looked at without a copy: what
+  /// need not be packed for this rank itself.
+  virtual std::optional<SparseSpan> part_of(const SparseSpan& in, const Region& region) = 0;
 
   // --- wire format (kernels/wire.hpp)
   /// rounded = the values of `in` as bfloat16 holds them, lost = what that takes off each; nothing

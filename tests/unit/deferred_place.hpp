@@ -59,6 +59,7 @@ class DeferredKernels final : public Kernels {
   void key_histogram(const SparseSpan& in, const KeyBins& bins, uint64_t* bin) override;
   void index_histogram(const SparseSpan& in, uint64_t width, uint64_t* bin) override;
   void round_to_bf16(const SparseSpan& in, void* rounded, void* lost) override;
+  std::optional<SparseSpan> part_of(const SparseSpan&, const Region&) override { return {}; }
   void pack_all(const SparseSpan& in, std::span<const Region> regions, const Packets& out) override;
   void wait_packed(const std::byte*) override {}  // the host sees no messages
   void prefetch(ConstBytes) override {}

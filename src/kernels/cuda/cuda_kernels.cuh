@@ -97,6 +97,8 @@ class CudaKernels final : public Kernels {
     if constexpr (!Integer<T>)
       cuda::round_to_bf16(place_, In(in), static_cast<Acc*>(rounded), static_cast<Acc*>(lost));
   }
+  /// Only the device knows where that begins.
+  std::optional<SparseSpan> part_of(const SparseSpan&, const Region&) override { return {}; }
   void pack_all(const SparseSpan& in, std::span<const Region> regions,
                 const Packets& out) override {
     switch (in.precision) {

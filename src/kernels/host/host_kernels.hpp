@@ -97,6 +97,14 @@ class HostKernels final : public Kernels {
     if constexpr (!Integer<T>)
       host::round_to_bf16(In(in), static_cast<Acc*>(rounded), static_cast<Acc*>(lost));
   }
+  std::optional<SparseSpan> part_of(const SparseSpan& in, const Region& region) override {
+    const In view(in);
+    if (!view.index) return {};
+    const size_t first = position(view, region.begin), last = position(view, region.end);
+    uint64_t* const nnz = counts(1);
+    *nnz = last - first;
+    return SparseSpan{view.index + first, view.value + first, {last - first, nnz}, in.precision};
+  }
   void pack_all(const SparseSpan& in, std::span<const Region> regions,
                 const Packets& out) override {
     switch (in.precision) {

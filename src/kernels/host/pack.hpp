@@ -88,21 +88,22 @@ uint64_t pack(const View<Accumulation<T>, I>& in, const Part& part, std::byte* a
   return wire_bytes(representation, shape);
 }
 
+/// Of the first entry with an index of at least i.
+template <class A, class I>
+size_t position(const View<A, I>& in, uint64_t i) {
+  if (!in.index) return std::min<uint64_t>(i, in.nnz);
+  const auto below = [](I each, uint64_t bound) { return each < bound; };
+  return static_cast<size_t>(std::lower_bound(in.index, in.index + in.nnz, i, below) - in.index);
+}
+
 template <class W, class T, class I>
 void pack_all(const View<Accumulation<T>, I>& in, std::span<const Region> regions,
               const Packets& out) {
-  const auto position = [&](uint64_t i) -> size_t {
-    if (!in.index) return std::min<uint64_t>(i, in.nnz);
-    return static_cast<size_t>(
-        std::lower_bound(in.index, in.index + in.nnz, i,
-                         [](I each, uint64_t bound) { return each < bound; }) -
-        in.index);
-  };
   uint64_t used = 0;
   for (size_t p = 0; p < regions.size(); ++p) {
     used = align_up(used, 8) + kHeadroom;
     out.offset[p] = used;
-    const Part part{position(regions[p].begin), position(regions[p].end), regions[p]};
+    const Part part{position(in, regions[p].begin), position(in, regions[p].end), regions[p]};
     out.size[p] = pack<W, T>(in, part, out.slab + used);
     used += out.size[p];
   }
