@@ -20,7 +20,11 @@ if(PROJECT_IS_TOP_LEVEL)
   find_program(SPARSECOLL_CCACHE ccache DOC "Compiler cache, used when it is there")
   if(SPARSECOLL_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
     set(CMAKE_C_COMPILER_LAUNCHER "${SPARSECOLL_CCACHE}")
-    set(CMAKE_CXX_COMPILER_LAUNCHER "${SPARSECOLL_CCACHE}")
+    # What includes a precompiled header it keeps with these only.
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
+                                    CCACHE_SLOPPINESS=pch_defines,time_macros "${SPARSECOLL_CCACHE}")
+    add_compile_options(
+      "$<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:SHELL:-Xclang -fno-pch-timestamp>")
   endif()
 endif()
 

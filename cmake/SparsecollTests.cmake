@@ -21,6 +21,16 @@ else()
   target_sources(sparsecoll_catch INTERFACE $<TARGET_OBJECTS:sparsecoll_catch_main>)
 endif()
 
+# What most tests include is parsed once. The empty source is there because a target without any has
+# no precompiled header.
+add_library(sparsecoll_tests_precompiled OBJECT "${SPARSECOLL_TESTS_DIR}/support/precompiled.cpp")
+target_link_libraries(sparsecoll_tests_precompiled PRIVATE sparsecoll_catch)
+target_precompile_headers(
+  sparsecoll_tests_precompiled PRIVATE
+  [["support/catch.hpp"]] <algorithm> <atomic> <chrono> <cmath> <cstdint> <cstdio> <cstdlib> <cstring>
+  <functional> <limits> <map> <memory> <mutex> <numeric> <optional> <random> <set> <span> <stdexcept>
+  <string> <thread> <utility> <vector>)
+
 # Tests ask for more memory than there is, and want to be refused, not ended.
 set(SPARSECOLL_SANITIZER_ENVIRONMENT
     ASAN_OPTIONS=allocator_may_return_null=1
@@ -45,6 +55,7 @@ function(sparsecoll_add_catch_test)
   add_executable(${target} ${arg_SOURCES})
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
   target_link_libraries(${target} PRIVATE ${arg_LIBRARIES} ${arg_LIBRARY} sparsecoll_catch)
+  target_precompile_headers(${target} REUSE_FROM sparsecoll_tests_precompiled)
   add_test(NAME ${arg_NAME} COMMAND ${target})
   foreach(label IN LISTS arg_LABEL)
     if(NOT TARGET tests_${label})

@@ -22,10 +22,18 @@ namespace simt {
 namespace {
 
 constexpr size_t kStack = size_t{64} << 10;
+constexpr size_t kThreads = 1024;
 thread_local Block* current = nullptr;
 
-/// Room for the stacks of a block of any size, kept for the next one: the system would have to
-/// clear fresh memory.
+/// Where a stack's first thread began, so that the next ones begin there again: a context would be
+/// two calls of the system for each of them.
+struct Beginning {
+  jmp_buf at;
+  bool known;
+};
+
+/// Room for the stacks of a block of any size, and behind them for their beginnings, kept for the
+/// next one: the system would have to clear fresh memory.
 class Stacks {
  public:
   char* take() {
@@ -35,7 +43,7 @@ class Stacks {
       free_.pop_back();
       return at;
     }
-    void* const at = mmap(nullptr, 1024 * kStack, PROT_READ | PROT_WRITE,
+    void* const at = mmap(nullptr, kThreads * (kStack + sizeof(Beginning)), PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED) throw std::bad_alloc();
     return static_cast<char*>(at);
@@ -50,17 +58,23 @@ class Stacks {
   std::vector<char*> free_;
 } stacks;
 
-// A thread sanitizer has to be told of every change of stacks.
+Beginning& beginning_of(char* stacks, unsigned thread) {
+  return reinterpret_cast<Beginning*>(stacks + kThreads * kStack)[thread];
+}
+
+// A thread sanitizer has to be told of every change of stacks, and knows no jumps between fibers.
 #if defined(__SANITIZE_THREAD__)
 void* this_fiber() { return __tsan_get_current_fiber(); }
 void* new_fiber() { return __tsan_create_fiber(0); }
 void end_fiber(void* fiber) { __tsan_destroy_fiber(fiber); }
 void announce(void* fiber) { __tsan_switch_to_fiber(fiber, 0); }
+constexpr bool kBeginsAgain = false;
 #else
 void* this_fiber() { return nullptr; }
 void* new_fiber() { return nullptr; }
 void end_fiber(void*) {}
 void announce(void*) {}
+constexpr bool kBeginsAgain = true;
 #endif
 
 [[noreturn]] void give_up(const char* what) {
@@ -153,6 +167,8 @@ void Block::resume(unsigned thread) {
   announce(fibers_[thread]);
   if (lane.begun) _longjmp(lane.at, 1);
   lane.begun = true;
+  if (Beginning& beginning = beginning_of(stacks_, thread); beginning.known)
+    _longjmp(beginning.at, 1);
   ucontext_t context;
   getcontext(&context);
   context.uc_stack.ss_sp = stacks_ + thread * kStack;
@@ -163,6 +179,15 @@ void Block::resume(unsigned thread) {
 }
 
 void Block::enter() {
+  Beginning& beginning = beginning_of(current->stacks_, current->running_);
+  beginning.known = kBeginsAgain;
+  _setjmp(beginning.at);
+  run_lane();
+}
+
+/// Not a part of enter(), which may begin again in another thread of the system with what it knows
+/// of `current` from the first one.
+[[gnu::noinline]] void Block::run_lane() {
   (*current->body_)();
   current->lanes_[current->running_].ended = true;
   announce(current->scheduler_fiber_);

@@ -67,6 +67,7 @@ class Block {
   };
 
   static void enter();
+  [[noreturn]] static void run_lane();
   void resume(unsigned thread);
   void wait(Wait what);
   bool release();

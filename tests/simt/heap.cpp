@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <memory>
 #include <utility>
 
 namespace simt {
@@ -17,6 +18,7 @@ namespace simt {
 namespace {
 
 constexpr size_t kHeap = size_t{1} << 30;
+constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kBorder = 256;  // nobody's bytes after every allocation
 constexpr int kNobody = 0xcd;
 
@@ -27,9 +29,12 @@ void protect(void* at, int how) {
 }  // namespace
 
 Heap::Heap() {
-  void* at = mmap(nullptr, kHeap, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (at == MAP_FAILED) std::abort();
+  size_t room = kHeap + kHugePage;
+  void* at = mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED || !std::align(kHugePage, kHeap, at, room)) std::abort();
   begin_ = static_cast<char*>(at);
+  // open() and close() take as long as there are pages; without huge ones all else is the same.
+  madvise(begin_, kHeap, MADV_HUGEPAGE);
   free_[0] = kHeap;
 }
 
