@@ -116,6 +116,7 @@ void all_verbs(const Scene& scene, const Way& way) {
   dense<Place, float>(scene, kOktopk, way);
   dense<Place, double>(scene, kOktopk, way);
   sparse<Place>(scene, way);
+  if (way.direct) return;  // gossip is not
   gossip<Place>(scene, 0, way);
   gossip<Place>(scene, 100, way);
 }

@@ -97,7 +97,7 @@ void check_abandonment(Verdict& verdict) {
   for (const bool blocking : {true, false}) {
     const std::string what = blocking ? "held up" : "held up, queued";
     sparsecollConfig_t config = config_of(kGtopk);
-    config.timeoutMs = 1000;
+    config.timeoutMs = 5000;
     config.blocking = blocking;
     sparsecollComm_t comm = nullptr;
     verdict.check(what, expect("init", sparsecollCommInitMpi(&comm, MPI_COMM_WORLD, &config),
