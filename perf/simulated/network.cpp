@@ -53,8 +53,9 @@ class SimulatedTransport final : public Transport {
     open(peer, bytes.size());
     send_part(peer, bytes);
   }
-  void open(int peer, size_t bytes) override {
-    open_[static_cast<size_t>(peer)] = {std::make_shared<Buffer>(box(peer).pool.take(bytes)), 0};
+  void open(int peer, const Length& length) override {
+    open_[static_cast<size_t>(peer)] = {std::make_shared<Buffer>(box(peer).pool.take(length.bytes)),
+                                        0};
     turns_.pass(own(), model().overhead);
   }
   void send_part(int peer, ConstBytes part) override {

@@ -63,7 +63,8 @@ Communicator::Communicator(std::unique_ptr<Link> link, Config config, std::optio
   log_.write(LogLevel::info,
              text("init: blocking ", config_.values.blocking, ", timeout ",
                   config_.values.timeoutMs, " ms, algorithm ", config_.values.algorithm,
-                  ", checksums ", config_.check ? "on" : "off"));
+                  ", checksums ", config_.check ? "on" : "off",
+                  gives_device_memory() ? ", device memory straight to MPI" : ""));
 }
 
 Communicator::~Communicator() {
@@ -107,8 +108,10 @@ void Communicator::run_counted(Verb verb, FunctionRef<void(const CallTerms&)> bo
   if (queue_) queue_->begin(sequence);
   tell(LogLevel::trace, verb_name(static_cast<uint64_t>(verb)));
   Stats stats;
+  std::shared_ptr<const void> on_device;
   const Workspace workspace(*this);  // outlives the catch below, which may give the arena up
   try {
+    on_device = stay_on_device();
     link_->begin(sequence);
     body({sequence, init_deadline_.value_or(Deadline::after(config_.values.timeoutMs)), stats});
   } catch (const NotMade&) {

@@ -189,6 +189,10 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// What the ranks agree on: the call and what it starts from.
   static Descriptor with_warm(Descriptor shape, const Warm& warm);
 
+  /// MPI is given memory of the device.
+  bool gives_device_memory() const;
+  /// For a call with memory of the host while messages may be under way to that of the device.
+  std::shared_ptr<const void> stay_on_device();
   /// Counts the call, runs it with workspace, poisons the communicator if it fails for good.
   void run_counted(Verb verb, FunctionRef<void(const CallTerms&)> body);
   /// The error that every later call gives; with mutex_ held.

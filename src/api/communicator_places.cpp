@@ -35,11 +35,23 @@ Device& Communicator::device_end(int device) {
   if (!device_end_) {
     device_end_ = make_device(device, link_->device() ? Messages::on_device : Messages::on_host);
     device_seen_ = device_end_.get();
-    // What comes for the device can be copied there while more is coming.
-    if (Channel* channel = link_->channel())
+    if (Channel* channel = link_->channel()) {
+      // What comes for the device can be copied there while more is coming, or comes there at once.
       channel->transport().pool().take_large_from(device_end_->page_locked());
+      channel->transport().receive_into(device_end_->landing());
+    }
   }
   return *device_end_;
+}
+
+bool Communicator::gives_device_memory() const {
+  Channel* const channel = link_->channel();
+  return channel && channel->transport().takes_device_memory();
+}
+
+std::shared_ptr<const void> Communicator::stay_on_device() {
+  Device* const device = device_end();
+  return device && gives_device_memory() ? device->stay_current() : nullptr;
 }
 
 void Communicator::wait_for_device(const std::optional<Stream>& stream) {

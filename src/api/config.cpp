@@ -77,6 +77,12 @@ std::optional<host::Simd> simd_level() {
   return simd;
 }
 
+std::optional<bool> cuda_aware() {
+  constexpr int kAuto = -1;
+  const int chosen = choose("SPARSECOLL_CUDA_AWARE", {{"auto", kAuto}, {"0", 0}, {"1", 1}}, kAuto);
+  return chosen == kAuto ? std::nullopt : std::optional(chosen == 1);
+}
+
 std::vector<Word> algorithm_words() {
   std::vector<Word> words;
   for (const AlgorithmEntry& each : algorithms())
@@ -162,6 +168,7 @@ Config make_config(const sparsecollConfig_t* config, bool check) {
   result.ranks_per_node = number("SPARSECOLL_RANKS_PER_NODE", {"ranks", 1, INT_MAX}).value_or(0);
   result.simd = simd_level();
   result.threads = number("SPARSECOLL_THREADS", {"threads", 1, kMostThreads});
+  result.cuda_aware = cuda_aware();
   Log(result.log_level, result.log_file, "");  // can the file be opened?
   return result;
 }

@@ -22,6 +22,7 @@ struct Config {
   std::string log_file;
   std::optional<host::Simd> simd;  ///< none: the machine's best
   std::optional<int> threads;      ///< of this rank's selection; none: its share of the CPUs
+  std::optional<bool> cuda_aware;  ///< MPI takes memory of devices; none: as it says itself
 };
 
 /// Throws InvalidArgument naming the field or variable, what was expected and what it got. `check`:

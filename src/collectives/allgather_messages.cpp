@@ -20,6 +20,8 @@ struct BlockHeader {
   uint64_t bytes;
   uint64_t note;
 };
+/// Instead of bytes: they are hidden, and follow in a message of their own.
+constexpr uint64_t kFollows = kAll;
 
 size_t blocks_size(std::span<const Gathered> blocks) {
   size_t total = 0;
@@ -52,13 +54,21 @@ Gathered get_block(ConstBytes& in, int sender) {
   return block;
 }
 
+/// A hidden message on the host, who is to forward it.
+ConstBytes seen(Env& env, ConstBytes message) {
+  if (!env.kernels.hides(message.data())) return message;
+  const auto copy = env.arena.take_span<std::byte>(message.size());
+  env.kernels.download(message.data(), copy);
+  return copy;
+}
+
 // Bruck's algorithm. Before round t rank r holds the messages of ranks r .. r + 2^t - 1; it sends
 // them, as far as they are missing there, to r - 2^t and receives those that follow from r + 2^t.
 // ceil(log2 P) rounds; every message arrives once. Result by distance from this rank.
 std::span<const Gathered> gather_by_bruck(Env& env, ConstBytes own, uint64_t note) {
   const int ranks = env.call.size(), rank = env.call.rank();
   const auto held = env.arena.take_span<Gathered>(static_cast<size_t>(ranks));
-  held[0] = {own, note};
+  held[0] = {seen(env, own), note};
   for (int have = 1; have < ranks; have *= 2) {
     const int more = std::min(have, ranks - have);
     const auto sent = held.first(static_cast<size_t>(more));
@@ -121,31 +131,65 @@ std::span<const Gathered> gather_directly(Env& env, ConstBytes own, uint64_t not
   return held;
 }
 
-// Where the host sees messages they need no sizes first. Each has room of its own, as each has a
-// header of its own. Destinations rotate. By distance, likewise.
+/// A block that came alone, or the note of one that is hidden.
+struct Lone {
+  Gathered block;
+  bool follows;
+};
+
+Lone only_block(ConstBytes in, int sender) {
+  BlockHeader header;
+  if (in.size() == sizeof header) {
+    std::memcpy(&header, in.data(), sizeof header);
+    if (header.bytes == kFollows) return {{{}, header.note}, true};
+  }
+  const Gathered block = get_block(in, sender);
+  if (!in.empty()) fail(sparsecollRemoteError, "rank ", sender, " sent too many blocks");
+  return {block, false};
+}
+
+Packet pack_lone(Env& env, const Gathered& block) {
+  const bool hidden = env.kernels.hides(block.message.data());
+  const size_t bytes = hidden ? sizeof(BlockHeader) : blocks_size({&block, 1});
+  // Each message has room of its own, as each has a header of its own.
+  std::byte* const room = packet_room(env, bytes);
+  const BlockHeader header{kFollows, block.note};
+  std::byte* at = room;
+  if (hidden)
+    std::memcpy(at, &header, sizeof header);
+  else
+    put_block(block, at);
+  return {room, bytes};
+}
+
+// Where the host sees messages they need no sizes first. Destinations rotate. Hidden ones follow in
+// a second exchange, which is left out where nobody has one: only their owners know of them before.
+// By distance, likewise.
 std::span<const Gathered> gather_at_once(Env& env, ConstBytes own, uint64_t note) {
   const int ranks = env.call.size(), rank = env.call.rank();
   const auto held = env.arena.take_span<Gathered>(static_cast<size_t>(ranks));
   held[0] = {own, note};
-  const size_t bytes = blocks_size(held.first(1));
   const auto legs = env.arena.take_span<Leg>(held.size() - 1);
   for (size_t d = 1; d < held.size(); ++d) {
-    std::byte* const room = packet_room(env, bytes);
-    std::byte* at = room;
-    put_block(held[0], at);
-    legs[d - 1] = {(rank + static_cast<int>(d)) % ranks,
-                   {room, bytes, nullptr},
-                   kUnknownSize,
-                   {},
-                   Carried::by_host};
+    const int peer = (rank + static_cast<int>(d)) % ranks;
+    legs[d - 1] = {peer, pack_lone(env, held[0]), kUnknownSize, {}, Carried::by_host};
   }
   env.call.exchange(legs);
+  Packet whole;
+  // Its headroom belongs to the call.
+  if (env.kernels.hides(own.data())) whole = {const_cast<std::byte*>(own.data()), own.size()};
+  bool any = whole.data != nullptr;
   for (size_t d = 1; d < held.size(); ++d) {
-    const int sender = env.call.rank_of(legs[d - 1].peer);
-    held[d] = get_block(legs[d - 1].in, sender);
-    if (!legs[d - 1].in.empty())
-      fail(sparsecollRemoteError, "rank ", sender, " sent too many blocks");
+    const int peer = legs[d - 1].peer;
+    const Lone lone = only_block(legs[d - 1].in, env.call.rank_of(peer));
+    held[d] = lone.block;
+    legs[d - 1] = {peer, whole, lone.follows ? kUnknownSize : 0, {}};
+    any = any || lone.follows;
   }
+  if (!any) return held;
+  env.call.exchange(legs);
+  for (size_t d = 1; d < held.size(); ++d)
+    if (legs[d - 1].in_bound > 0) held[d].message = legs[d - 1].in;
   return held;
 }
 

@@ -27,7 +27,7 @@ GossipHeader gossip_header(const Frame& frame) {
 uint64_t frame_checksum(FrameHeader header, ConstBytes payload) {
   header.checksum = 0;
   const uint64_t own = mix(checksum(std::as_bytes(std::span(&header, 1))));
-  return header.tail > 0 ? own : own + checksum(payload);
+  return header.tail > 0 || header.hidden ? own : own + checksum(payload);
 }
 
 uint64_t tail_of(const Frame& frame) {
@@ -63,41 +63,46 @@ void Channel::end() {
   transport_.made(current_);
 }
 
-void Channel::put_header(int peer, FrameHeader header, std::byte* payload, size_t bytes) {
+void Channel::put_header(int peer, FrameHeader header, ConstBytes payload, std::byte* head) {
   header.magic = kFrameMagic;
   header.version = kFrameVersion;
   header.ordinal = sent_[static_cast<size_t>(peer)];
-  header.payload = bytes;
-  header.checksum = has_checksum(header) ? frame_checksum(header, {payload, bytes}) : 0;
-  std::memcpy(payload - sizeof header, &header, sizeof header);
+  header.payload = payload.size();
+  header.checksum = has_checksum(header) ? frame_checksum(header, payload) : 0;
+  std::memcpy(head, &header, sizeof header);
 }
 
 void Channel::send(int peer, FrameHeader header, std::byte* payload, size_t bytes) {
-  put_header(peer, header, payload, bytes);
+  put_header(peer, header, {payload, bytes}, payload - sizeof header);
   transport_.send(peer, {payload - sizeof header, sizeof header + bytes});
   ++sent_[static_cast<size_t>(peer)];
 }
 
 void Channel::send_long(int peer, FrameHeader header, const LongPayload& payload) {
-  header.tail = sizeof *payload.tail;
-  put_header(peer, header, payload.data, payload.bytes);
-  transport_.open(peer, sizeof header + payload.bytes + sizeof *payload.tail);
-  *payload.tail = mix(payload.bytes);
+  const bool seen = payload.tail != nullptr;
+  header.tail = seen ? sizeof *payload.tail : 0;
+  header.hidden = seen ? 0 : 1;
+  put_header(peer, header, {payload.data, payload.bytes}, payload.head);
+  transport_.open(peer,
+                  {sizeof header + payload.bytes + header.tail, seen ? size_t{0} : payload.bytes});
+  if (seen) *payload.tail = mix(payload.bytes);
+  if (!seen) transport_.send_part(peer, {payload.head, sizeof header});
   for (size_t at = 0; at < payload.bytes; at += piece_) {
     ConstBytes piece(payload.data + at, std::min(piece_, payload.bytes - at));
     payload.wait(piece.data() + piece.size());
     if (aborted_) fail(sparsecollInvalidUsage, "aborted by sparsecollCommAbort");
-    if (has_checksum(header)) *payload.tail += checksum_of_part(piece, at);
-    if (at == 0) piece = {payload.data - sizeof header, sizeof header + piece.size()};
+    if (seen && has_checksum(header)) *payload.tail += checksum_of_part(piece, at);
+    if (seen && at == 0) piece = {payload.head, sizeof header + piece.size()};
     transport_.send_part(peer, piece);
     pump([](int, const Frame&) {});  // who waits looks at all that has come
   }
-  transport_.send_part(peer, std::as_bytes(std::span(payload.tail, 1)));
+  if (seen) transport_.send_part(peer, std::as_bytes(std::span(payload.tail, 1)));
   ++sent_[static_cast<size_t>(peer)];
 }
 
 void Channel::hand_over(int peer, FrameHeader header, Buffer message) {
-  put_header(peer, header, message.data() + sizeof header, message.size() - sizeof header);
+  put_header(peer, header, ConstBytes(message.data(), message.size()).subspan(sizeof header),
+             message.data());
   transport_.hand_over(peer, std::move(message));
   ++sent_[static_cast<size_t>(peer)];
 }
@@ -108,13 +113,18 @@ void Channel::check(int peer, const Frame& frame) const {
     fail(sparsecollRemoteError, "a message of rank ", peer, " is damaged: ", what, " expected ",
          expected, ", got ", got);
   };
-  const uint64_t rest = frame.buffer.size() - sizeof header;
+  const uint64_t rest = frame.size() - sizeof header;
   if (header.magic != kFrameMagic) damaged("magic", kFrameMagic, header.magic);
   if (header.version != kFrameVersion) damaged("version", kFrameVersion, header.version);
   if (header.tail > 0 && (header.tail != sizeof(uint64_t) || header.tail > rest))
     damaged("bytes behind the payload", 0, header.tail);
   const uint64_t payload = rest - header.tail;
   if (header.payload != payload) damaged("payload bytes", payload, header.payload);
+  // What this rank reads itself is seen.
+  const bool may_hide = frame.kind() == FrameKind::data && header.tail == 0;
+  if (header.hidden > (may_hide ? 1 : 0)) damaged("hidden payload", 0, header.hidden);
+  if (frame.is_hidden() && (!header.hidden || frame.hidden.size() != payload))
+    damaged("hidden bytes", 0, frame.hidden.size());
   if (has_checksum(header)) {
     const uint64_t expected = frame_checksum(header, frame.payload());
     if (header.checksum != expected) damaged("checksum", expected, header.checksum);
@@ -151,7 +161,7 @@ void Channel::throw_notice(int peer, const Frame& frame) {
 void Channel::pump(FunctionRef<void(int peer, const Frame&)> visit) {
   while (auto arrived = transport_.poll()) {
     const int peer = arrived->peer;
-    Frame frame{{}, std::move(arrived->bytes)};
+    Frame frame{{}, std::move(arrived->bytes), std::move(arrived->hidden)};
     if (frame.buffer.size() < sizeof(FrameHeader))
       fail(sparsecollRemoteError, "a message of rank ", peer, " is damaged: expected at least ",
            sizeof(FrameHeader), " bytes, got ", frame.buffer.size());
@@ -206,6 +216,13 @@ size_t Channel::leak() noexcept {
   size_t bytes = 0;
   for (Block& notice : notices_) bytes += notice.leak();
   return bytes;
+}
+
+void Channel::uncover(Frame& frame) {
+  Buffer whole = transport_.pool().take(sizeof(FrameHeader) + frame.hidden.size());
+  frame.hidden.read(whole.data() + sizeof(FrameHeader));
+  frame.buffer = std::move(whole);
+  frame.hidden = {};
 }
 
 void Channel::abort() noexcept {

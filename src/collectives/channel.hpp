@@ -30,17 +30,23 @@ struct FrameHeader {
   uint64_t payload;        ///< bytes that follow
   uint64_t checksum;       ///< of header (with 0 here) and payload
   uint32_t result;         ///< of a fatal notice: the sparsecollResult_t of the sender
-  uint32_t tail;           ///< bytes behind the payload: 0, or 8 with the payload's checksum, which
+  uint16_t tail;           ///< bytes behind the payload: 0, or 8 with the payload's checksum, which
                            ///< then is no part of the one above
+  uint16_t hidden;         ///< 1: the sender's host did not see the payload, so that no checksum
+                           ///< covers it
 };
 static_assert(sizeof(FrameHeader) == 64);
 
 struct Frame {
   FrameHeader header;
   Buffer buffer;
+  Buffer hidden = {};  ///< the payload, where that came to memory of this rank's device
 
   FrameKind kind() const { return static_cast<FrameKind>(header.kind); }
+  bool is_hidden() const { return hidden.size() > 0; }
+  size_t size() const { return buffer.size() + hidden.size(); }
   ConstBytes payload() const {
+    if (is_hidden()) return {hidden.data(), hidden.size()};
     return ConstBytes(buffer.data(), buffer.size()).subspan(sizeof(FrameHeader), header.payload);
   }
 };
@@ -48,11 +54,13 @@ struct Frame {
 /// A longer payload leaves piece by piece.
 inline constexpr size_t kPiece = size_t{1} << 20;
 
-/// One that does: its pieces may still be made when the first ones leave.
+/// One that does, or that is hidden: its pieces may still be made when the first ones leave.
 struct LongPayload {
   std::byte* data;
   size_t bytes;
-  uint64_t* tail;                                ///< for its checksum; stays as the payload does
+  std::byte* head;                               ///< for the header; in front of what the host sees
+  uint64_t* tail;                                ///< for its checksum, as the payload it stays;
+                                                 ///< null: it is hidden
   FunctionRef<void(const std::byte* end)> wait;  ///< until all in front of `end` is there
 };
 
@@ -117,6 +125,8 @@ class Channel {
   /// From any thread: whoever waits stops.
   void abort() noexcept;
   bool aborted() const { return aborted_; }
+  /// The payload comes to the host.
+  void uncover(Frame& frame);
   /// Throws if peers did not come in time or the communicator was aborted; otherwise lets some time
   /// pass.
   void pause(const Deadline& deadline, FunctionRef<std::string()> missing);
@@ -136,7 +146,8 @@ class Channel {
 
  private:
   bool has_checksum(const FrameHeader& header) const { return verify_ || header.sequence == 0; }
-  void put_header(int peer, FrameHeader header, std::byte* payload, size_t bytes);
+  /// Completes it for that payload and puts it at `head`.
+  void put_header(int peer, FrameHeader header, ConstBytes payload, std::byte* head);
   void check(int peer, const Frame& frame) const;
   bool wanted(const Frame& gossip) const;
   void flush_until_0(const Deadline& deadline, size_t (Transport::*unsent)());

@@ -30,22 +30,32 @@ FramedCall::FramedCall(Channel& channel, const Terms& terms, Arena& arena, Stats
 }
 
 FramedCall::~FramedCall() {
-  // As many more frames of these sizes may come in while a call is under way: those of a peer that
-  // is one call ahead. A later call may also need a few rounds more to find its threshold.
-  const auto size_of_block = [](const Frame& frame) { return frame.buffer.capacity(); };
-  std::ranges::sort(kept_, {}, size_of_block);
   try {
-    for (auto each = kept_.begin(); each != kept_.end();) {
-      const auto next =
-          std::ranges::upper_bound(each, kept_.end(), size_of_block(*each), {}, size_of_block);
-      const auto used = static_cast<size_t>(next - each);
-      const size_t spare = size_of_block(*each) < kLargeFrame ? kSpareFrames : 0;
-      channel_.transport().pool().reserve(each->buffer, 2 * used, spare);
-      each = next;
-    }
+    leave_room(&Frame::buffer);
+    leave_room(&Frame::hidden);
   } catch (const std::exception&) {
     // The pool grows when it has to, then.
   }
+}
+
+/// As many more frames of these sizes may come in while a call is under way: those of a peer that
+/// is one call ahead. A later call may also need a few rounds more to find its threshold.
+void FramedCall::leave_room(Buffer Frame::*part) {
+  const auto size_of_block = [part](const Frame& frame) { return (frame.*part).capacity(); };
+  std::ranges::sort(kept_, {}, size_of_block);
+  auto each = std::ranges::upper_bound(kept_, size_t{0}, {}, size_of_block);
+  while (each != kept_.end()) {
+    const auto next =
+        std::ranges::upper_bound(each, kept_.end(), size_of_block(*each), {}, size_of_block);
+    const auto used = static_cast<size_t>(next - each);
+    ((*each).*part).reserve(2 * used, size_of_block(*each) < kLargeFrame ? kSpareFrames : 0);
+    each = next;
+  }
+}
+
+void FramedCall::read_with(Kernels& kernels) {
+  kernels_ = &kernels;
+  if (channel_.transport().takes_device_memory()) kernels.hide_large();
 }
 
 FrameHeader FramedCall::header(FrameKind kind) const {
@@ -72,17 +82,21 @@ void FramedCall::post(int peer, const Packet& packet) {
   };
   stats_.bytes_sent += sizeof(FrameHeader) + bytes;
   ++stats_.messages_sent;
-  if (channel_.is_long(bytes)) {
-    uint64_t* const tail = arena_.take<uint64_t>(1);
-    stats_.bytes_sent += sizeof *tail;
+  const bool hidden = kernels_ && kernels_->hides(packet.data);
+  std::byte* const head =
+      hidden ? arena_.take<std::byte>(kHeadroom) : packet.data - sizeof(FrameHeader);
+  if (bytes > 0 && (hidden || channel_.is_long(bytes))) {
+    uint64_t* const tail = hidden ? nullptr : arena_.take<uint64_t>(1);
+    if (tail) stats_.bytes_sent += sizeof *tail;
     try {
-      return channel_.send_long(peer, header(FrameKind::data), {packet.data, bytes, tail, wait});
+      return channel_.send_long(peer, header(FrameKind::data),
+                                {packet.data, bytes, head, tail, wait});
     } catch (const PeerTimeout&) {
       tell_timeout({});
     }
   }
   wait(packet.data + bytes);
-  channel_.send(peer, header(FrameKind::data), packet.data, bytes);
+  channel_.send(peer, header(FrameKind::data), head + sizeof(FrameHeader), bytes);
 }
 
 bool FramedCall::rotates(std::span<const Leg> legs) const {
@@ -140,7 +154,7 @@ void FramedCall::examine(int peer, const Frame& frame) {
          " during call ", terms_.sequence);
   if (frame.kind() == FrameKind::abandon || frame.header.descriptor != hash_) throw Abandoned{};
   cover(frame.header);
-  if (kernels_ && !probes_) kernels_->prefetch(frame.payload());
+  if (kernels_ && !probes_ && !frame.is_hidden()) kernels_->prefetch(frame.payload());
 }
 
 void FramedCall::wait_for(std::vector<int> peers, Wanted wanted) {
@@ -191,18 +205,21 @@ std::optional<double> FramedCall::probe(const Probe& probe) {
   return spent;
 }
 
-ConstBytes FramedCall::take(int peer) {
-  kept_.push_back(std::move(channel_.queue(peer).front()));
+ConstBytes FramedCall::take(int peer, Carried carried) {
+  Frame& frame = kept_.emplace_back(std::move(channel_.queue(peer).front()));
   channel_.queue(peer).pop_front();
-  stats_.bytes_received += kept_.back().buffer.size();
-  return kept_.back().payload();
+  stats_.bytes_received += frame.size();
+  const bool by_place = carried == Carried::by_place && kernels_;
+  if (frame.is_hidden() && !(by_place && kernels_->take_hidden(frame.payload())))
+    channel_.uncover(frame);
+  return frame.payload();
 }
 
 void FramedCall::receive(std::span<Leg> legs) {
   wait_for(awaited(legs), Wanted::all);
   for (Leg& leg : legs) {
     if (leg.in_bound == 0) continue;
-    leg.in = take(leg.peer);
+    leg.in = take(leg.peer, leg.carried);
     check_size(leg);
   }
 }
@@ -214,7 +231,7 @@ std::vector<FramedCall::Received> FramedCall::receive_some(std::span<const int> 
   for (const int peer : peers)
     while (!channel_.queue(peer).empty() &&
            channel_.queue(peer).front().header.sequence == terms_.sequence)
-      messages.push_back({peer, take(peer)});
+      messages.push_back({peer, take(peer, Carried::by_host)});
   return messages;
 }
 

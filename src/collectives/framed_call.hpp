@@ -37,7 +37,7 @@ class FramedCall final : public AgreedCall {
   FramedCall(Channel& channel, const Terms& terms, Arena& arena, Stats& stats);
   ~FramedCall() override;
 
-  void read_with(Kernels& kernels) override { kernels_ = &kernels; }
+  void read_with(Kernels& kernels) override;
   Stats& stats() override { return stats_; }
   uint64_t sequence() const override { return terms_.sequence; }
   const Deadline& deadline() const override { return terms_.deadline; }
@@ -67,6 +67,7 @@ class FramedCall final : public AgreedCall {
  private:
   struct Notice;
 
+  void leave_room(Buffer Frame::*part);
   FrameHeader header(FrameKind kind) const;
   /// Whether every other rank gets a message and sends one, destinations rotating.
   bool rotates(std::span<const Leg> legs) const;
@@ -76,7 +77,8 @@ class FramedCall final : public AgreedCall {
   enum class Wanted { all, one };
   void wait_for(std::vector<int> peers, Wanted wanted);
   [[noreturn]] void tell_timeout(std::span<const int> awaited) const;
-  ConstBytes take(int peer);
+  /// The next message of that peer; who wants it by the host sees it.
+  ConstBytes take(int peer, Carried carried);
   void examine(int peer, const Frame& frame);
   /// A pushSumStep of this call's number hears nobody but its neighbours, so that the call cannot
   /// be abandoned together.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 
 namespace sparsecoll {
@@ -30,9 +31,13 @@ void Memory::release(void* at, size_t bytes) noexcept {
   give_up(at);
 }
 
+void Memory::read(const void* at, size_t bytes, void* to) { std::memcpy(to, at, bytes); }
+
 void* Memory::obtain(size_t bytes) { return std::aligned_alloc(kAlignment, bytes); }
 
 void Memory::give_up(void* at) noexcept { std::free(at); }
+
+void Buffer::reserve(size_t count, size_t spare) const { pool_->reserve(*this, count, spare); }
 
 void Buffer::give_back() noexcept {
   if (block_.data()) pool_->give_back(std::move(block_));

@@ -32,6 +32,8 @@ class Memory {
   /// Throws std::bad_alloc. Aligned to kAlignment.
   void* allocate(size_t bytes);
   void release(void* at, size_t bytes) noexcept;
+  /// Copies bytes of it to the host's memory.
+  virtual void read(const void* at, size_t bytes, void* to);
 
   size_t allocations() const { return allocations_; }
   size_t bytes_in_use() const { return in_use_; }
@@ -65,6 +67,8 @@ class Block {
   std::byte* data() const { return data_; }
   size_t size() const { return size_; }
   bool is_from(const Memory& memory) const { return memory_ == &memory; }
+  /// As many of its first bytes.
+  void read(size_t bytes, void* to) const { memory_->read(data_, bytes, to); }
   /// Gives the memory up for good: an abandoned message may still touch it.
   size_t leak() noexcept {
     data_ = nullptr;
@@ -102,6 +106,10 @@ class Buffer {
   std::byte* data() const { return block_.data(); }
   size_t size() const { return size_; }
   size_t capacity() const { return block_.size(); }
+  /// All of it, to the host's memory.
+  void read(void* to) const { block_.read(size_, to); }
+  /// Pool::reserve() where it is from.
+  void reserve(size_t count, size_t spare) const;
   size_t leak() noexcept { return block_.leak(); }
 
  private:

@@ -31,7 +31,8 @@ bool is_captured(int device, Stream stream);
 bool is_one_stream(Stream stream);
 
 /// Where messages are packed to and unpacked from: on the host for whoever sends them from there.
-/// Kernels write them straight to the host's memory, so that what crosses the bus is what is sent.
+/// Kernels write them straight to the host's memory, so that what crosses the bus is what is sent;
+/// large ones that can be sent from the device stay there (Kernels::hide_large()).
 enum class Messages { on_device, on_host };
 
 /// What is on a stream at one moment. Shared by whoever waits for it.
@@ -51,6 +52,10 @@ class Device {
   virtual const std::shared_ptr<Memory>& memory() const = 0;
   /// The host's, page-locked, which the device sees, too. From any thread.
   virtual const std::shared_ptr<Memory>& page_locked() = 0;
+  /// The device's, for messages that are moved there. From any thread.
+  virtual const std::shared_ptr<Memory>& landing() = 0;
+  /// The device is the calling thread's current one as long as this lives.
+  virtual std::shared_ptr<const void> stay_current() = 0;
 
   /// What is on a caller's stream now, for a call that is queued.
   virtual std::shared_ptr<Moment> mark(Stream stream) = 0;

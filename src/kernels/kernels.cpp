@@ -21,7 +21,7 @@ Packets Kernels::packets(size_t nnz, std::span<const Region> regions, Precision 
   for (const Region& region : regions) covered += region.length();
   packets.capacity = regions.size() * (kHeadroom + sizeof(WireHeader) + kAlignment) +
                      wire_bound({nnz, covered, wire_value_size(precision)});
-  packets.slab = slab(packets.capacity);
+  packets.slab = slab(packets.capacity, regions.size());
   packets.offset = counts(2 * regions.size());
   packets.size = packets.offset + regions.size();
   return packets;

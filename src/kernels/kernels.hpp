@@ -181,6 +181,14 @@ class Kernels {
   /// Where the host sees messages: until the slab of packets() that `end` lies in, or at the end
   /// of, is written so far. Other memory is not waited for.
   virtual void wait_packed(const std::byte* end) = 0;
+  /// Where the host sees messages, whoever sends them can send them from anywhere, too: until the
+  /// end of the call large ones are packed where they need not cross the bus, and are hidden.
+  virtual void hide_large() {}
+  /// Whether the host does not see what begins there.
+  virtual bool hides(const std::byte* /*message*/) const { return false; }
+  /// A message has come hidden to the device that this communicator works on; it stays as it is
+  /// until the end of the call. False: that is another place.
+  virtual bool take_hidden(ConstBytes /*message*/) { return false; }
   /// A message that has come, part of which may be unpacked later: brings it to the place in the
   /// meantime, where that pays. It stays as it is until the end of the call.
   virtual void prefetch(ConstBytes message) = 0;
@@ -240,8 +248,8 @@ class Kernels {
   }
 
  private:
-  /// Memory for messages.
-  virtual std::byte* slab(size_t n) = 0;
+  /// Memory for so many messages.
+  virtual std::byte* slab(size_t n, size_t messages) = 0;
 };
 
 /// The host's plain loops, the executable specification. Lives in the arena's scope.

@@ -121,13 +121,13 @@ class LocalTransport final : public Transport {
     send_part(peer, bytes);
   }
 
-  void open(int peer, size_t bytes) override {
+  void open(int peer, const Length& length) override {
     Letter& letter = open_[static_cast<size_t>(peer)];
     letter = {};
     if (fabric_->gone[peer]) return;
     letter.fate = next_fate(peer);
     letter.wanted = !killed_ && !letter.fate.drop;
-    if (letter.wanted) letter.bytes = fabric_->boxes[peer].pool.take(bytes);
+    if (letter.wanted) letter.bytes = fabric_->boxes[peer].pool.take(length.bytes);
   }
 
   void send_part(int peer, ConstBytes part) override {

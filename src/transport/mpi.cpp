@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <deque>
 #include <utility>
@@ -40,11 +41,12 @@ class MpiTransport final : public Transport {
     int tag;  ///< under which it receives
   };
 
-  MpiTransport(std::shared_ptr<MpiShare> share, std::vector<Peer> peers, int rank, size_t chunk)
+  MpiTransport(std::shared_ptr<MpiShare> share, std::vector<Peer> peers, int rank,
+               const MpiTerms& terms)
       : share_(std::move(share)),
         peers_(std::move(peers)),
         rank_(rank),
-        chunk_(chunk),
+        terms_(terms),
         inbox_({share_->comm(), own().tag}, ranks(), pool_),
         open_(peers_.size()) {}
 
@@ -69,7 +71,7 @@ class MpiTransport final : public Transport {
   }
 
   void send(int peer, ConstBytes bytes) override { start(peer, bytes, nullptr); }
-  void open(int peer, size_t bytes) override { announce(peer, bytes, nullptr); }
+  void open(int peer, const Length& length) override { announce(peer, length, nullptr); }
   void send_part(int peer, ConstBytes part) override { start_part(peer, part, nullptr); }
 
   void hand_over(int peer, Buffer message) override {
@@ -115,7 +117,7 @@ class MpiTransport final : public Transport {
     }
     const auto self = std::ranges::find(members, rank_, &Member::rank);
     auto part = std::make_unique<MpiTransport>(share_, std::move(peers),
-                                               static_cast<int>(self - members.begin()), chunk_);
+                                               static_cast<int>(self - members.begin()), terms_);
     next_tag_.reset();
     return part;
   }
@@ -134,11 +136,16 @@ class MpiTransport final : public Transport {
     for (const Sending& each : sends_)
       if (each.kept) bytes += each.kept->leak();
     if (!sends_.empty()) {
-      bytes += announced_->size() * sizeof(size_t);
+      bytes += announced_->size() * sizeof(Announcement);
       static_cast<void>(announced_.release());
     }
     return bytes;
   }
+  bool takes_device_memory() const override { return terms_.device_memory; }
+  void receive_into(std::shared_ptr<Memory> device) override {
+    if (terms_.device_memory) inbox_.receive_into(std::move(device));
+  }
+
   Pool& pool() override { return pool_; }
   const Memory& memory() const override { return memory_; }
 
@@ -160,22 +167,24 @@ class MpiTransport final : public Transport {
 
   void start(int peer, ConstBytes bytes, const Kept& kept) {
     give_up_open(peer);
-    if (!bytes.empty() && bytes.size() <= chunk_) return start_piece(peer, bytes, kept);
+    if (!bytes.empty() && bytes.size() <= terms_.chunk) return start_piece(peer, bytes, kept);
     announce(peer, bytes.size(), kept);
     start_part(peer, bytes, kept);
   }
 
-  void announce(int peer, size_t bytes, const Kept& kept) {
+  void announce(int peer, const Length& length, const Kept& kept) {
     give_up_open(peer);
     start_piece(peer, {}, kept);
-    announced_->push_back(bytes);
-    start_piece(peer, std::as_bytes(std::span(&announced_->back(), 1)), kept);
-    open_[static_cast<size_t>(peer)] = bytes;
+    announced_->push_back({length.bytes, length.hidden});
+    const std::span<const uint64_t> words(announced_->back());
+    start_piece(peer, std::as_bytes(words.first(length.hidden > 0 ? 2 : 1)), kept);
+    open_[static_cast<size_t>(peer)] = length.bytes;
   }
 
   void start_part(int peer, ConstBytes part, const Kept& kept) {
-    for (size_t at = 0; at < part.size(); at += chunk_)
-      start_piece(peer, part.subspan(at, std::min(chunk_, part.size() - at)), kept);
+    const size_t chunk = terms_.chunk;
+    for (size_t at = 0; at < part.size(); at += chunk)
+      start_piece(peer, part.subspan(at, std::min(chunk, part.size() - at)), kept);
     open_[static_cast<size_t>(peer)] -= part.size();
   }
 
@@ -216,7 +225,7 @@ class MpiTransport final : public Transport {
   std::shared_ptr<MpiShare> share_;
   std::vector<Peer> peers_;
   int rank_;
-  size_t chunk_;
+  const MpiTerms terms_;
   /// Under which the next part will receive, once its peers have been told; none before.
   std::optional<int> next_tag_;
   Memory memory_;
@@ -224,8 +233,10 @@ class MpiTransport final : public Transport {
   MpiInbox inbox_;
   std::vector<size_t> open_;  ///< by peer: bytes of an announced message that are still to come
   std::vector<Sending> sends_;
-  /// Sizes on their way; a deque does not move them.
-  std::unique_ptr<std::deque<size_t>> announced_ = std::make_unique<std::deque<size_t>>();
+  /// Sizes on their way, of a message and of what is hidden of it; a deque does not move them.
+  using Announcement = std::array<uint64_t, 2>;
+  std::unique_ptr<std::deque<Announcement>> announced_ =
+      std::make_unique<std::deque<Announcement>>();
   size_t unsent_ = 0;
   size_t unsent_handed_over_ = 0;
 };
@@ -233,7 +244,7 @@ class MpiTransport final : public Transport {
 }  // namespace
 
 std::unique_ptr<Transport> make_mpi_transport(MPI_Comm mpi, const Deadline& deadline,
-                                              size_t chunk) {
+                                              const MpiTerms& terms) {
   check_mpi_caller();
   if (mpi == MPI_COMM_NULL) fail(sparsecollInvalidArgument, "mpi is MPI_COMM_NULL");
   int between_groups = 0;
@@ -246,7 +257,7 @@ std::unique_ptr<Transport> make_mpi_transport(MPI_Comm mpi, const Deadline& dead
   std::vector<MpiTransport::Peer> peers;
   for (int peer = 0; peer < size; ++peer) peers.push_back({peer, MpiShare::kFirstTag});
   return std::make_unique<MpiTransport>(std::make_shared<MpiShare>(mpi, deadline), std::move(peers),
-                                        rank, chunk);
+                                        rank, terms);
 }
 
 }  // namespace sparsecoll

@@ -14,11 +14,20 @@ namespace sparsecoll {
 /// chunks.
 inline constexpr size_t kMpiChunk = size_t{1} << 30;
 
+/// What is asked of the transport on this rank; others may do otherwise.
+struct MpiTerms {
+  bool device_memory = false;  ///< MPI is given memory of devices
+  size_t chunk = kMpiChunk;    ///< for tests
+};
+
 /// Collective over `mpi`: duplicates it within the deadline. After that point-to-point only, and
 /// nothing that waits for a peer. Throws InvalidArgument when `mpi` is null or an
 /// intercommunicator, InvalidUsage when MPI is not running or its thread level forbids this thread,
-/// Timeout, SystemError. `chunk` is for tests.
+/// Timeout, SystemError.
 std::unique_ptr<Transport> make_mpi_transport(MPI_Comm mpi, const Deadline& deadline,
-                                              size_t chunk = kMpiChunk);
+                                              const MpiTerms& terms = {});
+
+/// Whether this process's MPI says that it takes memory of CUDA devices; not if it does not say.
+bool mpi_is_cuda_aware();
 
 }  // namespace sparsecoll

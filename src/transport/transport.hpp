@@ -11,10 +11,19 @@
 
 namespace sparsecoll {
 
+/// How long a message is, and how much of it, at its end, is hidden: it may be in memory of a
+/// device at both ends. Nothing unless the sender's takes_device_memory().
+struct Length {
+  Length(size_t all, size_t hidden_bytes = 0) : bytes(all), hidden(hidden_bytes) {}
+  size_t bytes;
+  size_t hidden;
+};
+
 /// A message of unknown size that came in.
 struct Arrived {
   int peer;
   Buffer bytes;
+  Buffer hidden = {};  ///< what follows, where that came to memory of this rank's device
 };
 
 /// A rank of a transport as a member of a part of it.
@@ -46,11 +55,11 @@ class Transport {
 
   /// Starts sending. The bytes must stay as they are until unsent() is 0.
   virtual void send(int peer, ConstBytes bytes) = 0;
-  /// Starts a message of that many bytes whose parts, of at least a byte each and no more bytes in
+  /// Starts a message of that length whose parts, of at least a byte each and no more bytes in
   /// all, are sent one after another when they are there. Another message to that peer before all
   /// of them gives it up: the peer never hears of it.
-  virtual void open(int peer, size_t bytes) = 0;
-  /// As send(), for the next part of that message.
+  virtual void open(int peer, const Length& length) = 0;
+  /// As send(), for the next part of that message; none is hidden in part.
   virtual void send_part(int peer, ConstBytes part) = 0;
   /// As send(), for a message that may outlive the call: it is the transport's from now on. Taken
   /// from pool().
@@ -93,6 +102,12 @@ class Transport {
   /// abandoned message may still touch them; true in *touches_caller when messages that were not
   /// handed over are among those, so that their owner must give them up too.
   virtual size_t abandon(bool* touches_caller) noexcept = 0;
+
+  /// Whether memory of devices can be sent from and received into.
+  virtual bool takes_device_memory() const { return false; }
+  /// Where large hidden parts of messages are received to from now on, if that can be. Once; from
+  /// any thread.
+  virtual void receive_into(std::shared_ptr<Memory> /*device*/) {}
 
   /// Where received messages live, and those to be handed over.
   virtual Pool& pool() = 0;

@@ -9,3 +9,6 @@ bool context_exists() { return simt::context_exists(); }
 bool context_exists_on(int device) { return simt::context_exists_on(device); }
 void load_kernels(std::span<const void* const>) {}  // they are
 }  // namespace sparsecoll::cuda
+
+/// No MPI can touch memory of this machine; a stand-in for one that can says so instead.
+extern "C" __attribute__((weak)) int MPIX_Query_cuda_support(void) { return 0; }

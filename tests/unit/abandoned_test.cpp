@@ -33,7 +33,7 @@ class StuckTransport final : public Transport {
     sent_.push_back({bytes, {bytes.begin(), bytes.end()}});
     unsent_ += bytes.size();
   }
-  void open(int, size_t) override {}
+  void open(int, const Length&) override {}
   void send_part(int peer, ConstBytes part) override { send(peer, part); }
   void hand_over(int, Buffer) override {}  // for gossip, of which there is none here
   size_t unsent() override { return unsent_; }

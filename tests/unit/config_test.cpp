@@ -137,7 +137,8 @@ TEST_CASE("variables override the struct") {
   const Variable algorithm("SPARSECOLL_ALGO", "oktopk"), selection("SPARSECOLL_SELECT", "exact"),
       wire("SPARSECOLL_WIRE", "bf16"), timeout("SPARSECOLL_TIMEOUT_MS", "1234"),
       check("SPARSECOLL_CHECK", "0"), debug("SPARSECOLL_DEBUG", "WARN"),
-      simd("SPARSECOLL_SIMD", "portable"), threads("SPARSECOLL_THREADS", "3");
+      simd("SPARSECOLL_SIMD", "portable"), threads("SPARSECOLL_THREADS", "3"),
+      cuda_aware("SPARSECOLL_CUDA_AWARE", "0");
   const Config made = make_config(&config);
   CHECK(made.values.algorithm == sparsecollAlgoOktopk);
   CHECK(made.values.wire == sparsecollWireBf16);
@@ -146,6 +147,7 @@ TEST_CASE("variables override the struct") {
   CHECK(made.log_level == LogLevel::warn);
   CHECK(made.simd == host::Simd::portable);
   CHECK(made.threads == 3);
+  CHECK(made.cuda_aware == false);
 }
 
 struct Words {
@@ -173,6 +175,7 @@ TEST_CASE("an unknown word is an error that lists the valid ones") {
        {"auto", "portable"},
        {"", "AVX2", "sse2", "0"},
        "auto, avx512, avx2, portable"},
+      {"SPARSECOLL_CUDA_AWARE", {"auto", "0", "1"}, {"", "yes", "2", "AUTO"}, "auto, 0, 1"},
       {"SPARSECOLL_THREADS",
        {"1", "2", "1024"},
        {"", "0", "-1", "1025", "all"},

@@ -85,7 +85,7 @@ class DeferredKernels final : public Kernels {
   void read(const uint64_t* counts, size_t n, uint64_t* out) override;
 
  private:
-  std::byte* slab(size_t n) override { return bytes(n); }
+  std::byte* slab(size_t n, size_t) override { return bytes(n); }
 
   Kernels& host_;
   Arena& arena_;

@@ -35,9 +35,19 @@ class Pair {
     channels_[1]->begin(1);
     room_.assign(kHeadroom + bytes, std::byte{0xee});
     std::byte* const data = room_.data() + kHeadroom;
-    channels_[1]->send_long(0, header(), {data, bytes, &tail_, [&](const std::byte* end) {
-                                            write(data, static_cast<size_t>(end - data));
-                                          }});
+    channels_[1]->send_long(0, header(),
+                            {data, bytes, data - kHeadroom, &tail_, [&](const std::byte* end) {
+                               write(data, static_cast<size_t>(end - data));
+                             }});
+  }
+  /// Rank 1 sends what its host does not look at.
+  void send_hidden(std::string text) {
+    channels_[1]->begin(1);
+    room_.assign(sizeof(FrameHeader), std::byte{0xee});
+    hidden_ = std::move(text);
+    auto* const data = reinterpret_cast<std::byte*>(hidden_.data());
+    channels_[1]->send_long(0, header(),
+                            {data, hidden_.size(), room_.data(), nullptr, [](const std::byte*) {}});
   }
   /// What rank 0 hears of it; "" if nothing.
   std::string receive() {
@@ -65,6 +75,7 @@ class Pair {
   std::vector<std::unique_ptr<Transport>> transports_;
   std::vector<std::unique_ptr<Channel>> channels_;
   std::vector<std::byte> room_;
+  std::string hidden_;
   uint64_t tail_ = 0;
 };
 
@@ -100,6 +111,45 @@ TEST_CASE("every byte of a long message is covered by a checksum") {
     });
     send_pattern(pair, bytes);
     CHECK(expect_error(sparsecollRemoteError, "rank 1 is damaged", [&] { pair.receive(); }) == "");
+  }
+}
+
+TEST_CASE("of a hidden message the header is covered by a checksum") {
+  const size_t bytes = 3 * kTestPiece + 5;
+  for (size_t at = 0; at < sizeof(FrameHeader) + bytes; ++at) {
+    INFO("byte " << at);
+    Pair pair([at](int, int, size_t) {
+      Fate fate;
+      fate.corrupt_byte = at;
+      return fate;
+    });
+    pair.send_hidden(pattern(bytes));
+    if (at < sizeof(FrameHeader)) {
+      CHECK(expect_error(sparsecollRemoteError, "rank 1 is damaged", [&] { pair.receive(); }) ==
+            "");
+    } else {
+      std::string want = pattern(bytes);
+      want[at - sizeof(FrameHeader)] ^= static_cast<char>(0xff);
+      CHECK(pair.receive() == want);
+    }
+  }
+}
+
+TEST_CASE("nothing is hidden but data") {
+  for (const FrameKind kind : {FrameKind::abandon, FrameKind::fatal, FrameKind::gossip}) {
+    Pair pair({}, false);
+    std::byte message[sizeof(FrameHeader) + 64] = {};
+    pair.channel(1).send(0, Pair::header(), message + sizeof(FrameHeader), 64);
+    FrameHeader header;
+    std::memcpy(&header, message, sizeof header);
+    pair.receive();
+    header.kind = static_cast<uint16_t>(kind);
+    header.ordinal = 1;
+    header.hidden = 1;
+    std::memcpy(message, &header, sizeof header);
+    pair.transport(1).send(0, message);
+    CHECK(expect_error(sparsecollRemoteError, "hidden payload expected 0, got 1",
+                       [&] { pair.receive(); }) == "");
   }
 }
 

@@ -63,7 +63,7 @@ using sparsecoll::unit::same;
 using Sizes = std::function<size_t(uint64_t number)>;
 
 std::unique_ptr<Transport> make(size_t chunk) {
-  return make_mpi_transport(MPI_COMM_WORLD, Deadline::after(30000), chunk);
+  return make_mpi_transport(MPI_COMM_WORLD, Deadline::after(30000), {false, chunk});
 }
 
 /// Lets the messages that were sent go. They belong to the transport until then.

@@ -32,10 +32,10 @@ class RecordingTransport final : public Transport {
     sent_(peer, bytes);
     below_->send(peer, bytes);
   }
-  void open(int peer, size_t bytes) override {
+  void open(int peer, const Length& length) override {
     open_[peer].clear();
-    sizes_[peer] = bytes;
-    below_->open(peer, bytes);
+    sizes_[peer] = length.bytes;
+    below_->open(peer, length);
   }
   void send_part(int peer, ConstBytes part) override {
     open_[peer].insert(open_[peer].end(), part.begin(), part.end());

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <limits>
 #include <vector>
 
@@ -111,6 +112,12 @@ class CudaKernels final : public Kernels {
     }
   }
   void wait_packed(const std::byte* end) override { place_.ferry().wait_for(end); }
+  void hide_large() override { hides_large_ = true; }
+  bool hides(const std::byte* message) const override { return place_.ferry().is_here(message); }
+  bool take_hidden(ConstBytes message) override {
+    place_.ferry().leave(message);
+    return true;
+  }
   void prefetch(ConstBytes message) override {
     if (message.size() < place_.tuning().fetched || place_.ferry().fetched(message)) return;
     place_.ferry().fetch(message, bytes(message.size()), place_.stream());
@@ -118,10 +125,21 @@ class CudaKernels final : public Kernels {
   void entries(std::span<const Message> messages, size_t* out) override {
     if (place_.messages() == Messages::on_device)
       return cuda::entries(place_, messages, data_type(), out);
+    std::vector<Message> hidden;
+    std::vector<size_t*> of_hidden;
     for (const Message& each : messages) {
+      if (hides(each.bytes.data())) {
+        hidden.push_back(each);
+        of_hidden.push_back(out++);
+        continue;
+      }
       wait_packed(each.bytes.data() + each.bytes.size());  // this rank's own
       *out++ = wire_entries(each.bytes, data_type(), each.region.length());
     }
+    if (hidden.empty()) return;
+    std::vector<size_t> entries(hidden.size());
+    cuda::entries(place_, hidden, data_type(), entries.data());
+    for (size_t m = 0; m < hidden.size(); ++m) *of_hidden[m] = entries[m];
   }
   void unpack_all(std::span<const Message> messages, std::span<const SparseBuffer> out,
                   uint64_t* fault) override {
@@ -179,9 +197,16 @@ class CudaKernels final : public Kernels {
   }
 
  private:
-  std::byte* slab(size_t n) override { return place_.slabs().template take<std::byte>(n); }
+  std::byte* slab(size_t n, size_t messages) override {
+    if (!hides_large_ || n / std::max<size_t>(messages, 1) < place_.tuning().hidden)
+      return place_.slabs().template take<std::byte>(n);
+    std::byte* const here = place_.hidden_slabs().template take<std::byte>(n);
+    place_.ferry().leave({here, n});
+    return here;
+  }
 
   Place& place_;
+  bool hides_large_ = false;
 };
 
 }  // namespace sparsecoll::cuda

@@ -30,6 +30,7 @@ class CudaDevice final : public Device {
     const Current current(number);
     memory_ = std::make_shared<cuda::DeviceMemory>();
     page_locked_ = std::make_shared<cuda::PageLockedMemory>(number);
+    landing_ = std::make_shared<cuda::LandingMemory>(number);
     last_.emplace();
     own_.emplace();
     place_.emplace(own_->get(), messages);
@@ -50,6 +51,8 @@ class CudaDevice final : public Device {
   int number() const override { return number_; }
   const std::shared_ptr<Memory>& memory() const override { return memory_; }
   const std::shared_ptr<Memory>& page_locked() override { return page_locked_; }
+  const std::shared_ptr<Memory>& landing() override { return landing_; }
+  std::shared_ptr<const void> stay_current() override { return std::make_shared<Current>(number_); }
 
   std::shared_ptr<Moment> mark(Stream stream) override {
     const Current current(number_);
@@ -159,7 +162,7 @@ class CudaDevice final : public Device {
     }
     last_->wait();  // not of calls that end meanwhile, which would have to wait too
   }
-  size_t leak() noexcept override { return place_->slabs().leak(); }
+  size_t leak() noexcept override { return place_->slabs().leak() + place_->hidden_slabs().leak(); }
 
  private:
   /// What lasts from begin() to end().
@@ -169,12 +172,14 @@ class CudaDevice final : public Device {
           place(where),
           captured(is_captured),
           scope(where.arena()),
-          messages(where.slabs()) {}
+          messages(where.slabs()),
+          hidden(where.hidden_slabs()) {}
     Current current;
     cuda::Place& place;
     bool captured;
     Arena::Scope scope;
     Arena::Scope messages;
+    Arena::Scope hidden;
     std::vector<std::unique_ptr<Kernels>> kernels;
     std::vector<Stream> joined;
   };
@@ -226,7 +231,7 @@ class CudaDevice final : public Device {
   }
 
   const int number_;
-  std::shared_ptr<Memory> memory_, page_locked_;
+  std::shared_ptr<Memory> memory_, page_locked_, landing_;
   std::mutex mutex_;           ///< of what other threads may wait for
   std::optional<Event> last_;  ///< the end of the last call
   std::optional<OwnStream> own_, aside_;

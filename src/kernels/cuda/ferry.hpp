@@ -28,8 +28,12 @@ class Ferry {
 
   /// These bytes of the host's are copied to `here`.
   void fetch(ConstBytes host, std::byte* here, cudaStream_t stream);
+  /// These are the place's own, and stay where they are.
+  void leave(ConstBytes here) { fetched_.push_back({here, here.data()}); }
   /// Where they are then; null if they were not fetched.
   const std::byte* fetched(ConstBytes host) const;
+  /// Whether they were left.
+  bool is_here(const std::byte* at) const { return at && fetched({at, 1}) == at; }
 
   /// At the end of the call.
   void forget();

@@ -11,7 +11,7 @@
 //    region with most of the entries is shared out like many small ones. Each 8 bytes of a message
 //    are made by one thread: of a header, of indices with their padding, or of values.
 //
-// One launch for every 240 regions and one more, or, where the host sees the messages, one for
+// One launch for every 240 regions and one more, or, where the host sends the messages, one for
 // every piece of the slab: the host knows the sizes after step 1 and has each piece when it is
 // written, while the next are on their way. Reads the values once, the indices twice where they are
 // coded, and writes the messages once. A thread collects the low bits of a word. Bitmaps and the
@@ -99,9 +99,9 @@ __global__ void __launch_bounds__(kThreads) write_messages(Planned<W, T, I> all,
   }
 }
 
-/// Into the host's memory, piece by piece.
+/// For a host that sends it, piece by piece, whosever memory it is.
 template <class W, class T, class I>
-void write_to_host(Place& place, const Planned<W, T, I>& all) {
+void write_for_host(Place& place, const Planned<W, T, I>& all) {
   constexpr size_t kMost = 64;  // pieces
   const std::span<const uint64_t> counts(all.out.offset, 2 * all.messages);
   place.ferry().bring(counts, place.slabs().take<uint64_t>(counts.size()), place.stream());
@@ -133,7 +133,7 @@ void pack_all(Place& place, const View<Accumulation<T>, I>& in, std::span<const 
     launch(place, 1, plan_messages<W, T, I>, plan);
   }
   const Planned<W, T, I> all{in, plan.draft, regions.size(), out};
-  if (place.messages() == Messages::on_host) return write_to_host(place, all);
+  if (place.messages() == Messages::on_host) return write_for_host(place, all);
   const uint64_t words = out.capacity / 8 + 1;
   launch(place, blocks_for(place, words, kRun * kWarps), write_messages<W, T, I>, all,
          Words{0, words});

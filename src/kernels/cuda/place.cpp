@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "kernels/cuda/streams.hpp"
+
 namespace sparsecoll::cuda {
 
 namespace {
@@ -22,13 +24,8 @@ class Relaxed {
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
 
-}  // namespace
-
-void* DeviceMemory::obtain(size_t bytes) {
-  int current = 0;
-  check(cudaGetDevice(&current), "cudaGetDevice");
-  if (current != device_)
-    fail(sparsecollInvalidUsage, "the current device is ", current, ", expected ", device_);
+/// Null where there is none left.
+void* allocate_on_current(size_t bytes) {
   void* at = nullptr;
   const Relaxed relaxed;
   const cudaError_t error = cudaMalloc(&at, bytes);
@@ -37,9 +34,41 @@ void* DeviceMemory::obtain(size_t bytes) {
   return at;
 }
 
+}  // namespace
+
+void* DeviceMemory::obtain(size_t bytes) {
+  int current = 0;
+  check(cudaGetDevice(&current), "cudaGetDevice");
+  if (current != device_)
+    fail(sparsecollInvalidUsage, "the current device is ", current, ", expected ", device_);
+  return allocate_on_current(bytes);
+}
+
 void DeviceMemory::give_up(void* at) noexcept {
   const Relaxed relaxed;
   forgive(cudaFree(at));  // waits for whoever still uses it
+}
+
+void* LandingMemory::obtain(size_t bytes) {
+  const Current current(device_);
+  return allocate_on_current(bytes);
+}
+
+void LandingMemory::give_up(void* at) noexcept {
+  try {
+    const Current current(device_);
+    forgive(cudaFree(at));  // waits for whoever still uses it
+  } catch (const Error&) {
+    // A device that is lost has taken its memory along.
+  }
+}
+
+void LandingMemory::read(const void* at, size_t bytes, void* to) {
+  const Current current(device_);
+  const OwnStream stream;  // the legacy one would wait for others
+  check(cudaMemcpyAsync(to, at, bytes, cudaMemcpyDeviceToHost, stream.get()),
+        "cudaMemcpyAsync of a message");
+  check(cudaStreamSynchronize(stream.get()), "cudaStreamSynchronize");
 }
 
 void* PageLockedMemory::obtain(size_t bytes) {

@@ -23,6 +23,19 @@ class DeviceMemory final : public Memory {
   int device_ = 0;
 };
 
+/// Memory of that device for whoever moves messages, whatever device is current. From any thread.
+class LandingMemory final : public Memory {
+ public:
+  explicit LandingMemory(int device) : device_(device) {}
+  void read(const void* at, size_t bytes, void* to) override;
+
+ private:
+  void* obtain(size_t bytes) override;
+  void give_up(void* at) noexcept override;
+
+  const int device_;
+};
+
 /// The host's, page-locked, where kernels of every device may write. From any thread: it is made in
 /// the context of that device.
 class PageLockedMemory final : public Memory {
@@ -44,6 +57,7 @@ struct Tuning {
   uint64_t bound = 0;                     ///< of a key, instead of a guess; 0: guess
   size_t piece = size_t{1} << 20;         ///< bytes of messages that the host waits for at a time
   size_t fetched = size_t{1} << 14;       ///< bytes of a message that is brought here as it comes
+  size_t hidden = size_t{1} << 16;  ///< bytes of a message that is sent from here if it can be
 };
 
 /// Where kernels run: a stream of the current device, which stays current for every call, the
@@ -66,6 +80,8 @@ class Place {
   Messages messages() const { return messages_; }
   /// Workspace for messages.
   Arena& slabs() { return messages_ == Messages::on_host ? slabs_ : arena_; }
+  /// The same for those that the host does not see.
+  Arena& hidden_slabs() { return hidden_slabs_; }
   unsigned multiprocessors() const { return multiprocessors_; }
   Tuning& tuning() { return tuning_; }
   Ferry& ferry() { return ferry_; }
@@ -88,6 +104,7 @@ class Place {
   // cudaFree waits for the whole device.
   Arena arena_{memory_, Arena::Blocks::kept};
   Arena slabs_{page_locked_, Arena::Blocks::kept};
+  Arena hidden_slabs_{memory_, Arena::Blocks::kept};
   uint64_t* landing_ = nullptr;  ///< page-locked
 };
 

@@ -178,7 +178,7 @@ class HostKernels final : public Kernels {
   }
 
  private:
-  std::byte* slab(size_t n) override { return bytes(n); }
+  std::byte* slab(size_t n, size_t) override { return bytes(n); }
 
   const Sifts* sifts() const { return place_ ? place_->sifts() : nullptr; }
   /// Short vectors, and large parts of vectors, are left to the plain loops.
