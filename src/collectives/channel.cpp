@@ -74,6 +74,7 @@ void Channel::put_header(int peer, FrameHeader header, std::byte* payload, size_
 
 void Channel::send(int peer, FrameHeader header, std::byte* payload, size_t bytes) {
   put_header(peer, header, payload, bytes);
+  const MessageTrace::Send sent(trace(), {"message", peer, header.sequence, sizeof header + bytes});
   transport_.send(peer, {payload - sizeof header, sizeof header + bytes});
   ++sent_[static_cast<size_t>(peer)];
 }
@@ -89,15 +90,20 @@ void Channel::send_long(int peer, FrameHeader header, const LongPayload& payload
     if (aborted_) fail(sparsecollInvalidUsage, "aborted by sparsecollCommAbort");
     if (has_checksum(header)) *payload.tail += checksum_of_part(piece, at);
     if (at == 0) piece = {payload.data - sizeof header, sizeof header + piece.size()};
-    transport_.send_part(peer, piece);
+    {
+      const MessageTrace::Send sent(trace(), {"piece", peer, header.sequence, piece.size()});
+      transport_.send_part(peer, piece);
+    }
     pump([](int, const Frame&) {});  // who waits looks at all that has come
   }
+  const MessageTrace::Send sent(trace(), {"piece", peer, header.sequence, sizeof *payload.tail});
   transport_.send_part(peer, std::as_bytes(std::span(payload.tail, 1)));
   ++sent_[static_cast<size_t>(peer)];
 }
 
 void Channel::hand_over(int peer, FrameHeader header, Buffer message) {
   put_header(peer, header, message.data() + sizeof header, message.size() - sizeof header);
+  const MessageTrace::Send sent(trace(), {"message", peer, header.sequence, message.size()});
   transport_.hand_over(peer, std::move(message));
   ++sent_[static_cast<size_t>(peer)];
 }
@@ -158,6 +164,7 @@ void Channel::pump(FunctionRef<void(int peer, const Frame&)> visit) {
     std::memcpy(&frame.header, frame.buffer.data(), sizeof(FrameHeader));
     check(peer, frame);
     ++received_[static_cast<size_t>(peer)];
+    if (trace_) trace_->arrived({"message", peer, frame.header.sequence, frame.buffer.size()});
     if (ends_call(frame)) throw_notice(peer, frame);
     const bool gossips = frame.kind() == FrameKind::gossip;
     auto& place = gossips ? gossip(peer) : queue(peer);
@@ -165,6 +172,7 @@ void Channel::pump(FunctionRef<void(int peer, const Frame&)> visit) {
     visit(peer, place.back());
     if (gossips && !wanted(place.back())) place.pop_back();
   }
+  if (trace_) trace_->look();
 }
 
 void Channel::open(uint64_t state) {
@@ -222,11 +230,12 @@ void Channel::pause(const Deadline& deadline, FunctionRef<std::string()> missing
 void Channel::flush_until_0(const Deadline& deadline, size_t (Transport::*unsent)()) {
   while ((transport_.*unsent)() > 0) {
     pump([](int, const Frame&) {});
-    if ((transport_.*unsent)() == 0) return;
+    if ((transport_.*unsent)() == 0) break;
     pause(deadline, [&] {
       return text((transport_.*unsent)(), " bytes that this rank sent were not taken");
     });
   }
+  if (trace_) trace_->look();
 }
 
 void Channel::flush(const Deadline& deadline) { flush_until_0(deadline, &Transport::unsent); }

@@ -34,7 +34,7 @@ std::span<const ConstBytes> exchange_regions(Env& env, const SparseSpan& in,
   const auto size = offset.subspan(ranks);
   const Packets packets = env.kernels.packets(in.nnz.bound, sent, in.precision);
   {
-    const Stopwatch watch(env.stats.pack_seconds);
+    const Stopwatch watch(env.stats, Phase::pack);
     env.kernels.pack_all(in, sent, packets);
     env.kernels.read(packets.offset, 2 * ranks, offset.data());
   }
@@ -52,7 +52,7 @@ std::span<const ConstBytes> exchange_regions(Env& env, const SparseSpan& in,
 }
 
 Bytes pack_region(Env& env, const SparseSpan& in, const Region& region) {
-  const Stopwatch watch(env.stats.pack_seconds);
+  const Stopwatch watch(env.stats, Phase::pack);
   const Packets packet = env.kernels.packets(in.nnz.bound, {&region, 1}, in.precision);
   env.kernels.pack_all(in, {&region, 1}, packet);
   uint64_t place[2];  // offset and size
@@ -63,7 +63,7 @@ Bytes pack_region(Env& env, const SparseSpan& in, const Region& region) {
 }
 
 Pieces unpack_pieces(Env& env, std::span<const Message> messages) {
-  const Stopwatch watch(env.stats.pack_seconds);
+  const Stopwatch watch(env.stats, Phase::pack);
   const auto buffers = env.arena.take_span<SparseBuffer>(messages.size());
   Pieces pieces{env.arena.take_span<SparseSpan>(messages.size())};
   const auto entries = env.arena.take_span<size_t>(messages.size());
@@ -83,7 +83,7 @@ Share reduce_regions(Env& env, const SparseSpan& in, std::span<const Region> reg
   const auto messages = env.arena.take_span<Message>(received.size());
   for (size_t r = 0; r < received.size(); ++r) messages[r] = {received[r], mine};
   const Pieces pieces = unpack_pieces(env, messages);
-  const Stopwatch watch(env.stats.reduce_seconds);
+  const Stopwatch watch(env.stats, Phase::reduce);
   const SparseBuffer sum = env.kernels.sparse(std::min<uint64_t>(pieces.entries, mine.length()));
   env.kernels.merge(pieces.spans, sum);
   return {sum.span(), pieces.entries};
@@ -101,7 +101,7 @@ Whole gather_regions(Env& env, const Part& part, std::span<const Region> regions
     notes[r] = all[r].note;
   }
   const Pieces pieces = unpack_pieces(env, messages);
-  const Stopwatch watch(env.stats.reduce_seconds);
+  const Stopwatch watch(env.stats, Phase::reduce);
   const SparseBuffer entries = env.kernels.sparse(pieces.entries);
   env.kernels.concatenate(pieces.spans, entries);
   return {entries, notes};
