@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 #include <map>
+#include <new>
 
 #include "transport/transport.hpp"
 
@@ -27,21 +28,29 @@ void MessageTrace::arrived(const Message& message) noexcept {
 }
 
 void MessageTrace::started(const Message& message, Clock::time_point begin) noexcept {
-  const UnderWay own{message, begin};
   try {
-    under_way_.push_back(own);
-    look();
+    under_way_.push_back({message, begin});
+  } catch (const std::bad_alloc&) {
+    return;  // a call does not fail for want of a span
+  }
+  look();
+}
+
+void MessageTrace::look() noexcept {
+  if (under_way_.empty()) return;
+  try {
+    find_left();
   } catch (const std::exception&) {
-    // It is not known when it leaves; what failed here fails in the call, too.
+    // No memory now: the next look finds more. What is wrong with the transport the call finds out.
   }
 }
 
-void MessageTrace::look() {
-  if (under_way_.empty()) return;
+void MessageTrace::find_left() {
   const auto now = Clock::now();
   std::map<int, size_t> left;  // bytes to a peer that messages in front of the last ones may have
   for (auto each = under_way_.rbegin(); each != under_way_.rend(); ++each) {
     Message& message = each->message;
+    if (message.bytes == 0) continue;
     const auto [known, fresh] = left.try_emplace(message.peer, 0);
     if (fresh) known->second = transport_.unsent_to(message.peer);
     if (known->second > 0) {

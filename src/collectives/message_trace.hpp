@@ -46,7 +46,7 @@ class MessageTrace {
   void arrived(const Message& message) noexcept;
   /// Looks which messages have left. A transport tells how many bytes to a peer have not, and sends
   /// what goes to one peer in its order: the last of them have not.
-  void look();
+  void look() noexcept;
 
  private:
   struct UnderWay {
@@ -55,6 +55,7 @@ class MessageTrace {
   };
 
   void started(const Message& message, Clock::time_point begin) noexcept;
+  void find_left();
   void add(Timeline::Lane lane, const UnderWay& message, Clock::time_point end) noexcept;
 
   Timeline& timeline_;
