@@ -293,5 +293,7 @@ if(Python3_FOUND)
   if(no_matplotlib EQUAL 0)
     sparsecoll_add_perf_test(plot COMMAND "${Python3_EXECUTABLE}" -B
                                           "${CMAKE_CURRENT_SOURCE_DIR}/test_plot.py")
+    sparsecoll_add_perf_test(timeline COMMAND "${Python3_EXECUTABLE}" -B
+                                              "${CMAKE_CURRENT_SOURCE_DIR}/test_timeline.py")
   endif()
 endif()

@@ -18,7 +18,7 @@ densities=0.0001,0.001,0.01,0.1
 pieces=2,4,8,16,32,64
 calls=(-n 20 -w 3)
 
-groups=(hello yardsticks tests topk adversarial large merge pack unpack verbs nccl torch memcheck racecheck
+groups=(hello yardsticks tests topk adversarial large merge pack unpack verbs timeline nccl torch memcheck racecheck
   synccheck ncu)
 group=""       # whose steps run now
 declare -A met=()  # names of --only that there was a step for
@@ -88,7 +88,7 @@ step() {
   shift 2
   chosen "$name" || return 0
   # Those of a former run must not pass for this one's.
-  rm -f "$out/$name.log" "$out/$name.json" "$out/$name.ncu-rep"
+  rm -f "$out/$name.log" "$out/$name.json" "$out/$name.ncu-rep" "$out/$name".*.json
   local left=$((limit - SECONDS))
   if [ "$left" -lt 5 ]; then
     record "$name" 0 null "$*" "not run: the time was up"
@@ -105,8 +105,8 @@ step() {
     *) word="FAILED: exit status $status" ;;
   esac
   if [ "$decides" = 0 ]; then word=${word/#FAILED/failed, which decides nothing}; fi
-  for file in "$name.log" "$name.json" "$name.ncu-rep"; do
-    if [ -f "$out/$file" ]; then made+=("$file"); fi
+  for file in "$out/$name".{log,json,ncu-rep} "$out/$name".*.json; do
+    if [ -f "$file" ]; then made+=("${file##*/}"); fi
   done
   record "$name" $((SECONDS - begin)) "$status" "$*" "$word"
 }
@@ -217,6 +217,15 @@ step_verbs() {
     verb sparse_alltoall "$ranks" "${sizes[@]}" --density 0.001,0.01 "${calls[@]}"
     verb push_sum "$ranks" "${sizes[@]}" --delay 0,2 --density 0,0.01 -n 10
   done
+}
+
+# When copies and messages of a few calls were under way, by ranks that share the GPU: for timeline.py.
+step_timeline() {
+  local size=256M
+  if [ "$quick" = 1 ]; then size=1M; fi
+  step timeline_threads 120 env SPARSECOLL_TIMELINE="$out/timeline_threads.%r.json" "${loader[@]}" \
+    "$folder/bin/verbs_perf" sparse_allreduce_perf --memory device --transport local -t 2 \
+    --form sparse --algo oktopk -b "$size" -e "$size" --density 0.01 --overlap 0 -n 5 -w 3 -c 0
 }
 
 # Programs load NCCL when they need it.

@@ -70,7 +70,7 @@ class AlltoallCall final : public Operation, private AlltoallArguments {
     const SparseBuffer out = output.prepare(communicator, {*send, site().device()}, kernels);
     if (Stash* stash = output.stash()) stash->from.resize(came.spans.size());
     // Nothing can fail from here on.
-    const Stopwatch watch(env.stats.reduce_seconds);
+    const Stopwatch watch(env.stats, Phase::reduce);
     for (size_t r = 0; r < came.spans.size(); ++r) {
       const size_t from = kernels.read(came.spans[r].nnz.at);
       if (recvcounts) recvcounts[r] = from;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/call_span.hpp"
 #include "api/handles.hpp"
 #include "api/operation.hpp"
 #include "api/push_sum.hpp"
@@ -55,7 +56,8 @@ Communicator::Communicator(std::unique_ptr<Link> link, Config config, std::optio
       node_(node ? *node : node_of(config_, *link_)),
       host_(arena_, config_.simd.value_or(host::best_simd()), threads_of(config_, *link_),
             static_cast<size_t>(link_->rank() % link_->neighbours())) {
-  link_->open({*memory_, arena_, config_.check, config_.values.timeoutMs});
+  begin_timeline();
+  link_->open({*memory_, arena_, config_.check, config_.values.timeoutMs, timeline_.get()});
   if (const auto device = link_->device()) {
     device_ = *device;
     link_->use(device_end(*device));
@@ -70,18 +72,21 @@ Communicator::Communicator(std::unique_ptr<Link> link, Config config, std::optio
 Communicator::~Communicator() {
   if (queue_) link_->abort();  // what is queued still ends at once
   queue_.reset();
+  write_timeline();
   for (const void* handle : residuals_) sparsecoll::residuals().erase(handle);
   for (const void* handle : push_sums_) sparsecoll::push_sums().erase(handle);
 }
 
 void Communicator::collective(const Agreed& agreed, FunctionRef<void()> check,
                               FunctionRef<void(AgreedCall&)> body) {
-  run_counted(static_cast<Verb>(agreed.descriptor.verb),
+  run_counted(agreed.descriptor,
               [&](const CallTerms& terms) { link_->make(terms, agreed, check, body); });
 }
 
 void Communicator::unagreed(Verb verb, FunctionRef<void(const CallTerms&)> body) {
-  run_counted(verb, [&](const CallTerms& terms) {
+  Descriptor call;
+  call.verb = static_cast<uint64_t>(verb);
+  run_counted(call, [&](const CallTerms& terms) {
     try {
       body(terms);
     } catch (const Error& error) {
@@ -100,18 +105,20 @@ void Communicator::take_part(FunctionRef<void()> begin) {
   }
 }
 
-void Communicator::run_counted(Verb verb, FunctionRef<void(const CallTerms&)> body) {
+void Communicator::run_counted(const Descriptor& call, FunctionRef<void(const CallTerms&)> body) {
   check_healthy();
   link_->check_thread();
   stashes_.clear();
   const uint64_t sequence = ++sequence_;
   if (queue_) queue_->begin(sequence);
-  tell(LogLevel::trace, verb_name(static_cast<uint64_t>(verb)));
+  tell(LogLevel::trace, verb_name(call.verb));
   Stats stats;
+  stats.timeline = timeline_.get();
   std::shared_ptr<const void> on_device;
   const Workspace workspace(*this);  // outlives the catch below, which may give the arena up
   try {
     on_device = stay_on_device();
+    const CallSpan span(call, sequence, stats);
     link_->begin(sequence);
     body({sequence, init_deadline_.value_or(Deadline::after(config_.values.timeoutMs)), stats});
   } catch (const NotMade&) {

@@ -80,6 +80,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   std::vector<void*>& residuals() { return residuals_; }
   /// The same of its push-sum states.
   std::vector<void*>& push_sums() { return push_sums_; }
+  /// What tells its timeline from others of its rank in this process.
+  void set_number(uint64_t number) { number_ = number; }
   Link& link() { return *link_; }
   const Link& link() const { return *link_; }
   /// Number of the last collective call that was made or queued.
@@ -194,7 +196,10 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// For a call with memory of the host while messages may be under way to that of the device.
   std::shared_ptr<const void> stay_on_device();
   /// Counts the call, runs it with workspace, poisons the communicator if it fails for good.
-  void run_counted(Verb verb, FunctionRef<void(const CallTerms&)> body);
+  void run_counted(const Descriptor& call, FunctionRef<void(const CallTerms&)> body);
+  void begin_timeline();
+  /// When nothing more is done with the communicator.
+  void write_timeline() noexcept;
   /// The error that every later call gives; with mutex_ held.
   void refuse_from_now_on(sparsecollResult_t code, const char* why) noexcept;
   void poison_with(const Error& error);
@@ -205,6 +210,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
 
   Config config_;
   Log log_;
+  std::unique_ptr<Timeline> timeline_;  ///< null: nobody asked for one
+  uint64_t number_ = 0;
   std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
   Arena arena_{*memory_};
   std::atomic<int> device_;

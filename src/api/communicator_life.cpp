@@ -14,6 +14,7 @@ void* Communicator::join(const std::optional<Error>& problem, const Deadline& de
   void* handle = nullptr;
   try {
     handle = communicators().insert(shared_from_this());
+    set_number(communicators().number_of(handle));
     agree_on_init(problem, deadline);
     start();
     return handle;

@@ -33,7 +33,8 @@ bool Communicator::works_on(int device) {
 
 Device& Communicator::device_end(int device) {
   if (!device_end_) {
-    device_end_ = make_device(device, link_->device() ? Messages::on_device : Messages::on_host);
+    device_end_ = make_device(device, link_->device() ? Messages::on_device : Messages::on_host,
+                              timeline_.get());
     device_seen_ = device_end_.get();
     if (Channel* channel = link_->channel()) {
       // What comes for the device can be copied there while more is coming, or comes there at once.

@@ -165,6 +165,7 @@ Config make_config(const sparsecollConfig_t* config, bool check) {
   result.log_level = static_cast<LogLevel>(
       choose("SPARSECOLL_DEBUG", {{"WARN", 1}, {"INFO", 2}, {"TRACE", 3}}, 0));
   result.log_file = environment("SPARSECOLL_DEBUG_FILE").value_or("");
+  result.timeline = environment("SPARSECOLL_TIMELINE").value_or("");
   result.ranks_per_node = number("SPARSECOLL_RANKS_PER_NODE", {"ranks", 1, INT_MAX}).value_or(0);
   result.simd = simd_level();
   result.threads = number("SPARSECOLL_THREADS", {"threads", 1, kMostThreads});

@@ -20,6 +20,7 @@ struct Config {
   int ranks_per_node = 0;  ///< that many in a row share one; 0: those of one machine
   LogLevel log_level = LogLevel::none;
   std::string log_file;
+  std::string timeline;            ///< pattern of files that timelines are written to; empty: none
   std::optional<host::Simd> simd;  ///< none: the machine's best
   std::optional<int> threads;      ///< of this rank's selection; none: its share of the CPUs
   std::optional<bool> cuda_aware;  ///< MPI takes memory of devices; none: as it says itself

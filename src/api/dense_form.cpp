@@ -75,10 +75,10 @@ class DenseCall final : public Operation, private DenseArguments {
     Problem problem{count, std::min(k, count), {}, 0};
     const ResidualView feedback = residual ? residual->view() : ResidualView{};
     if (chosen && chosen->local == LocalPart::above) {
-      const Stopwatch watch(env.stats.select_seconds);
+      const Stopwatch watch(env.stats, Phase::select);
       problem.local = select_above(env, {send, count, feedback}, problem.k, reduction.warm());
     } else {
-      const Stopwatch watch(env.stats.select_seconds);
+      const Stopwatch watch(env.stats, Phase::select);
       const SparseBuffer selected = kernels.sparse(problem.k);
       kernels.accumulate_select({send, count, feedback}, problem.k, selected);
       problem.local = selected.span();
@@ -87,7 +87,7 @@ class DenseCall final : public Operation, private DenseArguments {
     problem.local = sent.values;
     const Outcome outcome = chosen ? reduction.run(chosen->run, chosen->id, problem)
                                    : reduction.run_settled(gtopk, problem);
-    const Stopwatch watch(env.stats.reduce_seconds);
+    const Stopwatch watch(env.stats, Phase::reduce);
     if (residual) {
       reduction.keep_lost(sent.lost, feedback.write);
       kernels.put_back({problem.local, outcome.result, outcome.dropped, rule}, feedback.write);
@@ -106,7 +106,7 @@ class DenseCall final : public Operation, private DenseArguments {
     const auto selected = env.arena.take_span<SparseSpan>(shards.size());
     const auto lost = env.arena.take_span<SparseSpan>(shards.size());
     {
-      const Stopwatch watch(env.stats.select_seconds);
+      const Stopwatch watch(env.stats, Phase::select);
       for (size_t j = 0; j < shards.size(); ++j) {
         const SparseBuffer out = kernels.sparse(shards[j].k);
         kernels.accumulate_select(part(shards[j].region), shards[j].k, out);
@@ -117,7 +117,7 @@ class DenseCall final : public Operation, private DenseArguments {
     }
     problem.shards = selected;
     const Outcome outcome = reduction.run(chosen.run, chosen.id, problem);
-    const Stopwatch watch(env.stats.reduce_seconds);
+    const Stopwatch watch(env.stats, Phase::reduce);
     if (residual) {
       for (size_t j = 0; j < shards.size(); ++j)
         reduction.keep_lost(lost[j], part(shards[j].region).residual.write);
@@ -144,7 +144,7 @@ class DenseCall final : public Operation, private DenseArguments {
     void* acc = kernels.bytes(count * size_of(accumulation(type)));
     uint64_t* all = kernels.counts(1);
     {
-      const Stopwatch watch(env.stats.select_seconds);
+      const Stopwatch watch(env.stats, Phase::select);
       kernels.accumulate({send, count, residual ? residual->view() : ResidualView{}}, acc);
       kernels.set_count(all, count);
     }
@@ -152,7 +152,7 @@ class DenseCall final : public Operation, private DenseArguments {
     // A gradient alone travels in its own type.
     const Problem problem{count, kAll, residual ? whole : whole.stored(), 0};
     const Outcome outcome = reduction.run(chosen.run, chosen.id, problem);
-    const Stopwatch watch(env.stats.reduce_seconds);
+    const Stopwatch watch(env.stats, Phase::reduce);
     if (residual) {
       kernels.zero(residual->view().write, count);
       residual->commit(kernels);

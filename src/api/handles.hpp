@@ -29,6 +29,8 @@ class HandleTable {
     const auto found = objects_.find(reinterpret_cast<uintptr_t>(handle));
     return found == objects_.end() ? nullptr : found->second;
   }
+  /// How many there were when that one was made, itself included.
+  static uint64_t number_of(const void* handle) { return reinterpret_cast<uintptr_t>(handle) >> 4; }
   void erase(const void* handle) {
     std::shared_ptr<Object> last;  // dies after the lock is gone
     const std::lock_guard lock(mutex_);

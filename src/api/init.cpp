@@ -38,6 +38,7 @@ sparsecollResult_t sparsecollCommInitAll(sparsecollComm_t* comms, int nranks, co
       for (const void* handle : handles) communicators().erase(handle);
       throw;
     }
+    for (const auto& each : made) each->set_number(communicators().number_of(handles.front()));
     for (int r = 0; r < nranks; ++r) comms[r] = static_cast<sparsecollComm_t>(handles[r]);
   });
 }

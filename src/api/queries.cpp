@@ -60,10 +60,10 @@ sparsecollResult_t sparsecollCommGetStats(sparsecollComm_t comm, int which,
   out.messagesSent = kept.messages_sent;
   out.selected = kept.selected;
   out.result = kept.result;
-  out.selectSeconds = kept.select_seconds;
-  out.packSeconds = kept.pack_seconds;
-  out.exchangeSeconds = kept.exchange_seconds;
-  out.reduceSeconds = kept.reduce_seconds;
+  out.selectSeconds = kept.in(Phase::select);
+  out.packSeconds = kept.in(Phase::pack);
+  out.exchangeSeconds = kept.in(Phase::exchange);
+  out.reduceSeconds = kept.in(Phase::reduce);
   out.abandonedBytes = communicator->abandoned_bytes();
   std::memcpy(stats, &out, std::min(stats->size, sizeof out));
   return sparsecollSuccess;

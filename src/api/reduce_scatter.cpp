@@ -67,7 +67,7 @@ class ReduceScatterCall final : public Operation, private ReduceScatterArguments
     problem.regions = bounds.regions(count, env);
     const SparseBuffer selected = kernels.sparse(problem.k);
     {
-      const Stopwatch watch(env.stats.select_seconds);
+      const Stopwatch watch(env.stats, Phase::select);
       kernels.accumulate_select({send, count, residual ? residual->view() : ResidualView{}},
                                 problem.k, selected);
     }
@@ -77,7 +77,7 @@ class ReduceScatterCall final : public Operation, private ReduceScatterArguments
     Output output(recv, reduction.result_entries());
     const SparseBuffer out = output.prepare(communicator, {like, site().device()}, kernels);
     // Nothing can fail from here on.
-    const Stopwatch watch(env.stats.reduce_seconds);
+    const Stopwatch watch(env.stats, Phase::reduce);
     if (residual) {
       reduction.keep_lost(sent.lost, residual->view().write);
       residual->commit(kernels);

@@ -34,7 +34,7 @@ Outcome allgather_topk(Env& env, const Problem& problem, Warm& warm) {
   const auto messages = env.arena.take_span<Message>(all.size());
   for (size_t r = 0; r < all.size(); ++r) messages[r] = {all[r].message, whole};
   const Pieces pieces = unpack_pieces(env, messages, kernels.part_of(problem.local, whole));
-  const Stopwatch watch(env.stats.reduce_seconds);
+  const Stopwatch watch(env.stats, Phase::reduce);
   const SparseBuffer sum = kernels.sparse(std::min<uint64_t>(pieces.entries, problem.count));
   kernels.merge(pieces.spans, sum);
   warm.entries = pieces.entries;

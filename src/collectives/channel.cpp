@@ -74,6 +74,7 @@ void Channel::put_header(int peer, FrameHeader header, ConstBytes payload, std::
 
 void Channel::send(int peer, FrameHeader header, std::byte* payload, size_t bytes) {
   put_header(peer, header, {payload, bytes}, payload - sizeof header);
+  const MessageTrace::Send sent(trace(), {"message", peer, header.sequence, sizeof header + bytes});
   transport_.send(peer, {payload - sizeof header, sizeof header + bytes});
   ++sent_[static_cast<size_t>(peer)];
 }
@@ -86,23 +87,33 @@ void Channel::send_long(int peer, FrameHeader header, const LongPayload& payload
   transport_.open(peer,
                   {sizeof header + payload.bytes + header.tail, seen ? size_t{0} : payload.bytes});
   if (seen) *payload.tail = mix(payload.bytes);
-  if (!seen) transport_.send_part(peer, {payload.head, sizeof header});
+  if (!seen) {
+    const MessageTrace::Send sent(trace(), {"piece", peer, header.sequence, sizeof header});
+    transport_.send_part(peer, {payload.head, sizeof header});
+  }
   for (size_t at = 0; at < payload.bytes; at += piece_) {
     ConstBytes piece(payload.data + at, std::min(piece_, payload.bytes - at));
     payload.wait(piece.data() + piece.size());
     if (aborted_) fail(sparsecollInvalidUsage, "aborted by sparsecollCommAbort");
     if (seen && has_checksum(header)) *payload.tail += checksum_of_part(piece, at);
     if (seen && at == 0) piece = {payload.head, sizeof header + piece.size()};
-    transport_.send_part(peer, piece);
+    {
+      const MessageTrace::Send sent(trace(), {"piece", peer, header.sequence, piece.size()});
+      transport_.send_part(peer, piece);
+    }
     pump([](int, const Frame&) {});  // who waits looks at all that has come
   }
-  if (seen) transport_.send_part(peer, std::as_bytes(std::span(payload.tail, 1)));
+  if (seen) {
+    const MessageTrace::Send sent(trace(), {"piece", peer, header.sequence, sizeof *payload.tail});
+    transport_.send_part(peer, std::as_bytes(std::span(payload.tail, 1)));
+  }
   ++sent_[static_cast<size_t>(peer)];
 }
 
 void Channel::hand_over(int peer, FrameHeader header, Buffer message) {
   put_header(peer, header, ConstBytes(message.data(), message.size()).subspan(sizeof header),
              message.data());
+  const MessageTrace::Send sent(trace(), {"message", peer, header.sequence, message.size()});
   transport_.hand_over(peer, std::move(message));
   ++sent_[static_cast<size_t>(peer)];
 }
@@ -168,6 +179,7 @@ void Channel::pump(FunctionRef<void(int peer, const Frame&)> visit) {
     std::memcpy(&frame.header, frame.buffer.data(), sizeof(FrameHeader));
     check(peer, frame);
     ++received_[static_cast<size_t>(peer)];
+    if (trace_) trace_->arrived({"message", peer, frame.header.sequence, frame.buffer.size()});
     if (ends_call(frame)) throw_notice(peer, frame);
     const bool gossips = frame.kind() == FrameKind::gossip;
     auto& place = gossips ? gossip(peer) : queue(peer);
@@ -175,6 +187,7 @@ void Channel::pump(FunctionRef<void(int peer, const Frame&)> visit) {
     visit(peer, place.back());
     if (gossips && !wanted(place.back())) place.pop_back();
   }
+  if (trace_) trace_->look();
 }
 
 void Channel::open(uint64_t state) {
@@ -239,11 +252,12 @@ void Channel::pause(const Deadline& deadline, FunctionRef<std::string()> missing
 void Channel::flush_until_0(const Deadline& deadline, size_t (Transport::*unsent)()) {
   while ((transport_.*unsent)() > 0) {
     pump([](int, const Frame&) {});
-    if ((transport_.*unsent)() == 0) return;
+    if ((transport_.*unsent)() == 0) break;
     pause(deadline, [&] {
       return text((transport_.*unsent)(), " bytes that this rank sent were not taken");
     });
   }
+  if (trace_) trace_->look();
 }
 
 void Channel::flush(const Deadline& deadline) { flush_until_0(deadline, &Transport::unsent); }

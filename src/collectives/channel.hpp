@@ -4,9 +4,11 @@
 
 #include <atomic>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "collectives/message_trace.hpp"
 #include "core/arena.hpp"
 #include "core/error.hpp"
 #include "core/function_ref.hpp"
@@ -88,6 +90,9 @@ class Channel {
   /// `piece`, a multiple of 8, is for tests.
   Channel(Transport& transport, Memory& memory, bool verify, size_t piece = kPiece);
 
+  /// From now on messages are recorded there.
+  void record_in(Timeline& timeline) { trace_.emplace(timeline, transport_); }
+
   int rank() const { return rank_; }
   int size() const { return size_; }
   bool is_long(size_t payload) const { return payload > piece_; }
@@ -145,6 +150,7 @@ class Channel {
   Transport& transport() { return transport_; }
 
  private:
+  MessageTrace* trace() { return trace_ ? &*trace_ : nullptr; }
   bool has_checksum(const FrameHeader& header) const { return verify_ || header.sequence == 0; }
   /// Completes it for that payload and puts it at `head`.
   void put_header(int peer, FrameHeader header, ConstBytes payload, std::byte* head);
@@ -172,6 +178,7 @@ class Channel {
   std::vector<uint64_t> sent_;
   std::vector<uint64_t> received_;
   std::vector<Block> notices_;  ///< fatal ones, kept while they are under way
+  std::optional<MessageTrace> trace_;
 };
 
 /// "2, 5 and 7" - for messages that name ranks.

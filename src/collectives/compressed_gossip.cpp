@@ -39,7 +39,7 @@ class CompressedCarrier final : public Carrier {
     const SparseBuffer top = kernels.sparse(std::min(shape_.k, shape_.count));
     const Packets packets = kernels.packets(top.capacity, {&whole, 1}, Precision::stored);
     {
-      const Stopwatch watch(call.stats.select_seconds);
+      const Stopwatch watch(call.stats, Phase::select);
       // 1. x plus the negated copy: what error feedback does with a residual. What it leaves is of
       // no use here.
       kernels.accumulate_select({x, shape_.count, {negated, kernels.bytes(bytes())}}, top.capacity,

@@ -38,19 +38,19 @@ Outcome dense_allreduce(Env& env, const Problem& problem, Warm&) {
     pieces[r] = buffers[r].span();
   }
   {
-    const Stopwatch watch(env.stats.pack_seconds);
+    const Stopwatch watch(env.stats, Phase::pack);
     kernels.unpack_all(messages, buffers, env.fault);
   }
   const SparseBuffer sum = dense_piece(mine.length());
   {
-    const Stopwatch watch(env.stats.reduce_seconds);
+    const Stopwatch watch(env.stats, Phase::reduce);
     kernels.merge(pieces, sum);
   }
   // 3.
   const ConstBytes own = pack_region(env, sum.span(), {0, mine.length()});
   const std::span<const Gathered> all =
       allgather_messages(env, {own, 0}, problem.count / ranks * value);
-  const Stopwatch watch(env.stats.pack_seconds);
+  const Stopwatch watch(env.stats, Phase::pack);
   const SparseBuffer result = dense_piece(problem.count);
   uint64_t* nnz = kernels.counts(ranks);
   for (size_t r = 0; r < ranks; ++r) {

@@ -129,7 +129,7 @@ void FramedCall::send_paced(std::span<const Leg> legs) {
 }
 
 void FramedCall::exchange(std::span<Leg> legs) {
-  const Stopwatch watch(stats_.exchange_seconds);
+  const Stopwatch watch(stats_, Phase::exchange);
   if (rotates(legs)) {
     send_paced(legs);
   } else {
@@ -189,7 +189,7 @@ void FramedCall::tell_timeout(std::span<const int> awaited) const {
 }
 
 std::optional<double> FramedCall::probe(const Probe& probe) {
-  const Stopwatch watch(stats_.exchange_seconds);
+  const Stopwatch watch(stats_, Phase::exchange);
   std::byte* const room = arena_.take<std::byte>(kHeadroom + probe.bytes) + kHeadroom;
   std::fill_n(room, probe.bytes, std::byte{0});
   Leg leg;
@@ -225,7 +225,7 @@ void FramedCall::receive(std::span<Leg> legs) {
 }
 
 std::vector<FramedCall::Received> FramedCall::receive_some(std::span<const int> peers) {
-  const Stopwatch watch(stats_.exchange_seconds);
+  const Stopwatch watch(stats_, Phase::exchange);
   wait_for({peers.begin(), peers.end()}, Wanted::one);
   std::vector<Received> messages;
   for (const int peer : peers)
@@ -296,7 +296,7 @@ void FramedCall::agree() {
 void FramedCall::confirm() {
   if (covered_count_ != size())
     fail(sparsecollInternalError, "only ", covered_count_, " of ", size(), " ranks were heard of");
-  const Stopwatch watch(stats_.exchange_seconds);
+  const Stopwatch watch(stats_, Phase::exchange);
   channel_.flush(terms_.deadline);
 }
 

@@ -62,6 +62,7 @@ class FramedLink final : public Link {
     arena_ = &owner.arena;
     timeout_ms_ = owner.timeout_ms;
     channel_.emplace(*transport_, owner.memory, owner.verify);
+    if (owner.timeline) channel_->record_in(*owner.timeline);
   }
 
   void begin(uint64_t sequence) override { channel_->begin(sequence); }

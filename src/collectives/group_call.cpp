@@ -32,7 +32,9 @@ class GroupCall::Voice final : public AgreedCall {
       : call_(call),
         after_(member.after),
         inbox_(static_cast<size_t>(call.size())),
-        fiber_([this, run = member.run] { run(*this); }) {}
+        fiber_([this, run = member.run] { run(*this); }) {
+    stats_.timeline = call.stats().timeline;
+  }
 
   // --- what the member sees
   int rank() const override { return call_.rank(); }
@@ -149,7 +151,7 @@ bool GroupCall::all_confirm() const {
 }
 
 void GroupCall::send() {
-  const Stopwatch watch(call_.stats().exchange_seconds);
+  const Stopwatch watch(call_.stats(), Phase::exchange);
   const auto each_part = [this](int peer, auto visit) {
     for (size_t v = 0; v < voices_.size(); ++v)
       if (voices_[v].wants_to_send())

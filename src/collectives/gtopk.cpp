@@ -79,7 +79,7 @@ class Tree {
   }
 
   Packet pack() {
-    const Stopwatch watch(env_.stats.pack_seconds);
+    const Stopwatch watch(env_.stats, Phase::pack);
     const Packets packets = kernels_.packets(sum_.nnz.bound, {&whole_, 1}, sum_.precision);
     kernels_.pack_all(sum_, {&whole_, 1}, packets);
     // One message starts right behind its headroom.
@@ -96,7 +96,7 @@ class Tree {
   ConstBytes take(int peer) { return exchange(peer, false, true); }
 
   SparseSpan unpack(ConstBytes bytes) {
-    const Stopwatch watch(env_.stats.pack_seconds);
+    const Stopwatch watch(env_.stats, Phase::pack);
     // Where the message is as long as it needs to be, k may be far above what it holds.
     const size_t capacity =
         std::min(k_, bytes.size() / kernels_.wire_value_size(problem_.local.precision));
@@ -109,7 +109,7 @@ class Tree {
   /// S := TOP(S + the peer's S), the lower rank's first.
   void merge(int peer, int distance) {
     const SparseSpan theirs = unpack(swap_with(peer));
-    const Stopwatch watch(env_.stats.reduce_seconds);
+    const Stopwatch watch(env_.stats, Phase::reduce);
     const SparseSpan pieces[2] = {peer > rank_ ? sum_ : theirs, peer > rank_ ? theirs : sum_};
     const size_t most = std::min<uint64_t>(sum_.nnz.bound + theirs.nnz.bound, problem_.count);
     const SparseBuffer both = kernels_.sparse(most);

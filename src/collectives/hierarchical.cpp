@@ -74,7 +74,7 @@ class Node {
     const auto messages = env_.arena.take_span<Message>(legs.size());
     for (size_t i = 0; i < legs.size(); ++i) messages[i] = {legs[i].in, whole_};
     const Pieces others = unpack_pieces(env_, messages);
-    const Stopwatch watch(env_.stats.reduce_seconds);
+    const Stopwatch watch(env_.stats, Phase::reduce);
     const auto pieces = env_.arena.take_span<SparseSpan>(ranks_.size());
     pieces[0] = local;
     std::copy(others.spans.begin(), others.spans.end(), pieces.begin() + 1);
@@ -109,7 +109,7 @@ class Node {
     Leg leg;
     leg.peer = peer;
     {
-      const Stopwatch watch(env_.stats.pack_seconds);
+      const Stopwatch watch(env_.stats, Phase::pack);
       const Packets packets =
           env_.kernels.packets(entries.nnz.bound, {&whole_, 1}, entries.precision);
       env_.kernels.pack_all(entries, {&whole_, 1}, packets);

@@ -48,6 +48,7 @@ struct LinkOwner {
   Arena& arena;
   bool verify;  ///< messages are checked
   int timeout_ms;
+  Timeline* timeline = nullptr;  ///< null: nothing is recorded
 };
 
 /// What was given up for good with a broken link, and what its owner must give up, too.

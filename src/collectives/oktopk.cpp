@@ -130,7 +130,7 @@ Threshold global_threshold(Env& env, const SparseSpan& sum, size_t k, Warm& warm
 }
 
 SparseSpan survivors(Env& env, const SparseSpan& part, const Threshold& threshold) {
-  const Stopwatch watch(env.stats.reduce_seconds);
+  const Stopwatch watch(env.stats, Phase::reduce);
   const SparseBuffer kept = env.kernels.sparse(part.nnz.bound);
   env.kernels.above(part, threshold, kept);
   return kept.span().known(part.precision);
@@ -198,7 +198,7 @@ Outcome oktopk(Env& env, const Problem& problem, Warm& warm) {
     if (floor == 0) leave_room_for_guess(env, sum.values.nnz.bound, all.capacity);
   }
   // 5.
-  const Stopwatch watch(env.stats.reduce_seconds);
+  const Stopwatch watch(env.stats, Phase::reduce);
   SparseSpan result = all.span();
   if (all.capacity > problem.k) {
     const SparseBuffer kept = env.kernels.sparse(problem.k);

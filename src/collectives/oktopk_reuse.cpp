@@ -228,7 +228,7 @@ Outcome oktopk_reuse(Env& env, const Problem& problem, Warm& warm) {
   warm.threshold_age = (warm.threshold_age + 1) % problem.threshold_interval;
   if (chosen) return {whole.entries.span(), sum.lost};
   // 5.
-  const Stopwatch watch(env.stats.reduce_seconds);
+  const Stopwatch watch(env.stats, Phase::reduce);
   const SparseBuffer result = env.kernels.sparse(std::min(problem.k, whole.entries.capacity));
   env.kernels.top_k(whole.entries.span(), problem.k, result, SparseBuffer{});
   warm.reused_threshold = env.kernels.least_key(result.span());

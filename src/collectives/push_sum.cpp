@@ -92,7 +92,7 @@ void MailPushSum::step(const GossipCall& call, const Tensors& tensors) {
     due_[static_cast<size_t>(peer)] = step_ - static_cast<uint64_t>(shape_.max_delay) + 1;
   std::vector<GossipMail> mail;
   {
-    const Stopwatch watch(call.stats.exchange_seconds);
+    const Stopwatch watch(call.stats, Phase::exchange);
     collect(call, mail);
     // Who waits for all may as well see them off: nothing of the step is left to do then.
     if (shape_.max_delay == 0) call.channel->flush_handed_over(call.deadline);
@@ -118,7 +118,7 @@ void MailPushSum::send(const GossipCall& call, const Neighbour& to, const void* 
   const GossipHeader gossip{shape_.id, step_, carrier_->moved(to), carrier_->moved(to) * weight_};
   Buffer message;
   {
-    const Stopwatch watch(call.stats.pack_seconds);
+    const Stopwatch watch(call.stats, Phase::pack);
     message = carrier_->pack(call, to, x, ledger);
   }
   std::memcpy(message.data() + sizeof(FrameHeader), &gossip, sizeof gossip);
@@ -208,7 +208,7 @@ void MailPushSum::account(int rank, const GossipMail& mail) {
 
 void MailPushSum::absorb(const GossipCall& call, std::vector<GossipMail>& mail, Ledger& ledger,
                          const Tensors& tensors) {
-  const Stopwatch watch(call.stats.reduce_seconds);
+  const Stopwatch watch(call.stats, Phase::reduce);
   std::ranges::sort(mail, {},
                     [](const GossipMail& each) { return std::pair(each.header.step, each.peer); });
   for (const GossipMail& each : mail) {

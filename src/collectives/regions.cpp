@@ -36,7 +36,7 @@ Received exchange_regions(Env& env, const SparseSpan& in, std::span<const Region
   const auto size = offset.subspan(packed);
   const Packets packets = env.kernels.packets(in.nnz.bound, sent, in.precision);
   {
-    const Stopwatch watch(env.stats.pack_seconds);
+    const Stopwatch watch(env.stats, Phase::pack);
     env.kernels.pack_all(in, sent, packets);
     env.kernels.read(packets.offset, offset.size(), offset.data());
   }
@@ -53,7 +53,7 @@ Received exchange_regions(Env& env, const SparseSpan& in, std::span<const Region
 }
 
 Bytes pack_region(Env& env, const SparseSpan& in, const Region& region) {
-  const Stopwatch watch(env.stats.pack_seconds);
+  const Stopwatch watch(env.stats, Phase::pack);
   const Packets packet = env.kernels.packets(in.nnz.bound, {&region, 1}, in.precision);
   env.kernels.pack_all(in, {&region, 1}, packet);
   uint64_t place[2];  // offset and size
@@ -65,7 +65,7 @@ Bytes pack_region(Env& env, const SparseSpan& in, const Region& region) {
 
 Pieces unpack_pieces(Env& env, std::span<const Message> messages,
                      const std::optional<SparseSpan>& own) {
-  const Stopwatch watch(env.stats.pack_seconds);
+  const Stopwatch watch(env.stats, Phase::pack);
   const auto rank = static_cast<size_t>(env.call.rank());
   Pieces pieces{env.arena.take_span<SparseSpan>(messages.size())};
   const auto others = env.arena.take_span<Message>(messages.size() - (own ? 1 : 0));
@@ -94,7 +94,7 @@ Share reduce_regions(Env& env, const SparseSpan& in, std::span<const Region> reg
   const auto messages = env.arena.take_span<Message>(regions.size());
   for (size_t r = 0; r < messages.size(); ++r) messages[r] = {received.messages[r], mine};
   const Pieces pieces = unpack_pieces(env, messages, received.own);
-  const Stopwatch watch(env.stats.reduce_seconds);
+  const Stopwatch watch(env.stats, Phase::reduce);
   const SparseBuffer sum = env.kernels.sparse(std::min<uint64_t>(pieces.entries, mine.length()));
   env.kernels.merge(pieces.spans, sum);
   return {sum.span(), pieces.entries};
@@ -112,7 +112,7 @@ Whole gather_regions(Env& env, const Part& part, std::span<const Region> regions
     notes[r] = all[r].note;
   }
   const Pieces pieces = unpack_pieces(env, messages, env.kernels.part_of(part.entries, mine));
-  const Stopwatch watch(env.stats.reduce_seconds);
+  const Stopwatch watch(env.stats, Phase::reduce);
   const SparseBuffer entries = env.kernels.sparse(pieces.entries);
   env.kernels.concatenate(pieces.spans, entries);
   return {entries, notes};

@@ -40,7 +40,7 @@ std::vector<ConstBytes> StreamCall::gather_all(ConstBytes own) {
 
 void StreamCall::meet_all(const Error* problem) {
   met_ = true;
-  const Stopwatch watch(stats_.exchange_seconds);
+  const Stopwatch watch(stats_, Phase::exchange);
   Notice own{};
   own.stamp = {terms_.number, kNoticeHash};
   own.descriptor = terms_.descriptor;

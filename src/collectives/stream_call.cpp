@@ -50,7 +50,7 @@ Kernels& StreamCall::kernels() {
 }
 
 void StreamCall::exchange(std::span<Leg> legs) {
-  const Stopwatch watch(stats_.exchange_seconds);
+  const Stopwatch watch(stats_, Phase::exchange);
   std::vector<Piece> pieces;
   announce(legs, pieces);
   move(pieces);
@@ -59,7 +59,7 @@ void StreamCall::exchange(std::span<Leg> legs) {
 }
 
 std::shared_ptr<Moment> StreamCall::exchange_aside(std::span<Leg> legs) {
-  const Stopwatch watch(stats_.exchange_seconds);
+  const Stopwatch watch(stats_, Phase::exchange);
   std::vector<Piece> pieces;
   announce(legs, pieces);
   auto done = end_.device.aside([&] {
@@ -165,6 +165,7 @@ void StreamCall::send_announced(std::span<Leg> legs) {
 
 void StreamCall::move(std::span<Piece> pieces) {
   size_t up = 0, down = 0;
+  const size_t sent_before = stats_.bytes_sent;
   for (const Piece& piece : pieces)
     if (piece.carried == Carried::by_host) (piece.sends ? up : down) += align_up(piece.bytes);
   const auto staged = end_.arena.take_span<std::byte>(up);
@@ -195,7 +196,9 @@ void StreamCall::move(std::span<Piece> pieces) {
     }
   }
   end_.watch.starts(end_.device);
-  end_.transport.exchange(transfers, end_.device.stream(), terms_.deadline);
+  end_.device.timed("exchange", stats_.bytes_sent - sent_before, [&] {
+    end_.transport.exchange(transfers, end_.device.stream(), terms_.deadline);
+  });
   if (down == 0) return;
   const Bytes seen(end_.arena.take<std::byte>(down), down);
   kernels().download(landing, seen);

@@ -154,6 +154,7 @@ class StreamLink final : public Link {
     std::optional<Error> truncated;
     for (size_t m = 0; m < members.size(); ++m) {
       Stats stats;
+      stats.timeline = call.stats().timeline;
       StreamCall member(static_cast<StreamCall&>(call), stats);
       try {
         members[m].run(member);

@@ -213,7 +213,7 @@ size_t StreamPushSum::body_bytes(const Kernels& kernels) const {
 }
 
 Leg StreamPushSum::pack(const GossipCall& call, const Neighbour& to, const void* x, Sum& sum) {
-  const Stopwatch watch(call.stats.pack_seconds);
+  const Stopwatch watch(call.stats, Phase::pack);
   const size_t bytes = kWeightRoom + body_bytes(call.kernels);
   std::byte* const data = message_room(call, sum.moved.size()) + kHeadroom;
   std::byte* const body = data + kWeightRoom;
@@ -246,7 +246,7 @@ void StreamPushSum::take(const GossipCall& call, const Mail& mail, Sum& sum) {
 }
 
 void StreamPushSum::absorb(const GossipCall& call, Sum& sum, const Tensors& tensors) {
-  const Stopwatch watch(call.stats.reduce_seconds);
+  const Stopwatch watch(call.stats, Phase::reduce);
   auto* const weight = reinterpret_cast<double*>(own_weight_.data());
   call.kernels.push_sum_take(weight, sum.weights_in);
   call.kernels.push_sum_absorb({sum.shares, sum.arrived, sum.flow.net, 0, weight}, shape_.count,

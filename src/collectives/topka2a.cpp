@@ -59,7 +59,7 @@ std::span<const Message> exchange_shards(Env& env, const Problem& problem,
   };
   // Indices in messages count from the region's start, as those of the shards' selections do.
   const auto pack = [&](size_t j) {
-    const Stopwatch watch(env.stats.pack_seconds);
+    const Stopwatch watch(env.stats, Phase::pack);
     const Region whole{0, shards[j].region.length()};
     const SparseSpan& in = problem.shards[j];
     const Packets packets = env.kernels.packets(in.nnz.bound, {&whole, 1}, in.precision);
@@ -94,7 +94,7 @@ Outcome topka2a(Env& env, const Problem& problem, Warm&) {
   // 3.
   const SparseBuffer sum = kernels.sparse(std::min<uint64_t>(pieces.entries, mine.length()));
   {
-    const Stopwatch watch(env.stats.reduce_seconds);
+    const Stopwatch watch(env.stats, Phase::reduce);
     kernels.merge(pieces.spans, sum);
   }
   const Rounded part = round_for_wire(env, sum.span());

@@ -2,12 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 
 #include "core/deadline.hpp"
+#include "core/timeline.hpp"
 
 namespace sparsecoll {
+
+/// The parts of a call that are timed.
+enum class Phase : size_t { select, pack, exchange, reduce };
+inline constexpr std::array kPhases{"select", "pack", "exchange", "reduce"};
 
 /// What one call did; the C API's sparsecollStats_t is filled from it.
 struct Stats {
@@ -18,11 +24,11 @@ struct Stats {
   size_t selected = 0;
   size_t result = 0;
   bool settles = false;  ///< some of selected and result is known to the device only
-  double select_seconds = 0;
-  double pack_seconds = 0;
-  double exchange_seconds = 0;
-  double reduce_seconds = 0;
+  std::array<double, kPhases.size()> seconds{};  ///< by phase
+  Timeline* timeline = nullptr;                  ///< where phases are recorded, too; null: nowhere
 
+  double& in(Phase phase) { return seconds[static_cast<size_t>(phase)]; }
+  double in(Phase phase) const { return seconds[static_cast<size_t>(phase)]; }
   void add(const Stats& call) {
     algorithm = call.algorithm;
     bytes_sent += call.bytes_sent;
@@ -31,23 +37,31 @@ struct Stats {
     selected += call.selected;
     result += call.result;
     settles = settles || call.settles;
-    select_seconds += call.select_seconds;
-    pack_seconds += call.pack_seconds;
-    exchange_seconds += call.exchange_seconds;
-    reduce_seconds += call.reduce_seconds;
+    for (size_t p = 0; p < seconds.size(); ++p) seconds[p] += call.seconds[p];
   }
 };
 
 /// Adds the time until it goes out of scope to a phase.
 class Stopwatch {
  public:
-  explicit Stopwatch(double& seconds) : seconds_(seconds), start_(Clock::now()) {}
-  ~Stopwatch() { seconds_ += std::chrono::duration<double>(Clock::now() - start_).count(); }
+  Stopwatch(Stats& stats, Phase phase) : stats_(stats), phase_(phase), start_(Clock::now()) {}
+  ~Stopwatch() {
+    const auto end = Clock::now();
+    stats_.in(phase_) += std::chrono::duration<double>(end - start_).count();
+    if (Timeline* const timeline = stats_.timeline)
+      timeline->add({kPhases[static_cast<size_t>(phase_)],
+                     Timeline::Lane::host,
+                     timeline->call(),
+                     start_,
+                     end,
+                     {}});
+  }
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
 
  private:
-  double& seconds_;
+  Stats& stats_;
+  Phase phase_;
   Clock::time_point start_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "core/function_ref.hpp"
 #include "core/memory.hpp"
+#include "core/timeline.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/stamps.hpp"
 
@@ -93,6 +94,8 @@ class Device {
                             Alarm* alarm) = 0;
   /// Adds the counts up; raises the alarm for a fault.
   virtual void settle(const Settlement& counts, const Books& books) = 0;
+  /// Records in the timeline how long what `work` queues there takes.
+  virtual void timed(const char* name, size_t bytes, FunctionRef<void()> work) = 0;
 
   /// Ends a call, whose work may still run. `failed`: waits for what was queued. A device that is
   /// lost is told by the next begin(), order() or wait().
@@ -104,8 +107,11 @@ class Device {
   virtual void wait() = 0;
   /// Gives the workspace that messages lie in up for good; returns how many bytes.
   virtual size_t leak() noexcept = 0;
+  /// Waits for what the timeline is still to hear of.
+  virtual void record_rest() noexcept = 0;
 };
 
-std::unique_ptr<Device> make_device(int number, Messages messages);
+/// The timeline, if there is one, outlives it.
+std::unique_ptr<Device> make_device(int number, Messages messages, Timeline* timeline);
 
 }  // namespace sparsecoll

@@ -89,6 +89,12 @@ class MpiTransport final : public Transport {
     return unsent_handed_over_;
   }
 
+  size_t unsent_to(int peer) override {
+    size_t bytes = 0;
+    for (const Sending& each : sends_) bytes += each.peer == peer ? each.bytes : 0;
+    return bytes;
+  }
+
   std::optional<Arrived> poll() override {
     progress_sends();
     return inbox_.poll();

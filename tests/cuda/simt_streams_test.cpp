@@ -3,6 +3,7 @@
 
 // Streams of the machine without a GPU are in no other order than they were told to be.
 
+#include <chrono>
 #include <mutex>
 #include <thread>
 
@@ -51,6 +52,33 @@ TEST_CASE("a stream waits for what an event was recorded after, and for nothing 
   CHECK(to.read(two) == Numbers{0x02020202u});
   check(cudaEventSynchronize(event));
   CHECK(cudaStreamQuery(one) == cudaErrorNotReady);
+}
+
+TEST_CASE("events note when they pass if they were made to") {
+  const OwnStream stream;
+  cudaEvent_t events[3];
+  for (cudaEvent_t& event : events) check(cudaEventCreateWithFlags(&event, cudaEventDefault));
+  const Event timeless;
+  float time = 0;
+  CHECK(cudaEventElapsedTime(&time, events[0], events[1]) == cudaErrorInvalidResourceHandle);
+  const DeviceArray<unsigned> numbers(Numbers{1});
+  check(cudaEventRecord(events[0], stream));
+  fill(numbers, 2, stream);
+  check(cudaEventRecord(events[1], stream));
+  CHECK(cudaEventElapsedTime(&time, events[0], events[1]) == cudaErrorNotReady);
+  check(cudaEventSynchronize(events[1]));
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  check(cudaEventRecord(events[2], stream));
+  check(cudaEventRecord(timeless, stream));
+  check(cudaStreamSynchronize(stream));
+  CHECK(cudaEventElapsedTime(&time, events[0], events[1]) == cudaSuccess);
+  CHECK(time >= 0);
+  CHECK(cudaEventElapsedTime(&time, events[1], events[2]) == cudaSuccess);
+  CHECK(time >= 2);
+  CHECK(cudaEventElapsedTime(&time, events[2], events[1]) == cudaSuccess);
+  CHECK(time <= -2);
+  CHECK(cudaEventElapsedTime(&time, events[0], timeless) == cudaErrorInvalidResourceHandle);
+  for (const cudaEvent_t event : events) check(cudaEventDestroy(event));
 }
 
 TEST_CASE("each device has a legacy stream, in order with its blocking streams") {

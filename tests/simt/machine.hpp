@@ -131,7 +131,9 @@ struct CUstream_st {
 /// What it stands for: nothing before it was recorded; work; or a place in a captured graph.
 struct CUevent_st {
   int device = 0;
+  bool times = false;  ///< whether it notes when it passes
   simt::Marker at = {};
+  std::shared_ptr<simt::Clock::time_point> passed = nullptr;
   std::shared_ptr<simt::Capture> capture = nullptr;
   size_t branch = 0;
   size_t nodes = 0;

@@ -12,6 +12,11 @@ cudaError_t record(CUevent_st& event, cudaStream_t handle) {
   if (stream->device != event.device) return cudaErrorInvalidResourceHandle;
   if (const cudaError_t error = refuse_implicit(*stream); error != cudaSuccess) return error;
   event.capture = stream->capture;
+  if (event.times && !stream->capture) {
+    event.passed = std::make_shared<Clock::time_point>();
+    everything(stream);  // what comes before it, of other streams as well
+    push(stream, task([passed = event.passed] { *passed = Clock::now(); })());
+  }
   event.at = stream->capture ? Marker() : everything(stream);
   if (!stream->capture) return cudaSuccess;
   event.branch = stream->branch;
@@ -113,10 +118,10 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
   return ask(everything(stream));
 }
 
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   if (fails()) return cudaErrorUnknown;
   used[current] = true;
-  *event = new CUevent_st{current};
+  *event = new CUevent_st{current, flags != cudaEventDisableTiming};
   return cudaSuccess;
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
@@ -141,6 +146,16 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
   const Lock lock(mutex);
   if (const cudaError_t error = refuse_recorded(*event); error != cudaSuccess) return error;
   return ask(Marker(event->at));
+}
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
+  if (fails()) return cudaErrorUnknown;
+  const Lock lock(mutex);
+  if (!begin->passed || !end->passed || begin->device != end->device)
+    return cudaErrorInvalidResourceHandle;
+  if (begin->capture || end->capture) return cudaErrorCapturedEvent;
+  if (!begin->at.reached() || !end->at.reached()) return cudaErrorNotReady;
+  *milliseconds = std::chrono::duration<float, std::milli>(*end->passed - *begin->passed).count();
+  return cudaSuccess;
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   if (fails()) return cudaErrorUnknown;

@@ -177,7 +177,10 @@ void check_abandon(test::Verdict& verdict) {
   if (transport->rank() == 0 && transport->size() > 1) {
     transport->send(1, large);
     bool touches_caller = false;
-    verdict.require("the message is under way", transport->unsent() > 0);
+    const size_t unsent = transport->unsent();
+    verdict.require("the message is under way", unsent > 0);
+    verdict.require("to its peer", transport->unsent_to(1) == unsent);
+    verdict.require("and to nobody else", transport->unsent_to(0) == 0);
     const Clock::time_point start = Clock::now();
     transport->abandon(&touches_caller);
     verdict.require("it touches the caller's memory", touches_caller);

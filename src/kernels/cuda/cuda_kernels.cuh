@@ -45,12 +45,18 @@ class CudaKernels final : public Kernels {
   const std::byte* upload(ConstBytes host) override {
     if (const std::byte* here = place_.ferry().fetched(host)) return here;
     std::byte* const at = place_.arena().take<std::byte>(host.size());
+    const DeviceTimeline::Span copying(place_.timeline(),
+                                       {"copy to device", {"bytes", host.size()}}, place_.stream());
     place_.copy(host.data(), host.size(), at);
     return at;
   }
   std::byte* stand_in(Bytes host) override { return bytes(host.size()); }
   void download(const std::byte* stand_in, Bytes host) override {
-    place_.copy(stand_in, host.size(), host.data());
+    {
+      const DeviceTimeline::Span copying(place_.timeline(),
+                                         {"copy to host", {"bytes", host.size()}}, place_.stream());
+      place_.copy(stand_in, host.size(), host.data());
+    }
     place_.wait();
   }
   void copy(const void* from, size_t n, void* to) override { place_.copy(from, n, to); }

@@ -26,7 +26,7 @@ namespace {
 
 class CudaDevice final : public Device {
  public:
-  CudaDevice(int number, Messages messages) : number_(number) {
+  CudaDevice(int number, Messages messages, Timeline* timeline) : number_(number) {
     const Current current(number);
     memory_ = std::make_shared<cuda::DeviceMemory>();
     page_locked_ = std::make_shared<cuda::PageLockedMemory>(number);
@@ -34,6 +34,7 @@ class CudaDevice final : public Device {
     last_.emplace();
     own_.emplace();
     place_.emplace(own_->get(), messages);
+    if (timeline) place_->ferry().record_in(timeline_.emplace(*timeline));
     cuda::load_kernels(some_cuda_kernels());
   }
   ~CudaDevice() override {
@@ -42,6 +43,7 @@ class CudaDevice final : public Device {
       last_->wait();
       captures_.clear();
       place_.reset();
+      timeline_.reset();
       own_.reset();
     } catch (const Error&) {
       // A device that is lost has nothing left to wait for.
@@ -128,6 +130,11 @@ class CudaDevice final : public Device {
   void settle(const Settlement& counts, const Books& books) override {
     cuda::settle(call_->place, counts, books);
   }
+  void timed(const char* name, size_t bytes, FunctionRef<void()> work) override {
+    const cuda::DeviceTimeline::Span span(
+        call_->place.timeline(), {name, {"bytes", bytes}, Timeline::Lane::exchange}, stream());
+    work();
+  }
 
   void end(bool failed) noexcept override {
     if (!call_) return;
@@ -163,6 +170,15 @@ class CudaDevice final : public Device {
     last_->wait();  // not of calls that end meanwhile, which would have to wait too
   }
   size_t leak() noexcept override { return place_->slabs().leak() + place_->hidden_slabs().leak(); }
+  void record_rest() noexcept override {
+    if (!timeline_) return;
+    try {
+      const Current current(number_);
+      timeline_->finish();
+    } catch (const Error&) {
+      // A device that is lost tells nothing more.
+    }
+  }
 
  private:
   /// What lasts from begin() to end().
@@ -220,6 +236,7 @@ class CudaDevice final : public Device {
     call_.emplace(number_, *place_, false);
     place_->move_to(stream);
     last_->hold(stream);  // the workspace may still be used by the last call
+    if (timeline_) timeline_->begin();
   }
 
   /// Another stream of the same call.
@@ -235,6 +252,7 @@ class CudaDevice final : public Device {
   std::mutex mutex_;           ///< of what other threads may wait for
   std::optional<Event> last_;  ///< the end of the last call
   std::optional<OwnStream> own_, aside_;
+  std::optional<cuda::DeviceTimeline> timeline_;  ///< of calls that are not captured
   std::optional<cuda::Place> place_;
   std::deque<Captured> captures_;
   std::optional<Call> call_;
@@ -243,8 +261,8 @@ class CudaDevice final : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> make_device(int number, Messages messages) {
-  return std::make_unique<CudaDevice>(number, messages);
+std::unique_ptr<Device> make_device(int number, Messages messages, Timeline* timeline) {
+  return std::make_unique<CudaDevice>(number, messages, timeline);
 }
 
 }  // namespace sparsecoll

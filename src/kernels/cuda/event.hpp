@@ -51,7 +51,12 @@ class Current {
 
 class Event final : public Moment {
  public:
-  Event() { check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cudaEventCreate"); }
+  /// Whether the device notes when it passes.
+  enum class Times : unsigned { none = cudaEventDisableTiming, kept = cudaEventDefault };
+
+  explicit Event(Times times = Times::none) {
+    check(cudaEventCreateWithFlags(&event_, static_cast<unsigned>(times)), "cudaEventCreate");
+  }
   ~Event() override { forgive(cudaEventDestroy(event_)); }
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
@@ -74,6 +79,12 @@ class Event final : public Moment {
     if (error != cudaErrorNotReady) check(error, "cudaEventQuery");
     forgive(error);
     return error == cudaSuccess;
+  }
+  /// Of two that have passed, with times; negative where the other one came later.
+  float milliseconds_since(const Event& other) const {
+    float time = 0;
+    check(cudaEventElapsedTime(&time, other.event_, event_), "cudaEventElapsedTime");
+    return time;
   }
 
  private:

@@ -25,6 +25,11 @@ const Event* Ferry::event_on(cudaStream_t stream) {
   return &event;
 }
 
+void Ferry::wait(const Event& event) const {
+  const Timeline::Span waiting(timeline_ ? &timeline_->host() : nullptr, "wait for device");
+  event.wait();
+}
+
 void Ferry::bring(std::span<const uint64_t> counts, uint64_t* landing, cudaStream_t stream) {
   check(
       cudaMemcpyAsync(landing, counts.data(), counts.size_bytes(), cudaMemcpyDeviceToHost, stream),
@@ -37,7 +42,7 @@ bool Ferry::take(const uint64_t* counts, size_t n, uint64_t* to) const {
     return holds(each.counts, counts, n);
   });
   if (found == brought_.rend()) return false;
-  found->there->wait();
+  wait(*found->there);
   std::copy_n(found->landing + (counts - found->counts.data()), n, to);
   return true;
 }
@@ -49,10 +54,11 @@ void Ferry::wrote(ConstBytes bytes, cudaStream_t stream) {
 void Ferry::wait_for(const std::byte* end) const {
   const auto found = std::find_if(wrote_.rbegin(), wrote_.rend(),
                                   [&](const Wrote& each) { return holds(each.bytes, end - 1, 1); });
-  if (found != wrote_.rend()) found->there->wait();
+  if (found != wrote_.rend()) wait(*found->there);
 }
 
 void Ferry::fetch(ConstBytes host, std::byte* here, cudaStream_t stream) {
+  const DeviceTimeline::Span copying(timeline_, {"copy to device", {"bytes", host.size()}}, stream);
   check(cudaMemcpyAsync(here, host.data(), host.size(), cudaMemcpyHostToDevice, stream),
         "cudaMemcpyAsync of a message");
   fetched_.push_back({host, here});

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/cuda/event.hpp"
+#include "kernels/cuda/device_timeline.hpp"
 
 namespace sparsecoll::cuda {
 
@@ -15,6 +15,11 @@ namespace sparsecoll::cuda {
 /// asked for.
 class Ferry {
  public:
+  /// From now on waits and copies of messages are recorded there.
+  void record_in(DeviceTimeline& timeline) { timeline_ = &timeline; }
+  /// Null: nothing is recorded.
+  DeviceTimeline* timeline() const { return timeline_; }
+
   /// Copies counts to the host, which can have them when what is queued before has run, whatever is
   /// queued later. `landing`: room for them, page-locked.
   void bring(std::span<const uint64_t> counts, uint64_t* landing, cudaStream_t stream);
@@ -54,7 +59,9 @@ class Ferry {
   };
   /// What is on the stream now.
   const Event* event_on(cudaStream_t stream);
+  void wait(const Event& event) const;
 
+  DeviceTimeline* timeline_ = nullptr;
   std::deque<Event> events_;  ///< kept for later calls
   size_t used_ = 0;           ///< of them, by this call
   std::vector<Brought> brought_;

@@ -109,9 +109,13 @@ void write_for_host(Place& place, const Planned<W, T, I>& all) {
   const size_t runs = bytes / (kRun * 8) + 1;
   for (uint64_t at = 0; at * 8 < all.out.capacity; at += runs * kRun) {
     const Words piece{at, at + runs * kRun};
-    launch(place, blocks_for(place, runs * kRun, kRun * kWarps), write_messages<W, T, I>, all,
-           piece);
     const size_t end = std::min(piece.end * 8, all.out.capacity);
+    {
+      const DeviceTimeline::Span writing(
+          place.timeline(), {"pack to host", {"most_bytes", end - at * 8}}, place.stream());
+      launch(place, blocks_for(place, runs * kRun, kRun * kWarps), write_messages<W, T, I>, all,
+             piece);
+    }
     place.ferry().wrote({all.out.slab + at * 8, end - at * 8}, place.stream());
   }
 }

@@ -109,7 +109,10 @@ void Place::copy(const void* from, size_t bytes, void* to) const {
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), "cudaMemcpyAsync");
 }
 
-void Place::wait() const { check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
+void Place::wait() const {
+  const Timeline::Span waiting(timeline() ? &timeline()->host() : nullptr, "wait for device");
+  check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+}
 
 void Place::read(const uint64_t* from, size_t n, uint64_t* to) {
   if (ferry_.take(from, n, to)) return;

@@ -85,6 +85,8 @@ class Place {
   unsigned multiprocessors() const { return multiprocessors_; }
   Tuning& tuning() { return tuning_; }
   Ferry& ferry() { return ferry_; }
+  /// Null: nothing is recorded.
+  DeviceTimeline* timeline() const { return ferry_.timeline(); }
 
   /// Copies n numbers to the host when all work before has run.
   void read(const uint64_t* from, size_t n, uint64_t* to);

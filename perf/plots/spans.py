@@ -1,0 +1,99 @@
+# SPDX-FileCopyrightText: 2026 The sparsecoll authors
+# SPDX-License-Identifier: Apache-2.0
+"""Reading the timelines of a communicator's ranks (docs/environment.md, SPARSECOLL_TIMELINE)."""
+
+import json
+import pathlib
+
+# Calls that no user asks about.
+QUIET = ("sparsecollCommInit", "sparsecollCommDestroy")
+
+
+def load(paths):
+    """[{rank, ranks, communicator, lost, events, spans}] by rank, on the first one's clock."""
+    ranks = []
+    for path in paths:
+        try:
+            whole = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+            about = whole["otherData"]
+            one = dict(about, events=whole["traceEvents"])
+        except (json.JSONDecodeError, KeyError, TypeError) as error:
+            raise SystemExit(f"{path}: no timeline ({error!r})") from error
+        ranks.append(one)
+    ranks.sort(key=lambda one: one["rank"])
+    if len({one["rank"] for one in ranks}) < len(ranks):
+        raise SystemExit("two files of the same rank: not of one communicator")
+    for one in ranks:
+        shift = one["unixTimeOfZero"] - ranks[0]["unixTimeOfZero"]
+        for event in one["events"]:
+            if "ts" in event:
+                event["ts"] += shift
+        one["spans"] = list(spans_of(one["events"]))
+    return ranks
+
+
+def spans_of(events):
+    """name, lane, begin and end in microseconds, and what is known of it: call, bytes, peer."""
+    lanes = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    under_way = {}
+    for event in events:
+        kind = event["ph"]
+        if kind == "M":
+            continue
+        if kind == "e":
+            begun = under_way.pop(event["id2"]["local"])
+            yield span(begun, lanes, event["ts"])
+        elif kind == "b":
+            under_way[event["id2"]["local"]] = event
+        else:
+            yield span(event, lanes, event["ts"] + event.get("dur", 0))
+
+
+def span(event, lanes, end):
+    return dict(event["args"], name=event["name"], lane=lanes[event["tid"]], begin=event["ts"],
+                end=end)
+
+
+def of_call(one, number):
+    return [each for each in one["spans"] if each["call"] == number]
+
+
+def whole(one, number):
+    """The span of a call: the longest of the host; None where it was lost."""
+    mine = [each for each in of_call(one, number) if each["lane"] == "host"]
+    return max(mine, key=lambda each: each["end"] - each["begin"], default=None)
+
+
+def calls(ranks):
+    """The calls that all ranks have, by number, as the first has them."""
+    numbers = set.intersection(*({each["call"] for each in one["spans"]} for one in ranks))
+    found = {number: [whole(one, number) for one in ranks] for number in numbers}
+    return {number: each[0] for number, each in found.items() if None not in each}
+
+
+def describe(call):
+    facts = ", ".join(f"{key} {call[key]}" for key in ("count", "k", "calls") if key in call)
+    algorithm = f" by {call['algorithm']}" if "algorithm" in call else ""
+    time = f"{(call['end'] - call['begin']) / 1e3:.3f} ms"
+    return f"{call['name']}{algorithm}" + (f", {facts}" if facts else "") + f", {time}"
+
+
+def choose(ranks, wanted):
+    """The number of the call to draw."""
+    known = calls(ranks)
+    verbs = [number for number, call in known.items() if not call["name"].startswith(QUIET)]
+    if wanted is None and not verbs:
+        raise SystemExit("no call that all of these files have")
+    number = max(verbs) if wanted is None else wanted
+    if number not in known:
+        raise SystemExit(f"call {number} is not in all of these files; --list says which are")
+    return number
+
+
+def write_together(ranks, path):
+    """One file of all ranks, a process each."""
+    events = [dict(event, pid=one["rank"]) for one in ranks for event in one["events"]]
+    lost = sum(one["lost"] for one in ranks)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(
+        {"traceEvents": events, "displayTimeUnit": "ms", "otherData": {"lost": lost}}))

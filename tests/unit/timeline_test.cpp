@@ -1,0 +1,139 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Timelines: what is in the file, its name, and what does not fit into the ring.
+
+#include "core/timeline.hpp"
+
+#include <unistd.h>
+
+#include "core/error.hpp"
+#include "core/stats.hpp"
+#include "support/catch.hpp"
+#include "support/folder.hpp"
+#include "support/timeline_file.hpp"
+
+namespace sparsecoll::unit {
+namespace {
+
+using test::Folder;
+using test::RecordedSpan;
+using test::TimelineFile;
+using Lane = Timeline::Lane;
+
+constexpr Timeline::Owner kOwner{2, 4, 3};
+
+TimelineFile written(const Timeline& timeline) {
+  const Folder folder;
+  timeline.write(folder.file("timeline"), kOwner);
+  return TimelineFile(folder.file("timeline"));
+}
+
+Clock::time_point at(int64_t nanoseconds) {
+  return Clock::time_point(std::chrono::nanoseconds(nanoseconds));
+}
+
+TEST_CASE("a timeline is written as JSON that says whose it is") {
+  Timeline timeline;
+  timeline.add({"exchange", Lane::host, 7, at(1'234'567), at(2'000'001), {}});
+  timeline.add({"message",
+                Lane::send,
+                7,
+                at(1'300'000),
+                at(1'400'000),
+                {{{"peer", 3}, {"bytes", 4096}, {"kind", 0, "data"}}}});
+  timeline.add({"message", Lane::receive, 7, at(5000), at(5000), {}});
+  const TimelineFile file = written(timeline);
+  CHECK(file.process() == "rank 2 of 4, communicator 3");
+  CHECK(file.about().at("rank") == 2);
+  CHECK(file.about().at("ranks") == 4);
+  CHECK(file.about().at("communicator") == 3);
+  CHECK(file.about().at("process") == getpid());
+  CHECK(file.about().at("lost") == 0);
+  REQUIRE(file.spans().size() == 3);
+  const RecordedSpan exchange = file.in("host", 7).at(0);
+  CHECK(exchange.name == "exchange");
+  CHECK(exchange.begin == Approx(1234.567));
+  CHECK(exchange.end == Approx(2000.001));
+  const RecordedSpan message = file.in("send", 7).at(0);
+  CHECK(message.begin == Approx(1300));
+  CHECK(message.end == Approx(1400));
+  CHECK(message.facts ==
+        nlohmann::json{{"call", 7}, {"peer", 3}, {"bytes", 4096}, {"kind", "data"}});
+  CHECK(file.in("receive", 7).at(0).begin == Approx(5));
+}
+
+TEST_CASE("names are escaped") {
+  Timeline timeline;
+  timeline.add(
+      {"a \"name\" \\ with\na line", Lane::device, 1, at(0), at(1), {{{"word", 0, "\t\""}}}});
+  const TimelineFile file = written(timeline);
+  CHECK(file.spans().at(0).name == "a \"name\" \\ with\na line");
+  CHECK(file.spans().at(0).facts.at("word") == "\t\"");
+}
+
+TEST_CASE("the latest spans are kept, and how many were lost is told") {
+  Timeline timeline(8);
+  for (int64_t i = 0; i < 20; ++i) timeline.add({"span", Lane::host, 1, at(i), at(i + 1), {}});
+  CHECK(timeline.lost() == 12);
+  const TimelineFile file = written(timeline);
+  CHECK(file.about().at("lost") == 12);
+  REQUIRE(file.spans().size() == 8);
+  CHECK(file.spans().front().begin == Approx(0.012));
+  CHECK(file.spans().back().begin == Approx(0.019));
+}
+
+TEST_CASE("phases are recorded where statistics are, and lie within each other") {
+  Timeline timeline;
+  Stats stats;
+  {
+    const Stopwatch watch(stats, Phase::select);  // nowhere
+  }
+  stats.timeline = &timeline;
+  timeline.begin_call(5);
+  {
+    const Stopwatch outer(stats, Phase::exchange);
+    const Timeline::Span inner(&timeline, "wait");
+    const Timeline::Span none(nullptr, "nowhere");
+  }
+  const TimelineFile file = written(timeline);
+  REQUIRE(file.spans().size() == 2);
+  CHECK(file.call(5).name == "exchange");
+  CHECK(file.spans().at(0).name == "wait");
+  CHECK(file.spans().at(0).within(file.spans().at(1)));
+  CHECK((file.call(5).end - file.call(5).begin) * 1e-6 ==
+        Approx(stats.in(Phase::exchange)).margin(2e-9));
+}
+
+TEST_CASE("files have names of their own") {
+  const auto name = [](const char* pattern, uint64_t number) {
+    return Timeline::file_name(pattern, {2, 4, number});
+  };
+  const std::string process = std::to_string(getpid());
+  CHECK(name("a/t.%r.json", 1) == "a/t.2.json");
+  CHECK(name("a/t.%r.json", 3) == "a/t.2.3.json");
+  CHECK(name("%c-%r-%r.%p", 3) == "3-2-2." + process);
+  CHECK(name("t.json", 1) == "t.2.json");
+  CHECK(name("t.json", 3) == "t.2.3.json");
+  CHECK(name("a.b/t", 1) == "a.b/t.2");
+  CHECK(name("a.b/.t", 1) == "a.b/.t.2");
+  CHECK(name("%x", 1) == "%x.2");
+}
+
+TEST_CASE("a file that cannot be written is an error in words") {
+  const Timeline timeline;
+  const Folder folder;
+  const auto refused = [&](const std::string& file) {
+    try {
+      timeline.write(file, kOwner);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(refused(folder.file("none/t")).find("cannot open '" + folder.file("none/t")) == 0);
+  CHECK(refused("/dev/full").find("cannot write '/dev/full': ") == 0);
+}
+
+}  // namespace
+}  // namespace sparsecoll::unit
