@@ -5,36 +5,14 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/checksum.hpp"
 #include "core/error.hpp"
 
 namespace sparsecoll {
 
 namespace {
 
-constexpr uint32_t kFrameMagic = 0x46435053;  // "SPCF"
-constexpr uint16_t kFrameVersion = 2;
 constexpr size_t kLongestNotice = 1000;
 constexpr auto kPause = std::chrono::milliseconds(20);
-
-GossipHeader gossip_header(const Frame& frame) {
-  GossipHeader header;
-  std::memcpy(&header, frame.payload().data(), sizeof header);
-  return header;
-}
-
-/// Of the header and, where it has no checksum of its own, the payload.
-uint64_t frame_checksum(FrameHeader header, ConstBytes payload) {
-  header.checksum = 0;
-  const uint64_t own = mix(checksum(std::as_bytes(std::span(&header, 1))));
-  return header.tail > 0 || header.hidden ? own : own + checksum(payload);
-}
-
-uint64_t tail_of(const Frame& frame) {
-  uint64_t tail;
-  std::memcpy(&tail, frame.buffer.data() + frame.buffer.size() - sizeof tail, sizeof tail);
-  return tail;
-}
 
 }  // namespace
 
@@ -64,12 +42,8 @@ void Channel::end() {
 }
 
 void Channel::put_header(int peer, FrameHeader header, ConstBytes payload, std::byte* head) {
-  header.magic = kFrameMagic;
-  header.version = kFrameVersion;
   header.ordinal = sent_[static_cast<size_t>(peer)];
-  header.payload = payload.size();
-  header.checksum = has_checksum(header) ? frame_checksum(header, payload) : 0;
-  std::memcpy(head, &header, sizeof header);
+  put_frame_header(header, payload, has_checksum(header), head);
 }
 
 void Channel::send(int peer, FrameHeader header, std::byte* payload, size_t bytes) {
@@ -118,48 +92,6 @@ void Channel::hand_over(int peer, FrameHeader header, Buffer message) {
   ++sent_[static_cast<size_t>(peer)];
 }
 
-void Channel::check(int peer, const Frame& frame) const {
-  const FrameHeader& header = frame.header;
-  const auto damaged = [&](const char* what, uint64_t expected, uint64_t got) {
-    fail(sparsecollRemoteError, "a message of rank ", peer, " is damaged: ", what, " expected ",
-         expected, ", got ", got);
-  };
-  const uint64_t rest = frame.size() - sizeof header;
-  if (header.magic != kFrameMagic) damaged("magic", kFrameMagic, header.magic);
-  if (header.version != kFrameVersion) damaged("version", kFrameVersion, header.version);
-  if (header.tail > 0 && (header.tail != sizeof(uint64_t) || header.tail > rest))
-    damaged("bytes behind the payload", 0, header.tail);
-  const uint64_t payload = rest - header.tail;
-  if (header.payload != payload) damaged("payload bytes", payload, header.payload);
-  // What this rank reads itself is seen.
-  const bool may_hide = frame.kind() == FrameKind::data && header.tail == 0;
-  if (header.hidden > (may_hide ? 1 : 0)) damaged("hidden payload", 0, header.hidden);
-  if (frame.is_hidden() && (!header.hidden || frame.hidden.size() != payload))
-    damaged("hidden bytes", 0, frame.hidden.size());
-  if (has_checksum(header)) {
-    const uint64_t expected = frame_checksum(header, frame.payload());
-    if (header.checksum != expected) damaged("checksum", expected, header.checksum);
-    const uint64_t content = header.tail > 0 ? checksum(frame.payload()) : 0;
-    if (header.tail > 0 && tail_of(frame) != content) damaged("checksum", content, tail_of(frame));
-  }
-  const uint64_t ordinal = received_[static_cast<size_t>(peer)];
-  if (header.ordinal != ordinal)
-    fail(sparsecollRemoteError, "messages of rank ", peer, " were lost: expected number ", ordinal,
-         ", got ", header.ordinal);
-  if (header.kind < 1 || header.kind > 4) damaged("kind", 1, header.kind);
-  if (frame.kind() == FrameKind::gossip && payload < sizeof(GossipHeader))
-    damaged("payload bytes", sizeof(GossipHeader), payload);
-  const auto ranks = static_cast<uint32_t>(size_);
-  if (header.covered_first >= ranks) damaged("covered rank", ranks - 1, header.covered_first);
-  if (header.covered_count > ranks) damaged("covered ranks", ranks, header.covered_count);
-  // Who sends in a call knows at least of itself.
-  const bool agrees = frame.kind() == FrameKind::data || frame.kind() == FrameKind::abandon;
-  const auto sender = static_cast<uint32_t>(peer);
-  const uint32_t own = (sender + ranks - header.covered_first) % ranks;
-  if (agrees && own >= header.covered_count)
-    damaged("covered ranks", own + 1, header.covered_count);
-}
-
 void Channel::throw_notice(int peer, const Frame& frame) {
   const ConstBytes bytes = frame.payload();
   const std::string why(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -177,9 +109,10 @@ void Channel::pump(FunctionRef<void(int peer, const Frame&)> visit) {
       fail(sparsecollRemoteError, "a message of rank ", peer, " is damaged: expected at least ",
            sizeof(FrameHeader), " bytes, got ", frame.buffer.size());
     std::memcpy(&frame.header, frame.buffer.data(), sizeof(FrameHeader));
-    check(peer, frame);
-    ++received_[static_cast<size_t>(peer)];
-    if (trace_) trace_->arrived({"message", peer, frame.header.sequence, frame.buffer.size()});
+    uint64_t& received = received_[static_cast<size_t>(peer)];
+    check_frame(frame, {peer, size_, received, has_checksum(frame.header)});
+    ++received;
+    if (trace_) trace_->arrived({"message", peer, frame.header.sequence, frame.size()});
     if (ends_call(frame)) throw_notice(peer, frame);
     const bool gossips = frame.kind() == FrameKind::gossip;
     auto& place = gossips ? gossip(peer) : queue(peer);

@@ -8,8 +8,6 @@
 
 namespace sparsecoll {
 
-static_assert(kHeadroom >= sizeof(FrameHeader), "the header goes in front of the payload");
-
 constexpr size_t kSpareFrames = 16;
 constexpr size_t kLargeFrame = size_t{1} << 20;  // of which there are few, and no spare ones
 
@@ -56,76 +54,6 @@ void FramedCall::leave_room(Buffer Frame::*part) {
 void FramedCall::read_with(Kernels& kernels) {
   kernels_ = &kernels;
   if (channel_.transport().takes_device_memory()) kernels.hide_large();
-}
-
-FrameHeader FramedCall::header(FrameKind kind) const {
-  FrameHeader header{};
-  header.kind = static_cast<uint16_t>(kind);
-  header.sequence = terms_.sequence;
-  header.descriptor = hash_;
-  // The largest cyclic range of known ranks around this one; algorithms relay what they gathered,
-  // which is such a range.
-  const int ranks = size();
-  const auto known = [&](int r) { return covered_[static_cast<size_t>((r + ranks) % ranks)]; };
-  int first = rank(), count = 1;
-  while (count < ranks && known(first - 1)) --first, ++count;
-  while (count < ranks && known(first + count)) ++count;
-  header.covered_first = static_cast<uint32_t>((first + ranks) % ranks);
-  header.covered_count = static_cast<uint32_t>(count);
-  return header;
-}
-
-void FramedCall::post(int peer, const Packet& packet) {
-  const size_t bytes = packet.used ? kernels_->read(packet.used) : packet.bound;
-  const auto wait = [this](const std::byte* end) {
-    if (kernels_) kernels_->wait_packed(end);
-  };
-  stats_.bytes_sent += sizeof(FrameHeader) + bytes;
-  ++stats_.messages_sent;
-  const bool hidden = kernels_ && kernels_->hides(packet.data);
-  std::byte* const head =
-      hidden ? arena_.take<std::byte>(kHeadroom) : packet.data - sizeof(FrameHeader);
-  if (bytes > 0 && (hidden || channel_.is_long(bytes))) {
-    uint64_t* const tail = hidden ? nullptr : arena_.take<uint64_t>(1);
-    if (tail) stats_.bytes_sent += sizeof *tail;
-    try {
-      return channel_.send_long(peer, header(FrameKind::data),
-                                {packet.data, bytes, head, tail, wait});
-    } catch (const PeerTimeout&) {
-      tell_timeout({});
-    }
-  }
-  wait(packet.data + bytes);
-  channel_.send(peer, header(FrameKind::data), head + sizeof(FrameHeader), bytes);
-}
-
-bool FramedCall::rotates(std::span<const Leg> legs) const {
-  if (legs.size() + 1 != static_cast<size_t>(size())) return false;
-  for (size_t i = 0; i < legs.size(); ++i) {
-    const int next = (rank() + 1 + static_cast<int>(i)) % size();
-    if (legs[i].peer != next || !legs[i].out.data || legs[i].in_bound == 0) return false;
-  }
-  return true;
-}
-
-/// Many long messages at once overrun the queues of a slow link, and what is lost there comes late.
-/// So only some are under way: one more for each that has come. Since all ranks send to the next,
-/// to the one behind it and so on, as many come to each as it has sent, and nobody waits in vain.
-void FramedCall::send_paced(std::span<const Leg> legs) {
-  constexpr size_t kMessages = 4, kBytes = size_t{1} << 17;
-  std::vector<int> missing = awaited(legs);
-  size_t under_way = 0;  // bytes, of messages from legs[come] on
-  size_t come = 0;
-  for (size_t i = 0; i < legs.size(); ++i) {
-    while (i - come >= kMessages && under_way >= kBytes) {
-      wait_for(missing, Wanted::one);
-      std::erase_if(missing, [this](int peer) { return has_come(peer); });
-      for (; come < std::min(legs.size() - missing.size(), i); ++come)
-        under_way -= legs[come].out.bound;
-    }
-    post(legs[i].peer, legs[i].out);
-    under_way += legs[i].out.bound;
-  }
 }
 
 void FramedCall::exchange(std::span<Leg> legs) {
