@@ -21,8 +21,9 @@ else()
   target_sources(sparsecoll_catch INTERFACE $<TARGET_OBJECTS:sparsecoll_catch_main>)
 endif()
 
-# What most tests include is parsed once. The empty source is there because a target without any has
-# no precompiled header.
+# What most tests include is parsed once, for targets with the flags of sparsecoll_catch: GCC crashes
+# where the level of optimisation is another. The empty source is there because a target without any
+# has no precompiled header.
 add_library(sparsecoll_tests_precompiled OBJECT "${SPARSECOLL_TESTS_DIR}/support/precompiled.cpp")
 target_link_libraries(sparsecoll_tests_precompiled PRIVATE sparsecoll_catch)
 target_precompile_headers(
