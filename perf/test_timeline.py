@@ -35,7 +35,7 @@ def file_of(rank, zero, lost=0):
     for call, start in ((1, 1e6), (2, 2e6 + 10 * rank)):
         add(1, "select", start + 10, start + 200, call=call)
         add(1, "pack", start + 210, start + 300, call=call)
-        add(4, "pack to host", start + 220, start + 420, call=call, most_bytes=4096)
+        add(4, "pack", start + 220, start + 420, call=call, most_bytes=4096)
         add(2, "message", start + 310, start + 600, call=call, peer=1 - rank, bytes=5000)
         add(2, "piece", start + 400, start + 700, call=call, peer=1 - rank, bytes=5000)
         add(3, "message", start + 650, start + 650, call=call, peer=1 - rank, bytes=5000)

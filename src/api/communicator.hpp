@@ -65,6 +65,9 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   bool works_on(int device);
   /// Its end of that device, which it works on.
   Device& device_end(int device);
+  /// From now on messages may come straight to it. In the thread of a call of which it is the
+  /// current device.
+  void land_on_device();
   /// Null before the first call with its memory.
   Device* device_end() { return device_seen_; }
   /// Until the device's work of all calls is done, where a device that is lost poisons the
@@ -191,6 +194,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// What the ranks agree on: the call and what it starts from.
   static Descriptor with_warm(Descriptor shape, const Warm& warm);
 
+  bool lands_ = false;  ///< what comes for the device may come there at once
   /// MPI is given memory of the device.
   bool gives_device_memory() const;
   /// For a call with memory of the host while messages may be under way to that of the device.

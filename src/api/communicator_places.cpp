@@ -36,13 +36,16 @@ Device& Communicator::device_end(int device) {
     device_end_ = make_device(device, link_->device() ? Messages::on_device : Messages::on_host,
                               timeline_.get());
     device_seen_ = device_end_.get();
-    if (Channel* channel = link_->channel()) {
-      // What comes for the device can be copied there while more is coming, or comes there at once.
+    // What comes for the device can be copied there while more is coming.
+    if (Channel* channel = link_->channel())
       channel->transport().pool().take_large_from(device_end_->page_locked());
-      channel->transport().receive_into(device_end_->landing());
-    }
   }
   return *device_end_;
+}
+
+void Communicator::land_on_device() {
+  if (Channel* channel = link_->channel(); channel && !std::exchange(lands_, true))
+    channel->transport().receive_into(device_end_->landing());
 }
 
 bool Communicator::gives_device_memory() const {

@@ -47,7 +47,7 @@ void Communicator::begin_timeline() {
 }
 
 void Communicator::write_timeline() noexcept {
-  if (!timeline_) return;
+  if (!timeline_ || number_ == 0) return;  // no number: it was never made
   try {
     if (device_end_) device_end_->record_rest();
     const Timeline::Owner owner{rank(), size(), number_};

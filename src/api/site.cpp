@@ -100,6 +100,7 @@ void Site::begin(Communicator& communicator) {
   if (captured_) return device.begin_captured(*stream_);
   device.begin(moment_ ? std::nullopt : stream_);
   if (moment_) device.follow(*moment_);
+  communicator.land_on_device();
 }
 
 Kernels& Site::kernels(Communicator& communicator, DataType type, IndexType index) const {

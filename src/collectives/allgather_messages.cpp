@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Allgather of messages of any size, for every P. Short ones by Bruck et al., Efficient Algorithms
 // for All-to-All Communications in Multiport Message-Passing Systems (IEEE TPDS 1997), in
-// ceil(log2 P) rounds; long ones each straight to every rank, P - 1 messages, several under way.
-// Both send every message to every rank once.
+// ceil(log2 P) rounds; long ones each straight to every rank, P - 1 messages, several under way,
+// and P - 1 short ones more where the host does not see them. Both send every message to every rank
+// once.
 #include <algorithm>
 #include <array>
 #include <cstring>

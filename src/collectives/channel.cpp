@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/checksum.hpp"
 #include "core/error.hpp"
 
 namespace sparsecoll {

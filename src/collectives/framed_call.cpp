@@ -45,6 +45,8 @@ void FramedCall::leave_room(Buffer Frame::*part) {
   while (each != kept_.end()) {
     const auto next =
         std::ranges::upper_bound(each, kept_.end(), size_of_block(*each), {}, size_of_block);
+    // A device's memory is the caller's, too, who may need what no message has needed yet.
+    if (part == &Frame::hidden && size_of_block(*each) >= kLargeFrame) return;
     const auto used = static_cast<size_t>(next - each);
     ((*each).*part).reserve(2 * used, size_of_block(*each) < kLargeFrame ? kSpareFrames : 0);
     each = next;

@@ -28,7 +28,8 @@ Received exchange_regions(Env& env, const SparseSpan& in, std::span<const Region
   const auto peer = [&](size_t i) { return (rank + 1 + i) % ranks; };
   const auto messages = env.arena.take_span<ConstBytes>(ranks);
   const Received received{messages, env.kernels.part_of(in, regions[rank])};
-  // Packed in the order of sending, this rank's own last: what is packed first can leave first.
+  // Packed in the order of sending, this rank's own, if at all, last: what is packed first can
+  // leave first.
   const size_t packed = received.own ? ranks - 1 : ranks;
   const auto sent = env.arena.take_span<Region>(packed);
   for (size_t i = 0; i < packed; ++i) sent[i] = regions[peer(i)];

@@ -38,7 +38,8 @@ class Timeline {
   struct Owner {
     int rank;
     int ranks;
-    uint64_t number;  ///< of the communicator in its process; of all ranks that were made at once
+    uint64_t
+        number;  ///< of the communicator in its process; one for all ranks of sparsecollCommInitAll
   };
 
   static constexpr size_t kRoom = size_t{1} << 16;

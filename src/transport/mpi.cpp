@@ -147,9 +147,9 @@ class MpiTransport final : public Transport {
     }
     return bytes;
   }
-  bool takes_device_memory() const override { return terms_.device_memory; }
+  bool takes_device_memory() const override { return *terms_.device_memory; }
   void receive_into(std::shared_ptr<Memory> device) override {
-    if (terms_.device_memory) inbox_.receive_into(std::move(device));
+    if (*terms_.device_memory) inbox_.receive_into(std::move(device));
   }
 
   Pool& pool() override { return pool_; }
@@ -262,8 +262,10 @@ std::unique_ptr<Transport> make_mpi_transport(MPI_Comm mpi, const Deadline& dead
   check_mpi(MPI_Comm_size(mpi, &size), "MPI_Comm_size");
   std::vector<MpiTransport::Peer> peers;
   for (int peer = 0; peer < size; ++peer) peers.push_back({peer, MpiShare::kFirstTag});
+  MpiTerms decided = terms;
+  if (!decided.device_memory) decided.device_memory = mpi_is_cuda_aware();
   return std::make_unique<MpiTransport>(std::make_shared<MpiShare>(mpi, deadline), std::move(peers),
-                                        rank, terms);
+                                        rank, decided);
 }
 
 }  // namespace sparsecoll

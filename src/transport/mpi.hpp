@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <memory>
+#include <optional>
 
 #include "transport/transport.hpp"
 
@@ -16,8 +17,9 @@ inline constexpr size_t kMpiChunk = size_t{1} << 30;
 
 /// What is asked of the transport on this rank; others may do otherwise.
 struct MpiTerms {
-  bool device_memory = false;  ///< MPI is given memory of devices
-  size_t chunk = kMpiChunk;    ///< for tests
+  /// MPI is given memory of devices; none: where it says that it takes it.
+  std::optional<bool> device_memory = {};
+  size_t chunk = kMpiChunk;  ///< for tests
 };
 
 /// Collective over `mpi`: duplicates it within the deadline. After that point-to-point only, and
@@ -27,7 +29,8 @@ struct MpiTerms {
 std::unique_ptr<Transport> make_mpi_transport(MPI_Comm mpi, const Deadline& deadline,
                                               const MpiTerms& terms = {});
 
-/// Whether this process's MPI says that it takes memory of CUDA devices; not if it does not say.
+/// Whether this process's MPI, which is running, says that it takes memory of CUDA devices; not if
+/// it does not say.
 bool mpi_is_cuda_aware();
 
 }  // namespace sparsecoll

@@ -32,7 +32,6 @@ MpiInbox::MpiInbox(const Address& own, const std::vector<int>& ranks, Pool& pool
 
 void MpiInbox::receive_into(std::shared_ptr<Memory> device) {
   landing_ = std::make_unique<Landing>(std::move(device));
-  landing_seen_ = landing_.get();
 }
 
 std::optional<Arrived> MpiInbox::poll() {
@@ -107,7 +106,7 @@ void MpiInbox::take_size(Incoming& target, Matched& piece) {
 }
 
 void MpiInbox::make_room(Incoming& target, const Length& length) {
-  Landing* const landing = length.hidden < kHidden ? nullptr : landing_seen_.load();
+  Landing* const landing = length.hidden < kHidden ? nullptr : landing_.get();
   if (landing) try {
       target.hidden = landing->pool.take(length.hidden);
     } catch (const std::bad_alloc&) {

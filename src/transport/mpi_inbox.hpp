@@ -4,7 +4,6 @@
 
 #include <mpi.h>
 
-#include <atomic>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -77,7 +76,6 @@ class MpiInbox {
   std::vector<int> peers_;  ///< number of the peer by rank in the MPI communicator
   Pool& pool_;
   std::unique_ptr<Landing> landing_;
-  std::atomic<Landing*> landing_seen_{nullptr};  ///< the same, for the thread that polls
   std::deque<Incoming> incoming_;
 };
 

@@ -108,8 +108,7 @@ class Transport {
 
   /// Whether memory of devices can be sent from and received into.
   virtual bool takes_device_memory() const { return false; }
-  /// Where large hidden parts of messages are received to from now on, if that can be. Once; from
-  /// any thread.
+  /// Where large hidden parts of messages are received to from now on, if that can be. Once.
   virtual void receive_into(std::shared_ptr<Memory> /*device*/) {}
 
   /// Where received messages live, and those to be handed over.

@@ -62,7 +62,7 @@ void check_copies(const TimelineFile& file, std::uint64_t number) {
   CAPTURE(number, call.begin, call.end);
   const auto spans = file.in("device", number);
   const auto names = count_names(spans);
-  CHECK(names.count("pack to host") == 1);
+  CHECK(names.count("pack") == 1);
   CHECK(names.count("copy to device") == 1);
   CHECK(count_names(file.in("host", number)).count("wait for device") == 1);
   double before = call.begin - kClocksDiffer;

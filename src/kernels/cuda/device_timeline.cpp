@@ -8,8 +8,9 @@
 namespace sparsecoll::cuda {
 
 namespace {
-/// Times are single precision, microseconds for so long.
-constexpr auto kBaseLasts = std::chrono::seconds(10);
+/// Times are single precision, a few microseconds for so long. A new base waits for what was
+/// measured against the old one.
+constexpr auto kBaseLasts = std::chrono::minutes(1);
 constexpr size_t kMostMeasured = 4096;
 /// Between two looks at the host's clock: more, and something came between.
 constexpr auto kAtOnce = std::chrono::microseconds(50);

@@ -111,8 +111,8 @@ void write_for_host(Place& place, const Planned<W, T, I>& all) {
     const Words piece{at, at + runs * kRun};
     const size_t end = std::min(piece.end * 8, all.out.capacity);
     {
-      const DeviceTimeline::Span writing(
-          place.timeline(), {"pack to host", {"most_bytes", end - at * 8}}, place.stream());
+      const DeviceTimeline::Span writing(place.timeline(), {"pack", {"most_bytes", end - at * 8}},
+                                         place.stream());
       launch(place, blocks_for(place, runs * kRun, kRun * kWarps), write_messages<W, T, I>, all,
              piece);
     }
