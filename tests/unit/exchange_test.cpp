@@ -189,7 +189,7 @@ void check_refusals(size_t about) {
   CHECK(answer(block(3, 7), "a block of 3 bytes in 7", gather) == "");
   for (const uint64_t huge : {~uint64_t{0}, ~uint64_t{0} - 6, ~uint64_t{0} - 7, uint64_t{1} << 63})
     CHECK(answer(block(huge, 8), "a block of", gather) == "");
-  CHECK(answer(block(8, 8) + "x", "too many blocks", gather) == "");
+  CHECK(answer(block(8, 8).append("x"), "too many blocks", gather) == "");
 }
 
 TEST_CASE("malformed blocks are refused") {
