@@ -10,6 +10,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 
 #include "core/error.hpp"
@@ -71,11 +72,22 @@ std::string facts_of(const Timeline::Entry& entry) {
 
 class Writer {
  public:
-  Writer(const std::string& path, int rank) : path_(path), rank_(std::to_string(rank)) {
-    file_.reset(std::fopen(path.c_str(), "w"));
+  /// What is there stays until all is written. A pipe might wait for a reader for ever.
+  Writer(const std::string& path, int rank)
+      : path_(path), part_(path + "." + std::to_string(getpid())), rank_(std::to_string(rank)) {
+    std::error_code unknown;
+    const auto there = std::filesystem::status(path, unknown);
+    if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there))
+      fail(sparsecollSystemError, "cannot write '", path, "': not a regular file");
+    file_.reset(std::fopen(part_.c_str(), "w"));
     if (!file_) give_up("cannot open");
     put("{\"traceEvents\":[\n");
   }
+  ~Writer() {
+    if (file_) std::remove(part_.c_str());
+  }
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
   /// A name for the process of this file, or for one of its lanes.
   void name(const char* what, int lane, const std::string& name) {
     event("\"ph\":\"M\",\"name\":" + quoted(what) + ",\"args\":{\"name\":" + quoted(name) + "}",
@@ -103,7 +115,9 @@ class Writer {
              std::to_string(owner.ranks), ",\"communicator\":", std::to_string(owner.number),
              ",\"process\":", std::to_string(getpid()), ",\"unixTimeOfZero\":",
              std::to_string(unix_time_of_zero()), ",\"lost\":", std::to_string(lost), "}}\n"));
-    if (std::fclose(file_.release()) != 0) give_up("cannot write");
+    if (std::fflush(file_.get()) != 0) give_up("cannot write");
+    if (std::rename(part_.c_str(), path_.c_str()) != 0) give_up("cannot write");
+    file_.reset();
   }
 
  private:
@@ -123,7 +137,7 @@ class Writer {
       give_up("cannot write");
   }
 
-  const std::string path_, rank_;
+  const std::string path_, part_, rank_;
   std::unique_ptr<std::FILE, Close> file_;
   bool first_ = true;
   size_t sends_ = 0;
@@ -160,7 +174,7 @@ void Timeline::write(const std::string& file, const Owner& owner) const {
 std::string Timeline::file_name(const std::string& pattern, const Owner& owner) {
   std::string name = pattern;
   replace(name, "%p", std::to_string(getpid()));
-  if (const std::string rank = std::to_string(owner.rank); !replace(name, "%r", rank))
+  if (const std::string rank = std::to_string(owner.launched_as); !replace(name, "%r", rank))
     put_before_extension(name, rank);
   if (const std::string number = std::to_string(owner.number);
       !replace(name, "%c", number) && owner.number > 1)

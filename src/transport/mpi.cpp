@@ -52,6 +52,7 @@ class MpiTransport final : public Transport {
 
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(peers_.size()); }
+  int launched_as() const override { return share_->world_rank(); }
   /// Who was bound to some of the CPUs has them to itself.
   int neighbours() const override {
     const int processes = count_processes();

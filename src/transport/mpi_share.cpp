@@ -74,6 +74,7 @@ MpiShare::MpiShare(MPI_Comm original, const Deadline& deadline)
   check_mpi(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &highest, &found), "MPI_TAG_UB");
   if (!found) fail(sparsecollSystemError, "MPI does not tell its highest tag");
   highest_ = *highest;
+  check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &world_rank_), "MPI_Comm_rank");
 }
 
 int MpiShare::take_tag() {

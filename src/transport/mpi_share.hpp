@@ -44,6 +44,8 @@ class MpiShare {
   /// The whole receives under it on every rank; taken from the beginning.
   static constexpr int kFirstTag = 0;
   int highest_tag() const { return highest_; }
+  /// In MPI_COMM_WORLD.
+  int world_rank() const { return world_rank_; }
   /// A tag under which nobody has sent anything to this rank that is still to come.
   int take_tag();
   /// Nothing is sent to this rank under it any more. After the last one the duplicate is freed.
@@ -52,6 +54,7 @@ class MpiShare {
  private:
   MPI_Comm comm_ = MPI_COMM_NULL;
   int highest_ = 0;
+  int world_rank_ = 0;
   std::mutex mutex_;  ///< of what follows; two communicators may be in use by two threads
   std::set<int> taken_{kFirstTag};
   int last_ = kFirstTag;

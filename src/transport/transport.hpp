@@ -42,6 +42,8 @@ class Transport {
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  /// A rank by which no other process is known that was started with this one, as far as it knows.
+  virtual int launched_as() const { return rank(); }
   /// How many ranks run on the same CPUs as this one, itself included, as far as it knows.
   virtual int neighbours() const { return size(); }
   /// A number of the node that this rank is on: others with the same one share its memory and its

@@ -92,6 +92,7 @@ void check_apart(test::Verdict& verdict) {
   const auto inner = part_of(*one, all);
   const int P = whole->size(), rank = whole->rank();
   verdict.require("reversed", one->rank() == P - 1 - rank && inner->rank() == rank);
+  verdict.require("names of their own", whole->launched_as() == rank && one->launched_as() == rank);
   verdict.check("whole and parts", exchange_on({whole.get(), one.get(), two.get(), inner.get()}));
   // On ranks that have taken different numbers of tags.
   const auto few = part_of(*whole, [](int r) { return r == 0; });

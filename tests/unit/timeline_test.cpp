@@ -5,7 +5,11 @@
 
 #include "core/timeline.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <fstream>
+#include <iterator>
 
 #include "core/error.hpp"
 #include "core/stats.hpp"
@@ -21,7 +25,7 @@ using test::RecordedSpan;
 using test::TimelineFile;
 using Lane = Timeline::Lane;
 
-constexpr Timeline::Owner kOwner{2, 4, 3};
+constexpr Timeline::Owner kOwner{2, 4, 2, 3};
 
 TimelineFile written(const Timeline& timeline) {
   const Folder folder;
@@ -107,7 +111,7 @@ TEST_CASE("phases are recorded where statistics are, and lie within each other")
 
 TEST_CASE("files have names of their own") {
   const auto name = [](const char* pattern, uint64_t number) {
-    return Timeline::file_name(pattern, {2, 4, number});
+    return Timeline::file_name(pattern, {0, 4, 2, number});
   };
   const std::string process = std::to_string(getpid());
   CHECK(name("a/t.%r.json", 1) == "a/t.2.json");
@@ -132,7 +136,25 @@ TEST_CASE("a file that cannot be written is an error in words") {
     return std::string();
   };
   CHECK(refused(folder.file("none/t")).find("cannot open '" + folder.file("none/t")) == 0);
-  CHECK(refused("/dev/full").find("cannot write '/dev/full': ") == 0);
+  CHECK(refused("/dev/full") == "cannot write '/dev/full': not a regular file");
+  const std::string pipe = folder.file("pipe");  // which would wait for a reader
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK(refused(pipe) == "cannot write '" + pipe + "': not a regular file");
+}
+
+TEST_CASE("a file that is there stays until the new one is whole") {
+  const Folder folder;
+  const std::string file = folder.file("timeline");
+  Timeline timeline;
+  timeline.write(file, kOwner);
+  std::ofstream(file, std::ios::app) << "more";
+  std::ifstream reader(file);  // of what was there when it was opened
+  timeline.write(file, kOwner);
+  const std::string old{std::istreambuf_iterator<char>(reader), {}};
+  REQUIRE(old.size() > 4);
+  CHECK(old.substr(old.size() - 4) == "more");
+  CHECK_NOTHROW(TimelineFile(file));
+  CHECK(folder.files() == 1);
 }
 
 }  // namespace
