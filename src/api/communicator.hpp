@@ -194,7 +194,6 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// What the ranks agree on: the call and what it starts from.
   static Descriptor with_warm(Descriptor shape, const Warm& warm);
 
-  bool lands_ = false;  ///< what comes for the device may come there at once
   /// MPI is given memory of the device.
   bool gives_device_memory() const;
   /// For a call with memory of the host while messages may be under way to that of the device.
@@ -221,6 +220,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   std::atomic<int> device_;
   std::unique_ptr<Device> device_end_;
   std::atomic<Device*> device_seen_{nullptr};  ///< the same, for threads that did not make it
+  bool lands_ = false;                         ///< what comes for the device may come there at once
   std::vector<std::unique_ptr<Stash>> stashes_;
   bool last_was_group_ = false;
   std::vector<void*> residuals_;

@@ -31,7 +31,7 @@ class MpiInbox {
   MpiInbox(const Address& own, const std::vector<int>& ranks, Pool& pool);
 
   /// Where MPI puts large hidden parts from now on; before, and where there is no room, they come
-  /// to the host. Once; from any thread.
+  /// to the host. Once.
   void receive_into(std::shared_ptr<Memory> device);
 
   /// A message that is complete, if there is one; moves what is under way.
