@@ -86,6 +86,11 @@ for count in 2 4 8 16 32; do
   long_job "ranks_$count $count 1 100mbit $gtopk --form sparse -b 4M -e 4M --density 0.01 --overlap 0 \
     --algo gtopk,oktopk,allgather,mpi-allgather $few"
 done
+# Links so slow that even 32 of them, and not the cores, are the limit.
+for count in 4 8 16 32; do
+  long_job "ranks_25mbit_$count $count 1 25mbit $gtopk --form sparse -b 4M -e 4M --density 0.01 \
+    --overlap 0 --algo gtopk,oktopk,allgather $few"
+done
 # Training the example, a network of 5.4 million parameters, for so many seconds: --only 'train_*'.
 train() {
   local rate=$1 most=$2 hidden=$3 mode own seconds every

@@ -139,7 +139,8 @@ typedef enum {
   /** ranks of one node add their selections, one rank of each node runs Ok-Topk over nodes: sums
    *  round in another order */
   sparsecollAlgoHierarchical = 4,
-  sparsecollAlgoDense = 5, /**< no selection: dense allreduce of acc, residual left 0 */
+  sparsecollAlgoDense = 5, /**< no selection: dense allreduce of acc, residual left 0 (but what adds
+                                up to zero where sparsecollAlgoAuto took it, for k = n) */
   sparsecollAlgoMaxEnum = 0x7fffffff
 } sparsecollAlgo_t;
 

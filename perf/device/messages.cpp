@@ -107,6 +107,7 @@ class MessageBench {
     const SparseSpan in{index.data(), value.data(), {shape_.k, k}};
     const Packets want = host.kernels.packets(shape_.k, regions_, Precision::stored);
     host.kernels.pack_all(in.stored(), regions_, want);
+    host.kernels.wait_packed(want.slab + want.capacity);
     size_t wrong = 0;
     for (size_t p = 0; p < shape_.messages; ++p) {
       const size_t common = std::min(size_[p], want.size[p]);

@@ -51,7 +51,8 @@ class DenseCall final : public Operation, private DenseArguments {
     Reduction reduction(turn, kernels);
     const auto rule = static_cast<ResidualRule>(turn.communicator.config().values.residualRule);
     if (verb == Verb::gtopk_allreduce) return run_sparse(reduction, nullptr, rule);
-    const AlgorithmEntry& chosen = reduction.sparse_algorithm({count, std::min(k, count), {}, 0});
+    const AlgorithmEntry& chosen =
+        reduction.sparse_algorithm({count, std::min(k, count), {}, 0}, true);
     switch (chosen.local) {
       case LocalPart::topk:
       case LocalPart::above:
@@ -59,7 +60,7 @@ class DenseCall final : public Operation, private DenseArguments {
       case LocalPart::shards:
         return run_shards(reduction, chosen);
       case LocalPart::everything:
-        return run_dense(reduction, chosen);
+        return run_dense(turn, reduction, chosen);
     }
   }
 
@@ -138,7 +139,11 @@ class DenseCall final : public Operation, private DenseArguments {
     return gradient;
   }
 
-  void run_dense(Reduction& reduction, const AlgorithmEntry& chosen) {
+  /// Asked for by name, it delivers all of acc. Where Auto took it, what adds up to zero goes back
+  /// to the residuals of those ranks that have one.
+  void run_dense(const Turn& turn, Reduction& reduction, const AlgorithmEntry& chosen) {
+    const bool named =
+        turn.communicator.config().values.algorithm == static_cast<int>(AlgorithmId::dense);
     Env& env = reduction.env();
     Kernels& kernels = env.kernels;
     void* acc = kernels.bytes(count * size_of(accumulation(type)));
@@ -150,11 +155,14 @@ class DenseCall final : public Operation, private DenseArguments {
     }
     const SparseSpan whole{nullptr, acc, {count, all}};
     // A gradient alone travels in its own type.
-    const Problem problem{count, kAll, residual ? whole : whole.stored(), 0};
+    const Problem problem{count, named ? kAll : count, residual ? whole : whole.stored(), 0};
     const Outcome outcome = reduction.run(chosen.run, chosen.id, problem);
     const Stopwatch watch(env.stats, Phase::reduce);
     if (residual) {
-      kernels.zero(residual->view().write, count);
+      if (named)
+        kernels.zero(residual->view().write, count);
+      else
+        kernels.keep_cancelled(acc, outcome.result.value, count, residual->view().write);
       residual->commit(kernels);
     }
     kernels.scatter(outcome.result, divisor, recv, count);

@@ -63,25 +63,30 @@ void Reduction::tell_choice(const AlgorithmEntry& chosen, const Shape& shape,
   };
   const bool known = shape.k != kAll || shape.entries > 0;
   const bool by_node = shape.nodes && shape.k != kAll;
+  const bool densely = shape.whole && shape.entries > 0;
   turn_.communicator.tell(
       LogLevel::info, "auto: ", chosen.name, " for count ", shape.count, ", k ",
       shape.k == kAll ? "SPARSECOLL_ALL" : std::to_string(shape.k), ": ",
       known ? text("allgather would take ", predicted(AlgorithmId::allgather), ", oktopk ",
                    predicted(AlgorithmId::oktopk), by_node ? ", hierarchical " : "",
-                   by_node ? predicted(AlgorithmId::hierarchical) : "")
+                   by_node ? predicted(AlgorithmId::hierarchical) : "", densely ? ", dense " : "",
+                   densely ? predicted(AlgorithmId::dense) : "")
             : "how many entries there are is not known yet");
 }
 
-const AlgorithmEntry& Reduction::sparse_algorithm(const Problem& problem) {
+const AlgorithmEntry& Reduction::sparse_algorithm(const Problem& problem, bool dense) {
   const AlgorithmEntry& configured = *find_algorithm(turn_.communicator.config().values.algorithm);
   const bool reuses = turn_.communicator.config().values.selection == sparsecollSelectReuse;
   if (reuses && problem.k != kAll) return reusing_oktopk();
   if (configured.run) return configured;
   const size_t value_size =
       env_.kernels.wire_value_size(env_.rounds() ? Precision::bfloat16 : Precision::stored);
+  const DataType type = env_.kernels.data_type();
+  const bool whole =
+      dense && problem.k >= problem.count && type == accumulation(type) && !env_.rounds();
   const Network speed = network();
   const Shape shape{turn_.call.size(),  problem.count,     problem.k, value_size,
-                    turn_.warm.entries, turn_.warm.result, nodes()};
+                    turn_.warm.entries, turn_.warm.result, nodes(),   whole};
   const AlgorithmEntry& chosen = choose_algorithm(shape, speed);
   const int id = static_cast<int>(chosen.id);
   if (std::exchange(turn_.warm.chosen, id) != id) tell_choice(chosen, shape, speed);

@@ -16,8 +16,8 @@ class Reduction {
   Env& env() { return env_; }
   /// What the shape's last call left, for the local part of the work.
   Warm& warm() { return turn_.warm; }
-  /// The algorithm that sparse allreduce uses for this shape.
-  const AlgorithmEntry& sparse_algorithm(const Problem& problem);
+  /// The algorithm that sparse allreduce uses for this shape, of a dense vector or of a sparse one.
+  const AlgorithmEntry& sparse_algorithm(const Problem& problem, bool dense);
   /// Runs it; afterwards every rank is known to have made the call, what the shape's next call may
   /// use is kept, and the outcome is complete. Touches nothing of the caller's.
   Outcome run(Algorithm algorithm, AlgorithmId id, Problem problem);

@@ -32,8 +32,10 @@ struct Env {
 
 /// What is asked of it.
 struct Problem {
-  uint64_t count = 0;               ///< n
-  size_t k = 0;                     ///< kAll: everything, zeros and cancellations kept
+  uint64_t count = 0;  ///< n
+  /// kAll: everything, zeros and cancellations kept. (To the dense algorithm: it was asked for by
+  /// name.)
+  size_t k = 0;
   SparseSpan local;                 ///< L_r, or all of acc in dense form for the dense algorithm
   uint64_t repartition_interval;    ///< calls between two new cuts
   uint64_t threshold_interval = 1;  ///< calls between two new thresholds where they are reused
@@ -110,6 +112,10 @@ struct Gathered {
   uint64_t note = 0;
 };
 std::span<const Gathered> allgather_messages(Env& env, const Gathered& own, size_t about);
+/// The same, and says of each rank's message that it is there: of some before the others have come.
+using Learned = FunctionRef<void(int rank, const Gathered& one)>;
+std::span<const Gathered> allgather_messages(Env& env, const Gathered& own, size_t about,
+                                             Learned came);
 
 /// Room for a message of at most `bytes` on the host, with headroom.
 std::byte* packet_room(Env& env, size_t bytes);

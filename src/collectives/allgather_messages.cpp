@@ -166,31 +166,35 @@ Packet pack_lone(Env& env, const Gathered& block) {
 // Where the host sees messages they need no sizes first. Destinations rotate. Hidden ones follow in
 // a second exchange, which is left out where nobody has one: only their owners know of them before.
 // By distance, likewise.
-std::span<const Gathered> gather_at_once(Env& env, ConstBytes own, uint64_t note) {
+std::span<const Gathered> gather_at_once(Env& env, ConstBytes own, uint64_t note, Learned came) {
   const int ranks = env.call.size(), rank = env.call.rank();
   const auto held = env.arena.take_span<Gathered>(static_cast<size_t>(ranks));
   held[0] = {own, note};
   const auto legs = env.arena.take_span<Leg>(held.size() - 1);
+  const auto follows = env.arena.take_span<bool>(legs.size());
   for (size_t d = 1; d < held.size(); ++d) {
     const int peer = (rank + static_cast<int>(d)) % ranks;
     legs[d - 1] = {peer, pack_lone(env, held[0]), kUnknownSize, {}, Carried::by_host};
   }
-  env.call.exchange(legs);
+  bool any = false;
+  env.call.exchange_each(legs, [&](size_t i) {
+    const int peer = legs[i].peer;
+    const Lone lone = only_block(legs[i].in, env.call.rank_of(peer));
+    held[i + 1] = lone.block;
+    follows[i] = lone.follows;
+    any = any || lone.follows;
+    if (!lone.follows) came(peer, lone.block);
+  });
   Packet whole;
   // Its headroom belongs to the call.
   if (env.kernels.hides(own.data())) whole = {const_cast<std::byte*>(own.data()), own.size()};
-  bool any = whole.data != nullptr;
-  for (size_t d = 1; d < held.size(); ++d) {
-    const int peer = legs[d - 1].peer;
-    const Lone lone = only_block(legs[d - 1].in, env.call.rank_of(peer));
-    held[d] = lone.block;
-    legs[d - 1] = {peer, whole, lone.follows ? kUnknownSize : 0, {}};
-    any = any || lone.follows;
-  }
-  if (!any) return held;
-  env.call.exchange(legs);
-  for (size_t d = 1; d < held.size(); ++d)
-    if (legs[d - 1].in_bound > 0) held[d].message = legs[d - 1].in;
+  if (!any && !whole.data) return held;
+  for (size_t i = 0; i < legs.size(); ++i)
+    legs[i] = {legs[i].peer, whole, follows[i] ? kUnknownSize : 0, {}};
+  env.call.exchange_each(legs, [&](size_t i) {
+    held[i + 1].message = legs[i].in;
+    came(legs[i].peer, held[i + 1]);
+  });
   return held;
 }
 
@@ -198,20 +202,31 @@ std::span<const Gathered> gather_at_once(Env& env, ConstBytes own, uint64_t note
 /// messages they lose by waiting for each other, and by copying what they forward.
 constexpr size_t kAtOnce = 4096;
 
-std::span<const Gathered> gather(Env& env, const Gathered& own, size_t about) {
-  if (env.call.in_stream_order()) return gather_directly(env, own.message, own.note);
-  return about >= kAtOnce ? gather_at_once(env, own.message, own.note)
-                          : gather_by_bruck(env, own.message, own.note);
-}
-
-}  // namespace
-
-std::span<const Gathered> allgather_messages(Env& env, const Gathered& own, size_t about) {
-  const auto held = gather(env, own, about);
+/// By rank.
+std::span<const Gathered> turned(Env& env, std::span<const Gathered> held) {
   const auto by_rank = env.arena.take_span<Gathered>(held.size());
   for (size_t d = 0; d < held.size(); ++d)
     by_rank[(static_cast<size_t>(env.call.rank()) + d) % held.size()] = held[d];
   return by_rank;
+}
+
+}  // namespace
+
+std::span<const Gathered> allgather_messages(Env& env, const Gathered& own, size_t about,
+                                             Learned came) {
+  if (!env.call.in_stream_order() && about >= kAtOnce) {
+    const auto all = turned(env, gather_at_once(env, own.message, own.note, came));
+    came(env.call.rank(), own);
+    return all;
+  }
+  const auto gather = env.call.in_stream_order() ? gather_directly : gather_by_bruck;
+  const auto all = turned(env, gather(env, own.message, own.note));
+  for (size_t r = 0; r < all.size(); ++r) came(static_cast<int>(r), all[r]);
+  return all;
+}
+
+std::span<const Gathered> allgather_messages(Env& env, const Gathered& own, size_t about) {
+  return allgather_messages(env, own, about, [](int, const Gathered&) {});
 }
 
 }  // namespace sparsecoll

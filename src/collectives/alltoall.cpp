@@ -6,8 +6,8 @@
 //      into one message, in the smallest of the wire's representations.
 //   2. Send every rank its own, destinations rotating (r + 1, r + 2, ...). A message says itself
 //      how much it holds, so there is no round for sizes.
-//   3. Unpack what came, by source rank; per source it is ordered by index. On the host
-//      a rank's own part needs neither packing nor unpacking.
+//   3. Unpack what came, by source rank; per source it is ordered by index. On the host that is
+//      done as messages come, and a rank's own part needs neither packing nor unpacking.
 //
 // Cost per rank: P - 1 messages; every entry but those in this rank's own region sent once. MPI's
 // means need an alltoall of sizes and an alltoallv each for indices and values: 3 (P - 1) messages.
@@ -18,13 +18,7 @@
 namespace sparsecoll {
 
 Pieces alltoall(Env& env, const SparseSpan& local, std::span<const Region> regions) {
-  // 1. and 2.
-  const Received received = exchange_regions(env, local, regions);
-  // 3.
-  const Region mine = regions[static_cast<size_t>(env.call.rank())];
-  const auto messages = env.arena.take_span<Message>(regions.size());
-  for (size_t r = 0; r < messages.size(); ++r) messages[r] = {received.messages[r], mine};
-  return unpack_pieces(env, messages, received.own);
+  return exchange_pieces(env, local, regions);
 }
 
 }  // namespace sparsecoll

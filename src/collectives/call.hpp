@@ -6,6 +6,7 @@
 #include <span>
 
 #include "core/deadline.hpp"
+#include "core/function_ref.hpp"
 #include "core/stats.hpp"
 #include "core/types.hpp"
 #include "kernels/stamps.hpp"
@@ -56,6 +57,12 @@ class Call {
   /// Sends in the order of the legs, receives all of them. Waits for what comes in, but for calls
   /// in stream order, which wait for messages of unknown size and on the host only.
   virtual void exchange(std::span<Leg> legs) = 0;
+  /// The same, and says of each leg that its message is there: of some before the others have come.
+  virtual void exchange_each(std::span<Leg> legs, FunctionRef<void(size_t leg)> came) {
+    exchange(legs);
+    for (size_t i = 0; i < legs.size(); ++i)
+      if (legs[i].in_bound > 0) came(i);
+  }
   /// Messages go from place to place when the work before them has run; the host does not see them.
   virtual bool in_stream_order() const { return false; }
   /// In what time that happens; nothing where nobody can tell, since the host does not see messages

@@ -58,7 +58,7 @@ void FramedCall::read_with(Kernels& kernels) {
   if (channel_.transport().takes_device_memory()) kernels.hide_large();
 }
 
-void FramedCall::exchange(std::span<Leg> legs) {
+void FramedCall::exchange_each(std::span<Leg> legs, FunctionRef<void(size_t leg)> came) {
   const Stopwatch watch(stats_, Phase::exchange);
   if (rotates(legs)) {
     send_paced(legs);
@@ -66,7 +66,7 @@ void FramedCall::exchange(std::span<Leg> legs) {
     for (const Leg& leg : legs)
       if (leg.out.data) post(leg.peer, leg.out);
   }
-  receive(legs);
+  receive(legs, came);
 }
 
 void FramedCall::refuse_gossip(int peer, const Frame& frame) const {
@@ -128,7 +128,7 @@ std::optional<double> FramedCall::probe(const Probe& probe) {
   probes_ = true;
   const double start = channel_.transport().seconds();
   post(probe.to, {room, probe.bytes, nullptr});
-  receive({&leg, 1});
+  receive({&leg, 1}, [](size_t) {});
   const double spent = channel_.transport().seconds() - start;
   probes_ = false;
   kept_.pop_back();  // the next one takes its place
@@ -145,13 +145,24 @@ ConstBytes FramedCall::take(int peer, Carried carried) {
   return frame.payload();
 }
 
-void FramedCall::receive(std::span<Leg> legs) {
-  wait_for(awaited(legs), Wanted::all);
-  for (Leg& leg : legs) {
-    if (leg.in_bound == 0) continue;
-    leg.in = take(leg.peer, leg.carried);
-    check_size(leg);
-  }
+void FramedCall::receive(std::span<Leg> legs, FunctionRef<void(size_t leg)> came) {
+  std::vector<size_t> missing;
+  std::vector<int> peers;
+  for (size_t i = 0; i < legs.size(); ++i)
+    if (legs[i].in_bound > 0) missing.push_back(i);
+  do {  // who only sends looks once, too, at what became of others
+    peers.clear();
+    for (const size_t i : missing) peers.push_back(legs[i].peer);
+    wait_for(peers, Wanted::one);
+    std::erase_if(missing, [&](size_t i) {
+      Leg& leg = legs[i];
+      if (!has_come(leg.peer)) return false;
+      leg.in = take(leg.peer, leg.carried);
+      check_size(leg);
+      came(i);
+      return true;
+    });
+  } while (!missing.empty());
 }
 
 std::vector<FramedCall::Received> FramedCall::receive_some(std::span<const int> peers) {

@@ -7,6 +7,9 @@
 
 namespace sparsecoll {
 
+/// What is packed sooner is not worth two looks at the clock.
+constexpr size_t kTimed = 4096;
+
 static_assert(kHeadroom >= sizeof(FrameHeader), "the header goes in front of the payload");
 
 FrameHeader FramedCall::header(FrameKind kind) const {
@@ -28,8 +31,11 @@ FrameHeader FramedCall::header(FrameKind kind) const {
 
 void FramedCall::post(int peer, const Packet& packet) {
   const size_t bytes = packet.used ? kernels_->read(packet.used) : packet.bound;
-  const auto wait = [this](const std::byte* end) {
-    if (kernels_) kernels_->wait_packed(end);
+  const auto wait = [this, bytes](const std::byte* end) {
+    if (!kernels_) return;
+    if (bytes < kTimed) return kernels_->wait_packed(end);
+    const Stopwatch watch(stats_, Phase::pack);
+    kernels_->wait_packed(end);
   };
   stats_.bytes_sent += sizeof(FrameHeader) + bytes;
   ++stats_.messages_sent;

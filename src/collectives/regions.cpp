@@ -22,15 +22,14 @@ std::span<const Region> regions_between(Env& env, std::span<const uint64_t> cuts
   return regions;
 }
 
-Received exchange_regions(Env& env, const SparseSpan& in, std::span<const Region> regions) {
+void exchange_regions(Env& env, const SparseSpan& in, std::span<const Region> regions,
+                      bool skips_own, Came came) {
   const size_t ranks = regions.size();
   const auto rank = static_cast<size_t>(env.call.rank());
   const auto peer = [&](size_t i) { return (rank + 1 + i) % ranks; };
-  const auto messages = env.arena.take_span<ConstBytes>(ranks);
-  const Received received{messages, env.kernels.part_of(in, regions[rank])};
   // Packed in the order of sending, this rank's own, if at all, last: what is packed first can
   // leave first.
-  const size_t packed = received.own ? ranks - 1 : ranks;
+  const size_t packed = skips_own ? ranks - 1 : ranks;
   const auto sent = env.arena.take_span<Region>(packed);
   for (size_t i = 0; i < packed; ++i) sent[i] = regions[peer(i)];
   const auto offset = env.arena.take_span<uint64_t>(2 * packed);
@@ -47,10 +46,19 @@ Received exchange_regions(Env& env, const SparseSpan& in, std::span<const Region
     legs[i].out = {packets.slab + offset[i], size[i], nullptr};
     legs[i].in_bound = kUnknownSize;
   }
-  env.call.exchange(legs);
-  if (!received.own) messages[rank] = {packets.slab + offset[ranks - 1], size[ranks - 1]};
-  for (const Leg& leg : legs) messages[static_cast<size_t>(leg.peer)] = leg.in;
-  return received;
+  env.call.exchange_each(legs, [&](size_t i) { came(legs[i].peer, legs[i].in); });
+  if (!skips_own) came(env.call.rank(), {packets.slab + offset[ranks - 1], size[ranks - 1]});
+}
+
+Pieces exchange_pieces(Env& env, const SparseSpan& in, std::span<const Region> regions) {
+  const Region mine = regions[static_cast<size_t>(env.call.rank())];
+  PieceReader reader(env, regions.size());
+  const auto own = env.kernels.part_of(in, mine);
+  if (own) reader.put(static_cast<size_t>(env.call.rank()), *own);
+  exchange_regions(env, in, regions, own.has_value(), [&](int source, ConstBytes message) {
+    reader.come(static_cast<size_t>(source), {message, mine});
+  });
+  return reader.finish();
 }
 
 Bytes pack_region(Env& env, const SparseSpan& in, const Region& region) {
@@ -64,37 +72,57 @@ Bytes pack_region(Env& env, const SparseSpan& in, const Region& region) {
   return message;
 }
 
+PieceReader::PieceReader(Env& env, size_t sources)
+    : env_(env),
+      messages_(env.arena.take_span<Message>(sources)),
+      spans_(env.arena.take_span<SparseSpan>(sources)),
+      waiting_(env.arena.take_span<size_t>(sources)) {}
+
+void PieceReader::put(size_t source, const SparseSpan& entries) { spans_[source] = entries; }
+
+void PieceReader::come(size_t source, const Message& message) {
+  messages_[source] = message;
+  waiting_[waits_++] = source;
+  if (env_.kernels.runs_at_once()) unpack();
+}
+
+Pieces PieceReader::finish() {
+  unpack();
+  Pieces pieces{spans_};
+  for (const SparseSpan& each : spans_) pieces.entries += each.nnz.bound;
+  return pieces;
+}
+
+void PieceReader::unpack() {
+  const Stopwatch watch(env_.stats, Phase::pack);
+  const auto messages = env_.arena.take_span<Message>(waits_);
+  const auto buffers = env_.arena.take_span<SparseBuffer>(waits_);
+  const auto entries = env_.arena.take_span<size_t>(waits_);
+  for (size_t m = 0; m < waits_; ++m) messages[m] = messages_[waiting_[m]];
+  env_.kernels.entries(messages, entries.data());
+  for (size_t m = 0; m < waits_; ++m) {
+    buffers[m] = env_.kernels.sparse(entries[m]);
+    spans_[waiting_[m]] = buffers[m].span();
+  }
+  env_.kernels.unpack_all(messages, buffers, env_.fault);
+  waits_ = 0;
+}
+
 Pieces unpack_pieces(Env& env, std::span<const Message> messages,
                      const std::optional<SparseSpan>& own) {
-  const Stopwatch watch(env.stats, Phase::pack);
   const auto rank = static_cast<size_t>(env.call.rank());
-  Pieces pieces{env.arena.take_span<SparseSpan>(messages.size())};
-  const auto others = env.arena.take_span<Message>(messages.size() - (own ? 1 : 0));
-  for (size_t r = 0, m = 0; r < messages.size(); ++r)
-    if (!own || r != rank) others[m++] = messages[r];
-  const auto entries = env.arena.take_span<size_t>(others.size());
-  env.kernels.entries(others, entries.data());
-  const auto buffers = env.arena.take_span<SparseBuffer>(others.size());
-  for (size_t r = 0, m = 0; r < messages.size(); ++r) {
-    if (own && r == rank) {
-      pieces.spans[r] = *own;
-      pieces.entries += own->nnz.bound;
-      continue;
-    }
-    buffers[m] = env.kernels.sparse(entries[m]);
-    pieces.spans[r] = buffers[m].span();
-    pieces.entries += entries[m++];
-  }
-  env.kernels.unpack_all(others, buffers, env.fault);
-  return pieces;
+  PieceReader reader(env, messages.size());
+  for (size_t r = 0; r < messages.size(); ++r)
+    if (own && r == rank)
+      reader.put(r, *own);
+    else
+      reader.come(r, messages[r]);
+  return reader.finish();
 }
 
 Share reduce_regions(Env& env, const SparseSpan& in, std::span<const Region> regions) {
   const Region mine = regions[static_cast<size_t>(env.call.rank())];
-  const Received received = exchange_regions(env, in, regions);
-  const auto messages = env.arena.take_span<Message>(regions.size());
-  for (size_t r = 0; r < messages.size(); ++r) messages[r] = {received.messages[r], mine};
-  const Pieces pieces = unpack_pieces(env, messages, received.own);
+  const Pieces pieces = exchange_pieces(env, in, regions);
   const Stopwatch watch(env.stats, Phase::reduce);
   const SparseBuffer sum = env.kernels.sparse(std::min<uint64_t>(pieces.entries, mine.length()));
   env.kernels.merge(pieces.spans, sum);
@@ -102,17 +130,20 @@ Share reduce_regions(Env& env, const SparseSpan& in, std::span<const Region> reg
 }
 
 Whole gather_regions(Env& env, const Part& part, std::span<const Region> regions) {
-  const Region& mine = regions[static_cast<size_t>(env.call.rank())];
-  const ConstBytes own = pack_region(env, part.entries, mine);
+  const auto rank = static_cast<size_t>(env.call.rank());
+  const ConstBytes message = pack_region(env, part.entries, regions[rank]);
   const size_t about = part.about * env.kernels.wire_value_size(part.entries.precision);
-  const std::span<const Gathered> all = allgather_messages(env, {own, part.note}, about);
-  const auto messages = env.arena.take_span<Message>(all.size());
+  PieceReader reader(env, regions.size());
+  const auto own = env.kernels.part_of(part.entries, regions[rank]);
+  if (own) reader.put(rank, *own);
+  const auto came = [&](int source, const Gathered& one) {
+    const auto r = static_cast<size_t>(source);
+    if (!own || r != rank) reader.come(r, {one.message, regions[r]});
+  };
+  const auto all = allgather_messages(env, {message, part.note}, about, came);
   const auto notes = env.arena.take_span<uint64_t>(all.size());
-  for (size_t r = 0; r < all.size(); ++r) {
-    messages[r] = {all[r].message, regions[r]};
-    notes[r] = all[r].note;
-  }
-  const Pieces pieces = unpack_pieces(env, messages, env.kernels.part_of(part.entries, mine));
+  std::ranges::transform(all, notes.begin(), &Gathered::note);
+  const Pieces pieces = reader.finish();
   const Stopwatch watch(env.stats, Phase::reduce);
   const SparseBuffer entries = env.kernels.sparse(pieces.entries);
   env.kernels.concatenate(pieces.spans, entries);

@@ -19,14 +19,15 @@ std::span<const Region> uniform_regions(Env& env, uint64_t count);
 /// Regions between P + 1 borders.
 std::span<const Region> regions_between(Env& env, std::span<const uint64_t> cuts);
 
-/// What all ranks have for this rank's region, by source.
-struct Received {
-  std::span<const ConstBytes> messages;
-  std::optional<SparseSpan> own;  ///< instead of a message of this rank, where that can be
-};
-/// Packs `in` by regions and sends each rank its own. Destinations rotate, r + 1, r + 2, ..., so
-/// that no two ranks hit one receiver together.
-Received exchange_regions(Env& env, const SparseSpan& in, std::span<const Region> regions);
+/// Packs `in` by regions and sends each rank its own; `came` is told what has come for this rank's
+/// region, from this rank too unless `skips_own`. Destinations rotate, r + 1, r + 2, ..., so that
+/// no two ranks hit one receiver together.
+using Came = FunctionRef<void(int source, ConstBytes message)>;
+void exchange_regions(Env& env, const SparseSpan& in, std::span<const Region> regions,
+                      bool skips_own, Came came);
+
+/// What all ranks have for this rank's region.
+Pieces exchange_pieces(Env& env, const SparseSpan& in, std::span<const Region> regions);
 
 /// This rank's region of the sum over ranks.
 struct Share {
@@ -38,6 +39,28 @@ Share reduce_regions(Env& env, const SparseSpan& in, std::span<const Region> reg
 
 /// One message with the entries of `in`, which lie in `region`.
 Bytes pack_region(Env& env, const SparseSpan& in, const Region& region);
+
+/// Makes vectors of messages: of each when it comes, where that is done at once, and of the others
+/// together in the end.
+class PieceReader {
+ public:
+  PieceReader(Env& env, size_t sources);
+
+  /// No message has to come from there.
+  void put(size_t source, const SparseSpan& entries);
+  void come(size_t source, const Message& message);
+  /// By source.
+  Pieces finish();
+
+ private:
+  void unpack();
+
+  Env& env_;
+  std::span<Message> messages_;
+  std::span<SparseSpan> spans_;
+  std::span<size_t> waiting_;  ///< sources of messages to be unpacked
+  size_t waits_ = 0;
+};
 
 /// By source. `own` is taken instead of this rank's message, if it is there.
 Pieces unpack_pieces(Env& env, std::span<const Message> messages,

@@ -6,10 +6,12 @@
 // costs a quarter of alpha, which is a round trip's worth of software on both sides, and all of
 // them alpha at least: alpha(j) = max(1, j / 4) alpha, nothing for none. An entry is its value and,
 // coded, 2 + log2(n / k) bits of index. With e entries a rank (k, or what the last call had for k =
-// SPARSECOLL_ALL) and u entries in the result (k, or again those of the last call):
+// SPARSECOLL_ALL or all of a dense vector) and u in the result (k, or again those of the last
+// call):
 //   Allgather: ceil(log2 P) alpha + (P - 1) e beta
 //   Oktopk:    alpha(P - 1) + ceil(log2 P) alpha + (e + u) (P - 1) / P beta
 //   TopkA2A:   alpha(P - 1) + ceil(log2 P) alpha + (e + min(e P, n)) (P - 1) / P beta
+//   Dense:     alpha(P - 1) + ceil(log2 P) alpha + 2 n (P - 1) / P beta, of plain values
 //   Hierarchical, with at most m ranks on a node, alpha and beta within nodes:
 //              alpha(m - 1) + (m - 1) e beta + Oktopk between leaders with min(m e, n) entries each
 //              + ceil(log2 m) (alpha + u beta)
@@ -99,11 +101,12 @@ const AlgorithmEntry* find_algorithm(int id) {
 double predicted_seconds(AlgorithmId id, const Shape& shape, const Network& network) {
   const double ranks = shape.ranks, rounds = ceil_log2(static_cast<uint64_t>(shape.ranks));
   const double n = static_cast<double>(shape.count);
-  const double own = shape.k != kAll ? std::min(static_cast<double>(shape.k), n)
-                                     : std::min(static_cast<double>(shape.entries) / ranks, n);
+  const bool counted = shape.k == kAll || (shape.whole && shape.entries > 0);
+  const double own = std::min(
+      counted ? static_cast<double>(shape.entries) / ranks : static_cast<double>(shape.k), n);
   const double most = std::min(own * ranks, n);
   const double sum = shape.result > 0 ? std::min(static_cast<double>(shape.result), most) : most;
-  const double result = shape.k != kAll ? own : sum;
+  const double result = counted ? sum : own;
   const double share = (ranks - 1) / ranks;
   const auto [alpha, beta] = network;
   switch (id) {
@@ -132,6 +135,8 @@ const AlgorithmEntry& choose_algorithm(const Shape& shape, const Network& networ
   // Nothing is known of the first exact sum of a shape: take what is never far off.
   const bool unknown = shape.k == kAll && shape.entries == 0;
   if (!unknown && seconds(AlgorithmId::allgather) <= seconds(best)) best = AlgorithmId::allgather;
+  if (shape.whole && shape.entries > 0 && seconds(AlgorithmId::dense) < seconds(best))
+    best = AlgorithmId::dense;
   if (shape.k != kAll && seconds(AlgorithmId::hierarchical) < seconds(best))
     best = AlgorithmId::hierarchical;
   return *find_algorithm(static_cast<int>(best));

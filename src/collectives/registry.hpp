@@ -51,6 +51,8 @@ struct Shape {
   uint64_t entries;              ///< of all ranks in the last call; 0 = unknown
   uint64_t result = 0;           ///< of an exact sum: entries in the last one; 0 = unknown
   const Nodes* nodes = nullptr;  ///< where Hierarchical may be taken
+  /// k is not less than the count of a vector in dense form whose values travel as they are.
+  bool whole = false;
 };
 
 /// The alpha-beta model in seconds; infinite for Hierarchical where nothing is known of nodes.
@@ -58,7 +60,8 @@ double predicted_seconds(AlgorithmId id, const Shape& shape, const Network& netw
 
 /// The cheapest by the model of those that give the definition bit for bit, and of Hierarchical
 /// where it may be taken. For exact sums it is not: a call that adds by node first does not tell
-/// how many entries the ranks had.
+/// how many entries the ranks had. Of a whole vector Dense gives the definition, too; it is taken
+/// when it is known how many of its values are not zero.
 const AlgorithmEntry& choose_algorithm(const Shape& shape, const Network& network);
 
 }  // namespace sparsecoll

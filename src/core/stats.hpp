@@ -5,6 +5,8 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <optional>
+#include <utility>
 
 #include "core/deadline.hpp"
 #include "core/timeline.hpp"
@@ -25,6 +27,7 @@ struct Stats {
   size_t result = 0;
   bool settles = false;  ///< some of selected and result is known to the device only
   std::array<double, kPhases.size()> seconds{};  ///< by phase
+  std::optional<Phase> running;                  ///< the innermost that is timed
   Timeline* timeline = nullptr;                  ///< where phases are recorded, too; null: nowhere
 
   double& in(Phase phase) { return seconds[static_cast<size_t>(phase)]; }
@@ -41,13 +44,21 @@ struct Stats {
   }
 };
 
-/// Adds the time until it goes out of scope to a phase.
+/// Adds the time until it goes out of scope to a phase, and takes it off the phase that it is
+/// inside of, if any.
 class Stopwatch {
  public:
-  Stopwatch(Stats& stats, Phase phase) : stats_(stats), phase_(phase), start_(Clock::now()) {}
+  Stopwatch(Stats& stats, Phase phase)
+      : stats_(stats),
+        phase_(phase),
+        outer_(std::exchange(stats.running, phase)),
+        start_(Clock::now()) {}
   ~Stopwatch() {
     const auto end = Clock::now();
-    stats_.in(phase_) += std::chrono::duration<double>(end - start_).count();
+    const double spent = std::chrono::duration<double>(end - start_).count();
+    stats_.in(phase_) += spent;
+    if (outer_) stats_.in(*outer_) -= spent;
+    stats_.running = outer_;
     if (Timeline* const timeline = stats_.timeline)
       timeline->add({kPhases[static_cast<size_t>(phase_)],
                      Timeline::Lane::host,
@@ -62,6 +73,7 @@ class Stopwatch {
  private:
   Stats& stats_;
   Phase phase_;
+  std::optional<Phase> outer_;
   Clock::time_point start_;
 };
 

@@ -38,6 +38,7 @@ TEST_CASE("the host reads each piece of a message as soon as it is written") {
     const std::vector<Region> regions{{50000, kLength}, {0, 40000}, {40000, 40000}, {40000, 50000}};
     const Packets want = host.packets(n, regions), got = device.packets(n, regions);
     host.pack_all(places.host.put(entries), regions, want);
+    host.wait_packed(want.slab + want.capacity);
     device.pack_all(places.device.put(entries), regions, got);
     uint64_t offset[4], size[4];
     device.read(got.size, 4, size);
@@ -65,6 +66,7 @@ TEST_CASE("messages that were fetched are unpacked from there") {
   Kernels &host = places.host.kernels(), &device = places.device.kernels();
   const Packets packed = host.packets(entries.size(), {&whole, 1});
   host.pack_all(places.host.put(entries), {&whole, 1}, packed);
+  host.wait_packed(packed.slab + packed.capacity);
   // One behind the other, as in messages that hold several.
   std::vector<std::byte> both(2 * packed.size[0] + 8);
   const ConstBytes one{packed.slab + packed.offset[0], packed.size[0]};

@@ -30,6 +30,7 @@ MessageBytes message_of(const WireCase& shape, Precision precision) {
   span.precision = precision;
   const Packets packets = place.kernels().packets(shape.nnz, {&shape.region, 1}, precision);
   place.kernels().pack_all(span, {&shape.region, 1}, packets);
+  place.kernels().wait_packed(packets.slab + packets.capacity);
   return {packets.slab + packets.offset[0], packets.slab + packets.offset[0] + packets.size[0]};
 }
 

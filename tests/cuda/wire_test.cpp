@@ -71,6 +71,7 @@ std::string check_pack(const Cut<Accumulation<T>>& cut, Precision precision, boo
   const Packets host = pair.host.kernels().packets(nnz, cut.regions, precision);
   const Packets device = pair.device.kernels().packets(nnz, cut.regions, precision);
   pair.host.kernels().pack_all(ours, cut.regions, host);
+  pair.host.kernels().wait_packed(host.slab + host.capacity);
   pair.device.kernels().pack_all(theirs, cut.regions, device);
   std::vector<uint64_t> offset(n);
   pair.device.kernels().read(device.offset, n, offset.data());

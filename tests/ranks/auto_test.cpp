@@ -7,6 +7,7 @@
 #include <string>
 
 #include "support/catch.hpp"
+#include "support/compare.hpp"
 #include "support/folder.hpp"
 #include "support/sweep.hpp"
 #include "support/typed.hpp"
@@ -100,6 +101,63 @@ TEST_CASE("a group measures nothing, and the parts of a communicator measure ane
   CHECK(lines.with(kMeasured) == 6);
   CHECK(call(odd, 400, 10) == "");
   CHECK(lines.with(kMeasured) == 8);
+}
+
+/// One call of all of a vector, k = n, in a group, where nothing is measured. Only even ranks have
+/// a residual. `left` is what each has in it, and zeros for the others.
+template <class T>
+std::string select_whole(const Ranks& ranks, Kind kind, std::size_t n, std::uint64_t seed,
+                         const std::vector<Residual<T>>& residuals,
+                         oracle::PerRank<std::vector<oracle::Wide<T>>>& left) {
+  const oracle::DenseInputs<T> in{make_data_of_all<T>(kind, n, ranks.size(), seed), left};
+  const auto want = oracle::Oracle<T>::sparse_allreduce(in, n, oracle::Op::kAvg);
+  for (std::size_t r = 0; r < left.size(); r += 2) left[r] = want.residuals[r];
+  return ranks.run(name_of(kind), [&](int rank) {
+    const auto r = static_cast<std::size_t>(rank);
+    std::vector<T> recv(n, T{-77});
+    const DenseCall<T> call{in.sends[r].data(), recv.data(),   n,
+                            SPARSECOLL_ALL,     sparsecollAvg, residuals[r].handle()};
+    const sparsecollResult_t result =
+        in_group(ranks.comm(rank), [&] { call_dense_verb(Verb::kSparse, call, ranks.comm(rank)); });
+    std::string verdict = expect("the group", result, sparsecollSuccess, ranks.comm(rank));
+    if (verdict.empty()) verdict = difference("result", recv, want.result);
+    if (verdict.empty() && r % 2 == 0)
+      verdict = difference("residual", residuals[r].read(), want.residuals[r]);
+    return verdict;
+  });
+}
+
+/// Calls on vectors that are full, cancel, are empty, and are full again.
+template <class T>
+std::string select_wholes(const Ranks& ranks) {
+  constexpr std::size_t kLength = 40000;
+  std::vector<Residual<T>> residuals;
+  for (int r = 0; r < ranks.size(); ++r) residuals.emplace_back(ranks.comm(r), kLength, r % 2 == 0);
+  oracle::PerRank<std::vector<oracle::Wide<T>>> left(residuals.size(),
+                                                     std::vector<oracle::Wide<T>>(kLength, 0));
+  std::uint64_t seed = base_seed();
+  for (const Kind kind : {Kind::kWideIntegers, Kind::kWideIntegers, Kind::kCancelling,
+                          Kind::kHeavyTail, Kind::kSignedZeros, Kind::kOneNonZero,
+                          Kind::kOneNonZero, Kind::kNotFinite, Kind::kWideIntegers}) {
+    const std::string verdict = select_whole<T>(ranks, kind, kLength, ++seed, residuals, left);
+    if (!verdict.empty()) return verdict;
+  }
+  return "";
+}
+
+TEST_CASE("Auto takes Dense where all of dense vectors is selected, and gives the definition") {
+  for (const int P : rank_counts()) {
+    const Lines lines;
+    const Ranks ranks(P, default_config());
+    CHECK(select_wholes<float>(ranks) == "");
+    const int chosen = lines.with("auto: dense for count");
+    CHECK(chosen == (P == 1 ? 0 : 2 * P));  // when it was known, and once more at the end
+    CHECK(select_wholes<double>(ranks) == "");
+    CHECK(lines.with("auto: dense for count") == 2 * chosen);
+    // Whose rounding is another.
+    CHECK(select_wholes<oracle::Bfloat16>(ranks) == "");
+    CHECK(lines.with("auto: dense for count") == 2 * chosen);
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 // SPARSECOLL_TIMELINE: what is recorded of calls, that it changes nothing, and where it goes.
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <stdexcept>
@@ -58,10 +59,22 @@ Outcome run_calls(int P, const Mode& mode) {
   return outcome;
 }
 
+bool is_phase(const RecordedSpan& span) {
+  const auto phases = {"select", "pack", "exchange", "reduce"};
+  return std::find(phases.begin(), phases.end(), span.name) != phases.end();
+}
+
+/// Without those that are inside of it, none of which has others inside.
 double seconds_of(const TimelineFile& file, const char* phase, std::uint64_t call) {
   double sum = 0;
-  for (const RecordedSpan& span : file.in("host", call))
-    if (span.name == phase) sum += (span.end - span.begin) * 1e-6;
+  const auto spans = file.in("host", call);
+  for (const RecordedSpan& span : spans) {
+    if (span.name != phase) continue;
+    sum += (span.end - span.begin) * 1e-6;
+    for (const RecordedSpan& other : spans)
+      if (&other != &span && is_phase(other) && other.within(span, 0))
+        sum -= (other.end - other.begin) * 1e-6;
+  }
   return sum;
 }
 

@@ -106,7 +106,10 @@ void DeferredKernels::index_histogram(const SparseSpan& in, uint64_t width, uint
 
 void DeferredKernels::pack_all(const SparseSpan& in, std::span<const Region> regions,
                                const Packets& out) {
-  stream_.submit([=, this, own = own_copy(regions)] { host_.pack_all(in, own, out); });
+  stream_.submit([=, this, own = own_copy(regions)] {
+    host_.pack_all(in, own, out);
+    host_.wait_packed(out.slab + out.capacity);
+  });
 }
 
 void DeferredKernels::entries(std::span<const Message> messages, size_t* out) {
@@ -128,6 +131,11 @@ void DeferredKernels::round_to_bf16(const SparseSpan& in, void* rounded, void* l
 
 void DeferredKernels::put_back(const Feedback& feedback, void* residual) {
   stream_.submit([=, this] { host_.put_back(feedback, residual); });
+}
+
+void DeferredKernels::keep_cancelled(const void* acc, const void* sum, size_t count,
+                                     void* residual) {
+  stream_.submit([=, this] { host_.keep_cancelled(acc, sum, count, residual); });
 }
 
 void DeferredKernels::deliver(const SparseSpan& in, int divisor, const SparseBuffer& out) {

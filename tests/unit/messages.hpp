@@ -26,6 +26,7 @@ std::vector<MessageBytes> pack(const Entries<T>& entries, const std::vector<Regi
   const SparseSpan span = place.put(entries).known(precision);
   const Packets packets = place.kernels().packets(entries.size(), regions, span.precision);
   place.kernels().pack_all(span, regions, packets);
+  place.kernels().wait_packed(packets.slab + packets.capacity);
   std::vector<MessageBytes> messages;
   for (size_t p = 0; p < regions.size(); ++p) {
     const std::byte* at = packets.slab + packets.offset[p];

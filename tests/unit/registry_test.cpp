@@ -116,6 +116,24 @@ TEST_CASE("Auto never takes what gives another result, and judges exact sums by 
         seconds(AlgorithmId::oktopk, with_entries(16, 16000)));
 }
 
+TEST_CASE("Auto takes Dense where all of a dense vector goes in, once that is known to be much") {
+  for (const int ranks : {2, 3, 8, 64}) {
+    Shape shape = with_k(ranks, kCount);
+    const AlgorithmId sparse = choice(shape).id;
+    shape.entries = ranks * kCount;
+    CHECK(choice(shape).id == sparse);
+    shape.whole = true;
+    CHECK(choice(shape).id == AlgorithmId::dense);
+    shape.entries = ranks * kCount / 10;
+    CHECK(choice(shape).id != AlgorithmId::dense);
+    // It is judged by what is there and not by k.
+    CHECK(seconds(AlgorithmId::oktopk, shape) <
+          seconds(AlgorithmId::oktopk, with_k(ranks, kCount)));
+    shape.entries = 0;
+    CHECK(choice(shape).id == sparse);
+  }
+}
+
 TEST_CASE("what Auto takes depends on the network") {
   const Shape shape = with_k(8, 2000);
   CHECK(choose_algorithm(shape, {1e-3, 1e-9}).id == AlgorithmId::allgather);

@@ -27,6 +27,7 @@ struct HalfPlace : Place<float, uint32_t, kHalf<Half>> {
   Bytes16 pack(const SparseSpan& in, const Region& region) {
     const Packets packets = this->kernels().packets(in.nnz.bound, {&region, 1}, in.precision);
     this->kernels().pack_all(in, {&region, 1}, packets);
+    this->kernels().wait_packed(packets.slab + packets.capacity);
     CHECK(packets.offset[0] + packets.size[0] <= packets.capacity);
     const std::byte* at = packets.slab + packets.offset[0];
     return {at, at + packets.size[0]};
@@ -237,6 +238,7 @@ void check_rounding(const Entries<A>& sums) {
   const SparseSpan out = rounded.span().known(Precision::bfloat16);
   const Packets packets = kernels.packets(out.nnz.bound, {&region, 1}, out.precision);
   kernels.pack_all(out, {&region, 1}, packets);
+  kernels.wait_packed(packets.slab + packets.capacity);
   const ConstBytes message(packets.slab + packets.offset[0], packets.size[0]);
   CHECK(static_cast<DataType>(message[6]) == DataType::bfloat16);
   CHECK(message.size() == wire_bytes(Representation::coded, {sums.size(), region.length(), 2}));

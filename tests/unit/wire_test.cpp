@@ -111,6 +111,7 @@ TEST_CASE("a dense vector is packed and unpacked without indices") {
   const std::vector<Region> regions{{0, 3}, {3, 3}, {3, 7}};
   const Packets packets = place.kernels().packets(values.size(), regions);
   place.kernels().pack_all(place.put_dense(values), regions, packets);
+  place.kernels().wait_packed(packets.slab + packets.capacity);
   for (size_t p = 0; p < regions.size(); ++p) {
     const std::byte* at = packets.slab + packets.offset[p];
     const MessageBytes message(at, at + packets.size[p]);
@@ -245,6 +246,7 @@ std::string check_random_regions(uint64_t seed) {
   Place<float, uint32_t> place;
   const Packets packets = place.kernels().packets(nnz, regions);
   place.kernels().pack_all(place.put(entries), regions, packets);
+  place.kernels().wait_packed(packets.slab + packets.capacity);
   Entries<float> back;
   uint64_t end = 0;
   for (size_t p = 0; p < regions.size(); ++p) {

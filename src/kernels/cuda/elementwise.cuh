@@ -145,6 +145,16 @@ void accumulate(Place& place, const Gradient& gradient, Accumulation<T>* acc) {
 }
 
 template <class Acc>
+struct KeepCancelled {
+  __device__ Acc operator()(Acc acc, Acc sum) const { return sum == 0 ? acc : Acc{0}; }
+};
+
+template <class Acc>
+void keep_cancelled(Place& place, const Acc* acc, const Acc* sum, size_t count, Acc* residual) {
+  map(place, {nullptr, count}, KeepCancelled<Acc>{}, residual, acc, sum);
+}
+
+template <class Acc>
 struct RoundToBf16 {
   __device__ Acc operator()(Acc value) const { return rounded_to_bf16(value); }
 };

@@ -42,6 +42,11 @@ void put_back(const Feedback& feedback, T* residual) {
   }
 }
 
+template <class T>
+void keep_cancelled(const T* acc, const T* sum, size_t count, T* residual) {
+  for (size_t i = 0; i < count; ++i) residual[i] = sum[i] == 0 ? acc[i] : T{0};
+}
+
 template <class T, class I>
 void deliver(const View<Accumulation<T>, I>& in, int divisor, const SparseBuffer& out) {
   Writer<T, I> writer(out);

@@ -26,6 +26,7 @@ class HostKernels final : public Kernels {
   HostKernels(Arena& arena, Place* place) : arena_(arena), place_(place) {}
 
   DataType data_type() const override { return data_type_of<T>(); }
+  bool runs_at_once() const override { return true; }
   IndexType index_type() const override {
     return sizeof(I) == 4 ? IndexType::index32 : IndexType::index64;
   }
@@ -107,23 +108,33 @@ class HostKernels final : public Kernels {
   }
   void pack_all(const SparseSpan& in, std::span<const Region> regions,
                 const Packets& out) override {
+    write_drafts();
     switch (in.precision) {
       case Precision::accumulated:
-        return host::pack_all<Acc, T>(In(in), regions, out);
+        drafts_ = host::draft_all<Acc, T>(In(in), regions, out, arena_);
+        break;
       case Precision::stored:
-        return host::pack_all<T, T>(In(in), regions, out);
+        drafts_ = host::draft_all<T, T>(In(in), regions, out, arena_);
+        break;
       case Precision::bfloat16:
-        if constexpr (!Integer<T>) host::pack_all<Bfloat16, T>(In(in), regions, out);
+        if constexpr (!Integer<T>)
+          drafts_ = host::draft_all<Bfloat16, T>(In(in), regions, out, arena_);
     }
   }
-  void wait_packed(const std::byte*) override {}
+  /// Not before: the first message is under way while the others are written.
+  void wait_packed(const std::byte* end) override {
+    for (; !drafts_.empty() && drafts_.front().at < end; drafts_ = drafts_.subspan(1))
+      drafts_.front().write();
+  }
   void prefetch(ConstBytes) override {}
   void entries(std::span<const Message> messages, size_t* out) override {
+    write_drafts();  // which may be among them
     for (const Message& each : messages)
       *out++ = wire_entries(each.bytes, data_type(), each.region.length());
   }
   void unpack_all(std::span<const Message> messages, std::span<const SparseBuffer> out,
                   uint64_t* fault) override {
+    write_drafts();
     for (size_t p = 0; p < messages.size(); ++p) {
       if (host::unpack<T, I>(messages[p], out[p], sifts())) continue;
       *out[p].nnz = 0;
@@ -132,6 +143,10 @@ class HostKernels final : public Kernels {
   }
   void put_back(const Feedback& feedback, void* residual) override {
     host::put_back<Acc, I>(feedback, static_cast<Acc*>(residual));
+  }
+  void keep_cancelled(const void* acc, const void* sum, size_t count, void* residual) override {
+    host::keep_cancelled(static_cast<const Acc*>(acc), static_cast<const Acc*>(sum), count,
+                         static_cast<Acc*>(residual));
   }
   void deliver(const SparseSpan& in, int divisor, const SparseBuffer& out) override {
     host::deliver<T, I>(In(in), divisor, out);
@@ -199,8 +214,14 @@ class HostKernels final : public Kernels {
             {previous ? previous + begin : nullptr, nullptr}};
   }
 
+  void write_drafts() {
+    for (const Draft<T, I>& each : drafts_) each.write();
+    drafts_ = {};
+  }
+
   Arena& arena_;
   Place* place_;
+  std::span<const Draft<T, I>> drafts_;  ///< of pack_all(), what is not written yet
 };
 
 /// Instantiated once per value type, in a file of its own.

@@ -64,9 +64,9 @@ void put_values(std::byte* at, const A* value, size_t n) {
   }
 }
 
-/// One message of a tensor of T: header, indices, values, which travel as W. Returns its size.
+/// One message of a tensor of T: header, indices, values, which travel as W.
 template <class W, class T, class I>
-uint64_t pack(const View<Accumulation<T>, I>& in, const Part& part, std::byte* at) {
+void pack(const View<Accumulation<T>, I>& in, const Part& part, std::byte* at) {
   const Region& region = part.region;
   const WireShape shape{part.last - part.first, region.length(), sizeof(W)};
   const Representation representation = wire_choose(shape);
@@ -85,7 +85,6 @@ uint64_t pack(const View<Accumulation<T>, I>& in, const Part& part, std::byte* a
       break;
   }
   put_values<W>(at + index_bytes, in.value + part.first, shape.nnz);
-  return wire_bytes(representation, shape);
 }
 
 /// Of the first entry with an index of at least i.
@@ -96,17 +95,36 @@ size_t position(const View<A, I>& in, uint64_t i) {
   return static_cast<size_t>(std::lower_bound(in.index, in.index + in.nnz, i, below) - in.index);
 }
 
+/// A message of known place and size that is yet to be written.
+template <class T, class I>
+struct Draft {
+  using In = View<Accumulation<T>, I>;
+
+  In in;
+  Part part;
+  std::byte* at;
+  void (*pack)(const In&, const Part&, std::byte*);
+
+  void write() const { pack(in, part, at); }
+};
+
+/// Where messages of the regions go and how long they are, and what is left to do.
 template <class W, class T, class I>
-void pack_all(const View<Accumulation<T>, I>& in, std::span<const Region> regions,
-              const Packets& out) {
+std::span<const Draft<T, I>> draft_all(const View<Accumulation<T>, I>& in,
+                                       std::span<const Region> regions, const Packets& out,
+                                       Arena& arena) {
+  auto* const drafts = arena.take<Draft<T, I>>(regions.size());
   uint64_t used = 0;
   for (size_t p = 0; p < regions.size(); ++p) {
     used = align_up(used, 8) + kHeadroom;
-    out.offset[p] = used;
     const Part part{position(in, regions[p].begin), position(in, regions[p].end), regions[p]};
-    out.size[p] = pack<W, T>(in, part, out.slab + used);
+    const WireShape shape{part.last - part.first, part.region.length(), sizeof(W)};
+    new (&drafts[p]) Draft<T, I>{in, part, out.slab + used, pack<W, T, I>};
+    out.offset[p] = used;
+    out.size[p] = wire_bytes(wire_choose(shape), shape);
     used += out.size[p];
   }
+  return {drafts, regions.size()};
 }
 
 }  // namespace sparsecoll::host
