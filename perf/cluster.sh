@@ -88,7 +88,7 @@ for count in 2 4 8 16 32; do
 done
 # Links so slow that even 32 of them, and not the cores, are the limit.
 for count in 4 8 16 32; do
-  long_job "ranks_25mbit_$count $count 1 25mbit $gtopk --form sparse -b 4M -e 4M --density 0.01 \
+  long_job "ranks_10mbit_$count $count 1 10mbit $gtopk --form sparse -b 4M -e 4M --density 0.01 \
     --overlap 0 --algo gtopk,oktopk,allgather $few"
 done
 # Training the example, a network of 5.4 million parameters, for so many seconds: --only 'train_*'.

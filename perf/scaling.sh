@@ -4,11 +4,12 @@
 #
 # How time and volume grow with the number of ranks, up to many more than there are machines at hand:
 # the library's own messages over a simulated network, in virtual time. Tables, JSON, pictures.
-usage="usage: perf/scaling.sh [--most P] [--rate RATE] [--latency TIME] [--out DIR]
+usage="usage: perf/scaling.sh [--most P] [--rate RATE] [--latency TIME] [--out DIR] [--programs DIR]
   --most P        largest number of ranks (1024), from 4 on by powers of two
   --rate RATE     of every rank's link (1gbit)
   --latency TIME  (50us)
-  --out DIR       where tables, JSON and pictures go (build/perf/scaling)"
+  --out DIR       where tables, JSON and pictures go (build/perf/scaling)
+  --programs DIR  of programs that are built already; else they are built in build/perf"
 set -euo pipefail
 
 most=1024
@@ -17,15 +18,17 @@ latency=50us
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$root/build/perf
 out=$build/scaling
+programs=''
 while [ $# -gt 0 ]; do
   case $1 in
-    --most | --rate | --latency | --out)
+    --most | --rate | --latency | --out | --programs)
       [ $# -gt 1 ] || { echo "$1 needs a value" >&2 && exit 2; }
       case $1 in
         --most) most=$2 ;;
         --rate) rate=$2 ;;
         --latency) latency=$2 ;;
         --out) out=$2 ;;
+        --programs) programs=$(cd "$2" && pwd) ;;
       esac
       shift
       ;;
@@ -38,12 +41,14 @@ done
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 
-"$root/scripts/install-packages.sh" build-essential cmake ninja-build libopenmpi-dev openmpi-bin \
-  nlohmann-json3-dev libcli11-dev python3 python3-matplotlib
-
-cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DSPARSECOLL_BUILD_TESTS=OFF \
-  -DSPARSECOLL_BUILD_PERF=ON -DSPARSECOLL_BUILD_EXAMPLES=ON -DSPARSECOLL_CUDA=OFF
-cmake --build "$build" --parallel "$(nproc)"
+if [ -z "$programs" ]; then
+  "$root/scripts/install-packages.sh" build-essential cmake ninja-build libopenmpi-dev \
+    openmpi-bin nlohmann-json3-dev libcli11-dev python3 python3-matplotlib
+  cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DSPARSECOLL_BUILD_TESTS=OFF \
+    -DSPARSECOLL_BUILD_PERF=ON -DSPARSECOLL_BUILD_EXAMPLES=ON -DSPARSECOLL_CUDA=OFF
+  cmake --build "$build" --parallel "$(nproc)"
+  programs=$build/perf
+fi
 
 # job P PROGRAM ALGORITHMS: one call after a first one, on 2^20 values, exchange alone. Every byte and
 # every step is real, the time is the model's, in which computing takes none, so that one call is
@@ -52,7 +57,7 @@ job() {
   local ranks=$1 program=$2 algorithms=$3
   local name=$program.$algorithms.$ranks
   printf '\n== %s ranks: %s, %s\n' "$ranks" "$program" "$algorithms"
-  "$build/perf/$program" --transport simulated --ranks "$ranks" --rate "$rate" --latency "$latency" \
+  "$programs/$program" --transport simulated --ranks "$ranks" --rate "$rate" --latency "$latency" \
     --compute 0 --form sparse -b 4M -e 4M --density 0.01 -n 1 -w 1 -c 0 --algo "$algorithms" \
     -J "$out/$name.json" | tee "$out/$name.txt"
 }

@@ -4,8 +4,8 @@
 #
 # Builds everything and runs the tests, after installing what is missing.
 usage="usage: tests/run.sh [--all | --asan [TEST...] | --tsan [TEST...]]
-  (none)  all tests but those that need a GPU or train for minutes
-  --all   those that train for minutes too
+  (none)  all tests but those that need a GPU, train for minutes or take long
+  --all   these two, too
   --asan  unit tests, tests with ranks as threads and random schedules, AddressSanitizer and UBSan,
           smaller inputs
   --tsan  the same with ThreadSanitizer
@@ -15,7 +15,7 @@ cd "$(dirname "$0")/.."
 
 preset=host
 targets=(all)
-select=(--label-exclude '^(gpu|convergence)$')
+select=(--label-exclude '^(gpu|convergence|long)$')
 case ${1:-} in
   '') ;;
   --all) select=(--label-exclude '^gpu$') ;;
