@@ -77,7 +77,7 @@ class SparseCall final : public Operation, private SparseArguments {
       problem.local = local.values;
       outcome = reduction.run(gtopk, AlgorithmId::automatic, problem);
     } else {
-      const AlgorithmEntry& chosen = reduction.sparse_algorithm(problem, false);
+      const AlgorithmEntry& chosen = reduction.sparse_algorithm(problem, Reduction::Form::sparse);
       local = round_for_wire(reduction.env(), problem.local);
       problem.local = local.values;
       outcome = reduction.run(chosen.run, chosen.id, problem);

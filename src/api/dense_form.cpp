@@ -52,7 +52,7 @@ class DenseCall final : public Operation, private DenseArguments {
     const auto rule = static_cast<ResidualRule>(turn.communicator.config().values.residualRule);
     if (verb == Verb::gtopk_allreduce) return run_sparse(reduction, nullptr, rule);
     const AlgorithmEntry& chosen =
-        reduction.sparse_algorithm({count, std::min(k, count), {}, 0}, true);
+        reduction.sparse_algorithm({count, std::min(k, count), {}, 0}, Reduction::Form::dense);
     switch (chosen.local) {
       case LocalPart::topk:
       case LocalPart::above:
@@ -60,7 +60,8 @@ class DenseCall final : public Operation, private DenseArguments {
       case LocalPart::shards:
         return run_shards(reduction, chosen);
       case LocalPart::everything:
-        return run_dense(turn, reduction, chosen);
+      case LocalPart::whole:
+        return run_dense(reduction, chosen);
     }
   }
 
@@ -139,30 +140,31 @@ class DenseCall final : public Operation, private DenseArguments {
     return gradient;
   }
 
-  /// Asked for by name, it delivers all of acc. Where Auto took it, what adds up to zero goes back
-  /// to the residuals of those ranks that have one.
-  void run_dense(const Turn& turn, Reduction& reduction, const AlgorithmEntry& chosen) {
-    const bool named =
-        turn.communicator.config().values.algorithm == static_cast<int>(AlgorithmId::dense);
+  /// All of acc; where that is what was selected, sums of zero go back to the residuals of those
+  /// ranks that have one.
+  void run_dense(Reduction& reduction, const AlgorithmEntry& chosen) {
     Env& env = reduction.env();
     Kernels& kernels = env.kernels;
+    const bool selected = chosen.local == LocalPart::whole;
     void* acc = kernels.bytes(count * size_of(accumulation(type)));
-    uint64_t* all = kernels.counts(1);
+    const SparseSpan whole{nullptr, acc, {count, kernels.counts(1)}};
+    Problem problem{count, kAll, residual ? whole : whole.stored(), 0};
     {
       const Stopwatch watch(env.stats, Phase::select);
       kernels.accumulate({send, count, residual ? residual->view() : ResidualView{}}, acc);
-      kernels.set_count(all, count);
+      kernels.set_count(const_cast<uint64_t*>(whole.nnz.at), count);
+      if (selected) problem.entries = reduction.count_entries(whole);
     }
-    const SparseSpan whole{nullptr, acc, {count, all}};
-    // A gradient alone travels in its own type.
-    const Problem problem{count, named ? kAll : count, residual ? whole : whole.stored(), 0};
     const Outcome outcome = reduction.run(chosen.run, chosen.id, problem);
     const Stopwatch watch(env.stats, Phase::reduce);
+    if (selected)
+      reduction.correct_counts(*problem.entries, reduction.count_entries(outcome.result));
     if (residual) {
-      if (named)
-        kernels.zero(residual->view().write, count);
+      void* const left = residual->view().write;
+      if (selected)
+        kernels.keep_cancelled(acc, outcome.result, left);
       else
-        kernels.keep_cancelled(acc, outcome.result.value, count, residual->view().write);
+        kernels.zero(left, count);
       residual->commit(kernels);
     }
     kernels.scatter(outcome.result, divisor, recv, count);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/reduction.hpp"
 
+#include <bit>
 #include <utility>
 
 #include "core/error.hpp"
@@ -74,7 +75,7 @@ void Reduction::tell_choice(const AlgorithmEntry& chosen, const Shape& shape,
             : "how many entries there are is not known yet");
 }
 
-const AlgorithmEntry& Reduction::sparse_algorithm(const Problem& problem, bool dense) {
+const AlgorithmEntry& Reduction::sparse_algorithm(const Problem& problem, Form form) {
   const AlgorithmEntry& configured = *find_algorithm(turn_.communicator.config().values.algorithm);
   const bool reuses = turn_.communicator.config().values.selection == sparsecollSelectReuse;
   if (reuses && problem.k != kAll) return reusing_oktopk();
@@ -82,8 +83,8 @@ const AlgorithmEntry& Reduction::sparse_algorithm(const Problem& problem, bool d
   const size_t value_size =
       env_.kernels.wire_value_size(env_.rounds() ? Precision::bfloat16 : Precision::stored);
   const DataType type = env_.kernels.data_type();
-  const bool whole =
-      dense && problem.k >= problem.count && type == accumulation(type) && !env_.rounds();
+  const bool whole = form == Form::dense && problem.k >= problem.count &&
+                     type == accumulation(type) && !env_.rounds();
   const Network speed = network();
   const Shape shape{turn_.call.size(),  problem.count,     problem.k, value_size,
                     turn_.warm.entries, turn_.warm.result, nodes(),   whole};
@@ -117,6 +118,19 @@ Outcome Reduction::run_settled(Algorithm algorithm, const Problem& problem) {
   const Outcome outcome = algorithm(env_, problem, turn_.warm);
   turn_.call.settle(env_.kernels, {problem.local.nnz.at, outcome.result.nnz.at, env_.fault});
   return outcome;
+}
+
+uint64_t Reduction::count_entries(const SparseSpan& values) {
+  // All keys but 0 in one bin.
+  const int all = static_cast<int>(std::bit_width(env_.kernels.keys().end));
+  uint64_t* const counted = env_.kernels.counts(2);
+  env_.kernels.key_histogram(values, {1, all, 1}, counted);
+  return env_.kernels.read(counted);
+}
+
+void Reduction::correct_counts(uint64_t selected, uint64_t result) {
+  env_.stats.selected = selected;
+  env_.stats.result = result;
 }
 
 void Reduction::keep_lost(const SparseSpan& lost, void* residual) {

@@ -16,8 +16,13 @@ class Reduction {
   Env& env() { return env_; }
   /// What the shape's last call left, for the local part of the work.
   Warm& warm() { return turn_.warm; }
-  /// The algorithm that sparse allreduce uses for this shape, of a dense vector or of a sparse one.
-  const AlgorithmEntry& sparse_algorithm(const Problem& problem, bool dense);
+  /// The algorithm that sparse allreduce uses for this shape.
+  enum class Form { dense, sparse };
+  const AlgorithmEntry& sparse_algorithm(const Problem& problem, Form form);
+  /// How many of these values are not zero.
+  uint64_t count_entries(const SparseSpan& values);
+  /// Says so instead of what run() counted, which was all values.
+  void correct_counts(uint64_t selected, uint64_t result);
   /// Runs it; afterwards every rank is known to have made the call, what the shape's next call may
   /// use is kept, and the outcome is complete. Touches nothing of the caller's.
   Outcome run(Algorithm algorithm, AlgorithmId id, Problem problem);

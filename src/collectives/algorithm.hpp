@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "collectives/call.hpp"
@@ -32,10 +33,8 @@ struct Env {
 
 /// What is asked of it.
 struct Problem {
-  uint64_t count = 0;  ///< n
-  /// kAll: everything, zeros and cancellations kept. (To the dense algorithm: it was asked for by
-  /// name.)
-  size_t k = 0;
+  uint64_t count = 0;               ///< n
+  size_t k = 0;                     ///< kAll: everything, zeros and cancellations kept
   SparseSpan local;                 ///< L_r, or all of acc in dense form for the dense algorithm
   uint64_t repartition_interval;    ///< calls between two new cuts
   uint64_t threshold_interval = 1;  ///< calls between two new thresholds where they are reused
@@ -43,6 +42,8 @@ struct Problem {
   std::span<const Region> regions = {};
   /// Hierarchical: who shares a node.
   const Topology* topology = nullptr;
+  /// LocalPart::whole: how many of all values are not zero, for Auto to go by in the next call.
+  std::optional<uint64_t> entries = {};
   /// TopkA2A, instead of `local`: what was selected in each shard, indices from its start.
   std::span<const SparseSpan> shards = {};
 };
@@ -112,10 +113,10 @@ struct Gathered {
   uint64_t note = 0;
 };
 std::span<const Gathered> allgather_messages(Env& env, const Gathered& own, size_t about);
-/// The same, and says of each rank's message that it is there: of some before the others have come.
-using Learned = FunctionRef<void(int rank, const Gathered& one)>;
-std::span<const Gathered> allgather_messages(Env& env, const Gathered& own, size_t about,
-                                             Learned came);
+/// The same; on_message is told of each rank's, of some before others have come.
+std::span<const Gathered> allgather_messages(
+    Env& env, const Gathered& own, size_t about,
+    FunctionRef<void(int rank, const Gathered& one)> on_message);
 
 /// Room for a message of at most `bytes` on the host, with headroom.
 std::byte* packet_room(Env& env, size_t bytes);

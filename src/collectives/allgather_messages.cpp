@@ -16,6 +16,8 @@ namespace sparsecoll {
 
 namespace {
 
+using OnMessage = FunctionRef<void(int rank, const Gathered& one)>;
+
 /// Blocks one after another, each {bytes, note, bytes padded to 8}.
 struct BlockHeader {
   uint64_t bytes;
@@ -166,7 +168,8 @@ Packet pack_lone(Env& env, const Gathered& block) {
 // Where the host sees messages they need no sizes first. Destinations rotate. Hidden ones follow in
 // a second exchange, which is left out where nobody has one: only their owners know of them before.
 // By distance, likewise.
-std::span<const Gathered> gather_at_once(Env& env, ConstBytes own, uint64_t note, Learned came) {
+std::span<const Gathered> gather_at_once(Env& env, ConstBytes own, uint64_t note,
+                                         OnMessage on_message) {
   const int ranks = env.call.size(), rank = env.call.rank();
   const auto held = env.arena.take_span<Gathered>(static_cast<size_t>(ranks));
   held[0] = {own, note};
@@ -183,7 +186,7 @@ std::span<const Gathered> gather_at_once(Env& env, ConstBytes own, uint64_t note
     held[i + 1] = lone.block;
     follows[i] = lone.follows;
     any = any || lone.follows;
-    if (!lone.follows) came(peer, lone.block);
+    if (!lone.follows) on_message(peer, lone.block);
   });
   Packet whole;
   // Its headroom belongs to the call.
@@ -193,7 +196,7 @@ std::span<const Gathered> gather_at_once(Env& env, ConstBytes own, uint64_t note
     legs[i] = {legs[i].peer, whole, follows[i] ? kUnknownSize : 0, {}};
   env.call.exchange_each(legs, [&](size_t i) {
     held[i + 1].message = legs[i].in;
-    came(legs[i].peer, held[i + 1]);
+    on_message(legs[i].peer, held[i + 1]);
   });
   return held;
 }
@@ -202,7 +205,7 @@ std::span<const Gathered> gather_at_once(Env& env, ConstBytes own, uint64_t note
 /// messages they lose by waiting for each other, and by copying what they forward.
 constexpr size_t kAtOnce = 4096;
 
-/// By rank.
+/// By rank instead of by distance.
 std::span<const Gathered> turned(Env& env, std::span<const Gathered> held) {
   const auto by_rank = env.arena.take_span<Gathered>(held.size());
   for (size_t d = 0; d < held.size(); ++d)
@@ -213,15 +216,15 @@ std::span<const Gathered> turned(Env& env, std::span<const Gathered> held) {
 }  // namespace
 
 std::span<const Gathered> allgather_messages(Env& env, const Gathered& own, size_t about,
-                                             Learned came) {
+                                             OnMessage on_message) {
   if (!env.call.in_stream_order() && about >= kAtOnce) {
-    const auto all = turned(env, gather_at_once(env, own.message, own.note, came));
-    came(env.call.rank(), own);
+    const auto all = turned(env, gather_at_once(env, own.message, own.note, on_message));
+    on_message(env.call.rank(), own);
     return all;
   }
   const auto gather = env.call.in_stream_order() ? gather_directly : gather_by_bruck;
   const auto all = turned(env, gather(env, own.message, own.note));
-  for (size_t r = 0; r < all.size(); ++r) came(static_cast<int>(r), all[r]);
+  for (size_t r = 0; r < all.size(); ++r) on_message(static_cast<int>(r), all[r]);
   return all;
 }
 

@@ -7,6 +7,11 @@
 
 namespace sparsecoll {
 
+void tell_all(std::span<const Leg> legs, FunctionRef<void(size_t leg)> on_message) {
+  for (size_t i = 0; i < legs.size(); ++i)
+    if (legs[i].in_bound > 0) on_message(i);
+}
+
 void expect_sound(uint64_t malformed) {
   if (malformed > 0)
     fail(sparsecollRemoteError, "a message was malformed: expected sound counts and indices");

@@ -56,13 +56,11 @@ class Call {
   virtual int size() const = 0;
   /// Sends in the order of the legs, receives all of them. Waits for what comes in, but for calls
   /// in stream order, which wait for messages of unknown size and on the host only.
-  virtual void exchange(std::span<Leg> legs) = 0;
-  /// The same, and says of each leg that its message is there: of some before the others have come.
-  virtual void exchange_each(std::span<Leg> legs, FunctionRef<void(size_t leg)> came) {
-    exchange(legs);
-    for (size_t i = 0; i < legs.size(); ++i)
-      if (legs[i].in_bound > 0) came(i);
+  void exchange(std::span<Leg> legs) {
+    exchange_each(legs, [](size_t) {});
   }
+  /// The same; on_message is told of each message that is there, of some before others have come.
+  virtual void exchange_each(std::span<Leg> legs, FunctionRef<void(size_t leg)> on_message) = 0;
   /// Messages go from place to place when the work before them has run; the host does not see them.
   virtual bool in_stream_order() const { return false; }
   /// In what time that happens; nothing where nobody can tell, since the host does not see messages
@@ -74,6 +72,9 @@ class Call {
   /// The rank of that peer for the user's eyes, where this is a call among some ranks only.
   virtual int rank_of(int peer) const { return peer; }
 };
+
+/// Tells of all messages, for calls in which they come together.
+void tell_all(std::span<const Leg> legs, FunctionRef<void(size_t leg)> on_message);
 
 /// Throws where malformed messages were met.
 void expect_sound(uint64_t malformed);

@@ -11,24 +11,10 @@
 // Cost per rank: 2 (P - 1) messages, P - 1 + ceil(log2 P) of short vectors; 2 n (P - 1) / P values
 // sent.
 // Guarantees: the rank-order sum of all acc, the same bits on every rank.
-#include <bit>
-
 #include "collectives/algorithm.hpp"
 #include "collectives/regions.hpp"
 
 namespace sparsecoll {
-
-namespace {
-
-/// How many of these values are not zero.
-uint64_t count_entries(Kernels& kernels, const SparseSpan& values) {
-  uint64_t* const counted = kernels.counts(2);
-  const int all = std::bit_width(kernels.keys().end);
-  kernels.key_histogram(values, {1, all, 1}, counted);
-  return kernels.read(counted);
-}
-
-}  // namespace
 
 Outcome dense_allreduce(Env& env, const Problem& problem, Warm& warm) {
   Kernels& kernels = env.kernels;
@@ -40,9 +26,11 @@ Outcome dense_allreduce(Env& env, const Problem& problem, Warm& warm) {
 
   // 1.
   const auto messages = env.arena.take_span<Message>(ranks);
-  exchange_regions(env, problem.local, regions, false, [&](int source, ConstBytes message) {
-    messages[static_cast<size_t>(source)] = {message, mine};
-  });
+  const auto own_piece =
+      exchange_regions(env, problem.local, regions, [&](int source, ConstBytes message) {
+        messages[static_cast<size_t>(source)] = {message, mine};
+      });
+  messages[rank] = {own_piece.message, mine};  // for it is dense
   // 2.
   const auto dense_piece = [&](size_t n) {
     return SparseBuffer{nullptr, kernels.bytes(n * value), kernels.counts(1), n};
@@ -64,16 +52,14 @@ Outcome dense_allreduce(Env& env, const Problem& problem, Warm& warm) {
   }
   // 3.
   const ConstBytes own = pack_region(env, sum.span(), {0, mine.length()});
-  const bool named = problem.k == kAll;
-  const uint64_t entries = named ? 0 : count_entries(kernels, problem.local);
   const std::span<const Gathered> all =
-      allgather_messages(env, {own, entries}, problem.count / ranks * value);
-  if (!named) warm.entries = 0;
+      allgather_messages(env, {own, problem.entries.value_or(0)}, problem.count / ranks * value);
+  if (problem.entries) warm.entries = 0;
   const Stopwatch watch(env.stats, Phase::pack);
   const SparseBuffer result = dense_piece(problem.count);
   uint64_t* nnz = kernels.counts(ranks);
   for (size_t r = 0; r < ranks; ++r) {
-    if (!named) warm.entries += all[r].note;
+    if (problem.entries) warm.entries += all[r].note;
     messages[r] = {all[r].message, regions[r]};
     buffers[r] = {nullptr, static_cast<std::byte*>(result.value) + regions[r].begin * value,
                   nnz + r, regions[r].length()};

@@ -58,7 +58,7 @@ void FramedCall::read_with(Kernels& kernels) {
   if (channel_.transport().takes_device_memory()) kernels.hide_large();
 }
 
-void FramedCall::exchange_each(std::span<Leg> legs, FunctionRef<void(size_t leg)> came) {
+void FramedCall::exchange_each(std::span<Leg> legs, FunctionRef<void(size_t leg)> on_message) {
   const Stopwatch watch(stats_, Phase::exchange);
   if (rotates(legs)) {
     send_paced(legs);
@@ -66,7 +66,7 @@ void FramedCall::exchange_each(std::span<Leg> legs, FunctionRef<void(size_t leg)
     for (const Leg& leg : legs)
       if (leg.out.data) post(leg.peer, leg.out);
   }
-  receive(legs, came);
+  receive(legs, on_message);
 }
 
 void FramedCall::refuse_gossip(int peer, const Frame& frame) const {
@@ -87,7 +87,7 @@ void FramedCall::examine(int peer, const Frame& frame) {
   if (kernels_ && !probes_ && !frame.is_hidden()) kernels_->prefetch(frame.payload());
 }
 
-void FramedCall::wait_for(std::vector<int> peers, Wanted wanted) {
+void FramedCall::wait_for(std::vector<int> peers) {
   const auto look = [this](int peer, const Frame& frame) { examine(peer, frame); };
   for (int peer = 0; peer < size(); ++peer) {
     for (const Frame& frame : channel_.gossip(peer)) refuse_gossip(peer, frame);
@@ -103,7 +103,7 @@ void FramedCall::wait_for(std::vector<int> peers, Wanted wanted) {
       tell_timeout(peers);
     }
     std::erase_if(peers, [this](int peer) { return has_come(peer); });
-    if (peers.empty() || (wanted == Wanted::one && peers.size() < awaited)) return;
+    if (peers.empty() || peers.size() < awaited) return;
     channel_.give_up_on(gone, peers);
     channel_.give_up_on(left, left);
     channel_.pause(terms_.deadline,
@@ -145,29 +145,32 @@ ConstBytes FramedCall::take(int peer, Carried carried) {
   return frame.payload();
 }
 
-void FramedCall::receive(std::span<Leg> legs, FunctionRef<void(size_t leg)> came) {
+void FramedCall::receive(std::span<Leg> legs, FunctionRef<void(size_t leg)> on_message) {
   std::vector<size_t> missing;
-  std::vector<int> peers;
   for (size_t i = 0; i < legs.size(); ++i)
     if (legs[i].in_bound > 0) missing.push_back(i);
   do {  // who only sends looks once, too, at what became of others
-    peers.clear();
+    std::vector<int> peers;
     for (const size_t i : missing) peers.push_back(legs[i].peer);
-    wait_for(peers, Wanted::one);
-    std::erase_if(missing, [&](size_t i) {
+    wait_for(std::move(peers));
+    size_t still = 0;
+    for (const size_t i : missing) {
       Leg& leg = legs[i];
-      if (!has_come(leg.peer)) return false;
+      if (!has_come(leg.peer)) {
+        missing[still++] = i;
+        continue;
+      }
       leg.in = take(leg.peer, leg.carried);
       check_size(leg);
-      came(i);
-      return true;
-    });
+      on_message(i);
+    }
+    missing.resize(still);
   } while (!missing.empty());
 }
 
 std::vector<FramedCall::Received> FramedCall::receive_some(std::span<const int> peers) {
   const Stopwatch watch(stats_, Phase::exchange);
-  wait_for({peers.begin(), peers.end()}, Wanted::one);
+  wait_for({peers.begin(), peers.end()});
   std::vector<Received> messages;
   for (const int peer : peers)
     while (!channel_.queue(peer).empty() &&

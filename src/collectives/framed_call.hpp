@@ -44,10 +44,7 @@ class FramedCall final : public AgreedCall {
 
   int rank() const override { return channel_.rank(); }
   int size() const override { return channel_.size(); }
-  void exchange(std::span<Leg> legs) override {
-    exchange_each(legs, [](size_t) {});
-  }
-  void exchange_each(std::span<Leg> legs, FunctionRef<void(size_t leg)> came) override;
+  void exchange_each(std::span<Leg> legs, FunctionRef<void(size_t leg)> on_message) override;
   std::optional<double> probe(const Probe& probe) override;
   void learn_of(std::span<const int> ranks) override;
 
@@ -75,10 +72,9 @@ class FramedCall final : public AgreedCall {
   /// Whether every other rank gets a message and sends one, destinations rotating.
   bool rotates(std::span<const Leg> legs) const;
   void send_paced(std::span<const Leg> legs);
-  void receive(std::span<Leg> legs, FunctionRef<void(size_t leg)> came);
-  /// Returns when all of the peers have sent something, or, where one is enough, one of them.
-  enum class Wanted { all, one };
-  void wait_for(std::vector<int> peers, Wanted wanted);
+  void receive(std::span<Leg> legs, FunctionRef<void(size_t leg)> on_message);
+  /// Returns when one of the peers has sent something, or when there are none.
+  void wait_for(std::vector<int> peers);
   [[noreturn]] void tell_timeout(std::span<const int> awaited) const;
   /// The next message of that peer; who wants it by the host sees it.
   ConstBytes take(int peer, Carried carried);

@@ -7,8 +7,8 @@
 
 namespace sparsecoll {
 
-/// What is packed sooner is not worth two looks at the clock.
-constexpr size_t kTimed = 4096;
+/// Smaller messages are packed too fast for two looks at the clock.
+constexpr size_t kTimedBytes = 4096;
 
 static_assert(kHeadroom >= sizeof(FrameHeader), "the header goes in front of the payload");
 
@@ -33,7 +33,7 @@ void FramedCall::post(int peer, const Packet& packet) {
   const size_t bytes = packet.used ? kernels_->read(packet.used) : packet.bound;
   const auto wait = [this, bytes](const std::byte* end) {
     if (!kernels_) return;
-    if (bytes < kTimed) return kernels_->wait_packed(end);
+    if (bytes < kTimedBytes) return kernels_->wait_packed(end);
     const Stopwatch watch(stats_, Phase::pack);
     kernels_->wait_packed(end);
   };
@@ -75,7 +75,7 @@ void FramedCall::send_paced(std::span<const Leg> legs) {
   size_t come = 0;
   for (size_t i = 0; i < legs.size(); ++i) {
     while (i - come >= kMessages && under_way >= kBytes) {
-      wait_for(missing, Wanted::one);
+      wait_for(missing);
       std::erase_if(missing, [this](int peer) { return has_come(peer); });
       for (; come < std::min(legs.size() - missing.size(), i); ++come)
         under_way -= legs[come].out.bound;

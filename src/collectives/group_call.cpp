@@ -44,9 +44,10 @@ class GroupCall::Voice final : public AgreedCall {
   uint64_t sequence() const override { return call_.sequence(); }
   const Deadline& deadline() const override { return call_.deadline(); }
   void agree() override { confirm(); }  // the group does
-  void exchange(std::span<Leg> legs) override {
+  void exchange_each(std::span<Leg> legs, FunctionRef<void(size_t leg)> on_message) override {
     legs_ = legs;
     hand_back(State::exchanging);
+    tell_all(legs, on_message);
   }
   void confirm() override { hand_back(State::confirming); }
   void learn_of(std::span<const int> ranks) override { call_.learn_of(ranks); }
@@ -171,7 +172,10 @@ void GroupCall::send() {
       const PartHeader header{v, voices_[v].used(leg)};
       std::memcpy(at, &header, sizeof header);
       at += sizeof header;
-      voices_[v].wait_packed(leg.out.data + header.bytes);
+      {
+        const Stopwatch packs(call_.stats(), Phase::pack);
+        voices_[v].wait_packed(leg.out.data + header.bytes);
+      }
       if (header.bytes > 0) std::memcpy(at, leg.out.data, header.bytes);
       const size_t padded = align_up(header.bytes, 8);
       std::memset(at + header.bytes, 0, padded - header.bytes);

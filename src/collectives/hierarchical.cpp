@@ -37,7 +37,7 @@ class Leaders final : public Call {
   int size() const override { return topology_.nodes(); }
   bool in_stream_order() const override { return whole_.in_stream_order(); }
   int rank_of(int peer) const override { return whole_.rank_of(topology_.leader(peer)); }
-  void exchange(std::span<Leg> legs) override {
+  void exchange_each(std::span<Leg> legs, FunctionRef<void(size_t leg)> on_message) override {
     for (Leg& leg : legs) leg.peer = topology_.leader(leg.peer);
     whole_.exchange(legs);
     for (Leg& leg : legs) {
@@ -45,6 +45,7 @@ class Leaders final : public Call {
       // A leader says nothing to the others before it has heard from all of its node.
       if (leg.in_bound > 0) whole_.learn_of(topology_.ranks_of(leg.peer));
     }
+    tell_all(legs, on_message);
   }
 
  private:
@@ -174,6 +175,7 @@ Outcome hierarchical(Env& env, const Problem& problem, Warm& warm) {
     Env between{leaders, env.kernels, env.arena, env.stats, env.fault, env.wire};
     const Outcome outcome = oktopk(between, of_node, warm);
     result = outcome.result;
+    warm.entries = 0;  // what leaders put in is not what the ranks had
     lost = both(env, sum.lost, outcome.dropped);
   } else {
     node.give_to_leader(problem.local);

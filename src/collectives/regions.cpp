@@ -22,14 +22,15 @@ std::span<const Region> regions_between(Env& env, std::span<const uint64_t> cuts
   return regions;
 }
 
-void exchange_regions(Env& env, const SparseSpan& in, std::span<const Region> regions,
-                      bool skips_own, Came came) {
+OwnPiece exchange_regions(Env& env, const SparseSpan& in, std::span<const Region> regions,
+                          FunctionRef<void(int source, ConstBytes message)> on_message) {
   const size_t ranks = regions.size();
   const auto rank = static_cast<size_t>(env.call.rank());
   const auto peer = [&](size_t i) { return (rank + 1 + i) % ranks; };
+  OwnPiece own{env.kernels.part_of(in, regions[rank]), {}};
   // Packed in the order of sending, this rank's own, if at all, last: what is packed first can
   // leave first.
-  const size_t packed = skips_own ? ranks - 1 : ranks;
+  const size_t packed = own.entries ? ranks - 1 : ranks;
   const auto sent = env.arena.take_span<Region>(packed);
   for (size_t i = 0; i < packed; ++i) sent[i] = regions[peer(i)];
   const auto offset = env.arena.take_span<uint64_t>(2 * packed);
@@ -46,18 +47,22 @@ void exchange_regions(Env& env, const SparseSpan& in, std::span<const Region> re
     legs[i].out = {packets.slab + offset[i], size[i], nullptr};
     legs[i].in_bound = kUnknownSize;
   }
-  env.call.exchange_each(legs, [&](size_t i) { came(legs[i].peer, legs[i].in); });
-  if (!skips_own) came(env.call.rank(), {packets.slab + offset[ranks - 1], size[ranks - 1]});
+  env.call.exchange_each(legs, [&](size_t i) { on_message(legs[i].peer, legs[i].in); });
+  if (!own.entries) own.message = {packets.slab + offset[ranks - 1], size[ranks - 1]};
+  return own;
 }
 
 Pieces exchange_pieces(Env& env, const SparseSpan& in, std::span<const Region> regions) {
-  const Region mine = regions[static_cast<size_t>(env.call.rank())];
+  const auto rank = static_cast<size_t>(env.call.rank());
   PieceReader reader(env, regions.size());
-  const auto own = env.kernels.part_of(in, mine);
-  if (own) reader.put(static_cast<size_t>(env.call.rank()), *own);
-  exchange_regions(env, in, regions, own.has_value(), [&](int source, ConstBytes message) {
-    reader.come(static_cast<size_t>(source), {message, mine});
-  });
+  const auto read = [&](int source, ConstBytes message) {
+    reader.come(static_cast<size_t>(source), {message, regions[rank]});
+  };
+  const OwnPiece own = exchange_regions(env, in, regions, read);
+  if (own.entries)
+    reader.put(rank, *own.entries);
+  else
+    read(env.call.rank(), own.message);
   return reader.finish();
 }
 
@@ -72,22 +77,25 @@ Bytes pack_region(Env& env, const SparseSpan& in, const Region& region) {
   return message;
 }
 
+/// A message of so many bytes is worth to be unpacked by itself.
+constexpr size_t kLongMessage = 4096;
+
 PieceReader::PieceReader(Env& env, size_t sources)
     : env_(env),
-      messages_(env.arena.take_span<Message>(sources)),
       spans_(env.arena.take_span<SparseSpan>(sources)),
-      waiting_(env.arena.take_span<size_t>(sources)) {}
-
-void PieceReader::put(size_t source, const SparseSpan& entries) { spans_[source] = entries; }
+      source_(env.arena.take_span<size_t>(sources)),
+      message_(env.arena.take_span<Message>(sources)),
+      entries_(env.arena.take_span<size_t>(sources)),
+      buffer_(env.arena.take_span<SparseBuffer>(sources)) {}
 
 void PieceReader::come(size_t source, const Message& message) {
-  messages_[source] = message;
-  waiting_[waits_++] = source;
-  if (env_.kernels.runs_at_once()) unpack();
+  source_[waits_] = source;
+  message_[waits_++] = message;
+  if (env_.kernels.runs_at_once() && message.bytes.size() >= kLongMessage) unpack();
 }
 
 Pieces PieceReader::finish() {
-  unpack();
+  if (waits_ > 0) unpack();
   Pieces pieces{spans_};
   for (const SparseSpan& each : spans_) pieces.entries += each.nnz.bound;
   return pieces;
@@ -95,16 +103,13 @@ Pieces PieceReader::finish() {
 
 void PieceReader::unpack() {
   const Stopwatch watch(env_.stats, Phase::pack);
-  const auto messages = env_.arena.take_span<Message>(waits_);
-  const auto buffers = env_.arena.take_span<SparseBuffer>(waits_);
-  const auto entries = env_.arena.take_span<size_t>(waits_);
-  for (size_t m = 0; m < waits_; ++m) messages[m] = messages_[waiting_[m]];
-  env_.kernels.entries(messages, entries.data());
+  const auto messages = message_.first(waits_);
+  env_.kernels.entries(messages, entries_.data());
   for (size_t m = 0; m < waits_; ++m) {
-    buffers[m] = env_.kernels.sparse(entries[m]);
-    spans_[waiting_[m]] = buffers[m].span();
+    buffer_[m] = env_.kernels.sparse(entries_[m]);
+    spans_[source_[m]] = buffer_[m].span();
   }
-  env_.kernels.unpack_all(messages, buffers, env_.fault);
+  env_.kernels.unpack_all(messages, buffer_.first(waits_), env_.fault);
   waits_ = 0;
 }
 

@@ -19,12 +19,16 @@ std::span<const Region> uniform_regions(Env& env, uint64_t count);
 /// Regions between P + 1 borders.
 std::span<const Region> regions_between(Env& env, std::span<const uint64_t> cuts);
 
-/// Packs `in` by regions and sends each rank its own; `came` is told what has come for this rank's
-/// region, from this rank too unless `skips_own`. Destinations rotate, r + 1, r + 2, ..., so that
-/// no two ranks hit one receiver together.
-using Came = FunctionRef<void(int source, ConstBytes message)>;
-void exchange_regions(Env& env, const SparseSpan& in, std::span<const Region> regions,
-                      bool skips_own, Came came);
+/// What a rank has for its own region: its entries where they can be looked at, else a message.
+struct OwnPiece {
+  std::optional<SparseSpan> entries;
+  ConstBytes message;
+};
+/// Packs `in` by regions and sends each rank its own; on_message is told what others have for this
+/// rank's region. Destinations rotate, r + 1, r + 2, ..., so that no two ranks hit one receiver
+/// together.
+OwnPiece exchange_regions(Env& env, const SparseSpan& in, std::span<const Region> regions,
+                          FunctionRef<void(int source, ConstBytes message)> on_message);
 
 /// What all ranks have for this rank's region.
 Pieces exchange_pieces(Env& env, const SparseSpan& in, std::span<const Region> regions);
@@ -40,14 +44,14 @@ Share reduce_regions(Env& env, const SparseSpan& in, std::span<const Region> reg
 /// One message with the entries of `in`, which lie in `region`.
 Bytes pack_region(Env& env, const SparseSpan& in, const Region& region);
 
-/// Makes vectors of messages: of each when it comes, where that is done at once, and of the others
-/// together in the end.
+/// Makes vectors of messages: of long ones when they come, where that is done at once, and of the
+/// others together in the end.
 class PieceReader {
  public:
   PieceReader(Env& env, size_t sources);
 
   /// No message has to come from there.
-  void put(size_t source, const SparseSpan& entries);
+  void put(size_t source, const SparseSpan& entries) { spans_[source] = entries; }
   void come(size_t source, const Message& message);
   /// By source.
   Pieces finish();
@@ -56,10 +60,13 @@ class PieceReader {
   void unpack();
 
   Env& env_;
-  std::span<Message> messages_;
   std::span<SparseSpan> spans_;
-  std::span<size_t> waiting_;  ///< sources of messages to be unpacked
+  // Of what waits to be unpacked.
   size_t waits_ = 0;
+  std::span<size_t> source_;
+  std::span<Message> message_;
+  std::span<size_t> entries_;
+  std::span<SparseBuffer> buffer_;
 };
 
 /// By source. `own` is taken instead of this rank's message, if it is there.

@@ -5,9 +5,9 @@
 // A message costs alpha, a byte beta (network.hpp). Of j messages that are under way together each
 // costs a quarter of alpha, which is a round trip's worth of software on both sides, and all of
 // them alpha at least: alpha(j) = max(1, j / 4) alpha, nothing for none. An entry is its value and,
-// coded, 2 + log2(n / k) bits of index. With e entries a rank (k, or what the last call had for k =
-// SPARSECOLL_ALL or all of a dense vector) and u in the result (k, or again those of the last
-// call):
+// coded, 2 + log2(n / k) bits of index. With e entries a rank (k; for k = SPARSECOLL_ALL, or where
+// all of a dense vector is selected, what the last call had) and u in the result (k; for k =
+// SPARSECOLL_ALL what the last call had; for a whole vector at most P e and n):
 //   Allgather: ceil(log2 P) alpha + (P - 1) e beta
 //   Oktopk:    alpha(P - 1) + ceil(log2 P) alpha + (e + u) (P - 1) / P beta
 //   TopkA2A:   alpha(P - 1) + ceil(log2 P) alpha + (e + min(e P, n)) (P - 1) / P beta
@@ -84,11 +84,14 @@ constexpr AlgorithmEntry kAlgorithms[] = {
     {AlgorithmId::dense, "dense", dense_allreduce, LocalPart::everything},
 };
 
+constexpr AlgorithmEntry kWhole{AlgorithmId::dense, "dense", dense_allreduce, LocalPart::whole};
 constexpr AlgorithmEntry kReusing{AlgorithmId::oktopk, "oktopk", oktopk_reuse, LocalPart::above};
 
 }  // namespace
 
 const AlgorithmEntry& reusing_oktopk() { return kReusing; }
+
+const AlgorithmEntry& dense_of_whole() { return kWhole; }
 
 std::span<const AlgorithmEntry> algorithms() { return kAlgorithms; }
 
@@ -135,10 +138,10 @@ const AlgorithmEntry& choose_algorithm(const Shape& shape, const Network& networ
   // Nothing is known of the first exact sum of a shape: take what is never far off.
   const bool unknown = shape.k == kAll && shape.entries == 0;
   if (!unknown && seconds(AlgorithmId::allgather) <= seconds(best)) best = AlgorithmId::allgather;
-  if (shape.whole && shape.entries > 0 && seconds(AlgorithmId::dense) < seconds(best))
-    best = AlgorithmId::dense;
   if (shape.k != kAll && seconds(AlgorithmId::hierarchical) < seconds(best))
     best = AlgorithmId::hierarchical;
+  if (shape.whole && shape.entries > 0 && seconds(AlgorithmId::dense) < seconds(best))
+    return dense_of_whole();
   return *find_algorithm(static_cast<int>(best));
 }
 

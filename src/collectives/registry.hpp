@@ -26,6 +26,7 @@ enum class LocalPart {
   above,       ///< as topk, but what select_above() gives
   shards,      ///< Problem::shards = top-k of every shard of acc; no `v` form
   everything,  ///< Problem::local = acc; no `v` form
+  whole,       ///< the same, and Problem::entries; what adds up to zero is not delivered
 };
 
 /// What there is to choose from for sparse allreduce.
@@ -39,6 +40,8 @@ struct AlgorithmEntry {
 std::span<const AlgorithmEntry> algorithms();
 /// Oktopk with reused thresholds.
 const AlgorithmEntry& reusing_oktopk();
+/// Dense as Auto takes it: the definition where all of a dense vector is selected.
+const AlgorithmEntry& dense_of_whole();
 /// Null for an unknown number.
 const AlgorithmEntry* find_algorithm(int id);
 

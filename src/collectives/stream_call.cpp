@@ -49,13 +49,16 @@ Kernels& StreamCall::kernels() {
   return end_.device.kernels(DataType::float32, IndexType::index32);
 }
 
-void StreamCall::exchange(std::span<Leg> legs) {
-  const Stopwatch watch(stats_, Phase::exchange);
-  std::vector<Piece> pieces;
-  announce(legs, pieces);
-  move(pieces);
-  take(legs, pieces);
-  send_announced(legs);
+void StreamCall::exchange_each(std::span<Leg> legs, FunctionRef<void(size_t leg)> on_message) {
+  {
+    const Stopwatch watch(stats_, Phase::exchange);
+    std::vector<Piece> pieces;
+    announce(legs, pieces);
+    move(pieces);
+    take(legs, pieces);
+    send_announced(legs);
+  }
+  tell_all(legs, on_message);
 }
 
 std::shared_ptr<Moment> StreamCall::exchange_aside(std::span<Leg> legs) {

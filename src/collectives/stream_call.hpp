@@ -53,7 +53,7 @@ class StreamCall final : public AgreedCall {
   uint64_t number() const override { return terms_.number; }
   const Deadline& deadline() const override { return terms_.deadline; }
 
-  void exchange(std::span<Leg> legs) override;
+  void exchange_each(std::span<Leg> legs, FunctionRef<void(size_t leg)> on_message) override;
   /// The same of messages of agreed size, in memory that outlives the call at both ends, which what
   /// is queued next does not wait for.
   std::shared_ptr<Moment> exchange_aside(std::span<Leg> legs);

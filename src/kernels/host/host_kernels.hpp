@@ -15,7 +15,8 @@
 
 namespace sparsecoll::host {
 
-/// Kernels of one value and one index type on the host: every call runs at once.
+/// Kernels of one value and one index type on the host: every call runs at once, but that messages
+/// are written when they are waited for.
 template <class T, class I>
 class HostKernels final : public Kernels {
   using Acc = Accumulation<T>;
@@ -144,9 +145,12 @@ class HostKernels final : public Kernels {
   void put_back(const Feedback& feedback, void* residual) override {
     host::put_back<Acc, I>(feedback, static_cast<Acc*>(residual));
   }
-  void keep_cancelled(const void* acc, const void* sum, size_t count, void* residual) override {
-    host::keep_cancelled(static_cast<const Acc*>(acc), static_cast<const Acc*>(sum), count,
-                         static_cast<Acc*>(residual));
+  void keep_cancelled(const void* acc, const SparseSpan& sum, void* residual) override {
+    const In view(sum);
+    over(view.nnz, [&](size_t begin, size_t end) {
+      host::keep_cancelled(static_cast<const Acc*>(acc) + begin, view.value + begin, end - begin,
+                           static_cast<Acc*>(residual) + begin);
+    });
   }
   void deliver(const SparseSpan& in, int divisor, const SparseBuffer& out) override {
     host::deliver<T, I>(In(in), divisor, out);
