@@ -105,7 +105,7 @@ TEST_CASE("a group measures nothing, and the parts of a communicator measure ane
 
 /// One call of all of a vector, k = n, in a group, where nothing is measured. Only even ranks have
 /// a residual, and -0 in every seventieth place, where others have values. `left` is what each has
-/// in its residual, and zeros for the others.
+/// in its residual, and -0 for the others.
 template <class T>
 std::string select_whole(const Ranks& ranks, Kind kind, std::size_t n, std::uint64_t seed,
                          const std::vector<Residual<T>>& residuals,
@@ -141,7 +141,8 @@ std::string select_wholes(const Ranks& ranks) {
   std::vector<Residual<T>> residuals;
   for (int r = 0; r < ranks.size(); ++r) residuals.emplace_back(ranks.comm(r), kLength, r % 2 == 0);
   oracle::PerRank<std::vector<oracle::Wide<T>>> left(residuals.size(),
-                                                     std::vector<oracle::Wide<T>>(kLength, 0));
+                                                     std::vector<oracle::Wide<T>>(kLength, -0.0f));
+  for (std::size_t r = 0; r < left.size(); r += 2) residuals[r].write(left[r]);
   std::uint64_t seed = base_seed();
   for (const Kind kind : {Kind::kWideIntegers, Kind::kWideIntegers, Kind::kCancelling,
                           Kind::kHeavyTail, Kind::kSignedZeros, Kind::kOneNonZero,
