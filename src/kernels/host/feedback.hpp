@@ -44,8 +44,10 @@ void put_back(const Feedback& feedback, T* residual) {
 
 template <class T>
 void keep_cancelled(const T* acc, const T* sum, size_t count, T* residual) {
-  // What is zero may be -0.
-  for (size_t i = 0; i < count; ++i) residual[i] = (sum[i] == 0) | (acc[i] == 0) ? acc[i] : T{0};
+  for (size_t i = 0; i < count; ++i) {
+    const bool stays = (sum[i] == 0) | (acc[i] == 0);  // what is zero may be -0
+    residual[i] = stays ? acc[i] : T{0};
+  }
 }
 
 template <class T, class I>
