@@ -147,12 +147,14 @@ class DenseCall final : public Operation, private DenseArguments {
     Kernels& kernels = env.kernels;
     const bool selected = chosen.local == LocalPart::whole;
     void* acc = kernels.bytes(count * size_of(accumulation(type)));
-    const SparseSpan whole{nullptr, acc, {count, kernels.counts(1)}};
+    uint64_t* const all = kernels.counts(1);
+    const SparseSpan whole{nullptr, acc, {count, all}};
+    // A gradient alone travels in its own type.
     Problem problem{count, kAll, residual ? whole : whole.stored(), 0};
     {
       const Stopwatch watch(env.stats, Phase::select);
       kernels.accumulate({send, count, residual ? residual->view() : ResidualView{}}, acc);
-      kernels.set_count(const_cast<uint64_t*>(whole.nnz.at), count);
+      kernels.set_count(all, count);
       if (selected) problem.entries = reduction.count_entries(whole);
     }
     const Outcome outcome = reduction.run(chosen.run, chosen.id, problem);

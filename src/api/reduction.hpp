@@ -16,8 +16,8 @@ class Reduction {
   Env& env() { return env_; }
   /// What the shape's last call left, for the local part of the work.
   Warm& warm() { return turn_.warm; }
-  /// The algorithm that sparse allreduce uses for this shape.
   enum class Form { dense, sparse };
+  /// The algorithm that sparse allreduce uses for this shape.
   const AlgorithmEntry& sparse_algorithm(const Problem& problem, Form form);
   /// How many of these values are not zero.
   uint64_t count_entries(const SparseSpan& values);

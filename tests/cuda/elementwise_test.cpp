@@ -74,6 +74,34 @@ std::string check_residual(const Input& input, size_t offset) {
   return differs;
 }
 
+/// Both places against what keep_cancelled() says of itself.
+template <class T>
+std::string check_cancelled(const Input& input, size_t offset) {
+  const auto [kind, n] = input;
+  const std::vector<T> acc = values_of<T>(kind, n, 7), sum = values_of<T>(kind, n, 8);
+  std::vector<T> want(n + kBehind, T{7}), plain = want;
+  PairOf<T> pair;
+  const SparseSpan ours = pair.host.put_dense(sum);
+  SparseSpan theirs = pair.device.put_dense(sum);
+  theirs.value = pair.device.upload(sum, offset * sizeof(T));
+  theirs.nnz.bound += kBehind - 1;
+  T* const to = pair.device.upload(want);
+  for (size_t i = 0; i < n; ++i) plain[i] = sum[i] != 0 && acc[i] != 0 ? T{0} : acc[i];
+  pair.host.kernels().keep_cancelled(acc.data(), ours, want.data());
+  pair.device.kernels().keep_cancelled(pair.device.upload(acc, offset * sizeof(T)), theirs, to);
+  const auto got = pair.device.template download<T>(to, n + kBehind);
+  return test::difference("host", bits_but_nan(want), bits_but_nan(plain)) +
+         test::difference("device", bits_but_nan(got), bits_but_nan(want));
+}
+
+TEMPLATE_TEST_CASE("keep_cancelled keeps what is zero or adds up to it", "", float, double) {
+  for (const Input& input : inputs())
+    for (const size_t offset : {0, 1}) {
+      INFO(input << ", offset = " << offset);
+      CHECK(check_cancelled<TestType>(input, offset) == "");
+    }
+}
+
 TEMPLATE_TEST_CASE("accumulate, widen, scale and copy_canonical give the host's bits", "", float,
                    double, Float16, Bfloat16, uint32_t, uint64_t) {
   for (const Input& input : inputs()) {

@@ -224,7 +224,10 @@ TEST_CASE("key histograms count every non-zero from their begin on") {
     check_key_histogram<float>(floats, {key_of(1.0f), 16, 100});
     check_key_histogram<float>(floats, {key_of(2.0f), 0, 3});
     check_key_histogram<float>(floats, {key_of(kInfinite<float>), 0, 2});
+    check_key_histogram<float>(floats, {1, 32, 1});
+    check_key_histogram<float>(floats, {key_of(1.0f), 23, 1});
     check_key_histogram<double>(doubles, {1, 55, 256});
+    check_key_histogram<double>(doubles, {1, 63, 1});
     check_key_histogram<double>(doubles, {key_of(1.0), 50, 9});
     check_key_histogram<double>({}, {1, 55, 256});
   }

@@ -151,7 +151,7 @@ struct KeepCancelled {
 
 template <class Acc>
 void keep_cancelled(Place& place, const Acc* acc, const SparseSpan& sum, Acc* residual) {
-  map(place, {nullptr, sum.nnz.bound}, KeepCancelled<Acc>{}, residual, acc,
+  map(place, {sum.nnz.at, sum.nnz.bound}, KeepCancelled<Acc>{}, residual, acc,
       static_cast<const Acc*>(sum.value));
 }
 
