@@ -77,9 +77,10 @@ std::optional<host::Simd> simd_level() {
   return simd;
 }
 
-std::optional<bool> cuda_aware() {
+/// "0" or "1", or "auto" for neither.
+std::optional<bool> if_told(const char* variable) {
   constexpr int kAuto = -1;
-  const int chosen = choose("SPARSECOLL_CUDA_AWARE", {{"auto", kAuto}, {"0", 0}, {"1", 1}}, kAuto);
+  const int chosen = choose(variable, {{"auto", kAuto}, {"0", 0}, {"1", 1}}, kAuto);
   return chosen == kAuto ? std::nullopt : std::optional(chosen == 1);
 }
 
@@ -169,7 +170,8 @@ Config make_config(const sparsecollConfig_t* config, bool check) {
   result.ranks_per_node = number("SPARSECOLL_RANKS_PER_NODE", {"ranks", 1, INT_MAX}).value_or(0);
   result.simd = simd_level();
   result.threads = number("SPARSECOLL_THREADS", {"threads", 1, kMostThreads});
-  result.cuda_aware = cuda_aware();
+  result.cuda_aware = if_told("SPARSECOLL_CUDA_AWARE");
+  result.mpi_pieces = if_told("SPARSECOLL_MPI_PIECES");
   Log(result.log_level, result.log_file, "");  // can the file be opened?
   return result;
 }

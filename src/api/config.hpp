@@ -24,6 +24,7 @@ struct Config {
   std::optional<host::Simd> simd;  ///< none: the machine's best
   std::optional<int> threads;      ///< of this rank's selection; none: its share of the CPUs
   std::optional<bool> cuda_aware;  ///< MPI takes memory of devices; none: as it says itself
+  std::optional<bool> mpi_pieces;  ///< messages go in pieces; none: those to other machines
 };
 
 /// Throws InvalidArgument naming the field or variable, what was expected and what it got. `check`:

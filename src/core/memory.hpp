@@ -106,6 +106,8 @@ class Buffer {
   std::byte* data() const { return block_.data(); }
   size_t size() const { return size_; }
   size_t capacity() const { return block_.size(); }
+  /// From now on it has only its first bytes.
+  void shorten(size_t bytes) { size_ = bytes; }
   /// All of it, to the host's memory.
   void read(void* to) const { block_.read(size_, to); }
   /// Pool::reserve() where it is from.

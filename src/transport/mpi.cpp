@@ -5,9 +5,7 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <deque>
 #include <utility>
 #include <vector>
 
@@ -16,6 +14,7 @@
 #include "core/machine.hpp"
 #include "core/thread_pool.hpp"
 #include "transport/mpi_inbox.hpp"
+#include "transport/mpi_outbox.hpp"
 #include "transport/mpi_share.hpp"
 
 namespace sparsecoll {
@@ -35,20 +34,15 @@ int count_processes() {
 
 class MpiTransport final : public Transport {
  public:
-  /// Where peers are reached in the shared duplicate, by their rank here.
-  struct Peer {
-    int rank;
-    int tag;  ///< under which it receives
-  };
-
-  MpiTransport(std::shared_ptr<MpiShare> share, std::vector<Peer> peers, int rank,
+  /// `peers`: where they are reached in the shared duplicate, by their rank here.
+  MpiTransport(std::shared_ptr<MpiShare> share, std::vector<MpiAddress> peers, int rank,
                const MpiTerms& terms)
       : share_(std::move(share)),
         peers_(std::move(peers)),
         rank_(rank),
         terms_(terms),
         inbox_({share_->comm(), own().tag}, ranks(), pool_),
-        open_(peers_.size()) {}
+        outbox_(share_->comm(), peers_, {terms.chunk, in_pieces()}) {}
 
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(peers_.size()); }
@@ -71,33 +65,26 @@ class MpiTransport final : public Transport {
            "config.blocking = 0: expected MPI_THREAD_MULTIPLE, got a lower thread level");
   }
 
-  void send(int peer, ConstBytes bytes) override { start(peer, bytes, nullptr); }
-  void open(int peer, const Length& length) override { announce(peer, length, nullptr); }
-  void send_part(int peer, ConstBytes part) override { start_part(peer, part, nullptr); }
-
+  void send(int peer, ConstBytes bytes) override { outbox_.send(peer, bytes, nullptr); }
+  void open(int peer, const Length& length) override { outbox_.open(peer, length, nullptr); }
+  void send_part(int peer, ConstBytes part) override { outbox_.send_part(peer, part, nullptr); }
   void hand_over(int peer, Buffer message) override {
     const auto kept = std::make_shared<Buffer>(std::move(message));
-    start(peer, {kept->data(), kept->size()}, kept);
+    outbox_.send(peer, {kept->data(), kept->size()}, kept);
   }
 
   size_t unsent() override {
-    progress_sends();
-    return unsent_;
+    outbox_.progress();
+    return outbox_.unsent();
   }
-
   size_t unsent_handed_over() override {
-    progress_sends();
-    return unsent_handed_over_;
+    outbox_.progress();
+    return outbox_.unsent_handed_over();
   }
-
-  size_t unsent_to(int peer) override {
-    size_t bytes = 0;
-    for (const Sending& each : sends_) bytes += each.peer == peer ? each.bytes : 0;
-    return bytes;
-  }
+  size_t unsent_to(int peer) override { return outbox_.unsent_to(peer); }
 
   std::optional<Arrived> poll() override {
-    progress_sends();
+    outbox_.progress();
     return inbox_.poll();
   }
 
@@ -114,7 +101,7 @@ class MpiTransport final : public Transport {
 
   std::unique_ptr<Transport> split(std::span<const Member> members, uint64_t) override {
     if (members.empty()) return nullptr;  // nobody sends to the address that was told: keep it
-    std::vector<Peer> peers;
+    std::vector<MpiAddress> peers;
     for (const Member& each : members) {
       if (each.address > static_cast<uint64_t>(share_->highest_tag()))
         fail(sparsecollRemoteError, "rank ", each.rank, " sent a tag of ", each.address,
@@ -136,17 +123,9 @@ class MpiTransport final : public Transport {
   }
 
   size_t abandon(bool* touches_caller) noexcept override {
-    // Requests that are under way cannot be taken back, nor can the communicator be freed: MPI may
-    // touch their memory for ever.
-    size_t bytes = inbox_.abandon();
-    *touches_caller = unsent_ > 0;
-    for (const Sending& each : sends_)
-      if (each.kept) bytes += each.kept->leak();
-    if (!sends_.empty()) {
-      bytes += announced_->size() * sizeof(Announcement);
-      static_cast<void>(announced_.release());
-    }
-    return bytes;
+    // The duplicate, too, is kept: what is under way in it cannot be taken back.
+    *touches_caller = outbox_.unsent() > 0;
+    return inbox_.abandon() + outbox_.abandon();
   }
   bool takes_device_memory() const override { return *terms_.device_memory; }
   void receive_into(std::shared_ptr<Memory> device) override {
@@ -157,80 +136,21 @@ class MpiTransport final : public Transport {
   const Memory& memory() const override { return memory_; }
 
  private:
-  using Kept = std::shared_ptr<Buffer>;  ///< of a message that was handed over, else null
-  struct Sending {
-    MPI_Request request;
-    int peer;
-    size_t bytes;
-    Kept kept;
-  };
-
-  Peer own() const { return peers_[static_cast<size_t>(rank_)]; }
+  MpiAddress own() const { return peers_[static_cast<size_t>(rank_)]; }
   std::vector<int> ranks() const {
     std::vector<int> ranks;
-    for (const Peer& each : peers_) ranks.push_back(each.rank);
+    for (const MpiAddress& each : peers_) ranks.push_back(each.rank);
     return ranks;
   }
-
-  void start(int peer, ConstBytes bytes, const Kept& kept) {
-    give_up_open(peer);
-    if (!bytes.empty() && bytes.size() <= terms_.chunk) return start_piece(peer, bytes, kept);
-    announce(peer, bytes.size(), kept);
-    start_part(peer, bytes, kept);
-  }
-
-  void announce(int peer, const Length& length, const Kept& kept) {
-    give_up_open(peer);
-    start_piece(peer, {}, kept);
-    announced_->push_back({length.bytes, length.hidden});
-    const std::span<const uint64_t> words(announced_->back());
-    start_piece(peer, std::as_bytes(words.first(length.hidden > 0 ? 2 : 1)), kept);
-    open_[static_cast<size_t>(peer)] = length.bytes;
-  }
-
-  void start_part(int peer, ConstBytes part, const Kept& kept) {
-    const size_t chunk = terms_.chunk;
-    for (size_t at = 0; at < part.size(); at += chunk)
-      start_piece(peer, part.subspan(at, std::min(chunk, part.size() - at)), kept);
-    open_[static_cast<size_t>(peer)] -= part.size();
-  }
-
-  void give_up_open(int peer) {
-    if (std::exchange(open_[static_cast<size_t>(peer)], 0) > 0) start_piece(peer, {}, nullptr);
-  }
-
-  void start_piece(int peer, ConstBytes bytes, const Kept& kept) {
-    const Peer& to = peers_[static_cast<size_t>(peer)];
-    // Its place first: a request that is under way must not be lost for want of memory.
-    Sending& place = sends_.emplace_back(Sending{MPI_REQUEST_NULL, peer, bytes.size(), kept});
-    const int code = MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to.rank,
-                               to.tag, share_->comm(), &place.request);
-    if (code != MPI_SUCCESS) sends_.pop_back();
-    check_mpi_with(peer, code, "a send to");
-    unsent_of(place) += bytes.size();
-  }
-
-  size_t& unsent_of(const Sending& message) { return message.kept ? unsent_handed_over_ : unsent_; }
-
-  void progress_sends() {
-    int failure = MPI_SUCCESS, peer = 0;
-    std::erase_if(sends_, [&](Sending& each) {
-      int done = 0;
-      const int code = MPI_Test(&each.request, &done, MPI_STATUS_IGNORE);
-      if (code != MPI_SUCCESS) {  // done too; thrown when the list is whole again
-        failure = code;
-        peer = each.peer;
-        done = 1;
-      }
-      if (done) unsent_of(each) -= each.bytes;
-      return done != 0;
-    });
-    if (sends_.empty()) announced_->clear();
-    check_mpi_with(peer, failure, "a send to");
+  std::vector<bool> in_pieces() const {
+    std::vector<bool> wanted;
+    for (const MpiAddress& each : peers_)
+      wanted.push_back(terms_.pieces.value_or(share_->is_elsewhere(each.rank)));
+    return wanted;
   }
 
   std::shared_ptr<MpiShare> share_;
-  std::vector<Peer> peers_;
+  std::vector<MpiAddress> peers_;
   int rank_;
   const MpiTerms terms_;
   /// Under which the next part will receive, once its peers have been told; none before.
@@ -238,14 +158,7 @@ class MpiTransport final : public Transport {
   Memory memory_;
   Pool pool_{memory_};
   MpiInbox inbox_;
-  std::vector<size_t> open_;  ///< by peer: bytes of an announced message that are still to come
-  std::vector<Sending> sends_;
-  /// Sizes on their way, of a message and of what is hidden of it; a deque does not move them.
-  using Announcement = std::array<uint64_t, 2>;
-  std::unique_ptr<std::deque<Announcement>> announced_ =
-      std::make_unique<std::deque<Announcement>>();
-  size_t unsent_ = 0;
-  size_t unsent_handed_over_ = 0;
+  MpiOutbox outbox_;
 };
 
 }  // namespace
@@ -261,7 +174,7 @@ std::unique_ptr<Transport> make_mpi_transport(MPI_Comm mpi, const Deadline& dead
   int rank = 0, size = 1;
   check_mpi(MPI_Comm_rank(mpi, &rank), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(mpi, &size), "MPI_Comm_size");
-  std::vector<MpiTransport::Peer> peers;
+  std::vector<MpiAddress> peers;
   for (int peer = 0; peer < size; ++peer) peers.push_back({peer, MpiShare::kFirstTag});
   MpiTerms decided = terms;
   if (!decided.device_memory) decided.device_memory = mpi_is_cuda_aware();

@@ -19,6 +19,8 @@ inline constexpr size_t kMpiChunk = size_t{1} << 30;
 struct MpiTerms {
   /// MPI is given memory of devices; none: where it says that it takes it.
   std::optional<bool> device_memory = {};
+  /// Messages go in pieces (mpi_pieces.hpp) where they can; none: to other machines.
+  std::optional<bool> pieces = {};
   size_t chunk = kMpiChunk;  ///< for tests
 };
 

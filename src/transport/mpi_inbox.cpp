@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "transport/mpi_pieces.hpp"
 #include "transport/mpi_share.hpp"
 
 namespace sparsecoll {
@@ -36,27 +37,25 @@ void MpiInbox::receive_into(std::shared_ptr<Memory> device) {
 
 std::optional<Arrived> MpiInbox::poll() {
   while (std::optional<Matched> piece = match()) {
-    Incoming* target = unfinished(piece->peer);
+    Incoming* const target = unfinished(piece->peer);
     if (!target) {
-      const auto bytes = static_cast<size_t>(piece->bytes);
-      target = &incoming_.emplace_back(
-          Incoming{piece->peer, bytes == 0, bytes == 0 ? Buffer() : pool_.take(bytes)});
-      take_chunk(*target, *piece);
+      begin(*piece);
     } else if (target->announced) {
       take_size(*target, *piece);
     } else {
       take_chunk(*target, *piece);
     }
   }
-  for (auto each = incoming_.begin(); each != incoming_.end(); ++each) {
-    if (!complete(*each) || earlier_from(each)) continue;
-    if (each->given_up) {
-      incoming_.erase(each);
-      return poll();
+  progress();
+  for (auto each = incoming_.begin(); each != incoming_.end();) {
+    if (!each->complete() || earlier_from(each)) {
+      ++each;
+      continue;
     }
+    const bool given_up = each->given_up;
     Arrived arrived{each->peer, std::move(each->bytes), std::move(each->hidden)};
-    incoming_.erase(each);
-    return arrived;
+    each = incoming_.erase(each);
+    if (!given_up) return arrived;
   }
   return std::nullopt;
 }
@@ -64,7 +63,8 @@ std::optional<Arrived> MpiInbox::poll() {
 size_t MpiInbox::abandon() noexcept {
   size_t bytes = 0;
   for (Incoming& each : incoming_)
-    if (!each.pending.empty()) bytes += each.bytes.leak() + each.hidden.leak();
+    if (each.under_way > 0) bytes += each.bytes.leak() + each.hidden.leak();
+  under_way_.forget();
   incoming_.clear();
   return bytes;
 }
@@ -78,7 +78,8 @@ std::optional<MpiInbox::Matched> MpiInbox::match() {
             "MPI_Improbe");
   if (!found) return std::nullopt;
   check_mpi(MPI_Get_count(&status, MPI_BYTE, &piece.bytes), "MPI_Get_count");
-  piece.peer = peers_[static_cast<size_t>(status.MPI_SOURCE)];
+  piece.source = status.MPI_SOURCE;
+  piece.peer = peers_[static_cast<size_t>(piece.source)];
   if (piece.peer == kNobody)
     fail(sparsecollRemoteError, "a message came from a rank that is not of this communicator");
   return piece;
@@ -89,6 +90,27 @@ MpiInbox::Incoming* MpiInbox::unfinished(int peer) {
     if (each->peer == peer)
       return each->announced || each->claimed < each->size() ? &*each : nullptr;
   return nullptr;
+}
+
+void MpiInbox::begin(Matched& first) {
+  const auto bytes = static_cast<size_t>(first.bytes);
+  const size_t more = pieces_after(bytes), all = bytes + more * kMpiPiece;
+  Incoming& target = incoming_.emplace_back(
+      Incoming{first.peer, bytes == 0, bytes == 0 ? Buffer() : pool_.take(all)});
+  take_chunk(target, first);
+  await_pieces(target, first.source, more);
+}
+
+void MpiInbox::await_pieces(Incoming& target, int source, size_t pieces) {
+  for (size_t left = pieces; left > 0; --left) {
+    MPI_Request& request = under_way_.add({&target, kMpiPiece, left == 1});
+    check_mpi_with(target.peer,
+                   MPI_Irecv(target.bytes.data() + target.claimed, static_cast<int>(kMpiPiece),
+                             MPI_BYTE, source, own_.tag, own_.comm, &request),
+                   "a receive from");
+    target.claimed += kMpiPiece;
+    ++target.under_way;
+  }
 }
 
 void MpiInbox::take_size(Incoming& target, Matched& piece) {
@@ -123,26 +145,37 @@ void MpiInbox::take_chunk(Incoming& target, Matched& piece) {
   std::byte* const at = seen ? target.bytes.data() + target.claimed
                              : target.hidden.data() + (target.claimed - target.bytes.size());
   target.given_up = bytes == 0 && missing > 0;
-  // Its place first: a request that is under way must not be lost for want of memory.
-  MPI_Request& request = target.pending.emplace_back(MPI_REQUEST_NULL);
+  MPI_Request& request = under_way_.add({&target, bytes, false});
   check_mpi_with(piece.peer, MPI_Imrecv(at, piece.bytes, MPI_BYTE, &piece.message, &request),
                  "a receive from");
+  ++target.under_way;
   target.claimed = target.given_up ? target.size() : target.claimed + bytes;
 }
 
-bool MpiInbox::complete(Incoming& message) {
-  int failure = MPI_SUCCESS;
-  std::erase_if(message.pending, [&](MPI_Request& request) {
-    int done = 0;
-    const int code = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-    if (code != MPI_SUCCESS) failure = code;  // thrown when the list is whole again
-    return done != 0 || code != MPI_SUCCESS;
+void MpiInbox::progress() {
+  int failure = MPI_SUCCESS, peer = 0;
+  size_t missing = 0;
+  under_way_.test([&](Receiving& one, const MPI_Status& status, int code) {
+    Incoming& message = *one.message;
+    int bytes = 0;
+    if (code == MPI_SUCCESS) code = MPI_Get_count(&status, MPI_BYTE, &bytes);
+    const size_t less = one.most - static_cast<size_t>(bytes);
+    --message.under_way;
+    if (one.ends) {
+      message.claimed -= less;
+      message.bytes.shorten(message.claimed);
+    }
+    if (code != MPI_SUCCESS || (less > 0 && !one.ends)) {
+      failure = code;
+      peer = message.peer;
+      missing = less;
+    }
   });
-  check_mpi_with(message.peer, failure, "a receive from");
-  return !message.announced && message.pending.empty() && message.claimed == message.size();
+  check_mpi_with(peer, failure, "a receive from");
+  if (missing > 0) damaged(peer, "a piece", kMpiPiece, static_cast<int>(kMpiPiece - missing));
 }
 
-bool MpiInbox::earlier_from(std::deque<Incoming>::iterator message) {
+bool MpiInbox::earlier_from(std::list<Incoming>::iterator message) {
   for (auto each = incoming_.begin(); each != message; ++each)
     if (each->peer == message->peer) return true;
   return false;

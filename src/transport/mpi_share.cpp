@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "core/machine.hpp"
 
 namespace sparsecoll {
 
@@ -28,20 +29,45 @@ void check_running() {
   if (finalised) fail(sparsecollInvalidUsage, "MPI was finalised already");
 }
 
-/// Duplicating waits for all ranks; the request of one that does not come is left behind.
-MPI_Comm duplicate(MPI_Comm original, const Deadline& deadline) {
-  auto made = std::make_unique<MPI_Comm>(MPI_COMM_NULL);
-  MPI_Request request;
-  check_mpi(MPI_Comm_idup(original, made.get(), &request), "MPI_Comm_idup");
+/// Until all ranks have done their part of what waits for all of them. `touched`, which MPI writes
+/// to, is left behind with the request where one does not come.
+template <class T>
+void wait_for_all(MPI_Request request, std::unique_ptr<T>& touched, const Deadline& deadline,
+                  const char* what) {
   for (int done = 0; !done;) {
-    check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Comm_idup");
+    check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), what);
     if (!done && deadline.passed()) {
-      static_cast<void>(made.release());  // MPI may still write to it
+      static_cast<void>(touched.release());
       fail(sparsecollTimeout, "not all ranks called it in time");
     }
     if (!done) sched_yield();
   }
+}
+
+MPI_Comm duplicate(MPI_Comm original, const Deadline& deadline) {
+  auto made = std::make_unique<MPI_Comm>(MPI_COMM_NULL);
+  MPI_Request request;
+  check_mpi(MPI_Comm_idup(original, made.get(), &request), "MPI_Comm_idup");
+  wait_for_all(request, made, deadline, "MPI_Comm_idup");
   return *made;
+}
+
+/// The machines of all ranks.
+std::vector<uint64_t> gather_machines(MPI_Comm comm, uint64_t own, const Deadline& deadline) {
+  int size = 1;
+  check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
+  struct Numbers {
+    uint64_t own;
+    std::vector<uint64_t> all;
+  };
+  auto numbers =
+      std::make_unique<Numbers>(Numbers{own, std::vector<uint64_t>(static_cast<size_t>(size))});
+  MPI_Request request;
+  check_mpi(MPI_Iallgather(&numbers->own, 1, MPI_UINT64_T, numbers->all.data(), 1, MPI_UINT64_T,
+                           comm, &request),
+            "MPI_Iallgather");
+  wait_for_all(request, numbers, deadline, "MPI_Iallgather");
+  return std::move(numbers->all);
 }
 
 }  // namespace
@@ -75,6 +101,9 @@ MpiShare::MpiShare(MPI_Comm original, const Deadline& deadline)
   if (!found) fail(sparsecollSystemError, "MPI does not tell its highest tag");
   highest_ = *highest;
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &world_rank_), "MPI_Comm_rank");
+  const uint64_t own = machine_number();
+  for (const uint64_t each : gather_machines(comm_, own, deadline))
+    elsewhere_.push_back(each != own);
 }
 
 int MpiShare::take_tag() {

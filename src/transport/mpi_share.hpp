@@ -6,6 +6,7 @@
 
 #include <mutex>
 #include <set>
+#include <vector>
 
 #include "core/deadline.hpp"
 
@@ -46,6 +47,8 @@ class MpiShare {
   int highest_tag() const { return highest_; }
   /// In MPI_COMM_WORLD.
   int world_rank() const { return world_rank_; }
+  /// Whether that rank of comm() is on another machine.
+  bool is_elsewhere(int rank) const { return elsewhere_[static_cast<size_t>(rank)]; }
   /// A tag under which nobody has sent anything to this rank that is still to come.
   int take_tag();
   /// Nothing is sent to this rank under it any more. After the last one the duplicate is freed.
@@ -55,6 +58,7 @@ class MpiShare {
   MPI_Comm comm_ = MPI_COMM_NULL;
   int highest_ = 0;
   int world_rank_ = 0;
+  std::vector<bool> elsewhere_;
   std::mutex mutex_;  ///< of what follows; two communicators may be in use by two threads
   std::set<int> taken_{kFirstTag};
   int last_ = kFirstTag;

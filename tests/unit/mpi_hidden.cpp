@@ -20,7 +20,7 @@ using sparsecoll::unit::same;
 constexpr size_t kSeen = 64, kLarge = 65536;
 
 std::unique_ptr<Transport> make(size_t chunk) {
-  return make_mpi_transport(MPI_COMM_WORLD, Deadline::after(30000), {true, chunk});
+  return make_mpi_transport(MPI_COMM_WORLD, Deadline::after(30000), {true, {}, chunk});
 }
 
 /// Lets the messages that were sent go. They belong to the transport until then.

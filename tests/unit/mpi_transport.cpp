@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Bytes between processes over MPI: every size around the borders of chunks, order, many messages
-// under way at once, an end in the middle of a message. With SPARSECOLL_TEST_LARGE=1 and 8 GB of
-// free memory also one message above 2^31 bytes.
+// Bytes between processes over MPI: every size around the borders of chunks and pieces, order, many
+// messages under way at once, an end in the middle of a message. With SPARSECOLL_TEST_LARGE=1 and 8
+// GB of free memory also one message above 2^31 bytes.
 
 #include <cstdlib>
 #include <cstring>
@@ -15,6 +15,7 @@
 #include "mpi/verdict.hpp"
 #include "support/hang_guard.hpp"
 #include "transport/mpi.hpp"
+#include "transport/mpi_pieces.hpp"
 #include "unit/post.hpp"
 
 namespace {
@@ -23,6 +24,7 @@ int chunks_to_send = -1;  // all of them
 bool nothing_completes = false;
 bool announce_too_little = false;
 bool sends_fail = false;
+int short_piece = -1;  // that one of a message in pieces comes to its end too early
 
 }  // namespace
 
@@ -30,16 +32,14 @@ bool sends_fail = false;
 int MPI_Isend(const void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
               MPI_Request* request) {
   if (sends_fail) return MPI_ERR_OTHER;
+  if (short_piece >= 0 && short_piece-- == 0) count -= 100;
   // An empty message, the size, chunks.
   static const uint64_t too_little = 1500;
   static bool size_follows = false;
   static uint64_t bytes_follow = 0;
   if (bytes_follow > 0) {
     bytes_follow = count == 0 ? 0 : bytes_follow - static_cast<uint64_t>(count);  // 0: given up
-    if (chunks_to_send == 0) {
-      *request = MPI_REQUEST_NULL;
-      return MPI_SUCCESS;
-    }
+    if (chunks_to_send == 0) return PMPI_Isend(data, 0, type, MPI_PROC_NULL, tag, comm, request);
     if (chunks_to_send > 0) --chunks_to_send;
   } else if (size_follows) {
     size_follows = false;
@@ -50,9 +50,10 @@ int MPI_Isend(const void* data, int count, MPI_Datatype type, int peer, int tag,
   }
   return PMPI_Isend(data, count, type, peer, tag, comm, request);
 }
-int MPI_Test(MPI_Request* request, int* done, MPI_Status* status) {
+int MPI_Testsome(int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
   *done = 0;
-  return nothing_completes ? MPI_SUCCESS : PMPI_Test(request, done, status);
+  if (nothing_completes) return MPI_SUCCESS;
+  return PMPI_Testsome(count, requests, done, indices, statuses);
 }
 
 namespace {
@@ -62,8 +63,8 @@ using sparsecoll::unit::letter;
 using sparsecoll::unit::same;
 using Sizes = std::function<size_t(uint64_t number)>;
 
-std::unique_ptr<Transport> make(size_t chunk) {
-  return make_mpi_transport(MPI_COMM_WORLD, Deadline::after(30000), {false, chunk});
+std::unique_ptr<Transport> make(size_t chunk, bool in_pieces = false) {
+  return make_mpi_transport(MPI_COMM_WORLD, Deadline::after(30000), {false, in_pieces, chunk});
 }
 
 /// Lets the messages that were sent go. They belong to the transport until then.
@@ -116,6 +117,59 @@ void check_chunks(test::Verdict& verdict) {
     verdict.check(what + ", at once", all_to_all(*transport, 18, 18, around));
     transport->close();
   }
+}
+
+/// A rank that sends in pieces and one that does not understand each other.
+void check_pieces(test::Verdict& verdict) {
+  constexpr size_t kRest = kMpiPiece + 1, kLongest = kMpiPiece + kMostMpiPieces * kRest;
+  const size_t borders[] = {kMpiPiece - 1,
+                            kMpiPiece,
+                            kMpiPiece + 1,
+                            kMpiPiece + 2,
+                            kMpiPiece + kMostMpiPieces,
+                            kMpiPiece + kMostMpiPieces + 1,
+                            kMpiPiece + kRest - 1,
+                            kMpiPiece + kRest,
+                            kMpiPiece + kRest + 1,
+                            kMpiPiece + 2 * kRest,
+                            kMpiPiece + 2 * kRest + 1,
+                            kLongest - 1,
+                            kLongest,
+                            kLongest + 1,
+                            0,
+                            70000};
+  const auto around = [&](uint64_t number) { return borders[number % std::size(borders)]; };
+  const int rank = test::rank_in(MPI_COMM_WORLD);
+  for (const int in_pieces : {0, 1, 2}) {
+    const auto transport = make(kMpiChunk, in_pieces == 1 || (in_pieces == 2 && rank == 0));
+    const std::string what = text("pieces, way ", in_pieces);
+    verdict.check(what + ", one by one", all_to_all(*transport, std::size(borders), 1, around));
+    verdict.check(what + ", at once",
+                  all_to_all(*transport, 2 * std::size(borders), 2 * std::size(borders), around));
+    transport->close();
+  }
+}
+
+/// A piece that is not the last one has to be whole.
+void check_short_piece(test::Verdict& verdict) {
+  const auto transport = make(kMpiChunk, true);
+  const std::vector<std::byte> message = letter(3 * kMpiPiece, 0, 5);
+  if (transport->rank() == 0 && transport->size() > 1) {
+    short_piece = 1;
+    transport->send(1, message);
+    short_piece = -1;
+    flush(*transport);
+  }
+  std::string error;
+  try {
+    while (transport->rank() == 1 && !transport->poll()) transport->idle(Clock::now());
+  } catch (const Error& caught) {
+    error = caught.what();
+  }
+  verdict.require(
+      "a piece that is too short is refused",
+      transport->rank() != 1 || error == "rank 0 sent a piece of 61340 bytes, expected 61440");
+  MPI_Barrier(MPI_COMM_WORLD);
 }
 
 /// Letters of which the sender gives some up; parts cross the borders of chunks.
@@ -224,6 +278,27 @@ void check_abandoned_receive(test::Verdict& verdict, bool busy) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/// The same where the rest of a message in pieces is still to come.
+void check_abandoned_pieces(test::Verdict& verdict) {
+  const auto transport = make(kMpiChunk, true);
+  static const std::vector<std::byte> message = letter(300000, 0, 6);
+  if (transport->rank() == 1) {
+    nothing_completes = true;
+    while (transport->memory().allocations() == 0)
+      verdict.require("a first piece is no message", !transport->poll());
+    const size_t in_use = transport->memory().bytes_in_use();
+    bool touches_caller = true;
+    verdict.require("pieces may still come to its memory",
+                    transport->abandon(&touches_caller) == in_use);
+    nothing_completes = false;
+    verdict.require("nothing that was sent is touched", !touches_caller);
+  } else if (transport->rank() == 0 && transport->size() > 1) {
+    transport->send(1, message);
+    flush(*transport);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /// More comes than was announced: an error, and nothing is written beyond the buffer.
 void check_false_announcement(test::Verdict& verdict) {
   const auto transport = make(1000);
@@ -317,11 +392,14 @@ int main(int argc, char** argv) {
   test::Verdict verdict;
   try {
     check_chunks(verdict);
+    check_pieces(verdict);
     check_given_up(verdict);
     check_many(verdict);
     check_abandon(verdict);
     for (const bool busy : {false, true}) check_abandoned_receive(verdict, busy);
+    check_abandoned_pieces(verdict);
     check_false_announcement(verdict);
+    check_short_piece(verdict);
     check_failed_send(verdict);
     if (large_wanted()) check_large(verdict);
   } catch (const std::exception& error) {

@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+namespace sparsecoll {
+
+/// Messages of MPI of up to so many bytes leave at once: Open MPI over TCP asks the receiver before
+/// it sends more than 64 KiB, its own header included, and the answer waits behind whatever fills
+/// the links.
+inline constexpr size_t kMpiPiece = 60 * 1024;
+inline constexpr size_t kMostMpiPieces = 64;
+
+/// A message of kMpiPiece + m bytes, for m of 1 to kMostMpiPieces, is the first of a message in
+/// pieces: m more follow, each of kMpiPiece bytes but for the last, which may be shorter and even
+/// empty. 0: it is no such message.
+constexpr size_t pieces_after(size_t bytes) {
+  return bytes > kMpiPiece && bytes <= kMpiPiece + kMostMpiPieces ? bytes - kMpiPiece : 0;
+}
+
+/// How many follow the first one of a message in pieces, if it can be one; else 0.
+constexpr size_t pieces_of(size_t message) {
+  if (message <= kMpiPiece) return 0;
+  const size_t more = (message - kMpiPiece + kMpiPiece) / (kMpiPiece + 1);  // rounded up
+  return more <= kMostMpiPieces ? more : 0;
+}
+
+}  // namespace sparsecoll
