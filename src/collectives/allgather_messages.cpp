@@ -154,7 +154,6 @@ Lone only_block(ConstBytes in, int sender) {
 Packet pack_lone(Env& env, const Gathered& block) {
   const bool hidden = env.kernels.hides(block.message.data());
   const size_t bytes = hidden ? sizeof(BlockHeader) : blocks_size({&block, 1});
-  // Each message has room of its own, as each has a header of its own.
   std::byte* const room = packet_room(env, bytes);
   const BlockHeader header{kFollows, block.note};
   std::byte* at = room;
@@ -175,10 +174,10 @@ std::span<const Gathered> gather_at_once(Env& env, ConstBytes own, uint64_t note
   held[0] = {own, note};
   const auto legs = env.arena.take_span<Leg>(held.size() - 1);
   const auto follows = env.arena.take_span<bool>(legs.size());
-  for (size_t d = 1; d < held.size(); ++d) {
-    const int peer = (rank + static_cast<int>(d)) % ranks;
-    legs[d - 1] = {peer, pack_lone(env, held[0]), kUnknownSize, {}, Carried::by_host};
-  }
+  const Packet packet = legs.empty() ? Packet{} : pack_lone(env, held[0]);
+  for (size_t d = 1; d < held.size(); ++d)
+    legs[d - 1] = {
+        (rank + static_cast<int>(d)) % ranks, packet, kUnknownSize, {}, Carried::by_host};
   bool any = false;
   env.call.exchange_each(legs, [&](size_t i) {
     const int peer = legs[i].peer;

@@ -18,7 +18,7 @@ class Kernels;
 inline constexpr size_t kUnknownSize = kAll;
 
 /// A message to be sent, where the place has its messages. kHeadroom bytes in front of `data`
-/// belong to the Call, which frames it there.
+/// belong to the Call, which frames it there. Legs in a row may send the same one.
 struct Packet {
   std::byte* data = nullptr;       ///< null: nothing is sent
   size_t bound = 0;                ///< bytes at most, all of which are there

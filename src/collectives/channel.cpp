@@ -42,13 +42,16 @@ void Channel::end() {
   transport_.made(current_);
 }
 
-void Channel::put_header(int peer, FrameHeader header, ConstBytes payload, std::byte* head) {
+void Channel::put_header(int peer, FrameHeader header, ConstBytes payload, std::byte* head,
+                         const std::byte* twin) {
   header.ordinal = sent_[static_cast<size_t>(peer)];
-  put_frame_header(header, payload, has_checksum(header), head);
+  put_frame_header(header, payload, has_checksum(header), head, twin);
 }
 
-void Channel::send(int peer, FrameHeader header, std::byte* payload, size_t bytes) {
-  put_header(peer, header, {payload, bytes}, payload - sizeof header);
+void Channel::send(int peer, FrameHeader header, std::byte* payload, size_t bytes,
+                   const std::byte* twin) {
+  put_header(peer, header, {payload, bytes}, payload - sizeof header,
+             twin ? twin - sizeof header : nullptr);
   const MessageTrace::Send sent(trace(), {"message", peer, header.sequence, sizeof header + bytes});
   transport_.send(peer, {payload - sizeof header, sizeof header + bytes});
   ++sent_[static_cast<size_t>(peer)];

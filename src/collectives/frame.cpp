@@ -14,11 +14,22 @@ namespace {
 constexpr uint32_t kFrameMagic = 0x46435053;  // "SPCF"
 constexpr uint16_t kFrameVersion = 2;
 
-/// Of the header and, where it has no checksum of its own, the payload.
-uint64_t frame_checksum(FrameHeader header, ConstBytes payload) {
+uint64_t header_checksum(FrameHeader header) {
   header.checksum = 0;
-  const uint64_t own = mix(checksum(std::as_bytes(std::span(&header, 1))));
+  return mix(checksum(std::as_bytes(std::span(&header, 1))));
+}
+
+/// Of the header and, where it has no checksum of its own, the payload.
+uint64_t frame_checksum(const FrameHeader& header, ConstBytes payload) {
+  const uint64_t own = header_checksum(header);
   return header.tail > 0 || header.hidden ? own : own + checksum(payload);
+}
+
+/// The same by another header in front of the same payload.
+uint64_t twin_checksum(const FrameHeader& header, const std::byte* twin) {
+  FrameHeader known;
+  std::memcpy(&known, twin, sizeof known);
+  return known.checksum - header_checksum(known) + header_checksum(header);
 }
 
 uint64_t tail_of(const Frame& frame) {
@@ -35,11 +46,13 @@ GossipHeader gossip_header(const Frame& frame) {
   return header;
 }
 
-void put_frame_header(FrameHeader header, ConstBytes payload, bool with_checksum, std::byte* head) {
+void put_frame_header(FrameHeader header, ConstBytes payload, bool with_checksum, std::byte* head,
+                      const std::byte* twin) {
   header.magic = kFrameMagic;
   header.version = kFrameVersion;
   header.payload = payload.size();
-  header.checksum = with_checksum ? frame_checksum(header, payload) : 0;
+  if (with_checksum)
+    header.checksum = twin ? twin_checksum(header, twin) : frame_checksum(header, payload);
   std::memcpy(head, &header, sizeof header);
 }
 

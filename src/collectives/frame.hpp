@@ -54,8 +54,10 @@ static_assert(sizeof(GossipHeader) == 32);
 
 GossipHeader gossip_header(const Frame& frame);
 
-/// Completes the header and writes it to `head`.
-void put_frame_header(FrameHeader header, ConstBytes payload, bool with_checksum, std::byte* head);
+/// Completes the header and writes it to `head`. `twin`: the header of a frame with the same
+/// payload, if there is one, which needs no second checksum then; else null.
+void put_frame_header(FrameHeader header, ConstBytes payload, bool with_checksum, std::byte* head,
+                      const std::byte* twin = nullptr);
 
 /// What a receiver knows of a frame before it looks.
 struct FrameTerms {

@@ -63,8 +63,8 @@ void FramedCall::exchange_each(std::span<Leg> legs, FunctionRef<void(size_t leg)
   if (rotates(legs)) {
     send_paced(legs);
   } else {
-    for (const Leg& leg : legs)
-      if (leg.out.data) post(leg.peer, leg.out);
+    for (size_t i = 0; i < legs.size(); ++i)
+      if (legs[i].out.data) post_leg(legs, i);
   }
   receive(legs, on_message);
 }

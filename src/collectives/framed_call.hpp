@@ -48,8 +48,8 @@ class FramedCall final : public AgreedCall {
   std::optional<double> probe(const Probe& probe) override;
   void learn_of(std::span<const int> ranks) override;
 
-  /// Starts sending one message.
-  void post(int peer, const Packet& packet);
+  /// Starts sending one message. `again`: the packet went to another peer before, in this call.
+  void post(int peer, const Packet& packet, bool again = false);
   /// Waits for a message of at least one of these peers; gives all that have come from them.
   struct Received {
     int peer;
@@ -72,6 +72,8 @@ class FramedCall final : public AgreedCall {
   /// Whether every other rank gets a message and sends one, destinations rotating.
   bool rotates(std::span<const Leg> legs) const;
   void send_paced(std::span<const Leg> legs);
+  /// The message of one of the legs.
+  void post_leg(std::span<const Leg> legs, size_t i);
   void receive(std::span<Leg> legs, FunctionRef<void(size_t leg)> on_message);
   /// Returns when one of the peers has sent something, or when there are none.
   void wait_for(std::vector<int> peers);

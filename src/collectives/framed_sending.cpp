@@ -29,7 +29,11 @@ FrameHeader FramedCall::header(FrameKind kind) const {
   return header;
 }
 
-void FramedCall::post(int peer, const Packet& packet) {
+void FramedCall::post_leg(std::span<const Leg> legs, size_t i) {
+  post(legs[i].peer, legs[i].out, i > 0 && legs[i].out.data == legs[i - 1].out.data);
+}
+
+void FramedCall::post(int peer, const Packet& packet, bool again) {
   const size_t bytes = packet.used ? kernels_->read(packet.used) : packet.bound;
   const auto wait = [this, bytes](const std::byte* end) {
     if (!kernels_) return;
@@ -40,20 +44,24 @@ void FramedCall::post(int peer, const Packet& packet) {
   stats_.bytes_sent += sizeof(FrameHeader) + bytes;
   ++stats_.messages_sent;
   const bool hidden = kernels_ && kernels_->hides(packet.data);
-  std::byte* const head =
-      hidden ? arena_.take<std::byte>(kHeadroom) : packet.data - sizeof(FrameHeader);
+  std::byte* data = packet.data;
+  if (again && !hidden) {  // each frame has a header of its own, in front of its payload
+    data = arena_.take<std::byte>(kHeadroom + bytes) + kHeadroom;
+    std::copy_n(packet.data, bytes, data);
+  }
+  std::byte* const head = hidden ? arena_.take<std::byte>(kHeadroom) : data - sizeof(FrameHeader);
   if (bytes > 0 && (hidden || channel_.is_long(bytes))) {
     uint64_t* const tail = hidden ? nullptr : arena_.take<uint64_t>(1);
     if (tail) stats_.bytes_sent += sizeof *tail;
     try {
-      return channel_.send_long(peer, header(FrameKind::data),
-                                {packet.data, bytes, head, tail, wait});
+      return channel_.send_long(peer, header(FrameKind::data), {data, bytes, head, tail, wait});
     } catch (const PeerTimeout&) {
       tell_timeout({});
     }
   }
   wait(packet.data + bytes);
-  channel_.send(peer, header(FrameKind::data), head + sizeof(FrameHeader), bytes);
+  channel_.send(peer, header(FrameKind::data), head + sizeof(FrameHeader), bytes,
+                again && !hidden ? packet.data : nullptr);
 }
 
 bool FramedCall::rotates(std::span<const Leg> legs) const {
@@ -80,7 +88,7 @@ void FramedCall::send_paced(std::span<const Leg> legs) {
       for (; come < std::min(legs.size() - missing.size(), i); ++come)
         under_way -= legs[come].out.bound;
     }
-    post(legs[i].peer, legs[i].out);
+    post_leg(legs, i);
     under_way += legs[i].out.bound;
   }
 }

@@ -66,9 +66,14 @@ uint64_t put_low_bits(std::byte* at, std::span<const I> index, uint64_t begin,
   return writer.rest();
 }
 
+/// `sifts`: of the machine; null: the plain loops.
 template <class I>
-void put_coded(std::byte* at, std::span<const I> index, const Region& region) {
+void put_coded(std::byte* at, std::span<const I> index, const Region& region, const Sifts* sifts) {
   const WireCode code(index.size(), region.length());
+  if constexpr (sizeof(I) == 4)
+    if (sifts && !index.empty() && code.low <= kSiftedLow && region.length() <= uint64_t{1} << 31)
+      return sifts->encode({index.data(), index.size(), static_cast<uint32_t>(region.begin),
+                            code.low, code.unary, code.words(), at});
   uint64_t word = put_low_bits(at, index, region.begin, code);
   uint64_t w = code.unary / 64, one = code.unary;
   for (const I each : index) {

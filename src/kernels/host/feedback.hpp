@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <numeric>
 
 #include "kernels/host/view.hpp"
 #include "kernels/kernels.hpp"
@@ -52,9 +53,14 @@ void keep_cancelled(const T* acc, const T* sum, size_t count, T* residual) {
 
 template <class T, class I>
 void deliver(const View<Accumulation<T>, I>& in, int divisor, const SparseBuffer& out) {
-  Writer<T, I> writer(out);
-  for (size_t j = 0; j < in.nnz; ++j) writer.add(in.at(j), finished<T>(in.value[j], divisor));
-  writer.done();
+  I* const index = static_cast<I*>(out.index);
+  T* const value = static_cast<T*>(out.value);
+  if (in.index)
+    std::copy_n(in.index, in.nnz, index);
+  else
+    std::iota(index, index + in.nnz, I{0});
+  for (size_t j = 0; j < in.nnz; ++j) value[j] = finished<T>(in.value[j], divisor);
+  *out.nnz = in.nnz;
 }
 
 template <class T, class I>

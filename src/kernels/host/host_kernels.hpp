@@ -112,14 +112,14 @@ class HostKernels final : public Kernels {
     write_drafts();
     switch (in.precision) {
       case Precision::accumulated:
-        drafts_ = host::draft_all<Acc, T>(In(in), regions, out, arena_);
+        drafts_ = host::draft_all<Acc, T>(In(in), regions, out, sifts(), arena_);
         break;
       case Precision::stored:
-        drafts_ = host::draft_all<T, T>(In(in), regions, out, arena_);
+        drafts_ = host::draft_all<T, T>(In(in), regions, out, sifts(), arena_);
         break;
       case Precision::bfloat16:
         if constexpr (!Integer<T>)
-          drafts_ = host::draft_all<Bfloat16, T>(In(in), regions, out, arena_);
+          drafts_ = host::draft_all<Bfloat16, T>(In(in), regions, out, sifts(), arena_);
     }
   }
   /// Not before: the first message is under way while the others are written.

@@ -168,12 +168,18 @@ void merge(std::span<const SparseSpan> pieces, const SparseBuffer& out, Arena& a
 
 template <class T, class I>
 void concatenate(std::span<const SparseSpan> pieces, const SparseBuffer& out) {
-  Writer<T, I> writer(out);
+  I* index = static_cast<I*>(out.index);
+  T* value = static_cast<T*>(out.value);
+  *out.nnz = 0;
   for (const SparseSpan& each : pieces) {
     const View<T, I> piece(each);
-    for (size_t j = 0; j < piece.nnz; ++j) writer.add(piece.at(j), piece.value[j]);
+    if (piece.index)
+      index = std::copy_n(piece.index, piece.nnz, index);
+    else
+      for (size_t j = 0; j < piece.nnz; ++j) *index++ = static_cast<I>(j);
+    value = std::copy_n(piece.value, piece.nnz, value);
+    *out.nnz += piece.nnz;
   }
-  writer.done();
 }
 
 }  // namespace sparsecoll::host

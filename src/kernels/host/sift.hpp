@@ -26,6 +26,18 @@ struct SiftedCode {
 inline constexpr unsigned kSiftedLow = 16;
 inline constexpr uint64_t kSiftedTail = 64;
 
+/// Indices that are to be coded: strictly rising, at least one, of a region of at most 2^31, with a
+/// WireCode of at most kSiftedLow low bits.
+struct SiftedIndices {
+  const uint32_t* index;
+  uint64_t nnz;
+  uint32_t begin;  ///< of the region
+  unsigned low;
+  uint64_t unary;
+  uint64_t words;
+  std::byte* at;  ///< room for `words`, aligned to none
+};
+
 /// Entries of which those pass that have a key above `key`. What is written overlaps nothing.
 template <class T>
 struct Sieve {
@@ -61,6 +73,7 @@ struct Bracketed {
 
 /// What one level has.
 struct Sifts {
+  void (*encode)(const SiftedIndices&);
   /// Writes all indices; false unless there are as many as there should be, rising.
   bool (*decode)(const SiftedCode&);
   Sifted (*sieve_f32)(const Sieve<float>&);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Compiled for AVX-512 F, BW, DQ and VL: nothing in here has a name outside but the table.
+// Compiled for AVX-512 F, BW, DQ and VL and BMI2: nothing in here has a name outside but the table.
 #include <immintrin.h>
 
 #include <cstring>
@@ -30,6 +30,102 @@ bool rising(const uint32_t* index, size_t n) {
 }
 
 // --- coded indices
+
+uint64_t load_word(const void* at) {
+  uint64_t word;
+  std::memcpy(&word, at, sizeof word);
+  return word;
+}
+
+/// A string of bits that goes on to the end of its last word.
+class Bits {
+ public:
+  explicit Bits(std::byte* at) : at_(at) {}
+
+  /// The next n, at most 64, the others zeros.
+  void put(uint64_t bits, unsigned n) {
+    word_ |= bits << filled_;
+    filled_ += n;
+    if (filled_ < 64) return;
+    store();
+    filled_ -= 64;
+    word_ = filled_ == 0 ? 0 : bits >> (n - filled_);
+  }
+  /// From here on only ones are put in, in their order.
+  void put_ones(const SiftedIndices& in);
+
+ private:
+  void store() {
+    std::memcpy(at_ + w_ * 8, &word_, 8);
+    ++w_;
+  }
+  /// Has `word_` be that word, all before it stored.
+  void go_to(uint64_t w) {
+    for (; w_ < w; word_ = 0) store();
+  }
+  void put_one(uint64_t bit) {
+    go_to(bit / 64);
+    word_ |= uint64_t{1} << (bit % 64);
+  }
+
+  std::byte* at_;
+  uint64_t word_ = 0, w_ = 0;
+  unsigned filled_ = 0;
+};
+
+/// Ones of 16 entries that lie in two words in a row, as mostly, come to those at once.
+void Bits::put_ones(const SiftedIndices& in) {
+  const __m512i lane = lanes(), begin = set(in.begin);
+  const __m128i low = _mm_cvtsi32_si128(static_cast<int>(in.low));
+  const __m512i one = _mm512_set1_epi64(1), word = _mm512_set1_epi64(64);
+  const auto high = [&](uint64_t j) -> uint64_t { return (in.index[j] - in.begin) >> in.low; };
+  uint64_t j = 0;
+  for (; j + 16 <= in.nnz; j += 16) {
+    const uint64_t first = in.unary + j + high(j), last = in.unary + j + 15 + high(j + 15);
+    if (last / 64 > first / 64 + 1) {
+      for (uint64_t i = j; i < j + 16; ++i) put_one(in.unary + i + high(i));
+      continue;
+    }
+    const __m512i distance = _mm512_sub_epi32(_mm512_loadu_si512(in.index + j), begin);
+    const __m512i steps = _mm512_add_epi32(_mm512_srl_epi32(distance, low), lane);
+    const __m512i bits = _mm512_add_epi32(steps, set(first % 64 - high(j)));
+    const __m512i a = _mm512_cvtepu32_epi64(_mm512_castsi512_si256(bits));
+    const __m512i b = _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(bits, 1));
+    go_to(first / 64);  // shifts by 64 and more, also by what is below zero, give zero
+    word_ |= static_cast<uint64_t>(_mm512_reduce_or_epi64(
+        _mm512_or_si512(_mm512_sllv_epi64(one, a), _mm512_sllv_epi64(one, b))));
+    if (last / 64 == first / 64) continue;
+    go_to(last / 64);
+    word_ |= static_cast<uint64_t>(
+        _mm512_reduce_or_epi64(_mm512_or_si512(_mm512_sllv_epi64(one, _mm512_sub_epi64(a, word)),
+                                               _mm512_sllv_epi64(one, _mm512_sub_epi64(b, word)))));
+  }
+  for (; j < in.nnz; ++j) put_one(in.unary + j + high(j));
+  go_to(in.words);
+}
+
+/// Low bits are narrowed to as many bytes as hold them, and gathered from 8 bytes at a time.
+void encode(const SiftedIndices& in) {
+  Bits out(in.at);
+  const uint64_t mask = (uint64_t{1} << in.low) - 1;
+  const __m512i begin = set(in.begin), masks = set(mask);
+  const bool bytes = in.low <= 8;
+  const uint64_t wanted = mask * (bytes ? 0x0101010101010101 : 0x0001000100010001);
+  const unsigned step = in.low * (bytes ? 8 : 4);
+  uint64_t j = 0;
+  for (; in.low > 0 && j + 16 <= in.nnz; j += 16) {
+    const __m512i distance = _mm512_sub_epi32(_mm512_loadu_si512(in.index + j), begin);
+    const __m512i low = _mm512_and_si512(distance, masks);
+    alignas(32) uint64_t narrow[4];
+    if (bytes)
+      _mm_store_si128(reinterpret_cast<__m128i*>(narrow), _mm512_cvtepi32_epi8(low));
+    else
+      _mm256_store_si256(reinterpret_cast<__m256i*>(narrow), _mm512_cvtepi32_epi16(low));
+    for (int w = 0; w < (bytes ? 2 : 4); ++w) out.put(_pext_u64(narrow[w], wanted), step);
+  }
+  for (; in.low > 0 && j < in.nnz; ++j) out.put((in.index[j] - in.begin) & mask, in.low);
+  out.put_ones(in);
+}
 
 /// The low bits of 16 entries, from one on. Their bits begin within a byte, and are brought to the
 /// lanes as the two words of 16 bits that they lie in.
@@ -65,8 +161,7 @@ bool decode(const SiftedCode& code) {
   const __m128i low = _mm_cvtsi32_si128(static_cast<int>(code.low));
   uint64_t j = 0;
   for (uint64_t w = code.unary / 64; w * 64 < code.end; ++w) {
-    uint64_t ones;
-    std::memcpy(&ones, code.at + w * 8, 8);
+    uint64_t ones = load_word(code.at + w * 8);
     if (w == code.unary / 64) ones &= ~uint64_t{0} << (code.unary % 64);
     if (w == code.end / 64 && ones >> (code.end % 64) != 0) return false;
     if (static_cast<uint64_t>(__builtin_popcountll(ones)) > code.nnz - j) return false;
@@ -183,7 +278,11 @@ Bracketed bracket(const Bracket<typename K::Value, typename K::Key>& b) {
 
 }  // namespace
 
-const Sifts kAvx512Sifts{&decode, &sieve<FloatKeys>, &sieve<DoubleKeys>, &bracket<FloatKeys>,
+const Sifts kAvx512Sifts{&encode,
+                         &decode,
+                         &sieve<FloatKeys>,
+                         &sieve<DoubleKeys>,
+                         &bracket<FloatKeys>,
                          &bracket<DoubleKeys>};
 
 }  // namespace sparsecoll::host

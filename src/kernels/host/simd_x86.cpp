@@ -23,7 +23,7 @@ bool has(Simd simd) {
     case Simd::avx512:
       break;
   }
-  return has(Simd::avx2) && __builtin_cpu_supports("avx512f") &&
+  return has(Simd::avx2) && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("avx512f") &&
          __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
          __builtin_cpu_supports("avx512vl");
 }
