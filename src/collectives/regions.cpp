@@ -107,7 +107,11 @@ void PieceReader::unpack() {
   env_.kernels.entries(messages, entries_.data());
   for (size_t m = 0; m < waits_; ++m) {
     buffer_[m] = env_.kernels.sparse(entries_[m]);
-    spans_[source_[m]] = buffer_[m].span();
+    SparseSpan& span = spans_[source_[m]] = buffer_[m].span();
+    if (const void* const values = env_.kernels.values_in(messages[m])) {
+      span.value = values;
+      buffer_[m].value = nullptr;
+    }
   }
   env_.kernels.unpack_all(messages, buffer_.first(waits_), env_.fault);
   waits_ = 0;

@@ -7,6 +7,8 @@
 // beyond them.
 
 #include <cstddef>
+#include <cstring>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -41,6 +43,18 @@ struct Unpacked {
   Entries<T> entries;
 };
 
+/// Values that can be read where they are have the bits that are unpacked otherwise, and lie in the
+/// message, whatever that is.
+template <class T>
+void check_in_place(const void* values, const MessageBytes& message, const T* unpacked, size_t n) {
+  const auto* const at = static_cast<const std::byte*>(values);
+  const std::byte* const end = message.data() + message.size();
+  if (at < message.data() || at > end || n > static_cast<size_t>(end - at) / sizeof(T))
+    throw std::logic_error("values beyond their message");
+  if (n > 0 && std::memcmp(at, unpacked, n * sizeof(T)) != 0)
+    throw std::logic_error("other values where they are");
+}
+
 /// `capacity`: kAll = what wire_entries() asks for.
 template <class T, class I, DataType kType = kOwnType<T>>
 Unpacked<T> unpack(const MessageBytes& bytes, const Region& region, size_t capacity = kAll) {
@@ -54,6 +68,15 @@ Unpacked<T> unpack(const MessageBytes& bytes, const Region& region, size_t capac
   const SparseBuffer out{capacity == 0 ? &none : index.data(), value.data(), &nnz, capacity};
   const Message message{exact, region};
   place.kernels().unpack_all({&message, 1}, {&out, 1}, &faults);
+  if (const void* const values = place.kernels().values_in(message)) {
+    check_in_place(values, exact, value.data(), nnz);
+    SparseBuffer indices = out;
+    indices.value = nullptr;
+    const std::vector<I> before = index;
+    uint64_t again = 0;
+    place.kernels().unpack_all({&message, 1}, {&indices, 1}, &again);
+    if (again != faults || index != before) throw std::logic_error("other indices without values");
+  }
   return {faults, place.get(out)};
 }
 

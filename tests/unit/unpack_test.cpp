@@ -225,6 +225,20 @@ TEST_CASE("bits beyond the end or of another number are refused") {
   CHECK_FALSE(refused(moved, region));
 }
 
+TEST_CASE("values that travelled as they are added can be read where they are") {
+  const Region region{0, 1000};
+  const Entries<float> entries{{4, 1.0f}, {7, 2.0f}, {999, -3.0f}};
+  const auto in_place = [&](auto place, const MessageBytes& message) {
+    return place.kernels().values_in({message, region}) != nullptr;
+  };
+  const MessageBytes whole = pack<float, uint32_t>(entries, {region})[0];
+  CHECK(in_place(Place<float, uint32_t>(), whole));
+  CHECK_FALSE(in_place(Place<float, uint32_t>(), {whole.begin(), whole.end() - 1}));
+  CHECK_FALSE(in_place(Place<double, uint32_t>(), whole));
+  const MessageBytes rounded = pack<float, uint32_t>(entries, {region}, Precision::bfloat16)[0];
+  CHECK_FALSE(in_place(Place<float, uint32_t>(), rounded));
+}
+
 TEST_CASE("of several messages the sound ones are taken") {
   Place<float, uint32_t> place;
   const Region region{0, 1000};

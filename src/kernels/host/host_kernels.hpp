@@ -133,6 +133,9 @@ class HostKernels final : public Kernels {
     for (const Message& each : messages)
       *out++ = wire_entries(each.bytes, data_type(), each.region.length());
   }
+  const void* values_in(const Message& message) const override {
+    return host::values_in<T>(message);
+  }
   void unpack_all(std::span<const Message> messages, std::span<const SparseBuffer> out,
                   uint64_t* fault) override {
     write_drafts();

@@ -55,8 +55,23 @@ void get_values(const std::byte* at, size_t n, A* out) {
   }
 }
 
+/// Where the values of a sound message of a tensor of T begin, if they travelled as they are added.
+template <class T>
+const std::byte* values_in(const Message& message) {
+  using A = Accumulation<T>;
+  WireHeader header;
+  if (!wire_header(message.bytes, data_type_of<T>(), message.region.length(), &header) ||
+      static_cast<DataType>(header.data_type) != data_type_of<A>())
+    return nullptr;
+  const WireShape shape{header.nnz, header.length, sizeof(A)};
+  const auto representation = static_cast<Representation>(header.representation);
+  const std::byte* const at =
+      message.bytes.data() + sizeof header + wire_index_bytes(representation, shape);
+  return reinterpret_cast<uintptr_t>(at) % alignof(A) == 0 ? at : nullptr;
+}
+
 /// One message of a tensor of T into `out`, whose null index means that only a dense message will
-/// do.
+/// do, and whose null value that its values stay where they are.
 template <class T, class I>
 bool unpack(const Message& message, const SparseBuffer& out, const Sifts* sifts) {
   *out.nnz = 0;
@@ -75,7 +90,9 @@ bool unpack(const Message& message, const SparseBuffer& out, const Sifts* sifts)
   }
   at += wire_index_bytes(representation, {header.nnz, header.length, size_of(sent)});
   auto* value = static_cast<Accumulation<T>*>(out.value);
-  if (sent == data_type_of<T>()) {
+  if (!value) {
+    // values_in() has said where they are.
+  } else if (sent == data_type_of<T>()) {
     get_values<T>(at, header.nnz, value);
   } else if (sent == accumulation(data_type_of<T>())) {
     get_values<Accumulation<T>>(at, header.nnz, value);
