@@ -40,7 +40,7 @@ void FramedCall::abandon(const Error* problem) {
   for (int i = 1; i < size(); ++i) {
     std::byte* room = arena_.take<std::byte>(kHeadroom + mine.size()) + kHeadroom;
     std::memcpy(room, mine.data(), mine.size());
-    channel_.send((rank() + i) % size(), header(FrameKind::abandon), room, mine.size());
+    channel_.send((rank() + i) % size(), header(FrameKind::abandon), {room, mine.size()});
   }
   std::vector<Notice> notices(static_cast<size_t>(size()));
   for (std::vector<int> absent = others();;) {

@@ -24,6 +24,8 @@ struct Packet {
   size_t bound = 0;                ///< bytes at most, all of which are there
   const uint64_t* used = nullptr;  ///< bytes, a count in the place's memory; null: exactly bound
   size_t agreed = kUnknownSize;    ///< the receiver's in_bound
+
+  bool operator==(const Packet&) const = default;
 };
 
 /// Whose memory a message is in, at both ends: the place's for messages, or in any case the host's.

@@ -42,18 +42,19 @@ void Channel::end() {
   transport_.made(current_);
 }
 
-void Channel::put_header(int peer, FrameHeader header, ConstBytes payload, std::byte* head,
-                         const std::byte* twin) {
+void Channel::put_header(int peer, FrameHeader header, const Framed& payload, std::byte* head) {
   header.ordinal = sent_[static_cast<size_t>(peer)];
-  put_frame_header(header, payload, has_checksum(header), head, twin);
+  put_frame_header(header, payload, has_checksum(header), head);
 }
 
-void Channel::send(int peer, FrameHeader header, std::byte* payload, size_t bytes,
-                   const std::byte* twin) {
-  put_header(peer, header, {payload, bytes}, payload - sizeof header,
-             twin ? twin - sizeof header : nullptr);
-  const MessageTrace::Send sent(trace(), {"message", peer, header.sequence, sizeof header + bytes});
-  transport_.send(peer, {payload - sizeof header, sizeof header + bytes});
+void Channel::send(int peer, FrameHeader header, const Payload& payload) {
+  const size_t bytes = sizeof header + payload.bytes;
+  std::byte* const head = payload.data - sizeof header;
+  put_header(peer, header,
+             {{payload.data, payload.bytes}, payload.twin ? payload.twin - sizeof header : nullptr},
+             head);
+  const MessageTrace::Send sent(trace(), {"message", peer, header.sequence, bytes});
+  transport_.send(peer, {head, bytes});
   ++sent_[static_cast<size_t>(peer)];
 }
 
@@ -61,7 +62,7 @@ void Channel::send_long(int peer, FrameHeader header, const LongPayload& payload
   const bool seen = payload.tail != nullptr;
   header.tail = seen ? sizeof *payload.tail : 0;
   header.hidden = seen ? 0 : 1;
-  put_header(peer, header, {payload.data, payload.bytes}, payload.head);
+  put_header(peer, header, {{payload.data, payload.bytes}}, payload.head);
   transport_.open(peer,
                   {sizeof header + payload.bytes + header.tail, seen ? size_t{0} : payload.bytes});
   if (seen) *payload.tail = mix(payload.bytes);
@@ -89,7 +90,7 @@ void Channel::send_long(int peer, FrameHeader header, const LongPayload& payload
 }
 
 void Channel::hand_over(int peer, FrameHeader header, Buffer message) {
-  put_header(peer, header, ConstBytes(message.data(), message.size()).subspan(sizeof header),
+  put_header(peer, header, {ConstBytes(message.data(), message.size()).subspan(sizeof header)},
              message.data());
   const MessageTrace::Send sent(trace(), {"message", peer, header.sequence, message.size()});
   transport_.hand_over(peer, std::move(message));
@@ -155,7 +156,7 @@ void Channel::send_fatal(const Error& error) noexcept {
     try {
       const Block& notice = notices_.emplace_back(memory_, sizeof header + bytes);
       std::memcpy(notice.data() + sizeof header, error.what(), bytes);
-      send(peer, header, notice.data() + sizeof header, bytes);
+      send(peer, header, {notice.data() + sizeof header, bytes});
     } catch (const std::exception&) {
       // This rank is failing already; peers that do not hear of it find out by their deadlines.
     }

@@ -18,8 +18,17 @@
 
 namespace sparsecoll {
 
-/// A longer payload leaves piece by piece.
+/// A longer payload leaves piece by piece, as it is made; what MPI then sends them in is its
+/// transport's.
 inline constexpr size_t kPiece = size_t{1} << 20;
+
+/// One that is sent as a whole. `twin`: the same as it was sent to another peer in this call,
+/// behind its header; null: it was not.
+struct Payload {
+  std::byte* data;
+  size_t bytes;
+  const std::byte* twin = nullptr;
+};
 
 /// One that does, or that is hidden: its pieces may still be made when the first ones leave.
 struct LongPayload {
@@ -56,10 +65,8 @@ class Channel {
   void begin(uint64_t sequence);
   /// This rank has done its part of that call.
   void end();
-  /// Fills in the header, which sits directly in front of the payload, and starts sending. `twin`:
-  /// the same payload as it was sent to another peer in this call; null: it was not.
-  void send(int peer, FrameHeader header, std::byte* payload, size_t bytes,
-            const std::byte* twin = nullptr);
+  /// Fills in the header, which sits directly in front of the payload, and starts sending.
+  void send(int peer, FrameHeader header, const Payload& payload);
   /// The same piece by piece; in between it takes in what has arrived.
   void send_long(int peer, FrameHeader header, const LongPayload& payload);
   /// The same for a message that may outlive the call; the payload starts behind the header's room.
@@ -110,8 +117,7 @@ class Channel {
   MessageTrace* trace() { return trace_ ? &*trace_ : nullptr; }
   bool has_checksum(const FrameHeader& header) const { return verify_ || header.sequence == 0; }
   /// Completes it for that payload and puts it at `head`.
-  void put_header(int peer, FrameHeader header, ConstBytes payload, std::byte* head,
-                  const std::byte* twin = nullptr);
+  void put_header(int peer, FrameHeader header, const Framed& payload, std::byte* head);
   bool wanted(const Frame& gossip) const;
   void flush_until_0(const Deadline& deadline, size_t (Transport::*unsent)());
   bool ends_call(const Frame& frame) const {

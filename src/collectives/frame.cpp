@@ -46,13 +46,14 @@ GossipHeader gossip_header(const Frame& frame) {
   return header;
 }
 
-void put_frame_header(FrameHeader header, ConstBytes payload, bool with_checksum, std::byte* head,
-                      const std::byte* twin) {
+void put_frame_header(FrameHeader header, const Framed& payload, bool with_checksum,
+                      std::byte* head) {
   header.magic = kFrameMagic;
   header.version = kFrameVersion;
-  header.payload = payload.size();
+  header.payload = payload.bytes.size();
   if (with_checksum)
-    header.checksum = twin ? twin_checksum(header, twin) : frame_checksum(header, payload);
+    header.checksum =
+        payload.twin ? twin_checksum(header, payload.twin) : frame_checksum(header, payload.bytes);
   std::memcpy(head, &header, sizeof header);
 }
 

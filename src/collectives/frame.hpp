@@ -54,10 +54,16 @@ static_assert(sizeof(GossipHeader) == 32);
 
 GossipHeader gossip_header(const Frame& frame);
 
-/// Completes the header and writes it to `head`. `twin`: the header of a frame with the same
-/// payload, if there is one, which needs no second checksum then; else null.
-void put_frame_header(FrameHeader header, ConstBytes payload, bool with_checksum, std::byte* head,
-                      const std::byte* twin = nullptr);
+/// What is behind a header. `twin`: the header of another frame with the same payload, which needs
+/// no second checksum then; else null.
+struct Framed {
+  ConstBytes bytes;
+  const std::byte* twin = nullptr;
+};
+
+/// Completes the header and writes it to `head`.
+void put_frame_header(FrameHeader header, const Framed& payload, bool with_checksum,
+                      std::byte* head);
 
 /// What a receiver knows of a frame before it looks.
 struct FrameTerms {

@@ -30,7 +30,7 @@ FrameHeader FramedCall::header(FrameKind kind) const {
 }
 
 void FramedCall::post_leg(std::span<const Leg> legs, size_t i) {
-  post(legs[i].peer, legs[i].out, i > 0 && legs[i].out.data == legs[i - 1].out.data);
+  post(legs[i].peer, legs[i].out, i > 0 && legs[i].out == legs[i - 1].out);
 }
 
 void FramedCall::post(int peer, const Packet& packet, bool again) {
@@ -60,8 +60,8 @@ void FramedCall::post(int peer, const Packet& packet, bool again) {
     }
   }
   wait(packet.data + bytes);
-  channel_.send(peer, header(FrameKind::data), head + sizeof(FrameHeader), bytes,
-                again && !hidden ? packet.data : nullptr);
+  channel_.send(peer, header(FrameKind::data),
+                {head + sizeof(FrameHeader), bytes, again && !hidden ? packet.data : nullptr});
 }
 
 bool FramedCall::rotates(std::span<const Leg> legs) const {

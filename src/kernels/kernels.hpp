@@ -199,10 +199,11 @@ class Kernels {
   /// for before unpack_all() looks closer. Waits where the host does not see messages, or for those
   /// that the place has yet to write.
   virtual void entries(std::span<const Message> messages, size_t* out) = 0;
-  /// Where the values of a message can be read as they are, by whoever unpacks it into a buffer
-  /// without room for values; null where they cannot. The message stays where it is.
+  /// After entries(): where the values of a message can be read as they are; null where they
+  /// cannot. The message stays where it is.
   virtual const void* values_in(const Message& /*message*/) const { return nullptr; }
-  /// Trusts nothing: a malformed message gives no entries and raises *fault.
+  /// Trusts nothing: a malformed message gives no entries and raises *fault. A buffer whose value
+  /// is null gets the indices alone, for values that are read where they are.
   virtual void unpack_all(std::span<const Message> messages, std::span<const SparseBuffer> out,
                           uint64_t* fault) = 0;
 

@@ -24,10 +24,10 @@ struct MpiTerms {
   size_t chunk = kMpiChunk;  ///< for tests
 };
 
-/// Collective over `mpi`: duplicates it within the deadline. After that point-to-point only, and
-/// nothing that waits for a peer. Throws InvalidArgument when `mpi` is null or an
-/// intercommunicator, InvalidUsage when MPI is not running or its thread level forbids this thread,
-/// Timeout, SystemError.
+/// Collective over `mpi`, within the deadline: duplicates it and learns which ranks are on other
+/// machines. After that point-to-point only, and nothing that waits for a peer. Throws
+/// InvalidArgument when `mpi` is null or an intercommunicator, InvalidUsage when MPI is not running
+/// or its thread level forbids this thread, Timeout, SystemError.
 std::unique_ptr<Transport> make_mpi_transport(MPI_Comm mpi, const Deadline& deadline,
                                               const MpiTerms& terms = {});
 

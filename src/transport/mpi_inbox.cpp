@@ -23,7 +23,7 @@ constexpr size_t kHidden = size_t{1} << 16;  // bytes from which on they go to a
 }  // namespace
 
 MpiInbox::MpiInbox(const Address& own, const std::vector<int>& ranks, Pool& pool)
-    : own_(own), pool_(pool) {
+    : own_(own), pool_(pool), under_way_(ranks.size()) {
   int size = 0;
   check_mpi(MPI_Comm_size(own.comm, &size), "MPI_Comm_size");
   peers_.assign(static_cast<size_t>(size), kNobody);
@@ -102,12 +102,15 @@ void MpiInbox::begin(Matched& first) {
 }
 
 void MpiInbox::await_pieces(Incoming& target, int source, size_t pieces) {
+  under_way_.reserve(pieces);
   for (size_t left = pieces; left > 0; --left) {
-    MPI_Request& request = under_way_.add({&target, kMpiPiece, left == 1});
-    check_mpi_with(target.peer,
-                   MPI_Irecv(target.bytes.data() + target.claimed, static_cast<int>(kMpiPiece),
-                             MPI_BYTE, source, own_.tag, own_.comm, &request),
-                   "a receive from");
+    std::byte* const at = target.bytes.data() + target.claimed;
+    const auto receive = [&](MPI_Request* request) {
+      return MPI_Irecv(at, static_cast<int>(kMpiPiece), MPI_BYTE, source, own_.tag, own_.comm,
+                       request);
+    };
+    const int code = under_way_.begin({target.peer, &target, kMpiPiece, left == 1}, receive);
+    check_mpi_with(target.peer, code, "a receive from");
     target.claimed += kMpiPiece;
     ++target.under_way;
   }
@@ -145,9 +148,11 @@ void MpiInbox::take_chunk(Incoming& target, Matched& piece) {
   std::byte* const at = seen ? target.bytes.data() + target.claimed
                              : target.hidden.data() + (target.claimed - target.bytes.size());
   target.given_up = bytes == 0 && missing > 0;
-  MPI_Request& request = under_way_.add({&target, bytes, false});
-  check_mpi_with(piece.peer, MPI_Imrecv(at, piece.bytes, MPI_BYTE, &piece.message, &request),
-                 "a receive from");
+  const auto receive = [&](MPI_Request* request) {
+    return MPI_Imrecv(at, piece.bytes, MPI_BYTE, &piece.message, request);
+  };
+  const int code = under_way_.begin({piece.peer, &target, bytes, false}, receive);
+  check_mpi_with(piece.peer, code, "a receive from");
   ++target.under_way;
   target.claimed = target.given_up ? target.size() : target.claimed + bytes;
 }

@@ -56,6 +56,7 @@ class MpiInbox {
   };
   /// What a request is for.
   struct Receiving {
+    int peer;
     Incoming* message;
     size_t most;  ///< bytes
     bool ends;    ///< the message, which is as much shorter as less comes

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "transport/mpi_pieces.hpp"
+#include "transport/mpi_share.hpp"
 
 namespace sparsecoll {
 
@@ -22,6 +23,7 @@ void MpiOutbox::send(int peer, ConstBytes bytes, const Kept& kept) {
 
 void MpiOutbox::start_in_pieces(int peer, ConstBytes message, const Kept& kept) {
   const size_t more = pieces_of(message.size());
+  under_way_.reserve(1 + more);  // the receiver waits for all of them from the first one on
   start(peer, message.first(kMpiPiece + more), kept);
   message = message.subspan(kMpiPiece + more);
   for (size_t i = 0; i < more; ++i) {
@@ -52,10 +54,10 @@ void MpiOutbox::give_up_open(int peer) {
 
 void MpiOutbox::start(int peer, ConstBytes bytes, const Kept& kept) {
   const MpiAddress& to = peers_[static_cast<size_t>(peer)];
-  MPI_Request& request = under_way_.add({peer, bytes.size(), kept});
-  const int code = MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to.rank,
-                             to.tag, comm_, &request);
-  if (code != MPI_SUCCESS) under_way_.remove_last();
+  const int code = under_way_.begin({peer, bytes.size(), kept}, [&](MPI_Request* request) {
+    return MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to.rank, to.tag, comm_,
+                     request);
+  });
   check_mpi_with(peer, code, "a send to");
   unsent_of(kept) += bytes.size();
 }

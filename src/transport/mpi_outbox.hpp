@@ -34,6 +34,7 @@ class MpiOutbox {
         peers_(std::move(peers)),
         terms_(std::move(terms)),
         open_(peers_.size()),
+        under_way_(peers_.size()),
         announced_(std::make_unique<std::deque<Announcement>>()) {}
 
   void send(int peer, ConstBytes bytes, const Kept& kept);

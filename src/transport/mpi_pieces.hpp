@@ -14,15 +14,15 @@ inline constexpr size_t kMostMpiPieces = 64;
 
 /// A message of kMpiPiece + m bytes, for m of 1 to kMostMpiPieces, is the first of a message in
 /// pieces: m more follow, each of kMpiPiece bytes but for the last, which may be shorter and even
-/// empty. 0: it is no such message.
+/// empty. All are sent at once, and none is left out. 0: it is no such message.
 constexpr size_t pieces_after(size_t bytes) {
   return bytes > kMpiPiece && bytes <= kMpiPiece + kMostMpiPieces ? bytes - kMpiPiece : 0;
 }
 
-/// How many follow the first one of a message in pieces, if it can be one; else 0.
+/// How many follow the first one of a message in pieces, if it can be one; else 0. Each of them
+/// takes kMpiPiece bytes behind the first one's, and one into that.
 constexpr size_t pieces_of(size_t message) {
-  if (message <= kMpiPiece) return 0;
-  const size_t more = (message - kMpiPiece + kMpiPiece) / (kMpiPiece + 1);  // rounded up
+  const size_t more = message / (kMpiPiece + 1);  // of what is beyond kMpiPiece, rounded up
   return more <= kMostMpiPieces ? more : 0;
 }
 

@@ -8,49 +8,64 @@
 #include <utility>
 #include <vector>
 
-#include "transport/mpi_share.hpp"
-
 namespace sparsecoll {
 
-/// Requests of MPI that are under way, and what each is for. One call of MPI moves them all: a test
-/// of each would look at the network as often as there are some that are not done.
+/// Requests of MPI that are under way, and what each is for: an Owner, which has a `peer`. Those of
+/// one peer are done in the order in which they were begun, mostly, so that of each peer only the
+/// first that is not done is tested: every such test has MPI look at the network. (MPI_Testsome
+/// would look once; but MPICH ends the process where it finds an error, whatever the communicator
+/// of the request says.)
 template <class Owner>
 class MpiRequests {
  public:
+  explicit MpiRequests(size_t peers) : looked_at_(peers) {}
+
   bool empty() const { return requests_.empty(); }
   const std::vector<Owner>& owners() const { return owners_; }
 
-  /// The place of one more, for MPI to fill in. It is made first: a request that is under way must
-  /// not be lost for want of memory.
-  MPI_Request& add(Owner owner) {
-    const size_t count = requests_.size() + 1;
-    requests_.reserve(std::max(count, requests_.capacity()));
-    indices_.resize(std::max(count, indices_.size()));
-    statuses_.resize(std::max(count, statuses_.size()));
-    owners_.push_back(std::move(owner));
-    return requests_.emplace_back(MPI_REQUEST_NULL);
+  /// Room for that many more: begin() does not throw then.
+  void reserve(size_t more) {
+    const size_t count = requests_.size() + more;
+    if (count <= std::min(requests_.capacity(), owners_.capacity())) return;
+    requests_.reserve(2 * count);
+    owners_.reserve(2 * count);
   }
-  /// That one was not begun after all.
-  void remove_last() {
-    requests_.pop_back();
-    owners_.pop_back();
+
+  /// One more, which `call` has MPI begin and fill in; returns its code. The place is made first: a
+  /// request that is under way must not be lost for want of memory.
+  template <class Call>
+  int begin(Owner owner, Call&& call) {
+    reserve(1);
+    owners_.push_back(std::move(owner));
+    const int code = call(&requests_.emplace_back(MPI_REQUEST_NULL));
+    if (code != MPI_SUCCESS) {
+      requests_.pop_back();
+      owners_.pop_back();
+    }
+    return code;
   }
 
   /// Hands over those that are done as `take(owner, status, code)`, which throws nothing; code:
   /// MPI's.
   template <class Take>
   void test(Take&& take) {
-    if (requests_.empty()) return;
-    int count = 0;
-    const int code = MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count,
-                                  indices_.data(), statuses_.data());
-    if (code != MPI_ERR_IN_STATUS) check_mpi(code, "MPI_Testsome");
-    for (int i = 0; i < count; ++i) {
-      const MPI_Status& status = statuses_[static_cast<size_t>(i)];
-      take(owners_[static_cast<size_t>(indices_[static_cast<size_t>(i)])], status,
-           code == MPI_SUCCESS ? MPI_SUCCESS : status.MPI_ERROR);
+    ++round_;
+    bool any = false;
+    for (size_t i = 0; i < requests_.size(); ++i) {
+      size_t& looked_at = looked_at_[static_cast<size_t>(owners_[i].peer)];
+      if (looked_at == round_) continue;
+      int done = 0;
+      MPI_Status status;
+      const int code = MPI_Test(&requests_[i], &done, &status);
+      if (code == MPI_SUCCESS && !done) {
+        looked_at = round_;
+        continue;
+      }
+      take(owners_[i], status, code);
+      requests_[i] = MPI_REQUEST_NULL;
+      any = true;
     }
-    if (count > 0) forget_done();
+    if (any) forget_done();
   }
 
   /// They stay under way, for ever.
@@ -76,8 +91,8 @@ class MpiRequests {
 
   std::vector<MPI_Request> requests_;
   std::vector<Owner> owners_;
-  std::vector<int> indices_;  ///< room for what MPI says, as for all of them
-  std::vector<MPI_Status> statuses_;
+  std::vector<size_t> looked_at_;  ///< by peer: the round in which one was not done
+  size_t round_ = 0;
 };
 
 }  // namespace sparsecoll

@@ -35,7 +35,8 @@ void check_mpi_caller();
 /// them that broke keeps the duplicate for ever, since its messages may still be under way.
 class MpiShare {
  public:
-  /// Collective over `original`, within the deadline.
+  /// Collective over `original`, within the deadline. Where a rank does not come what waits for it
+  /// is left behind, and so is the duplicate if there is one.
   MpiShare(MPI_Comm original, const Deadline& deadline);
   MpiShare(const MpiShare&) = delete;
   MpiShare& operator=(const MpiShare&) = delete;

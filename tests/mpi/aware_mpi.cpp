@@ -139,22 +139,16 @@ int MPI_Imrecv(void* data, int count, MPI_Datatype type, MPI_Message* message,
   return keep(std::move(one), code, *request);
 }
 
-int MPI_Testsome(int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
+int MPI_Test(MPI_Request* request, int* done, MPI_Status* status) {
   const std::lock_guard lock(mutex);
+  const auto found = moving.find(*request);
+  if (found == moving.end()) return PMPI_Test(request, done, status);
+  expect_current(found->second.device);
   *done = 0;
-  for (int i = 0; i < count; ++i) {
-    if (requests[i] == MPI_REQUEST_NULL) continue;
-    const auto found = moving.find(requests[i]);
-    if (found != moving.end()) expect_current(found->second.device);
-    if (found != moving.end() && is_held) continue;
-    int one = 0;
-    const int code = PMPI_Test(&requests[i], &one, &statuses[*done]);
-    if (code != MPI_SUCCESS) stop("a message failed");
-    if (!one) continue;
-    indices[(*done)++] = i;
-    if (found == moving.end()) continue;
-    end(found->second);
-    moving.erase(found);
-  }
-  return MPI_SUCCESS;
+  if (is_held) return MPI_SUCCESS;
+  const int code = PMPI_Test(request, done, status);
+  if (!*done) return code;
+  end(found->second);
+  moving.erase(found);
+  return code;
 }

@@ -208,7 +208,7 @@ TEST_CASE("a rank that does not know of itself is refused") {
     header.covered_first = first;
     header.covered_count = 1;
     std::byte room[kHeadroom] = {};
-    stations[1].channel().send(0, header, room + kHeadroom, 0);
+    stations[1].channel().send(0, header, {room + kHeadroom, 0});
     CHECK(expect_error(sparsecollRemoteError, "covered ranks",
                        [&] { hear_of_rank_1(stations[0]); }) == "");
   }
@@ -221,7 +221,7 @@ TEST_CASE("a notice of the wrong length is refused") {
   header.sequence = 1;
   header.covered_first = header.covered_count = 1;
   std::byte room[kHeadroom + 3] = {};
-  stations[1].channel().send(0, header, room + kHeadroom, 3);
+  stations[1].channel().send(0, header, {room + kHeadroom, 3});
   CHECK(expect_error(sparsecollRemoteError, "notice of 3 bytes", [&] {
           stations[0].call(call_with_k(7), [](FramedCall& framed) { framed.abandon(nullptr); });
         }) == "");

@@ -139,7 +139,7 @@ TEST_CASE("nothing is hidden but data") {
   for (const FrameKind kind : {FrameKind::abandon, FrameKind::fatal, FrameKind::gossip}) {
     Pair pair({}, false);
     std::byte message[sizeof(FrameHeader) + 64] = {};
-    pair.channel(1).send(0, Pair::header(), message + sizeof(FrameHeader), 64);
+    pair.channel(1).send(0, Pair::header(), {message + sizeof(FrameHeader), 64});
     FrameHeader header;
     std::memcpy(&header, message, sizeof header);
     pair.receive();

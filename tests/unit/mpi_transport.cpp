@@ -10,6 +10,7 @@
 #include <deque>
 #include <fstream>
 #include <functional>
+#include <utility>
 
 #include "core/checksum.hpp"
 #include "mpi/verdict.hpp"
@@ -24,7 +25,9 @@ int chunks_to_send = -1;  // all of them
 bool nothing_completes = false;
 bool announce_too_little = false;
 bool sends_fail = false;
-int short_piece = -1;  // that one of a message in pieces comes to its end too early
+int short_piece = -1;     // that one of a message in pieces comes to its end too early
+int pieces_to_send = -1;  // all of them
+bool one_fails = false;   // the next request that is done
 
 }  // namespace
 
@@ -33,6 +36,8 @@ int MPI_Isend(const void* data, int count, MPI_Datatype type, int peer, int tag,
               MPI_Request* request) {
   if (sends_fail) return MPI_ERR_OTHER;
   if (short_piece >= 0 && short_piece-- == 0) count -= 100;
+  if (pieces_to_send == 0) return PMPI_Isend(data, 0, type, MPI_PROC_NULL, tag, comm, request);
+  if (pieces_to_send > 0) --pieces_to_send;
   // An empty message, the size, chunks.
   static const uint64_t too_little = 1500;
   static bool size_follows = false;
@@ -50,10 +55,11 @@ int MPI_Isend(const void* data, int count, MPI_Datatype type, int peer, int tag,
   }
   return PMPI_Isend(data, count, type, peer, tag, comm, request);
 }
-int MPI_Testsome(int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
+int MPI_Test(MPI_Request* request, int* done, MPI_Status* status) {
   *done = 0;
   if (nothing_completes) return MPI_SUCCESS;
-  return PMPI_Testsome(count, requests, done, indices, statuses);
+  const int code = PMPI_Test(request, done, status);
+  return *done && std::exchange(one_fails, false) ? MPI_ERR_OTHER : code;
 }
 
 namespace {
@@ -278,22 +284,24 @@ void check_abandoned_receive(test::Verdict& verdict, bool busy) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/// The same where the rest of a message in pieces is still to come.
+/// The same where the rest of a message in pieces does not come.
 void check_abandoned_pieces(test::Verdict& verdict) {
   const auto transport = make(kMpiChunk, true);
   static const std::vector<std::byte> message = letter(300000, 0, 6);
   if (transport->rank() == 1) {
-    nothing_completes = true;
-    while (transport->memory().allocations() == 0)
+    const Clock::time_point start = Clock::now();
+    while (transport->memory().allocations() == 0 ||
+           Clock::now() - start < std::chrono::milliseconds(100))  // in which the first one is done
       verdict.require("a first piece is no message", !transport->poll());
     const size_t in_use = transport->memory().bytes_in_use();
     bool touches_caller = true;
     verdict.require("pieces may still come to its memory",
                     transport->abandon(&touches_caller) == in_use);
-    nothing_completes = false;
     verdict.require("nothing that was sent is touched", !touches_caller);
   } else if (transport->rank() == 0 && transport->size() > 1) {
+    pieces_to_send = 1;
     transport->send(1, message);
+    pieces_to_send = -1;
     flush(*transport);
   }
   MPI_Barrier(MPI_COMM_WORLD);
@@ -338,6 +346,35 @@ void check_failed_send(test::Verdict& verdict) {
   }
   sends_fail = false;
   transport->close();
+}
+
+/// MPI finds out later that a peer is gone, when the message is under way.
+void check_failed_request(test::Verdict& verdict) {
+  const auto transport = make(1000);
+  const int P = transport->size(), peer = (transport->rank() + 1) % P;
+  const std::vector<std::byte> message = letter(20, 0, 7);
+  std::string error;
+  const auto failing = [&](auto&& work) {
+    error.clear();
+    one_fails = true;
+    try {
+      const Clock::time_point limit = Clock::now() + std::chrono::seconds(30);
+      while (one_fails && Clock::now() < limit) work();
+    } catch (const Error& caught) {
+      error = caught.what();
+      verdict.require("an error of the peer", caught.code() == sparsecollRemoteError);
+    }
+    one_fails = false;
+  };
+  transport->send(peer, message);
+  failing([&] { transport->unsent(); });
+  verdict.require("a send that fails later names its peer",
+                  error.starts_with(text("a send to rank ", peer, " failed: ")));
+  verdict.require("it is no longer under way", transport->unsent() == 0);
+  failing([&] { transport->poll(); });
+  verdict.require("so does a receive",
+                  error.starts_with(text("a receive from rank ", (peer + P - 2) % P, " failed: ")));
+  MPI_Barrier(MPI_COMM_WORLD);
 }
 
 size_t free_gigabytes() {
@@ -401,6 +438,7 @@ int main(int argc, char** argv) {
     check_false_announcement(verdict);
     check_short_piece(verdict);
     check_failed_send(verdict);
+    check_failed_request(verdict);
     if (large_wanted()) check_large(verdict);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "mpi_transport, rank %d: %s\n", rank, error.what());

@@ -112,20 +112,20 @@ class HostKernels final : public Kernels {
     write_drafts();
     switch (in.precision) {
       case Precision::accumulated:
-        drafts_ = host::draft_all<Acc, T>(In(in), regions, out, sifts(), arena_);
+        drafts_ = host::draft_all<Acc, T>(In(in), regions, out, arena_);
         break;
       case Precision::stored:
-        drafts_ = host::draft_all<T, T>(In(in), regions, out, sifts(), arena_);
+        drafts_ = host::draft_all<T, T>(In(in), regions, out, arena_);
         break;
       case Precision::bfloat16:
         if constexpr (!Integer<T>)
-          drafts_ = host::draft_all<Bfloat16, T>(In(in), regions, out, sifts(), arena_);
+          drafts_ = host::draft_all<Bfloat16, T>(In(in), regions, out, arena_);
     }
   }
   /// Not before: the first message is under way while the others are written.
   void wait_packed(const std::byte* end) override {
     for (; !drafts_.empty() && drafts_.front().at < end; drafts_ = drafts_.subspan(1))
-      drafts_.front().write();
+      drafts_.front().write(sifts());
   }
   void prefetch(ConstBytes) override {}
   void entries(std::span<const Message> messages, size_t* out) override {
@@ -222,7 +222,7 @@ class HostKernels final : public Kernels {
   }
 
   void write_drafts() {
-    for (const Draft<T, I>& each : drafts_) each.write();
+    for (const Draft<T, I>& each : drafts_) each.write(sifts());
     drafts_ = {};
   }
 

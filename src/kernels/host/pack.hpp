@@ -103,24 +103,23 @@ struct Draft {
   In in;
   Part part;
   std::byte* at;
-  const Sifts* sifts;
   void (*pack)(const In&, const Part&, std::byte*, const Sifts*);
 
-  void write() const { pack(in, part, at, sifts); }
+  void write(const Sifts* sifts) const { pack(in, part, at, sifts); }
 };
 
 /// Where messages of the regions go and how long they are, and what is left to do.
 template <class W, class T, class I>
 std::span<const Draft<T, I>> draft_all(const View<Accumulation<T>, I>& in,
                                        std::span<const Region> regions, const Packets& out,
-                                       const Sifts* sifts, Arena& arena) {
+                                       Arena& arena) {
   auto* const drafts = arena.take<Draft<T, I>>(regions.size());
   uint64_t used = 0;
   for (size_t p = 0; p < regions.size(); ++p) {
     used = align_up(used, 8) + kHeadroom;
     const Part part{position(in, regions[p].begin), position(in, regions[p].end), regions[p]};
     const WireShape shape{part.last - part.first, part.region.length(), sizeof(W)};
-    new (&drafts[p]) Draft<T, I>{in, part, out.slab + used, sifts, pack<W, T, I>};
+    new (&drafts[p]) Draft<T, I>{in, part, out.slab + used, pack<W, T, I>};
     out.offset[p] = used;
     out.size[p] = wire_bytes(wire_choose(shape), shape);
     used += out.size[p];

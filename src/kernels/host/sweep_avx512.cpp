@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Compiled for AVX-512 F, BW, DQ and VL: nothing in here has a name outside but the table.
+// Compiled for AVX-512 F, BW, DQ and VL and BMI2: nothing in here has a name outside but the table.
 #include <immintrin.h>
 
 #include "kernels/host/simd_x86.hpp"
