@@ -348,9 +348,11 @@ void check_failed_send(test::Verdict& verdict) {
   transport->close();
 }
 
-/// MPI finds out later that a peer is gone, when the message is under way.
+/// MPI finds out later that a peer is gone, when the message is under way. (One to the own rank may
+/// wait for its receive.)
 void check_failed_request(test::Verdict& verdict) {
   const auto transport = make(1000);
+  if (transport->size() == 1) return;
   const int P = transport->size(), peer = (transport->rank() + 1) % P;
   const std::vector<std::byte> message = letter(20, 0, 7);
   std::string error;
