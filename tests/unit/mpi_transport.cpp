@@ -78,6 +78,16 @@ void flush(Transport& transport) {
   while (transport.unsent() > 0) transport.idle(Clock::now());
 }
 
+/// What rank 1 is told when it takes in a message; "" on others.
+std::string error_of_rank_1(Transport& transport) {
+  try {
+    while (transport.rank() == 1 && !transport.poll()) transport.idle(Clock::now());
+  } catch (const Error& caught) {
+    return caught.what();
+  }
+  return "";
+}
+
 /// Every rank sends `count` letters to all, itself too, `burst` at a time, and takes in what all
 /// send, in order.
 std::string all_to_all(Transport& transport, uint64_t count, uint64_t burst, const Sizes& size) {
@@ -166,12 +176,7 @@ void check_short_piece(test::Verdict& verdict) {
     short_piece = -1;
     flush(*transport);
   }
-  std::string error;
-  try {
-    while (transport->rank() == 1 && !transport->poll()) transport->idle(Clock::now());
-  } catch (const Error& caught) {
-    error = caught.what();
-  }
+  const std::string error = error_of_rank_1(*transport);
   verdict.require(
       "a piece that is too short is refused",
       transport->rank() != 1 || error == "rank 0 sent a piece of 61340 bytes, expected 61440");
@@ -317,12 +322,7 @@ void check_false_announcement(test::Verdict& verdict) {
     announce_too_little = false;
     flush(*transport);
   }
-  std::string error;
-  try {
-    while (transport->rank() == 1 && !transport->poll()) transport->idle(Clock::now());
-  } catch (const Error& caught) {
-    error = caught.what();
-  }
+  const std::string error = error_of_rank_1(*transport);
   verdict.require(
       "a chunk that is too long is refused",
       transport->rank() != 1 || error == "rank 0 sent a chunk of 1000 bytes, expected 500");
