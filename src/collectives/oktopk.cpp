@@ -129,13 +129,6 @@ Threshold global_threshold(Env& env, const SparseSpan& sum, size_t k, Warm& warm
   }
 }
 
-SparseSpan survivors(Env& env, const SparseSpan& part, const Threshold& threshold) {
-  const Stopwatch watch(env.stats, Phase::reduce);
-  const SparseBuffer kept = env.kernels.sparse(part.nnz.bound);
-  env.kernels.above(part, threshold, kept);
-  return kept.span().known(part.precision);
-}
-
 // --- the guess
 
 /// A key below which this call's threshold will hardly be; 0: nobody can tell. Rounded sums stay
@@ -171,21 +164,23 @@ Outcome oktopk(Env& env, const Problem& problem, Warm& warm) {
   // 1.
   const std::span<const Region> regions = balanced_regions(env, problem, warm);
   // 2.
-  const Share share = reduce_regions(env, problem.local, regions);
-  const Rounded sum = round_for_wire(env, share.sum);
+  RegionSum sum(env, problem.local, regions);
   const auto gather = [&](const SparseSpan& part) {
     const uint64_t about = problem.k == kAll ? warm.result : problem.k;
     const Whole whole = gather_regions(
-        env, {part, share.load, std::min(about, problem.count) / regions.size()}, regions);
+        env, {part, sum.load(), std::min(about, problem.count) / regions.size()}, regions);
     remember_loads(whole.notes, warm);
     return whole.entries;
   };
-  if (problem.k == kAll) return {gather(sum.values).span().known(sum.values.precision), sum.lost};
+  if (problem.k == kAll) {
+    const auto& [values, lost] = sum.whole();
+    return {gather(values).span().known(values.precision), lost};
+  }
   // 3., 4.
-  const uint64_t last = warm.threshold,
-                 floor = guess(env.kernels.keys(), sum.values.precision, warm);
+  const Precision precision = env.rounds() ? Precision::bfloat16 : Precision::accumulated;
+  const uint64_t last = warm.threshold, floor = guess(env.kernels.keys(), precision, warm);
   SparseBuffer all;
-  if (floor > 0) all = gather(survivors(env, sum.values, {floor - 1, 0}));
+  if (floor > 0) all = gather(sum.reaching(floor));
   const bool enough = floor == 1 || (floor > 0 && all.capacity >= problem.k);
   if (!enough) {
     if (floor > 0) {
@@ -193,9 +188,10 @@ Outcome oktopk(Env& env, const Problem& problem, Warm& warm) {
       expect_sound(env.kernels.read(env.fault));
       warm.caution = kCaution;
     }
-    const Threshold threshold = global_threshold(env, sum.values, problem.k, warm);
-    all = gather(survivors(env, sum.values, threshold));
-    if (floor == 0) leave_room_for_guess(env, sum.values.nnz.bound, all.capacity);
+    const SparseSpan& values = sum.whole().values;
+    const Threshold threshold = global_threshold(env, values, problem.k, warm);
+    all = gather(survivors(env, values, threshold));
+    if (floor == 0) leave_room_for_guess(env, values.nnz.bound, all.capacity);
   }
   // 5.
   const Stopwatch watch(env.stats, Phase::reduce);
@@ -207,7 +203,7 @@ Outcome oktopk(Env& env, const Problem& problem, Warm& warm) {
   }
   if (all.capacity >= problem.k) warm.threshold = env.kernels.least_key(result);
   learn(problem, last, all.capacity - std::min(all.capacity, problem.k), warm);
-  return {result.known(sum.values.precision), sum.lost};
+  return {result.known(precision), sum.lost()};
 }
 
 }  // namespace sparsecoll

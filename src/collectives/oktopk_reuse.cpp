@@ -191,19 +191,17 @@ SparseSpan balance(Env& env, const SparseSpan& survivors, const Numbering& numbe
 
 /// This rank's share of what reaches the threshold (steps 4 and 6); none where step 5 is due, or
 /// all that reach it are not near k.
-std::optional<SparseSpan> survivors(Env& env, const Problem& problem, const SparseSpan& sum,
+std::optional<SparseSpan> chosen_of(Env& env, const Problem& problem, RegionSum& sum,
                                     Reused& reused) {
   Warm& warm = reused.warm;
   if (warm.threshold_age == 0 || warm.reused_threshold == 0) return {};
   // 4.
-  const SparseBuffer reaching = env.kernels.sparse(sum.nnz.bound);
-  env.kernels.above(sum, {warm.reused_threshold - 1, 0}, reaching);
-  const Numbering numbers(env, env.kernels.read(reaching.nnz));
+  const SparseSpan own = sum.reaching(warm.reused_threshold);
+  const Numbering numbers(env, env.kernels.read(own.nnz.at));
   if (!is_near(numbers.all(), problem.k)) return {};
   warm.reused_threshold =
       adapt(env.kernels.keys(), warm.reused_threshold, numbers.all(), problem.k);
   // 6.
-  const SparseSpan own = reaching.span().known(sum.precision);
   if (!numbers.lopsided()) return own;
   return balance(env, own, numbers, reused.regions);
 }
@@ -214,25 +212,24 @@ Outcome oktopk_reuse(Env& env, const Problem& problem, Warm& warm) {
   // 2.
   const std::span<const Region> cuts = balanced_regions(env, problem, warm);
   // 3.
-  const Share share = reduce_regions(env, problem.local, cuts);
-  const Rounded sum = round_for_wire(env, share.sum);
+  RegionSum sum(env, problem.local, cuts);
   // 4. and 6.
   const auto regions = env.arena.take_span<Region>(cuts.size());
   std::copy(cuts.begin(), cuts.end(), regions.begin());
   Reused reused{warm, regions};
-  const std::optional<SparseSpan> chosen = survivors(env, problem, sum.values, reused);
+  const std::optional<SparseSpan> chosen = chosen_of(env, problem, sum, reused);
   // 5. or 7.
-  const Whole whole = gather_regions(
-      env, {chosen ? *chosen : sum.values, share.load, problem.k / cuts.size()}, regions);
+  const SparseSpan part = chosen ? *chosen : sum.whole().values;
+  const Whole whole = gather_regions(env, {part, sum.load(), problem.k / cuts.size()}, regions);
   remember_loads(whole.notes, warm);
   warm.threshold_age = (warm.threshold_age + 1) % problem.threshold_interval;
-  if (chosen) return {whole.entries.span(), sum.lost};
+  if (chosen) return {whole.entries.span(), sum.lost()};
   // 5.
   const Stopwatch watch(env.stats, Phase::reduce);
   const SparseBuffer result = env.kernels.sparse(std::min(problem.k, whole.entries.capacity));
   env.kernels.top_k(whole.entries.span(), problem.k, result, SparseBuffer{});
   warm.reused_threshold = env.kernels.least_key(result.span());
-  return {result.span(), sum.lost};
+  return {result.span(), sum.lost()};
 }
 
 }  // namespace sparsecoll

@@ -18,8 +18,7 @@ namespace sparsecoll {
 
 Outcome reduce_scatter(Env& env, const Problem& problem, Warm&) {
   // 1. and 2.
-  const Share share = reduce_regions(env, problem.local, problem.regions);
-  return {share.sum, {}};
+  return {RegionSum(env, problem.local, problem.regions).add(), {}};
 }
 
 }  // namespace sparsecoll

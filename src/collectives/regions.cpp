@@ -129,13 +129,36 @@ Pieces unpack_pieces(Env& env, std::span<const Message> messages,
   return reader.finish();
 }
 
-Share reduce_regions(Env& env, const SparseSpan& in, std::span<const Region> regions) {
-  const Region mine = regions[static_cast<size_t>(env.call.rank())];
-  const Pieces pieces = exchange_pieces(env, in, regions);
+SparseSpan survivors(Env& env, const SparseSpan& in, const Threshold& threshold) {
   const Stopwatch watch(env.stats, Phase::reduce);
-  const SparseBuffer sum = env.kernels.sparse(std::min<uint64_t>(pieces.entries, mine.length()));
-  env.kernels.merge(pieces.spans, sum);
-  return {sum.span(), pieces.entries};
+  const SparseBuffer kept = env.kernels.sparse(in.nnz.bound);
+  env.kernels.above(in, threshold, kept);
+  return kept.span().known(in.precision);
+}
+
+RegionSum::RegionSum(Env& env, const SparseSpan& in, std::span<const Region> regions)
+    : env_(env),
+      length_(regions[static_cast<size_t>(env.call.rank())].length()),
+      pieces_(exchange_pieces(env, in, regions)) {}
+
+SparseSpan RegionSum::add() {
+  const Stopwatch watch(env_.stats, Phase::reduce);
+  const SparseBuffer sum = room();
+  env_.kernels.merge(pieces_.spans, sum);
+  return sum.span();
+}
+
+const Rounded& RegionSum::whole() {
+  if (!whole_) whole_ = round_for_wire(env_, add());
+  return *whole_;
+}
+
+SparseSpan RegionSum::reaching(uint64_t key) {
+  if (env_.rounds()) return survivors(env_, whole().values, {key - 1, 0});
+  const Stopwatch watch(env_.stats, Phase::reduce);
+  const SparseBuffer kept = room();
+  env_.kernels.merge_above(pieces_.spans, key, kept);
+  return kept.span();
 }
 
 Whole gather_regions(Env& env, const Part& part, std::span<const Region> regions) {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+
 #include "collectives/algorithm.hpp"
 
 namespace sparsecoll {
@@ -33,13 +35,34 @@ OwnPiece exchange_regions(Env& env, const SparseSpan& in, std::span<const Region
 /// What all ranks have for this rank's region.
 Pieces exchange_pieces(Env& env, const SparseSpan& in, std::span<const Region> regions);
 
-/// This rank's region of the sum over ranks.
-struct Share {
-  SparseSpan sum;
-  uint64_t load = 0;  ///< entries that came in, of all ranks
+/// The entries of a vector that pass.
+SparseSpan survivors(Env& env, const SparseSpan& in, const Threshold& threshold);
+
+/// This rank's region of the sum over ranks: the pieces that came for it, added in rank order.
+class RegionSum {
+ public:
+  /// Sends each region's entries to its owner.
+  RegionSum(Env& env, const SparseSpan& in, std::span<const Region> regions);
+
+  uint64_t load() const { return pieces_.entries; }  ///< entries that came in, of all ranks
+  SparseSpan add();
+  /// The same, added once, as it is to travel. Over a bfloat16 wire that is rounded, before
+  /// anything is selected of it.
+  const Rounded& whole();
+  /// Of that, entries with a key of at least `key` (1 or more). Where nothing is rounded the others
+  /// are not even written.
+  SparseSpan reaching(uint64_t key);
+  /// What rounding took off the sums.
+  SparseSpan lost() const { return whole_ ? whole_->lost : SparseSpan{}; }
+
+ private:
+  SparseBuffer room() { return env_.kernels.sparse(std::min(pieces_.entries, length_)); }
+
+  Env& env_;
+  const uint64_t length_;
+  const Pieces pieces_;
+  std::optional<Rounded> whole_;
 };
-/// Sends each region's entries to its owner; the owner adds the P pieces in rank order.
-Share reduce_regions(Env& env, const SparseSpan& in, std::span<const Region> regions);
 
 /// One message with the entries of `in`, which lie in `region`.
 Bytes pack_region(Env& env, const SparseSpan& in, const Region& region);

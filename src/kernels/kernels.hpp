@@ -150,6 +150,10 @@ class Kernels {
                      const SparseBuffer& dropped) = 0;
   /// Sum of the pieces, added in their order; the union of their indices, zeros kept.
   virtual void merge(std::span<const SparseSpan> pieces, const SparseBuffer& sum) = 0;
+  /// The entries of that sum with a key of at least `key`, from 1 up to keys().end - 1; there is
+  /// room for all of it.
+  virtual void merge_above(std::span<const SparseSpan> pieces, uint64_t key,
+                           const SparseBuffer& out) = 0;
   /// The pieces one after another; their index ranges are disjoint and rising.
   virtual void concatenate(std::span<const SparseSpan> pieces, const SparseBuffer& out) = 0;
   virtual void above(const SparseSpan& in, const Threshold& threshold, const SparseBuffer& out) = 0;

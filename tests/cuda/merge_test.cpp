@@ -57,6 +57,18 @@ std::string check_merge(const Pieces<Accumulation<T>>& pieces) {
       [](Kernels& kernels, const Spans& in, const SparseBuffer& out) { kernels.merge(in, out); });
 }
 
+/// Of that sum, what reaches the key of an entry in the middle.
+template <class T, class I>
+std::string check_merge_above(const Pieces<Accumulation<T>>& pieces) {
+  uint64_t key = 1;
+  for (const auto& piece : pieces)
+    if (!piece.empty()) key = std::max<uint64_t>(key, key_of(piece[piece.size() / 2].value));
+  return check_call<T, I, Accumulation<T>>(
+      pieces, [key](Kernels& kernels, const Spans& in, const SparseBuffer& out) {
+        kernels.merge_above(in, key, out);
+      });
+}
+
 /// Every kind of number: fractions of very different magnitude, whose order shows in their sums.
 template <class Acc>
 Acc value_of(uint64_t p, uint64_t i) {
@@ -99,10 +111,12 @@ void check_supports(size_t count, size_t n) {
   }
   INFO(count << " pieces of " << n);
   CHECK(check_merge<T, I>(overlapping) == "");
+  CHECK(check_merge_above<T, I>(overlapping) == "");
   CHECK(check_merge<T, I>(identical) == "");
   CHECK(check_merge<T, I>(disjoint) == "");
   CHECK(check_merge<T, I>(interleaved) == "");
   CHECK(check_merge<T, I>(skewed) == "");
+  CHECK(check_merge_above<T, I>(skewed) == "");
   CHECK(check_merge<T, I>(uneven) == "");
 }
 

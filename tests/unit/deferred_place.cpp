@@ -83,6 +83,11 @@ void DeferredKernels::merge(std::span<const SparseSpan> pieces, const SparseBuff
   stream_.submit([=, this, own = own_copy(pieces)] { host_.merge(own, sum); });
 }
 
+void DeferredKernels::merge_above(std::span<const SparseSpan> pieces, uint64_t key,
+                                  const SparseBuffer& out) {
+  stream_.submit([=, this, own = own_copy(pieces)] { host_.merge_above(own, key, out); });
+}
+
 void DeferredKernels::concatenate(std::span<const SparseSpan> pieces, const SparseBuffer& out) {
   stream_.submit([=, this, own = own_copy(pieces)] { host_.concatenate(own, out); });
 }

@@ -53,6 +53,8 @@ class DeferredKernels final : public Kernels {
   void top_k(const SparseSpan& in, size_t k, const SparseBuffer& kept,
              const SparseBuffer& dropped) override;
   void merge(std::span<const SparseSpan> pieces, const SparseBuffer& sum) override;
+  void merge_above(std::span<const SparseSpan> pieces, uint64_t key,
+                   const SparseBuffer& out) override;
   void concatenate(std::span<const SparseSpan> pieces, const SparseBuffer& out) override;
   void above(const SparseSpan& in, const Threshold& threshold, const SparseBuffer& out) override;
   void least_key(const SparseSpan& in, uint64_t* key) override;

@@ -137,6 +137,7 @@ TEST_CASE("kernels queued in a row give on the deferred place what they give at 
     const SparseSpan pieces[] = {first.span(), second.span()};
     const SparseBuffer sum = kernels.sparse(200), top = kernels.sparse(50);
     kernels.merge(pieces, sum);
+    kernels.merge_above(pieces, key_of(3.0f), sum);
     kernels.top_k(sum.span(), 50, top, SparseBuffer{});
     const Region regions[] = {{0, 300}, {300, 1000}};
     const Packets packets = kernels.packets(50, regions);

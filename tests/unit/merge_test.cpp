@@ -11,6 +11,7 @@
 namespace sparsecoll::unit {
 namespace {
 
+using host::Simd;
 using test::Kind;
 
 template <class T, class I>
@@ -22,6 +23,78 @@ std::string check_merge(const std::vector<Entries<T>>& pieces) {
   const SparseBuffer sum = place.kernels().sparse(want.size());
   place.kernels().merge(spans, sum);
   return test::difference("sum", one_nan(place.get(sum)), one_nan(want));
+}
+
+/// Keys at which a choice among these entries is worth a look.
+template <class T>
+std::vector<uint64_t> some_keys(const Entries<T>& entries) {
+  constexpr uint64_t infinity = key_of(kInfinite<T>);
+  std::vector<uint64_t> keys{1, infinity, infinity + 1};
+  for (const size_t j : {entries.size() / 7, entries.size() / 2}) {
+    if (j >= entries.size()) continue;
+    const uint64_t key = key_of(entries[j].value);
+    keys.insert(keys.end(), {std::max<uint64_t>(key, 1), std::min(key + 1, infinity + 1)});
+  }
+  if (entries.empty()) return keys;
+  Entries<T> by_key = entries;
+  std::ranges::sort(by_key, {}, [](const auto& entry) { return key_of(entry.value); });
+  for (const size_t part : {2, 50, 5000})  // a half, few, hardly any
+    keys.push_back(
+        std::max<uint64_t>(key_of(by_key[by_key.size() - 1 - by_key.size() / part].value), 1));
+  return keys;
+}
+
+/// By the plain loops, and by each level that this machine has.
+template <class T, class I>
+std::string check_merge_above(const std::vector<Entries<T>>& pieces) {
+  const Entries<T> sum = naive_sum(pieces);
+  std::string differs;
+  for (const auto level : {std::optional<Simd>{}, std::optional(Simd::portable),
+                           std::optional(Simd::avx2), std::optional(Simd::avx512)}) {
+    if (level && !host::find_sweeps(*level)) continue;
+    Place<T, I> place(level);
+    std::vector<SparseSpan> spans;
+    for (const Entries<T>& piece : pieces) spans.push_back(place.put(piece));
+    for (const uint64_t key : some_keys(sum)) {
+      Entries<T> want = sum;
+      std::erase_if(want, [key](const auto& entry) { return key_of(entry.value) < key; });
+      const SparseBuffer out = place.kernels().sparse(sum.size());
+      place.kernels().merge_above(spans, key, out);
+      differs += test::difference("from key " + std::to_string(key), one_nan(place.get(out)),
+                                  one_nan(want));
+    }
+  }
+  return differs;
+}
+
+TEST_CASE("merge_above adds by index and writes what is large enough") {
+  for (const Kind kind : kDenseKinds) {
+    for (const size_t count : {1, 2, 3, 7}) {
+      for (const size_t n : {size_t{0}, size_t{1}, size_t{100}, size_t{40000}}) {
+        std::vector<Entries<float>> often, rarely;
+        std::vector<Entries<double>> wide, narrow;
+        for (size_t p = 0; p < count; ++p) {
+          often.push_back(p % 3 == 1 ? Entries<float>{} : sparse_of<float>(kind, n, p, 1, 1000));
+          rarely.push_back(sparse_of<float>(kind, n / 50, p, 500));
+          wide.push_back(sparse_of<double>(kind, n / 10, p, p % 2 == 0 ? 3 : 9000, 1ull << 33));
+          narrow.push_back(sparse_of<double>(kind, n / 4, p, 1 + p));
+        }
+        INFO(test::name_of(kind) << ", " << count << " pieces of " << n);
+        CHECK(check_merge_above<float, uint32_t>(often) == "");
+        CHECK(check_merge_above<float, uint32_t>(rarely) == "");
+        CHECK(check_merge_above<double, uint64_t>(wide) == "");
+        CHECK(check_merge_above<double, uint32_t>(narrow) == "");
+      }
+    }
+  }
+}
+
+TEST_CASE("merge_above reaches the last index of a type") {
+  Entries<float> last;
+  for (uint64_t i = 0; i < 3000; ++i) last.push_back({(uint64_t{1} << 32) - 3000 + i, 1.0f + i});
+  CHECK(check_merge_above<float, uint32_t>({last}) == "");
+  CHECK(check_merge_above<float, uint32_t>({last, last, {{0, 5.0f}, {0xffffffff, -4000.0f}}}) ==
+        "");
 }
 
 TEST_CASE("merge adds by index, in the order of the pieces, zeros kept") {

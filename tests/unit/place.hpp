@@ -37,6 +37,10 @@ class Place {
   static constexpr DataType kData = kType;
   static constexpr IndexType kIndex = sizeof(I) == 4 ? IndexType::index32 : IndexType::index64;
 
+  Place() : Place(best_loops() ? std::optional(host::best_simd()) : std::nullopt) {}
+  /// Without a level: the plain loops.
+  explicit Place(std::optional<host::Simd> level) : level_(level) {}
+
   Arena& arena() { return arena_; }
   Kernels& kernels() { return kernels_; }
 
@@ -72,10 +76,11 @@ class Place {
 
  private:
   Kernels& make() {
-    if (!best_loops()) return make_plain_kernels(kData, kIndex, arena_);
-    return make_host_kernels(kData, kIndex, place_.emplace(arena_, host::best_simd()));
+    if (!level_) return make_plain_kernels(kData, kIndex, arena_);
+    return make_host_kernels(kData, kIndex, place_.emplace(arena_, *level_));
   }
 
+  const std::optional<host::Simd> level_;
   Memory memory_;
   Arena arena_{memory_};
   const Arena::Scope scope_{arena_};

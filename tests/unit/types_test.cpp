@@ -309,6 +309,8 @@ TEST_CASE("integer kernels wrap, order by magnitude and divide with their sign")
     const SparseBuffer sum = kernels.sparse(3), kept = kernels.sparse(2), out = kernels.sparse(3);
     kernels.merge(pieces, sum);
     CHECK(get(sum) == std::vector<int64_t>{min, max, 0});
+    kernels.merge_above(pieces, static_cast<uint64_t>(max) + 1, sum);
+    CHECK(get(sum) == std::vector<int64_t>{min});
     kernels.top_k(put({max, 7, min}), 2, kept, SparseBuffer{});
     CHECK(get(kept) == std::vector<int64_t>{max, min});
     kernels.top_k(put({max, 7, min}), 1, kept, SparseBuffer{});

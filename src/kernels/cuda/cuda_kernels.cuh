@@ -85,6 +85,13 @@ class CudaKernels final : public Kernels {
   void merge(std::span<const SparseSpan> pieces, const SparseBuffer& sum) override {
     cuda::merge<Acc, I>(place_, pieces, sum);
   }
+  void merge_above(std::span<const SparseSpan> pieces, uint64_t key,
+                   const SparseBuffer& out) override {
+    const Arena::Scope scope(place_.arena());
+    const SparseBuffer sum = sparse(out.capacity);
+    merge(pieces, sum);
+    above(sum.span(), {key - 1, 0}, out);
+  }
   void concatenate(std::span<const SparseSpan> pieces, const SparseBuffer& out) override {
     cuda::concatenate<Acc, I>(place_, pieces, out);
   }

@@ -81,6 +81,11 @@ class HostKernels final : public Kernels {
   void merge(std::span<const SparseSpan> pieces, const SparseBuffer& sum) override {
     host::merge<Acc, I>(pieces, sum, arena_);
   }
+  void merge_above(std::span<const SparseSpan> pieces, uint64_t key,
+                   const SparseBuffer& out) override {
+    const Sweeps* const sweeps = place_ ? &place_->sweeps() : nullptr;
+    host::merge_sparse<Acc, I>(pieces, host::Reaching{key, sweeps}, out, arena_);
+  }
   void concatenate(std::span<const SparseSpan> pieces, const SparseBuffer& out) override {
     host::concatenate<Acc, I>(pieces, out);
   }

@@ -4,15 +4,39 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <utility>
 
 #include "core/arena.hpp"
 #include "core/numeric.hpp"
+#include "kernels/host/sweep.hpp"
 #include "kernels/host/view.hpp"
 
 namespace sparsecoll::host {
+
+/// Which sums are written: all,
+struct Everything {
+  static constexpr uint64_t key = 0;
+  static constexpr const Sweeps* sweeps = nullptr;
+
+  template <class T>
+  constexpr bool operator()(T) const {
+    return true;
+  }
+};
+/// or those with a key of at least that, which is one of T and not 0. Where sums are many they are
+/// found by `sweeps`, if there are some, which is quicker than to mark what is occupied.
+struct Reaching {
+  uint64_t key;
+  const Sweeps* sweeps;
+
+  template <class T>
+  bool operator()(T value) const {
+    return key_of(value) >= key;
+  }
+};
 
 /// Sum of P sorted pieces by tiles of indices: each tile adds the pieces' entries in the pieces'
 /// order into a small dense array, with a bitmap of what is occupied and another of which words of
@@ -20,27 +44,32 @@ namespace sparsecoll::host {
 /// longer the rarer entries are, so that what one has of them stays in the nearest cache. Where
 /// they are not rare the array starts, and is left, as the neutral element of addition, so that the
 /// first entry of an index needs no other treatment.
-template <class T, class I>
+template <class T, class I, class Passes>
 class TileMerge {
  public:
-  TileMerge(std::span<const SparseSpan> pieces, Arena& arena)
+  TileMerge(std::span<const SparseSpan> pieces, const Passes& passes, Arena& arena)
       : pieces_(pieces),
+        passes_(passes),
         length_(tile_length(pieces)),
         next_(arena.take_span<size_t>(pieces.size())),
         sum_(arena.take<T>(length_)),
         occupied_(arena.take_span<uint64_t>(length_ / 64)),
         used_(arena.take_span<uint64_t>(length_ / (64 * 64))) {
-    if (length_ == kShortest) std::fill_n(sum_, length_, kNothing);
+    if (passes.sweeps) sweep_ = reaching_of(*passes.sweeps, T{});
+    if (length_ == kShortest) std::fill_n(sum_, length_, sweep_ ? T{0} : kNothing);
   }
 
   void run(const SparseBuffer& out) {
     Writer<T, I> writer(out);
     for (auto begin = first(); begin; begin = first()) {
       if (length_ > kShortest) {
-        for (size_t p = 0; p < pieces_.size(); ++p) add_piece<true>(p, *begin);
+        add_pieces<Marks::used>(*begin);
         write_used(*begin, writer);
+      } else if (sweep_) {
+        add_pieces<Marks::none>(*begin);
+        sweep(*begin, writer);
       } else {
-        for (size_t p = 0; p < pieces_.size(); ++p) add_piece<false>(p, *begin);
+        add_pieces<Marks::occupied>(*begin);
         for (size_t w = 0; w < occupied_.size(); ++w) write_word<false>(w, *begin, writer);
       }
     }
@@ -48,6 +77,8 @@ class TileMerge {
   }
 
  private:
+  enum class Marks { none, occupied, used };  ///< each with those before it
+
   static constexpr uint64_t kShortest = 8192;
   static constexpr uint64_t kLongest = 64 * 4096;
   static constexpr uint64_t kEntries = 256;  ///< in a tile, if they were spread evenly
@@ -81,9 +112,14 @@ class TileMerge {
     return first;
   }
 
-  /// kRare: marks the words that it uses.
-  template <bool kRare>
+  template <Marks kMarks>
+  void add_pieces(uint64_t begin) {
+    for (size_t p = 0; p < pieces_.size(); ++p) add_piece<kMarks>(p, begin);
+  }
+
+  template <Marks kMarks>
   void add_piece(size_t p, uint64_t begin) {
+    constexpr bool kRare = kMarks == Marks::used;
     const View<T, I> piece(pieces_[p]);
     const uint64_t length = kRare ? length_ : kShortest;
     // Copies, which what is written below cannot change.
@@ -93,6 +129,10 @@ class TileMerge {
     for (; j < piece.nnz; ++j) {
       const uint64_t slot = piece.at(j) - begin;
       if (slot >= length) break;
+      if constexpr (kMarks == Marks::none) {
+        sum[slot] += piece.value[j];
+        continue;
+      }
       const uint64_t bit = uint64_t{1} << (slot % 64), before = occupied[slot / 64];
       const T value = piece.value[j], both = sum[slot] + value;
       sum[slot] = kRare && !(before & bit) ? value : both;
@@ -107,7 +147,8 @@ class TileMerge {
   void write_word(size_t w, uint64_t begin, Writer<T, I>& writer) {
     for (uint64_t bits = std::exchange(occupied_[w], 0); bits != 0; bits &= bits - 1) {
       const uint64_t slot = w * 64 + static_cast<uint64_t>(std::countr_zero(bits));
-      writer.add(begin + slot, kRare ? sum_[slot] : std::exchange(sum_[slot], kNothing));
+      const T sum = kRare ? sum_[slot] : std::exchange(sum_[slot], kNothing);
+      writer.add_if(passes_(sum), begin + slot, sum);
     }
   }
 
@@ -117,8 +158,21 @@ class TileMerge {
         write_word<true>(u * 64 + static_cast<size_t>(std::countr_zero(words)), begin, writer);
   }
 
+  /// A zero, of either sign, is below every bound: a tile can start as zeros.
+  void sweep(uint64_t begin, Writer<T, I>& writer) {
+    sweep_(sum_, kShortest, passes_.key, occupied_.data());
+    for (size_t w = 0; w < occupied_.size(); ++w)
+      for (uint64_t bits = occupied_[w]; bits != 0; bits &= bits - 1) {
+        const uint64_t slot = w * 64 + static_cast<uint64_t>(std::countr_zero(bits));
+        writer.add(begin + slot, sum_[slot]);
+      }
+    std::memset(sum_, 0, kShortest * sizeof(T));
+  }
+
   std::span<const SparseSpan> pieces_;
+  const Passes passes_;
   const uint64_t length_;
+  ReachingFunction<T> sweep_ = nullptr;
   std::span<size_t> next_;
   T* sum_;
   std::span<uint64_t> occupied_;
@@ -127,20 +181,22 @@ class TileMerge {
 
 /// Sum of two sparse pieces: always the lower of their next indices. Which one that is cannot be
 /// foreseen, so nothing branches on it.
-template <class T, class I>
-void merge_two(const View<T, I>& a, const View<T, I>& b, const SparseBuffer& out) {
+template <class T, class I, class Passes>
+void merge_two(const View<T, I>& a, const View<T, I>& b, const Passes& passes,
+               const SparseBuffer& out) {
   Writer<T, I> writer(out);
   size_t i = 0, j = 0;
   while (i < a.nnz && j < b.nnz) {
     const I left = a.index[i], right = b.index[j];
     const size_t takes_left = left <= right, takes_right = right <= left;
     const T value[] = {a.value[i], b.value[j], a.value[i] + b.value[j]};
-    writer.add(std::min(left, right), value[takes_left + 2 * takes_right - 1]);
+    const T sum = value[takes_left + 2 * takes_right - 1];
+    writer.add_if(passes(sum), std::min(left, right), sum);
     i += takes_left;
     j += takes_right;
   }
-  for (; i < a.nnz; ++i) writer.add(a.index[i], a.value[i]);
-  for (; j < b.nnz; ++j) writer.add(b.index[j], b.value[j]);
+  for (; i < a.nnz; ++i) writer.add_if(passes(a.value[i]), a.index[i], a.value[i]);
+  for (; j < b.nnz; ++j) writer.add_if(passes(b.value[j]), b.index[j], b.value[j]);
   writer.done();
 }
 
@@ -157,13 +213,21 @@ void merge_dense(std::span<const SparseSpan> pieces, const SparseBuffer& out) {
   *out.nnz = first.nnz;
 }
 
+template <class T, class I, class Passes>
+void merge_sparse(std::span<const SparseSpan> pieces, const Passes& passes, const SparseBuffer& out,
+                  Arena& arena) {
+  if (pieces.size() == 2 && pieces[0].index && pieces[1].index)
+    return merge_two(View<T, I>(pieces[0]), View<T, I>(pieces[1]), passes, out);
+  const Arena::Scope scope(arena);
+  TileMerge<T, I, Passes>(pieces, passes, arena).run(out);
+}
+
 template <class T, class I>
 void merge(std::span<const SparseSpan> pieces, const SparseBuffer& out, Arena& arena) {
-  if (!out.index) return merge_dense<T, I>(pieces, out);
-  if (pieces.size() == 2 && pieces[0].index && pieces[1].index)
-    return merge_two(View<T, I>(pieces[0]), View<T, I>(pieces[1]), out);
-  const Arena::Scope scope(arena);
-  TileMerge<T, I>(pieces, arena).run(out);
+  if (out.index)
+    merge_sparse<T, I>(pieces, Everything{}, out, arena);
+  else
+    merge_dense<T, I>(pieces, out);
 }
 
 template <class T, class I>

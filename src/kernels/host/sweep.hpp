@@ -52,15 +52,33 @@ inline constexpr uint64_t kNoKey = uint64_t{1} << (8 * sizeof(K) - 1);
 template <class T>
 using SweepFunction = size_t (*)(const Sweep<T>&);
 
+/// Bit i % kRow of mask[i / kRow] = whether values[i] reaches the bound, which is a key of T. Whole
+/// rows. Null where a level is too slow at it.
+template <class T>
+using ReachingFunction = void (*)(const T* values, size_t count, uint64_t bound, uint64_t* mask);
+
 /// What one level has. All but portable_sweeps() take whole rows, with `next` aligned to
 /// kAlignment.
 struct Sweeps {
+  ReachingFunction<float> reaching_f32;
+  ReachingFunction<double> reaching_f64;
   SweepFunction<float> f32;
   SweepFunction<double> f64;
   SweepFunction<Float16> f16;
   SweepFunction<Bfloat16> bf16;
   void (*finish)();  ///< after a thread's last piece: streamed stores are seen by others
 };
+
+/// Integers have none.
+template <class T>
+ReachingFunction<T> reaching_of(const Sweeps& sweeps, T) {
+  if constexpr (std::is_same_v<T, float>)
+    return sweeps.reaching_f32;
+  else if constexpr (std::is_same_v<T, double>)
+    return sweeps.reaching_f64;
+  else
+    return nullptr;
+}
 
 const Sweeps& portable_sweeps();
 /// Null where this machine does not have that level (simd_x86.cpp, simd_other.cpp).

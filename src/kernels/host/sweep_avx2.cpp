@@ -134,9 +134,12 @@ struct HalfLanes {
 
 }  // namespace
 
-const Sweeps kAvx2Sweeps{&sweep<FloatLanes, FloatLanes, float>,
+const Sweeps kAvx2Sweeps{&reaching<FloatLanes, float>,
+                         &reaching<DoubleLanes, double>,
+                         &sweep<FloatLanes, FloatLanes, float>,
                          &sweep<DoubleLanes, DoubleLanes, double>,
                          &sweep<FloatLanes, HalfLanes<Float16>, Float16>,
-                         &sweep<FloatLanes, HalfLanes<Bfloat16>, Bfloat16>, [] { _mm_sfence(); }};
+                         &sweep<FloatLanes, HalfLanes<Bfloat16>, Bfloat16>,
+                         [] { _mm_sfence(); }};
 
 }  // namespace sparsecoll::host

@@ -102,9 +102,12 @@ struct HalfLanes {
 
 }  // namespace
 
-const Sweeps kAvx512Sweeps{&sweep<FloatLanes, FloatLanes, float>,
+const Sweeps kAvx512Sweeps{&reaching<FloatLanes, float>,
+                           &reaching<DoubleLanes, double>,
+                           &sweep<FloatLanes, FloatLanes, float>,
                            &sweep<DoubleLanes, DoubleLanes, double>,
                            &sweep<FloatLanes, HalfLanes<Float16>, Float16>,
-                           &sweep<FloatLanes, HalfLanes<Bfloat16>, Bfloat16>, [] { _mm_sfence(); }};
+                           &sweep<FloatLanes, HalfLanes<Bfloat16>, Bfloat16>,
+                           [] { _mm_sfence(); }};
 
 }  // namespace sparsecoll::host

@@ -72,6 +72,19 @@ size_t sweep_bare(const Sweep<T>& s) {
   return found;
 }
 
+/// Not for lanes of 16 bits: a key of T is one of what L loads.
+template <class L, class T>
+void reaching(const T* values, size_t count, uint64_t key, uint64_t* mask) {
+  const auto bound = L::bound_of(key);
+  for (size_t i = 0; i < count; i += kRow) {
+    uint64_t bits = 0;
+#pragma GCC unroll 16
+    for (size_t j = 0; j < kRow; j += L::kLanes)
+      bits |= static_cast<uint64_t>(L::reaching(L::load(values + i + j), bound)) << j;
+    *mask++ = bits;
+  }
+}
+
 /// `With` for sums with a residual, `Bare` without one.
 template <class With, class Bare, class T>
 size_t sweep(const Sweep<T>& s) {

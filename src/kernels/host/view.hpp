@@ -41,6 +41,12 @@ class Writer {
     value_[n_] = value;
     ++n_;
   }
+  /// Without a branch; there is room for one that does not pass.
+  void add_if(bool passes, uint64_t index, T value) {
+    index_[n_] = static_cast<I>(index);
+    value_[n_] = value;
+    n_ += passes;
+  }
   void done() { *out_.nnz = n_; }
 
  private:
