@@ -76,6 +76,7 @@ class SimulatedTransport final : public Transport {
     return waits_to_leave_ ? 1 : 0;
   }
   size_t unsent_handed_over() override { return unsent(); }
+  size_t unsent_to(int) override { return unsent(); }
 
   std::optional<Arrived> poll() override {
     const double now = turns_.catch_up(own(), fabric_->links->lookahead());

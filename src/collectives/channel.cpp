@@ -192,7 +192,11 @@ void Channel::flush_until_0(const Deadline& deadline, size_t (Transport::*unsent
     pump([](int, const Frame&) {});
     if ((transport_.*unsent)() == 0) break;
     pause(deadline, [&] {
-      return text((transport_.*unsent)(), " bytes that this rank sent were not taken");
+      std::vector<int> slow;
+      for (int peer = 0; peer < size_; ++peer)
+        if (transport_.unsent_to(peer) > 0) slow.push_back(peer);
+      return text((transport_.*unsent)(), " bytes that this rank sent were not taken by ",
+                  name_ranks(slow));
     });
   }
   if (trace_) trace_->look();

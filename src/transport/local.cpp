@@ -149,6 +149,7 @@ class LocalTransport final : public Transport {
 
   size_t unsent() override { return 0; }
   size_t unsent_handed_over() override { return 0; }
+  size_t unsent_to(int) override { return 0; }
 
   std::optional<Arrived> poll() override {
     if (killed_) fail(sparsecollSystemError, "this rank was killed by the test's plan");

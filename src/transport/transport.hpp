@@ -70,9 +70,8 @@ class Transport {
   virtual size_t unsent() = 0;
   /// The same for messages that were handed over.
   virtual size_t unsent_handed_over() = 0;
-  /// What these two last counted, of messages to that peer; all of it where nobody keeps them
-  /// apart.
-  virtual size_t unsent_to(int /*peer*/) { return unsent() + unsent_handed_over(); }
+  /// What these two last counted, of messages to that peer.
+  virtual size_t unsent_to(int peer) = 0;
   /// A message that arrived, if one did; moves what is under way.
   virtual std::optional<Arrived> poll() = 0;
   /// True when nothing more will ever come from that peer, and the transport knows. What it sent

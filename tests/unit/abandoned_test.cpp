@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "collectives/channel.hpp"
 #include "support/catch.hpp"
 #include "unit/communicators.hpp"
 #include "unit/sanitizers.hpp"
@@ -38,6 +39,7 @@ class StuckTransport final : public Transport {
   void hand_over(int, Buffer) override {}  // for gossip, of which there is none here
   size_t unsent() override { return unsent_; }
   size_t unsent_handed_over() override { return 0; }
+  size_t unsent_to(int peer) override { return peer == 0 ? 0 : unsent_; }
   std::optional<Arrived> poll() override { return std::nullopt; }
   bool gone(int) const override { return false; }
   void idle(Clock::time_point limit) override { std::this_thread::sleep_until(limit); }
@@ -64,6 +66,22 @@ bool untouched(const std::vector<Sent>& sent) {
   return std::all_of(sent.begin(), sent.end(), [](const Sent& each) {
     return std::equal(each.bytes.begin(), each.bytes.end(), each.copy.begin(), each.copy.end());
   });
+}
+
+TEST_CASE("a deadline that passes while messages leave names who does not take them") {
+  std::vector<Sent> sent;
+  StuckTransport transport(sent);
+  Memory memory;
+  Channel channel(transport, memory, true);
+  std::vector<std::byte> message(sizeof(FrameHeader) + 100);
+  channel.begin(1);
+  FrameHeader header{};
+  header.sequence = 1;
+  channel.send(1, header, {message.data() + sizeof(FrameHeader), 100});
+  CHECK_THROWS_MATCHES(
+      channel.flush(Deadline::after(20)), Error,
+      Catch::Matchers::Message("deadline passed, " + std::to_string(message.size()) +
+                               " bytes that this rank sent were not taken by rank 1"));
 }
 
 TEST_CASE("messages that never left stay as they are, and are counted") {

@@ -48,6 +48,7 @@ class RecordingTransport final : public Transport {
   }
   size_t unsent() override { return below_->unsent(); }
   size_t unsent_handed_over() override { return below_->unsent_handed_over(); }
+  size_t unsent_to(int peer) override { return below_->unsent_to(peer); }
   std::optional<Arrived> poll() override { return below_->poll(); }
   bool gone(int peer) const override { return below_->gone(peer); }
   void idle(Clock::time_point limit) override { below_->idle(limit); }
