@@ -8,7 +8,9 @@ usage="usage: perf/cluster.sh [--quick] [--only JOB,...] [--list] [--out DIR] [-
   --quick         three minutes: vectors of a sixteenth, few calls, without the slowest jobs
   --only JOB,...  these only; a pattern as in 'train_*' stands for all that fit
   --list          says which jobs there are
-  --out DIR       where tables (.txt), rows (.json), pictures and summary.md go (build/perf/cluster)
+  --out DIR       where tables (.txt), rows (.json), pictures and summary.md go (build/perf/cluster);
+                  what other jobs left there stays, and is in the summary too, unless it was --quick
+                  and this is not, or the other way round
   --programs DIR  of programs that are built already; else they are built in build/perf
 Exit status: 1 when a job failed, 77 where the machine can have no emulated network."
 set -euo pipefail
@@ -143,6 +145,7 @@ if [ -n "$only" ]; then
   jobs=("${chosen[@]}")
 fi
 
+[ "$(id -u)" = 0 ] || { echo 'perf/cluster.sh: needs root, for emulated networks' >&2 && exit 77; }
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 if [ -z "$programs" ]; then
@@ -158,13 +161,33 @@ fi
 "$root/perf/netlab" run --nodes 1 -- true || exit $?
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
-# describe KEY VALUE...: one line of JSON about the run, numbers as they are.
+# describe KEY VALUE...: one line of JSON about the run or a job.
 describe() {
   python3 -c '
 import json, sys
+numbers = {"cores", "nodes", "ranks_per_node", "quick", "seconds", "status"}
 words = iter(sys.argv[1:])
-print(json.dumps({key: int(value) if value.isdigit() else value for key, value in zip(words, words)}))
+print(json.dumps({key: int(value) if key in numbers else value for key, value in zip(words, words)}))
 ' "$@" >>"$out/jobs.jsonl"
+}
+
+# forget NAME...: what earlier runs left of these jobs, and of all where those were quick and this is
+# not, or the other way round.
+forget() {
+  [ -e "$out/jobs.jsonl" ] || return 0
+  python3 - "$out" "$quick" "$@" <<'END'
+import json, pathlib, sys
+out, quick, names = pathlib.Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
+kept = []
+for line in (out / "jobs.jsonl").read_text().splitlines()[1:]:
+    job = json.loads(line)
+    if job["quick"] == quick and job["job"] not in names:
+        kept.append(line + "\n")
+        continue
+    for kind in ("json", "txt"):
+        (out / f"{job['job']}.{kind}").unlink(missing_ok=True)
+(out / "jobs.kept").write_text("".join(kept))
+END
 }
 
 # run_job NAME NODES RANKS-PER-NODE RATE PROGRAM ARGUMENT...
@@ -179,17 +202,24 @@ run_job() {
     >>"$out/$name.txt" 2>"$out/$name.err" || status=$?
   [ $status = 0 ] || { tail -n 5 "$out/$name.err" >&2 && failed+=("$name"); }
   rm -f "$out/$name.err"
-  describe job "$name" nodes "$nodes" ranks_per_node "$per_node" rate "$rate" quick $quick \
+  describe job "$name" commit "$commit" date "$date" nodes "$nodes" ranks_per_node "$per_node" rate "$rate" quick $quick \
     command "$program $*" seconds $((SECONDS - start)) status $status
 }
 
 failed=()
+date=$(date -u +%Y-%m-%dT%H:%M:%SZ)
+commit=$(git -C "$root" describe --always --dirty 2>/dev/null || echo unknown)
+forget "${jobs[@]%% *}"
 rm -f "$out/jobs.jsonl"
-describe date "$(date -u +%Y-%m-%dT%H:%M:%SZ)" kernel "$(uname -r)" cores "$(nproc)" \
+describe date "$date" kernel "$(uname -r)" cores "$(nproc)" \
   cpu "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)" \
   load "$(cut -d ' ' -f 1-3 /proc/loadavg)" mpi "$(mpirun --version | head -n 1)" \
   tcp "$(cat /proc/sys/net/ipv4/tcp_congestion_control)" \
-  commit "$(git -C "$root" describe --always --dirty 2>/dev/null || echo unknown)"
+  commit "$commit"
+if [ -e "$out/jobs.kept" ]; then
+  cat "$out/jobs.kept" >>"$out/jobs.jsonl"
+  rm "$out/jobs.kept"
+fi
 number=0
 for line in "${jobs[@]}"; do
   number=$((number + 1))

@@ -55,6 +55,16 @@ def load(folder):
     return entries[0], jobs
 
 
+def other_runs(machine, jobs):
+    """Names of the jobs of other runs, by their commits and dates."""
+    others = {}
+    for name, job in jobs.items():
+        run = tuple(job.entry.get(key, machine[key]) for key in ("commit", "date"))
+        if run != (machine["commit"], machine["date"]):
+            others.setdefault(", ".join(run), []).append(name)
+    return others
+
+
 def table(titles, rows):
     if not rows:
         return
@@ -266,6 +276,8 @@ def main():
     print(", ".join(f"{key} {value}" for key, value in machine.items()) + ".\n")
     if quick:
         print("A quick run on small vectors: the targets are for vectors 16 times as long.\n")
+    for run, names in other_runs(machine, jobs).items():
+        print(f"Measured at {run}: {', '.join(names)}.\n")
     bad = [job.entry["job"] for job in jobs.values() if job.entry["status"] != 0]
     if bad:
         print(f"Failed: {', '.join(bad)}.\n")
