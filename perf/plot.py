@@ -17,7 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 try:
     import matplotlib  # noqa: F401  (the modules need it)
 except ImportError as problem:
-    sys.exit(f"plot.py: {sys.executable} has no matplotlib ({problem})")
+    sys.exit(f"plot.py: {sys.executable} has no matplotlib ({problem}); another may, as /usr/bin/python3")
 
 from plots import collective, push_sum, records, style, summary, topk, training, training_time  # noqa: E402
 

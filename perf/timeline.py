@@ -46,7 +46,7 @@ def main():
     try:
         from plots import style, timeline
     except ImportError as problem:
-        sys.exit(f"timeline.py: {sys.executable} has no matplotlib ({problem})")
+        sys.exit(f"timeline.py: {sys.executable} has no matplotlib ({problem}); another may, as /usr/bin/python3")
     figure = timeline.draw(ranks, number, given.title)
     given.out.parent.mkdir(parents=True, exist_ok=True)
     style.save(figure, given.out.parent, given.out.stem, given.out.suffix.lstrip("."))

@@ -11,6 +11,7 @@
 #include "api/push_sum.hpp"
 #include "api/residual.hpp"
 #include "api/site.hpp"
+#include "collectives/registry.hpp"
 #include "core/error.hpp"
 
 namespace sparsecoll {
@@ -62,11 +63,11 @@ Communicator::Communicator(std::unique_ptr<Link> link, Config config, std::optio
     device_ = *device;
     link_->use(device_end(*device));
   }
-  log_.write(LogLevel::info,
-             text("init: blocking ", config_.values.blocking, ", timeout ",
-                  config_.values.timeoutMs, " ms, algorithm ", config_.values.algorithm,
-                  ", checksums ", config_.check ? "on" : "off",
-                  gives_device_memory() ? ", device memory straight to MPI" : ""));
+  log_.write(LogLevel::info, text("init: blocking ", config_.values.blocking, ", timeout ",
+                                  config_.values.timeoutMs, " ms, algorithm ",
+                                  find_algorithm(config_.values.algorithm)->name, ", checksums ",
+                                  config_.check ? "on" : "off",
+                                  gives_device_memory() ? ", device memory straight to MPI" : ""));
 }
 
 Communicator::~Communicator() {
@@ -136,9 +137,10 @@ void Communicator::run_counted(const Descriptor& call, FunctionRef<void(const Ca
   }
   link_->end();
   add_up(stats);
-  tell(LogLevel::trace, "done, algorithm ", stats.algorithm, ", ", stats.selected,
-       " entries selected, ", stats.result, " in the result, ", stats.bytes_sent, " bytes sent in ",
-       stats.messages_sent, " messages");
+  const AlgorithmEntry* const by = find_algorithm(stats.algorithm);
+  tell(LogLevel::trace, "done", by && by->run ? " by " : "", by && by->run ? by->name : "", ", ",
+       stats.selected, " entries selected, ", stats.result, " in the result, ", stats.bytes_sent,
+       " bytes sent in ", stats.messages_sent, " messages");
 }
 
 void Communicator::run(Operation& operation) {

@@ -13,8 +13,9 @@ void check_output(const char* name, const sparsecollSparse_t* out, const Like& l
   with_count.count = 0;
   check_sparse(name, &with_count, like.device);
   if (out->datatype != like.sparse.datatype)
-    fail(sparsecollInvalidArgument, name, ".datatype: expected ", like.sparse.datatype, ", got ",
-         out->datatype);
+    fail(sparsecollInvalidArgument, name, ".datatype: expected ",
+         name_of(static_cast<DataType>(like.sparse.datatype)), ", got ",
+         name_of(static_cast<DataType>(out->datatype)));
   if (out->indexType != like.sparse.indexType)
     fail(sparsecollInvalidArgument, name, ".indexType: expected ", like.sparse.indexType, ", got ",
          out->indexType);

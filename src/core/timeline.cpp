@@ -64,9 +64,10 @@ int64_t unix_time_of_zero() {
 std::string facts_of(const Timeline::Entry& entry) {
   std::string json = "{\"call\":" + std::to_string(entry.call);
   for (const Timeline::Fact& fact : entry.facts)
-    if (fact.name)
-      json += "," + quoted(fact.name) + ":" +
-              (fact.word ? quoted(fact.word) : std::to_string(fact.number));
+    if (fact.name) {
+      const std::string value = fact.word ? quoted(fact.word) : std::to_string(fact.number);
+      json.append(",").append(quoted(fact.name)).append(":").append(value);
+    }
   return json + "}";
 }
 
