@@ -75,19 +75,22 @@ bool FramedCall::rotates(std::span<const Leg> legs) const {
 
 /// Many long messages at once overrun the queues of a slow link, and what is lost there comes late.
 /// So only some are under way: one more for each that has come. Since all ranks send to the next,
-/// to the one behind it and so on, as many come to each as it has sent, and nobody waits in vain.
+/// to the one behind it and so on, as many come to each as whoever has sent the fewest has sent:
+/// that one need not wait. But all that have come must be counted before a wait, for the next may
+/// be of somebody who waits, too.
 void FramedCall::send_paced(std::span<const Leg> legs) {
   constexpr size_t kMessages = 4, kBytes = size_t{1} << 17;
   std::vector<int> missing = awaited(legs);
   size_t under_way = 0;  // bytes, of messages from legs[come] on
   size_t come = 0;
   for (size_t i = 0; i < legs.size(); ++i) {
-    while (i - come >= kMessages && under_way >= kBytes) {
-      wait_for(missing);
+    const auto holds_back = [&] {
       std::erase_if(missing, [this](int peer) { return has_come(peer); });
       for (; come < std::min(legs.size() - missing.size(), i); ++come)
         under_way -= legs[come].out.bound;
-    }
+      return i - come >= kMessages && under_way >= kBytes;
+    };
+    while (holds_back()) wait_for(missing);
     post_leg(legs, i);
     under_way += legs[i].out.bound;
   }

@@ -4,6 +4,7 @@
 // The small collectives that the algorithms share: sums of counters and allgathers of messages.
 
 #include <array>
+#include <atomic>
 #include <mutex>
 
 #include "support/catch.hpp"
@@ -144,6 +145,25 @@ TEST_CASE("of many long messages a rank has few more under way than have come to
     return verdict;
   }) == "");
   CHECK_FALSE(overrun);
+}
+
+TEST_CASE("two late ranks that have all messages but each other's wait for nobody") {
+  constexpr int P = 18, kLate = P / 2;  // ranks 0 and kLate, as far apart as can be
+  std::array<std::atomic<int>, P> sent_to{};
+  const auto count = [&](int, int receiver, size_t) {
+    ++sent_to[static_cast<size_t>(receiver)];
+    return Fate{};
+  };
+  Stations stations(P, 5000, count);
+  CHECK(stations.run([&](Station& s) -> std::string {
+    while (s.rank() % kLate == 0 && (sent_to[0] < P - 2 || sent_to[kLate] < P - 2))
+      std::this_thread::yield();
+    s.collective([&](Env& env) {
+      const std::string own(100000, 'x');
+      allgather_messages(env, {std::as_bytes(std::span(own)), 7}, own.size());
+    });
+    return "";
+  }) == "");
 }
 
 /// Rank 1 answers rank 0's collective by `payload`; what rank 0 says to that.

@@ -19,7 +19,7 @@ namespace sparsecoll::host {
 /// Which sums are written: all,
 struct Everything {
   static constexpr uint64_t key = 0;
-  static constexpr const Sweeps* sweeps = nullptr;
+  static constexpr std::nullptr_t sweep = nullptr;
 
   template <class T>
   constexpr bool operator()(T) const {
@@ -27,15 +27,13 @@ struct Everything {
   }
 };
 /// or those with a key of at least that, which is one of T and not 0. Where sums are many they are
-/// found by `sweeps`, if there are some, which is quicker than to mark what is occupied.
+/// found by `sweep`, if there is one, which is quicker than to mark what is occupied.
+template <class T>
 struct Reaching {
   uint64_t key;
-  const Sweeps* sweeps;
+  ReachingFunction<T> sweep;
 
-  template <class T>
-  bool operator()(T value) const {
-    return key_of(value) >= key;
-  }
+  bool operator()(T value) const { return key_of(value) >= key; }
 };
 
 /// Sum of P sorted pieces by tiles of indices: each tile adds the pieces' entries in the pieces'
@@ -50,12 +48,12 @@ class TileMerge {
   TileMerge(std::span<const SparseSpan> pieces, const Passes& passes, Arena& arena)
       : pieces_(pieces),
         passes_(passes),
+        sweep_(passes.sweep),
         length_(tile_length(pieces)),
         next_(arena.take_span<size_t>(pieces.size())),
         sum_(arena.take<T>(length_)),
         occupied_(arena.take_span<uint64_t>(length_ / 64)),
         used_(arena.take_span<uint64_t>(length_ / (64 * 64))) {
-    if (passes.sweeps) sweep_ = reaching_of(*passes.sweeps, T{});
     if (length_ == kShortest) std::fill_n(sum_, length_, sweep_ ? T{0} : kNothing);
   }
 
@@ -171,8 +169,8 @@ class TileMerge {
 
   std::span<const SparseSpan> pieces_;
   const Passes passes_;
+  const ReachingFunction<T> sweep_;
   const uint64_t length_;
-  ReachingFunction<T> sweep_ = nullptr;
   std::span<size_t> next_;
   T* sum_;
   std::span<uint64_t> occupied_;

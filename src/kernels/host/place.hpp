@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <type_traits>
+
 #include "core/arena.hpp"
 #include "core/thread_pool.hpp"
 #include "kernels/host/sweep.hpp"
@@ -18,6 +20,17 @@ struct Tuning {
   size_t streamed_from = 0;              ///< bytes of a residual; 0: what the caches do not hold
   size_t shared_from = size_t{1} << 17;  ///< elements of a stretch, where there are several
 };
+
+/// Null where that level has none, as all have none for integers.
+template <class T>
+ReachingFunction<T> reaching_of(const Sweeps& sweeps) {
+  if constexpr (std::is_same_v<T, float>)
+    return sweeps.reaching_f32;
+  else if constexpr (std::is_same_v<T, double>)
+    return sweeps.reaching_f64;
+  else
+    return nullptr;
+}
 
 /// Where stretch `s` of `n` begins, in whole rows.
 constexpr size_t cut(size_t count, size_t n, size_t s) {

@@ -69,17 +69,6 @@ struct Sweeps {
   void (*finish)();  ///< after a thread's last piece: streamed stores are seen by others
 };
 
-/// Integers have none.
-template <class T>
-ReachingFunction<T> reaching_of(const Sweeps& sweeps, T) {
-  if constexpr (std::is_same_v<T, float>)
-    return sweeps.reaching_f32;
-  else if constexpr (std::is_same_v<T, double>)
-    return sweeps.reaching_f64;
-  else
-    return nullptr;
-}
-
 const Sweeps& portable_sweeps();
 /// Null where this machine does not have that level (simd_x86.cpp, simd_other.cpp).
 const Sweeps* find_sweeps(Simd simd);
