@@ -45,7 +45,7 @@ class RegionSum {
   RegionSum(Env& env, const SparseSpan& in, std::span<const Region> regions);
 
   uint64_t load() const { return pieces_.entries; }  ///< entries that came in, of all ranks
-  SparseSpan add();  ///< all of it
+  SparseSpan add();                                  ///< all of it
   /// The same, made once, as it is to travel. Over a bfloat16 wire that is rounded, before
   /// anything is selected of it.
   const Rounded& whole();
