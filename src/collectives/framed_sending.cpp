@@ -84,13 +84,17 @@ void FramedCall::send_paced(std::span<const Leg> legs) {
   size_t under_way = 0;  // bytes, of messages from legs[come] on
   size_t come = 0;
   for (size_t i = 0; i < legs.size(); ++i) {
-    const auto holds_back = [&] {
+    const auto full = [&] { return i - come >= kMessages && under_way >= kBytes; };
+    const auto count = [&] {
       std::erase_if(missing, [this](int peer) { return has_come(peer); });
       for (; come < std::min(legs.size() - missing.size(), i); ++come)
         under_way -= legs[come].out.bound;
-      return i - come >= kMessages && under_way >= kBytes;
     };
-    while (holds_back()) wait_for(missing);
+    if (full()) count();
+    while (full()) {
+      wait_for(missing);
+      count();
+    }
     post_leg(legs, i);
     under_way += legs[i].out.bound;
   }
