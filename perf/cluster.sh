@@ -178,14 +178,19 @@ forget() {
   python3 - "$out" "$quick" "$@" <<'END'
 import json, pathlib, sys
 out, quick, names = pathlib.Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
-kept = []
-for line in (out / "jobs.jsonl").read_text().splitlines()[1:]:
-    job = json.loads(line)
-    if job["quick"] == quick and job["job"] not in names:
-        kept.append(line + "\n")
-        continue
-    for kind in ("json", "txt"):
-        (out / f"{job['job']}.{kind}").unlink(missing_ok=True)
+kept, run = [], {}
+for line in (out / "jobs.jsonl").read_text().splitlines():
+    try:
+        job = json.loads(line)
+    except ValueError:
+        continue  # of a run that was stopped in the middle of a line
+    if "job" not in job:
+        run = {key: job[key] for key in ("commit", "date", "tcp")}
+    elif job["quick"] == quick and job["job"] not in names:
+        kept.append(json.dumps({**run, **job}) + "\n")
+    else:
+        for kind in ("json", "txt"):
+            (out / f"{job['job']}.{kind}").unlink(missing_ok=True)
 (out / "jobs.kept").write_text("".join(kept))
 END
 }
@@ -202,19 +207,21 @@ run_job() {
     >>"$out/$name.txt" 2>"$out/$name.err" || status=$?
   [ $status = 0 ] || { tail -n 5 "$out/$name.err" >&2 && failed+=("$name"); }
   rm -f "$out/$name.err"
-  describe job "$name" commit "$commit" date "$date" nodes "$nodes" ranks_per_node "$per_node" rate "$rate" quick $quick \
+  describe job "$name" commit "$commit" date "$date" tcp "$tcp" nodes "$nodes" ranks_per_node "$per_node" rate "$rate" quick $quick \
     command "$program $*" seconds $((SECONDS - start)) status $status
 }
 
 failed=()
 date=$(date -u +%Y-%m-%dT%H:%M:%SZ)
+tcp=$(cat /proc/sys/net/ipv4/tcp_congestion_control)
 commit=$(git -C "$root" describe --always --dirty 2>/dev/null || echo unknown)
+rm -f "$out/jobs.kept"
 forget "${jobs[@]%% *}"
 rm -f "$out/jobs.jsonl"
 describe date "$date" kernel "$(uname -r)" cores "$(nproc)" \
   cpu "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)" \
   load "$(cut -d ' ' -f 1-3 /proc/loadavg)" mpi "$(mpirun --version | head -n 1)" \
-  tcp "$(cat /proc/sys/net/ipv4/tcp_congestion_control)" \
+  tcp "$tcp" \
   commit "$commit"
 if [ -e "$out/jobs.kept" ]; then
   cat "$out/jobs.kept" >>"$out/jobs.jsonl"

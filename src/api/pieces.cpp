@@ -18,7 +18,7 @@ void check_output(const char* name, const sparsecollSparse_t* out, const Like& l
          name_of(static_cast<DataType>(out->datatype)));
   if (out->indexType != like.sparse.indexType)
     fail(sparsecollInvalidArgument, name, ".indexType: expected ", like.sparse.indexType, ", got ",
-         out->indexType);
+         out->indexType, " (sparsecollIndex32 is 0, sparsecollIndex64 is 1)");
 }
 
 std::array<Place, 3> places(const char* indices, const char* values,

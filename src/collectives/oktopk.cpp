@@ -8,7 +8,8 @@
 //      equal load. (The paper averages the ranks' own quantiles, which one skewed rank defeats.)
 //   2. Split and reduce. Send each region's entries to its owner, destinations rotating; the owner
 //      adds the P pieces in rank order: its part of s. (Over a bfloat16 wire it rounds the sums,
-//      since they travel next, before anything is selected of them.)
+//      since they travel next, before anything is selected of them. Else, what cannot pass by step
+//      3's guess is not even written, and a wrong guess has it add once more.)
 //   3. Where the last calls' thresholds hardly moved: what reaches the last one, less twice that
 //      move, passes. If that is k or more, as step 4 shows to all ranks, it was enough.
 //      Else, exact global threshold. Sum over ranks of a histogram of 256 key ranges, around the
@@ -21,9 +22,9 @@
 // Cost per rank: P - 1 messages in step 2, ceil(log2 P) or P - 1 long ones in step 4, and ceil(log2
 // P) to twice that for each sum of counters: none with warm cuts and a good guess, one with a warm
 // threshold, two or three without, at most 7 (float32) or 11 (float64) on adversarial data. A bad
-// guess costs step 4 twice, in one of 16 calls at most. k (P - 1) / P entries out in step 2 and,
-// with balanced regions, as many in step 4: 4 k (P - 1) / P words before coding, against
-// 6 k (P - 1) / P of the paper.
+// guess costs the adding and step 4 twice, in one of 16 calls at most. k (P - 1) / P entries out in
+// step 2 and, with balanced regions, as many in step 4: 4 k (P - 1) / P words before coding,
+// against 6 k (P - 1) / P of the paper.
 //
 // Guarantees: the contract's definition bit for bit, for any P and any data; over a bfloat16 wire
 // that of rounded sums.
@@ -151,11 +152,11 @@ void learn(const Problem& problem, uint64_t last, uint64_t spare, Warm& warm) {
 }
 
 /// Takes what a wrong guess would take beside all else, or a later call would allocate: survivors
-/// of at most `part` entries and their message, messages, vectors and result of `all`, and
-/// counters.
+/// of at most `part` entries, their message and a sum that the place keeps beside them, messages,
+/// vectors and result of `all`, counters, and the tile of a merge.
 void leave_room_for_guess(Env& env, uint64_t part, uint64_t all) {
-  constexpr size_t kEntry = 16, kCounters = size_t{1} << 15;
-  env.arena.take<std::byte>(2 * kEntry * part + 3 * kEntry * all + kCounters);
+  constexpr size_t kEntry = 16, kCounters = size_t{1} << 15, kTile = size_t{1} << 21;
+  env.arena.take<std::byte>(3 * kEntry * (part + all) + kCounters + std::min(kTile, 512 * part));
 }
 
 }  // namespace
@@ -163,7 +164,7 @@ void leave_room_for_guess(Env& env, uint64_t part, uint64_t all) {
 Outcome oktopk(Env& env, const Problem& problem, Warm& warm) {
   // 1.
   const std::span<const Region> regions = balanced_regions(env, problem, warm);
-  // 2.
+  // 2.; the owner adds where it is asked for sums
   RegionSum sum(env, problem.local, regions);
   const auto gather = [&](const SparseSpan& part) {
     const uint64_t about = problem.k == kAll ? warm.result : problem.k;

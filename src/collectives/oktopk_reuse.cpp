@@ -15,7 +15,8 @@
 //   2. Cuts of equal load, every `repartition_interval` calls, as with exact selection. (The paper
 //      averages the ranks' own quantiles, which one skewed rank defeats.)
 //   3. Split and reduce. Send each region's entries to its owner; the owner adds the P pieces in
-//      rank order: its part of s. (Over a bfloat16 wire it rounds the sums.)
+//      rank order: its part of s. (Over a bfloat16 wire it rounds the sums. Else, with a threshold
+//      that is reused, it writes what reaches that, and adds once more where step 5 needs all.)
 //   4. Unless the global threshold is due or there is none: survivors = the entries of s that reach
 //      it; sum over ranks of the P counters that tell how many each owner has. If all together are
 //      not near k, go on as when due.
@@ -211,7 +212,7 @@ std::optional<SparseSpan> chosen_of(Env& env, const Problem& problem, RegionSum&
 Outcome oktopk_reuse(Env& env, const Problem& problem, Warm& warm) {
   // 2.
   const std::span<const Region> cuts = balanced_regions(env, problem, warm);
-  // 3.
+  // 3.; the owner adds where it is asked for sums
   RegionSum sum(env, problem.local, cuts);
   // 4. and 6.
   const auto regions = env.arena.take_span<Region>(cuts.size());

@@ -70,7 +70,8 @@ class Transport {
   virtual size_t unsent() = 0;
   /// The same for messages that were handed over.
   virtual size_t unsent_handed_over() = 0;
-  /// What these two last counted, of messages to that peer.
+  /// What these two last counted, of messages to that peer; all of it where nobody keeps them
+  /// apart.
   virtual size_t unsent_to(int peer) = 0;
   /// A message that arrived, if one did; moves what is under way.
   virtual std::optional<Arrived> poll() = 0;

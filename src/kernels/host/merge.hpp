@@ -41,7 +41,8 @@ struct Reaching {
 /// that are, and writes it out in index order. Tiles begin where there is an entry, and are the
 /// longer the rarer entries are, so that what one has of them stays in the nearest cache. Where
 /// they are not rare the array starts, and is left, as the neutral element of addition, so that the
-/// first entry of an index needs no other treatment.
+/// first entry of an index needs no other treatment. Where sums are found by a sweep it starts as
+/// zeros, which no bound is below, and the bitmap is of those found.
 template <class T, class I, class Passes>
 class TileMerge {
  public:
