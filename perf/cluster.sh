@@ -207,7 +207,8 @@ run_job() {
     >>"$out/$name.txt" 2>"$out/$name.err" || status=$?
   [ $status = 0 ] || { tail -n 5 "$out/$name.err" >&2 && failed+=("$name"); }
   rm -f "$out/$name.err"
-  describe job "$name" commit "$commit" date "$date" tcp "$tcp" nodes "$nodes" ranks_per_node "$per_node" rate "$rate" quick $quick \
+  describe job "$name" commit "$commit" date "$date" tcp "$tcp" nodes "$nodes" \
+    ranks_per_node "$per_node" rate "$rate" quick $quick \
     command "$program $*" seconds $((SECONDS - start)) status $status
 }
 
