@@ -5,6 +5,7 @@
 
 #include <cfenv>
 #include <fstream>
+#include <limits>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -77,14 +78,28 @@ TEST_CASE("which errors are fatal") {
     CHECK(fatal(code));
 }
 
+/// Whether arithmetic rounds down: one less a little is one when it rounds to the nearest.
+template <class T>
+bool rounds_down() {
+  const volatile T one = 1, little = std::numeric_limits<T>::epsilon() / 1024;
+  return one - little < one;
+}
+
 TEST_CASE("inside the library rounding is to the nearest, outside as the caller had it") {
   std::fesetround(FE_DOWNWARD);
+  const bool before = rounds_down<float>() && rounds_down<double>();
+  bool within = false;
   {
     const FloatEnvironment environment;
-    CHECK(std::fegetround() == FE_TONEAREST);
+    within = rounds_down<float>() || rounds_down<double>();
   }
-  CHECK(std::fegetround() == FE_DOWNWARD);
+  const bool after = rounds_down<float>() && rounds_down<double>();
+  const int mode = std::fegetround();
   std::fesetround(FE_TONEAREST);
+  CHECK(before);
+  CHECK_FALSE(within);
+  CHECK(after);
+  CHECK(mode == FE_DOWNWARD);
 }
 
 TEST_CASE("a log writes what its level asks for, one line each, to its file") {

@@ -14,15 +14,28 @@ namespace {
 using host::Simd;
 using test::Kind;
 
+/// Room for a sum: what it needs, or all that goes into it.
+template <class T>
+std::vector<size_t> rooms_for(const Entries<T>& sum, const std::vector<Entries<T>>& pieces) {
+  size_t all = 0;
+  for (const Entries<T>& piece : pieces) all += piece.size();
+  return {sum.size(), all};
+}
+
 template <class T, class I>
 std::string check_merge(const std::vector<Entries<T>>& pieces) {
   Place<T, I> place;
   std::vector<SparseSpan> spans;
   for (const Entries<T>& piece : pieces) spans.push_back(place.put(piece));
   const Entries<T> want = naive_sum(pieces);
-  const SparseBuffer sum = place.kernels().sparse(want.size());
-  place.kernels().merge(spans, sum);
-  return test::difference("sum", one_nan(place.get(sum)), one_nan(want));
+  std::string differs;
+  for (const size_t room : rooms_for(want, pieces)) {
+    const SparseBuffer sum = place.kernels().sparse(room);
+    place.kernels().merge(spans, sum);
+    differs += test::difference("sum in room for " + std::to_string(room), one_nan(place.get(sum)),
+                                one_nan(want));
+  }
+  return differs;
 }
 
 /// Keys at which a choice among these entries is worth a look.
@@ -58,10 +71,12 @@ std::string check_merge_above(const std::vector<Entries<T>>& pieces) {
     for (const uint64_t key : some_keys(sum)) {
       Entries<T> want = sum;
       std::erase_if(want, [key](const auto& entry) { return key_of(entry.value) < key; });
-      const SparseBuffer out = place.kernels().sparse(sum.size());
-      place.kernels().merge_above(spans, key, out);
-      differs += test::difference("from key " + std::to_string(key), one_nan(place.get(out)),
-                                  one_nan(want));
+      for (const size_t room : rooms_for(sum, pieces)) {
+        const SparseBuffer out = place.kernels().sparse(room);
+        place.kernels().merge_above(spans, key, out);
+        differs += test::difference("from key " + std::to_string(key), one_nan(place.get(out)),
+                                    one_nan(want));
+      }
     }
   }
   return differs;
@@ -111,6 +126,27 @@ TEST_CASE("merge adds by index, in the order of the pieces, zeros kept") {
         INFO(test::name_of(kind) << ", " << count << " pieces of " << n);
         CHECK(check_merge<float, uint32_t>(narrow) == "");
         CHECK(check_merge<double, uint64_t>(wide) == "");
+      }
+    }
+  }
+}
+
+// Two pieces are cut into stretches, wherever that is: between others, beside what both have,
+// behind one of them.
+TEST_CASE("two pieces of any lengths, apart, mixed and alike") {
+  for (const size_t a : {0, 1, 31, 32, 33, 64, 200, 3001}) {
+    for (const size_t b : {1, 32, 63, 200, 3000}) {
+      for (const uint64_t gap : {1, 50}) {
+        const auto first = sparse_of<float>(Kind::kHeavyTail, a, 1, gap, 10);
+        const auto alike = sparse_of<float>(Kind::kIntegers, b, 1, gap, 10);
+        const auto mixed = sparse_of<float>(Kind::kSignedZeros, b, 2, gap, 10);
+        const auto behind = sparse_of<float>(Kind::kHeavyTail, b, 3, gap, 10 + 9000 * gap);
+        INFO(a << " and " << b << " entries, gaps of " << gap);
+        for (const auto& second : {alike, mixed, behind}) {
+          CHECK(check_merge<float, uint32_t>({first, second}) == "");
+          CHECK(check_merge<float, uint32_t>({second, first}) == "");
+          CHECK(check_merge_above<float, uint32_t>({first, second}) == "");
+        }
       }
     }
   }

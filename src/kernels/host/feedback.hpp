@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "kernels/host/sift.hpp"
 #include "kernels/host/view.hpp"
 #include "kernels/kernels.hpp"
 
@@ -105,11 +106,22 @@ void scale(T* values, size_t count, double factor) {
     for (size_t i = 0; i < count; ++i) values[i] *= narrow;
 }
 
+/// Whether each of n indices is larger than the one before it. Looks at all of them without a
+/// branch, so that compilers compare many at once.
+template <class I>
+bool rising(const I* index, size_t n, const Sifts* sifts) {
+  if constexpr (sizeof(I) == 4)
+    if (sifts) return sifts->rising(index, n);
+  bool falls = false;
+  for (size_t j = 1; j < n; ++j) falls |= index[j] <= index[j - 1];
+  return !falls;
+}
+
 template <class T, class I>
-void check_indices(const View<T, I>& in, uint64_t count, uint64_t* first_bad) {
+void check_indices(const View<T, I>& in, uint64_t count, const Sifts* sifts, uint64_t* first_bad) {
   *first_bad = in.nnz;
   const bool sound =
-      in.nnz == 0 || (in.at(in.nnz - 1) < count && (!in.index || rising(in.index, in.nnz)));
+      in.nnz == 0 || (in.at(in.nnz - 1) < count && (!in.index || rising(in.index, in.nnz, sifts)));
   for (size_t j = 0; !sound && j < in.nnz; ++j) {
     if (in.at(j) < count && (j == 0 || in.at(j) > in.at(j - 1))) continue;
     *first_bad = j;

@@ -179,7 +179,7 @@ class HostKernels final : public Kernels {
     host::scale(static_cast<Acc*>(values), count, factor);
   }
   void check_indices(const SparseSpan& in, uint64_t count, uint64_t* first_bad) override {
-    host::check_indices(In(in), count, first_bad);
+    host::check_indices(In(in), count, sifts(), first_bad);
   }
   void push_sum_share(const void* values, size_t count, double share, void* out) override {
     host::push_sum_share(static_cast<const T*>(values), count, share, static_cast<T*>(out));

@@ -11,6 +11,7 @@
 
 #include "core/arena.hpp"
 #include "core/numeric.hpp"
+#include "kernels/host/merge_two.hpp"
 #include "kernels/host/sweep.hpp"
 #include "kernels/host/view.hpp"
 
@@ -178,27 +179,6 @@ class TileMerge {
   std::span<uint64_t> used_;
 };
 
-/// Sum of two sparse pieces: always the lower of their next indices. Which one that is cannot be
-/// foreseen, so nothing branches on it.
-template <class T, class I, class Passes>
-void merge_two(const View<T, I>& a, const View<T, I>& b, const Passes& passes,
-               const SparseBuffer& out) {
-  Writer<T, I> writer(out);
-  size_t i = 0, j = 0;
-  while (i < a.nnz && j < b.nnz) {
-    const I left = a.index[i], right = b.index[j];
-    const size_t takes_left = left <= right, takes_right = right <= left;
-    const T value[] = {a.value[i], b.value[j], a.value[i] + b.value[j]};
-    const T sum = value[takes_left + 2 * takes_right - 1];
-    writer.add_if(passes(sum), std::min(left, right), sum);
-    i += takes_left;
-    j += takes_right;
-  }
-  for (; i < a.nnz; ++i) writer.add_if(passes(a.value[i]), a.index[i], a.value[i]);
-  for (; j < b.nnz; ++j) writer.add_if(passes(b.value[j]), b.index[j], b.value[j]);
-  writer.done();
-}
-
 /// Sum of dense pieces of one length, in their order.
 template <class T, class I>
 void merge_dense(std::span<const SparseSpan> pieces, const SparseBuffer& out) {
@@ -215,8 +195,11 @@ void merge_dense(std::span<const SparseSpan> pieces, const SparseBuffer& out) {
 template <class T, class I, class Passes>
 void merge_sparse(std::span<const SparseSpan> pieces, const Passes& passes, const SparseBuffer& out,
                   Arena& arena) {
-  if (pieces.size() == 2 && pieces[0].index && pieces[1].index)
-    return merge_two(View<T, I>(pieces[0]), View<T, I>(pieces[1]), passes, out);
+  const bool few = pieces.size() <= 2;
+  if (few && std::ranges::all_of(pieces, [](const SparseSpan& each) { return each.index; })) {
+    const SparseSpan second = pieces.size() == 2 ? pieces[1] : SparseSpan{};
+    return PairMerge<T, I, Passes>(View<T, I>(pieces[0]), View<T, I>(second), passes).run(out);
+  }
   const Arena::Scope scope(arena);
   TileMerge<T, I, Passes>(pieces, passes, arena).run(out);
 }

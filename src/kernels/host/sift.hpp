@@ -73,6 +73,8 @@ struct Bracketed {
 
 /// What one level has.
 struct Sifts {
+  /// Whether each of n indices is larger than the one before it.
+  bool (*rising)(const uint32_t* index, size_t n);
   void (*encode)(const SiftedIndices&);
   /// Writes all indices; false unless there are as many as there should be, rising.
   bool (*decode)(const SiftedCode&);

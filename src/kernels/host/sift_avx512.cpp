@@ -278,7 +278,8 @@ Bracketed bracket(const Bracket<typename K::Value, typename K::Key>& b) {
 
 }  // namespace
 
-const Sifts kAvx512Sifts{&encode,
+const Sifts kAvx512Sifts{&rising,
+                         &encode,
                          &decode,
                          &sieve<FloatKeys>,
                          &sieve<DoubleKeys>,

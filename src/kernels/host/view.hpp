@@ -21,15 +21,6 @@ struct View {
   uint64_t at(size_t j) const { return index ? index[j] : j; }
 };
 
-/// Whether each of n indices is larger than the one before it. Looks at all of them without a
-/// branch, so that compilers compare many at once.
-template <class I>
-bool rising(const I* index, size_t n) {
-  bool falls = false;
-  for (size_t j = 1; j < n; ++j) falls |= index[j] <= index[j - 1];
-  return !falls;
-}
-
 /// Appends to a SparseBuffer; done() publishes the count.
 template <class T, class I>
 class Writer {
