@@ -155,8 +155,10 @@ void learn(const Problem& problem, uint64_t last, uint64_t spare, Warm& warm) {
 /// of at most `part` entries, their message and a sum that the place keeps beside them, messages,
 /// vectors and result of `all`, counters, and the tile of a merge.
 void leave_room_for_guess(Env& env, uint64_t part, uint64_t all) {
-  constexpr size_t kEntry = 16, kCounters = size_t{1} << 15, kTile = size_t{1} << 21;
-  env.arena.take<std::byte>(3 * kEntry * (part + all) + kCounters + std::min(kTile, 512 * part));
+  constexpr size_t kEntry = 16, kCounters = size_t{1} << 15, kLeastTile = size_t{1} << 18,
+                   kTile = size_t{1} << 21;
+  env.arena.take<std::byte>(3 * kEntry * (part + all) + kCounters +
+                            std::clamp(512 * part, kLeastTile, kTile));
 }
 
 }  // namespace

@@ -83,8 +83,8 @@ class HostKernels final : public Kernels {
   }
   void merge_above(std::span<const SparseSpan> pieces, uint64_t key,
                    const SparseBuffer& out) override {
-    const auto sweep = place_ ? reaching_of<Acc>(place_->sweeps()) : nullptr;
-    host::merge_sparse<Acc, I>(pieces, host::Reaching<Acc>{key, sweep}, out, arena_);
+    const auto harvest = place_ ? harvest_of<Acc>(place_->sweeps()) : nullptr;
+    host::merge_sparse<Acc, I>(pieces, host::Reaching<Acc>{key, harvest}, out, arena_);
   }
   void concatenate(std::span<const SparseSpan> pieces, const SparseBuffer& out) override {
     host::concatenate<Acc, I>(pieces, out);

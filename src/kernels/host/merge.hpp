@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <optional>
 #include <span>
 #include <utility>
@@ -20,19 +19,19 @@ namespace sparsecoll::host {
 /// Which sums are written: all,
 struct Everything {
   static constexpr uint64_t key = 0;
-  static constexpr std::nullptr_t sweep = nullptr;
+  static constexpr std::nullptr_t harvest = nullptr;
 
   template <class T>
   constexpr bool operator()(T) const {
     return true;
   }
 };
-/// or those with a key of at least that, which is one of T and not 0. Where sums are many they are
-/// found by `sweep`, if there is one, which is quicker than to mark what is occupied.
+/// or those with a key of at least that, which is one of T and not 0. Where sums are many
+/// `harvest`, if there is one, finds them, which is quicker than to mark what is occupied.
 template <class T>
 struct Reaching {
   uint64_t key;
-  ReachingFunction<T> sweep;
+  HarvestFunction<T> harvest;
 
   bool operator()(T value) const { return key_of(value) >= key; }
 };
@@ -42,21 +41,23 @@ struct Reaching {
 /// that are, and writes it out in index order. Tiles begin where there is an entry, and are the
 /// longer the rarer entries are, so that what one has of them stays in the nearest cache. Where
 /// they are not rare the array starts, and is left, as the neutral element of addition, so that the
-/// first entry of an index needs no other treatment. Where sums are found by a sweep it starts as
-/// zeros, which no bound is below, and the bitmap is of those found.
+/// first entry of an index needs no other treatment. Where sums are harvested it starts as zeros,
+/// which no bound is below, and needs no bitmap.
 template <class T, class I, class Passes>
 class TileMerge {
  public:
   TileMerge(std::span<const SparseSpan> pieces, const Passes& passes, Arena& arena)
       : pieces_(pieces),
         passes_(passes),
-        sweep_(passes.sweep),
         length_(tile_length(pieces)),
+        harvest_(length_ == kShortest ? passes.harvest : nullptr),
         next_(arena.take_span<size_t>(pieces.size())),
         sum_(arena.take<T>(length_)),
         occupied_(arena.take_span<uint64_t>(length_ / 64)),
-        used_(arena.take_span<uint64_t>(length_ / (64 * 64))) {
-    if (length_ == kShortest) std::fill_n(sum_, length_, sweep_ ? T{0} : kNothing);
+        used_(arena.take_span<uint64_t>(length_ / (64 * 64))),
+        slot_(arena.take<uint32_t>(harvest_ ? kShortest + kBehind : 0)),
+        value_(arena.take<T>(harvest_ ? kShortest + kBehind : 0)) {
+    if (length_ == kShortest) std::fill_n(sum_, length_, harvest_ ? T{0} : kNothing);
   }
 
   void run(const SparseBuffer& out) {
@@ -65,9 +66,10 @@ class TileMerge {
       if (length_ > kShortest) {
         add_pieces<Marks::used>(*begin);
         write_used(*begin, writer);
-      } else if (sweep_) {
+      } else if (harvest_) {
         add_pieces<Marks::none>(*begin);
-        sweep(*begin, writer);
+        const size_t n = harvest_({sum_, kShortest, passes_.key, slot_, value_});
+        for (size_t j = 0; j < n; ++j) writer.add(*begin + slot_[j], value_[j]);
       } else {
         add_pieces<Marks::occupied>(*begin);
         for (size_t w = 0; w < occupied_.size(); ++w) write_word<false>(w, *begin, writer);
@@ -158,25 +160,16 @@ class TileMerge {
         write_word<true>(u * 64 + static_cast<size_t>(std::countr_zero(words)), begin, writer);
   }
 
-  /// A zero, of either sign, is below every bound: a tile can start as zeros.
-  void sweep(uint64_t begin, Writer<T, I>& writer) {
-    sweep_(sum_, kShortest, passes_.key, occupied_.data());
-    for (size_t w = 0; w < occupied_.size(); ++w)
-      for (uint64_t bits = occupied_[w]; bits != 0; bits &= bits - 1) {
-        const uint64_t slot = w * 64 + static_cast<uint64_t>(std::countr_zero(bits));
-        writer.add(begin + slot, sum_[slot]);
-      }
-    std::memset(sum_, 0, kShortest * sizeof(T));
-  }
-
   std::span<const SparseSpan> pieces_;
   const Passes passes_;
-  const ReachingFunction<T> sweep_;
   const uint64_t length_;
+  const HarvestFunction<T> harvest_;
   std::span<size_t> next_;
   T* sum_;
   std::span<uint64_t> occupied_;
   std::span<uint64_t> used_;
+  uint32_t* slot_;  ///< of what was harvested
+  T* value_;
 };
 
 /// Sum of dense pieces of one length, in their order.

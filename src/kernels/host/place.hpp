@@ -23,11 +23,11 @@ struct Tuning {
 
 /// Null where that level has none, as all have none for integers.
 template <class T>
-ReachingFunction<T> reaching_of(const Sweeps& sweeps) {
+HarvestFunction<T> harvest_of(const Sweeps& sweeps) {
   if constexpr (std::is_same_v<T, float>)
-    return sweeps.reaching_f32;
+    return sweeps.harvest_f32;
   else if constexpr (std::is_same_v<T, double>)
-    return sweeps.reaching_f64;
+    return sweeps.harvest_f64;
   else
     return nullptr;
 }

@@ -52,16 +52,26 @@ inline constexpr uint64_t kNoKey = uint64_t{1} << (8 * sizeof(K) - 1);
 template <class T>
 using SweepFunction = size_t (*)(const Sweep<T>&);
 
-/// Bit i % kRow of mask[i / kRow] = whether values[i] reaches the bound, which is a key of T. Whole
-/// rows. Null where a level is too slow at it.
+/// What is taken out of a vector, which is left as zeros.
 template <class T>
-using ReachingFunction = void (*)(const T* values, size_t count, uint64_t bound, uint64_t* mask);
+struct Harvest {
+  T* values;  ///< whole rows
+  size_t count;
+  uint64_t bound;      ///< key of T that values to be taken out reach
+  uint32_t* position;  ///< of these, rising; room for kBehind more than there are
+  T* value;            ///< likewise
+};
+inline constexpr size_t kBehind = 3;
+
+/// Does it; returns how many there are. Null where a level is too slow at it.
+template <class T>
+using HarvestFunction = size_t (*)(const Harvest<T>&);
 
 /// What one level has. All but portable_sweeps() take whole rows, with `next` aligned to
 /// kAlignment.
 struct Sweeps {
-  ReachingFunction<float> reaching_f32;
-  ReachingFunction<double> reaching_f64;
+  HarvestFunction<float> harvest_f32;
+  HarvestFunction<double> harvest_f64;
   SweepFunction<float> f32;
   SweepFunction<double> f64;
   SweepFunction<Float16> f16;

@@ -134,8 +134,8 @@ struct HalfLanes {
 
 }  // namespace
 
-const Sweeps kAvx2Sweeps{&reaching<FloatLanes, float>,
-                         &reaching<DoubleLanes, double>,
+const Sweeps kAvx2Sweeps{&harvest<FloatLanes, float>,
+                         &harvest<DoubleLanes, double>,
                          &sweep<FloatLanes, FloatLanes, float>,
                          &sweep<DoubleLanes, DoubleLanes, double>,
                          &sweep<FloatLanes, HalfLanes<Float16>, Float16>,

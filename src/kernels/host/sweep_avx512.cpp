@@ -102,8 +102,8 @@ struct HalfLanes {
 
 }  // namespace
 
-const Sweeps kAvx512Sweeps{&reaching<FloatLanes, float>,
-                           &reaching<DoubleLanes, double>,
+const Sweeps kAvx512Sweeps{&harvest<FloatLanes, float>,
+                           &harvest<DoubleLanes, double>,
                            &sweep<FloatLanes, FloatLanes, float>,
                            &sweep<DoubleLanes, DoubleLanes, double>,
                            &sweep<FloatLanes, HalfLanes<Float16>, Float16>,

@@ -74,15 +74,34 @@ size_t sweep_bare(const Sweep<T>& s) {
 
 /// Not for lanes of 16 bits: a key of T is one of what L loads.
 template <class L, class T>
-void reaching(const T* values, size_t count, uint64_t key, uint64_t* mask) {
-  const auto bound = L::bound_of(key);
-  for (size_t i = 0; i < count; i += kRow) {
+size_t harvest(const Harvest<T>& h) {
+  constexpr uint64_t kLast = uint64_t{1} << 63;
+  const auto bound = L::bound_of(h.bound);
+  size_t found = 0;
+  for (size_t i = 0; i < h.count; i += kRow) {
+    T* const row = h.values + i;
     uint64_t bits = 0;
 #pragma GCC unroll 16
     for (size_t j = 0; j < kRow; j += L::kLanes)
-      bits |= static_cast<uint64_t>(L::reaching(L::load(values + i + j), bound)) << j;
-    *mask++ = bits;
+      bits |= static_cast<uint64_t>(L::reaching(L::load(row + j), bound)) << j;
+    uint32_t* const position = h.position + found;
+    T* const value = h.value + found;
+    const auto take = [&](size_t j) {
+      const auto bit = static_cast<uint32_t>(__builtin_ctzll(bits | kLast));
+      position[j] = static_cast<uint32_t>(i) + bit;
+      value[j] = row[bit];
+      bits &= bits - 1;
+    };
+    const auto n = static_cast<size_t>(__builtin_popcountll(bits));
+    // Few rows have more, and it cannot be foreseen whether one has none, one or two.
+#pragma GCC unroll 4
+    for (size_t j = 0; j < kBehind; ++j) take(j);
+    for (size_t j = kBehind; j < n; ++j) take(j);
+    found += n;
+#pragma GCC unroll 16
+    for (size_t j = 0; j < kRow; j += L::kLanes) L::store(row + j, typename L::Vector{});
   }
+  return found;
 }
 
 /// `With` for sums with a residual, `Bare` without one.
