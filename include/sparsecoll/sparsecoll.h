@@ -130,7 +130,7 @@ typedef enum {
 
 /** How sparseAllreduce and sparseAllreducev work; see docs/algorithms.md. */
 typedef enum {
-  sparsecollAlgoAuto = 0,      /**< the cheapest of the exact ones by the alpha-beta model */
+  sparsecollAlgoAuto = 0,      /**< the cheapest of the exact ones by a model of their cost */
   sparsecollAlgoAllgather = 1, /**< classic Top-k: Bruck allgather of the selections, then top-k */
   sparsecollAlgoOktopk = 2,    /**< Ok-Topk (Li & Hoefler, PPoPP 2022) with exact selection */
   /** top-k of every shard, all-to-all, allgather (Peng et al., ICPP 2024; Z. Li, HKUST 2024):

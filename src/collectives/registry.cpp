@@ -1,20 +1,25 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// The registry of sparse allreduce algorithms, and Auto: the alpha-beta model.
+// The registry of sparse allreduce algorithms, and Auto: the alpha-beta-gamma model.
 //
-// A message costs alpha, a byte beta (network.hpp). Of j messages that are under way together each
-// costs a quarter of alpha, which is a round trip's worth of software on both sides, and all of
-// them alpha at least: alpha(j) = max(1, j / 4) alpha, nothing for none. An entry is its value and,
-// coded, 2 + log2(n / k) bits of index. With e entries a rank (k; for k = SPARSECOLL_ALL, or where
-// all of a dense vector is selected, what the last call had) and u in the result (k; for k =
-// SPARSECOLL_ALL what the last call had; for a whole vector at most P e and n):
-//   Allgather: ceil(log2 P) alpha + (P - 1) e beta
-//   Oktopk:    alpha(P - 1) + ceil(log2 P) alpha + (e + u) (P - 1) / P beta
-//   TopkA2A:   alpha(P - 1) + ceil(log2 P) alpha + (e + min(e P, n)) (P - 1) / P beta
-//   Dense:     alpha(P - 1) + ceil(log2 P) alpha + 2 n (P - 1) / P beta, of plain values
+// A message costs alpha, a byte beta, an entry that is added gamma (network.hpp); one that only
+// takes its place among others half of that, and a value without an index a sixteenth. Of j
+// messages that are under way together each costs a quarter of alpha, which is a round trip's worth
+// of software on both sides, and all of them alpha at least: alpha(j) = max(1, j / 4) alpha,
+// nothing for none. An entry is its value and, coded, 2 + log2(n / k) bits of index. With e entries
+// a rank (k; for k = SPARSECOLL_ALL, or where all of a dense vector is selected, what the last call
+// had) and u in the result (k; for k = SPARSECOLL_ALL what the last call had; for a whole vector at
+// most P e and n):
+//   Allgather: ceil(log2 P) alpha + (P - 1) e (beta + gamma)
+//   Oktopk:    alpha(P - 1) + ceil(log2 P) alpha
+//              + (P - 1) / P (e (beta + gamma) + u (beta + gamma / 2))
+//   TopkA2A:   the same with u = min(e P, n)
+//   Dense:     alpha(P - 1) + ceil(log2 P) alpha + 2 n (P - 1) / P (beta + gamma / 16)
 //   Hierarchical, with at most m ranks on a node, alpha and beta within nodes:
-//              alpha(m - 1) + (m - 1) e beta + Oktopk between leaders with min(m e, n) entries each
-//              + ceil(log2 m) (alpha + u beta)
+//              alpha(m - 1) + (m - 1) e (beta + gamma)
+//              + Oktopk between leaders with min(m e, n) entries each
+//              + ceil(log2 m) (alpha + u (beta + gamma / 2))
+// where beta stands for that of an entry's bytes.
 // The logarithms are the allgather's, whose long messages are under way together too, which is left
 // out, and the tree's within a node. Sums of counters for cuts and thresholds are left out: where
 // calls resemble the last ones there are few.
@@ -56,23 +61,25 @@ struct Volume {
 
 double oktopk_seconds(const Volume& volume, const Shape& shape, const Network& network) {
   const double ranks = shape.ranks, rounds = ceil_log2(static_cast<uint64_t>(shape.ranks));
-  const auto [alpha, beta] = network;
+  const auto [alpha, beta, gamma] = network;
   return together(ranks - 1, alpha) + rounds * alpha +
-         (ranks - 1) / ranks * (bytes_of(volume.own, shape) + bytes_of(volume.result, shape)) *
-             beta;
+         (ranks - 1) / ranks *
+             ((bytes_of(volume.own, shape) + bytes_of(volume.result, shape)) * beta +
+              (volume.own + volume.result / 2) * gamma);
 }
 
 double hierarchical_seconds(const Volume& volume, const Shape& shape, const Nodes& nodes) {
   const double others = nodes.largest - 1;
   const double rounds = ceil_log2(static_cast<uint64_t>(nodes.largest));
-  const auto [alpha, beta] = nodes.within;
+  const auto [alpha, beta, gamma] = nodes.within;
   Shape between = shape;
   between.ranks = nodes.count;
   const Volume of_node{std::min(nodes.largest * volume.own, static_cast<double>(shape.count)),
                        volume.result};
-  return together(others, alpha) + others * bytes_of(volume.own, shape) * beta +
+  return together(others, alpha) +
+         others * (bytes_of(volume.own, shape) * beta + volume.own * gamma) +
          oktopk_seconds(of_node, between, nodes.leaders) +
-         rounds * (alpha + bytes_of(volume.result, shape) * beta);
+         rounds * (alpha + bytes_of(volume.result, shape) * beta + volume.result / 2 * gamma);
 }
 
 constexpr AlgorithmEntry kAlgorithms[] = {
@@ -111,21 +118,20 @@ double predicted_seconds(AlgorithmId id, const Shape& shape, const Network& netw
   const double sum = shape.result > 0 ? std::min(static_cast<double>(shape.result), most) : most;
   const double result = counted ? sum : own;
   const double share = (ranks - 1) / ranks;
-  const auto [alpha, beta] = network;
+  const auto [alpha, beta, gamma] = network;
   switch (id) {
     case AlgorithmId::allgather:
-      return rounds * alpha + (ranks - 1) * bytes_of(own, shape) * beta;
+      return rounds * alpha + (ranks - 1) * (bytes_of(own, shape) * beta + own * gamma);
     case AlgorithmId::oktopk:
       return oktopk_seconds({own, result}, shape, network);
     case AlgorithmId::hierarchical:
       if (!shape.nodes) return std::numeric_limits<double>::infinity();
       return hierarchical_seconds({own, result}, shape, *shape.nodes);
     case AlgorithmId::topka2a:
-      return together(ranks - 1, alpha) + rounds * alpha +
-             share * (bytes_of(own, shape) + bytes_of(most, shape)) * beta;
+      return oktopk_seconds({own, most}, shape, network);
     case AlgorithmId::dense:
       return together(ranks - 1, alpha) + rounds * alpha +
-             share * 2 * n * static_cast<double>(shape.value_size) * beta;
+             share * 2 * n * (static_cast<double>(shape.value_size) * beta + gamma / 16);
     case AlgorithmId::automatic:
       break;
   }
