@@ -58,7 +58,8 @@ struct Shape {
   bool whole = false;
 };
 
-/// The alpha-beta-gamma model in seconds; infinite for Hierarchical where nothing is known of nodes.
+/// The alpha-beta-gamma model in seconds; infinite for Hierarchical where nothing is known of
+/// nodes.
 double predicted_seconds(AlgorithmId id, const Shape& shape, const Network& network);
 
 /// The cheapest by the model of those that give the definition bit for bit, and of Hierarchical
