@@ -55,7 +55,7 @@ Network mean_of(Rounds sums, int ranks) {
   };
   const uint64_t small = *std::ranges::min_element(sums.first<kSmallRounds>());
   const uint64_t large = std::max(*std::ranges::min_element(sums.last<kLongRounds>()), small);
-  return {mean(small), mean(large - small) / (kLong - kSmall)};
+  return {mean(small), mean(large - small) / (kLong - kSmall), kGammaOnHost};
 }
 
 /// To the rank that is a distance ahead in a ring, from the one that is as far behind.

@@ -152,13 +152,14 @@ void learn(const Problem& problem, uint64_t last, uint64_t spare, Warm& warm) {
 }
 
 /// Takes what a wrong guess would take beside all else, or a later call would allocate: survivors
-/// of at most `part` entries, their message and a sum that the place keeps beside them, messages,
-/// vectors and result of `all`, counters, and the tile of a merge.
-void leave_room_for_guess(Env& env, uint64_t part, uint64_t all) {
-  constexpr size_t kEntry = 16, kCounters = size_t{1} << 15, kLeastTile = size_t{1} << 18,
-                   kTile = size_t{1} << 21;
+/// of at most `part` entries of a region of that length, their message and a sum that the place
+/// keeps beside them, messages, vectors and result of `all`, counters, and what a merge adds in,
+/// which is the longer the longer the region is.
+void leave_room_for_guess(Env& env, uint64_t length, uint64_t part, uint64_t all) {
+  constexpr size_t kEntry = 16, kCounters = size_t{1} << 15;
+  constexpr uint64_t kShortTile = uint64_t{1} << 18, kLongTile = 9 * kShortTile;
   env.arena.take<std::byte>(3 * kEntry * (part + all) + kCounters +
-                            std::clamp(512 * part, kLeastTile, kTile));
+                            std::min(kShortTile + kEntry * std::min(length, kLongTile), kLongTile));
 }
 
 }  // namespace
@@ -166,6 +167,7 @@ void leave_room_for_guess(Env& env, uint64_t part, uint64_t all) {
 Outcome oktopk(Env& env, const Problem& problem, Warm& warm) {
   // 1.
   const std::span<const Region> regions = balanced_regions(env, problem, warm);
+  const uint64_t mine = regions[static_cast<size_t>(env.call.rank())].length();
   // 2.; the owner adds where it is asked for sums
   RegionSum sum(env, problem.local, regions);
   const auto gather = [&](const SparseSpan& part) {
@@ -194,7 +196,7 @@ Outcome oktopk(Env& env, const Problem& problem, Warm& warm) {
     const SparseSpan& values = sum.whole().values;
     const Threshold threshold = global_threshold(env, values, problem.k, warm);
     all = gather(survivors(env, values, threshold));
-    if (floor == 0) leave_room_for_guess(env, values.nnz.bound, all.capacity);
+    if (floor == 0) leave_room_for_guess(env, mine, values.nnz.bound, all.capacity);
   }
   // 5.
   const Stopwatch watch(env.stats, Phase::reduce);

@@ -3,23 +3,22 @@
 // The registry of sparse allreduce algorithms, and Auto: the alpha-beta-gamma model.
 //
 // A message costs alpha, a byte beta, an entry that is added gamma (network.hpp); one that only
-// takes its place among others half of that, and a value without an index a sixteenth. Of j
+// takes its place among others costs half of that, and a value without an index a sixteenth. Of j
 // messages that are under way together each costs a quarter of alpha, which is a round trip's worth
 // of software on both sides, and all of them alpha at least: alpha(j) = max(1, j / 4) alpha,
-// nothing for none. An entry is its value and, coded, 2 + log2(n / k) bits of index. With e entries
-// a rank (k; for k = SPARSECOLL_ALL, or where all of a dense vector is selected, what the last call
-// had) and u in the result (k; for k = SPARSECOLL_ALL what the last call had; for a whole vector at
-// most P e and n):
-//   Allgather: ceil(log2 P) alpha + (P - 1) e (beta + gamma)
+// nothing for none. x entries have b(x) bytes: a value each and, coded, 2 + log2(n / x) bits of
+// index. With e entries a rank (k; for k = SPARSECOLL_ALL, or where all of a dense vector is
+// selected, what the last call had) and u in the result (k; for k = SPARSECOLL_ALL what the last
+// call had; for a whole vector at most min(P e, n)), of values of v bytes:
+//   Allgather: ceil(log2 P) alpha + (P - 1) (b(e) beta + e gamma)
 //   Oktopk:    alpha(P - 1) + ceil(log2 P) alpha
-//              + (P - 1) / P (e (beta + gamma) + u (beta + gamma / 2))
-//   TopkA2A:   the same with u = min(e P, n)
-//   Dense:     alpha(P - 1) + ceil(log2 P) alpha + 2 n (P - 1) / P (beta + gamma / 16)
+//              + (P - 1) / P ((b(e) + b(u)) beta + (e + u / 2) gamma)
+//   TopkA2A:   the same with u = min(P e, n)
+//   Dense:     alpha(P - 1) + ceil(log2 P) alpha + 2 n (P - 1) / P (v beta + gamma / 16)
 //   Hierarchical, with at most m ranks on a node, alpha and beta within nodes:
-//              alpha(m - 1) + (m - 1) e (beta + gamma)
+//              alpha(m - 1) + (m - 1) (b(e) beta + e gamma)
 //              + Oktopk between leaders with min(m e, n) entries each
-//              + ceil(log2 m) (alpha + u (beta + gamma / 2))
-// where beta stands for that of an entry's bytes.
+//              + ceil(log2 m) (alpha + b(u) beta + u / 2 gamma)
 // The logarithms are the allgather's, whose long messages are under way together too, which is left
 // out, and the tree's within a node. Sums of counters for cuts and thresholds are left out: where
 // calls resemble the last ones there are few.

@@ -159,7 +159,7 @@ TEST_CASE("Auto takes Dense where all of dense vectors is selected, and gives th
     const Ranks ranks(P, default_config());
     CHECK(select_wholes<float>(ranks) == "");
     const int chosen = lines.with("auto: dense for count");
-    // When it was known, and once more at the end. Two ranks may find Allgather as good.
+    // When it was known, and once more at the end. Two ranks may find another as good.
     if (P != 2) CHECK(chosen == (P == 1 ? 0 : 2 * P));
     CHECK(select_wholes<double>(ranks) == "");
     const int both = lines.with("auto: dense for count");

@@ -91,9 +91,9 @@ TEST_CASE("within nodes and between them messages are measured apart, alike on a
   }
 }
 
-constexpr Network kShared{60e-6, 8 * 8.5e-9};
+constexpr Network kShared{60e-6, 8 * 8.5e-9, kGammaOnHost};
 /// Eight ranks on each of eight nodes, of which each has a link of 1 Gbit/s.
-constexpr Nodes kEightByEight{8, 8, {1e-6, 1e-10}, {55e-6, 8.5e-9}};
+constexpr Nodes kEightByEight{8, 8, {1e-6, 1e-10, kGammaOnHost}, {55e-6, 8.5e-9, kGammaOnHost}};
 
 TEST_CASE("Hierarchical has no time where nothing is known of nodes, and Auto does not take it") {
   const Shape shape{64, 1 << 24, 100000, 4, 0};
@@ -122,9 +122,9 @@ TEST_CASE("Auto takes Hierarchical where ranks share slow links, if it may") {
   CHECK(choose_algorithm({64, 1 << 24, kAll, 4, 6400000, 0, &kEightByEight}, kShared).id ==
         AlgorithmId::oktopk);
   // One rank a node: Oktopk without the steps within.
-  const Nodes alone{64, 1, {1e-6, 1e-10}, {60e-6, 8.5e-9}};
-  CHECK(choose_algorithm({64, 1 << 24, 100000, 4, 0, 0, &alone}, {60e-6, 8.5e-9}).id ==
-        AlgorithmId::oktopk);
+  const Network slow{60e-6, 8.5e-9, kGammaOnHost};
+  const Nodes alone{64, 1, {1e-6, 1e-10, kGammaOnHost}, slow};
+  CHECK(choose_algorithm({64, 1 << 24, 100000, 4, 0, 0, &alone}, slow).id == AlgorithmId::oktopk);
 }
 
 TEST_CASE("whom a message speaks for counts as heard of") {

@@ -135,12 +135,31 @@ TEST_CASE("Auto takes Dense where all of a dense vector goes in, once that is kn
 
 TEST_CASE("what Auto takes depends on the network") {
   const Shape shape = with_k(8, 2000);
-  CHECK(choose_algorithm(shape, {1e-3, 1e-9}).id == AlgorithmId::allgather);
-  CHECK(choose_algorithm(shape, {1e-6, 1e-7}).id == AlgorithmId::oktopk);
+  CHECK(choose_algorithm(shape, {1e-3, 1e-9, kGammaOnHost}).id == AlgorithmId::allgather);
+  CHECK(choose_algorithm(shape, {1e-6, 1e-7, kGammaOnHost}).id == AlgorithmId::oktopk);
   // Two ranks send as much either way; but in Allgather both add everything.
   const Shape pair = with_k(2, 100000);
   CHECK(choose_algorithm(pair, {1e-6, 1e-10, 0}).id == AlgorithmId::allgather);
-  CHECK(choose_algorithm(pair, {1e-6, 1e-10, 4e-9}).id == AlgorithmId::oktopk);
+  CHECK(choose_algorithm(pair, {1e-6, 1e-10, kGammaOnHost}).id == AlgorithmId::oktopk);
+}
+
+TEST_CASE("entries are added by whoever receives them") {
+  const Network adding{0, 0, 1};
+  const Nodes nodes{4, 3, adding, adding};
+  const auto entries = [&](AlgorithmId id, int ranks, size_t k) {
+    return predicted_seconds(id, {ranks, 4000, k, 4, 0, 0, &nodes}, adding);
+  };
+  // Others' entries; of the own region all of them once and, as the sum, at half the cost.
+  CHECK(entries(AlgorithmId::allgather, 5, 100) == Approx(4 * 100));
+  CHECK(entries(AlgorithmId::oktopk, 5, 100) == Approx(0.8 * 150));
+  CHECK(entries(AlgorithmId::topka2a, 5, 100) == Approx(0.8 * (100 + 500 / 2)));
+  CHECK(entries(AlgorithmId::topka2a, 5, 1000) == Approx(0.8 * (1000 + 4000 / 2)));
+  CHECK(entries(AlgorithmId::dense, 5, 100) == Approx(0.8 * 2 * 4000 / 16));
+  // In the node of three, between four leaders, and down a tree of two levels.
+  CHECK(entries(AlgorithmId::hierarchical, 12, 100) ==
+        Approx(2 * 100 + 0.75 * (300 + 100 / 2) + 2 * 100 / 2));
+  CHECK(entries(AlgorithmId::hierarchical, 12, 2000) ==
+        Approx(2 * 2000 + 0.75 * (4000 + 2000 / 2) + 2 * 2000 / 2));
 }
 
 /// What the ranks measure when every message takes so long, or every one to another distance than

@@ -106,13 +106,12 @@ void scale(T* values, size_t count, double factor) {
     for (size_t i = 0; i < count; ++i) values[i] *= narrow;
 }
 
-/// Whether each of n indices is larger than the one before it. Looks at all of them without a
-/// branch, so that compilers compare many at once.
+/// Whether each of n indices is larger than the one before it.
 template <class I>
 bool rising(const I* index, size_t n, const Sifts* sifts) {
   if constexpr (sizeof(I) == 4)
     if (sifts) return sifts->rising(index, n);
-  bool falls = false;
+  bool falls = false;  // without a branch, so that compilers compare many at once
   for (size_t j = 1; j < n; ++j) falls |= index[j] <= index[j - 1];
   return !falls;
 }

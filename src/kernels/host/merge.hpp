@@ -10,7 +10,7 @@
 
 #include "core/arena.hpp"
 #include "core/numeric.hpp"
-#include "kernels/host/merge_two.hpp"
+#include "kernels/host/pair_merge.hpp"
 #include "kernels/host/sweep.hpp"
 #include "kernels/host/view.hpp"
 
@@ -188,11 +188,12 @@ void merge_dense(std::span<const SparseSpan> pieces, const SparseBuffer& out) {
 template <class T, class I, class Passes>
 void merge_sparse(std::span<const SparseSpan> pieces, const Passes& passes, const SparseBuffer& out,
                   Arena& arena) {
-  const bool few = pieces.size() <= 2;
-  if (few && std::ranges::all_of(pieces, [](const SparseSpan& each) { return each.index; })) {
-    const SparseSpan second = pieces.size() == 2 ? pieces[1] : SparseSpan{};
-    return PairMerge<T, I, Passes>(View<T, I>(pieces[0]), View<T, I>(second), passes).run(out);
-  }
+  const auto piece = [pieces](size_t p) {
+    return View<T, I>(p < pieces.size() ? pieces[p] : SparseSpan{});
+  };
+  const auto has_indices = [](const SparseSpan& each) { return each.index != nullptr; };
+  if (pieces.size() <= 2 && std::ranges::all_of(pieces, has_indices))
+    return PairMerge<T, I, Passes>(piece(0), piece(1), passes).run(out);
   const Arena::Scope scope(arena);
   TileMerge<T, I, Passes>(pieces, passes, arena).run(out);
 }

@@ -3,8 +3,8 @@
 #pragma once
 
 // Loops over sparse entries with indices of 32 bits, for the levels of vector instructions that are
-// worth it; elsewhere, and for all else, there are the plain loops of coded.hpp, threshold.hpp and
-// select.hpp. As in sweep.hpp, plain structs and function pointers alone.
+// worth it; elsewhere, and for all else, there are the plain loops of coded.hpp, threshold.hpp,
+// select.hpp and feedback.hpp. As in sweep.hpp, plain structs and function pointers alone.
 
 #include <cstddef>
 #include <cstdint>

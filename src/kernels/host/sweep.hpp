@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The pass over a long vector that finds the candidates of a selection (staged.hpp), written once
-// for each level of vector instructions. Plain structs and function pointers alone: what is
+// The pass over a long vector that finds the candidates of a selection (staged.hpp), and the one
+// that takes large sums out of a tile (merge.hpp), written once for each level of vector
+// instructions. Plain structs and function pointers alone: what is
 // compiled for one level must not be linked into code that runs at another, as inline functions
 // would be.
 
@@ -52,18 +53,19 @@ inline constexpr uint64_t kNoKey = uint64_t{1} << (8 * sizeof(K) - 1);
 template <class T>
 using SweepFunction = size_t (*)(const Sweep<T>&);
 
-/// What is taken out of a vector, which is left as zeros.
+/// The large ones among some values, all of which become zeros.
 template <class T>
 struct Harvest {
-  T* values;  ///< whole rows
-  size_t count;
-  uint64_t bound;      ///< key of T that values to be taken out reach
-  uint32_t* position;  ///< of these, rising; room for kBehind more than there are
-  T* value;            ///< likewise
+  T* values;
+  size_t count;        ///< whole rows
+  uint64_t bound;      ///< key of T that the large ones reach
+  uint32_t* position;  ///< of the large ones, rising; room for kBehind more than there are
+  T* value;            ///< of the large ones; likewise
 };
+/// What may be written behind the last one: it takes longer to foresee whether a row has any.
 inline constexpr size_t kBehind = 3;
 
-/// Does it; returns how many there are. Null where a level is too slow at it.
+/// Returns how many large ones there are. Null where a level is too slow at it.
 template <class T>
 using HarvestFunction = size_t (*)(const Harvest<T>&);
 

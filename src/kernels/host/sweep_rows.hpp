@@ -75,7 +75,7 @@ size_t sweep_bare(const Sweep<T>& s) {
 /// Not for lanes of 16 bits: a key of T is one of what L loads.
 template <class L, class T>
 size_t harvest(const Harvest<T>& h) {
-  constexpr uint64_t kLast = uint64_t{1} << 63;
+  constexpr uint64_t kLast = uint64_t{1} << 63;  // where none is left, any position will do
   const auto bound = L::bound_of(h.bound);
   size_t found = 0;
   for (size_t i = 0; i < h.count; i += kRow) {

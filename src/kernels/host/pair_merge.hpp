@@ -5,7 +5,8 @@
 // Sum of two sparse pieces: always the lower of their next indices. Which one that is cannot be
 // foreseen, so nothing branches on it; but then each step waits for the one before it. Hence the
 // pieces are cut where their indices allow into a few stretches of as many entries, whose steps
-// take turns, and what they wrote is closed up in the end.
+// take turns, and what they wrote is closed up in the end. Of one piece, beside an empty one, no
+// step is left: it is copied.
 
 #include <algorithm>
 #include <cstring>
@@ -32,6 +33,7 @@ class PairMerge {
  private:
   static constexpr size_t kStretches = 3;  ///< more would not leave registers enough
   static constexpr size_t kMany = 64;      ///< entries for which cuts pay
+  static constexpr size_t kFew = 4;        ///< steps that are not worth counting how many are left
 
   struct Position {
     size_t i, j;  ///< in a and b
@@ -78,18 +80,17 @@ class PairMerge {
 
   /// Returns how many entries were written.
   size_t run_by_turns() const {
-    Position begin[kStretches + 1], at[kStretches];
-    for (size_t s = 0; s <= kStretches; ++s) begin[s] = cut((a_.nnz + b_.nnz) * s / kStretches);
-    std::copy_n(begin, kStretches, at);
-    // So many steps leave something of both pieces in each stretch.
-    for (size_t steps = least_left(at, begin); steps > 0; steps = least_left(at, begin))
+    Position cuts[kStretches + 1], at[kStretches];
+    for (size_t s = 0; s <= kStretches; ++s) cuts[s] = cut((a_.nnz + b_.nnz) * s / kStretches);
+    std::copy_n(cuts, kStretches, at);
+    for (size_t steps = steps_left(at, cuts); steps >= kFew; steps = steps_left(at, cuts))
       for (; steps > 0; --steps) {
 #pragma GCC unroll 8
         for (size_t s = 0; s < kStretches; ++s) step(at[s]);
       }
     size_t written = 0;
     for (size_t s = 0; s < kStretches; ++s) {
-      const size_t first = begin[s].out, n = run_one(at[s], begin[s + 1]).out - first;
+      const size_t first = cuts[s].out, n = run_one(at[s], cuts[s + 1]).out - first;
       if (first != written) {
         std::memmove(index_ + written, index_ + first, n * sizeof(I));
         std::memmove(value_ + written, value_ + first, n * sizeof(T));
@@ -99,10 +100,11 @@ class PairMerge {
     return written;
   }
 
-  static size_t least_left(const Position* at, const Position* begin) {
+  /// In so many steps no stretch can come to the end of a piece.
+  static size_t steps_left(const Position* at, const Position* cuts) {
     size_t least = ~size_t{0};
     for (size_t s = 0; s < kStretches; ++s)
-      least = std::min({least, begin[s + 1].i - at[s].i, begin[s + 1].j - at[s].j});
+      least = std::min({least, cuts[s + 1].i - at[s].i, cuts[s + 1].j - at[s].j});
     return least;
   }
 
