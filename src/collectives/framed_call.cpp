@@ -59,6 +59,7 @@ void FramedCall::read_with(Kernels& kernels) {
 }
 
 void FramedCall::exchange_each(std::span<Leg> legs, FunctionRef<void(size_t leg)> on_message) {
+  if (legs.empty()) return;
   const Stopwatch watch(stats_, Phase::exchange);
   if (rotates(legs)) {
     send_paced(legs);

@@ -87,7 +87,7 @@ class FramedLink final : public Link {
     fail(sparsecollInternalError, "messages that can be waited for are in no stream's order");
   }
   void run_group(AgreedCall& call, std::span<const GroupMember> members) override {
-    GroupCall(static_cast<FramedCall&>(call), *arena_).run(members);
+    GroupCall(static_cast<FramedCall&>(call), *arena_, members).run();
   }
 
   std::unique_ptr<Link> split(AgreedCall& call, const SplitWish& wish) override {

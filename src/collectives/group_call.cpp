@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 
 #include "core/error.hpp"
 
@@ -18,45 +17,20 @@ struct PartHeader {
   uint64_t bytes;
 };
 
-/// Thrown into the members that are left when one has failed.
-struct GivenUp {};
-
 }  // namespace
 
-/// One member: the call that it sees, and the fiber that it runs on.
-class GroupCall::Voice final : public AgreedCall {
+class GroupCall::Member final : public Voice {
  public:
-  enum class State { fresh, exchanging, confirming, ended };
+  Member(FramedCall& call, const GroupMember& member)
+      : Voice(call, member), inbox_(static_cast<size_t>(call.size())) {}
 
-  Voice(FramedCall& call, const GroupMember& member)
-      : call_(call),
-        after_(member.after),
-        inbox_(static_cast<size_t>(call.size())),
-        fiber_([this, run = member.run] { run(*this); }) {
-    stats_.timeline = call.stats().timeline;
-  }
-
-  // --- what the member sees
-  int rank() const override { return call_.rank(); }
-  int size() const override { return call_.size(); }
   void read_with(Kernels& kernels) override { kernels_ = &kernels; }
-  Stats& stats() override { return stats_; }
-  uint64_t sequence() const override { return call_.sequence(); }
-  const Deadline& deadline() const override { return call_.deadline(); }
-  void agree() override { confirm(); }  // the group does
   void exchange_each(std::span<Leg> legs, FunctionRef<void(size_t leg)> on_message) override {
-    legs_ = legs;
-    hand_back(State::exchanging);
-    tell_all(legs, on_message);
+    sent_ = false;
+    Voice::exchange_each(legs, on_message);
   }
-  void confirm() override { hand_back(State::confirming); }
-  void learn_of(std::span<const int> ranks) override { call_.learn_of(ranks); }
 
-  // --- what the group sees
-  State state() const { return state_; }
-  int after() const { return after_; }
-  std::span<Leg> legs() const { return legs_; }
-  bool wants_to_send() const { return state_ == State::exchanging && !sent_; }
+  bool wants_to_send() const { return state() == State::exchanging && !sent_; }
   void has_sent() { sent_ = true; }
   size_t used(const Leg& leg) const {
     return leg.out.used ? kernels_->read(leg.out.used) : leg.out.bound;
@@ -64,25 +38,19 @@ class GroupCall::Voice final : public AgreedCall {
   void wait_packed(const std::byte* end) const {
     if (kernels_) kernels_->wait_packed(end);
   }
-  void go_on() {
-    sent_ = false;
-    legs_ = {};
-    fiber_.resume();
-    if (fiber_.ended()) state_ = State::ended;
-  }
   void put(int peer, ConstBytes part) { inbox_[static_cast<size_t>(peer)].push_back(part); }
   bool has_all() const {
-    return std::all_of(legs_.begin(), legs_.end(), [this](const Leg& leg) {
+    return std::ranges::all_of(legs(), [this](const Leg& leg) {
       return leg.in_bound == 0 || !inbox_[static_cast<size_t>(leg.peer)].empty();
     });
   }
   bool waits_for(int peer) const {
-    return state_ == State::exchanging && inbox_[static_cast<size_t>(peer)].empty() &&
-           std::any_of(legs_.begin(), legs_.end(),
-                       [peer](const Leg& leg) { return leg.peer == peer && leg.in_bound > 0; });
+    return state() == State::exchanging && inbox_[static_cast<size_t>(peer)].empty() &&
+           std::ranges::any_of(
+               legs(), [peer](const Leg& leg) { return leg.peer == peer && leg.in_bound > 0; });
   }
   void take_all() {
-    for (Leg& leg : legs_) {
+    for (Leg& leg : legs()) {
       if (leg.in_bound == 0) continue;
       auto& parts = inbox_[static_cast<size_t>(leg.peer)];
       leg.in = parts.front();
@@ -90,65 +58,22 @@ class GroupCall::Voice final : public AgreedCall {
       check_size(leg);
     }
   }
-  void give_up() noexcept {
-    if (!fiber_.started() || fiber_.ended()) return;
-    given_up_ = true;
-    try {
-      fiber_.resume();
-    } catch (...) {
-      // The first error is the one to tell of.
-    }
-  }
 
  private:
-  void hand_back(State state) {
-    state_ = state;
-    fiber_.yield();
-    if (given_up_) throw GivenUp{};
-  }
-
-  FramedCall& call_;
   Kernels* kernels_ = nullptr;
-  Stats stats_;
-  State state_ = State::fresh;
-  int after_;
-  std::span<Leg> legs_;
   bool sent_ = false;
-  bool given_up_ = false;
   std::vector<std::deque<ConstBytes>> inbox_;  ///< by peer
-  Fiber fiber_;
 };
 
-GroupCall::GroupCall(FramedCall& call, Arena& arena) : call_(call), arena_(arena) {}
+GroupCall::GroupCall(FramedCall& call, Arena& arena, std::span<const GroupMember> members)
+    : call_(call), arena_(arena), voices_(call, members) {}
 GroupCall::~GroupCall() = default;
 
-void GroupCall::run(std::span<const GroupMember> members) {
-  for (const GroupMember& member : members) voices_.emplace_back(call_, member);
-  try {
-    for (go_on(); !all_confirm(); go_on()) {
-      send();
-      while (!deliver()) wait();
-    }
-    call_.confirm();
-  } catch (...) {
-    give_up();
-    throw;
-  }
-  finish();
-}
-
-/// Starts those that may start.
-void GroupCall::go_on() {
-  for (Voice& voice : voices_) {
-    const bool free = voice.after() < 0 || voices_[static_cast<size_t>(voice.after())].state() ==
-                                               Voice::State::confirming;
-    if (voice.state() == Voice::State::fresh && free) voice.go_on();
-  }
-}
-
-bool GroupCall::all_confirm() const {
-  return std::all_of(voices_.begin(), voices_.end(),
-                     [](const Voice& voice) { return voice.state() == Voice::State::confirming; });
+void GroupCall::run() {
+  voices_.run([this] {
+    send();
+    while (!deliver()) wait();
+  });
 }
 
 void GroupCall::send() {
@@ -183,13 +108,13 @@ void GroupCall::send() {
     });
     call_.post(peer, {room, total, nullptr});
   }
-  for (Voice& voice : voices_)
+  for (Member& voice : voices_)
     if (voice.wants_to_send()) voice.has_sent();
 }
 
 bool GroupCall::deliver() {
   bool any = false;
-  for (Voice& voice : voices_) {
+  for (Member& voice : voices_) {
     if (voice.state() != Voice::State::exchanging || !voice.has_all()) continue;
     voice.take_all();
     voice.go_on();
@@ -202,7 +127,7 @@ void GroupCall::wait() {
   std::vector<int> peers;
   for (int peer = 0; peer < call_.size(); ++peer)
     if (std::any_of(voices_.begin(), voices_.end(),
-                    [peer](const Voice& voice) { return voice.waits_for(peer); }))
+                    [peer](Member& voice) { return voice.waits_for(peer); }))
       peers.push_back(peer);
   for (const auto& [peer, message] : call_.receive_some(peers)) sort(peer, message);
 }
@@ -222,31 +147,6 @@ void GroupCall::sort(int peer, ConstBytes message) {
     voices_[header.member].put(peer, message.first(header.bytes));
     message = message.subspan(align_up(header.bytes, 8));
   }
-}
-
-void GroupCall::finish() {
-  std::optional<Error> truncated;  // what is worse is told first
-  std::exception_ptr worse;
-  for (Voice& voice : voices_) {
-    try {
-      voice.go_on();
-    } catch (const Error& error) {
-      if (error.code() == sparsecollTruncated) {
-        if (!truncated) truncated = error;
-      } else if (!worse) {
-        worse = std::current_exception();
-      }
-    } catch (...) {
-      if (!worse) worse = std::current_exception();
-    }
-    call_.stats().add(voice.stats());
-  }
-  if (worse) std::rethrow_exception(worse);
-  if (truncated) throw Error(*truncated);
-}
-
-void GroupCall::give_up() noexcept {
-  for (Voice& voice : voices_) voice.give_up();
 }
 
 }  // namespace sparsecoll

@@ -2,12 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <deque>
-#include <memory>
-
 #include "collectives/framed_call.hpp"
-#include "collectives/link.hpp"
-#include "core/fiber.hpp"
+#include "collectives/group_voice.hpp"
 
 namespace sparsecoll {
 
@@ -17,34 +13,26 @@ namespace sparsecoll {
 /// they want to send to a peer goes there in one message, and each goes on when what it waits for
 /// has come. Members that do the same number of rounds so need the latency of one. A member gets
 /// exactly the bytes that it would get alone; hence the results are those of one by one.
-///
-/// All confirm together: when the last has come to its confirm(), the call as a whole is confirmed,
-/// and only then do they write anything. If one fails before, all end there.
 class GroupCall {
  public:
-  GroupCall(FramedCall& call, Arena& arena);
+  GroupCall(FramedCall& call, Arena& arena, std::span<const GroupMember> members);
   ~GroupCall();
 
-  /// Throws what the first member to fail threw; what is thrown after the confirmation does not
-  /// keep the others from ending.
-  void run(std::span<const GroupMember> members);
+  /// Confirms and ends as Voices::run() says.
+  void run();
 
  private:
-  class Voice;
+  class Member;
 
-  void go_on();
-  bool all_confirm() const;
   void send();
   /// Gives members what has come in for them; false when nobody can go on.
   bool deliver();
   void wait();
   void sort(int peer, ConstBytes message);
-  void finish();
-  void give_up() noexcept;
 
   FramedCall& call_;
   Arena& arena_;
-  std::deque<Voice> voices_;  ///< fibers do not move
+  Voices<Member> voices_;
 };
 
 }  // namespace sparsecoll

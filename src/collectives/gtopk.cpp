@@ -11,7 +11,7 @@
 //   S_{r+2^t}:
 //   1. The i-th of the tail and the i-th of the head swap their S; both merge.
 //   2. Where the tail is shorter, at the end of the ranks, those of the head that merged pass the
-//      new S on to the others, twice as many in each round.
+//      new S on to the others, twice as many in each round. All other ranks exchange nothing then.
 //   3. r adds what TOP dropped to D_r. Others compute the same merge; only r keeps the log. (Over a
 //      bfloat16 wire TOP rounds the sums before it selects, and what they lose is logged likewise.)
 //
@@ -48,26 +48,36 @@ class Tree {
 
   Outcome run() {
     for (int distance = 1; distance < ranks_; distance *= 2) {
-      const int head = rank_ - rank_ % (2 * distance);
-      const int tail = std::min(ranks_ - head - distance, distance);
-      if (tail > 0) join(head, distance, tail);
-      bound_ = bound(sums_);  // from now on sums travel too
+      join(distance);
+      pass_on(distance);
     }
     return {sum_, dropped_};
   }
 
  private:
-  /// One level of the tree: `distance` ranks from `head` on and the `tail` that follow.
-  void join(int head, int distance, int tail) {
-    const bool in_head = rank_ < head + distance;
-    const int place = rank_ - head - (in_head ? 0 : distance);
-    // 1.
-    if (place < tail) merge(in_head ? rank_ + distance : rank_ - distance, distance);
-    // 2.
-    bound_ = bound(sums_);
-    for (int have = tail; have < distance && in_head; have *= 2) {
-      if (place < have && place + have < distance) give(rank_ + have);
-      if (place >= have && place < 2 * have) sum_ = unpack(take(rank_ - have));
+  /// 1. of one level: heads of `distance` ranks and the tails that follow them.
+  void join(int distance) {
+    const int peer = rank_ ^ distance;
+    if (peer < ranks_)
+      merge(peer, distance);
+    else
+      stand_by();
+    bound_ = bound(sums_);  // from now on sums travel too
+  }
+
+  /// 2. of one level, in the last head.
+  void pass_on(int distance) {
+    const int head = ranks_ - 1 - (ranks_ - 1) % (2 * distance);
+    const int tail = ranks_ - head - distance;
+    const int place = rank_ - head;
+    const bool in_head = place >= 0 && place < distance;
+    for (int have = tail; have > 0 && have < distance; have *= 2) {
+      if (in_head && place < have && place + have < distance)
+        give(rank_ + have);
+      else if (in_head && place >= have && place < 2 * have)
+        sum_ = unpack(take(rank_ - have));
+      else
+        stand_by();
     }
   }
 
@@ -94,6 +104,7 @@ class Tree {
   ConstBytes swap_with(int peer) { return exchange(peer, true, true); }
   void give(int peer) { exchange(peer, true, false); }
   ConstBytes take(int peer) { return exchange(peer, false, true); }
+  void stand_by() { env_.call.exchange({}); }
 
   SparseSpan unpack(ConstBytes bytes) {
     const Stopwatch watch(env_.stats, Phase::pack);

@@ -163,6 +163,7 @@ SparseSpan both(Env& env, const SparseSpan& first, const SparseSpan& second) {
 }  // namespace
 
 Outcome hierarchical(Env& env, const Problem& problem, Warm& warm) {
+  env.call.uneven();  // leaders have their own
   Node node(env, problem);
   SparseSpan result, lost;
   if (node.is_led_here()) {

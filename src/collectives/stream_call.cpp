@@ -36,20 +36,13 @@ Announcement announcement_at(const std::byte* at) {
 StreamCall::StreamCall(const StreamEnd& end, const Terms& terms, Stats& stats)
     : end_(end), terms_(terms), stamp_{terms.number, terms.descriptor.hash()}, stats_(stats) {}
 
-StreamCall::StreamCall(StreamCall& group, Stats& stats)
-    : end_(group.end_),
-      terms_(group.terms_),
-      stamp_(group.stamp_),
-      stats_(stats),
-      met_(true),
-      adds_(group.settled_) {}
-
 /// What moves bytes asks for no type.
 Kernels& StreamCall::kernels() {
   return end_.device.kernels(DataType::float32, IndexType::index32);
 }
 
 void StreamCall::exchange_each(std::span<Leg> legs, FunctionRef<void(size_t leg)> on_message) {
+  if (legs.empty()) return;
   {
     const Stopwatch watch(stats_, Phase::exchange);
     std::vector<Piece> pieces;
@@ -225,7 +218,7 @@ void StreamCall::confirm() { end_.watch.check(); }
 
 void StreamCall::settle(Kernels&, const Settlement& counts) {
   Settlement settlement = counts;
-  settlement.adds = std::exchange(adds_, true);
+  settlement.adds = std::exchange(settled_, true);
   end_.device.settle(settlement, end_.books);
   stats_.settles = true;
 }

@@ -41,8 +41,6 @@ class StreamCall final : public AgreedCall {
   };
 
   StreamCall(const StreamEnd& end, const Terms& terms, Stats& stats);
-  /// A member of a group that is that call and outlives it.
-  StreamCall(StreamCall& group, Stats& stats);
 
   int rank() const override { return end_.transport.rank(); }
   int size() const override { return end_.transport.size(); }
@@ -100,8 +98,7 @@ class StreamCall final : public AgreedCall {
   Stamp stamp_;
   Stats& stats_;
   bool met_ = false;
-  bool settled_ = false;
-  bool& adds_ = settled_;  ///< one that was settled before, also of its group
+  bool settled_ = false;  ///< a part of it: another of its group adds to that
 };
 
 }  // namespace sparsecoll

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "collectives/stream_call.hpp"
+#include "collectives/stream_group.hpp"
 #include "collectives/stream_watch.hpp"
 #include "core/checksum.hpp"
 #include "core/machine.hpp"
@@ -149,22 +150,8 @@ class StreamLink final : public Link {
     StreamCall call(*end_, {descriptor, {}, ++made_, terms.sequence, terms.deadline}, terms.stats);
     telling_failure([&] { body(call); });
   }
-  /// One after another: messages of one do not wait for another's.
   void run_group(AgreedCall& call, std::span<const GroupMember> members) override {
-    std::optional<Error> truncated;
-    for (size_t m = 0; m < members.size(); ++m) {
-      Stats stats;
-      stats.timeline = call.stats().timeline;
-      StreamCall member(static_cast<StreamCall&>(call), stats);
-      try {
-        members[m].run(member);
-      } catch (const Error& error) {
-        if (error.code() != sparsecollTruncated) throw;
-        if (!truncated) truncated = error;  // all is done
-      }
-      call.stats().add(stats);
-    }
-    if (truncated) throw Error(*truncated);
+    StreamGroup(static_cast<StreamCall&>(call), members).run();
   }
 
   std::unique_ptr<Link> split(AgreedCall& call, const SplitWish& wish) override {

@@ -6,6 +6,7 @@
 #include "devices/places.hpp"
 #include "support/catch.hpp"
 #include "support/data.hpp"
+#include "support/sparse_data.hpp"
 
 namespace sparsecoll::devices {
 namespace {
@@ -75,6 +76,76 @@ TEST_CASE("groups on devices give what they give on the host") {
     // NCCL takes no host tensors.
     CHECK(compare_places(config, P, Group<oracle::Bfloat16>{Streams::several, !over_nccl()}) == "");
   }
+}
+
+TEST_CASE("groups by every algorithm") {
+  const std::vector<int> all{1, 2, 3, 4, 5, 6, 7, 8, 9}, some{3, 6};
+  for (const int P : test::small_run() ? some : all)
+    for (const test::Mode& mode :
+         {test::kAllgather, test::kOktopk, test::kReuse, test::kTopkA2A, test::kDense,
+          test::kHierarchical, test::kBf16Modes[1], test::kBf16Modes[4]}) {
+      CAPTURE(P, mode.name);
+      CHECK(compare_places(test::config_of(mode), P, Group<float>{Streams::one, false}) == "");
+    }
+}
+
+/// Every verb that a group takes but for the dense allreduces; an output is too small.
+struct OtherVerbs {
+  static constexpr std::size_t kCount = 500;
+
+  template <class Place>
+  using Sparse = PlacedSparse<Place, float>;
+
+  template <class Place>
+  void operator()(Place, const Scene& scene) const {
+    const typename Place::Stream stream;
+    const auto entries = test::make_sparse_of_all<float>(test::SparseKind::kRandom, kCount, scene.P,
+                                                         7)[static_cast<std::size_t>(scene.rank)];
+    const std::size_t most = kCount * static_cast<std::size_t>(scene.P);
+    const std::size_t little = scene.rank == scene.P - 1 ? 3 : most;
+    Sparse<Place> send(kCount, entries);
+    Sparse<Place> sum(kCount, kCount), top(kCount, little), came(kCount, most), part(kCount, most);
+    typename Place::template Array<float> gradient(
+        test::make_data<float>(test::Kind::kHeavyTail, kCount, scene.rank, scene.P, 4));
+    test::Residual<float> left(scene.comm, kCount), of_part(scene.comm, kCount);
+    std::vector<std::size_t> counts(static_cast<std::size_t>(scene.P));
+
+    scene.expect(sparsecollGroupStart(scene.comm));
+    scene.expect(sparseAllreducev(send.get(), sum.get(), SPARSECOLL_ALL, sparsecollSum, nullptr,
+                                  scene.comm, stream));
+    scene.expect(gtopkAllreducev(send.get(), top.get(), 9, sparsecollAvg, left.handle(), scene.comm,
+                                 stream));
+    scene.expect(
+        sparseAlltoall(send.get(), came.get(), counts.data(), nullptr, scene.comm, stream));
+    scene.expect(sparseReduceScatter(gradient.get(), part.get(), kCount, 20, sparsecollFloat32,
+                                     sparsecollSum, nullptr, of_part.handle(), scene.comm, stream));
+    scene.done(sparsecollGroupEnd(scene.comm),
+               little < most ? sparsecollTruncated : sparsecollSuccess);
+    if (little < most) {
+      Sparse<Place> larger(kCount, top.get()->needed);
+      top.get()->indices = larger.get()->indices;
+      top.get()->values = larger.get()->values;
+      top.get()->capacity = larger.get()->capacity;
+      scene.expect(sparsecollFetch(top.get(), nullptr, scene.comm, stream));
+      larger.get()->nnz = top.get()->nnz;
+      scene.record.add(larger.entries(stream));
+    } else {
+      scene.record.add(top.entries(stream));
+    }
+    for (const Sparse<Place>* each : {&sum, &came, &part}) scene.record.add(each->entries(stream));
+    for (const std::size_t each : counts) scene.record.add(std::uint64_t{each});
+    scene.record.add(left.read());
+    scene.record.add(of_part.read());
+  }
+};
+
+TEST_CASE("groups of exchanges and of vectors in coordinate form") {
+  const std::vector<int> all{1, 2, 3, 5, 8, 9}, some{1, 5};
+  for (const int P : test::small_run() ? some : all)
+    for (const test::Mode& mode : {test::kOktopk, test::kHierarchical}) {
+      CAPTURE(P, mode.name);
+      CHECK(compare_places(test::config_of(mode), P, OtherVerbs{}) == "");
+    }
 }
 
 }  // namespace

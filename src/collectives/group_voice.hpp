@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <exception>
+#include <optional>
+#include <span>
+
+#include "collectives/call.hpp"
+#include "collectives/link.hpp"
+#include "core/error.hpp"
+#include "core/fiber.hpp"
+
+namespace sparsecoll {
+
+/// One verb of a group: the call that it sees, and the fiber that it runs on from one exchange to
+/// the next.
+class Voice : public AgreedCall {
+ public:
+  enum class State { fresh, exchanging, confirming, ended };
+
+  Voice(AgreedCall& call, const GroupMember& member);
+
+  // --- what the member sees
+  int rank() const override { return call_.rank(); }
+  int size() const override { return call_.size(); }
+  bool in_stream_order() const override { return call_.in_stream_order(); }
+  void read_with(Kernels&) override {}
+  Stats& stats() override { return stats_; }
+  uint64_t sequence() const override { return call_.sequence(); }
+  uint64_t number() const override { return call_.number(); }
+  const Deadline& deadline() const override { return call_.deadline(); }
+  void learn_of(std::span<const int> ranks) override { call_.learn_of(ranks); }
+  void exchange_each(std::span<Leg> legs, FunctionRef<void(size_t leg)> on_message) override;
+  void agree() override { confirm(); }  // the group does
+  void confirm() override { hand_back(State::confirming); }
+
+  // --- what the group sees
+  State state() const { return state_; }
+  int after() const { return after_; }
+  std::span<Leg> legs() const { return legs_; }
+  /// Lets the member run until it hands back or ends. Throws what it threw.
+  void go_on();
+  /// Ends a member that will not be heard of again.
+  void give_up() noexcept;
+
+ protected:
+  AgreedCall& call() const { return call_; }
+  void hand_back(State state);
+
+ private:
+  AgreedCall& call_;
+  Stats stats_;
+  State state_ = State::fresh;
+  int after_;
+  std::span<Leg> legs_;
+  bool given_up_ = false;
+  Fiber fiber_;  ///< last: it uses the others
+};
+
+/// All of a group's, each a V, which is a Voice.
+template <class V>
+class Voices {
+ public:
+  /// `call` outlives them.
+  template <class Call>
+  Voices(Call& call, std::span<const GroupMember> members) : call_(call) {
+    for (const GroupMember& member : members) voices_.emplace_back(call, member);
+  }
+
+  auto begin() { return voices_.begin(); }
+  auto end() { return voices_.end(); }
+  size_t size() const { return voices_.size(); }
+  V& operator[](size_t member) { return voices_[member]; }
+
+  /// From the beginning to the end. `advance` brings one member at least from its exchange to the
+  /// next or to its confirm(). When all have come to that, the call as a whole is confirmed, and
+  /// only then do they write anything. Throws what the first member to fail threw, and all end
+  /// there; what is thrown after the confirmation does not keep the others from ending.
+  void run(FunctionRef<void()> advance) {
+    try {
+      for (start(); !all_confirm(); start()) advance();
+      call_.confirm();
+    } catch (...) {
+      for (V& voice : voices_) voice.give_up();
+      throw;
+    }
+    finish();
+  }
+
+ private:
+  /// Those that may.
+  void start() {
+    for (V& voice : voices_) {
+      const bool free = voice.after() < 0 || voices_[static_cast<size_t>(voice.after())].state() ==
+                                                 Voice::State::confirming;
+      if (voice.state() == Voice::State::fresh && free) voice.go_on();
+    }
+  }
+
+  bool all_confirm() const {
+    return std::all_of(voices_.begin(), voices_.end(),
+                       [](const V& voice) { return voice.state() == Voice::State::confirming; });
+  }
+
+  void finish() {
+    std::optional<Error> truncated;  // what is worse is told first
+    std::exception_ptr worse;
+    for (V& voice : voices_) {
+      try {
+        voice.go_on();
+      } catch (const Error& error) {
+        if (error.code() == sparsecollTruncated) {
+          if (!truncated) truncated = error;
+        } else if (!worse) {
+          worse = std::current_exception();
+        }
+      } catch (...) {
+        if (!worse) worse = std::current_exception();
+      }
+      call_.stats().add(voice.stats());
+    }
+    if (worse) std::rethrow_exception(worse);
+    if (truncated) throw Error(*truncated);
+  }
+
+  AgreedCall& call_;
+  std::deque<V> voices_;  ///< fibers do not move
+};
+
+}  // namespace sparsecoll

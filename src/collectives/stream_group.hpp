@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "collectives/group_voice.hpp"
+#include "collectives/stream_call.hpp"
+
+namespace sparsecoll {
+
+/// Several verbs in one call in stream order.
+///
+/// Every member runs as it would alone, up to its next exchange. What all of them exchange then is
+/// one exchange, member after member: one launch of NCCL, and one wait where they wait for sizes.
+/// NCCL matches messages by their order only. That is the same at both ends because the exchanges
+/// of a call are as many on all ranks; members that said otherwise (Call::uneven()) have theirs
+/// when no other has any, one of these members after another. Every member gets exactly the bytes
+/// that it would get alone; hence the results are those of one by one.
+class StreamGroup {
+ public:
+  StreamGroup(StreamCall& call, std::span<const GroupMember> members);
+  ~StreamGroup();
+
+  /// Confirms and ends as Voices::run() says.
+  void run();
+
+ private:
+  class Member;
+
+  void advance();
+  /// Who exchanges next.
+  std::vector<Member*> next();
+
+  StreamCall& call_;
+  Voices<Member> voices_;
+};
+
+}  // namespace sparsecoll

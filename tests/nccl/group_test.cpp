@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Groups over NCCL: calls that exchange together. Their results are in ../devices/group_test.cpp.
+
+#include "nccl/api_team.hpp"
+#include "support/catch.hpp"
+#include "support/config.hpp"
+
+namespace sparsecoll::nccl_tests {
+namespace {
+
+constexpr size_t kCount = 40;
+
+struct Launched {
+  size_t alone;     ///< groups of NCCL for one call, on all ranks
+  size_t together;  ///< for `calls` such calls in a group
+};
+
+/// In steady state, of calls that select from the same values.
+Launched launched(int P, const test::Mode& mode, size_t calls) {
+  const Team team(P, test::config_of(mode));
+  std::vector<std::unique_ptr<Tensors>> tensors(static_cast<size_t>(P));
+  const auto count = [&](size_t members) {
+    const size_t before = nccl_stand_in::groups_launched();
+    const std::string wrong = team.run("calls", [&](int rank) {
+      auto& own = tensors[static_cast<size_t>(rank)];
+      const sparsecollComm_t comm = team.comm(rank);
+      if (!own) own = std::make_unique<Tensors>(comm);
+      const Call call{mode.verb, kCount, 4};
+      const auto make = [&](size_t member) {
+        return own->make(call, own->in.get(), own->out.get() + member * kCount, nullptr);
+      };
+      if (members == 1) return told(own->finish(make(0)), sparsecollSuccess, comm);
+      const auto queued = test::in_group(comm, [&] {
+        for (size_t member = 0; member < members; ++member) make(member);
+      });
+      return told(own->finish(queued), sparsecollSuccess, comm);
+    });
+    if (!wrong.empty()) throw std::runtime_error(wrong);
+    return nccl_stand_in::groups_launched() - before;
+  };
+  for (int warm_up = 0; warm_up < 3; ++warm_up) {
+    count(1);
+    count(calls);
+  }
+  return {count(1), count(calls)};
+}
+
+TEST_CASE("calls of a group exchange together") {
+  const auto check = [](int P, const test::Mode& mode) {
+    CAPTURE(P, mode.name);
+    const Launched got = launched(P, mode, 3);
+    CHECK(got.alone > 0);
+    CHECK(got.together == got.alone);
+  };
+  // Whose rounds depend on P.
+  for (const int P : {2, 3, 4, 5, 6, 7, 9}) check(P, test::kGtopk);
+  for (const int P : {2, 5})
+    for (const test::Mode& mode : {test::kAllgather, test::kOktopk, test::kTopkA2A, test::kDense})
+      check(P, mode);
+}
+
+TEST_CASE("calls whose ranks exchange unevenly take turns") {
+  for (const int P : {2, 3}) {
+    CAPTURE(P);
+    const Launched got = launched(P, test::kHierarchical, 3);
+    CHECK(got.together == 3 * got.alone);
+  }
+}
+
+TEST_CASE("a group of many more calls than ranks, with and without selection") {
+  constexpr size_t kMembers = 70;
+  const Team team(3, test::config_of(test::kOktopk));
+  CHECK(team.run("many", [&](int rank) {
+    const sparsecollComm_t comm = team.comm(rank);
+    const devices::OwnStream stream;
+    const DeviceArray<float> in(std::vector<float>(kMembers, 1)), out(kMembers);
+    std::string wrong;
+    for (int round = 0; round < 2; ++round) {
+      const auto queued = test::in_group(comm, [&] {
+        for (size_t m = 0; m < kMembers; ++m) {
+          const auto verb = m % 3 == 0 ? gtopkAllreduce : sparseAllreduce;
+          verb(in.get() + m, out.get() + m, 1, m % 5 == 0 ? 0 : 1, sparsecollFloat32, sparsecollSum,
+               nullptr, comm, stream);
+        }
+      });
+      wrong += told(queued, sparsecollSuccess, comm);
+      wrong += told(sparsecollCommSynchronize(comm), sparsecollSuccess, comm);
+      const std::vector<float> got = out.read(stream);
+      for (size_t m = 0; m < kMembers; ++m)
+        if (got[m] != (m % 5 == 0 ? 0.0f : 3.0f))
+          wrong += text("member ", m, " gave ", got[m], "; ");
+    }
+    return wrong;
+  }) == "");
+}
+
+}  // namespace
+}  // namespace sparsecoll::nccl_tests
