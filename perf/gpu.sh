@@ -56,7 +56,8 @@ pack_libraries() {
 pack_licences() {
   local package text
   cp "$root/LICENSE" "$root/perf/device/NOTICE" "$1/"
-  for package in libcli11-dev nlohmann-json3-dev catch2 libc6 libstdc++6; do
+  for package in libcli11-dev nlohmann-json3-dev catch2 libc6 libstdc++6 libopenmpi3 libpmix2 libhwloc15 \
+    libevent-core-2.1-7 zlib1g libudev1; do
     text=/usr/share/doc/$package/copyright
     if [ -f "$text" ]; then install -D -m 644 "$text" "$1/licences/$package"; fi
   done
@@ -88,6 +89,39 @@ pack_nccl() {
   install -D -m 644 "$licence" "$2/licences/nccl"
 }
 
+# Is there an Open MPI, which can be carried elsewhere? Without it ranks are threads.
+has_open_mpi() {
+  command -v mpirun >/dev/null && command -v ompi_info >/dev/null &&
+    mpirun --version 2>/dev/null | grep -q 'Open MPI'
+}
+
+open_mpi_path() {
+  ompi_info --path "$1" --parsable | cut -d: -f3-
+}
+
+# pack_mpi PACKAGE: what mpirun needs beside the system to run ranks on one machine, as it lies below Open
+# MPI's prefix. Left out are plugins for network hardware and OpenSHMEM, and the C library,
+# which is that of the machine that runs, or in lib.
+pack_mpi() {
+  local to=$1/mpi prefix plugins texts plugin others='lib(ucp|fabric|psm|ibverbs|rdmacm|oshmem|nl-3)'
+  prefix=$(open_mpi_path prefix)
+  plugins=$(open_mpi_path pkglibdir)
+  texts=$(open_mpi_path pkgdatadir)
+  for plugin in "$plugins"/*.so; do
+    if ldd "$plugin" | grep -qE "$others"; then continue; fi
+    install -D -m 644 "$plugin" "$to/${plugin#"$prefix"/}"
+  done
+  mkdir -p "$to/bin" "$to/lib" "$to/${texts#"$prefix"/}"
+  cp "$texts"/*.txt "$to/${texts#"$prefix"/}/"
+  cp -L "$(command -v mpirun)" "$(command -v orted)" "$to/bin/"
+  find "$to" -type f -name '*.so' -o -path "$to/bin/*" -type f | while IFS= read -r plugin; do
+    pack_libraries "$plugin" "$to/lib"
+  done
+  for plugin in "$to"/lib/{ld-linux*,lib{c,m,dl,rt,util,pthread,resolv}.so.*}; do
+    if [ -f "$plugin" ]; then mv "$plugin" "$1/lib/"; fi
+  done
+}
+
 # first_file CANDIDATE...: the first one that is there; else nothing.
 first_file() {
   local file
@@ -112,14 +146,24 @@ write_manifest() {
 
 # configure_and_compile FOLDER JOBS ARCHITECTURES OPTION...
 configure_and_compile() {
-  local folder=$1 jobs=$2 architectures=${3//,/-real;}-real generator=()
+  local folder=$1 jobs=$2 architectures=${3//,/-real;}-real generator=() mpi=OFF
+  local targets=(test_gpu topk_perf verbs_perf) flags="-static-libstdc++ -static-libgcc" cuda_flags=""
   shift 3
+  # Every program has all kernels in it: a tenth of the size. Drivers for CUDA 13 can read it.
+  if [[ $(nvcc --version) =~ release\ (1[3-9]|[2-9][0-9])\. ]]; then cuda_flags=--compress-mode=size; fi
   if command -v ninja >/dev/null; then generator=(-G Ninja); fi
+  if has_open_mpi; then
+    mpi=ON
+    targets+=(test_mpi_devices)
+    flags+=" -Wl,--as-needed"  # the tests of kernels need no MPI
+  else
+    echo "no Open MPI here: the package has no ranks over MPI"
+  fi
   cmake -S "$root" -B "$folder" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release -DSPARSECOLL_CUDA=ON \
-    "-DCMAKE_CUDA_ARCHITECTURES=$architectures" -DSPARSECOLL_MPI=OFF -DSPARSECOLL_FORTRAN=OFF \
+    "-DCMAKE_CUDA_ARCHITECTURES=$architectures" -DSPARSECOLL_MPI=$mpi -DSPARSECOLL_FORTRAN=OFF \
     -DBUILD_SHARED_LIBS=OFF -DSPARSECOLL_BUILD_TESTS=ON -DSPARSECOLL_BUILD_PERF=ON \
-    "-DCMAKE_EXE_LINKER_FLAGS=-static-libstdc++ -static-libgcc" "$@"
-  cmake --build "$folder" --parallel "$jobs" --target test_gpu topk_perf verbs_perf
+    "-DCMAKE_CUDA_FLAGS=$cuda_flags" "-DCMAKE_EXE_LINKER_FLAGS=$flags" "$@"
+  cmake --build "$folder" --parallel "$jobs" --target "${targets[@]}"
 }
 
 # pack FOLDER PACKAGE ARCHITECTURES: replaces what a package consists of, and leaves alone what else
@@ -128,7 +172,9 @@ pack() {
   local folder=$1 package=$2 new=$2.new program part bytes
   rm -rf "$new"
   mkdir -p "$new/bin" "$new/lib" "$package"
-  for program in "$folder/tests/cuda/test_gpu" "$folder"/perf/{topk,verbs}_perf; do
+  local programs=("$folder/tests/cuda/test_gpu" "$folder"/perf/{topk,verbs}_perf)
+  if has_open_mpi; then programs+=("$folder/tests/mpi/test_mpi_devices"); fi
+  for program in "${programs[@]}"; do
     strip -o "$new/bin/$(basename "$program")" "$program"
     pack_libraries "$program" "$new/lib"
   done
@@ -138,12 +184,13 @@ pack() {
   else
     pack_headers "$new/headers"
   fi
+  if has_open_mpi; then pack_mpi "$new"; fi
   pack_licences "$new"
   pack_nccl "$folder" "$new"
   write_manifest "$new" "$3"
   bytes=$(du -sb "$new" | cut -f 1)
   [ "$bytes" -lt "$limit" ] || die "$new is larger than 64 MiB: $bytes bytes" 1
-  for part in bin lib nccl headers licences run.sh steps.sh torch_topk.py LICENSE NOTICE MANIFEST; do
+  for part in bin lib mpi nccl headers licences run.sh steps.sh torch_topk.py LICENSE NOTICE MANIFEST; do
     rm -rf "${package:?}/$part"
     if [ -e "$new/$part" ]; then mv "$new/$part" "$package/$part"; fi
   done

@@ -180,6 +180,21 @@ sparsecoll_add_perf_test(
 sparsecoll_add_perf_test(
   nccl.push_sum_host_memory COMMAND simt_verbs_perf push_sum_perf --transport nccl
   PROPERTIES PASS_REGULAR_EXPRESSION "--transport: nccl needs --memory device")
+# Calls that a graph holds.
+sparsecoll_add_perf_test(
+  gtopk_allreduce.graph.simt
+  COMMAND simt_verbs_perf gtopk_allreduce_perf --memory device --transport nccl -t 2 -b 8K -e 8K
+          --feedback 1 --cudagraph 1 ${once}
+  PROPERTIES PASS_REGULAR_EXPRESSION
+             "calls are launches of a CUDA graph.*Wrong results : 0 OK")
+foreach(call IN ITEMS "no_nccl;gtopk;needs --transport nccl;--transport;local"
+                      "not_gtopk;sparse;auto cannot be captured;--transport;nccl;--algo;auto"
+                      "not_dense;gtopk;needs --form dense;--transport;nccl;--form;sparse")
+  list(POP_FRONT call name verb words)
+  sparsecoll_add_perf_test(
+    cudagraph.${name} COMMAND simt_verbs_perf ${verb}_allreduce_perf --memory device -G 1 ${call}
+    PROPERTIES PASS_REGULAR_EXPRESSION "--cudagraph: ${words}")
+endforeach()
 foreach(program IN LISTS programs)
   sparsecoll_add_perf_test(
     no_device.${program} COMMAND ${program} --memory device

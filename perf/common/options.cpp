@@ -129,6 +129,11 @@ void add_collective(CLI::App& app, Options& o, const Program& program) {
       ->check(CLI::IsMember(transports()))
       ->default_str(transports().front());
   add_network(app, o.network);
+  if (!program.owners) {
+    add_switch(app, "-G,--cudagraph", o.graph,
+               "over nccl: each timed call is the launch of a CUDA graph that holds one; gtopk's "
+               "alone can be captured");
+  }
   app.add_option("--overlap", o.overlap, "fraction of the support common to all ranks")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
@@ -189,6 +194,18 @@ void complete_device(CLI::App& app, Options& o) {
   }
   if (device && o.kernel == "select" && app.count("--pieces") > 0) {
     throw CLI::ValidationError("--pieces", "needs --kernel merge, pack or unpack");
+  }
+}
+
+/// What can be captured.
+void check_graph(const Options& o) {
+  if (!o.graph) return;
+  if (o.transport != "nccl") throw CLI::ValidationError("--cudagraph", "needs --transport nccl");
+  if (o.form != "dense" || !o.tensors.empty())
+    throw CLI::ValidationError("--cudagraph", "needs --form dense, and no --tensors");
+  for (const std::string& name : o.algorithms) {
+    if (name != kGtopk)
+      throw CLI::ValidationError("--cudagraph", name + " cannot be captured: it waits for sizes");
   }
 }
 
@@ -260,6 +277,7 @@ void complete(CLI::App& app, Options& o, const Program& program) {
       throw CLI::ValidationError("--algo", name + " adds in another order; --data needs -c 0");
     }
   }
+  check_graph(o);
 }
 
 }  // namespace

@@ -43,6 +43,7 @@ struct Options {
   std::string form = "dense";
   std::string wire = "native";  ///< in what values travel
   bool feedback = false;
+  bool graph = false;  ///< timed calls are launches of a CUDA graph
   double overlap = 0.5;
   double skew = 1;
   double owner_skew = 0;  ///< rank r owns (r + 1)^-owner_skew of the indices

@@ -120,6 +120,7 @@ void record_header(const Table& table, const Options& o, const Machine& machine,
   table.comment(counted(ranks, "rank") + transport_text(o.transport) + " on " +
                 counted(machine.hosts, "host") + ": " + machine.placement);
   if (o.transport == "simulated") table.comment(describe(o.network));
+  if (o.graph) table.comment("calls are launches of a CUDA graph");
   const bool crowded = ranks > machine.cores * machine.hosts;
   table.comment(counted(machine.cores, "core") + " a host" +
                 (machine.kind.empty() ? "" : ", " + machine.kind) +
@@ -168,6 +169,7 @@ nlohmann::ordered_json run_json(const Options& o, const Machine& machine, int ra
   row["transport"] = o.transport;
   if (o.transport == "simulated") row["network"] = network_json(o.network);
   row["memory"] = o.memory;
+  row["cudagraph"] = o.graph;
   if (machine.gpus > 0) {
     row["device"] = machine.gpu;
     row["devices"] = machine.gpus;

@@ -22,6 +22,7 @@ class HostStorage final : public Storage {
     if (bytes > 0) std::memcpy(to, from, bytes);
   }
   const void* read(const void* from, std::size_t, std::vector<std::byte>&) override { return from; }
+  std::function<void()> captured(const std::function<void()>& work) override { return work; }
   void wait() override {}
 };
 

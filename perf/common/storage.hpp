@@ -5,6 +5,7 @@
 #include <sparsecoll/sparsecoll.h>
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -33,6 +34,9 @@ class Storage {
   virtual void write(void* to, const void* from, std::size_t bytes) = 0;
   /// What is there once all that is on the stream is done; on a device it is copied to `room`.
   virtual const void* read(const void* from, std::size_t bytes, std::vector<std::byte>& room) = 0;
+  /// What does the same as `work`, which queues something on the stream, from now on: on a device
+  /// the launch of a CUDA graph, so that nothing is done yet; on the host `work` itself.
+  virtual std::function<void()> captured(const std::function<void()>& work) = 0;
   /// Until all that is on the stream is done.
   virtual void wait() = 0;
 };

@@ -136,9 +136,18 @@ class Sweep {
     // Twice: what a first call gives, and what one gives that profits from earlier ones.
     std::size_t wrong = judge != nullptr ? check(*contestant, *judge) : 0;
     contestant->reset();
+    std::function<void()> timed = [&] { contestant->call(); };
+    if (options_.graph) {
+      call(*contestant);  // only what was called before can be captured
+      timed = storage_.captured(timed);
+    }
     Record record;
     record.times = measure(
-        ranks_, options_, [&] { contestant->prepare(); }, [&] { call(*contestant); });
+        ranks_, options_, [&] { contestant->prepare(); },
+        [&] {
+          timed();
+          storage_.wait();
+        });
     combine(contestant->facts(), record);
     if (judge != nullptr) {
       wrong += check(*contestant, *judge);

@@ -9,7 +9,7 @@ usage="usage: run.sh [--out DIR] [--only NAMES] [--limit SECONDS] [--quick] [FOL
   --out DIR     logs, rows and reports: a new folder, an empty one or that of a former run; packed
                 into DIR.tar.gz (results beside this script; build/gpu-results in the repository)
   --only NAMES  these steps, comma separated: hello,yardsticks,tests,topk,adversarial,large,merge,
-                pack,unpack,verbs,nccl,torch,memcheck,racecheck,synccheck,ncu; or single ones by the name
+                pack,unpack,verbs,mpi,timeline,nccl,torch,memcheck,racecheck,synccheck,ncu; or single ones by the name
                 of their log: topk_float32,gpu_merge,memcheck_select...
   --limit S     no step runs beyond S seconds in all
   --quick       small vectors, few calls: do all steps work?
@@ -35,7 +35,7 @@ need_value() {
 start() {
   local program=$folder/bin/$1
   shift
-  timeout -k 5 60 "${loader[@]}" "$program" "$@"
+  timeout -k 5 60 "${libraries[@]}" "${loader[@]}" "$program" "$@"
 }
 
 # check_only: names of steps that there can be; those of test files are known only on a device.
@@ -43,7 +43,8 @@ check_only() {
   local name steps="hello_(smi|query|topk)|adversarial_(float32|bfloat16)|ncu_(select|merge)(_text)?"
   steps+="|(topk|merge|pack|unpack|torch)_(float32|float64|bfloat16|float16)"
   steps+="|verbs_(sparse_allreduce|gtopk_allreduce|sparse_alltoall|push_sum)_p[24]"
-  steps+="|nccl_(sparse_allreduce|gtopk_allreduce|push_sum)"
+  steps+="|mpi_(sparse_allreduce|gtopk_allreduce)(_small)?_p2|mpi_(sparse_alltoall|push_sum)_p2"
+  steps+="|timeline_(threads|mpi)|nccl_(sparse_allreduce|gtopk_allreduce|gtopk_small_g[01]|push_sum)"
   steps+="|(gpu|memcheck|racecheck|synccheck)_[a-z0-9_]+"
   for name in "${only[@]}"; do
     [[ $name =~ ^($steps)$ || " ${groups[*]} " == *" $name "* ]] ||
@@ -75,11 +76,16 @@ check_package() {
   fi
 }
 
-# choose_loader: the package's own, with its libraries, where those of the machine are too old.
+# choose_loader: the package's own, with its libraries, where those of the machine are too old; else only
+# MPI's are the package's.
 choose_loader() {
   chmod +x "$folder"/lib/ld-linux* "$folder"/bin/* 2>/dev/null || true
+  if [ -d "$folder/mpi" ]; then
+    libraries=(env "LD_LIBRARY_PATH=$folder/mpi/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}")
+  fi
   if start topk_perf --help >/dev/null 2>&1; then return; fi
-  loader=("$(find "$folder/lib" -name 'ld-linux*' | head -n 1)" --library-path "$folder/lib")
+  libraries=()
+  loader=("$(find "$folder/lib" -name 'ld-linux*' | head -n 1)" --library-path "$folder/lib:$folder/mpi/lib")
   [ -x "${loader[0]}" ] || die "the programs do not start here, and there is no loader in $folder/lib" 1
   start topk_perf --help >/dev/null || die "the package's programs do not start here" 1
 }

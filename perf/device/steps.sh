@@ -10,6 +10,7 @@
 folder=.       # the package
 out=.          # where logs and rows go
 loader=()      # the package's own, where the machine's libraries are too old
+libraries=()   # else what lets programs find the package's MPI
 nccl=""        # the folder of libnccl.so.2; empty: none here
 only=()        # names of --only; none: everything
 limit=1000000  # seconds for all steps
@@ -18,8 +19,8 @@ densities=0.0001,0.001,0.01,0.1
 pieces=2,4,8,16,32,64
 calls=(-n 20 -w 3)
 
-groups=(hello yardsticks tests topk adversarial large merge pack unpack verbs timeline nccl torch memcheck racecheck
-  synccheck ncu)
+groups=(hello yardsticks tests topk adversarial large merge pack unpack verbs mpi timeline nccl torch memcheck
+  racecheck synccheck ncu)
 group=""       # whose steps run now
 declare -A met=()  # names of --only that there was a step for
 made=()        # this run's files
@@ -100,7 +101,7 @@ step() {
   tail -n 40 "$out/$name.log"
   case $status in
     0) word=ok ;;
-    77) word="not run: $(grep -m 1 -o 'SKIPPED.*' "$out/$name.log" || echo SKIPPED)" ;;
+    77) word="not run: $(grep -m 1 -i -o 'SKIPPED.*' "$out/$name.log" || echo SKIPPED)" ;;
     124 | 137) word="FAILED: not done after $most s" ;;
     *) word="FAILED: exit status $status" ;;
   esac
@@ -120,7 +121,7 @@ missing() {
 measure() {
   local name=$1 most=$2
   shift 2
-  step "$name" "$most" "${loader[@]}" "$folder/bin/topk_perf" --memory device "$@" \
+  step "$name" "$most" "${libraries[@]}" "${loader[@]}" "$folder/bin/topk_perf" --memory device "$@" \
     -J "$out/$name.json"
 }
 
@@ -204,7 +205,7 @@ step_unpack() { kernel_tables unpack; }
 # verb NAME RANKS OPTION...: NAME_perf over threads that share the GPU, its rows in the step's JSON.
 verb() {
   local name=verbs_$1_p$2
-  step "$name" 240 "${loader[@]}" "$folder/bin/verbs_perf" "$1_perf" --memory device \
+  step "$name" 240 "${libraries[@]}" "${loader[@]}" "$folder/bin/verbs_perf" "$1_perf" --memory device \
     --transport local -t "$2" -J "$out/$name.json" "${@:3}"
 }
 
@@ -223,17 +224,64 @@ step_verbs() {
 step_timeline() {
   local size=256M
   if [ "$quick" = 1 ]; then size=1M; fi
-  step timeline_threads 120 env SPARSECOLL_TIMELINE="$out/timeline_threads.%r.json" "${loader[@]}" \
-    "$folder/bin/verbs_perf" sparse_allreduce_perf --memory device --transport local -t 2 \
+  step timeline_threads 120 env SPARSECOLL_TIMELINE="$out/timeline_threads.%r.json" \
+    "${libraries[@]}" "${loader[@]}" "$folder/bin/verbs_perf" sparse_allreduce_perf --memory device --transport local -t 2 \
     --form sparse --algo oktopk -b "$size" -e "$size" --density 0.01 --overlap 0 -n 5 -w 3 -c 0
+  if [ ! -d "$folder/mpi" ]; then return; fi
+  local start
+  mapfile -d '' start < <(over_mpi 2)
+  step timeline_mpi 120 env SPARSECOLL_TIMELINE="$out/timeline_mpi.%r.json" "${start[@]}" \
+    "$folder/bin/verbs_perf" sparse_allreduce_perf --memory device --transport mpi \
+    --form sparse --algo oktopk -b "$size" -e "$size" --density 0.01 --overlap 0 -n 5 -w 3 -c 0
+}
+
+# over_mpi RANKS: what starts as many of a program, over the package's MPI.
+over_mpi() {
+  printf '%s\0' env "OPAL_PREFIX=$folder/mpi" OMPI_ALLOW_RUN_AS_ROOT=1 \
+    OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PMIX_MCA_pcompress_base_silence_warning=1 \
+    "${libraries[@]}" "${loader[@]}" "$folder/mpi/bin/mpirun" --oversubscribe --bind-to none --mca plm isolated --mca pml ob1 \
+    --mca btl self,vader -n "$1" "${loader[@]}"
+}
+
+# mpi_verb NAME RANKS OPTION...: NAME_perf over ranks that share the GPU, its rows in the step's JSON.
+mpi_verb() {
+  local name=mpi_$1_p$2 start
+  mapfile -d '' start < <(over_mpi "$2")
+  step "$name" 240 "${start[@]}" "$folder/bin/verbs_perf" "${1%_small}_perf" --memory device \
+    --transport mpi -J "$out/$name.json" "${@:3}"
+}
+
+# Ranks are processes that share the GPU. Messages that MPI takes from the device are tested where it can.
+step_mpi() {
+  local ranks start program sizes=(-b 1M -e 64M -f 8) many=(-n 500 -w 20)
+  if [ ! -d "$folder/mpi" ]; then
+    missing mpi "Open MPI in the package"
+    return
+  fi
+  if [ "$quick" = 1 ]; then
+    sizes=(-b 64K -e 64K)
+    many=(-n 3 -w 1)
+  fi
+  for ranks in 2 4; do
+    mapfile -d '' start < <(over_mpi "$ranks")
+    step "gpu_mpi_p$ranks" 180 "${start[@]}" "$folder/bin/test_mpi_devices"
+    step "gpu_mpi_direct_p$ranks" 180 "${start[@]}" "$folder/bin/test_mpi_devices" direct
+  done
+  for program in sparse_allreduce gtopk_allreduce; do
+    mpi_verb "$program" 2 "${sizes[@]}" --density 0.001,0.01 --feedback 1 "${calls[@]}"
+    # What a call costs that has little to do.
+    mpi_verb "${program}_small" 2 -b 256K -e 256K -k 64 --feedback 1 "${many[@]}"
+  done
+  mpi_verb sparse_alltoall 2 "${sizes[@]}" --density 0.001,0.01 "${calls[@]}"
+  mpi_verb push_sum 2 "${sizes[@]}" --delay 0,2 --density 0,0.01 -n 10
 }
 
 # Programs load NCCL when they need it.
 with_nccl() {
   if [ ${#loader[@]} = 0 ]; then
-    printf '%s\0' env "LD_LIBRARY_PATH=$nccl${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+    printf '%s\0' env "LD_LIBRARY_PATH=$nccl:$folder/mpi/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
   else
-    printf '%s\0' "${loader[0]}" --library-path "$folder/lib:$nccl"
+    printf '%s\0' "${loader[0]}" --library-path "$folder/lib:$folder/mpi/lib:$nccl"
   fi
 }
 
@@ -259,17 +307,31 @@ step_nccl() {
   ranks=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU') || ranks=1
   if [ "$quick" = 1 ]; then sizes=(-b 64K -e 64K); fi
   step gpu_nccl 240 "${start[@]}" "${tests[@]}" "[#nccl_test]" -d yes
+  local name over=(env SPARSECOLL_TEST_TRANSPORT=nccl SPARSECOLL_TEST_SMALL=1)
+  for name in dense group sparse steps; do
+    step "gpu_nccl_$name" 240 "${over[@]}" "${start[@]}" "${tests[@]}" "[#${name}_test]" -d yes
+  done
   local perf=("${start[@]}" "$folder/bin/verbs_perf")
   for program in sparse_allreduce gtopk_allreduce; do
     step "nccl_$program" 240 "${perf[@]}" "${program}_perf" --memory device --transport nccl \
       -t "$ranks" -J "$out/nccl_$program.json" "${sizes[@]}" --density 0.001,0.01 --feedback 1 \
       "${calls[@]}"
   done
+  # What a call costs that has little to do: by the host, and by a CUDA graph.
+  local small=(-b 256K -e 256K -k 64 --feedback 1 -n 500 -w 20)
+  if [ "$quick" = 1 ]; then small=(-b 64K -e 64K -k 64 --feedback 1 -n 3 -w 1); fi
+  for program in 0 1; do
+    step "nccl_gtopk_small_g$program" 120 "${perf[@]}" gtopk_allreduce_perf --memory device \
+      --transport nccl -t "$ranks" -J "$out/nccl_gtopk_small_g$program.json" "${small[@]}" -G "$program"
+  done
   step nccl_push_sum 240 "${perf[@]}" push_sum_perf --memory device --transport nccl -t "$ranks" \
     -J "$out/nccl_push_sum.json" "${sizes[@]}" --delay 0,2 --density 0,0.01 -n 10
   # Only some NCCL let ranks share a GPU, and kernels that wait for each other there may do so for ever.
   tentative gpu_nccl_two_ranks 60 env NCCL_MULTI_RANK_GPU_ENABLE=1 NCCL_MAX_CTAS=4 \
     NCCL_NVLS_ENABLE=0 "${start[@]}" "${tests[@]}" "[#nccl_two_ranks_test]" -d yes
+  tentative gpu_nccl_two_ranks_verbs 120 env NCCL_MULTI_RANK_GPU_ENABLE=1 NCCL_MAX_CTAS=4 \
+    NCCL_NVLS_ENABLE=0 SPARSECOLL_TEST_RANKS=2 "${over[@]}" "${start[@]}" "${tests[@]}" \
+    "[#dense_test],[#group_test],[#sparse_test]" -d yes
 }
 
 step_torch() {
@@ -308,7 +370,7 @@ step_synccheck() { sanitizer synccheck; }
 profile() {
   local name=$1 tool=$2
   shift 2
-  step "ncu_$name" 240 "$tool" --clock-control none --set full --kernel-name-base demangled \
+  step "ncu_$name" 240 "${libraries[@]}" "$tool" --clock-control none --set full --kernel-name-base demangled \
     --kernel-name 'regex:sparsecoll::cuda::' --launch-count 24 --force-overwrite \
     --export "$out/ncu_$name" "${loader[@]}" "$folder/bin/topk_perf" --memory device -n 1 -w 0 -c 0 "$@"
   if [ -f "$out/ncu_$name.ncu-rep" ]; then

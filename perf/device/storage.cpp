@@ -60,6 +60,19 @@ class DeviceStorage final : public Storage {
     if (bytes > 0) copy(room.data(), from, bytes, cudaMemcpyDeviceToHost);
     return room.data();
   }
+  std::function<void()> captured(const std::function<void()>& work) override {
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t ready = nullptr;
+    // Ranks may be threads, which go on allocating meanwhile.
+    check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal),
+          "cudaStreamBeginCapture");
+    work();
+    check(cudaStreamEndCapture(stream_, &graph), "cudaStreamEndCapture");
+    check(cudaGraphInstantiate(&ready, graph, 0), "cudaGraphInstantiate");
+    const std::shared_ptr<CUgraphExec_st> kept(ready, cudaGraphExecDestroy);
+    check(cudaGraphDestroy(graph), "cudaGraphDestroy");
+    return [this, kept] { check(cudaGraphLaunch(kept.get(), stream_), "cudaGraphLaunch"); };
+  }
   void wait() override { check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
 
  private:

@@ -37,6 +37,13 @@ TEST_GPU = """#!/bin/sh
 [ "${STUB_TEST:-0}" != 77 ] || echo "SKIPPED: a stub"
 exit "${STUB_TEST:-0}"
 """
+# Starts one rank.
+MPIRUN = """#!/bin/sh
+[ -n "$OPAL_PREFIX" ] || exit 8
+while [ "$1" != -n ]; do shift; done
+shift 2
+exec "$@"
+"""
 
 
 def call(*command, **environment):
@@ -168,13 +175,39 @@ class Steps(Package):
     def test_over_nccl(self):
         self.bring_nccl()
         out = self.home / "out"
-        self.check(0, "5 ok, 0 failed, 0 not run", self.run_package("--out", out, "--only", "nccl"))
+        self.check(0, "12 ok, 0 failed, 0 not run", self.run_package("--out", out, "--only", "nccl"))
         self.assertEqual(self.names(out),
-                         ["gpu_nccl", "nccl_sparse_allreduce", "nccl_gtopk_allreduce",
-                          "nccl_push_sum", "gpu_nccl_two_ranks"])
+                         ["gpu_nccl", "gpu_nccl_dense", "gpu_nccl_group", "gpu_nccl_sparse",
+                          "gpu_nccl_steps", "nccl_sparse_allreduce", "nccl_gtopk_allreduce",
+                          "nccl_gtopk_small_g0", "nccl_gtopk_small_g1", "nccl_push_sum",
+                          "gpu_nccl_two_ranks", "gpu_nccl_two_ranks_verbs"])
         command = json.loads((out / "steps.jsonl").read_text().splitlines()[0])["command"]
-        self.assertIn("LD_LIBRARY_PATH=nccl", command)
+        self.assertIn("LD_LIBRARY_PATH=nccl:mpi/lib", command)
         self.check(0, "1 ok", self.run_package("--only", "gpu_nccl"))
+
+    def test_over_mpi(self):
+        self.check(1, "not run: no Open MPI in the package here", self.run_package("--only", "mpi"))
+        (self.package / "mpi/bin").mkdir(parents=True)
+        for path, text in ((self.package / "mpi/bin/mpirun", MPIRUN),
+                           (self.package / "bin/test_mpi_devices", TEST_GPU)):
+            path.write_text(text)
+            path.chmod(0o755)
+        out = self.home / "out"
+        self.check(0, "10 ok, 0 failed, 0 not run", self.run_package("--out", out, "--only", "mpi"))
+        verbs = ["mpi_sparse_allreduce_p2", "mpi_sparse_allreduce_small_p2",
+                 "mpi_gtopk_allreduce_p2", "mpi_gtopk_allreduce_small_p2", "mpi_sparse_alltoall_p2",
+                 "mpi_push_sum_p2"]
+        self.assertEqual(self.names(out),
+                         ["gpu_mpi_p2", "gpu_mpi_direct_p2", "gpu_mpi_p4", "gpu_mpi_direct_p4", *verbs])
+        command = json.loads((out / "steps.jsonl").read_text().splitlines()[4])["command"]
+        self.assertIn("LD_LIBRARY_PATH=mpi/lib", command)
+        self.assertIn("sparse_allreduce_perf --memory device --transport mpi", command)
+        for name in verbs:
+            self.check(0, "1 ok", self.run_package("--only", name))
+            self.assertTrue((self.package / f"results/{name}.json").exists())
+        done = self.run_package("--only", "gpu_mpi_p2,gpu_mpi_p4,mpi_push_sum_p2", STUB="5",
+                                STUB_TEST="77")
+        self.check(1, "0 ok, 1 failed, 2 not run", done)
 
     def test_ranks_that_share_a_gpu_fail_nothing(self):
         self.bring_nccl()

@@ -5,6 +5,8 @@
 // Ranks that work with memory of devices, over what the program was linked with: threads_ranks.cpp,
 // or NCCL (../nccl/nccl_ranks.cpp).
 
+#include <algorithm>
+
 #include "devices/device_array.hpp"
 #include "support/ranks.hpp"
 
@@ -19,6 +21,14 @@ std::vector<sparsecollComm_t> make_device_comms(int P, const sparsecollConfig_t&
 void use_device_of(int rank, On on);
 /// Messages go from device to device, in the order of streams.
 bool over_nccl();
+/// How many ranks there can be: tests of more take as many.
+int most_ranks();
+/// Of those numbers of ranks, or as many as there can be instead, each once.
+inline std::vector<int> team_sizes(std::vector<int> wanted) {
+  for (int& P : wanted) P = std::min(P, most_ranks());
+  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+  return wanted;
+}
 
 class DeviceRanks : public test::Ranks {
  public:

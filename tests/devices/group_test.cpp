@@ -68,7 +68,7 @@ struct Group {
 };
 
 TEST_CASE("groups on devices give what they give on the host") {
-  for (const int P : {1, 2, 3, 5, 8}) {
+  for (const int P : team_sizes({1, 2, 3, 5, 8})) {
     CAPTURE(P);
     const auto config = test::default_config();
     CHECK(compare_places(config, P, Group<float>{Streams::one, false}) == "");
@@ -80,7 +80,7 @@ TEST_CASE("groups on devices give what they give on the host") {
 
 TEST_CASE("groups by every algorithm") {
   const std::vector<int> all{1, 2, 3, 4, 5, 6, 7, 8, 9}, some{3, 6};
-  for (const int P : test::small_run() ? some : all)
+  for (const int P : team_sizes(test::small_run() ? some : all))
     for (const test::Mode& mode :
          {test::kAllgather, test::kOktopk, test::kReuse, test::kTopkA2A, test::kDense,
           test::kHierarchical, test::kBf16Modes[1], test::kBf16Modes[4]}) {
@@ -141,7 +141,7 @@ struct OtherVerbs {
 
 TEST_CASE("groups of exchanges and of vectors in coordinate form") {
   const std::vector<int> all{1, 2, 3, 5, 8, 9}, some{1, 5};
-  for (const int P : test::small_run() ? some : all)
+  for (const int P : team_sizes(test::small_run() ? some : all))
     for (const test::Mode& mode : {test::kOktopk, test::kHierarchical}) {
       CAPTURE(P, mode.name);
       CHECK(compare_places(test::config_of(mode), P, OtherVerbs{}) == "");

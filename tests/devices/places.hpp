@@ -167,6 +167,7 @@ auto make_ranks(int P, const sparsecollConfig_t& config) {
 /// Runs a scenario, `scenario(Place{}, Scene)`, in both places.
 template <class Scenario>
 std::string compare_places(const sparsecollConfig_t& config, int P, const Scenario& scenario) {
+  P = std::min(P, most_ranks());
   std::vector<Record> records[2];
   const auto run = [&](auto place, std::vector<Record>& of_ranks) {
     const auto ranks = make_ranks<decltype(place)::kDevice>(P, config);

@@ -60,7 +60,7 @@ struct Reduce {
 
 TEST_CASE("verbs in coordinate form on device buffers give what they give on the host's") {
   const std::vector<int> all{1, 2, 3, 4, 5, 7, 8, 9}, some{1, 2, 3, 8};
-  for (const int P : test::small_run() ? some : all)
+  for (const int P : team_sizes(test::small_run() ? some : all))
     for (const test::Verb verb : {test::Verb::kSparse, test::Verb::kGtopk})
       for (const std::size_t k : {std::size_t{15}, SPARSECOLL_ALL}) {
         CAPTURE(P, static_cast<int>(verb), k);
@@ -170,7 +170,7 @@ struct Exchange {
 
 TEST_CASE("exchanges and integers") {
   const std::vector<int> all{1, 2, 3, 5, 8}, some{2, 5};
-  for (const int P : test::small_run() ? some : all) {
+  for (const int P : team_sizes(test::small_run() ? some : all)) {
     CAPTURE(P);
     const auto config = test::default_config();
     CHECK(compare_places(config, P, Exchange<float>{2 * kCount * static_cast<unsigned>(P)}) == "");

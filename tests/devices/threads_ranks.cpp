@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
+#include <limits>
 #include <stdexcept>
 
 #include "devices/device_ranks.hpp"
@@ -16,5 +17,6 @@ std::vector<sparsecollComm_t> make_device_comms(int P, const sparsecollConfig_t&
 void use_device_of(int, On) {}
 
 bool over_nccl() { return false; }
+int most_ranks() { return std::numeric_limits<int>::max(); }
 
 }  // namespace sparsecoll::devices

@@ -26,7 +26,9 @@ perf::Nccl open_or_skip() {
   }
 }
 
-std::vector<sparsecollComm_t> connect(int P) {
+}  // namespace
+
+std::vector<sparsecollComm_t> connect_on_gpu(int P, const sparsecollConfig_t& config) {
   const perf::Nccl nccl = open_or_skip();
   const auto check = [&nccl](ncclResult_t result, const char* call) {
     if (result != ncclSuccess) skip(std::string(call) + ": " + nccl.error_string(result));
@@ -38,8 +40,6 @@ std::vector<sparsecollComm_t> connect(int P) {
     devices::check(cudaSetDevice(0));
     ncclComm_t callers = nullptr;
     check(nccl.init_rank(&callers, P, id, rank), "ncclCommInitRank");
-    sparsecollConfig_t config = SPARSECOLL_CONFIG_INITIALIZER;
-    config.timeoutMs = 30000;
     const sparsecollResult_t result =
         sparsecollCommInitNccl(&comms[static_cast<std::size_t>(rank)], callers, &config);
     const std::string problem = result == sparsecollSuccess ? "" : sparsecollGetLastError(nullptr);
@@ -50,9 +50,9 @@ std::vector<sparsecollComm_t> connect(int P) {
   return comms;
 }
 
-}  // namespace
-
-GpuRanks::GpuRanks(int P) : test::Ranks(connect(P)) { devices::later().ranks_begin(); }
+GpuRanks::GpuRanks(int P) : test::Ranks(connect_on_gpu(P, test::default_config())) {
+  devices::later().ranks_begin();
+}
 
 std::string GpuRanks::run(const std::string& what,
                           const std::function<std::string(int)>& body) const {

@@ -7,16 +7,20 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "devices/device_array.hpp"
 #include "support/ranks.hpp"
 
 namespace sparsecoll::nccl_tests {
 
+/// Handles of P communicators. Ends the process as a test that was skipped where there is no NCCL,
+/// or one that does not make such communicators.
+std::vector<sparsecollComm_t> connect_on_gpu(int P, const sparsecollConfig_t& config);
+
 class GpuRanks : public test::Ranks {
  public:
-  /// Ends the process as a test that was skipped where there is no NCCL, or one that does not make
-  /// such communicators.
+  /// As connect_on_gpu().
   explicit GpuRanks(int P);
   ~GpuRanks() { devices::later().ranks_end(); }
 
