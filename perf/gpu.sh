@@ -57,7 +57,7 @@ pack_licences() {
   local package text
   cp "$root/LICENSE" "$root/perf/device/NOTICE" "$1/"
   for package in libcli11-dev nlohmann-json3-dev catch2 libc6 libstdc++6 libopenmpi3 libpmix2 libhwloc15 \
-    libevent-core-2.1-7 zlib1g libudev1; do
+    libevent-core-2.1-7 libmunge2 zlib1g libudev1; do
     text=/usr/share/doc/$package/copyright
     if [ -f "$text" ]; then install -D -m 644 "$text" "$1/licences/$package"; fi
   done
@@ -89,10 +89,16 @@ pack_nccl() {
   install -D -m 644 "$licence" "$2/licences/nccl"
 }
 
-# Is there an Open MPI, which can be carried elsewhere? Without it ranks are threads.
+# Is there an Open MPI 4 to build with, which can be carried elsewhere?
 has_open_mpi() {
-  command -v mpirun >/dev/null && command -v ompi_info >/dev/null &&
-    mpirun --version 2>/dev/null | grep -q 'Open MPI'
+  local tool
+  for tool in mpicc mpirun orted ompi_info; do command -v $tool >/dev/null || return 1; done
+  mpirun --version 2>/dev/null | grep -q '(Open MPI) 4\.'
+}
+
+# with_mpi FOLDER: is that build one with MPI?
+with_mpi() {
+  grep -q '^SPARSECOLL_MPI:BOOL=ON$' "$1/CMakeCache.txt"
 }
 
 open_mpi_path() {
@@ -120,6 +126,7 @@ pack_mpi() {
   for plugin in "$to"/lib/{ld-linux*,lib{c,m,dl,rt,util,pthread,resolv}.so.*}; do
     if [ -f "$plugin" ]; then mv "$plugin" "$1/lib/"; fi
   done
+  for plugin in "$to"/lib/*; do rm -f "$1/lib/${plugin##*/}"; done
 }
 
 # first_file CANDIDATE...: the first one that is there; else nothing.
@@ -146,23 +153,26 @@ write_manifest() {
 
 # configure_and_compile FOLDER JOBS ARCHITECTURES OPTION...
 configure_and_compile() {
-  local folder=$1 jobs=$2 architectures=${3//,/-real;}-real generator=() mpi=OFF
-  local targets=(test_gpu topk_perf verbs_perf) flags="-static-libstdc++ -static-libgcc" cuda_flags=""
+  local folder=$1 jobs=$2 architectures=${3//,/-real;}-real generator=() small=() mpi=OFF
+  local targets=(test_gpu topk_perf verbs_perf) flags="-static-libstdc++ -static-libgcc -Wl,--as-needed"
   shift 3
-  # Every program has all kernels in it: a tenth of the size. Drivers for CUDA 13 can read it.
-  if [[ $(nvcc --version) =~ release\ (1[3-9]|[2-9][0-9])\. ]]; then cuda_flags=--compress-mode=size; fi
   if command -v ninja >/dev/null; then generator=(-G Ninja); fi
-  if has_open_mpi; then
-    mpi=ON
-    targets+=(test_mpi_devices)
-    flags+=" -Wl,--as-needed"  # the tests of kernels need no MPI
+  # Every program has all kernels in it. From 12.8 on nvcc makes them a tenth of the size.
+  if nvcc --help | grep -q -e --compress-mode; then
+    small=("-DCMAKE_CUDA_FLAGS=${CUDAFLAGS:-} --compress-mode=size")
+  fi
+  if ! has_open_mpi; then
+    echo "no Open MPI 4 to build with: the package has no ranks over MPI"
+  elif [ ${#small[@]} = 0 ]; then
+    echo "kernels are too large with this nvcc: the package has no ranks over MPI"
   else
-    echo "no Open MPI here: the package has no ranks over MPI"
+    mpi=ON
   fi
   cmake -S "$root" -B "$folder" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release -DSPARSECOLL_CUDA=ON \
     "-DCMAKE_CUDA_ARCHITECTURES=$architectures" -DSPARSECOLL_MPI=$mpi -DSPARSECOLL_FORTRAN=OFF \
     -DBUILD_SHARED_LIBS=OFF -DSPARSECOLL_BUILD_TESTS=ON -DSPARSECOLL_BUILD_PERF=ON \
-    "-DCMAKE_CUDA_FLAGS=$cuda_flags" "-DCMAKE_EXE_LINKER_FLAGS=$flags" "$@"
+    "${small[@]}" "-DCMAKE_EXE_LINKER_FLAGS=$flags" "$@"
+  if with_mpi "$folder"; then targets+=(test_mpi_devices); fi
   cmake --build "$folder" --parallel "$jobs" --target "${targets[@]}"
 }
 
@@ -173,7 +183,7 @@ pack() {
   rm -rf "$new"
   mkdir -p "$new/bin" "$new/lib" "$package"
   local programs=("$folder/tests/cuda/test_gpu" "$folder"/perf/{topk,verbs}_perf)
-  if has_open_mpi; then programs+=("$folder/tests/mpi/test_mpi_devices"); fi
+  if with_mpi "$folder"; then programs+=("$folder/tests/mpi/test_mpi_devices"); fi
   for program in "${programs[@]}"; do
     strip -o "$new/bin/$(basename "$program")" "$program"
     pack_libraries "$program" "$new/lib"
@@ -184,7 +194,7 @@ pack() {
   else
     pack_headers "$new/headers"
   fi
-  if has_open_mpi; then pack_mpi "$new"; fi
+  if with_mpi "$folder"; then pack_mpi "$new"; fi
   pack_licences "$new"
   pack_nccl "$folder" "$new"
   write_manifest "$new" "$3"

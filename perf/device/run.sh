@@ -79,7 +79,7 @@ check_package() {
 # choose_loader: the package's own, with its libraries, where those of the machine are too old; else only
 # MPI's are the package's.
 choose_loader() {
-  chmod +x "$folder"/lib/ld-linux* "$folder"/bin/* 2>/dev/null || true
+  chmod +x "$folder"/lib/ld-linux* "$folder"/bin/* "$folder"/mpi/bin/* 2>/dev/null || true
   if [ -d "$folder/mpi" ]; then
     libraries=(env "LD_LIBRARY_PATH=$folder/mpi/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}")
   fi

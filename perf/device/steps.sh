@@ -294,7 +294,7 @@ tentative() {
 
 # Ranks are threads with a GPU each: as many as there are GPUs.
 step_nccl() {
-  local ranks start program sizes=(-b 1M -e 64M -f 8) tests=("$folder/bin/test_gpu" -#)
+  local ranks start program graph sizes=(-b 1M -e 64M -f 8) tests=("$folder/bin/test_gpu" -#)
   if ! test_files | grep -q '^nccl_test$'; then
     missing nccl "NCCL in the package's build"
     return
@@ -320,9 +320,9 @@ step_nccl() {
   # What a call costs that has little to do: by the host, and by a CUDA graph.
   local small=(-b 256K -e 256K -k 64 --feedback 1 -n 500 -w 20)
   if [ "$quick" = 1 ]; then small=(-b 64K -e 64K -k 64 --feedback 1 -n 3 -w 1); fi
-  for program in 0 1; do
-    step "nccl_gtopk_small_g$program" 120 "${perf[@]}" gtopk_allreduce_perf --memory device \
-      --transport nccl -t "$ranks" -J "$out/nccl_gtopk_small_g$program.json" "${small[@]}" -G "$program"
+  for graph in 0 1; do
+    step "nccl_gtopk_small_g$graph" 120 "${perf[@]}" gtopk_allreduce_perf --memory device \
+      --transport nccl -t "$ranks" -J "$out/nccl_gtopk_small_g$graph.json" "${small[@]}" -G "$graph"
   done
   step nccl_push_sum 240 "${perf[@]}" push_sum_perf --memory device --transport nccl -t "$ranks" \
     -J "$out/nccl_push_sum.json" "${sizes[@]}" --delay 0,2 --density 0,0.01 -n 10
@@ -370,9 +370,9 @@ step_synccheck() { sanitizer synccheck; }
 profile() {
   local name=$1 tool=$2
   shift 2
-  step "ncu_$name" 240 "${libraries[@]}" "$tool" --clock-control none --set full --kernel-name-base demangled \
+  step "ncu_$name" 240 "$tool" --target-processes all --clock-control none --set full --kernel-name-base demangled \
     --kernel-name 'regex:sparsecoll::cuda::' --launch-count 24 --force-overwrite \
-    --export "$out/ncu_$name" "${loader[@]}" "$folder/bin/topk_perf" --memory device -n 1 -w 0 -c 0 "$@"
+    --export "$out/ncu_$name" "${libraries[@]}" "${loader[@]}" "$folder/bin/topk_perf" --memory device -n 1 -w 0 -c 0 "$@"
   if [ -f "$out/ncu_$name.ncu-rep" ]; then
     step "ncu_${name}_text" 120 "$tool" --import "$out/ncu_$name.ncu-rep" --page details
   fi

@@ -61,16 +61,22 @@ class DeviceStorage final : public Storage {
     return room.data();
   }
   std::function<void()> captured(const std::function<void()>& work) override {
-    cudaGraph_t graph = nullptr;
-    cudaGraphExec_t ready = nullptr;
     // Ranks may be threads, which go on allocating meanwhile.
     check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal),
           "cudaStreamBeginCapture");
-    work();
-    check(cudaStreamEndCapture(stream_, &graph), "cudaStreamEndCapture");
-    check(cudaGraphInstantiate(&ready, graph, 0), "cudaGraphInstantiate");
+    cudaGraph_t captured = nullptr;
+    try {
+      work();
+    } catch (...) {
+      cudaStreamEndCapture(stream_, &captured);
+      cudaGraphDestroy(captured);
+      throw;
+    }
+    check(cudaStreamEndCapture(stream_, &captured), "cudaStreamEndCapture");
+    const std::shared_ptr<CUgraph_st> graph(captured, cudaGraphDestroy);
+    cudaGraphExec_t ready = nullptr;
+    check(cudaGraphInstantiate(&ready, captured, 0), "cudaGraphInstantiate");
     const std::shared_ptr<CUgraphExec_st> kept(ready, cudaGraphExecDestroy);
-    check(cudaGraphDestroy(graph), "cudaGraphDestroy");
     return [this, kept] { check(cudaGraphLaunch(kept.get(), stream_), "cudaGraphLaunch"); };
   }
   void wait() override { check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Groups: verbs that travel together (collectives/group_call.hpp).
+// Groups: verbs that travel together (collectives/group_voice.hpp).
 #include <utility>
 
 #include "api/operation.hpp"

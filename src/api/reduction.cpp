@@ -104,9 +104,11 @@ Outcome Reduction::run(Algorithm algorithm, AlgorithmId id, Problem problem) {
   env_.stats.algorithm = static_cast<int>(id);
   size_t selected = problem.shards.empty() ? env_.kernels.read(problem.local.nnz.at) : 0;
   for (const SparseSpan& shard : problem.shards) selected += env_.kernels.read(shard.nnz.at);
-  complete(selected, env_.kernels.read(outcome.result.nnz.at));
-  // What a rank has of a sum that is scattered, others have not.
-  if (problem.k == kAll && problem.regions.empty()) turn_.warm.result = result_entries_;
+  const size_t result = env_.kernels.read(outcome.result.nnz.at);
+  // What a rank has of a sum that is scattered, others have not. A group's next call goes on from
+  // this one's confirm.
+  if (problem.k == kAll && problem.regions.empty()) turn_.warm.result = result;
+  complete(selected, result);
   turn_.communicator.keep_warm(turn_.descriptor.hash(), turn_.warm);
   if (measured_) turn_.communicator.keep_network(*measured_);
   if (learned_) turn_.communicator.keep_topology(*learned_);

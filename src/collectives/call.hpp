@@ -57,15 +57,16 @@ class Call {
   virtual int rank() const = 0;
   virtual int size() const = 0;
   /// Sends in the order of the legs, receives all of them. Waits for what comes in, but for calls
-  /// in stream order, which wait for messages of unknown size and on the host only. Every rank
-  /// makes as many exchanges of a call, where it has to of nothing, since those of the members of a
-  /// group may be one.
+  /// in stream order, which wait for messages of unknown size and on the host only. All ranks make
+  /// the same number of exchanges in a call, some of nothing if need be, since members of a group
+  /// share theirs (but see uneven()).
   void exchange(std::span<Leg> legs) {
     exchange_each(legs, [](size_t) {});
   }
   /// The same; on_message is told of each message that is there, of some before others have come.
   virtual void exchange_each(std::span<Leg> legs, FunctionRef<void(size_t leg)> on_message) = 0;
-  /// From here on ranks may make different numbers of exchanges.
+  /// From here on ranks may make different numbers of exchanges. All say so at the same point, and
+  /// each makes at least one more, if there is more than one rank.
   virtual void uneven() {}
   /// Messages go from place to place when the work before them has run; the host does not see them.
   virtual bool in_stream_order() const { return false; }

@@ -64,9 +64,9 @@ class Voice : public AgreedCall {
 template <class V>
 class Voices {
  public:
-  /// `call` outlives them.
-  template <class Call>
-  Voices(Call& call, std::span<const GroupMember> members) : call_(call) {
+  /// `call`, a FramedCall or StreamCall, outlives them.
+  template <class OfGroup>
+  Voices(OfGroup& call, std::span<const GroupMember> members) : call_(call) {
     for (const GroupMember& member : members) voices_.emplace_back(call, member);
   }
 

@@ -213,7 +213,7 @@ void StreamCall::agree() {
   if (!met_) meet_all(nullptr);
 }
 
-/// Whoever confirms has waited for all that came in.
+/// Whoever confirms has waited for all that came in, or will be told later.
 void StreamCall::confirm() { end_.watch.check(); }
 
 void StreamCall::settle(Kernels&, const Settlement& counts) {

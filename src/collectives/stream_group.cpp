@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/stream_group.hpp"
 
+#include "core/error.hpp"
+
 namespace sparsecoll {
 
 class StreamGroup::Member final : public Voice {
@@ -39,8 +41,9 @@ std::vector<StreamGroup::Member*> StreamGroup::next() {
     else if (!alone)
       alone = &member;
   }
-  if (even.empty()) return {alone};
-  return even;
+  if (!even.empty()) return even;
+  if (!alone) fail(sparsecollInternalError, "a call of a group ended before it confirmed");
+  return {alone};
 }
 
 void StreamGroup::advance() {

@@ -10,11 +10,12 @@ namespace sparsecoll {
 /// Several verbs in one call in stream order.
 ///
 /// Every member runs as it would alone, up to its next exchange. What all of them exchange then is
-/// one exchange, member after member: one launch of NCCL, and one wait where they wait for sizes.
-/// NCCL matches messages by their order only. That is the same at both ends because the exchanges
-/// of a call are as many on all ranks; members that said otherwise (Call::uneven()) have theirs
-/// when no other has any, one of these members after another. Every member gets exactly the bytes
-/// that it would get alone; hence the results are those of one by one.
+/// one exchange, member after member: it takes as many launches of NCCL as that of one, and one
+/// wait for all sizes that are sent. NCCL matches messages by their order only. That is the same at
+/// both ends because the exchanges of a call are as many on all ranks, and so all members that
+/// start after another start at the same exchange; members that said otherwise (Call::uneven())
+/// have theirs when no other has any, one of these members after another. Every member gets exactly
+/// the bytes that it would get alone; hence the results are those of one by one.
 class StreamGroup {
  public:
   StreamGroup(StreamCall& call, std::span<const GroupMember> members);

@@ -83,7 +83,8 @@ TEST_CASE("groups by every algorithm") {
   for (const int P : team_sizes(test::small_run() ? some : all))
     for (const test::Mode& mode :
          {test::kAllgather, test::kOktopk, test::kReuse, test::kTopkA2A, test::kDense,
-          test::kHierarchical, test::kBf16Modes[1], test::kBf16Modes[4]}) {
+          test::kHierarchical, test::kBf16Modes[1], test::kBf16Modes[4],
+          test::over_bf16(test::kHierarchical, "hierarchical, bf16")}) {
       CAPTURE(P, mode.name);
       CHECK(compare_places(test::config_of(mode), P, Group<float>{Streams::one, false}) == "");
     }

@@ -22,7 +22,7 @@ bool known(sparsecollResult_t result) {
 
 /// What a rank works with: longer than its communicator, for to free it is to wait for streams.
 struct Place {
-  DeviceArray<float> x{std::vector<float>(64, 1)}, y{64};
+  DeviceArray<float> x{std::vector<float>(64, 1)}, y{64}, z{64};
   OwnStream stream;
 };
 
@@ -63,6 +63,7 @@ class Life {
     const bool done =
         good(sparsecollResidualCreate(&residual, 64, sparsecollFloat32, comm_)) &&
         verb(gtopkAllreduce, 9) && verb(gtopkAllreduce, 9) && verb(sparseAllreduce, 9) &&
+        good(group()) &&
         good(sparsecollPushSumCreate(&state, 64, sparsecollFloat32, nullptr, comm_)) &&
         good(pushSumStep(place_.y.get(), nullptr, 64, sparsecollFloat32, state, comm_,
                          place_.stream)) &&
@@ -73,6 +74,17 @@ class Life {
       if (done && !good(end)) return;
     }
     if (done) good(sparsecollCommSynchronize(comm_));
+  }
+
+  sparsecollResult_t group() {
+    const auto call = [&](auto function, const DeviceArray<float>& to) {
+      function(place_.x.get(), to.get(), 64, 5, sparsecollFloat32, sparsecollSum, nullptr, comm_,
+               place_.stream);
+    };
+    if (const auto started = sparsecollGroupStart(comm_)) return started;
+    call(gtopkAllreduce, place_.y);
+    call(sparseAllreduce, place_.z);
+    return sparsecollGroupEnd(comm_);
   }
 
   const Place& place_;

@@ -36,8 +36,10 @@ bool over_nccl() {
 
 int most_ranks() {
   if (!over_nccl()) return std::numeric_limits<int>::max();
-  const char* const ranks = std::getenv("SPARSECOLL_TEST_RANKS");
-  return ranks ? std::max(std::atoi(ranks), 1) : 1;
+  const std::string ranks = std::getenv("SPARSECOLL_TEST_RANKS") ?: "1";
+  if (ranks != "1" && ranks != "2")
+    throw std::runtime_error("SPARSECOLL_TEST_RANKS: expected 1 or 2, got " + ranks);
+  return ranks == "1" ? 1 : 2;
 }
 
 }  // namespace sparsecoll::devices
