@@ -167,6 +167,7 @@ void check_tags_come_round(test::Verdict& verdict) {
   static const std::vector<std::byte> late = letter(100, rank, 9);
   const uint64_t other = c->next_address();
   verdict.require("the other", other != taken && (other == 1 || other == 2));
+  if (d->size() == 1) return;  // nobody can be late
   d->send(d->size() - 1 - next_rank, late);
   MPI_Barrier(MPI_COMM_WORLD);
   const Clock::time_point start = Clock::now();
