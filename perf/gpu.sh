@@ -93,7 +93,7 @@ pack_nccl() {
 has_open_mpi() {
   local tool
   for tool in mpicc mpirun orted ompi_info; do command -v $tool >/dev/null || return 1; done
-  mpirun --version 2>/dev/null | grep -q '(Open MPI) 4\.'
+  [[ $(mpirun --version 2>/dev/null) == *"(Open MPI) 4."* ]]
 }
 
 # with_mpi FOLDER: is that build one with MPI?
@@ -106,15 +106,15 @@ open_mpi_path() {
 }
 
 # pack_mpi PACKAGE: what mpirun needs beside the system to run ranks on one machine, as it lies below Open
-# MPI's prefix. Left out are plugins for network hardware and OpenSHMEM, and the C library,
-# which is that of the machine that runs, or in lib.
+# MPI's prefix. Left out are plugins for network hardware and OpenSHMEM, and the C library, which is that
+# of the machine that runs, or in lib.
 pack_mpi() {
   local to=$1/mpi prefix plugins texts plugin others='lib(ucp|fabric|psm|ibverbs|rdmacm|oshmem|nl-3)'
   prefix=$(open_mpi_path prefix)
   plugins=$(open_mpi_path pkglibdir)
   texts=$(open_mpi_path pkgdatadir)
   for plugin in "$plugins"/*.so; do
-    if ldd "$plugin" | grep -qE "$others"; then continue; fi
+    if [[ $(ldd "$plugin") =~ $others ]]; then continue; fi
     install -D -m 644 "$plugin" "$to/${plugin#"$prefix"/}"
   done
   mkdir -p "$to/bin" "$to/lib" "$to/${texts#"$prefix"/}"
@@ -158,7 +158,7 @@ configure_and_compile() {
   shift 3
   if command -v ninja >/dev/null; then generator=(-G Ninja); fi
   # Every program has all kernels in it. From 12.8 on nvcc makes them a tenth of the size.
-  if nvcc --help | grep -q -e --compress-mode; then
+  if [[ $(nvcc --help) == *--compress-mode* ]]; then
     small=("-DCMAKE_CUDA_FLAGS=${CUDAFLAGS:-} --compress-mode=size")
   fi
   if ! has_open_mpi; then

@@ -15,7 +15,7 @@ fi
 
 missing=()
 for package in "$@"; do
-  if ! dpkg -s "$package" 2>/dev/null | grep -q '^Status: install ok installed$'; then
+  if [[ $(dpkg -s "$package" 2>/dev/null) != *"Status: install ok installed"* ]]; then
     missing+=("$package")
   fi
 done
