@@ -175,6 +175,11 @@ foreach(call IN ITEMS "sparse_allreduce;--feedback;1;${once}" "gtopk_allreduce;-
                "as threads over nccl.*memory of 3 GPUs: emulator.*Wrong results : 0 OK")
 endforeach()
 sparsecoll_add_perf_test(
+  fusion.nccl.simt
+  COMMAND simt_verbs_perf sparse_allreduce_perf --memory device --transport nccl -t 2 --algo oktopk
+          --tensors 300,1,17,400 -n 1 -w 0 --feedback 1
+  PROPERTIES PASS_REGULAR_EXPRESSION "as threads over nccl.*Wrong results : 0 OK")
+sparsecoll_add_perf_test(
   nccl.host_memory COMMAND simt_verbs_perf gtopk_allreduce_perf --transport nccl
   PROPERTIES PASS_REGULAR_EXPRESSION "--transport: nccl needs --memory device")
 sparsecoll_add_perf_test(

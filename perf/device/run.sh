@@ -42,9 +42,9 @@ start() {
 check_only() {
   local name steps="hello_(smi|query|topk)|adversarial_(float32|bfloat16)|ncu_(select|merge)(_text)?"
   steps+="|(topk|merge|pack|unpack|torch)_(float32|float64|bfloat16|float16)"
-  steps+="|verbs_(sparse_allreduce|gtopk_allreduce|sparse_alltoall|push_sum)_p[24]"
+  steps+="|verbs_(sparse_allreduce|gtopk_allreduce|sparse_alltoall|push_sum)_p[24]|verbs_tensors_p2"
   steps+="|mpi_(sparse_allreduce|gtopk_allreduce)(_small)?_p2|mpi_(sparse_alltoall|push_sum)_p2"
-  steps+="|timeline_(threads|mpi)|nccl_(sparse_allreduce|gtopk_allreduce|gtopk_small_g[01]|push_sum)"
+  steps+="|timeline_(threads|mpi)|nccl_(sparse_allreduce|gtopk_allreduce|gtopk_small_g[01]|push_sum|tensors)"
   steps+="|(gpu|memcheck|racecheck|synccheck)_[a-z0-9_]+"
   for name in "${only[@]}"; do
     [[ $name =~ ^($steps)$ || " ${groups[*]} " == *" $name "* ]] ||

@@ -17,6 +17,7 @@ limit=1000000  # seconds for all steps
 quick=0
 densities=0.0001,0.001,0.01,0.1
 pieces=2,4,8,16,32,64
+groups_of_tensors=()  # set by run_steps
 calls=(-n 20 -w 3)
 
 groups=(hello yardsticks tests topk adversarial large merge pack unpack verbs mpi timeline nccl torch memcheck
@@ -218,6 +219,9 @@ step_verbs() {
     verb sparse_alltoall "$ranks" "${sizes[@]}" --density 0.001,0.01 "${calls[@]}"
     verb push_sum "$ranks" "${sizes[@]}" --delay 0,2 --density 0,0.01 -n 10
   done
+  local name=verbs_tensors_p2
+  step $name 240 "${libraries[@]}" "${loader[@]}" "$folder/bin/verbs_perf" sparse_allreduce_perf \
+    --memory device --transport local -t 2 -J "$out/$name.json" "${groups_of_tensors[@]}"
 }
 
 # When copies and messages of a few calls were under way, by ranks that share the GPU: for timeline.py.
@@ -317,6 +321,8 @@ step_nccl() {
       -t "$ranks" -J "$out/nccl_$program.json" "${sizes[@]}" --density 0.001,0.01 --feedback 1 \
       "${calls[@]}"
   done
+  step nccl_tensors 240 "${perf[@]}" sparse_allreduce_perf --memory device --transport nccl \
+    -t "$ranks" -J "$out/nccl_tensors.json" "${groups_of_tensors[@]}"
   # What a call costs that has little to do: by the host, and by a CUDA graph.
   local small=(-b 256K -e 256K -k 64 --feedback 1 -n 500 -w 20)
   if [ "$quick" = 1 ]; then small=(-b 64K -e 64K -k 64 --feedback 1 -n 3 -w 1); fi
@@ -390,6 +396,9 @@ step_ncu() {
 }
 
 run_steps() {
+  local tensors=$folder/resnet50.txt
+  if [ "$quick" = 1 ]; then tensors=300,1,17,400; fi
+  groups_of_tensors=(--tensors "$tensors" --algo oktopk --density 0.001 --feedback 1 -n 5 -w 2)
   if [ "$quick" = 1 ]; then
     densities=0.01
     pieces=2,8

@@ -175,11 +175,11 @@ class Steps(Package):
     def test_over_nccl(self):
         self.bring_nccl()
         out = self.home / "out"
-        self.check(0, "12 ok, 0 failed, 0 not run", self.run_package("--out", out, "--only", "nccl"))
+        self.check(0, "13 ok, 0 failed, 0 not run", self.run_package("--out", out, "--only", "nccl"))
         self.assertEqual(self.names(out),
                          ["gpu_nccl", "gpu_nccl_dense", "gpu_nccl_group", "gpu_nccl_sparse",
                           "gpu_nccl_steps", "nccl_sparse_allreduce", "nccl_gtopk_allreduce",
-                          "nccl_gtopk_small_g0", "nccl_gtopk_small_g1", "nccl_push_sum",
+                          "nccl_tensors", "nccl_gtopk_small_g0", "nccl_gtopk_small_g1", "nccl_push_sum",
                           "gpu_nccl_two_ranks", "gpu_nccl_two_ranks_verbs"])
         command = json.loads((out / "steps.jsonl").read_text().splitlines()[0])["command"]
         self.assertIn("LD_LIBRARY_PATH=nccl:mpi/lib", command)
