@@ -257,7 +257,7 @@ void Communicator::keep_warm(uint64_t shape, const Warm& warm) {
     }));
   Remembered& kept = warm_[shape];
   kept.warm = warm;
-  kept.used = sequence_;
+  kept.used = ++uses_;
 }
 
 void Communicator::keep_all_warm(std::span<const WarmShape> all) {

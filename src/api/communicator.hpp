@@ -245,9 +245,10 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
 
   struct Remembered {
     Warm warm;
-    uint64_t used = 0;
+    uint64_t used = 0;  ///< number of the use
   };
   std::map<uint64_t, Remembered> warm_;
+  uint64_t uses_ = 0;
   std::optional<Network> network_;
   std::optional<Topology> topology_;
   std::optional<Nodes> nodes_;

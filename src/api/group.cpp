@@ -58,8 +58,10 @@ void Communicator::open_group() {
 }
 
 void Communicator::close_group() {
-  if (group_depth_ == 0)
+  if (group_depth_ == 0) {
+    check_healthy();  // else it was not opened because of that
     fail(sparsecollInvalidUsage, "no group is open: call sparsecollGroupStart first");
+  }
   if (--group_depth_ > 0) return;
   Calls recorded = std::exchange(group_, {});
   check_healthy();

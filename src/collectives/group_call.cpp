@@ -21,8 +21,8 @@ struct PartHeader {
 
 class GroupCall::Member final : public Voice {
  public:
-  Member(FramedCall& call, const GroupMember& member)
-      : Voice(call, member), inbox_(static_cast<size_t>(call.size())) {}
+  Member(FramedCall& call, FiberThreads& threads, const GroupMember& member)
+      : Voice(call, threads, member), inbox_(static_cast<size_t>(call.size())) {}
 
   void read_with(Kernels& kernels) override { kernels_ = &kernels; }
   void exchange_each(std::span<Leg> legs, FunctionRef<void(size_t leg)> on_message) override {
@@ -65,8 +65,9 @@ class GroupCall::Member final : public Voice {
   std::vector<std::deque<ConstBytes>> inbox_;  ///< by peer
 };
 
-GroupCall::GroupCall(FramedCall& call, Arena& arena, std::span<const GroupMember> members)
-    : call_(call), arena_(arena), voices_(call, members) {}
+GroupCall::GroupCall(FramedCall& call, Arena& arena, FiberThreads& threads,
+                     std::span<const GroupMember> members)
+    : call_(call), arena_(arena), voices_(call, threads, members) {}
 GroupCall::~GroupCall() = default;
 
 void GroupCall::run() {

@@ -15,7 +15,9 @@ namespace sparsecoll {
 /// exactly the bytes that it would get alone; hence the results are those of one by one.
 class GroupCall {
  public:
-  GroupCall(FramedCall& call, Arena& arena, std::span<const GroupMember> members);
+  /// All of that outlives it.
+  GroupCall(FramedCall& call, Arena& arena, FiberThreads& threads,
+            std::span<const GroupMember> members);
   ~GroupCall();
 
   /// Confirms and ends as Voices::run() says.

@@ -21,7 +21,8 @@ class Voice : public AgreedCall {
  public:
   enum class State { fresh, exchanging, confirming, ended };
 
-  Voice(AgreedCall& call, const GroupMember& member);
+  /// Both outlive it.
+  Voice(AgreedCall& call, FiberThreads& threads, const GroupMember& member);
 
   // --- what the member sees
   int rank() const override { return call_.rank(); }
@@ -64,10 +65,10 @@ class Voice : public AgreedCall {
 template <class V>
 class Voices {
  public:
-  /// `call`, a FramedCall or StreamCall, outlives them.
+  /// `call`, a FramedCall or StreamCall, and the threads outlive them.
   template <class OfGroup>
-  Voices(OfGroup& call, std::span<const GroupMember> members) : call_(call) {
-    for (const GroupMember& member : members) voices_.emplace_back(call, member);
+  Voices(OfGroup& call, FiberThreads& threads, std::span<const GroupMember> members) : call_(call) {
+    for (const GroupMember& member : members) voices_.emplace_back(call, threads, member);
   }
 
   auto begin() { return voices_.begin(); }

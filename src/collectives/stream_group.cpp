@@ -23,8 +23,9 @@ class StreamGroup::Member final : public Voice {
   bool uneven_ = false;
 };
 
-StreamGroup::StreamGroup(StreamCall& call, std::span<const GroupMember> members)
-    : call_(call), voices_(call, members) {}
+StreamGroup::StreamGroup(StreamCall& call, FiberThreads& threads,
+                         std::span<const GroupMember> members)
+    : call_(call), voices_(call, threads, members) {}
 StreamGroup::~StreamGroup() = default;
 
 void StreamGroup::run() {

@@ -18,7 +18,8 @@ namespace sparsecoll {
 /// the bytes that it would get alone; hence the results are those of one by one.
 class StreamGroup {
  public:
-  StreamGroup(StreamCall& call, std::span<const GroupMember> members);
+  /// All of that outlives it.
+  StreamGroup(StreamCall& call, FiberThreads& threads, std::span<const GroupMember> members);
   ~StreamGroup();
 
   /// Confirms and ends as Voices::run() says.

@@ -6,7 +6,8 @@
 
 #include <exception>
 #include <functional>
-#include <thread>
+#include <memory>
+#include <vector>
 
 namespace sparsecoll {
 
@@ -29,12 +30,34 @@ class Baton {
   sem_t semaphore_;
 };
 
-/// Work that runs until it hands back, and goes on from there later: a thread, of which only one,
-/// the fiber's or its owner's, is running at any time, so that they need no locks between them.
+/// Threads for fibers, some of which are kept for later ones: to start a thread takes longer than
+/// most of what a fiber does. One thread at a time.
+class FiberThreads {
+ public:
+  FiberThreads();
+  /// No fiber is left.
+  ~FiberThreads();
+  FiberThreads(const FiberThreads&) = delete;
+  FiberThreads& operator=(const FiberThreads&) = delete;
+
+ private:
+  friend class Fiber;
+  class Thread;
+
+  /// Throws SystemError when there is none.
+  std::unique_ptr<Thread> take();
+  void give_back(std::unique_ptr<Thread> thread) noexcept;
+
+  std::vector<std::unique_ptr<Thread>> idle_;
+};
+
+/// Work that runs until it hands back, and goes on from there later: on a thread, of which only
+/// one, the fiber's or its owner's, is running at any time, so that they need no locks between
+/// them.
 class Fiber {
  public:
-  /// Nothing runs before the first resume().
-  explicit Fiber(std::function<void()> body);
+  /// Nothing runs before the first resume(). The threads outlive it.
+  Fiber(FiberThreads& threads, std::function<void()> body);
   /// A body that has begun must have ended; one that has not never will.
   ~Fiber();
   Fiber(const Fiber&) = delete;
@@ -46,19 +69,17 @@ class Fiber {
   /// Body: hands back to the owner.
   void yield();
 
-  bool started() const { return thread_.joinable(); }
+  bool started() const { return thread_ != nullptr; }
   bool ended() const { return ended_; }
 
  private:
-  void start();
-  void run() noexcept;
+  void run(const std::function<void()>& body) noexcept;
 
-  std::function<void()> body_;
-  Baton go_;
-  Baton back_;
+  FiberThreads& threads_;
+  const std::function<void()> body_;
   bool ended_ = false;
   std::exception_ptr thrown_;
-  std::thread thread_;
+  std::unique_ptr<FiberThreads::Thread> thread_;
 };
 
 }  // namespace sparsecoll

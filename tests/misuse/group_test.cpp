@@ -135,6 +135,17 @@ TEST_CASE("an error voids the whole group, on all ranks, and the communicator go
   }
 }
 
+TEST_CASE("the end of a group that could not be opened tells why it could not") {
+  const Ranks ranks(1, default_config());
+  const sparsecollComm_t comm = ranks.comm(0);
+  CHECK(sparsecollCommAbort(comm) == sparsecollSuccess);
+  const sparsecollResult_t opened = sparsecollGroupStart(comm);
+  const std::string why = sparsecollGetLastError(comm);
+  CHECK(why.find("aborted") != std::string::npos);
+  CHECK(sparsecollGroupEnd(comm) == opened);
+  CHECK(std::string(sparsecollGetLastError(comm)).find("aborted") != std::string::npos);
+}
+
 TEST_CASE("groups nest, may be empty, and refuse what cannot be in them") {
   const Ranks ranks(3, default_config());
   CHECK(ranks.run("nesting", [&](int rank) {
