@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <optional>
 #include <thread>
 
 #include "support/catch.hpp"
@@ -94,6 +95,26 @@ TEST_CASE("a communicator whose calls are queued needs a thread") {
   }
   CHECK(std::string(sparsecollGetLastError(nullptr)).find("no thread") != std::string::npos);
   CHECK(comms[0] == nullptr);
+}
+
+TEST_CASE("a group takes the threads of the one before") {
+  if (kSanitized) return;
+  Communicators ranks(2, SPARSECOLL_CONFIG_INITIALIZER);
+  std::atomic<int> ready{0}, done{0};
+  CHECK(ranks.run("groups", [&](int rank) {
+    const sparsecollComm_t comm = ranks.handle(rank);
+    sparsecollResult_t result = group_of_three(comm);
+    if (result != sparsecollSuccess) return test::explain(result, comm);
+    ++ready;
+    while (ready < 2) std::this_thread::yield();
+    std::optional<NoThreads> none;  // for the whole process
+    if (rank == 0) none.emplace();
+    for (int round = 0; round < 3 && result == sparsecollSuccess; ++round)
+      result = group_of_three(comm);
+    ++done;
+    while (done < 2) std::this_thread::yield();
+    return result == sparsecollSuccess ? "" : test::explain(result, comm);
+  }) == "");
 }
 
 }  // namespace
