@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Builds everything and runs the tests, after installing what is missing.
-usage="usage: tests/run.sh [--all | --asan [TEST...] | --tsan [TEST...]]
+usage="usage: tests/run.sh [--all | TEST... | --asan [TEST...] | --tsan [TEST...]]
   (none)  all tests but those that need a GPU, train for minutes or take long
   --all   these two, too
   --asan  unit tests, tests with ranks as threads and random schedules, AddressSanitizer and UBSan,
@@ -16,6 +16,10 @@ cd "$(dirname "$0")/.."
 preset=host
 targets=(all)
 select=(--label-exclude '^(gpu|convergence|long)$')
+name_tests() {
+  targets=("${@/#/test_}")
+  select=(--tests-regex "^($(IFS='|' && echo "$*"))\$")
+}
 case ${1:-} in
   '') ;;
   --all) select=(--label-exclude '^gpu$') ;;
@@ -24,16 +28,18 @@ case ${1:-} in
     targets=(tests_unit tests_ranks test_fault_threads_random_schedule)
     select=(--label-regex '^(unit|ranks|schedule)$' --exclude-regex '^(cxx20|fortran|perf|example)')
     shift
-    if [ $# -gt 0 ]; then
-      targets=("${@/#/test_}")
-      select=(--tests-regex "^($(IFS='|' && echo "$*"))\$")
-    fi
+    if [ $# -gt 0 ]; then name_tests "$@"; fi
     export SPARSECOLL_TEST_SMALL=1
     ;;
-  *)
+  -h | --help)
+    echo "$usage"
+    exit
+    ;;
+  -*)
     echo "$usage" >&2
     exit 2
     ;;
+  *) name_tests "$@" ;;
 esac
 
 scripts/install-packages.sh build-essential gfortran cmake ninja-build pkg-config libopenmpi-dev \
