@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "fault/sparse_outputs.hpp"
+#include "oracle/bf16_wire.hpp"
 #include "support/exchange_sweep.hpp"
 
 namespace sparsecoll::fault {
@@ -34,8 +35,10 @@ class ReduceScatter final : public RandomCall {
         sends_(test::make_data_of_all<T>(kind_, n_, plan.world.P, plan.dice.seed())) {
     oracle::PerRank<oracle::Sparse<T>> want(sends_.size());
     if (!plan.refused) {
-      const auto outcome =
-          oracle::ExchangeOracle<T>::reduce_scatter({sends_, tensor.before()}, k_, op_, bounds_);
+      const oracle::DenseInputs<T> in{sends_, tensor.before()};
+      const auto outcome = plan.world.over_bf16()
+                               ? oracle::Bf16Oracle<T>::reduce_scatter(in, k_, op_, bounds_)
+                               : oracle::ExchangeOracle<T>::reduce_scatter(in, k_, op_, bounds_);
       want = outcome.result;
       tensor.change(outcome.residuals);
     }

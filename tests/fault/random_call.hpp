@@ -29,9 +29,13 @@ struct World {
   std::map<std::tuple<int, size_t, size_t, int, int>, std::any> replays;
 
   bool reuses() const { return config.selection == sparsecollSelectReuse; }
+  bool over_bf16() const { return config.wire == sparsecollWireBf16; }
+  /// But for what is reused, which replay_of() knows.
   test::Mode mode(test::Verb verb) const {
-    return {verb == test::Verb::kGtopk ? "gtopkAllreduce" : "sparseAllreduce", verb,
-            config.algorithm, config.residualRule};
+    test::Mode mode{verb == test::Verb::kGtopk ? "gtopkAllreduce" : "sparseAllreduce", verb,
+                    config.algorithm, config.residualRule};
+    mode.wire = config.wire;
+    return mode;
   }
 };
 
@@ -108,7 +112,8 @@ oracle::ReuseReplay<T>& replay_of(World& world, int form, size_t n, size_t k, or
   std::any& kept = world.replays[{form, n, k, test::kDatatype<T>, static_cast<int>(op)}];
   if (!kept.has_value())
     kept = oracle::ReuseReplay<T>(static_cast<size_t>(world.P), k,
-                                  static_cast<uint64_t>(world.config.thresholdInterval));
+                                  static_cast<uint64_t>(world.config.thresholdInterval),
+                                  world.over_bf16());
   return *std::any_cast<oracle::ReuseReplay<T>>(&kept);
 }
 

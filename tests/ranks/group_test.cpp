@@ -88,10 +88,19 @@ std::string run_rounds(const Ranks& ranks, const std::vector<Shape>& shapes, Way
   });
 }
 
+/// Whatever of these there is over a bfloat16 wire, too, where Auto goes on from call to call.
+std::vector<Mode> modes_of_groups() {
+  std::vector<Mode> modes(std::begin(kConservingModes), std::end(kConservingModes));
+  modes.push_back(kReuse);
+  const std::size_t native = modes.size();
+  for (std::size_t m = 0; m < native; ++m) modes.push_back(over_bf16(modes[m], modes[m].name));
+  return modes;
+}
+
 TEMPLATE_TEST_CASE("a group gives what its calls give one by one", "", float, double) {
   for (const int P : rank_counts()) {
-    for (const Mode& mode : kConservingModes) {
-      INFO(mode.name << " P=" << P);
+    for (const Mode& mode : modes_of_groups()) {
+      INFO(mode.name << " wire " << mode.wire << " P=" << P);
       std::vector<std::vector<std::vector<TestType>>> alone, together;
       const Ranks first(P, config_of(mode)), second(P, config_of(mode));
       CHECK(run_rounds(first, mixed_shapes(), Way::one_by_one, alone) == "");
