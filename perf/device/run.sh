@@ -145,6 +145,21 @@ $usage" ;;
   [[ $limit =~ ^[1-9][0-9]*$ ]] || die "--limit needs seconds, not $limit"
 }
 
+# has_driver: a GPU's, which makes devices (another one under WSL)?
+has_driver() {
+  compgen -G '/dev/nvidia[0-9c]*' >/dev/null || [ -e /dev/dxg ]
+}
+
+# compare_sources: is the package in the repository made of what is there now?
+compare_sources() {
+  local now packed
+  packed=$(sed -n 's/^# source: //p' "$folder/MANIFEST" 2>/dev/null) || return 0
+  now=$(git -C "$here" describe --always --dirty 2>/dev/null) || return 0
+  if [ "$packed" != "$now" ]; then
+    echo "run.sh: the package is made of $packed, the sources are $now; perf/gpu.sh build makes it anew" >&2
+  fi
+}
+
 # In the repository, which this script knows by what makes packages, there are two default folders;
 # a package that was carried elsewhere has all beside the script.
 choose_folders() {
@@ -156,8 +171,10 @@ choose_folders() {
   if [ -z "$folder" ]; then
     folder=$here/../../build/gpu-package
     if [ ! -d "$folder/bin" ]; then
+      has_driver || die "no GPU's driver here, so no package was made: nothing was run" 3
       "$maker" build || die "there is no package in build/gpu-package, and none could be made" 1
     fi
+    compare_sources
   fi
   [ -d "$folder/bin" ] || die "no package in $folder; make one with: perf/gpu.sh build" 1
   folder=$(cd "$folder" && pwd)

@@ -118,6 +118,49 @@ class Arguments(Package):
         self.check(2, "is no folder", self.run_package("--out", out / "mine.txt"))
 
 
+class Repository(Package):
+    """A repository with scripts alone, whose gpu.sh says that it was called."""
+
+    def setUp(self):
+        super().setUp()
+        self.root = self.home / "repository"
+        (self.root / "perf/device").mkdir(parents=True)
+        for name in PARTS:
+            shutil.copy(ROOT / "perf/device" / name, self.root / "perf/device")
+        maker = self.root / "perf/gpu.sh"
+        maker.write_text("#!/bin/sh\necho made; exit 1\n")
+        maker.chmod(0o755)
+        self.git("init", "--quiet")
+        self.git("add", "perf")
+        self.git("-c", "user.name=n", "-c", "user.email=e", "commit", "--quiet", "-m", "m")
+
+    def git(self, *arguments):
+        done = call("git", "-C", self.root, *arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.strip()
+
+    def run_here(self, **environment):
+        return call(self.root / "perf/device/run.sh", "--only", "hello_topk", **environment)
+
+    def test_nothing_is_built_without_a_driver(self):
+        if any(pathlib.Path("/dev").glob("nvidia*")) or pathlib.Path("/dev/dxg").exists():
+            self.check(1, "made", self.run_here())
+        else:
+            done = self.run_here()
+            self.check(3, "no GPU's driver here", done)
+            self.assertNotIn("made", done.stdout)
+
+    def test_a_package_of_other_sources_is_told(self):
+        shutil.copytree(self.package, self.root / "build/gpu-package")
+        manifest = self.root / "build/gpu-package/MANIFEST"
+        self.check(0, "the package is made of here, the sources are ", self.run_here())
+        manifest.write_text(manifest.read_text().replace(
+            "# source: here", "# source: " + self.git("describe", "--always")))
+        done = self.run_here()
+        self.check(0, "1 ok, 0 failed", done)
+        self.assertNotIn("is made of", done.stderr)
+
+
 class Machine(Package):
     def test_no_gpu(self):
         self.check(3, "no CUDA device (a stub): nothing was run", self.run_package(STUB_PROBE="3"))
