@@ -102,8 +102,6 @@ void Communicator::run(const Calls& calls) {
       for (size_t earlier = 0; in_turn && earlier < c; ++earlier)
         if (shapes[earlier] == shapes[c]) after = static_cast<int>(earlier);
       const auto work = [&, c, after](AgreedCall& member) {
-        // Members run in threads of their own.
-        if (Device* const device = device_end(); device && device->begun()) device->adopt_thread();
         if (after >= 0) last[c] = last[static_cast<size_t>(after)];
         take_turn(*calls[c], {*this, member, shapes[c], last[c]});
       };

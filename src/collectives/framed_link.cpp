@@ -87,7 +87,7 @@ class FramedLink final : public Link {
     fail(sparsecollInternalError, "messages that can be waited for are in no stream's order");
   }
   void run_group(AgreedCall& call, std::span<const GroupMember> members) override {
-    GroupCall(static_cast<FramedCall&>(call), *arena_, threads_, members).run();
+    GroupCall(static_cast<FramedCall&>(call), *arena_, stacks_, members).run();
   }
 
   std::unique_ptr<Link> split(AgreedCall& call, const SplitWish& wish) override {
@@ -129,7 +129,7 @@ class FramedLink final : public Link {
   std::unique_ptr<Transport> transport_;
   std::optional<Channel> channel_;  ///< since open()
   Arena* arena_ = nullptr;
-  FiberThreads threads_;  ///< for the calls of groups
+  FiberStacks stacks_;  ///< for the calls of groups
   int timeout_ms_ = 0;
 };
 

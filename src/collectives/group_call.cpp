@@ -21,8 +21,8 @@ struct PartHeader {
 
 class GroupCall::Member final : public Voice {
  public:
-  Member(FramedCall& call, FiberThreads& threads, const GroupMember& member)
-      : Voice(call, threads, member), inbox_(static_cast<size_t>(call.size())) {}
+  Member(FramedCall& call, FiberStacks& stacks, const GroupMember& member)
+      : Voice(call, stacks, member), inbox_(static_cast<size_t>(call.size())) {}
 
   void read_with(Kernels& kernels) override { kernels_ = &kernels; }
   void exchange_each(std::span<Leg> legs, FunctionRef<void(size_t leg)> on_message) override {
@@ -65,9 +65,9 @@ class GroupCall::Member final : public Voice {
   std::vector<std::deque<ConstBytes>> inbox_;  ///< by peer
 };
 
-GroupCall::GroupCall(FramedCall& call, Arena& arena, FiberThreads& threads,
+GroupCall::GroupCall(FramedCall& call, Arena& arena, FiberStacks& stacks,
                      std::span<const GroupMember> members)
-    : call_(call), arena_(arena), voices_(call, threads, members) {}
+    : call_(call), arena_(arena), voices_(call, stacks, members) {}
 GroupCall::~GroupCall() = default;
 
 void GroupCall::run() {

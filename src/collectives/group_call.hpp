@@ -16,7 +16,7 @@ namespace sparsecoll {
 class GroupCall {
  public:
   /// All of that outlives it.
-  GroupCall(FramedCall& call, Arena& arena, FiberThreads& threads,
+  GroupCall(FramedCall& call, Arena& arena, FiberStacks& stacks,
             std::span<const GroupMember> members);
   ~GroupCall();
 

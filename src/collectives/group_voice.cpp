@@ -9,8 +9,8 @@ namespace {
 struct GivenUp {};
 }  // namespace
 
-Voice::Voice(AgreedCall& call, FiberThreads& threads, const GroupMember& member)
-    : call_(call), after_(member.after), fiber_(threads, [this, run = member.run] { run(*this); }) {
+Voice::Voice(AgreedCall& call, FiberStacks& stacks, const GroupMember& member)
+    : call_(call), after_(member.after), fiber_(stacks, [this, run = member.run] { run(*this); }) {
   stats_.timeline = call.stats().timeline;
 }
 

@@ -22,7 +22,7 @@ class Voice : public AgreedCall {
   enum class State { fresh, exchanging, confirming, ended };
 
   /// Both outlive it.
-  Voice(AgreedCall& call, FiberThreads& threads, const GroupMember& member);
+  Voice(AgreedCall& call, FiberStacks& stacks, const GroupMember& member);
 
   // --- what the member sees
   int rank() const override { return call_.rank(); }
@@ -65,10 +65,10 @@ class Voice : public AgreedCall {
 template <class V>
 class Voices {
  public:
-  /// `call`, a FramedCall or StreamCall, and the threads outlive them.
+  /// `call`, a FramedCall or StreamCall, and the stacks outlive them.
   template <class OfGroup>
-  Voices(OfGroup& call, FiberThreads& threads, std::span<const GroupMember> members) : call_(call) {
-    for (const GroupMember& member : members) voices_.emplace_back(call, threads, member);
+  Voices(OfGroup& call, FiberStacks& stacks, std::span<const GroupMember> members) : call_(call) {
+    for (const GroupMember& member : members) voices_.emplace_back(call, stacks, member);
   }
 
   auto begin() { return voices_.begin(); }

@@ -23,9 +23,9 @@ class StreamGroup::Member final : public Voice {
   bool uneven_ = false;
 };
 
-StreamGroup::StreamGroup(StreamCall& call, FiberThreads& threads,
+StreamGroup::StreamGroup(StreamCall& call, FiberStacks& stacks,
                          std::span<const GroupMember> members)
-    : call_(call), voices_(call, threads, members) {}
+    : call_(call), voices_(call, stacks, members) {}
 StreamGroup::~StreamGroup() = default;
 
 void StreamGroup::run() {

@@ -19,7 +19,7 @@ namespace sparsecoll {
 class StreamGroup {
  public:
   /// All of that outlives it.
-  StreamGroup(StreamCall& call, FiberThreads& threads, std::span<const GroupMember> members);
+  StreamGroup(StreamCall& call, FiberStacks& stacks, std::span<const GroupMember> members);
   ~StreamGroup();
 
   /// Confirms and ends as Voices::run() says.

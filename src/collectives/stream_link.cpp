@@ -151,7 +151,7 @@ class StreamLink final : public Link {
     telling_failure([&] { body(call); });
   }
   void run_group(AgreedCall& call, std::span<const GroupMember> members) override {
-    StreamGroup(static_cast<StreamCall&>(call), threads_, members).run();
+    StreamGroup(static_cast<StreamCall&>(call), stacks_, members).run();
   }
 
   std::unique_ptr<Link> split(AgreedCall& call, const SplitWish& wish) override {
@@ -207,7 +207,7 @@ class StreamLink final : public Link {
   uint64_t sequence_ = 0;
   uint64_t made_ = 0;
   std::unordered_set<uint64_t> shapes_;  ///< of calls that all ranks have made before
-  FiberThreads threads_;                 ///< for the calls of groups
+  FiberStacks stacks_;                   ///< for the calls of groups
   std::atomic<bool> aborted_{false};
   bool closed_ = false;
 };

@@ -2,84 +2,83 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <semaphore.h>
+#include <ucontext.h>
 
 #include <exception>
 #include <functional>
-#include <memory>
 #include <vector>
+
+#include "core/memory.hpp"
 
 namespace sparsecoll {
 
-/// What passes between two threads. Who waits for it sleeps at once: std::binary_semaphore first
-/// yields the core to whoever wants it, and on a busy machine gets it back after milliseconds.
-class Baton {
+/// Where fibers run, some of which are kept for later ones. One thread at a time.
+class FiberStacks {
  public:
-  Baton() { sem_init(&semaphore_, 0, 0); }
-  ~Baton() { sem_destroy(&semaphore_); }
-  Baton(const Baton&) = delete;
-  Baton& operator=(const Baton&) = delete;
+  FiberStacks() { idle_.reserve(kKept); }
+  FiberStacks(const FiberStacks&) = delete;
+  FiberStacks& operator=(const FiberStacks&) = delete;
 
-  void pass() { sem_post(&semaphore_); }
-  void take() {
-    while (sem_wait(&semaphore_) != 0) {  // a signal came
-    }
-  }
+  /// Throws SystemError when there is no memory for one.
+  Block take();
+  void give_back(Block stack) noexcept;
 
  private:
-  sem_t semaphore_;
+  /// Fresh from the system, which gives memory for what is used of it: some 20 KiB. Below is a
+  /// page that cannot be written.
+  class Pages final : public Memory {
+    void* obtain(size_t bytes) override;
+    void give_up(void* at) noexcept override;
+  };
+
+  static constexpr size_t kStack = size_t{1} << 20;
+  static constexpr size_t kKept = 256;
+
+  Pages pages_;
+  std::vector<Block> idle_;
 };
 
-/// Threads for fibers, some of which are kept for later ones: to start a thread takes longer than
-/// most of what a fiber does. One thread at a time.
-class FiberThreads {
- public:
-  FiberThreads();
-  /// No fiber is left.
-  ~FiberThreads();
-  FiberThreads(const FiberThreads&) = delete;
-  FiberThreads& operator=(const FiberThreads&) = delete;
-
- private:
-  friend class Fiber;
-  class Thread;
-
-  /// Throws SystemError when there is none.
-  std::unique_ptr<Thread> take();
-  void give_back(std::unique_ptr<Thread> thread) noexcept;
-
-  std::vector<std::unique_ptr<Thread>> idle_;
-};
-
-/// Work that runs until it hands back, and goes on from there later: on a thread, of which only
-/// one, the fiber's or its owner's, is running at any time, so that they need no locks between
-/// them.
+/// Work that runs until it hands back, and goes on from there later, on a stack of its own in the
+/// thread of whoever resumes it: to change between two threads instead takes longer than most of
+/// what a fiber does. It always goes on in the thread that it began in.
 class Fiber {
  public:
-  /// Nothing runs before the first resume(). The threads outlive it.
-  Fiber(FiberThreads& threads, std::function<void()> body);
+  /// Nothing runs before the first resume(). The stacks outlive it.
+  Fiber(FiberStacks& stacks, std::function<void()> body);
   /// A body that has begun must have ended; one that has not never will.
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
   /// Owner: lets the body run until it yields or ends. Throws what the body threw, or SystemError
-  /// when there is no thread for it.
+  /// when there is no stack for it.
   void resume();
   /// Body: hands back to the owner.
   void yield();
 
-  bool started() const { return thread_ != nullptr; }
+  bool started() const { return stack_.data() != nullptr; }
   bool ended() const { return ended_; }
 
  private:
-  void run(const std::function<void()>& body) noexcept;
+  /// What a sanitizer wants to know of changes between stacks.
+  struct Watched {
+    const void* stack = nullptr;
+    size_t bytes = 0;
+    void* state = nullptr;
+  };
 
-  FiberThreads& threads_;
+  void prepare();
+  static void enter(unsigned high, unsigned low);
+  void run() noexcept;
+  void leave();
+
+  FiberStacks& stacks_;
   const std::function<void()> body_;
   bool ended_ = false;
   std::exception_ptr thrown_;
-  std::unique_ptr<FiberThreads::Thread> thread_;
+  Block stack_;
+  ucontext_t own_, owners_;
+  Watched watched_, watched_owner_;
 };
 
 }  // namespace sparsecoll

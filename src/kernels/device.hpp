@@ -73,9 +73,6 @@ class Device {
   virtual bool begun() const = 0;
   /// After begin(): where the work is queued.
   virtual Stream stream() const = 0;
-  /// After begin(): the call goes on in this thread, which ends before it, and whose current device
-  /// is this one from now on.
-  virtual void adopt_thread() = 0;
   /// After begin(); they live until end().
   virtual Kernels& kernels(DataType data_type, IndexType index_type) = 0;
   /// After begin(): what is queued now.

@@ -79,11 +79,6 @@ class CudaDevice final : public Device {
   }
   bool begun() const override { return call_.has_value(); }
   Stream stream() const override { return call_->place.stream(); }
-  void adopt_thread() override {
-    check(cudaSetDevice(number_), "cudaSetDevice");
-    cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-    cudaThreadExchangeStreamCaptureMode(&mode);
-  }
 
   Kernels& kernels(DataType data_type, IndexType index_type) override {
     for (const auto& each : call_->kernels)
