@@ -74,6 +74,11 @@ job "sum_common 8 1 1gbit $sparse --form sum $floats --density 0.001,0.01 --over
 job "end_to_end 8 1 1gbit $sparse --form dense --feedback 1 $floats $apart \
   --algo auto,oktopk-reuse,mpi-allgather,mpi-dense $few"
 job "shared_nodes 4 2 1gbit $sparse --form sparse $floats $apart --algo $ours,hierarchical,mpi-allgather $many"
+# The gradients of a network, tensor by tensor and in groups.
+for rate in 1gbit 100mbit; do
+  long_job "tensors_$rate 8 1 $rate $sparse --tensors perf/tensors/resnet50.txt --algo oktopk \
+    --density 0.001 --feedback 1 -c 0 -n 10 -w 2"
+done
 long_job "shared_nodes_dense 4 2 1gbit $sparse --form dense --feedback 1 $floats --density 0.01 \
   --overlap 0 --algo auto,mpi-allgather,mpi-dense $few"
 job "links_100mbit 32 1 100mbit link_perf --rate 100 --least 0 --bytes 256K -n 5 -w 1"
@@ -158,6 +163,8 @@ if [ -z "$programs" ]; then
     gtopk_allreduce_perf sparse_alltoall_perf push_sum_perf link_perf train_digits
   programs=$root/build/perf/perf
 fi
+programs=$(cd "$programs" && pwd)
+cd "$root"  # where jobs find their files
 "$root/perf/netlab" run --nodes 1 -- true || exit $?
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
