@@ -163,7 +163,6 @@ if [ -z "$programs" ]; then
     gtopk_allreduce_perf sparse_alltoall_perf push_sum_perf link_perf train_digits
   programs=$root/build/perf/perf
 fi
-programs=$(cd "$programs" && pwd)
 cd "$root"  # where jobs find their files
 "$root/perf/netlab" run --nodes 1 -- true || exit $?
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
