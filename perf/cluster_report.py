@@ -257,7 +257,7 @@ def tensors(jobs):
         if name.startswith("tensors_") and job.rows:
             best = {row["fusion_bytes"] for row in job.rows if row["found"]}
             for row in sorted(job.rows, key=lambda row: row["groups"], reverse=True):
-                if not row["found"]:  # which is another one again
+                if not row["found"]:  # its row says again what another one does
                     lines.append([name.removeprefix("tensors_"), str(row["groups"]), pair(row),
                                   digits(row["times_faster_than_alone"]),
                                   "yes" if row["fusion_bytes"] in best else ""])

@@ -147,7 +147,7 @@ $usage" ;;
 
 # has_driver: a GPU's, which makes devices (another one under WSL)?
 has_driver() {
-  compgen -G '/dev/nvidia[0-9c]*' >/dev/null || [ -e /dev/dxg ]
+  compgen -G '/dev/nvidia[0-9]*' >/dev/null || [ -e /dev/dxg ]
 }
 
 # compare_sources: is the package in the repository made of what is there now?
@@ -155,7 +155,7 @@ compare_sources() {
   local now packed
   packed=$(sed -n 's/^# source: //p' "$folder/MANIFEST" 2>/dev/null) || return 0
   now=$(git -C "$here" describe --always --dirty 2>/dev/null) || return 0
-  if [ "$packed" != "$now" ]; then
+  if [ -n "$packed" ] && [ "$packed" != "$now" ]; then
     echo "run.sh: the package is made of $packed, the sources are $now; perf/gpu.sh build makes it anew" >&2
   fi
 }

@@ -107,24 +107,20 @@ class Voices {
   }
 
   void finish() {
-    std::optional<Error> truncated;  // what is worse is told first
-    std::exception_ptr worse;
+    std::exception_ptr truncated, worse;  // what is worse is told first
     for (V& voice : voices_) {
       try {
         voice.go_on();
       } catch (const Error& error) {
-        if (error.code() == sparsecollTruncated) {
-          if (!truncated) truncated = error;
-        } else if (!worse) {
-          worse = std::current_exception();
-        }
+        auto& first = error.code() == sparsecollTruncated ? truncated : worse;
+        if (!first) first = std::current_exception();
       } catch (...) {
         if (!worse) worse = std::current_exception();
       }
       call_.stats().add(voice.stats());
     }
     if (worse) std::rethrow_exception(worse);
-    if (truncated) throw Error(*truncated);
+    if (truncated) std::rethrow_exception(truncated);
   }
 
   AgreedCall& call_;

@@ -4,38 +4,49 @@
 
 #include <ucontext.h>
 
+#include <cstddef>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <vector>
 
-#include "core/memory.hpp"
+#include "core/fiber_watch.hpp"
 
 namespace sparsecoll {
 
-/// Where fibers run, some of which are kept for later ones. One thread at a time.
+/// Stacks for fibers; some are kept for later ones. One thread at a time.
 class FiberStacks {
  public:
   FiberStacks() { idle_.reserve(kKept); }
   FiberStacks(const FiberStacks&) = delete;
   FiberStacks& operator=(const FiberStacks&) = delete;
 
-  /// Throws SystemError when there is no memory for one.
-  Block take();
-  void give_back(Block stack) noexcept;
-
  private:
-  /// Fresh from the system, which gives memory for what is used of it: some 20 KiB. Below is a
-  /// page that cannot be written.
-  class Pages final : public Memory {
-    void* obtain(size_t bytes) override;
-    void give_up(void* at) noexcept override;
-  };
-
-  static constexpr size_t kStack = size_t{1} << 20;
+  friend class Fiber;
   static constexpr size_t kKept = 256;
 
-  Pages pages_;
-  std::vector<Block> idle_;
+  /// As large as a thread's usually is, for CUDA's driver may compile on it. The system gives
+  /// memory for what is used: 50 KiB by what runs on the host. Below is a page that ends whoever
+  /// needs more.
+  class Stack {
+   public:
+    static constexpr size_t kBytes = size_t{8} << 20;
+
+    /// Throws SystemError when there is no room for it.
+    Stack();
+    ~Stack();
+    Stack(const Stack&) = delete;
+    Stack& operator=(const Stack&) = delete;
+    std::byte* data() const { return data_; }
+
+   private:
+    std::byte* data_;
+  };
+
+  std::unique_ptr<Stack> take();
+  void give_back(std::unique_ptr<Stack> stack) noexcept;
+
+  std::vector<std::unique_ptr<Stack>> idle_;
 };
 
 /// Work that runs until it hands back, and goes on from there later, on a stack of its own in the
@@ -50,23 +61,16 @@ class Fiber {
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  /// Owner: lets the body run until it yields or ends. Throws what the body threw, or SystemError
-  /// when there is no stack for it.
+  /// Owner, until it has ended: lets the body run until it yields or ends. Throws what the body
+  /// threw, or SystemError when there is no stack for it.
   void resume();
   /// Body: hands back to the owner.
   void yield();
 
-  bool started() const { return stack_.data() != nullptr; }
+  bool started() const { return stack_ != nullptr; }
   bool ended() const { return ended_; }
 
  private:
-  /// What a sanitizer wants to know of changes between stacks.
-  struct Watched {
-    const void* stack = nullptr;
-    size_t bytes = 0;
-    void* state = nullptr;
-  };
-
   void prepare();
   static void enter(unsigned high, unsigned low);
   void run() noexcept;
@@ -76,9 +80,10 @@ class Fiber {
   const std::function<void()> body_;
   bool ended_ = false;
   std::exception_ptr thrown_;
-  Block stack_;
-  ucontext_t own_, owners_;
-  Watched watched_, watched_owner_;
+  std::unique_ptr<FiberStacks::Stack> stack_;
+  // AddressSanitizer's swapcontext() reads members that the C library never writes.
+  ucontext_t own_{}, owners_{};
+  FiberWatch watch_;
 };
 
 }  // namespace sparsecoll

@@ -141,34 +141,44 @@ class OddEnvironment {
 #endif
 };
 
+/// A call by itself, or the only one of a group.
+std::string check_odd_environment(const Mode& mode, Kind kind, bool grouped) {
+  const int P = 3;
+  const std::size_t n = 500;
+  const Ranks ranks(P, config_of(mode));
+  const auto residuals = make_residuals<float>(ranks.comms(), n, true);
+  oracle::DenseInputs<float> in{make_data_of_all<float>(kind, n, P, base_seed()), {}};
+  in.residuals = make_data_of_all<float>(kind, n, P, base_seed() + 1);
+  const auto want = expected(mode, in, 60, oracle::Op::kAvg);
+  return ranks.run(std::string(mode.name) + " " + name_of(kind), [&](int rank) {
+    const auto r = static_cast<std::size_t>(rank);
+    const sparsecollComm_t comm = ranks.comm(rank);
+    std::vector<float> recv(n);
+    sparsecollResidualWrite(residuals[r].handle(), in.residuals[r].data());
+    const DenseCall<float> c{in.sends[r].data(), recv.data(),          n, 60,
+                             sparsecollAvg,      residuals[r].handle()};
+    const auto call = mode.verb == Verb::kGtopk ? gtopkAllreduce : sparseAllreduce;
+    OddEnvironment odd;
+    const sparsecollResult_t result =
+        grouped ? in_group(comm,
+                           [&] {
+                             call(c.send, c.recv, c.n, c.k, sparsecollFloat32, c.op, c.residual,
+                                  comm, nullptr);
+                           })
+                : call_dense_verb(mode.verb, c, comm);
+    if (!odd.end()) return std::string("the floating-point environment was not restored");
+    std::string verdict = expect("the verb", result, sparsecollSuccess, comm);
+    if (verdict.empty()) verdict = difference("result", recv, want.result);
+    if (verdict.empty()) verdict = difference("residual", residuals[r].read(), want.residuals[r]);
+    return verdict;
+  });
+}
+
 TEST_CASE("the caller's rounding mode and flush-to-zero change no bit and are kept") {
-  for (const Mode& mode : {kAllgather, kOktopk, kTopkA2A, kHierarchical, kDense, kGtopk}) {
-    for (const Kind kind : {Kind::kHeavyTail, Kind::kDenormals}) {
-      const int P = 3;
-      const std::size_t n = 500;
-      const Ranks ranks(P, config_of(mode));
-      const auto residuals = make_residuals<float>(ranks.comms(), n, true);
-      oracle::DenseInputs<float> in{make_data_of_all<float>(kind, n, P, base_seed()), {}};
-      in.residuals = make_data_of_all<float>(kind, n, P, base_seed() + 1);
-      const auto want = expected(mode, in, 60, oracle::Op::kAvg);
-      CHECK(ranks.run(std::string(mode.name) + " " + name_of(kind), [&](int rank) {
-        const auto r = static_cast<std::size_t>(rank);
-        std::vector<float> recv(n);
-        sparsecollResidualWrite(residuals[r].handle(), in.residuals[r].data());
-        const DenseCall<float> c{in.sends[r].data(), recv.data(),          n, 60,
-                                 sparsecollAvg,      residuals[r].handle()};
-        OddEnvironment odd;
-        const sparsecollResult_t result = call_dense_verb(mode.verb, c, ranks.comm(rank));
-        if (!odd.end()) return std::string("the floating-point environment was not restored");
-        std::string verdict = expect("the verb", result, sparsecollSuccess, ranks.comm(rank));
-        if (verdict.empty()) verdict = difference("result", recv, want.result);
-        if (verdict.empty()) {
-          verdict = difference("residual", residuals[r].read(), want.residuals[r]);
-        }
-        return verdict;
-      }) == "");
-    }
-  }
+  for (const Mode& mode : {kAllgather, kOktopk, kTopkA2A, kHierarchical, kDense, kGtopk})
+    for (const Kind kind : {Kind::kHeavyTail, Kind::kDenormals})
+      for (const bool grouped : {false, true})
+        CHECK(check_odd_environment(mode, kind, grouped) == "");
 }
 
 }  // namespace

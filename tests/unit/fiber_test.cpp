@@ -5,8 +5,16 @@
 
 #include "core/fiber.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+#ifdef __SSE2__
+#include <xmmintrin.h>
+#endif
+
 #include <cfenv>
+#include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <deque>
 #include <set>
 #include <stdexcept>
@@ -123,34 +131,54 @@ TEST_CASE("a fiber that hands back while it unwinds is alone in that") {
   CHECK(std::uncaught_exceptions() == 0);
 }
 
-TEST_CASE("a fiber begins with its owner's rounding, and keeps its own") {
-  FiberStacks stacks;
-  Fiber* self = nullptr;
-  int first = -1, second = -1;
-  Fiber fiber(stacks, [&] {
-    first = std::fegetround();
-    std::fesetround(FE_DOWNWARD);
-    self->yield();
-    second = std::fegetround();
-  });
-  self = &fiber;
-  const int usual = std::fegetround();
-  std::fesetround(FE_UPWARD);
-  fiber.resume();
-  const int owners = std::fegetround();
-  std::fesetround(usual);
-  fiber.resume();
-  const int after = std::fegetround();
-  std::fesetround(usual);
-  CHECK(first == FE_UPWARD);
-  CHECK(owners == FE_UPWARD);
-  CHECK(second == FE_DOWNWARD);
-  CHECK(after == usual);
+/// The words that decide about rounding and subnormals, without flags of what has happened.
+struct FloatWords {
+  int rounding = std::fegetround();
+#ifdef __SSE2__
+  unsigned vectors = _mm_getcsr() & ~0x3fu;
+#endif
+  bool operator==(const FloatWords&) const = default;
+};
+
+void flush_to_zero() {
+#ifdef __SSE2__
+  _mm_setcsr(_mm_getcsr() | 0x8040);
+#endif
 }
 
-/// Its own frame is half a stack.
+TEST_CASE("a fiber begins with its owner's floating-point environment, and keeps its own") {
+  FiberStacks stacks;
+  Fiber* self = nullptr;
+  std::fenv_t usual;
+  std::fegetenv(&usual);
+  FloatWords begun, before, after, set, owners;
+  Fiber fiber(stacks, [&] {
+    begun = FloatWords();
+    std::fesetround(FE_DOWNWARD);
+    before = FloatWords();
+    self->yield();
+    after = FloatWords();
+  });
+  self = &fiber;
+  std::fesetround(FE_UPWARD);
+  flush_to_zero();
+  set = FloatWords();
+  fiber.resume();
+  owners = FloatWords();
+  std::fesetenv(&usual);
+  fiber.resume();
+  const FloatWords at_end;
+  std::fesetenv(&usual);
+  CHECK(begun == set);
+  CHECK(owners == set);
+  CHECK_FALSE(before == set);
+  CHECK(after == before);
+  CHECK(at_end == FloatWords());
+}
+
+/// Its own frame is large.
 size_t fill(volatile unsigned char* seen, Fiber& fiber, unsigned char value) {
-  volatile unsigned char room[size_t{1} << 19];
+  volatile unsigned char room[size_t{1} << 18];
   for (size_t i = 0; i < sizeof room; i += 64) room[i] = value;
   fiber.yield();
   size_t wrong = 0;
@@ -179,6 +207,33 @@ TEST_CASE("hundreds of fibers share nothing, nor do those that take their stacks
     CHECK(wrong == 0);
     CHECK(here.size() == kFibers);
   }
+}
+
+/// 4 GiB of frames.
+unsigned deeper(unsigned depth) {
+  if (depth == 1u << 20) return 0;
+  volatile unsigned char room[4096];
+  room[depth % sizeof room] = 1;
+  return deeper(depth + 1) + room[depth % sizeof room];
+}
+
+TEST_CASE("a fiber that needs more than its stack ends the process") {
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    std::signal(SIGSEGV, SIG_DFL);
+    std::signal(SIGBUS, SIG_DFL);
+    if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(0);
+    FiberStacks stacks;
+    // Memory that could be overwritten, were there no guard.
+    Fiber below(stacks, [] {}), fiber(stacks, [] { deeper(0); });
+    fiber.resume();
+    below.resume();
+    _exit(0);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK_FALSE((WIFEXITED(status) && WEXITSTATUS(status) == 0));
 }
 
 }  // namespace

@@ -41,11 +41,15 @@ class Random {
   uint64_t state_;
 };
 
+/// One by one, or both forms of the verb in a group.
+enum class Way { alone, groups };
+
 /// One rank's tensors and what it does with them.
 class Worker {
  public:
-  Worker(const test::Mode& mode, sparsecollComm_t comm, uint64_t seed)
+  Worker(const test::Mode& mode, Way way, sparsecollComm_t comm, uint64_t seed)
       : mode_(mode),
+        way_(way),
         comm_(comm),
         random_(seed),
         dense_(kLength),
@@ -57,6 +61,7 @@ class Worker {
   /// A call in dense form, and the same in coordinate form: Topk, v verb, Scatter.
   sparsecollResult_t call() {
     for (float& value : dense_) value = random_.value();
+    if (way_ == Way::groups) return call_group();
     const sparsecollResult_t result = test::call_dense_verb<float>(
         mode_.verb,
         {dense_.data(), result_.data(), kLength, kKept, sparsecollAvg, residual_.handle()}, comm_);
@@ -65,9 +70,25 @@ class Worker {
   }
 
  private:
+  sparsecollResult_t select() {
+    return sparsecollTopk(dense_.data(), kLength, kKept, sparsecollFloat32, residual_.handle(),
+                          selected_.get(), comm_, nullptr);
+  }
+
+  sparsecollResult_t call_group() {
+    const auto dense = mode_.verb == test::Verb::kGtopk ? gtopkAllreduce : sparseAllreduce;
+    const auto sparse = mode_.verb == test::Verb::kGtopk ? gtopkAllreducev : sparseAllreducev;
+    const sparsecollResult_t result = select();
+    if (result != sparsecollSuccess) return result;
+    sparsecollGroupStart(comm_);
+    dense(dense_.data(), result_.data(), kLength, kKept, sparsecollFloat32, sparsecollSum,
+          residual_.handle(), comm_, nullptr);
+    sparse(selected_.get(), reduced_.get(), kKept, sparsecollSum, nullptr, comm_, nullptr);
+    return sparsecollGroupEnd(comm_);
+  }
+
   sparsecollResult_t call_pieces() {
-    sparsecollResult_t result = sparsecollTopk(dense_.data(), kLength, kKept, sparsecollFloat32,
-                                               residual_.handle(), selected_.get(), comm_, nullptr);
+    sparsecollResult_t result = select();
     if (result != sparsecollSuccess) return result;
     result = test::call_sparse_verb(
         mode_.verb, {selected_.get(), reduced_.get(), kKept, sparsecollSum, residual_.handle()},
@@ -87,6 +108,7 @@ class Worker {
   }
 
   const test::Mode& mode_;
+  const Way way_;
   sparsecollComm_t comm_;
   Random random_;
   std::vector<float> dense_, result_;
@@ -118,13 +140,13 @@ struct Growth {
 };
 
 /// Three calls, then `calls` of which the growth is measured.
-std::string run(const test::Mode& mode, int P, int calls, Growth* growth) {
+std::string run(const test::Mode& mode, Way way, int P, int calls, Growth* growth) {
   Communicators ranks(P, test::config_of(mode));
   Growth before, after;
   std::barrier all(P);
   const std::string verdict = ranks.run(text(mode.name, " P=", P), [&](int rank) -> std::string {
     const sparsecollComm_t comm = ranks.handle(rank);
-    Worker worker(mode, comm, test::base_seed() + static_cast<uint64_t>(rank));
+    Worker worker(mode, way, comm, test::base_seed() + static_cast<uint64_t>(rank));
     std::string wrong;
     for (int call = 0; call < 3 + calls; ++call) {
       if (call == 3) {
@@ -156,9 +178,27 @@ TEST_CASE("after the third call of a shape nothing is allocated and the process 
           test::kDense, test::kGtopk, test::kAuto, test::kBf16Modes[1], test::kBf16Modes[4]}) {
       Growth growth;
       INFO(mode.name << " P=" << P);
-      CHECK(run(mode, P, calls, &growth) == "");
+      CHECK(run(mode, Way::alone, P, calls, &growth) == "");
       CHECK(growth.allocations == 0);
       if (!kSanitized && !test::small_run()) CHECK(growth.resident < kTolerance);
+    }
+  }
+}
+
+// Not with thresholds that are reused: there a message may be longer than any before.
+TEST_CASE("nor is anything in groups") {
+  prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+  const int calls = test::small_run() ? 100 : 4000;
+  constexpr size_t kStack = 64 << 10;  // what rare ways of a call may use for the first time
+  for (const int P : {1, 2, 4, 5}) {
+    for (const test::Mode& mode : {test::kAllgather, test::kOktopk, test::kHierarchical,
+                                   test::kGtopk, test::kBf16Modes[1]}) {
+      Growth growth;
+      INFO(mode.name << " P=" << P);
+      CHECK(run(mode, Way::groups, P, calls, &growth) == "");
+      CHECK(growth.allocations == 0);
+      const size_t stacks = 2 * kStack * static_cast<size_t>(P);
+      if (!kSanitized && !test::small_run()) CHECK(growth.resident < kTolerance + stacks);
     }
   }
 }

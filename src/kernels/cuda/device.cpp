@@ -222,7 +222,8 @@ class CudaDevice final : public Device {
     if (failure_) std::rethrow_exception(failure_);
   }
 
-  /// That of the calling thread means another one in each of the threads of a group.
+  /// That of the calling thread is another one in each thread that makes calls, or ends the
+  /// communicator.
   Stream work_stream(const std::optional<Stream>& stream) const {
     return stream && *stream != cudaStreamPerThread ? *stream : own_->get();
   }
