@@ -59,7 +59,9 @@ FiberStacks::Stack::Stack() {
     error = errno;
     munmap(at, page() + kBytes);
   }
-  if (error) fail(sparsecollSystemError, "no stack for a call of a group: ", std::strerror(error));
+  if (error)
+    fail(sparsecollSystemError, "no stack for a call of a group, 8 MiB of address space in two ",
+         "mappings (ulimit -v, vm.max_map_count): ", std::strerror(error));
   data_ = static_cast<std::byte*>(at) + page();
   // Large pages would be cleared whole for the few KiB that are used. A kernel without them fails.
   madvise(data_, kBytes, MADV_NOHUGEPAGE);
