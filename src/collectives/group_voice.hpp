@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <deque>
 #include <exception>
-#include <optional>
 #include <span>
 
 #include "collectives/call.hpp"
