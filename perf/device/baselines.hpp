@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/numeric.hpp"
-#include "kernels/cuda/place.hpp"
+#include "kernels/cuda/backend.hpp"
 
 namespace sparsecoll::perf::device {
 

@@ -6,7 +6,7 @@
 
 #include "common/options.hpp"
 #include "common/timing.hpp"
-#include "kernels/cuda/place.hpp"
+#include "kernels/cuda/backend.hpp"
 
 namespace sparsecoll::perf::device {
 

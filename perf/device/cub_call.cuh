@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "kernels/cuda/place.hpp"
+#include "kernels/cuda/backend.hpp"
 
 namespace sparsecoll::perf::device {
 

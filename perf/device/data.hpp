@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/numeric.hpp"
-#include "kernels/cuda/place.hpp"
+#include "kernels/cuda/backend.hpp"
 
 namespace sparsecoll::perf::device {
 

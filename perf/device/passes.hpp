@@ -5,7 +5,7 @@
 #include <span>
 
 #include "core/numeric.hpp"
-#include "kernels/cuda/place.hpp"
+#include "kernels/cuda/backend.hpp"
 
 namespace sparsecoll::perf::device {
 

@@ -3,8 +3,8 @@
 // sparseAlltoall: every entry to the owner of its index.
 #include "api/bounds.hpp"
 #include "api/operation.hpp"
+#include "api/output.hpp"
 #include "api/reduction.hpp"
-#include "api/stash.hpp"
 
 namespace sparsecoll {
 
@@ -32,49 +32,50 @@ class AlltoallCall final : public Operation, private AlltoallArguments {
   }
 
   void check_arguments(Communicator& communicator) override {
-    check_sparse("send", send, site().device());
-    check_output("recv", recv, {*send, site().device()});
+    check_sparse("send", send, context().device());
+    check_output("recv", recv, {*send, context().device()});
     ranks = static_cast<size_t>(communicator.size());
     check_array("recvcounts", recvcounts, recvcounts ? ranks : 0, sizeof(size_t));
     check_on_host("recvcounts", recvcounts);
-    for (const Place& in : places("send.indices", "send.values", *send))
-      for (const Place& out : places("recv.indices", "recv.values", *recv))
+    for (const ByteRange& in : byte_ranges("send.indices", "send.values", *send))
+      for (const ByteRange& out : byte_ranges("recv.indices", "recv.values", *recv))
         check_overlap(in, out, false);
-    const Place counts{"recvcounts", recvcounts, recvcounts ? ranks * sizeof(size_t) : 0};
-    for (const Place& in : places("send.indices", "send.values", *send))
+    const ByteRange counts{"recvcounts", recvcounts, recvcounts ? ranks * sizeof(size_t) : 0};
+    for (const ByteRange& in : byte_ranges("send.indices", "send.values", *send))
       check_overlap(counts, in, false);
-    for (const Place& out : places("recv.indices", "recv.values", *recv))
+    for (const ByteRange& out : byte_ranges("recv.indices", "recv.values", *recv))
       check_overlap(counts, out, false);
     bounds.check(send->count);
     check_entries("send", *send, kernels(communicator));
   }
 
-  Footprint footprint() const override {
-    const auto in = places("send.indices", "send.values", *send);
-    const auto out = places("recv.indices", "recv.values", *recv);
-    Footprint all{{in[0], in[1], in[2], {"send", send, sizeof *send}, bounds.place()},
+  MemoryUse memory_use() const override {
+    const auto in = byte_ranges("send.indices", "send.values", *send);
+    const auto out = byte_ranges("recv.indices", "recv.values", *recv);
+    MemoryUse all{{in[0], in[1], in[2], {"send", send, sizeof *send}, bounds.byte_range()},
                   {out[0], out[1], out[2], {"recv", recv, sizeof *recv}}};
     if (recvcounts) all.writes.push_back({"recvcounts", recvcounts, ranks * sizeof(size_t)});
     return all;
   }
 
-  void run(const Turn& turn) override {
-    Communicator& communicator = turn.communicator;
+  void run(const Invocation& invocation) override {
+    Communicator& communicator = invocation.communicator;
     Kernels& kernels = this->kernels(communicator);
-    Reduction reduction(turn, kernels);
+    Reduction reduction(invocation, kernels);
     Env& env = reduction.env();
-    const Pieces came =
+    const ReceivedVectors came =
         alltoall(env, kernels.widened(span_of(*send, kernels)), bounds.regions(send->count, env));
     reduction.complete(send->nnz, came.entries);
     Output output(recv, came.entries);
-    const SparseBuffer out = output.prepare(communicator, {*send, site().device()}, kernels);
-    if (Stash* stash = output.stash()) stash->from.resize(came.spans.size());
+    const SparseBuffer out = output.prepare(communicator, {*send, context().device()}, kernels);
+    if (PendingResult* pending_result = output.pending_result())
+      pending_result->from.resize(came.spans.size());
     // Nothing can fail from here on.
     const Stopwatch watch(env.stats, Phase::reduce);
     for (size_t r = 0; r < came.spans.size(); ++r) {
       const size_t from = kernels.read(came.spans[r].nnz.at);
       if (recvcounts) recvcounts[r] = from;
-      if (Stash* stash = output.stash()) stash->from[r] = from;
+      if (PendingResult* pending_result = output.pending_result()) pending_result->from[r] = from;
     }
     kernels.hand_over(came.spans, out);
     output.finish(communicator, send->count);
@@ -85,8 +86,8 @@ class AlltoallCall final : public Operation, private AlltoallArguments {
     return Buffers({}, stream).add("send", send).add("recv", recv);
   }
   Kernels& kernels(Communicator& communicator) const {
-    return site().kernels(communicator, static_cast<DataType>(send->datatype),
-                          static_cast<IndexType>(send->indexType));
+    return context().kernels(communicator, static_cast<DataType>(send->datatype),
+                             static_cast<IndexType>(send->indexType));
   }
 
   size_t ranks = 1;  ///< set by check()

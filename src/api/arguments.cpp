@@ -65,12 +65,12 @@ void check_array(const ArgumentName& name, const void* at, uint64_t count, size_
          " bytes, got ", at);
 }
 
-bool overlap(const Place& a, const Place& b) {
+bool overlap(const ByteRange& a, const ByteRange& b) {
   const auto first = reinterpret_cast<uintptr_t>(a.at), second = reinterpret_cast<uintptr_t>(b.at);
   return a.bytes > 0 && b.bytes > 0 && first < second + b.bytes && second < first + a.bytes;
 }
 
-void check_overlap(const Place& a, const Place& b, bool same) {
+void check_overlap(const ByteRange& a, const ByteRange& b, bool same) {
   if (overlap(a, b) && !(same && a.at == b.at))
     fail(sparsecollInvalidArgument, a.name, " and ", b.name, ": expected ",
          same ? "the same address or " : "", "memory that does not overlap, got ", a.at, " and ",
@@ -94,8 +94,8 @@ std::shared_ptr<Residual> check_residual(sparsecollResidual_t handle, Communicat
     fail(sparsecollInvalidArgument, "residual: expected datatype ", name_of(tensor.type), ", got ",
          name_of(residual->data_type()));
   if (residual->device() != tensor.device && residual->used())
-    fail(sparsecollInvalidArgument, "residual: expected one in ", name_of_place(tensor.device),
-         ", where the buffers are, got one in ", name_of_place(residual->device()),
+    fail(sparsecollInvalidArgument, "residual: expected one in ", name_of_memory(tensor.device),
+         ", where the buffers are, got one in ", name_of_memory(residual->device()),
          ", where its first call's were");
   if (tensor.captured) {
     // Its zeros would be part of the graph.
@@ -127,8 +127,8 @@ void check_sparse(const char* name, const sparsecollSparse_t* sparse, int device
     wrong(".nnzOnDevice: expected NULL with host memory, got ",
           static_cast<const void*>(sparse->nnzOnDevice));
   if (sparse->nnzOnDevice && device_of(sparse->nnzOnDevice) != device)
-    wrong(".nnzOnDevice: expected ", name_of_place(device), ", got ",
-          name_of_place(device_of(sparse->nnzOnDevice)));
+    wrong(".nnzOnDevice: expected ", name_of_memory(device), ", got ",
+          name_of_memory(device_of(sparse->nnzOnDevice)));
   check_array({name, ".nnzOnDevice"}, sparse->nnzOnDevice, 0, sizeof(size_t));
   const DataType type = check_type(sparse->datatype);
   const IndexType index = check_index_type(sparse->indexType);

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "api/communicator.hpp"
+#include "api/execution_context.hpp"
 #include "api/residual.hpp"
-#include "api/site.hpp"
 
 namespace sparsecoll {
 
@@ -28,14 +28,14 @@ void check_path(const char* path);
 /// aligned.
 void check_array(const ArgumentName& name, const void* at, uint64_t count, size_t value_size);
 /// Memory of the caller's.
-struct Place {
+struct ByteRange {
   const char* name;
   const void* at;
   size_t bytes;
 };
-bool overlap(const Place& a, const Place& b);
+bool overlap(const ByteRange& a, const ByteRange& b);
 /// The two are the same place (where `same` allows that) or do not touch.
-void check_overlap(const Place& a, const Place& b, bool same);
+void check_overlap(const ByteRange& a, const ByteRange& b, bool same);
 
 /// What a call knows of the tensor whose residual it is given.
 struct CallTensor {

@@ -20,7 +20,7 @@ class Bounds {
   /// Puts what the ranks must agree on into the descriptor of a call of length `count`.
   void describe(uint64_t count, Descriptor& descriptor) const;
   /// The caller's array.
-  Place place() const { return {"bounds", given_, given_ ? size() * sizeof(size_t) : 0}; }
+  ByteRange byte_range() const { return {"bounds", given_, given_ ? size() * sizeof(size_t) : 0}; }
   /// One region for each rank.
   std::span<const Region> regions(uint64_t count, Env& env) const;
 

@@ -11,12 +11,12 @@
 namespace sparsecoll {
 
 /// Lets go of a communicator that was entered.
-class Inside {
+class EnteredCommunicator {
  public:
-  explicit Inside(Communicator& communicator) : communicator_(communicator) {}
-  ~Inside() { communicator_.leave(); }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
+  explicit EnteredCommunicator(Communicator& communicator) : communicator_(communicator) {}
+  ~EnteredCommunicator() { communicator_.leave(); }
+  EnteredCommunicator(const EnteredCommunicator&) = delete;
+  EnteredCommunicator& operator=(const EnteredCommunicator&) = delete;
 
  private:
   Communicator& communicator_;
@@ -33,7 +33,7 @@ sparsecollResult_t on_entered(const char* operation, Communicator* communicator,
       return communicator->note(operation, Error(sparsecollInvalidUsage,
                                                  "another thread is inside a call on this "
                                                  "communicator"));
-    const Inside inside(*communicator);
+    const EnteredCommunicator inside(*communicator);
     const FloatEnvironment environment;
     try {
       return body(*communicator);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "collectives/descriptor.hpp"
+#include "calls/descriptor.hpp"
 #include "core/stats.hpp"
 
 namespace sparsecoll {

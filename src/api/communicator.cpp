@@ -6,18 +6,18 @@
 #include <utility>
 
 #include "api/call_span.hpp"
+#include "api/execution_context.hpp"
 #include "api/handles.hpp"
 #include "api/operation.hpp"
 #include "api/push_sum.hpp"
 #include "api/residual.hpp"
-#include "api/site.hpp"
 #include "collectives/registry.hpp"
 #include "core/error.hpp"
 
 namespace sparsecoll {
 
 namespace {
-constexpr size_t kRememberedShapes = 256;
+constexpr size_t kCachedShapes = 256;
 
 /// Its share of the CPUs that the calling thread may run on.
 size_t threads_of(const Config& config, const Link& link) {
@@ -81,13 +81,13 @@ Communicator::~Communicator() {
 void Communicator::collective(const Agreed& agreed, FunctionRef<void()> check,
                               FunctionRef<void(AgreedCall&)> body) {
   run_counted(agreed.descriptor,
-              [&](const CallTerms& terms) { link_->make(terms, agreed, check, body); });
+              [&](const CallParameters& terms) { link_->make(terms, agreed, check, body); });
 }
 
-void Communicator::unagreed(Verb verb, FunctionRef<void(const CallTerms&)> body) {
+void Communicator::unagreed(Verb verb, FunctionRef<void(const CallParameters&)> body) {
   Descriptor call;
   call.verb = static_cast<uint64_t>(verb);
-  run_counted(call, [&](const CallTerms& terms) {
+  run_counted(call, [&](const CallParameters& terms) {
     try {
       body(terms);
     } catch (const Error& error) {
@@ -106,10 +106,11 @@ void Communicator::take_part(FunctionRef<void()> begin) {
   }
 }
 
-void Communicator::run_counted(const Descriptor& call, FunctionRef<void(const CallTerms&)> body) {
+void Communicator::run_counted(const Descriptor& call,
+                               FunctionRef<void(const CallParameters&)> body) {
   check_healthy();
   link_->check_thread();
-  stashes_.clear();
+  pending_results_.clear();
   const uint64_t sequence = ++sequence_;
   if (queue_) queue_->begin(sequence);
   tell(LogLevel::trace, verb_name(call.verb));
@@ -145,22 +146,22 @@ void Communicator::run_counted(const Descriptor& call, FunctionRef<void(const Ca
 
 void Communicator::run(Operation& operation) {
   const Descriptor shape = operation.descriptor();
-  Warm last = warm(shape);
+  ShapeCache last = cache(shape);
   const auto body = [&](AgreedCall& call) {
     last_was_group_ = false;
-    take_turn(operation, {*this, call, shape, last});
+    invoke(operation, {*this, call, shape, last});
   };
   collective(
-      with_warm(shape, last), [&] { operation.check(*this); }, body);
+      with_cache_hash(shape, last), [&] { operation.check(*this); }, body);
 }
 
-void Communicator::take_turn(Operation& operation, const Turn& turn) {
-  Residual* residual = operation.footprint().residual;
+void Communicator::invoke(Operation& operation, const Invocation& invocation) {
+  Residual* residual = operation.memory_use().residual;
   const auto remember = [&] {
-    if (residual) residual->used_by(turn.descriptor, sequence_);
+    if (residual) residual->used_by(invocation.descriptor, sequence_);
   };
   try {
-    operation.run(turn);
+    operation.run(invocation);
   } catch (const Error& error) {
     if (error.code() == sparsecollTruncated) remember();  // all is done
     throw;
@@ -168,8 +169,8 @@ void Communicator::take_turn(Operation& operation, const Turn& turn) {
   remember();
 }
 
-Descriptor Communicator::with_warm(Descriptor shape, const Warm& warm) {
-  shape.argument[kWarm] = warm.hash();
+Descriptor Communicator::with_cache_hash(Descriptor shape, const ShapeCache& cache) {
+  shape.argument[kCacheHash] = cache.hash();
   return shape;
 }
 
@@ -238,41 +239,41 @@ Stats Communicator::stats(bool total) const {
     const std::lock_guard lock(mutex_);
     known = total ? total_ : last_;
   }
-  if (const Tally* const tally = known.settles ? link_->tally() : nullptr) {
+  if (const DeviceTotals* const tally = known.settles ? link_->tally() : nullptr) {
     known.selected += total ? tally->selected : tally->last_selected;
     known.result += total ? tally->result : tally->last_result;
   }
   return known;
 }
 
-Warm Communicator::warm(const Descriptor& shape) const {
-  const auto found = warm_.find(shape.hash());
-  return found == warm_.end() ? Warm{} : found->second.warm;
+ShapeCache Communicator::cache(const Descriptor& shape) const {
+  const auto found = caches_.find(shape.hash());
+  return found == caches_.end() ? ShapeCache{} : found->second.cache;
 }
 
-void Communicator::keep_warm(uint64_t shape, const Warm& warm) {
-  if (warm_.size() >= kRememberedShapes && !warm_.contains(shape))
-    warm_.erase(std::min_element(warm_.begin(), warm_.end(), [](const auto& a, const auto& b) {
-      return a.second.used < b.second.used;
-    }));
-  Remembered& kept = warm_[shape];
-  kept.warm = warm;
+void Communicator::store_cache(uint64_t shape, const ShapeCache& cache) {
+  if (caches_.size() >= kCachedShapes && !caches_.contains(shape))
+    caches_.erase(std::min_element(
+        caches_.begin(), caches_.end(),
+        [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
+  CacheEntry& kept = caches_[shape];
+  kept.cache = cache;
   kept.used = ++uses_;
 }
 
-void Communicator::keep_all_warm(std::span<const WarmShape> all) {
-  std::map<uint64_t, Remembered> before = warm_;
+void Communicator::store_caches(std::span<const CachedShape> all) {
+  std::map<uint64_t, CacheEntry> before = caches_;
   try {
-    for (const WarmShape& each : all) keep_warm(each.shape, each.warm);
+    for (const CachedShape& each : all) store_cache(each.shape, each.cache);
   } catch (...) {
-    warm_.swap(before);
+    caches_.swap(before);
     throw;
   }
 }
 
-const Warm* Communicator::find_warm(uint64_t shape) const {
-  const auto found = warm_.find(shape);
-  return found == warm_.end() ? nullptr : &found->second.warm;
+const ShapeCache* Communicator::find_cache(uint64_t shape) const {
+  const auto found = caches_.find(shape);
+  return found == caches_.end() ? nullptr : &found->second.cache;
 }
 
 }  // namespace sparsecoll

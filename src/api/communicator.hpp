@@ -10,19 +10,19 @@
 
 #include "api/config.hpp"
 #include "api/queue.hpp"
+#include "calls/link.hpp"
 #include "collectives/algorithm.hpp"
-#include "collectives/link.hpp"
 #include "collectives/network.hpp"
 #include "collectives/topology.hpp"
 #include "core/error.hpp"
 #include "core/function_ref.hpp"
 #include "kernels/device.hpp"
-#include "kernels/host/place.hpp"
+#include "kernels/host/backend.hpp"
 
 namespace sparsecoll {
 
 /// A result that did not fit, kept for sparsecollFetch().
-struct Stash {
+struct PendingResult {
   const void* recv = nullptr;  ///< address of the caller's struct
   Block indices;
   Block values;
@@ -35,12 +35,12 @@ struct Stash {
 };
 
 class Operation;
-struct Turn;
+struct Invocation;
 
 /// What is known of the calls of the shape with this hash.
-struct WarmShape {
+struct CachedShape {
   uint64_t shape;
-  Warm warm;
+  ShapeCache cache;
 };
 
 /// One rank's end of a communicator.
@@ -78,7 +78,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   const std::shared_ptr<Memory>& memory_at(int device);
   /// Of the last call; a group may leave several, and then any may be asked for.
   bool last_was_group() const { return last_was_group_; }
-  std::vector<std::unique_ptr<Stash>>& stashes() { return stashes_; }
+  std::vector<std::unique_ptr<PendingResult>>& pending_results() { return pending_results_; }
   /// Handles of the residuals that end with this communicator.
   std::vector<void*>& residuals() { return residuals_; }
   /// The same of its push-sum states.
@@ -104,7 +104,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
                   FunctionRef<void(AgreedCall&)> body);
   /// Runs a call that counts but hears only some ranks, so that nothing is agreed on and every
   /// failure is fatal.
-  void unagreed(Verb verb, FunctionRef<void(const CallTerms&)> body);
+  void unagreed(Verb verb, FunctionRef<void(const CallParameters&)> body);
   /// Runs `begin`, this rank's way into a collective call, from its C function or the queue. Where
   /// there is no memory to begin it, or to queue it, the peers are told instead of left to their
   /// deadlines: the communicator is poisoned.
@@ -154,13 +154,13 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   void record(std::unique_ptr<Operation> operation);
 
   /// What earlier calls of this shape left.
-  Warm warm(const Descriptor& shape) const;
+  ShapeCache cache(const Descriptor& shape) const;
   /// What the next calls of the shape with this hash start from.
-  void keep_warm(uint64_t shape, const Warm& warm);
+  void store_cache(uint64_t shape, const ShapeCache& cache);
   /// The same of several: all of them or, with std::bad_alloc, none.
-  void keep_all_warm(std::span<const WarmShape> all);
+  void store_caches(std::span<const CachedShape> all);
   /// Null when nothing is known of it.
-  const Warm* find_warm(uint64_t shape) const;
+  const ShapeCache* find_cache(uint64_t shape) const;
   /// What messages cost; nothing before a call has measured it.
   const std::optional<Network>& network() const { return network_; }
   void keep_network(const Network& network) { network_ = network; }
@@ -190,16 +190,16 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   void* join_part(std::unique_ptr<Link> link, const Config& config, const Deadline& deadline);
   void drain();
   /// Runs a verb whose arguments are good.
-  void take_turn(Operation& operation, const Turn& turn);
+  void invoke(Operation& operation, const Invocation& invocation);
   /// What the ranks agree on: the call and what it starts from.
-  static Descriptor with_warm(Descriptor shape, const Warm& warm);
+  static Descriptor with_cache_hash(Descriptor shape, const ShapeCache& cache);
 
   /// MPI is given memory of the device.
   bool gives_device_memory() const;
   /// For a call with memory of the host while messages may be under way to that of the device.
   std::shared_ptr<const void> stay_on_device();
   /// Counts the call, runs it with workspace, poisons the communicator if it fails for good.
-  void run_counted(const Descriptor& call, FunctionRef<void(const CallTerms&)> body);
+  void run_counted(const Descriptor& call, FunctionRef<void(const CallParameters&)> body);
   void begin_timeline();
   /// When nothing more is done with the communicator.
   void write_timeline() noexcept;
@@ -221,13 +221,13 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   std::unique_ptr<Device> device_end_;
   std::atomic<Device*> device_seen_{nullptr};  ///< the same, for threads that did not make it
   bool lands_ = false;                         ///< what comes for the device may come there at once
-  std::vector<std::unique_ptr<Stash>> stashes_;
+  std::vector<std::unique_ptr<PendingResult>> pending_results_;
   bool last_was_group_ = false;
   std::vector<void*> residuals_;
   std::vector<void*> push_sums_;
   std::unique_ptr<Link> link_;
   const uint64_t node_;
-  host::Place host_;
+  host::Backend host_;
   std::atomic<bool> busy_{false};
   bool abandoned_ = false;
   bool closed_ = false;
@@ -243,11 +243,11 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   Stats total_;
   std::atomic<size_t> abandoned_bytes_{0};
 
-  struct Remembered {
-    Warm warm;
+  struct CacheEntry {
+    ShapeCache cache;
     uint64_t used = 0;  ///< number of the use
   };
-  std::map<uint64_t, Remembered> warm_;
+  std::map<uint64_t, CacheEntry> caches_;
   uint64_t uses_ = 0;
   std::optional<Network> network_;
   std::optional<Topology> topology_;

@@ -123,7 +123,7 @@ void Communicator::poison_with(const Error& error) {
 
 void Communicator::abandon(const Error* notice) {
   if (std::exchange(abandoned_, true)) return;
-  const Abandonment lost = link_->abandon(notice);
+  const AbandonedMemory lost = link_->abandon(notice);
   abandoned_bytes_ += lost.bytes;
   if (lost.touches_workspace)
     abandoned_bytes_ += arena_.leak() + (device_end() ? device_end()->leak() : 0);

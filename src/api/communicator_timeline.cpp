@@ -3,7 +3,7 @@
 // What a communicator does for SPARSECOLL_TIMELINE. No call fails for want of it.
 #include "api/call_span.hpp"
 #include "api/communicator.hpp"
-#include "collectives/channel.hpp"
+#include "calls/framed/channel.hpp"
 #include "collectives/registry.hpp"
 
 namespace sparsecoll {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "collectives/descriptor.hpp"
+#include "calls/descriptor.hpp"
 #include "core/error.hpp"
 #include "core/log.hpp"
 #include "kernels/host/sweep.hpp"

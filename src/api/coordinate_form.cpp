@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verbs in coordinate form: sparseAllreducev and gtopkAllreducev.
 #include "api/operation.hpp"
+#include "api/output.hpp"
 #include "api/reduction.hpp"
-#include "api/stash.hpp"
 
 namespace sparsecoll {
 
@@ -30,35 +30,35 @@ class SparseCall final : public Operation, private SparseArguments {
   }
 
   void check_arguments(Communicator& communicator) override {
-    check_sparse("send", send, site().device());
-    check_output("recv", recv, {*send, site().device()});
+    check_sparse("send", send, context().device());
+    check_output("recv", recv, {*send, context().device()});
     divisor = check_op(op, communicator.size());
     check_exact_sum(static_cast<DataType>(send->datatype), k, op);
     const AlgorithmEntry& configured = *find_algorithm(communicator.config().values.algorithm);
     if (verb == Verb::sparse_allreducev && configured.local != LocalPart::topk)
       fail(sparsecollInvalidArgument, "algorithm: expected one that works in coordinate form, got ",
            configured.name);
-    for (const Place& in : places("send.indices", "send.values", *send))
-      for (const Place& out : places("recv.indices", "recv.values", *recv))
+    for (const ByteRange& in : byte_ranges("send.indices", "send.values", *send))
+      for (const ByteRange& out : byte_ranges("recv.indices", "recv.values", *recv))
         check_overlap(in, out, false);
     residual =
         check_residual(residual_handle, communicator,
-                       {send->count, static_cast<DataType>(send->datatype), site().device()});
+                       {send->count, static_cast<DataType>(send->datatype), context().device()});
     check_entries("send", *send, kernels(communicator));
   }
 
-  Footprint footprint() const override {
-    const auto in = places("send.indices", "send.values", *send);
-    const auto out = places("recv.indices", "recv.values", *recv);
+  MemoryUse memory_use() const override {
+    const auto in = byte_ranges("send.indices", "send.values", *send);
+    const auto out = byte_ranges("recv.indices", "recv.values", *recv);
     return {{in[0], in[1], in[2], {"send", send, sizeof *send}},
             {out[0], out[1], out[2], {"recv", recv, sizeof *recv}},
             residual.get()};
   }
 
-  void run(const Turn& turn) override {
-    Communicator& communicator = turn.communicator;
+  void run(const Invocation& invocation) override {
+    Communicator& communicator = invocation.communicator;
     Kernels& kernels = this->kernels(communicator);
-    Reduction reduction(turn, kernels);
+    Reduction reduction(invocation, kernels);
     const auto rule = static_cast<ResidualRule>(communicator.config().values.residualRule);
     const SparseSpan sent = kernels.widened(span_of(*send, kernels));
     Problem problem{send->count, k == kAll ? k : std::min(k, send->count), sent, 0};
@@ -83,7 +83,7 @@ class SparseCall final : public Operation, private SparseArguments {
       outcome = reduction.run(chosen.run, chosen.id, problem);
     }
     Output output(recv, reduction.result_entries());
-    const SparseBuffer out = output.prepare(communicator, {*send, site().device()}, kernels);
+    const SparseBuffer out = output.prepare(communicator, {*send, context().device()}, kernels);
     // Nothing can fail from here on.
     if (residual) {
       // acc first, then what merges dropped: the order of the definition.
@@ -103,8 +103,8 @@ class SparseCall final : public Operation, private SparseArguments {
     return Buffers({}, stream).add("send", send).add("recv", recv);
   }
   Kernels& kernels(Communicator& communicator) const {
-    return site().kernels(communicator, static_cast<DataType>(send->datatype),
-                          static_cast<IndexType>(send->indexType));
+    return context().kernels(communicator, static_cast<DataType>(send->datatype),
+                             static_cast<IndexType>(send->indexType));
   }
 
   // Set by check().

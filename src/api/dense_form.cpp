@@ -23,7 +23,7 @@ struct DenseArguments {
 class DenseCall final : public Operation, private DenseArguments {
  public:
   explicit DenseCall(const DenseArguments& arguments) : DenseArguments(arguments) {
-    if (verb == Verb::gtopk_allreduce) site().allow_capture();
+    if (verb == Verb::gtopk_allreduce) context().allow_capture();
   }
 
   Descriptor descriptor() const override {
@@ -38,18 +38,19 @@ class DenseCall final : public Operation, private DenseArguments {
     const size_t bytes = count * size_of(type);
     check_overlap({"sendbuff", send, bytes}, {"recvbuff", recv, bytes}, true);
     residual = check_residual(residual_handle, communicator,
-                              {count, type, site().device(), site().captured()});
+                              {count, type, context().device(), context().captured()});
   }
 
-  Footprint footprint() const override {
+  MemoryUse memory_use() const override {
     const size_t bytes = count * size_of(type);
     return {{{"sendbuff", send, bytes}}, {{"recvbuff", recv, bytes}}, residual.get()};
   }
 
-  void run(const Turn& turn) override {
-    Kernels& kernels = site().kernels(turn.communicator, type, narrowest_index(count));
-    Reduction reduction(turn, kernels);
-    const auto rule = static_cast<ResidualRule>(turn.communicator.config().values.residualRule);
+  void run(const Invocation& invocation) override {
+    Kernels& kernels = context().kernels(invocation.communicator, type, narrowest_index(count));
+    Reduction reduction(invocation, kernels);
+    const auto rule =
+        static_cast<ResidualRule>(invocation.communicator.config().values.residualRule);
     if (verb == Verb::gtopk_allreduce) return run_sparse(reduction, nullptr, rule);
     const AlgorithmEntry& chosen =
         reduction.sparse_algorithm({count, std::min(k, count), {}, 0}, Reduction::Form::dense);
@@ -78,7 +79,7 @@ class DenseCall final : public Operation, private DenseArguments {
     const ResidualView feedback = residual ? residual->view() : ResidualView{};
     if (chosen && chosen->local == LocalPart::above) {
       const Stopwatch watch(env.stats, Phase::select);
-      problem.local = select_above(env, {send, count, feedback}, problem.k, reduction.warm());
+      problem.local = select_above(env, {send, count, feedback}, problem.k, reduction.cache());
     } else {
       const Stopwatch watch(env.stats, Phase::select);
       const SparseBuffer selected = kernels.sparse(problem.k);
@@ -93,7 +94,7 @@ class DenseCall final : public Operation, private DenseArguments {
     if (residual) {
       reduction.keep_lost(sent.lost, feedback.write);
       kernels.put_back({problem.local, outcome.result, outcome.dropped, rule}, feedback.write);
-      if (site().captured()) residual->join_graph();
+      if (context().captured()) residual->join_graph();
       residual->commit(kernels);
     }
     kernels.scatter(outcome.result, divisor, recv, count);

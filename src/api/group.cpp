@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Groups: verbs that travel together (collectives/group_voice.hpp).
+// Groups: verbs that travel together (calls/group_member.hpp).
 #include <utility>
 
 #include "api/operation.hpp"
@@ -13,14 +13,15 @@ namespace {
 using Calls = std::vector<std::unique_ptr<Operation>>;
 
 /// Throws InvalidUsage when the later call would see what the earlier one does.
-void check_independent(size_t earlier, const Footprint& a, size_t later, const Footprint& b) {
+void check_independent(size_t earlier, const MemoryUse& a, size_t later, const MemoryUse& b) {
   if (a.residual && a.residual == b.residual)
     fail(sparsecollInvalidUsage,
          "residual: expected one for each call of a group, got the same in ", "calls ", earlier + 1,
          " and ", later + 1);
-  const auto check = [&](const std::vector<Place>& first, const std::vector<Place>& second) {
-    for (const Place& one : first)
-      for (const Place& other : second)
+  const auto check = [&](const std::vector<ByteRange>& first,
+                         const std::vector<ByteRange>& second) {
+    for (const ByteRange& one : first)
+      for (const ByteRange& other : second)
         if (overlap(one, other))
           fail(sparsecollInvalidUsage, "calls of a group must not depend on each other: ", one.name,
                " of call ", earlier + 1, " overlaps ", other.name, " of call ", later + 1);
@@ -31,7 +32,7 @@ void check_independent(size_t earlier, const Footprint& a, size_t later, const F
 }
 
 void check_calls(const Calls& calls, Communicator& communicator) {
-  std::vector<Footprint> footprints;
+  std::vector<MemoryUse> footprints;
   for (size_t c = 0; c < calls.size(); ++c) {
     try {
       calls[c]->check(communicator);
@@ -39,7 +40,7 @@ void check_calls(const Calls& calls, Communicator& communicator) {
       fail(error.code(), "call ", c + 1, " of the group, ", verb_name(calls[c]->descriptor().verb),
            ": ", error.what());
     }
-    footprints.push_back(calls[c]->footprint());
+    footprints.push_back(calls[c]->memory_use());
     for (size_t earlier = 0; earlier < c; ++earlier)
       check_independent(earlier, footprints[earlier], c, footprints[c]);
   }
@@ -81,11 +82,11 @@ void Communicator::record(std::unique_ptr<Operation> operation) {
 
 void Communicator::run(const Calls& calls) {
   std::vector<Descriptor> shapes, agreed;
-  std::vector<Warm> last;
+  std::vector<ShapeCache> last;
   for (const auto& each : calls) {
     shapes.push_back(each->descriptor());
-    last.push_back(warm(shapes.back()));
-    agreed.push_back(with_warm(shapes.back(), last.back()));
+    last.push_back(cache(shapes.back()));
+    agreed.push_back(with_cache_hash(shapes.back(), last.back()));
   }
   Descriptor group;
   group.verb = static_cast<uint64_t>(Verb::group);
@@ -96,14 +97,14 @@ void Communicator::run(const Calls& calls) {
     // shape waits for it.
     const bool in_turn = config_.values.selection != sparsecollSelectExact ||
                          config_.values.wire != sparsecollWireNative;
-    std::vector<GroupMember> members;
+    std::vector<GroupTask> members;
     for (size_t c = 0; c < calls.size(); ++c) {
       int after = -1;
       for (size_t earlier = 0; in_turn && earlier < c; ++earlier)
         if (shapes[earlier] == shapes[c]) after = static_cast<int>(earlier);
       const auto work = [&, c, after](AgreedCall& member) {
         if (after >= 0) last[c] = last[static_cast<size_t>(after)];
-        take_turn(*calls[c], {*this, member, shapes[c], last[c]});
+        invoke(*calls[c], {*this, member, shapes[c], last[c]});
       };
       members.push_back({work, after});
     }

@@ -20,7 +20,7 @@ sparsecollResult_t sparsecollCommInitMpi(sparsecollComm_t* comm, MPI_Comm mpi,
       problem = error;
     }
     const Deadline deadline = Deadline::after(checked.values.timeoutMs);
-    MpiTerms terms;
+    MpiOptions terms;
     terms.device_memory = checked.cuda_aware;
     terms.pieces = checked.mpi_pieces;
     const auto made = std::make_shared<Communicator>(

@@ -12,17 +12,17 @@
 namespace sparsecoll {
 
 /// One verb in progress, after its arguments were found good.
-struct Turn {
+struct Invocation {
   Communicator& communicator;
   AgreedCall& call;
   const Descriptor& descriptor;  ///< what the ranks agree on
-  Warm& warm;                    ///< what this shape's last call left; kept by the commit
+  ShapeCache& cache;             ///< what this shape's last call left; kept by the commit
 };
 
 /// The caller's memory that a verb works on.
-struct Footprint {
-  std::vector<Place> reads;
-  std::vector<Place> writes;
+struct MemoryUse {
+  std::vector<ByteRange> reads;
+  std::vector<ByteRange> writes;
   Residual* residual = nullptr;
 };
 
@@ -33,31 +33,31 @@ class Operation {
 
   virtual Descriptor descriptor() const = 0;
   /// On the caller's thread, when it is to run later.
-  void mark(Communicator& communicator) noexcept { site_.mark(communicator, buffers()); }
+  void mark(Communicator& communicator) noexcept { context_.mark(communicator, buffers()); }
   /// Groups wait on the host.
-  void join_group() { site_.forbid_capture(); }
+  void join_group() { context_.forbid_capture(); }
   /// Throws InvalidArgument for what this rank should not have passed.
   void check(Communicator& communicator) {
-    site_.enter(communicator, buffers());
+    context_.enter(communicator, buffers());
     check_arguments(communicator);
   }
   /// After check().
-  virtual Footprint footprint() const = 0;
+  virtual MemoryUse memory_use() const = 0;
   /// Exchanges, confirms, then writes outputs and state. Throws Truncated when all of that is done
   /// but an output was too small.
-  virtual void run(const Turn& turn) = 0;
+  virtual void run(const Invocation& invocation) = 0;
 
  protected:
   /// Where the work is done; known when arguments are checked.
-  const Site& site() const { return site_; }
-  Site& site() { return site_; }
+  const ExecutionContext& context() const { return context_; }
+  ExecutionContext& context() { return context_; }
 
  private:
   /// What there is of them before they are checked.
   virtual Buffers buffers() const noexcept = 0;
   virtual void check_arguments(Communicator& communicator) = 0;
 
-  Site site_;
+  ExecutionContext context_;
 };
 
 /// The way of every verb from the C function to its work: joins the open group, or the queue where
@@ -81,25 +81,25 @@ sparsecollResult_t submit(Verb verb, Call call, sparsecollComm_t comm) {
 }
 
 /// The same for a function that is local but works on the caller's buffers; `body(Communicator&,
-/// const Site&)` holds its arguments by value and throws.
+/// const ExecutionContext&)` holds its arguments by value and throws.
 template <class Body>
 sparsecollResult_t submit_local(const char* operation, sparsecollComm_t comm,
                                 const Buffers& buffers, Body body) {
   return on_entered(operation, comm, [&](Communicator& communicator) {
     communicator.check_healthy();
-    const auto work = [&communicator, buffers, body](Site site) {
+    const auto work = [&communicator, buffers, body](ExecutionContext context) {
       const Workspace workspace(communicator);
-      site.enter(communicator, buffers);
-      body(communicator, site);
+      context.enter(communicator, buffers);
+      body(communicator, context);
     };
-    Site site;
+    ExecutionContext context;
     if (!communicator.queue()) {
-      work(site);
+      work(context);
     } else {
-      site.mark(communicator, buffers);
-      communicator.queue()->push(Queue::Kind::local, operation, [&communicator, work, site] {
+      context.mark(communicator, buffers);
+      communicator.queue()->push(Queue::Kind::local, operation, [&communicator, work, context] {
         communicator.check_healthy();
-        work(site);
+        work(context);
       });
     }
     return sparsecollSuccess;

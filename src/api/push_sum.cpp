@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "api/operation.hpp"
-#include "collectives/stream_call.hpp"
+#include "calls/stream/stream_call.hpp"
 
 namespace sparsecoll {
 
@@ -59,7 +59,7 @@ PushSumState::PushSumState(const std::shared_ptr<Communicator>& owner, const Pus
     : owner_(owner),
       memory_(owner->shared_memory()),
       config_(config),
-      push_sum_((owner->link().channel() ? make_mail_push_sum : make_stream_push_sum)(
+      push_sum_((owner->link().channel() ? make_framed_push_sum : make_stream_push_sum)(
           shape, Graph({static_cast<GraphKind>(config.graph), config.peers, config.outNeighbours,
                         config.user},
                        owner->size()))) {}
@@ -128,22 +128,22 @@ class Create final : public Operation {
            identity_.count);
   }
 
-  Footprint footprint() const override { return {}; }
+  MemoryUse memory_use() const override { return {}; }
 
-  void run(const Turn& turn) override {
-    Communicator& communicator = turn.communicator;
+  void run(const Invocation& invocation) override {
+    Communicator& communicator = invocation.communicator;
     const sparsecollPushSumConfig_t& config = identity_.config;
-    const uint64_t id = turn.call.number();
+    const uint64_t id = invocation.call.number();
     const auto made = std::make_shared<PushSumState>(
         communicator.shared_from_this(),
         PushSumShape{id, identity_.count, type_, config.maxDelay, config.k, config.mixing}, config);
     communicator.push_sums().reserve(communicator.push_sums().size() + 1);
     if (Channel* const channel = communicator.link().channel()) {
-      meet(turn.call, communicator.arena());
-      turn.call.confirm();
+      barrier(invocation.call, communicator.arena());
+      invocation.call.confirm();
       channel->open(id);
     } else {
-      turn.call.agree();
+      invocation.call.agree();
     }
     void* handle = push_sums().insert(made);
     communicator.push_sums().push_back(handle);
@@ -177,23 +177,24 @@ class Drain final : public Operation {
       fail(sparsecollInvalidUsage,
            "state: expected one without captured steps, since messages of compressed gossip that "
            "wait belong to the graph, got one with some");
-    state_->claim(site().device());
+    state_->claim(context().device());
   }
 
-  Footprint footprint() const override { return {}; }
+  MemoryUse memory_use() const override { return {}; }
 
-  void run(const Turn& turn) override {
-    Communicator& communicator = turn.communicator;
+  void run(const Invocation& invocation) override {
+    Communicator& communicator = invocation.communicator;
     const bool mailed = communicator.link().channel();
     if (mailed) {
-      meet(turn.call, communicator.arena());
-      turn.call.confirm();
+      barrier(invocation.call, communicator.arena());
+      invocation.call.confirm();
     } else {
-      turn.call.agree();
+      invocation.call.agree();
     }
-    const CallTerms terms{turn.call.sequence(), Deadline::after(0), turn.call.stats()};
-    StreamCall* const call = mailed ? nullptr : static_cast<StreamCall*>(&turn.call);
-    state_->push_sum().drain(state_->call_at(site(), communicator, terms, call), tensors_);
+    const CallParameters terms{invocation.call.sequence(), Deadline::after(0),
+                               invocation.call.stats()};
+    StreamCall* const call = mailed ? nullptr : static_cast<StreamCall*>(&invocation.call);
+    state_->push_sum().drain(state_->call_at(context(), communicator, terms, call), tensors_);
   }
 
  private:

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "api/bridge.hpp"
-#include "api/site.hpp"
-#include "collectives/push_sum.hpp"
+#include "api/execution_context.hpp"
+#include "collectives/push_sum/push_sum.hpp"
 
 namespace sparsecoll {
 
@@ -28,8 +28,8 @@ class PushSumState {
   /// when the step is, whenever it is made.
   void claim(int device);
   /// What a step or a drain works with, at a site that was entered.
-  GossipCall call_at(const Site& site, Communicator& communicator, const CallTerms& terms,
-                     StreamCall* call);
+  GossipContext call_at(const ExecutionContext& context, Communicator& communicator,
+                        const CallParameters& terms, StreamCall* call);
   /// w, which may have to be waited for.
   double weight(Communicator& communicator) const;
   /// What it remembers of an edge, in workspace where it lives on a device.

@@ -64,7 +64,7 @@ std::string name_of(const char* direction, int peer) { return text(direction, " 
 
 constexpr const char* kDirections[] = {"sent", "received"};
 
-Carrier::Copies* copies_of(PushSum& push_sum, const std::string& direction) {
+GossipCodec::Copies* copies_of(PushSum& push_sum, const std::string& direction) {
   return direction == kDirections[0] ? push_sum.sent_copies() : push_sum.received_copies();
 }
 
@@ -83,7 +83,7 @@ void save(PushSumState& state, Communicator& communicator, const char* path) {
                                      state_value("progress", progress)};
   std::deque<std::string> names;  // that stay where they are
   for (const char* direction : kDirections) {
-    const Carrier::Copies* copies = copies_of(push_sum, direction);
+    const GossipCodec::Copies* copies = copies_of(push_sum, direction);
     if (!copies) continue;
     for (const auto& [peer, copy] : *copies)
       sections.push_back({names.emplace_back(name_of(direction, peer)).c_str(),
@@ -93,9 +93,9 @@ void save(PushSumState& state, Communicator& communicator, const char* path) {
 }
 
 /// The copies of one direction as the file has them, by peer.
-Carrier::Copies read_copies(const StateFile& file, const char* direction, size_t bytes,
-                            Communicator& communicator) {
-  Carrier::Copies copies;
+GossipCodec::Copies read_copies(const StateFile& file, const char* direction, size_t bytes,
+                                Communicator& communicator) {
+  GossipCodec::Copies copies;
   for (int peer = 0; peer < communicator.size(); ++peer) {
     const std::string name = name_of(direction, peer);
     if (!file.has(name.c_str())) continue;
@@ -117,12 +117,12 @@ void load(PushSumState& state, Communicator& communicator, const char* path) {
   if (!std::isfinite(weight)) file.refuse("a weight that is", "finite", weight);
   const size_t bytes = push_sum.shape().copy_bytes();
   // Everything is read before anything is changed.
-  Carrier::Copies read[2];
+  GossipCodec::Copies read[2];
   for (size_t i = 0; i < 2; ++i)
     if (copies_of(push_sum, kDirections[i]))
       read[i] = read_copies(file, kDirections[i], bytes, communicator);
   for (size_t i = 0; i < 2; ++i)
-    if (Carrier::Copies* copies = copies_of(push_sum, kDirections[i])) copies->swap(read[i]);
+    if (GossipCodec::Copies* copies = copies_of(push_sum, kDirections[i])) copies->swap(read[i]);
   push_sum.resume(progress.step, weight);
   state.restored(communicator);
 }

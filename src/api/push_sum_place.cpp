@@ -10,15 +10,15 @@ namespace sparsecoll {
 void PushSumState::claim(int device) {
   int first = kNowhere;
   if (claimed_.compare_exchange_strong(first, device) || first == device) return;
-  fail(sparsecollInvalidArgument, "x: expected ", name_of_place(first),
-       ", where those of the state's first step were, got ", name_of_place(device));
+  fail(sparsecollInvalidArgument, "x: expected ", name_of_memory(first),
+       ", where those of the state's first step were, got ", name_of_memory(device));
 }
 
 void PushSumState::live_on(int device, Communicator& communicator) {
   if (device == device_) return;
   const std::shared_ptr<Memory> memory = communicator.memory_at(device);
   Kernels& kernels = communicator.kernels_at(device, shape().type, IndexType::index64);
-  for (Carrier::Copies* copies : {push_sum_->sent_copies(), push_sum_->received_copies()}) {
+  for (GossipCodec::Copies* copies : {push_sum_->sent_copies(), push_sum_->received_copies()}) {
     if (!copies) continue;
     for (auto& [peer, copy] : *copies) {  // read from a file
       Block there(*memory, copy.size());
@@ -54,10 +54,10 @@ double PushSumState::weight(Communicator& communicator) const {
   return weight;
 }
 
-GossipCall PushSumState::call_at(const Site& site, Communicator& communicator,
-                                 const CallTerms& terms, StreamCall* call) {
-  live_on(site.device(), communicator);
-  Kernels& kernels = site.kernels(communicator, shape().type, narrowest_index(shape().count));
+GossipContext PushSumState::call_at(const ExecutionContext& context, Communicator& communicator,
+                                    const CallParameters& terms, StreamCall* call) {
+  live_on(context.device(), communicator);
+  Kernels& kernels = context.kernels(communicator, shape().type, narrowest_index(shape().count));
   return {communicator.link().channel(),
           call,
           kernels,
@@ -66,7 +66,7 @@ GossipCall PushSumState::call_at(const Site& site, Communicator& communicator,
           terms.stats,
           terms.sequence,
           terms.deadline,
-          site.captured()};
+          context.captured()};
 }
 
 }  // namespace sparsecoll

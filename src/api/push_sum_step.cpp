@@ -10,21 +10,21 @@ namespace {
 
 class Step {
  public:
-  Step(std::shared_ptr<PushSumState> state, const Tensors& tensors, const Site& site)
-      : state_(std::move(state)), tensors_(tensors), site_(site) {}
+  Step(std::shared_ptr<PushSumState> state, const Tensors& tensors, const ExecutionContext& context)
+      : state_(std::move(state)), tensors_(tensors), context_(context) {}
 
   void run(Communicator& communicator) {
     PushSum& push_sum = state_->push_sum();
     // A user's graph may be wrong. Where the caller is told at once, nothing has happened yet.
-    if (!communicator.queue()) push_sum.look_ahead(communicator.rank(), site_.captured());
-    communicator.unagreed(Verb::push_sum_step, [&](const CallTerms& terms) {
+    if (!communicator.queue()) push_sum.look_ahead(communicator.rank(), context_.captured());
+    communicator.unagreed(Verb::push_sum_step, [&](const CallParameters& terms) {
       if (communicator.queue()) look_ahead_late(communicator.rank());
-      site_.begin(communicator);
+      context_.begin(communicator);
       if (communicator.link().channel())
-        push_sum.step(state_->call_at(site_, communicator, terms, nullptr), tensors_);
+        push_sum.step(state_->call_at(context_, communicator, terms, nullptr), tensors_);
       else
         communicator.link().make_alone(terms, descriptor(), [&](StreamCall& call) {
-          push_sum.step(state_->call_at(site_, communicator, terms, &call), tensors_);
+          push_sum.step(state_->call_at(context_, communicator, terms, &call), tensors_);
         });
     });
   }
@@ -50,7 +50,7 @@ class Step {
 
   std::shared_ptr<PushSumState> state_;
   Tensors tensors_;
-  Site site_;
+  ExecutionContext context_;
 };
 
 /// The state behind a handle, of this communicator and for this tensor.
@@ -86,12 +86,12 @@ sparsecollResult_t pushSumStep(void* x, void* estimate, size_t count, sparsecoll
     const Tensors tensors{x, estimate};
     const auto found = check_state(state, communicator, count, datatype);
     check_tensors(found->shape(), tensors);
-    Site site;
-    site.allow_capture();
-    site.locate(communicator, buffers_of(tensors, stream));
-    found->claim(site.device());
-    if (communicator.queue()) site.mark(communicator, buffers_of(tensors, stream));
-    Step step(found, tensors, site);
+    ExecutionContext context;
+    context.allow_capture();
+    context.locate(communicator, buffers_of(tensors, stream));
+    found->claim(context.device());
+    if (communicator.queue()) context.mark(communicator, buffers_of(tensors, stream));
+    Step step(found, tensors, context);
     communicator.take_part([&] {
       if (communicator.queue())
         communicator.enqueue("pushSumStep",

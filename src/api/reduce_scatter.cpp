@@ -3,8 +3,8 @@
 // sparseReduceScatter: a dense vector in, this rank's region of the sum out in coordinate form.
 #include "api/bounds.hpp"
 #include "api/operation.hpp"
+#include "api/output.hpp"
 #include "api/reduction.hpp"
-#include "api/stash.hpp"
 
 namespace sparsecoll {
 
@@ -40,28 +40,29 @@ class ReduceScatterCall final : public Operation, private ReduceScatterArguments
     type = check_float_type(datatype);
     divisor = check_op(op, communicator.size());
     check_array("sendbuff", send, count, size_of(type));
-    like.count = count;
-    like.datatype = datatype;
-    like.indexType = recv ? recv->indexType : 0;
-    check_output("recv", recv, {like, site().device()});
+    format.count = count;
+    format.datatype = datatype;
+    format.indexType = recv ? recv->indexType : 0;
+    check_output("recv", recv, {format, context().device()});
     check_reach("count", count, static_cast<IndexType>(recv->indexType));
-    for (const Place& out : places("recv.indices", "recv.values", *recv))
+    for (const ByteRange& out : byte_ranges("recv.indices", "recv.values", *recv))
       check_overlap({"sendbuff", send, count * size_of(type)}, out, false);
     bounds.check(count);
-    residual = check_residual(residual_handle, communicator, {count, type, site().device()});
+    residual = check_residual(residual_handle, communicator, {count, type, context().device()});
   }
 
-  Footprint footprint() const override {
-    const auto out = places("recv.indices", "recv.values", *recv);
-    return {{{"sendbuff", send, count * size_of(type)}, bounds.place()},
+  MemoryUse memory_use() const override {
+    const auto out = byte_ranges("recv.indices", "recv.values", *recv);
+    return {{{"sendbuff", send, count * size_of(type)}, bounds.byte_range()},
             {out[0], out[1], out[2], {"recv", recv, sizeof *recv}},
             residual.get()};
   }
 
-  void run(const Turn& turn) override {
-    Communicator& communicator = turn.communicator;
-    Kernels& kernels = site().kernels(communicator, type, static_cast<IndexType>(recv->indexType));
-    Reduction reduction(turn, kernels);
+  void run(const Invocation& invocation) override {
+    Communicator& communicator = invocation.communicator;
+    Kernels& kernels =
+        context().kernels(communicator, type, static_cast<IndexType>(recv->indexType));
+    Reduction reduction(invocation, kernels);
     Env& env = reduction.env();
     Problem problem{count, std::min(k, count), {}, 0};
     problem.regions = bounds.regions(count, env);
@@ -75,7 +76,7 @@ class ReduceScatterCall final : public Operation, private ReduceScatterArguments
     problem.local = sent.values;
     const Outcome outcome = reduction.run(reduce_scatter, AlgorithmId::automatic, problem);
     Output output(recv, reduction.result_entries());
-    const SparseBuffer out = output.prepare(communicator, {like, site().device()}, kernels);
+    const SparseBuffer out = output.prepare(communicator, {format, context().device()}, kernels);
     // Nothing can fail from here on.
     const Stopwatch watch(env.stats, Phase::reduce);
     if (residual) {
@@ -94,7 +95,7 @@ class ReduceScatterCall final : public Operation, private ReduceScatterArguments
   // Set by check().
   DataType type = DataType::float32;
   int divisor = 1;
-  sparsecollSparse_t like = SPARSECOLL_SPARSE_INITIALIZER;
+  sparsecollSparse_t format = SPARSECOLL_SPARSE_INITIALIZER;
   std::shared_ptr<Residual> residual;
 };
 

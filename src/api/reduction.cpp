@@ -9,51 +9,53 @@
 
 namespace sparsecoll {
 
-Reduction::Reduction(const Turn& turn, Kernels& kernels)
-    : turn_(turn), env_{turn.call,
-                        kernels,
-                        turn.communicator.arena(),
-                        turn.call.stats(),
-                        kernels.counts(1),
-                        static_cast<Wire>(turn.communicator.config().values.wire)} {
-  turn.call.read_with(kernels);
+Reduction::Reduction(const Invocation& invocation, Kernels& kernels)
+    : invocation_(invocation),
+      env_{invocation.call,
+           kernels,
+           invocation.communicator.arena(),
+           invocation.call.stats(),
+           kernels.counts(1),
+           static_cast<Wire>(invocation.communicator.config().values.wire)} {
+  invocation.call.read_with(kernels);
 }
 
 Network Reduction::network() {
   if (env_.call.in_stream_order()) return kBesideEachOther;
   // What is chosen decides which sums are rounded, so that results must not depend on measurements.
   if (env_.rounds()) return kCommodity;
-  if (const auto& known = turn_.communicator.network()) return *known;
+  if (const auto& known = invocation_.communicator.network()) return *known;
   if (env_.call.size() == 1) return kCommodity;
   measured_ = measure_network(env_);
   if (!measured_) return kCommodity;  // in a group
-  turn_.communicator.tell(LogLevel::info, "network: alpha ", measured_->alpha * 1e6, " us, beta ",
-                          measured_->beta * 1e9, " ns a byte");
+  invocation_.communicator.tell(LogLevel::info, "network: alpha ", measured_->alpha * 1e6,
+                                " us, beta ", measured_->beta * 1e9, " ns a byte");
   return *measured_;
 }
 
 const Topology& Reduction::topology() {
-  if (const auto& known = turn_.communicator.topology()) return *known;
+  if (const auto& known = invocation_.communicator.topology()) return *known;
   if (learned_) return *learned_;
-  learned_ = learn_topology(env_, turn_.communicator.node());
-  turn_.communicator.tell(LogLevel::info, "nodes: ", learned_->nodes(), ", with ",
-                          learned_->largest(), " ranks at most");
+  learned_ = learn_topology(env_, invocation_.communicator.node());
+  invocation_.communicator.tell(LogLevel::info, "nodes: ", learned_->nodes(), ", with ",
+                                learned_->largest(), " ranks at most");
   return *learned_;
 }
 
 const Nodes* Reduction::nodes() {
   // Of rounded values no measurement may decide, as in network().
-  if (!turn_.communicator.config().values.allowReordered || env_.rounds() ||
+  if (!invocation_.communicator.config().values.allowReordered || env_.rounds() ||
       env_.call.in_stream_order() || topology().largest() == 1)
     return nullptr;
-  if (const auto& known = turn_.communicator.nodes()) return &*known;
+  if (const auto& known = invocation_.communicator.nodes()) return &*known;
   measured_nodes_ = measure_nodes(env_, topology());
   if (!measured_nodes_) return nullptr;  // in a group
   const auto words = [](const Network& network) {
     return text("alpha ", network.alpha * 1e6, " us, beta ", network.beta * 1e9, " ns a byte");
   };
-  turn_.communicator.tell(LogLevel::info, "network: within nodes ", words(measured_nodes_->within),
-                          "; between leaders ", words(measured_nodes_->leaders));
+  invocation_.communicator.tell(LogLevel::info, "network: within nodes ",
+                                words(measured_nodes_->within), "; between leaders ",
+                                words(measured_nodes_->leaders));
   return &*measured_nodes_;
 }
 
@@ -65,7 +67,7 @@ void Reduction::tell_choice(const AlgorithmEntry& chosen, const Shape& shape,
   const bool known = shape.k != kAll || shape.entries > 0;
   const bool by_node = shape.nodes && shape.k != kAll;
   const bool densely = shape.whole && shape.entries > 0;
-  turn_.communicator.tell(
+  invocation_.communicator.tell(
       LogLevel::info, "auto: ", chosen.name, " for count ", shape.count, ", k ",
       shape.k == kAll ? "SPARSECOLL_ALL" : std::to_string(shape.k), ": ",
       known ? text("allgather would take ", predicted(AlgorithmId::allgather), ", oktopk ",
@@ -76,8 +78,9 @@ void Reduction::tell_choice(const AlgorithmEntry& chosen, const Shape& shape,
 }
 
 const AlgorithmEntry& Reduction::sparse_algorithm(const Problem& problem, Form form) {
-  const AlgorithmEntry& configured = *find_algorithm(turn_.communicator.config().values.algorithm);
-  const bool reuses = turn_.communicator.config().values.selection == sparsecollSelectReuse;
+  const AlgorithmEntry& configured =
+      *find_algorithm(invocation_.communicator.config().values.algorithm);
+  const bool reuses = invocation_.communicator.config().values.selection == sparsecollSelectReuse;
   if (reuses && problem.k != kAll) return reusing_oktopk();
   if (configured.run) return configured;
   const size_t value_size =
@@ -86,39 +89,40 @@ const AlgorithmEntry& Reduction::sparse_algorithm(const Problem& problem, Form f
   const bool whole = form == Form::dense && problem.k >= problem.count &&
                      type == accumulation(type) && !env_.rounds();
   const Network speed = network();
-  const Shape shape{turn_.call.size(),  problem.count,     problem.k, value_size,
-                    turn_.warm.entries, turn_.warm.result, nodes(),   whole};
+  const Shape shape{
+      invocation_.call.size(),  problem.count, problem.k, value_size, invocation_.cache.entries,
+      invocation_.cache.result, nodes(),       whole};
   const AlgorithmEntry& chosen = choose_algorithm(shape, speed);
   const int id = static_cast<int>(chosen.id);
-  if (std::exchange(turn_.warm.chosen, id) != id) tell_choice(chosen, shape, speed);
+  if (std::exchange(invocation_.cache.chosen, id) != id) tell_choice(chosen, shape, speed);
   return chosen;
 }
 
 Outcome Reduction::run(Algorithm algorithm, AlgorithmId id, Problem problem) {
   problem.repartition_interval =
-      static_cast<uint64_t>(turn_.communicator.config().values.repartitionInterval);
+      static_cast<uint64_t>(invocation_.communicator.config().values.repartitionInterval);
   problem.threshold_interval =
-      static_cast<uint64_t>(turn_.communicator.config().values.thresholdInterval);
+      static_cast<uint64_t>(invocation_.communicator.config().values.thresholdInterval);
   if (id == AlgorithmId::hierarchical) problem.topology = &topology();
-  const Outcome outcome = algorithm(env_, problem, turn_.warm);
+  const Outcome outcome = algorithm(env_, problem, invocation_.cache);
   env_.stats.algorithm = static_cast<int>(id);
   size_t selected = problem.shards.empty() ? env_.kernels.read(problem.local.nnz.at) : 0;
   for (const SparseSpan& shard : problem.shards) selected += env_.kernels.read(shard.nnz.at);
   const size_t result = env_.kernels.read(outcome.result.nnz.at);
   // What a rank has of a sum that is scattered, others have not. A group's next call goes on from
   // this one's confirm.
-  if (problem.k == kAll && problem.regions.empty()) turn_.warm.result = result;
+  if (problem.k == kAll && problem.regions.empty()) invocation_.cache.result = result;
   complete(selected, result);
-  turn_.communicator.keep_warm(turn_.descriptor.hash(), turn_.warm);
-  if (measured_) turn_.communicator.keep_network(*measured_);
-  if (learned_) turn_.communicator.keep_topology(*learned_);
-  if (measured_nodes_) turn_.communicator.keep_nodes(*measured_nodes_);
+  invocation_.communicator.store_cache(invocation_.descriptor.hash(), invocation_.cache);
+  if (measured_) invocation_.communicator.keep_network(*measured_);
+  if (learned_) invocation_.communicator.keep_topology(*learned_);
+  if (measured_nodes_) invocation_.communicator.keep_nodes(*measured_nodes_);
   return outcome;
 }
 
 Outcome Reduction::run_settled(Algorithm algorithm, const Problem& problem) {
-  const Outcome outcome = algorithm(env_, problem, turn_.warm);
-  turn_.call.settle(env_.kernels, {problem.local.nnz.at, outcome.result.nnz.at, env_.fault});
+  const Outcome outcome = algorithm(env_, problem, invocation_.cache);
+  invocation_.call.settle(env_.kernels, {problem.local.nnz.at, outcome.result.nnz.at, env_.fault});
   return outcome;
 }
 
@@ -143,7 +147,7 @@ void Reduction::complete(size_t selected, size_t result) {
   env_.stats.selected = selected;
   env_.stats.result = result_entries_ = result;
   expect_sound(env_.kernels.read(env_.fault));
-  turn_.call.confirm();
+  invocation_.call.confirm();
 }
 
 Descriptor describe(Verb verb, const std::array<uint64_t, 5>& arguments) {

@@ -11,11 +11,11 @@ namespace sparsecoll {
 /// ways in and out.
 class Reduction {
  public:
-  Reduction(const Turn& turn, Kernels& kernels);
+  Reduction(const Invocation& invocation, Kernels& kernels);
 
   Env& env() { return env_; }
   /// What the shape's last call left, for the local part of the work.
-  Warm& warm() { return turn_.warm; }
+  ShapeCache& cache() { return invocation_.cache; }
   enum class Form { dense, sparse };
   /// The algorithm that sparse allreduce uses for this shape.
   const AlgorithmEntry& sparse_algorithm(const Problem& problem, Form form);
@@ -47,7 +47,7 @@ class Reduction {
   /// What Auto takes for the shape from now on.
   void tell_choice(const AlgorithmEntry& chosen, const Shape& shape, const Network& network) const;
 
-  const Turn& turn_;
+  const Invocation& invocation_;
   Env env_;
   std::optional<Network> measured_;
   std::optional<Nodes> measured_nodes_;

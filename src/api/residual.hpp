@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "collectives/descriptor.hpp"
+#include "calls/descriptor.hpp"
 #include "core/function_ref.hpp"
 #include "core/memory.hpp"
 #include "kernels/device.hpp"

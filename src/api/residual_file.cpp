@@ -32,9 +32,9 @@ Tensor tensor_of(const Residual& residual, const Communicator& owner) {
 std::vector<uint64_t> warm_words(const Residual& residual, const Communicator& owner) {
   std::vector<uint64_t> all;
   for (const uint64_t shape : residual.shapes()) {
-    const Warm* warm = owner.find_warm(shape);
-    if (!warm) continue;
-    const std::vector<uint64_t> words = warm->words();
+    const ShapeCache* cache = owner.find_cache(shape);
+    if (!cache) continue;
+    const std::vector<uint64_t> words = cache->words();
     all.insert(all.end(), {shape, words.size()});
     all.insert(all.end(), words.begin(), words.end());
   }
@@ -47,17 +47,17 @@ bool are_cuts(std::span<const uint64_t> cuts, uint64_t ranks, uint64_t count) {
          (cuts.size() > 1 && cuts.size() <= ranks + 1 && cuts.front() == 0 && cuts.back() == count);
 }
 
-std::vector<WarmShape> remembered(const StateFile& file, const Tensor& tensor) {
-  const ConstBytes bytes = file.section("warm");
+std::vector<CachedShape> remembered(const StateFile& file, const Tensor& tensor) {
+  const ConstBytes bytes = file.section("cache");
   std::vector<uint64_t> words(bytes.size() / sizeof(uint64_t));
   if (!words.empty()) std::memcpy(words.data(), bytes.data(), words.size() * sizeof(uint64_t));
-  std::vector<WarmShape> all;
+  std::vector<CachedShape> all;
   for (std::span<const uint64_t> rest = words; !rest.empty();) {
     const bool whole = rest.size() >= 2 && rest[1] <= rest.size() - 2;
-    const auto warm = whole ? Warm::from_words(rest.subspan(2, rest[1])) : std::nullopt;
-    if (!warm || !are_cuts(warm->cuts, tensor.ranks, tensor.count))
+    const auto cache = whole ? ShapeCache::from_words(rest.subspan(2, rest[1])) : std::nullopt;
+    if (!cache || !are_cuts(cache->cuts, tensor.ranks, tensor.count))
       file.refuse("thresholds and cuts in", "good order", "others");
-    all.push_back({rest[0], *warm});
+    all.push_back({rest[0], *cache});
     rest = rest.subspan(2 + rest[1]);
   }
   return all;
@@ -72,7 +72,7 @@ void save(Residual& residual, const char* path) {
   const std::vector<uint64_t> words = warm_words(residual, *owner);
   const StateSection sections[] = {state_value("tensor", tensor),
                                    {"values", {values, residual.bytes()}},
-                                   {"warm", std::as_bytes(std::span(words))}};
+                                   {"cache", std::as_bytes(std::span(words))}};
   write_state_file(path, kKind, sections);
 }
 
@@ -86,11 +86,11 @@ void load(Residual& residual, const char* path) {
   if (tensor.rank != want.rank) file.refuse("rank", want.rank, tensor.rank);
   if (tensor.ranks != want.ranks) file.refuse("a number of ranks of", want.ranks, tensor.ranks);
   const ConstBytes values = file.sized("values", residual.bytes());
-  const std::vector<WarmShape> all = remembered(file, want);
+  const std::vector<CachedShape> all = remembered(file, want);
   std::vector<uint64_t> shapes;
-  for (const WarmShape& each : all) shapes.push_back(each.shape);
+  for (const CachedShape& each : all) shapes.push_back(each.shape);
   // The file is good; without memory for all that it says nothing is changed.
-  owner->keep_all_warm(all);
+  owner->store_caches(all);
   residual.write(values);
   residual.restore(std::move(shapes), tensor.step);
 }

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "collectives/call.hpp"
-#include "collectives/warm.hpp"
+#include "calls/call.hpp"
+#include "collectives/shape_cache.hpp"
 #include "core/log.hpp"
 #include "core/stats.hpp"
 #include "kernels/kernels.hpp"
@@ -55,23 +55,23 @@ struct Outcome {
   SparseSpan dropped;
 };
 
-using Algorithm = Outcome (*)(Env&, const Problem&, Warm&);
+using Algorithm = Outcome (*)(Env&, const Problem&, ShapeCache&);
 
-Outcome allgather_topk(Env& env, const Problem& problem, Warm& warm);
-Outcome oktopk(Env& env, const Problem& problem, Warm& warm);
-Outcome dense_allreduce(Env& env, const Problem& problem, Warm& warm);
-Outcome gtopk(Env& env, const Problem& problem, Warm& warm);
+Outcome allgather_topk(Env& env, const Problem& problem, ShapeCache& cache);
+Outcome oktopk(Env& env, const Problem& problem, ShapeCache& cache);
+Outcome dense_allreduce(Env& env, const Problem& problem, ShapeCache& cache);
+Outcome gtopk(Env& env, const Problem& problem, ShapeCache& cache);
 /// The outcome is this rank's region of the sum only.
-Outcome reduce_scatter(Env& env, const Problem& problem, Warm& warm);
+Outcome reduce_scatter(Env& env, const Problem& problem, ShapeCache& cache);
 
-Outcome topka2a(Env& env, const Problem& problem, Warm& warm);
+Outcome topka2a(Env& env, const Problem& problem, ShapeCache& cache);
 /// The sums round in another order than the definition's.
-Outcome hierarchical(Env& env, const Problem& problem, Warm& warm);
+Outcome hierarchical(Env& env, const Problem& problem, ShapeCache& cache);
 
 /// Ok-Topk with reused thresholds, and its local selection: every entry of acc of about k that
 /// reach the rank's own threshold.
-Outcome oktopk_reuse(Env& env, const Problem& problem, Warm& warm);
-SparseSpan select_above(Env& env, const Gradient& gradient, size_t k, Warm& warm);
+Outcome oktopk_reuse(Env& env, const Problem& problem, ShapeCache& cache);
+SparseSpan select_above(Env& env, const Gradient& gradient, size_t k, ShapeCache& cache);
 
 /// A part of the vector of which the k largest entries are selected by themselves.
 struct Shard {
@@ -82,7 +82,7 @@ struct Shard {
 std::span<const Shard> topka2a_shards(Env& env, uint64_t count, size_t k);
 
 /// Vectors unpacked from messages, by source.
-struct Pieces {
+struct ReceivedVectors {
   std::span<SparseSpan> spans;
   size_t entries = 0;  ///< in all of them
 };
@@ -97,14 +97,14 @@ struct Rounded {
 Rounded round_for_wire(Env& env, const SparseSpan& in);
 
 /// What all ranks sent to this rank's region.
-Pieces alltoall(Env& env, const SparseSpan& local, std::span<const Region> regions);
+ReceivedVectors alltoall(Env& env, const SparseSpan& local, std::span<const Region> regions);
 
 /// Sum over ranks of each counter, on all ranks. Any P.
 void allreduce_counts(Env& env, std::span<uint64_t> counters);
 
 /// An empty message from each rank to each: afterwards everything has arrived that any of them sent
 /// before to this one.
-void meet(Call& call, Arena& arena);
+void barrier(Call& call, Arena& arena);
 
 /// Every rank's message, by rank, with a number that its sender put beside it. `about` is how many
 /// bytes a message has, as far as all ranks know alike: it decides on the way that they take.

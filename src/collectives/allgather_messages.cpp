@@ -79,14 +79,16 @@ std::span<const Gathered> gather_by_bruck(Env& env, ConstBytes own, uint64_t not
     std::byte* room = packet_room(env, bytes);
     std::byte* at = room;
     for (const Gathered& each : sent) put_block(each, at);
-    Leg legs[2];
-    legs[0] = {(rank - have + ranks) % ranks, {room, bytes, nullptr}, 0, {}, Carried::by_host};
-    legs[1] = {(rank + have) % ranks, {}, kUnknownSize, {}, Carried::by_host};
-    env.call.exchange(legs);
-    const int sender = env.call.rank_of(legs[1].peer);
+    Transfer transfers[2];
+    transfers[0] = {
+        (rank - have + ranks) % ranks, {room, bytes, nullptr}, 0, {}, MessageMemory::host};
+    transfers[1] = {(rank + have) % ranks, {}, kUnknownSize, {}, MessageMemory::host};
+    env.call.exchange(transfers);
+    const int sender = env.call.rank_of(transfers[1].peer);
     for (int i = 0; i < more; ++i)
-      held[static_cast<size_t>(have + i)] = get_block(legs[1].in, sender);
-    if (!legs[1].in.empty()) fail(sparsecollRemoteError, "rank ", sender, " sent too many blocks");
+      held[static_cast<size_t>(have + i)] = get_block(transfers[1].in, sender);
+    if (!transfers[1].in.empty())
+      fail(sparsecollRemoteError, "rank ", sender, " sent too many blocks");
   }
   return held;
 }
@@ -104,12 +106,12 @@ std::span<const Size> gather_sizes(Env& env, const Size& own) {
     const size_t bytes = more * sizeof(Size);
     std::byte* room = packet_room(env, bytes);
     std::memcpy(room, held.data(), bytes);
-    Leg legs[2];
-    legs[0] = {
-        (rank - have + ranks) % ranks, {room, bytes, nullptr, bytes}, 0, {}, Carried::by_host};
-    legs[1] = {(rank + have) % ranks, {}, bytes, {}, Carried::by_host};
-    env.call.exchange(legs);
-    std::memcpy(&held[static_cast<size_t>(have)], legs[1].in.data(), bytes);
+    Transfer transfers[2];
+    transfers[0] = {
+        (rank - have + ranks) % ranks, {room, bytes, nullptr, bytes}, 0, {}, MessageMemory::host};
+    transfers[1] = {(rank + have) % ranks, {}, bytes, {}, MessageMemory::host};
+    env.call.exchange(transfers);
+    std::memcpy(&held[static_cast<size_t>(have)], transfers[1].in.data(), bytes);
   }
   return held;
 }
@@ -120,17 +122,17 @@ std::span<const Gathered> gather_directly(Env& env, ConstBytes own, uint64_t not
   const int ranks = env.call.size(), rank = env.call.rank();
   const std::span<const Size> sizes = gather_sizes(env, {own.size(), note});
   const auto held = env.arena.take_span<Gathered>(sizes.size());
-  const auto legs = env.arena.take_span<Leg>(sizes.size() - 1);
+  const auto transfers = env.arena.take_span<Transfer>(sizes.size() - 1);
   held[0] = {own, note};
   // Its headroom belongs to the call.
   const Packet packet{const_cast<std::byte*>(own.data()), own.size(), nullptr, own.size()};
   for (size_t d = 1; d < sizes.size(); ++d) {
     // One leg a peer: what goes there and what comes from there.
-    legs[d - 1] = {(rank + static_cast<int>(d)) % ranks, packet, sizes[d][0], {}};
-    if (own.empty()) legs[d - 1].out = {};
+    transfers[d - 1] = {(rank + static_cast<int>(d)) % ranks, packet, sizes[d][0], {}};
+    if (own.empty()) transfers[d - 1].out = {};
   }
-  env.call.exchange(legs);
-  for (size_t d = 1; d < sizes.size(); ++d) held[d] = {legs[d - 1].in, sizes[d][1]};
+  env.call.exchange(transfers);
+  for (size_t d = 1; d < sizes.size(); ++d) held[d] = {transfers[d - 1].in, sizes[d][1]};
   return held;
 }
 
@@ -172,16 +174,16 @@ std::span<const Gathered> gather_at_once(Env& env, ConstBytes own, uint64_t note
   const int ranks = env.call.size(), rank = env.call.rank();
   const auto held = env.arena.take_span<Gathered>(static_cast<size_t>(ranks));
   held[0] = {own, note};
-  const auto legs = env.arena.take_span<Leg>(held.size() - 1);
-  const auto follows = env.arena.take_span<bool>(legs.size());
-  const Packet packet = legs.empty() ? Packet{} : pack_lone(env, held[0]);
+  const auto transfers = env.arena.take_span<Transfer>(held.size() - 1);
+  const auto follows = env.arena.take_span<bool>(transfers.size());
+  const Packet packet = transfers.empty() ? Packet{} : pack_lone(env, held[0]);
   for (size_t d = 1; d < held.size(); ++d)
-    legs[d - 1] = {
-        (rank + static_cast<int>(d)) % ranks, packet, kUnknownSize, {}, Carried::by_host};
+    transfers[d - 1] = {
+        (rank + static_cast<int>(d)) % ranks, packet, kUnknownSize, {}, MessageMemory::host};
   bool any = false;
-  env.call.exchange_each(legs, [&](size_t i) {
-    const int peer = legs[i].peer;
-    const Lone lone = only_block(legs[i].in, env.call.rank_of(peer));
+  env.call.exchange_each(transfers, [&](size_t i) {
+    const int peer = transfers[i].peer;
+    const Lone lone = only_block(transfers[i].in, env.call.rank_of(peer));
     held[i + 1] = lone.block;
     follows[i] = lone.follows;
     any = any || lone.follows;
@@ -191,11 +193,11 @@ std::span<const Gathered> gather_at_once(Env& env, ConstBytes own, uint64_t note
   // Its headroom belongs to the call.
   if (env.kernels.hides(own.data())) whole = {const_cast<std::byte*>(own.data()), own.size()};
   if (!any && !whole.data) return held;
-  for (size_t i = 0; i < legs.size(); ++i)
-    legs[i] = {legs[i].peer, whole, follows[i] ? kUnknownSize : 0, {}};
-  env.call.exchange_each(legs, [&](size_t i) {
-    held[i + 1].message = legs[i].in;
-    on_message(legs[i].peer, held[i + 1]);
+  for (size_t i = 0; i < transfers.size(); ++i)
+    transfers[i] = {transfers[i].peer, whole, follows[i] ? kUnknownSize : 0, {}};
+  env.call.exchange_each(transfers, [&](size_t i) {
+    held[i + 1].message = transfers[i].in;
+    on_message(transfers[i].peer, held[i + 1]);
   });
   return held;
 }

@@ -18,7 +18,7 @@
 
 namespace sparsecoll {
 
-Outcome allgather_topk(Env& env, const Problem& problem, Warm& warm) {
+Outcome allgather_topk(Env& env, const Problem& problem, ShapeCache& cache) {
   Kernels& kernels = env.kernels;
   const Region whole{0, problem.count};
 
@@ -26,18 +26,19 @@ Outcome allgather_topk(Env& env, const Problem& problem, Warm& warm) {
   const ConstBytes own = pack_region(env, problem.local, whole);
   // 2.
   const uint64_t entries =
-      problem.k != kAll ? problem.k : warm.entries / static_cast<uint64_t>(env.call.size());
+      problem.k != kAll ? problem.k : cache.entries / static_cast<uint64_t>(env.call.size());
   const size_t about =
       std::min(entries, problem.count) * kernels.wire_value_size(problem.local.precision);
   const std::span<const Gathered> all = allgather_messages(env, {own, 0}, about);
   // 3.
   const auto messages = env.arena.take_span<Message>(all.size());
   for (size_t r = 0; r < all.size(); ++r) messages[r] = {all[r].message, whole};
-  const Pieces pieces = unpack_pieces(env, messages, kernels.part_of(problem.local, whole));
+  const ReceivedVectors pieces =
+      unpack_vectors(env, messages, kernels.part_of(problem.local, whole));
   const Stopwatch watch(env.stats, Phase::reduce);
   const SparseBuffer sum = kernels.sparse(std::min<uint64_t>(pieces.entries, problem.count));
   kernels.merge(pieces.spans, sum);
-  warm.entries = pieces.entries;
+  cache.entries = pieces.entries;
   if (problem.k == kAll) return {sum.span(), {}};
   // 4.
   const SparseBuffer result = kernels.sparse(std::min(problem.k, sum.capacity));

@@ -17,8 +17,8 @@
 
 namespace sparsecoll {
 
-Pieces alltoall(Env& env, const SparseSpan& local, std::span<const Region> regions) {
-  return exchange_pieces(env, local, regions);
+ReceivedVectors alltoall(Env& env, const SparseSpan& local, std::span<const Region> regions) {
+  return exchange_vectors(env, local, regions);
 }
 
 }  // namespace sparsecoll

@@ -16,7 +16,7 @@
 
 namespace sparsecoll {
 
-Outcome dense_allreduce(Env& env, const Problem& problem, Warm& warm) {
+Outcome dense_allreduce(Env& env, const Problem& problem, ShapeCache& cache) {
   Kernels& kernels = env.kernels;
   const auto ranks = static_cast<size_t>(env.call.size());
   const auto rank = static_cast<size_t>(env.call.rank());
@@ -26,26 +26,26 @@ Outcome dense_allreduce(Env& env, const Problem& problem, Warm& warm) {
 
   // 1.
   const auto messages = env.arena.take_span<Message>(ranks);
-  const auto own_piece =
+  const auto own_vector =
       exchange_regions(env, problem.local, regions, [&](int source, ConstBytes message) {
         messages[static_cast<size_t>(source)] = {message, mine};
       });
-  messages[rank] = {own_piece.message, mine};  // for it is dense
+  messages[rank] = {own_vector.message, mine};  // for it is dense
   // 2.
-  const auto dense_piece = [&](size_t n) {
+  const auto dense_vector = [&](size_t n) {
     return SparseBuffer{nullptr, kernels.bytes(n * value), kernels.counts(1), n};
   };
   const auto buffers = env.arena.take_span<SparseBuffer>(ranks);
   const auto pieces = env.arena.take_span<SparseSpan>(ranks);
   for (size_t r = 0; r < ranks; ++r) {
-    buffers[r] = dense_piece(mine.length());
+    buffers[r] = dense_vector(mine.length());
     pieces[r] = buffers[r].span();
   }
   {
     const Stopwatch watch(env.stats, Phase::pack);
     kernels.unpack_all(messages, buffers, env.fault);
   }
-  const SparseBuffer sum = dense_piece(mine.length());
+  const SparseBuffer sum = dense_vector(mine.length());
   {
     const Stopwatch watch(env.stats, Phase::reduce);
     kernels.merge(pieces, sum);
@@ -54,12 +54,12 @@ Outcome dense_allreduce(Env& env, const Problem& problem, Warm& warm) {
   const ConstBytes own = pack_region(env, sum.span(), {0, mine.length()});
   const std::span<const Gathered> all =
       allgather_messages(env, {own, problem.entries.value_or(0)}, problem.count / ranks * value);
-  if (problem.entries) warm.entries = 0;
+  if (problem.entries) cache.entries = 0;
   const Stopwatch watch(env.stats, Phase::pack);
-  const SparseBuffer result = dense_piece(problem.count);
+  const SparseBuffer result = dense_vector(problem.count);
   uint64_t* nnz = kernels.counts(ranks);
   for (size_t r = 0; r < ranks; ++r) {
-    if (problem.entries) warm.entries += all[r].note;
+    if (problem.entries) cache.entries += all[r].note;
     messages[r] = {all[r].message, regions[r]};
     buffers[r] = {nullptr, static_cast<std::byte*>(result.value) + regions[r].begin * value,
                   nnz + r, regions[r].length()};

@@ -97,9 +97,9 @@ class Tree {
   }
 
   ConstBytes exchange(int peer, bool out, bool in) {
-    Leg leg{peer, out ? pack() : Packet{}, in ? bound_ : 0, {}};
-    env_.call.exchange({&leg, 1});
-    return leg.in;
+    Transfer transfer{peer, out ? pack() : Packet{}, in ? bound_ : 0, {}};
+    env_.call.exchange({&transfer, 1});
+    return transfer.in;
   }
   ConstBytes swap_with(int peer) { return exchange(peer, true, true); }
   void give(int peer) { exchange(peer, true, false); }
@@ -164,6 +164,6 @@ class Tree {
 
 }  // namespace
 
-Outcome gtopk(Env& env, const Problem& problem, Warm&) { return Tree(env, problem).run(); }
+Outcome gtopk(Env& env, const Problem& problem, ShapeCache&) { return Tree(env, problem).run(); }
 
 }  // namespace sparsecoll

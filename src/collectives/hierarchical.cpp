@@ -37,15 +37,16 @@ class Leaders final : public Call {
   int size() const override { return topology_.nodes(); }
   bool in_stream_order() const override { return whole_.in_stream_order(); }
   int rank_of(int peer) const override { return whole_.rank_of(topology_.leader(peer)); }
-  void exchange_each(std::span<Leg> legs, FunctionRef<void(size_t leg)> on_message) override {
-    for (Leg& leg : legs) leg.peer = topology_.leader(leg.peer);
-    whole_.exchange(legs);
-    for (Leg& leg : legs) {
-      leg.peer = topology_.node_of(leg.peer);
+  void exchange_each(std::span<Transfer> transfers,
+                     FunctionRef<void(size_t transfer)> on_message) override {
+    for (Transfer& transfer : transfers) transfer.peer = topology_.leader(transfer.peer);
+    whole_.exchange(transfers);
+    for (Transfer& transfer : transfers) {
+      transfer.peer = topology_.node_of(transfer.peer);
       // A leader says nothing to the others before it has heard from all of its node.
-      if (leg.in_bound > 0) whole_.learn_of(topology_.ranks_of(leg.peer));
+      if (transfer.in_bound > 0) whole_.learn_of(topology_.ranks_of(transfer.peer));
     }
-    tell_all(legs, on_message);
+    tell_all(transfers, on_message);
   }
 
  private:
@@ -69,12 +70,13 @@ class Node {
   /// On the leader: the sum of what the ranks put in.
   SparseSpan add(const SparseSpan& local) {
     if (ranks_.size() == 1) return local;
-    const auto legs = env_.arena.take_span<Leg>(ranks_.size() - 1);
-    for (size_t i = 0; i < legs.size(); ++i) legs[i] = {ranks_[i + 1], {}, kUnknownSize, {}};
-    env_.call.exchange(legs);
-    const auto messages = env_.arena.take_span<Message>(legs.size());
-    for (size_t i = 0; i < legs.size(); ++i) messages[i] = {legs[i].in, whole_};
-    const Pieces others = unpack_pieces(env_, messages);
+    const auto transfers = env_.arena.take_span<Transfer>(ranks_.size() - 1);
+    for (size_t i = 0; i < transfers.size(); ++i)
+      transfers[i] = {ranks_[i + 1], {}, kUnknownSize, {}};
+    env_.call.exchange(transfers);
+    const auto messages = env_.arena.take_span<Message>(transfers.size());
+    for (size_t i = 0; i < transfers.size(); ++i) messages[i] = {transfers[i].in, whole_};
+    const ReceivedVectors others = unpack_vectors(env_, messages);
     const Stopwatch watch(env_.stats, Phase::reduce);
     const auto pieces = env_.arena.take_span<SparseSpan>(ranks_.size());
     pieces[0] = local;
@@ -87,17 +89,17 @@ class Node {
 
   /// Brings what the leader has to all: a binomial tree. The result is packed anew for every child,
   /// since each message needs its own headroom while it is under way.
-  void spread(SparseSpan& result, Warm& warm) {
+  void spread(SparseSpan& result, ShapeCache& cache) {
     size_t distance = 1;
     while (distance < ranks_.size() && place_ % (2 * distance) == 0) distance *= 2;
     if (!is_led_here()) {
       const int parent = ranks_[place_ - distance];
-      take_warm(parent, warm);
-      const Message message{take(parent, Carried::by_place), whole_};
+      take_warm(parent, cache);
+      const Message message{take(parent, MessageMemory::backend), whole_};
       const Precision precision = env_.rounds() ? Precision::bfloat16 : Precision::accumulated;
-      result = unpack_pieces(env_, {&message, 1}).spans[0].known(precision);
+      result = unpack_vectors(env_, {&message, 1}).spans[0].known(precision);
     }
-    const std::vector<uint64_t> words = warm.words();
+    const std::vector<uint64_t> words = cache.words();
     for (distance /= 2; distance > 0; distance /= 2) {
       if (place_ + distance >= ranks_.size()) continue;
       give_words(ranks_[place_ + distance], words);
@@ -107,42 +109,42 @@ class Node {
 
  private:
   void give(int peer, const SparseSpan& entries) {
-    Leg leg;
-    leg.peer = peer;
+    Transfer transfer;
+    transfer.peer = peer;
     {
       const Stopwatch watch(env_.stats, Phase::pack);
       const Packets packets =
           env_.kernels.packets(entries.nnz.bound, {&whole_, 1}, entries.precision);
       env_.kernels.pack_all(entries, {&whole_, 1}, packets);
       // One message starts right behind its headroom.
-      leg.out = {packets.slab + kHeadroom, packets.capacity - kHeadroom, packets.size};
+      transfer.out = {packets.slab + kHeadroom, packets.capacity - kHeadroom, packets.size};
     }
-    env_.call.exchange({&leg, 1});
+    env_.call.exchange({&transfer, 1});
   }
 
   void give_words(int peer, std::span<const uint64_t> words) {
     const ConstBytes bytes = std::as_bytes(words);
     std::byte* const room = packet_room(env_, bytes.size());
     std::copy(bytes.begin(), bytes.end(), room);
-    Leg leg{peer, {room, bytes.size(), nullptr}, 0, {}, Carried::by_host};
-    env_.call.exchange({&leg, 1});
+    Transfer transfer{peer, {room, bytes.size(), nullptr}, 0, {}, MessageMemory::host};
+    env_.call.exchange({&transfer, 1});
   }
 
-  ConstBytes take(int peer, Carried carried) {
-    Leg leg{peer, {}, kUnknownSize, {}, carried};
-    env_.call.exchange({&leg, 1});
-    return leg.in;
+  ConstBytes take(int peer, MessageMemory message_memory) {
+    Transfer transfer{peer, {}, kUnknownSize, {}, message_memory};
+    env_.call.exchange({&transfer, 1});
+    return transfer.in;
   }
 
-  void take_warm(int peer, Warm& warm) {
-    const ConstBytes bytes = take(peer, Carried::by_host);
+  void take_warm(int peer, ShapeCache& cache) {
+    const ConstBytes bytes = take(peer, MessageMemory::host);
     const auto words = env_.arena.take_span<uint64_t>(bytes.size() / sizeof(uint64_t));
     std::copy_n(bytes.begin(), words.size_bytes(), std::as_writable_bytes(words).begin());
-    std::optional<Warm> known = Warm::from_words(words);
+    std::optional<ShapeCache> known = ShapeCache::from_words(words);
     if (!known || words.size_bytes() != bytes.size())
       fail(sparsecollRemoteError, "rank ", peer, " sent a malformed state of its leader");
-    known->chosen = warm.chosen;
-    warm = std::move(*known);
+    known->chosen = cache.chosen;
+    cache = std::move(*known);
   }
 
   Env& env_;
@@ -162,7 +164,7 @@ SparseSpan both(Env& env, const SparseSpan& first, const SparseSpan& second) {
 
 }  // namespace
 
-Outcome hierarchical(Env& env, const Problem& problem, Warm& warm) {
+Outcome hierarchical(Env& env, const Problem& problem, ShapeCache& cache) {
   env.call.uneven();  // leaders have their own
   Node node(env, problem);
   SparseSpan result, lost;
@@ -174,15 +176,15 @@ Outcome hierarchical(Env& env, const Problem& problem, Warm& warm) {
     // 2.
     Leaders leaders(env.call, *problem.topology);
     Env between{leaders, env.kernels, env.arena, env.stats, env.fault, env.wire};
-    const Outcome outcome = oktopk(between, of_node, warm);
+    const Outcome outcome = oktopk(between, of_node, cache);
     result = outcome.result;
-    warm.entries = 0;  // what leaders put in is not what the ranks had
+    cache.entries = 0;  // what leaders put in is not what the ranks had
     lost = both(env, sum.lost, outcome.dropped);
   } else {
     node.give_to_leader(problem.local);
   }
   // 3.
-  node.spread(result, warm);
+  node.spread(result, cache);
   return {result, lost};
 }
 

@@ -80,15 +80,15 @@ uint64_t near(const KeySpace& keys) { return uint64_t{1} << (keys.octave - 4); }
 
 /// What the k largest of all ranks' sums pass, and at most `slack` others. Leaves the k-th key,
 /// nearly, in warm.threshold.
-Threshold global_threshold(Env& env, const SparseSpan& sum, size_t k, Warm& warm) {
+Threshold global_threshold(Env& env, const SparseSpan& sum, size_t k, ShapeCache& cache) {
   const KeySpace keys = env.kernels.keys();
   if (k == 0) return {keys.end, 0};
   const uint64_t slack = 16 + k / 128;
   uint64_t begin = 1, end = keys.end;
-  if (warm.threshold != 0) {
+  if (cache.threshold != 0) {
     const uint64_t reach = near(keys);
-    begin = warm.threshold > reach ? warm.threshold - reach : 1;
-    end = std::min(warm.threshold + reach, keys.end);
+    begin = cache.threshold > reach ? cache.threshold - reach : 1;
+    end = std::min(cache.threshold + reach, keys.end);
   }
   for (;;) {
     const int space = spacing(keys, sum.precision, end);
@@ -110,7 +110,7 @@ Threshold global_threshold(Env& env, const SparseSpan& sum, size_t k, Warm& warm
     size_t b = bins.bins;
     while (b > 0 && above + all[b - 1] < k) above += all[--b];
     if (b == 0) {  // fewer than k keys in this range and above
-      warm.threshold = begin;
+      cache.threshold = begin;
       if (begin == 1) return Threshold{};
       end = begin;
       begin = 1;
@@ -118,10 +118,10 @@ Threshold global_threshold(Env& env, const SparseSpan& sum, size_t k, Warm& warm
     }
     const uint64_t lowest = bins.begin + (uint64_t{b - 1} << bins.shift);
     const uint64_t here = all[b - 1], needed = k - above;
-    warm.threshold = lowest;
+    cache.threshold = lowest;
     if (here - needed <= slack) return {lowest - 1, 0};
     if (bins.shift == space) {  // one key, the only multiple in this range
-      if (here - needed > most_spare(k)) warm.caution = kCaution;  // a guess would send them all
+      if (here - needed > most_spare(k)) cache.caution = kCaution;  // a guess would send them all
       const uint64_t key = (((lowest - 1) >> space) + 1) << space;
       return {key, share_ties(env, own[b - 1], needed)};
     }
@@ -134,21 +134,21 @@ Threshold global_threshold(Env& env, const SparseSpan& sum, size_t k, Warm& warm
 
 /// A key below which this call's threshold will hardly be; 0: nobody can tell. Rounded sums stay
 /// where they are for a while, and then move by a whole step.
-uint64_t guess(const KeySpace& keys, Precision precision, Warm& warm) {
-  if (warm.caution > 0) --warm.caution;
-  const uint64_t step = uint64_t{1} << spacing(keys, precision, warm.threshold + 1);
-  const uint64_t reach = std::max(2 * warm.drift, step);
-  const bool known = warm.threshold > 0 && warm.drift > 0 && reach <= near(keys);
-  if (!known || warm.caution > 0) return 0;
-  return warm.threshold > reach ? warm.threshold - reach : 1;
+uint64_t guess(const KeySpace& keys, Precision precision, ShapeCache& cache) {
+  if (cache.caution > 0) --cache.caution;
+  const uint64_t step = uint64_t{1} << spacing(keys, precision, cache.threshold + 1);
+  const uint64_t reach = std::max(2 * cache.drift, step);
+  const bool known = cache.threshold > 0 && cache.drift > 0 && reach <= near(keys);
+  if (!known || cache.caution > 0) return 0;
+  return cache.threshold > reach ? cache.threshold - reach : 1;
 }
 
 /// What the next guess is made of. `spare` entries were sent beside those that are in the result.
-void learn(const Problem& problem, uint64_t last, uint64_t spare, Warm& warm) {
-  if (spare > most_spare(problem.k)) warm.caution = kCaution;
+void learn(const Problem& problem, uint64_t last, uint64_t spare, ShapeCache& cache) {
+  if (spare > most_spare(problem.k)) cache.caution = kCaution;
   if (last == 0) return;
-  const uint64_t moved = std::max(warm.threshold, last) - std::min(warm.threshold, last);
-  warm.drift = std::max({moved, warm.drift - warm.drift / 8, uint64_t{1}});
+  const uint64_t moved = std::max(cache.threshold, last) - std::min(cache.threshold, last);
+  cache.drift = std::max({moved, cache.drift - cache.drift / 8, uint64_t{1}});
 }
 
 /// Takes what a wrong guess would take beside all else, or a later call would allocate: survivors
@@ -164,17 +164,17 @@ void leave_room_for_guess(Env& env, uint64_t length, uint64_t part, uint64_t all
 
 }  // namespace
 
-Outcome oktopk(Env& env, const Problem& problem, Warm& warm) {
+Outcome oktopk(Env& env, const Problem& problem, ShapeCache& cache) {
   // 1.
-  const std::span<const Region> regions = balanced_regions(env, problem, warm);
+  const std::span<const Region> regions = balanced_regions(env, problem, cache);
   const uint64_t mine = regions[static_cast<size_t>(env.call.rank())].length();
   // 2.; the owner adds where it is asked for sums
   RegionSum sum(env, problem.local, regions);
   const auto gather = [&](const SparseSpan& part) {
-    const uint64_t about = problem.k == kAll ? warm.result : problem.k;
-    const Whole whole = gather_regions(
+    const uint64_t about = problem.k == kAll ? cache.result : problem.k;
+    const GatheredVector whole = gather_regions(
         env, {part, sum.load(), std::min(about, problem.count) / regions.size()}, regions);
-    remember_loads(whole.notes, warm);
+    remember_loads(whole.notes, cache);
     return whole.entries;
   };
   if (problem.k == kAll) {
@@ -183,7 +183,7 @@ Outcome oktopk(Env& env, const Problem& problem, Warm& warm) {
   }
   // 3., 4.
   const Precision precision = env.rounds() ? Precision::bfloat16 : Precision::accumulated;
-  const uint64_t last = warm.threshold, floor = guess(env.kernels.keys(), precision, warm);
+  const uint64_t last = cache.threshold, floor = guess(env.kernels.keys(), precision, cache);
   SparseBuffer all;
   if (floor > 0) all = gather(sum.reaching(floor));
   const bool enough = floor == 1 || (floor > 0 && all.capacity >= problem.k);
@@ -191,10 +191,10 @@ Outcome oktopk(Env& env, const Problem& problem, Warm& warm) {
     if (floor > 0) {
       // What was malformed counts as nothing here, and may be sound elsewhere.
       expect_sound(env.kernels.read(env.fault));
-      warm.caution = kCaution;
+      cache.caution = kCaution;
     }
     const SparseSpan& values = sum.whole().values;
-    const Threshold threshold = global_threshold(env, values, problem.k, warm);
+    const Threshold threshold = global_threshold(env, values, problem.k, cache);
     all = gather(survivors(env, values, threshold));
     if (floor == 0) leave_room_for_guess(env, mine, values.nnz.bound, all.capacity);
   }
@@ -206,8 +206,8 @@ Outcome oktopk(Env& env, const Problem& problem, Warm& warm) {
     env.kernels.top_k(result, problem.k, kept, SparseBuffer{});
     result = kept.span();
   }
-  if (all.capacity >= problem.k) warm.threshold = env.kernels.least_key(result);
-  learn(problem, last, all.capacity - std::min(all.capacity, problem.k), warm);
+  if (all.capacity >= problem.k) cache.threshold = env.kernels.least_key(result);
+  learn(problem, last, all.capacity - std::min(all.capacity, problem.k), cache);
   return {result.known(precision), sum.lost()};
 }
 

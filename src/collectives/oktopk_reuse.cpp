@@ -63,20 +63,20 @@ uint64_t adapt(const KeySpace& keys, uint64_t threshold, uint64_t found, uint64_
 
 // --- step 1
 
-SparseSpan select_above(Env& env, const Gradient& gradient, size_t k, Warm& warm) {
+SparseSpan select_above(Env& env, const Gradient& gradient, size_t k, ShapeCache& cache) {
   Kernels& kernels = env.kernels;
-  if (warm.threshold_age != 0 && warm.own_threshold != 0) {
+  if (cache.threshold_age != 0 && cache.own_threshold != 0) {
     const SparseBuffer reaching = kernels.sparse(std::min<uint64_t>(times(4, k), gradient.count));
-    kernels.accumulate_above(gradient, warm.own_threshold, reaching);
+    kernels.accumulate_above(gradient, cache.own_threshold, reaching);
     const uint64_t found = kernels.read(reaching.nnz);
     if (is_near(found, k)) {
-      warm.own_threshold = adapt(kernels.keys(), warm.own_threshold, found, k);
+      cache.own_threshold = adapt(kernels.keys(), cache.own_threshold, found, k);
       return reaching.span();
     }
   }
   const SparseBuffer selected = kernels.sparse(k);
   kernels.accumulate_select(gradient, k, selected);
-  warm.own_threshold = kernels.least_key(selected.span());
+  cache.own_threshold = kernels.least_key(selected.span());
   return selected.span();
 }
 
@@ -84,7 +84,7 @@ namespace {
 
 /// What earlier calls left, and where the shares of the ranks lie.
 struct Reused {
-  Warm& warm;
+  ShapeCache& cache;
   std::span<Region> regions;
 };
 
@@ -156,26 +156,27 @@ SparseSpan balance(Env& env, const SparseSpan& survivors, const Numbering& numbe
         env, slice(env.kernels, survivors, part.begin - numbers.held_by(rank).begin, part.length()),
         regions[rank]);
   };
-  const auto legs = env.arena.take_span<Leg>(ranks - 1);
+  const auto transfers = env.arena.take_span<Transfer>(ranks - 1);
   for (size_t i = 1; i < ranks; ++i) {
     const size_t peer = (rank + i) % ranks;
-    Leg& leg = legs[i - 1];
-    leg.peer = static_cast<int>(peer);
+    Transfer& transfer = transfers[i - 1];
+    transfer.peer = static_cast<int>(peer);
     if (numbers.moved(rank, peer).length() > 0) {
       const Bytes message = pack(peer);
-      leg.out = {message.data(), message.size()};
+      transfer.out = {message.data(), message.size()};
     }
-    leg.in_bound = numbers.moved(peer, rank).length() > 0 ? kUnknownSize : 0;
+    transfer.in_bound = numbers.moved(peer, rank).length() > 0 ? kUnknownSize : 0;
   }
-  env.call.exchange(legs);
+  env.call.exchange(transfers);
   const auto messages = env.arena.take_span<Message>(ranks);
   messages[rank].bytes = pack(rank);
-  for (const Leg& leg : legs) messages[static_cast<size_t>(leg.peer)].bytes = leg.in;
+  for (const Transfer& transfer : transfers)
+    messages[static_cast<size_t>(transfer.peer)].bytes = transfer.in;
   size_t sources = 0;
   for (size_t from = 0; from < ranks; ++from)
     if (numbers.moved(from, rank).length() > 0)
       messages[sources++] = {messages[from].bytes, regions[from]};
-  const Pieces pieces = unpack_pieces(env, messages.first(sources));
+  const ReceivedVectors pieces = unpack_vectors(env, messages.first(sources));
   const SparseBuffer share = env.kernels.sparse(pieces.entries);
   env.kernels.concatenate(pieces.spans, share);
 
@@ -194,14 +195,14 @@ SparseSpan balance(Env& env, const SparseSpan& survivors, const Numbering& numbe
 /// all that reach it are not near k.
 std::optional<SparseSpan> chosen_of(Env& env, const Problem& problem, RegionSum& sum,
                                     Reused& reused) {
-  Warm& warm = reused.warm;
-  if (warm.threshold_age == 0 || warm.reused_threshold == 0) return {};
+  ShapeCache& cache = reused.cache;
+  if (cache.threshold_age == 0 || cache.reused_threshold == 0) return {};
   // 4.
-  const SparseSpan own = sum.reaching(warm.reused_threshold);
+  const SparseSpan own = sum.reaching(cache.reused_threshold);
   const Numbering numbers(env, env.kernels.read(own.nnz.at));
   if (!is_near(numbers.all(), problem.k)) return {};
-  warm.reused_threshold =
-      adapt(env.kernels.keys(), warm.reused_threshold, numbers.all(), problem.k);
+  cache.reused_threshold =
+      adapt(env.kernels.keys(), cache.reused_threshold, numbers.all(), problem.k);
   // 6.
   if (!numbers.lopsided()) return own;
   return balance(env, own, numbers, reused.regions);
@@ -209,27 +210,28 @@ std::optional<SparseSpan> chosen_of(Env& env, const Problem& problem, RegionSum&
 
 }  // namespace
 
-Outcome oktopk_reuse(Env& env, const Problem& problem, Warm& warm) {
+Outcome oktopk_reuse(Env& env, const Problem& problem, ShapeCache& cache) {
   // 2.
-  const std::span<const Region> cuts = balanced_regions(env, problem, warm);
+  const std::span<const Region> cuts = balanced_regions(env, problem, cache);
   // 3.; the owner adds where it is asked for sums
   RegionSum sum(env, problem.local, cuts);
   // 4. and 6.
   const auto regions = env.arena.take_span<Region>(cuts.size());
   std::copy(cuts.begin(), cuts.end(), regions.begin());
-  Reused reused{warm, regions};
+  Reused reused{cache, regions};
   const std::optional<SparseSpan> chosen = chosen_of(env, problem, sum, reused);
   // 5. or 7.
   const SparseSpan part = chosen ? *chosen : sum.whole().values;
-  const Whole whole = gather_regions(env, {part, sum.load(), problem.k / cuts.size()}, regions);
-  remember_loads(whole.notes, warm);
-  warm.threshold_age = (warm.threshold_age + 1) % problem.threshold_interval;
+  const GatheredVector whole =
+      gather_regions(env, {part, sum.load(), problem.k / cuts.size()}, regions);
+  remember_loads(whole.notes, cache);
+  cache.threshold_age = (cache.threshold_age + 1) % problem.threshold_interval;
   if (chosen) return {whole.entries.span(), sum.lost()};
   // 5.
   const Stopwatch watch(env.stats, Phase::reduce);
   const SparseBuffer result = env.kernels.sparse(std::min(problem.k, whole.entries.capacity));
   env.kernels.top_k(whole.entries.span(), problem.k, result, SparseBuffer{});
-  warm.reused_threshold = env.kernels.least_key(result.span());
+  cache.reused_threshold = env.kernels.least_key(result.span());
   return {result.span(), sum.lost()};
 }
 

@@ -16,7 +16,7 @@
 
 namespace sparsecoll {
 
-Outcome reduce_scatter(Env& env, const Problem& problem, Warm&) {
+Outcome reduce_scatter(Env& env, const Problem& problem, ShapeCache&) {
   // 1. and 2.
   return {RegionSum(env, problem.local, problem.regions).add(), {}};
 }

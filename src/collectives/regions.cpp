@@ -22,12 +22,12 @@ std::span<const Region> regions_between(Env& env, std::span<const uint64_t> cuts
   return regions;
 }
 
-OwnPiece exchange_regions(Env& env, const SparseSpan& in, std::span<const Region> regions,
-                          FunctionRef<void(int source, ConstBytes message)> on_message) {
+OwnVector exchange_regions(Env& env, const SparseSpan& in, std::span<const Region> regions,
+                           FunctionRef<void(int source, ConstBytes message)> on_message) {
   const size_t ranks = regions.size();
   const auto rank = static_cast<size_t>(env.call.rank());
   const auto peer = [&](size_t i) { return (rank + 1 + i) % ranks; };
-  OwnPiece own{env.kernels.part_of(in, regions[rank]), {}};
+  OwnVector own{env.kernels.part_of(in, regions[rank]), {}};
   // Packed in the order of sending, this rank's own, if at all, last: what is packed first can
   // leave first.
   const size_t packed = own.entries ? ranks - 1 : ranks;
@@ -41,24 +41,25 @@ OwnPiece exchange_regions(Env& env, const SparseSpan& in, std::span<const Region
     env.kernels.pack_all(in, sent, packets);
     env.kernels.read(packets.offset, offset.size(), offset.data());
   }
-  const auto legs = env.arena.take_span<Leg>(ranks - 1);
+  const auto transfers = env.arena.take_span<Transfer>(ranks - 1);
   for (size_t i = 0; i < ranks - 1; ++i) {
-    legs[i].peer = static_cast<int>(peer(i));
-    legs[i].out = {packets.slab + offset[i], size[i], nullptr};
-    legs[i].in_bound = kUnknownSize;
+    transfers[i].peer = static_cast<int>(peer(i));
+    transfers[i].out = {packets.slab + offset[i], size[i], nullptr};
+    transfers[i].in_bound = kUnknownSize;
   }
-  env.call.exchange_each(legs, [&](size_t i) { on_message(legs[i].peer, legs[i].in); });
+  env.call.exchange_each(transfers,
+                         [&](size_t i) { on_message(transfers[i].peer, transfers[i].in); });
   if (!own.entries) own.message = {packets.slab + offset[ranks - 1], size[ranks - 1]};
   return own;
 }
 
-Pieces exchange_pieces(Env& env, const SparseSpan& in, std::span<const Region> regions) {
+ReceivedVectors exchange_vectors(Env& env, const SparseSpan& in, std::span<const Region> regions) {
   const auto rank = static_cast<size_t>(env.call.rank());
-  PieceReader reader(env, regions.size());
+  MessageUnpacker reader(env, regions.size());
   const auto read = [&](int source, ConstBytes message) {
     reader.come(static_cast<size_t>(source), {message, regions[rank]});
   };
-  const OwnPiece own = exchange_regions(env, in, regions, read);
+  const OwnVector own = exchange_regions(env, in, regions, read);
   if (own.entries)
     reader.put(rank, *own.entries);
   else
@@ -80,7 +81,7 @@ Bytes pack_region(Env& env, const SparseSpan& in, const Region& region) {
 /// A message of so many bytes is worth to be unpacked by itself.
 constexpr size_t kLongMessage = 4096;
 
-PieceReader::PieceReader(Env& env, size_t sources)
+MessageUnpacker::MessageUnpacker(Env& env, size_t sources)
     : env_(env),
       spans_(env.arena.take_span<SparseSpan>(sources)),
       source_(env.arena.take_span<size_t>(sources)),
@@ -88,20 +89,20 @@ PieceReader::PieceReader(Env& env, size_t sources)
       entries_(env.arena.take_span<size_t>(sources)),
       buffer_(env.arena.take_span<SparseBuffer>(sources)) {}
 
-void PieceReader::come(size_t source, const Message& message) {
+void MessageUnpacker::come(size_t source, const Message& message) {
   source_[waits_] = source;
   message_[waits_++] = message;
   if (env_.kernels.runs_at_once() && message.bytes.size() >= kLongMessage) unpack();
 }
 
-Pieces PieceReader::finish() {
+ReceivedVectors MessageUnpacker::finish() {
   if (waits_ > 0) unpack();
-  Pieces pieces{spans_};
+  ReceivedVectors pieces{spans_};
   for (const SparseSpan& each : spans_) pieces.entries += each.nnz.bound;
   return pieces;
 }
 
-void PieceReader::unpack() {
+void MessageUnpacker::unpack() {
   const Stopwatch watch(env_.stats, Phase::pack);
   const auto messages = message_.first(waits_);
   env_.kernels.entries(messages, entries_.data());
@@ -117,10 +118,10 @@ void PieceReader::unpack() {
   waits_ = 0;
 }
 
-Pieces unpack_pieces(Env& env, std::span<const Message> messages,
-                     const std::optional<SparseSpan>& own) {
+ReceivedVectors unpack_vectors(Env& env, std::span<const Message> messages,
+                               const std::optional<SparseSpan>& own) {
   const auto rank = static_cast<size_t>(env.call.rank());
-  PieceReader reader(env, messages.size());
+  MessageUnpacker reader(env, messages.size());
   for (size_t r = 0; r < messages.size(); ++r)
     if (own && r == rank)
       reader.put(r, *own);
@@ -139,7 +140,7 @@ SparseSpan survivors(Env& env, const SparseSpan& in, const Threshold& threshold)
 RegionSum::RegionSum(Env& env, const SparseSpan& in, std::span<const Region> regions)
     : env_(env),
       length_(regions[static_cast<size_t>(env.call.rank())].length()),
-      pieces_(exchange_pieces(env, in, regions)) {}
+      pieces_(exchange_vectors(env, in, regions)) {}
 
 SparseSpan RegionSum::add() {
   const Stopwatch watch(env_.stats, Phase::reduce);
@@ -161,11 +162,11 @@ SparseSpan RegionSum::reaching(uint64_t key) {
   return kept.span();
 }
 
-Whole gather_regions(Env& env, const Part& part, std::span<const Region> regions) {
+GatheredVector gather_regions(Env& env, const Contribution& part, std::span<const Region> regions) {
   const auto rank = static_cast<size_t>(env.call.rank());
   const ConstBytes message = pack_region(env, part.entries, regions[rank]);
   const size_t about = part.about * env.kernels.wire_value_size(part.entries.precision);
-  PieceReader reader(env, regions.size());
+  MessageUnpacker reader(env, regions.size());
   const auto own = env.kernels.part_of(part.entries, regions[rank]);
   if (own) reader.put(rank, *own);
   const auto came = [&](int source, const Gathered& one) {
@@ -175,7 +176,7 @@ Whole gather_regions(Env& env, const Part& part, std::span<const Region> regions
   const auto all = allgather_messages(env, {message, part.note}, about, came);
   const auto notes = env.arena.take_span<uint64_t>(all.size());
   std::ranges::transform(all, notes.begin(), &Gathered::note);
-  const Pieces pieces = reader.finish();
+  const ReceivedVectors pieces = reader.finish();
   const Stopwatch watch(env.stats, Phase::reduce);
   const SparseBuffer entries = env.kernels.sparse(pieces.entries);
   env.kernels.concatenate(pieces.spans, entries);
@@ -187,11 +188,11 @@ namespace {
 constexpr size_t kIndexBins = 4096;
 constexpr uint64_t kFewEntries = 64;  // loads below this are never called crowded
 
-bool wants_cuts(const Env& env, const Problem& problem, const Warm& warm) {
-  if (warm.cuts.size() != static_cast<size_t>(env.call.size()) + 1) return true;
+bool wants_cuts(const Env& env, const Problem& problem, const ShapeCache& cache) {
+  if (cache.cuts.size() != static_cast<size_t>(env.call.size()) + 1) return true;
   // Cuts that were crowded from the start would be so again.
-  return warm.calls_since_cut >= problem.repartition_interval ||
-         (warm.crowded && warm.calls_since_cut > 1);
+  return cache.calls_since_cut >= problem.repartition_interval ||
+         (cache.crowded && cache.calls_since_cut > 1);
 }
 
 /// P + 1 borders that give every region about the same number of entries; inside a bin they are
@@ -214,7 +215,7 @@ void cut(std::span<const uint64_t> bins, uint64_t width, uint64_t count, std::sp
   }
 }
 
-void new_cuts(Env& env, const Problem& problem, Warm& warm) {
+void new_cuts(Env& env, const Problem& problem, ShapeCache& cache) {
   const uint64_t width =
       std::max<uint64_t>(problem.count / kIndexBins + (problem.count % kIndexBins != 0), 1);
   uint64_t* counted = env.kernels.counts(kIndexBins);
@@ -222,27 +223,27 @@ void new_cuts(Env& env, const Problem& problem, Warm& warm) {
   const auto bins = env.arena.take_span<uint64_t>(kIndexBins);
   env.kernels.read(counted, kIndexBins, bins.data());
   allreduce_counts(env, bins);
-  warm.cuts.resize(static_cast<size_t>(env.call.size()) + 1);
-  cut(bins, width, problem.count, warm.cuts);
-  warm.calls_since_cut = 0;
+  cache.cuts.resize(static_cast<size_t>(env.call.size()) + 1);
+  cut(bins, width, problem.count, cache.cuts);
+  cache.calls_since_cut = 0;
 }
 
 }  // namespace
 
-std::span<const Region> balanced_regions(Env& env, const Problem& problem, Warm& warm) {
-  if (wants_cuts(env, problem, warm)) new_cuts(env, problem, warm);
-  ++warm.calls_since_cut;
-  return regions_between(env, warm.cuts);
+std::span<const Region> balanced_regions(Env& env, const Problem& problem, ShapeCache& cache) {
+  if (wants_cuts(env, problem, cache)) new_cuts(env, problem, cache);
+  ++cache.calls_since_cut;
+  return regions_between(env, cache.cuts);
 }
 
-void remember_loads(std::span<const uint64_t> loads, Warm& warm) {
+void remember_loads(std::span<const uint64_t> loads, ShapeCache& cache) {
   uint64_t all = 0, heaviest = 0;
   for (const uint64_t load : loads) {
     all += load;
     heaviest = std::max(heaviest, load);
   }
-  warm.entries = all;
-  warm.crowded = heaviest > kFewEntries && heaviest / 2 > all / loads.size();
+  cache.entries = all;
+  cache.crowded = heaviest > kFewEntries && heaviest / 2 > all / loads.size();
 }
 
 }  // namespace sparsecoll

@@ -22,18 +22,18 @@ std::span<const Region> uniform_regions(Env& env, uint64_t count);
 std::span<const Region> regions_between(Env& env, std::span<const uint64_t> cuts);
 
 /// What a rank has for its own region: its entries where they can be looked at, else a message.
-struct OwnPiece {
+struct OwnVector {
   std::optional<SparseSpan> entries;
   ConstBytes message;
 };
 /// Packs `in` by regions and sends each rank its own; on_message is told what others have for this
 /// rank's region. Destinations rotate, r + 1, r + 2, ..., so that no two ranks hit one receiver
 /// together.
-OwnPiece exchange_regions(Env& env, const SparseSpan& in, std::span<const Region> regions,
-                          FunctionRef<void(int source, ConstBytes message)> on_message);
+OwnVector exchange_regions(Env& env, const SparseSpan& in, std::span<const Region> regions,
+                           FunctionRef<void(int source, ConstBytes message)> on_message);
 
 /// What all ranks have for this rank's region.
-Pieces exchange_pieces(Env& env, const SparseSpan& in, std::span<const Region> regions);
+ReceivedVectors exchange_vectors(Env& env, const SparseSpan& in, std::span<const Region> regions);
 
 /// The entries of a vector that pass.
 SparseSpan survivors(Env& env, const SparseSpan& in, const Threshold& threshold);
@@ -60,7 +60,7 @@ class RegionSum {
 
   Env& env_;
   const uint64_t length_;
-  const Pieces pieces_;
+  const ReceivedVectors pieces_;
   std::optional<Rounded> whole_;
 };
 
@@ -69,15 +69,15 @@ Bytes pack_region(Env& env, const SparseSpan& in, const Region& region);
 
 /// Makes vectors of messages: of long ones when they come, where that is done at once, and of the
 /// others together in the end.
-class PieceReader {
+class MessageUnpacker {
  public:
-  PieceReader(Env& env, size_t sources);
+  MessageUnpacker(Env& env, size_t sources);
 
   /// No message has to come from there.
   void put(size_t source, const SparseSpan& entries) { spans_[source] = entries; }
   void come(size_t source, const Message& message);
   /// By source.
-  Pieces finish();
+  ReceivedVectors finish();
 
  private:
   void unpack();
@@ -93,27 +93,27 @@ class PieceReader {
 };
 
 /// By source. `own` is taken instead of this rank's message, if it is there.
-Pieces unpack_pieces(Env& env, std::span<const Message> messages,
-                     const std::optional<SparseSpan>& own = {});
+ReceivedVectors unpack_vectors(Env& env, std::span<const Message> messages,
+                               const std::optional<SparseSpan>& own = {});
 
 /// What a rank puts into a vector that all ranks are to have, within its own region.
-struct Part {
+struct Contribution {
   SparseSpan entries;
   uint64_t note = 0;   ///< a number of its own beside it
   uint64_t about = 0;  ///< entries, as far as all ranks know alike
 };
 /// The parts of all ranks, one after another, and the numbers beside them.
-struct Whole {
+struct GatheredVector {
   SparseBuffer entries;
   std::span<const uint64_t> notes;
 };
-Whole gather_regions(Env& env, const Part& part, std::span<const Region> regions);
+GatheredVector gather_regions(Env& env, const Contribution& part, std::span<const Region> regions);
 
 /// P regions of about equal load by the ranks' `local` vectors. Cut anew every
 /// `repartition_interval` calls of a shape, and at once when an owner was crowded.
-std::span<const Region> balanced_regions(Env& env, const Problem& problem, Warm& warm);
+std::span<const Region> balanced_regions(Env& env, const Problem& problem, ShapeCache& cache);
 
 /// Notes for the next call how many entries came to each owner.
-void remember_loads(std::span<const uint64_t> loads, Warm& warm);
+void remember_loads(std::span<const uint64_t> loads, ShapeCache& cache);
 
 }  // namespace sparsecoll

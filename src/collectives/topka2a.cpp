@@ -68,29 +68,30 @@ std::span<const Message> exchange_shards(Env& env, const Problem& problem,
     return Packet{packets.slab + kHeadroom, packets.capacity - kHeadroom, packets.size,
                   bound(shards[j])};
   };
-  const auto legs = env.arena.take_span<Leg>(ranks - 1);
+  const auto transfers = env.arena.take_span<Transfer>(ranks - 1);
   for (size_t i = 1; i < ranks; ++i) {
     const size_t to = (rank + i) % ranks;
-    legs[i - 1] = {static_cast<int>(to), pack(to), bound(shards[rank]), {}};
+    transfers[i - 1] = {static_cast<int>(to), pack(to), bound(shards[rank]), {}};
   }
-  env.call.exchange(legs);
+  env.call.exchange(transfers);
   const auto messages = env.arena.take_span<Message>(ranks);
   const Packet own = pack(rank);
   messages[rank].bytes = {own.data, env.kernels.read(own.used)};
-  for (const Leg& leg : legs) messages[static_cast<size_t>(leg.peer)].bytes = leg.in;
+  for (const Transfer& transfer : transfers)
+    messages[static_cast<size_t>(transfer.peer)].bytes = transfer.in;
   for (Message& each : messages) each.region = shards[rank].region;
   return messages;
 }
 
 }  // namespace
 
-Outcome topka2a(Env& env, const Problem& problem, Warm&) {
+Outcome topka2a(Env& env, const Problem& problem, ShapeCache&) {
   Kernels& kernels = env.kernels;
   // 1.
   const std::span<const Shard> shards = topka2a_shards(env, problem.count, problem.k);
   const Region mine = shards[static_cast<size_t>(env.call.rank())].region;
   // 2.
-  const Pieces pieces = unpack_pieces(env, exchange_shards(env, problem, shards));
+  const ReceivedVectors pieces = unpack_vectors(env, exchange_shards(env, problem, shards));
   // 3.
   const SparseBuffer sum = kernels.sparse(std::min<uint64_t>(pieces.entries, mine.length()));
   {
@@ -101,7 +102,8 @@ Outcome topka2a(Env& env, const Problem& problem, Warm&) {
   // 4.
   const auto regions = env.arena.take_span<Region>(shards.size());
   for (size_t j = 0; j < shards.size(); ++j) regions[j] = shards[j].region;
-  const Whole whole = gather_regions(env, {part.values, 0, problem.k / shards.size()}, regions);
+  const GatheredVector whole =
+      gather_regions(env, {part.values, 0, problem.k / shards.size()}, regions);
   return {whole.entries.span(), part.lost};
 }
 

@@ -34,12 +34,12 @@ bool is_one_stream(Stream stream);
 /// Where messages are packed to and unpacked from: on the host for whoever sends them from there.
 /// Kernels write them straight to the host's memory, so that what crosses the bus is what is sent;
 /// large ones that can be sent from the device stay there (Kernels::hide_large()).
-enum class Messages { on_device, on_host };
+enum class MessageLocation { on_device, on_host };
 
 /// What is on a stream at one moment. Shared by whoever waits for it.
-class Moment {
+class Event {
  public:
-  virtual ~Moment() = default;
+  virtual ~Event() = default;
 };
 
 /// One communicator's end of a device: its stream, workspace and kernels. One thread at a time, but
@@ -59,7 +59,7 @@ class Device {
   virtual std::shared_ptr<const void> stay_current() = 0;
 
   /// What is on a caller's stream now, for a call that is queued.
-  virtual std::shared_ptr<Moment> mark(Stream stream) = 0;
+  virtual std::shared_ptr<Event> mark(Stream stream) = 0;
   /// A call's work is queued on this stream, or on the communicator's own; where a call names
   /// several, on the first, after what is on all of them, and they go on after it. Comes after the
   /// work of earlier calls. The device is the calling thread's current one until end().
@@ -69,28 +69,28 @@ class Device {
   virtual void begin_captured(Stream stream) = 0;
   virtual bool captured() const = 0;
   /// After begin(): the work comes after that moment, too.
-  virtual void follow(const Moment& moment) = 0;
+  virtual void wait_for(const Event& event) = 0;
   virtual bool begun() const = 0;
   /// After begin(): where the work is queued.
   virtual Stream stream() const = 0;
   /// After begin(); they live until end().
   virtual Kernels& kernels(DataType data_type, IndexType index_type) = 0;
   /// After begin(): what is queued now.
-  virtual std::shared_ptr<Moment> moment() = 0;
+  virtual std::shared_ptr<Event> event() = 0;
   /// After begin(): what `work` queues, without workspace, comes after what is queued now, but what
   /// is queued next does not wait for it. Until follow().
-  virtual std::shared_ptr<Moment> aside(FunctionRef<void()> work) = 0;
+  virtual std::shared_ptr<Event> run_concurrently(FunctionRef<void()> work) = 0;
   /// Whether all of that has run. From any thread.
-  virtual bool passed(const Moment& moment) = 0;
+  virtual bool passed(const Event& event) = 0;
 
   // --- after begin(), for calls in stream order
   /// Every one of the messages begins with the stamp.
   virtual void put_stamps(std::span<std::byte* const> messages, const Stamp& stamp) = 0;
   /// Raises the alarm for the first whose message begins with another stamp.
-  virtual void check_stamps(std::span<const Stamped> messages, const Stamp& expected,
+  virtual void check_stamps(std::span<const StampedMessage> messages, const Stamp& expected,
                             Alarm* alarm) = 0;
   /// Adds the counts up; raises the alarm for a fault.
-  virtual void settle(const Settlement& counts, const Books& books) = 0;
+  virtual void settle(const CallCounts& counts, const DeviceReport& books) = 0;
   /// Records in the timeline how long what `work` queues there takes.
   virtual void timed(const char* name, size_t bytes, FunctionRef<void()> work) = 0;
 
@@ -109,6 +109,6 @@ class Device {
 };
 
 /// The timeline, if there is one, outlives it.
-std::unique_ptr<Device> make_device(int number, Messages messages, Timeline* timeline);
+std::unique_ptr<Device> make_device(int number, MessageLocation messages, Timeline* timeline);
 
 }  // namespace sparsecoll

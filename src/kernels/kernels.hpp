@@ -58,7 +58,7 @@ struct Threshold {
 };
 
 /// What one step of push-sum does to this rank's numerator x.
-struct PushSumTerms {
+struct PushSumUpdate {
   std::span<const double> shares;        ///< the parts of x that were sent, each rounded
   std::span<const void* const> arrived;  ///< vectors that came in, in the order of their adding
   const void* net = nullptr;             ///< or null: what compressed messages moved, in all
@@ -248,7 +248,7 @@ class Kernels {
   virtual void push_sum_take(double* weight, std::span<const double* const> arrived) = 0;
   /// x = x - what was sent + what came in, in the accumulation type, rounded once; estimate (may be
   /// null) = x / weight.
-  virtual void push_sum_absorb(const PushSumTerms& terms, size_t count, void* x,
+  virtual void push_sum_absorb(const PushSumUpdate& terms, size_t count, void* x,
                                void* estimate) = 0;
 
   // --- the wait for numbers
@@ -269,9 +269,9 @@ class Kernels {
 Kernels& make_plain_kernels(DataType data_type, IndexType index_type, Arena& arena);
 
 namespace host {
-class Place;
+class Backend;
 }
 /// The same with the place's threads and vector instructions where vectors are long: the same bits.
-Kernels& make_host_kernels(DataType data_type, IndexType index_type, host::Place& place);
+Kernels& make_host_kernels(DataType data_type, IndexType index_type, host::Backend& backend);
 
 }  // namespace sparsecoll

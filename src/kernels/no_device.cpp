@@ -12,7 +12,7 @@ int device_of(const void*) { return kHost; }
 bool is_captured(int, Stream) { return false; }
 bool is_one_stream(Stream) { return true; }
 
-std::unique_ptr<Device> make_device(int number, Messages, Timeline*) {
+std::unique_ptr<Device> make_device(int number, MessageLocation, Timeline*) {
   fail(sparsecollInternalError, "device ", number, " in a library without CUDA");
 }
 

@@ -16,7 +16,7 @@ struct Stamp {
 };
 
 /// A message that has come, and from whom.
-struct Stamped {
+struct StampedMessage {
   const std::byte* at;
   int peer;
 };
@@ -30,7 +30,7 @@ struct Alarm {
 };
 
 /// What a call in stream order has come to, in counts on the device.
-struct Settlement {
+struct CallCounts {
   const uint64_t* selected;  ///< entries that this rank selected
   const uint64_t* result;    ///< entries of the result
   const uint64_t* fault;     ///< malformed messages
@@ -38,14 +38,14 @@ struct Settlement {
 };
 
 /// Of the last of these calls, and of all of them.
-struct Tally {
+struct DeviceTotals {
   uint64_t last_selected, last_result, selected, result;
 };
 
 /// Where that is written down.
-struct Books {
-  Tally* tally;   ///< on the device
-  Tally* mirror;  ///< the same, where the host sees it
+struct DeviceReport {
+  DeviceTotals* tally;   ///< on the device
+  DeviceTotals* mirror;  ///< the same, where the host sees it
   Alarm* alarm;
 };
 

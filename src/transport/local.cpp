@@ -59,7 +59,7 @@ struct Fabric {
   /// The fabric of one part of a split: made by the first of its members to ask, forgotten when
   /// the last has.
   static std::shared_ptr<Fabric> part(const std::shared_ptr<Fabric>& whole,
-                                      std::span<const Member> members, uint64_t id) {
+                                      std::span<const RankAddress> members, uint64_t id) {
     const std::lock_guard lock(whole->parts_mutex);
     const std::pair name{id, members.front().rank};
     Part& part = whole->parts[name];
@@ -67,7 +67,7 @@ struct Fabric {
       const auto fresh = std::make_shared<Fabric>(static_cast<int>(members.size()), FatePlan{});
       fresh->whole = whole;
       fresh->neighbours = whole->neighbours;
-      for (const Member& each : members) fresh->ranks_in_whole.push_back(each.rank);
+      for (const RankAddress& each : members) fresh->ranks_in_whole.push_back(each.rank);
       part.fabric = fresh;  // complete, or not there: the next member may try again
     }
     std::shared_ptr<Fabric> fabric = part.fabric;
@@ -207,9 +207,9 @@ class LocalTransport final : public Transport {
   }
 
   uint64_t next_address() override { return 0; }  // parts are found through the fabric
-  std::unique_ptr<Transport> split(std::span<const Member> members, uint64_t id) override {
+  std::unique_ptr<Transport> split(std::span<const RankAddress> members, uint64_t id) override {
     if (members.empty()) return nullptr;
-    const auto own = std::ranges::find(members, rank_, &Member::rank);
+    const auto own = std::ranges::find(members, rank_, &RankAddress::rank);
     return std::make_unique<LocalTransport>(Fabric::part(fabric_, members, id),
                                             static_cast<int>(own - members.begin()));
   }

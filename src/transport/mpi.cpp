@@ -36,7 +36,7 @@ class MpiTransport final : public Transport {
  public:
   /// `peers`: where they are reached in the shared duplicate, by their rank here.
   MpiTransport(std::shared_ptr<MpiShare> share, std::vector<MpiAddress> peers, int rank,
-               const MpiTerms& terms)
+               const MpiOptions& terms)
       : share_(std::move(share)),
         peers_(std::move(peers)),
         rank_(rank),
@@ -99,17 +99,17 @@ class MpiTransport final : public Transport {
     return static_cast<uint64_t>(*next_tag_);
   }
 
-  std::unique_ptr<Transport> split(std::span<const Member> members, uint64_t) override {
+  std::unique_ptr<Transport> split(std::span<const RankAddress> members, uint64_t) override {
     if (members.empty()) return nullptr;  // nobody sends to the address that was told: keep it
     std::vector<MpiAddress> peers;
-    for (const Member& each : members) {
+    for (const RankAddress& each : members) {
       if (each.address > static_cast<uint64_t>(share_->highest_tag()))
         fail(sparsecollRemoteError, "rank ", each.rank, " sent a tag of ", each.address,
              ", expected at most ", share_->highest_tag());
       peers.push_back(
           {peers_[static_cast<size_t>(each.rank)].rank, static_cast<int>(each.address)});
     }
-    const auto self = std::ranges::find(members, rank_, &Member::rank);
+    const auto self = std::ranges::find(members, rank_, &RankAddress::rank);
     auto part = std::make_unique<MpiTransport>(share_, std::move(peers),
                                                static_cast<int>(self - members.begin()), terms_);
     next_tag_.reset();
@@ -152,7 +152,7 @@ class MpiTransport final : public Transport {
   std::shared_ptr<MpiShare> share_;
   std::vector<MpiAddress> peers_;
   int rank_;
-  const MpiTerms terms_;
+  const MpiOptions terms_;
   /// Under which the next part will receive, once its peers have been told; none before.
   std::optional<int> next_tag_;
   Memory memory_;
@@ -164,7 +164,7 @@ class MpiTransport final : public Transport {
 }  // namespace
 
 std::unique_ptr<Transport> make_mpi_transport(MPI_Comm mpi, const Deadline& deadline,
-                                              const MpiTerms& terms) {
+                                              const MpiOptions& terms) {
   check_mpi_caller();
   if (mpi == MPI_COMM_NULL) fail(sparsecollInvalidArgument, "mpi is MPI_COMM_NULL");
   int between_groups = 0;
@@ -176,7 +176,7 @@ std::unique_ptr<Transport> make_mpi_transport(MPI_Comm mpi, const Deadline& dead
   check_mpi(MPI_Comm_size(mpi, &size), "MPI_Comm_size");
   std::vector<MpiAddress> peers;
   for (int peer = 0; peer < size; ++peer) peers.push_back({peer, MpiShare::kFirstTag});
-  MpiTerms decided = terms;
+  MpiOptions decided = terms;
   if (!decided.device_memory) decided.device_memory = mpi_is_cuda_aware();
   return std::make_unique<MpiTransport>(std::make_shared<MpiShare>(mpi, deadline), std::move(peers),
                                         rank, decided);

@@ -16,7 +16,7 @@ namespace sparsecoll {
 inline constexpr size_t kMpiChunk = size_t{1} << 30;
 
 /// What is asked of the transport on this rank; others may do otherwise.
-struct MpiTerms {
+struct MpiOptions {
   /// MPI is given memory of devices; none: where it says that it takes it.
   std::optional<bool> device_memory = {};
   /// Messages go in pieces (mpi_pieces.hpp) where they can; none: to other machines.
@@ -29,7 +29,7 @@ struct MpiTerms {
 /// InvalidArgument when `mpi` is null or an intercommunicator, InvalidUsage when MPI is not running
 /// or its thread level forbids this thread, Timeout, SystemError.
 std::unique_ptr<Transport> make_mpi_transport(MPI_Comm mpi, const Deadline& deadline,
-                                              const MpiTerms& terms = {});
+                                              const MpiOptions& terms = {});
 
 /// Whether this process's MPI, which is running, says that it takes memory of CUDA devices; not if
 /// it does not say.

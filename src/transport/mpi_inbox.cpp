@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
-#include "transport/mpi_pieces.hpp"
+#include "transport/mpi_chunks.hpp"
 #include "transport/mpi_share.hpp"
 
 namespace sparsecoll {

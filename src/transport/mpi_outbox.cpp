@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-#include "transport/mpi_pieces.hpp"
+#include "transport/mpi_chunks.hpp"
 #include "transport/mpi_share.hpp"
 
 namespace sparsecoll {

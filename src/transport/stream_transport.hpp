@@ -14,7 +14,7 @@ namespace sparsecoll {
 
 /// What moves between this rank and one peer, which may be this rank, in one exchange; in memory of
 /// the device. Both ends know the sizes, and they are the same.
-struct Transfer {
+struct StreamTransfer {
   int peer;
   ConstBytes out;
   Bytes in;
@@ -38,7 +38,7 @@ class StreamTransport {
   /// comes after the transfers. Several with one peer match in their order. The host waits for the
   /// peers only in the first exchange with each, while connections are made. Throws RemoteError,
   /// SystemError, UnhandledCudaError, Timeout, and InvalidUsage after interrupt() or close().
-  virtual void exchange(std::span<const Transfer> transfers, Stream stream,
+  virtual void exchange(std::span<const StreamTransfer> transfers, Stream stream,
                         const Deadline& deadline) = 0;
   /// From any thread: throws what has gone wrong since in what is queued, as far as it has been
   /// noticed.

@@ -27,7 +27,7 @@ struct Arrived {
 };
 
 /// A rank of a transport as a member of a part of it.
-struct Member {
+struct RankAddress {
   int rank;
   uint64_t address;  ///< what next_address() gave there
 };
@@ -97,7 +97,7 @@ class Transport {
   /// Another transport between `members`, in their new order; null where there are none. All ranks
   /// call it, after they have agreed to; it waits for nobody, so that peers may send to a part that
   /// is still to be made here. `id` is the same on all of them and used once.
-  virtual std::unique_ptr<Transport> split(std::span<const Member> members, uint64_t id) = 0;
+  virtual std::unique_ptr<Transport> split(std::span<const RankAddress> members, uint64_t id) = 0;
 
   /// True when close() is collective, so that the ranks must agree on it first.
   virtual bool closes_together() const = 0;

@@ -15,7 +15,7 @@ std::string check_above(const Input<T>& input, uint64_t key, size_t capacity, co
   using Acc = Accumulation<T>;
   const size_t n = input.values.size();
   Pair<Acc, I, data_type_of<T>()> pair;
-  pair.device.place().tuning() = call.tuning;
+  pair.device.backend().tuning() = call.tuning;
   std::vector<Acc> want(n);
   const SparseBuffer host = pair.host.kernels().sparse(capacity);
   const SparseBuffer device = pair.device.kernels().sparse(capacity);

@@ -4,7 +4,7 @@
 
 // The same messages to unpack on the host and on the device.
 
-#include "cuda/device_place.hpp"
+#include "cuda/device_backend.hpp"
 #include "unit/messages.hpp"
 
 namespace sparsecoll::cuda_test {
@@ -56,7 +56,7 @@ class Fenced {
 template <class T, class I>
 struct Post {
   using Acc = Accumulation<T>;
-  DevicePlace<Acc, I, data_type_of<T>()> place;
+  DeviceBackend<Acc, I, data_type_of<T>()> backend;
   std::vector<Message> messages;
   std::vector<SparseBuffer> out;
   uint64_t* counts;  ///< of faults and of the entries of each message
@@ -64,7 +64,7 @@ struct Post {
   std::byte* memory;
 
   Post(const std::vector<Arrived>& all, size_t shift)
-      : counts(place.kernels().counts(all.size() + 1)) {
+      : counts(backend.kernels().counts(all.size() + 1)) {
     MessageBytes bytes;
     std::vector<size_t> at, index, value;
     for (const Arrived& one : all) {
@@ -74,8 +74,8 @@ struct Post {
       index.push_back(fenced.add(one.capacity * sizeof(I)));
       value.push_back(fenced.add(one.capacity * sizeof(Acc)));
     }
-    const std::byte* const slab = place.upload(bytes);
-    memory = place.upload(fenced.bytes());
+    const std::byte* const slab = backend.upload(bytes);
+    memory = backend.upload(fenced.bytes());
     for (size_t m = 0; m < all.size(); ++m) {
       messages.push_back({{slab + at[m], all[m].size}, all[m].region});
       out.push_back({all[m].dense ? nullptr : memory + index[m], memory + value[m], counts + 1 + m,
@@ -83,7 +83,7 @@ struct Post {
     }
   }
   bool intact() {
-    return fenced.intact(place.template download<std::byte>(memory, fenced.bytes().size()));
+    return fenced.intact(backend.template download<std::byte>(memory, fenced.bytes().size()));
   }
 };
 
@@ -93,7 +93,7 @@ template <class T, class I>
 std::string check_unpack(const std::vector<Arrived>& all, size_t shift) {
   using Acc = Accumulation<T>;
   const size_t n = all.size();
-  unit::Place<Acc, I, data_type_of<T>()> host;
+  unit::Backend<Acc, I, data_type_of<T>()> host;
   Post<T, I> post(all, shift);
   std::vector<Message> messages;
   std::vector<SparseBuffer> out;
@@ -104,9 +104,9 @@ std::string check_unpack(const std::vector<Arrived>& all, size_t shift) {
     if (one.dense) out.back().index = nullptr;
   }
   host.kernels().unpack_all(messages, out, &faults);
-  post.place.kernels().unpack_all(post.messages, post.out, post.counts);
+  post.backend.kernels().unpack_all(post.messages, post.out, post.counts);
   std::vector<uint64_t> counts(n + 1);
-  post.place.kernels().read(post.counts, n + 1, counts.data());
+  post.backend.kernels().read(post.counts, n + 1, counts.data());
   if (!post.intact()) return "wrote outside of the buffers";
   for (size_t m = 0; m < n; ++m) {
     const std::string name = "message " + std::to_string(m);
@@ -116,10 +116,10 @@ std::string check_unpack(const std::vector<Arrived>& all, size_t shift) {
     if (counts[m + 1] == 0) continue;
     const auto* const want = static_cast<const Acc*>(out[m].value);
     std::string wrong =
-        test::difference(name, post.place.template download<Acc>(post.out[m].value, *out[m].nnz),
+        test::difference(name, post.backend.template download<Acc>(post.out[m].value, *out[m].nnz),
                          std::vector<Acc>(want, want + *out[m].nnz));
     if (!all[m].dense && wrong.empty())
-      wrong = test::difference(name, post.place.get(post.out[m]), host.get(out[m]));
+      wrong = test::difference(name, post.backend.get(post.out[m]), host.get(out[m]));
     if (!wrong.empty()) return wrong;
   }
   return counts[0] == faults ? "" : std::to_string(counts[0]) + " faults";

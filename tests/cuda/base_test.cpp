@@ -8,13 +8,13 @@
 #include "cuda/values.hpp"
 #include "engine.hpp"
 #include "kernels/cuda/block.cuh"
-#include "kernels/cuda/table.cuh"
+#include "kernels/cuda/merge/table.cuh"
 #include "support/catch.hpp"
 
 namespace sparsecoll::cuda_test {
 namespace {
 
-using FloatPlace = DevicePlace<float, uint32_t, DataType::float32>;
+using FloatPlace = DeviceBackend<float, uint32_t, DataType::float32>;
 
 // --- launch.cuh
 
@@ -30,8 +30,8 @@ TEST_CASE("for_each comes to every item once, as many as the device says") {
     unsigned* const seen = device.upload(std::vector<unsigned>(n + 9));
     uint64_t* const count = device.kernels().counts(1);
     device.kernels().set_count(count, n);
-    cuda::for_each(device.place(), {count, n + 9}, Count1{seen});
-    cuda::for_each(device.place(), {nullptr, n}, Count1{seen});
+    cuda::for_each(device.backend(), {count, n + 9}, Count1{seen});
+    cuda::for_each(device.backend(), {nullptr, n}, Count1{seen});
     std::vector<unsigned> want(n + 9);
     std::fill_n(want.begin(), n, 2u);
     CHECK(device.download<unsigned>(seen, n + 9) == want);
@@ -44,10 +44,10 @@ __global__ void say_how_many(unsigned* blocks) {
 
 TEST_CASE("launch_together takes as many blocks as run at once, and at least one") {
   FloatPlace device;
-  const auto most = static_cast<unsigned>(cuda::kResident * device.place().multiprocessors());
+  const auto most = static_cast<unsigned>(cuda::kResident * device.backend().multiprocessors());
   unsigned* const blocks = device.upload(std::vector<unsigned>(most));
   for (const unsigned wanted : {0u, 1u, 2u, most, most + 1, 100000u}) {
-    cuda::launch_together(device.place(), wanted, say_how_many, blocks);
+    cuda::launch_together(device.backend(), wanted, say_how_many, blocks);
     CHECK(device.download<unsigned>(blocks, 1)[0] == std::clamp(wanted, 1u, most));
   }
 }
@@ -73,7 +73,7 @@ TEST_CASE("a table has every row, in as many launches as it takes") {
     INFO("n = " << n);
     FloatPlace device;
     const size_t before = simt::launches();
-    const Row* const rows = cuda::table<Row>(device.place(), n, [](size_t p) {
+    const Row* const rows = cuda::table<Row>(device.backend(), n, [](size_t p) {
       return Row{p * p, static_cast<uint32_t>(p / 2)};
     });
     CHECK(simt::launches() - before == (n + 239) / 240);
@@ -103,7 +103,7 @@ TEST_CASE("shares of warps and blocks cover everything once, in order, and about
       FloatPlace device;
       unsigned* const of_warp = device.upload(std::vector<unsigned>(n));
       unsigned* const of_block = device.upload(std::vector<unsigned>(n));
-      cuda::launch(device.place(), blocks, mark_shares, n, of_warp, of_block);
+      cuda::launch(device.backend(), blocks, mark_shares, n, of_warp, of_block);
       const auto warps = device.download<unsigned>(of_warp, n);
       const auto owners = device.download<unsigned>(of_block, n);
       std::vector<size_t> has(blocks * cuda::kWarps);
@@ -141,7 +141,7 @@ TEST_CASE("sums of a block are used one after another") {
   Sums* const to = device.upload(std::vector<Sums>(cuda::kThreads));
   for (const unsigned block : {0u, 1u, 255u, 256u, 257u, 1000u}) {
     INFO("block " << block);
-    cuda::launch(device.place(), 1, sum_up, from, block, to);
+    cuda::launch(device.backend(), 1, sum_up, from, block, to);
     const std::vector<Sums> got = device.download<Sums>(to, cuda::kThreads);
     const uint64_t all = std::accumulate(in.begin(), in.begin() + cuda::kThreads, uint64_t{0});
     const uint64_t of_blocks = std::accumulate(in.begin(), in.begin() + block, uint64_t{0});
@@ -170,7 +170,7 @@ TEMPLATE_TEST_CASE("lower_bound counts what is below", "", uint32_t, uint64_t) {
     std::vector<TestType> index;
     for (size_t j = 0; j < n; ++j) index.push_back(static_cast<TestType>(3 * j + 1));
     size_t* const at = device.upload(std::vector<size_t>(3 * n + 4));
-    cuda::launch(device.place(), 1, find<TestType>,
+    cuda::launch(device.backend(), 1, find<TestType>,
                  static_cast<const TestType*>(device.upload(index)), n, at);
     const auto got = device.download<size_t>(at, 3 * n + 4);
     for (size_t limit = 0; limit < got.size(); ++limit)

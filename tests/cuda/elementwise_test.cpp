@@ -143,7 +143,7 @@ TEMPLATE_TEST_CASE("round_to_bf16 gives the host's bits", "", float, double, Flo
   }
 }
 
-TEST_CASE("accumulate adds in place") {
+TEST_CASE("accumulate adds in backend") {
   const std::vector<float> values = values_of<float>(test::Kind::kHeavyTail, 1000, 1);
   PairOf<float> pair;
   std::vector<float> want = values;

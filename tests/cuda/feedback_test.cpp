@@ -140,7 +140,7 @@ TEMPLATE_TEST_CASE("deliver and scatter give the host's bits", "", float, double
   }
 }
 
-TEST_CASE("scatter works in place of a dense input") {
+TEST_CASE("scatter works in backend of a dense input") {
   std::vector<float> want = values_of<float>(test::Kind::kSignedZeros, 1000, 1);
   PairOf<float> pair;
   const Spans in(pair, want);

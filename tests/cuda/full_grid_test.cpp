@@ -77,7 +77,7 @@ class FullGrid {
   /// `call` of the host and of the device.
   template <class Call>
   std::string compare(bool staged, bool feedback, const Call& call) {
-    pair_.device.place().tuning() = {staged ? 0 : n_ + 1, n_};  // all of it is the sample
+    pair_.device.backend().tuning() = {staged ? 0 : n_ + 1, n_};  // all of it is the sample
     std::vector<Acc> want(n_);
     Acc* const next = pair_.device.upload(want);
     ResidualView ours, theirs;
@@ -98,7 +98,7 @@ class FullGrid {
   Pair<Acc, I, data_type_of<T>()> pair_;
   /// No multiprocessor holds more than 2048 threads, 8 blocks. A block takes 256 sectors of the
   /// sample, each of 16 elements at most, or less of anything else.
-  const size_t n_ = 16 * 256 * (size_t{8} * pair_.device.place().multiprocessors() + 1);
+  const size_t n_ = 16 * 256 * (size_t{8} * pair_.device.backend().multiprocessors() + 1);
   const size_t k_ = n_ / 50;
   const Input<T> input_ = input_of<T>(kKind, n_, 19);
 };

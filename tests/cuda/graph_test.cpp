@@ -14,7 +14,7 @@ const size_t kLength = size_t{1} << (test::small_run() ? 13 : 20);
 const size_t kKept = kLength / 100;
 const int kReplays = test::small_run() ? 10 : 100;
 
-using FloatPlace = DevicePlace<float, uint32_t, DataType::float32>;
+using FloatPlace = DeviceBackend<float, uint32_t, DataType::float32>;
 
 /// Selection, its messages, and the entries of the first message.
 struct Chain {
@@ -40,7 +40,7 @@ struct Chain {
 };
 
 cudaGraphExec_t capture(FloatPlace& device, Chain& chain, const Gradient& gradient) {
-  const cudaStream_t stream = device.place().stream();
+  const cudaStream_t stream = device.backend().stream();
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t ready = nullptr;
   cuda::check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "begin of capture");
@@ -54,9 +54,9 @@ cudaGraphExec_t capture(FloatPlace& device, Chain& chain, const Gradient& gradie
 /// Whether a graph of the chain gives, every time, what the host gives once.
 std::string replay(size_t staged_from) {
   const Input<float> input = input_of<float>(test::Kind::kHeavyTail, kLength, 21);
-  unit::Place<float, uint32_t> host;
+  unit::Backend<float, uint32_t> host;
   FloatPlace device;
-  device.place().tuning().staged_from = staged_from;
+  device.backend().tuning().staged_from = staged_from;
   std::vector<float> rest(kLength);
   Chain wanted(host.kernels()), got(device.kernels());
   wanted.run({input.values.data(), kLength, {input.residual.data(), rest.data()}});
@@ -68,7 +68,7 @@ std::string replay(size_t staged_from) {
   std::string differs;
   for (int round = 0; round < kReplays && differs.empty(); ++round) {
     device.kernels().zero(next, kLength);
-    cuda::check(cudaGraphLaunch(graph, device.place().stream()), "cudaGraphLaunch");
+    cuda::check(cudaGraphLaunch(graph, device.backend().stream()), "cudaGraphLaunch");
     differs = test::difference("arrived", device.get(got.arrived), host.get(wanted.arrived));
     if (differs.empty())
       differs = test::difference("rest", device.download<float>(next, kLength), rest);

@@ -3,7 +3,7 @@
 
 // Counts by key and by index on the device against the host's, and the least key.
 
-#include "cuda/device_place.hpp"
+#include "cuda/device_backend.hpp"
 #include "support/catch.hpp"
 #include "unit/naive.hpp"
 

@@ -3,7 +3,7 @@
 
 // Messages where the host sees them: sizes first, then piece by piece.
 
-#include "cuda/device_place.hpp"
+#include "cuda/device_backend.hpp"
 #include "kernels/wire.hpp"
 #include "support/catch.hpp"
 #include "support/data.hpp"
@@ -16,9 +16,9 @@ constexpr uint64_t kLength = 70000;
 
 /// A place whose messages the host sees, beside the host's own.
 struct Places {
-  Places() { device.place().tuning().piece = kTestPiece; }
-  unit::Place<float, uint32_t> host;
-  DevicePlace<float, uint32_t, DataType::float32> device{Messages::on_host};
+  Places() { device.backend().tuning().piece = kTestPiece; }
+  unit::Backend<float, uint32_t> host;
+  DeviceBackend<float, uint32_t, DataType::float32> device{MessageLocation::on_host};
 };
 
 Entries<float> some_entries(size_t n, uint64_t seed) {
@@ -31,15 +31,15 @@ Entries<float> some_entries(size_t n, uint64_t seed) {
 TEST_CASE("the host reads each piece of a message as soon as it is written") {
   for (const size_t n : {size_t{0}, size_t{1}, size_t{1000}, size_t{10000}}) {
     CAPTURE(n);
-    Places places;
+    Places backends;
     const Entries<float> entries = some_entries(n, n);
-    Kernels &host = places.host.kernels(), &device = places.device.kernels();
+    Kernels &host = backends.host.kernels(), &device = backends.device.kernels();
     // In no order, one of them empty, one with most of the entries.
     const std::vector<Region> regions{{50000, kLength}, {0, 40000}, {40000, 40000}, {40000, 50000}};
     const Packets want = host.packets(n, regions), got = device.packets(n, regions);
-    host.pack_all(places.host.put(entries), regions, want);
+    host.pack_all(backends.host.put(entries), regions, want);
     host.wait_packed(want.slab + want.capacity);
-    device.pack_all(places.device.put(entries), regions, got);
+    device.pack_all(backends.device.put(entries), regions, got);
     uint64_t offset[4], size[4];
     device.read(got.size, 4, size);
     device.read(got.offset, 4, offset);
@@ -59,13 +59,13 @@ TEST_CASE("the host reads each piece of a message as soon as it is written") {
 }
 
 TEST_CASE("messages that were fetched are unpacked from there") {
-  Places places;
-  places.device.place().tuning().fetched = 1000;
+  Places backends;
+  backends.device.backend().tuning().fetched = 1000;
   const Entries<float> entries = some_entries(5000, 3);
   const Region whole{0, kLength};
-  Kernels &host = places.host.kernels(), &device = places.device.kernels();
+  Kernels &host = backends.host.kernels(), &device = backends.device.kernels();
   const Packets packed = host.packets(entries.size(), {&whole, 1});
-  host.pack_all(places.host.put(entries), {&whole, 1}, packed);
+  host.pack_all(backends.host.put(entries), {&whole, 1}, packed);
   host.wait_packed(packed.slab + packed.capacity);
   // One behind the other, as in messages that hold several.
   std::vector<std::byte> both(2 * packed.size[0] + 8);
@@ -74,7 +74,7 @@ TEST_CASE("messages that were fetched are unpacked from there") {
   std::copy(one.begin(), one.end(), both.begin() + static_cast<ptrdiff_t>(one.size()) + 8);
   device.prefetch(both);
   device.prefetch(both);
-  places.device.place().wait();
+  backends.device.backend().wait();
   std::fill(both.begin() + sizeof(WireHeader), both.begin() + static_cast<ptrdiff_t>(one.size()),
             std::byte{0xff});
   const SparseBuffer out[2] = {device.sparse(5000), device.sparse(5000)};
@@ -84,8 +84,8 @@ TEST_CASE("messages that were fetched are unpacked from there") {
   device.unpack_all(messages, out, fault);
   CHECK(device.read(fault) == 0);
   for (const SparseBuffer& each : out)
-    CHECK(test::difference("", places.device.get(each), entries) == "");
-  places.device.place().ferry().forget();
+    CHECK(test::difference("", backends.device.get(each), entries) == "");
+  backends.device.backend().ferry().forget();
   device.unpack_all({messages, 1}, {out, 1}, fault);  // from the host's memory, which was damaged
   CHECK(device.read(fault) == 1);
 }

@@ -109,7 +109,7 @@ TEST_CASE("more than 2^32 values are copied, scaled and cleared") {
   LargePair pair;
   std::vector<float> period = period_of(1);
   const float* const from = repeat(pair.device, period, kWide);
-  float* const to = pair.device.place().arena().take<float>(kWide);
+  float* const to = pair.device.backend().arena().take<float>(kWide);
   Kernels& kernels = pair.device.kernels();
   kernels.copy_canonical(from + 1, kWide - 1, to);  // not aligned
   CHECK(difference(pair.device, to, kWide - 1, rotated(period, 1)) == "");
@@ -127,7 +127,7 @@ TEST_CASE("dense pieces of more than 2^32 values are added") {
   LargePair pair;
   const std::vector<float> period = period_of(2);
   const float* const from = repeat(pair.device, period, kWide + 2);
-  float* const sum = pair.device.place().arena().take<float>(kWide);
+  float* const sum = pair.device.backend().arena().take<float>(kWide);
   std::vector<float> want(kPeriod);
   uint64_t nnz = 0, *const count = pair.device.kernels().counts(1);
   std::vector<SparseSpan> ours, theirs;
@@ -146,7 +146,7 @@ TEST_CASE("entries and values are scattered over more than 2^32 values") {
   LargePair pair;
   const std::vector<float> period = period_of(3);
   const Entries<float> entries = entries_at(spread_indices(), period);
-  Bfloat16* const out = pair.device.place().arena().take<Bfloat16>(kWide);
+  Bfloat16* const out = pair.device.backend().arena().take<Bfloat16>(kWide);
   Entries<Bfloat16> want;
   for (const auto& [index, value] : entries)
     want.push_back({index, sparsecoll::finished<Bfloat16>(value, 3)});

@@ -28,7 +28,7 @@ std::vector<V> rotated(std::vector<V> period, size_t by) {
 
 template <class V>
 void copy(LargePlace& device, V* to, const V* from, size_t n, cudaMemcpyKind kind) {
-  const cudaStream_t stream = device.place().stream();
+  const cudaStream_t stream = device.backend().stream();
   cuda::check(cudaMemcpyAsync(to, from, n * sizeof(V), kind, stream), "cudaMemcpyAsync");
   cuda::check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
 }
@@ -36,7 +36,7 @@ void copy(LargePlace& device, V* to, const V* from, size_t n, cudaMemcpyKind kin
 /// n values on the device.
 template <class V>
 V* repeat(LargePlace& device, const std::vector<V>& period, size_t n) {
-  V* const to = device.place().arena().template take<V>(n);
+  V* const to = device.backend().arena().template take<V>(n);
   size_t done = std::min(n, period.size());
   copy(device, to, period.data(), done, cudaMemcpyHostToDevice);
   for (size_t part = 0; done < n; done += part) {

@@ -10,7 +10,7 @@
 namespace sparsecoll::cuda_test {
 namespace {
 
-using FloatPlace = DevicePlace<float, uint32_t, DataType::float32>;
+using FloatPlace = DeviceBackend<float, uint32_t, DataType::float32>;
 
 /// Launches of calls that choose their way by what they find on the device, with such data.
 std::vector<size_t> launches_of_choices(test::Kind kind, uint64_t seed) {
@@ -33,7 +33,7 @@ std::vector<size_t> launches_of_choices(test::Kind kind, uint64_t seed) {
     launches.push_back(simt::launches() - before);
   };
   for (const size_t from : {kCount + 1, size_t{0}}) {
-    device.place().tuning().staged_from = from;
+    device.backend().tuning().staged_from = from;
     count([&] { kernels.accumulate_select({x, kCount, {x, next}}, kKept, out); });
     count([&] { kernels.accumulate_above({x, kCount, {x, next}}, key_of(1.0f), out); });
   }
@@ -96,8 +96,8 @@ TEST_CASE("how many launches a call takes does not depend on the data") {
 }
 
 TEST_CASE("the host has the sizes and the first messages while others are still to be written") {
-  FloatPlace device(Messages::on_host);
-  device.place().tuning().piece = 4096;
+  FloatPlace device(MessageLocation::on_host);
+  device.backend().tuning().piece = 4096;
   Kernels& kernels = device.kernels();
   const SparseSpan sparse = device.put(entries_of<float>(test::Kind::kHeavyTail, 30000, 1));
   const Region regions[] = {{15000, 30000}, {0, 15000}};
@@ -105,12 +105,12 @@ TEST_CASE("the host has the sizes and the first messages while others are still 
   constexpr std::byte kPoison{0xee};
   std::fill_n(packets.slab, packets.capacity, kPoison);
   kernels.pack_all(sparse, regions, packets);
-  uint64_t place[4];
-  kernels.read(packets.offset, 4, place);
-  const std::byte* const first = packets.slab + place[0];
-  const std::byte* const last = packets.slab + place[1] + place[3] - 1;
+  uint64_t backend[4];
+  kernels.read(packets.offset, 4, backend);
+  const std::byte* const first = packets.slab + backend[0];
+  const std::byte* const last = packets.slab + backend[1] + backend[3] - 1;
   CHECK(*first == kPoison);
-  kernels.wait_packed(first + place[2]);
+  kernels.wait_packed(first + backend[2]);
   CHECK(*first != kPoison);
   CHECK(*last == kPoison);
   kernels.wait_packed(last + 1);

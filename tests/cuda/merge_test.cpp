@@ -3,7 +3,7 @@
 
 // Sums and joined pieces on the device against the host's: merge, concatenate, hand_over.
 
-#include "cuda/device_place.hpp"
+#include "cuda/device_backend.hpp"
 #include "support/catch.hpp"
 #include "unit/naive.hpp"
 

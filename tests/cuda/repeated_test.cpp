@@ -78,7 +78,7 @@ class Repeated {
     const size_t n = regions_.size();
     const Packets packets = kernels.packets(entries_.size(), regions_, Precision::stored);
     cuda::check(
-        cudaMemsetAsync(packets.slab, 0x11 * run, packets.capacity, device_.place().stream()),
+        cudaMemsetAsync(packets.slab, 0x11 * run, packets.capacity, device_.backend().stream()),
         "cudaMemsetAsync");
     kernels.pack_all(device_.put(entries_).stored(), regions_, packets);
     std::vector<uint64_t> offset(n), size(n);
@@ -115,7 +115,7 @@ class Repeated {
 
   const Entries<Acc> entries_ = entries_of_parts<Acc>();
   std::vector<Region> regions_;
-  DevicePlace<Acc, I, data_type_of<T>()> device_;
+  DeviceBackend<Acc, I, data_type_of<T>()> device_;
 };
 
 TEMPLATE_TEST_CASE("messages packed and unpacked again are the same", "", float, double, Float16,

@@ -4,7 +4,7 @@
 
 // What tests of selection give to the host and to the device.
 
-#include "cuda/device_place.hpp"
+#include "cuda/device_backend.hpp"
 #include "unit/naive.hpp"
 
 namespace sparsecoll::cuda_test {

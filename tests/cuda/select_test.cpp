@@ -16,7 +16,7 @@ std::string check_select(const Input<T>& input, const Call& call) {
   const size_t n = input.values.size(), k = call.k;
   const bool feedback = call.feedback;
   Pair<Acc, I, data_type_of<T>()> pair;
-  pair.device.place().tuning() = call.tuning;
+  pair.device.backend().tuning() = call.tuning;
   std::vector<Acc> want(n, static_cast<Acc>(7));
   const SparseBuffer host = pair.host.kernels().sparse(std::min(k, n));
   const SparseBuffer device = pair.device.kernels().sparse(std::min(k, n));

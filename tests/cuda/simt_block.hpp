@@ -20,8 +20,8 @@ std::vector<Out> of_block(void (*kernel)(const In*, Out*), const std::vector<In>
   cudaMalloc(&from, kThreads * sizeof(In));
   cudaMalloc(&to, kThreads * sizeof(Out));
   cudaMemcpy(from, in.data(), kThreads * sizeof(In), cudaMemcpyHostToDevice);
-  const cuda::Place place(nullptr);
-  cuda::launch(place, 1, kernel, static_cast<const In*>(from), static_cast<Out*>(to));
+  const cuda::Backend backend(nullptr);
+  cuda::launch(backend, 1, kernel, static_cast<const In*>(from), static_cast<Out*>(to));
   std::vector<Out> out(kThreads);
   cudaMemcpy(out.data(), to, kThreads * sizeof(Out), cudaMemcpyDeviceToHost);
   cudaFree(from);

@@ -11,7 +11,7 @@ namespace sparsecoll::cuda_test {
 namespace {
 
 TEST_CASE("nobody waits for what is captured, nor asks for it") {
-  const Event event;
+  const CudaEvent event;
   for (const auto mode : {kOfThread, kRelaxed})
     for (const auto call :
          {+[](cudaStream_t stream, cudaEvent_t) { return cudaStreamSynchronize(stream); },
@@ -30,7 +30,7 @@ TEST_CASE("nobody waits for what is captured, nor asks for it") {
 
 TEST_CASE("events do not lead in or out of a capture") {
   const OwnStream other;
-  const Event before, within;
+  const CudaEvent before, within;
   {
     Captured stream;
     check(cudaStreamWaitEvent(stream, before, 0));  // never recorded

@@ -20,12 +20,12 @@ inline constexpr auto kGlobal = cudaStreamCaptureModeGlobal;
 inline constexpr auto kOfThread = cudaStreamCaptureModeThreadLocal;
 inline constexpr auto kRelaxed = cudaStreamCaptureModeRelaxed;
 
-class Event {
+class CudaEvent {
  public:
-  Event() { check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming)); }
-  ~Event() { cudaEventDestroy(event_); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
+  CudaEvent() { check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming)); }
+  ~CudaEvent() { cudaEventDestroy(event_); }
+  CudaEvent(const CudaEvent&) = delete;
+  CudaEvent& operator=(const CudaEvent&) = delete;
   operator cudaEvent_t() const { return event_; }
 
  private:

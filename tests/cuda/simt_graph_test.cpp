@@ -15,11 +15,11 @@ __global__ void add_one(unsigned* to) {
 TEST_CASE("a graph runs what was captured, as often as it is launched") {
   const OwnStream stream;
   const DeviceArray<unsigned> sum(Numbers{5}), out(Numbers{0});
-  const cuda::Place place(stream);
+  const cuda::Backend backend(stream);
   cudaGraph_t graph = nullptr;
   check(cudaStreamBeginCapture(stream, kGlobal));
   unsigned* at = sum.get();
-  cuda::launch(place, 1, add_one, at);
+  cuda::launch(backend, 1, add_one, at);
   at = nullptr;
   check(cudaMemcpyAsync(out.get(), sum.get(), 4, cudaMemcpyDeviceToDevice, stream));
   check(cudaMemsetAsync(sum.get() + 1, 9, 4, stream));
@@ -41,11 +41,11 @@ TEST_CASE("a graph runs what was captured, as often as it is launched") {
 TEST_CASE("launches of one graph on two streams come one after the other") {
   const OwnStream stream, other;
   const DeviceArray<unsigned> sum(Numbers{0});
-  const cuda::Place place(stream);
+  const cuda::Backend backend(stream);
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t ready = nullptr;
   check(cudaStreamBeginCapture(stream, kOfThread));
-  cuda::launch(place, 1, add_one, sum.get());
+  cuda::launch(backend, 1, add_one, sum.get());
   check(cudaStreamEndCapture(stream, &graph));
   check(cudaGraphInstantiate(&ready, graph, 0));
   check(cudaGraphDestroy(graph));
@@ -56,7 +56,7 @@ TEST_CASE("launches of one graph on two streams come one after the other") {
 }
 
 TEST_CASE("other streams join a capture by an event, and have to come back") {
-  const Event event;
+  const CudaEvent event;
   const OwnStream other;
   const DeviceArray<unsigned> one(Numbers{1}), two(Numbers{2});
   for (const bool back : {true, false}) {

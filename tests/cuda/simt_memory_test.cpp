@@ -91,9 +91,9 @@ TEST_CASE("parameters are copied at the launch, all else is read when the work r
   REQUIRE(cudaMallocHost(&pinned, 8 * sizeof(unsigned)) == cudaSuccess);
   unsigned* const host = static_cast<unsigned*>(pinned);
   CHECK(host[7] == 0xcdcdcdcdu);
-  const cuda::Place place(nullptr);
+  const cuda::Backend backend(nullptr);
   Numbers parameters{{1, 2, 3, 4, 5, 6, 7, 8}};
-  cuda::launch(place, 1, store, parameters, device);
+  cuda::launch(backend, 1, store, parameters, device);
   parameters = {};
   cudaMemcpyAsync(host, device, 8 * sizeof(unsigned), cudaMemcpyDeviceToHost);
   CHECK(host[7] == 0xcdcdcdcdu);

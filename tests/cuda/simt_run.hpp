@@ -76,14 +76,14 @@ inline std::vector<unsigned> fetch(const unsigned* from, size_t n) {
 /// Runs a kernel to its end.
 template <class... Parameters>
 void run(size_t blocks, void (*kernel)(Parameters...), Parameters... parameters) {
-  cuda::Place place(nullptr);
-  cuda::launch(place, blocks, kernel, parameters...);
+  cuda::Backend backend(nullptr);
+  cuda::launch(backend, blocks, kernel, parameters...);
   cudaStreamSynchronize(nullptr);
 }
 template <class... Parameters>
 void run_together(size_t blocks, void (*kernel)(Parameters...), Parameters... parameters) {
-  cuda::Place place(nullptr);
-  cuda::launch_together(place, blocks, kernel, parameters...);
+  cuda::Backend backend(nullptr);
+  cuda::launch_together(backend, blocks, kernel, parameters...);
   cudaStreamSynchronize(nullptr);
 }
 

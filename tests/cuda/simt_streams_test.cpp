@@ -24,7 +24,7 @@ Numbers now(const DeviceArray<unsigned>& numbers) { return numbers.read(OwnStrea
 
 TEST_CASE("a question runs what can run, and tells what was before") {
   const OwnStream stream;
-  const Event event;
+  const CudaEvent event;
   CHECK(cudaEventQuery(event) == cudaSuccess);
   const DeviceArray<unsigned> numbers(Numbers{1});
   fill(numbers, 2, stream);
@@ -41,7 +41,7 @@ TEST_CASE("a question runs what can run, and tells what was before") {
 
 TEST_CASE("a stream waits for what an event was recorded after, and for nothing else") {
   const OwnStream one, two;
-  const Event event;
+  const CudaEvent event;
   const DeviceArray<unsigned> from(Numbers{1}), to(Numbers{0});
   fill(from, 2, one);
   check(cudaEventRecord(event, one));
@@ -58,7 +58,7 @@ TEST_CASE("events note when they pass if they were made to") {
   const OwnStream stream;
   cudaEvent_t events[3];
   for (cudaEvent_t& event : events) check(cudaEventCreateWithFlags(&event, cudaEventDefault));
-  const Event timeless;
+  const CudaEvent timeless;
   float time = 0;
   CHECK(cudaEventElapsedTime(&time, events[0], events[1]) == cudaErrorInvalidResourceHandle);
   const DeviceArray<unsigned> numbers(Numbers{1});
@@ -110,18 +110,18 @@ __global__ void add_one_after(unsigned* to, unsigned expected, unsigned* wrong) 
 
 TEST_CASE("kernels and events need a stream of their device, copies and waits do not") {
   const OwnStream stream;
-  const Event event;
+  const CudaEvent event;
   const DeviceArray<unsigned> numbers(Numbers{1}), wrong(Numbers{0});
-  cuda::launch(cuda::Place(stream), 1, add_one_after, numbers.get(), 1u, wrong.get());
+  cuda::launch(cuda::Backend(stream), 1, add_one_after, numbers.get(), 1u, wrong.get());
   check(cudaEventRecord(event, stream));
   check(cudaSetDevice(1));
   {
     const OwnStream other;
-    const Event event_there;
+    const CudaEvent event_there;
     CHECK(cudaEventRecord(event_there, stream) == cudaErrorInvalidResourceHandle);
     CHECK(cudaEventRecord(event, other) == cudaErrorInvalidResourceHandle);
     CHECK_THROWS(
-        cuda::launch(cuda::Place(stream), 1, add_one_after, numbers.get(), 2u, wrong.get()));
+        cuda::launch(cuda::Backend(stream), 1, add_one_after, numbers.get(), 2u, wrong.get()));
     check(cudaStreamWaitEvent(other, event, 0));
     CHECK(numbers.read(other) == Numbers{2});
   }
@@ -136,11 +136,11 @@ TEST_CASE("many threads that wait for one stream run its work once, and in order
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&, t] {
-      const cuda::Place place(stream);
+      const cuda::Backend backend(stream);
       for (int round = 0; round < 100; ++round) {
         {
           const std::lock_guard lock(mutex);
-          cuda::launch(place, 1, add_one_after, sum.get(), launched++, wrong.get());
+          cuda::launch(backend, 1, add_one_after, sum.get(), launched++, wrong.get());
         }
         if (t % 2 == 0)
           check(cudaStreamSynchronize(stream));

@@ -38,8 +38,8 @@ TEST_CASE("atomics lose nothing, over many blocks") {
   cudaMemcpy(from, in.data(), kThreads * sizeof(int), cudaMemcpyHostToDevice);
   cudaMemset(to, 0, sizeof(Totals));
   constexpr unsigned kBlocks = 20, kOfBlock = kThreads * (kThreads - 1) / 2;
-  const cuda::Place place(nullptr);
-  cuda::launch(place, kBlocks, add_up, static_cast<const int*>(from), static_cast<Totals*>(to));
+  const cuda::Backend backend(nullptr);
+  cuda::launch(backend, kBlocks, add_up, static_cast<const int*>(from), static_cast<Totals*>(to));
   Totals totals{};
   cudaMemcpy(&totals, to, sizeof totals, cudaMemcpyDeviceToHost);
   CHECK(totals.sum == kBlocks * kOfBlock);

@@ -25,12 +25,12 @@ size_t entries_in(const MessageBytes& bytes, size_t size, const Region& region) 
 template <class T>
 MessageBytes message_of(const WireCase& shape, Precision precision) {
   using Acc = Accumulation<T>;
-  unit::Place<Acc, uint64_t, data_type_of<T>()> place;
-  SparseSpan span = place.put(unit::entries_of<Acc>(shape, 5));
+  unit::Backend<Acc, uint64_t, data_type_of<T>()> backend;
+  SparseSpan span = backend.put(unit::entries_of<Acc>(shape, 5));
   span.precision = precision;
-  const Packets packets = place.kernels().packets(shape.nnz, {&shape.region, 1}, precision);
-  place.kernels().pack_all(span, {&shape.region, 1}, packets);
-  place.kernels().wait_packed(packets.slab + packets.capacity);
+  const Packets packets = backend.kernels().packets(shape.nnz, {&shape.region, 1}, precision);
+  backend.kernels().pack_all(span, {&shape.region, 1}, packets);
+  backend.kernels().wait_packed(packets.slab + packets.capacity);
   return {packets.slab + packets.offset[0], packets.slab + packets.offset[0] + packets.size[0]};
 }
 

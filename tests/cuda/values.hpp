@@ -4,7 +4,7 @@
 
 // Input of every value type, and results as bits.
 
-#include "cuda/device_place.hpp"
+#include "cuda/device_backend.hpp"
 #include "unit/naive.hpp"
 
 namespace sparsecoll::cuda_test {

@@ -3,7 +3,7 @@
 
 // Messages made on the device are the host's, byte for byte.
 
-#include "cuda/device_place.hpp"
+#include "cuda/device_backend.hpp"
 #include "support/catch.hpp"
 #include "unit/messages.hpp"
 #include "unit/naive.hpp"

@@ -7,7 +7,7 @@
 #include <engine.hpp>
 #include <thread>
 
-#include "devices/places.hpp"
+#include "devices/backends.hpp"
 #include "support/catch.hpp"
 
 namespace sparsecoll::devices {

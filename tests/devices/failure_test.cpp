@@ -7,7 +7,7 @@
 
 #include <engine.hpp>
 
-#include "devices/places.hpp"
+#include "devices/backends.hpp"
 #include "support/catch.hpp"
 #include "support/data.hpp"
 
@@ -28,8 +28,8 @@ bool known(sparsecollResult_t result) {
 struct Tensors {
   DeviceArray<float> x;
   test::Residual<float> residual;
-  mutable PlacedSparse<Gpu, float> top{kCount, oracle::Sparse<float>{{3, 1.0f}, {150, 2.0f}}};
-  mutable PlacedSparse<Gpu, float> all{kCount, kRanks* kKept};
+  mutable BackendSparse<Gpu, float> top{kCount, oracle::Sparse<float>{{3, 1.0f}, {150, 2.0f}}};
+  mutable BackendSparse<Gpu, float> all{kCount, kRanks* kKept};
 };
 
 using Call = sparsecollResult_t (*)(const Tensors&, sparsecollComm_t);

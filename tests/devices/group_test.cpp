@@ -3,7 +3,7 @@
 
 // Groups of calls with memory of a device, of the host, and both; on one stream and on several.
 
-#include "devices/places.hpp"
+#include "devices/backends.hpp"
 #include "support/catch.hpp"
 #include "support/data.hpp"
 #include "support/sparse_data.hpp"
@@ -30,10 +30,10 @@ struct Group {
   Streams streams;
   bool mixed;  ///< every second tensor stays on the host
 
-  template <class Place>
-  void operator()(Place, const Scene& scene) const {
-    using Array = typename Place::template Array<T>;
-    const typename Place::Stream stream[2];
+  template <class Backend>
+  void operator()(Backend, const Scene& scene) const {
+    using Array = typename Backend::template Array<T>;
+    const typename Backend::Stream stream[2];
     std::vector<Array> there;
     std::vector<HostArray<T>> here;
     std::vector<test::Residual<T>> residuals;
@@ -71,10 +71,11 @@ TEST_CASE("groups on devices give what they give on the host") {
   for (const int P : team_sizes({1, 2, 3, 5, 8})) {
     CAPTURE(P);
     const auto config = test::default_config();
-    CHECK(compare_places(config, P, Group<float>{Streams::one, false}) == "");
-    CHECK(compare_places(config, P, Group<float>{Streams::several, false}) == "");
+    CHECK(compare_backends(config, P, Group<float>{Streams::one, false}) == "");
+    CHECK(compare_backends(config, P, Group<float>{Streams::several, false}) == "");
     // NCCL takes no host tensors.
-    CHECK(compare_places(config, P, Group<oracle::Bfloat16>{Streams::several, !over_nccl()}) == "");
+    CHECK(compare_backends(config, P, Group<oracle::Bfloat16>{Streams::several, !over_nccl()}) ==
+          "");
   }
 }
 
@@ -86,7 +87,7 @@ TEST_CASE("groups by every algorithm") {
           test::kHierarchical, test::kBf16Modes[1], test::kBf16Modes[4],
           test::over_bf16(test::kHierarchical, "hierarchical, bf16")}) {
       CAPTURE(P, mode.name);
-      CHECK(compare_places(test::config_of(mode), P, Group<float>{Streams::one, false}) == "");
+      CHECK(compare_backends(test::config_of(mode), P, Group<float>{Streams::one, false}) == "");
     }
 }
 
@@ -94,19 +95,20 @@ TEST_CASE("groups by every algorithm") {
 struct OtherVerbs {
   static constexpr std::size_t kCount = 500;
 
-  template <class Place>
-  using Sparse = PlacedSparse<Place, float>;
+  template <class Backend>
+  using Sparse = BackendSparse<Backend, float>;
 
-  template <class Place>
-  void operator()(Place, const Scene& scene) const {
-    const typename Place::Stream stream;
+  template <class Backend>
+  void operator()(Backend, const Scene& scene) const {
+    const typename Backend::Stream stream;
     const auto entries = test::make_sparse_of_all<float>(test::SparseKind::kRandom, kCount, scene.P,
                                                          7)[static_cast<std::size_t>(scene.rank)];
     const std::size_t most = kCount * static_cast<std::size_t>(scene.P);
     const std::size_t little = scene.rank == scene.P - 1 ? 3 : most;
-    Sparse<Place> send(kCount, entries);
-    Sparse<Place> sum(kCount, kCount), top(kCount, little), came(kCount, most), part(kCount, most);
-    typename Place::template Array<float> gradient(
+    Sparse<Backend> send(kCount, entries);
+    Sparse<Backend> sum(kCount, kCount), top(kCount, little), came(kCount, most),
+        part(kCount, most);
+    typename Backend::template Array<float> gradient(
         test::make_data<float>(test::Kind::kHeavyTail, kCount, scene.rank, scene.P, 4));
     test::Residual<float> left(scene.comm, kCount), of_part(scene.comm, kCount);
     std::vector<std::size_t> counts(static_cast<std::size_t>(scene.P));
@@ -123,7 +125,7 @@ struct OtherVerbs {
     scene.done(sparsecollGroupEnd(scene.comm),
                little < most ? sparsecollTruncated : sparsecollSuccess);
     if (little < most) {
-      Sparse<Place> larger(kCount, top.get()->needed);
+      Sparse<Backend> larger(kCount, top.get()->needed);
       top.get()->indices = larger.get()->indices;
       top.get()->values = larger.get()->values;
       top.get()->capacity = larger.get()->capacity;
@@ -133,7 +135,8 @@ struct OtherVerbs {
     } else {
       scene.record.add(top.entries(stream));
     }
-    for (const Sparse<Place>* each : {&sum, &came, &part}) scene.record.add(each->entries(stream));
+    for (const Sparse<Backend>* each : {&sum, &came, &part})
+      scene.record.add(each->entries(stream));
     for (const std::size_t each : counts) scene.record.add(std::uint64_t{each});
     scene.record.add(left.read());
     scene.record.add(of_part.read());
@@ -145,7 +148,7 @@ TEST_CASE("groups of exchanges and of vectors in coordinate form") {
   for (const int P : team_sizes(test::small_run() ? some : all))
     for (const test::Mode& mode : {test::kOktopk, test::kHierarchical}) {
       CAPTURE(P, mode.name);
-      CHECK(compare_places(test::config_of(mode), P, OtherVerbs{}) == "");
+      CHECK(compare_backends(test::config_of(mode), P, OtherVerbs{}) == "");
     }
 }
 

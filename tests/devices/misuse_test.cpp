@@ -3,7 +3,7 @@
 
 // Buffers that are not where they should be, and streams that cannot be used.
 
-#include "devices/places.hpp"
+#include "devices/backends.hpp"
 #include "support/catch.hpp"
 
 namespace sparsecoll::devices {
@@ -42,7 +42,7 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-TEST_CASE("buffers in two places, streams with host buffers") {
+TEST_CASE("buffers in two backends, streams with host buffers") {
   Alone alone;
   DeviceArray<float> there(kCount);
   std::vector<float> here(kCount);
@@ -112,8 +112,8 @@ TEST_CASE("captured streams are refused, and ranks go on") {
 
 TEST_CASE("counts and vectors in coordinate form that are elsewhere") {
   Alone alone;
-  PlacedSparse<Gpu, float> there(kCount, 10);
-  PlacedSparse<Host, float> here(kCount, 10);
+  BackendSparse<Gpu, float> there(kCount, 10);
+  BackendSparse<Host, float> here(kCount, 10);
   DeviceArray<std::size_t> counts(1);
   const auto told = [&](sparsecollResult_t got) {
     CHECK(test::settle(got, alone.comm()) == sparsecollInvalidArgument);
@@ -122,7 +122,7 @@ TEST_CASE("counts and vectors in coordinate form that are elsewhere") {
   has(told(sparseAllreducev(there.get(), here.get(), 5, sparsecollSum, nullptr, alone.comm(),
                             nullptr)),
       "recv.indices: expected memory of device 0, where send.indices is, got the host's memory");
-  PlacedSparse<Gpu, float> out(kCount, 10);
+  BackendSparse<Gpu, float> out(kCount, 10);
   has(told(sparseAlltoall(there.get(), out.get(), counts.get(), nullptr, alone.comm(), nullptr)),
       "recvcounts: expected the host's memory, got memory of device 0");
   std::size_t on_host = 0;
@@ -133,12 +133,12 @@ TEST_CASE("counts and vectors in coordinate form that are elsewhere") {
   std::vector<float> dense(kCount);
   has(told(sparsecollScatter(here.get(), dense.data(), alone.comm(), nullptr)),
       "in.nnzOnDevice: expected NULL with host memory");
-  PlacedSparse<Gpu, float> full(kCount, oracle::Sparse<float>{{1, 1.0f}, {2, 2.0f}});
+  BackendSparse<Gpu, float> full(kCount, oracle::Sparse<float>{{1, 1.0f}, {2, 2.0f}});
   full.count_on_device(1);  // fewer than there are
   has(told(sparseAllreducev(full.get(), out.get(), 5, sparsecollSum, nullptr, alone.comm(),
                             nullptr)),
       "send.nnzOnDevice: expected at most nnz = 1, got 2");
-  PlacedSparse<Gpu, float> unsorted(kCount, oracle::Sparse<float>{{2, 1.0f}, {1, 2.0f}});
+  BackendSparse<Gpu, float> unsorted(kCount, oracle::Sparse<float>{{2, 1.0f}, {1, 2.0f}});
   has(told(sparseAllreducev(unsorted.get(), out.get(), 5, sparsecollSum, nullptr, alone.comm(),
                             nullptr)),
       "got something else at entry 1");

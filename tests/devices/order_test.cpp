@@ -3,8 +3,8 @@
 
 // Streams: a call comes after what is on its stream, and what comes next sees its result.
 
+#include "devices/backends.hpp"
 #include "devices/device_ranks.hpp"
-#include "devices/places.hpp"
 #include "support/catch.hpp"
 #include "support/data.hpp"
 

@@ -8,8 +8,8 @@
 #include <chrono>
 #include <thread>
 
+#include "devices/backends.hpp"
 #include "devices/device_ranks.hpp"
-#include "devices/places.hpp"
 #include "support/catch.hpp"
 
 namespace sparsecoll::devices {

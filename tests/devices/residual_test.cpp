@@ -3,8 +3,8 @@
 
 // Residuals live where their first call's buffers are.
 
+#include "devices/backends.hpp"
 #include "devices/device_ranks.hpp"
-#include "devices/places.hpp"
 #include "support/catch.hpp"
 #include "support/data.hpp"
 #include "support/folder.hpp"
@@ -15,11 +15,11 @@ namespace {
 constexpr std::size_t kCount = 500;
 constexpr std::size_t kKept = 20;
 
-template <class T, class Place>
-sparsecollResult_t call(Place, const test::Residual<T>& residual, std::uint64_t seed,
+template <class T, class Backend>
+sparsecollResult_t call(Backend, const test::Residual<T>& residual, std::uint64_t seed,
                         sparsecollComm_t comm) {
-  const typename Place::Stream stream;
-  typename Place::template Array<T> x(
+  const typename Backend::Stream stream;
+  typename Backend::template Array<T> x(
       test::make_data<T>(test::Kind::kHeavyTail, kCount, 0, 1, seed));
   const auto result = sparseAllreduce(x.get(), x.get(), kCount, kKept, test::kDatatype<T>,
                                       sparsecollSum, residual.handle(), comm, stream);
@@ -40,12 +40,12 @@ bool lives_on_device(sparsecollResidual_t residual) {
 
 template <class T>
 struct Life {
-  template <class Place>
-  void operator()(Place place, const Scene& scene) const {
+  template <class Backend>
+  void operator()(Backend backend, const Scene& scene) const {
     using Wide = oracle::Wide<T>;
     test::Residual<T> residual(scene.comm, kCount);
     scene.record.add(residual.read());  // zeros
-    scene.expect(call<T>(place, residual, 1, scene.comm));
+    scene.expect(call<T>(backend, residual, 1, scene.comm));
     scene.record.add(residual.read());
     std::vector<Wide> values = residual.read();
     values[3] = std::numeric_limits<Wide>::quiet_NaN();
@@ -53,20 +53,20 @@ struct Life {
     residual.write(values);
     scene.record.add(residual.read());
     scene.expect(sparsecollResidualScale(residual.handle(), 0.5));
-    scene.expect(call<T>(place, residual, 2, scene.comm));
+    scene.expect(call<T>(backend, residual, 2, scene.comm));
     scene.record.add(residual.read());
     scene.expect(sparsecollResidualScale(residual.handle(), 0));
     scene.record.add(residual.read());
-    if (lives_on_device(residual.handle()) != Place::kDevice)
+    if (lives_on_device(residual.handle()) != Backend::kDevice)
       throw std::runtime_error("the residual is not where its buffers are");
   }
 };
 
 TEST_CASE("a residual on the device is what it is on the host") {
   const auto config = test::default_config();
-  CHECK(compare_places(config, 1, Life<float>{}) == "");
-  CHECK(compare_places(config, 1, Life<double>{}) == "");
-  CHECK(compare_places(config, 1, Life<oracle::Bfloat16>{}) == "");
+  CHECK(compare_backends(config, 1, Life<float>{}) == "");
+  CHECK(compare_backends(config, 1, Life<double>{}) == "");
+  CHECK(compare_backends(config, 1, Life<oracle::Bfloat16>{}) == "");
 }
 
 TEST_CASE("a residual that was written before its first call moves to the device") {
@@ -88,7 +88,7 @@ TEST_CASE("a residual that was written before its first call moves to the device
   CHECK(call<float>(Gpu{}, there, 2, ranks.comm(0)) == sparsecollSuccess);
 }
 
-TEST_CASE("residuals go through files from place to place") {
+TEST_CASE("residuals go through files from backend to backend") {
   const test::Folder folder;
   std::vector<std::vector<float>> after;
   const auto run = [&](auto before_place, auto after_place) {

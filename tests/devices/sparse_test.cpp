@@ -3,7 +3,7 @@
 
 // Verbs in coordinate form and the local pieces with memory of a device.
 
-#include "devices/places.hpp"
+#include "devices/backends.hpp"
 #include "support/catch.hpp"
 #include "support/data.hpp"
 #include "support/sparse_data.hpp"
@@ -29,13 +29,13 @@ struct Reduce {
   std::size_t capacity;
   bool count_on_device;
 
-  template <class Place>
-  void operator()(Place, const Scene& scene) const {
-    const typename Place::Stream stream;
+  template <class Backend>
+  void operator()(Backend, const Scene& scene) const {
+    const typename Backend::Stream stream;
     test::Residual<T> residual(scene.comm, kCount);
     for (std::uint64_t call = 0; call < 2; ++call) {
-      PlacedSparse<Place, T> send(kCount, entries_of<T>(kind, scene, call + 1));
-      PlacedSparse<Place, T> recv(kCount, capacity);
+      BackendSparse<Backend, T> send(kCount, entries_of<T>(kind, scene, call + 1));
+      BackendSparse<Backend, T> recv(kCount, capacity);
       if (count_on_device) {
         send.count_on_device(send.get()->nnz);
         recv.count_on_device(0);
@@ -48,7 +48,7 @@ struct Reduce {
       scene.record.add(std::uint64_t{recv.get()->needed});
       scene.record.add_stats(scene.comm);
       if (!fits) {
-        PlacedSparse<Place, T> larger(kCount, recv.get()->needed);
+        BackendSparse<Backend, T> larger(kCount, recv.get()->needed);
         scene.expect(sparsecollFetch(larger.get(), nullptr, scene.comm, stream));
         scene.record.add(larger.entries(stream));
       }
@@ -66,7 +66,7 @@ TEST_CASE("verbs in coordinate form on device buffers give what they give on the
         CAPTURE(P, static_cast<int>(verb), k);
         // Auto's choices depend on times that it measures, and so do the bytes it sends.
         const auto config = test::config_of(P % 2 == 0 ? test::kOktopk : test::kAllgather);
-        CHECK(compare_places(
+        CHECK(compare_backends(
                   config, P,
                   Reduce<float>{verb, test::SparseKind::kHeavyTail, k, kCount, P % 2 == 0}) == "");
       }
@@ -76,14 +76,14 @@ TEST_CASE("verbs in coordinate form on device buffers give what they give on the
 struct LongMessages {
   static constexpr std::size_t kLong = 150000;
 
-  template <class Place>
-  void operator()(Place, const Scene& scene) const {
-    const typename Place::Stream stream;
+  template <class Backend>
+  void operator()(Backend, const Scene& scene) const {
+    const typename Backend::Stream stream;
     oracle::Sparse<double> entries;
     for (std::size_t i = 0; i < kLong; ++i)
       entries.push_back(
           {2 * i + static_cast<std::size_t>(scene.rank), static_cast<double>(i % 77)});
-    PlacedSparse<Place, double> send(2 * kLong, entries), recv(2 * kLong, 2 * kLong);
+    BackendSparse<Backend, double> send(2 * kLong, entries), recv(2 * kLong, 2 * kLong);
     scene.done(gtopkAllreducev(send.get(), recv.get(), SPARSECOLL_ALL, sparsecollSum, nullptr,
                                scene.comm, stream),
                sparsecollSuccess);
@@ -94,7 +94,7 @@ struct LongMessages {
 
 TEST_CASE("messages of several pieces") {
   const auto config = test::default_config();
-  CHECK(compare_places(config, 2, LongMessages{}) == "");
+  CHECK(compare_backends(config, 2, LongMessages{}) == "");
 }
 
 TEST_CASE("awkward entries, every type, results that do not fit") {
@@ -102,25 +102,25 @@ TEST_CASE("awkward entries, every type, results that do not fit") {
     CAPTURE(test::name_of(kind));
     const auto config = test::config_of(test::kOktopk);
     const auto check = [&](const auto& scenario) {
-      CHECK(compare_places(config, 3, scenario) == "");
+      CHECK(compare_backends(config, 3, scenario) == "");
     };
     check(Reduce<double>{test::Verb::kSparse, kind, 20, kCount, false});
     check(Reduce<oracle::Float16>{test::Verb::kGtopk, kind, 20, kCount, true});
     check(Reduce<oracle::Bfloat16>{test::Verb::kSparse, kind, SPARSECOLL_ALL, kCount, false});
   }
-  CHECK(compare_places(test::config_of(test::kOktopk), 2,
-                       Reduce<float>{test::Verb::kSparse, test::SparseKind::kFull, 30, 7, true}) ==
-        "");
+  CHECK(compare_backends(
+            test::config_of(test::kOktopk), 2,
+            Reduce<float>{test::Verb::kSparse, test::SparseKind::kFull, 30, 7, true}) == "");
 }
 
 /// Integers are added exactly.
 struct Integers {
-  template <class Place>
-  void operator()(Place, const Scene& scene) const {
-    const typename Place::Stream stream;
-    PlacedSparse<Place, std::int64_t> send(
+  template <class Backend>
+  void operator()(Backend, const Scene& scene) const {
+    const typename Backend::Stream stream;
+    BackendSparse<Backend, std::int64_t> send(
         kCount, entries_of<std::int64_t>(test::SparseKind::kRandom, scene, 3));
-    PlacedSparse<Place, std::int64_t> recv(kCount, kCount);
+    BackendSparse<Backend, std::int64_t> recv(kCount, kCount);
     scene.done(sparseAllreducev(send.get(), recv.get(), SPARSECOLL_ALL, sparsecollSum, nullptr,
                                 scene.comm, stream));
     scene.record.add(recv.entries(stream));
@@ -132,12 +132,12 @@ template <class T>
 struct Exchange {
   std::size_t capacity;
 
-  template <class Place>
-  void operator()(Place, const Scene& scene) const {
-    const typename Place::Stream stream;
+  template <class Backend>
+  void operator()(Backend, const Scene& scene) const {
+    const typename Backend::Stream stream;
     const auto P = static_cast<std::size_t>(scene.P);
-    PlacedSparse<Place, T> send(kCount, entries_of<T>(test::SparseKind::kRandom, scene, 9));
-    PlacedSparse<Place, T> recv(kCount, capacity);
+    BackendSparse<Backend, T> send(kCount, entries_of<T>(test::SparseKind::kRandom, scene, 9));
+    BackendSparse<Backend, T> recv(kCount, capacity);
     std::vector<std::size_t> counts(P), bounds(P + 1, kCount);
     for (std::size_t r = 0; r < P; ++r) bounds[r] = r * r * 10;  // the last has most
     auto done =
@@ -146,7 +146,7 @@ struct Exchange {
       done = sparsecollCommSynchronize(scene.comm);
     scene.record.add(static_cast<std::uint64_t>(done));
     if (done == sparsecollTruncated) {
-      PlacedSparse<Place, T> larger(kCount, recv.get()->needed);
+      BackendSparse<Backend, T> larger(kCount, recv.get()->needed);
       scene.expect(sparsecollFetch(larger.get(), counts.data(), scene.comm, stream));
       scene.record.add(larger.entries(stream));
     } else {
@@ -156,9 +156,9 @@ struct Exchange {
     for (const std::size_t each : counts) scene.record.add(std::uint64_t{each});
 
     test::Residual<T> residual(scene.comm, kCount);
-    typename Place::template Array<T> gradient(
+    typename Backend::template Array<T> gradient(
         test::make_data<T>(test::Kind::kHeavyTail, kCount, scene.rank, scene.P, 4));
-    PlacedSparse<Place, T> part(kCount, kCount);
+    BackendSparse<Backend, T> part(kCount, kCount);
     scene.done(sparseReduceScatter(gradient.get(), part.get(), kCount, 25, test::kDatatype<T>,
                                    sparsecollSum, bounds.data(), residual.handle(), scene.comm,
                                    stream));
@@ -173,9 +173,10 @@ TEST_CASE("exchanges and integers") {
   for (const int P : team_sizes(test::small_run() ? some : all)) {
     CAPTURE(P);
     const auto config = test::default_config();
-    CHECK(compare_places(config, P, Exchange<float>{2 * kCount * static_cast<unsigned>(P)}) == "");
-    CHECK(compare_places(config, P, Exchange<oracle::Bfloat16>{3}) == "");
-    CHECK(compare_places(config, P, Integers{}) == "");
+    CHECK(compare_backends(config, P, Exchange<float>{2 * kCount * static_cast<unsigned>(P)}) ==
+          "");
+    CHECK(compare_backends(config, P, Exchange<oracle::Bfloat16>{3}) == "");
+    CHECK(compare_backends(config, P, Integers{}) == "");
   }
 }
 
@@ -184,12 +185,12 @@ template <class T>
 struct Pieces {
   bool count_on_device;
 
-  template <class Place>
-  void operator()(Place, const Scene& scene) const {
-    const typename Place::Stream stream;
+  template <class Backend>
+  void operator()(Backend, const Scene& scene) const {
+    const typename Backend::Stream stream;
     test::Residual<T> residual(scene.comm, kCount);
-    typename Place::template Array<T> dense(kCount);
-    PlacedSparse<Place, T> top(kCount, 30), sum(kCount, kCount);
+    typename Backend::template Array<T> dense(kCount);
+    BackendSparse<Backend, T> top(kCount, 30), sum(kCount, kCount);
     for (std::uint64_t call = 0; call < 3; ++call) {
       dense.put(test::make_data<T>(test::Kind::kHeavyTail, kCount, scene.rank, scene.P, call),
                 stream);
@@ -212,8 +213,8 @@ struct Pieces {
 
 TEST_CASE("a dense verb's pieces on the device") {
   for (const bool count_on_device : {false, true}) {
-    CHECK(compare_places(test::default_config(), 3, Pieces<float>{count_on_device}) == "");
-    CHECK(compare_places(test::default_config(), 2, Pieces<oracle::Float16>{count_on_device}) ==
+    CHECK(compare_backends(test::default_config(), 3, Pieces<float>{count_on_device}) == "");
+    CHECK(compare_backends(test::default_config(), 2, Pieces<oracle::Float16>{count_on_device}) ==
           "");
   }
 }

@@ -3,8 +3,8 @@
 
 // Push-sum with tensors on a device.
 
+#include "devices/backends.hpp"
 #include "devices/device_ranks.hpp"
-#include "devices/places.hpp"
 #include "support/catch.hpp"
 #include "support/data.hpp"
 #include "support/folder.hpp"
@@ -20,11 +20,11 @@ template <class T>
 struct Steps {
   sparsecollPushSumConfig_t config;
 
-  template <class Place>
-  void operator()(Place, const Scene& scene) const {
-    const typename Place::Stream stream;
+  template <class Backend>
+  void operator()(Backend, const Scene& scene) const {
+    const typename Backend::Stream stream;
     const test::PushSum<T> state(scene.comm, kCount, config);
-    typename Place::template Array<T> x(
+    typename Backend::template Array<T> x(
         test::make_data<T>(test::Kind::kWideIntegers, kCount, scene.rank, scene.P, 1)),
         estimate(kCount);
     for (int step = 0; step < 5; ++step) {
@@ -51,15 +51,15 @@ TEST_CASE("push-sum on device tensors gives what it gives on the host's") {
   for (const int P : team_sizes({1, 2, 3, 4, 5, 8, 9}))
     for (const test::GraphCase& graph : test::kGraphs) {
       CAPTURE(P, graph.name);
-      CHECK(compare_places(test::default_config(), P, Steps<float>{graph.config()}) == "");
+      CHECK(compare_backends(test::default_config(), P, Steps<float>{graph.config()}) == "");
     }
   for (const int P : team_sizes({2, 3, 5})) {
-    CHECK(compare_places(test::default_config(), P, Steps<float>{compressed()}) == "");
-    CHECK(compare_places(test::default_config(), P, Steps<oracle::Bfloat16>{compressed()}) == "");
-    CHECK(compare_places(test::default_config(), P, Steps<double>{test::kExponential.config()}) ==
+    CHECK(compare_backends(test::default_config(), P, Steps<float>{compressed()}) == "");
+    CHECK(compare_backends(test::default_config(), P, Steps<oracle::Bfloat16>{compressed()}) == "");
+    CHECK(compare_backends(test::default_config(), P, Steps<double>{test::kExponential.config()}) ==
           "");
-    CHECK(compare_places(test::default_config(), P,
-                         Steps<oracle::Float16>{test::kExponential.config()}) == "");
+    CHECK(compare_backends(test::default_config(), P,
+                           Steps<oracle::Float16>{test::kExponential.config()}) == "");
   }
 }
 
@@ -106,9 +106,9 @@ std::vector<Record> saved_and_loaded(const test::Folder& folder) {
     const Scene scene{ranks.comm(rank), rank, P, records[static_cast<std::size_t>(rank)]};
     const std::string path = folder.file(rank);
     std::vector<T> x = test::make_data<T>(test::Kind::kHeavyTail, kCount, rank, P, 2);
-    const auto steps = [&](auto place, const test::PushSum<T>& state) {
-      const typename decltype(place)::Stream stream;
-      typename decltype(place)::template Array<T> there(x);
+    const auto steps = [&](auto backend, const test::PushSum<T>& state) {
+      const typename decltype(backend)::Stream stream;
+      typename decltype(backend)::template Array<T> there(x);
       for (int step = 0; step < 3; ++step)
         scene.done(pushSumStep(there.get(), nullptr, kCount, test::kDatatype<T>, state.handle(),
                                scene.comm, stream));
@@ -129,7 +129,7 @@ std::vector<Record> saved_and_loaded(const test::Folder& folder) {
   return records;
 }
 
-TEST_CASE("states go through files from place to place") {
+TEST_CASE("states go through files from backend to backend") {
   const test::Folder folder;
   const auto want = saved_and_loaded<float, Host, Host>(folder);
   CHECK((saved_and_loaded<float, Gpu, Gpu>(folder) == want));

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <map>
 
+#include "devices/backends.hpp"
 #include "devices/device_ranks.hpp"
-#include "devices/places.hpp"
 #include "support/catch.hpp"
 #include "support/data.hpp"
 #include "support/folder.hpp"
@@ -28,11 +28,11 @@ const char* const kExchange = "exchange on the device";
 
 template <class T>
 struct Calls {
-  template <class Place>
-  void operator()(Place, const Scene& scene) const {
-    const typename Place::Stream stream;
+  template <class Backend>
+  void operator()(Backend, const Scene& scene) const {
+    const typename Backend::Stream stream;
     const auto x = test::make_data<T>(test::Kind::kHeavyTail, kCount, scene.rank, scene.P, 1);
-    typename Place::template Array<T> values(x);
+    typename Backend::template Array<T> values(x);
     for (int call = 0; call < kCalls; ++call) {
       scene.done(sparseAllreduce(values.get(), values.get(), kCount, kK, test::kDatatype<T>,
                                  sparsecollSum, nullptr, scene.comm, stream));
@@ -91,7 +91,7 @@ TEST_CASE("copies to and from a device lie within their calls") {
   {
     const test::Variable variable("SPARSECOLL_TIMELINE", folder.file("%r"));
     // What the device gives is what the host gives, with a timeline, too.
-    CHECK(compare_places(test::default_config(), P, Calls<float>{}) == "");
+    CHECK(compare_backends(test::default_config(), P, Calls<float>{}) == "");
   }
   const auto files = files_with(over_nccl() ? kExchange : "device", folder);
   CHECK(files.size() == P);

@@ -5,7 +5,7 @@
 
 // Every verb over MPI with memory of a device and with the host's: the same, bit for bit.
 
-#include "devices/places.hpp"
+#include "devices/backends.hpp"
 #include "mpi/verdict.hpp"
 #include "support/data.hpp"
 #include "support/push_sum.hpp"
@@ -30,10 +30,10 @@ inline void done(const Scene& scene, sparsecollResult_t got, const Way& way) {
 }
 
 /// Dense verbs with feedback, a few calls in a row.
-template <class Place, class T>
+template <class Backend, class T>
 void dense(const Scene& scene, const Mode& mode, const Way& way) {
-  const typename Place::Stream stream;
-  typename Place::template Array<T> x(way.count);
+  const typename Backend::Stream stream;
+  typename Backend::template Array<T> x(way.count);
   const Residual<T> residual(scene.comm, way.count);
   for (std::uint64_t call = 0; call < (way.direct ? 2 : 3); ++call) {
     x.put(make_data<T>(Kind::kHeavyTail, way.count, scene.rank, scene.P, call), stream);
@@ -65,12 +65,12 @@ inline sparsecoll::oracle::Sparse<float> entries_of(const Scene& scene, const Wa
   return entries;
 }
 
-template <class Place>
+template <class Backend>
 void sparse(const Scene& scene, const Way& way) {
-  const typename Place::Stream stream;
-  PlacedSparse<Place, float> send(way.count, entries_of(scene, way));
+  const typename Backend::Stream stream;
+  BackendSparse<Backend, float> send(way.count, entries_of(scene, way));
   const auto room = way.count * static_cast<std::size_t>(scene.P);
-  PlacedSparse<Place, float> sum(way.count, way.count), all(way.count, room);
+  BackendSparse<Backend, float> sum(way.count, way.count), all(way.count, room);
   done(scene,
        sparseAllreducev(send.get(), sum.get(), SPARSECOLL_ALL, sparsecollSum, nullptr, scene.comm,
                         stream),
@@ -81,9 +81,9 @@ void sparse(const Scene& scene, const Way& way) {
        way);
   scene.record.add(all.entries(stream));
   for (const std::size_t each : counts) scene.record.add(std::uint64_t{each});
-  typename Place::template Array<float> gradient(
+  typename Backend::template Array<float> gradient(
       make_data<float>(Kind::kHeavyTail, way.count, scene.rank, scene.P, 4));
-  PlacedSparse<Place, float> part(way.count, way.count);
+  BackendSparse<Backend, float> part(way.count, way.count);
   done(scene,
        sparseReduceScatter(gradient.get(), part.get(), way.count, way.kept, sparsecollFloat32,
                            sparsecollSum, nullptr, nullptr, scene.comm, stream),
@@ -91,14 +91,14 @@ void sparse(const Scene& scene, const Way& way) {
   scene.record.add(part.entries(stream));
 }
 
-template <class Place>
+template <class Backend>
 void gossip(const Scene& scene, std::size_t k, const Way& way) {
-  const typename Place::Stream stream;
+  const typename Backend::Stream stream;
   sparsecollPushSumConfig_t config = SPARSECOLL_PUSHSUM_CONFIG_INITIALIZER;
   config.k = k;
   config.mixing = 0.5;
   const PushSum<float> state(scene.comm, way.count, config);
-  typename Place::template Array<float> x(
+  typename Backend::template Array<float> x(
       make_data<float>(Kind::kWideIntegers, way.count, scene.rank, scene.P, 8));
   for (int step = 0; step < 4; ++step)
     done(scene,
@@ -109,16 +109,16 @@ void gossip(const Scene& scene, std::size_t k, const Way& way) {
   scene.record.add(std::vector<double>{state.weight()});
 }
 
-template <class Place>
+template <class Backend>
 void all_verbs(const Scene& scene, const Way& way) {
-  dense<Place, float>(scene, kGtopk, way);
-  dense<Place, sparsecoll::oracle::Bfloat16>(scene, kGtopkPaper, way);
-  dense<Place, float>(scene, kOktopk, way);
-  dense<Place, double>(scene, kOktopk, way);
-  sparse<Place>(scene, way);
+  dense<Backend, float>(scene, kGtopk, way);
+  dense<Backend, sparsecoll::oracle::Bfloat16>(scene, kGtopkPaper, way);
+  dense<Backend, float>(scene, kOktopk, way);
+  dense<Backend, double>(scene, kOktopk, way);
+  sparse<Backend>(scene, way);
   if (way.direct) return;  // gossip is not
-  gossip<Place>(scene, 0, way);
-  gossip<Place>(scene, 100, way);
+  gossip<Backend>(scene, 0, way);
+  gossip<Backend>(scene, 100, way);
 }
 
 template <class Run>

@@ -135,10 +135,10 @@ void check_small(Verdict& verdict) {
 }
 
 /// Members of a group share messages, which are put together on the host.
-template <class Place>
+template <class Backend>
 void group(const Scene& scene) {
-  const typename Place::Stream stream;
-  std::vector<typename Place::template Array<float>> x;
+  const typename Backend::Stream stream;
+  std::vector<typename Backend::template Array<float>> x;
   for (int t = 0; t < 2; ++t)
     x.emplace_back(make_data<float>(Kind::kHeavyTail, large().count, scene.rank, scene.P, t));
   scene.expect(sparsecollGroupStart(scene.comm));

@@ -21,7 +21,7 @@ bool known(sparsecollResult_t result) {
 }
 
 /// What a rank works with: longer than its communicator, for to free it is to wait for streams.
-struct Place {
+struct Backend {
   DeviceArray<float> x{std::vector<float>(64, 1)}, y{64}, z{64};
   OwnStream stream;
 };
@@ -29,7 +29,7 @@ struct Place {
 /// A communicator's whole life.
 class Life {
  public:
-  Life(ncclComm_t callers, const Place& place) : place_(place) {
+  Life(ncclComm_t callers, const Backend& place) : place_(place) {
     const sparsecollConfig_t config = config_with_timeout(kTimeout);
     result = sparsecollCommInitNccl(&comm_, callers, &config);
     if (result == sparsecollSuccess) live();
@@ -87,7 +87,7 @@ class Life {
     return sparsecollGroupEnd(comm_);
   }
 
-  const Place& place_;
+  const Backend& place_;
   sparsecollComm_t comm_ = nullptr;
 };
 
@@ -96,10 +96,10 @@ bool fails_well(int P, const std::function<void(size_t)>& fail_at, size_t n, std
   std::atomic<bool> failed{false};
   {
     const Callers callers(P);
-    std::vector<std::unique_ptr<Place>> places(static_cast<size_t>(P));
+    std::vector<std::unique_ptr<Backend>> places(static_cast<size_t>(P));
     for (int r = 0; r < P; ++r) {
       devices::check(cudaSetDevice(Callers::device(r)));
-      places[static_cast<size_t>(r)] = std::make_unique<Place>();
+      places[static_cast<size_t>(r)] = std::make_unique<Backend>();
     }
     fail_at(n);
     const Clock::time_point start = Clock::now();

@@ -25,7 +25,7 @@ class Swap {
   explicit Swap(StreamTransport& transport)
       : transport_(transport), peer_(1 - transport.rank()), out_(Payload(100)), in_(100) {}
   void exchange(const Deadline& deadline) {
-    const Transfer both[] = {{peer_, sent(out_), filled(in_), true, true}};
+    const StreamTransfer both[] = {{peer_, sent(out_), filled(in_), true, true}};
     transport_.exchange(both, stream_, deadline);
   }
   const OwnStream& stream() const { return stream_; }
@@ -166,7 +166,7 @@ void whole_life(ncclComm_t comm, const Deadline& deadline) {
   const DeviceArray<std::byte> out(Payload(9)), in(9);
   const auto transport = make_nccl_transport(comm, deadline);
   const auto part = transport->split(0, 0, deadline);
-  std::vector<Transfer> transfers;
+  std::vector<StreamTransfer> transfers;
   for (int peer = 0; peer < transport->size(); ++peer)
     transfers.push_back({peer, sent(out), filled(in), true, true});
   transport->exchange(transfers, stream, deadline);

@@ -15,7 +15,8 @@ std::string ring(StreamTransport& transport, int color) {
   const int P = transport.size(), me = transport.rank();
   const int next = (me + 1) % P, last = (me + P - 1) % P;
   const DeviceArray<std::byte> out(letter(300, me, next, color)), in(300);
-  const Transfer both[] = {{next, sent(out), {}, true, false}, {last, {}, filled(in), false, true}};
+  const StreamTransfer both[] = {{next, sent(out), {}, true, false},
+                                 {last, {}, filled(in), false, true}};
   transport.exchange(both, stream, patience());
   return in.read(stream) == letter(300, last, me, color) ? "" : text("color ", color);
 }

@@ -60,7 +60,7 @@ class AllToAll {
   StreamTransport& transport_;
   std::vector<DeviceArray<std::byte>> out_, in_;
   std::vector<Payload> expected_;
-  std::vector<Transfer> transfers_;
+  std::vector<StreamTransfer> transfers_;
 };
 
 TEST_CASE("all to all, several messages to each: in order, as they were sent, one group each") {
@@ -95,8 +95,8 @@ TEST_CASE("around a ring, in the order of the stream: no step waits on the host"
             // What came in one step goes out in the next, and is overwritten behind it.
             DeviceArray<std::byte> out(letter(kSize, me, 0)), in(kSize);
             for (int step = 0; step < P; ++step) {
-              const Transfer both[] = {{next, sent(out), {}, true, false},
-                                       {last, {}, filled(in), false, true}};
+              const StreamTransfer both[] = {{next, sent(out), {}, true, false},
+                                             {last, {}, filled(in), false, true}};
               transport.exchange(both, stream, patience());
               devices::check(
                   cudaMemcpyAsync(out.get(), in.get(), kSize, cudaMemcpyDeviceToDevice, stream));
@@ -117,7 +117,7 @@ TEST_CASE("an exchange of nothing, and of nothing with somebody") {
           transport.exchange({}, stream, patience());
           const int peer = 1 - transport.rank();
           const DeviceArray<std::byte> out(letter(10, transport.rank(), peer)), in(10);
-          const Transfer some[] = {
+          const StreamTransfer some[] = {
               {peer, {out.get(), size_t{0}}, {in.get(), size_t{0}}, true, true},
               {peer, sent(out), filled(in), false, false},
               {peer, sent(out), filled(in), true, true}};
@@ -136,8 +136,8 @@ TEST_CASE("an exchange in a graph, launched again and again") {
             const int P = transport.size(), me = transport.rank();
             const int next = (me + 1) % P, last = (me + P - 1) % P;
             DeviceArray<std::byte> out(letter(777, me, next)), in(777);
-            const Transfer both[] = {{next, sent(out), {}, true, false},
-                                     {last, {}, filled(in), false, true}};
+            const StreamTransfer both[] = {{next, sent(out), {}, true, false},
+                                           {last, {}, filled(in), false, true}};
             transport.exchange(both, stream, patience());  // connections are made outside of graphs
             cudaGraph_t graph = nullptr;
             cudaGraphExec_t executable = nullptr;

@@ -30,7 +30,7 @@ TEST_CASE("sparseAllreduce of two ranks") {
   CHECK(out.selected == std::vector<std::size_t>{2, 2});
 }
 
-TEST_CASE("residuals are added before the selection and carried on") {
+TEST_CASE("residuals are added before the selection and message_memory on") {
   const DenseInputs<float> in{{{1, 1, 1}, {0, 0, 0}}, {{0, 4, 0}, {0, 0, -7}}};
   // acc_0 = {1, 5, 1}, acc_1 = {0, 0, -7}; s = {1: 5, 2: -7}; G = {2}.
   const DenseOutcome<float> out = Oracle::sparse_allreduce(in, 1, Op::kSum);

@@ -57,7 +57,7 @@ class Work {
   virtual std::vector<Marker> waits_for() const { return {}; }
   virtual void run() = 0;
 
-  Marker place;  ///< up to itself; set when it is queued
+  Marker backend;  ///< up to itself; set when it is queued
 };
 /// Makes what is queued: at once, or for every launch of the graph that it was captured into.
 using MakeWork = std::function<std::unique_ptr<Work>()>;

@@ -16,15 +16,15 @@ namespace {
 constexpr std::uint64_t kFar = std::uint64_t{1} << 40;
 constexpr std::size_t kRubbish = 0xabad1dea;
 
-struct Place {
+struct Backend {
   sparsecollComm_t comm = nullptr;
   int rank = 0;
   int P = 0;
   std::size_t at() const { return static_cast<std::size_t>(rank); }
 };
 
-Place place_of(sparsecollComm_t comm) {
-  Place place{comm};
+Backend place_of(sparsecollComm_t comm) {
+  Backend place{comm};
   if (sparsecollCommRank(comm, &place.rank) != sparsecollSuccess ||
       sparsecollCommCount(comm, &place.P) != sparsecollSuccess) {
     throw std::runtime_error("a communicator without rank or count");
@@ -33,14 +33,14 @@ Place place_of(sparsecollComm_t comm) {
 }
 
 /// Room for all, or a little too little.
-std::size_t capacity_of(bool too_small, const Place& place, std::size_t needed) {
+std::size_t capacity_of(bool too_small, const Backend& place, std::size_t needed) {
   if (too_small && place.rank % 2 == 0 && needed > 0) return needed - 1 - needed / 3;
   return needed + place.at();
 }
 
 /// What the call left in `output`, which may be that it was too small: then fetches it, twice.
 template <class T>
-std::string compare(const Place& place, sparsecollResult_t result, SparseBuffer<T>& output,
+std::string compare(const Backend& place, sparsecollResult_t result, SparseBuffer<T>& output,
                     const oracle::Received<T>& want, std::uint64_t count) {
   const bool fits = output.get()->capacity >= want.entries.size();
   std::string verdict =
@@ -65,7 +65,7 @@ std::string compare(const Place& place, sparsecollResult_t result, SparseBuffer<
 }
 
 template <class T>
-std::string join_typed(const Place& place, const AlltoallCase& c) {
+std::string join_typed(const Backend& place, const AlltoallCase& c) {
   const auto sends = make_sparse_of_all<T>(c.kind, c.count, place.P, c.seed);
   const std::vector<std::size_t> bounds = make_bounds(c.bounds, c.count, place.P, c.seed);
   const auto want = oracle::alltoall(sends, bounds)[place.at()];
@@ -84,7 +84,7 @@ std::string join_typed(const Place& place, const AlltoallCase& c) {
 }
 
 template <class T>
-std::string join_typed(const Place& place, const ReduceScatterCase& c) {
+std::string join_typed(const Backend& place, const ReduceScatterCase& c) {
   Residual<T> residual(place.comm, c.n, c.feedback);
   const std::vector<std::size_t> bounds = make_bounds(c.bounds, c.n, place.P, c.seed);
   oracle::DenseInputs<T> in;
@@ -161,7 +161,7 @@ std::vector<std::size_t> make_bounds(BoundsKind kind, std::uint64_t count, int P
 }
 
 std::string join_case(sparsecollComm_t comm, const AlltoallCase& c) {
-  const Place place = place_of(comm);
+  const Backend place = place_of(comm);
   const std::string verdict =
       with_any_type(c.type, [&](auto zero) { return join_typed<decltype(zero)>(place, c); });
   if (verdict.empty()) return "";
@@ -174,7 +174,7 @@ std::string join_case(sparsecollComm_t comm, const AlltoallCase& c) {
 }
 
 std::string join_case(sparsecollComm_t comm, const ReduceScatterCase& c) {
-  const Place place = place_of(comm);
+  const Backend place = place_of(comm);
   const std::string verdict =
       with_type(c.type, [&](auto zero) { return join_typed<decltype(zero)>(place, c); });
   if (verdict.empty()) return "";

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "collectives/channel.hpp"
+#include "calls/framed/channel.hpp"
 #include "support/catch.hpp"
 #include "unit/communicators.hpp"
 #include "unit/sanitizers.hpp"
@@ -45,7 +45,9 @@ class StuckTransport final : public Transport {
   void idle(Clock::time_point limit) override { std::this_thread::sleep_until(limit); }
   void interrupt() noexcept override {}
   uint64_t next_address() override { return 0; }
-  std::unique_ptr<Transport> split(std::span<const Member>, uint64_t) override { return nullptr; }
+  std::unique_ptr<Transport> split(std::span<const RankAddress>, uint64_t) override {
+    return nullptr;
+  }
   bool closes_together() const override { return true; }
   void close() override {}
   size_t abandon(bool* touches_caller) noexcept override {

@@ -21,7 +21,7 @@ using oracle::Wide;
 
 /// Kernels of a tensor of type T.
 template <class T>
-using PlaceOf = Place<Wide<T>, uint32_t, static_cast<DataType>(test::kDatatype<T>)>;
+using PlaceOf = Backend<Wide<T>, uint32_t, static_cast<DataType>(test::kDatatype<T>)>;
 
 template <class W>
 bool is_nan(W value) {
@@ -126,14 +126,14 @@ std::string check_above(const std::vector<T>& gradient, const std::vector<Wide<T
     if (taken) want.push_back({i, shipped_of<T>(acc)});
     want_left.push_back(taken ? left_of<T>(acc) : acc);
   }
-  PlaceOf<T> place;
-  const SparseBuffer out = place.kernels().sparse(room);
+  PlaceOf<T> backend;
+  const SparseBuffer out = backend.kernels().sparse(room);
   const ResidualView view{old ? old->data() : nullptr, old ? left.data() : nullptr};
-  place.kernels().accumulate_above({gradient.data(), n, view}, key_in(least), out);
+  backend.kernels().accumulate_above({gradient.data(), n, view}, key_in(least), out);
   if (*out.nnz != want.size())
     return std::to_string(*out.nnz) + " found instead of " + std::to_string(want.size());
   if (want.size() > room) return "";
-  const std::string differs = test::difference("selected", plain(place.get(out)), plain(want));
+  const std::string differs = test::difference("selected", plain(backend.get(out)), plain(want));
   return differs.empty() && old ? test::difference("left", plain(left), plain(want_left)) : differs;
 }
 
@@ -180,9 +180,9 @@ TEMPLATE_TEST_CASE("least_key is that of the smallest magnitude", "", oracle::Fl
         for (const auto& other : in) least = least && reaches(other.value, one.value);
         if (least) want = key_in(one.value);
       }
-      PlaceOf<TestType> place;
+      PlaceOf<TestType> backend;
       uint64_t got = 99;
-      place.kernels().least_key(place.put(in), &got);
+      backend.kernels().least_key(backend.put(in), &got);
       INFO(test::name_of(kind) << ", n = " << n);
       CHECK(got == want);
     }
@@ -193,7 +193,7 @@ TEMPLATE_TEST_CASE("hand_over keeps order, repetitions and bits, but for those o
                    oracle::Float16, oracle::Bfloat16, float, double, int32_t, int64_t) {
   using W = Wide<TestType>;
   for (const test::Kind kind : kDenseKinds) {
-    PlaceOf<TestType> place;
+    PlaceOf<TestType> backend;
     std::vector<SparseSpan> pieces;
     Entries<TestType> want;
     for (uint64_t p = 0; p < 5; ++p) {
@@ -204,13 +204,13 @@ TEMPLATE_TEST_CASE("hand_over keeps order, repetitions and bits, but for those o
         const bool nan = is_nan(static_cast<W>(value));
         want.push_back({piece.back().index, nan ? TestType(std::nan("")) : value});
       }
-      pieces.push_back(place.put(piece));
+      pieces.push_back(backend.put(piece));
     }
-    const SparseBuffer out = place.kernels().sparse(want.size());
-    place.kernels().hand_over(pieces, out);
+    const SparseBuffer out = backend.kernels().sparse(want.size());
+    backend.kernels().hand_over(pieces, out);
     INFO(test::name_of(kind));
-    CHECK(test::difference("all", place.template get<TestType>(out), want) == "");
-    place.kernels().hand_over({}, out);
+    CHECK(test::difference("all", backend.template get<TestType>(out), want) == "");
+    backend.kernels().hand_over({}, out);
     CHECK(*out.nnz == 0);
   }
 }

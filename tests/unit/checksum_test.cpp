@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-#include "collectives/descriptor.hpp"
+#include "calls/descriptor.hpp"
 #include "core/checksum_avx512.hpp"
 #include "support/catch.hpp"
 #include "support/data.hpp"
@@ -45,7 +45,7 @@ TEST_CASE("the length counts, also when only zeros are added") {
   CHECK(sums.size() == 101);
 }
 
-TEST_CASE("the place of a word counts") {
+TEST_CASE("the backend of a word counts") {
   std::vector<std::byte> bytes = random_bytes(800, 3);
   const uint64_t before = checksum(bytes);
   for (size_t a = 0; a < 100; ++a) {
@@ -72,12 +72,12 @@ TEST_CASE("a checksum is that of its definition, by any vector instructions") {
   for (size_t size = 0; size < 300; ++size) {
     const std::vector<std::byte> bytes = random_bytes(size, 6);
     for (const size_t first : {size_t{0}, size_t{8}, size_t{1} << 40}) {
-      uint64_t expected = 0, place = first / 8 * kPlace;
+      uint64_t expected = 0, backend = first / 8 * kPlace;
       for (size_t at = 0; at < size; at += 8) {
         uint64_t word = 0;
         for (size_t i = at; i < std::min(at + 8, size); ++i)
           word |= std::to_integer<uint64_t>(bytes[i]) << (8 * (i - at));
-        expected += mix(word ^ (place += kPlace));
+        expected += mix(word ^ (backend += kPlace));
       }
       CHECK(checksum_of_part(bytes, first) == expected);
       if (size % 8 == 0) {

@@ -62,16 +62,17 @@ Sizes message_sizes(const Step<float>& step, int P) {
 }
 
 /// Which byte of which message is inverted.
-struct Place {
+struct Backend {
   int sender;
   size_t number;
   size_t byte;
 };
 
-std::vector<Report> with_damage(const Step<float>& step, int P, const Place& place, bool check) {
-  const auto plan = [place](int sender, int, size_t number) {
+std::vector<Report> with_damage(const Step<float>& step, int P, const Backend& backend,
+                                bool check) {
+  const auto plan = [backend](int sender, int, size_t number) {
     Fate fate;
-    if (sender == place.sender && number == place.number) fate.corrupt_byte = place.byte;
+    if (sender == backend.sender && number == backend.number) fate.corrupt_byte = backend.byte;
     return fate;
   };
   Communicators ranks(P, config_of(step.task, check ? 20000 : 60), plan, check);

@@ -12,7 +12,7 @@
 #include "support/catch.hpp"
 #include "support/ranks.hpp"
 #include "transport/local.hpp"
-#include "unit/deferred_place.hpp"
+#include "unit/deferred_backend.hpp"
 
 namespace sparsecoll::test {
 
@@ -36,13 +36,13 @@ struct Rank {
     DeferredCall call(transport, arena, stream);
     Stats stats;
     Env env{call, kernels, arena, stats, kernels.counts(1), wire};
-    Warm warm;
+    ShapeCache cache;
 
     std::vector<T> next(n, T{-1});
     const SparseBuffer selected = kernels.sparse(k);
     kernels.accumulate_select({gradient.data(), n, {residual.data(), next.data()}}, k, selected);
     const Rounded sent = round_for_wire(env, selected.span());
-    const Outcome outcome = gtopk(env, {n, k, sent.values, 0}, warm);
+    const Outcome outcome = gtopk(env, {n, k, sent.values, 0}, cache);
     kernels.put_back({sent.lost, {}, {}}, next.data());
     kernels.put_back({sent.values, outcome.result, outcome.dropped, rule}, next.data());
     result.assign(n, T{-1});
@@ -78,7 +78,7 @@ void check_gtopk(int P, size_t n, size_t k, ResidualRule rule, Wire wire = Wire:
   }
   // Two calls, so that the second starts from what the first left.
   for (int call = 0; call < 2; ++call) {
-    const std::string verdict = run_threads("gTop-k on the deferred place", P, [&](int r) {
+    const std::string verdict = run_threads("gTop-k on the deferred backend", P, [&](int r) {
       return ranks[static_cast<size_t>(r)].run(*transports[static_cast<size_t>(r)], k, rule, wire);
     });
     REQUIRE(verdict == "");
@@ -125,7 +125,7 @@ TEST_CASE("a count that is read too early is poison, then right") {
   CHECK(kernels.reads() == 1);
 }
 
-TEST_CASE("kernels queued in a row give on the deferred place what they give at once") {
+TEST_CASE("kernels queued in a row give on the deferred backend what they give at once") {
   std::mt19937 random(5);
   std::vector<float> a(1000), b(1000);
   for (float& value : a) value = static_cast<float>(static_cast<int>(random() % 9) - 4);

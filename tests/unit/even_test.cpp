@@ -23,9 +23,10 @@ class CountingCall final : public Call {
   bool in_stream_order() const override { return ordered_; }
   void learn_of(std::span<const int> ranks) override { below_.learn_of(ranks); }
   void uneven() override { even_ = false; }
-  void exchange_each(std::span<Leg> legs, FunctionRef<void(size_t leg)> on_message) override {
+  void exchange_each(std::span<Transfer> transfers,
+                     FunctionRef<void(size_t transfer)> on_message) override {
     if (even_) ++exchanges_;
-    below_.exchange_each(legs, on_message);
+    below_.exchange_each(transfers, on_message);
   }
 
   size_t exchanges() const { return exchanges_; }
@@ -89,7 +90,7 @@ void fill(Env& env, const Case& each, uint64_t call, bool crowded, Problem& prob
 /// Several calls, the later ones with what the first have learnt. How many exchanges each took.
 std::vector<size_t> exchanges_of(Station& station, const Case& each, bool in_stream_order) {
   std::vector<size_t> counts;
-  Warm warm;
+  ShapeCache cache;
   for (uint64_t call = 0; call < 6; ++call)
     station.collective([&](Env& below) {
       CountingCall counted(below.call, in_stream_order);
@@ -97,13 +98,13 @@ std::vector<size_t> exchanges_of(Station& station, const Case& each, bool in_str
       Problem problem{kCount, each.k, {}, 4, 3};
       fill(env, each, call, call > 2, problem);
       problem.regions = uniform_regions(env, kCount);
-      each.run(env, problem, warm);
+      each.run(env, problem, cache);
       counts.push_back(counted.exchanges());
     });
   return counts;
 }
 
-Outcome alltoall_alone(Env& env, const Problem& problem, Warm&) {
+Outcome alltoall_alone(Env& env, const Problem& problem, ShapeCache&) {
   alltoall(env, problem.local, problem.regions);
   return {};
 }

@@ -38,10 +38,11 @@ TEST_CASE("a deadline names the ranks that were not heard from") {
     const std::string verdict =
         expect_error(sparsecollTimeout, "nothing was heard from ranks 1 and 3", [&] {
           s.call(call_with_k(7), [&](FramedCall& framed) {
-            Leg legs[3];
-            for (int i = 0; i < 3; ++i) legs[i] = {i < s.rank() ? i : i + 1, {}, kUnknownSize, {}};
+            Transfer transfers[3];
+            for (int i = 0; i < 3; ++i)
+              transfers[i] = {i < s.rank() ? i : i + 1, {}, kUnknownSize, {}};
             s.exchange(framed, 2 - s.rank(), "hello", kNobody);
-            framed.exchange(legs);
+            framed.exchange(transfers);
           });
         });
     if (seconds_since(start) < 0.15) return "the deadline was not waited for";

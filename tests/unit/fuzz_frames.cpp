@@ -14,7 +14,7 @@
 #include <map>
 #include <vector>
 
-#include "collectives/channel.hpp"
+#include "calls/framed/channel.hpp"
 #include "core/checksum.hpp"
 #include "unit/fuzz_calls.hpp"
 

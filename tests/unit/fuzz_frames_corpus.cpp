@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-#include "collectives/channel.hpp"
+#include "calls/framed/channel.hpp"
 #include "unit/fuzz_calls.hpp"
 #include "unit/fuzz_corpus.hpp"
 

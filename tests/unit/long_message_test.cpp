@@ -179,7 +179,7 @@ TEST_CASE("a long message that its sender cannot finish is never heard of, what 
 }
 
 TEST_CASE("ranks exchange long messages") {
-  const size_t bytes = 2 * kPiece + 12345;
+  const size_t bytes = 2 * kChunk + 12345;
   Stations stations(3, kTimeout);
   CHECK(stations.run([&](Station& s) {
     std::string wrong;

@@ -25,8 +25,8 @@ std::vector<size_t> rooms_for(const Entries<T>& sum, const std::vector<Entries<T
 template <class T, class I>
 class Guarded {
  public:
-  Guarded(Place<T, I>& place, size_t capacity)
-      : whole_(place.kernels().sparse(capacity + kBehind)), capacity_(capacity) {
+  Guarded(Backend<T, I>& backend, size_t capacity)
+      : whole_(backend.kernels().sparse(capacity + kBehind)), capacity_(capacity) {
     std::fill_n(static_cast<I*>(whole_.index) + capacity, kBehind, I{123});
     std::fill_n(static_cast<T*>(whole_.value) + capacity, kBehind, T{123});
   }
@@ -47,16 +47,16 @@ class Guarded {
 
 template <class T, class I>
 std::string check_merge(const std::vector<Entries<T>>& pieces) {
-  Place<T, I> place;
+  Backend<T, I> backend;
   std::vector<SparseSpan> spans;
-  for (const Entries<T>& piece : pieces) spans.push_back(place.put(piece));
+  for (const Entries<T>& piece : pieces) spans.push_back(backend.put(piece));
   const Entries<T> want = naive_sum(pieces);
   std::string differs;
   for (const size_t room : rooms_for(want, pieces)) {
-    Guarded<T, I> sum(place, room);
-    place.kernels().merge(spans, sum.buffer());
+    Guarded<T, I> sum(backend, room);
+    backend.kernels().merge(spans, sum.buffer());
     differs += test::difference("sum in room for " + std::to_string(room),
-                                one_nan(place.get(sum.buffer())), one_nan(want));
+                                one_nan(backend.get(sum.buffer())), one_nan(want));
     differs += sum.damage();
   }
   return differs;
@@ -89,17 +89,17 @@ std::string check_merge_above(const std::vector<Entries<T>>& pieces) {
   for (const auto level : {std::optional<Simd>{}, std::optional(Simd::portable),
                            std::optional(Simd::avx2), std::optional(Simd::avx512)}) {
     if (level && !host::find_sweeps(*level)) continue;
-    Place<T, I> place(level);
+    Backend<T, I> backend(level);
     std::vector<SparseSpan> spans;
-    for (const Entries<T>& piece : pieces) spans.push_back(place.put(piece));
+    for (const Entries<T>& piece : pieces) spans.push_back(backend.put(piece));
     for (const uint64_t key : some_keys(sum)) {
       Entries<T> want = sum;
       std::erase_if(want, [key](const auto& entry) { return key_of(entry.value) < key; });
       for (const size_t room : rooms_for(sum, pieces)) {
-        Guarded<T, I> out(place, room);
-        place.kernels().merge_above(spans, key, out.buffer());
+        Guarded<T, I> out(backend, room);
+        backend.kernels().merge_above(spans, key, out.buffer());
         differs += test::difference("from key " + std::to_string(key),
-                                    one_nan(place.get(out.buffer())), one_nan(want));
+                                    one_nan(backend.get(out.buffer())), one_nan(want));
         differs += out.damage();
       }
     }
@@ -214,18 +214,18 @@ TEST_CASE("the order of the pieces shows in the rounding") {
 TEST_CASE("merge of dense pieces adds element by element in their order") {
   for (const Kind kind : kDenseKinds) {
     for (const size_t n : {size_t{0}, size_t{1}, size_t{1000}}) {
-      Place<float, uint32_t> place;
+      Backend<float, uint32_t> backend;
       std::vector<SparseSpan> pieces;
       std::vector<float> want;
       for (uint64_t p = 0; p < 4; ++p) {
         const auto values = dense_of<float>(kind, n, p);
-        pieces.push_back(place.put_dense(values));
+        pieces.push_back(backend.put_dense(values));
         if (p == 0) want = values;
         for (size_t i = 0; p > 0 && i < n; ++i) want[i] = want[i] + values[i];
       }
       uint64_t nnz = 99;
       std::vector<float> sum(n);
-      place.kernels().merge(pieces, {nullptr, sum.data(), &nnz, n});
+      backend.kernels().merge(pieces, {nullptr, sum.data(), &nnz, n});
       INFO(test::name_of(kind));
       CHECK(nnz == n);
       CHECK(test::difference("sum", one_nan(sum), one_nan(want)) == "");
@@ -234,20 +234,20 @@ TEST_CASE("merge of dense pieces adds element by element in their order") {
 }
 
 TEST_CASE("concatenate puts pieces of rising ranges one behind the other") {
-  Place<double, uint64_t> place;
+  Backend<double, uint64_t> backend;
   std::vector<SparseSpan> pieces;
   Entries<double> want;
   for (uint64_t p = 0; p < 6; ++p) {
     const auto piece =
         p % 3 == 2 ? Entries<double>{} : sparse_of<double>(Kind::kNotFinite, 50, p, 1, p * 50);
-    pieces.push_back(place.put(piece));
+    pieces.push_back(backend.put(piece));
     want.insert(want.end(), piece.begin(), piece.end());
   }
-  const SparseBuffer out = place.kernels().sparse(want.size());
-  place.kernels().concatenate(pieces, out);
-  CHECK(test::difference("all", place.get(out), want) == "");
-  place.kernels().concatenate({}, out);
-  CHECK(place.get(out).empty());
+  const SparseBuffer out = backend.kernels().sparse(want.size());
+  backend.kernels().concatenate(pieces, out);
+  CHECK(test::difference("all", backend.get(out), want) == "");
+  backend.kernels().concatenate({}, out);
+  CHECK(backend.get(out).empty());
 }
 
 }  // namespace

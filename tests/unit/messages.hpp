@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "kernels/wire.hpp"
-#include "unit/place.hpp"
+#include "unit/backend.hpp"
 
 namespace sparsecoll::unit {
 
@@ -27,11 +27,11 @@ using MessageBytes = std::vector<std::byte>;
 template <class T, class I, DataType kType = kOwnType<T>>
 std::vector<MessageBytes> pack(const Entries<T>& entries, const std::vector<Region>& regions,
                                Precision precision = Precision::stored) {
-  Place<T, I, kType> place;
-  const SparseSpan span = place.put(entries).known(precision);
-  const Packets packets = place.kernels().packets(entries.size(), regions, span.precision);
-  place.kernels().pack_all(span, regions, packets);
-  place.kernels().wait_packed(packets.slab + packets.capacity);
+  Backend<T, I, kType> backend;
+  const SparseSpan span = backend.put(entries).known(precision);
+  const Packets packets = backend.kernels().packets(entries.size(), regions, span.precision);
+  backend.kernels().pack_all(span, regions, packets);
+  backend.kernels().wait_packed(packets.slab + packets.capacity);
   std::vector<MessageBytes> messages;
   for (size_t p = 0; p < regions.size(); ++p) {
     const std::byte* at = packets.slab + packets.offset[p];
@@ -61,7 +61,7 @@ void check_in_place(const void* values, const MessageBytes& message, const T* un
 /// `capacity`: kAll = what wire_entries() asks for.
 template <class T, class I, DataType kType = kOwnType<T>>
 Unpacked<T> unpack(const MessageBytes& bytes, const Region& region, size_t capacity = kAll) {
-  Place<T, I, kType> place;
+  Backend<T, I, kType> backend;
   const MessageBytes exact(bytes);
   if (capacity == kAll) capacity = wire_entries(exact, kType, region.length());
   std::vector<I> index(capacity);
@@ -70,8 +70,8 @@ Unpacked<T> unpack(const MessageBytes& bytes, const Region& region, size_t capac
   uint64_t nnz = 77, faults = 0;
   const SparseBuffer out{capacity == 0 ? &none : index.data(), value.data(), &nnz, capacity};
   const Message message{exact, region};
-  place.kernels().unpack_all({&message, 1}, {&out, 1}, &faults);
-  if (const void* const values = place.kernels().values_in(message)) {
+  backend.kernels().unpack_all({&message, 1}, {&out, 1}, &faults);
+  if (const void* const values = backend.kernels().values_in(message)) {
     check_in_place(values, exact, value.data(), nnz);
     SparseBuffer indices = out;
     indices.value = nullptr;
@@ -79,24 +79,24 @@ Unpacked<T> unpack(const MessageBytes& bytes, const Region& region, size_t capac
     const uint64_t entries = std::exchange(nnz, 77);
     std::ranges::fill(index, I{77});
     uint64_t again = 0;
-    place.kernels().unpack_all({&message, 1}, {&indices, 1}, &again);
+    backend.kernels().unpack_all({&message, 1}, {&indices, 1}, &again);
     if (again != faults || nnz != entries ||
         !std::ranges::equal(before, std::span(index).first(nnz)))
       throw std::logic_error("other indices without values");
   }
-  return {faults, place.get(out)};
+  return {faults, backend.get(out)};
 }
 
 /// The same into a dense piece.
 template <class T, DataType kType = kOwnType<T>>
 Unpacked<T> unpack_dense(const MessageBytes& bytes, const Region& region) {
-  Place<T, uint32_t, kType> place;
+  Backend<T, uint32_t, kType> backend;
   const MessageBytes exact(bytes);
   std::vector<T> value(region.length());
   uint64_t nnz = 77, faults = 0;
   const SparseBuffer out{nullptr, value.data(), &nnz, value.size()};
   const Message message{exact, region};
-  place.kernels().unpack_all({&message, 1}, {&out, 1}, &faults);
+  backend.kernels().unpack_all({&message, 1}, {&out, 1}, &faults);
   Unpacked<T> unpacked{faults, {}};
   for (size_t j = 0; j < nnz; ++j) unpacked.entries.push_back({j, value[j]});
   return unpacked;

@@ -46,7 +46,7 @@ std::unique_ptr<Transport> part_of(Transport& whole, const std::function<bool(in
   uint64_t own = whole.next_address();
   std::vector<uint64_t> addresses(static_cast<size_t>(whole.size()));
   MPI_Allgather(&own, 1, MPI_UINT64_T, addresses.data(), 1, MPI_UINT64_T, MPI_COMM_WORLD);
-  std::vector<Member> members;
+  std::vector<RankAddress> members;
   for (int rank = whole.size() - 1; rank >= 0; --rank)
     if (is_member(rank)) members.push_back({rank, addresses[static_cast<size_t>(rank)]});
   if (!is_member(whole.rank())) members.clear();

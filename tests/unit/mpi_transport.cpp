@@ -16,7 +16,7 @@
 #include "mpi/verdict.hpp"
 #include "support/hang_guard.hpp"
 #include "transport/mpi.hpp"
-#include "transport/mpi_pieces.hpp"
+#include "transport/mpi_chunks.hpp"
 #include "unit/post.hpp"
 
 namespace {

@@ -13,7 +13,7 @@
 
 #include "support/config.hpp"
 #include "support/data.hpp"
-#include "unit/place.hpp"
+#include "unit/backend.hpp"
 
 namespace sparsecoll::unit {
 

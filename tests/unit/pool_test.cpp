@@ -38,7 +38,7 @@ TEST_CASE("a pool uses its blocks again") {
 TEST_CASE("a pool's blocks are two or three classes apart at most, and have slack") {
   Memory memory;
   Pool pool(memory);
-  { const Buffer warm = pool.take(16000); }
+  { const Buffer cache = pool.take(16000); }
   for (const size_t size : {size_t{4800}, size_t{16000}, size_t{19200}}) pool.take(size);
   CHECK(memory.allocations() == 1);
   const Buffer tiny = pool.take(10);  // does not take the large block

@@ -54,7 +54,7 @@ class RecordingTransport final : public Transport {
   void idle(Clock::time_point limit) override { below_->idle(limit); }
   void interrupt() noexcept override { below_->interrupt(); }
   uint64_t next_address() override { return below_->next_address(); }
-  std::unique_ptr<Transport> split(std::span<const Member> members, uint64_t id) override {
+  std::unique_ptr<Transport> split(std::span<const RankAddress> members, uint64_t id) override {
     return below_->split(members, id);
   }
   bool closes_together() const override { return below_->closes_together(); }

@@ -16,7 +16,7 @@ using test::Kind;
 template <class T>
 void check_put_back(const Entries<T>& sent, const Entries<T>& delivered, const Entries<T>& dropped,
                     ResidualRule rule) {
-  Place<T, uint32_t> place;
+  Backend<T, uint32_t> backend;
   std::vector<T> residual = dense_of<T>(Kind::kHeavyTail, 200, 40), want = residual;
   const auto is_in = [](const Entries<T>& entries, uint64_t index) {
     return std::any_of(entries.begin(), entries.end(),
@@ -27,8 +27,8 @@ void check_put_back(const Entries<T>& sent, const Entries<T>& delivered, const E
   for (const auto& entry : dropped)
     if (rule == ResidualRule::conserving && is_in(delivered, entry.index))
       want[entry.index] = want[entry.index] + entry.value;
-  place.kernels().put_back({place.put(sent), place.put(delivered), place.put(dropped), rule},
-                           residual.data());
+  backend.kernels().put_back(
+      {backend.put(sent), backend.put(delivered), backend.put(dropped), rule}, residual.data());
   CHECK(test::difference("residual", one_nan(residual), one_nan(want)) == "");
 }
 
@@ -50,10 +50,10 @@ TEST_CASE("put_back returns what was not delivered and, conserving, what a merge
 }
 
 TEST_CASE("put_back knows a delivered vector in dense form") {
-  Place<float, uint32_t> place;
+  Backend<float, uint32_t> backend;
   std::vector<float> residual(4, 1.0f);
-  place.kernels().put_back(
-      {place.put({{1, 5.0f}, {3, 6.0f}}), place.put_dense({1, 2, 3}), place.put({}), {}},
+  backend.kernels().put_back(
+      {backend.put({{1, 5.0f}, {3, 6.0f}}), backend.put_dense({1, 2, 3}), backend.put({}), {}},
       residual.data());
   CHECK(residual == std::vector<float>{1, 1, 1, 7});  // only index 3 was not delivered
 }
@@ -79,70 +79,71 @@ TEST_CASE("deliver and scatter divide, make every NaN canonical and no zero nega
         entry.value = naive_finish(entry.value, divisor);
         want_dense[entry.index] = entry.value;
       }
-      Place<float, uint32_t> place;
-      const SparseBuffer out = place.kernels().sparse(in.size());
-      place.kernels().deliver(place.put(in), divisor, out);
-      CHECK(test::difference("delivered", place.get(out), want) == "");
+      Backend<float, uint32_t> backend;
+      const SparseBuffer out = backend.kernels().sparse(in.size());
+      backend.kernels().deliver(backend.put(in), divisor, out);
+      CHECK(test::difference("delivered", backend.get(out), want) == "");
       std::vector<float> dense(500, 8.0f);
-      place.kernels().scatter(place.put(in), divisor, dense.data(), dense.size());
+      backend.kernels().scatter(backend.put(in), divisor, dense.data(), dense.size());
       CHECK(test::difference("scattered", dense, want_dense) == "");
     }
   }
 }
 
 TEST_CASE("scatter of nothing gives zeros, of a dense vector all of it") {
-  Place<double, uint64_t> place;
+  Backend<double, uint64_t> backend;
   std::vector<double> dense(9, 8.0);
-  place.kernels().scatter(place.put({}), 1, dense.data(), dense.size());
+  backend.kernels().scatter(backend.put({}), 1, dense.data(), dense.size());
   CHECK(dense == std::vector<double>(9, 0.0));
-  place.kernels().scatter(place.put_dense({2, 4, 6, 8, 10, 12, 14, 16, 18}), 2, dense.data(), 9);
+  backend.kernels().scatter(backend.put_dense({2, 4, 6, 8, 10, 12, 14, 16, 18}), 2, dense.data(),
+                            9);
   CHECK(dense == std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 9});
-  place.kernels().scatter(place.put({}), 1, nullptr, 0);
+  backend.kernels().scatter(backend.put({}), 1, nullptr, 0);
 }
 
 TEST_CASE("accumulate adds a residual or copies; zero clears") {
-  Place<float, uint32_t> place;
+  Backend<float, uint32_t> backend;
   const std::vector<float> g{1, -0.0f, 3}, r{4, -0.0f, -3};
   std::vector<float> acc(3);
-  place.kernels().accumulate({g.data(), 3, {r.data(), nullptr}}, acc.data());
+  backend.kernels().accumulate({g.data(), 3, {r.data(), nullptr}}, acc.data());
   CHECK(test::difference("acc", acc, {5, -0.0f, 0}) == "");
-  place.kernels().accumulate({g.data(), 3, {nullptr, nullptr}}, acc.data());
+  backend.kernels().accumulate({g.data(), 3, {nullptr, nullptr}}, acc.data());
   CHECK(test::difference("acc", acc, g) == "");
-  place.kernels().zero(acc.data(), 2);
+  backend.kernels().zero(acc.data(), 2);
   CHECK(test::difference("acc", acc, {0, 0, 3}) == "");
 }
 
 TEST_CASE("copy_canonical copies all but the bits of NaNs") {
   const std::vector<float> from{1, -0.0f, std::bit_cast<float>(0xff800001u), -kInfinite<float>};
   const std::vector<float> want{1, -0.0f, std::bit_cast<float>(0x7fc00000u), -kInfinite<float>};
-  Place<float, uint32_t> place;
+  Backend<float, uint32_t> backend;
   std::vector<float> to(4);
-  place.kernels().copy_canonical(from.data(), 4, to.data());
+  backend.kernels().copy_canonical(from.data(), 4, to.data());
   CHECK(test::difference("copy", to, want) == "");
 }
 
 TEST_CASE("scale multiplies by the factor rounded to the type; 0 clears whatever there is") {
-  Place<float, uint32_t> place;
+  Backend<float, uint32_t> backend;
   const std::vector<float> all{3, -0.0f, kInfinite<float>, kNotANumber<float>, 1e-45f};
   std::vector<float> values = all;
-  place.kernels().scale(values.data(), values.size(), 0.1);
+  backend.kernels().scale(values.data(), values.size(), 0.1);
   CHECK(test::difference("scaled", values,
                          {3 * 0.1f, -0.0f, kInfinite<float>, kNotANumber<float>, 0}) == "");
   for (const double zero : {0.0, -0.0}) {
     values = all;
-    place.kernels().scale(values.data(), values.size(), zero);
+    backend.kernels().scale(values.data(), values.size(), zero);
     CHECK(test::difference("cleared", values, {0, 0, 0, 0, 0}) == "");
   }
   values = all;
-  place.kernels().scale(values.data(), values.size(), 1e-60);  // 0 in float, but not 0
+  backend.kernels().scale(values.data(), values.size(), 1e-60);  // 0 in float, but not 0
   CHECK(std::isnan(values[2]));
 }
 
 TEST_CASE("check_indices names the first that does not rise below count") {
   const auto first_bad = [](const Entries<float>& in, uint64_t count) {
-    Place<float, uint64_t> place;
-    uint64_t* bad = place.kernels().counts(1);
-    place.kernels().check_indices(place.put(in), count, bad);
+    Backend<float, uint64_t> backend;
+    uint64_t* bad = backend.kernels().counts(1);
+    backend.kernels().check_indices(backend.put(in), count, bad);
     return *bad;
   };
   CHECK(first_bad({}, 0) == 0);
@@ -170,9 +171,9 @@ TEST_CASE("check_indices finds an index that does not rise at every position") {
           low.push_back({kMiddle * (1 - past) + rising, 1.0f});
         }
         for (const auto& in : {equal, lower, low}) {
-          Place<float, uint32_t> place(level);
-          uint64_t* const bad = place.kernels().counts(1);
-          place.kernels().check_indices(place.put(in), uint64_t{1} << 32, bad);
+          Backend<float, uint32_t> backend(level);
+          uint64_t* const bad = backend.kernels().counts(1);
+          backend.kernels().check_indices(backend.put(in), uint64_t{1} << 32, bad);
           if (*bad == at) continue;
           FAIL_CHECK(n << " entries, wrong at " << at << ": found " << *bad);
         }

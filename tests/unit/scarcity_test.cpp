@@ -81,8 +81,8 @@ bool tells_of_stacks(sparsecollComm_t comm) {
 std::string meet_without_stacks(unit::Communicators& ranks, int rank, bool first,
                                 std::atomic<bool>& failed) {
   const sparsecollComm_t comm = ranks.handle(rank);
-  const sparsecollResult_t warm = one_call(comm);
-  if (warm != sparsecollSuccess) return test::explain(warm, comm);
+  const sparsecollResult_t cache = one_call(comm);
+  if (cache != sparsecollSuccess) return test::explain(cache, comm);
   const auto start = Clock::now();
   if (rank == 0) {
     while (first && !failed) std::this_thread::yield();

@@ -21,21 +21,21 @@ template <class T, class I>
 std::string check_accumulate_select(const std::vector<T>& gradient, const std::vector<T>& residual,
                                     size_t k) {
   const size_t n = gradient.size();
-  Place<T, I> place;
+  Backend<T, I> backend;
   std::vector<T> acc(n), next(n, T{-7});
   for (size_t i = 0; i < n; ++i) acc[i] = gradient[i] + residual[i];
   const Entries<T> want = naive_top_k(one_nan(entries_of(acc)), k);
-  const SparseBuffer selected = place.kernels().sparse(std::min(k, n));
-  place.kernels().accumulate_select({gradient.data(), n, {residual.data(), next.data()}}, k,
-                                    selected);
-  std::string differs = test::difference("selected", place.get(selected), want);
+  const SparseBuffer selected = backend.kernels().sparse(std::min(k, n));
+  backend.kernels().accumulate_select({gradient.data(), n, {residual.data(), next.data()}}, k,
+                                      selected);
+  std::string differs = test::difference("selected", backend.get(selected), want);
   for (const auto& entry : want) acc[entry.index] = 0;
   if (differs.empty()) differs = test::difference("residual", one_nan(next), one_nan(acc));
   if (!differs.empty()) return differs;
 
-  const SparseBuffer bare = place.kernels().sparse(std::min(k, n));
-  place.kernels().accumulate_select({gradient.data(), n, {}}, k, bare);
-  return test::difference("selected without a residual", place.get(bare),
+  const SparseBuffer bare = backend.kernels().sparse(std::min(k, n));
+  backend.kernels().accumulate_select({gradient.data(), n, {}}, k, bare);
+  return test::difference("selected without a residual", backend.get(bare),
                           naive_top_k(one_nan(entries_of(gradient)), k));
 }
 
@@ -58,19 +58,19 @@ TEST_CASE("accumulate_select takes the k largest of gradient + residual, the res
 
 template <class T, class I>
 std::string check_top_k(const Entries<T>& in, size_t k) {
-  Place<T, I> place;
-  const SparseSpan span = place.put(in);
-  const SparseBuffer kept = place.kernels().sparse(std::min(k, in.size()));
-  const SparseBuffer dropped = place.kernels().sparse(std::max<size_t>(in.size(), 1));
-  place.kernels().top_k(span, k, kept, dropped);
+  Backend<T, I> backend;
+  const SparseSpan span = backend.put(in);
+  const SparseBuffer kept = backend.kernels().sparse(std::min(k, in.size()));
+  const SparseBuffer dropped = backend.kernels().sparse(std::max<size_t>(in.size(), 1));
+  backend.kernels().top_k(span, k, kept, dropped);
   const Entries<T> want = naive_top_k(in, k);
-  std::string differs = test::difference("kept", place.get(kept), want);
+  std::string differs = test::difference("kept", backend.get(kept), want);
   if (differs.empty())
-    differs = test::difference("dropped", place.get(dropped), naive_rest(in, want));
+    differs = test::difference("dropped", backend.get(dropped), naive_rest(in, want));
   if (!differs.empty()) return differs;
-  const SparseBuffer alone = place.kernels().sparse(std::min(k, in.size()));
-  place.kernels().top_k(span, k, alone, SparseBuffer{});
-  return test::difference("kept, dropped not wanted", place.get(alone), want);
+  const SparseBuffer alone = backend.kernels().sparse(std::min(k, in.size()));
+  backend.kernels().top_k(span, k, alone, SparseBuffer{});
+  return test::difference("kept, dropped not wanted", backend.get(alone), want);
 }
 
 TEST_CASE("top_k keeps the k largest of a sparse vector and names the other non-zeros") {
@@ -159,19 +159,19 @@ TEST_CASE("keys order values as the contract does") {
   CHECK(key_of(std::bit_cast<float>(0xffbaadu | 0x7f800000u)) == key_of(kNotANumber<float>));
   CHECK(key_of(std::bit_cast<double>(0xfff0000000000001ull)) == key_of(kNotANumber<double>));
   CHECK(kKeyEnd<double> == uint64_t{key_of(kNotANumber<double>)} + 1);
-  Place<float, uint32_t> narrow;
+  Backend<float, uint32_t> narrow;
   CHECK(narrow.kernels().keys().end == kKeyEnd<float>);
   CHECK(key_of(4.0f) - key_of(2.0f) == 1u << narrow.kernels().keys().octave);
-  Place<double, uint32_t> wide;
+  Backend<double, uint32_t> wide;
   CHECK(wide.kernels().keys().end == kKeyEnd<double>);
   CHECK(key_of(4.0) - key_of(2.0) == uint64_t{1} << wide.kernels().keys().octave);
 }
 
 template <class T>
 void check_above(const Entries<T>& in, const Threshold& threshold) {
-  Place<T, uint32_t> place;
-  const SparseBuffer out = place.kernels().sparse(in.size());
-  place.kernels().above(place.put(in), threshold, out);
+  Backend<T, uint32_t> backend;
+  const SparseBuffer out = backend.kernels().sparse(in.size());
+  backend.kernels().above(backend.put(in), threshold, out);
   Entries<T> want;
   uint64_t ties = threshold.ties;
   for (const auto& entry : in) {
@@ -179,7 +179,7 @@ void check_above(const Entries<T>& in, const Threshold& threshold) {
     if (key > threshold.key || (key == threshold.key && ties > 0)) want.push_back(entry);
     if (key == threshold.key && ties > 0) --ties;
   }
-  CHECK(test::difference("above", place.get(out), want) == "");
+  CHECK(test::difference("above", backend.get(out), want) == "");
 }
 
 TEST_CASE("above passes what is above, and of the ties as many as the budget allows") {
@@ -200,9 +200,9 @@ TEST_CASE("above passes what is above, and of the ties as many as the budget all
 
 template <class T>
 void check_key_histogram(const Entries<T>& in, const KeyBins& bins) {
-  Place<T, uint32_t> place;
-  uint64_t* counted = place.kernels().counts(bins.bins + 1);
-  place.kernels().key_histogram(place.put(in), bins, counted);
+  Backend<T, uint32_t> backend;
+  uint64_t* counted = backend.kernels().counts(bins.bins + 1);
+  backend.kernels().key_histogram(backend.put(in), bins, counted);
   std::vector<uint64_t> want(bins.bins + 1);
   for (const auto& entry : in) {
     const uint64_t key = key_of(entry.value);
@@ -236,10 +236,10 @@ TEST_CASE("key histograms count every non-zero from their begin on") {
 TEST_CASE("index histograms count every entry, zeros too") {
   for (const uint64_t width : {uint64_t{1}, uint64_t{7}, uint64_t{1} << 41}) {
     const auto in = sparse_of<float>(test::Kind::kSignedZeros, 300, 1, width == 1 ? 1 : width / 5);
-    Place<float, uint64_t> place;
+    Backend<float, uint64_t> backend;
     const size_t bins = in.empty() ? 1 : in.back().index / width + 1;
-    uint64_t* counted = place.kernels().counts(bins);
-    place.kernels().index_histogram(place.put(in), width, counted);
+    uint64_t* counted = backend.kernels().counts(bins);
+    backend.kernels().index_histogram(backend.put(in), width, counted);
     std::vector<uint64_t> want(bins);
     for (const auto& entry : in) ++want[entry.index / width];
     CHECK(std::vector<uint64_t>(counted, counted + bins) == want);

@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/host/place.hpp"
+#include "kernels/host/backend.hpp"
 #include "kernels/kernels.hpp"
 #include "support/catch.hpp"
 #include "unit/sanitizers.hpp"
@@ -155,20 +155,20 @@ class Ways {
   template <class Check>
   void each(const Tuning& tuning, Check check) {
     for (const auto& way : ways_) {
-      way->place.tuning() = tuning;
+      way->backend.tuning() = tuning;
       INFO("level " << static_cast<int>(way->simd) << ", " << way->threads << " threads");
-      check(way->place);
+      check(way->backend);
     }
   }
 
  private:
   struct Way {
-    Way(Simd level, size_t count) : simd(level), threads(count), place(arena, level, count) {}
+    Way(Simd level, size_t count) : simd(level), threads(count), backend(arena, level, count) {}
     Simd simd;
     size_t threads;
     Memory memory;
     Arena arena{memory};
-    host::Place place;
+    host::Backend backend;
   };
   std::vector<std::unique_ptr<Way>> ways_;
 };
@@ -190,10 +190,10 @@ void check_all(Ways& ways, const Tuning& tuning, const Input<T>& input, const Wa
   const Arena::Scope scope(arena);
   const auto want =
       select<T, I>(make_plain_kernels(data_type_of<T>(), kIndex, arena), arena, input, wanted);
-  ways.each(tuning, [&](host::Place& place) {
-    const Arena::Scope inner(place.arena());
-    Kernels& kernels = make_host_kernels(data_type_of<T>(), kIndex, place);
-    CHECK((select<T, I>(kernels, place.arena(), input, wanted) == want));
+  ways.each(tuning, [&](host::Backend& backend) {
+    const Arena::Scope inner(backend.arena());
+    Kernels& kernels = make_host_kernels(data_type_of<T>(), kIndex, backend);
+    CHECK((select<T, I>(kernels, backend.arena(), input, wanted) == want));
   });
 }
 
@@ -286,10 +286,10 @@ TEST_CASE("the workspace is a small part of the vector, whatever is in it") {
   constexpr size_t n = size_t{1} << 20, k = 1000;
   for (const Pattern pattern : kPatterns) {
     const Input<float> input = input_of<float>(pattern, n, true);
-    host::Place place(arena, host::best_simd());
+    host::Backend backend(arena, host::best_simd());
     const Arena::Scope scope(arena);
     const size_t before = memory.bytes_in_use();
-    Kernels& kernels = make_host_kernels(DataType::float32, IndexType::index32, place);
+    Kernels& kernels = make_host_kernels(DataType::float32, IndexType::index32, backend);
     const auto got = select<float, uint32_t>(kernels, arena, input, {k});
     INFO("pattern " << static_cast<int>(pattern));
     CHECK(memory.bytes_in_use() - before < n * sizeof(float) * 3 / 2);  // with the new residual

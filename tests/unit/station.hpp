@@ -10,8 +10,8 @@
 #include <memory>
 #include <string>
 
+#include "calls/framed/framed_call.hpp"
 #include "collectives/algorithm.hpp"
-#include "collectives/framed_call.hpp"
 #include "core/error.hpp"
 #include "support/ranks.hpp"
 #include "transport/local.hpp"
@@ -71,17 +71,17 @@ class Station {
   /// One exchange: sends `message` to a peer, returns what another sent.
   std::string exchange(FramedCall& call, int to, const std::string& message, int from,
                        size_t in_bound = kUnknownSize) {
-    Leg legs[2];
+    Transfer transfers[2];
     size_t n = 0;
     if (to != kNobody) {
       std::byte* room = arena_.take<std::byte>(kHeadroom + message.size()) + kHeadroom;
       std::memcpy(room, message.data(), message.size());
-      legs[n++] = {to, {room, message.size(), nullptr}, 0, {}};
+      transfers[n++] = {to, {room, message.size(), nullptr}, 0, {}};
     }
-    if (from != kNobody) legs[n++] = {from, {}, in_bound, {}};
-    call.exchange({legs, n});
+    if (from != kNobody) transfers[n++] = {from, {}, in_bound, {}};
+    call.exchange({transfers, n});
     if (from == kNobody) return "";
-    const ConstBytes in = legs[n - 1].in;
+    const ConstBytes in = transfers[n - 1].in;
     return std::string(reinterpret_cast<const char*>(in.data()), in.size());
   }
 

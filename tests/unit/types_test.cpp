@@ -23,7 +23,7 @@ constexpr DataType kHalf =
 
 /// Kernels of a tensor of a 16-bit type.
 template <class Half>
-struct HalfPlace : Place<float, uint32_t, kHalf<Half>> {
+struct HalfPlace : Backend<float, uint32_t, kHalf<Half>> {
   Bytes16 pack(const SparseSpan& in, const Region& region) {
     const Packets packets = this->kernels().packets(in.nnz.bound, {&region, 1}, in.precision);
     this->kernels().pack_all(in, {&region, 1}, packets);
@@ -65,11 +65,11 @@ std::string check_select(test::Kind kind, size_t n, size_t k, bool feedback) {
     want_left[entry.index] = std::isfinite(entry.value) ? entry.value - shipped : 0.0f;
     entry.value = shipped;
   }
-  HalfPlace<Half> place;
-  const SparseBuffer selected = place.kernels().sparse(std::min(k, n));
+  HalfPlace<Half> backend;
+  const SparseBuffer selected = backend.kernels().sparse(std::min(k, n));
   const ResidualView view{feedback ? old.data() : nullptr, feedback ? left.data() : nullptr};
-  place.kernels().accumulate_select({gradient.data(), n, view}, k, selected);
-  const std::string differs = test::difference("selected", place.get(selected), one_nan(want));
+  backend.kernels().accumulate_select({gradient.data(), n, view}, k, selected);
+  const std::string differs = test::difference("selected", backend.get(selected), one_nan(want));
   if (!differs.empty() || !feedback) return differs;
   return test::difference("left", one_nan(left), one_nan(want_left));
 }
@@ -89,16 +89,16 @@ TEMPLATE_TEST_CASE("accumulate_select rounds what it ships and keeps what that t
 
 TEMPLATE_TEST_CASE("selection goes by what acc was before it was rounded", "", oracle::Float16,
                    oracle::Bfloat16) {
-  HalfPlace<TestType> place;
+  HalfPlace<TestType> backend;
   // Both of the first two are 1 in a 16-bit type, the last one is 0.
   const std::vector<TestType> gradient{TestType(1.0), TestType(1.0), TestType(0.0)};
   const std::vector<float> old{0.0f, 1e-6f, -1e-42f};
   std::vector<float> left(3);
-  const SparseBuffer one = place.kernels().sparse(1), three = place.kernels().sparse(3);
-  place.kernels().accumulate_select({gradient.data(), 3, {old.data(), left.data()}}, 1, one);
-  CHECK(test::difference("one", place.get(one), {{1, 1.0f}}) == "");
-  place.kernels().accumulate_select({gradient.data(), 3, {old.data(), left.data()}}, 3, three);
-  CHECK(test::difference("three", place.get(three), {{0, 1.0f}, {1, 1.0f}, {2, 0.0f}}) == "");
+  const SparseBuffer one = backend.kernels().sparse(1), three = backend.kernels().sparse(3);
+  backend.kernels().accumulate_select({gradient.data(), 3, {old.data(), left.data()}}, 1, one);
+  CHECK(test::difference("one", backend.get(one), {{1, 1.0f}}) == "");
+  backend.kernels().accumulate_select({gradient.data(), 3, {old.data(), left.data()}}, 3, three);
+  CHECK(test::difference("three", backend.get(three), {{0, 1.0f}, {1, 1.0f}, {2, 0.0f}}) == "");
   CHECK(test::difference("left", left, {0.0f, (1.0f + 1e-6f) - 1.0f, -1e-42f}) == "");
 }
 
@@ -111,16 +111,16 @@ TEMPLATE_TEST_CASE("stored values travel in two bytes, sums in four, and either 
     exact.push_back({100 + j * 1900, static_cast<float>(TestType::of_bits(pattern))});
     sums.push_back({100 + j * 1900, static_cast<float>(j) + 1e-6f});
   }
-  HalfPlace<TestType> place;
-  const Bytes16 narrow = place.pack(place.put(exact).stored(), region);
-  const Bytes16 wide = place.pack(place.put(sums), region);
+  HalfPlace<TestType> backend;
+  const Bytes16 narrow = backend.pack(backend.put(exact).stored(), region);
+  const Bytes16 wide = backend.pack(backend.put(sums), region);
   CHECK(wide.size() == narrow.size() + 50 * 2);
   CHECK(static_cast<DataType>(narrow[6]) == kHalf<TestType>);
   CHECK(static_cast<DataType>(wide[6]) == DataType::float32);
   uint64_t faults = 0;
-  CHECK(test::difference("stored", one_nan(place.unpack(narrow, region, &faults)),
+  CHECK(test::difference("stored", one_nan(backend.unpack(narrow, region, &faults)),
                          one_nan(exact)) == "");
-  CHECK(test::difference("sums", place.unpack(wide, region, &faults), sums) == "");
+  CHECK(test::difference("sums", backend.unpack(wide, region, &faults), sums) == "");
   CHECK(faults == 0);
   // Whoever knows the type of a tensor knows both of its messages, and no others.
   for (int type = 0; type < 256; ++type) {
@@ -130,7 +130,7 @@ TEMPLATE_TEST_CASE("stored values travel in two bytes, sums in four, and either 
     other[6] = static_cast<std::byte>(type);
     CHECK(wire_entries(other, kHalf<TestType>, region.length()) == 0);
     faults = 0;
-    CHECK(place.unpack(other, region, &faults).empty());
+    CHECK(backend.unpack(other, region, &faults).empty());
     CHECK(faults == 1);
   }
   CHECK(wire_entries(narrow, DataType::float32, region.length()) == 0);
@@ -142,24 +142,24 @@ TEMPLATE_TEST_CASE("no change and no truncation of a message does harm, whatever
   const Region region{7, 1007};
   Entries<float> entries;
   for (uint64_t j = 0; j < 40; ++j) entries.push_back({7 + j * 25, static_cast<float>(j)});
-  HalfPlace<TestType> place;
-  const SparseSpan in = place.put(entries);
-  for (const Bytes16& good : {place.pack(in, region), place.pack(in.stored(), region)}) {
+  HalfPlace<TestType> backend;
+  const SparseSpan in = backend.put(entries);
+  for (const Bytes16& good : {backend.pack(in, region), backend.pack(in.stored(), region)}) {
     uint64_t faults = 0;
-    REQUIRE(place.unpack(good, region, &faults).size() == 40);
+    REQUIRE(backend.unpack(good, region, &faults).size() == 40);
     for (size_t size = 0; size < good.size(); ++size) {
-      const Arena::Scope scope(place.arena());
+      const Arena::Scope scope(backend.arena());
       const Bytes16 part(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size));
-      CHECK(place.unpack(part, region, &faults).empty());
+      CHECK(backend.unpack(part, region, &faults).empty());
     }
     CHECK(faults == good.size());
     for (size_t at = 0; at < good.size(); ++at) {
       for (const int mask : {1, 2, 15, 255}) {
-        const Arena::Scope scope(place.arena());
+        const Arena::Scope scope(backend.arena());
         Bytes16 spoilt = good;
         spoilt[at] ^= static_cast<std::byte>(mask);
         uint64_t floor = region.begin;
-        for (const auto& entry : place.unpack(spoilt, region, &faults)) {
+        for (const auto& entry : backend.unpack(spoilt, region, &faults)) {
           if (entry.index < floor || entry.index >= region.end) FAIL("byte " << at);
           floor = entry.index + 1;
         }
@@ -175,25 +175,25 @@ TEMPLATE_TEST_CASE("deliver and scatter divide sums first and round once", "", o
   const auto odd = test::make_data<float>(test::Kind::kInfinityClash, 500, 0, 1, 9);
   for (uint64_t i = 0; i < 500; ++i) sums.push_back({i, i % 3 == 0 ? odd[i] : wide[i]});
   sums.push_back({500, -1e-44f});
-  HalfPlace<TestType> place;
+  HalfPlace<TestType> backend;
   for (const int divisor : {1, 2, 3, 16}) {
     Entries<TestType> want;
     for (const auto& entry : sums) {
       const TestType value(divisor == 1 ? entry.value : entry.value / static_cast<float>(divisor));
       want.push_back({entry.index, value == 0 ? TestType() : value});
     }
-    const SparseBuffer out = place.kernels().sparse(sums.size());
-    place.kernels().deliver(place.put(sums), divisor, out);
-    CHECK(test::difference("delivered", place.template get<TestType>(out), want) == "");
+    const SparseBuffer out = backend.kernels().sparse(sums.size());
+    backend.kernels().deliver(backend.put(sums), divisor, out);
+    CHECK(test::difference("delivered", backend.template get<TestType>(out), want) == "");
     std::vector<TestType> dense(501, TestType(4.0));
-    place.kernels().scatter(place.put(sums), divisor, dense.data(), dense.size());
+    backend.kernels().scatter(backend.put(sums), divisor, dense.data(), dense.size());
     for (size_t i = 0; i < dense.size(); ++i) CHECK(dense[i].bits == want[i].value.bits);
   }
 }
 
 TEMPLATE_TEST_CASE("a caller's vector is widened exactly, gradients too", "", oracle::Float16,
                    oracle::Bfloat16) {
-  HalfPlace<TestType> place;
+  HalfPlace<TestType> backend;
   std::vector<uint32_t> index;
   std::vector<TestType> values;
   for (unsigned pattern = 0; pattern < 0x10000; pattern += 17) {
@@ -202,14 +202,14 @@ TEMPLATE_TEST_CASE("a caller's vector is widened exactly, gradients too", "", or
   }
   uint64_t nnz = values.size();
   const SparseSpan wide =
-      place.kernels().widened({index.data(), values.data(), {values.size(), &nnz}});
+      backend.kernels().widened({index.data(), values.data(), {values.size(), &nnz}});
   CHECK(wide.precision == Precision::stored);
   CHECK(wide.index == index.data());
   std::vector<float> want(values.begin(), values.end()), acc(values.size());
   const auto* got = static_cast<const float*>(wide.value);
   CHECK(test::difference("widened", one_nan(std::vector<float>(got, got + nnz)), one_nan(want)) ==
         "");
-  place.kernels().accumulate({values.data(), values.size(), {}}, acc.data());
+  backend.kernels().accumulate({values.data(), values.size(), {}}, acc.data());
   CHECK(test::difference("accumulated", one_nan(acc), one_nan(want)) == "");
 }
 
@@ -224,17 +224,17 @@ void check_rounding(const Entries<A>& sums) {
     want.push_back({entry.index, rounded});
     want_lost.push_back({entry.index, std::isfinite(entry.value) ? entry.value - rounded : A{0}});
   }
-  Place<A, uint32_t, kType> place;
-  Kernels& kernels = place.kernels();
-  const SparseSpan in = place.put(sums);
+  Backend<A, uint32_t, kType> backend;
+  Kernels& kernels = backend.kernels();
+  const SparseSpan in = backend.put(sums);
   const SparseBuffer rounded = kernels.sparse(sums.size()), lost = kernels.sparse(sums.size());
   kernels.round_to_bf16(in, rounded.value, lost.value);
   for (const SparseBuffer* each : {&rounded, &lost}) {
     std::memcpy(each->index, in.index, sums.size() * sizeof(uint32_t));
     *each->nnz = sums.size();
   }
-  CHECK(test::difference("rounded", one_nan(place.get(rounded)), one_nan(want)) == "");
-  CHECK(test::difference("lost", place.get(lost), want_lost) == "");
+  CHECK(test::difference("rounded", one_nan(backend.get(rounded)), one_nan(want)) == "");
+  CHECK(test::difference("lost", backend.get(lost), want_lost) == "");
   const SparseSpan out = rounded.span().known(Precision::bfloat16);
   const Packets packets = kernels.packets(out.nnz.bound, {&region, 1}, out.precision);
   kernels.pack_all(out, {&region, 1}, packets);
@@ -249,7 +249,7 @@ void check_rounding(const Entries<A>& sums) {
   const Message arrived{message, region};
   kernels.unpack_all({&arrived, 1}, {&back, 1}, &faults);
   CHECK(faults == 0);
-  CHECK(test::difference("back", one_nan(place.get(back)), one_nan(want)) == "");
+  CHECK(test::difference("back", one_nan(backend.get(back)), one_nan(want)) == "");
 }
 
 TEST_CASE("rounded to bfloat16, values of every floating-point type travel in two bytes") {
@@ -271,13 +271,13 @@ TEST_CASE("rounded to bfloat16, values of every floating-point type travel in tw
 }
 
 TEST_CASE("vectors of types that are added as they are need no widening") {
-  Place<double, uint64_t> place;
-  const SparseSpan in = place.put({{1, 2.0}});
-  const SparseSpan out = place.kernels().widened(in);
+  Backend<double, uint64_t> backend;
+  const SparseSpan in = backend.put({{1, 2.0}});
+  const SparseSpan out = backend.kernels().widened(in);
   CHECK(out.value == in.value);
-  CHECK(place.kernels().wire_value_size(Precision::stored) == 8);
-  CHECK(place.kernels().wire_value_size(Precision::accumulated) == 8);
-  CHECK(place.kernels().wire_value_size(Precision::bfloat16) == 2);
+  CHECK(backend.kernels().wire_value_size(Precision::stored) == 8);
+  CHECK(backend.kernels().wire_value_size(Precision::accumulated) == 8);
+  CHECK(backend.kernels().wire_value_size(Precision::bfloat16) == 2);
 }
 
 TEST_CASE("integer kernels wrap, order by magnitude and divide with their sign") {

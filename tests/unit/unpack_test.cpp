@@ -228,32 +228,32 @@ TEST_CASE("bits beyond the end or of another number are refused") {
 TEST_CASE("values that travelled as they are added can be read where they are") {
   const Region region{0, 1000};
   const Entries<float> entries{{4, 1.0f}, {7, 2.0f}, {999, -3.0f}};
-  const auto in_place = [&](auto place, const MessageBytes& message) {
-    return place.kernels().values_in({message, region}) != nullptr;
+  const auto in_place = [&](auto backend, const MessageBytes& message) {
+    return backend.kernels().values_in({message, region}) != nullptr;
   };
   const MessageBytes whole = pack<float, uint32_t>(entries, {region})[0];
-  CHECK(in_place(Place<float, uint32_t>(), whole));
-  CHECK_FALSE(in_place(Place<float, uint32_t>(), {whole.begin(), whole.end() - 1}));
-  CHECK_FALSE(in_place(Place<double, uint32_t>(), whole));
+  CHECK(in_place(Backend<float, uint32_t>(), whole));
+  CHECK_FALSE(in_place(Backend<float, uint32_t>(), {whole.begin(), whole.end() - 1}));
+  CHECK_FALSE(in_place(Backend<double, uint32_t>(), whole));
   const MessageBytes rounded = pack<float, uint32_t>(entries, {region}, Precision::bfloat16)[0];
-  CHECK_FALSE(in_place(Place<float, uint32_t>(), rounded));
+  CHECK_FALSE(in_place(Backend<float, uint32_t>(), rounded));
 }
 
 TEST_CASE("of several messages the sound ones are taken") {
-  Place<float, uint32_t> place;
+  Backend<float, uint32_t> backend;
   const Region region{0, 1000};
   const MessageBytes good = pack<float, uint32_t>({{4, 1.0f}}, {region})[0];
   const MessageBytes bad(good.begin(), good.end() - 1);
   const Message messages[] = {{good, region}, {bad, region}, {good, region}, {bad, region}};
   SparseBuffer out[4];
-  for (SparseBuffer& each : out) each = place.kernels().sparse(1);
-  uint64_t* faults = place.kernels().counts(1);
-  place.kernels().unpack_all(messages, out, faults);
+  for (SparseBuffer& each : out) each = backend.kernels().sparse(1);
+  uint64_t* faults = backend.kernels().counts(1);
+  backend.kernels().unpack_all(messages, out, faults);
   CHECK(*faults == 2);
-  CHECK(place.get(out[0]).size() == 1);
-  CHECK(place.get(out[1]).empty());
-  CHECK(place.get(out[2]).size() == 1);
-  CHECK(place.get(out[3]).empty());
+  CHECK(backend.get(out[0]).size() == 1);
+  CHECK(backend.get(out[1]).empty());
+  CHECK(backend.get(out[2]).size() == 1);
+  CHECK(backend.get(out[3]).empty());
 }
 
 }  // namespace

@@ -87,13 +87,13 @@ std::string check_round_trip(const WireCase& shape) {
   const Entries<T> entries = entries_of<T>(shape, 1);
   const MessageBytes message = pack<T, I>(entries, {shape.region})[0];
   WireHeader header;
-  if (!wire_header(message, Place<T, I>::kData, shape.region.length(), &header))
+  if (!wire_header(message, Backend<T, I>::kData, shape.region.length(), &header))
     return "the header is unsound";
   if (header.representation != static_cast<uint8_t>(shape.expected))
     return "representation " + std::to_string(header.representation);
   if (message.size() != smallest_size(shape.nnz, shape.region.length(), sizeof(T)))
     return "size " + std::to_string(message.size());
-  if (wire_entries(message, Place<T, I>::kData, shape.region.length()) != shape.nnz)
+  if (wire_entries(message, Backend<T, I>::kData, shape.region.length()) != shape.nnz)
     return "wire_entries() is wrong";
   MessageBytes longer(message);
   longer.resize(message.size() + 40);  // where sizes are fixed, messages are as long as the longest
@@ -119,11 +119,11 @@ TEST_CASE("every representation survives the round trip, and the smallest is cho
 
 TEST_CASE("a dense vector is packed and unpacked without indices") {
   const std::vector<double> values{1, -2, 0, -0.0, 5.5, 6, 7};
-  Place<double, uint32_t> place;
+  Backend<double, uint32_t> backend;
   const std::vector<Region> regions{{0, 3}, {3, 3}, {3, 7}};
-  const Packets packets = place.kernels().packets(values.size(), regions);
-  place.kernels().pack_all(place.put_dense(values), regions, packets);
-  place.kernels().wait_packed(packets.slab + packets.capacity);
+  const Packets packets = backend.kernels().packets(values.size(), regions);
+  backend.kernels().pack_all(backend.put_dense(values), regions, packets);
+  backend.kernels().wait_packed(packets.slab + packets.capacity);
   for (size_t p = 0; p < regions.size(); ++p) {
     const std::byte* at = packets.slab + packets.offset[p];
     const MessageBytes message(at, at + packets.size[p]);
@@ -258,10 +258,10 @@ std::string check_random_regions(uint64_t seed) {
   const auto regions = random_regions(length, 1 + noise(seed, 4) % 6, seed);
   const Entries<float> entries =
       entries_of<float>({"random", Representation::dense, {0, length}, nnz, false}, seed);
-  Place<float, uint32_t> place;
-  const Packets packets = place.kernels().packets(nnz, regions);
-  place.kernels().pack_all(place.put(entries), regions, packets);
-  place.kernels().wait_packed(packets.slab + packets.capacity);
+  Backend<float, uint32_t> backend;
+  const Packets packets = backend.kernels().packets(nnz, regions);
+  backend.kernels().pack_all(backend.put(entries), regions, packets);
+  backend.kernels().wait_packed(packets.slab + packets.capacity);
   Entries<float> back;
   uint64_t end = 0;
   for (size_t p = 0; p < regions.size(); ++p) {

@@ -26,11 +26,11 @@ DeepGradientCompression::DeepGradientCompression(const Problem& problem)
     : learning_rate_(static_cast<float>(problem.options.learning_rate)),
       momentum_(static_cast<float>(problem.options.momentum)),
       comm_(problem.comm),
-      place_(problem.place),
+      backend_(problem.backend),
       calls_(problem.calls),
-      velocity_(place_, problem.parameters.size()),
-      mine_{Vector<std::uint32_t>(place_), Vector<float>(place_)},
-      all_{Vector<std::uint32_t>(place_), Vector<float>(place_)} {
+      velocity_(backend_, problem.parameters.size()),
+      mine_{Vector<std::uint32_t>(backend_), Vector<float>(backend_)},
+      all_{Vector<std::uint32_t>(backend_), Vector<float>(backend_)} {
   int ranks = 0;
   require(sparsecollCommCount(comm_, &ranks), comm_);
   ranks_ = static_cast<std::size_t>(ranks);
@@ -42,29 +42,29 @@ DeepGradientCompression::~DeepGradientCompression() { sparsecollResidualDestroy(
 void DeepGradientCompression::step(std::span<const float> gradient, std::span<float> parameters,
                                    double density) {
   const std::size_t count = velocity_.size();
-  place_.accumulate(velocity_.span(), momentum_, gradient.data());  // 1
+  backend_.accumulate(velocity_.span(), momentum_, gradient.data());  // 1
   const std::size_t k = entries_to_keep(density, count);
   sparsecollSparse_t sent = mine_.of(count, k);
   {
     const Stopwatch watch(calls_);
     require(sparsecollTopk(velocity_.data(), count, k, sparsecollFloat32, residual_, &sent, comm_,
-                           place_.stream()),
+                           backend_.stream()),
             comm_);  // 2, and of 3 the choice
   }
-  place_.clear(velocity_.data(), sent);  // 4
+  backend_.clear(velocity_.data(), sent);  // 4
   // Every entry of every rank is delivered: no rank has anything to put back into its residual.
   sparsecollSparse_t mean = all_.of(count, std::min(count, k * ranks_));
   {
     const Stopwatch watch(calls_);
     require(sparseAllreducev(&sent, &mean, SPARSECOLL_ALL, sparsecollAvg, nullptr, comm_,
-                             place_.stream()),
+                             backend_.stream()),
             comm_);  // 3
   }
-  place_.descend(parameters.data(), learning_rate_, mean);  // 5
+  backend_.descend(parameters.data(), learning_rate_, mean);  // 5
 }
 
 void DeepGradientCompression::agree(std::span<const float> parameters, std::span<float> model) {
-  place_.copy(parameters.data(), model.data(), model.size());
+  backend_.copy(parameters.data(), model.data(), model.size());
 }
 
 }  // namespace train

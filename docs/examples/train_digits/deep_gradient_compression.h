@@ -34,7 +34,7 @@ class DeepGradientCompression final : public Optimizer {
   float learning_rate_;
   float momentum_;
   sparsecollComm_t comm_;
-  Place& place_;
+  Backend& backend_;
   Spent& calls_;
   std::size_t ranks_;
   sparsecollResidual_t residual_ = nullptr;

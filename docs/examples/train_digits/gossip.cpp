@@ -15,11 +15,11 @@ Gossip::Gossip(const Problem& problem)
     : learning_rate_(static_cast<float>(problem.options.learning_rate)),
       momentum_(static_cast<float>(problem.options.momentum)),
       comm_(problem.comm),
-      place_(problem.place),
+      backend_(problem.backend),
       calls_(problem.calls),
-      numerator_(place_, problem.parameters.size()),
-      velocity_(place_, numerator_.size()) {
-  place_.copy(problem.parameters.data(), numerator_.data(), numerator_.size());
+      numerator_(backend_, problem.parameters.size()),
+      velocity_(backend_, numerator_.size()) {
+  backend_.copy(problem.parameters.data(), numerator_.data(), numerator_.size());
   const Options& options = problem.options;
   sparsecollPushSumConfig_t config = SPARSECOLL_PUSHSUM_CONFIG_INITIALIZER;
   if (options.mode == Mode::osgp) config.maxDelay = options.max_delay;
@@ -34,24 +34,24 @@ Gossip::Gossip(const Problem& problem)
 Gossip::~Gossip() { sparsecollPushSumDestroy(state_); }
 
 void Gossip::step(std::span<const float> gradient, std::span<float> parameters, double) {
-  place_.accumulate(velocity_.span(), momentum_, gradient.data());      // 1
-  place_.descend(numerator_.span(), learning_rate_, velocity_.data());  // 2
+  backend_.accumulate(velocity_.span(), momentum_, gradient.data());      // 1
+  backend_.descend(numerator_.span(), learning_rate_, velocity_.data());  // 2
   const Stopwatch watch(calls_);
   require(pushSumStep(numerator_.data(), parameters.data(), numerator_.size(), sparsecollFloat32,
-                      state_, comm_, place_.stream()),
+                      state_, comm_, backend_.stream()),
           comm_);  // 3
 }
 
 void Gossip::settle(std::span<float> parameters) {
   const Stopwatch watch(calls_);
-  require(sparsecollPushSumDrain(state_, numerator_.data(), parameters.data(), place_.stream()),
+  require(sparsecollPushSumDrain(state_, numerator_.data(), parameters.data(), backend_.stream()),
           comm_);
 }
 
 void Gossip::agree(std::span<const float>, std::span<float> model) {
   // The weights of all ranks add up to P, so the mean of x is that of the models. k is all of n.
   require(sparseAllreduce(numerator_.data(), model.data(), model.size(), model.size(),
-                          sparsecollFloat32, sparsecollAvg, nullptr, comm_, place_.stream()),
+                          sparsecollFloat32, sparsecollAvg, nullptr, comm_, backend_.stream()),
           comm_);
 }
 

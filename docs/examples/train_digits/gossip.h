@@ -31,7 +31,7 @@ class Gossip final : public Optimizer {
   float learning_rate_;
   float momentum_;
   sparsecollComm_t comm_;
-  Place& place_;
+  Backend& backend_;
   Spent& calls_;
   sparsecollPushSum_t state_ = nullptr;
   Vector<float> numerator_;  // x

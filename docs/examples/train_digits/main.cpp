@@ -17,9 +17,9 @@
 #include <exception>
 #include <filesystem>
 
+#include "backend.h"
 #include "optimizer.h"
 #include "options.h"
-#include "place.h"
 #include "trainer.h"
 #include "world.h"
 

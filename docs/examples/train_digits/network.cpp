@@ -27,8 +27,8 @@ double softmax_cross_entropy(std::span<const float> outputs, std::size_t label, 
 
 }  // namespace
 
-Network::Network(const std::vector<std::size_t>& widths, std::uint64_t seed, Place& place)
-    : place_(place), pixels_(place), parameters_(place) {
+Network::Network(const std::vector<std::size_t>& widths, std::uint64_t seed, Backend& backend)
+    : backend_(backend), pixels_(backend), parameters_(backend) {
   Random random(seed, 0);
   std::vector<float> parameters;
   for (std::size_t l = 0; l + 1 < widths.size(); ++l) {
@@ -37,8 +37,8 @@ Network::Network(const std::vector<std::size_t>& widths, std::uint64_t seed, Pla
     const float limit = std::sqrt(6.0F / static_cast<float>(inputs));
     while (parameters.size() < biases) parameters.push_back(random.symmetric(limit));
     parameters.resize(biases + outputs, 0.0F);
-    layers_.push_back({inputs, outputs, weights, biases, Vector<float>(place), Vector<float>(place),
-                       Vector<float>(place, inputs * outputs)});
+    layers_.push_back({inputs, outputs, weights, biases, Vector<float>(backend),
+                       Vector<float>(backend), Vector<float>(backend, inputs * outputs)});
   }
   parameters_.write(parameters);
 }
@@ -60,12 +60,12 @@ std::vector<float> Network::forward(const Digits& batch) {
     const std::size_t sums = shape.rows * shape.columns;
     layer.activations.reserve(sums);
     float* const z = layer.activations.data();
-    place_.repeat(parameters_.data() + layer.biases, z, shape);
-    place_.add_product(inputs, parameters_.data() + layer.weights, z, shape);
-    if (&layer != &layers_.back()) place_.rectify(z, sums);
+    backend_.repeat(parameters_.data() + layer.biases, z, shape);
+    backend_.add_product(inputs, parameters_.data() + layer.weights, z, shape);
+    if (&layer != &layers_.back()) backend_.rectify(z, sums);
     inputs = z;
   }
-  return read(place_, layers_.back().activations.span().first(batch.count() * kClasses));
+  return read(backend_, layers_.back().activations.span().first(batch.count() * kClasses));
 }
 
 double Network::loss_and_gradient(const Digits& batch, std::span<float> gradient) {
@@ -84,14 +84,14 @@ double Network::loss_and_gradient(const Digits& batch, std::span<float> gradient
 }
 
 void Network::backward(std::size_t rows, std::span<float> gradient) {
-  place_.clear(gradient.data(), gradient.size());
+  backend_.clear(gradient.data(), gradient.size());
   for (std::size_t l = layers_.size(); l-- > 0;) {
     Layer& layer = layers_[l];
     const Shape shape{rows, layer.inputs, layer.outputs};
     const float* const inputs = l == 0 ? pixels_.data() : layers_[l - 1].activations.data();
-    place_.add_transposed_product(inputs, layer.errors.data(), gradient.data() + layer.weights,
-                                  shape);
-    place_.add_rows(layer.errors.data(), gradient.data() + layer.biases, shape);
+    backend_.add_transposed_product(inputs, layer.errors.data(), gradient.data() + layer.weights,
+                                    shape);
+    backend_.add_rows(layer.errors.data(), gradient.data() + layer.biases, shape);
     if (l > 0) pass_errors(layer, layers_[l - 1], rows);  // nobody asks for those of the pixels
   }
 }
@@ -99,12 +99,12 @@ void Network::backward(std::size_t rows, std::span<float> gradient) {
 void Network::pass_errors(const Layer& from, Layer& to, std::size_t rows) {
   const std::size_t errors = rows * to.outputs;
   to.errors.reserve(errors);
-  place_.clear(to.errors.data(), errors);
-  place_.transpose(parameters_.data() + from.weights, from.transposed.data(),
-                   {from.inputs, 0, from.outputs});
-  place_.add_product(from.errors.data(), from.transposed.data(), to.errors.data(),
-                     {rows, from.outputs, from.inputs});
-  place_.close(to.activations.data(), to.errors.data(), errors);
+  backend_.clear(to.errors.data(), errors);
+  backend_.transpose(parameters_.data() + from.weights, from.transposed.data(),
+                     {from.inputs, 0, from.outputs});
+  backend_.add_product(from.errors.data(), from.transposed.data(), to.errors.data(),
+                       {rows, from.outputs, from.inputs});
+  backend_.close(to.activations.data(), to.errors.data(), errors);
 }
 
 std::size_t Network::correct(const Digits& batch) {

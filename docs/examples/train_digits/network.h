@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "backend.h"
 #include "data.h"
-#include "place.h"
 
 namespace train {
 
@@ -22,7 +22,7 @@ class Network {
  public:
   /// `widths`: pixels, hidden layers, classes. Weights are uniform in +-sqrt(6 / inputs) (He et
   /// al., ICCV 2015), biases 0; the same on every rank, as they depend on the seed alone.
-  Network(const std::vector<std::size_t>& widths, std::uint64_t seed, Place& place);
+  Network(const std::vector<std::size_t>& widths, std::uint64_t seed, Backend& backend);
 
   std::span<float> parameters() { return parameters_.span(); }
 
@@ -51,7 +51,7 @@ class Network {
   void backward(std::size_t rows, std::span<float> gradient);
   void pass_errors(const Layer& from, Layer& to, std::size_t rows);
 
-  Place& place_;
+  Backend& backend_;
   std::vector<Layer> layers_;
   Vector<float> pixels_;  // of the last batch
   Vector<float> parameters_;

@@ -18,19 +18,19 @@ class MomentumSgd final : public Optimizer {
   explicit MomentumSgd(const Problem& problem)
       : learning_rate_(static_cast<float>(problem.options.learning_rate)),
         momentum_(static_cast<float>(problem.options.momentum)),
-        place_(problem.place),
-        mean_(place_, problem.parameters.size()),
-        velocity_(place_, problem.parameters.size()),
+        backend_(problem.backend),
+        mean_(backend_, problem.parameters.size()),
+        velocity_(backend_, problem.parameters.size()),
         reducer_(problem, parts(problem)) {}
 
   void step(std::span<const float> gradient, std::span<float> parameters, double density) override {
     reducer_.average(gradient, mean_.span(), density);
-    place_.accumulate(velocity_.span(), momentum_, mean_.data());
-    place_.descend(parameters, learning_rate_, velocity_.data());
+    backend_.accumulate(velocity_.span(), momentum_, mean_.data());
+    backend_.descend(parameters, learning_rate_, velocity_.data());
   }
 
   void agree(std::span<const float> parameters, std::span<float> model) override {
-    place_.copy(parameters.data(), model.data(), model.size());
+    backend_.copy(parameters.data(), model.data(), model.size());
   }
 
  private:
@@ -42,7 +42,7 @@ class MomentumSgd final : public Optimizer {
 
   float learning_rate_;
   float momentum_;
-  Place& place_;
+  Backend& backend_;
   Vector<float> mean_;
   Vector<float> velocity_;
   Reducer reducer_;

@@ -8,8 +8,8 @@
 #include <memory>
 #include <span>
 
+#include "backend.h"
 #include "options.h"
-#include "place.h"
 #include "stopwatch.h"
 
 namespace train {
@@ -23,7 +23,7 @@ struct Problem {
   std::span<const std::size_t> tensors;  // the counts of the network's tensors, in order
   std::span<const float> parameters;     // the first ones, the same on every rank
   sparsecollComm_t comm;                 // made with config_for(options.mode)
-  Place& place;                          // of all vectors
+  Backend& backend;                      // of all vectors
   Spent& calls;                          // where the time of sparsecoll's calls is added
 };
 

@@ -17,7 +17,7 @@ std::size_t entries_to_keep(double density, std::size_t count) {
 Reducer::Reducer(const Problem& problem, std::span<const std::size_t> tensors)
     : mode_(problem.options.mode),
       comm_(problem.comm),
-      stream_(problem.place.stream()),
+      stream_(problem.backend.stream()),
       calls_(problem.calls) {
   std::size_t first = 0;
   std::size_t group_bytes = 0;

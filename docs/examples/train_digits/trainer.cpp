@@ -12,10 +12,10 @@
 #include <stdexcept>
 #include <string>
 
+#include "backend.h"
 #include "gossip.h"
 #include "network.h"
 #include "optimizer.h"
-#include "place.h"
 #include "random.h"
 #include "report.h"
 
@@ -66,13 +66,13 @@ class Trainer {
       : options_(options),
         dataset_(dataset),
         world_(world),
-        place_(options.memory == Memory::device ? make_device_place(world.rank())
-                                                : make_host_place()),
-        network_(widths_of(options), options.seed, *place_),
-        agreed_(widths_of(options), options.seed, *place_),
-        gradient_(*place_, network_.parameters().size()),
+        backend_(options.memory == Memory::device ? make_device_place(world.rank())
+                                                  : make_host_place()),
+        network_(widths_of(options), options.seed, *backend_),
+        agreed_(widths_of(options), options.seed, *backend_),
+        gradient_(*backend_, network_.parameters().size()),
         optimizer_(make_optimizer({options, network_.tensors(), network_.parameters(), world.comm(),
-                                   *place_, tally_.calls})),
+                                   *backend_, tally_.calls})),
         steps_(dataset.training.count() / global_batch()) {
     if (steps_ == 0) throw std::runtime_error("a batch of all ranks is more than all images");
   }
@@ -83,7 +83,7 @@ class Trainer {
     world_.max(0.0);  // no rank's first step waits for another's start
     for (std::size_t epoch = 1; epoch <= options_.epochs && !over_; ++epoch) run_epoch(epoch);
     if (!options_.gradient_prefix.empty()) {
-      dump(read(*place_, gradient_.span()),
+      dump(read(*backend_, gradient_.span()),
            options_.gradient_prefix + "." + std::to_string(world_.rank()) + ".f32");
     }
   }
@@ -156,7 +156,7 @@ class Trainer {
             .calls = world_.mean(calls),
             .select = world_.mean(tally_.select - reported_.select),
             .wait = world_.mean(tally_.wait - reported_.wait),
-            .parameters = hash(read(*place_, agreed_.parameters()))};
+            .parameters = hash(read(*backend_, agreed_.parameters()))};
   }
 
   /// Deep Gradient Compression's warm-up: 25%, 6.25%, 1.5625%, 0.4%, 0.1%, ...
@@ -202,7 +202,7 @@ class Trainer {
   const Options& options_;
   const Dataset& dataset_;
   World& world_;
-  std::unique_ptr<Place> place_;
+  std::unique_ptr<Backend> backend_;
   Network network_;  // this rank's own
   Network agreed_;   // what all ranks have come to; the same bits unless the mode is gossip
   Vector<float> gradient_;

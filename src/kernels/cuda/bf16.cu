@@ -4,7 +4,7 @@
 
 namespace sparsecoll::cuda {
 
-template std::unique_ptr<Kernels> make_kernels<Bfloat16>(IndexType, Place&);
+template std::unique_ptr<Kernels> make_kernels<Bfloat16>(IndexType, Backend&);
 template const void* kernel_of<Bfloat16>();
 
 }  // namespace sparsecoll::cuda

@@ -6,17 +6,17 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/cuda/accumulate.cuh"
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/elementwise.cuh"
-#include "kernels/cuda/feedback.cuh"
-#include "kernels/cuda/headers.cuh"
-#include "kernels/cuda/histogram.cuh"
-#include "kernels/cuda/merge.cuh"
-#include "kernels/cuda/pack.cuh"
-#include "kernels/cuda/push_sum.cuh"
-#include "kernels/cuda/push_sum_weight.cuh"
-#include "kernels/cuda/unpack.cuh"
+#include "kernels/cuda/merge/merge.cuh"
+#include "kernels/cuda/push_sum/push_sum.cuh"
+#include "kernels/cuda/push_sum/push_sum_weight.cuh"
+#include "kernels/cuda/select/accumulate.cuh"
+#include "kernels/cuda/select/feedback.cuh"
+#include "kernels/cuda/select/histogram.cuh"
+#include "kernels/cuda/wire/headers.cuh"
+#include "kernels/cuda/wire/pack.cuh"
+#include "kernels/cuda/wire/unpack.cuh"
 
 namespace sparsecoll::cuda {
 
@@ -28,7 +28,7 @@ class CudaKernels final : public Kernels {
   using In = View<Acc, I>;
 
  public:
-  explicit CudaKernels(Place& place) : place_(place) {}
+  explicit CudaKernels(Backend& backend) : backend_(backend) {}
 
   DataType data_type() const override { return data_type_of<T>(); }
   IndexType index_type() const override {
@@ -36,80 +36,80 @@ class CudaKernels final : public Kernels {
   }
   KeySpace keys() const override { return {kKeyEnd<Acc>, std::numeric_limits<Acc>::digits - 1}; }
 
-  std::byte* bytes(size_t n) override { return place_.arena().take<std::byte>(n); }
-  uint64_t* counts(size_t n) override { return cuda::zeroed<uint64_t>(place_, n); }
+  std::byte* bytes(size_t n) override { return backend_.arena().take<std::byte>(n); }
+  uint64_t* counts(size_t n) override { return cuda::zeroed<uint64_t>(backend_, n); }
   void set_count(uint64_t* count, uint64_t value) override {
-    cuda::set_count(place_, count, value);
+    cuda::set_count(backend_, count, value);
   }
 
   const std::byte* upload(ConstBytes host) override {
-    if (const std::byte* here = place_.ferry().fetched(host)) return here;
-    std::byte* const at = place_.arena().take<std::byte>(host.size());
-    const DeviceTimeline::Span copying(place_.timeline(),
-                                       {"copy to device", {"bytes", host.size()}}, place_.stream());
-    place_.copy(host.data(), host.size(), at);
+    if (const std::byte* here = backend_.ferry().fetched(host)) return here;
+    std::byte* const at = backend_.arena().take<std::byte>(host.size());
+    const DeviceTimeline::Span copying(
+        backend_.timeline(), {"copy to device", {"bytes", host.size()}}, backend_.stream());
+    backend_.copy(host.data(), host.size(), at);
     return at;
   }
   std::byte* stand_in(Bytes host) override { return bytes(host.size()); }
   void download(const std::byte* stand_in, Bytes host) override {
     {
-      const DeviceTimeline::Span copying(place_.timeline(),
-                                         {"copy to host", {"bytes", host.size()}}, place_.stream());
-      place_.copy(stand_in, host.size(), host.data());
+      const DeviceTimeline::Span copying(
+          backend_.timeline(), {"copy to host", {"bytes", host.size()}}, backend_.stream());
+      backend_.copy(stand_in, host.size(), host.data());
     }
-    place_.wait();
+    backend_.wait();
   }
-  void copy(const void* from, size_t n, void* to) override { place_.copy(from, n, to); }
+  void copy(const void* from, size_t n, void* to) override { backend_.copy(from, n, to); }
 
   void widen(const SparseSpan& in, void* to) override {
-    cuda::widen<T>(place_, in, static_cast<Acc*>(to));
+    cuda::widen<T>(backend_, in, static_cast<Acc*>(to));
   }
   void accumulate_select(const Gradient& gradient, size_t k,
                          const SparseBuffer& selected) override {
-    cuda::accumulate_select<T, I>(place_, gradient, k, selected);
+    cuda::accumulate_select<T, I>(backend_, gradient, k, selected);
   }
   void accumulate_above(const Gradient& gradient, uint64_t key,
                         const SparseBuffer& selected) override {
-    cuda::accumulate_above<T, I>(place_, gradient, key, selected);
+    cuda::accumulate_above<T, I>(backend_, gradient, key, selected);
   }
   void accumulate(const Gradient& gradient, void* acc) override {
-    cuda::accumulate<T>(place_, gradient, static_cast<Acc*>(acc));
+    cuda::accumulate<T>(backend_, gradient, static_cast<Acc*>(acc));
   }
   void zero(void* values, size_t count) override {
-    cuda::zero(place_, static_cast<Acc*>(values), count);
+    cuda::zero(backend_, static_cast<Acc*>(values), count);
   }
   void top_k(const SparseSpan& in, size_t k, const SparseBuffer& kept,
              const SparseBuffer& dropped) override {
-    cuda::top_k<Acc, I>(place_, In(in), k, kept, dropped);
+    cuda::top_k<Acc, I>(backend_, In(in), k, kept, dropped);
   }
   void merge(std::span<const SparseSpan> pieces, const SparseBuffer& sum) override {
-    cuda::merge<Acc, I>(place_, pieces, sum);
+    cuda::merge<Acc, I>(backend_, pieces, sum);
   }
   void merge_above(std::span<const SparseSpan> pieces, uint64_t key,
                    const SparseBuffer& out) override {
-    const Arena::Scope scope(place_.arena());
+    const Arena::Scope scope(backend_.arena());
     const SparseBuffer sum = sparse(out.capacity);
     merge(pieces, sum);
     above(sum.span(), {key - 1, 0}, out);
   }
   void concatenate(std::span<const SparseSpan> pieces, const SparseBuffer& out) override {
-    cuda::concatenate<Acc, I>(place_, pieces, out);
+    cuda::concatenate<Acc, I>(backend_, pieces, out);
   }
   void above(const SparseSpan& in, const Threshold& threshold, const SparseBuffer& out) override {
-    cuda::above<Acc, I>(place_, In(in), threshold, out);
+    cuda::above<Acc, I>(backend_, In(in), threshold, out);
   }
   void least_key(const SparseSpan& in, uint64_t* key) override {
-    cuda::least_key(place_, In(in), key);
+    cuda::least_key(backend_, In(in), key);
   }
   void key_histogram(const SparseSpan& in, const KeyBins& bins, uint64_t* bin) override {
-    cuda::key_histogram(place_, In(in), bins, bin);
+    cuda::key_histogram(backend_, In(in), bins, bin);
   }
   void index_histogram(const SparseSpan& in, uint64_t width, uint64_t* bin) override {
-    cuda::index_histogram(place_, In(in), width, bin);
+    cuda::index_histogram(backend_, In(in), width, bin);
   }
   void round_to_bf16(const SparseSpan& in, void* rounded, void* lost) override {
     if constexpr (!Integer<T>)
-      cuda::round_to_bf16(place_, In(in), static_cast<Acc*>(rounded), static_cast<Acc*>(lost));
+      cuda::round_to_bf16(backend_, In(in), static_cast<Acc*>(rounded), static_cast<Acc*>(lost));
   }
   /// Only the device knows where that begins.
   std::optional<SparseSpan> part_of(const SparseSpan&, const Region&) override { return {}; }
@@ -117,27 +117,27 @@ class CudaKernels final : public Kernels {
                 const Packets& out) override {
     switch (in.precision) {
       case Precision::accumulated:
-        return cuda::pack_all<Acc, T>(place_, In(in), regions, out);
+        return cuda::pack_all<Acc, T>(backend_, In(in), regions, out);
       case Precision::stored:
-        return cuda::pack_all<T, T>(place_, In(in), regions, out);
+        return cuda::pack_all<T, T>(backend_, In(in), regions, out);
       case Precision::bfloat16:
-        if constexpr (!Integer<T>) cuda::pack_all<Bfloat16, T>(place_, In(in), regions, out);
+        if constexpr (!Integer<T>) cuda::pack_all<Bfloat16, T>(backend_, In(in), regions, out);
     }
   }
-  void wait_packed(const std::byte* end) override { place_.ferry().wait_for(end); }
+  void wait_packed(const std::byte* end) override { backend_.ferry().wait_for(end); }
   void hide_large() override { hides_large_ = true; }
-  bool hides(const std::byte* message) const override { return place_.ferry().is_here(message); }
+  bool hides(const std::byte* message) const override { return backend_.ferry().is_here(message); }
   bool take_hidden(ConstBytes message) override {
-    place_.ferry().leave(message);
+    backend_.ferry().leave(message);
     return true;
   }
   void prefetch(ConstBytes message) override {
-    if (message.size() < place_.tuning().fetched || place_.ferry().fetched(message)) return;
-    place_.ferry().fetch(message, bytes(message.size()), place_.stream());
+    if (message.size() < backend_.tuning().fetched || backend_.ferry().fetched(message)) return;
+    backend_.ferry().fetch(message, bytes(message.size()), backend_.stream());
   }
   void entries(std::span<const Message> messages, size_t* out) override {
-    if (place_.messages() == Messages::on_device)
-      return cuda::entries(place_, messages, data_type(), out);
+    if (backend_.messages() == MessageLocation::on_device)
+      return cuda::entries(backend_, messages, data_type(), out);
     std::vector<Message> hidden;
     std::vector<size_t*> of_hidden;
     for (const Message& each : messages) {
@@ -151,77 +151,77 @@ class CudaKernels final : public Kernels {
     }
     if (hidden.empty()) return;
     std::vector<size_t> entries(hidden.size());
-    cuda::entries(place_, hidden, data_type(), entries.data());
+    cuda::entries(backend_, hidden, data_type(), entries.data());
     for (size_t m = 0; m < hidden.size(); ++m) *of_hidden[m] = entries[m];
   }
   void unpack_all(std::span<const Message> messages, std::span<const SparseBuffer> out,
                   uint64_t* fault) override {
-    const Arena::Scope scope(place_.arena());
+    const Arena::Scope scope(backend_.arena());
     std::vector<Message> here(messages.begin(), messages.end());
-    if (place_.messages() == Messages::on_host)
+    if (backend_.messages() == MessageLocation::on_host)
       for (Message& each : here) each.bytes = {upload(each.bytes), each.bytes.size()};
-    cuda::unpack_all<T, I>(place_, here, out, fault);
+    cuda::unpack_all<T, I>(backend_, here, out, fault);
   }
   void put_back(const Feedback& feedback, void* residual) override {
-    cuda::put_back<Acc, I>(place_, feedback, static_cast<Acc*>(residual));
+    cuda::put_back<Acc, I>(backend_, feedback, static_cast<Acc*>(residual));
   }
   void keep_cancelled(const void* acc, const SparseSpan& sum, void* residual) override {
-    cuda::keep_cancelled(place_, static_cast<const Acc*>(acc), sum, static_cast<Acc*>(residual));
+    cuda::keep_cancelled(backend_, static_cast<const Acc*>(acc), sum, static_cast<Acc*>(residual));
   }
   void deliver(const SparseSpan& in, int divisor, const SparseBuffer& out) override {
-    cuda::deliver<T, I>(place_, In(in), divisor, out);
+    cuda::deliver<T, I>(backend_, In(in), divisor, out);
   }
   void hand_over(std::span<const SparseSpan> pieces, const SparseBuffer& out) override {
-    cuda::hand_over<T, I>(place_, pieces, out);
+    cuda::hand_over<T, I>(backend_, pieces, out);
   }
   void scatter(const SparseSpan& in, int divisor, void* dense, size_t count) override {
-    cuda::scatter<T, I>(place_, In(in), divisor, std::span(static_cast<T*>(dense), count));
+    cuda::scatter<T, I>(backend_, In(in), divisor, std::span(static_cast<T*>(dense), count));
   }
   void copy_canonical(const void* from, size_t count, void* to) override {
-    cuda::copy_canonical(place_, static_cast<const Acc*>(from), count, static_cast<Acc*>(to));
+    cuda::copy_canonical(backend_, static_cast<const Acc*>(from), count, static_cast<Acc*>(to));
   }
   void scale(void* values, size_t count, double factor) override {
-    cuda::scale(place_, static_cast<Acc*>(values), count, factor);
+    cuda::scale(backend_, static_cast<Acc*>(values), count, factor);
   }
   void check_indices(const SparseSpan& in, uint64_t count, uint64_t* first_bad) override {
-    cuda::check_indices(place_, In(in), count, first_bad);
+    cuda::check_indices(backend_, In(in), count, first_bad);
   }
   void push_sum_share(const void* values, size_t count, double share, void* out) override {
-    cuda::push_sum_share(place_, std::span(static_cast<const T*>(values), count), share,
+    cuda::push_sum_share(backend_, std::span(static_cast<const T*>(values), count), share,
                          static_cast<T*>(out));
   }
   void push_sum_follow(const SparseSpan& change, double sign, void* copy) override {
-    cuda::push_sum_follow(place_, In(change), sign, static_cast<Acc*>(copy));
+    cuda::push_sum_follow(backend_, In(change), sign, static_cast<Acc*>(copy));
   }
   void push_sum_move(const void* copy, size_t count, double share, void* net) override {
-    cuda::push_sum_move(place_, std::span(static_cast<const Acc*>(copy), count), share,
+    cuda::push_sum_move(backend_, std::span(static_cast<const Acc*>(copy), count), share,
                         static_cast<Acc*>(net));
   }
   void push_sum_give(double* weight, std::span<const double> shares,
                      std::span<double* const> out) override {
-    cuda::push_sum_give(place_, weight, shares, out);
+    cuda::push_sum_give(backend_, weight, shares, out);
   }
   void push_sum_take(double* weight, std::span<const double* const> arrived) override {
-    cuda::push_sum_take(place_, weight, arrived);
+    cuda::push_sum_take(backend_, weight, arrived);
   }
-  void push_sum_absorb(const PushSumTerms& terms, size_t count, void* x, void* estimate) override {
-    cuda::push_sum_absorb(place_, terms, std::span(static_cast<T*>(x), count),
+  void push_sum_absorb(const PushSumUpdate& terms, size_t count, void* x, void* estimate) override {
+    cuda::push_sum_absorb(backend_, terms, std::span(static_cast<T*>(x), count),
                           static_cast<T*>(estimate));
   }
   void read(const uint64_t* counts, size_t n, uint64_t* out) override {
-    place_.read(counts, n, out);
+    backend_.read(counts, n, out);
   }
 
  private:
   std::byte* slab(size_t n, size_t messages) override {
-    if (!hides_large_ || n / std::max<size_t>(messages, 1) < place_.tuning().hidden)
-      return place_.slabs().template take<std::byte>(n);
-    std::byte* const here = place_.hidden_slabs().template take<std::byte>(n);
-    place_.ferry().leave({here, n});
+    if (!hides_large_ || n / std::max<size_t>(messages, 1) < backend_.tuning().hidden)
+      return backend_.slabs().template take<std::byte>(n);
+    std::byte* const here = backend_.hidden_slabs().template take<std::byte>(n);
+    backend_.ferry().leave({here, n});
     return here;
   }
 
-  Place& place_;
+  Backend& backend_;
   bool hides_large_ = false;
 };
 

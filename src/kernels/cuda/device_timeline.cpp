@@ -39,7 +39,7 @@ void DeviceTimeline::finish() {
 /// Nothing else is on that stream, so that the event passes between two looks at the host's clock.
 void DeviceTimeline::set_base() {
   if (!beside_) beside_.emplace();
-  if (!base_) base_.emplace(Event::Times::kept);
+  if (!base_) base_.emplace(CudaEvent::Times::kept);
   for (int tries = 0; tries < kTries; ++tries) {
     const auto before = Clock::now();
     base_->record(beside_->get());
@@ -50,7 +50,7 @@ void DeviceTimeline::set_base() {
   }
 }
 
-Clock::time_point DeviceTimeline::time_of(const Event& event) const {
+Clock::time_point DeviceTimeline::time_of(const CudaEvent& event) const {
   const std::chrono::duration<double, std::milli> since(event.milliseconds_since(*base_));
   return base_time_ + std::chrono::duration_cast<Clock::duration>(since);
 }
@@ -74,9 +74,9 @@ void DeviceTimeline::take(bool wait) {
   }
 }
 
-Event* DeviceTimeline::fresh_event() {
-  if (free_.empty()) return &events_.emplace_back(Event::Times::kept);
-  Event* const event = free_.back();
+CudaEvent* DeviceTimeline::fresh_event() {
+  if (free_.empty()) return &events_.emplace_back(CudaEvent::Times::kept);
+  CudaEvent* const event = free_.back();
   free_.pop_back();
   return event;
 }
@@ -85,7 +85,7 @@ void DeviceTimeline::open(const What& what, cudaStream_t stream) noexcept {
   open_.reset();
   if (!base_ || measured_.size() == kMostMeasured) return;
   try {
-    Event* const begin = fresh_event();
+    CudaEvent* const begin = fresh_event();
     begin->record(stream);
     open_ = Measured{what, timeline_.call(), begin, nullptr};
   } catch (const std::exception&) {

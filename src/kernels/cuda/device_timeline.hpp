@@ -52,24 +52,24 @@ class DeviceTimeline {
   struct Measured {
     What what;
     uint64_t call;
-    Event* begin;
-    Event* end;
+    CudaEvent* begin;
+    CudaEvent* end;
   };
 
   void open(const What& what, cudaStream_t stream) noexcept;
   void close(cudaStream_t stream) noexcept;
-  Event* fresh_event();
+  CudaEvent* fresh_event();
   /// Adds those that have passed, in their order, or all.
   void take(bool wait);
-  Clock::time_point time_of(const Event& event) const;
+  Clock::time_point time_of(const CudaEvent& event) const;
   void set_base();
 
   Timeline& timeline_;
   std::optional<OwnStream> beside_;  ///< where the base passes at once
-  std::optional<Event> base_;
+  std::optional<CudaEvent> base_;
   Clock::time_point base_time_;
-  std::deque<Event> events_;
-  std::vector<Event*> free_;
+  std::deque<CudaEvent> events_;
+  std::vector<CudaEvent*> free_;
   std::optional<Measured> open_;
   std::deque<Measured> measured_;
 };

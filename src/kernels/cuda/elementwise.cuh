@@ -12,15 +12,15 @@ namespace sparsecoll::cuda {
 
 /// Room for n values, all bits zero.
 template <class V>
-V* zeroed(Place& place, size_t n) {
-  V* const at = place.arena().take<V>(n);
-  check(cudaMemsetAsync(at, 0, n * sizeof(V), place.stream()), "cudaMemsetAsync");
+V* zeroed(Backend& backend, size_t n) {
+  V* const at = backend.arena().take<V>(n);
+  check(cudaMemsetAsync(at, 0, n * sizeof(V), backend.stream()), "cudaMemsetAsync");
   return at;
 }
 
 template <class V>
-void zero(Place& place, V* values, size_t count) {
-  check(cudaMemsetAsync(values, 0, count * sizeof(V), place.stream()), "cudaMemsetAsync");
+void zero(Backend& backend, V* values, size_t count) {
+  check(cudaMemsetAsync(values, 0, count * sizeof(V), backend.stream()), "cudaMemsetAsync");
 }
 
 /// *count = value.
@@ -30,8 +30,8 @@ struct SetCount {
   __device__ void operator()(size_t) const { *count = value; }
 };
 
-inline void set_count(Place& place, uint64_t* count, uint64_t value) {
-  for_each(place, {nullptr, 1}, SetCount{count, value});
+inline void set_count(Backend& backend, uint64_t* count, uint64_t value) {
+  for_each(backend, {nullptr, 1}, SetCount{count, value});
 }
 
 /// Values of one vector that a thread takes at once; as neighbours in memory, aligned to their
@@ -105,13 +105,13 @@ __global__ void __launch_bounds__(kThreads)
 
 /// out[i] = function(in[i]...) for every i below the length; `out` may be one of `in`.
 template <class Function, class Out, class... In>
-void map(const Place& place, const Length& length, const Function& function, Out* out,
+void map(const Backend& backend, const Length& length, const Function& function, Out* out,
          const In*... in) {
   using Kernel = void (*)(Length, Function, Out*, const In*...);
   const Kernel neighbours = map_values<true, Function, Out, In...>;
   const Kernel strided = map_values<false, Function, Out, In...>;
   const bool packs = aligned<kPacked<Out, In...>>(static_cast<const Out*>(out), in...);
-  launch(place, blocks_of_items(place, length.bound), packs ? neighbours : strided, length,
+  launch(backend, blocks_of_items(backend, length.bound), packs ? neighbours : strided, length,
          function, out, in...);
 }
 
@@ -121,8 +121,8 @@ struct Widen {
 };
 
 template <class T>
-void widen(Place& place, const SparseSpan& in, Accumulation<T>* to) {
-  map(place, {in.nnz.at, in.nnz.bound}, Widen<T>{}, to, static_cast<const T*>(in.value));
+void widen(Backend& backend, const SparseSpan& in, Accumulation<T>* to) {
+  map(backend, {in.nnz.at, in.nnz.bound}, Widen<T>{}, to, static_cast<const T*>(in.value));
 }
 
 template <class T>
@@ -134,14 +134,14 @@ struct AddResidual {
 
 /// acc = gradient + residual.
 template <class T>
-void accumulate(Place& place, const Gradient& gradient, Accumulation<T>* acc) {
+void accumulate(Backend& backend, const Gradient& gradient, Accumulation<T>* acc) {
   const Length length{nullptr, gradient.count};
   const T* const values = static_cast<const T*>(gradient.values);
   const auto* const previous = static_cast<const Accumulation<T>*>(gradient.residual.read);
   if (previous)
-    map(place, length, AddResidual<T>{}, acc, values, previous);
+    map(backend, length, AddResidual<T>{}, acc, values, previous);
   else
-    map(place, length, Widen<T>{}, acc, values);
+    map(backend, length, Widen<T>{}, acc, values);
 }
 
 template <class Acc>
@@ -150,8 +150,8 @@ struct KeepCancelled {
 };
 
 template <class Acc>
-void keep_cancelled(Place& place, const Acc* acc, const SparseSpan& sum, Acc* residual) {
-  map(place, {sum.nnz.at, sum.nnz.bound}, KeepCancelled<Acc>{}, residual, acc,
+void keep_cancelled(Backend& backend, const Acc* acc, const SparseSpan& sum, Acc* residual) {
+  map(backend, {sum.nnz.at, sum.nnz.bound}, KeepCancelled<Acc>{}, residual, acc,
       static_cast<const Acc*>(sum.value));
 }
 
@@ -166,9 +166,9 @@ struct LoseToBf16 {
 
 /// Two launches: what is rounded is few values.
 template <class Acc, class I>
-void round_to_bf16(Place& place, const View<Acc, I>& in, Acc* rounded, Acc* lost) {
-  map(place, in.nnz, RoundToBf16<Acc>{}, rounded, in.value);
-  map(place, in.nnz, LoseToBf16<Acc>{}, lost, in.value);
+void round_to_bf16(Backend& backend, const View<Acc, I>& in, Acc* rounded, Acc* lost) {
+  map(backend, in.nnz, RoundToBf16<Acc>{}, rounded, in.value);
+  map(backend, in.nnz, LoseToBf16<Acc>{}, lost, in.value);
 }
 
 template <class Acc>
@@ -177,8 +177,8 @@ struct Canonical {
 };
 
 template <class Acc>
-void copy_canonical(Place& place, const Acc* from, size_t count, Acc* to) {
-  map(place, {nullptr, count}, Canonical<Acc>{}, to, from);
+void copy_canonical(Backend& backend, const Acc* from, size_t count, Acc* to) {
+  map(backend, {nullptr, count}, Canonical<Acc>{}, to, from);
 }
 
 template <class Acc>
@@ -189,11 +189,11 @@ struct Scale {
 
 /// A factor of 0 also clears what is not finite.
 template <class Acc>
-void scale(Place& place, Acc* values, size_t count, double factor) {
+void scale(Backend& backend, Acc* values, size_t count, double factor) {
   if (factor == 0)
-    zero(place, values, count);
+    zero(backend, values, count);
   else
-    map(place, {nullptr, count}, Scale<Acc>{static_cast<Acc>(factor)}, values,
+    map(backend, {nullptr, count}, Scale<Acc>{static_cast<Acc>(factor)}, values,
         static_cast<const Acc*>(values));
 }
 

@@ -49,17 +49,17 @@ class Current {
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
 
-class Event final : public Moment {
+class CudaEvent final : public Event {
  public:
   /// Whether the device notes when it passes.
   enum class Times : unsigned { none = cudaEventDisableTiming, kept = cudaEventDefault };
 
-  explicit Event(Times times = Times::none) {
+  explicit CudaEvent(Times times = Times::none) {
     check(cudaEventCreateWithFlags(&event_, static_cast<unsigned>(times)), "cudaEventCreate");
   }
-  ~Event() override { forgive(cudaEventDestroy(event_)); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
+  ~CudaEvent() override { forgive(cudaEventDestroy(event_)); }
+  CudaEvent(const CudaEvent&) = delete;
+  CudaEvent& operator=(const CudaEvent&) = delete;
 
   /// It stands for what is on the stream now.
   void record(cudaStream_t stream) {
@@ -81,7 +81,7 @@ class Event final : public Moment {
     return error == cudaSuccess;
   }
   /// Of two that have passed, with times; negative where the other one came later.
-  float milliseconds_since(const Event& other) const {
+  float milliseconds_since(const CudaEvent& other) const {
     float time = 0;
     check(cudaEventElapsedTime(&time, other.event_, event_), "cudaEventElapsedTime");
     return time;

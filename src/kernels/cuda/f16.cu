@@ -4,7 +4,7 @@
 
 namespace sparsecoll::cuda {
 
-template std::unique_ptr<Kernels> make_kernels<Float16>(IndexType, Place&);
+template std::unique_ptr<Kernels> make_kernels<Float16>(IndexType, Backend&);
 template const void* kernel_of<Float16>();
 
 }  // namespace sparsecoll::cuda

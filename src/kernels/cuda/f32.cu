@@ -4,7 +4,7 @@
 
 namespace sparsecoll::cuda {
 
-template std::unique_ptr<Kernels> make_kernels<float>(IndexType, Place&);
+template std::unique_ptr<Kernels> make_kernels<float>(IndexType, Backend&);
 template const void* kernel_of<float>();
 
 }  // namespace sparsecoll::cuda

@@ -4,7 +4,7 @@
 
 namespace sparsecoll::cuda {
 
-template std::unique_ptr<Kernels> make_kernels<double>(IndexType, Place&);
+template std::unique_ptr<Kernels> make_kernels<double>(IndexType, Backend&);
 template const void* kernel_of<double>();
 
 }  // namespace sparsecoll::cuda

@@ -4,7 +4,7 @@
 
 namespace sparsecoll::cuda {
 
-template std::unique_ptr<Kernels> make_kernels<uint32_t>(IndexType, Place&);
+template std::unique_ptr<Kernels> make_kernels<uint32_t>(IndexType, Backend&);
 template const void* kernel_of<uint32_t>();
 
 }  // namespace sparsecoll::cuda

@@ -4,7 +4,7 @@
 
 namespace sparsecoll::cuda {
 
-template std::unique_ptr<Kernels> make_kernels<uint64_t>(IndexType, Place&);
+template std::unique_ptr<Kernels> make_kernels<uint64_t>(IndexType, Backend&);
 template const void* kernel_of<uint64_t>();
 
 }  // namespace sparsecoll::cuda

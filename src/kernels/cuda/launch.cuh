@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "kernels/cuda/place.hpp"
+#include "kernels/cuda/backend.hpp"
 
 namespace sparsecoll::cuda {
 
@@ -32,38 +32,38 @@ void launch_as(const cudaLaunchConfig_t& config, void (*kernel)(Parameters...),
 
 /// Queues `blocks` blocks (at least one).
 template <class... Parameters, class... Arguments>
-void launch(const Place& place, size_t blocks, void (*kernel)(Parameters...),
+void launch(const Backend& backend, size_t blocks, void (*kernel)(Parameters...),
             Arguments&&... arguments) {
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(std::max<size_t>(blocks, 1)));
   config.blockDim = dim3(kThreads);
-  config.stream = place.stream();
+  config.stream = backend.stream();
   launch_as(config, kernel, std::forward<Arguments>(arguments)...);
 }
 
 /// As many blocks as n items deserve at `per_block` each, but no more than run at once.
-inline size_t blocks_for(const Place& place, size_t n, size_t per_block) {
-  return std::min<size_t>(n / per_block + 1, size_t{kResident} * place.multiprocessors());
+inline size_t blocks_for(const Backend& backend, size_t n, size_t per_block) {
+  return std::min<size_t>(n / per_block + 1, size_t{kResident} * backend.multiprocessors());
 }
 
 /// Likewise for light blocks: twice as many of them.
-inline size_t light_blocks_for(const Place& place, size_t n, size_t per_block) {
-  return kResidentLight / kResident * blocks_for(place, n, per_block);
+inline size_t light_blocks_for(const Backend& backend, size_t n, size_t per_block) {
+  return kResidentLight / kResident * blocks_for(backend, n, per_block);
 }
 
 /// Queues blocks that wait for each other (cooperative_groups::this_grid().sync()), at most as many
 /// as run at once.
 template <class... Parameters, class... Arguments>
-void launch_together(const Place& place, size_t blocks, void (*kernel)(Parameters...),
+void launch_together(const Backend& backend, size_t blocks, void (*kernel)(Parameters...),
                      Arguments&&... arguments) {
   cudaLaunchAttribute together{};
   together.id = cudaLaunchAttributeCooperative;
   together.val.cooperative = 1;
   cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(
-      std::min<size_t>(std::max<size_t>(blocks, 1), size_t{kResident} * place.multiprocessors())));
+  config.gridDim = dim3(static_cast<unsigned>(std::min<size_t>(
+      std::max<size_t>(blocks, 1), size_t{kResident} * backend.multiprocessors())));
   config.blockDim = dim3(kThreads);
-  config.stream = place.stream();
+  config.stream = backend.stream();
   config.attrs = &together;
   config.numAttrs = 1;
   launch_as(config, kernel, std::forward<Arguments>(arguments)...);
@@ -86,15 +86,15 @@ __global__ void __launch_bounds__(kThreads) each(Length length, Body body) {
 
 /// For work on n items without registers to speak of: as many blocks as fit at once, or fewer where
 /// threads would have less than four items.
-inline size_t blocks_of_items(const Place& place, size_t n) {
+inline size_t blocks_of_items(const Backend& backend, size_t n) {
   constexpr size_t kFull = 2048 / kThreads;
-  return std::min(n / (4 * kThreads) + 1, kFull * place.multiprocessors());
+  return std::min(n / (4 * kThreads) + 1, kFull * backend.multiprocessors());
 }
 
 /// body(i) for every i below the length, in any order, all at once.
 template <class Body>
-void for_each(const Place& place, const Length& length, const Body& body) {
-  launch(place, blocks_of_items(place, length.bound), each<Body>, length, body);
+void for_each(const Backend& backend, const Length& length, const Body& body) {
+  launch(backend, blocks_of_items(backend, length.bound), each<Body>, length, body);
 }
 
 }  // namespace sparsecoll::cuda

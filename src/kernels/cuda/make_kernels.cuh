@@ -7,14 +7,14 @@
 namespace sparsecoll::cuda {
 
 template <class T>
-std::unique_ptr<Kernels> make_kernels(IndexType index_type, Place& place) {
+std::unique_ptr<Kernels> make_kernels(IndexType index_type, Backend& backend) {
   switch (index_type) {
     case IndexType::index32:
-      return std::make_unique<CudaKernels<T, uint32_t>>(place);
+      return std::make_unique<CudaKernels<T, uint32_t>>(backend);
     case IndexType::index64:
       break;
   }
-  return std::make_unique<CudaKernels<T, uint64_t>>(place);
+  return std::make_unique<CudaKernels<T, uint64_t>>(backend);
 }
 
 /// One that no other file has.

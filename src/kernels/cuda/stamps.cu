@@ -4,8 +4,8 @@
 // What agreement in stream order needs: messages say which call they are of, and the host, which
 // does not wait, finds out later what did not fit. One launch each for 240 messages or more, which
 // travel in its parameters: no workspace, so that they run on any stream.
+#include "kernels/cuda/merge/table.cuh"
 #include "kernels/cuda/stamps.hpp"
-#include "kernels/cuda/table.cuh"
 
 namespace sparsecoll::cuda {
 
@@ -19,7 +19,7 @@ __global__ void __launch_bounds__(kThreads)
 
 /// One block. What it finds first in the order of peers is told, whatever the order of threads.
 __global__ void __launch_bounds__(kThreads)
-    compare_stamps(Rows<Stamped> messages, size_t n, Stamp expected, Alarm* alarm) {
+    compare_stamps(Rows<StampedMessage> messages, size_t n, Stamp expected, Alarm* alarm) {
   __shared__ unsigned long long worst;
   if (threadIdx.x == 0) worst = n;
   __syncthreads();
@@ -49,10 +49,10 @@ void in_rows(std::span<const Row> all, const Use& use) {
 }
 
 struct Settle {
-  Settlement counts;
-  Books books;
+  CallCounts counts;
+  DeviceReport books;
   __device__ void operator()(size_t) const {
-    Tally tally = *books.tally;
+    DeviceTotals tally = *books.tally;
     if (!counts.adds) tally.last_selected = tally.last_result = 0;
     tally.last_selected += *counts.selected;
     tally.last_result += *counts.result;
@@ -66,21 +66,21 @@ struct Settle {
 
 }  // namespace
 
-void put_stamps(Place& place, std::span<std::byte* const> messages, const Stamp& stamp) {
+void put_stamps(Backend& backend, std::span<std::byte* const> messages, const Stamp& stamp) {
   in_rows<std::byte*>(messages, [&](const Rows<std::byte*>& rows, size_t n) {
-    launch(place, 1, store_stamps, rows, n, stamp);
+    launch(backend, 1, store_stamps, rows, n, stamp);
   });
 }
 
-void check_stamps(Place& place, std::span<const Stamped> messages, const Stamp& expected,
+void check_stamps(Backend& backend, std::span<const StampedMessage> messages, const Stamp& expected,
                   Alarm* alarm) {
-  in_rows<Stamped>(messages, [&](const Rows<Stamped>& rows, size_t n) {
-    launch(place, 1, compare_stamps, rows, n, expected, alarm);
+  in_rows<StampedMessage>(messages, [&](const Rows<StampedMessage>& rows, size_t n) {
+    launch(backend, 1, compare_stamps, rows, n, expected, alarm);
   });
 }
 
-void settle(Place& place, const Settlement& counts, const Books& books) {
-  for_each(place, {nullptr, 1}, Settle{counts, books});
+void settle(Backend& backend, const CallCounts& counts, const DeviceReport& books) {
+  for_each(backend, {nullptr, 1}, Settle{counts, books});
 }
 
 const void* kernel_of_stamps() { return reinterpret_cast<const void*>(&compare_stamps); }

@@ -9,7 +9,7 @@
 #include <bit>
 #include <span>
 
-#include "kernels/host/place.hpp"
+#include "kernels/host/backend.hpp"
 #include "kernels/host/threshold.hpp"
 
 namespace sparsecoll::host {
@@ -61,12 +61,13 @@ Threshold find_threshold(std::span<const Stretch<Acc>> stretches, size_t k,
 
 /// How much of the threshold each stretch passes, and where that goes. Ties are taken in order.
 template <class Acc>
-void share_threshold(Place& place, std::span<Stretch<Acc>> stretches, const Threshold& threshold) {
+void share_threshold(Backend& backend, std::span<Stretch<Acc>> stretches,
+                     const Threshold& threshold) {
   if (stretches.size() == 1) {
     stretches[0].threshold = threshold;
     return;
   }
-  place.run(stretches.size(), [&](size_t s) {
+  backend.run(stretches.size(), [&](size_t s) {
     Stretch<Acc>& each = stretches[s];
     each.above = each.ties = 0;
     for (size_t j = 0; j < each.found; ++j) {

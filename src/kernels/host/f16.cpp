@@ -4,6 +4,6 @@
 
 namespace sparsecoll::host {
 
-template Kernels& make_kernels<Float16>(IndexType, Arena&, Place*);
+template Kernels& make_kernels<Float16>(IndexType, Arena&, Backend*);
 
 }  // namespace sparsecoll::host

@@ -24,7 +24,7 @@ class HostKernels final : public Kernels {
 
  public:
   /// Without a place: the plain loops.
-  HostKernels(Arena& arena, Place* place) : arena_(arena), place_(place) {}
+  HostKernels(Arena& arena, Backend* backend) : arena_(arena), backend_(backend) {}
 
   DataType data_type() const override { return data_type_of<T>(); }
   bool runs_at_once() const override { return true; }
@@ -54,14 +54,14 @@ class HostKernels final : public Kernels {
                          const SparseBuffer& selected) override {
     if constexpr (!Integer<T>)
       if (by_stages(gradient.count, k))
-        return host::accumulate_select<T, I>(*place_, gradient, k, selected);
+        return host::accumulate_select<T, I>(*backend_, gradient, k, selected);
     host::accumulate_select<T, I>(gradient, k, selected, arena_);
   }
   void accumulate_above(const Gradient& gradient, uint64_t key,
                         const SparseBuffer& selected) override {
     if constexpr (!Integer<T>)
       if (by_stages(gradient.count, selected.capacity))
-        return host::accumulate_above<T, I>(*place_, gradient, key, selected);
+        return host::accumulate_above<T, I>(*backend_, gradient, key, selected);
     host::accumulate_above<T, I>(gradient, key, selected);
   }
   void accumulate(const Gradient& gradient, void* acc) override {
@@ -83,7 +83,7 @@ class HostKernels final : public Kernels {
   }
   void merge_above(std::span<const SparseSpan> pieces, uint64_t key,
                    const SparseBuffer& out) override {
-    const auto harvest = place_ ? harvest_of<Acc>(place_->sweeps()) : nullptr;
+    const auto harvest = backend_ ? harvest_of<Acc>(backend_->sweeps()) : nullptr;
     host::merge_sparse<Acc, I>(pieces, host::Reaching<Acc>{key, harvest}, out, arena_);
   }
   void concatenate(std::span<const SparseSpan> pieces, const SparseBuffer& out) override {
@@ -197,7 +197,7 @@ class HostKernels final : public Kernels {
   void push_sum_take(double* weight, std::span<const double* const> arrived) override {
     host::push_sum_take(weight, arrived);
   }
-  void push_sum_absorb(const PushSumTerms& terms, size_t count, void* x, void* estimate) override {
+  void push_sum_absorb(const PushSumUpdate& terms, size_t count, void* x, void* estimate) override {
     host::push_sum_absorb(terms, count, static_cast<T*>(x), static_cast<T*>(estimate));
   }
   void read(const uint64_t* counts, size_t n, uint64_t* out) override {
@@ -207,15 +207,15 @@ class HostKernels final : public Kernels {
  private:
   std::byte* slab(size_t n, size_t) override { return bytes(n); }
 
-  const Sifts* sifts() const { return place_ ? place_->sifts() : nullptr; }
+  const Sifts* sifts() const { return backend_ ? backend_->sifts() : nullptr; }
   /// Short vectors, and large parts of vectors, are left to the plain loops.
   bool by_stages(size_t count, size_t k) const {
-    return place_ && count >= place_->tuning().staged_from &&
-           k <= count / place_->tuning().staged_part;
+    return backend_ && count >= backend_->tuning().staged_from &&
+           k <= count / backend_->tuning().staged_part;
   }
   void over(size_t count, FunctionRef<void(size_t, size_t)> body) {
-    if (place_)
-      place_->over(count, body);
+    if (backend_)
+      backend_->over(count, body);
     else
       body(0, count);
   }
@@ -232,27 +232,28 @@ class HostKernels final : public Kernels {
   }
 
   Arena& arena_;
-  Place* place_;
+  Backend* backend_;
   std::span<const Draft<T, I>> drafts_;  ///< of pack_all(), what is not written yet
 };
 
 /// Instantiated once per value type, in a file of its own.
 template <class T>
-Kernels& make_kernels(IndexType index_type, Arena& arena, Place* place) {
+Kernels& make_kernels(IndexType index_type, Arena& arena, Backend* backend) {
   switch (index_type) {
     case IndexType::index32:
-      return *new (arena.take<HostKernels<T, uint32_t>>(1)) HostKernels<T, uint32_t>(arena, place);
+      return *new (arena.take<HostKernels<T, uint32_t>>(1))
+          HostKernels<T, uint32_t>(arena, backend);
     case IndexType::index64:
       break;
   }
-  return *new (arena.take<HostKernels<T, uint64_t>>(1)) HostKernels<T, uint64_t>(arena, place);
+  return *new (arena.take<HostKernels<T, uint64_t>>(1)) HostKernels<T, uint64_t>(arena, backend);
 }
 
-extern template Kernels& make_kernels<float>(IndexType, Arena&, Place*);
-extern template Kernels& make_kernels<double>(IndexType, Arena&, Place*);
-extern template Kernels& make_kernels<Float16>(IndexType, Arena&, Place*);
-extern template Kernels& make_kernels<Bfloat16>(IndexType, Arena&, Place*);
-extern template Kernels& make_kernels<uint32_t>(IndexType, Arena&, Place*);
-extern template Kernels& make_kernels<uint64_t>(IndexType, Arena&, Place*);
+extern template Kernels& make_kernels<float>(IndexType, Arena&, Backend*);
+extern template Kernels& make_kernels<double>(IndexType, Arena&, Backend*);
+extern template Kernels& make_kernels<Float16>(IndexType, Arena&, Backend*);
+extern template Kernels& make_kernels<Bfloat16>(IndexType, Arena&, Backend*);
+extern template Kernels& make_kernels<uint32_t>(IndexType, Arena&, Backend*);
+extern template Kernels& make_kernels<uint64_t>(IndexType, Arena&, Backend*);
 
 }  // namespace sparsecoll::host

@@ -4,6 +4,6 @@
 
 namespace sparsecoll::host {
 
-template Kernels& make_kernels<uint64_t>(IndexType, Arena&, Place*);
+template Kernels& make_kernels<uint64_t>(IndexType, Arena&, Backend*);
 
 }  // namespace sparsecoll::host

@@ -51,7 +51,7 @@ inline void push_sum_take(double* weight, std::span<const double* const> arrived
 
 /// By blocks that stay in the cache, however many vectors are added.
 template <class T>
-void push_sum_absorb(const PushSumTerms& terms, size_t count, T* x, T* estimate) {
+void push_sum_absorb(const PushSumUpdate& terms, size_t count, T* x, T* estimate) {
   using Acc = Accumulation<T>;
   constexpr size_t kBlock = 1024;
   std::array<Acc, kBlock> acc;

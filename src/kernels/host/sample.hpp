@@ -37,10 +37,10 @@ class Sample {
         groups_(groups),
         part_(gradient.count / groups) {}
 
-  std::span<const Acc> take(Place& place) const {
-    Acc* const sample = place.arena().take<Acc>(groups_ * kGroup);
-    const size_t tasks = place.threads();
-    place.run(tasks, [&](size_t t) {
+  std::span<const Acc> take(Backend& backend) const {
+    Acc* const sample = backend.arena().take<Acc>(groups_ * kGroup);
+    const size_t tasks = backend.threads();
+    backend.run(tasks, [&](size_t t) {
       for (size_t g = groups_ * t / tasks; g < groups_ * (t + 1) / tasks; ++g)
         take_group(g, sample + g * kGroup);
     });
@@ -69,14 +69,14 @@ class Sample {
 };
 
 template <class T>
-uint64_t guess_bound(Place& place, const Gradient& gradient, size_t k);
+uint64_t guess_bound(Backend& backend, const Gradient& gradient, size_t k);
 
 /// The k-th largest key of values, 1 if there are fewer non-zeros.
 template <class Acc>
-uint64_t find_key(Place& place, std::span<const Acc> values, size_t k) {
+uint64_t find_key(Backend& backend, std::span<const Acc> values, size_t k) {
   const Gradient gradient{values.data(), values.size(), {}};
-  Staging<Acc> staging(place, gradient, k, Excess::given_back);
-  const uint64_t bound = guess_bound<Acc>(place, gradient, k);
+  Staging<Acc> staging(backend, gradient, k, Excess::given_back);
+  const uint64_t bound = guess_bound<Acc>(backend, gradient, k);
   staging.sweep(bound);
   if (staging.found() < k && bound > 1) staging.sweep(staging.certain_bound());
   const Threshold threshold = staging.threshold();
@@ -87,26 +87,26 @@ uint64_t find_key(Place& place, std::span<const Acc> values, size_t k) {
 /// reach. Neighbours may be alike, so that a sample of m hits in the mean strays by more than
 /// sqrt(m).
 template <class T>
-uint64_t guess_bound(Place& place, const Gradient& gradient, size_t k) {
-  const size_t groups = std::min(place.tuning().groups, gradient.count / (kSparsely * kGroup));
+uint64_t guess_bound(Backend& backend, const Gradient& gradient, size_t k) {
+  const size_t groups = std::min(backend.tuning().groups, gradient.count / (kSparsely * kGroup));
   if (k == 0) return kKeyEnd<Accumulation<T>>;
-  if (place.tuning().bound != 0) return place.tuning().bound;
+  if (backend.tuning().bound != 0) return backend.tuning().bound;
   if (groups < kFewGroups) return 1;
   const double mean = static_cast<double>(k) / static_cast<double>(gradient.count) *
                       static_cast<double>(groups * kGroup);
   const auto rank = static_cast<size_t>(mean + 6 * std::sqrt(mean) + 8);
   if (rank > groups * kGroup / 2) return 1;
-  const Arena::Scope scope(place.arena());
-  return find_key(place, Sample<T>(gradient, groups).take(place), rank);
+  const Arena::Scope scope(backend.arena());
+  return find_key(backend, Sample<T>(gradient, groups).take(backend), rank);
 }
 
 /// As accumulate_select() of select.hpp.
 template <class T, class I>
-void accumulate_select(Place& place, const Gradient& gradient, size_t k,
+void accumulate_select(Backend& backend, const Gradient& gradient, size_t k,
                        const SparseBuffer& selected) {
-  const Arena::Scope scope(place.arena());
-  const uint64_t bound = guess_bound<T>(place, gradient, k);
-  Staging<T> staging(place, gradient, k, Excess::given_back);
+  const Arena::Scope scope(backend.arena());
+  const uint64_t bound = guess_bound<T>(backend, gradient, k);
+  Staging<T> staging(backend, gradient, k, Excess::given_back);
   staging.sweep(bound);
   if (staging.found() < k && bound > 1) staging.sweep(staging.certain_bound());
   *selected.nnz = staging.template write<I>(staging.threshold(), selected);
@@ -114,10 +114,10 @@ void accumulate_select(Place& place, const Gradient& gradient, size_t k,
 
 /// As accumulate_above() of select.hpp.
 template <class T, class I>
-void accumulate_above(Place& place, const Gradient& gradient, uint64_t key,
+void accumulate_above(Backend& backend, const Gradient& gradient, uint64_t key,
                       const SparseBuffer& selected) {
-  const Arena::Scope scope(place.arena());
-  Staging<T> staging(place, gradient, selected.capacity, Excess::counted);
+  const Arena::Scope scope(backend.arena());
+  Staging<T> staging(backend, gradient, selected.capacity, Excess::counted);
   staging.sweep(key);
   const size_t found = staging.found();
   if (found <= selected.capacity) staging.template write<I>(Threshold{}, selected);

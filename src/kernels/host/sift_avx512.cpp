@@ -168,8 +168,8 @@ bool decode(const SiftedCode& code) {
     for (uint64_t at = w * 64 - code.unary; ones != 0; ones >>= 16, at += 16) {
       const auto here = static_cast<__mmask16>(ones);
       const auto n = static_cast<size_t>(__builtin_popcount(here));
-      const __m512i place = _mm512_maskz_compress_epi32(here, lane);
-      const __m512i high = _mm512_add_epi32(_mm512_sub_epi32(place, lane), set(at - j));
+      const __m512i backend = _mm512_maskz_compress_epi32(here, lane);
+      const __m512i high = _mm512_add_epi32(_mm512_sub_epi32(backend, lane), set(at - j));
       const __m512i distance = _mm512_or_si512(_mm512_sll_epi32(high, low), low_bits.of(j));
       const __m512i index = _mm512_add_epi32(distance, begin);
       if (j + 16 <= code.nnz)

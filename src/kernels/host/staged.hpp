@@ -48,34 +48,34 @@ class Staging {
   using Acc = Accumulation<T>;
 
  public:
-  Staging(Place& place, const Gradient& gradient, size_t k, Excess excess)
-      : place_(place),
+  Staging(Backend& backend, const Gradient& gradient, size_t k, Excess excess)
+      : backend_(backend),
         values_(static_cast<const T*>(gradient.values)),
         previous_(static_cast<const Acc*>(gradient.residual.read)),
         next_(static_cast<Acc*>(gradient.residual.write)),
         count_(gradient.count),
         k_(k),
         excess_(excess),
-        streaming_(next_ && count_ * sizeof(Acc) >= place.streamed_from()),
-        fast_(sweep_of(place.sweeps(), T{})),
+        streaming_(next_ && count_ * sizeof(Acc) >= backend.streamed_from()),
+        fast_(sweep_of(backend.sweeps(), T{})),
         slow_(sweep_of(portable_sweeps(), T{})),
-        stretches_(place.arena().take_span<Stretch<Acc>>(place.stretches(count_))),
-        keys_(place.arena().take<Key<Acc>>(room_for_keys()), room_for_keys()) {
+        stretches_(backend.arena().take_span<Stretch<Acc>>(backend.stretches(count_))),
+        keys_(backend.arena().take<Key<Acc>>(room_for_keys()), room_for_keys()) {
     const size_t least = k_ + kBlock + kRow;
-    const size_t wanted = place.tuning().room != 0 ? place.tuning().room : least + k_;
+    const size_t wanted = backend.tuning().room != 0 ? backend.tuning().room : least + k_;
     for (size_t s = 0; s < stretches_.size(); ++s) {
       Stretch<Acc>& each = stretches_[s];
       each.begin = cut(count_, stretches_.size(), s);
       each.end = cut(count_, stretches_.size(), s + 1);
       each.room = std::min(std::max(wanted, least), each.end - each.begin + kRow);
-      each.index = place.arena().template take<uint32_t>(each.room);
-      each.value = place.arena().template take<Acc>(each.room);
+      each.index = backend.arena().template take<uint32_t>(each.room);
+      each.value = backend.arena().template take<Acc>(each.room);
     }
   }
 
   /// K1.
   void sweep(uint64_t bound) {
-    place_.run(stretches_.size(), [&](size_t s) { sweep_stretch(stretches_[s], bound); });
+    backend_.run(stretches_.size(), [&](size_t s) { sweep_stretch(stretches_[s], bound); });
   }
 
   /// How many candidates there were.
@@ -108,13 +108,13 @@ class Staging {
   /// K3. Returns how many pass.
   template <class I>
   size_t write(const Threshold& threshold, const SparseBuffer& selected) {
-    share_threshold(place_, stretches_, threshold);
-    place_.run(stretches_.size(), [&](size_t s) { write_stretch<I>(stretches_[s], selected); });
+    share_threshold(backend_, stretches_, threshold);
+    backend_.run(stretches_.size(), [&](size_t s) { write_stretch<I>(stretches_[s], selected); });
     return stretches_.back().at + stretches_.back().written;
   }
 
  private:
-  Arena& arena() { return place_.arena(); }
+  Arena& arena() { return backend_.arena(); }
   /// The same for all calls of a shape, so that these take no more memory.
   size_t room_for_keys() const { return std::min(k_, count_) + kBlock; }
   static uint64_t first_of(const Threshold& t) { return t.ties > 0 ? t.key : t.key + 1; }
@@ -142,7 +142,7 @@ class Staging {
       out.found += found;
       at += n;
     }
-    place_.sweeps().finish();
+    backend_.sweeps().finish();
   }
 
   /// Elements from `at` on before `next` is aligned.
@@ -234,7 +234,7 @@ class Staging {
     from.written = n;
   }
 
-  Place& place_;
+  Backend& backend_;
   const T* values_;
   const Acc* previous_;
   Acc* next_;

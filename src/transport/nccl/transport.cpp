@@ -30,10 +30,10 @@ class Outcome {
 };
 
 /// "ranks 1, 2, 7"
-std::string peers_of(std::span<const Transfer> transfers) {
+std::string peers_of(std::span<const StreamTransfer> transfers) {
   constexpr size_t kShown = 8;
   std::vector<int> peers;
-  for (const Transfer& transfer : transfers) peers.push_back(transfer.peer);
+  for (const StreamTransfer& transfer : transfers) peers.push_back(transfer.peer);
   std::sort(peers.begin(), peers.end());
   peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
   std::string list = peers.size() == 1 ? "rank" : "ranks";
@@ -53,7 +53,7 @@ NcclTransport::NcclTransport(std::unique_ptr<Communicator> communicator)
   communicator_->require(library.comm_count(use.comm(), &size_), "ncclCommCount");
 }
 
-void NcclTransport::exchange(std::span<const Transfer> transfers, Stream stream,
+void NcclTransport::exchange(std::span<const StreamTransfer> transfers, Stream stream,
                              const Deadline& deadline) {
   if (transfers.empty()) return check();
   {
@@ -61,7 +61,7 @@ void NcclTransport::exchange(std::span<const Transfer> transfers, Stream stream,
     const Library& library = communicator_->library();
     communicator_->require(library.group_start(), "ncclGroupStart");
     Outcome outcome;
-    for (const Transfer& transfer : transfers) {
+    for (const StreamTransfer& transfer : transfers) {
       if (transfer.sends)
         outcome.add(library.send(transfer.out.data(), transfer.out.size(), ncclInt8, transfer.peer,
                                  use.comm(), stream),

@@ -15,7 +15,7 @@ class NcclTransport final : public StreamTransport {
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   int device() const override { return communicator_->device(); }
-  void exchange(std::span<const Transfer> transfers, Stream stream,
+  void exchange(std::span<const StreamTransfer> transfers, Stream stream,
                 const Deadline& deadline) override;
   void check() override;
   std::unique_ptr<StreamTransport> split(int color, int key, const Deadline& deadline) override;

@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Where there was no nvcc.
+#include <stdexcept>
+
+#include "backend.h"
+
+namespace train {
+
+std::string why_no_device() { return "this build has no CUDA"; }
+std::unique_ptr<Backend> make_device_place(int) { throw std::runtime_error(why_no_device()); }
+
+}  // namespace train

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "calls/call.hpp"
+
+#include "core/error.hpp"
+#include "kernels/kernels.hpp"
+
+namespace sparsecoll {
+
+void tell_all(std::span<const Transfer> transfers, FunctionRef<void(size_t transfer)> on_message) {
+  for (size_t i = 0; i < transfers.size(); ++i)
+    if (transfers[i].in_bound > 0) on_message(i);
+}
+
+void expect_sound(uint64_t malformed) {
+  if (malformed > 0)
+    fail(sparsecollRemoteError, "a message was malformed: expected sound counts and indices");
+}
+
+void AgreedCall::settle(Kernels& kernels, const CallCounts& counts) {
+  stats().selected = kernels.read(counts.selected);
+  stats().result = kernels.read(counts.result);
+  expect_sound(kernels.read(counts.fault));
+  confirm();
+}
+
+}  // namespace sparsecoll

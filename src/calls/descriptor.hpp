@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace sparsecoll {
+
+enum class Verb : uint64_t {
+  init = 1,
+  destroy = 2,
+  sparse_allreduce = 3,
+  gtopk_allreduce = 4,
+  sparse_allreducev = 5,
+  gtopk_allreducev = 6,
+  sparse_alltoall = 7,
+  sparse_reduce_scatter = 8,
+  push_sum_create = 9,
+  push_sum_step = 10,
+  push_sum_drain = 11,
+  comm_split = 12,
+  group = 13,
+};
+
+/// What the ranks must agree on in one call: the verb and its arguments, by position. Travels in
+/// abandon messages; its hash in every header.
+struct Descriptor {
+  static constexpr size_t kArguments = 13;
+
+  uint64_t verb = 0;
+  std::array<uint64_t, kArguments> argument{};
+
+  uint64_t hash() const;
+  bool operator==(const Descriptor&) const = default;
+};
+
+/// Arguments of verbs and of init, in the order of Descriptor::argument.
+/// Borders of regions are compared one by one as far as there is room, the others by a hash of all.
+/// kWarm: the hash of what earlier calls left (collectives/shape_cache.hpp).
+enum VerbArgument : size_t {
+  kCount,
+  kK,
+  kDataType,
+  kOp,
+  kIndexType,
+  kBounds,
+  kAllBounds = 11,
+  kCacheHash = 12,
+};
+inline constexpr size_t kNamedBounds = kAllBounds - kBounds;
+enum GroupArgument : size_t { kCalls, kCallsHash };
+enum PushSumArgument : size_t {
+  kGraph = kDataType + 1,
+  kPeers,
+  kMaxDelay,
+  kMixing,
+  kState,
+  kStep,
+};
+enum InitArgument : size_t {
+  kVersion,
+  kBlocking,
+  kTimeoutMs,
+  kAlgorithm,
+  kSelection,
+  kResidualRule,
+  kWire,
+  kRepartitionInterval,
+  kThresholdInterval,
+  kAllowReordered,
+  kRanksPerNode,
+  kCheck,
+};
+
+/// A signed argument or an enumerator as it travels.
+constexpr uint64_t word_of(int value) { return static_cast<uint64_t>(int64_t{value}); }
+
+/// The C function's name.
+const char* verb_name(uint64_t verb);
+
+/// The first difference in words, "k: this rank passed 10, rank 3 passed 11"; empty if there is
+/// none.
+std::string difference(const Descriptor& mine, const Descriptor& theirs, int their_rank);
+
+}  // namespace sparsecoll

@@ -1,0 +1,155 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "calls/framed/framed_group.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/error.hpp"
+
+namespace sparsecoll {
+
+namespace {
+
+/// In front of each member's part of a shared message; parts are padded to 8 bytes.
+struct PartHeader {
+  uint64_t member;
+  uint64_t bytes;
+};
+
+}  // namespace
+
+class FramedGroup::FramedMember final : public MemberCall {
+ public:
+  FramedMember(FramedCall& call, FiberStacks& stacks, const GroupTask& member)
+      : MemberCall(call, stacks, member), inbox_(static_cast<size_t>(call.size())) {}
+
+  void read_with(Kernels& kernels) override { kernels_ = &kernels; }
+  void exchange_each(std::span<Transfer> transfers,
+                     FunctionRef<void(size_t transfer)> on_message) override {
+    sent_ = false;
+    MemberCall::exchange_each(transfers, on_message);
+  }
+
+  bool wants_to_send() const { return state() == State::exchanging && !sent_; }
+  void has_sent() { sent_ = true; }
+  size_t used(const Transfer& transfer) const {
+    return transfer.out.used ? kernels_->read(transfer.out.used) : transfer.out.bound;
+  }
+  void wait_packed(const std::byte* end) const {
+    if (kernels_) kernels_->wait_packed(end);
+  }
+  void put(int peer, ConstBytes part) { inbox_[static_cast<size_t>(peer)].push_back(part); }
+  bool has_all() const {
+    return std::ranges::all_of(transfers(), [this](const Transfer& transfer) {
+      return transfer.in_bound == 0 || !inbox_[static_cast<size_t>(transfer.peer)].empty();
+    });
+  }
+  bool waits_for(int peer) const {
+    return state() == State::exchanging && inbox_[static_cast<size_t>(peer)].empty() &&
+           std::ranges::any_of(transfers(), [peer](const Transfer& transfer) {
+             return transfer.peer == peer && transfer.in_bound > 0;
+           });
+  }
+  void take_all() {
+    for (Transfer& transfer : transfers()) {
+      if (transfer.in_bound == 0) continue;
+      auto& parts = inbox_[static_cast<size_t>(transfer.peer)];
+      transfer.in = parts.front();
+      parts.pop_front();
+      check_size(transfer);
+    }
+  }
+
+ private:
+  Kernels* kernels_ = nullptr;
+  bool sent_ = false;
+  std::vector<std::deque<ConstBytes>> inbox_;  ///< by peer
+};
+
+FramedGroup::FramedGroup(FramedCall& call, Arena& arena, FiberStacks& stacks,
+                         std::span<const GroupTask> members)
+    : call_(call), arena_(arena), members_(call, stacks, members) {}
+FramedGroup::~FramedGroup() = default;
+
+void FramedGroup::run() {
+  members_.run([this] {
+    send();
+    while (!deliver()) wait();
+  });
+}
+
+void FramedGroup::send() {
+  const Stopwatch watch(call_.stats(), Phase::exchange);
+  const auto each_part = [this](int peer, auto visit) {
+    for (size_t v = 0; v < members_.size(); ++v)
+      if (members_[v].wants_to_send())
+        for (const Transfer& transfer : members_[v].transfers())
+          if (transfer.peer == peer && transfer.out.data) visit(v, transfer);
+  };
+  for (int i = 1; i < call_.size(); ++i) {
+    const int peer = (call_.rank() + i) % call_.size();
+    size_t total = 0;
+    each_part(peer, [&](size_t v, const Transfer& transfer) {
+      total += sizeof(PartHeader) + align_up(members_[v].used(transfer), 8);
+    });
+    if (total == 0) continue;
+    std::byte* room = arena_.take<std::byte>(kHeadroom + total) + kHeadroom;
+    std::byte* at = room;
+    each_part(peer, [&](size_t v, const Transfer& transfer) {
+      const PartHeader header{v, members_[v].used(transfer)};
+      std::memcpy(at, &header, sizeof header);
+      at += sizeof header;
+      {
+        const Stopwatch packs(call_.stats(), Phase::pack);
+        members_[v].wait_packed(transfer.out.data + header.bytes);
+      }
+      if (header.bytes > 0) std::memcpy(at, transfer.out.data, header.bytes);
+      const size_t padded = align_up(header.bytes, 8);
+      std::memset(at + header.bytes, 0, padded - header.bytes);
+      at += padded;
+    });
+    call_.post(peer, {room, total, nullptr});
+  }
+  for (FramedMember& member : members_)
+    if (member.wants_to_send()) member.has_sent();
+}
+
+bool FramedGroup::deliver() {
+  bool any = false;
+  for (FramedMember& member : members_) {
+    if (member.state() != MemberCall::State::exchanging || !member.has_all()) continue;
+    member.take_all();
+    member.go_on();
+    any = true;
+  }
+  return any;
+}
+
+void FramedGroup::wait() {
+  std::vector<int> peers;
+  for (int peer = 0; peer < call_.size(); ++peer)
+    if (std::any_of(members_.begin(), members_.end(),
+                    [peer](FramedMember& member) { return member.waits_for(peer); }))
+      peers.push_back(peer);
+  for (const auto& [peer, message] : call_.receive_some(peers)) sort(peer, message);
+}
+
+void FramedGroup::sort(int peer, ConstBytes message) {
+  while (!message.empty()) {
+    PartHeader header;
+    const auto wrong = [&](const char* what) {
+      fail(sparsecollRemoteError, "rank ", peer, " sent a malformed group message: ", what);
+    };
+    if (message.size() < sizeof header) wrong("a part without a header");
+    std::memcpy(&header, message.data(), sizeof header);
+    message = message.subspan(sizeof header);
+    if (header.member >= members_.size()) wrong("a part of a call that is not in the group");
+    if (header.bytes > message.size() || align_up(header.bytes, 8) > message.size())
+      wrong("a part that is longer than the message");
+    members_[header.member].put(peer, message.first(header.bytes));
+    message = message.subspan(align_up(header.bytes, 8));
+  }
+}
+
+}  // namespace sparsecoll

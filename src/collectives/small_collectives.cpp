@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// Small collectives that the algorithms share: the sum of counters, for every P in about log2 P
+// rounds, and a meeting of all.
+#include <algorithm>
+
+#include "collectives/algorithm.hpp"
+#include "core/error.hpp"
+
+namespace sparsecoll {
+
+std::byte* packet_room(Env& env, size_t bytes) {
+  return env.arena.take<std::byte>(kHeadroom + bytes) + kHeadroom;
+}
+
+SparseBuffer no_entries(Env& env) { return env.kernels.sparse(0); }
+
+void barrier(Call& call, Arena& arena) {
+  const int ranks = call.size(), rank = call.rank();
+  const auto transfers = arena.take_span<Transfer>(2 * static_cast<size_t>(ranks - 1));
+  for (int distance = 1; distance < ranks; ++distance) {
+    const auto i = 2 * static_cast<size_t>(distance - 1);
+    transfers[i] = {
+        (rank + distance) % ranks, {arena.take<std::byte>(kHeadroom) + kHeadroom}, 0, {}};
+    transfers[i + 1] = {(rank - distance + ranks) % ranks, {}, kUnknownSize, {}};
+    transfers[i].message_memory = transfers[i + 1].message_memory = MessageMemory::host;
+  }
+  call.exchange(transfers);
+}
+
+namespace {
+
+constexpr size_t kVarint = 10;  // bytes of the longest
+
+/// Counters travel as base-128 digits, lowest first: most are small.
+size_t encode(std::span<const uint64_t> counters, std::byte* out) {
+  std::byte* at = out;
+  for (uint64_t value : counters) {
+    for (; value >= 128; value >>= 7) *at++ = static_cast<std::byte>(value | 128);
+    *at++ = static_cast<std::byte>(value);
+  }
+  return static_cast<size_t>(at - out);
+}
+
+void add_decoded(ConstBytes in, int sender, std::span<uint64_t> counters) {
+  size_t at = 0;
+  for (uint64_t& counter : counters) {
+    uint64_t value = 0;
+    for (int shift = 0;; shift += 7) {
+      if (at == in.size() || shift > 63)
+        fail(sparsecollRemoteError, "rank ", sender, " sent malformed counters");
+      const auto digit = static_cast<uint64_t>(in[at++]);
+      value |= (digit & 127) << shift;
+      if (digit < 128) break;
+    }
+    counter += value;
+  }
+  // Where sizes are agreed there is room left.
+  if (std::any_of(in.begin() + static_cast<std::ptrdiff_t>(at), in.end(),
+                  [](std::byte each) { return each != std::byte{}; }))
+    fail(sparsecollRemoteError, "rank ", sender, " sent too many counters");
+}
+
+}  // namespace
+
+// Window sums. Before round t every rank r has W_t = the sum over ranks r - 2^t + 1 .. r, and R =
+// the sum over the `done` ranks r - done + 1 .. r, where done = P mod 2^t.
+//   1. If bit t of P is set, R += W_t of rank r - done; done += 2^t.
+//   2. W_{t+1} = W_t + W_t of rank r - 2^t.
+// ceil(log2 P) rounds, at most two messages a round.
+void allreduce_counts(Env& env, std::span<uint64_t> counters) {
+  const int ranks = env.call.size(), rank = env.call.rank();
+  const auto window = env.arena.take_span<uint64_t>(counters.size());
+  std::copy(counters.begin(), counters.end(), window.begin());
+  int done = 0;
+  for (int bit = 1; bit <= ranks; bit *= 2) {
+    const bool joins = ranks & bit;
+    const bool far = joins && done > 0;  // W_t of another rank is needed for R
+    const bool grows = bit * 2 <= ranks;
+    if (joins && !far) std::copy(window.begin(), window.end(), counters.begin());
+    Transfer transfers[4];
+    size_t n = 0;
+    const auto shift = [&](int distance) {
+      // Each message has room of its own: both carry a header.
+      const size_t most = std::max<size_t>(window.size() * kVarint, 1);  // 0 is no message
+      std::byte* room = packet_room(env, most);
+      const size_t bytes = encode(window, room);
+      transfers[n++] = {(rank + distance) % ranks, {room, bytes, nullptr, most}, 0, {}};
+      transfers[n++] = {(rank - distance + ranks) % ranks, {}, most, {}};
+      transfers[n - 2].message_memory = transfers[n - 1].message_memory = MessageMemory::host;
+    };
+    if (far) shift(done);
+    if (grows) shift(bit);
+    env.call.exchange({transfers, n});
+    if (far) add_decoded(transfers[1].in, env.call.rank_of(transfers[1].peer), counters);
+    if (grows) add_decoded(transfers[n - 1].in, env.call.rank_of(transfers[n - 1].peer), window);
+    if (joins) done += bit;
+  }
+}
+
+}  // namespace sparsecoll

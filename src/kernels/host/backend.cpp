@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/host/backend.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "core/error.hpp"
+
+namespace sparsecoll::host {
+
+namespace {
+
+/// More stretches than threads: one that is held up leaves the rest to the others.
+constexpr size_t kStretchesPerThread = 4;
+
+/// Stretches are whole rows, with room for 32 bits of index.
+constexpr size_t kLongestStretch = size_t{1} << 31;
+
+const Sweeps& sweeps_of(Simd simd) {
+  const Sweeps* const sweeps = find_sweeps(simd);
+  if (!sweeps)
+    fail(sparsecollInvalidArgument, "vector instructions of level ", static_cast<int>(simd),
+         ", which this CPU does not have");
+  return *sweeps;
+}
+
+/// Bytes of a vector that does not stay in the caches, with two others of its size.
+size_t beyond_caches() {
+  constexpr long kUsual = long{32} << 20;
+  const long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  return static_cast<size_t>(bytes > 0 ? bytes : kUsual) / 2;
+}
+
+}  // namespace
+
+Backend::Backend(Arena& arena, Simd simd, size_t threads, size_t seat)
+    : arena_(arena),
+      sweeps_(sweeps_of(simd)),
+      sifts_(find_sifts(simd)),
+      beyond_caches_(beyond_caches()),
+      threads_(threads, seat) {}
+
+size_t Backend::stretches(size_t count) const {
+  const size_t threads = threads_.threads();
+  const size_t useful = count / std::max(tuning_.shared_from, kRow);
+  const size_t wanted = threads == 1 ? 1 : std::min(useful, kStretchesPerThread * threads);
+  return std::max({wanted, (count + kLongestStretch - 1) / kLongestStretch, size_t{1}});
+}
+
+void Backend::over(size_t count, FunctionRef<void(size_t, size_t)> body) {
+  const size_t n = stretches(count);
+  run(n, [&](size_t s) { body(cut(count, n, s), cut(count, n, s + 1)); });
+}
+
+}  // namespace sparsecoll::host
