@@ -7,10 +7,10 @@
 find_package(Catch2 REQUIRED)
 set(SPARSECOLL_TESTS_DIR "${PROJECT_SOURCE_DIR}/tests")
 
-# `sparsecoll_catch` brings the framework and its main(), whatever its generation.
+# `sparsecoll_catch` links Catch2, version 2 or 3, and its main().
 add_library(sparsecoll_catch INTERFACE)
 target_include_directories(sparsecoll_catch INTERFACE "${SPARSECOLL_TESTS_DIR}")
-# The tests' own code is compiled more often than it matters how fast it is.
+# Test code is compiled often and need not be fast.
 target_compile_options(sparsecoll_catch INTERFACE -O1)
 if(TARGET Catch2::Catch2WithMain)
   target_link_libraries(sparsecoll_catch INTERFACE Catch2::Catch2WithMain)
@@ -21,9 +21,9 @@ else()
   target_sources(sparsecoll_catch INTERFACE $<TARGET_OBJECTS:sparsecoll_catch_main>)
 endif()
 
-# What most tests include is parsed once, for targets with the flags of sparsecoll_catch: GCC crashes
-# where the level of optimisation is another. The empty source is there because a target without any
-# has no precompiled header.
+# Headers that most tests include are precompiled once, with the flags of sparsecoll_catch. Targets
+# with another level of optimisation cannot use them: GCC crashes. The empty source is there because
+# a target without sources has no precompiled header.
 add_library(sparsecoll_tests_precompiled OBJECT "${SPARSECOLL_TESTS_DIR}/support/precompiled.cpp")
 target_link_libraries(sparsecoll_tests_precompiled PRIVATE sparsecoll_catch)
 target_precompile_headers(
@@ -32,30 +32,32 @@ target_precompile_headers(
   <functional> <limits> <map> <memory> <mutex> <numeric> <optional> <random> <set> <span> <stdexcept>
   <string> <thread> <utility> <vector>)
 
-# Tests ask for more memory than there is, and want to be refused, not ended.
+# Some tests ask for more memory than the machine has. The sanitizers must refuse, not abort.
 set(SPARSECOLL_SANITIZER_ENVIRONMENT
     ASAN_OPTIONS=allocator_may_return_null=1
     TSAN_OPTIONS=allocator_may_return_null=1
     UBSAN_OPTIONS=print_stacktrace=1)
-# Ranks that are threads are on nodes of two, for the algorithm that asks.
+# Ranks that are threads pretend to be on nodes of two ranks each, for the hierarchical algorithm.
 set(SPARSECOLL_THREADS_ENVIRONMENT SPARSECOLL_RANKS_PER_NODE=2 ${SPARSECOLL_SANITIZER_ENVIRONMENT})
 
-# sparsecoll_add_catch_test(NAME name LABEL label... SOURCES file... [LIBRARIES target...]
-#                           [LIBRARY target] [TIMEOUT seconds])
-# A program that links the static library, or another build of it, sees its internal headers (src/) and tests/, and is one
-# test of ctest. The target is test_NAME; the target tests_LABEL builds all of one label.
+# sparsecoll_add_catch_test(NAME name LABEL label... SOURCES file... [SUPPORT target...]
+#                           [UNDER_TEST target] [TIMEOUT seconds])
+# Adds a program that is one test of ctest. It sees the internal headers (src/) and tests/. SUPPORT
+# names the libraries of test code that it links. UNDER_TEST names the build of sparsecoll that it
+# tests; the default is the static library. The target is test_NAME; the target tests_LABEL builds
+# all tests of one label.
 function(sparsecoll_add_catch_test)
-  cmake_parse_arguments(arg "" "NAME;LIBRARY;TIMEOUT" "LABEL;SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "" "NAME;UNDER_TEST;TIMEOUT" "LABEL;SOURCES;SUPPORT" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
-  if(NOT arg_LIBRARY)
-    set(arg_LIBRARY sparsecoll::static)
+  if(NOT arg_UNDER_TEST)
+    set(arg_UNDER_TEST sparsecoll::static)
   endif()
   set(target test_${arg_NAME})
   add_executable(${target} ${arg_SOURCES})
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
-  target_link_libraries(${target} PRIVATE ${arg_LIBRARIES} ${arg_LIBRARY} sparsecoll_catch)
+  target_link_libraries(${target} PRIVATE ${arg_SUPPORT} ${arg_UNDER_TEST} sparsecoll_catch)
   target_precompile_headers(${target} REUSE_FROM sparsecoll_tests_precompiled)
   add_test(NAME ${arg_NAME} COMMAND ${target})
   foreach(label IN LISTS arg_LABEL)

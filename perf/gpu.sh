@@ -182,7 +182,7 @@ pack() {
   local folder=$1 package=$2 new=$2.new program part bytes
   rm -rf "$new"
   mkdir -p "$new/bin" "$new/lib" "$package"
-  local programs=("$folder/tests/cuda/test_gpu" "$folder"/perf/{topk,verbs}_perf)
+  local programs=("$folder/tests/kernels/cuda/test_gpu" "$folder"/perf/{topk,verbs}_perf)
   if with_mpi "$folder"; then programs+=("$folder/tests/mpi/test_mpi_devices"); fi
   for program in "${programs[@]}"; do
     strip -o "$new/bin/$(basename "$program")" "$program"

@@ -64,7 +64,7 @@ sparsecoll_add_catch_test(
   NAME perf_simulated_network
   LABEL perf
   SOURCES simulated/network_test.cpp
-  LIBRARIES sparsecoll_perf sparsecoll_test_support)
+  SUPPORT sparsecoll_perf sparsecoll_test_support)
 
 sparsecoll_add_perf_test(sparse_allreduce.float64 COMMAND sparse_allreduce_perf --transport local
                                                           -d float64 --skew 16 ${small})

@@ -87,9 +87,9 @@ class Includes(Tree):
 class Spdx(Tree):
     def test_a_file_without_header_is_found(self):
         self.write("src/good.cpp", SPDX)
-        self.assertEqual(self.run_check("check_spdx.py", self.root).returncode, 0)
+        self.assertEqual(self.run_check("check_file_heads.py", self.root).returncode, 0)
         self.write("tool", "#!/bin/sh\n")
-        done = self.run_check("check_spdx.py", self.root)
+        done = self.run_check("check_file_heads.py", self.root)
         self.assertEqual(done.returncode, 1)
         self.assertIn("tool", done.stdout)
 

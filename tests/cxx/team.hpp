@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_CXX_TEAM_HPP_
-#define SPARSECOLL_TESTS_CXX_TEAM_HPP_
+#pragma once
 
 #include <cstring>
 #include <sparsecoll/sparsecoll.hpp>
@@ -53,5 +52,3 @@ std::string throws(sparsecollResult_t code, const std::string& words, Body body)
 }
 
 }  // namespace sparsecoll::test
-
-#endif  // SPARSECOLL_TESTS_CXX_TEAM_HPP_

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "unit/sanitizers.hpp"
+#include "api/sanitizers.hpp"
 
 namespace sparsecoll::fault {
 

@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Every single byte of every message of exchanges, groups, splits and push-sum inverted on its way:
-// an error or the right result, never a wrong one. (tests/unit/damage_test.cpp has the other
+// an error or the right result, never a wrong one. (tests/api/damage_test.cpp has the other
 // verbs.)
 
 #include <chrono>
 
+#include "api/communicators.hpp"
 #include "fault/random_call.hpp"
 #include "support/catch.hpp"
-#include "unit/communicators.hpp"
-#include "unit/recording_transport.hpp"
+#include "transport/recording_transport.hpp"
 
 namespace sparsecoll::fault {
 namespace {

@@ -8,10 +8,10 @@
 #include <atomic>
 #include <chrono>
 
+#include "api/communicators.hpp"
 #include "fault/cases.hpp"
 #include "support/catch.hpp"
-#include "unit/communicators.hpp"
-#include "unit/step.hpp"
+#include "support/step.hpp"
 
 namespace sparsecoll::fault {
 namespace {

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "api/communicators.hpp"
 #include "fault/pulse.hpp"
 #include "fault/schedule.hpp"
 #include "support/folder.hpp"
-#include "unit/communicators.hpp"
 
 namespace sparsecoll::fault {
 

@@ -33,9 +33,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "api/sanitizers.hpp"
 #include "fault/cases.hpp"
 #include "fault/life.hpp"
-#include "unit/sanitizers.hpp"
 
 namespace sparsecoll::fault {
 namespace {

@@ -6,10 +6,10 @@
 #include <chrono>
 #include <thread>
 
+#include "api/communicators.hpp"
 #include "fault/cases.hpp"
 #include "support/catch.hpp"
-#include "unit/communicators.hpp"
-#include "unit/step.hpp"
+#include "support/step.hpp"
 
 namespace sparsecoll::fault {
 namespace {

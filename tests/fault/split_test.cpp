@@ -8,9 +8,9 @@
 #include <chrono>
 #include <thread>
 
+#include "api/communicators.hpp"
 #include "support/catch.hpp"
 #include "support/config.hpp"
-#include "unit/communicators.hpp"
 
 namespace sparsecoll::fault {
 namespace {

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_MISUSE_EXCHANGE_HPP_
-#define SPARSECOLL_TESTS_MISUSE_EXCHANGE_HPP_
+#pragma once
 
 // A call of sparseAlltoall or sparseReduceScatter, and all ways in which one rank's may differ from
 // the others'.
@@ -82,5 +81,3 @@ inline constexpr const char* kFunction[] = {"sparseAlltoall", "sparseReduceScatt
 std::vector<Difference> all_differences();
 
 }  // namespace sparsecoll::test
-
-#endif  // SPARSECOLL_TESTS_MISUSE_EXCHANGE_HPP_

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_MISUSE_PUSH_SUM_HPP_
-#define SPARSECOLL_TESTS_MISUSE_PUSH_SUM_HPP_
+#pragma once
 
 // What tests of push-sum's errors share.
 
@@ -41,5 +40,3 @@ inline std::string works(const PushSum<double>& state, sparsecollComm_t comm) {
 }
 
 }  // namespace sparsecoll::test
-
-#endif  // SPARSECOLL_TESTS_MISUSE_PUSH_SUM_HPP_

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_MPI_AWARE_MPI_HPP_
-#define SPARSECOLL_TESTS_MPI_AWARE_MPI_HPP_
+#pragma once
 
 // A CUDA-aware MPI in front of the one that there is, for memory of the machine of ../simt, which
 // none can touch. Programs that are linked with aware_mpi.cpp have it. It ends a program that
@@ -31,5 +30,3 @@ void hold(bool held);
 bool under_way_is_there();
 
 }  // namespace sparsecoll::test::aware
-
-#endif  // SPARSECOLL_TESTS_MPI_AWARE_MPI_HPP_

@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "mpi/verdict.hpp"
 #include "support/deviations.hpp"
 #include "support/hang_guard.hpp"
+#include "support/mpi_verdict.hpp"
 #include "support/sweep.hpp"
 
 namespace {

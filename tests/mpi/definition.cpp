@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <utility>
 
-#include "mpi/verdict.hpp"
 #include "support/exchange_sweep.hpp"
 #include "support/hang_guard.hpp"
+#include "support/mpi_verdict.hpp"
 #include "support/sweep.hpp"
 
 namespace {

@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_MPI_DEVICE_VERBS_HPP_
-#define SPARSECOLL_TESTS_MPI_DEVICE_VERBS_HPP_
+#pragma once
 
 // Every verb over MPI with memory of a device and with the host's: the same, bit for bit.
 
 #include "devices/backends.hpp"
-#include "mpi/verdict.hpp"
 #include "support/data.hpp"
+#include "support/mpi_verdict.hpp"
 #include "support/push_sum.hpp"
 #include "support/sparse_data.hpp"
 
@@ -138,5 +137,3 @@ void compare(Verdict& verdict, const sparsecollConfig_t& config, const std::stri
 }
 
 }  // namespace sparsecoll::test
-
-#endif  // SPARSECOLL_TESTS_MPI_DEVICE_VERBS_HPP_

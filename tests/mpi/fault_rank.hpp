@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_MPI_FAULT_RANK_HPP_
-#define SPARSECOLL_TESTS_MPI_FAULT_RANK_HPP_
+#pragma once
 
 // PROGRAM SCENARIO VERB VICTIM DIRECTORY
 // One rank dies, stops, sleeps or leaves; every other rank writes to DIRECTORY/rank_R what it saw.
@@ -12,7 +11,7 @@
 #include <functional>
 #include <string>
 
-#include "mpi/verdict.hpp"
+#include "support/mpi_verdict.hpp"
 
 namespace sparsecoll::test {
 
@@ -79,5 +78,3 @@ int run_rank(int argc, char** argv,
              const std::function<std::string(const FaultCase&, const Waker&)>& body);
 
 }  // namespace sparsecoll::test
-
-#endif  // SPARSECOLL_TESTS_MPI_FAULT_RANK_HPP_

@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <string>
 
-#include "mpi/verdict.hpp"
 #include "support/config.hpp"
+#include "support/mpi_verdict.hpp"
 #include "support/sweep.hpp"
 
 namespace {

@@ -5,9 +5,9 @@
 
 #include <chrono>
 
-#include "mpi/verdict.hpp"
 #include "support/deviations.hpp"
 #include "support/hang_guard.hpp"
+#include "support/mpi_verdict.hpp"
 #include "support/sweep.hpp"
 
 namespace {

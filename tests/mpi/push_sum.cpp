@@ -10,9 +10,9 @@
 #include <cmath>
 #include <thread>
 
-#include "mpi/verdict.hpp"
 #include "support/data.hpp"
 #include "support/hang_guard.hpp"
+#include "support/mpi_verdict.hpp"
 #include "support/sweep.hpp"
 
 namespace {

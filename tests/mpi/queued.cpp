@@ -8,9 +8,9 @@
 #include <cstring>
 #include <vector>
 
-#include "mpi/verdict.hpp"
 #include "support/compare.hpp"
 #include "support/hang_guard.hpp"
+#include "support/mpi_verdict.hpp"
 #include "support/sweep.hpp"
 #include "support/typed.hpp"
 

@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
-#include "mpi/verdict.hpp"
 #include "support/config.hpp"
 #include "support/hang_guard.hpp"
+#include "support/mpi_verdict.hpp"
 #include "support/typed.hpp"
 
 namespace {

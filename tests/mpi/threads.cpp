@@ -9,8 +9,8 @@
 #include <functional>
 #include <thread>
 
-#include "mpi/verdict.hpp"
 #include "support/hang_guard.hpp"
+#include "support/mpi_verdict.hpp"
 #include "support/sweep.hpp"
 
 namespace {

@@ -6,10 +6,10 @@
 #include <optional>
 #include <thread>
 
+#include "api/sanitizers.hpp"
 #include "nccl/stand_in_library.hpp"
 #include "nccl/team.hpp"
 #include "support/catch.hpp"
-#include "unit/sanitizers.hpp"
 
 namespace sparsecoll::nccl_tests {
 namespace {

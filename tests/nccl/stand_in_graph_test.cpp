@@ -7,7 +7,7 @@
 #include <chrono>
 #include <thread>
 
-#include "cuda/simt_run.hpp"
+#include "kernels/cuda/simt_run.hpp"
 #include "nccl/stand_in_ranks.hpp"
 
 namespace sparsecoll::nccl_test {

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_ORACLE_BF16_WIRE_HPP_
-#define SPARSECOLL_TESTS_ORACLE_BF16_WIRE_HPP_
+#pragma once
 
 // sparsecollWireBf16: what the verbs give where values travel in bfloat16, and where what that
 // takes off them goes.
@@ -62,5 +61,3 @@ extern template struct Bf16Oracle<Float16>;
 extern template struct Bf16Oracle<Bfloat16>;
 
 }  // namespace sparsecoll::oracle
-
-#endif  // SPARSECOLL_TESTS_ORACLE_BF16_WIRE_HPP_

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_ORACLE_EXCHANGE_HPP_
-#define SPARSECOLL_TESTS_ORACLE_EXCHANGE_HPP_
+#pragma once
 
 // The verbs that send entries to the owners of their indices, and TopkA2A.
 
@@ -36,5 +35,3 @@ struct ExchangeOracle {
 };
 
 }  // namespace sparsecoll::oracle
-
-#endif  // SPARSECOLL_TESTS_ORACLE_EXCHANGE_HPP_

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_ORACLE_HALF_HPP_
-#define SPARSECOLL_TESTS_ORACLE_HALF_HPP_
+#pragma once
 
 // The 16-bit floating-point types as the tests see them: by the value of their fields, in double,
 // where the library shuffles bits.
@@ -93,5 +92,3 @@ class std::numeric_limits<sparsecoll::oracle::Half<exponent_bits, mantissa_bits>
   static Half max() { return Half::of_bits(kInfinity - 1); }
   static Half denorm_min() { return Half::of_bits(1); }
 };
-
-#endif  // SPARSECOLL_TESTS_ORACLE_HALF_HPP_

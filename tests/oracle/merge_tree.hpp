@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_ORACLE_MERGE_TREE_HPP_
-#define SPARSECOLL_TESTS_ORACLE_MERGE_TREE_HPP_
+#pragma once
 
 // gtopkAllreduce's tree, replayed by one process.
 
@@ -59,5 +58,3 @@ void return_dropped(const Tree<T>& tree, PerRank<std::vector<T>>& residuals) {
 }
 
 }  // namespace sparsecoll::oracle
-
-#endif  // SPARSECOLL_TESTS_ORACLE_MERGE_TREE_HPP_

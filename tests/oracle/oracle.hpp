@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_ORACLE_ORACLE_HPP_
-#define SPARSECOLL_TESTS_ORACLE_ORACLE_HPP_
+#pragma once
 
 // Serial oracles, one per verb: the definitions of the API written down as plainly as possible.
 // They see the inputs of all ranks at once, sort where the library does anything clever, and share
@@ -118,5 +117,3 @@ extern template struct Oracle<Float16>;
 extern template struct Oracle<Bfloat16>;
 
 }  // namespace sparsecoll::oracle
-
-#endif  // SPARSECOLL_TESTS_ORACLE_ORACLE_HPP_

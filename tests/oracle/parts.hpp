@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_ORACLE_PARTS_HPP_
-#define SPARSECOLL_TESTS_ORACLE_PARTS_HPP_
+#pragma once
 
 // What the definitions of several verbs have in common.
 
@@ -74,5 +73,3 @@ void canonicalise(PerRank<std::vector<A>>& residuals) {
 }
 
 }  // namespace sparsecoll::oracle
-
-#endif  // SPARSECOLL_TESTS_ORACLE_PARTS_HPP_

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_ORACLE_PUSH_SUM_HPP_
-#define SPARSECOLL_TESTS_ORACLE_PUSH_SUM_HPP_
+#pragma once
 
 // Push-sum by its definition: mixing matrices, and mass that moves between ranks and messages.
 
@@ -73,5 +72,3 @@ class PushSumReplay {
 };
 
 }  // namespace sparsecoll::oracle
-
-#endif  // SPARSECOLL_TESTS_ORACLE_PUSH_SUM_HPP_

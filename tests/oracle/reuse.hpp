@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_ORACLE_REUSE_HPP_
-#define SPARSECOLL_TESTS_ORACLE_REUSE_HPP_
+#pragma once
 
 // sparsecollSelectReuse, replayed call by call from its documented rule.
 
@@ -49,5 +48,3 @@ extern template class ReuseReplay<Float16>;
 extern template class ReuseReplay<Bfloat16>;
 
 }  // namespace sparsecoll::oracle
-
-#endif  // SPARSECOLL_TESTS_ORACLE_REUSE_HPP_

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_SIMT_BLOCK_HPP_
-#define SPARSECOLL_TESTS_SIMT_BLOCK_HPP_
+#pragma once
 
 #include <setjmp.h>
 #include <ucontext.h>
@@ -87,5 +86,3 @@ class Block {
 };
 
 }  // namespace simt
-
-#endif  // SPARSECOLL_TESTS_SIMT_BLOCK_HPP_

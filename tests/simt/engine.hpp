@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_SIMT_ENGINE_HPP_
-#define SPARSECOLL_TESTS_SIMT_ENGINE_HPP_
+#pragma once
 
 // Kernels on a machine without a GPU. Every thread of a block is a fiber, every block a thread of
 // the operating system, and a stream is a list of what to do at the next synchronisation. Made to
@@ -58,5 +57,3 @@ bool context_exists_on(int device);
 inline constexpr int kDevices = 16;
 
 }  // namespace simt
-
-#endif  // SPARSECOLL_TESTS_SIMT_ENGINE_HPP_

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_SIMT_GRAPH_HPP_
-#define SPARSECOLL_TESTS_SIMT_GRAPH_HPP_
+#pragma once
 
 // Work that is captured from streams, and launched again and again.
 
@@ -69,5 +68,3 @@ class Capture {
 };
 
 }  // namespace simt
-
-#endif  // SPARSECOLL_TESTS_SIMT_GRAPH_HPP_

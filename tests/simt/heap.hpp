@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_SIMT_HEAP_HPP_
-#define SPARSECOLL_TESTS_SIMT_HEAP_HPP_
+#pragma once
 
 #include <cstddef>
 #include <map>
@@ -43,5 +42,3 @@ class Heap {
 };
 
 }  // namespace simt
-
-#endif  // SPARSECOLL_TESTS_SIMT_HEAP_HPP_

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_SIMT_MACHINE_HPP_
-#define SPARSECOLL_TESTS_SIMT_MACHINE_HPP_
+#pragma once
 
 // What the files of the runtime share, and what other emulators put on its streams with.
 
@@ -57,7 +56,7 @@ class Work {
   virtual std::vector<Marker> waits_for() const { return {}; }
   virtual void run() = 0;
 
-  Marker backend;  ///< up to itself; set when it is queued
+  Marker position;  ///< the work in its stream up to and including this; set when it is queued
 };
 /// Makes what is queued: at once, or for every launch of the graph that it was captured into.
 using MakeWork = std::function<std::unique_ptr<Work>()>;
@@ -138,5 +137,3 @@ struct CUevent_st {
   size_t branch = 0;
   size_t nodes = 0;
 };
-
-#endif  // SPARSECOLL_TESTS_SIMT_MACHINE_HPP_

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_SUPPORT_ATTEMPT_HPP_
-#define SPARSECOLL_TESTS_SUPPORT_ATTEMPT_HPP_
+#pragma once
 
 // One rank's call with arguments that may be wrong, and what it did.
 
@@ -79,5 +78,3 @@ struct Attempt {
 Attempt attempt(const Tensor& tensor, Arguments arguments);
 
 }  // namespace sparsecoll::test
-
-#endif  // SPARSECOLL_TESTS_SUPPORT_ATTEMPT_HPP_

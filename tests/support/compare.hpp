@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_SUPPORT_COMPARE_HPP_
-#define SPARSECOLL_TESTS_SUPPORT_COMPARE_HPP_
+#pragma once
 
 // Bitwise comparison. Each function returns "" for equal and else a line a human can act on.
 
@@ -72,5 +71,3 @@ std::string difference(const std::string& what, const oracle::Sparse<T>& got,
 }
 
 }  // namespace sparsecoll::test
-
-#endif  // SPARSECOLL_TESTS_SUPPORT_COMPARE_HPP_

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_SUPPORT_CONFIG_HPP_
-#define SPARSECOLL_TESTS_SUPPORT_CONFIG_HPP_
+#pragma once
 
 #include <sparsecoll/sparsecoll.h>
 
@@ -108,5 +107,3 @@ std::string expect(const std::string& call, sparsecollResult_t got, sparsecollRe
                    sparsecollComm_t comm);
 
 }  // namespace sparsecoll::test
-
-#endif  // SPARSECOLL_TESTS_SUPPORT_CONFIG_HPP_

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_SUPPORT_DATA_HPP_
-#define SPARSECOLL_TESTS_SUPPORT_DATA_HPP_
+#pragma once
 
 // Dense test data. Every value is a pure function of (kind, shape, seed, rank, index), the same
 // with every compiler and on every machine.
@@ -58,5 +57,3 @@ template <class T>
 std::vector<std::vector<T>> make_data_of_all(Kind kind, std::size_t n, int P, std::uint64_t seed);
 
 }  // namespace sparsecoll::test
-
-#endif  // SPARSECOLL_TESTS_SUPPORT_DATA_HPP_

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_SUPPORT_DEVIATIONS_HPP_
-#define SPARSECOLL_TESTS_SUPPORT_DEVIATIONS_HPP_
+#pragma once
 
 // Everything one rank can do differently from the others, and what must be said about it.
 
@@ -39,5 +38,3 @@ std::string judge(const Attempt& done, const Deviation& deviation, int rank, int
 bool has_word(const std::string& text, const std::string& word);
 
 }  // namespace sparsecoll::test
-
-#endif  // SPARSECOLL_TESTS_SUPPORT_DEVIATIONS_HPP_

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_SUPPORT_EXCHANGE_SWEEP_HPP_
-#define SPARSECOLL_TESTS_SUPPORT_EXCHANGE_SWEEP_HPP_
+#pragma once
 
 // sparseAlltoall and sparseReduceScatter against their oracles, case by case. Every rank asks the
 // oracle for itself, so that ranks may be threads or processes.
@@ -69,5 +68,3 @@ std::vector<AlltoallCase> alltoall_cases_of(int P, std::uint64_t thinning);
 std::vector<ReduceScatterCase> reduce_scatter_cases_of(int P, std::uint64_t thinning);
 
 }  // namespace sparsecoll::test
-
-#endif  // SPARSECOLL_TESTS_SUPPORT_EXCHANGE_SWEEP_HPP_

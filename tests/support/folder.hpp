@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_SUPPORT_FOLDER_HPP_
-#define SPARSECOLL_TESTS_SUPPORT_FOLDER_HPP_
+#pragma once
 
 #include <stdlib.h>
 
@@ -47,5 +46,3 @@ inline void put(const std::string& path, const std::string& bytes) {
 }
 
 }  // namespace sparsecoll::test
-
-#endif  // SPARSECOLL_TESTS_SUPPORT_FOLDER_HPP_

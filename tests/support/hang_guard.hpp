@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_SUPPORT_HANG_GUARD_HPP_
-#define SPARSECOLL_TESTS_SUPPORT_HANG_GUARD_HPP_
+#pragma once
 
 #include <atomic>
 #include <chrono>
@@ -36,5 +35,3 @@ class HangGuard {
 };
 
 }  // namespace sparsecoll::test
-
-#endif  // SPARSECOLL_TESTS_SUPPORT_HANG_GUARD_HPP_

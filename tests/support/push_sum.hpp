@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_SUPPORT_PUSH_SUM_HPP_
-#define SPARSECOLL_TESTS_SUPPORT_PUSH_SUM_HPP_
+#pragma once
 
 // Push-sum states with C++ types, and the graphs as library and oracle name them.
 
@@ -132,5 +131,3 @@ std::vector<double> wide(const std::vector<T>& values) {
 }
 
 }  // namespace sparsecoll::test
-
-#endif  // SPARSECOLL_TESTS_SUPPORT_PUSH_SUM_HPP_

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_SUPPORT_RANKS_HPP_
-#define SPARSECOLL_TESTS_SUPPORT_RANKS_HPP_
+#pragma once
 
 #include <sparsecoll/sparsecoll.h>
 
@@ -47,5 +46,3 @@ std::string run_threads(const std::string& what, int threads,
                         const std::function<std::string(int)>& body);
 
 }  // namespace sparsecoll::test
-
-#endif  // SPARSECOLL_TESTS_SUPPORT_RANKS_HPP_

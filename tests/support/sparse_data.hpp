@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_SUPPORT_SPARSE_DATA_HPP_
-#define SPARSECOLL_TESTS_SUPPORT_SPARSE_DATA_HPP_
+#pragma once
 
 #include <sparsecoll/sparsecoll.h>
 
@@ -78,5 +77,3 @@ extern template class SparseBuffer<oracle::Bfloat16>;
 extern template class SparseBuffer<std::int32_t>;
 extern template class SparseBuffer<std::int64_t>;
 }  // namespace sparsecoll::test
-
-#endif  // SPARSECOLL_TESTS_SUPPORT_SPARSE_DATA_HPP_

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_SUPPORT_SWEEP_HPP_
-#define SPARSECOLL_TESTS_SUPPORT_SWEEP_HPP_
+#pragma once
 
 // One case = one tensor shape and one kind of data, called a few times in a row and compared with
 // the oracle on every rank: results, residuals and untouched inputs, bit for bit.
@@ -74,5 +73,3 @@ std::vector<SparseCase> sparse_cases_of(const Mode& mode, int P, std::uint64_t t
 std::string sparse_sweep(const Mode& mode, int P);
 
 }  // namespace sparsecoll::test
-
-#endif  // SPARSECOLL_TESTS_SUPPORT_SWEEP_HPP_

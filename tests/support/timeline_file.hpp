@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_SUPPORT_TIMELINE_FILE_HPP_
-#define SPARSECOLL_TESTS_SUPPORT_TIMELINE_FILE_HPP_
+#pragma once
 
 #include <cstdint>
 #include <fstream>
@@ -91,5 +90,3 @@ class TimelineFile {
 };
 
 }  // namespace sparsecoll::test
-
-#endif  // SPARSECOLL_TESTS_SUPPORT_TIMELINE_FILE_HPP_

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_SUPPORT_TYPED_HPP_
-#define SPARSECOLL_TESTS_SUPPORT_TYPED_HPP_
+#pragma once
 
 // The C API with C++ types: only what saves every test from repeating itself.
 
@@ -199,5 +198,3 @@ oracle::SparseOutcome<T> expected(const Mode& mode, const oracle::SparseInputs<T
 }
 
 }  // namespace sparsecoll::test
-
-#endif  // SPARSECOLL_TESTS_SUPPORT_TYPED_HPP_

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_SUPPORT_VARIABLE_HPP_
-#define SPARSECOLL_TESTS_SUPPORT_VARIABLE_HPP_
+#pragma once
 
 #include <cstdlib>
 #include <fstream>
@@ -44,5 +43,3 @@ inline int lines_with(const std::string& file, const std::string& words) {
 }
 
 }  // namespace sparsecoll::test
-
-#endif  // SPARSECOLL_TESTS_SUPPORT_VARIABLE_HPP_

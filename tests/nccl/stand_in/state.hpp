@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_NCCL_STAND_IN_STATE_HPP_
-#define SPARSECOLL_TESTS_NCCL_STAND_IN_STATE_HPP_
+#pragma once
 
 // What the files of the stand-in share. All of it is under the emulator's mutex, for a transfer is
 // work of its streams. Communicators are never freed, so that one that is used after its end is
@@ -146,5 +145,3 @@ bool is_idle(ncclComm_t comm);
 size_t launched();
 
 }  // namespace nccl_stand_in
-
-#endif  // SPARSECOLL_TESTS_NCCL_STAND_IN_STATE_HPP_

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_SIMT_COOPERATIVE_GROUPS_H_
-#define SPARSECOLL_TESTS_SIMT_COOPERATIVE_GROUPS_H_
+#pragma once
 
 #include "cuda_runtime.h"
 
@@ -13,5 +12,3 @@ struct grid_group {
 inline grid_group this_grid() { return {}; }
 
 }  // namespace cooperative_groups
-
-#endif  // SPARSECOLL_TESTS_SIMT_COOPERATIVE_GROUPS_H_

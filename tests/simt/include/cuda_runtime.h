@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_SIMT_CUDA_RUNTIME_H_
-#define SPARSECOLL_TESTS_SIMT_CUDA_RUNTIME_H_
+#pragma once
 
 // The part of CUDA that the library's kernels use, on a machine without a GPU. The kernels' own
 // sources are compiled by the host's compiler against this header; ../engine.hpp says what runs
@@ -15,5 +14,3 @@
 #include "simt/language.h"
 #include "simt/streams.h"
 #include "simt/threads.h"
-
-#endif  // SPARSECOLL_TESTS_SIMT_CUDA_RUNTIME_H_

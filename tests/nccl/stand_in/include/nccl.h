@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_NCCL_STAND_IN_NCCL_H_
-#define SPARSECOLL_TESTS_NCCL_STAND_IN_NCCL_H_
+#pragma once
 
 // The part of NCCL 2.28's interface that the library uses, under NCCL's names and with NCCL's
 // values, between threads of one process on the machine without a GPU of ../../../simt. What it
@@ -129,5 +128,3 @@ ncclResult_t ncclRecv(void* recvbuff, size_t count, ncclDataType_t datatype, int
 #ifdef __cplusplus
 }
 #endif
-
-#endif  // SPARSECOLL_TESTS_NCCL_STAND_IN_NCCL_H_

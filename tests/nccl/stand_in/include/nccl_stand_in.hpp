@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_NCCL_STAND_IN_NCCL_STAND_IN_HPP_
-#define SPARSECOLL_TESTS_NCCL_STAND_IN_NCCL_STAND_IN_HPP_
+#pragma once
 
 // What tests ask of the stand-in, and what they do to it.
 
@@ -34,5 +33,3 @@ std::size_t waiting();
 std::string leftovers();
 
 }  // namespace nccl_stand_in
-
-#endif  // SPARSECOLL_TESTS_NCCL_STAND_IN_NCCL_STAND_IN_HPP_

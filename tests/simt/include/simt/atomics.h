@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_SIMT_ATOMICS_H_
-#define SPARSECOLL_TESTS_SIMT_ATOMICS_H_
+#pragma once
 
 // Atomics on device memory or shared memory, in no order but their own.
 
@@ -44,5 +43,3 @@ T atomicMax(T* at, std::type_identity_t<T> value) {
 
 /// What was written before is seen, by the host too, before what is written afterwards.
 inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-
-#endif  // SPARSECOLL_TESTS_SIMT_ATOMICS_H_

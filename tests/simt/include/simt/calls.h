@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_SIMT_CALLS_H_
-#define SPARSECOLL_TESTS_SIMT_CALLS_H_
+#pragma once
 
 // What a host calls: memory, streams, launches.
 
@@ -112,5 +111,3 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
       *config, [kernel, all = std::tuple<std::remove_cvref_t<Parameters>...>(
                             std::forward<Arguments>(arguments)...)] { std::apply(kernel, all); });
 }
-
-#endif  // SPARSECOLL_TESTS_SIMT_CALLS_H_

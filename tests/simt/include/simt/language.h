@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_SIMT_LANGUAGE_H_
-#define SPARSECOLL_TESTS_SIMT_LANGUAGE_H_
+#pragma once
 
 // What CUDA adds to C++: words, types, and which thread one is.
 
@@ -50,5 +49,3 @@ using ushort4 = simt::Vector4<unsigned short>;
 
 extern constinit thread_local uint3 threadIdx, blockIdx;
 extern constinit thread_local dim3 blockDim, gridDim;
-
-#endif  // SPARSECOLL_TESTS_SIMT_LANGUAGE_H_

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_SIMT_STREAMS_H_
-#define SPARSECOLL_TESTS_SIMT_STREAMS_H_
+#pragma once
 
 // The part of the runtime that orders streams and tells memory apart, for ../cuda_runtime.h.
 
@@ -66,5 +65,3 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* ready, cudaGraph_t graph,
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
-
-#endif  // SPARSECOLL_TESTS_SIMT_STREAMS_H_

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SPARSECOLL_TESTS_SIMT_THREADS_H_
-#define SPARSECOLL_TESTS_SIMT_THREADS_H_
+#pragma once
 
 // What threads of a block do together, functions of one thread, and loads.
 
@@ -151,5 +150,3 @@ template <class T>
 void __stcs(T* at, const T& value) {
   *at = value;
 }
-
-#endif  // SPARSECOLL_TESTS_SIMT_THREADS_H_

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "api/allocation_failure.hpp"
+
+#include <cstdlib>
+#include <new>
+
+namespace sparsecoll::unit {
+
+namespace {
+
+// Operators have no other place to look.
+thread_local AllocationFailures failures_of_thread;
+thread_local size_t asked_here = 0;
+
+void* allocate(size_t bytes) {
+  ++asked_here;
+  const AllocationFailures& now = failures_of_thread;
+  const bool later = now.lasting && asked_here > now.fails_at;
+  const bool fails = now.fails_at > 0 && (asked_here == now.fails_at || later);
+  void* at = fails ? nullptr : std::malloc(bytes > 0 ? bytes : 1);
+  if (at == nullptr) throw std::bad_alloc();
+  return at;
+}
+
+}  // namespace
+
+void begin_allocation_failures(const AllocationFailures& failures) noexcept {
+  asked_here = 0;
+  failures_of_thread = failures;
+}
+
+size_t end_allocation_failures() noexcept {
+  failures_of_thread = AllocationFailures{};
+  return asked_here;
+}
+
+}  // namespace sparsecoll::unit
+
+void* operator new(std::size_t bytes) { return sparsecoll::unit::allocate(bytes); }
+void* operator new[](std::size_t bytes) { return sparsecoll::unit::allocate(bytes); }
+// Sanitizers have one of their own.
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  try {
+    return sparsecoll::unit::allocate(bytes);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+void operator delete(void* at, const std::nothrow_t&) noexcept { std::free(at); }
+void operator delete(void* at) noexcept { std::free(at); }
+void operator delete[](void* at) noexcept { std::free(at); }
+void operator delete(void* at, std::size_t) noexcept { std::free(at); }
+void operator delete[](void* at, std::size_t) noexcept { std::free(at); }

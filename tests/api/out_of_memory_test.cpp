@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The n-th allocation fails, for each n, while all ranks make a call: every rank gets an error or
+// the right result, nothing hangs or leaks, and a residual is as before or as after the call.
+
+#include "api/communicators.hpp"
+#include "api/sanitizers.hpp"
+#include "support/catch.hpp"
+#include "support/step.hpp"
+
+namespace sparsecoll::unit {
+namespace {
+
+std::vector<Task> tasks(size_t n, size_t k) {
+  std::vector<Task> all;
+  for (const test::Mode& mode : {test::kAllgather, test::kOktopk, test::kTopkA2A,
+                                 test::kHierarchical, test::kDense, test::kGtopk}) {
+    Task task;
+    task.mode = mode;
+    task.n = n;
+    task.k = k;
+    all.push_back(task);
+    if (!test::has_coordinate_form(mode)) continue;
+    task.coordinate_form = true;
+    task.sparse_kind = test::SparseKind::kFull;
+    all.push_back(task);
+    task.k = SPARSECOLL_ALL;
+    all.push_back(task);
+    task.no_room = true;
+    all.push_back(task);
+  }
+  return all;
+}
+
+/// Whose allocations are to fail.
+struct Victim {
+  int rank;
+  bool mail;  ///< the memory in which it receives, which its senders fill; else its own
+};
+
+/// All ranks make the call of `step` on fresh communicators with the victim's n-th allocation
+/// failing. *allocations: how many there were.
+std::string run(const Step<float>& step, int P, const Victim& victim, size_t n,
+                size_t* allocations) {
+  sparsecollConfig_t config = test::config_of(step.task.mode);
+  config.timeoutMs = 20000;
+  Communicators ranks(P, config);
+  auto residuals = test::make_residuals<float>(ranks.handles(), step.task.n, true);
+  for (size_t r = 0; r < residuals.size(); ++r) residuals[r].write(step.before[r]);
+  Memory& memory = victim.mail ? ranks.mail(victim.rank) : ranks[victim.rank].memory();
+  const size_t before = memory.allocations();
+  memory.fail_at(n);
+  std::string verdict = ranks.run(describe(step.task, P), [&](int rank) -> std::string {
+    const Report first = make_call(step, rank, ranks.handle(rank), residuals[size_t(rank)]);
+    if (!first.wrong.empty() || first.seconds > 10) return describe(first);
+    if (first.result == sparsecollSuccess) return "";
+    if (n == 0) return describe(first);
+    if (first.result != sparsecollSystemError && first.result != sparsecollRemoteError)
+      return describe(first);
+    const Report again = make_call(step, rank, ranks.handle(rank), residuals[size_t(rank)]);
+    return again.result == first.result && again.seconds < 1 ? "" : "again: " + describe(again);
+  });
+  *allocations = memory.allocations() - before;
+  if (!verdict.empty())
+    verdict += text("\n    allocation ", n, " of rank ", victim.rank, "'s ",
+                    victim.mail ? "mail" : "memory");
+  return verdict;
+}
+
+TEST_CASE("every allocation of a call may fail") {
+  for (const int P : {1, 2, 3}) {
+    if (test::small_run() && P == 3) continue;
+    for (const Task& task : tasks(20000, 5000)) {
+      const Step<float> step = make_step(task, first_residuals<float>(task, P));
+      for (int rank = 0; rank < P; ++rank) {
+        for (const bool mail : {false, true}) {
+          size_t allocations = 0, ignored = 0;
+          REQUIRE(run(step, P, {rank, mail}, 0, &allocations) == "");
+          if (!mail) CHECK(allocations > 0);
+          for (size_t n = 1; n <= allocations; ++n)
+            REQUIRE(run(step, P, {rank, mail}, n, &ignored) == "");
+        }
+      }
+    }
+  }
+}
+
+/// One rank's call with `room` bytes left in its arena, and no memory for more.
+std::string run_with_room(const Step<float>& step, size_t room) {
+  Communicators ranks(1, test::config_of(step.task.mode));
+  Communicator& rank = ranks[0];
+  test::Residual<float> residual(ranks.handle(0), step.task.n);
+  residual.write(step.before[0]);
+  const Arena::Scope scope(rank.arena());
+  const size_t before = rank.memory().bytes_in_use();
+  rank.arena().take<std::byte>(kAlignment);
+  const size_t block = rank.memory().bytes_in_use() - before;
+  rank.arena().take<std::byte>(block - kAlignment - room);
+  rank.memory().fail_at(1);
+  const Report report = make_call(step, 0, ranks.handle(0), residual);
+  if (!report.wrong.empty()) return describe(report);
+  if (report.result == sparsecollSystemError && report.changed)
+    return "an error after the commit: " + describe(report);
+  const bool known = report.result == sparsecollSuccess || report.result == sparsecollSystemError;
+  return known ? "" : describe(report);
+}
+
+TEST_CASE("every single piece of workspace may be the one that is missing") {
+  for (const Task& task : tasks(300, 60)) {
+    const Step<float> step = make_step(task, first_residuals<float>(task, 1));
+    INFO(describe(task, 1));
+    for (size_t room = 0; room <= 40000; room += kAlignment)
+      REQUIRE(run_with_room(step, room) == "");
+  }
+}
+
+}  // namespace
+}  // namespace sparsecoll::unit

@@ -1,0 +1,214 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Messages that leave piece by piece.
+
+#include <algorithm>
+
+#include "calls/station.hpp"
+#include "support/catch.hpp"
+
+namespace sparsecoll::unit {
+namespace {
+
+constexpr size_t kTestPiece = 16;
+constexpr int kTimeout = 30000;
+
+std::string pattern(size_t bytes) {
+  std::string text(bytes, ' ');
+  for (size_t i = 0; i < bytes; ++i) text[i] = static_cast<char>(i * 37 + i / 256 + bytes);
+  return text;
+}
+
+/// Two ranks whose messages of more than 16 bytes are long.
+class Pair {
+ public:
+  explicit Pair(const FatePlan& plan = {}, bool verify = true)
+      : transports_(make_local_transports(2, plan)) {
+    for (size_t r = 0; r < 2; ++r)
+      channels_.push_back(std::make_unique<Channel>(*transports_[r], memory_, verify, kTestPiece));
+  }
+  Transport& transport(size_t rank) { return *transports_[rank]; }
+
+  /// Rank 1 sends what `write(end)` puts there when it is asked to.
+  void send(size_t bytes, FunctionRef<void(std::byte* data, size_t end)> write) {
+    channels_[1]->begin(1);
+    room_.assign(kHeadroom + bytes, std::byte{0xee});
+    std::byte* const data = room_.data() + kHeadroom;
+    channels_[1]->send_long(0, header(),
+                            {data, bytes, data - kHeadroom, &tail_, [&](const std::byte* end) {
+                               write(data, static_cast<size_t>(end - data));
+                             }});
+  }
+  /// Rank 1 sends what its host does not look at.
+  void send_hidden(std::string text) {
+    channels_[1]->begin(1);
+    room_.assign(sizeof(FrameHeader), std::byte{0xee});
+    hidden_ = std::move(text);
+    auto* const data = reinterpret_cast<std::byte*>(hidden_.data());
+    channels_[1]->send_long(0, header(),
+                            {data, hidden_.size(), room_.data(), nullptr, [](const std::byte*) {}});
+  }
+  /// What rank 0 hears of it; "" if nothing.
+  std::string receive() {
+    channels_[0]->begin(1);
+    channels_[0]->pump([](int, const Frame&) {});
+    auto& queue = channels_[0]->queue(1);
+    if (queue.empty()) return "";
+    const ConstBytes in = queue.front().payload();
+    const std::string text(reinterpret_cast<const char*>(in.data()), in.size());
+    queue.pop_front();
+    return text;
+  }
+  static FrameHeader header() {
+    FrameHeader header{};
+    header.kind = static_cast<uint16_t>(FrameKind::data);
+    header.sequence = 1;
+    header.covered_first = 1;
+    header.covered_count = 1;
+    return header;
+  }
+  Channel& channel(size_t rank) { return *channels_[rank]; }
+
+ private:
+  Memory memory_;
+  std::vector<std::unique_ptr<Transport>> transports_;
+  std::vector<std::unique_ptr<Channel>> channels_;
+  std::vector<std::byte> room_;
+  std::string hidden_;
+  uint64_t tail_ = 0;
+};
+
+void send_pattern(Pair& pair, size_t bytes) {
+  const std::string text = pattern(bytes);
+  pair.send(bytes, [&](std::byte* data, size_t) { std::memcpy(data, text.data(), bytes); });
+}
+
+TEST_CASE("a long message arrives whole, and no byte is looked at before it is there") {
+  for (size_t bytes = 1; bytes < 6 * kTestPiece; ++bytes) {
+    INFO(bytes << " bytes");
+    const std::string text = pattern(bytes);
+    Pair pair;
+    size_t written = 0;
+    pair.send(bytes, [&](std::byte* data, size_t end) {
+      CHECK(end == std::min(written + kTestPiece, bytes));
+      std::memcpy(data + written, text.data() + written, end - written);
+      written = end;
+    });
+    CHECK(written == bytes);
+    CHECK(pair.receive() == text);
+  }
+}
+
+TEST_CASE("every byte of a long message is covered by a checksum") {
+  const size_t bytes = 3 * kTestPiece + 5;
+  for (size_t at = 0; at < sizeof(FrameHeader) + bytes + sizeof(uint64_t); ++at) {
+    INFO("byte " << at);
+    Pair pair([at](int, int, size_t) {
+      Fate fate;
+      fate.corrupt_byte = at;
+      return fate;
+    });
+    send_pattern(pair, bytes);
+    CHECK(expect_error(sparsecollRemoteError, "rank 1 is damaged", [&] { pair.receive(); }) == "");
+  }
+}
+
+TEST_CASE("of a hidden message the header is covered by a checksum") {
+  const size_t bytes = 3 * kTestPiece + 5;
+  for (size_t at = 0; at < sizeof(FrameHeader) + bytes; ++at) {
+    INFO("byte " << at);
+    Pair pair([at](int, int, size_t) {
+      Fate fate;
+      fate.corrupt_byte = at;
+      return fate;
+    });
+    pair.send_hidden(pattern(bytes));
+    if (at < sizeof(FrameHeader)) {
+      CHECK(expect_error(sparsecollRemoteError, "rank 1 is damaged", [&] { pair.receive(); }) ==
+            "");
+    } else {
+      std::string want = pattern(bytes);
+      want[at - sizeof(FrameHeader)] ^= static_cast<char>(0xff);
+      CHECK(pair.receive() == want);
+    }
+  }
+}
+
+TEST_CASE("nothing is hidden but data") {
+  for (const FrameKind kind : {FrameKind::abandon, FrameKind::fatal, FrameKind::gossip}) {
+    Pair pair({}, false);
+    std::byte message[sizeof(FrameHeader) + 64] = {};
+    pair.channel(1).send(0, Pair::header(), {message + sizeof(FrameHeader), 64});
+    FrameHeader header;
+    std::memcpy(&header, message, sizeof header);
+    pair.receive();
+    header.kind = static_cast<uint16_t>(kind);
+    header.ordinal = 1;
+    header.hidden = 1;
+    std::memcpy(message, &header, sizeof header);
+    pair.transport(1).send(0, message);
+    CHECK(expect_error(sparsecollRemoteError, "hidden payload expected 0, got 1",
+                       [&] { pair.receive(); }) == "");
+  }
+}
+
+TEST_CASE("without checksums the length of what is behind the payload is checked") {
+  Pair pair(
+      [](int, int, size_t) {
+        Fate fate;
+        fate.corrupt_byte = offsetof(FrameHeader, tail);
+        return fate;
+      },
+      false);
+  send_pattern(pair, 40);
+  CHECK(expect_error(sparsecollRemoteError, "bytes behind the payload", [&] { pair.receive(); }) ==
+        "");
+}
+
+TEST_CASE("a long message that its sender cannot finish is never heard of, what follows is") {
+  Pair pair;
+  CHECK(expect_error(sparsecollUnhandledCudaError, "lost", [&] {
+          pair.send(50, [](std::byte*, size_t end) {
+            if (end > 2 * kTestPiece) fail(sparsecollUnhandledCudaError, "lost");
+          });
+        }) == "");
+  CHECK(pair.receive() == "");
+  pair.channel(1).send_fatal(Error(sparsecollUnhandledCudaError, "the device was lost"));
+  CHECK(expect_error(sparsecollRemoteError, "the device was lost", [&] { pair.receive(); }) == "");
+}
+
+TEST_CASE("ranks exchange long messages") {
+  const size_t bytes = 2 * kChunk + 12345;
+  Stations stations(3, kTimeout);
+  CHECK(stations.run([&](Station& s) {
+    std::string wrong;
+    s.call(call_with_k(1), [&](FramedCall& call) {
+      const int right = (s.rank() + 1) % 3, left = (s.rank() + 2) % 3;
+      const auto own = static_cast<size_t>(s.rank()), other = static_cast<size_t>(left);
+      if (s.exchange(call, right, pattern(bytes + own), left) != pattern(bytes + other))
+        wrong = "another message";
+      if (s.stats().bytes_sent != sizeof(FrameHeader) + bytes + own + sizeof(uint64_t))
+        wrong += text("counted ", s.stats().bytes_sent, " bytes");
+      call.agree();
+    });
+    return wrong;
+  }) == "");
+}
+
+TEST_CASE("a transport gives a message up when another goes to the same peer") {
+  const std::vector<std::byte> first(10), second(3);
+  auto ranks = make_local_transports(2);
+  ranks[1]->open(0, 20);
+  ranks[1]->send_part(0, first);
+  ranks[1]->send(0, second);
+  ranks[1]->open(0, 5);
+  ranks[1]->open(0, 10);
+  ranks[1]->send_part(0, first);
+  std::vector<size_t> sizes;
+  while (const auto arrived = ranks[0]->poll()) sizes.push_back(arrived->bytes.size());
+  CHECK(sizes == std::vector<size_t>{3, 10});
+}
+
+}  // namespace
+}  // namespace sparsecoll::unit

@@ -1,0 +1,294 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Gossip under way: late, for states that are gone, between other calls; and what compressed gossip
+// remembers at both ends of an edge.
+
+#include <atomic>
+#include <cstring>
+#include <memory>
+
+#include "api/communicators.hpp"
+#include "api/push_sum.hpp"
+#include "support/catch.hpp"
+#include "support/push_sum.hpp"
+#include "support/sweep.hpp"
+
+namespace sparsecoll::unit {
+namespace {
+
+constexpr size_t kLength = 100;
+
+using test::GraphCase;
+using test::kExponential;
+using test::kGraphs;
+
+FatePlan random_delays(uint64_t seed, uint64_t longest_in_microseconds) {
+  return [=](int from, int to, size_t number) {
+    Fate fate;
+    const uint64_t dice = test::noise(seed, static_cast<uint64_t>(from * 64 + to), number);
+    fate.delay = std::chrono::microseconds(dice % 3 == 0 ? dice / 3 % longest_in_microseconds : 0);
+    return fate;
+  };
+}
+
+/// How a run with delays is to be.
+struct Trial {
+  GraphCase graph;
+  int P;
+  int max_delay;
+  size_t k;
+  int steps;
+};
+
+sparsecollPushSumConfig_t config_of(const Trial& trial) {
+  sparsecollPushSumConfig_t config = trial.graph.config();
+  config.maxDelay = trial.max_delay;
+  config.k = trial.k;
+  config.mixing = 0.5;
+  return config;
+}
+
+using Vectors = std::vector<std::vector<double>>;
+
+/// All ranks make the trial's steps and drain; *x in and out. No rank may be further ahead of its
+/// in-neighbours than the delay allows.
+std::string run(const Trial& trial, Communicators& ranks, Vectors* x,
+                std::vector<double>* weights) {
+  const auto P = static_cast<size_t>(trial.P);
+  std::vector<std::atomic<int>> begun(P);
+  weights->assign(P, 0);
+  const std::string what = text(trial.graph.name, " P=", P, " maxDelay=", trial.max_delay);
+  return ranks.run(what, [&](int rank) -> std::string {
+    const auto r = static_cast<size_t>(rank);
+    const sparsecollComm_t comm = ranks.handle(rank);
+    const test::PushSum<double> state(comm, kLength, config_of(trial));
+    for (int t = 0; t < trial.steps; ++t) {
+      ++begun[r];
+      const sparsecollResult_t result = state.step((*x)[r]);
+      if (result != sparsecollSuccess) return test::explain(result, comm);
+      if (trial.max_delay < 0 || t < trial.max_delay) continue;
+      const int heard = t - trial.max_delay;
+      const auto matrix = trial.graph.matrix(trial.P, static_cast<uint64_t>(heard));
+      for (size_t i = 0; i < P; ++i)
+        if (matrix[r][i] > 0 && begun[i] <= heard)
+          return text("step ", t, " did not wait for rank ", i);
+    }
+    (*weights)[r] = state.weight();
+    const sparsecollResult_t drained = state.drain((*x)[r]);
+    if (drained != sparsecollSuccess) return test::explain(drained, comm);
+    (*weights)[r] = state.weight();
+    return "";
+  });
+}
+
+double total(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum;
+}
+
+TEST_CASE("random delays: sums are conserved, and no step waits too little") {
+  uint64_t seed = test::base_seed();
+  for (const int P : {2, 3, 5, 8}) {
+    for (const GraphCase& graph : {kExponential, kGraphs[3], kGraphs[6], kGraphs[7]}) {
+      for (const int max_delay : {0, 1, 3, -1}) {
+        for (const size_t k : {size_t{0}, size_t{10}}) {
+          const Trial trial{graph, P, max_delay, k, 12};
+          Communicators ranks(P, test::default_config(), random_delays(++seed, 3000));
+          Vectors x = test::make_data_of_all<double>(test::Kind::kWideIntegers, kLength, P, seed);
+          const std::vector<double> sum = test::sum_of(x);
+          std::vector<double> weights;
+          INFO("seed " << seed << ", k=" << k);
+          REQUIRE(run(trial, ranks, &x, &weights) == "");
+          CHECK(test::distance("sum of x", test::sum_of(x), sum, 1e-12) == "");
+          CHECK(std::fabs(total(weights) - P) <= 1e-12 * P);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("without delay allowed the bits do not depend on how late messages are") {
+  for (const size_t k : {size_t{0}, size_t{10}}) {
+    const Trial trial{kGraphs[3], 5, 0, k, 10};
+    const Vectors start =
+        test::make_data_of_all<double>(test::Kind::kHeavyTail, kLength, trial.P, 1);
+    Vectors prompt = start, late = start;
+    std::vector<double> weights, late_weights;
+    Communicators first(trial.P, test::default_config());
+    Communicators second(trial.P, test::default_config(), random_delays(7, 5000));
+    REQUIRE(run(trial, first, &prompt, &weights) == "");
+    REQUIRE(run(trial, second, &late, &late_weights) == "");
+    for (size_t r = 0; r < start.size(); ++r)
+      CHECK(test::difference("x", late[r], prompt[r]) == "");
+    CHECK(test::difference("w", late_weights, weights) == "");
+  }
+}
+
+/// Steps of all ranks, then a drain; the states.
+std::vector<std::unique_ptr<test::PushSum<double>>> stepped(Communicators& ranks,
+                                                            const sparsecollPushSumConfig_t& config,
+                                                            int steps, Vectors& x) {
+  std::vector<std::unique_ptr<test::PushSum<double>>> states(x.size());
+  REQUIRE(ranks.run("steps", [&](int rank) -> std::string {
+    const auto r = static_cast<size_t>(rank);
+    states[r] = std::make_unique<test::PushSum<double>>(ranks.handle(rank), x[r].size(), config);
+    for (int t = 0; t < steps; ++t)
+      if (const auto result = states[r]->step(x[r]); result != sparsecollSuccess)
+        return test::explain(result, ranks.handle(rank));
+    return test::expect("drain", states[r]->drain(x[r]), sparsecollSuccess, ranks.handle(rank));
+  }) == "");
+  return states;
+}
+
+/// The sender keeps it negated.
+bool negated(const Block& sent, const Block& received) {
+  const auto* a = reinterpret_cast<const double*>(sent.data());
+  const auto* b = reinterpret_cast<const double*>(received.data());
+  return sent.size() == received.size() && std::equal(a, a + sent.size() / sizeof(double), b,
+                                                      [](double x, double y) { return x == -y; });
+}
+
+TEST_CASE("both ends of an edge remember the same bits, however late the messages") {
+  for (const int max_delay : {0, 2, -1}) {
+    const int P = 6;
+    sparsecollPushSumConfig_t config = kGraphs[2].config();
+    config.maxDelay = max_delay;
+    config.k = 9;
+    config.mixing = 0.5;
+    Communicators ranks(P, test::default_config(), random_delays(3, 2000));
+    Vectors x = test::make_data_of_all<double>(test::Kind::kHeavyTail, kLength, P, 2);
+    const auto states = stepped(ranks, config, 15, x);
+    size_t edges = 0;
+    for (int from = 0; from < P; ++from) {
+      const auto state = push_sums().find(states[static_cast<size_t>(from)]->handle());
+      for (const auto& [to, copy] : *state->push_sum().sent_copies()) {
+        const auto peer = push_sums().find(states[static_cast<size_t>(to)]->handle());
+        const auto& received = *peer->push_sum().received_copies();
+        REQUIRE(received.contains(from));
+        CHECK(negated(copy, received.at(from)));
+        ++edges;
+      }
+    }
+    CHECK(edges == 18);  // distances 1 and 2, then 3; 6 is dropped
+  }
+}
+
+TEST_CASE("compressed gossip reaches the mean where mixing suits k") {
+  for (const int P : {4, 8}) {
+    const size_t n = 200;
+    sparsecollPushSumConfig_t config = kExponential.config();
+    config.k = n / 10;
+    config.mixing = 0.5;
+    Communicators ranks(P, test::default_config());
+    Vectors x = test::make_data_of_all<double>(test::Kind::kWideIntegers, n, P, 5);
+    std::vector<double> mean = test::sum_of(x);
+    for (double& value : mean) value /= P;
+    const auto off = [&](const Vectors& all) {
+      double sum = 0;
+      for (const auto& each : all)
+        for (size_t i = 0; i < n; ++i) sum += (each[i] - mean[i]) * (each[i] - mean[i]);
+      return std::sqrt(sum);
+    };
+    const double before = off(x);
+    stepped(ranks, config, 800, x);
+    CHECK(off(x) < 1e-6 * before);
+  }
+}
+
+TEST_CASE("other calls go on while gossip is under way, and it is all there afterwards") {
+  for (const int P : {2, 3, 6}) {
+    Communicators ranks(P, test::default_config(), random_delays(11, 4000));
+    sparsecollPushSumConfig_t config = kExponential.config();
+    config.maxDelay = -1;
+    Vectors x = test::make_data_of_all<double>(test::Kind::kWideIntegers, kLength, P, 3);
+    const std::vector<double> sum = test::sum_of(x);
+    CHECK(ranks.run("between", [&](int rank) -> std::string {
+      const auto r = static_cast<size_t>(rank);
+      const sparsecollComm_t comm = ranks.handle(rank);
+      const test::PushSum<double> state(comm, kLength, config);
+      for (uint64_t round = 0; round < 10; ++round) {
+        if (state.step(x[r]) != sparsecollSuccess) return "a step";
+        const std::string wrong =
+            join_case(comm, test::Case{round, round % 2 ? test::kGtopk : test::kOktopk, 300, 20,
+                                       test::Kind::kHeavyTail});
+        if (!wrong.empty()) return wrong;
+      }
+      return test::expect("drain", state.drain(x[r]), sparsecollSuccess, comm);
+    }) == "");
+    CHECK(test::distance("sum of x", test::sum_of(x), sum, 1e-12) == "");
+  }
+}
+
+TEST_CASE("what comes for a state that is gone is thrown away, what comes early is kept") {
+  sparsecollPushSumConfig_t config = kExponential.config();
+  config.maxDelay = -1;
+  Communicators ranks(2, test::default_config());
+  std::vector<std::unique_ptr<test::PushSum<double>>> first(2), second(2);
+  const auto create = [&](auto& states) {
+    return ranks.run("create", [&](int rank) -> std::string {
+      states[static_cast<size_t>(rank)] =
+          std::make_unique<test::PushSum<double>>(ranks.handle(rank), kLength, config);
+      return "";
+    });
+  };
+  REQUIRE(create(first) == "");
+  REQUIRE(create(second) == "");
+  std::vector<double> x(kLength, 1.0), y(kLength, 5.0);
+  REQUIRE(first[0]->step(x) == sparsecollSuccess);   // in rank 1's mailbox
+  REQUIRE(second[0]->step(x) == sparsecollSuccess);  // behind it
+  std::deque<Frame>& mail = ranks[1].link().channel()->gossip(0);
+  ranks[1].link().channel()->pump([](int, const Frame&) {});
+  CHECK(mail.size() == 2);
+  first[1].reset();
+  CHECK(mail.size() == 1);
+  REQUIRE(first[0]->step(x) == sparsecollSuccess);
+  ranks[1].link().channel()->pump([](int, const Frame&) {});
+  CHECK(mail.size() == 1);
+  REQUIRE(second[1]->step(y) == sparsecollSuccess);
+  CHECK(mail.empty());
+  CHECK(second[1]->weight() == 1.0);  // 1/2 stayed, 1/2 came
+  // A state that this rank has not opened yet.
+  FrameHeader header{};
+  header.kind = static_cast<uint16_t>(FrameKind::gossip);
+  header.sequence = 1000;
+  const GossipHeader early{999, 0, 0.5, 0.5};
+  Buffer message = ranks[0].link().channel()->transport().pool().take(kGossipRoom);
+  std::memcpy(message.data() + sizeof header, &early, sizeof early);
+  ranks[0].link().channel()->hand_over(1, header, std::move(message));
+  ranks[1].link().channel()->pump([](int, const Frame&) {});
+  CHECK(mail.size() == 1);
+}
+
+TEST_CASE("the steady state allocates nothing") {
+  for (const size_t k : {size_t{0}, size_t{10}}) {
+    sparsecollPushSumConfig_t config = kGraphs[2].config();
+    config.maxDelay = -1;
+    config.k = k;
+    config.mixing = 0.5;
+    Communicators ranks(5, test::default_config());
+    Vectors x = test::make_data_of_all<double>(test::Kind::kHeavyTail, 3000, 5, 1);
+    std::vector<std::unique_ptr<test::PushSum<double>>> states(5);
+    REQUIRE(ranks.run("create", [&](int rank) -> std::string {
+      states[static_cast<size_t>(rank)] =
+          std::make_unique<test::PushSum<double>>(ranks.handle(rank), 3000, config);
+      return "";
+    }) == "");
+    const auto allocations = [&] {
+      size_t all = 0;
+      for (int r = 0; r < 5; ++r)
+        all += ranks[r].memory().allocations() + ranks.mail(r).allocations();
+      return all;
+    };
+    size_t before = 0;
+    for (int t = 0; t < 60; ++t) {
+      if (t == 10) before = allocations();
+      for (size_t r = 0; r < 5; ++r) REQUIRE(states[r]->step(x[r]) == sparsecollSuccess);
+    }
+    CHECK(allocations() == before);
+  }
+}
+
+}  // namespace
+}  // namespace sparsecoll::unit

@@ -1,0 +1,210 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The registry of algorithms and the model by which Auto chooses.
+
+#include "collectives/registry.hpp"
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "calls/station.hpp"
+#include "sparsecoll/sparsecoll.h"
+#include "support/catch.hpp"
+
+namespace sparsecoll::unit {
+namespace {
+
+TEST_CASE("the registry knows the algorithms of the C API by number and name") {
+  std::map<int, std::string> names;
+  for (const AlgorithmEntry& each : algorithms()) {
+    names[static_cast<int>(each.id)] = each.name;
+    CHECK(find_algorithm(static_cast<int>(each.id)) == &each);
+    CHECK((each.run == nullptr) == (each.id == AlgorithmId::automatic));
+  }
+  CHECK(names == std::map<int, std::string>{{sparsecollAlgoAuto, "auto"},
+                                            {sparsecollAlgoAllgather, "allgather"},
+                                            {sparsecollAlgoOktopk, "oktopk"},
+                                            {sparsecollAlgoTopkA2A, "topka2a"},
+                                            {sparsecollAlgoHierarchical, "hierarchical"},
+                                            {sparsecollAlgoDense, "dense"}});
+  for (const int unknown : {-1, 6, 1000}) CHECK(find_algorithm(unknown) == nullptr);
+  CHECK(find_algorithm(sparsecollAlgoDense)->local == LocalPart::everything);
+  CHECK(find_algorithm(sparsecollAlgoTopkA2A)->local == LocalPart::shards);
+  CHECK(find_algorithm(sparsecollAlgoOktopk)->local == LocalPart::topk);
+  CHECK(find_algorithm(sparsecollAlgoHierarchical)->local == LocalPart::topk);
+  CHECK(reusing_oktopk().id == AlgorithmId::oktopk);
+  CHECK(reusing_oktopk().run != find_algorithm(sparsecollAlgoOktopk)->run);
+}
+
+constexpr uint64_t kCount = 1 << 24;
+
+double seconds(AlgorithmId id, const Shape& shape) {
+  return predicted_seconds(id, shape, kCommodity);
+}
+const AlgorithmEntry& choice(const Shape& shape) { return choose_algorithm(shape, kCommodity); }
+
+Shape with_k(int ranks, size_t k) { return {ranks, kCount, k, 4, 0}; }
+Shape with_entries(int ranks, uint64_t entries) { return {ranks, kCount, kAll, 4, entries}; }
+
+TEST_CASE("the model's times rise with k, ranks, count, entries and the size of a value") {
+  for (const AlgorithmId id :
+       {AlgorithmId::allgather, AlgorithmId::oktopk, AlgorithmId::topka2a, AlgorithmId::dense}) {
+    CHECK(seconds(id, with_k(1, 1000)) == 0);
+    for (const int ranks : {2, 3, 4, 8, 100}) {
+      double before = 0;
+      for (const size_t k : {0, 1, 100, 10000, 1000000}) {
+        const double now = seconds(id, with_k(ranks, k));
+        CHECK(now > 0);
+        CHECK(now >= before);
+        before = now;
+        CHECK(seconds(id, with_k(ranks + 1, k)) >= now);
+        Shape wide = with_k(ranks, k);
+        wide.value_size = 8;
+        CHECK(seconds(id, wide) >= now);
+      }
+      // More than everything is everything.
+      CHECK(seconds(id, with_k(ranks, kCount)) == seconds(id, with_k(ranks, 5 * kCount)));
+    }
+    Shape longer = with_k(8, kCount * 4);
+    longer.count *= 2;
+    CHECK(seconds(id, longer) > seconds(id, with_k(8, kCount * 4)));
+  }
+  for (const AlgorithmId id : {AlgorithmId::allgather, AlgorithmId::oktopk})
+    CHECK(seconds(id, with_entries(8, 1000000)) > seconds(id, with_entries(8, 1000)));
+}
+
+TEST_CASE("Auto takes the cheaper one: Allgather for few entries, Oktopk for many, one crossing") {
+  for (const int ranks : {2, 3, 4, 8, 16, 64, 256}) {
+    std::vector<AlgorithmId> chosen;
+    for (size_t k = 1; k <= kCount; k *= 2) {
+      const Shape shape = with_k(ranks, k);
+      chosen.push_back(choice(shape).id);
+      const double allgather = seconds(AlgorithmId::allgather, shape);
+      const double oktopk = seconds(AlgorithmId::oktopk, shape);
+      CHECK(chosen.back() == (allgather <= oktopk ? AlgorithmId::allgather : AlgorithmId::oktopk));
+    }
+    INFO(ranks << " ranks");
+    CHECK(chosen.front() == AlgorithmId::allgather);
+    CHECK(chosen.back() == AlgorithmId::oktopk);
+    int crossings = 0;
+    for (size_t i = 1; i < chosen.size(); ++i) crossings += chosen[i] != chosen[i - 1];
+    CHECK(crossings == 1);
+  }
+}
+
+TEST_CASE("Auto never takes what gives another result, and judges exact sums by what it saw") {
+  std::set<AlgorithmId> chosen;
+  for (const int ranks : {1, 2, 5, 1000})
+    for (const size_t k : {size_t{0}, size_t{1}, size_t{1} << 20, size_t{kCount}, kAll})
+      for (const uint64_t entries : {uint64_t{0}, uint64_t{10}, uint64_t{1} << 30})
+        chosen.insert(choice({ranks, kCount, k, 8, entries}).id);
+  CHECK(chosen == std::set<AlgorithmId>{AlgorithmId::allgather, AlgorithmId::oktopk});
+  CHECK(choice(with_entries(16, 0)).id == AlgorithmId::oktopk);  // nothing is known
+  CHECK(choice(with_entries(16, 160)).id == AlgorithmId::allgather);
+  // So many that they must overlap, which Oktopk makes use of.
+  CHECK(choice(with_entries(16, 10 * kCount)).id == AlgorithmId::oktopk);
+  // As many entries of which few or most have a place of their own.
+  Shape some = with_entries(16, 16000);
+  some.result = 1000;
+  CHECK(choice(some).id == AlgorithmId::oktopk);
+  some.result = 16000;
+  CHECK(choice(some).id == AlgorithmId::allgather);
+  CHECK(seconds(AlgorithmId::oktopk, some) ==
+        seconds(AlgorithmId::oktopk, with_entries(16, 16000)));
+}
+
+TEST_CASE("Auto takes Dense where all of a dense vector goes in, once that is known to be much") {
+  for (const int ranks : {2, 3, 8, 64}) {
+    Shape shape = with_k(ranks, kCount);
+    const AlgorithmId sparse = choice(shape).id;
+    shape.entries = ranks * kCount;
+    CHECK(choice(shape).id == sparse);
+    shape.whole = true;
+    CHECK(choice(shape).id == AlgorithmId::dense);
+    shape.entries = ranks * kCount / 10;
+    CHECK(choice(shape).id != AlgorithmId::dense);
+    // It is judged by what is there and not by k.
+    CHECK(seconds(AlgorithmId::oktopk, shape) <
+          seconds(AlgorithmId::oktopk, with_k(ranks, kCount)));
+    shape.entries = 0;
+    CHECK(choice(shape).id == sparse);
+  }
+}
+
+TEST_CASE("what Auto takes depends on the network") {
+  const Shape shape = with_k(8, 2000);
+  CHECK(choose_algorithm(shape, {1e-3, 1e-9, kGammaOnHost}).id == AlgorithmId::allgather);
+  CHECK(choose_algorithm(shape, {1e-6, 1e-7, kGammaOnHost}).id == AlgorithmId::oktopk);
+  // Two ranks send as much either way; but in Allgather both add everything.
+  const Shape pair = with_k(2, 100000);
+  CHECK(choose_algorithm(pair, {1e-6, 1e-10, 0}).id == AlgorithmId::allgather);
+  CHECK(choose_algorithm(pair, {1e-6, 1e-10, kGammaOnHost}).id == AlgorithmId::oktopk);
+}
+
+TEST_CASE("entries are added by whoever receives them") {
+  const Network adding{0, 0, 1};
+  const Nodes nodes{4, 3, adding, adding};
+  const auto entries = [&](AlgorithmId id, int ranks, size_t k) {
+    return predicted_seconds(id, {ranks, 4000, k, 4, 0, 0, &nodes}, adding);
+  };
+  // Others' entries; of the own region all of them once and, as the sum, at half the cost.
+  CHECK(entries(AlgorithmId::allgather, 5, 100) == Approx(4 * 100));
+  CHECK(entries(AlgorithmId::oktopk, 5, 100) == Approx(0.8 * 150));
+  CHECK(entries(AlgorithmId::topka2a, 5, 100) == Approx(0.8 * (100 + 500 / 2)));
+  CHECK(entries(AlgorithmId::topka2a, 5, 1000) == Approx(0.8 * (1000 + 4000 / 2)));
+  CHECK(entries(AlgorithmId::dense, 5, 100) == Approx(0.8 * 2 * 4000 / 16));
+  // In the node of three, between four leaders, and down a tree of two levels.
+  CHECK(entries(AlgorithmId::hierarchical, 12, 100) ==
+        Approx(2 * 100 + 0.75 * (300 + 100 / 2) + 2 * 100 / 2));
+  CHECK(entries(AlgorithmId::hierarchical, 12, 2000) ==
+        Approx(2 * 2000 + 0.75 * (4000 + 2000 / 2) + 2 * 2000 / 2));
+}
+
+/// What the ranks measure when every message takes so long, or every one to another distance than
+/// the next rank's.
+std::string measure(int P, std::chrono::microseconds delay, std::vector<Network>& networks,
+                    bool far_only = false) {
+  networks.assign(static_cast<size_t>(P), {});
+  const auto late = [=](int sender, int receiver, size_t) {
+    Fate fate;
+    if (!far_only || receiver != (sender + 1) % P) fate.delay = delay;
+    return fate;
+  };
+  Stations stations(P, 30000, delay.count() > 0 ? FatePlan(late) : FatePlan());
+  return stations.run([&](Station& station) {
+    station.collective([&](Env& env) {
+      networks[static_cast<size_t>(station.rank())] = measure_network(env).value();
+    });
+    return "";
+  });
+}
+
+TEST_CASE("all ranks measure the same network, and what its messages take") {
+  for (const int P : {2, 3, 4, 7}) {
+    CAPTURE(P);
+    std::vector<Network> networks;
+    REQUIRE(measure(P, std::chrono::microseconds(0), networks) == "");
+    for (const Network& each : networks) {
+      CHECK(each.alpha == networks[0].alpha);
+      CHECK(each.beta == networks[0].beta);
+      CHECK(each.alpha > 0);
+      CHECK(each.beta > 0);
+    }
+    REQUIRE(measure(P, std::chrono::microseconds(5000), networks) == "");
+    for (const Network& each : networks) CHECK(each.alpha >= 0.005);
+  }
+}
+
+TEST_CASE("of two distances the slower one is measured") {
+  for (const int P : {4, 5, 8}) {
+    CAPTURE(P);
+    std::vector<Network> networks;
+    REQUIRE(measure(P, std::chrono::microseconds(20000), networks, true) == "");
+    for (const Network& each : networks) CHECK(each.alpha >= 0.02);
+  }
+}
+
+}  // namespace
+}  // namespace sparsecoll::unit

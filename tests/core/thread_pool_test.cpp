@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The threads of long loops: every task once, on CPUs of the caller's, deaf to signals, harmless in
+// processes that were forked.
+
+#include "core/thread_pool.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "api/sanitizers.hpp"
+#include "support/catch.hpp"
+
+namespace sparsecoll::unit {
+namespace {
+
+TEST_CASE("every task runs once, and all have when the loop ends") {
+  for (const size_t threads : {0, 1, 2, 3, 9}) {
+    ThreadPool pool(threads, 0);
+    CHECK(pool.threads() == std::max<size_t>(threads, 1));
+    for (const size_t tasks : {0, 1, 2, 7, 100}) {
+      for (int repeat = 0; repeat < 20; ++repeat) {
+        std::vector<int> runs(tasks, 0);
+        pool.run(tasks, [&](size_t i) { ++runs[i]; });
+        CHECK(runs == std::vector<int>(tasks, 1));
+      }
+    }
+  }
+}
+
+/// Runs a loop in which the pool's own threads take part for certain; what each of them found out.
+template <class Found, class Find>
+std::vector<Found> ask_threads(ThreadPool& pool, Find find) {
+  const auto caller = std::this_thread::get_id();
+  std::atomic<size_t> there{0};
+  std::vector<Found> found(pool.threads());
+  std::vector<int> own(pool.threads(), 0);
+  pool.run(pool.threads(), [&](size_t i) {
+    ++there;
+    while (there < pool.threads()) std::this_thread::yield();
+    if (std::this_thread::get_id() == caller) return;
+    found[i] = find();
+    own[i] = 1;
+  });
+  std::vector<Found> others;
+  for (size_t i = 0; i < found.size(); ++i)
+    if (own[i] != 0) others.push_back(found[i]);
+  CHECK(others.size() == pool.threads() - 1);
+  return others;
+}
+
+TEST_CASE("threads are bound to CPUs of the caller's, and block all signals") {
+  cpu_set_t callers;
+  CPU_ZERO(&callers);
+  REQUIRE(sched_getaffinity(0, sizeof callers, &callers) == 0);
+  for (const size_t seat : {0, 1, 5}) {
+    ThreadPool pool(3, seat);
+    for (const cpu_set_t& mask : ask_threads<cpu_set_t>(pool, [] {
+           cpu_set_t own;
+           CPU_ZERO(&own);
+           sched_getaffinity(0, sizeof own, &own);
+           return own;
+         })) {
+      CHECK(CPU_COUNT(&mask) == 1);
+      cpu_set_t both;
+      CPU_AND(&both, &mask, &callers);
+      CHECK(CPU_COUNT(&both) == 1);
+    }
+    for (const bool blocked : ask_threads<char>(pool, [] {
+           sigset_t own;
+           pthread_sigmask(SIG_BLOCK, nullptr, &own);
+           return static_cast<char>(sigismember(&own, SIGINT) == 1 &&
+                                    sigismember(&own, SIGUSR1) == 1 &&
+                                    sigismember(&own, SIGTERM) == 1);
+         }))
+      CHECK(blocked);
+  }
+  sigset_t own;
+  pthread_sigmask(SIG_BLOCK, nullptr, &own);
+  CHECK(sigismember(&own, SIGUSR1) == 0);
+}
+
+TEST_CASE("a caller that is bound to one CPU has all of the threads there") {
+  std::thread([] {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<size_t>(sched_getcpu()), &one);
+    REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
+    CHECK(count_cpus() == 1);
+    ThreadPool pool(2, 1);
+    const auto masks = ask_threads<cpu_set_t>(pool, [] {
+      cpu_set_t own;
+      CPU_ZERO(&own);
+      sched_getaffinity(0, sizeof own, &own);
+      return own;
+    });
+    REQUIRE(masks.size() == 1);
+    CHECK(CPU_EQUAL(&masks[0], &one));
+  }).join();
+}
+
+TEST_CASE("threads that have nothing to do use no time") {
+  ThreadPool pool(3, 0);
+  ask_threads<int>(pool, [] { return 0; });
+  const std::clock_t before = std::clock();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  CHECK(static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC < 0.1);
+}
+
+TEST_CASE("a forked process runs loops and ends without the threads") {
+  if (kSanitized) return;  // sanitizers have threads of their own, and do not survive it
+  auto* const pool = new ThreadPool(3, 0);
+  ask_threads<int>(*pool, [] { return 0; });
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    size_t sum = 0;
+    pool->run(10, [&](size_t i) { sum += i; });
+    delete pool;
+    _exit(sum == 45 ? 0 : 1);
+  }
+  REQUIRE(child > 0);
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+  size_t sum = 0;
+  pool->run(1, [&](size_t) { sum += 1; });
+  delete pool;
+  CHECK(sum == 1);
+}
+
+}  // namespace
+}  // namespace sparsecoll::unit

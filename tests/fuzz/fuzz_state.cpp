@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Files of any content loaded as residuals and push-sum states: refused, or loaded and good for the
+// calls that follow, which all ranks make with files of the same content. For libFuzzer, and for
+// fuzz_corpus.cpp where there is none.
+//
+// Input: a byte of flags, then the file as it is, or its sections, which get a header, the rank and
+// checksums, so that what they say is looked at: a byte that names one, two of length, its bytes.
+
+#include "fuzz/fuzz_state.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "core/checksum.hpp"
+#include "support/ranks.hpp"
+
+namespace {
+
+using namespace sparsecoll;
+using namespace sparsecoll::unit;
+
+constexpr int kRanks = 2;
+
+/// A file in memory, which has a path.
+class MemoryFile {
+ public:
+  explicit MemoryFile(const std::string& content) : number_(::memfd_create("state", 0)) {
+    if (number_ < 0 ||
+        ::write(number_, content.data(), content.size()) != static_cast<ssize_t>(content.size()))
+      std::abort();
+  }
+  ~MemoryFile() { ::close(number_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+  std::string path() const { return "/proc/self/fd/" + std::to_string(number_); }
+
+ private:
+  int number_;
+};
+
+struct Section {
+  std::string name;
+  std::string bytes;
+};
+
+std::vector<Section> sections_of(ConstBytes input) {
+  std::vector<Section> all;
+  while (input.size() >= 3) {
+    const auto name = static_cast<size_t>(input[0]) % std::size(kStateSections);
+    const size_t claimed = static_cast<size_t>(input[1]) + 256 * static_cast<size_t>(input[2]);
+    const ConstBytes bytes = input.subspan(3, std::min(claimed, input.size() - 3));
+    all.push_back(
+        {kStateSections[name], {reinterpret_cast<const char*>(bytes.data()), bytes.size()}});
+    input = input.subspan(3 + bytes.size());
+  }
+  return all;
+}
+
+template <class T>
+void append(std::string& file, const T& value) {
+  file.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+ConstBytes bytes_of(const std::string& bytes) { return std::as_bytes(std::span(bytes)); }
+
+/// A sound file of these sections, by the format's description.
+std::string seal(const std::vector<Section>& sections, const char* kind) {
+  std::string entries, contents;
+  for (const Section& section : sections) {
+    std::string name(section.name);
+    name.resize(24);
+    entries += name;
+    append(entries, uint64_t{section.bytes.size()});
+    append(entries, checksum(bytes_of(section.bytes)));
+    contents += section.bytes;
+  }
+  const auto header = [&](uint64_t sum) {
+    std::string head("SPCSTATE");
+    append(head, uint64_t{1});
+    std::string padded(kind);
+    padded.resize(16);
+    head += padded;
+    append(head, uint64_t{sections.size()});
+    append(head, uint64_t{56 + entries.size() + contents.size()});
+    append(head, sum);
+    return head;
+  };
+  const uint64_t sum = mix(checksum(bytes_of(header(0)))) + checksum(bytes_of(entries));
+  return header(sum) + entries + contents;
+}
+
+/// The same content for another rank.
+void set_rank(std::vector<Section>& sections, int rank) {
+  const auto value = static_cast<uint64_t>(rank);
+  for (Section& each : sections) {
+    const size_t at = each.name == "tensor" ? 16 : each.name == "shape" ? 0 : std::string::npos;
+    if (at != std::string::npos && each.bytes.size() >= at + sizeof value)
+      std::memcpy(each.bytes.data() + at, &value, sizeof value);
+  }
+}
+
+std::string file_for(int rank, uint8_t flags, ConstBytes input) {
+  if (flags & kStateRaw) return {reinterpret_cast<const char*>(input.data()), input.size()};
+  std::vector<Section> sections = sections_of(input);
+  set_rank(sections, rank);
+  return seal(sections, flags & kStateGossip ? "push-sum" : "residual");
+}
+
+bool allowed(sparsecollResult_t load) {
+  return load == sparsecollSuccess || load == sparsecollInvalidArgument;
+}
+
+/// Both ranks have loaded, so that they agree in what they go on with.
+std::string go_on(const StatePair& pair, int rank, uint8_t flags) {
+  const sparsecollResult_t result = flags & kStateGossip ? pair.gossip(rank) : pair.reduce(rank);
+  return result == sparsecollSuccess ? "" : sparsecollGetLastError(pair.comm(rank));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size < 1) return 0;
+  const uint8_t flags = data[0];
+  const ConstBytes input = std::as_bytes(std::span(data, size)).subspan(1);
+  const StatePair pair(flags);
+  bool both = true;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    const MemoryFile file(file_for(rank, flags, input));
+    const sparsecollResult_t load = pair.load(rank, file.path());
+    if (!allowed(load)) {
+      std::fprintf(stderr, "load: %s\n", sparsecollGetLastError(pair.comm(rank)));
+      std::abort();
+    }
+    both = both && load == sparsecollSuccess;
+  }
+  if (!both) return 0;
+  const std::string verdict =
+      test::run_threads("after a load", kRanks, [&](int rank) { return go_on(pair, rank, flags); });
+  if (verdict.empty()) return 0;
+  std::fprintf(stderr, "%s\n", verdict.c_str());
+  std::abort();
+}

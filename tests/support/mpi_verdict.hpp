@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <mpi.h>
+#include <sparsecoll/sparsecoll_mpi.h>
+
+#include <string>
+#include <vector>
+
+namespace sparsecoll::test {
+
+/// What one rank found wrong; what all ranks found, once they reduce it.
+class Verdict {
+ public:
+  /// Notes a failure unless `text` is empty.
+  void check(const std::string& what, const std::string& text);
+  /// Notes a failure unless `good`.
+  void require(const std::string& what, bool good);
+
+  /// Collective over MPI_COMM_WORLD: whether any rank failed so far. Tests that would hang when the
+  /// ranks part company ask this before they go on.
+  bool any_failed() const;
+
+  /// Collective over MPI_COMM_WORLD: rank 0 prints everything. The exit code, the same everywhere.
+  int report(const char* program) const;
+
+ private:
+  std::vector<std::string> failures_;
+};
+
+/// A communicator over MPI for the length of a scope. Throws with the library's message when the
+/// init fails.
+class MpiCommunicator {
+ public:
+  MpiCommunicator(MPI_Comm mpi, const sparsecollConfig_t& config);
+  ~MpiCommunicator();
+  MpiCommunicator(const MpiCommunicator&) = delete;
+  MpiCommunicator& operator=(const MpiCommunicator&) = delete;
+
+  sparsecollComm_t get() const { return comm_; }
+  sparsecollResult_t destroy();
+
+ private:
+  sparsecollComm_t comm_ = nullptr;
+};
+
+int rank_in(MPI_Comm comm);
+int size_of(MPI_Comm comm);
+
+}  // namespace sparsecoll::test

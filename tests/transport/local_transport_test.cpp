@@ -1,0 +1,286 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Bytes between threads: order, sizes, many senders, goodbyes, interruption, and the fates that
+// tests of failures plan for messages.
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "calls/post.hpp"
+#include "support/catch.hpp"
+#include "support/data.hpp"
+#include "support/ranks.hpp"
+#include "transport/local.hpp"
+
+namespace sparsecoll::unit {
+namespace {
+
+using std::chrono::milliseconds;
+using test::run_threads;
+using Transports = std::vector<std::unique_ptr<Transport>>;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+TEST_CASE("messages of every size arrive as they were sent") {
+  for (const size_t size : {size_t{0}, size_t{1}, size_t{7}, size_t{64}, size_t{4096},
+                            size_t{1000001}, size_t{20} << 20}) {
+    Transports t = make_local_transports(2);
+    std::vector<std::byte> message = letter(size, 0, 1);
+    t[0]->send(1, message);
+    CHECK(t[0]->unsent() == 0);
+    std::fill(message.begin(), message.end(), std::byte{0});  // it belongs to the sender again
+    const auto arrived = t[1]->poll();
+    REQUIRE(arrived);
+    CHECK(arrived->peer == 0);
+    CHECK(same(arrived->bytes, letter(size, 0, 1)));
+    CHECK_FALSE(t[1]->poll());
+    CHECK_FALSE(t[0]->poll());
+  }
+}
+
+/// A block of the sender's pool with such a letter.
+Buffer packed(Transport& sender, size_t size, uint64_t number) {
+  const std::vector<std::byte> bytes = letter(size, sender.rank(), number);
+  Buffer buffer = sender.pool().take(size);
+  std::copy(bytes.begin(), bytes.end(), buffer.data());
+  return buffer;
+}
+
+TEST_CASE("messages that are handed over arrive in turn with the others, without a copy") {
+  Transports t = make_local_transports(2);
+  Buffer first = packed(*t[0], 1000, 1);
+  const std::byte* at = first.data();
+  t[0]->hand_over(1, std::move(first));
+  t[0]->send(1, letter(10, 0, 2));
+  t[0]->hand_over(1, packed(*t[0], 30, 3));
+  CHECK(t[0]->unsent_handed_over() == 0);
+  for (const size_t number : {size_t{1}, size_t{2}, size_t{3}}) {
+    const auto arrived = t[1]->poll();
+    REQUIRE(arrived);
+    CHECK(arrived->peer == 0);
+    CHECK((number != 1 || arrived->bytes.data() == at));
+    CHECK(same(arrived->bytes, letter(number == 1 ? 1000 : number == 2 ? 10 : 30, 0, number)));
+  }
+  CHECK_FALSE(t[1]->poll());
+}
+
+TEST_CASE("what was handed over and never looked at goes with the transports, in any order") {
+  for (int last = 0; last < 3; ++last) {
+    Transports t = make_local_transports(3);
+    for (auto& from : t)
+      for (int to = 0; to < 3; ++to)
+        for (uint64_t number = 0; number < 20; ++number)
+          from->hand_over(to, packed(*from, size_of_letter(number), number));
+    std::swap(t[static_cast<size_t>(last)], t[2]);
+    while (!t.empty()) t.pop_back();
+  }
+}
+
+TEST_CASE("ranks know who they are") {
+  Transports t = make_local_transports(3);
+  for (int r = 0; r < 3; ++r) {
+    CHECK(t[static_cast<size_t>(r)]->rank() == r);
+    CHECK(t[static_cast<size_t>(r)]->size() == 3);
+    CHECK_FALSE(t[static_cast<size_t>(r)]->closes_together());
+  }
+}
+
+/// Every rank sends `count` letters to all (itself too) and takes in what all send, in order.
+std::string all_to_all(Transport& transport, uint64_t count) {
+  const int P = transport.size(), rank = transport.rank();
+  std::vector<uint64_t> next(static_cast<size_t>(P));
+  uint64_t missing = count * static_cast<uint64_t>(P), sent = 0;
+  const Clock::time_point limit = Clock::now() + std::chrono::seconds(60);
+  while (missing > 0 || sent < count) {
+    if (Clock::now() > limit) return std::to_string(missing) + " letters did not come";
+    if (sent < count) {
+      for (int to = 0; to < P; ++to) transport.send(to, letter(size_of_letter(sent), rank, sent));
+      ++sent;
+    }
+    while (auto arrived = transport.poll()) {
+      uint64_t& number = next[static_cast<size_t>(arrived->peer)];
+      if (!same(arrived->bytes, letter(size_of_letter(number), arrived->peer, number)))
+        return "rank " + std::to_string(arrived->peer) + ": not letter " + std::to_string(number);
+      ++number;
+      --missing;
+    }
+    if (missing > 0) transport.idle(Clock::now() + milliseconds(20));
+  }
+  return "";
+}
+
+TEST_CASE("many senders at once: everything arrives, in the order of each sender") {
+  for (const int P : {1, 2, 5, 9}) {
+    Transports t = make_local_transports(P);
+    CHECK(run_threads("all to all", P,
+                      [&](int r) { return all_to_all(*t[static_cast<size_t>(r)], 300); }) == "");
+  }
+}
+
+TEST_CASE("random delays change neither what arrives nor the order of a sender") {
+  for (uint64_t seed = 1; seed <= 3; ++seed) {
+    Transports t = make_local_transports(4, [seed](int from, int to, size_t number) {
+      Fate fate;
+      const uint64_t dice = test::noise(seed, static_cast<uint64_t>(from * 16 + to), number);
+      fate.delay = std::chrono::microseconds(dice % 3 == 0 ? dice % 2000 : 0);
+      return fate;
+    });
+    CHECK(run_threads("all to all, delayed", 4,
+                      [&](int r) { return all_to_all(*t[static_cast<size_t>(r)], 100); }) == "");
+  }
+}
+
+TEST_CASE("a delayed message takes its time, and others of its sender wait behind it") {
+  Transports t = make_local_transports(3, [](int from, int, size_t number) {
+    Fate fate;
+    if (from == 0 && number == 0) fate.delay = milliseconds(80);
+    return fate;
+  });
+  const Clock::time_point start = Clock::now();
+  t[0]->send(2, letter(10, 0, 0));
+  t[0]->send(2, letter(10, 0, 1));
+  t[1]->send(2, letter(10, 1, 0));
+  const auto first = t[2]->poll();
+  REQUIRE(first);
+  CHECK(first->peer == 1);
+  CHECK_FALSE(t[2]->poll());
+  auto second = t[2]->poll();
+  for (; !second && seconds_since(start) < 10; second = t[2]->poll())
+    t[2]->idle(Clock::now() + milliseconds(20));
+  REQUIRE(second);
+  CHECK(seconds_since(start) >= 0.08);
+  CHECK(same(second->bytes, letter(10, 0, 0)));
+  const auto third = t[2]->poll();
+  REQUIRE(third);
+  CHECK(same(third->bytes, letter(10, 0, 1)));
+}
+
+TEST_CASE("a dropped message is gone, a damaged one has one byte inverted") {
+  Transports t = make_local_transports(2, [](int, int, size_t number) {
+    Fate fate;
+    fate.drop = number == 0;
+    if (number == 1) fate.corrupt_byte = 13;  // modulo 10
+    return fate;
+  });
+  for (uint64_t number = 0; number < 3; ++number) t[0]->send(1, letter(10, 0, number));
+  auto damaged = t[1]->poll();
+  REQUIRE(damaged);
+  CHECK_FALSE(same(damaged->bytes, letter(10, 0, 1)));
+  damaged->bytes.data()[3] ^= std::byte{0xff};
+  CHECK(same(damaged->bytes, letter(10, 0, 1)));
+  const auto sound = t[1]->poll();
+  REQUIRE(sound);
+  CHECK(same(sound->bytes, letter(10, 0, 2)));
+}
+
+TEST_CASE("a killed rank falls silent, finds out itself, and leaves no word") {
+  Transports t = make_local_transports(3, [](int from, int, size_t number) {
+    Fate fate;
+    fate.kill_sender = from == 1 && number == 1;
+    return fate;
+  });
+  t[1]->send(0, letter(5, 1, 0));
+  t[1]->send(0, letter(5, 1, 1));
+  t[1]->send(2, letter(5, 1, 2));
+  try {
+    t[1]->poll();
+    FAIL("a killed rank went on");
+  } catch (const Error& error) {
+    CHECK(error.code() == sparsecollSystemError);
+  }
+  bool touches = true;
+  CHECK(t[1]->abandon(&touches) == 0);
+  CHECK_FALSE(touches);
+  t[1].reset();
+  CHECK(t[0]->poll());
+  CHECK_FALSE(t[0]->poll());
+  CHECK_FALSE(t[2]->poll());
+  CHECK_FALSE(t[0]->gone(1));
+  t[0]->send(1, letter(100, 0, 0));  // to nobody; harmless
+}
+
+TEST_CASE("who leaves is not gone while what it sent is under way") {
+  Transports t = make_local_transports(2, [](int, int, size_t) {
+    Fate fate;
+    fate.delay = milliseconds(50);
+    return fate;
+  });
+  t[0]->send(1, letter(50, 0, 0));
+  t[0]->close();
+  const Clock::time_point start = Clock::now();
+  while (!t[1]->poll()) {
+    CHECK_FALSE(t[1]->gone(0));
+    REQUIRE(seconds_since(start) < 60);
+  }
+  CHECK(t[1]->gone(0));
+}
+
+TEST_CASE("who leaves is gone; what it sent before still comes, what is sent to it does not") {
+  for (const int way : {0, 1, 2, 3}) {
+    Transports t = make_local_transports(2);
+    t[0]->send(1, letter(50, 0, 0));
+    CHECK_FALSE(t[1]->gone(0));
+    bool touches = true;
+    if (way == 0) t[0]->close();
+    if (way == 1) t[0]->interrupt();
+    if (way == 2) CHECK(t[0]->abandon(&touches) == 0);
+    if (way == 3) t[0].reset();
+    CHECK(t[1]->gone(0));
+    CHECK_FALSE(t[1]->gone(1));
+    const auto last = t[1]->poll();
+    REQUIRE(last);
+    CHECK(same(last->bytes, letter(50, 0, 0)));
+    CHECK_FALSE(t[1]->poll());
+    t[1]->send(0, letter(50, 1, 0));
+    CHECK(t[1]->unsent() == 0);
+  }
+}
+
+/// How long `transport` stays idle, given ten seconds, while `event` happens after 50 ms.
+template <class Event>
+double idle_seconds(Transport& transport, Event event) {
+  CHECK_FALSE(transport.poll());
+  const Clock::time_point start = Clock::now();
+  std::thread other([&] {
+    std::this_thread::sleep_for(milliseconds(50));
+    event();
+  });
+  transport.idle(start + std::chrono::seconds(10));
+  other.join();
+  return seconds_since(start);
+}
+
+TEST_CASE("idle ends with a message, a goodbye, an interruption, and at its limit") {
+  Transports t = make_local_transports(3);
+  CHECK(idle_seconds(*t[0], [&] { t[1]->send(0, letter(3, 1, 0)); }) < 5);
+  CHECK(t[0]->poll());
+  CHECK(idle_seconds(*t[0], [&] { t[1]->close(); }) < 5);
+  CHECK_FALSE(t[0]->poll());
+  const Clock::time_point start = Clock::now();
+  t[0]->idle(start + milliseconds(60));
+  CHECK(seconds_since(start) >= 0.06);
+  CHECK(seconds_since(start) < 5);
+  CHECK(idle_seconds(*t[0], [&] { t[0]->interrupt(); }) < 5);
+  const Clock::time_point later = Clock::now();
+  t[0]->idle(later + std::chrono::seconds(10));  // for good
+  CHECK(seconds_since(later) < 5);
+  CHECK(t[2]->gone(0));
+}
+
+TEST_CASE("messages live in the receiver's pool, which is used again") {
+  Transports t = make_local_transports(2);
+  for (uint64_t i = 0; i < 100; ++i) {
+    t[0]->send(1, letter(1000, 0, i));
+    const auto arrived = t[1]->poll();
+    REQUIRE(arrived);
+  }
+  CHECK(t[1]->memory().allocations() == 1);
+  CHECK(t[0]->memory().allocations() == 0);
+}
+
+}  // namespace
+}  // namespace sparsecoll::unit
