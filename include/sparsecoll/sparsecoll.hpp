@@ -4,8 +4,8 @@
 #define SPARSECOLL_SPARSECOLL_HPP_
 
 /// @file
-/// @brief Sparse collectives for C++17 and later: owners for what the C API makes, errors as
-///        exceptions, types from arguments. Header-only.
+/// @brief The C++ API, for C++17 and later: classes that own the objects of the C API, errors as
+///        exceptions, datatypes deduced from arguments. Header-only.
 ///
 /// @code
 /// std::vector<sparsecoll::Communicator> comms = sparsecoll::Communicator::initAll(2);
@@ -15,8 +15,8 @@
 /// comm.sparseAllreduce(gradient, mean, k, sparsecollAvg, &residual);
 /// @endcode
 ///
-/// Functions have the names of the C API without prefixes, and its meaning: sparsecoll.h is the
-/// reference. Communicators over MPI come from sparsecoll_mpi.hpp.
+/// Functions have the names of the C API without prefixes. sparsecoll.h documents what each of them
+/// does. sparsecoll_mpi.hpp makes communicators over MPI.
 
 #include <sparsecoll/cxx/communicator.hpp>
 #include <sparsecoll/cxx/error.hpp>

@@ -5,7 +5,7 @@
 
 /**
  * @file
- * @brief Communicators over MPI: the one function that takes an MPI_Comm.
+ * @brief Communicators over MPI: the only function of the C API that takes an MPI_Comm.
  */
 
 #include <mpi.h>
@@ -18,17 +18,18 @@ extern "C" {
 /**
  * @brief Makes a communicator over the ranks of `mpi`. Collective over `mpi`.
  *
- * Duplicates `mpi`, so that no message of the library ever meets one of the caller. MPI must be
- * initialised, at any thread level; below MPI_THREAD_MULTIPLE all calls on the communicator come
- * from the thread that MPI allows (SINGLE, FUNNELED: the one that initialised MPI).
+ * The function duplicates `mpi`, so that the library's messages never match those of the caller.
+ * MPI must be initialised, at any thread level. Below MPI_THREAD_MULTIPLE only the thread that MPI
+ * allows may use the communicator (with SINGLE and FUNNELED, the one that initialised MPI).
  *
  * @param comm   out.
- * @param mpi    an intracommunicator; stays the caller's.
- * @param config NULL = defaults. All ranks agree on it and on the environment, but for the device.
+ * @param mpi    an intracommunicator; the caller keeps it.
+ * @param config NULL = defaults. All ranks must agree on it and on the environment variables,
+ * except for the device.
  * @return sparsecollInvalidArgument; sparsecollInvalidUsage when MPI is not running, when the
  *         thread level does not allow this thread, or when the ranks' configurations differ (the
  *         message names rank and variable); sparsecollTimeout; sparsecollSystemError. On failure
- *         there is no communicator and sparsecollGetLastError(NULL) explains.
+ *         there is no communicator, and sparsecollGetLastError(NULL) says why.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollCommInitMpi(sparsecollComm_t* comm, MPI_Comm mpi,
                                                         const sparsecollConfig_t* config);

@@ -4,8 +4,8 @@
 #define SPARSECOLL_SPARSECOLL_MPI_HPP_
 
 /// @file
-/// @brief Communicators over MPI for C++: sparsecoll.hpp, and the one function that takes an
-/// MPI_Comm.
+/// @brief Communicators over MPI for C++: sparsecoll.hpp and the only function that takes an
+///        MPI_Comm.
 
 #include <sparsecoll/sparsecoll_mpi.h>
 
@@ -14,9 +14,9 @@
 namespace sparsecoll {
 inline namespace cxx {
 
-/// A communicator over the ranks of `mpi`. Collective. It must end before MPI_Finalize.
-/// @param mpi    an intracommunicator; stays the caller's.
-/// @param config defaults if there is none.
+/// Makes a communicator over the ranks of `mpi`. Collective. Destroy it before MPI_Finalize.
+/// @param mpi    an intracommunicator; the caller keeps it.
+/// @param config the configuration; without it, the defaults.
 inline Communicator initMpi(MPI_Comm mpi, const Config& config = {}) {
   sparsecollComm_t made = nullptr;
   detail::check(sparsecollCommInitMpi(&made, mpi, &config), "sparsecollCommInitMpi", nullptr);

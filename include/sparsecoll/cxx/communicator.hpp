@@ -4,7 +4,7 @@
 #define SPARSECOLL_CXX_COMMUNICATOR_HPP_
 
 /// @file
-/// @brief One rank's end of a communicator. Included by sparsecoll.hpp.
+/// @brief The class that owns one rank's communicator. Included by sparsecoll.hpp.
 
 #include <exception>
 #include <sparsecoll/cxx/verbs.hpp>
@@ -12,23 +12,25 @@
 namespace sparsecoll {
 inline namespace cxx {
 
-/// Owns a communicator. Its functions are those of the C API, and so are their names, without
-/// prefixes; sparsecoll.h has the meaning of each. What the C API returns as a result is thrown as
-/// an Error. One thread at a time, but for abort() and asyncError().
+/// A communicator, owned. Its functions have the names of the C API without prefixes, and
+/// sparsecoll.h documents them. Every result of the C API except success is thrown as an Error.
+/// Only one thread at a time may use a communicator, except for abort() and asyncError().
 ///
-/// The destructor never throws. It destroys the communicator as destroy() does, over MPI and NCCL
-/// together with the other ranks. While an exception is on its way out, when the others may not
-/// come, and where destroying is refused it aborts first: nobody waits then, and the peers get an
-/// error. What cannot be freed even so is lost, as sparsecollCommDestroy() says.
+/// The destructor never throws. It destroys the communicator as destroy() does; over MPI and NCCL
+/// this is collective. It aborts first in two cases: while an exception unwinds the stack, because
+/// the other ranks may never destroy theirs, and when the library refuses to destroy the
+/// communicator. After an abort no rank waits, and the peers get an error. Memory that cannot be
+/// freed even then is leaked, see sparsecollCommDestroy().
 class Communicator : public Verbs<Communicator> {
  public:
-  /// None.
+  /// Makes an object without a communicator.
   Communicator() noexcept = default;
-  /// Takes over what the C API made. @param handle of this rank.
+  /// Takes ownership of a handle of the C API. @param handle this rank's communicator.
   explicit Communicator(sparsecollComm_t handle) noexcept : handle_(handle) {}
-  /// Leaves none. @param other not used by a call at this time.
+  /// Takes the communicator of `other`. @param other must not be in a call.
   Communicator(Communicator&& other) noexcept : handle_(other.release()) {}
-  /// Ends the one that was here as the destructor does. @param other leaves none there.
+  /// Ends the communicator of this object as the destructor does, then takes that of `other`.
+  /// @param other must not be in a call.
   Communicator& operator=(Communicator&& other) noexcept {
     if (this != &other) {
       end();
@@ -40,9 +42,9 @@ class Communicator : public Verbs<Communicator> {
   Communicator& operator=(const Communicator&) = delete;
   ~Communicator() { end(); }
 
-  /// Communicators whose ranks are threads of this process: thread r uses element r.
+  /// Makes communicators whose ranks are threads of this process: thread r uses element r.
   /// @param ranks  P, at least 1.
-  /// @param config defaults if there is none.
+  /// @param config the configuration; without it, the defaults.
   static std::vector<Communicator> initAll(int ranks, const Config& config = {}) {
     std::vector<sparsecollComm_t> handles(ranks > 0 ? static_cast<std::size_t>(ranks) : 1);
     std::vector<Communicator> communicators;
@@ -53,75 +55,81 @@ class Communicator : public Verbs<Communicator> {
     return communicators;
   }
 
-  /// A communicator over the ranks of `nccl`, for buffers on its device. Collective.
-  /// @param nccl   stays the caller's.
-  /// @param config defaults if there is none.
+  /// Makes a communicator over the ranks of `nccl`, for buffers on its device. Collective.
+  /// @param nccl   an idle NCCL communicator; the caller keeps it.
+  /// @param config the configuration; without it, the defaults.
   static Communicator initNccl(::ncclComm* nccl, const Config& config = {}) {
     sparsecollComm_t made = nullptr;
     detail::check(sparsecollCommInitNccl(&made, nccl, &config), "sparsecollCommInitNccl", nullptr);
     return Communicator(made);
   }
 
-  /// Communicators of the ranks with the same color. Collective.
-  /// @param color  0 or more, or SPARSECOLL_SPLIT_NOCOLOR, which gives none.
+  /// Makes a communicator of the ranks with the same color. Collective.
+  /// @param color  0 or more, or SPARSECOLL_SPLIT_NOCOLOR for an object without a communicator.
   /// @param key    orders the new ranks.
-  /// @param config nullptr: that of this one.
+  /// @param config the configuration; nullptr: that of this communicator.
   Communicator split(int color, int key, const Config* config = nullptr) {
     sparsecollComm_t made = nullptr;
     check(sparsecollCommSplit(handle_, color, key, &made, config), "sparsecollCommSplit");
     return Communicator(made);
   }
 
-  /// This rank's number, 0 to size() - 1.
+  /// Returns this rank's number, 0 to size() - 1.
   int rank() const {
     int rank = 0;
     check(sparsecollCommRank(handle_, &rank), "sparsecollCommRank");
     return rank;
   }
-  /// P.
+  /// Returns the number of ranks, P.
   int size() const {
     int size = 0;
     check(sparsecollCommCount(handle_, &size), "sparsecollCommCount");
     return size;
   }
-  /// The number of the last collective call that was made, or queued, for wait().
+  /// Returns the number of the last collective call that was made or queued; wait() takes it.
   std::uint64_t sequence() const {
     std::uint64_t sequence = 0;
     check(sparsecollCommGetSequence(handle_, &sequence), "sparsecollCommGetSequence");
     return sequence;
   }
-  /// What this rank's verbs did. @param which sparsecollStatsLast or sparsecollStatsTotal.
+  /// Returns statistics of this rank's verbs. @param which sparsecollStatsLast or
+  /// sparsecollStatsTotal.
   sparsecollStats_t stats(int which = sparsecollStatsLast) const {
     sparsecollStats_t stats = SPARSECOLL_STATS_INITIALIZER;
     check(sparsecollCommGetStats(handle_, which, &stats), "sparsecollCommGetStats");
     return stats;
   }
-  /// The error that poisoned it, sparsecollInProgress while queued calls are not done, or success.
+  /// Returns the error that poisoned the communicator, sparsecollInProgress while queued calls are
+  /// not done, or success.
   sparsecollResult_t asyncError() const {
     sparsecollResult_t result = sparsecollSuccess;
     check(sparsecollCommGetAsyncError(handle_, &result), "sparsecollCommGetAsyncError");
     return result;
   }
-  /// The last error in words; "" if there was none.
+  /// Returns the message of the last error; "" if there was none.
   std::string lastError() const { return sparsecollGetLastError(handle_); }
 
-  /// Waits for every queued call; throws the first error among them that was not thrown before,
-  /// Truncated included: fetch() is for that.
+  /// Waits for every queued call. Throws the first error of these calls that was not thrown before.
+  /// After Truncated, fetch() gets the result.
   void synchronize() { check(sparsecollCommSynchronize(handle_), "sparsecollCommSynchronize"); }
-  /// The same up to one call. @param sequence as sequence() gave it behind that call.
+  /// Waits for a queued call and all calls before it. @param sequence what sequence() returned
+  /// right after the call.
   void wait(std::uint64_t sequence) {
     check(sparsecollCommWait(handle_, sequence), "sparsecollCommWait");
   }
-  /// Orders a stream of the device after the device work of every call so far. With `blocking` = 0
-  /// it is the way to results in device memory; does nothing where no call had device buffers.
+  /// Makes `stream` wait for the device work of every call so far. With `blocking` = 0 this is how
+  /// work on a stream gets to see results in device memory. Does nothing if no call had device
+  /// buffers.
   /// @param stream a cudaStream_t; nullptr: the legacy default stream.
   void streamWait(sparsecollStream_t stream) {
     check(sparsecollCommStreamWait(handle_, stream), "sparsecollCommStreamWait");
   }
-  /// Ends whatever this rank is doing, from any thread. What is there must still be destroyed.
+  /// Aborts whatever this rank is doing. Any thread may call it. The communicator must still be
+  /// destroyed.
   void abort() { check(sparsecollCommAbort(handle_), "sparsecollCommAbort"); }
-  /// Frees it, with its residuals and other state. When nothing was freed (sparsecollInvalidUsage)
-  /// it is still there after the Error.
+  /// Frees the communicator, its residuals and its push-sum states. If the library refuses
+  /// (sparsecollInvalidUsage), nothing is freed, and the object still owns the communicator after
+  /// the Error.
   void destroy() {
     const sparsecollResult_t result = sparsecollCommDestroy(handle_);
     if (result == sparsecollInvalidUsage) check(result, "sparsecollCommDestroy");
@@ -129,12 +137,12 @@ class Communicator : public Verbs<Communicator> {
     if (result != sparsecollSuccess) throw Error(result, sparsecollGetErrorString(result));
   }
 
-  /// acc = dense + residual; out = the k largest; the residual keeps the rest. Local.
-  /// ::sparsecollTopk()
+  /// Selects the k largest entries of acc = dense + residual; the residual keeps the rest. Local.
+  /// See ::sparsecollTopk().
   /// @param dense    n values.
-  /// @param k        entries kept.
-  /// @param out      grows as needed.
-  /// @param residual that of this tensor, or nullptr.
+  /// @param k        number of entries to keep.
+  /// @param out      out; grows as needed.
+  /// @param residual the residual of this tensor, or nullptr.
   template <class Dense, class T, class Index>
   void topk(const Dense& dense, std::size_t k, SparseVector<T, Index>& out,
             Residual<Element<const Dense>>* residual = nullptr) {
@@ -146,7 +154,7 @@ class Communicator : public Verbs<Communicator> {
           "sparsecollTopk");
   }
 
-  /// Zero-fills `dense`, then writes the entries of `in`. Local. ::sparsecollScatter()
+  /// Fills `dense` with zeros, then writes the entries of `in`. Local. See ::sparsecollScatter().
   /// @param in    a sparse vector.
   /// @param dense in.count() values.
   template <class T, class Index, class Dense>
@@ -157,20 +165,20 @@ class Communicator : public Verbs<Communicator> {
     check(sparsecollScatter(in.get(), std::data(dense), handle_, nullptr), "sparsecollScatter");
   }
 
-  /// Gets the result of the call that was Truncated, making room for it; nothing where `recv` was
-  /// not too small. Local. ::sparsecollFetch()
+  /// Gets the result of a call that threw Truncated, and grows `recv` for it. Does nothing if
+  /// `recv` was large enough. Local. See ::sparsecollFetch().
   /// @param recv       the output of that call.
-  /// @param recvcounts as in sparseAlltoall(); else empty.
+  /// @param recvcounts as in sparseAlltoall(); after other verbs empty.
   template <class T, class Index>
   void fetch(SparseVector<T, Index>& recv, Span<std::size_t> recvcounts = {}) {
     check(fetch_into(recv, recvcounts)(handle_), "sparsecollFetch");
   }
 
-  /// The handle, for the C API; nullptr: none.
+  /// Returns the handle for the C API; nullptr: none.
   sparsecollComm_t get() const noexcept { return handle_; }
-  /// Gives the handle up: the caller destroys it.
+  /// Returns the handle and gives up its ownership: the caller destroys it.
   sparsecollComm_t release() noexcept { return std::exchange(handle_, nullptr); }
-  /// True when there is one.
+  /// Returns true if the object owns a communicator.
   explicit operator bool() const noexcept { return handle_ != nullptr; }
 
  private:
@@ -180,7 +188,7 @@ class Communicator : public Verbs<Communicator> {
     detail::check(result, function, handle_);
   }
 
-  /// A verb, at once or queued.
+  /// Makes a verb's call, at once or queued, and fetches a truncated result.
   template <class Call, class Fetch>
   void submit(const char* name, const Call& call, const Fetch& fetch) {
     const sparsecollResult_t result = call(handle_);
@@ -201,7 +209,7 @@ class Communicator : public Verbs<Communicator> {
   }
 
   sparsecollComm_t handle_ = nullptr;
-  int exceptions_ = std::uncaught_exceptions();  ///< those that were on their way already
+  int exceptions_ = std::uncaught_exceptions();  ///< uncaught exceptions at construction
 };
 
 }  // namespace cxx

@@ -12,23 +12,24 @@
 #include <string>
 
 namespace sparsecoll {
-// The library itself uses the outer namespace: names of programs that link the static one must not
-// meet its own.
+// The library itself uses the outer namespace. The inline namespace keeps these names apart from
+// its own in programs that link the static library.
 inline namespace cxx {
 
-/// Every result but sparsecollSuccess. what() is the library's message, or the result's meaning
-/// where the library has none.
+/// The exception for every result except sparsecollSuccess. what() is the library's message, or the
+/// meaning of the result if the library has no message.
 class SPARSECOLL_API Error : public std::runtime_error {
  public:
-  /// @param code what the C function returned.
-  /// @param message for what().
+  /// @param code    the result of the C function.
+  /// @param message the text of what().
   Error(sparsecollResult_t code, const std::string& message)
       : std::runtime_error(message), code_(code) {}
 
-  /// What the C function returned.
+  /// Returns the result of the C function.
   sparsecollResult_t code() const noexcept { return code_; }
-  /// True when this error poisons the communicator: destroy it and make a new one. So does abort(),
-  /// whose error is sparsecollInvalidUsage; Communicator::asyncError() knows of both.
+  /// Returns true if this error poisons the communicator: destroy it and make a new one. abort()
+  /// also poisons it, but its error is sparsecollInvalidUsage, for which this returns false.
+  /// Communicator::asyncError() reports both.
   bool fatal() const noexcept {
     return code_ != sparsecollInvalidArgument && code_ != sparsecollInvalidUsage &&
            code_ != sparsecollTruncated && code_ != sparsecollInProgress;
@@ -38,23 +39,24 @@ class SPARSECOLL_API Error : public std::runtime_error {
   sparsecollResult_t code_;
 };
 
-/// sparsecollTruncated: the operation is done on all ranks, but an output was too small. needed()
-/// of that output says how much it wants, and Communicator::fetch() gets it.
+/// The exception for sparsecollTruncated: the operation is done on all ranks, but an output was too
+/// small. needed() of that output is the required capacity, and Communicator::fetch() gets the
+/// result.
 class SPARSECOLL_API Truncated : public Error {
  public:
-  /// @param message for what().
+  /// @param message the text of what().
   explicit Truncated(const std::string& message) : Error(sparsecollTruncated, message) {}
 };
 
-/// What the wrappers share; not for programs.
+/// Functions that the wrappers share; programs must not use them.
 namespace detail {
 
-/// Throws what `function` returned, with the communicator's message (NULL: that of the last init)
-/// if that is about this function.
+/// Throws `result`, which `function` returned, as an Error. The message is the communicator's last
+/// one (with NULL, that of the last failed init) if it names this function.
 [[noreturn]] inline void raise(sparsecollResult_t result, const char* function,
                                sparsecollComm_t comm) {
   std::string message = sparsecollGetLastError(comm);
-  // A function that was given no handle leaves no message; what is there is older.
+  // A function that got an invalid handle stores no message; the last one is of an earlier call.
   if (message.find(function) == std::string::npos)
     message = std::string(function) + ": " + sparsecollGetErrorString(result);
   if (result == sparsecollTruncated) throw Truncated(message);

@@ -4,7 +4,7 @@
 #define SPARSECOLL_CXX_GROUP_HPP_
 
 /// @file
-/// @brief Verbs in shared messages. Included by sparsecoll.hpp.
+/// @brief A group of verbs that share messages. Included by sparsecoll.hpp.
 
 #include <functional>
 #include <sparsecoll/cxx/communicator.hpp>
@@ -12,19 +12,20 @@
 namespace sparsecoll {
 inline namespace cxx {
 
-/// Verbs that travel in shared messages, one latency for all.
+/// A group of verbs that share messages, so that all of them together pay for the latency once.
 ///
-/// Its members of Verbs only take the calls down; end() makes them all, as one collective call.
-/// Until then buffers, vectors and residuals stay where they are. All ranks make the same calls in
-/// the same order. Calls on the communicator itself are not part of the group.
+/// The verbs of a Group only record the calls. end() makes all of them, as one collective call.
+/// Until then buffers, vectors and residuals must neither move nor change. All ranks make the same
+/// calls in the same order. Calls on the communicator itself are not part of the group.
 ///
-/// A group that is destroyed without end(), be it by an exception, is void: on this rank nothing
-/// that it was given is touched, and all other ranks get sparsecollInvalidUsage for theirs. To tell
-/// them is a collective call too, which waits until they end their group, at most as long as any
-/// call. The destructor never throws; with blocking = 0 synchronize() tells of the void group.
+/// A group that is destroyed without end(), for example by an exception, is void: on this rank no
+/// output and no residual is changed, and all other ranks get sparsecollInvalidUsage for their
+/// group. The destructor notifies them by a collective call, which waits until they end their
+/// group, at most until the deadline. It never throws; with blocking = 0 synchronize() throws the
+/// error of the void group.
 class Group : public Verbs<Group> {
  public:
-  /// Opens a group. @param comm outlives it.
+  /// Opens a group. @param comm must outlive it.
   explicit Group(Communicator& comm) noexcept : comm_(comm.get()) {}
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
@@ -32,8 +33,8 @@ class Group : public Verbs<Group> {
     if (open_) make_void();
   }
 
-  /// Makes the calls. An error voids them all. Outputs in coordinate form grow as needed; with
-  /// blocking = 0 synchronize() throws Truncated instead.
+  /// Makes the recorded calls. An error voids all of them. Outputs in coordinate form grow as
+  /// needed; with blocking = 0 they do not, and synchronize() throws Truncated.
   void end() {
     if (!open_) throw Error(sparsecollInvalidUsage, "Group::end: the group has ended");
     open_ = false;
@@ -46,7 +47,7 @@ class Group : public Verbs<Group> {
       name = member.name;
       break;
     }
-    // A call that was not taken down makes the group another one than that of the other ranks.
+    // A call that was refused makes the group differ from those of the other ranks, which voids it.
     const sparsecollResult_t ended = sparsecollGroupEnd(comm_);
     detail::check(result, name, comm_);
     if (ended != sparsecollTruncated) return detail::check(ended, name, comm_);
@@ -54,7 +55,7 @@ class Group : public Verbs<Group> {
       detail::check(member.fetch(comm_), "sparsecollFetch", comm_);
   }
 
-  /// P.
+  /// Returns the number of ranks, P.
   int size() const {
     int size = 0;
     detail::check(sparsecollCommCount(comm_, &size), "sparsecollCommCount", comm_);
@@ -77,7 +78,7 @@ class Group : public Verbs<Group> {
     members_.push_back({name, call, fetch});
   }
 
-  /// A group of one call that no rank accepts: what other ranks have in theirs is void with it.
+  /// Voids the group on all ranks: makes a group with one invalid call, which no rank accepts.
   void make_void() noexcept {
     if (sparsecollGroupStart(comm_) != sparsecollSuccess) return;
     ::sparseAllreduce(nullptr, nullptr, 1, 1, sparsecollFloat32, sparsecollSum, nullptr, comm_,

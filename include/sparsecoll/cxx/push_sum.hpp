@@ -11,28 +11,29 @@
 namespace sparsecoll {
 inline namespace cxx {
 
-/// Owns one rank's end of push-sum over a tensor of T. sparsecoll.h has the meaning of each
-/// function.
+/// The push-sum state of a tensor of T on one rank, owned. sparsecoll.h documents each function.
 ///
-/// The communicator may end first: it frees the state, whose functions throw from then on. The
-/// destructor never throws and does nothing then; else what is under way to this rank is lost.
+/// The communicator may be destroyed first. It then frees the state; afterwards all functions of
+/// this object throw, and its destructor does nothing. Otherwise the destructor frees the state,
+/// and messages in flight to this rank are lost. The destructor never throws.
 template <class T>
 class PushSum {
  public:
-  /// None.
+  /// Makes an object without a state.
   PushSum() noexcept = default;
-  /// Step 0, weight 1. Collective.
-  /// @param comm   that will use and own it.
-  /// @param count  n.
-  /// @param config defaults if there is none.
+  /// Makes a state at step 0 with weight 1. Collective.
+  /// @param comm   the communicator that uses and owns the state.
+  /// @param count  n, the number of values of the tensor.
+  /// @param config the configuration; without it, the defaults.
   PushSum(const Communicator& comm, std::size_t count, const PushSumConfig& config = {})
       : comm_(comm.get()), count_(count) {
     check(sparsecollPushSumCreate(&handle_, count, DatatypeOf<T>::value, &config, comm_),
           "sparsecollPushSumCreate");
   }
-  /// Leaves none. @param other not used by a call at this time.
+  /// Takes the state of `other`. @param other must not be in a call.
   PushSum(PushSum&& other) noexcept { swap(other); }
-  /// Frees the one that was here. @param other leaves none there.
+  /// Frees the state of this object, then takes that of `other`. @param other must not be in a
+  /// call.
   PushSum& operator=(PushSum&& other) noexcept {
     PushSum(std::move(other)).swap(*this);
     return *this;
@@ -43,63 +44,63 @@ class PushSum {
     if (handle_ != nullptr) sparsecollPushSumDestroy(handle_);
   }
 
-  /// Exchanges two.
+  /// Exchanges the states of two objects.
   void swap(PushSum& other) noexcept {
     std::swap(handle_, other.handle_);
     std::swap(comm_, other.comm_);
     std::swap(count_, other.count_);
   }
 
-  /// How many values the tensor has.
+  /// Returns the number of values of the tensor.
   std::size_t count() const noexcept { return count_; }
 
-  /// One iteration: ::pushSumStep(). Arguments of a wrong size are refused on this rank only; peers
-  /// wait for the corrected call.
+  /// Makes one step, see ::pushSumStep(). For an argument of the wrong size only this rank gets an
+  /// Error; its peers wait for the corrected call.
   /// @param x the numerator, count() values, in and out.
   void step(Span<T> x) { step(x, nullptr); }
-  /// The same, and what x / w has become.
+  /// Makes one step and writes the estimate x / w.
   /// @param x        the numerator, count() values, in and out.
-  /// @param estimate count() values apart from x.
+  /// @param estimate out: count() values that do not overlap x.
   void step(Span<T> x, Span<T> estimate) {
     check_size("estimate", estimate.size());
     step(x, estimate.data());
   }
 
-  /// Adds everything that is under way. Collective: ::sparsecollPushSumDrain()
+  /// Adds all messages in flight to x and w. Collective, see ::sparsecollPushSumDrain().
   /// @param x the numerator, count() values, in and out.
   void drain(Span<T> x) { drain(x, nullptr, {}); }
-  /// The same, and what x / w has become.
+  /// Adds all messages in flight to x and w, and writes the estimate x / w. Collective.
   /// @param x        the numerator, count() values, in and out.
-  /// @param estimate count() values apart from x.
+  /// @param estimate out: count() values that do not overlap x.
   void drain(Span<T> x, Span<T> estimate) {
     drain(x, estimate.data(), detail::expect_size("estimate", count_, estimate.size()));
   }
 
-  /// This rank's w.
+  /// Returns this rank's weight w.
   double weight() const {
     double weight = 0;
     check(sparsecollPushSumWeight(handle_, &weight), "sparsecollPushSumWeight");
     return weight;
   }
 
-  /// Writes everything but x to a file. Local: ::sparsecollPushSumSave()
-  /// @param path of this rank's own file.
+  /// Writes the state, without x, to a file. Local, see ::sparsecollPushSumSave().
+  /// @param path this rank's own file.
   void save(const std::string& path) const {
     check(sparsecollPushSumSave(handle_, path.c_str()), "sparsecollPushSumSave");
   }
-  /// Continues where save() was called. Local: ::sparsecollPushSumLoad()
-  /// @param path of this rank's own file.
+  /// Restores the state that save() wrote. Local, see ::sparsecollPushSumLoad().
+  /// @param path this rank's own file.
   void load(const std::string& path) {
     check(sparsecollPushSumLoad(handle_, path.c_str()), "sparsecollPushSumLoad");
   }
-  /// Frees it now.
+  /// Frees the state.
   void destroy() { check(sparsecollPushSumDestroy(release()), "sparsecollPushSumDestroy"); }
 
-  /// The handle, for the C API; nullptr: none.
+  /// Returns the handle for the C API; nullptr: none.
   sparsecollPushSum_t get() const noexcept { return handle_; }
-  /// Gives the handle up: the caller destroys it.
+  /// Returns the handle and gives up its ownership: the caller destroys it.
   sparsecollPushSum_t release() noexcept { return std::exchange(handle_, nullptr); }
-  /// True when there is one.
+  /// Returns true if the object owns a state.
   explicit operator bool() const noexcept { return handle_ != nullptr; }
 
  private:
@@ -117,7 +118,8 @@ class PushSum {
           "pushSumStep");
   }
 
-  /// What does not fit is given to the library as NULL, which makes all ranks know.
+  /// Drains. If an argument has the wrong size, passes NULL as x, so that the library reports the
+  /// error on all ranks.
   void drain(Span<T> x, T* estimate, std::string problem) {
     if (problem.empty()) problem = detail::expect_size("x", count_, x.size());
     const sparsecollResult_t result =
@@ -128,7 +130,7 @@ class PushSum {
   }
 
   sparsecollPushSum_t handle_ = nullptr;
-  sparsecollComm_t comm_ = nullptr;  ///< for its messages
+  sparsecollComm_t comm_ = nullptr;  ///< holds the error messages; not owned
   std::size_t count_ = 0;
 };
 

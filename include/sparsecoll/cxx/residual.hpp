@@ -11,28 +11,29 @@
 namespace sparsecoll {
 inline namespace cxx {
 
-/// Owns the residual of one tensor of T on one rank. Its values are of type Accumulation<T>.
+/// The residual of one tensor of T on one rank, owned. Its values are of type Accumulation<T>.
 ///
-/// The communicator may end first: it frees the residual, whose functions throw from then on. The
-/// destructor never throws and does nothing then.
+/// The communicator may be destroyed first. It then frees the residual; afterwards all functions of
+/// this object throw, and its destructor does nothing. The destructor never throws.
 template <class T>
 class Residual {
  public:
   /// The type of the values.
   using Value = Accumulation<T>;
 
-  /// None.
+  /// Makes an object without a residual.
   Residual() noexcept = default;
-  /// Zeros. Local.
-  /// @param comm  that will use and own it.
-  /// @param count values.
+  /// Makes a residual of zeros. Local.
+  /// @param comm  the communicator that uses and owns the residual.
+  /// @param count number of values.
   Residual(const Communicator& comm, std::size_t count) : comm_(comm.get()), count_(count) {
     check(sparsecollResidualCreate(&handle_, count, DatatypeOf<T>::value, comm_),
           "sparsecollResidualCreate");
   }
-  /// Leaves none. @param other not used by a call at this time.
+  /// Takes the residual of `other`. @param other must not be in a call.
   Residual(Residual&& other) noexcept { swap(other); }
-  /// Frees the one that was here. @param other leaves none there.
+  /// Frees the residual of this object, then takes that of `other`. @param other must not be in a
+  /// call.
   Residual& operator=(Residual&& other) noexcept {
     Residual(std::move(other)).swap(*this);
     return *this;
@@ -43,23 +44,23 @@ class Residual {
     if (handle_ != nullptr) sparsecollResidualDestroy(handle_);
   }
 
-  /// Exchanges two.
+  /// Exchanges the residuals of two objects.
   void swap(Residual& other) noexcept {
     std::swap(handle_, other.handle_);
     std::swap(comm_, other.comm_);
     std::swap(count_, other.count_);
   }
 
-  /// How many values it has.
+  /// Returns the number of values.
   std::size_t count() const noexcept { return count_; }
 
-  /// A copy of the values; NaNs come out canonical.
+  /// Returns a copy of the values. NaNs become canonical.
   std::vector<Value> read() const {
     std::vector<Value> values(count_);
     read(values);
     return values;
   }
-  /// The same into memory that is there. @param out count() values.
+  /// Copies the values to `out`. NaNs become canonical. @param out count() values.
   void read(Span<Value> out) const {
     check_size("dst", out.size());
     check(sparsecollResidualRead(handle_, out.data()), "sparsecollResidualRead");
@@ -69,34 +70,36 @@ class Residual {
     check_size("src", values.size());
     check(sparsecollResidualWrite(handle_, values.data()), "sparsecollResidualWrite");
   }
-  /// Multiplies the values. @param factor 0 resets them, whatever they were.
+  /// Multiplies the values by `factor`. @param factor 0 makes all values 0, including NaN and
+  /// infinity.
   void scale(double factor) {
     check(sparsecollResidualScale(handle_, factor), "sparsecollResidualScale");
   }
-  /// Where the values are, until the next call that uses the residual.
+  /// Returns a view of the values, valid until the next call that uses the residual.
   Span<Value> pointer() {
     void* address = nullptr;
     check(sparsecollResidualPointer(handle_, &address), "sparsecollResidualPointer");
     return {static_cast<Value*>(address), count_};
   }
-  /// Writes it to a file, with what the communicator has learnt. Local: ::sparsecollResidualSave()
-  /// @param path of this rank's own file.
+  /// Writes the residual to a file, with the thresholds and regions that the communicator has
+  /// learnt. Local, see ::sparsecollResidualSave().
+  /// @param path this rank's own file.
   void save(const std::string& path) const {
     check(sparsecollResidualSave(handle_, path.c_str()), "sparsecollResidualSave");
   }
-  /// Brings back what save() wrote. Local, but for all ranks: ::sparsecollResidualLoad()
-  /// @param path of this rank's own file.
+  /// Restores what save() wrote. Local, but all ranks must call it, see ::sparsecollResidualLoad().
+  /// @param path this rank's own file.
   void load(const std::string& path) {
     check(sparsecollResidualLoad(handle_, path.c_str()), "sparsecollResidualLoad");
   }
-  /// Frees it now.
+  /// Frees the residual.
   void destroy() { check(sparsecollResidualDestroy(release()), "sparsecollResidualDestroy"); }
 
-  /// The handle, for the C API; nullptr: none.
+  /// Returns the handle for the C API; nullptr: none.
   sparsecollResidual_t get() const noexcept { return handle_; }
-  /// Gives the handle up: the caller destroys it.
+  /// Returns the handle and gives up its ownership: the caller destroys it.
   sparsecollResidual_t release() noexcept { return std::exchange(handle_, nullptr); }
-  /// True when there is one.
+  /// Returns true if the object owns a residual.
   explicit operator bool() const noexcept { return handle_ != nullptr; }
 
  private:
@@ -109,7 +112,7 @@ class Residual {
   }
 
   sparsecollResidual_t handle_ = nullptr;
-  sparsecollComm_t comm_ = nullptr;  ///< for its messages
+  sparsecollComm_t comm_ = nullptr;  ///< holds the error messages; not owned
   std::size_t count_ = 0;
 };
 

@@ -14,17 +14,17 @@
 namespace sparsecoll {
 inline namespace cxx {
 
-/// A sparse vector in coordinate form: entries of a dense vector of count() values, by rising
+/// A sparse vector in coordinate form: entries of a dense vector of count() values, ordered by
 /// index.
 ///
-/// As an output it grows by itself: calls that return when they are done make the room that is
-/// missing. With blocking = 0 and while a group is open it must stay where it is, neither moved nor
-/// changed, until the call is done.
+/// A blocking call that has it as output grows it as needed. With blocking = 0, and while a group
+/// is open, the vector must be neither moved nor changed until the call is done.
 template <class T, class Index = std::uint32_t>
 class SparseVector {
  public:
+  /// Makes an empty vector.
   /// @param count    dense length.
-  /// @param capacity entries to make room for.
+  /// @param capacity number of entries to allocate.
   explicit SparseVector(std::size_t count = 0, std::size_t capacity = 0)
       : indices_(capacity), values_(capacity) {
     record_.count = count;
@@ -33,11 +33,11 @@ class SparseVector {
     point();
   }
 
-  /// Takes entries over.
+  /// Makes a vector of the given entries. Throws Error (sparsecollInvalidArgument) if the numbers
+  /// of indices and values differ.
   /// @param count   dense length.
-  /// @param indices strictly rising, each below `count`; the verbs check that.
-  /// @param values  as many.
-  /// Throws Error (sparsecollInvalidArgument) when there are not as many.
+  /// @param indices strictly increasing, each below `count`; the verbs check that.
+  /// @param values  one for each index.
   SparseVector(std::size_t count, std::vector<Index> indices, std::vector<T> values)
       : SparseVector(count) {
     if (indices.size() != values.size())
@@ -55,7 +55,7 @@ class SparseVector {
       : record_(other.record_), indices_(other.indices_), values_(other.values_) {
     point();
   }
-  /// Leaves an empty vector of length 0.
+  /// Takes the entries of `other`, which becomes an empty vector of length 0.
   SparseVector(SparseVector&& other) noexcept : SparseVector() { swap(other); }
   /// Copies or moves the entries.
   SparseVector& operator=(SparseVector other) noexcept {
@@ -64,53 +64,54 @@ class SparseVector {
   }
   ~SparseVector() = default;
 
-  /// Exchanges everything.
+  /// Exchanges two vectors.
   void swap(SparseVector& other) noexcept {
     std::swap(record_, other.record_);
     indices_.swap(other.indices_);
     values_.swap(other.values_);
   }
 
-  /// Dense length.
+  /// Returns the dense length.
   std::size_t count() const noexcept { return record_.count; }
-  /// Entries in use.
+  /// Returns the number of entries.
   std::size_t nnz() const noexcept { return record_.nnz; }
-  /// Entries that there is room for.
+  /// Returns the number of entries that fit without an allocation.
   std::size_t capacity() const noexcept { return indices_.size(); }
-  /// After Truncated: the capacity that would do; else 0, or that of an earlier call.
+  /// Returns the required capacity after Truncated; otherwise 0 or the value of an earlier call.
   std::size_t needed() const noexcept { return record_.needed; }
-  /// The indices in use.
+  /// Returns the indices of the entries.
   Span<const Index> indices() const noexcept { return {indices_.data(), nnz()}; }
-  /// The values in use.
+  /// Returns the values of the entries.
   Span<const T> values() const noexcept { return {values_.data(), nnz()}; }
-  /// The values in use, to be changed.
+  /// Returns the values of the entries, writable.
   Span<T> values() noexcept { return {values_.data(), nnz()}; }
 
-  /// Makes room; keeps the entries. @param capacity entries in all; a smaller one changes nothing.
+  /// Allocates room for `capacity` entries in all and keeps the entries. @param capacity a value
+  /// below capacity() changes nothing.
   void reserve(std::size_t capacity) {
     if (capacity <= indices_.size()) return;
     values_.resize(capacity);
-    point();  // in case that there is no memory for the other
+    point();  // the next line may throw std::bad_alloc
     indices_.resize(capacity);
     point();
   }
-  /// Adds an entry behind the others. @param index above those that are there. @param value any.
+  /// Appends an entry. @param index above the index of every other entry. @param value any.
   void push_back(Index index, T value) {
     if (nnz() == capacity()) reserve(nnz() < 4 ? 8 : 2 * nnz());
     indices_[record_.nnz] = index;
     values_[record_.nnz] = value;
     ++record_.nnz;
   }
-  /// Forgets the entries, keeps the room.
+  /// Removes the entries and keeps the capacity.
   void clear() noexcept { record_.nnz = 0; }
 
-  /// The struct of the C API, good until the vector grows, moves or ends.
+  /// Returns the struct of the C API, valid until the vector grows, is moved or is destroyed.
   sparsecollSparse_t* get() noexcept { return &record_; }
-  /// The same to read from.
+  /// Returns the struct of the C API, read-only.
   const sparsecollSparse_t* get() const noexcept { return &record_; }
 
  private:
-  /// The struct says where the arrays are.
+  /// Sets the struct's pointers to the arrays.
   void point() noexcept {
     record_.indices = indices_.data();
     record_.values = values_.data();

@@ -4,7 +4,7 @@
 #define SPARSECOLL_CXX_TYPES_HPP_
 
 /// @file
-/// @brief What C++ types are to the C API; views; configuration. Included by sparsecoll.hpp.
+/// @brief C++ types as datatypes of the C API; views; configuration. Included by sparsecoll.hpp.
 
 #include <sparsecoll/sparsecoll.h>
 
@@ -17,9 +17,9 @@
 namespace sparsecoll {
 inline namespace cxx {
 
-/// The datatype of a C++ type as `value`. float, double and signed integers have one. Specialise it
-/// for types of your own that have the bits of a datatype; 16-bit floating-point numbers have no
-/// type that all compilers know:
+/// The datatype of a C++ type, as `value`. float, double and signed integers of 32 and 64 bits have
+/// one. Specialise the template for your own types that have the bits of a datatype, such as 16-bit
+/// floating-point numbers, for which C++17 has no type:
 /// @code
 /// template <>
 /// struct sparsecoll::DatatypeOf<Half> {
@@ -29,57 +29,58 @@ inline namespace cxx {
 template <class T, class Enable = void>
 struct DatatypeOf;
 
-/// float
+/// The datatype of float.
 template <>
 struct DatatypeOf<float> {
-  /// its datatype
+  /// The datatype.
   static constexpr sparsecollDataType_t value = sparsecollFloat32;
 };
 
-/// double
+/// The datatype of double.
 template <>
 struct DatatypeOf<double> {
-  /// its datatype
+  /// The datatype.
   static constexpr sparsecollDataType_t value = sparsecollFloat64;
 };
 
-/// Signed integers of 32 and 64 bit.
+/// The datatype of signed integers of 32 and 64 bits.
 template <class T>
 struct DatatypeOf<T, std::enable_if_t<std::is_integral_v<T> && std::is_signed_v<T> &&
                                       (sizeof(T) == 4 || sizeof(T) == 8)>> {
-  /// its datatype
+  /// The datatype.
   static constexpr sparsecollDataType_t value = sizeof(T) == 4 ? sparsecollInt32 : sparsecollInt64;
 };
 
-/// As `k` of a `v` verb: the exact sum of all entries. SPARSECOLL_ALL as a constant.
+/// The `k` of a `v` verb that asks for the exact sum of all entries: SPARSECOLL_ALL as a constant.
 inline constexpr std::size_t kAll = static_cast<std::size_t>(-1);
 
-/// A pointer and a length, for data that are in no container; std::span does as well.
+/// A view of contiguous elements, for data that are in no container. std::span works as well.
 template <class T>
 class Span {
  public:
-  /// The empty one.
+  /// Makes an empty view.
   constexpr Span() noexcept = default;
-  /// @param data  first of `size` elements, which stay the caller's.
-  /// @param size  how many.
+  /// Makes a view of `size` elements, which the caller owns.
+  /// @param data  the first element.
+  /// @param size  the number of elements.
   constexpr Span(T* data, std::size_t size) noexcept : data_(data), size_(size) {}
-  /// Everything in a container, an array or another span.
+  /// Makes a view of all elements of a container, an array or another span.
   template <class Range, class Pointer = decltype(std::data(std::declval<Range&>())),
             class = std::enable_if_t<
                 std::is_convertible_v<std::remove_pointer_t<Pointer> (*)[], T (*)[]>>>
   constexpr Span(Range&& range) noexcept : data_(std::data(range)), size_(std::size(range)) {}
 
-  /// The first element.
+  /// Returns the address of the first element.
   constexpr T* data() const noexcept { return data_; }
-  /// How many there are.
+  /// Returns the number of elements.
   constexpr std::size_t size() const noexcept { return size_; }
-  /// True without elements.
+  /// Returns true if there are no elements.
   constexpr bool empty() const noexcept { return size_ == 0; }
-  /// For range-based for.
+  /// Returns the begin of the range.
   constexpr T* begin() const noexcept { return data_; }
-  /// For range-based for.
+  /// Returns the end of the range.
   constexpr T* end() const noexcept { return data_ + size_; }
-  /// One element. @param i below size().
+  /// Returns an element. @param i its position, below size().
   constexpr T& operator[](std::size_t i) const noexcept { return data_[i]; }
 
  private:
@@ -92,28 +93,27 @@ template <class Range>
 using Element =
     std::remove_cv_t<std::remove_pointer_t<decltype(std::data(std::declval<Range&>()))>>;
 
-/// The type in which sums of T are formed and residuals kept: float for float16 and bfloat16, else
-/// T.
+/// The type of sums and residuals of T: float for float16 and bfloat16, otherwise T.
 template <class T>
 using Accumulation = std::conditional_t<DatatypeOf<T>::value == sparsecollFloat16 ||
                                             DatatypeOf<T>::value == sparsecollBfloat16,
                                         float, T>;
 
-/// sparsecollConfig_t that starts from its defaults.
+/// A sparsecollConfig_t that starts from the defaults.
 struct Config : sparsecollConfig_t {
-  /// SPARSECOLL_CONFIG_INITIALIZER
+  /// Sets the defaults, SPARSECOLL_CONFIG_INITIALIZER.
   Config() noexcept : sparsecollConfig_t(SPARSECOLL_CONFIG_INITIALIZER) {}
 };
 
-/// sparsecollPushSumConfig_t that starts from its defaults.
+/// A sparsecollPushSumConfig_t that starts from the defaults.
 struct PushSumConfig : sparsecollPushSumConfig_t {
-  /// SPARSECOLL_PUSHSUM_CONFIG_INITIALIZER
+  /// Sets the defaults, SPARSECOLL_PUSHSUM_CONFIG_INITIALIZER.
   PushSumConfig() noexcept : sparsecollPushSumConfig_t(SPARSECOLL_PUSHSUM_CONFIG_INITIALIZER) {}
 };
 
 namespace detail {
 
-/// sparsecollIndex32 or sparsecollIndex64.
+/// Returns sparsecollIndex32 or sparsecollIndex64.
 template <class Index>
 constexpr sparsecollIndexType_t index_type() {
   static_assert(std::is_unsigned_v<Index> && (sizeof(Index) == 4 || sizeof(Index) == 8),

@@ -16,21 +16,21 @@ class Residual;
 
 namespace detail {
 
-/// The handle of what may be absent.
+/// Returns the handle of an object, or nullptr without an object.
 template <class Object>
 auto handle_of(const Object* object) {
   return object == nullptr ? nullptr : object->get();
 }
 
-/// "" or why `what` with `got` elements does not do where `expected` are.
+/// Returns "", or a message if argument `what` has `got` instead of `expected` elements.
 inline std::string expect_size(const char* what, std::size_t expected, std::size_t got) {
   if (got == expected) return {};
   return std::string(what) + ": expected " + std::to_string(expected) + " elements, got " +
          std::to_string(got);
 }
 
-/// Where a list is, NULL for one that is empty (not wanted) or when there is a problem: the library
-/// would read or write all of it.
+/// Returns the address of `list`, or NULL if it is empty (not wanted) or not `good`: the library
+/// would access all P or P + 1 elements.
 template <class T>
 T* list_if(bool good, Span<T> list) {
   return good && !list.empty() ? list.data() : nullptr;
@@ -38,24 +38,25 @@ T* list_if(bool good, Span<T> list) {
 
 }  // namespace detail
 
-/// The verbs of a communicator, alone (Communicator) or in a group (Group). Types come from the
-/// arguments: containers of elements that DatatypeOf knows, arrays, Span, std::span.
+/// The verbs of a communicator, alone (Communicator) or in a group (Group). The datatype is deduced
+/// from the arguments: containers and arrays of elements that have a DatatypeOf, Span, std::span.
 ///
-/// sparsecoll.h has the meaning of each function, under the same name. In all of them
-///  - every failure is an Error, thrown after the library was told of it, so that the other ranks
-///    get one too and do not wait;
-///  - in dense form `send` and `recv` are of one length, and may be the same container;
+/// sparsecoll.h documents each function under the same name. In all of them
+///  - a failure throws an Error. The wrapper first makes the call of the library even with bad
+///    arguments, so that the other ranks get an error too and do not wait;
+///  - in dense form `send` and `recv` have the same length and may be the same container;
 ///  - in coordinate form `recv` grows as needed;
-///  - `residual` is that of this tensor, or nullptr for no error feedback.
+///  - `residual` is the residual of this tensor, or nullptr for no error feedback.
 template <class Self>
 class Verbs {
  public:
-  /// Top-k sparse allreduce, dense in, dense out: ::sparseAllreduce().
+  /// Sums the ranks' top-k entries and returns the top-k of the sum, dense in, dense out. See
+  /// ::sparseAllreduce().
   /// @param send     n values.
-  /// @param recv     room for n values.
-  /// @param k        entries kept.
+  /// @param recv     out: n values.
+  /// @param k        number of entries to keep.
   /// @param op       sparsecollSum or sparsecollAvg.
-  /// @param residual see above.
+  /// @param residual the residual of this tensor, or nullptr.
   template <class Send, class Recv>
   void sparseAllreduce(const Send& send, Recv&& recv, std::size_t k,
                        sparsecollRedOp_t op = sparsecollSum,
@@ -63,8 +64,8 @@ class Verbs {
     dense("sparseAllreduce", ::sparseAllreduce, {k, op, detail::handle_of(residual)}, send, recv);
   }
 
-  /// Global top-k by a tree of merges, dense in, dense out: ::gtopkAllreduce(). Parameters as
-  /// sparseAllreduce().
+  /// Computes a global top-k by a tree of merges, dense in, dense out. See ::gtopkAllreduce(). The
+  /// parameters are those of sparseAllreduce().
   template <class Send, class Recv>
   void gtopkAllreduce(const Send& send, Recv&& recv, std::size_t k,
                       sparsecollRedOp_t op = sparsecollSum,
@@ -72,12 +73,13 @@ class Verbs {
     dense("gtopkAllreduce", ::gtopkAllreduce, {k, op, detail::handle_of(residual)}, send, recv);
   }
 
-  /// Sparse allreduce in coordinate form: ::sparseAllreducev().
-  /// @param send     by rising index.
-  /// @param recv     another vector.
-  /// @param k        entries kept, or kAll.
+  /// Sums sparse vectors and returns the top-k of the sum, in coordinate form. See
+  /// ::sparseAllreducev().
+  /// @param send     entries by increasing index.
+  /// @param recv     out: another vector.
+  /// @param k        number of entries to keep, or kAll.
   /// @param op       sparsecollSum or sparsecollAvg.
-  /// @param residual what is not delivered is added to it.
+  /// @param residual entries that are not delivered are added to it; or nullptr.
   template <class T, class Index>
   void sparseAllreducev(const SparseVector<T, Index>& send, SparseVector<T, Index>& recv,
                         std::size_t k, sparsecollRedOp_t op = sparsecollSum,
@@ -86,8 +88,8 @@ class Verbs {
                recv);
   }
 
-  /// Global top-k by a tree of merges, in coordinate form: ::gtopkAllreducev(). Parameters as
-  /// sparseAllreducev().
+  /// Computes a global top-k by a tree of merges, in coordinate form. See ::gtopkAllreducev(). The
+  /// parameters are those of sparseAllreducev().
   template <class T, class Index>
   void gtopkAllreducev(const SparseVector<T, Index>& send, SparseVector<T, Index>& recv,
                        std::size_t k, sparsecollRedOp_t op = sparsecollSum,
@@ -96,13 +98,14 @@ class Verbs {
                recv);
   }
 
-  /// Sparse reduce-scatter: ::sparseReduceScatter().
+  /// Sums the ranks' top-k entries and gives each rank its region of the sum. See
+  /// ::sparseReduceScatter().
   /// @param send     n values.
-  /// @param recv     this rank's part of the sum.
-  /// @param k        entries that each rank keeps.
+  /// @param recv     out: this rank's region of the sum.
+  /// @param k        number of entries that each rank selects.
   /// @param op       sparsecollSum or sparsecollAvg.
-  /// @param bounds   P + 1 borders, rising from 0 to n; empty: equal parts.
-  /// @param residual see above.
+  /// @param bounds   P + 1 bounds of the regions, non-decreasing from 0 to n; empty: equal regions.
+  /// @param residual the residual of this tensor, or nullptr.
   template <class Send, class T, class Index>
   void sparseReduceScatter(const Send& send, SparseVector<T, Index>& recv, std::size_t k,
                            sparsecollRedOp_t op = sparsecollSum,
@@ -119,11 +122,12 @@ class Verbs {
     make("sparseReduceScatter", call, fetch_into(recv, {}), problem);
   }
 
-  /// Sends every entry to the owner of its index: ::sparseAlltoall().
-  /// @param send       by rising index.
-  /// @param recv       what arrived, by source rank and, per source, by index.
-  /// @param recvcounts out: how many entries came from each rank, P numbers; empty: not wanted.
-  /// @param bounds     P + 1 borders, rising from 0 to send.count(); empty: equal parts.
+  /// Sends every entry to the rank that owns its index. See ::sparseAlltoall().
+  /// @param send       entries by increasing index.
+  /// @param recv       out: the received entries, by source rank and, for each source, by index.
+  /// @param recvcounts out: the number of entries from each rank, P numbers; empty: not wanted.
+  /// @param bounds     P + 1 bounds of the regions, non-decreasing from 0 to send.count(); empty:
+  ///                   equal regions.
   template <class T, class Index>
   void sparseAlltoall(const SparseVector<T, Index>& send, SparseVector<T, Index>& recv,
                       Span<std::size_t> recvcounts = {}, Span<const std::size_t> bounds = {}) {
@@ -139,7 +143,7 @@ class Verbs {
   }
 
  protected:
-  /// Gets a truncated result into a vector that grows for it.
+  /// Returns a function that fetches a truncated result into `recv`, which grows for it.
   template <class T, class Index>
   static auto fetch_into(SparseVector<T, Index>& recv, Span<std::size_t> recvcounts) {
     return [&recv, counts = detail::list_if(true, recvcounts)](sparsecollComm_t comm) {
@@ -150,7 +154,7 @@ class Verbs {
   }
 
  private:
-  /// What the verbs that add up have in common.
+  /// The arguments that all reducing verbs have.
   struct Sum {
     std::size_t k;
     sparsecollRedOp_t op;
@@ -166,15 +170,15 @@ class Verbs {
                           : detail::expect_size("bounds", ranks() + 1, bounds.size());
   }
 
-  /// The output of a call; NULL where there is a problem. The library refuses that on all ranks, so
-  /// that nobody waits for a rank that had bad arguments.
+  /// Returns the output of a call, or NULL if there is a problem. The library reports the NULL on
+  /// all ranks, so that no rank waits for the one with bad arguments.
   template <class T, class Index>
   static sparsecollSparse_t* output(SparseVector<T, Index>& recv, const std::string& problem) {
     recv.get()->needed = 0;
     return problem.empty() ? recv.get() : nullptr;
   }
 
-  /// Gives the call to the library, then tells of the problem.
+  /// Makes the call of the library, then throws if there is a problem.
   template <class Call, class Fetch>
   void make(const char* name, const Call& call, const Fetch& fetch, const std::string& problem) {
     try {
@@ -192,7 +196,7 @@ class Verbs {
     static_assert(std::is_same_v<T, Element<Recv>>, "send and recv are of one type");
     static_assert(std::is_convertible_v<decltype(std::data(recv)), void*>, "recv is written to");
     const std::string problem = detail::expect_size("recv", std::size(send), std::size(recv));
-    // The other ranks are told of the NULL. Without values it would do as an output, hence the 1.
+    // The library reports a NULL output on all ranks, but accepts it for count = 0: then pass 1.
     const auto call = [function, data = std::data(send),
                        out = problem.empty() ? std::data(recv) : nullptr,
                        count = problem.empty() || std::size(send) > 0 ? std::size(send) : 1,
