@@ -51,14 +51,14 @@ class SimulatedTransport final : public Transport {
 
   void send(int peer, ConstBytes bytes) override {
     open(peer, bytes.size());
-    send_part(peer, bytes);
+    send_chunk(peer, bytes);
   }
-  void open(int peer, const Length& length) override {
+  void open(int peer, const MessageLength& length) override {
     open_[static_cast<size_t>(peer)] = {std::make_shared<Buffer>(box(peer).pool.take(length.bytes)),
                                         0};
     turns_.pass(own(), model().overhead);
   }
-  void send_part(int peer, ConstBytes part) override {
+  void send_chunk(int peer, ConstBytes part) override {
     Open& letter = open_[static_cast<size_t>(peer)];
     std::copy(part.begin(), part.end(), letter.bytes->data() + letter.filled);
     letter.filled += part.size();
@@ -78,14 +78,14 @@ class SimulatedTransport final : public Transport {
   size_t unsent_handed_over() override { return unsent(); }
   size_t unsent_to(int) override { return unsent(); }
 
-  std::optional<Arrived> poll() override {
+  std::optional<ReceivedMessage> poll() override {
     const double now = turns_.catch_up(own(), fabric_->links->lookahead());
     fabric_->links->receive(own(), now);
     if (box_.letters.empty() || box_.letters.top().due > now) return std::nullopt;
     const Mailbox::Letter letter = box_.letters.top();
     box_.letters.pop();
     turns_.pass(own(), overhead(letter.bytes->size()));
-    return Arrived{letter.peer, std::move(*letter.bytes)};
+    return ReceivedMessage{letter.peer, std::move(*letter.bytes)};
   }
   bool gone(int peer) const override {
     return fabric_->boxes[static_cast<size_t>(peer)].gone && box_.letters.empty() &&
@@ -105,20 +105,20 @@ class SimulatedTransport final : public Transport {
   void interrupt() noexcept override {}
 
   uint64_t next_address() override { return 0; }  // parts are found through the fabric
-  std::unique_ptr<Transport> split(std::span<const Member> members, uint64_t id) override {
+  std::unique_ptr<Transport> split(std::span<const RankAddress> members, uint64_t id) override {
     if (members.empty()) return nullptr;
     std::weak_ptr<Fabric>& known = fabric_->parts[{id, members.front().rank}];
     std::shared_ptr<Fabric> part = known.lock();
     if (!part) {
       std::vector<int> ranks;
-      for (const Member& each : members)
+      for (const RankAddress& each : members)
         ranks.push_back(fabric_->ranks[static_cast<size_t>(each.rank)]);
       known = part = std::make_shared<Fabric>(turns_, fabric_->links, std::move(ranks));
     }
-    const auto self = std::ranges::find(members, rank_, &Member::rank);
+    const auto self = std::ranges::find(members, rank_, &RankAddress::rank);
     return std::make_unique<SimulatedTransport>(part, static_cast<int>(self - members.begin()));
   }
-  bool closes_together() const override { return false; }
+  bool close_is_collective() const override { return false; }
   void close() override {
     if (std::exchange(box_.gone, true)) return;
     ++fabric_->goodbyes;

@@ -43,7 +43,7 @@ void run(int ranks, const NetworkModel& model, const RankBody& body) {
 }
 
 /// The next message that comes, and when.
-Arrived receive(Transport& transport) {
+ReceivedMessage receive(Transport& transport) {
   for (;;) {
     if (auto arrived = transport.poll()) return std::move(*arrived);
     transport.idle(Clock::time_point::max());
@@ -61,7 +61,7 @@ TEST_CASE("a message takes the latency and its bytes' time on the links") {
       while (transport.unsent() > 0) transport.idle(Clock::time_point::max());
       left = turns.now(0);
     } else {
-      const Arrived arrived = receive(transport);
+      const ReceivedMessage arrived = receive(transport);
       CHECK(arrived.peer == 0);
       CHECK(arrived.bytes.size() == 50);
       came = turns.now(1);
@@ -155,13 +155,13 @@ TEST_CASE("parts go on their way when they are there; what is given up never arr
   run(2, slow_network(), [&](int rank, Transport& transport, Turns& turns) {
     if (rank == 0) {
       transport.open(1, 300);
-      transport.send_part(1, part);
+      transport.send_chunk(1, part);
       turns.pass(0, 500);
-      transport.send_part(1, part);
+      transport.send_chunk(1, part);
       turns.pass(0, 500);
-      transport.send_part(1, part);
+      transport.send_chunk(1, part);
       transport.open(1, 300);
-      transport.send_part(1, part);
+      transport.send_chunk(1, part);
       transport.send(1, part);
     } else {
       CHECK(receive(transport).bytes.size() == 300);
@@ -179,7 +179,7 @@ TEST_CASE("many messages come in the order of virtual time, run by run") {
     run(5, slow_network(), [&](int rank, Transport& transport, Turns& turns) {
       if (rank == 4) {
         for (int i = 0; i < 200; ++i) {
-          const Arrived arrived = receive(transport);
+          const ReceivedMessage arrived = receive(transport);
           came.push_back(turns.now(4) * 10 + arrived.peer);
         }
         return;
@@ -228,7 +228,7 @@ TEST_CASE("who polls hears of what a rank of its node sent before, in virtual ti
 
 TEST_CASE("a part of the ranks talks over the same links") {
   run(3, slow_network(), [&](int rank, Transport& transport, Turns& turns) {
-    const std::vector<Member> members{{2, 0}, {0, 0}};
+    const std::vector<RankAddress> members{{2, 0}, {0, 0}};
     if (rank == 1) return;
     const auto part = transport.split(members, 5);
     CHECK(part->rank() == (rank == 2 ? 0 : 1));

@@ -46,7 +46,7 @@ Device& Communicator::device_end(int device) {
 
 void Communicator::land_on_device() {
   if (Channel* channel = link_->channel(); channel && !std::exchange(lands_, true))
-    channel->transport().receive_into(device_end_->landing());
+    channel->transport().set_device_memory(device_end_->landing());
 }
 
 bool Communicator::gives_device_memory() const {

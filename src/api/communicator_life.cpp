@@ -74,7 +74,7 @@ void Communicator::close() {
     if (queue_) queue_->stop();
     return abandon(nullptr);
   }
-  if (link_->closes_together()) {
+  if (link_->close_is_collective()) {
     Descriptor descriptor;
     descriptor.verb = static_cast<uint64_t>(Verb::destroy);
     collective(

@@ -52,8 +52,8 @@ void Communicator::write_timeline() noexcept {
   try {
     if (device_end_) device_end_->record_rest();
     Channel* const channel = link_->channel();
-    const int launched_as = channel ? channel->transport().launched_as() : rank();
-    const Timeline::Owner owner{rank(), size(), launched_as, number_};
+    const int world_rank = channel ? channel->transport().world_rank() : rank();
+    const Timeline::Owner owner{rank(), size(), world_rank, number_};
     timeline_->write(Timeline::file_name(config_.timeline, owner), owner);
   } catch (const std::exception& error) {
     try {

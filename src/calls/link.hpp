@@ -102,7 +102,7 @@ class Link {
   /// In a call of make(): the connection of this rank's part, null without a color. Confirms.
   virtual std::unique_ptr<Link> split(AgreedCall& call, const SplitWish& wish) = 0;
   /// True when close() is collective: then comes leave(), in a call of make().
-  virtual bool closes_together() const = 0;
+  virtual bool close_is_collective() const = 0;
   virtual void leave(AgreedCall& call) = 0;
   /// Orderly end; nothing is under way.
   virtual void close() = 0;

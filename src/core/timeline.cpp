@@ -175,7 +175,7 @@ void Timeline::write(const std::string& file, const Owner& owner) const {
 std::string Timeline::file_name(const std::string& pattern, const Owner& owner) {
   std::string name = pattern;
   replace(name, "%p", std::to_string(getpid()));
-  if (const std::string rank = std::to_string(owner.launched_as); !replace(name, "%r", rank))
+  if (const std::string rank = std::to_string(owner.world_rank); !replace(name, "%r", rank))
     put_before_extension(name, rank);
   if (const std::string number = std::to_string(owner.number);
       !replace(name, "%c", number) && owner.number > 1)

@@ -38,7 +38,7 @@ class Timeline {
   struct Owner {
     int rank;
     int ranks;
-    int launched_as;  ///< the rank by which no other process is known that may write to its folder
+    int world_rank;  ///< the rank by which no other process is known that may write to its folder
     uint64_t
         number;  ///< of the communicator in its process; one for all ranks of sparsecollCommInitAll
   };
@@ -57,7 +57,7 @@ class Timeline {
   /// Throws SystemError where it cannot be written.
   void write(const std::string& file, const Owner& owner) const;
 
-  /// The owner's file: `pattern` with its %r, %c and %p replaced by launched_as, number and
+  /// The owner's file: `pattern` with its %r, %c and %p replaced by world_rank, number and
   /// process. Where it has no %r the rank is put in front of the extension, where it has no %c the
   /// number, from the second on.
   static std::string file_name(const std::string& pattern, const Owner& owner);

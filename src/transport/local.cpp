@@ -15,272 +15,276 @@ namespace sparsecoll {
 
 namespace {
 
-/// What has come in for one rank.
-struct Mailbox {
-  struct Letter {
-    Arrived arrived;
-    Clock::time_point due;
+/// The messages that one rank has not yet received.
+struct Inbox {
+  struct QueuedMessage {
+    ReceivedMessage message;
+    Clock::time_point due;  ///< when it may be received: later than now if a test delays it
   };
   Memory memory;
   Pool pool{memory};
   std::mutex mutex;
   std::condition_variable changed;
-  std::deque<Letter> letters;
-  std::atomic<size_t> events{0};  ///< rises with every letter and goodbye
+  std::deque<QueuedMessage> messages;
+  std::atomic<size_t> events{0};  ///< counts new messages and peers that left
   bool interrupted = false;
 };
 
-/// What the ranks share; lives until the last of them is gone.
-struct Fabric {
-  Fabric(int ranks, FatePlan fate)
-      : boxes(ranks),
+/// The state that the ranks of one communicator share. It lives until the last of them is gone.
+struct RankGroup {
+  RankGroup(int ranks, FaultPlan faults)
+      : inboxes(ranks),
         gone(ranks),
-        calls(ranks),
+        completed(ranks),
         joined(ranks),
-        plan(std::move(fate)),
-        neighbours(ranks) {
+        plan(std::move(faults)),
+        ranks_sharing_cpus(ranks) {
     spins = static_cast<unsigned>(ranks) <= std::thread::hardware_concurrency();
   }
-  /// A letter that was handed over is of its sender's pool: all of them go before the first pool.
-  ~Fabric() {
-    for (Mailbox& box : boxes) box.letters.clear();
+  /// A message that was handed over is of its sender's pool, so all messages are freed before the
+  /// first pool.
+  ~RankGroup() {
+    for (Inbox& inbox : inboxes) inbox.messages.clear();
   }
-  void tell_all(int but) {
-    for (size_t r = 0; r < boxes.size(); ++r)
-      if (static_cast<int>(r) != but) touch(boxes[r]);
+  void notify_all_but(int rank) {
+    for (size_t r = 0; r < inboxes.size(); ++r)
+      if (static_cast<int>(r) != rank) notify(inboxes[r]);
   }
-  static void touch(Mailbox& box) {
+  static void notify(Inbox& inbox) {
     {
-      const std::lock_guard lock(box.mutex);
-      ++box.events;
+      const std::lock_guard lock(inbox.mutex);
+      ++inbox.events;
     }
-    box.changed.notify_all();
+    inbox.changed.notify_all();
   }
-  /// The fabric of one part of a split: made by the first of its members to ask, forgotten when
-  /// the last has.
-  static std::shared_ptr<Fabric> part(const std::shared_ptr<Fabric>& whole,
-                                      std::span<const RankAddress> members, uint64_t id) {
-    const std::lock_guard lock(whole->parts_mutex);
-    const std::pair name{id, members.front().rank};
-    Part& part = whole->parts[name];
-    if (!part.fabric) {
-      const auto fresh = std::make_shared<Fabric>(static_cast<int>(members.size()), FatePlan{});
-      fresh->whole = whole;
-      fresh->neighbours = whole->neighbours;
-      for (const RankAddress& each : members) fresh->ranks_in_whole.push_back(each.rank);
-      part.fabric = fresh;  // complete, or not there: the next member may try again
+  /// Returns the group of the members of a split. The first member to ask makes it; after the last
+  /// one has asked, the parent forgets it.
+  static std::shared_ptr<RankGroup> join_split(const std::shared_ptr<RankGroup>& parent,
+                                               std::span<const RankAddress> members, uint64_t id) {
+    const std::lock_guard lock(parent->splits_mutex);
+    const std::pair key{id, members.front().rank};
+    PendingSplit& split = parent->splits[key];
+    if (!split.group) {
+      const auto fresh = std::make_shared<RankGroup>(static_cast<int>(members.size()), FaultPlan{});
+      fresh->parent = parent;
+      fresh->ranks_sharing_cpus = parent->ranks_sharing_cpus;
+      for (const RankAddress& each : members) fresh->parent_ranks.push_back(each.rank);
+      // Only now, so that the next member can try again if this one runs out of memory.
+      split.group = fresh;
     }
-    std::shared_ptr<Fabric> fabric = part.fabric;
-    if (++part.taken == members.size()) whole->parts.erase(name);
-    return fabric;
+    std::shared_ptr<RankGroup> group = split.group;
+    if (++split.joined == members.size()) parent->splits.erase(key);
+    return group;
   }
-  /// Not here yet, and never to be: it has left the whole of which this is a part.
-  bool never_comes(int rank) const {
-    if (joined[rank] || ranks_in_whole.empty()) return false;
-    const std::shared_ptr<Fabric> from = whole.lock();
-    const bool left = !from || from->gone[ranks_in_whole[static_cast<size_t>(rank)]];
-    return left && !joined[rank];  // in this order: it may have joined before it left
+  /// Returns true if that rank has not joined this group and has left the parent, so that it never
+  /// will.
+  bool will_never_join(int rank) const {
+    if (joined[rank] || parent_ranks.empty()) return false;
+    const std::shared_ptr<RankGroup> from = parent.lock();
+    const bool left = !from || from->gone[parent_ranks[static_cast<size_t>(rank)]];
+    return left && !joined[rank];  // asked again: it may have joined before it left
   }
 
-  struct Part {
-    std::shared_ptr<Fabric> fabric;
-    size_t taken = 0;
+  struct PendingSplit {
+    std::shared_ptr<RankGroup> group;
+    size_t joined = 0;  ///< members
   };
-  std::vector<Mailbox> boxes;
+  std::vector<Inbox> inboxes;
   std::vector<std::atomic<bool>> gone;
-  std::vector<std::atomic<uint64_t>> calls;  ///< the number after that of the last one made
+  std::vector<std::atomic<uint64_t>> completed;  ///< number of the last completed call, plus 1
   std::vector<std::atomic<bool>> joined;
-  FatePlan plan;
-  int neighbours;               ///< ranks of the process, where parts begin
-  bool spins;                   ///< every rank has a core of its own
-  std::weak_ptr<Fabric> whole;  ///< of a part: what it was split from
-  std::vector<int> ranks_in_whole;
-  std::mutex parts_mutex;
-  std::map<std::pair<uint64_t, int>, Part> parts;
+  FaultPlan plan;
+  int ranks_sharing_cpus;           ///< the ranks of the process; a split inherits the number
+  bool spins;                       ///< every rank has a core of its own
+  std::weak_ptr<RankGroup> parent;  ///< what this group was split from, if it was
+  std::vector<int> parent_ranks;    ///< the members' ranks in the parent
+  std::mutex splits_mutex;
+  std::map<std::pair<uint64_t, int>, PendingSplit> splits;  ///< by id and first member
 };
 
 class LocalTransport final : public Transport {
  public:
-  LocalTransport(std::shared_ptr<Fabric> fabric, int rank)
-      : fabric_(std::move(fabric)),
+  LocalTransport(std::shared_ptr<RankGroup> group, int rank)
+      : group_(std::move(group)),
         rank_(rank),
-        box_(fabric_->boxes[rank]),
-        open_(fabric_->boxes.size()) {
-    fabric_->joined[rank] = true;
+        inbox_(group_->inboxes[rank]),
+        open_(group_->inboxes.size()) {
+    group_->joined[rank] = true;
   }
   ~LocalTransport() override { leave(); }
 
   int rank() const override { return rank_; }
-  int size() const override { return static_cast<int>(fabric_->boxes.size()); }
-  int neighbours() const override { return fabric_->neighbours; }
+  int size() const override { return static_cast<int>(group_->inboxes.size()); }
+  int ranks_sharing_cpus() const override { return group_->ranks_sharing_cpus; }
   void check_thread() const override {}
   void check_queue() const override {}
 
   void send(int peer, ConstBytes bytes) override {
     open(peer, bytes.size());
-    send_part(peer, bytes);
+    send_chunk(peer, bytes);
   }
 
-  void open(int peer, const Length& length) override {
-    Letter& letter = open_[static_cast<size_t>(peer)];
-    letter = {};
-    if (fabric_->gone[peer]) return;
-    letter.fate = next_fate(peer);
-    letter.wanted = !killed_ && !letter.fate.drop;
-    if (letter.wanted) letter.bytes = fabric_->boxes[peer].pool.take(length.bytes);
+  void open(int peer, const MessageLength& length) override {
+    OpenMessage& message = open_[static_cast<size_t>(peer)];
+    message = {};
+    if (group_->gone[peer]) return;
+    message.fault = next_fault(peer);
+    message.delivers = !killed_ && !message.fault.drop;
+    if (message.delivers) message.bytes = group_->inboxes[peer].pool.take(length.bytes);
   }
 
-  void send_part(int peer, ConstBytes part) override {
-    Letter& letter = open_[static_cast<size_t>(peer)];
-    if (!letter.wanted) return;
-    std::copy(part.begin(), part.end(), letter.bytes.data() + letter.filled);
-    letter.filled += part.size();
-    if (letter.filled < letter.bytes.size()) return;
-    deliver(peer, std::move(letter.bytes), letter.fate);
-    letter.wanted = false;
+  void send_chunk(int peer, ConstBytes part) override {
+    OpenMessage& message = open_[static_cast<size_t>(peer)];
+    if (!message.delivers) return;
+    std::copy(part.begin(), part.end(), message.bytes.data() + message.written);
+    message.written += part.size();
+    if (message.written < message.bytes.size()) return;
+    deliver(peer, std::move(message.bytes), message.fault);
+    message.delivers = false;
   }
 
   void hand_over(int peer, Buffer message) override {
     open_[static_cast<size_t>(peer)] = {};
-    if (fabric_->gone[peer]) return;
-    const Fate fate = next_fate(peer);
-    if (!killed_ && !fate.drop) deliver(peer, std::move(message), fate);
+    if (group_->gone[peer]) return;
+    const MessageFault fault = next_fault(peer);
+    if (!killed_ && !fault.drop) deliver(peer, std::move(message), fault);
   }
 
   size_t unsent() override { return 0; }
   size_t unsent_handed_over() override { return 0; }
   size_t unsent_to(int) override { return 0; }
 
-  std::optional<Arrived> poll() override {
-    if (killed_) fail(sparsecollSystemError, "this rank was killed by the test's plan");
-    const size_t events = box_.events;
+  std::optional<ReceivedMessage> poll() override {
+    if (killed_) fail(sparsecollSystemError, "the fault plan of the test killed this rank");
+    const size_t events = inbox_.events;
     if (events == seen_ && !look_again_) return std::nullopt;
-    const std::lock_guard lock(box_.mutex);
+    const std::lock_guard lock(inbox_.mutex);
     look_again_ = false;
     const auto now = Clock::now();
-    for (auto letter = box_.letters.begin(); letter != box_.letters.end(); ++letter) {
+    for (auto letter = inbox_.messages.begin(); letter != inbox_.messages.end(); ++letter) {
       if (letter->due > now || overtakes(letter)) {
         look_again_ = true;  // it becomes due without an event
         continue;
       }
-      Arrived arrived = std::move(letter->arrived);
-      box_.letters.erase(letter);
+      ReceivedMessage arrived = std::move(letter->arrived);
+      inbox_.messages.erase(letter);
       look_again_ = true;
       return arrived;
     }
-    seen_ = box_.events;
+    seen_ = inbox_.events;
     return std::nullopt;
   }
 
   bool gone(int peer) const override {
-    if (!fabric_->gone[peer]) return fabric_->never_comes(peer);
-    if (!fabric_->plan) return true;
-    const std::lock_guard lock(box_.mutex);  // what is delayed is still to come
-    return std::none_of(box_.letters.begin(), box_.letters.end(),
-                        [peer](const auto& letter) { return letter.arrived.peer == peer; });
+    if (!group_->gone[peer]) return group_->will_never_join(peer);
+    if (!group_->plan) return true;
+    const std::lock_guard lock(inbox_.mutex);  // a delayed message is still to be received
+    return std::none_of(inbox_.messages.begin(), inbox_.messages.end(),
+                        [peer](const auto& each) { return each.message.peer == peer; });
   }
 
-  void made(uint64_t call) override { fabric_->calls[rank_] = call + 1; }
-  std::vector<int> left_before(uint64_t call) const override {
+  void set_completed(uint64_t call) override { group_->completed[rank_] = call + 1; }
+  std::vector<int> gone_before(uint64_t call) const override {
     std::vector<int> peers;
     for (int peer = 0; peer < size(); ++peer)
-      if (peer != rank_ && gone(peer) && fabric_->calls[peer] <= call) peers.push_back(peer);
+      if (peer != rank_ && gone(peer) && group_->completed[peer] <= call) peers.push_back(peer);
     return peers;
   }
 
   void idle(Clock::time_point limit) override {
     if (look_again_) return std::this_thread::sleep_for(std::chrono::microseconds(50));
-    if (fabric_->spins)
+    if (group_->spins)
       for (int i = 0; i < 2000; ++i)
-        if (box_.events != seen_) return;
-    std::unique_lock lock(box_.mutex);
-    box_.changed.wait_until(lock, limit, [&] { return box_.events != seen_ || box_.interrupted; });
+        if (inbox_.events != seen_) return;
+    std::unique_lock lock(inbox_.mutex);
+    inbox_.changed.wait_until(lock, limit,
+                              [&] { return inbox_.events != seen_ || inbox_.interrupted; });
   }
 
   void interrupt() noexcept override {
     {
-      const std::lock_guard lock(box_.mutex);
-      box_.interrupted = true;
+      const std::lock_guard lock(inbox_.mutex);
+      inbox_.interrupted = true;
     }
-    box_.changed.notify_all();
+    inbox_.changed.notify_all();
     leave();
   }
 
-  uint64_t next_address() override { return 0; }  // parts are found through the fabric
+  uint64_t next_address() override { return 0; }  // members meet in the group
   std::unique_ptr<Transport> split(std::span<const RankAddress> members, uint64_t id) override {
     if (members.empty()) return nullptr;
     const auto own = std::ranges::find(members, rank_, &RankAddress::rank);
-    return std::make_unique<LocalTransport>(Fabric::part(fabric_, members, id),
+    return std::make_unique<LocalTransport>(RankGroup::join_split(group_, members, id),
                                             static_cast<int>(own - members.begin()));
   }
 
-  bool closes_together() const override { return false; }
+  bool close_is_collective() const override { return false; }
   void close() override { leave(); }
   size_t abandon(bool* touches_caller) noexcept override {
     *touches_caller = false;
     leave();
     return 0;
   }
-  Pool& pool() override { return box_.pool; }
-  const Memory& memory() const override { return box_.memory; }
+  Pool& pool() override { return inbox_.pool; }
+  const Memory& memory() const override { return inbox_.memory; }
 
  private:
-  /// A message that is still written.
-  struct Letter {
+  /// A message whose chunks are still being written.
+  struct OpenMessage {
     Buffer bytes;
-    size_t filled = 0;
-    Fate fate;
-    bool wanted = false;  ///< and so its bytes are there
+    size_t written = 0;
+    MessageFault fault;
+    bool delivers = false;  ///< it has a buffer and will be delivered
   };
 
-  Fate next_fate(int peer) {
-    const Fate fate = fabric_->plan ? fabric_->plan(rank_, peer, sent_++) : Fate{};
-    if (fate.kill_sender) killed_ = true;
-    return fate;
+  MessageFault next_fault(int peer) {
+    const MessageFault fault = group_->plan ? group_->plan(rank_, peer, sent_++) : MessageFault{};
+    if (fault.kill_sender) killed_ = true;
+    return fault;
   }
 
-  void deliver(int peer, Buffer message, const Fate& fate) {
-    if (fate.corrupt_byte != kAll)
-      message.data()[fate.corrupt_byte % message.size()] ^= std::byte{0xff};
-    Mailbox& box = fabric_->boxes[peer];
+  void deliver(int peer, Buffer message, const MessageFault& fault) {
+    if (fault.corrupt_byte != kAll)
+      message.data()[fault.corrupt_byte % message.size()] ^= std::byte{0xff};
+    Inbox& inbox = group_->inboxes[peer];
     {
-      const std::lock_guard lock(box.mutex);
-      box.letters.push_back({{rank_, std::move(message)}, Clock::now() + fate.delay});
-      ++box.events;
+      const std::lock_guard lock(inbox.mutex);
+      inbox.messages.push_back({{rank_, std::move(message)}, Clock::now() + fault.delay});
+      ++inbox.events;
     }
-    box.changed.notify_one();
+    inbox.changed.notify_one();
   }
 
-  /// A letter must not pass an earlier one of the same sender.
-  bool overtakes(std::deque<Mailbox::Letter>::iterator letter) const {
-    if (!fabric_->plan) return false;
-    for (auto each = box_.letters.begin(); each != letter; ++each)
-      if (each->arrived.peer == letter->arrived.peer) return true;
+  /// Returns true if an earlier message of the same sender is still queued.
+  bool overtakes(std::deque<Inbox::QueuedMessage>::iterator message) const {
+    if (!group_->plan) return false;
+    for (auto each = inbox_.messages.begin(); each != message; ++each)
+      if (each->message.peer == message->message.peer) return true;
     return false;
   }
 
-  /// A killed rank leaves no word: its peers find out by their deadlines.
+  /// Makes this rank gone for its peers. A killed rank tells them nothing: their deadlines pass.
   void leave() noexcept {
-    if (killed_ || fabric_->gone[rank_].exchange(true)) return;
-    fabric_->tell_all(rank_);
+    if (killed_ || group_->gone[rank_].exchange(true)) return;
+    group_->notify_all_but(rank_);
   }
 
-  std::shared_ptr<Fabric> fabric_;
+  std::shared_ptr<RankGroup> group_;
   int rank_;
-  Mailbox& box_;
-  std::vector<Letter> open_;  ///< by peer
+  Inbox& inbox_;
+  std::vector<OpenMessage> open_;  ///< by peer
   size_t sent_ = 0;
   size_t seen_ = 0;
-  bool look_again_ = false;  ///< letters may be waiting that no new event tells of
+  bool look_again_ = false;  ///< messages may be queued that no new event announces
   std::atomic<bool> killed_{false};
 };
 
 }  // namespace
 
-std::vector<std::unique_ptr<Transport>> make_local_transports(int ranks, const FatePlan& plan) {
-  auto fabric = std::make_shared<Fabric>(ranks, plan);
+std::vector<std::unique_ptr<Transport>> make_local_transports(int ranks, const FaultPlan& plan) {
+  auto group = std::make_shared<RankGroup>(ranks, plan);
   std::vector<std::unique_ptr<Transport>> transports;
-  for (int r = 0; r < ranks; ++r) transports.push_back(std::make_unique<LocalTransport>(fabric, r));
+  for (int r = 0; r < ranks; ++r) transports.push_back(std::make_unique<LocalTransport>(group, r));
   return transports;
 }
 

@@ -10,22 +10,23 @@
 
 namespace sparsecoll {
 
-/// What becomes of one message between threads; for tests of failures.
-struct Fate {
-  bool drop = false;
-  bool kill_sender = false;  ///< the message and all later ones of the sender vanish, silently
+/// A fault that a test injects into one message.
+struct MessageFault {
+  bool drop = false;         ///< the message is never received
+  bool kill_sender = false;  ///< this and all later messages of the sender are lost, silently
   std::chrono::microseconds delay{0};
-  size_t corrupt_byte = kAll;  ///< this byte (modulo size) is inverted
+  size_t corrupt_byte = kAll;  ///< the byte at this index (modulo the size) is inverted
 };
 
-/// Decides the fate of sender's number-th message (from 0), which goes to receiver. Called from the
-/// senders' threads.
-using FatePlan = std::function<Fate(int sender, int receiver, size_t number)>;
+/// Returns the fault of the message that `sender` sends to `receiver` as its number-th (from 0,
+/// over all receivers). The threads of the senders call it.
+using FaultPlan = std::function<MessageFault(int sender, int receiver, size_t number)>;
 
-/// One transport per rank; ranks are threads of this process. A message is copied once, by the
-/// sender, into a block of the receiver's pool, or not at all if it was handed over; sending never
-/// waits. The order in which messages of
-/// different senders are polled depends on timing, nothing else does.
-std::vector<std::unique_ptr<Transport>> make_local_transports(int ranks, const FatePlan& plan = {});
+/// Returns one transport per rank; the ranks are threads of this process. The sender copies a
+/// message once, into a buffer of the receiver's pool, or not at all if the message was handed
+/// over. Sending never waits. Only the order between messages of different senders depends on
+/// timing.
+std::vector<std::unique_ptr<Transport>> make_local_transports(int ranks,
+                                                              const FaultPlan& plan = {});
 
 }  // namespace sparsecoll

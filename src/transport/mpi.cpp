@@ -15,7 +15,7 @@
 #include "core/thread_pool.hpp"
 #include "transport/mpi_inbox.hpp"
 #include "transport/mpi_outbox.hpp"
-#include "transport/mpi_share.hpp"
+#include "transport/mpi_duplicate.hpp"
 
 namespace sparsecoll {
 
@@ -35,20 +35,20 @@ int count_processes() {
 class MpiTransport final : public Transport {
  public:
   /// `peers`: where they are reached in the shared duplicate, by their rank here.
-  MpiTransport(std::shared_ptr<MpiShare> share, std::vector<MpiAddress> peers, int rank,
-               const MpiOptions& terms)
-      : share_(std::move(share)),
+  MpiTransport(std::shared_ptr<MpiDuplicate> share, std::vector<MpiAddress> peers, int rank,
+               const MpiOptions& options)
+      : duplicate_(std::move(share)),
         peers_(std::move(peers)),
         rank_(rank),
-        terms_(terms),
-        inbox_({share_->comm(), own().tag}, ranks(), pool_),
-        outbox_(share_->comm(), peers_, {terms.chunk, in_pieces()}) {}
+        options_(options),
+        inbox_({duplicate_->comm(), own().tag}, ranks(), pool_),
+        outbox_(duplicate_->comm(), peers_, {options.chunk, eager()}) {}
 
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(peers_.size()); }
-  int launched_as() const override { return share_->world_rank(); }
+  int world_rank() const override { return duplicate_->world_rank(); }
   /// Who was bound to some of the CPUs has them to itself.
-  int neighbours() const override {
+  int ranks_sharing_cpus() const override {
     const int processes = count_processes();
     if (!has_all_cpus()) return 1;
     return processes > 0 ? processes : size();
@@ -66,11 +66,11 @@ class MpiTransport final : public Transport {
   }
 
   void send(int peer, ConstBytes bytes) override { outbox_.send(peer, bytes, nullptr); }
-  void open(int peer, const Length& length) override { outbox_.open(peer, length, nullptr); }
-  void send_part(int peer, ConstBytes part) override { outbox_.send_part(peer, part, nullptr); }
+  void open(int peer, const MessageLength& length) override { outbox_.open(peer, length, nullptr); }
+  void send_chunk(int peer, ConstBytes part) override { outbox_.send_chunk(peer, part, nullptr); }
   void hand_over(int peer, Buffer message) override {
-    const auto kept = std::make_shared<Buffer>(std::move(message));
-    outbox_.send(peer, {kept->data(), kept->size()}, kept);
+    const auto owner = std::make_shared<Buffer>(std::move(message));
+    outbox_.send(peer, {owner->data(), owner->size()}, owner);
   }
 
   size_t unsent() override {
@@ -83,7 +83,7 @@ class MpiTransport final : public Transport {
   }
   size_t unsent_to(int peer) override { return outbox_.unsent_to(peer); }
 
-  std::optional<Arrived> poll() override {
+  std::optional<ReceivedMessage> poll() override {
     outbox_.progress();
     return inbox_.poll();
   }
@@ -95,7 +95,7 @@ class MpiTransport final : public Transport {
   void interrupt() noexcept override {}
 
   uint64_t next_address() override {
-    if (!next_tag_) next_tag_ = share_->take_tag();
+    if (!next_tag_) next_tag_ = duplicate_->acquire_tag();
     return static_cast<uint64_t>(*next_tag_);
   }
 
@@ -103,33 +103,33 @@ class MpiTransport final : public Transport {
     if (members.empty()) return nullptr;  // nobody sends to the address that was told: keep it
     std::vector<MpiAddress> peers;
     for (const RankAddress& each : members) {
-      if (each.address > static_cast<uint64_t>(share_->highest_tag()))
+      if (each.address > static_cast<uint64_t>(duplicate_->highest_tag()))
         fail(sparsecollRemoteError, "rank ", each.rank, " sent a tag of ", each.address,
-             ", expected at most ", share_->highest_tag());
+             ", expected at most ", duplicate_->highest_tag());
       peers.push_back(
           {peers_[static_cast<size_t>(each.rank)].rank, static_cast<int>(each.address)});
     }
     const auto self = std::ranges::find(members, rank_, &RankAddress::rank);
-    auto part = std::make_unique<MpiTransport>(share_, std::move(peers),
-                                               static_cast<int>(self - members.begin()), terms_);
+    auto part = std::make_unique<MpiTransport>(duplicate_, std::move(peers),
+                                               static_cast<int>(self - members.begin()), options_);
     next_tag_.reset();
     return part;
   }
 
-  bool closes_together() const override { return true; }
+  bool close_is_collective() const override { return true; }
   void close() override {
-    if (next_tag_) share_->give_back(*next_tag_);
-    share_->give_back(own().tag);
+    if (next_tag_) duplicate_->release_tag(*next_tag_);
+    duplicate_->release_tag(own().tag);
   }
 
   size_t abandon(bool* touches_caller) noexcept override {
-    // The duplicate, too, is kept: what is under way in it cannot be taken back.
+    // The duplicate, too, is owner: what is under way in it cannot be taken back.
     *touches_caller = outbox_.unsent() > 0;
     return inbox_.abandon() + outbox_.abandon();
   }
-  bool takes_device_memory() const override { return *terms_.device_memory; }
-  void receive_into(std::shared_ptr<Memory> device) override {
-    if (*terms_.device_memory) inbox_.receive_into(std::move(device));
+  bool takes_device_memory() const override { return *options_.device_memory; }
+  void set_device_memory(std::shared_ptr<Memory> device) override {
+    if (*options_.device_memory) inbox_.set_device_memory(std::move(device));
   }
 
   Pool& pool() override { return pool_; }
@@ -142,17 +142,17 @@ class MpiTransport final : public Transport {
     for (const MpiAddress& each : peers_) ranks.push_back(each.rank);
     return ranks;
   }
-  std::vector<bool> in_pieces() const {
+  std::vector<bool> eager() const {
     std::vector<bool> wanted;
     for (const MpiAddress& each : peers_)
-      wanted.push_back(terms_.pieces.value_or(share_->is_elsewhere(each.rank)));
+      wanted.push_back(options_.pieces.value_or(duplicate_->is_on_other_machine(each.rank)));
     return wanted;
   }
 
-  std::shared_ptr<MpiShare> share_;
+  std::shared_ptr<MpiDuplicate> duplicate_;
   std::vector<MpiAddress> peers_;
   int rank_;
-  const MpiOptions terms_;
+  const MpiOptions options_;
   /// Under which the next part will receive, once its peers have been told; none before.
   std::optional<int> next_tag_;
   Memory memory_;
@@ -164,7 +164,7 @@ class MpiTransport final : public Transport {
 }  // namespace
 
 std::unique_ptr<Transport> make_mpi_transport(MPI_Comm mpi, const Deadline& deadline,
-                                              const MpiOptions& terms) {
+                                              const MpiOptions& options) {
   check_mpi_caller();
   if (mpi == MPI_COMM_NULL) fail(sparsecollInvalidArgument, "mpi is MPI_COMM_NULL");
   int between_groups = 0;
@@ -175,10 +175,10 @@ std::unique_ptr<Transport> make_mpi_transport(MPI_Comm mpi, const Deadline& dead
   check_mpi(MPI_Comm_rank(mpi, &rank), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(mpi, &size), "MPI_Comm_size");
   std::vector<MpiAddress> peers;
-  for (int peer = 0; peer < size; ++peer) peers.push_back({peer, MpiShare::kFirstTag});
-  MpiOptions decided = terms;
+  for (int peer = 0; peer < size; ++peer) peers.push_back({peer, MpiDuplicate::kFirstTag});
+  MpiOptions decided = options;
   if (!decided.device_memory) decided.device_memory = mpi_is_cuda_aware();
-  return std::make_unique<MpiTransport>(std::make_shared<MpiShare>(mpi, deadline), std::move(peers),
+  return std::make_unique<MpiTransport>(std::make_shared<MpiDuplicate>(mpi, deadline), std::move(peers),
                                         rank, decided);
 }
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "core/error.hpp"
-#include "transport/mpi_chunks.hpp"
-#include "transport/mpi_share.hpp"
+#include "transport/mpi_eager.hpp"
+#include "transport/mpi_duplicate.hpp"
 
 namespace sparsecoll {
 
@@ -31,11 +31,11 @@ MpiInbox::MpiInbox(const Address& own, const std::vector<int>& ranks, Pool& pool
     peers_[static_cast<size_t>(ranks[peer])] = static_cast<int>(peer);
 }
 
-void MpiInbox::receive_into(std::shared_ptr<Memory> device) {
-  landing_ = std::make_unique<Landing>(std::move(device));
+void MpiInbox::set_device_memory(std::shared_ptr<Memory> device) {
+  device_pool_ = std::make_unique<DevicePool>(std::move(device));
 }
 
-std::optional<Arrived> MpiInbox::poll() {
+std::optional<ReceivedMessage> MpiInbox::poll() {
   while (std::optional<Matched> piece = match()) {
     Incoming* const target = unfinished(piece->peer);
     if (!target) {
@@ -53,7 +53,7 @@ std::optional<Arrived> MpiInbox::poll() {
       continue;
     }
     const bool given_up = each->given_up;
-    Arrived arrived{each->peer, std::move(each->bytes), std::move(each->hidden)};
+    ReceivedMessage arrived{each->peer, std::move(each->bytes), std::move(each->hidden)};
     each = incoming_.erase(each);
     if (!given_up) return arrived;
   }
@@ -94,24 +94,24 @@ MpiInbox::Incoming* MpiInbox::unfinished(int peer) {
 
 void MpiInbox::begin(Matched& first) {
   const auto bytes = static_cast<size_t>(first.bytes);
-  const size_t more = pieces_after(bytes), all = bytes + more * kMpiPiece;
+  const size_t more = eager_chunks_after(bytes), all = bytes + more * kEagerBytes;
   Incoming& target = incoming_.emplace_back(
       Incoming{first.peer, bytes == 0, bytes == 0 ? Buffer() : pool_.take(all)});
   take_chunk(target, first);
-  await_pieces(target, first.source, more);
+  await_eager_chunks(target, first.source, more);
 }
 
-void MpiInbox::await_pieces(Incoming& target, int source, size_t pieces) {
+void MpiInbox::await_eager_chunks(Incoming& target, int source, size_t pieces) {
   under_way_.reserve(pieces);
   for (size_t left = pieces; left > 0; --left) {
     std::byte* const at = target.bytes.data() + target.claimed;
     const auto receive = [&](MPI_Request* request) {
-      return MPI_Irecv(at, static_cast<int>(kMpiPiece), MPI_BYTE, source, own_.tag, own_.comm,
+      return MPI_Irecv(at, static_cast<int>(kEagerBytes), MPI_BYTE, source, own_.tag, own_.comm,
                        request);
     };
-    const int code = under_way_.begin({target.peer, &target, kMpiPiece, left == 1}, receive);
-    check_mpi_with(target.peer, code, "a receive from");
-    target.claimed += kMpiPiece;
+    const int code = under_way_.begin({target.peer, &target, kEagerBytes, left == 1}, receive);
+    check_mpi_peer(target.peer, code, "a receive from");
+    target.claimed += kEagerBytes;
     ++target.under_way;
   }
 }
@@ -120,7 +120,7 @@ void MpiInbox::take_size(Incoming& target, Matched& piece) {
   uint64_t size[2] = {};  // of all, and of what is hidden
   if (piece.bytes != sizeof size && piece.bytes != sizeof *size)
     damaged(piece.peer, "an announcement", sizeof *size, piece.bytes);
-  check_mpi_with(piece.peer,
+  check_mpi_peer(piece.peer,
                  MPI_Mrecv(size, piece.bytes, MPI_BYTE, &piece.message, MPI_STATUS_IGNORE),
                  "a receive from");
   if (size[1] > size[0])
@@ -130,10 +130,10 @@ void MpiInbox::take_size(Incoming& target, Matched& piece) {
   target.announced = false;
 }
 
-void MpiInbox::make_room(Incoming& target, const Length& length) {
-  Landing* const landing = length.hidden < kHidden ? nullptr : landing_.get();
-  if (landing) try {
-      target.hidden = landing->pool.take(length.hidden);
+void MpiInbox::make_room(Incoming& target, const MessageLength& length) {
+  DevicePool* const device_pool = length.device_bytes < kHidden ? nullptr : device_pool_.get();
+  if (device_pool) try {
+      target.hidden = device_pool->pool.take(length.device_bytes);
     } catch (const std::bad_alloc&) {
       // The host has room, perhaps.
     }
@@ -152,7 +152,7 @@ void MpiInbox::take_chunk(Incoming& target, Matched& piece) {
     return MPI_Imrecv(at, piece.bytes, MPI_BYTE, &piece.message, request);
   };
   const int code = under_way_.begin({piece.peer, &target, bytes, false}, receive);
-  check_mpi_with(piece.peer, code, "a receive from");
+  check_mpi_peer(piece.peer, code, "a receive from");
   ++target.under_way;
   target.claimed = target.given_up ? target.size() : target.claimed + bytes;
 }
@@ -176,8 +176,8 @@ void MpiInbox::progress() {
       missing = less;
     }
   });
-  check_mpi_with(peer, failure, "a receive from");
-  if (missing > 0) damaged(peer, "a piece", kMpiPiece, static_cast<int>(kMpiPiece - missing));
+  check_mpi_peer(peer, failure, "a receive from");
+  if (missing > 0) damaged(peer, "a piece", kEagerBytes, static_cast<int>(kEagerBytes - missing));
 }
 
 bool MpiInbox::earlier_from(std::list<Incoming>::iterator message) {

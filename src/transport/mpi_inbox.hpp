@@ -16,7 +16,7 @@ namespace sparsecoll {
 
 /// How messages travel under one tag, on which MPI keeps the order of each sender's. One of 1 to
 /// `chunk` bytes is a message of MPI, unless it would be taken for the first of one in pieces
-/// (mpi_pieces.hpp), which need no more words than their sizes. Any other is announced: an empty
+/// (mpi_eager.hpp), which need no more words than their sizes. Any other is announced: an empty
 /// message of MPI, one that holds the size (uint64_t), and chunks of at least a byte until that is
 /// reached; an empty one ends a message that its sender gives up. Where something is hidden at its
 /// end, how much follows the size (uint64_t), and no chunk holds something of both.
@@ -34,10 +34,10 @@ class MpiInbox {
 
   /// Where MPI puts large hidden parts from now on; before, and where there is no room, they come
   /// to the host. Once.
-  void receive_into(std::shared_ptr<Memory> device);
+  void set_device_memory(std::shared_ptr<Memory> device);
 
   /// A message that is complete, if there is one; moves what is under way.
-  std::optional<Arrived> poll();
+  std::optional<ReceivedMessage> poll();
   /// Forgets everything; gives up, and counts, the memory that MPI may still write to.
   size_t abandon() noexcept;
 
@@ -62,8 +62,8 @@ class MpiInbox {
     bool ends;    ///< the message, which is as much shorter as less comes
   };
   /// The device's memory and the blocks that there are of it.
-  struct Landing {
-    explicit Landing(std::shared_ptr<Memory> device) : memory(std::move(device)), pool(*memory) {}
+  struct DevicePool {
+    explicit DevicePool(std::shared_ptr<Memory> device) : memory(std::move(device)), pool(*memory) {}
     std::shared_ptr<Memory> memory;
     Pool pool;
   };
@@ -79,17 +79,17 @@ class MpiInbox {
   Incoming* unfinished(int peer);
   void begin(Matched& first);
   void take_size(Incoming& target, Matched& piece);
-  void make_room(Incoming& target, const Length& length);
+  void make_room(Incoming& target, const MessageLength& length);
   void take_chunk(Incoming& target, Matched& piece);
   /// Of a message in pieces all but the first, which come to their places by themselves.
-  void await_pieces(Incoming& target, int source, size_t pieces);
+  void await_eager_chunks(Incoming& target, int source, size_t pieces);
   void progress();
   bool earlier_from(std::list<Incoming>::iterator message);
 
   Address own_;
   std::vector<int> peers_;  ///< number of the peer by rank in the MPI communicator
   Pool& pool_;
-  std::unique_ptr<Landing> landing_;
+  std::unique_ptr<DevicePool> device_pool_;
   std::list<Incoming> incoming_;  ///< requests know where each is
   MpiRequests<Receiving> under_way_;
 };

@@ -22,24 +22,24 @@ struct MpiAddress {
 /// The sending side of a transport over MPI; mpi_inbox.hpp says in which form messages travel.
 class MpiOutbox {
  public:
-  using Kept = std::shared_ptr<Buffer>;  ///< of a message that was handed over, else null
+  using OwnedMessage = std::shared_ptr<Buffer>;  ///< of a message that was handed over, else null
 
-  struct Terms {
+  struct Options {
     size_t chunk;                 ///< largest single message of MPI
-    std::vector<bool> in_pieces;  ///< by peer: what can be is sent to it in pieces
+    std::vector<bool> eager;  ///< by peer: what can be is sent to it in pieces
   };
 
-  MpiOutbox(MPI_Comm comm, std::vector<MpiAddress> peers, Terms terms)
+  MpiOutbox(MPI_Comm comm, std::vector<MpiAddress> peers, Options options)
       : comm_(comm),
         peers_(std::move(peers)),
-        terms_(std::move(terms)),
+        options_(std::move(options)),
         open_(peers_.size()),
         under_way_(peers_.size()),
         announced_(std::make_unique<std::deque<Announcement>>()) {}
 
-  void send(int peer, ConstBytes bytes, const Kept& kept);
-  void open(int peer, const Length& length, const Kept& kept);
-  void send_part(int peer, ConstBytes part, const Kept& kept);
+  void send(int peer, ConstBytes bytes, const OwnedMessage& owner);
+  void open(int peer, const MessageLength& length, const OwnedMessage& owner);
+  void send_chunk(int peer, ConstBytes part, const OwnedMessage& owner);
 
   /// Moves what is under way.
   void progress();
@@ -53,18 +53,18 @@ class MpiOutbox {
   struct Sending {
     int peer;
     size_t bytes;
-    Kept kept;
+    OwnedMessage owner;
   };
   using Announcement = std::array<uint64_t, 2>;  ///< bytes of a message, and of what is hidden
 
   void give_up_open(int peer);
-  void start(int peer, ConstBytes bytes, const Kept& kept);
-  void start_in_pieces(int peer, ConstBytes message, const Kept& kept);
-  size_t& unsent_of(const Kept& kept) { return kept ? unsent_handed_over_ : unsent_; }
+  void start(int peer, ConstBytes bytes, const OwnedMessage& owner);
+  void start_eager(int peer, ConstBytes message, const OwnedMessage& owner);
+  size_t& unsent_of(const OwnedMessage& owner) { return owner ? unsent_handed_over_ : unsent_; }
 
   MPI_Comm comm_;
   std::vector<MpiAddress> peers_;
-  const Terms terms_;
+  const Options options_;
   std::vector<size_t> open_;  ///< by peer: bytes of an announced message that are still to come
   MpiRequests<Sending> under_way_;
   std::unique_ptr<std::deque<Announcement>> announced_;  ///< on their way; a deque moves none

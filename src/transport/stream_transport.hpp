@@ -12,55 +12,67 @@ struct ncclComm;
 
 namespace sparsecoll {
 
-/// What moves between this rank and one peer, which may be this rank, in one exchange; in memory of
-/// the device. Both ends know the sizes, and they are the same.
+/// What this rank sends to one peer and receives from it in one exchange. The peer may be this rank
+/// itself. All bytes are in device memory. Both ranks know the sizes and give the same ones.
 struct StreamTransfer {
   int peer;
   ConstBytes out;
   Bytes in;
-  bool sends;     ///< out is to go
-  bool receives;  ///< in is to come
+  bool sends;     ///< `out` is sent
+  bool receives;  ///< `in` is received
 };
 
-/// Moves bytes between ranks in the order of a stream; knows no numbers. One thread at a time, but
-/// for check() and interrupt(). Errors are thrown as Error; after one of them only interrupt() is
-/// of use.
+/// Moves bytes between the ranks of one communicator in the order of CUDA streams. It does not
+/// interpret them.
+///
+/// Threads: one thread at a time calls the transport. Only check() and interrupt() may be called by
+/// any thread at any time.
+///
+/// Errors are thrown as Error. After one, only interrupt() is useful.
+///
+/// docs/adding-a-transport.md explains how to write one; tests/nccl/transport_test.cpp tests that
+/// it keeps to this contract.
 class StreamTransport {
  public:
   virtual ~StreamTransport() = default;
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  /// The CUDA device of this rank, by the number that it has in this process.
+  /// Returns the CUDA device of this rank, by its number in this process.
   virtual int device() const = 0;
 
-  /// Queues all of it on the stream, as one operation; when it returns, what is queued there next
-  /// comes after the transfers. Several with one peer match in their order. The host waits for the
-  /// peers only in the first exchange with each, while connections are made. Throws RemoteError,
-  /// SystemError, UnhandledCudaError, Timeout, and InvalidUsage after interrupt() or close().
+  /// Queues all transfers on the stream as one operation. Work that is queued on the stream later
+  /// runs after them. Several transfers with one peer are matched in their order.
+  ///
+  /// The host waits for peers only in the first exchange with each of them, to make connections;
+  /// later exchanges can be captured into CUDA graphs. Throws RemoteError, SystemError,
+  /// UnhandledCudaError, Timeout, and InvalidUsage after interrupt() or close().
   virtual void exchange(std::span<const StreamTransfer> transfers, Stream stream,
                         const Deadline& deadline) = 0;
-  /// From any thread: throws what has gone wrong since in what is queued, as far as it has been
-  /// noticed.
+  /// Throws the error, if one has been noticed, of exchanges that are queued. Any thread may call
+  /// it.
   virtual void check() = 0;
-  /// Collective: another transport, between the ranks of one color in the order of their keys; null
-  /// without a color (a negative one). No exchange is under way: its streams have been waited for.
+  /// Returns a new transport between the ranks of one color, ordered by their keys, or null if the
+  /// color is negative. Collective. No exchange is queued: the caller has waited for its streams.
   /// Throws as exchange() does.
   virtual std::unique_ptr<StreamTransport> split(int color, int key, const Deadline& deadline) = 0;
-  /// Orderly end, when nothing is under way; collective. Graphs that were captured from exchanges
-  /// must have been destroyed. Throws as exchange() does.
+  /// Ends the transport in good order. Collective. No exchange is queued, and graphs that contain
+  /// exchanges have been destroyed. Throws as exchange() does.
   virtual void close(const Deadline& deadline) = 0;
-  /// From any thread, at any time, once or often: what is queued ends, with nothing delivered, and
-  /// later calls throw. Local; takes less than a second, even where the layer below takes longer.
+  /// Ends exchanges that are queued, without delivering them; all later calls throw. Local. Any
+  /// thread may call it, at any time and more than once. It returns within a second, even if the
+  /// layer below takes longer.
   virtual void interrupt() noexcept = 0;
 };
 
-/// Collective over `comm`, in which nothing is under way: a transport over an NCCL communicator of
-/// its own, split from that one, which is left alone from then on. Throws InvalidArgument when
-/// `comm` is null, InvalidUsage when the process has no NCCL, or none that is new enough, or when
-/// the library was built without; else as exchange() does, and what is the matter with `comm`.
-/// After Timeout the split is still under way in `comm`, which is of no use before the missing
-/// ranks have come.
+/// Returns a transport over an NCCL communicator of its own, which it splits from `comm`.
+/// Collective over `comm`, on which no operation may be in progress; the transport does not use
+/// `comm` again.
+///
+/// Throws InvalidArgument if `comm` is null; InvalidUsage if the library was built without NCCL, or
+/// if the process has no NCCL or one that is too old; any error that `comm` is in; and what
+/// exchange() throws. After Timeout the split is still in progress on `comm`, which cannot be used
+/// before the missing ranks have joined the split.
 std::unique_ptr<StreamTransport> make_nccl_transport(ncclComm* comm, const Deadline& deadline);
 
 }  // namespace sparsecoll

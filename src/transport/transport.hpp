@@ -11,110 +11,143 @@
 
 namespace sparsecoll {
 
-/// How long a message is, and how much of it, at its end, is hidden: it may be in memory of a
-/// device at both ends. Nothing unless the sender's takes_device_memory().
-struct Length {
-  Length(size_t all, size_t hidden_bytes = 0) : bytes(all), hidden(hidden_bytes) {}
+/// The size of a message. The last `device_bytes` of its bytes may be in device memory, at the
+/// sender and at the receiver; 0 unless the sender's takes_device_memory() is true.
+struct MessageLength {
+  MessageLength(size_t all, size_t on_device = 0) : bytes(all), device_bytes(on_device) {}
   size_t bytes;
-  size_t hidden;
+  size_t device_bytes;
 };
 
-/// A message of unknown size that came in.
-struct Arrived {
-  int peer;
+/// A message that a peer sent. Its size is known only now.
+struct ReceivedMessage {
+  int peer;  ///< the sender
   Buffer bytes;
-  Buffer hidden = {};  ///< what follows, where that came to memory of this rank's device
+  /// The rest of the message if it was received into device memory; see set_device_memory().
+  Buffer device_tail = {};
 };
 
-/// A rank of a transport as a member of a part of it.
+/// A member of a split, in the order of the new ranks.
 struct RankAddress {
-  int rank;
-  uint64_t address;  ///< what next_address() gave there
+  int rank;          ///< its rank in the transport that is split
+  uint64_t address;  ///< what next_address() returned on that rank
 };
 
-/// Moves bytes between ranks; knows no numbers. Messages of one sender arrive in the order in which
-/// they were sent, whole or not at all. Nothing here waits for a peer but idle(), briefly: whoever
-/// waits polls, and so hears of everything that comes in, wanted or not. One thread at a time, but
-/// for interrupt(). Errors are thrown as Error.
+/// Moves messages between the ranks of one communicator. It does not interpret their bytes.
+///
+/// Delivery: messages of one sender are received in the order in which they were sent, each whole
+/// or not at all. The order between messages of different senders is not defined. A rank can send
+/// to itself.
+///
+/// Progress: no function waits for a peer, except idle(), and that only until its limit. A caller
+/// that waits calls poll() in a loop, so it receives every message, wanted or not.
+///
+/// Threads: one thread at a time calls the transport. Only interrupt() may be called by any thread
+/// at any time.
+///
+/// Errors are thrown as Error. After one, only interrupt() and abandon() are useful.
+///
+/// docs/adding-a-transport.md explains how to write one; tests/transport/contract.hpp tests that it
+/// keeps to this contract.
 class Transport {
  public:
   virtual ~Transport() = default;
 
+  // --- The ranks
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  /// A rank by which no other process is known that was started with this one, as far as it knows.
-  virtual int launched_as() const { return rank(); }
-  /// How many ranks run on the same CPUs as this one, itself included, as far as it knows.
-  virtual int neighbours() const { return size(); }
-  /// A number of the node that this rank is on: others with the same one share its memory and its
-  /// link.
+  /// Returns a rank that is unique among the processes that the launcher started together, as far
+  /// as the transport knows. A split does not change it.
+  virtual int world_rank() const { return rank(); }
+  /// Returns how many ranks run on the same CPUs as this one, this one included, as far as the
+  /// transport knows.
+  virtual int ranks_sharing_cpus() const { return size(); }
+  /// Returns a number that identifies the node of this rank. Ranks with the same number share its
+  /// memory and its network link.
   virtual uint64_t node() const { return 0; }
 
-  /// Refuses a thread that must not make calls (MPI's thread levels) by InvalidUsage.
+  /// Throws InvalidUsage if the calling thread must not use the transport, for example because of
+  /// MPI's thread level.
   virtual void check_thread() const = 0;
-  /// Refuses that calls are made on a thread of the library beside the caller's, likewise.
+  /// Throws InvalidUsage if a thread of the library must not use the transport while the caller's
+  /// thread runs on (config.blocking = 0).
   virtual void check_queue() const = 0;
 
-  /// Starts sending. The bytes must stay as they are until unsent() is 0.
+  // --- Sending
+  /// Starts to send a message. The caller keeps the bytes alive and unchanged until unsent() is 0.
   virtual void send(int peer, ConstBytes bytes) = 0;
-  /// Starts a message of that length whose parts, of at least a byte each and no more bytes in
-  /// all, are sent one after another when they are there. Another message to that peer before all
-  /// of them gives it up: the peer never hears of it.
-  virtual void open(int peer, const Length& length) = 0;
-  /// As send(), for the next part of that message; none is hidden in part.
-  virtual void send_part(int peer, ConstBytes part) = 0;
-  /// As send(), for a message that may outlive the call: it is the transport's from now on. Taken
-  /// from pool().
+  /// Opens a message of a known length whose chunks the caller produces one after another. Any
+  /// other send to that peer before the last chunk cancels the message: the peer never receives it.
+  virtual void open(int peer, const MessageLength& length) = 0;
+  /// Starts to send the next chunk of the open message, with the same rule for its bytes as send().
+  /// A chunk has at least one byte, and the chunks together have no more than were announced. No
+  /// chunk is partly on the host and partly on the device.
+  virtual void send_chunk(int peer, ConstBytes chunk) = 0;
+  /// Starts to send a message and takes ownership of it, so that it may outlive the call. The
+  /// buffer is of pool().
   virtual void hand_over(int peer, Buffer message) = 0;
-  /// Bytes of the sender's messages whose sending is not complete.
+  /// Returns how many bytes of the caller's messages are still being sent, and makes progress.
   virtual size_t unsent() = 0;
-  /// The same for messages that were handed over.
+  /// Returns the same for messages that were handed over.
   virtual size_t unsent_handed_over() = 0;
-  /// What these two last counted, of messages to that peer; all of it where nobody keeps them
-  /// apart.
+  /// Returns the part of these two that goes to `peer`, or all of it if the transport does not
+  /// count by peer.
   virtual size_t unsent_to(int peer) = 0;
-  /// A message that arrived, if one did; moves what is under way.
-  virtual std::optional<Arrived> poll() = 0;
-  /// True when nothing more will ever come from that peer, and the transport knows. What it sent
-  /// before can still be polled.
-  virtual bool gone(int peer) const = 0;
-  /// This rank has made its part of that call: what it leaves undone is of later ones.
-  virtual void made(uint64_t /*call*/) {}
-  /// Who is gone and has not made its part of that call, as far as the transport knows.
-  virtual std::vector<int> left_before(uint64_t /*call*/) const { return {}; }
-  /// Lets time pass until something may have happened, at most until `limit`.
+
+  // --- Receiving
+  /// Returns the next received message, if there is one, and makes progress.
+  virtual std::optional<ReceivedMessage> poll() = 0;
+  /// Waits until something may have happened, at most until `limit`. It may return early.
   virtual void idle(Clock::time_point limit) = 0;
-  /// The time that passes meanwhile, since some moment.
+  /// Returns the current time in seconds since a fixed moment. A simulation returns virtual time.
   virtual double seconds() const {
     return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
   }
-  /// From any thread: ends idle(), for good, and lets peers see that this rank is gone where that
-  /// needs no call of the layer below.
+
+  // --- Peers that leave
+  /// Returns true if the transport knows that `peer` has left and that poll() has returned, or will
+  /// return at once, all that it sent. False means only that this is not known.
+  virtual bool gone(int peer) const = 0;
+  /// Lets the peers know, where that costs no message, that this rank has done its part of call
+  /// number `call`.
+  virtual void set_completed(uint64_t /*call*/) {}
+  /// Returns the peers that are gone and have not done their part of call number `call`, as far as
+  /// the transport knows.
+  virtual std::vector<int> gone_before(uint64_t /*call*/) const { return {}; }
+  /// Ends idle(), now and for good, and makes this rank gone for its peers if that needs no call of
+  /// the layer below. Any thread may call it.
   virtual void interrupt() noexcept = 0;
 
-  /// By what this rank will be reached in the next part; the ranks tell each other before split().
+  // --- Splitting
+  /// Returns the address at which this rank receives the messages of the next split. The ranks
+  /// exchange their addresses before split().
   virtual uint64_t next_address() = 0;
-  /// Another transport between `members`, in their new order; null where there are none. All ranks
-  /// call it, after they have agreed to; it waits for nobody, so that peers may send to a part that
-  /// is still to be made here. `id` is the same on all of them and used once.
+  /// Returns a new transport between `members`, whose new ranks are their positions in the list, or
+  /// null if the list is empty. All ranks call it after they have agreed to; `id` is the same on
+  /// all of them and is used once. It does not wait: peers may send on the new transport before
+  /// this rank has made its end.
   virtual std::unique_ptr<Transport> split(std::span<const RankAddress> members, uint64_t id) = 0;
 
-  /// True when close() is collective, so that the ranks must agree on it first.
-  virtual bool closes_together() const = 0;
-  /// Orderly end; nothing is under way.
+  // --- The end
+  /// Returns true if close() is collective, so that the ranks must agree on it first.
+  virtual bool close_is_collective() const = 0;
+  /// Ends the transport in good order. No message is being sent.
   virtual void close() = 0;
-  /// Local, bounded end of a broken transport. Returns the bytes given up for good because an
-  /// abandoned message may still touch them; true in *touches_caller when messages that were not
-  /// handed over are among those, so that their owner must give them up too.
+  /// Ends a broken transport locally and at once. Returns how many bytes of its own memory are
+  /// never freed because a message that cannot be cancelled may still touch them. Sets
+  /// *touches_caller to true if such a message uses memory of the caller, who must then never free
+  /// it either.
   virtual size_t abandon(bool* touches_caller) noexcept = 0;
 
-  /// Whether memory of devices can be sent from and received into.
+  // --- Memory
+  /// Returns true if device memory can be sent from and received into.
   virtual bool takes_device_memory() const { return false; }
-  /// Where large hidden parts of messages are received to from now on, if that can be. Once.
-  virtual void receive_into(std::shared_ptr<Memory> /*device*/) {}
-
-  /// Where received messages live, and those to be handed over.
+  /// Lets the transport receive the device bytes of large messages into this memory from now on. A
+  /// transport that cannot do so ignores it. Called at most once.
+  virtual void set_device_memory(std::shared_ptr<Memory> /*device*/) {}
+  /// Returns the pool of received messages and of those to be handed over.
   virtual Pool& pool() = 0;
+  /// Returns the memory that the pool allocates from.
   virtual const Memory& memory() const = 0;
 };
 

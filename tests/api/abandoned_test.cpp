@@ -34,13 +34,13 @@ class StuckTransport final : public Transport {
     sent_.push_back({bytes, {bytes.begin(), bytes.end()}});
     unsent_ += bytes.size();
   }
-  void open(int, const Length&) override {}
-  void send_part(int peer, ConstBytes part) override { send(peer, part); }
+  void open(int, const MessageLength&) override {}
+  void send_chunk(int peer, ConstBytes part) override { send(peer, part); }
   void hand_over(int, Buffer) override {}  // for gossip, of which there is none here
   size_t unsent() override { return unsent_; }
   size_t unsent_handed_over() override { return 0; }
   size_t unsent_to(int peer) override { return peer == 0 ? 0 : unsent_; }
-  std::optional<Arrived> poll() override { return std::nullopt; }
+  std::optional<ReceivedMessage> poll() override { return std::nullopt; }
   bool gone(int) const override { return false; }
   void idle(Clock::time_point limit) override { std::this_thread::sleep_until(limit); }
   void interrupt() noexcept override {}
@@ -48,7 +48,7 @@ class StuckTransport final : public Transport {
   std::unique_ptr<Transport> split(std::span<const RankAddress>, uint64_t) override {
     return nullptr;
   }
-  bool closes_together() const override { return true; }
+  bool close_is_collective() const override { return true; }
   void close() override {}
   size_t abandon(bool* touches_caller) noexcept override {
     *touches_caller = true;

@@ -33,7 +33,7 @@ class Communicators {
     }
   }
   /// P ranks that are threads.
-  Communicators(int P, const sparsecollConfig_t& values, const FatePlan& plan = {},
+  Communicators(int P, const sparsecollConfig_t& values, const FaultPlan& plan = {},
                 bool check = true)
       : Communicators(make_local_transports(P, plan), values, check) {}
   ~Communicators() {

@@ -71,9 +71,9 @@ struct Backend {
 std::vector<Report> with_damage(const Step<float>& step, int P, const Backend& backend,
                                 bool check) {
   const auto plan = [backend](int sender, int, size_t number) {
-    Fate fate;
-    if (sender == backend.sender && number == backend.number) fate.corrupt_byte = backend.byte;
-    return fate;
+    MessageFault fault;
+    if (sender == backend.sender && number == backend.number) fault.corrupt_byte = backend.byte;
+    return fault;
   };
   Communicators ranks(P, config_of(step.task, check ? 20000 : 60), plan, check);
   return make_calls(ranks, step);

@@ -7,10 +7,10 @@
 #include <atomic>
 #include <mutex>
 
-#include "calls/post.hpp"
 #include "calls/station.hpp"
 #include "support/catch.hpp"
 #include "support/data.hpp"
+#include "transport/test_messages.hpp"
 
 namespace sparsecoll::unit {
 namespace {
@@ -79,7 +79,8 @@ TEST_CASE("small counters travel in a byte each") {
 }
 
 std::string message_of(int rank, uint64_t round) {
-  const auto bytes = letter(size_of_letter(static_cast<uint64_t>(rank) + round), rank, round);
+  const auto bytes =
+      test_message(test_message_size(static_cast<uint64_t>(rank) + round), rank, round);
   return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
@@ -130,7 +131,7 @@ TEST_CASE("of many long messages a rank has few more under way than have come to
     overrun |= sent[from] - sent_to[from] >= kAhead;
     ++sent[from];
     ++sent_to[to];
-    return Fate{};
+    return MessageFault{};
   };
   Stations stations(P, 30000, count);
   CHECK(stations.run([](Station& s) -> std::string {
@@ -152,7 +153,7 @@ TEST_CASE("two late ranks that have all messages but each other's wait for nobod
   std::array<std::atomic<int>, P> sent_to{};
   const auto count = [&](int, int receiver, size_t) {
     ++sent_to[static_cast<size_t>(receiver)];
-    return Fate{};
+    return MessageFault{};
   };
   Stations stations(P, 5000, count);
   CHECK(stations.run([&](Station& s) -> std::string {

@@ -110,9 +110,9 @@ TEST_CASE("an abort from another thread ends a wait within a second") {
 
 TEST_CASE("a lost frame is noticed by the number of the next") {
   Stations stations(2, 200, [](int, int, size_t number) {
-    Fate fate;
-    fate.drop = number == 1;
-    return fate;
+    MessageFault fault;
+    fault.drop = number == 1;
+    return fault;
   });
   for (int call = 0; call < 3; ++call) send_to_rank_0(stations[1]);
   // It comes in together with those before it, and nothing after it can be trusted.
@@ -123,9 +123,9 @@ TEST_CASE("a lost frame is noticed by the number of the next") {
 
 TEST_CASE("the last frame lost is noticed by the deadline") {
   Stations stations(2, 100, [](int, int, size_t number) {
-    Fate fate;
-    fate.drop = number == 1;
-    return fate;
+    MessageFault fault;
+    fault.drop = number == 1;
+    return fault;
   });
   for (int call = 0; call < 2; ++call) send_to_rank_0(stations[1]);
   hear_of_rank_1(stations[0]);
@@ -165,9 +165,9 @@ TEST_CASE("a frame longer than its bound is refused") {
 /// What rank 0 makes of a frame of rank 1 of which byte `at` was inverted on its way.
 std::string with_damage(size_t at, bool verify, const std::string& words) {
   const auto invert = [at](int, int, size_t) {
-    Fate fate;
-    fate.corrupt_byte = at;
-    return fate;
+    MessageFault fault;
+    fault.corrupt_byte = at;
+    return fault;
   };
   Stations stations(2, 200, invert, verify);
   send_to_rank_0(stations[1]);

@@ -23,7 +23,7 @@ std::string pattern(size_t bytes) {
 /// Two ranks whose messages of more than 16 bytes are long.
 class Pair {
  public:
-  explicit Pair(const FatePlan& plan = {}, bool verify = true)
+  explicit Pair(const FaultPlan& plan = {}, bool verify = true)
       : transports_(make_local_transports(2, plan)) {
     for (size_t r = 0; r < 2; ++r)
       channels_.push_back(std::make_unique<Channel>(*transports_[r], memory_, verify, kTestPiece));
@@ -105,9 +105,9 @@ TEST_CASE("every byte of a long message is covered by a checksum") {
   for (size_t at = 0; at < sizeof(FrameHeader) + bytes + sizeof(uint64_t); ++at) {
     INFO("byte " << at);
     Pair pair([at](int, int, size_t) {
-      Fate fate;
-      fate.corrupt_byte = at;
-      return fate;
+      MessageFault fault;
+      fault.corrupt_byte = at;
+      return fault;
     });
     send_pattern(pair, bytes);
     CHECK(expect_error(sparsecollRemoteError, "rank 1 is damaged", [&] { pair.receive(); }) == "");
@@ -119,9 +119,9 @@ TEST_CASE("of a hidden message the header is covered by a checksum") {
   for (size_t at = 0; at < sizeof(FrameHeader) + bytes; ++at) {
     INFO("byte " << at);
     Pair pair([at](int, int, size_t) {
-      Fate fate;
-      fate.corrupt_byte = at;
-      return fate;
+      MessageFault fault;
+      fault.corrupt_byte = at;
+      return fault;
     });
     pair.send_hidden(pattern(bytes));
     if (at < sizeof(FrameHeader)) {
@@ -156,9 +156,9 @@ TEST_CASE("nothing is hidden but data") {
 TEST_CASE("without checksums the length of what is behind the payload is checked") {
   Pair pair(
       [](int, int, size_t) {
-        Fate fate;
-        fate.corrupt_byte = offsetof(FrameHeader, tail);
-        return fate;
+        MessageFault fault;
+        fault.corrupt_byte = offsetof(FrameHeader, tail);
+        return fault;
       },
       false);
   send_pattern(pair, 40);
@@ -200,11 +200,11 @@ TEST_CASE("a transport gives a message up when another goes to the same peer") {
   const std::vector<std::byte> first(10), second(3);
   auto ranks = make_local_transports(2);
   ranks[1]->open(0, 20);
-  ranks[1]->send_part(0, first);
+  ranks[1]->send_chunk(0, first);
   ranks[1]->send(0, second);
   ranks[1]->open(0, 5);
   ranks[1]->open(0, 10);
-  ranks[1]->send_part(0, first);
+  ranks[1]->send_chunk(0, first);
   std::vector<size_t> sizes;
   while (const auto arrived = ranks[0]->poll()) sizes.push_back(arrived->bytes.size());
   CHECK(sizes == std::vector<size_t>{3, 10});

@@ -98,7 +98,7 @@ class Station {
 /// P stations whose ranks are threads.
 class Stations {
  public:
-  explicit Stations(int P, int timeout_ms = 30000, const FatePlan& plan = {}, bool verify = true) {
+  explicit Stations(int P, int timeout_ms = 30000, const FaultPlan& plan = {}, bool verify = true) {
     for (auto& transport : make_local_transports(P, plan))
       stations_.push_back(std::make_unique<Station>(std::move(transport), timeout_ms, verify));
   }

@@ -24,7 +24,7 @@ struct Outcome {
   std::string verdict;
 };
 
-Outcome steps_under(const FatePlan& plan, int timeout_ms, size_t k = 0) {
+Outcome steps_under(const FaultPlan& plan, int timeout_ms, size_t k = 0) {
   sparsecollConfig_t values = test::default_config();
   values.timeoutMs = timeout_ms;
   sparsecollPushSumConfig_t config = kExponential.config();
@@ -60,9 +60,9 @@ constexpr size_t kFirstStep = 1;
 TEST_CASE("a step that is lost is noticed, by the next message or the deadline") {
   const Outcome outcome = steps_under(
       [](int from, int, size_t number) {
-        Fate fate;
-        fate.drop = from == 0 && number == kFirstStep + 1;
-        return fate;
+        MessageFault fault;
+        fault.drop = from == 0 && number == kFirstStep + 1;
+        return fault;
       },
       200);
   CHECK(outcome.verdict == "");
@@ -73,9 +73,9 @@ TEST_CASE("a step that is lost is noticed, by the next message or the deadline")
 TEST_CASE("a rank that is killed is noticed within the deadline") {
   const Outcome outcome = steps_under(
       [](int from, int, size_t number) {
-        Fate fate;
-        fate.kill_sender = from == 0 && number == kFirstStep + 2;
-        return fate;
+        MessageFault fault;
+        fault.kill_sender = from == 0 && number == kFirstStep + 2;
+        return fault;
       },
       200);
   CHECK(outcome.verdict == "");
@@ -88,9 +88,9 @@ TEST_CASE("every byte of a step's message is covered by its checksum") {
     for (size_t at = 0; at < kGossipRoom + 8 * kLength; at += at < kGossipRoom + 8 ? 1 : 61) {
       const Outcome outcome = steps_under(
           [at](int from, int, size_t number) {
-            Fate fate;
-            if (from == 0 && number == kFirstStep) fate.corrupt_byte = at;
-            return fate;
+            MessageFault fault;
+            if (from == 0 && number == kFirstStep) fault.corrupt_byte = at;
+            return fault;
           },
           2000, k);
       INFO("byte " << at);

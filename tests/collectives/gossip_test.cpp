@@ -23,12 +23,12 @@ using test::GraphCase;
 using test::kExponential;
 using test::kGraphs;
 
-FatePlan random_delays(uint64_t seed, uint64_t longest_in_microseconds) {
+FaultPlan random_delays(uint64_t seed, uint64_t longest_in_microseconds) {
   return [=](int from, int to, size_t number) {
-    Fate fate;
+    MessageFault fault;
     const uint64_t dice = test::noise(seed, static_cast<uint64_t>(from * 64 + to), number);
-    fate.delay = std::chrono::microseconds(dice % 3 == 0 ? dice / 3 % longest_in_microseconds : 0);
-    return fate;
+    fault.delay = std::chrono::microseconds(dice % 3 == 0 ? dice / 3 % longest_in_microseconds : 0);
+    return fault;
   };
 }
 

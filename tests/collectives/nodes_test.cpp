@@ -57,10 +57,10 @@ TEST_CASE("the ranks learn from each other where they are") {
 std::string measure(const Topology& topology, int P, std::vector<Nodes>& measured) {
   measured.assign(static_cast<size_t>(P), {});
   const auto late_between = [&topology](int sender, int receiver, size_t) {
-    Fate fate;
+    MessageFault fault;
     if (topology.node_of(sender) != topology.node_of(receiver))
-      fate.delay = std::chrono::milliseconds(20);
-    return fate;
+      fault.delay = std::chrono::milliseconds(20);
+    return fault;
   };
   Stations stations(P, 30000, late_between);
   return stations.run([&](Station& station) {

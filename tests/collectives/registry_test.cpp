@@ -168,11 +168,11 @@ std::string measure(int P, std::chrono::microseconds delay, std::vector<Network>
                     bool far_only = false) {
   networks.assign(static_cast<size_t>(P), {});
   const auto late = [=](int sender, int receiver, size_t) {
-    Fate fate;
-    if (!far_only || receiver != (sender + 1) % P) fate.delay = delay;
-    return fate;
+    MessageFault fault;
+    if (!far_only || receiver != (sender + 1) % P) fault.delay = delay;
+    return fault;
   };
-  Stations stations(P, 30000, delay.count() > 0 ? FatePlan(late) : FatePlan());
+  Stations stations(P, 30000, delay.count() > 0 ? FaultPlan(late) : FaultPlan());
   return stations.run([&](Station& station) {
     station.collective([&](Env& env) {
       networks[static_cast<size_t>(station.rank())] = measure_network(env).value();

@@ -93,9 +93,9 @@ void damage_everything(Planner planner, int P, uint64_t seed) {
       for (size_t byte = 0; byte < own[message]; byte += stride) {
         Trial trial(planner, P, seed);
         unit::Communicators ranks(P, trial.world.config, [=](int sender, int, size_t number) {
-          Fate fate;
-          if (sender == victim && number == message) fate.corrupt_byte = byte;
-          return fate;
+          MessageFault fault;
+          if (sender == victim && number == message) fault.corrupt_byte = byte;
+          return fault;
         });
         INFO("byte " << byte << " of message " << message << " of rank " << victim);
         REQUIRE(run(trial, ranks, true) == "");

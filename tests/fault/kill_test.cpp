@@ -44,7 +44,7 @@ std::vector<size_t> count_messages(const FloatStep& step, int P) {
   config.timeoutMs = 30000;
   Communicators ranks(P, config, [&sent](int sender, int, size_t) {
     ++sent[static_cast<size_t>(sender)];
-    return Fate{};
+    return MessageFault{};
   });
   const auto residuals = test::make_residuals<float>(ranks.handles(), step.task.n, true);
   const std::string verdict = ranks.run("nobody dies", [&](int rank) {
@@ -100,9 +100,9 @@ std::string live(const Case& c, Communicators& ranks, int rank,
 
 std::string check(const Case& c) {
   Communicators ranks(c.P, config_of(c.step->task), [c](int sender, int, size_t number) {
-    Fate fate;
-    fate.kill_sender = sender == c.victim && number == c.message;
-    return fate;
+    MessageFault fault;
+    fault.kill_sender = sender == c.victim && number == c.message;
+    return fault;
   });
   auto residuals = test::make_residuals<float>(ranks.handles(), c.step->task.n, true);
   for (size_t r = 0; r < residuals.size(); ++r) residuals[r].write(c.step->before[r]);

@@ -144,19 +144,19 @@ sparsecollResult_t Schedule::refusal(int rank) const {
   return bad ? sparsecollInvalidArgument : sparsecollInvalidUsage;
 }
 
-FatePlan Schedule::plan(const std::function<void()>& abort) const {
+FaultPlan Schedule::plan(const std::function<void()>& abort) const {
   return [this, abort](int sender, int receiver, size_t number) {
-    Fate fate;
+    MessageFault fault;
     const uint64_t dice =
         test::noise(seed_ + 7, number, static_cast<uint64_t>(sender * 64 + receiver));
-    if (delays_ && dice % 4 == 0) fate.delay = std::chrono::microseconds(dice % 3000);
+    if (delays_ && dice % 4 == 0) fault.delay = std::chrono::microseconds(dice % 3000);
     if (trouble_ == Trouble::kAbort && sender == (victim_ + 1) % P() && number + 1 == message_)
       abort();
-    if (sender != victim_ || number != message_) return fate;
-    fate.kill_sender = trouble_ == Trouble::kKill;
-    fate.drop = trouble_ == Trouble::kLoss;
-    if (trouble_ == Trouble::kDamage) fate.corrupt_byte = byte_;
-    return fate;
+    if (sender != victim_ || number != message_) return fault;
+    fault.kill_sender = trouble_ == Trouble::kKill;
+    fault.drop = trouble_ == Trouble::kLoss;
+    if (trouble_ == Trouble::kDamage) fault.corrupt_byte = byte_;
+    return fault;
   };
 }
 

@@ -65,7 +65,7 @@ class Schedule {
   bool may_hear_of_failure() const { return trouble_ != Trouble::kNone; }
 
   /// `abort` aborts the victim's communicator.
-  FatePlan plan(const std::function<void()>& abort) const;
+  FaultPlan plan(const std::function<void()>& abort) const;
   /// Whether the abort comes before all calls.
   bool aborts_first() const { return trouble_ == Trouble::kAbort && (P() == 1 || message_ == 0); }
 

@@ -54,7 +54,7 @@ std::vector<Case> cases(const std::vector<int>& ranks) {
 using Body = std::function<std::string(int rank, const std::function<Report()>& call)>;
 
 /// Runs body on each rank; it may make the call.
-std::string run(const Case& c, int timeout_ms, const FatePlan& plan, const Body& body) {
+std::string run(const Case& c, int timeout_ms, const FaultPlan& plan, const Body& body) {
   const auto step = unit::make_step(c.task, unit::first_residuals<float>(c.task, c.P));
   sparsecollConfig_t config = test::config_of(c.task.mode);
   config.timeoutMs = timeout_ms;
@@ -119,12 +119,12 @@ TEST_CASE("messages that take their time change no bit") {
   const auto all = cases({2, 3, 4, 5});
   CHECK(run_cases(all.size() * seeds, [&](size_t i) {
           const uint64_t seed = test::base_seed() * 100000 + i;
-          const FatePlan plan = [seed](int sender, int receiver, size_t number) {
+          const FaultPlan plan = [seed](int sender, int receiver, size_t number) {
             const uint64_t dice =
                 test::noise(seed, number, static_cast<uint64_t>(sender * 64 + receiver));
-            Fate fate;
-            fate.delay = std::chrono::microseconds(dice % 2 == 0 ? dice % 5000 : 0);
-            return fate;
+            MessageFault fault;
+            fault.delay = std::chrono::microseconds(dice % 2 == 0 ? dice % 5000 : 0);
+            return fault;
           };
           const std::string verdict =
               run(all[i % all.size()], 30000, plan,

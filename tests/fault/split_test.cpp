@@ -23,11 +23,11 @@ double seconds_since(Clock::time_point start) {
 
 /// Rank 1 waits for rank 0's wish, which is under way for long; rank 0 waits for rank 1 in the
 /// part.
-FatePlan keep_rank_1_waiting() {
+FaultPlan keep_rank_1_waiting() {
   return [](int sender, int, size_t) {
-    Fate fate;
-    if (sender == 0) fate.delay = milliseconds(20000);
-    return fate;
+    MessageFault fault;
+    if (sender == 0) fault.delay = milliseconds(20000);
+    return fault;
   };
 }
 
@@ -59,9 +59,9 @@ TEST_CASE("a split has one deadline for the old communicator and the part") {
   config.timeoutMs = 3000;
   // Rank 0 waits for rank 1's wish, then for rank 1 in the part, which never has rank 0's wish.
   unit::Communicators ranks(2, config, [](int sender, int, size_t) {
-    Fate fate;
-    fate.delay = milliseconds(sender == 0 ? 20000 : 2500);
-    return fate;
+    MessageFault fault;
+    fault.delay = milliseconds(sender == 0 ? 20000 : 2500);
+    return fault;
   });
   CHECK(ranks.run("split", [&](int rank) -> std::string {
     sparsecollComm_t part = nullptr;

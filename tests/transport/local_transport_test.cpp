@@ -8,11 +8,11 @@
 #include <cstring>
 #include <thread>
 
-#include "calls/post.hpp"
 #include "support/catch.hpp"
 #include "support/data.hpp"
 #include "support/ranks.hpp"
 #include "transport/local.hpp"
+#include "transport/test_messages.hpp"
 
 namespace sparsecoll::unit {
 namespace {
@@ -29,14 +29,14 @@ TEST_CASE("messages of every size arrive as they were sent") {
   for (const size_t size : {size_t{0}, size_t{1}, size_t{7}, size_t{64}, size_t{4096},
                             size_t{1000001}, size_t{20} << 20}) {
     Transports t = make_local_transports(2);
-    std::vector<std::byte> message = letter(size, 0, 1);
+    std::vector<std::byte> message = test_message(size, 0, 1);
     t[0]->send(1, message);
     CHECK(t[0]->unsent() == 0);
     std::fill(message.begin(), message.end(), std::byte{0});  // it belongs to the sender again
     const auto arrived = t[1]->poll();
     REQUIRE(arrived);
     CHECK(arrived->peer == 0);
-    CHECK(same(arrived->bytes, letter(size, 0, 1)));
+    CHECK(same(arrived->bytes, test_message(size, 0, 1)));
     CHECK_FALSE(t[1]->poll());
     CHECK_FALSE(t[0]->poll());
   }
@@ -44,7 +44,7 @@ TEST_CASE("messages of every size arrive as they were sent") {
 
 /// A block of the sender's pool with such a letter.
 Buffer packed(Transport& sender, size_t size, uint64_t number) {
-  const std::vector<std::byte> bytes = letter(size, sender.rank(), number);
+  const std::vector<std::byte> bytes = test_message(size, sender.rank(), number);
   Buffer buffer = sender.pool().take(size);
   std::copy(bytes.begin(), bytes.end(), buffer.data());
   return buffer;
@@ -55,7 +55,7 @@ TEST_CASE("messages that are handed over arrive in turn with the others, without
   Buffer first = packed(*t[0], 1000, 1);
   const std::byte* at = first.data();
   t[0]->hand_over(1, std::move(first));
-  t[0]->send(1, letter(10, 0, 2));
+  t[0]->send(1, test_message(10, 0, 2));
   t[0]->hand_over(1, packed(*t[0], 30, 3));
   CHECK(t[0]->unsent_handed_over() == 0);
   for (const size_t number : {size_t{1}, size_t{2}, size_t{3}}) {
@@ -63,7 +63,10 @@ TEST_CASE("messages that are handed over arrive in turn with the others, without
     REQUIRE(arrived);
     CHECK(arrived->peer == 0);
     CHECK((number != 1 || arrived->bytes.data() == at));
-    CHECK(same(arrived->bytes, letter(number == 1 ? 1000 : number == 2 ? 10 : 30, 0, number)));
+    CHECK(same(arrived->bytes, test_message(number == 1   ? 1000
+                                            : number == 2 ? 10
+                                                          : 30,
+                                            0, number)));
   }
   CHECK_FALSE(t[1]->poll());
 }
@@ -74,7 +77,7 @@ TEST_CASE("what was handed over and never looked at goes with the transports, in
     for (auto& from : t)
       for (int to = 0; to < 3; ++to)
         for (uint64_t number = 0; number < 20; ++number)
-          from->hand_over(to, packed(*from, size_of_letter(number), number));
+          from->hand_over(to, packed(*from, test_message_size(number), number));
     std::swap(t[static_cast<size_t>(last)], t[2]);
     while (!t.empty()) t.pop_back();
   }
@@ -85,7 +88,7 @@ TEST_CASE("ranks know who they are") {
   for (int r = 0; r < 3; ++r) {
     CHECK(t[static_cast<size_t>(r)]->rank() == r);
     CHECK(t[static_cast<size_t>(r)]->size() == 3);
-    CHECK_FALSE(t[static_cast<size_t>(r)]->closes_together());
+    CHECK_FALSE(t[static_cast<size_t>(r)]->close_is_collective());
   }
 }
 
@@ -98,12 +101,13 @@ std::string all_to_all(Transport& transport, uint64_t count) {
   while (missing > 0 || sent < count) {
     if (Clock::now() > limit) return std::to_string(missing) + " letters did not come";
     if (sent < count) {
-      for (int to = 0; to < P; ++to) transport.send(to, letter(size_of_letter(sent), rank, sent));
+      for (int to = 0; to < P; ++to)
+        transport.send(to, test_message(test_message_size(sent), rank, sent));
       ++sent;
     }
     while (auto arrived = transport.poll()) {
       uint64_t& number = next[static_cast<size_t>(arrived->peer)];
-      if (!same(arrived->bytes, letter(size_of_letter(number), arrived->peer, number)))
+      if (!same(arrived->bytes, test_message(test_message_size(number), arrived->peer, number)))
         return "rank " + std::to_string(arrived->peer) + ": not letter " + std::to_string(number);
       ++number;
       --missing;
@@ -124,10 +128,10 @@ TEST_CASE("many senders at once: everything arrives, in the order of each sender
 TEST_CASE("random delays change neither what arrives nor the order of a sender") {
   for (uint64_t seed = 1; seed <= 3; ++seed) {
     Transports t = make_local_transports(4, [seed](int from, int to, size_t number) {
-      Fate fate;
+      MessageFault fault;
       const uint64_t dice = test::noise(seed, static_cast<uint64_t>(from * 16 + to), number);
-      fate.delay = std::chrono::microseconds(dice % 3 == 0 ? dice % 2000 : 0);
-      return fate;
+      fault.delay = std::chrono::microseconds(dice % 3 == 0 ? dice % 2000 : 0);
+      return fault;
     });
     CHECK(run_threads("all to all, delayed", 4,
                       [&](int r) { return all_to_all(*t[static_cast<size_t>(r)], 100); }) == "");
@@ -136,14 +140,14 @@ TEST_CASE("random delays change neither what arrives nor the order of a sender")
 
 TEST_CASE("a delayed message takes its time, and others of its sender wait behind it") {
   Transports t = make_local_transports(3, [](int from, int, size_t number) {
-    Fate fate;
-    if (from == 0 && number == 0) fate.delay = milliseconds(80);
-    return fate;
+    MessageFault fault;
+    if (from == 0 && number == 0) fault.delay = milliseconds(80);
+    return fault;
   });
   const Clock::time_point start = Clock::now();
-  t[0]->send(2, letter(10, 0, 0));
-  t[0]->send(2, letter(10, 0, 1));
-  t[1]->send(2, letter(10, 1, 0));
+  t[0]->send(2, test_message(10, 0, 0));
+  t[0]->send(2, test_message(10, 0, 1));
+  t[1]->send(2, test_message(10, 1, 0));
   const auto first = t[2]->poll();
   REQUIRE(first);
   CHECK(first->peer == 1);
@@ -153,39 +157,39 @@ TEST_CASE("a delayed message takes its time, and others of its sender wait behin
     t[2]->idle(Clock::now() + milliseconds(20));
   REQUIRE(second);
   CHECK(seconds_since(start) >= 0.08);
-  CHECK(same(second->bytes, letter(10, 0, 0)));
+  CHECK(same(second->bytes, test_message(10, 0, 0)));
   const auto third = t[2]->poll();
   REQUIRE(third);
-  CHECK(same(third->bytes, letter(10, 0, 1)));
+  CHECK(same(third->bytes, test_message(10, 0, 1)));
 }
 
 TEST_CASE("a dropped message is gone, a damaged one has one byte inverted") {
   Transports t = make_local_transports(2, [](int, int, size_t number) {
-    Fate fate;
-    fate.drop = number == 0;
-    if (number == 1) fate.corrupt_byte = 13;  // modulo 10
-    return fate;
+    MessageFault fault;
+    fault.drop = number == 0;
+    if (number == 1) fault.corrupt_byte = 13;  // modulo 10
+    return fault;
   });
-  for (uint64_t number = 0; number < 3; ++number) t[0]->send(1, letter(10, 0, number));
+  for (uint64_t number = 0; number < 3; ++number) t[0]->send(1, test_message(10, 0, number));
   auto damaged = t[1]->poll();
   REQUIRE(damaged);
-  CHECK_FALSE(same(damaged->bytes, letter(10, 0, 1)));
+  CHECK_FALSE(same(damaged->bytes, test_message(10, 0, 1)));
   damaged->bytes.data()[3] ^= std::byte{0xff};
-  CHECK(same(damaged->bytes, letter(10, 0, 1)));
+  CHECK(same(damaged->bytes, test_message(10, 0, 1)));
   const auto sound = t[1]->poll();
   REQUIRE(sound);
-  CHECK(same(sound->bytes, letter(10, 0, 2)));
+  CHECK(same(sound->bytes, test_message(10, 0, 2)));
 }
 
 TEST_CASE("a killed rank falls silent, finds out itself, and leaves no word") {
   Transports t = make_local_transports(3, [](int from, int, size_t number) {
-    Fate fate;
-    fate.kill_sender = from == 1 && number == 1;
-    return fate;
+    MessageFault fault;
+    fault.kill_sender = from == 1 && number == 1;
+    return fault;
   });
-  t[1]->send(0, letter(5, 1, 0));
-  t[1]->send(0, letter(5, 1, 1));
-  t[1]->send(2, letter(5, 1, 2));
+  t[1]->send(0, test_message(5, 1, 0));
+  t[1]->send(0, test_message(5, 1, 1));
+  t[1]->send(2, test_message(5, 1, 2));
   try {
     t[1]->poll();
     FAIL("a killed rank went on");
@@ -200,16 +204,16 @@ TEST_CASE("a killed rank falls silent, finds out itself, and leaves no word") {
   CHECK_FALSE(t[0]->poll());
   CHECK_FALSE(t[2]->poll());
   CHECK_FALSE(t[0]->gone(1));
-  t[0]->send(1, letter(100, 0, 0));  // to nobody; harmless
+  t[0]->send(1, test_message(100, 0, 0));  // to nobody; harmless
 }
 
 TEST_CASE("who leaves is not gone while what it sent is under way") {
   Transports t = make_local_transports(2, [](int, int, size_t) {
-    Fate fate;
-    fate.delay = milliseconds(50);
-    return fate;
+    MessageFault fault;
+    fault.delay = milliseconds(50);
+    return fault;
   });
-  t[0]->send(1, letter(50, 0, 0));
+  t[0]->send(1, test_message(50, 0, 0));
   t[0]->close();
   const Clock::time_point start = Clock::now();
   while (!t[1]->poll()) {
@@ -222,7 +226,7 @@ TEST_CASE("who leaves is not gone while what it sent is under way") {
 TEST_CASE("who leaves is gone; what it sent before still comes, what is sent to it does not") {
   for (const int way : {0, 1, 2, 3}) {
     Transports t = make_local_transports(2);
-    t[0]->send(1, letter(50, 0, 0));
+    t[0]->send(1, test_message(50, 0, 0));
     CHECK_FALSE(t[1]->gone(0));
     bool touches = true;
     if (way == 0) t[0]->close();
@@ -233,9 +237,9 @@ TEST_CASE("who leaves is gone; what it sent before still comes, what is sent to 
     CHECK_FALSE(t[1]->gone(1));
     const auto last = t[1]->poll();
     REQUIRE(last);
-    CHECK(same(last->bytes, letter(50, 0, 0)));
+    CHECK(same(last->bytes, test_message(50, 0, 0)));
     CHECK_FALSE(t[1]->poll());
-    t[1]->send(0, letter(50, 1, 0));
+    t[1]->send(0, test_message(50, 1, 0));
     CHECK(t[1]->unsent() == 0);
   }
 }
@@ -256,7 +260,7 @@ double idle_seconds(Transport& transport, Event event) {
 
 TEST_CASE("idle ends with a message, a goodbye, an interruption, and at its limit") {
   Transports t = make_local_transports(3);
-  CHECK(idle_seconds(*t[0], [&] { t[1]->send(0, letter(3, 1, 0)); }) < 5);
+  CHECK(idle_seconds(*t[0], [&] { t[1]->send(0, test_message(3, 1, 0)); }) < 5);
   CHECK(t[0]->poll());
   CHECK(idle_seconds(*t[0], [&] { t[1]->close(); }) < 5);
   CHECK_FALSE(t[0]->poll());
@@ -274,7 +278,7 @@ TEST_CASE("idle ends with a message, a goodbye, an interruption, and at its limi
 TEST_CASE("messages live in the receiver's pool, which is used again") {
   Transports t = make_local_transports(2);
   for (uint64_t i = 0; i < 100; ++i) {
-    t[0]->send(1, letter(1000, 0, i));
+    t[0]->send(1, test_message(1000, 0, i));
     const auto arrived = t[1]->poll();
     REQUIRE(arrived);
   }

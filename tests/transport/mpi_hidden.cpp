@@ -6,16 +6,16 @@
 
 #include <cstdio>
 
-#include "calls/post.hpp"
 #include "support/hang_guard.hpp"
 #include "support/mpi_verdict.hpp"
 #include "transport/mpi.hpp"
+#include "transport/test_messages.hpp"
 
 namespace {
 
 using namespace sparsecoll;
-using sparsecoll::unit::letter;
 using sparsecoll::unit::same;
+using sparsecoll::unit::test_message;
 
 constexpr size_t kSeen = 64, kLarge = 65536;
 
@@ -28,7 +28,7 @@ void flush(Transport& transport) {
   while (transport.unsent() > 0) transport.idle(Clock::now());
 }
 
-Arrived wait(Transport& transport) {
+ReceivedMessage wait(Transport& transport) {
   for (;;) {
     if (auto arrived = transport.poll()) return std::move(*arrived);
     transport.idle(Clock::now());
@@ -39,9 +39,9 @@ Arrived wait(Transport& transport) {
 void send(Transport& transport, int to, ConstBytes whole) {
   const size_t hidden = whole.size() - kSeen;
   transport.open(to, {whole.size(), hidden});
-  transport.send_part(to, whole.first(kSeen));
-  transport.send_part(to, whole.subspan(kSeen, hidden / 2 + 1));
-  if (hidden > 1) transport.send_part(to, whole.subspan(kSeen + hidden / 2 + 1));
+  transport.send_chunk(to, whole.first(kSeen));
+  transport.send_chunk(to, whole.subspan(kSeen, hidden / 2 + 1));
+  if (hidden > 1) transport.send_chunk(to, whole.subspan(kSeen + hidden / 2 + 1));
 }
 
 /// One that comes from the rank before comes apart where it is large and there is a place for it,
@@ -51,34 +51,34 @@ void check_place(test::Verdict& verdict) {
   const int P = transport->size(), to = (transport->rank() + 1) % P;
   const auto memory = std::make_shared<Memory>();
   for (const bool has_place : {false, true}) {
-    if (has_place) transport->receive_into(memory);
+    if (has_place) transport->set_device_memory(memory);
     for (const size_t hidden : {size_t{1}, kLarge - 1, kLarge, 3 * kLarge + 7}) {
-      const auto whole = letter(kSeen + hidden, transport->rank(), hidden);
+      const auto whole = test_message(kSeen + hidden, transport->rank(), hidden);
       transport->open(to, {kSeen + 2 * kLarge, 2 * kLarge});  // is given up
-      transport->send_part(to, ConstBytes(whole).first(kSeen));
+      transport->send_chunk(to, ConstBytes(whole).first(kSeen));
       send(*transport, to, whole);
-      const Arrived arrived = wait(*transport);
+      const ReceivedMessage arrived = wait(*transport);
       const bool apart = has_place && hidden >= kLarge;
       verdict.require("a hidden part comes where it belongs",
-                      arrived.hidden.size() == (apart ? hidden : 0));
-      std::vector<std::byte> got(arrived.bytes.size() + arrived.hidden.size());
+                      arrived.device_tail.size() == (apart ? hidden : 0));
+      std::vector<std::byte> got(arrived.bytes.size() + arrived.device_tail.size());
       arrived.bytes.read(got.data());
-      if (apart) arrived.hidden.read(got.data() + kSeen);
+      if (apart) arrived.device_tail.read(got.data() + kSeen);
       verdict.require("together they are the letter",
-                      got == letter(kSeen + hidden, arrived.peer, hidden));
+                      got == test_message(kSeen + hidden, arrived.peer, hidden));
       flush(*transport);
       MPI_Barrier(MPI_COMM_WORLD);
     }
   }
   const size_t before = memory->allocations();
   memory->fail_at(1);
-  const auto whole = letter(kSeen + 9 * kLarge, transport->rank(), 1);
+  const auto whole = test_message(kSeen + 9 * kLarge, transport->rank(), 1);
   send(*transport, to, whole);
   {
-    const Arrived arrived = wait(*transport);
+    const ReceivedMessage arrived = wait(*transport);
     verdict.require("where there is no memory all come together",
-                    memory->allocations() == before + 1 && arrived.hidden.size() == 0 &&
-                        same(arrived.bytes, letter(kSeen + 9 * kLarge, arrived.peer, 1)));
+                    memory->allocations() == before + 1 && arrived.device_tail.size() == 0 &&
+                        same(arrived.bytes, test_message(kSeen + 9 * kLarge, arrived.peer, 1)));
   }
   flush(*transport);
   transport->close();
@@ -88,10 +88,10 @@ void check_place(test::Verdict& verdict) {
 void check_refused(test::Verdict& verdict) {
   const auto transport = make_mpi_transport(MPI_COMM_WORLD, Deadline::after(30000));
   const auto memory = std::make_shared<Memory>();
-  transport->receive_into(memory);
-  const auto whole = letter(kSeen + kLarge, transport->rank(), 2);
+  transport->set_device_memory(memory);
+  const auto whole = test_message(kSeen + kLarge, transport->rank(), 2);
   send(*transport, (transport->rank() + 1) % transport->size(), whole);
-  verdict.require("no memory of a device", wait(*transport).hidden.size() == 0);
+  verdict.require("no memory of a device", wait(*transport).device_tail.size() == 0);
   verdict.require("none is asked for", memory->allocations() == 0);
   flush(*transport);
   transport->close();
@@ -101,12 +101,12 @@ void check_refused(test::Verdict& verdict) {
 void check_abandoned(test::Verdict& verdict) {
   const auto transport = make(1000);
   const auto memory = std::make_shared<Memory>();
-  transport->receive_into(memory);
-  const auto whole = letter(kSeen + kLarge, transport->rank(), 3);
+  transport->set_device_memory(memory);
+  const auto whole = test_message(kSeen + kLarge, transport->rank(), 3);
   if (transport->rank() == 0 && transport->size() > 1) {
     transport->open(1, {whole.size(), kLarge});
-    transport->send_part(1, ConstBytes(whole).first(kSeen));
-    transport->send_part(1, ConstBytes(whole).subspan(kSeen, 5000));
+    transport->send_chunk(1, ConstBytes(whole).first(kSeen));
+    transport->send_chunk(1, ConstBytes(whole).subspan(kSeen, 5000));
     flush(*transport);
   }
   if (transport->rank() == 1) {
@@ -122,11 +122,11 @@ void check_abandoned(test::Verdict& verdict) {
 /// A chunk must not cross the border in front of what is hidden.
 void check_crossing(test::Verdict& verdict) {
   const auto transport = make(1000);
-  transport->receive_into(std::make_shared<Memory>());
+  transport->set_device_memory(std::make_shared<Memory>());
   const std::vector<std::byte> part(100);
   if (transport->rank() == 0 && transport->size() > 1) {
     transport->open(1, {kSeen + kLarge, kLarge});
-    transport->send_part(1, part);
+    transport->send_chunk(1, part);
     flush(*transport);
   }
   std::string error;

@@ -7,10 +7,10 @@
 
 #include <functional>
 
-#include "calls/post.hpp"
 #include "support/hang_guard.hpp"
 #include "support/mpi_verdict.hpp"
 #include "transport/mpi.hpp"
+#include "transport/test_messages.hpp"
 
 namespace {
 
@@ -34,8 +34,8 @@ int MPI_Comm_get_attr(MPI_Comm comm, int key, void* value, int* found) {
 namespace {
 
 using namespace sparsecoll;
-using sparsecoll::unit::letter;
 using sparsecoll::unit::same;
+using sparsecoll::unit::test_message;
 
 std::unique_ptr<Transport> make() {
   return make_mpi_transport(MPI_COMM_WORLD, Deadline::after(30000));
@@ -62,7 +62,7 @@ void take_in(Transport& transport, uint64_t number, size_t bytes) {
       transport.idle(Clock::now());
       continue;
     }
-    if (!same(arrived->bytes, letter(bytes, arrived->peer, number)))
+    if (!same(arrived->bytes, test_message(bytes, arrived->peer, number)))
       fail(sparsecollInternalError, "another message came from rank ", arrived->peer);
     --missing;
   }
@@ -75,7 +75,7 @@ std::string exchange_on(const std::vector<Transport*>& transports) {
   const size_t sizes[] = {100, 0, 3000, 64, 17};
   std::vector<std::vector<std::byte>> sent;
   for (size_t t = 0; t < transports.size(); ++t)
-    sent.push_back(letter(sizes[t % 5], transports[t]->rank(), t));
+    sent.push_back(test_message(sizes[t % 5], transports[t]->rank(), t));
   for (size_t t = 0; t < transports.size(); ++t)
     for (int peer = 0; peer < transports[t]->size(); ++peer) transports[t]->send(peer, sent[t]);
   for (size_t t = transports.size(); t-- > 0;) take_in(*transports[t], t, sizes[t % 5]);
@@ -92,7 +92,7 @@ void check_apart(test::Verdict& verdict) {
   const auto inner = part_of(*one, all);
   const int P = whole->size(), rank = whole->rank();
   verdict.require("reversed", one->rank() == P - 1 - rank && inner->rank() == rank);
-  verdict.require("names of their own", whole->launched_as() == rank && one->launched_as() == rank);
+  verdict.require("names of their own", whole->world_rank() == rank && one->world_rank() == rank);
   verdict.check("whole and parts", exchange_on({whole.get(), one.get(), two.get(), inner.get()}));
   // On ranks that have taken different numbers of tags.
   const auto few = part_of(*whole, [](int r) { return r == 0; });
@@ -164,7 +164,7 @@ void check_tags_come_round(test::Verdict& verdict) {
   b->close();
   const uint64_t taken = whole->next_address();
   verdict.require("the first that was given back", taken == 1 || taken == 2);
-  static const std::vector<std::byte> late = letter(100, rank, 9);
+  static const std::vector<std::byte> late = test_message(100, rank, 9);
   const uint64_t other = c->next_address();
   verdict.require("the other", other != taken && (other == 1 || other == 2));
   if (d->size() == 1) return;  // nobody can be late

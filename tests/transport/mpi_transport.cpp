@@ -12,12 +12,12 @@
 #include <functional>
 #include <utility>
 
-#include "calls/post.hpp"
 #include "core/checksum.hpp"
 #include "support/hang_guard.hpp"
 #include "support/mpi_verdict.hpp"
 #include "transport/mpi.hpp"
 #include "transport/mpi_chunks.hpp"
+#include "transport/test_messages.hpp"
 
 namespace {
 
@@ -65,8 +65,8 @@ int MPI_Test(MPI_Request* request, int* done, MPI_Status* status) {
 namespace {
 
 using namespace sparsecoll;
-using sparsecoll::unit::letter;
 using sparsecoll::unit::same;
+using sparsecoll::unit::test_message;
 using Sizes = std::function<size_t(uint64_t number)>;
 
 std::unique_ptr<Transport> make(size_t chunk, bool in_pieces = false) {
@@ -100,13 +100,13 @@ std::string all_to_all(Transport& transport, uint64_t count, uint64_t burst, con
     if (Clock::now() > limit) fail(sparsecollTimeout, missing, " letters did not come");
     for (uint64_t i = 0; i < burst && sent < count; ++i, ++sent) {
       for (uint64_t to = 0; to < P; ++to) {
-        letters.push_back(letter(size(sent), transport.rank(), sent));
+        letters.push_back(test_message(size(sent), transport.rank(), sent));
         transport.send(static_cast<int>(to), letters.back());
       }
     }
     while (const auto arrived = transport.poll()) {
       uint64_t& number = next[static_cast<size_t>(arrived->peer)];
-      if (!same(arrived->bytes, letter(size(number), arrived->peer, number)))
+      if (!same(arrived->bytes, test_message(size(number), arrived->peer, number)))
         fail(sparsecollInternalError, "what came from rank ", arrived->peer, " is not letter ",
              number, " of ", size(number), " bytes, but one of ", arrived->bytes.size());
       ++number;
@@ -137,18 +137,18 @@ void check_chunks(test::Verdict& verdict) {
 
 /// A rank that sends in pieces and one that does not understand each other.
 void check_pieces(test::Verdict& verdict) {
-  constexpr size_t kRest = kMpiPiece + 1, kLongest = kMpiPiece + kMostMpiPieces * kRest;
-  const size_t borders[] = {kMpiPiece - 1,
-                            kMpiPiece,
-                            kMpiPiece + 1,
-                            kMpiPiece + 2,
-                            kMpiPiece + kMostMpiPieces,
-                            kMpiPiece + kMostMpiPieces + 1,
-                            kMpiPiece + kRest - 1,
-                            kMpiPiece + kRest,
-                            kMpiPiece + kRest + 1,
-                            kMpiPiece + 2 * kRest,
-                            kMpiPiece + 2 * kRest + 1,
+  constexpr size_t kRest = kEagerBytes + 1, kLongest = kEagerBytes + kMaxEagerChunks * kRest;
+  const size_t borders[] = {kEagerBytes - 1,
+                            kEagerBytes,
+                            kEagerBytes + 1,
+                            kEagerBytes + 2,
+                            kEagerBytes + kMaxEagerChunks,
+                            kEagerBytes + kMaxEagerChunks + 1,
+                            kEagerBytes + kRest - 1,
+                            kEagerBytes + kRest,
+                            kEagerBytes + kRest + 1,
+                            kEagerBytes + 2 * kRest,
+                            kEagerBytes + 2 * kRest + 1,
                             kLongest - 1,
                             kLongest,
                             kLongest + 1,
@@ -157,7 +157,7 @@ void check_pieces(test::Verdict& verdict) {
   const auto around = [&](uint64_t number) { return borders[number % std::size(borders)]; };
   const int rank = test::rank_in(MPI_COMM_WORLD);
   for (const int in_pieces : {0, 1, 2}) {
-    const auto transport = make(kMpiChunk, in_pieces == 1 || (in_pieces == 2 && rank == 0));
+    const auto transport = make(kMaxMpiMessage, in_pieces == 1 || (in_pieces == 2 && rank == 0));
     const std::string what = text("pieces, way ", in_pieces);
     verdict.check(what + ", one by one", all_to_all(*transport, std::size(borders), 1, around));
     verdict.check(what + ", at once",
@@ -168,8 +168,8 @@ void check_pieces(test::Verdict& verdict) {
 
 /// A piece that is not the last one has to be whole.
 void check_short_piece(test::Verdict& verdict) {
-  const auto transport = make(kMpiChunk, true);
-  const std::vector<std::byte> message = letter(3 * kMpiPiece, 0, 5);
+  const auto transport = make(kMaxMpiMessage, true);
+  const std::vector<std::byte> message = test_message(3 * kEagerBytes, 0, 5);
   if (transport->rank() == 0 && transport->size() > 1) {
     short_piece = 1;
     transport->send(1, message);
@@ -187,16 +187,16 @@ void check_short_piece(test::Verdict& verdict) {
 void check_given_up(test::Verdict& verdict) {
   const auto transport = make(16);
   const int P = transport->size(), to = (transport->rank() + 1) % P;
-  const std::vector<std::byte> kept = letter(100, transport->rank(), 1), lost(30), last(3);
+  const std::vector<std::byte> kept = test_message(100, transport->rank(), 1), lost(30), last(3);
   for (int round = 0; round < 3; ++round) {
     transport->open(to, 100);  // before a part of it has gone
     transport->open(to, 50);
-    transport->send_part(to, lost);
+    transport->send_chunk(to, lost);
     transport->open(to, kept.size());
-    transport->send_part(to, ConstBytes(kept).first(47));
-    transport->send_part(to, ConstBytes(kept).subspan(47));
+    transport->send_chunk(to, ConstBytes(kept).first(47));
+    transport->send_chunk(to, ConstBytes(kept).subspan(47));
     transport->open(to, 31);
-    transport->send_part(to, lost);
+    transport->send_chunk(to, lost);
     transport->send(to, last);
   }
   std::vector<size_t> sizes;
@@ -205,7 +205,7 @@ void check_given_up(test::Verdict& verdict) {
   while (sizes.size() < 6 && Clock::now() < limit) {
     if (const auto arrived = transport->poll()) {
       sizes.push_back(arrived->bytes.size());
-      if (sizes.back() == 100 && !same(arrived->bytes, letter(100, arrived->peer, 1)))
+      if (sizes.back() == 100 && !same(arrived->bytes, test_message(100, arrived->peer, 1)))
         wrong = "another letter";
     }
     transport->idle(Clock::now());
@@ -220,8 +220,8 @@ void check_given_up(test::Verdict& verdict) {
 }
 
 void check_many(test::Verdict& verdict) {
-  const auto transport = make(kMpiChunk);
-  verdict.check("many letters at once", all_to_all(*transport, 600, 600, unit::size_of_letter));
+  const auto transport = make(kMaxMpiMessage);
+  verdict.check("many letters at once", all_to_all(*transport, 600, 600, unit::test_message_size));
   verdict.check("nothing but empty letters",
                 all_to_all(*transport, 100, 100, [](uint64_t) { return size_t{0}; }));
   verdict.check("large letters",
@@ -230,7 +230,7 @@ void check_many(test::Verdict& verdict) {
   verdict.check("large letters again",
                 all_to_all(*transport, 6, 1, [](uint64_t) { return size_t{3000000}; }));
   verdict.require("blocks of messages are used again", transport->memory().allocations() == before);
-  verdict.require("its end is collective", transport->closes_together());
+  verdict.require("its end is collective", transport->close_is_collective());
   verdict.require("nobody is known to be gone", !transport->gone(0));
   transport->close();
 }
@@ -238,7 +238,7 @@ void check_many(test::Verdict& verdict) {
 /// Rank 0 gives up while a large message to rank 1 is under way, which then takes it after all.
 void check_abandon(test::Verdict& verdict) {
   const auto transport = make(1 << 22);
-  static const std::vector<std::byte> large = letter(30 << 20, 0, 1);
+  static const std::vector<std::byte> large = test_message(30 << 20, 0, 1);
   if (transport->rank() == 0 && transport->size() > 1) {
     transport->send(1, large);
     bool touches_caller = false;
@@ -253,7 +253,7 @@ void check_abandon(test::Verdict& verdict) {
   }
   MPI_Barrier(MPI_COMM_WORLD);
   if (transport->rank() == 1) {
-    std::optional<Arrived> arrived;
+    std::optional<ReceivedMessage> arrived;
     while (!(arrived = transport->poll())) transport->idle(Clock::now());
     verdict.require("the message comes, whole", same(arrived->bytes, large));
   }
@@ -265,7 +265,7 @@ void check_abandon(test::Verdict& verdict) {
 /// (`busy`), that is not given back; when nothing more is under way, it is.
 void check_abandoned_receive(test::Verdict& verdict, bool busy) {
   const auto transport = make(1000);
-  static const std::vector<std::byte> message = letter(10000, 0, 2);
+  static const std::vector<std::byte> message = test_message(10000, 0, 2);
   if (transport->rank() == 0 && transport->size() > 1) {
     chunks_to_send = busy ? -1 : 5;
     transport->send(1, message);
@@ -291,8 +291,8 @@ void check_abandoned_receive(test::Verdict& verdict, bool busy) {
 
 /// The same where the rest of a message in pieces does not come.
 void check_abandoned_pieces(test::Verdict& verdict) {
-  const auto transport = make(kMpiChunk, true);
-  static const std::vector<std::byte> message = letter(300000, 0, 6);
+  const auto transport = make(kMaxMpiMessage, true);
+  static const std::vector<std::byte> message = test_message(300000, 0, 6);
   if (transport->rank() == 1) {
     const Clock::time_point start = Clock::now();
     while (transport->memory().allocations() == 0 ||
@@ -315,7 +315,7 @@ void check_abandoned_pieces(test::Verdict& verdict) {
 /// More comes than was announced: an error, and nothing is written beyond the buffer.
 void check_false_announcement(test::Verdict& verdict) {
   const auto transport = make(1000);
-  const std::vector<std::byte> message = letter(2000, 0, 3);
+  const std::vector<std::byte> message = test_message(2000, 0, 3);
   if (transport->rank() == 0 && transport->size() > 1) {
     announce_too_little = true;
     transport->send(1, message);
@@ -333,7 +333,7 @@ void check_false_announcement(test::Verdict& verdict) {
 void check_failed_send(test::Verdict& verdict) {
   const auto transport = make(1000);
   const int peer = (transport->rank() + 1) % transport->size();
-  const std::vector<std::byte> message = letter(20, 0, 4);
+  const std::vector<std::byte> message = test_message(20, 0, 4);
   sends_fail = true;
   try {
     transport->send(peer, message);
@@ -354,7 +354,7 @@ void check_failed_request(test::Verdict& verdict) {
   const auto transport = make(1000);
   if (transport->size() == 1) return;
   const int P = transport->size(), peer = (transport->rank() + 1) % P;
-  const std::vector<std::byte> message = letter(20, 0, 7);
+  const std::vector<std::byte> message = test_message(20, 0, 7);
   std::string error;
   const auto failing = [&](auto&& work) {
     error.clear();
@@ -400,7 +400,7 @@ bool large_wanted() {
 
 void check_large(test::Verdict& verdict) {
   constexpr size_t kWords = (size_t{1} << 28) + 4321;  // 2^31 bytes and some
-  const auto transport = make(kMpiChunk);
+  const auto transport = make(kMaxMpiMessage);
   if (transport->rank() == 0 && transport->size() > 1) {
     std::vector<uint64_t> words(kWords);
     for (size_t i = 0; i < kWords; ++i) words[i] = mix(i);
@@ -408,7 +408,7 @@ void check_large(test::Verdict& verdict) {
     flush(*transport);
   }
   if (transport->rank() == 1) {
-    std::optional<Arrived> arrived;
+    std::optional<ReceivedMessage> arrived;
     while (!(arrived = transport->poll())) transport->idle(Clock::now());
     verdict.require("its length", arrived->bytes.size() == kWords * 8);
     size_t wrong = 0;

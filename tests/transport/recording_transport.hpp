@@ -32,15 +32,15 @@ class RecordingTransport final : public Transport {
     sent_(peer, bytes);
     below_->send(peer, bytes);
   }
-  void open(int peer, const Length& length) override {
+  void open(int peer, const MessageLength& length) override {
     open_[peer].clear();
     sizes_[peer] = length.bytes;
     below_->open(peer, length);
   }
-  void send_part(int peer, ConstBytes part) override {
+  void send_chunk(int peer, ConstBytes part) override {
     open_[peer].insert(open_[peer].end(), part.begin(), part.end());
     if (open_[peer].size() == sizes_[peer]) sent_(peer, open_[peer]);
-    below_->send_part(peer, part);
+    below_->send_chunk(peer, part);
   }
   void hand_over(int peer, Buffer message) override {
     sent_(peer, {message.data(), message.size()});
@@ -49,7 +49,7 @@ class RecordingTransport final : public Transport {
   size_t unsent() override { return below_->unsent(); }
   size_t unsent_handed_over() override { return below_->unsent_handed_over(); }
   size_t unsent_to(int peer) override { return below_->unsent_to(peer); }
-  std::optional<Arrived> poll() override { return below_->poll(); }
+  std::optional<ReceivedMessage> poll() override { return below_->poll(); }
   bool gone(int peer) const override { return below_->gone(peer); }
   void idle(Clock::time_point limit) override { below_->idle(limit); }
   void interrupt() noexcept override { below_->interrupt(); }
@@ -57,7 +57,7 @@ class RecordingTransport final : public Transport {
   std::unique_ptr<Transport> split(std::span<const RankAddress> members, uint64_t id) override {
     return below_->split(members, id);
   }
-  bool closes_together() const override { return below_->closes_together(); }
+  bool close_is_collective() const override { return below_->close_is_collective(); }
   void close() override { below_->close(); }
   size_t abandon(bool* touches_caller) noexcept override { return below_->abandon(touches_caller); }
   Pool& pool() override { return below_->pool(); }

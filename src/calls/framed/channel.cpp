@@ -39,7 +39,7 @@ void Channel::begin(uint64_t sequence) {
 
 void Channel::end() {
   ended_ = true;
-  transport_.made(current_);
+  transport_.set_completed(current_);
 }
 
 void Channel::put_header(int peer, FrameHeader header, const Framed& payload, std::byte* head) {
@@ -68,7 +68,7 @@ void Channel::send_long(int peer, FrameHeader header, const LongPayload& payload
   if (seen) *payload.tail = mix(payload.bytes);
   if (!seen) {
     const MessageTrace::Send sent(trace(), {"piece", peer, header.sequence, sizeof header});
-    transport_.send_part(peer, {payload.head, sizeof header});
+    transport_.send_chunk(peer, {payload.head, sizeof header});
   }
   for (size_t at = 0; at < payload.bytes; at += piece_) {
     ConstBytes piece(payload.data + at, std::min(piece_, payload.bytes - at));
@@ -78,13 +78,13 @@ void Channel::send_long(int peer, FrameHeader header, const LongPayload& payload
     if (seen && at == 0) piece = {payload.head, sizeof header + piece.size()};
     {
       const MessageTrace::Send sent(trace(), {"piece", peer, header.sequence, piece.size()});
-      transport_.send_part(peer, piece);
+      transport_.send_chunk(peer, piece);
     }
     pump([](int, const Frame&) {});  // who waits looks at all that has come
   }
   if (seen) {
     const MessageTrace::Send sent(trace(), {"piece", peer, header.sequence, sizeof *payload.tail});
-    transport_.send_part(peer, std::as_bytes(std::span(payload.tail, 1)));
+    transport_.send_chunk(peer, std::as_bytes(std::span(payload.tail, 1)));
   }
   ++sent_[static_cast<size_t>(peer)];
 }
@@ -109,7 +109,7 @@ void Channel::throw_notice(int peer, const Frame& frame) {
 void Channel::pump(FunctionRef<void(int peer, const Frame&)> visit) {
   while (auto arrived = transport_.poll()) {
     const int peer = arrived->peer;
-    Frame frame{{}, std::move(arrived->bytes), std::move(arrived->hidden)};
+    Frame frame{{}, std::move(arrived->bytes), std::move(arrived->device_tail)};
     if (frame.buffer.size() < sizeof(FrameHeader))
       fail(sparsecollRemoteError, "a message of rank ", peer, " is damaged: expected at least ",
            sizeof(FrameHeader), " bytes, got ", frame.buffer.size());

@@ -107,7 +107,7 @@ class Channel {
   std::vector<int> gone(const std::vector<int>& peers) const;
   /// Those that are gone without having made their part of the call that this rank is in: whoever
   /// else is awaited may wait for them in vain.
-  std::vector<int> left() const { return transport_.left_before(current_); }
+  std::vector<int> left() const { return transport_.gone_before(current_); }
   /// Throws RemoteError if a peer that was gone before the last pump() is still awaited.
   void give_up_on(const std::vector<int>& gone, const std::vector<int>& awaited) const;
 

@@ -54,7 +54,7 @@ class FramedLink final : public Link {
 
   int rank() const override { return transport_->rank(); }
   int size() const override { return transport_->size(); }
-  int neighbours() const override { return transport_->neighbours(); }
+  int neighbours() const override { return transport_->ranks_sharing_cpus(); }
   uint64_t node() const override { return transport_->node(); }
   void check_thread() const override { transport_->check_thread(); }
   void check_queue() const override { transport_->check_queue(); }
@@ -98,7 +98,7 @@ class FramedLink final : public Link {
     auto part = transport_->split(members_of(wish.color, wishes), call.sequence());
     return part ? make_framed_link(std::move(part)) : nullptr;
   }
-  bool closes_together() const override { return transport_->closes_together(); }
+  bool close_is_collective() const override { return transport_->close_is_collective(); }
   void leave(AgreedCall& call) override {
     if (!channel_->gossiped()) return call.agree();
     // Gossip may be under way: nobody leaves before all of it has arrived.

@@ -163,7 +163,7 @@ class StreamLink final : public Link {
     auto part = transport_->split(wish.color, wish.key, call.deadline());
     return part ? make_stream_link(std::move(part)) : nullptr;
   }
-  bool closes_together() const override { return true; }
+  bool close_is_collective() const override { return true; }
   void leave(AgreedCall& call) override { call.agree(); }
   void close() override {
     device_->wait();

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "transport/nccl/ending.hpp"
-#include "transport/nccl/pause.hpp"
+#include "transport/nccl/release.hpp"
+#include "transport/nccl/backoff.hpp"
 #include "transport/nccl/results.hpp"
 
 namespace sparsecoll::nccl {

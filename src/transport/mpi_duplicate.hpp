@@ -16,7 +16,7 @@ namespace sparsecoll {
 void check_mpi(int code, const char* what);
 /// The same of a message to or from that peer, as RemoteError: some MPIs find out that a process is
 /// gone (MPICH over UCX), and say so where a message is moved.
-void check_mpi_with(int peer, int code, const char* what);
+void check_mpi_peer(int peer, int code, const char* what);
 /// MPI is running and its thread level allows this thread to call it; else throws InvalidUsage.
 void check_mpi_caller();
 
@@ -33,13 +33,13 @@ void check_mpi_caller();
 /// standard expects it to be local, and in Open MPI and MPICH it gives up a reference, no more
 /// (what plugins for a network's own collectives attach to communicators was not tried). One of
 /// them that broke keeps the duplicate for ever, since its messages may still be under way.
-class MpiShare {
+class MpiDuplicate {
  public:
   /// Collective over `original`, within the deadline. Where a rank does not come what waits for it
   /// is left behind, and so is the duplicate if there is one.
-  MpiShare(MPI_Comm original, const Deadline& deadline);
-  MpiShare(const MpiShare&) = delete;
-  MpiShare& operator=(const MpiShare&) = delete;
+  MpiDuplicate(MPI_Comm original, const Deadline& deadline);
+  MpiDuplicate(const MpiDuplicate&) = delete;
+  MpiDuplicate& operator=(const MpiDuplicate&) = delete;
 
   MPI_Comm comm() const { return comm_; }
 
@@ -49,11 +49,11 @@ class MpiShare {
   /// In MPI_COMM_WORLD.
   int world_rank() const { return world_rank_; }
   /// Whether that rank of comm() is on another machine.
-  bool is_elsewhere(int rank) const { return elsewhere_[static_cast<size_t>(rank)]; }
+  bool is_on_other_machine(int rank) const { return elsewhere_[static_cast<size_t>(rank)]; }
   /// A tag under which nobody has sent anything to this rank that is still to come.
-  int take_tag();
+  int acquire_tag();
   /// Nothing is sent to this rank under it any more. After the last one the duplicate is freed.
-  void give_back(int tag);
+  void release_tag(int tag);
 
  private:
   MPI_Comm comm_ = MPI_COMM_NULL;

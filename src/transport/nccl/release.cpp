@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#include "transport/nccl/ending.hpp"
+#include "transport/nccl/release.hpp"
 
 #include <cuda_runtime.h>
 

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "transport/nccl/pause.hpp"
+#include "transport/nccl/backoff.hpp"
 #include "transport/nccl/results.hpp"
 #include "transport/nccl/transport.hpp"
 

@@ -13,7 +13,7 @@
 
 namespace sparsecoll::unit {
 
-inline std::vector<std::byte> letter(size_t size, int sender, uint64_t number) {
+inline std::vector<std::byte> test_message(size_t size, int sender, uint64_t number) {
   std::vector<std::byte> bytes(size);
   uint64_t word = 0;
   for (size_t i = 0; i < size; ++i) {
@@ -28,7 +28,7 @@ inline bool same(const Buffer& got, const std::vector<std::byte>& want) {
 }
 
 /// Sizes that vary with the letter's number: empty, small, some of them large.
-inline size_t size_of_letter(uint64_t number) {
+inline size_t test_message_size(uint64_t number) {
   const size_t sizes[] = {0, 1, 100, 63, 64, 65, 3000, 8, number % 70 == 7 ? size_t{300000} : 17};
   return sizes[number % 9];
 }

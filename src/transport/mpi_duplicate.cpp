@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#include "transport/mpi_share.hpp"
+#include "transport/mpi_duplicate.hpp"
 
 #include <sched.h>
 
@@ -14,7 +14,7 @@ namespace sparsecoll {
 
 namespace {
 
-std::string words_of(int code) {
+std::string error_text(int code) {
   char reason[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
   MPI_Error_string(code, reason, &length);
@@ -73,12 +73,12 @@ std::vector<uint64_t> gather_machines(MPI_Comm comm, uint64_t own, const Deadlin
 }  // namespace
 
 void check_mpi(int code, const char* what) {
-  if (code != MPI_SUCCESS) fail(sparsecollSystemError, what, " failed: ", words_of(code));
+  if (code != MPI_SUCCESS) fail(sparsecollSystemError, what, " failed: ", error_text(code));
 }
 
-void check_mpi_with(int peer, int code, const char* what) {
+void check_mpi_peer(int peer, int code, const char* what) {
   if (code != MPI_SUCCESS)
-    fail(sparsecollRemoteError, what, " rank ", peer, " failed: ", words_of(code));
+    fail(sparsecollRemoteError, what, " rank ", peer, " failed: ", error_text(code));
 }
 
 void check_mpi_caller() {
@@ -92,7 +92,7 @@ void check_mpi_caller() {
          level == MPI_THREAD_SINGLE ? "MPI_THREAD_SINGLE" : "MPI_THREAD_FUNNELED");
 }
 
-MpiShare::MpiShare(MPI_Comm original, const Deadline& deadline)
+MpiDuplicate::MpiDuplicate(MPI_Comm original, const Deadline& deadline)
     : comm_(duplicate(original, deadline)) {
   check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   int* highest = nullptr;
@@ -106,7 +106,7 @@ MpiShare::MpiShare(MPI_Comm original, const Deadline& deadline)
     elsewhere_.push_back(each != own);
 }
 
-int MpiShare::take_tag() {
+int MpiDuplicate::acquire_tag() {
   const std::lock_guard lock(mutex_);
   for (int tried = 0; tried <= highest_; ++tried) {
     last_ = last_ == highest_ ? kFirstTag : last_ + 1;
@@ -121,7 +121,7 @@ int MpiShare::take_tag() {
   fail(sparsecollSystemError, "MPI has no tag left, of ", highest_, ", for another communicator");
 }
 
-void MpiShare::give_back(int tag) {
+void MpiDuplicate::release_tag(int tag) {
   const std::lock_guard lock(mutex_);
   taken_.erase(tag);
   if (taken_.empty()) check_mpi(MPI_Comm_free(&comm_), "MPI_Comm_free");
