@@ -133,11 +133,11 @@ class LocalTransport final : public Transport {
     if (message.delivers) message.bytes = group_->inboxes[peer].pool.take(length.bytes);
   }
 
-  void send_chunk(int peer, ConstBytes part) override {
+  void send_chunk(int peer, ConstBytes chunk) override {
     OpenMessage& message = open_[static_cast<size_t>(peer)];
     if (!message.delivers) return;
-    std::copy(part.begin(), part.end(), message.bytes.data() + message.written);
-    message.written += part.size();
+    std::copy(chunk.begin(), chunk.end(), message.bytes.data() + message.written);
+    message.written += chunk.size();
     if (message.written < message.bytes.size()) return;
     deliver(peer, std::move(message.bytes), message.fault);
     message.delivers = false;
@@ -161,15 +161,15 @@ class LocalTransport final : public Transport {
     const std::lock_guard lock(inbox_.mutex);
     look_again_ = false;
     const auto now = Clock::now();
-    for (auto letter = inbox_.messages.begin(); letter != inbox_.messages.end(); ++letter) {
-      if (letter->due > now || overtakes(letter)) {
+    for (auto each = inbox_.messages.begin(); each != inbox_.messages.end(); ++each) {
+      if (each->due > now || overtakes(each)) {
         look_again_ = true;  // it becomes due without an event
         continue;
       }
-      ReceivedMessage arrived = std::move(letter->arrived);
-      inbox_.messages.erase(letter);
+      ReceivedMessage received = std::move(each->message);
+      inbox_.messages.erase(each);
       look_again_ = true;
-      return arrived;
+      return received;
     }
     seen_ = inbox_.events;
     return std::nullopt;

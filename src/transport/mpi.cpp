@@ -13,20 +13,20 @@
 #include "core/error.hpp"
 #include "core/machine.hpp"
 #include "core/thread_pool.hpp"
+#include "transport/mpi_duplicate.hpp"
 #include "transport/mpi_inbox.hpp"
 #include "transport/mpi_outbox.hpp"
-#include "transport/mpi_duplicate.hpp"
 
 namespace sparsecoll {
 
 namespace {
 
-/// Processes on this machine, which launchers tell; 0 where they do not.
+/// Returns how many processes the launcher started on this machine, or 0 if it does not say.
 int count_processes() {
   for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) {
-    const std::string told = environment(variable).value_or("");
+    const std::string count = environment(variable).value_or("");
     int value = 0;
-    if (std::from_chars(told.data(), told.data() + told.size(), value).ec == std::errc())
+    if (std::from_chars(count.data(), count.data() + count.size(), value).ec == std::errc())
       return std::max(value, 0);
   }
   return 0;
@@ -34,20 +34,20 @@ int count_processes() {
 
 class MpiTransport final : public Transport {
  public:
-  /// `peers`: where they are reached in the shared duplicate, by their rank here.
-  MpiTransport(std::shared_ptr<MpiDuplicate> share, std::vector<MpiAddress> peers, int rank,
+  /// `peers` are the addresses of all ranks in the duplicate, by their rank in this transport.
+  MpiTransport(std::shared_ptr<MpiDuplicate> duplicate, std::vector<MpiAddress> peers, int rank,
                const MpiOptions& options)
-      : duplicate_(std::move(share)),
+      : duplicate_(std::move(duplicate)),
         peers_(std::move(peers)),
         rank_(rank),
         options_(options),
         inbox_({duplicate_->comm(), own().tag}, ranks(), pool_),
-        outbox_(duplicate_->comm(), peers_, {options.chunk, eager()}) {}
+        outbox_(duplicate_->comm(), peers_, {options.max_message, eager_peers()}) {}
 
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(peers_.size()); }
   int world_rank() const override { return duplicate_->world_rank(); }
-  /// Who was bound to some of the CPUs has them to itself.
+  /// A process that is bound to some of the CPUs does not share them.
   int ranks_sharing_cpus() const override {
     const int processes = count_processes();
     if (!has_all_cpus()) return 1;
@@ -90,7 +90,7 @@ class MpiTransport final : public Transport {
 
   bool gone(int) const override { return false; }
 
-  /// MPI moves messages only inside its calls, so this gives way to other processes, no more.
+  /// MPI moves messages only inside its calls, so this only yields to other processes.
   void idle(Clock::time_point) override { sched_yield(); }
   void interrupt() noexcept override {}
 
@@ -100,7 +100,7 @@ class MpiTransport final : public Transport {
   }
 
   std::unique_ptr<Transport> split(std::span<const RankAddress> members, uint64_t) override {
-    if (members.empty()) return nullptr;  // nobody sends to the address that was told: keep it
+    if (members.empty()) return nullptr;  // nobody sends to next_address(), so it is used again
     std::vector<MpiAddress> peers;
     for (const RankAddress& each : members) {
       if (each.address > static_cast<uint64_t>(duplicate_->highest_tag()))
@@ -110,10 +110,10 @@ class MpiTransport final : public Transport {
           {peers_[static_cast<size_t>(each.rank)].rank, static_cast<int>(each.address)});
     }
     const auto self = std::ranges::find(members, rank_, &RankAddress::rank);
-    auto part = std::make_unique<MpiTransport>(duplicate_, std::move(peers),
+    auto made = std::make_unique<MpiTransport>(duplicate_, std::move(peers),
                                                static_cast<int>(self - members.begin()), options_);
     next_tag_.reset();
-    return part;
+    return made;
   }
 
   bool close_is_collective() const override { return true; }
@@ -123,7 +123,7 @@ class MpiTransport final : public Transport {
   }
 
   size_t abandon(bool* touches_caller) noexcept override {
-    // The duplicate, too, is owner: what is under way in it cannot be taken back.
+    // The duplicate is never freed, because its requests cannot be cancelled.
     *touches_caller = outbox_.unsent() > 0;
     return inbox_.abandon() + outbox_.abandon();
   }
@@ -142,19 +142,18 @@ class MpiTransport final : public Transport {
     for (const MpiAddress& each : peers_) ranks.push_back(each.rank);
     return ranks;
   }
-  std::vector<bool> eager() const {
-    std::vector<bool> wanted;
+  std::vector<bool> eager_peers() const {
+    std::vector<bool> eager;
     for (const MpiAddress& each : peers_)
-      wanted.push_back(options_.pieces.value_or(duplicate_->is_on_other_machine(each.rank)));
-    return wanted;
+      eager.push_back(options_.eager.value_or(duplicate_->is_on_other_machine(each.rank)));
+    return eager;
   }
 
   std::shared_ptr<MpiDuplicate> duplicate_;
   std::vector<MpiAddress> peers_;
   int rank_;
   const MpiOptions options_;
-  /// Under which the next part will receive, once its peers have been told; none before.
-  std::optional<int> next_tag_;
+  std::optional<int> next_tag_;  ///< receives the messages of the next split
   Memory memory_;
   Pool pool_{memory_};
   MpiInbox inbox_;
@@ -178,8 +177,8 @@ std::unique_ptr<Transport> make_mpi_transport(MPI_Comm mpi, const Deadline& dead
   for (int peer = 0; peer < size; ++peer) peers.push_back({peer, MpiDuplicate::kFirstTag});
   MpiOptions decided = options;
   if (!decided.device_memory) decided.device_memory = mpi_is_cuda_aware();
-  return std::make_unique<MpiTransport>(std::make_shared<MpiDuplicate>(mpi, deadline), std::move(peers),
-                                        rank, decided);
+  return std::make_unique<MpiTransport>(std::make_shared<MpiDuplicate>(mpi, deadline),
+                                        std::move(peers), rank, decided);
 }
 
 }  // namespace sparsecoll

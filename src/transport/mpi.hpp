@@ -11,28 +11,30 @@
 
 namespace sparsecoll {
 
-/// Largest single MPI message, in bytes: MPI 3 counts are ints. Longer ones travel in
-/// chunks.
+/// The size in bytes of the largest MPI message that is sent, because counts in MPI 3 are ints.
+/// Longer messages are sent in chunks.
 inline constexpr size_t kMaxMpiMessage = size_t{1} << 30;
 
-/// What is asked of the transport on this rank; others may do otherwise.
+/// Options of the transport on this rank. Ranks may have different ones.
 struct MpiOptions {
-  /// MPI is given memory of devices; none: where it says that it takes it.
+  /// Whether device memory is passed to MPI. Default: if MPI says that it is CUDA-aware.
   std::optional<bool> device_memory = {};
-  /// Messages go in pieces (mpi_eager.hpp) where they can; none: to other machines.
-  std::optional<bool> pieces = {};
-  size_t chunk = kMaxMpiMessage;  ///< for tests
+  /// Whether messages that can be eager are (mpi_eager.hpp). Default: those to other machines.
+  std::optional<bool> eager = {};
+  size_t max_message = kMaxMpiMessage;  ///< bytes of an MPI message; for tests
 };
 
-/// Collective over `mpi`, within the deadline: duplicates it and learns which ranks are on other
-/// machines. After that point-to-point only, and nothing that waits for a peer. Throws
-/// InvalidArgument when `mpi` is null or an intercommunicator, InvalidUsage when MPI is not running
-/// or its thread level forbids this thread, Timeout, SystemError.
+/// Returns a transport over a duplicate of `mpi`. Collective over `mpi`, within the deadline: it
+/// duplicates the communicator and finds out which ranks are on other machines. The transport then
+/// uses only point-to-point functions that do not wait for a peer.
+///
+/// Throws InvalidArgument if `mpi` is null or an intercommunicator, InvalidUsage if MPI is not
+/// running or its thread level forbids this thread, Timeout, and SystemError.
 std::unique_ptr<Transport> make_mpi_transport(MPI_Comm mpi, const Deadline& deadline,
                                               const MpiOptions& options = {});
 
-/// Whether this process's MPI, which is running, says that it takes memory of CUDA devices; not if
-/// it does not say.
+/// Returns true if MPI, which is running, says that it accepts memory of CUDA devices. Returns
+/// false if it does not say.
 bool mpi_is_cuda_aware();
 
 }  // namespace sparsecoll

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// What MPI says of CUDA. The question is an extension, of Open MPI's and MPICH's: whether there is
-// one is found out when the program is linked or starts.
+// Asks MPI whether it is CUDA-aware. The function is an extension of Open MPI and MPICH; a weak
+// symbol finds out, when the program is linked or loaded, whether this MPI has it.
 #include "transport/mpi.hpp"
 
 extern "C" int MPIX_Query_cuda_support(void) __attribute__((weak));

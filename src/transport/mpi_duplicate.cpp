@@ -29,15 +29,15 @@ void check_running() {
   if (finalised) fail(sparsecollInvalidUsage, "MPI was finalised already");
 }
 
-/// Until all ranks have done their part of what waits for all of them. `touched`, which MPI writes
-/// to, is left behind with the request where one does not come.
+/// Waits until the request of a collective operation is complete. `written` is what MPI writes to;
+/// if the deadline passes, it is leaked together with the request. `what` names the operation.
 template <class T>
-void wait_for_all(MPI_Request request, std::unique_ptr<T>& touched, const Deadline& deadline,
+void wait_for_all(MPI_Request request, std::unique_ptr<T>& written, const Deadline& deadline,
                   const char* what) {
   for (int done = 0; !done;) {
     check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), what);
     if (!done && deadline.passed()) {
-      static_cast<void>(touched.release());
+      static_cast<void>(written.release());
       fail(sparsecollTimeout, "not all ranks called it in time");
     }
     if (!done) sched_yield();
@@ -52,7 +52,7 @@ MPI_Comm duplicate(MPI_Comm original, const Deadline& deadline) {
   return *made;
 }
 
-/// The machines of all ranks.
+/// Returns the machine numbers of all ranks.
 std::vector<uint64_t> gather_machines(MPI_Comm comm, uint64_t own, const Deadline& deadline) {
   int size = 1;
   check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
@@ -98,7 +98,7 @@ MpiDuplicate::MpiDuplicate(MPI_Comm original, const Deadline& deadline)
   int* highest = nullptr;
   int found = 0;
   check_mpi(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &highest, &found), "MPI_TAG_UB");
-  if (!found) fail(sparsecollSystemError, "MPI does not tell its highest tag");
+  if (!found) fail(sparsecollSystemError, "MPI has no attribute MPI_TAG_UB");
   highest_ = *highest;
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &world_rank_), "MPI_Comm_rank");
   const uint64_t own = machine_number();
@@ -110,21 +110,22 @@ int MpiDuplicate::acquire_tag() {
   const std::lock_guard lock(mutex_);
   for (int tried = 0; tried <= highest_; ++tried) {
     last_ = last_ == highest_ ? kFirstTag : last_ + 1;
-    if (taken_.contains(last_)) continue;
-    // A peer that failed while it ended its communicator may have said so too late for this rank.
+    if (in_use_.contains(last_)) continue;
+    // A message may be late: a peer that failed while it closed its end may have sent a notice.
     int late = 0;
     check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, last_, comm_, &late, MPI_STATUS_IGNORE), "MPI_Iprobe");
     if (late) continue;
-    taken_.insert(last_);
+    in_use_.insert(last_);
     return last_;
   }
-  fail(sparsecollSystemError, "MPI has no tag left, of ", highest_, ", for another communicator");
+  fail(sparsecollSystemError, "MPI has no tag left for another communicator; its highest tag is ",
+       highest_);
 }
 
 void MpiDuplicate::release_tag(int tag) {
   const std::lock_guard lock(mutex_);
-  taken_.erase(tag);
-  if (taken_.empty()) check_mpi(MPI_Comm_free(&comm_), "MPI_Comm_free");
+  in_use_.erase(tag);
+  if (in_use_.empty()) check_mpi(MPI_Comm_free(&comm_), "MPI_Comm_free");
 }
 
 }  // namespace sparsecoll

@@ -12,57 +12,61 @@
 
 namespace sparsecoll {
 
-/// Throws SystemError with MPI's own words unless the call that gave `code` succeeded.
+/// Throws SystemError with MPI's error text unless `code` is MPI_SUCCESS. `what` names the call.
 void check_mpi(int code, const char* what);
-/// The same of a message to or from that peer, as RemoteError: some MPIs find out that a process is
-/// gone (MPICH over UCX), and say so where a message is moved.
+/// Throws RemoteError with MPI's error text unless `code` is MPI_SUCCESS. Some MPIs (MPICH over
+/// UCX) notice that a process has ended and report it where a message to or from `peer` is moved.
 void check_mpi_peer(int peer, int code, const char* what);
-/// MPI is running and its thread level allows this thread to call it; else throws InvalidUsage.
+/// Throws InvalidUsage unless MPI is running and its thread level allows this thread to call it.
 void check_mpi_caller();
 
-/// A duplicate of the caller's MPI communicator, as one rank holds it for a communicator of the
-/// library and for all that are split from it. Each of them receives under a tag that this rank
-/// chose for it and told its peers, so that
-/// - a split needs no call of MPI that waits for others. MPI 3 has none for a part of the ranks
-///   that could be given up at a deadline, and one for all ranks (MPI_Comm_idup) would be left
-///   behind when a rank dies; with Open MPI later ones of this process wait for it then;
-/// - nobody has to agree on a tag: two communicators that meet on some ranks only cannot collide.
+/// A duplicate of the caller's MPI communicator, shared on this rank by a transport and by all
+/// transports that are split from it. Each of them receives under a tag of its own, which this rank
+/// has chosen and has told to its peers. So
+/// - a split needs no MPI call that waits for other ranks. MPI 3 has no call for some of the ranks
+///   that could be given up at a deadline. A call for all ranks (MPI_Comm_idup) would never
+///   complete after a rank has died, and with Open MPI later ones of this process would then wait
+///   for it;
+/// - ranks need not agree on a tag: two transports that have only some ranks in common cannot
+///   receive each other's messages.
 ///
-/// The duplicate is freed with the last of them on this rank. MPI_Comm_free is collective, and the
-/// ranks may come to it at different times, when parts outlive the whole; but it hears no peer: the
-/// standard expects it to be local, and in Open MPI and MPICH it gives up a reference, no more
-/// (what plugins for a network's own collectives attach to communicators was not tried). One of
-/// them that broke keeps the duplicate for ever, since its messages may still be under way.
+/// The last transport on this rank that is closed frees the duplicate. MPI_Comm_free is collective,
+/// and ranks may call it at different times, because a split may outlive its parent. But it does
+/// not wait for peers: the standard expects it to be local, and Open MPI and MPICH only drop a
+/// reference (plugins for a network's own collectives were not tried). A transport that was
+/// abandoned keeps the duplicate for ever, because its messages may still be in flight.
 class MpiDuplicate {
  public:
-  /// Collective over `original`, within the deadline. Where a rank does not come what waits for it
-  /// is left behind, and so is the duplicate if there is one.
+  /// Duplicates `original` within the deadline. Collective. If a rank does not call it in time, the
+  /// unfinished operation is leaked, and so is the duplicate if it exists.
   MpiDuplicate(MPI_Comm original, const Deadline& deadline);
   MpiDuplicate(const MpiDuplicate&) = delete;
   MpiDuplicate& operator=(const MpiDuplicate&) = delete;
 
   MPI_Comm comm() const { return comm_; }
 
-  /// The whole receives under it on every rank; taken from the beginning.
+  /// The tag of the first transport on every rank. It is in use from the beginning.
   static constexpr int kFirstTag = 0;
   int highest_tag() const { return highest_; }
-  /// In MPI_COMM_WORLD.
+  /// Returns this process's rank in MPI_COMM_WORLD.
   int world_rank() const { return world_rank_; }
-  /// Whether that rank of comm() is on another machine.
+  /// Returns true if that rank of comm() is on another machine than this one.
   bool is_on_other_machine(int rank) const { return elsewhere_[static_cast<size_t>(rank)]; }
-  /// A tag under which nobody has sent anything to this rank that is still to come.
+  /// Returns a tag that is not in use and for which no message is pending. Throws SystemError if
+  /// there is none.
   int acquire_tag();
-  /// Nothing is sent to this rank under it any more. After the last one the duplicate is freed.
+  /// Takes back a tag to which no peer sends any more. Frees the duplicate if it was the last one.
   void release_tag(int tag);
 
  private:
   MPI_Comm comm_ = MPI_COMM_NULL;
   int highest_ = 0;
   int world_rank_ = 0;
-  std::vector<bool> elsewhere_;
-  std::mutex mutex_;  ///< of what follows; two communicators may be in use by two threads
-  std::set<int> taken_{kFirstTag};
-  int last_ = kFirstTag;
+  std::vector<bool> elsewhere_;  ///< by rank of comm(): on another machine
+  /// Guards the tags: two threads may use two communicators at the same time.
+  std::mutex mutex_;
+  std::set<int> in_use_{kFirstTag};
+  int last_ = kFirstTag;  ///< the tag that was acquired last
 };
 
 }  // namespace sparsecoll

@@ -6,23 +6,25 @@
 
 namespace sparsecoll {
 
-/// Messages of MPI of up to so many bytes leave at once: Open MPI over TCP asks the receiver before
-/// it sends more than 64 KiB, its own header included, and the answer waits behind whatever fills
-/// the links.
+/// MPI messages of up to so many bytes are sent eagerly: they leave at once. Open MPI over TCP asks
+/// the receiver before it sends more than 64 KiB, its own header included, and the answer waits
+/// behind whatever fills the links.
 inline constexpr size_t kEagerBytes = 60 * 1024;
 inline constexpr size_t kMaxEagerChunks = 64;
 
-/// A message of kEagerBytes + m bytes, for m of 1 to kMaxEagerChunks, is the first of a message in
-/// pieces: m more follow, each of kEagerBytes bytes but for the last, which may be shorter and even
-/// empty. All are sent at once, and none is left out. 0: it is no such message.
+/// Returns how many chunks follow an MPI message of this size if it is the first chunk of an eager
+/// message, else 0. The first chunk has kEagerBytes + m bytes, m from 1 to kMaxEagerChunks, and m
+/// chunks follow. Each has kEagerBytes bytes; only the last may be shorter, or even empty. The
+/// sender starts all of them at once and leaves none out.
 constexpr size_t eager_chunks_after(size_t bytes) {
   return bytes > kEagerBytes && bytes <= kEagerBytes + kMaxEagerChunks ? bytes - kEagerBytes : 0;
 }
 
-/// How many follow the first one of a message in pieces, if it can be one; else 0. Each of them
-/// takes kEagerBytes bytes behind the first one's, and one into that.
+/// Returns how many chunks follow the first one if a message of this size is sent as an eager
+/// message, or 0 if it cannot be. Each of them carries kEagerBytes bytes and adds one byte to the
+/// first chunk.
 constexpr size_t eager_chunks_of(size_t message) {
-  const size_t more = message / (kEagerBytes + 1);  // of what is beyond kEagerBytes, rounded up
+  const size_t more = message / (kEagerBytes + 1);  // the bytes beyond kEagerBytes, rounded up
   return more <= kMaxEagerChunks ? more : 0;
 }
 

@@ -5,16 +5,17 @@
 #include <algorithm>
 
 #include "core/error.hpp"
-#include "transport/mpi_eager.hpp"
 #include "transport/mpi_duplicate.hpp"
+#include "transport/mpi_eager.hpp"
 
 namespace sparsecoll {
 
 namespace {
 
 constexpr int kNobody = -1;
-constexpr size_t kHidden = size_t{1} << 16;  // bytes from which on they go to a device
+constexpr size_t kMinDeviceBytes = size_t{1} << 16;  // fewer are received into host memory
 
+/// Throws RemoteError: `peer` has sent an MPI message of the wrong size.
 [[noreturn]] void damaged(int peer, const char* what, size_t expected, int got) {
   fail(sparsecollRemoteError, "rank ", peer, " sent ", what, " of ", got, " bytes, expected ",
        expected);
@@ -23,7 +24,7 @@ constexpr size_t kHidden = size_t{1} << 16;  // bytes from which on they go to a
 }  // namespace
 
 MpiInbox::MpiInbox(const Address& own, const std::vector<int>& ranks, Pool& pool)
-    : own_(own), pool_(pool), under_way_(ranks.size()) {
+    : own_(own), pool_(pool), requests_(ranks.size()) {
   int size = 0;
   check_mpi(MPI_Comm_size(own.comm, &size), "MPI_Comm_size");
   peers_.assign(static_cast<size_t>(size), kNobody);
@@ -36,26 +37,26 @@ void MpiInbox::set_device_memory(std::shared_ptr<Memory> device) {
 }
 
 std::optional<ReceivedMessage> MpiInbox::poll() {
-  while (std::optional<Matched> piece = match()) {
-    Incoming* const target = unfinished(piece->peer);
+  while (std::optional<Matched> chunk = match()) {
+    Incoming* const target = unfinished(chunk->peer);
     if (!target) {
-      begin(*piece);
+      begin_message(*chunk);
     } else if (target->announced) {
-      take_size(*target, *piece);
+      receive_size(*target, *chunk);
     } else {
-      take_chunk(*target, *piece);
+      receive_chunk(*target, *chunk);
     }
   }
   progress();
   for (auto each = incoming_.begin(); each != incoming_.end();) {
-    if (!each->complete() || earlier_from(each)) {
+    if (!each->complete() || is_blocked(each)) {
       ++each;
       continue;
     }
-    const bool given_up = each->given_up;
-    ReceivedMessage arrived{each->peer, std::move(each->bytes), std::move(each->hidden)};
+    const bool cancelled = each->cancelled;
+    ReceivedMessage received{each->peer, std::move(each->bytes), std::move(each->device_tail)};
     each = incoming_.erase(each);
-    if (!given_up) return arrived;
+    if (!cancelled) return received;
   }
   return std::nullopt;
 }
@@ -63,124 +64,127 @@ std::optional<ReceivedMessage> MpiInbox::poll() {
 size_t MpiInbox::abandon() noexcept {
   size_t bytes = 0;
   for (Incoming& each : incoming_)
-    if (each.under_way > 0) bytes += each.bytes.leak() + each.hidden.leak();
-  under_way_.forget();
+    if (each.pending > 0) bytes += each.bytes.leak() + each.device_tail.leak();
+  requests_.forget();
   incoming_.clear();
   return bytes;
 }
 
-/// Matches one message that MPI has for us.
 std::optional<MpiInbox::Matched> MpiInbox::match() {
   int found = 0;
-  Matched piece{};
+  Matched matched{};
   MPI_Status status;
-  check_mpi(MPI_Improbe(MPI_ANY_SOURCE, own_.tag, own_.comm, &found, &piece.message, &status),
+  check_mpi(MPI_Improbe(MPI_ANY_SOURCE, own_.tag, own_.comm, &found, &matched.message, &status),
             "MPI_Improbe");
   if (!found) return std::nullopt;
-  check_mpi(MPI_Get_count(&status, MPI_BYTE, &piece.bytes), "MPI_Get_count");
-  piece.source = status.MPI_SOURCE;
-  piece.peer = peers_[static_cast<size_t>(piece.source)];
-  if (piece.peer == kNobody)
-    fail(sparsecollRemoteError, "a message came from a rank that is not of this communicator");
-  return piece;
+  check_mpi(MPI_Get_count(&status, MPI_BYTE, &matched.bytes), "MPI_Get_count");
+  matched.source = status.MPI_SOURCE;
+  matched.peer = peers_[static_cast<size_t>(matched.source)];
+  if (matched.peer == kNobody)
+    fail(sparsecollRemoteError, "received a message from a rank that is not in this communicator");
+  return matched;
 }
 
 MpiInbox::Incoming* MpiInbox::unfinished(int peer) {
   for (auto each = incoming_.rbegin(); each != incoming_.rend(); ++each)
     if (each->peer == peer)
-      return each->announced || each->claimed < each->size() ? &*each : nullptr;
+      return each->announced || each->matched < each->size() ? &*each : nullptr;
   return nullptr;
 }
 
-void MpiInbox::begin(Matched& first) {
+void MpiInbox::begin_message(Matched& first) {
   const auto bytes = static_cast<size_t>(first.bytes);
   const size_t more = eager_chunks_after(bytes), all = bytes + more * kEagerBytes;
   Incoming& target = incoming_.emplace_back(
       Incoming{first.peer, bytes == 0, bytes == 0 ? Buffer() : pool_.take(all)});
-  take_chunk(target, first);
-  await_eager_chunks(target, first.source, more);
+  receive_chunk(target, first);
+  receive_eager_chunks(target, first.source, more);
 }
 
-void MpiInbox::await_eager_chunks(Incoming& target, int source, size_t pieces) {
-  under_way_.reserve(pieces);
-  for (size_t left = pieces; left > 0; --left) {
-    std::byte* const at = target.bytes.data() + target.claimed;
+void MpiInbox::receive_eager_chunks(Incoming& target, int source, size_t chunks) {
+  requests_.reserve(chunks);
+  for (size_t left = chunks; left > 0; --left) {
+    std::byte* const at = target.bytes.data() + target.matched;
     const auto receive = [&](MPI_Request* request) {
       return MPI_Irecv(at, static_cast<int>(kEagerBytes), MPI_BYTE, source, own_.tag, own_.comm,
                        request);
     };
-    const int code = under_way_.begin({target.peer, &target, kEagerBytes, left == 1}, receive);
+    const int code = requests_.start({target.peer, &target, kEagerBytes, left == 1}, receive);
     check_mpi_peer(target.peer, code, "a receive from");
-    target.claimed += kEagerBytes;
-    ++target.under_way;
+    target.matched += kEagerBytes;
+    ++target.pending;
   }
 }
 
-void MpiInbox::take_size(Incoming& target, Matched& piece) {
-  uint64_t size[2] = {};  // of all, and of what is hidden
-  if (piece.bytes != sizeof size && piece.bytes != sizeof *size)
-    damaged(piece.peer, "an announcement", sizeof *size, piece.bytes);
-  check_mpi_peer(piece.peer,
-                 MPI_Mrecv(size, piece.bytes, MPI_BYTE, &piece.message, MPI_STATUS_IGNORE),
-                 "a receive from");
+void MpiInbox::receive_size(Incoming& target, Matched& announcement) {
+  uint64_t size[2] = {};  // all bytes; those that may be in device memory
+  if (announcement.bytes != sizeof size && announcement.bytes != sizeof *size)
+    damaged(announcement.peer, "an announcement", sizeof *size, announcement.bytes);
+  check_mpi_peer(
+      announcement.peer,
+      MPI_Mrecv(size, announcement.bytes, MPI_BYTE, &announcement.message, MPI_STATUS_IGNORE),
+      "a receive from");
   if (size[1] > size[0])
-    fail(sparsecollRemoteError, "rank ", piece.peer, " sent an announcement of ", size[0],
-         " bytes, ", size[1], " of them hidden");
-  make_room(target, {size[0], size[1]});
+    fail(sparsecollRemoteError, "rank ", announcement.peer, " sent an announcement of ", size[0],
+         " bytes, ", size[1], " of them in device memory");
+  allocate(target, {size[0], size[1]});
   target.announced = false;
 }
 
-void MpiInbox::make_room(Incoming& target, const MessageLength& length) {
-  DevicePool* const device_pool = length.device_bytes < kHidden ? nullptr : device_pool_.get();
+void MpiInbox::allocate(Incoming& target, const MessageLength& length) {
+  DevicePool* const device_pool =
+      length.device_bytes < kMinDeviceBytes ? nullptr : device_pool_.get();
   if (device_pool) try {
-      target.hidden = device_pool->pool.take(length.device_bytes);
+      target.device_tail = device_pool->pool.take(length.device_bytes);
     } catch (const std::bad_alloc&) {
-      // The host has room, perhaps.
+      // Then they are received into host memory.
     }
-  target.bytes = pool_.take(length.bytes - target.hidden.size());
+  target.bytes = pool_.take(length.bytes - target.device_tail.size());
 }
 
-void MpiInbox::take_chunk(Incoming& target, Matched& piece) {
-  const auto bytes = static_cast<size_t>(piece.bytes);
-  const bool seen = target.claimed < target.bytes.size() || target.hidden.size() == 0;
-  const size_t missing = (seen ? target.bytes.size() : target.size()) - target.claimed;
-  if (bytes > missing) damaged(piece.peer, "a chunk", missing, piece.bytes);
-  std::byte* const at = seen ? target.bytes.data() + target.claimed
-                             : target.hidden.data() + (target.claimed - target.bytes.size());
-  target.given_up = bytes == 0 && missing > 0;
+void MpiInbox::receive_chunk(Incoming& target, Matched& chunk) {
+  const auto bytes = static_cast<size_t>(chunk.bytes);
+  const bool on_host = target.matched < target.bytes.size() || target.device_tail.size() == 0;
+  const size_t missing = (on_host ? target.bytes.size() : target.size()) - target.matched;
+  if (bytes > missing) damaged(chunk.peer, "a chunk", missing, chunk.bytes);
+  std::byte* const at = on_host
+                            ? target.bytes.data() + target.matched
+                            : target.device_tail.data() + (target.matched - target.bytes.size());
+  target.cancelled = bytes == 0 && missing > 0;
   const auto receive = [&](MPI_Request* request) {
-    return MPI_Imrecv(at, piece.bytes, MPI_BYTE, &piece.message, request);
+    return MPI_Imrecv(at, chunk.bytes, MPI_BYTE, &chunk.message, request);
   };
-  const int code = under_way_.begin({piece.peer, &target, bytes, false}, receive);
-  check_mpi_peer(piece.peer, code, "a receive from");
-  ++target.under_way;
-  target.claimed = target.given_up ? target.size() : target.claimed + bytes;
+  const int code = requests_.start({chunk.peer, &target, bytes, false}, receive);
+  check_mpi_peer(chunk.peer, code, "a receive from");
+  ++target.pending;
+  target.matched = target.cancelled ? target.size() : target.matched + bytes;
 }
 
 void MpiInbox::progress() {
   int failure = MPI_SUCCESS, peer = 0;
   size_t missing = 0;
-  under_way_.test([&](Receiving& one, const MPI_Status& status, int code) {
+  requests_.test([&](Receiving& one, const MPI_Status& status, int code) {
     Incoming& message = *one.message;
     int bytes = 0;
     if (code == MPI_SUCCESS) code = MPI_Get_count(&status, MPI_BYTE, &bytes);
-    const size_t less = one.most - static_cast<size_t>(bytes);
-    --message.under_way;
-    if (one.ends) {
-      message.claimed -= less;
-      message.bytes.shorten(message.claimed);
+    const size_t shortfall = one.max_bytes - static_cast<size_t>(bytes);
+    --message.pending;
+    if (one.last_eager) {
+      message.matched -= shortfall;
+      message.bytes.shorten(message.matched);
     }
-    if (code != MPI_SUCCESS || (less > 0 && !one.ends)) {
+    if (code != MPI_SUCCESS || (shortfall > 0 && !one.last_eager)) {
       failure = code;
       peer = message.peer;
-      missing = less;
+      missing = shortfall;
     }
   });
   check_mpi_peer(peer, failure, "a receive from");
-  if (missing > 0) damaged(peer, "a piece", kEagerBytes, static_cast<int>(kEagerBytes - missing));
+  if (missing > 0)
+    damaged(peer, "an eager chunk", kEagerBytes, static_cast<int>(kEagerBytes - missing));
 }
 
-bool MpiInbox::earlier_from(std::list<Incoming>::iterator message) {
+bool MpiInbox::is_blocked(std::list<Incoming>::iterator message) {
   for (auto each = incoming_.begin(); each != message; ++each)
     if (each->peer == message->peer) return true;
   return false;

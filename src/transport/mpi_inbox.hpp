@@ -14,14 +14,19 @@
 
 namespace sparsecoll {
 
-/// How messages travel under one tag, on which MPI keeps the order of each sender's. One of 1 to
-/// `chunk` bytes is a message of MPI, unless it would be taken for the first of one in pieces
-/// (mpi_eager.hpp), which need no more words than their sizes. Any other is announced: an empty
-/// message of MPI, one that holds the size (uint64_t), and chunks of at least a byte until that is
-/// reached; an empty one ends a message that its sender gives up. Where something is hidden at its
-/// end, how much follows the size (uint64_t), and no chunk holds something of both.
+/// Receives the messages that are sent to this rank under its tag.
 ///
-/// The receiving side: what comes in for this rank under its tag.
+/// Messages that a sender sends under one tag keep their order in MPI. A message is sent in one of
+/// three forms:
+/// - of 1 to MpiOptions::max_message bytes: as one MPI message, unless its size is that of the
+/// first
+///   chunk of an eager message;
+/// - eager (mpi_eager.hpp): in chunks whose sizes tell how many there are;
+/// - announced: an empty MPI message, then one with the message's size (uint64_t), then chunks of
+/// at
+///   least a byte until all bytes are there. An empty chunk cancels the message. If some bytes at
+///   the end may be in device memory, their number (uint64_t) follows the size, and no chunk has
+///   bytes of both kinds.
 class MpiInbox {
  public:
   struct Address {
@@ -29,69 +34,72 @@ class MpiInbox {
     int tag;
   };
 
-  /// `ranks`: of the peers in that MPI communicator.
+  /// `ranks` are the ranks of the peers in the MPI communicator.
   MpiInbox(const Address& own, const std::vector<int>& ranks, Pool& pool);
 
-  /// Where MPI puts large hidden parts from now on; before, and where there is no room, they come
-  /// to the host. Once.
+  /// Lets MPI receive the device bytes of large messages into this memory from now on. Without it,
+  /// and when it has no room, they are received into host memory. Called at most once.
   void set_device_memory(std::shared_ptr<Memory> device);
 
-  /// A message that is complete, if there is one; moves what is under way.
+  /// Returns the next complete message, if there is one, and makes progress.
   std::optional<ReceivedMessage> poll();
-  /// Forgets everything; gives up, and counts, the memory that MPI may still write to.
+  /// Forgets all messages. Leaks the memory that MPI may still write to and returns its size.
   size_t abandon() noexcept;
 
  private:
   struct Incoming {
     int peer;
-    bool announced;  ///< but its size is still to come
+    bool announced;  ///< its size is not yet known
     Buffer bytes;
-    Buffer hidden = {};    ///< what follows, on a device
-    size_t claimed = 0;    ///< bytes whose chunks have been matched, or are awaited in their place
-    size_t under_way = 0;  ///< requests
-    bool given_up = false;
+    Buffer device_tail = {};  ///< the rest of the message, in device memory
+    size_t matched = 0;       ///< bytes whose receives have been started
+    size_t pending = 0;       ///< receives that are not complete
+    bool cancelled = false;
 
-    size_t size() const { return bytes.size() + hidden.size(); }
-    bool complete() const { return !announced && under_way == 0 && claimed == size(); }
+    size_t size() const { return bytes.size() + device_tail.size(); }
+    bool complete() const { return !announced && pending == 0 && matched == size(); }
   };
-  /// What a request is for.
+  /// The receive of one chunk.
   struct Receiving {
     int peer;
     Incoming* message;
-    size_t most;  ///< bytes
-    bool ends;    ///< the message, which is as much shorter as less comes
+    size_t max_bytes;
+    bool last_eager;  ///< the last chunk of an eager message, which may be shorter than max_bytes
   };
-  /// The device's memory and the blocks that there are of it.
+  /// The device memory that MPI receives into.
   struct DevicePool {
-    explicit DevicePool(std::shared_ptr<Memory> device) : memory(std::move(device)), pool(*memory) {}
+    explicit DevicePool(std::shared_ptr<Memory> device)
+        : memory(std::move(device)), pool(*memory) {}
     std::shared_ptr<Memory> memory;
     Pool pool;
   };
+  /// An MPI message that is there to be received.
   struct Matched {
     int peer;
-    int source;  ///< the same in MPI's communicator
+    int source;  ///< the peer's rank in the MPI communicator
     int bytes;
     MPI_Message message;
   };
 
   std::optional<Matched> match();
-  /// The message of that peer of which not all has been matched; null if there is none.
+  /// Returns the message of that peer whose chunks are not all matched, or null.
   Incoming* unfinished(int peer);
-  void begin(Matched& first);
-  void take_size(Incoming& target, Matched& piece);
-  void make_room(Incoming& target, const MessageLength& length);
-  void take_chunk(Incoming& target, Matched& piece);
-  /// Of a message in pieces all but the first, which come to their places by themselves.
-  void await_eager_chunks(Incoming& target, int source, size_t pieces);
+  void begin_message(Matched& first);
+  void receive_size(Incoming& target, Matched& announcement);
+  void allocate(Incoming& target, const MessageLength& length);
+  void receive_chunk(Incoming& target, Matched& chunk);
+  /// Starts the receives of an eager message's chunks after the first.
+  void receive_eager_chunks(Incoming& target, int source, size_t chunks);
   void progress();
-  bool earlier_from(std::list<Incoming>::iterator message);
+  /// Returns true if an earlier message of the same peer is not yet complete.
+  bool is_blocked(std::list<Incoming>::iterator message);
 
   Address own_;
-  std::vector<int> peers_;  ///< number of the peer by rank in the MPI communicator
+  std::vector<int> peers_;  ///< by rank in the MPI communicator: the peer, or kNobody
   Pool& pool_;
   std::unique_ptr<DevicePool> device_pool_;
-  std::list<Incoming> incoming_;  ///< requests know where each is
-  MpiRequests<Receiving> under_way_;
+  std::list<Incoming> incoming_;  ///< a list, because requests point to its elements
+  MpiRequests<Receiving> requests_;
 };
 
 }  // namespace sparsecoll

@@ -13,20 +13,21 @@
 
 namespace sparsecoll {
 
-/// Where a peer is reached in an MPI communicator.
+/// The address of a peer in an MPI communicator.
 struct MpiAddress {
   int rank;
-  int tag;  ///< under which it receives
+  int tag;  ///< the tag under which it receives
 };
 
-/// The sending side of a transport over MPI; mpi_inbox.hpp says in which form messages travel.
+/// Sends the messages of a transport over MPI, in the forms that MpiInbox describes.
 class MpiOutbox {
  public:
-  using OwnedMessage = std::shared_ptr<Buffer>;  ///< of a message that was handed over, else null
+  /// The buffer of a message that was handed over. Null if the caller owns the bytes.
+  using OwnedMessage = std::shared_ptr<Buffer>;
 
   struct Options {
-    size_t chunk;                 ///< largest single message of MPI
-    std::vector<bool> eager;  ///< by peer: what can be is sent to it in pieces
+    size_t max_message;       ///< bytes of the largest MPI message
+    std::vector<bool> eager;  ///< by peer: send eager messages if possible
   };
 
   MpiOutbox(MPI_Comm comm, std::vector<MpiAddress> peers, Options options)
@@ -34,19 +35,19 @@ class MpiOutbox {
         peers_(std::move(peers)),
         options_(std::move(options)),
         open_(peers_.size()),
-        under_way_(peers_.size()),
+        requests_(peers_.size()),
         announced_(std::make_unique<std::deque<Announcement>>()) {}
 
   void send(int peer, ConstBytes bytes, const OwnedMessage& owner);
   void open(int peer, const MessageLength& length, const OwnedMessage& owner);
   void send_chunk(int peer, ConstBytes part, const OwnedMessage& owner);
 
-  /// Moves what is under way.
+  /// Makes progress. Throws RemoteError if a send has failed.
   void progress();
   size_t unsent() const { return unsent_; }
   size_t unsent_handed_over() const { return unsent_handed_over_; }
   size_t unsent_to(int peer) const;
-  /// Gives up, and counts, the memory that was handed over and that MPI may still read.
+  /// Leaks the transport's own memory that MPI may still read, and returns its size.
   size_t abandon() noexcept;
 
  private:
@@ -55,19 +56,19 @@ class MpiOutbox {
     size_t bytes;
     OwnedMessage owner;
   };
-  using Announcement = std::array<uint64_t, 2>;  ///< bytes of a message, and of what is hidden
+  using Announcement = std::array<uint64_t, 2>;  ///< the numbers of a MessageLength
 
-  void give_up_open(int peer);
+  void cancel_open(int peer);
   void start(int peer, ConstBytes bytes, const OwnedMessage& owner);
-  void start_eager(int peer, ConstBytes message, const OwnedMessage& owner);
+  void send_eager(int peer, ConstBytes message, const OwnedMessage& owner);
   size_t& unsent_of(const OwnedMessage& owner) { return owner ? unsent_handed_over_ : unsent_; }
 
   MPI_Comm comm_;
   std::vector<MpiAddress> peers_;
   const Options options_;
-  std::vector<size_t> open_;  ///< by peer: bytes of an announced message that are still to come
-  MpiRequests<Sending> under_way_;
-  std::unique_ptr<std::deque<Announcement>> announced_;  ///< on their way; a deque moves none
+  std::vector<size_t> open_;  ///< by peer: bytes of the open message that are not yet sent
+  MpiRequests<Sending> requests_;
+  std::unique_ptr<std::deque<Announcement>> announced_;  ///< being sent; a deque never moves them
   size_t unsent_ = 0;
   size_t unsent_handed_over_ = 0;
 };

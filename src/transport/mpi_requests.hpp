@@ -10,20 +10,22 @@
 
 namespace sparsecoll {
 
-/// Requests of MPI that are under way, and what each is for: an Owner, which has a `peer`. Those of
-/// one peer are done in the order in which they were begun, mostly, so that of each peer only the
-/// first that is not done is tested: every such test has MPI look at the network. (MPI_Testsome
-/// would look once; but MPICH ends the process where it finds an error, whatever the communicator
-/// of the request says.)
+/// A list of pending MPI requests. Each has an Owner that says what it is for; an Owner has a
+/// member `peer`.
+///
+/// Requests of one peer mostly complete in the order in which they were started. So only the oldest
+/// pending request of each peer is tested, because every test makes MPI poll the network.
+/// (MPI_Testsome would poll once, but when a request fails, MPICH ends the process in it whatever
+/// the error handler of the communicator is.)
 template <class Owner>
 class MpiRequests {
  public:
-  explicit MpiRequests(size_t peers) : looked_at_(peers) {}
+  explicit MpiRequests(size_t peers) : pending_in_(peers) {}
 
   bool empty() const { return requests_.empty(); }
   const std::vector<Owner>& owners() const { return owners_; }
 
-  /// Room for that many more: begin() does not throw then.
+  /// Makes room for `more` requests, so that start() does not throw for them.
   void reserve(size_t more) {
     const size_t count = requests_.size() + more;
     if (count <= std::min(requests_.capacity(), owners_.capacity())) return;
@@ -31,10 +33,10 @@ class MpiRequests {
     owners_.reserve(2 * count);
   }
 
-  /// One more, which `call` has MPI begin and fill in; returns its code. The place is made first: a
-  /// request that is under way must not be lost for want of memory.
+  /// Adds a request. `call` starts it in MPI and returns MPI's code, which this function returns.
+  /// Memory is reserved first, so that a request that MPI has started is never lost.
   template <class Call>
-  int begin(Owner owner, Call&& call) {
+  int start(Owner owner, Call&& call) {
     reserve(1);
     owners_.push_back(std::move(owner));
     const int code = call(&requests_.emplace_back(MPI_REQUEST_NULL));
@@ -45,37 +47,37 @@ class MpiRequests {
     return code;
   }
 
-  /// Hands over those that are done as `take(owner, status, code)`, which throws nothing; code:
-  /// MPI's.
+  /// Calls `take(owner, status, code)` for every request that is complete, and removes it. `code`
+  /// is MPI's result of the request. `take` must not throw.
   template <class Take>
   void test(Take&& take) {
     ++round_;
-    bool any = false;
+    bool any_completed = false;
     for (size_t i = 0; i < requests_.size(); ++i) {
-      size_t& looked_at = looked_at_[static_cast<size_t>(owners_[i].peer)];
-      if (looked_at == round_) continue;
+      size_t& pending_in = pending_in_[static_cast<size_t>(owners_[i].peer)];
+      if (pending_in == round_) continue;
       int done = 0;
       MPI_Status status;
       const int code = MPI_Test(&requests_[i], &done, &status);
       if (code == MPI_SUCCESS && !done) {
-        looked_at = round_;
+        pending_in = round_;
         continue;
       }
       take(owners_[i], status, code);
       requests_[i] = MPI_REQUEST_NULL;
-      any = true;
+      any_completed = true;
     }
-    if (any) forget_done();
+    if (any_completed) remove_completed();
   }
 
-  /// They stay under way, for ever.
+  /// Forgets all requests. They stay pending in MPI.
   void forget() noexcept {
     requests_.clear();
     owners_.clear();
   }
 
  private:
-  void forget_done() {
+  void remove_completed() {
     size_t left = 0;
     for (size_t i = 0; i < requests_.size(); ++i) {
       if (requests_[i] == MPI_REQUEST_NULL) continue;
@@ -91,7 +93,8 @@ class MpiRequests {
 
   std::vector<MPI_Request> requests_;
   std::vector<Owner> owners_;
-  std::vector<size_t> looked_at_;  ///< by peer: the round in which one was not done
+  /// By peer: the last round of test() in which its oldest request was still pending.
+  std::vector<size_t> pending_in_;
   size_t round_ = 0;
 };
 
