@@ -22,7 +22,7 @@ sparsecollResult_t sparsecollCommInitMpi(sparsecollComm_t* comm, MPI_Comm mpi,
     const Deadline deadline = Deadline::after(checked.values.timeoutMs);
     MpiOptions terms;
     terms.device_memory = checked.cuda_aware;
-    terms.pieces = checked.mpi_pieces;
+    terms.eager = checked.mpi_pieces;
     const auto made = std::make_shared<Communicator>(
         make_framed_link(make_mpi_transport(mpi, deadline, terms)), checked);
     *comm = static_cast<sparsecollComm_t>(made->join(problem, deadline));

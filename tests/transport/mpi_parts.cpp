@@ -155,7 +155,8 @@ void check_tags_come_round(test::Verdict& verdict) {
   } catch (const Error& caught) {
     error = caught.code() == sparsecollSystemError ? caught.what() : "";
   }
-  verdict.require("all are in use", error == "MPI has no tag left, of 4, for another communicator");
+  verdict.require("all are in use",
+                  error == "MPI has no tag left for another communicator; its highest tag is 4");
   verdict.check("all at once", exchange_on({whole.get(), a.get(), b.get(), c.get(), d.get()}));
   // A peer says something after this rank's end of the part is closed.
   const int rank = whole->rank(), next_rank = (rank + 1) % whole->size();

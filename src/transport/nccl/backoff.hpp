@@ -8,23 +8,24 @@
 
 namespace sparsecoll::nccl {
 
-/// Between two looks at something that is mostly done within microseconds, and else takes long.
-class Pause {
+/// Waits between two polls of an operation that takes either microseconds or long: first it yields,
+/// then it sleeps for times that grow to a millisecond.
+class Backoff {
  public:
-  void rest() {
-    if (turns_ < kTurns) {
-      ++turns_;
+  void wait() {
+    if (yields_ < kYields) {
+      ++yields_;
       std::this_thread::yield();
       return;
     }
-    std::this_thread::sleep_for(length_);
-    length_ = std::min(2 * length_, std::chrono::microseconds(1000));
+    std::this_thread::sleep_for(sleep_);
+    sleep_ = std::min(2 * sleep_, std::chrono::microseconds(1000));
   }
 
  private:
-  static constexpr int kTurns = 50;
-  int turns_ = 0;
-  std::chrono::microseconds length_{5};
+  static constexpr int kYields = 50;
+  int yields_ = 0;
+  std::chrono::microseconds sleep_{5};
 };
 
 }  // namespace sparsecoll::nccl

@@ -6,23 +6,23 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "transport/nccl/release.hpp"
 #include "transport/nccl/backoff.hpp"
+#include "transport/nccl/release.hpp"
 #include "transport/nccl/results.hpp"
 
 namespace sparsecoll::nccl {
 
 namespace {
 
-/// How long an interruption waits for a call of NCCL to return.
-constexpr std::chrono::milliseconds kCallsReturn{100};
+/// How long interrupt() waits for a running call of NCCL to return.
+constexpr std::chrono::milliseconds kCallReturnWait{100};
 
 }  // namespace
 
 ncclConfig_t own_config() {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
-  // Parts that share resources share the flag that aborts as well: one would end the other.
+  // Communicators that share resources share the abort flag too: one would abort the other.
   config.splitShare = 0;
   return config;
 }
@@ -30,26 +30,26 @@ ncclConfig_t own_config() {
 Communicator::Communicator(const Library& library, ncclComm_t comm, int device)
     : library_(library), device_(device), comm_(comm) {}
 
-Communicator::Use::Use(Communicator& communicator) : communicator_(communicator) {
+Communicator::CallScope::CallScope(Communicator& communicator) : communicator_(communicator) {
   std::unique_lock lock(communicator.mutex_);
   communicator.idle_.wait(lock, [&] { return !communicator.in_use_; });
   begin();
 }
 
-Communicator::Use::Use(Communicator& communicator, std::try_to_lock_t)
+Communicator::CallScope::CallScope(Communicator& communicator, std::try_to_lock_t)
     : communicator_(communicator) {
   const std::lock_guard lock(communicator.mutex_);
   if (!communicator.in_use_) begin();
 }
 
-void Communicator::Use::begin() {
+void Communicator::CallScope::begin() {
   if (!communicator_.comm_)
     fail(sparsecollInvalidUsage, "the NCCL communicator has been closed or interrupted");
   comm_ = communicator_.comm_;
   communicator_.in_use_ = true;
 }
 
-Communicator::Use::~Use() {
+Communicator::CallScope::~CallScope() {
   if (!comm_) return;
   const std::lock_guard lock(communicator_.mutex_);
   communicator_.in_use_ = false;
@@ -57,59 +57,60 @@ Communicator::Use::~Use() {
 }
 
 void Communicator::require(ncclResult_t result, const char* call) const {
-  require_own(library_, result, call);
+  require_own_call(library_, result, call);
 }
 
-bool Communicator::settled(const Use& use) const {
+bool Communicator::is_ready(const CallScope& scope) const {
   ncclResult_t state = ncclSuccess;
-  require(library_.async_error(use.comm(), &state), "ncclCommGetAsyncError");
+  require(library_.async_error(scope.comm(), &state), "ncclCommGetAsyncError");
   require(state, "NCCL communicator");
   return state != ncclInProgress;
 }
 
 void Communicator::check() {
-  const Use use(*this, std::try_to_lock);
-  if (use) settled(use);
+  const CallScope scope(*this, std::try_to_lock);
+  if (scope) is_ready(scope);
 }
 
-bool Communicator::settle(const Deadline& deadline) {
-  for (Pause pause;; pause.rest()) {
+bool Communicator::wait_ready(const Deadline& deadline) {
+  for (Backoff backoff;; backoff.wait()) {
     const bool last = deadline.passed();
-    if (settled(Use(*this))) return true;
+    if (is_ready(CallScope(*this))) return true;
     if (last) return false;
   }
 }
 
 std::unique_ptr<Communicator> Communicator::split(int color, int key, const Deadline& deadline) {
   {
-    const Use use(*this);
+    const CallScope scope(*this);
     ncclConfig_t config = own_config();
-    part_ = std::make_unique<ncclComm_t>(nullptr);
-    require(library_.comm_split(use.comm(), color < 0 ? NCCL_SPLIT_NOCOLOR : color, key,
-                                part_.get(), &config),
+    pending_split_ = std::make_unique<ncclComm_t>(nullptr);
+    require(library_.comm_split(scope.comm(), color < 0 ? NCCL_SPLIT_NOCOLOR : color, key,
+                                pending_split_.get(), &config),
             "ncclCommSplit");
   }
-  // It is this communicator that is in progress; the part is there when it no longer is.
-  if (!settle(deadline))
+  // This communicator is in progress until the new one exists.
+  if (!wait_ready(deadline))
     fail(sparsecollTimeout, "ncclCommSplit: not all ranks have called it within the deadline");
-  std::unique_ptr<Communicator> part;
+  std::unique_ptr<Communicator> child;
   {
-    const Use use(*this);
-    const auto made = std::exchange(part_, nullptr);
+    const CallScope scope(*this);
+    const auto made = std::exchange(pending_split_, nullptr);
     if (!*made) return nullptr;
-    part = std::make_unique<Communicator>(library_, *made, device_);
+    child = std::make_unique<Communicator>(library_, *made, device_);
   }
-  if (!part->settle(deadline))
-    fail(sparsecollTimeout, "ncclCommSplit: the part was not there within the deadline");
-  return part;
+  if (!child->wait_ready(deadline))
+    fail(sparsecollTimeout,
+         "ncclCommSplit: the new communicator was not ready within the deadline");
+  return child;
 }
 
 void Communicator::close(const Deadline& deadline) {
   {
-    const Use use(*this);
-    require(library_.comm_finalize(use.comm()), "ncclCommFinalize");
+    const CallScope scope(*this);
+    require(library_.comm_finalize(scope.comm()), "ncclCommFinalize");
   }
-  if (!settle(deadline))
+  if (!wait_ready(deadline))
     fail(sparsecollTimeout,
          "ncclCommFinalize: not all ranks have called it within the deadline, or a CUDA graph that "
          "was captured with this communicator has not been destroyed");
@@ -124,14 +125,14 @@ void Communicator::interrupt() noexcept {
   std::unique_lock lock(mutex_);
   const ncclComm_t comm = std::exchange(comm_, nullptr);
   if (!comm) return;
-  // ncclCommAbort() frees what a call in another thread may still look at, so that one gets a
-  // moment to return. It does not come back by itself where a stream holds all that it can, behind
-  // a transfer that is stuck, or where the environment (NCCL_COMM_BLOCKING) makes every
-  // communicator block: nothing but the abortion frees these.
-  idle_.wait_for(lock, kCallsReturn, [this] { return !in_use_; });
-  Remains remains{library_, comm, device_, std::move(part_)};
+  // ncclCommAbort() frees memory that a call in another thread may still use, so wait a little
+  // for that call to return. Some calls never return by themselves, and only the abort ends them:
+  // one whose stream is full behind a stuck transfer, or one of a communicator that the environment
+  // (NCCL_COMM_BLOCKING) makes blocking.
+  idle_.wait_for(lock, kCallReturnWait, [this] { return !in_use_; });
+  RetiredCommunicator retired{library_, comm, device_, std::move(pending_split_)};
   lock.unlock();
-  abort(std::move(remains));
+  abort(std::move(retired));
 }
 
 }  // namespace sparsecoll::nccl

@@ -11,28 +11,30 @@
 
 namespace sparsecoll::nccl {
 
-/// The configuration of every communicator of this library.
+/// Returns the configuration of every communicator that this library makes.
 ncclConfig_t own_config();
 
-/// Owns a communicator of NCCL that does not block. One thread at a time, but for check() and
-/// interrupt().
+/// Owns a non-blocking NCCL communicator. One thread at a time calls it; only check() and
+/// interrupt() may be called by any thread.
 class Communicator {
  public:
-  /// `device` is where the communicator is.
+  /// Takes ownership of `comm`, which is on CUDA device `device`.
   Communicator(const Library& library, ncclComm_t comm, int device);
   ~Communicator() { interrupt(); }
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
-  /// While it lives calls of NCCL are made. Throws InvalidUsage after interrupt() or close().
-  class Use {
+  /// Gives its thread the right to call NCCL with the communicator while it lives. Throws
+  /// InvalidUsage after interrupt() or close().
+  class CallScope {
    public:
-    explicit Use(Communicator& communicator);
-    /// Is false, and of no use, where another thread makes calls.
-    Use(Communicator& communicator, std::try_to_lock_t);
-    ~Use();
-    Use(const Use&) = delete;
-    Use& operator=(const Use&) = delete;
+    /// Waits until no other thread has that right.
+    explicit CallScope(Communicator& communicator);
+    /// Does not wait: converts to false, and gives no right, if another thread has it.
+    CallScope(Communicator& communicator, std::try_to_lock_t);
+    ~CallScope();
+    CallScope(const CallScope&) = delete;
+    CallScope& operator=(const CallScope&) = delete;
     explicit operator bool() const { return comm_; }
     ncclComm_t comm() const { return comm_; }
 
@@ -46,33 +48,35 @@ class Communicator {
   const Library& library() const { return library_; }
   int device() const { return device_; }
 
-  /// Throws what has gone wrong with it, or did in the call whose result it is.
+  /// Throws if `result`, of the NCCL function named `call`, is an error.
   void require(ncclResult_t result, const char* call) const;
-  /// Throws what has gone wrong since, unless another thread is just about to find out.
+  /// Throws the asynchronous error of the communicator, if there is one. Does nothing if another
+  /// thread is in a call, which will notice the error itself.
   void check();
-  /// Waits until NCCL has nothing left to do on the host; false at the deadline. Throws what has
-  /// gone wrong.
-  bool settle(const Deadline& deadline);
+  /// Waits until NCCL has nothing left to do on the host. Returns false if the deadline passes.
+  /// Throws the communicator's error.
+  bool wait_ready(const Deadline& deadline);
 
-  /// Collective; null without a color. All are there when it returns. Throws Timeout.
+  /// Returns a communicator of the ranks with the same color, or null if the color is negative.
+  /// Collective: waits for all ranks. Throws Timeout.
   std::unique_ptr<Communicator> split(int color, int key, const Deadline& deadline);
-  /// Collective orderly end. Throws Timeout.
+  /// Finalizes and destroys the communicator. Collective. Throws Timeout.
   void close(const Deadline& deadline);
-  /// Ends what is queued and gives the communicator up. From any thread.
+  /// Aborts the communicator and with it all queued operations. Any thread may call it.
   void interrupt() noexcept;
 
  private:
-  /// NCCL has nothing left to do on the host.
-  bool settled(const Use& use) const;
+  /// Returns true if NCCL has nothing left to do on the host. Throws the communicator's error.
+  bool is_ready(const CallScope& use) const;
 
   const Library library_;
   const int device_;
   std::mutex mutex_;
   std::condition_variable idle_;
-  ncclComm_t comm_;  ///< null: interrupted or closed
+  ncclComm_t comm_;  ///< null after interrupt() or close()
   bool in_use_ = false;
-  /// Where NCCL writes the part that a split makes, whenever it is done.
-  std::unique_ptr<ncclComm_t> part_;
+  /// NCCL writes the communicator that a split makes here when the split is complete.
+  std::unique_ptr<ncclComm_t> pending_split_;
 };
 
 }  // namespace sparsecoll::nccl

@@ -12,20 +12,20 @@ namespace {
 
 constexpr const char* kName = "libnccl.so.2";
 
-/// Where the process has NCCL. Communicators are NCCL's own structures, so that only the copy that
-/// made one may be called with it; therefore none is ever loaded here.
-class Loaded {
+/// The copy of NCCL that this process has process. Communicators are private structures of the copy
+/// that made them, and only that copy may be called with them. So no copy is ever process here.
+class ProcessNccl {
  public:
-  Loaded() {
-    // Linked by the program, or in front of it by LD_PRELOAD: seen by everybody.
+  ProcessNccl() {
+    // Linked by the program or preloaded: its symbols are visible to all.
     if (dlsym(RTLD_DEFAULT, "ncclCommSplit")) return;
-    // Loaded by a module of Python, say: seen by that one alone. It stays open, because
-    // communicators keep the calls.
+    // ProcessNccl by a module, for example of Python: its symbols are visible to that module only.
+    // The handle stays open, because transports keep the function pointers.
     handle_ = dlopen(kName, RTLD_LAZY | RTLD_NOLOAD);
     if (!handle_)
       fail(sparsecollInvalidUsage,
-           "nccl: made by an NCCL that cannot be found in this process: ", kName,
-           " is not loaded, and the program shows no ncclCommSplit (one that NCCL is linked into "
+           "nccl: cannot find the NCCL that made the communicator in this process: ", kName,
+           " is not process, and the program exports no ncclCommSplit (a program that links NCCL "
            "statically must export its symbols: -rdynamic)");
   }
 
@@ -44,23 +44,23 @@ class Loaded {
 }  // namespace
 
 Library open_nccl_library() {
-  const Loaded loaded;
+  const ProcessNccl process;
   Library library{};
-  loaded.find(library.get_version, "ncclGetVersion");
-  loaded.find(library.error_string, "ncclGetErrorString");
-  loaded.find(library.last_error, "ncclGetLastError");
-  loaded.find(library.comm_split, "ncclCommSplit");
-  loaded.find(library.comm_count, "ncclCommCount");
-  loaded.find(library.comm_rank, "ncclCommUserRank");
-  loaded.find(library.comm_device, "ncclCommCuDevice");
-  loaded.find(library.async_error, "ncclCommGetAsyncError");
-  loaded.find(library.comm_finalize, "ncclCommFinalize");
-  loaded.find(library.comm_destroy, "ncclCommDestroy");
-  loaded.find(library.comm_abort, "ncclCommAbort");
-  loaded.find(library.group_start, "ncclGroupStart");
-  loaded.find(library.group_end, "ncclGroupEnd");
-  loaded.find(library.send, "ncclSend");
-  loaded.find(library.receive, "ncclRecv");
+  process.find(library.get_version, "ncclGetVersion");
+  process.find(library.error_string, "ncclGetErrorString");
+  process.find(library.last_error, "ncclGetLastError");
+  process.find(library.comm_split, "ncclCommSplit");
+  process.find(library.comm_count, "ncclCommCount");
+  process.find(library.comm_rank, "ncclCommUserRank");
+  process.find(library.comm_device, "ncclCommCuDevice");
+  process.find(library.async_error, "ncclCommGetAsyncError");
+  process.find(library.comm_finalize, "ncclCommFinalize");
+  process.find(library.comm_destroy, "ncclCommDestroy");
+  process.find(library.comm_abort, "ncclCommAbort");
+  process.find(library.group_start, "ncclGroupStart");
+  process.find(library.group_end, "ncclGroupEnd");
+  process.find(library.send, "ncclSend");
+  process.find(library.receive, "ncclRecv");
   return library;
 }
 

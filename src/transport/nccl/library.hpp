@@ -6,10 +6,11 @@
 
 namespace sparsecoll::nccl {
 
+/// The oldest version of NCCL that is supported.
 inline constexpr int kOldestVersion = NCCL_VERSION(2, 28, 0);
 
-/// The calls of the NCCL that made the caller's communicator. The library does not link NCCL: its
-/// users who have none can load it all the same, and no process gets two of them.
+/// The functions of the NCCL library that made the user's communicator. sparsecoll does not link
+/// NCCL, so it loads where there is none, and no process gets two copies of NCCL.
 struct Library {
   decltype(&ncclGetVersion) get_version;
   decltype(&ncclGetErrorString) error_string;
@@ -28,7 +29,7 @@ struct Library {
   decltype(&ncclRecv) receive;
 };
 
-/// Throws InvalidUsage when there is none in this process.
+/// Finds NCCL in this process. Throws InvalidUsage if there is none or a function is missing.
 Library open_nccl_library();
 
 }  // namespace sparsecoll::nccl

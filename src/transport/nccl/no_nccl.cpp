@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// A library that was built without NCCL.
+// Replaces the transport over NCCL in a library that is built without NCCL.
 #include "core/error.hpp"
 #include "transport/stream_transport.hpp"
 

@@ -15,72 +15,77 @@ namespace sparsecoll::nccl {
 
 namespace {
 
-using Call = decltype(&ncclCommAbort);
+using ReleaseFunction = decltype(&ncclCommAbort);
 
-constexpr int kPatienceMilliseconds = 500;
+constexpr int kAbortWaitMilliseconds = 500;
 
-/// Shared with the thread that calls NCCL, which may outlive whoever waits for it.
-struct Ending {
-  Remains remains;
-  Call call;
+/// A release in a thread of its own, shared with that thread, which may outlive the one that waits.
+struct ReleaseTask {
+  RetiredCommunicator retired;
+  ReleaseFunction release;
   std::mutex mutex;
   std::condition_variable changed;
   bool done = false;
 };
 
-void carry_out(const Remains& remains, Call call) noexcept {
-  call(remains.comm);
-  // Only now nobody writes there any more. A split that failed may have left one there, too.
-  if (remains.part && *remains.part) remains.library.comm_abort(*remains.part);
+void release_now(const RetiredCommunicator& retired, ReleaseFunction release) noexcept {
+  release(retired.comm);
+  // Now NCCL does not write there any more. Even a failed split may have left a communicator.
+  if (retired.pending_split && *retired.pending_split)
+    retired.library.comm_abort(*retired.pending_split);
 }
 
-void run(Ending& ending) noexcept {
-  // NCCL puts back the current device that it finds, and to set one makes a context on it: in a new
-  // thread, on device 0. Where the device is lost, the call has to be made all the same.
-  static_cast<void>(cudaSetDevice(ending.remains.device));
-  carry_out(ending.remains, ending.call);
-  const std::lock_guard lock(ending.mutex);
-  ending.done = true;
-  ending.changed.notify_all();
+void run(ReleaseTask& task) noexcept {
+  // NCCL restores the current device that it finds. In a new thread that is device 0, and to set it
+  // would create a context there. NCCL must be called even if the device is lost.
+  static_cast<void>(cudaSetDevice(task.retired.device));
+  release_now(task.retired, task.release);
+  const std::lock_guard lock(task.mutex);
+  task.done = true;
+  task.changed.notify_all();
 }
 
-/// Both calls are made in a thread of their own. NCCL's wait until every graph is destroyed that
-/// was captured with the communicator, and may not come back where other ranks of the machine have
-/// neither ended nor aborted theirs.
-bool end(Remains& remains, Call call, const Deadline& deadline) {
-  const auto ending = std::make_shared<Ending>();
-  ending->call = call;
-  std::swap(ending->remains, remains);
+/// Calls `release` in a thread of its own and waits for it until the deadline. Returns true if it
+/// has returned. NCCL waits until every graph that was captured with the communicator is destroyed,
+/// and it may not return while other ranks of the machine have neither destroyed nor aborted
+/// theirs.
+bool release_in_thread(RetiredCommunicator& retired, ReleaseFunction release,
+                       const Deadline& deadline) {
+  const auto task = std::make_shared<ReleaseTask>();
+  task->release = release;
+  std::swap(task->retired, retired);
   try {
-    std::thread([ending] { run(*ending); }).detach();
+    std::thread([task] { run(*task); }).detach();
   } catch (...) {
-    std::swap(ending->remains, remains);
+    std::swap(task->retired, retired);
     throw;
   }
-  std::unique_lock lock(ending->mutex);
-  while (!ending->done && !deadline.passed())
-    ending->changed.wait_until(lock, deadline.within(std::chrono::milliseconds(100)));
-  return ending->done;
+  std::unique_lock lock(task->mutex);
+  while (!task->done && !deadline.passed())
+    task->changed.wait_until(lock, deadline.within(std::chrono::milliseconds(100)));
+  return task->done;
 }
 
-/// The same in this thread, where there is no memory or thread to be had.
-bool end_somehow(Remains& remains, Call call, const Deadline& deadline) noexcept {
+/// Does the same, in this thread if no thread can be started.
+bool release_in_thread_if_possible(RetiredCommunicator& retired, ReleaseFunction release,
+                                   const Deadline& deadline) noexcept {
   try {
-    return end(remains, call, deadline);
+    return release_in_thread(retired, release, deadline);
   } catch (const std::exception&) {
-    carry_out(remains, call);
+    release_now(retired, release);
     return true;
   }
 }
 
 }  // namespace
 
-bool destroy(Remains remains, const Deadline& deadline) noexcept {
-  return end_somehow(remains, remains.library.comm_destroy, deadline);
+bool destroy(RetiredCommunicator retired, const Deadline& deadline) noexcept {
+  return release_in_thread_if_possible(retired, retired.library.comm_destroy, deadline);
 }
 
-void abort(Remains remains) noexcept {
-  end_somehow(remains, remains.library.comm_abort, Deadline::after(kPatienceMilliseconds));
+void abort(RetiredCommunicator retired) noexcept {
+  release_in_thread_if_possible(retired, retired.library.comm_abort,
+                                Deadline::after(kAbortWaitMilliseconds));
 }
 
 }  // namespace sparsecoll::nccl

@@ -9,18 +9,20 @@
 
 namespace sparsecoll::nccl {
 
-/// What is left of a communicator that nobody uses any more.
-struct Remains {
+/// An NCCL communicator that is not used any more and must be released.
+struct RetiredCommunicator {
   Library library;
   ncclComm_t comm;
   int device;
-  /// Where NCCL puts a part of it, or has put one, if a split was under way; may be null.
-  std::unique_ptr<ncclComm_t> part;
+  /// NCCL writes, or has written, the result of an unfinished split here. May be null.
+  std::unique_ptr<ncclComm_t> pending_split;
 };
 
-/// ncclCommDestroy(). False when the deadline has passed; it goes on, without being waited for.
-bool destroy(Remains remains, const Deadline& deadline) noexcept;
-/// ncclCommAbort(), likewise waited for a moment at most. First of all it makes what is queued end.
-void abort(Remains remains) noexcept;
+/// Calls ncclCommDestroy(). Returns false if it has not returned when the deadline passes; it then
+/// continues in a thread of its own.
+bool destroy(RetiredCommunicator retired, const Deadline& deadline) noexcept;
+/// Calls ncclCommAbort(), which first ends all queued operations. Waits for half a second at most;
+/// the call then continues in a thread of its own.
+void abort(RetiredCommunicator retired) noexcept;
 
 }  // namespace sparsecoll::nccl

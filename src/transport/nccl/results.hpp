@@ -6,13 +6,14 @@
 
 namespace sparsecoll::nccl {
 
-/// Throws InvalidUsage for an NCCL older than kOldestVersion.
+/// Throws InvalidUsage if NCCL is older than kOldestVersion.
 void require_version(const Library& library);
 
-/// Throws what a result other than success and "in progress" means of a communicator of this
-/// library: always a fatal code, because the ranks disagree from then on.
-void require_own(const Library& library, ncclResult_t result, const char* call);
-/// The same of the caller's communicator, where it may have been his mistake.
-void require_callers(const Library& library, ncclResult_t result, const char* call);
+/// Throws an error unless `result` is success or "in progress". For calls on the transport's own
+/// communicator: the code is always a fatal one, because the ranks disagree from then on.
+void require_own_call(const Library& library, ncclResult_t result, const char* call);
+/// Does the same for calls on the user's communicator. The code is InvalidArgument or InvalidUsage
+/// if NCCL says so, because the user may have made a mistake.
+void require_user_call(const Library& library, ncclResult_t result, const char* call);
 
 }  // namespace sparsecoll::nccl

@@ -13,8 +13,8 @@ namespace sparsecoll::nccl {
 
 namespace {
 
-/// The first result of several calls that is neither success nor "in progress", and whose it is.
-class Outcome {
+/// The first error among the results of several NCCL calls, and the name of the call.
+class FirstFailure {
  public:
   void add(ncclResult_t result, const char* call) {
     if (result_ != ncclSuccess || result == ncclInProgress) return;
@@ -29,7 +29,7 @@ class Outcome {
   const char* call_ = "";
 };
 
-/// "ranks 1, 2, 7"
+/// Returns the ranks of the transfers as text, for example "ranks 1, 2, 7".
 std::string peers_of(std::span<const StreamTransfer> transfers) {
   constexpr size_t kShown = 8;
   std::vector<int> peers;
@@ -47,37 +47,37 @@ std::string peers_of(std::span<const StreamTransfer> transfers) {
 
 NcclTransport::NcclTransport(std::unique_ptr<Communicator> communicator)
     : communicator_(std::move(communicator)) {
-  const Communicator::Use use(*communicator_);
+  const Communicator::CallScope scope(*communicator_);
   const Library& library = communicator_->library();
-  communicator_->require(library.comm_rank(use.comm(), &rank_), "ncclCommUserRank");
-  communicator_->require(library.comm_count(use.comm(), &size_), "ncclCommCount");
+  communicator_->require(library.comm_rank(scope.comm(), &rank_), "ncclCommUserRank");
+  communicator_->require(library.comm_count(scope.comm(), &size_), "ncclCommCount");
 }
 
 void NcclTransport::exchange(std::span<const StreamTransfer> transfers, Stream stream,
                              const Deadline& deadline) {
   if (transfers.empty()) return check();
   {
-    const Communicator::Use use(*communicator_);
+    const Communicator::CallScope scope(*communicator_);
     const Library& library = communicator_->library();
     communicator_->require(library.group_start(), "ncclGroupStart");
-    Outcome outcome;
+    FirstFailure failure;
     for (const StreamTransfer& transfer : transfers) {
       if (transfer.sends)
-        outcome.add(library.send(transfer.out.data(), transfer.out.size(), ncclInt8, transfer.peer,
-                                 use.comm(), stream),
+        failure.add(library.send(transfer.out.data(), transfer.out.size(), ncclInt8, transfer.peer,
+                                 scope.comm(), stream),
                     "ncclSend");
       if (transfer.receives)
-        outcome.add(library.receive(transfer.in.data(), transfer.in.size(), ncclInt8, transfer.peer,
-                                    use.comm(), stream),
+        failure.add(library.receive(transfer.in.data(), transfer.in.size(), ncclInt8, transfer.peer,
+                                    scope.comm(), stream),
                     "ncclRecv");
     }
-    // After a failure, too: a group that is left open takes in whatever this thread calls next.
-    outcome.add(library.group_end(), "ncclGroupEnd");
-    communicator_->require(outcome.result(), outcome.call());
+    // After a failure, too: an open group would absorb the next NCCL calls of this thread.
+    failure.add(library.group_end(), "ncclGroupEnd");
+    communicator_->require(failure.result(), failure.call());
   }
-  // Until then the work may not be on the stream. A look calls nothing of CUDA, so that a stream
-  // may be captured meanwhile.
-  if (!communicator_->settle(deadline))
+  // The work may not be on the stream before the communicator is ready. Waiting calls no function
+  // of CUDA, so the stream may be in capture.
+  if (!communicator_->wait_ready(deadline))
     fail(sparsecollTimeout, "ncclGroupEnd: no connection within the deadline; not all of ",
          peers_of(transfers), " have made this exchange");
 }
@@ -86,9 +86,9 @@ void NcclTransport::check() { communicator_->check(); }
 
 std::unique_ptr<StreamTransport> NcclTransport::split(int color, int key,
                                                       const Deadline& deadline) {
-  auto part = communicator_->split(color, key, deadline);
-  if (!part) return nullptr;
-  return std::make_unique<NcclTransport>(std::move(part));
+  auto made = communicator_->split(color, key, deadline);
+  if (!made) return nullptr;
+  return std::make_unique<NcclTransport>(std::move(made));
 }
 
 void NcclTransport::close(const Deadline& deadline) { communicator_->close(deadline); }

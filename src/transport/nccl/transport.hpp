@@ -7,9 +7,10 @@
 
 namespace sparsecoll::nccl {
 
+/// A StreamTransport over a communicator of NCCL.
 class NcclTransport final : public StreamTransport {
  public:
-  /// The communicator has settled.
+  /// The communicator is ready.
   explicit NcclTransport(std::unique_ptr<Communicator> communicator);
 
   int rank() const override { return rank_; }

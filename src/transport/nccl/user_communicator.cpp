@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// From the caller's communicator to one of the library's own.
+// Splits the library's own communicator from the user's.
 #include <cuda_runtime.h>
 
 #include <chrono>
@@ -21,26 +21,27 @@ namespace nccl {
 
 namespace {
 
-/// The caller's communicator, and this rank in it.
-struct Callers {
+/// The user's communicator and this rank in it.
+struct UserCommunicator {
   Library library;
   ncclComm_t comm;
   int rank = 0;
   int device = 0;
 };
 
-/// The split of the caller's communicator, shared with the thread that makes it. ncclCommSplit()
-/// blocks as its parent does, which cannot be asked, and nothing ends it but to abort the parent,
-/// which is not ours: when ranks are missing, thread and split are left to themselves.
+/// A split of the user's communicator in a thread of its own, shared with that thread.
+/// ncclCommSplit() blocks if the parent is blocking, which NCCL does not tell. Only aborting the
+/// parent, which is the user's, would end it. So if ranks are missing, thread and split are left
+/// behind.
 ///
-/// What NCCL does to the parent cannot be helped: a split that fails aborts it, and a parent that
-/// was made with splitShare = 1 shares with its parts the flag that aborts.
-struct Split {
-  explicit Split(const Callers& of) : callers(of) {}
+/// Two effects on the parent are NCCL's: a split that fails aborts it, and if it was made
+/// with splitShare = 1, it shares its abort flag with its children.
+struct SplitTask {
+  explicit SplitTask(const UserCommunicator& of) : user(of) {}
 
-  const Callers callers;
-  /// Where NCCL puts the new communicator when all ranks have come, whoever waits for it.
-  std::unique_ptr<ncclComm_t> made = std::make_unique<ncclComm_t>(nullptr);
+  const UserCommunicator user;
+  /// NCCL writes the new communicator here when all ranks have joined, even if nobody waits.
+  std::unique_ptr<ncclComm_t> result_comm = std::make_unique<ncclComm_t>(nullptr);
   std::mutex mutex;
   std::condition_variable changed;
   bool done = false;
@@ -48,88 +49,89 @@ struct Split {
   ncclResult_t result = ncclSuccess;
 };
 
-/// While the parent, which does not block, is in progress. False when nobody waits any more.
-bool follow(Split& split, ncclResult_t& result) {
-  for (Pause pause; result == ncclInProgress; pause.rest()) {
-    const std::lock_guard lock(split.mutex);
-    // The parent may be gone from now on.
-    if (split.abandoned) return false;
-    const ncclResult_t looked = split.callers.library.async_error(split.callers.comm, &result);
-    if (looked != ncclSuccess) result = looked;
+/// Waits while the parent, which is non-blocking, is in progress, and updates `result`. Returns
+/// false if the task has been abandoned.
+bool wait_until_complete(SplitTask& task, ncclResult_t& result) {
+  for (Backoff backoff; result == ncclInProgress; backoff.wait()) {
+    const std::lock_guard lock(task.mutex);
+    // The user may have destroyed the parent.
+    if (task.abandoned) return false;
+    const ncclResult_t queried = task.user.library.async_error(task.user.comm, &result);
+    if (queried != ncclSuccess) result = queried;
   }
   return true;
 }
 
-void carry_out(Split& split) noexcept {
-  const Library& library = split.callers.library;
+void run_split(SplitTask& task) noexcept {
+  const Library& library = task.user.library;
   ncclResult_t result = ncclUnhandledCudaError;
-  // NCCL puts back the current device that it finds, and to set one makes a context on it: in a new
-  // thread, on device 0.
-  if (cudaSetDevice(split.callers.device) == cudaSuccess) {
+  // NCCL restores the current device that it finds. In a new thread that is device 0, and to set it
+  // would create a context there.
+  if (cudaSetDevice(task.user.device) == cudaSuccess) {
     ncclConfig_t config = own_config();
-    result =
-        library.comm_split(split.callers.comm, 0, split.callers.rank, split.made.get(), &config);
+    result = library.comm_split(task.user.comm, 0, task.user.rank, task.result_comm.get(), &config);
   }
-  if (!follow(split, result)) {
-    split.made.release();  // NCCL will write there
+  if (!wait_until_complete(task, result)) {
+    task.result_comm.release();  // NCCL will still write there
     return;
   }
-  std::unique_lock lock(split.mutex);
-  if (split.abandoned) {
+  std::unique_lock lock(task.mutex);
+  if (task.abandoned) {
     lock.unlock();
-    if (*split.made) library.comm_abort(*split.made);
+    if (*task.result_comm) library.comm_abort(*task.result_comm);
     return;
   }
-  split.result = result;
-  split.done = true;
-  split.changed.notify_all();
+  task.result = result;
+  task.done = true;
+  task.changed.notify_all();
 }
 
-/// Waits until the caller's communicator is ready: he may have made one that does not block.
-void await_ready(const Callers& callers, const Deadline& deadline) {
-  for (Pause pause;; pause.rest()) {
+/// Waits until the user's communicator is ready: a non-blocking one may still be in progress.
+void await_ready(const UserCommunicator& user, const Deadline& deadline) {
+  for (Backoff backoff;; backoff.wait()) {
     const bool last = deadline.passed();
     ncclResult_t state = ncclSuccess;
-    require_callers(callers.library, callers.library.async_error(callers.comm, &state),
-                    "ncclCommGetAsyncError");
-    require_callers(callers.library, state, "nccl");
+    require_user_call(user.library, user.library.async_error(user.comm, &state),
+                      "ncclCommGetAsyncError");
+    require_user_call(user.library, state, "nccl");
     if (state != ncclInProgress) return;
     if (last) fail(sparsecollTimeout, "nccl: the communicator was not ready within the deadline");
   }
 }
 
-Callers look_at(ncclComm_t comm, const Deadline& deadline) {
+/// Checks that `comm` can be split, and finds out its rank and device.
+UserCommunicator inspect(ncclComm_t comm, const Deadline& deadline) {
   if (!comm) fail(sparsecollInvalidArgument, "nccl: expected a communicator, got NULL");
-  Callers callers{open_nccl_library(), comm};
-  const Library& library = callers.library;
+  UserCommunicator user{open_nccl_library(), comm};
+  const Library& library = user.library;
   require_version(library);
-  await_ready(callers, deadline);
-  require_callers(library, library.comm_rank(comm, &callers.rank), "ncclCommUserRank");
-  require_callers(library, library.comm_device(comm, &callers.device), "ncclCommCuDevice");
-  return callers;
+  await_ready(user, deadline);
+  require_user_call(library, library.comm_rank(comm, &user.rank), "ncclCommUserRank");
+  require_user_call(library, library.comm_device(comm, &user.device), "ncclCommCuDevice");
+  return user;
 }
 
-std::unique_ptr<Communicator> split(const Callers& callers, const Deadline& deadline) {
-  const auto split = std::make_shared<Split>(callers);
+std::unique_ptr<Communicator> split(const UserCommunicator& user, const Deadline& deadline) {
+  const auto task = std::make_shared<SplitTask>(user);
   try {
-    std::thread([split] { carry_out(*split); }).detach();
+    std::thread([task] { run_split(*task); }).detach();
   } catch (const std::system_error& error) {
     fail(sparsecollSystemError, "nccl: no thread for ncclCommSplit: ", error.what());
   }
-  std::unique_lock lock(split->mutex);
-  while (!split->done) {
+  std::unique_lock lock(task->mutex);
+  while (!task->done) {
     if (deadline.passed()) {
-      split->abandoned = true;
+      task->abandoned = true;
       fail(sparsecollTimeout,
            "nccl: not all ranks of the communicator have called within the deadline");
     }
-    split->changed.wait_until(lock, deadline.within(std::chrono::milliseconds(100)));
+    task->changed.wait_until(lock, deadline.within(std::chrono::milliseconds(100)));
   }
   std::unique_ptr<Communicator> own;
-  if (*split->made)  // after a failure, too, when it is given up
-    own = std::make_unique<Communicator>(callers.library, *split->made, callers.device);
-  require_callers(callers.library, split->result, "ncclCommSplit");
-  if (!own) fail(sparsecollSystemError, "ncclCommSplit: no communicator came of it");
+  if (*task->result_comm)  // even after a failure: it is then released
+    own = std::make_unique<Communicator>(user.library, *task->result_comm, user.device);
+  require_user_call(user.library, task->result, "ncclCommSplit");
+  if (!own) fail(sparsecollSystemError, "ncclCommSplit: made no communicator");
   return own;
 }
 
@@ -138,10 +140,10 @@ std::unique_ptr<Communicator> split(const Callers& callers, const Deadline& dead
 }  // namespace nccl
 
 std::unique_ptr<StreamTransport> make_nccl_transport(ncclComm* comm, const Deadline& deadline) {
-  const nccl::Callers callers = nccl::look_at(comm, deadline);
-  auto own = nccl::split(callers, deadline);
-  if (!own->settle(deadline))
-    fail(sparsecollTimeout, "nccl: the communicator's part was not ready within the deadline");
+  const nccl::UserCommunicator user = nccl::inspect(comm, deadline);
+  auto own = nccl::split(user, deadline);
+  if (!own->wait_ready(deadline))
+    fail(sparsecollTimeout, "nccl: the new communicator was not ready within the deadline");
   return std::make_unique<nccl::NcclTransport>(std::move(own));
 }
 
