@@ -16,7 +16,7 @@
 #include "support/hang_guard.hpp"
 #include "support/mpi_verdict.hpp"
 #include "transport/mpi.hpp"
-#include "transport/mpi_chunks.hpp"
+#include "transport/mpi_eager.hpp"
 #include "transport/test_messages.hpp"
 
 namespace {
