@@ -16,15 +16,13 @@ namespace sparsecoll {
 
 /// Receives the messages that are sent to this rank under its tag.
 ///
-/// Messages that a sender sends under one tag keep their order in MPI. A message is sent in one of
-/// three forms:
-/// - of 1 to MpiOptions::max_message bytes: as one MPI message, unless its size is that of the
-/// first
-///   chunk of an eager message;
-/// - eager (mpi_eager.hpp): in chunks whose sizes tell how many there are;
-/// - announced: an empty MPI message, then one with the message's size (uint64_t), then chunks of
-/// at
-///   least a byte until all bytes are there. An empty chunk cancels the message. If some bytes at
+/// MPI keeps the order of the messages that a sender sends under one tag. A message is sent in one
+/// of three forms:
+/// - as it is: one MPI message of 1 to MpiOptions::max_message bytes. Its size must not be that of
+///   the first chunk of an eager message.
+/// - eager: in chunks whose sizes tell how many there are (mpi_eager.hpp).
+/// - announced: an empty MPI message, then one with the size of the message (uint64_t), then chunks
+///   of at least a byte until all bytes are there. An empty chunk cancels the message. If bytes at
 ///   the end may be in device memory, their number (uint64_t) follows the size, and no chunk has
 ///   bytes of both kinds.
 class MpiInbox {

@@ -177,9 +177,9 @@ void check_short_piece(test::Verdict& verdict) {
     flush(*transport);
   }
   const std::string error = error_of_rank_1(*transport);
-  verdict.require(
-      "a piece that is too short is refused",
-      transport->rank() != 1 || error == "rank 0 sent an eager chunk of 61340 bytes, expected 61440");
+  verdict.require("a piece that is too short is refused",
+                  transport->rank() != 1 ||
+                      error == "rank 0 sent an eager chunk of 61340 bytes, expected 61440");
   MPI_Barrier(MPI_COMM_WORLD);
 }
 

@@ -12,20 +12,20 @@ namespace {
 
 constexpr const char* kName = "libnccl.so.2";
 
-/// The copy of NCCL that this process has process. Communicators are private structures of the copy
-/// that made them, and only that copy may be called with them. So no copy is ever process here.
+/// The copy of NCCL that this process has loaded. Communicators are private structures of the copy
+/// that made them, and only that copy may be called with them. So no copy is ever loaded here.
 class ProcessNccl {
  public:
   ProcessNccl() {
     // Linked by the program or preloaded: its symbols are visible to all.
     if (dlsym(RTLD_DEFAULT, "ncclCommSplit")) return;
-    // ProcessNccl by a module, for example of Python: its symbols are visible to that module only.
+    // Loaded by a module, for example of Python: its symbols are visible to that module only.
     // The handle stays open, because transports keep the function pointers.
     handle_ = dlopen(kName, RTLD_LAZY | RTLD_NOLOAD);
     if (!handle_)
       fail(sparsecollInvalidUsage,
            "nccl: cannot find the NCCL that made the communicator in this process: ", kName,
-           " is not process, and the program exports no ncclCommSplit (a program that links NCCL "
+           " is not loaded, and the program exports no ncclCommSplit (a program that links NCCL "
            "statically must export its symbols: -rdynamic)");
   }
 
