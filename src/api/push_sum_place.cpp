@@ -55,18 +55,11 @@ double PushSumState::weight(Communicator& communicator) const {
 }
 
 GossipContext PushSumState::call_at(const ExecutionContext& context, Communicator& communicator,
-                                    const CallParameters& terms, StreamCall* call) {
+                                    const CallParameters& terms) {
   live_on(context.device(), communicator);
   Kernels& kernels = context.kernels(communicator, shape().type, narrowest_index(shape().count));
-  return {communicator.link().channel(),
-          call,
-          kernels,
-          *memory_,
-          communicator.arena(),
-          terms.stats,
-          terms.sequence,
-          terms.deadline,
-          context.captured()};
+  return {kernels,        *memory_,       communicator.arena(), terms.stats,
+          terms.sequence, terms.deadline, context.captured()};
 }
 
 }  // namespace sparsecoll
