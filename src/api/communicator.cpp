@@ -11,7 +11,6 @@
 #include "api/operation.hpp"
 #include "api/push_sum.hpp"
 #include "api/residual.hpp"
-#include "calls/stream/stream_link.hpp"
 #include "collectives/registry.hpp"
 #include "core/error.hpp"
 
@@ -22,7 +21,7 @@ constexpr size_t kCachedShapes = 256;
 
 /// Its share of the CPUs that the calling thread may run on.
 size_t threads_of(const Config& config, const Link& link) {
-  const auto neighbours = static_cast<size_t>(link.ranks_sharing_cpus());
+  const auto neighbours = static_cast<size_t>(link.neighbours());
   return config.threads ? static_cast<size_t>(*config.threads) : count_cpus() / neighbours;
 }
 
@@ -57,12 +56,12 @@ Communicator::Communicator(std::unique_ptr<Link> link, Config config, std::optio
       link_(std::move(link)),
       node_(node ? *node : node_of(config_, *link_)),
       host_(arena_, config_.simd.value_or(host::best_simd()), threads_of(config_, *link_),
-            static_cast<size_t>(link_->rank() % link_->ranks_sharing_cpus())) {
+            static_cast<size_t>(link_->rank() % link_->neighbours())) {
   begin_timeline();
   link_->open({*memory_, arena_, config_.check, config_.values.timeoutMs, timeline_.get()});
   if (const auto device = link_->device()) {
     device_ = *device;
-    device_end(*device);
+    link_->use(device_end(*device));
   }
   log_.write(LogLevel::info, text("init: blocking ", config_.values.blocking, ", timeout ",
                                   config_.values.timeoutMs, " ms, algorithm ",
@@ -79,18 +78,10 @@ Communicator::~Communicator() {
   for (const void* handle : push_sums_) sparsecoll::push_sums().erase(handle);
 }
 
-void Communicator::collective(const CallIdentity& identity, FunctionRef<void()> check,
+void Communicator::collective(const Agreed& agreed, FunctionRef<void()> check,
                               FunctionRef<void(AgreedCall&)> body) {
-  run_counted(identity.descriptor, [&](const CallParameters& parameters) {
-    link_->run(parameters, identity, check, body);
-  });
-}
-
-void Communicator::collective_group(const CallIdentity& identity, FunctionRef<void()> check,
-                                    std::span<const GroupTask> tasks) {
-  run_counted(identity.descriptor, [&](const CallParameters& parameters) {
-    link_->run_group(parameters, identity, check, tasks);
-  });
+  run_counted(agreed.descriptor,
+              [&](const CallParameters& terms) { link_->make(terms, agreed, check, body); });
 }
 
 void Communicator::unagreed(Verb verb, FunctionRef<void(const CallParameters&)> body) {
@@ -120,7 +111,6 @@ void Communicator::run_counted(const Descriptor& call,
   check_healthy();
   link_->check_thread();
   pending_results_.clear();
-  last_was_group_ = call.verb == static_cast<uint64_t>(Verb::group);
   const uint64_t sequence = ++sequence_;
   if (queue_) queue_->begin(sequence);
   tell(LogLevel::trace, verb_name(call.verb));
@@ -131,14 +121,14 @@ void Communicator::run_counted(const Descriptor& call,
   try {
     on_device = stay_on_device();
     const CallSpan span(call, sequence, stats);
-    link_->begin_call(sequence);
+    link_->begin(sequence);
     body({sequence, init_deadline_.value_or(Deadline::after(config_.values.timeoutMs)), stats});
-  } catch (const CallNotStarted&) {
+  } catch (const NotMade&) {
     if (!queue_) --sequence_;
     throw;
   } catch (const Error& error) {
     if (fatal(error.code()) || link_->aborted()) poison_and_throw(error);
-    link_->end_call();
+    link_->end();
     if (error.code() == sparsecollTruncated) add_up(stats);  // the operation is done
     throw;
   } catch (const std::bad_alloc&) {
@@ -146,7 +136,7 @@ void Communicator::run_counted(const Descriptor& call,
   } catch (const std::exception& error) {
     poison_and_throw(Error(sparsecollInternalError, error.what()));
   }
-  link_->end_call();
+  link_->end();
   add_up(stats);
   const AlgorithmEntry* const by = find_algorithm(stats.algorithm);
   tell(LogLevel::trace, "done", by && by->run ? " by " : "", by && by->run ? by->name : "", ", ",
@@ -157,7 +147,10 @@ void Communicator::run_counted(const Descriptor& call,
 void Communicator::run(Operation& operation) {
   const Descriptor shape = operation.descriptor();
   ShapeCache last = cache(shape);
-  const auto body = [&](AgreedCall& call) { invoke(operation, {*this, call, shape, last}); };
+  const auto body = [&](AgreedCall& call) {
+    last_was_group_ = false;
+    invoke(operation, {*this, call, shape, last});
+  };
   collective(
       with_cache_hash(shape, last), [&] { operation.check(*this); }, body);
 }
@@ -201,14 +194,14 @@ void Communicator::run_and_wait(Operation& operation) {
 }
 
 void Communicator::check_healthy() const {
-  const auto failure = failure_in_stream();  // may take a while
+  const auto failure = link_->failure();  // may take a while
   const std::lock_guard lock(mutex_);
   if (poison_ != sparsecollSuccess) throw Error(poison_, poison_message_);
   if (failure) throw Error(*failure);
 }
 
 sparsecollResult_t Communicator::poison() const {
-  const auto failure = failure_in_stream();
+  const auto failure = link_->failure();
   const std::lock_guard lock(mutex_);
   if (poison_ != sparsecollSuccess) return poison_;
   return failure ? failure->code() : sparsecollSuccess;
@@ -246,10 +239,9 @@ Stats Communicator::stats(bool total) const {
     const std::lock_guard lock(mutex_);
     known = total ? total_ : last_;
   }
-  if (known.settles) {  // in stream order
-    const DeviceTotals& device = *stream_link()->totals();
-    known.selected += total ? device.selected : device.last_selected;
-    known.result += total ? device.result : device.last_result;
+  if (const DeviceTotals* const tally = known.settles ? link_->tally() : nullptr) {
+    known.selected += total ? tally->selected : tally->last_selected;
+    known.result += total ? tally->result : tally->last_result;
   }
   return known;
 }

@@ -100,13 +100,10 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// Runs the next collective call. `check` throws InvalidArgument or InvalidUsage for what this
   /// rank should not have passed; `body` exchanges, confirms and commits. Throws whatever went
   /// wrong, after all ranks know; a fatal error poisons the communicator.
-  void collective(const CallIdentity& identity, FunctionRef<void()> check,
+  void collective(const Agreed& agreed, FunctionRef<void()> check,
                   FunctionRef<void(AgreedCall&)> body);
-  /// The same for the verbs of a group.
-  void collective_group(const CallIdentity& identity, FunctionRef<void()> check,
-                        std::span<const GroupTask> tasks);
-  /// Runs a call that counts but exchanges messages with some ranks only. The ranks agree on
-  /// nothing, so that every failure is fatal.
+  /// Runs a call that counts but hears only some ranks, so that nothing is agreed on and every
+  /// failure is fatal.
   void unagreed(Verb verb, FunctionRef<void(const CallParameters&)> body);
   /// Runs `begin`, this rank's way into a collective call, from its C function or the queue. Where
   /// there is no memory to begin it, or to queue it, the peers are told instead of left to their
@@ -197,11 +194,6 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// What the ranks agree on: the call and what it starts from.
   static Descriptor with_cache_hash(Descriptor shape, const ShapeCache& cache);
 
-  /// The link, where it is one of these; else null.
-  FramedLink* framed_link() const;
-  StreamLink* stream_link() const;
-  /// The first failure of calls in stream order that have returned already.
-  std::optional<Error> failure_in_stream() const;
   /// MPI is given memory of the device.
   bool gives_device_memory() const;
   /// For a call with memory of the host while messages may be under way to that of the device.

@@ -5,8 +5,7 @@
 
 #include "api/communicator.hpp"
 #include "api/execution_context.hpp"
-#include "calls/framed/framed_link.hpp"
-#include "calls/stream/stream_link.hpp"
+#include "calls/framed/channel.hpp"
 
 namespace sparsecoll {
 
@@ -38,36 +37,21 @@ Device& Communicator::device_end(int device) {
         make_device(device, link_->device() ? MessageLocation::on_device : MessageLocation::on_host,
                     timeline_.get());
     device_seen_ = device_end_.get();
-    link_->attach(*device_end_);
+    // What comes for the device can be copied there while more is coming.
+    if (Channel* channel = link_->channel())
+      channel->transport().pool().take_large_from(device_end_->page_locked());
   }
   return *device_end_;
 }
 
-FramedLink* Communicator::framed_link() const {
-  const LinkKind kind = link_->kind();
-  const auto found = std::get_if<FramedLink*>(&kind);
-  return found ? *found : nullptr;
-}
-
-StreamLink* Communicator::stream_link() const {
-  const LinkKind kind = link_->kind();
-  const auto found = std::get_if<StreamLink*>(&kind);
-  return found ? *found : nullptr;
-}
-
-std::optional<Error> Communicator::failure_in_stream() const {
-  StreamLink* const link = stream_link();
-  return link ? link->failure() : std::nullopt;
-}
-
 void Communicator::land_on_device() {
-  if (FramedLink* const link = framed_link(); link && !std::exchange(lands_, true))
-    link->channel().transport().set_device_memory(device_end_->landing());
+  if (Channel* channel = link_->channel(); channel && !std::exchange(lands_, true))
+    channel->transport().set_device_memory(device_end_->landing());
 }
 
 bool Communicator::gives_device_memory() const {
-  FramedLink* const link = framed_link();
-  return link && link->channel().transport().takes_device_memory();
+  Channel* const channel = link_->channel();
+  return channel && channel->transport().takes_device_memory();
 }
 
 std::shared_ptr<const void> Communicator::stay_on_device() {

@@ -78,7 +78,7 @@ void Communicator::close() {
     Descriptor descriptor;
     descriptor.verb = static_cast<uint64_t>(Verb::destroy);
     collective(
-        descriptor, [] {}, [this](AgreedCall& call) { link_->agree_to_close(call); });
+        descriptor, [] {}, [this](AgreedCall& call) { link_->leave(call); });
   }
   if (queue_) queue_->stop();
   try {
@@ -112,7 +112,7 @@ void Communicator::abort() noexcept {
 }
 
 void Communicator::poison_with(const Error& error) {
-  const auto failure = failure_in_stream();  // it came first
+  const auto failure = link_->failure();  // it came first
   const Error& first = failure ? *failure : error;
   {
     const std::lock_guard lock(mutex_);

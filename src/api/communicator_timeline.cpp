@@ -3,6 +3,7 @@
 // What a communicator does for SPARSECOLL_TIMELINE. No call fails for want of it.
 #include "api/call_span.hpp"
 #include "api/communicator.hpp"
+#include "calls/framed/channel.hpp"
 #include "collectives/registry.hpp"
 
 namespace sparsecoll {
@@ -50,7 +51,9 @@ void Communicator::write_timeline() noexcept {
   if (!timeline_ || number_ == 0) return;  // no number: it was never made
   try {
     if (device_end_) device_end_->record_rest();
-    const Timeline::Owner owner{rank(), size(), link_->world_rank(), number_};
+    Channel* const channel = link_->channel();
+    const int world_rank = channel ? channel->transport().world_rank() : rank();
+    const Timeline::Owner owner{rank(), size(), world_rank, number_};
     timeline_->write(Timeline::file_name(config_.timeline, owner), owner);
   } catch (const std::exception& error) {
     try {

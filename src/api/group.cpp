@@ -92,23 +92,27 @@ void Communicator::run(const Calls& calls) {
   group.verb = static_cast<uint64_t>(Verb::group);
   group.argument[kCalls] = calls.size();
   group.argument[kCallsHash] = checksum(std::as_bytes(std::span(agreed)));
-  // Where results or residuals depend on what the last call of the shape left, a call of the same
-  // shape waits for it.
-  const bool in_turn = config_.values.selection != sparsecollSelectExact ||
-                       config_.values.wire != sparsecollWireNative;
-  std::vector<GroupTask> tasks;
-  for (size_t c = 0; c < calls.size(); ++c) {
-    int after = -1;
-    for (size_t earlier = 0; in_turn && earlier < c; ++earlier)
-      if (shapes[earlier] == shapes[c]) after = static_cast<int>(earlier);
-    const auto work = [&, c, after](AgreedCall& member) {
-      if (after >= 0) last[c] = last[static_cast<size_t>(after)];
-      invoke(*calls[c], {*this, member, shapes[c], last[c]});
-    };
-    tasks.push_back({work, after});
-  }
-  collective_group(
-      {group, agreed}, [&] { check_calls(calls, *this); }, tasks);
+  const auto body = [&](AgreedCall& call) {
+    // Where results or residuals depend on what the last call of the shape left, a call of the same
+    // shape waits for it.
+    const bool in_turn = config_.values.selection != sparsecollSelectExact ||
+                         config_.values.wire != sparsecollWireNative;
+    std::vector<GroupTask> members;
+    for (size_t c = 0; c < calls.size(); ++c) {
+      int after = -1;
+      for (size_t earlier = 0; in_turn && earlier < c; ++earlier)
+        if (shapes[earlier] == shapes[c]) after = static_cast<int>(earlier);
+      const auto work = [&, c, after](AgreedCall& member) {
+        if (after >= 0) last[c] = last[static_cast<size_t>(after)];
+        invoke(*calls[c], {*this, member, shapes[c], last[c]});
+      };
+      members.push_back({work, after});
+    }
+    last_was_group_ = true;
+    link_->run_group(call, members);
+  };
+  collective(
+      {group, agreed}, [&] { check_calls(calls, *this); }, body);
 }
 
 }  // namespace sparsecoll

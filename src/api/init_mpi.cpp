@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Communicators over MPI.
 #include "api/bridge.hpp"
-#include "calls/framed/framed_link.hpp"
 #include "sparsecoll/sparsecoll_mpi.h"
 #include "transport/mpi.hpp"
 
@@ -25,7 +24,7 @@ sparsecollResult_t sparsecollCommInitMpi(sparsecollComm_t* comm, MPI_Comm mpi,
     terms.device_memory = checked.cuda_aware;
     terms.eager = checked.mpi_pieces;
     const auto made = std::make_shared<Communicator>(
-        std::make_unique<FramedLink>(make_mpi_transport(mpi, deadline, terms)), checked);
+        make_framed_link(make_mpi_transport(mpi, deadline, terms)), checked);
     *comm = static_cast<sparsecollComm_t>(made->join(problem, deadline));
   });
 }

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Communicators over NCCL.
 #include "api/bridge.hpp"
-#include "calls/stream/stream_link.hpp"
 #include "transport/stream_transport.hpp"
 
 using namespace sparsecoll;
@@ -28,7 +27,7 @@ sparsecollResult_t sparsecollCommInitNccl(sparsecollComm_t* comm, struct ncclCom
       if (!problem) problem = error;
     }
     const auto made =
-        std::make_shared<Communicator>(std::make_unique<StreamLink>(std::move(transport)), checked);
+        std::make_shared<Communicator>(make_stream_link(std::move(transport)), checked);
     *comm = static_cast<sparsecollComm_t>(made->join(problem, deadline));
   });
 }

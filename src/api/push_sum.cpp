@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "api/operation.hpp"
+#include "calls/stream/stream_call.hpp"
 
 namespace sparsecoll {
 
@@ -58,11 +59,10 @@ PushSumState::PushSumState(const std::shared_ptr<Communicator>& owner, const Pus
     : owner_(owner),
       memory_(owner->shared_memory()),
       config_(config),
-      push_sum_(make_push_sum(shape,
-                              Graph({static_cast<GraphKind>(config.graph), config.peers,
-                                     config.outNeighbours, config.user},
-                                    owner->size()),
-                              owner->link().kind())) {}
+      push_sum_((owner->link().channel() ? make_framed_push_sum : make_stream_push_sum)(
+          shape, Graph({static_cast<GraphKind>(config.graph), config.peers, config.outNeighbours,
+                        config.user},
+                       owner->size()))) {}
 
 void check_tensors(const PushSumShape& shape, const Tensors& tensors) {
   const size_t bytes = shape.count * size_of(shape.type);
@@ -118,8 +118,7 @@ class Create final : public Operation {
   void check_arguments(Communicator& communicator) override {
     if (!out_) fail(sparsecollInvalidArgument, "state: expected a pointer, got NULL");
     if (problem_) throw Error(*problem_);
-    if (identity_.config.maxDelay == kNeverWaits &&
-        std::holds_alternative<StreamLink*>(communicator.link().kind()))
+    if (identity_.config.maxDelay == kNeverWaits && !communicator.link().channel())
       fail(sparsecollInvalidArgument,
            "config.maxDelay: expected 0 or more over NCCL, where messages cannot wait for a step "
            "that takes them, got -1");
@@ -139,7 +138,13 @@ class Create final : public Operation {
         communicator.shared_from_this(),
         PushSumShape{id, identity_.count, type_, config.maxDelay, config.k, config.mixing}, config);
     communicator.push_sums().reserve(communicator.push_sums().size() + 1);
-    communicator.link().open_gossip(invocation.call, id);
+    if (Channel* const channel = communicator.link().channel()) {
+      barrier(invocation.call, communicator.arena());
+      invocation.call.confirm();
+      channel->open(id);
+    } else {
+      invocation.call.agree();
+    }
     void* handle = push_sums().insert(made);
     communicator.push_sums().push_back(handle);
     *out_ = static_cast<sparsecollPushSum_t>(handle);
@@ -179,10 +184,17 @@ class Drain final : public Operation {
 
   void run(const Invocation& invocation) override {
     Communicator& communicator = invocation.communicator;
-    communicator.link().flush_gossip(invocation.call);
+    const bool mailed = communicator.link().channel();
+    if (mailed) {
+      barrier(invocation.call, communicator.arena());
+      invocation.call.confirm();
+    } else {
+      invocation.call.agree();
+    }
     const CallParameters terms{invocation.call.sequence(), Deadline::after(0),
                                invocation.call.stats()};
-    state_->push_sum().drain(state_->call_at(context(), communicator, terms), tensors_);
+    StreamCall* const call = mailed ? nullptr : static_cast<StreamCall*>(&invocation.call);
+    state_->push_sum().drain(state_->call_at(context(), communicator, terms, call), tensors_);
   }
 
  private:
@@ -246,7 +258,7 @@ sparsecollResult_t sparsecollPushSumWeight(sparsecollPushSum_t state, double* we
 sparsecollResult_t sparsecollPushSumDestroy(sparsecollPushSum_t state) {
   return on_push_sum("sparsecollPushSumDestroy", state, [&](Communicator& c, PushSumState& s) {
     c.refuse_in_group();
-    c.link().close_gossip(s.shape().id);
+    if (Channel* const channel = c.link().channel()) channel->close(s.shape().id);
     std::erase(c.push_sums(), static_cast<void*>(state));
     push_sums().erase(state);
     return sparsecollSuccess;

@@ -29,7 +29,7 @@ class PushSumState {
   void claim(int device);
   /// What a step or a drain works with, at a site that was entered.
   GossipContext call_at(const ExecutionContext& context, Communicator& communicator,
-                        const CallParameters& terms);
+                        const CallParameters& terms, StreamCall* call);
   /// w, which may have to be waited for.
   double weight(Communicator& communicator) const;
   /// What it remembers of an edge, in workspace where it lives on a device.

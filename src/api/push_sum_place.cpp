@@ -55,11 +55,18 @@ double PushSumState::weight(Communicator& communicator) const {
 }
 
 GossipContext PushSumState::call_at(const ExecutionContext& context, Communicator& communicator,
-                                    const CallParameters& terms) {
+                                    const CallParameters& terms, StreamCall* call) {
   live_on(context.device(), communicator);
   Kernels& kernels = context.kernels(communicator, shape().type, narrowest_index(shape().count));
-  return {kernels,        *memory_,       communicator.arena(), terms.stats,
-          terms.sequence, terms.deadline, context.captured()};
+  return {communicator.link().channel(),
+          call,
+          kernels,
+          *memory_,
+          communicator.arena(),
+          terms.stats,
+          terms.sequence,
+          terms.deadline,
+          context.captured()};
 }
 
 }  // namespace sparsecoll

@@ -20,9 +20,12 @@ class Step {
     communicator.unagreed(Verb::push_sum_step, [&](const CallParameters& terms) {
       if (communicator.queue()) look_ahead_late(communicator.rank());
       context_.begin(communicator);
-      communicator.link().run_unagreed(terms, descriptor(), [&] {
-        push_sum.step(state_->call_at(context_, communicator, terms), tensors_);
-      });
+      if (communicator.link().channel())
+        push_sum.step(state_->call_at(context_, communicator, terms, nullptr), tensors_);
+      else
+        communicator.link().make_alone(terms, descriptor(), [&](StreamCall& call) {
+          push_sum.step(state_->call_at(context_, communicator, terms, &call), tensors_);
+        });
     });
   }
 

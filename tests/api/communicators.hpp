@@ -11,7 +11,6 @@
 
 #include "api/communicator.hpp"
 #include "api/handles.hpp"
-#include "calls/framed/framed_link.hpp"
 #include "support/config.hpp"
 #include "support/ranks.hpp"
 #include "transport/local.hpp"
@@ -28,8 +27,8 @@ class Communicators {
     config.ranks_per_node = test::ranks_per_node();
     for (auto& transport : transports) {
       mail_.push_back(const_cast<Memory*>(&transport->memory()));  // made here, not const
-      made_.push_back(std::make_shared<Communicator>(
-          std::make_unique<FramedLink>(std::move(transport)), config));
+      made_.push_back(
+          std::make_shared<Communicator>(make_framed_link(std::move(transport)), config));
       handles_.push_back(static_cast<sparsecollComm_t>(communicators().insert(made_.back())));
     }
   }
@@ -47,10 +46,6 @@ class Communicators {
   sparsecollComm_t handle(int rank) const { return handles_[static_cast<size_t>(rank)]; }
   const std::vector<sparsecollComm_t>& handles() const { return handles_; }
   Communicator& operator[](int rank) { return *made_[static_cast<size_t>(rank)]; }
-
-  Channel& channel(int rank) {
-    return std::get<FramedLink*>((*this)[rank].link().kind())->channel();
-  }
 
   /// The memory from which a rank's messages are received.
   Memory& mail(int rank) { return *mail_[static_cast<size_t>(rank)]; }

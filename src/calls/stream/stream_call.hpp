@@ -6,9 +6,7 @@
 #include <vector>
 
 #include "calls/call.hpp"
-#include "calls/descriptor.hpp"
-#include "core/arena.hpp"
-#include "core/error.hpp"
+#include "calls/link.hpp"
 #include "kernels/device.hpp"
 #include "transport/stream_transport.hpp"
 

@@ -28,7 +28,7 @@ namespace {
 
 class CompressedGossip final : public GossipCodec {
  public:
-  CompressedGossip(const PushSumShape& shape, Pool& pool) : shape_(shape), pool_(pool) {}
+  explicit CompressedGossip(const PushSumShape& shape) : shape_(shape) {}
 
   double moved(const Neighbour& to) const override { return shape_.mixing * to.share; }
 
@@ -54,7 +54,7 @@ class CompressedGossip final : public GossipCodec {
     kernels.push_sum_move(negated, shape_.count, moved(to), net(call, ledger));
     call.stats.selected += kernels.read(top.nnz);
     const uint64_t size = kernels.read(packets.size);
-    Buffer message = pool_.take(kGossipRoom + size);
+    Buffer message = call.channel->transport().pool().take(kGossipRoom + size);
     const std::byte* const packed = packets.slab + kernels.read(packets.offset);
     kernels.wait_packed(packed + size);
     std::memcpy(message.data() + kGossipRoom, packed, size);
@@ -100,15 +100,14 @@ class CompressedGossip final : public GossipCodec {
   }
 
   PushSumShape shape_;
-  Pool& pool_;
   Copies sent_;  ///< negated
   Copies received_;
 };
 
 }  // namespace
 
-std::unique_ptr<GossipCodec> make_compressed_gossip(const PushSumShape& shape, Pool& pool) {
-  return std::make_unique<CompressedGossip>(shape, pool);
+std::unique_ptr<GossipCodec> make_compressed_gossip(const PushSumShape& shape) {
+  return std::make_unique<CompressedGossip>(shape);
 }
 
 }  // namespace sparsecoll

@@ -11,14 +11,14 @@ namespace {
 /// The whole part p_ji x as it is.
 class DenseGossip final : public GossipCodec {
  public:
-  DenseGossip(const PushSumShape& shape, Pool& pool)
-      : pool_(pool), count_(shape.count), bytes_(shape.count * size_of(shape.type)) {}
+  explicit DenseGossip(const PushSumShape& shape)
+      : count_(shape.count), bytes_(shape.count * size_of(shape.type)) {}
 
   double moved(const Neighbour& to) const override { return to.share; }
 
   Buffer pack(const GossipContext& call, const Neighbour& to, const void* x,
               StepUpdate& ledger) override {
-    Buffer message = pool_.take(kGossipRoom + bytes_);
+    Buffer message = call.channel->transport().pool().take(kGossipRoom + bytes_);
     const Bytes body{message.data() + kGossipRoom, bytes_};
     std::byte* const part = call.kernels.stand_in(body);
     call.kernels.push_sum_share(x, count_, to.share, part);
@@ -38,15 +38,14 @@ class DenseGossip final : public GossipCodec {
   Copies* received_copies() override { return nullptr; }
 
  private:
-  Pool& pool_;
   size_t count_;
   size_t bytes_;
 };
 
 }  // namespace
 
-std::unique_ptr<GossipCodec> make_dense_gossip(const PushSumShape& shape, Pool& pool) {
-  return std::make_unique<DenseGossip>(shape, pool);
+std::unique_ptr<GossipCodec> make_dense_gossip(const PushSumShape& shape) {
+  return std::make_unique<DenseGossip>(shape);
 }
 
 }  // namespace sparsecoll

@@ -20,7 +20,6 @@
 #include <cstring>
 #include <utility>
 
-#include "calls/framed/framed_link.hpp"
 #include "collectives/push_sum/push_sum.hpp"
 #include "core/error.hpp"
 
@@ -34,11 +33,9 @@ constexpr uint64_t kLongestGap = uint64_t{1} << 32;
 
 class FramedPushSum final : public PushSum {
  public:
-  FramedPushSum(const PushSumShape& shape, const Graph& graph, Channel& channel)
+  FramedPushSum(const PushSumShape& shape, const Graph& graph)
       : PushSum(shape, graph),
-        channel_(channel),
-        carrier_((shape.k == 0 ? make_dense_gossip : make_compressed_gossip)(
-            shape, channel.transport().pool())),
+        carrier_(shape.k == 0 ? make_dense_gossip(shape) : make_compressed_gossip(shape)),
         heard_(static_cast<size_t>(graph.ranks())),
         due_(heard_.size()) {}
 
@@ -53,14 +50,13 @@ class FramedPushSum final : public PushSum {
   void send(const GossipContext& call, const Neighbour& to, const void* x, StepUpdate& ledger);
   void collect(const GossipContext& call, std::vector<GossipMessage>& mail);
   /// What that peer sent in calls before number `before`.
-  void collect_from(int peer, uint64_t before, std::vector<GossipMessage>& mail);
+  void collect_from(Channel& channel, int peer, uint64_t before, std::vector<GossipMessage>& mail);
   void account(int rank, const GossipMessage& mail);
   bool takes(int peer) const;
   std::vector<int> absent() const;
   void absorb(const GossipContext& call, std::vector<GossipMessage>& mail, StepUpdate& ledger,
               const Tensors& tensors);
 
-  Channel& channel_;
   std::unique_ptr<GossipCodec> carrier_;
   std::vector<uint64_t> heard_;  ///< by peer: its messages of steps below this one are absorbed
   std::vector<uint64_t> due_;    ///< by peer: those of steps below this one must be
@@ -98,7 +94,7 @@ void FramedPushSum::step(const GossipContext& call, const Tensors& tensors) {
     const Stopwatch watch(call.stats, Phase::exchange);
     collect(call, mail);
     // Who waits for all may as well see them off: nothing of the step is left to do then.
-    if (shape_.max_delay == 0) channel_.flush_handed_over(call.deadline);
+    if (shape_.max_delay == 0) call.channel->flush_handed_over(call.deadline);
   }
   // 4. and 5.
   absorb(call, mail, ledger, tensors);
@@ -108,9 +104,9 @@ void FramedPushSum::step(const GossipContext& call, const Tensors& tensors) {
 void FramedPushSum::drain(const GossipContext& call, const Tensors& tensors) {
   StepUpdate ledger{weight_, {}, {}};
   std::vector<GossipMessage> mail;
-  const int ranks = channel_.size();
+  const int ranks = call.channel->size();
   // A peer that has left this call may be at its next step already: that is not of this drain.
-  for (int peer = 0; peer < ranks; ++peer) collect_from(peer, call.sequence, mail);
+  for (int peer = 0; peer < ranks; ++peer) collect_from(*call.channel, peer, call.sequence, mail);
   absorb(call, mail, ledger, tensors);
   // Steps in which a peer did not send to this rank count as heard.
   std::ranges::fill(heard_, step_);
@@ -132,7 +128,7 @@ void FramedPushSum::send(const GossipContext& call, const Neighbour& to, const v
   FrameHeader header{};
   header.kind = static_cast<uint16_t>(FrameKind::gossip);
   header.sequence = call.sequence;
-  channel_.hand_over(to.rank, header, std::move(message));
+  call.channel->hand_over(to.rank, header, std::move(message));
 }
 
 /// Gossip apart, a peer may be a call ahead, but must not make another call now.
@@ -152,24 +148,25 @@ std::vector<int> FramedPushSum::absent() const {
 }
 
 void FramedPushSum::collect(const GossipContext& call, std::vector<GossipMessage>& mail) {
+  Channel& channel = *call.channel;
   const auto look = [&](int peer, const Frame& frame) { examine(call, peer, frame); };
-  for (int peer = 0; peer < channel_.size(); ++peer)
-    for (const Frame& frame : channel_.queue(peer)) look(peer, frame);
+  for (int peer = 0; peer < channel.size(); ++peer)
+    for (const Frame& frame : channel.queue(peer)) look(peer, frame);
   for (;;) {
     // Who was gone before the last look at the mail will not be heard of again.
-    const std::vector<int> gone = channel_.gone(absent());
+    const std::vector<int> gone = channel.gone(absent());
     const auto missing = [&] { return text("nothing was heard from ", name_ranks(absent())); };
     try {
-      channel_.pump(look);
+      channel.pump(look);
     } catch (const PeerTimeout&) {
       // Who is missing there is missing here too, unless this rank came late itself.
       if (!call.deadline.mostly_passed()) throw;
       fail(sparsecollTimeout, "deadline passed, ", missing());
     }
-    for (int peer = 0; peer < channel_.size(); ++peer) collect_from(peer, kNoCall, mail);
+    for (int peer = 0; peer < channel.size(); ++peer) collect_from(channel, peer, kNoCall, mail);
     if (absent().empty()) break;
-    channel_.give_up_on(gone, absent());
-    channel_.pause(call.deadline, missing);
+    channel.give_up_on(gone, absent());
+    channel.pause(call.deadline, missing);
   }
   for (const GossipMessage& each : mail) call.stats.bytes_received += each.frame.buffer.size();
 }
@@ -180,8 +177,9 @@ bool FramedPushSum::takes(int peer) const {
   return heard_[static_cast<size_t>(peer)] < due_[static_cast<size_t>(peer)];
 }
 
-void FramedPushSum::collect_from(int peer, uint64_t before, std::vector<GossipMessage>& mail) {
-  std::deque<Frame>& frames = channel_.gossip(peer);
+void FramedPushSum::collect_from(Channel& channel, int peer, uint64_t before,
+                                 std::vector<GossipMessage>& mail) {
+  std::deque<Frame>& frames = channel.gossip(peer);
   for (auto each = frames.begin(); each != frames.end();) {
     GossipHeader header;
     std::memcpy(&header, each->payload().data(), sizeof header);
@@ -192,7 +190,7 @@ void FramedPushSum::collect_from(int peer, uint64_t before, std::vector<GossipMe
     if (!takes(peer) || each->header.sequence >= before) return;
     mail.push_back({peer, header, std::move(*each)});
     each = frames.erase(each);
-    account(channel_.rank(), mail.back());
+    account(channel.rank(), mail.back());
   }
 }
 
@@ -225,9 +223,8 @@ void FramedPushSum::absorb(const GossipContext& call, std::vector<GossipMessage>
 
 }  // namespace
 
-std::unique_ptr<PushSum> make_framed_push_sum(const PushSumShape& shape, const Graph& graph,
-                                              FramedLink& link) {
-  return std::make_unique<FramedPushSum>(shape, graph, link.channel());
+std::unique_ptr<PushSum> make_framed_push_sum(const PushSumShape& shape, const Graph& graph) {
+  return std::make_unique<FramedPushSum>(shape, graph);
 }
 
 }  // namespace sparsecoll

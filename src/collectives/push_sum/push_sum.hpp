@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "calls/framed/channel.hpp"
-#include "calls/link.hpp"
 #include "collectives/push_sum/graph.hpp"
 #include "kernels/kernels.hpp"
 
 namespace sparsecoll {
+
+class StreamCall;
 
 /// What the ranks agree on when they make a push-sum state.
 struct PushSumShape {
@@ -30,6 +31,8 @@ inline constexpr int kNeverWaits = -1;
 /// What one step or drain works with. The kernels are those of the tensor's type and place, the
 /// memory is for what outlives the call there.
 struct GossipContext {
+  Channel* channel;  ///< where messages are mail
+  StreamCall* call;  ///< where they go in stream order
   Kernels& kernels;
   Memory& memory;
   Arena& arena;
@@ -80,10 +83,10 @@ class GossipCodec {
 };
 inline constexpr size_t kGossipRoom = sizeof(FrameHeader) + sizeof(GossipHeader);
 
-/// Everything: x * share as it is. Messages are taken from `pool`.
-std::unique_ptr<GossipCodec> make_dense_gossip(const PushSumShape& shape, Pool& pool);
+/// Everything: x * share as it is.
+std::unique_ptr<GossipCodec> make_dense_gossip(const PushSumShape& shape);
 /// Compressed gossip: the k largest entries of what the receiver does not know yet.
-std::unique_ptr<GossipCodec> make_compressed_gossip(const PushSumShape& shape, Pool& pool);
+std::unique_ptr<GossipCodec> make_compressed_gossip(const PushSumShape& shape);
 
 /// One rank's end of push-sum: weight, step counter, and how messages come.
 class PushSum {
@@ -125,18 +128,9 @@ class PushSum {
   bool sent_ = false;  ///< since the last drain
 };
 
-/// Over messages that wait at their receiver for the step that takes them.
-std::unique_ptr<PushSum> make_framed_push_sum(const PushSumShape& shape, const Graph& graph,
-                                              FramedLink& link);
+/// Over messages that come whenever they do.
+std::unique_ptr<PushSum> make_framed_push_sum(const PushSumShape& shape, const Graph& graph);
 /// Over messages in stream order, for tau >= 0.
-std::unique_ptr<PushSum> make_stream_push_sum(const PushSumShape& shape, const Graph& graph,
-                                              StreamLink& link);
-/// Returns the one for this kind of link, which outlives every step.
-inline std::unique_ptr<PushSum> make_push_sum(const PushSumShape& shape, const Graph& graph,
-                                              LinkKind link) {
-  if (const auto stream = std::get_if<StreamLink*>(&link))
-    return make_stream_push_sum(shape, graph, **stream);
-  return make_framed_push_sum(shape, graph, *std::get<FramedLink*>(link));
-}
+std::unique_ptr<PushSum> make_stream_push_sum(const PushSumShape& shape, const Graph& graph);
 
 }  // namespace sparsecoll

@@ -24,7 +24,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "calls/stream/stream_link.hpp"
+#include "calls/stream/stream_call.hpp"
 #include "collectives/push_sum/push_sum.hpp"
 #include "collectives/push_sum/stream_changes.hpp"
 #include "core/error.hpp"
@@ -54,9 +54,8 @@ struct Slot {
 
 class StreamPushSum final : public PushSum {
  public:
-  StreamPushSum(const PushSumShape& shape, const Graph& graph, StreamLink& link)
+  StreamPushSum(const PushSumShape& shape, const Graph& graph)
       : PushSum(shape, graph),
-        link_(link),
         changes_(shape),
         slots_(static_cast<size_t>(std::max(shape.max_delay, 1))) {}
 
@@ -96,12 +95,11 @@ class StreamPushSum final : public PushSum {
   std::byte* message_room(const GossipContext& call, size_t number);
   void take(const GossipContext& call, const Mail& mail, Sum& sum);
   void absorb(const GossipContext& call, Sum& sum, const Tensors& tensors);
-  void arrive(Slot& slot);
+  void arrive(const GossipContext& call, Slot& slot);
   void empty_slots(const GossipContext& call);
   void exchange(const GossipContext& call, std::vector<Transfer>& transfers, Slot* slot,
                 std::vector<Mail>* mail);
 
-  StreamLink& link_;
   StreamChanges changes_;  ///< of compressed gossip
   Block own_weight_;       ///< w
   bool told_ = false;      ///< it is there, and the host's is old
@@ -148,8 +146,8 @@ void StreamPushSum::step(const GossipContext& call, const Tensors& tensors) {
   sum.flow.fault = call.kernels.counts(1);
   double* const weight = own_weight(call);
   if (call.captured && !std::exchange(in_graph_, true))
-    for (Slot& each : slots_) arrive(each);
-  arrive(slot(step_));
+    for (Slot& each : slots_) arrive(call, each);
+  arrive(call, slot(step_));
   // 2.
   std::vector<Transfer> transfers;
   for (const Neighbour& to : to_) transfers.push_back(pack(call, to, tensors.x, sum));
@@ -168,7 +166,7 @@ void StreamPushSum::step(const GossipContext& call, const Tensors& tensors) {
   // 6.
   if (!at_once) exchange(call, transfers, &slot(step_), &slot(step_).mail);
   uint64_t* const result = call.kernels.counts(1);
-  link_.call().settle(call.kernels, {sum.selected ? sum.selected : result, result, sum.flow.fault});
+  call.call->settle(call.kernels, {sum.selected ? sum.selected : result, result, sum.flow.fault});
   ++step_;
 }
 
@@ -178,7 +176,7 @@ void StreamPushSum::drain(const GossipContext& call, const Tensors& tensors) {
   own_weight(call);
   const uint64_t delay = std::min(static_cast<uint64_t>(shape_.max_delay), step_);
   for (uint64_t at = step_ - delay; at < step_; ++at) {
-    arrive(slot(at));
+    arrive(call, slot(at));
     for (const Mail& each : slot(at).mail) take(call, each, sum);
     // Launches of a graph fill it again, of which the host does not hear.
     if (!in_graph_) slot(at).mail.clear();
@@ -186,7 +184,7 @@ void StreamPushSum::drain(const GossipContext& call, const Tensors& tensors) {
   absorb(call, sum, tensors);
   if (in_graph_) empty_slots(call);
   uint64_t* const nothing = call.kernels.counts(1);
-  link_.call().settle(call.kernels, {nothing, nothing, sum.flow.fault});
+  call.call->settle(call.kernels, {nothing, nothing, sum.flow.fault});
   sent_ = false;
   first_ = step_;
 }
@@ -259,8 +257,8 @@ void StreamPushSum::absorb(const GossipContext& call, Sum& sum, const Tensors& t
 }
 
 /// The exchange of that step is over for whatever is queued next.
-void StreamPushSum::arrive(Slot& slot) {
-  if (slot.exchanged) link_.call().wait_for(*slot.exchanged);
+void StreamPushSum::arrive(const GossipContext& call, Slot& slot) {
+  if (slot.exchanged) call.call->wait_for(*slot.exchanged);
   slot.exchanged.reset();
 }
 
@@ -276,22 +274,21 @@ void StreamPushSum::exchange(const GossipContext& call, std::vector<Transfer>& t
     transfers.back().into = slot->received[i].data();
   }
   if (slot && !in_graph_)
-    slot->exchanged = link_.call().exchange_concurrently(transfers);
+    slot->exchanged = call.call->exchange_concurrently(transfers);
   else
-    link_.call().exchange(transfers);
+    call.call->exchange(transfers);
   for (size_t i = 0; i < from_.size(); ++i) {
     double share = 0;
     for (const Neighbour& to : graph_.out_neighbours(from_[i], step_))
-      if (to.rank == link_.rank()) share = moved(to);
+      if (to.rank == call.call->rank()) share = moved(to);
     mail->push_back({from_[i], share, transfers[sent + i].in.data()});
   }
 }
 
 }  // namespace
 
-std::unique_ptr<PushSum> make_stream_push_sum(const PushSumShape& shape, const Graph& graph,
-                                              StreamLink& link) {
-  return std::make_unique<StreamPushSum>(shape, graph, link);
+std::unique_ptr<PushSum> make_stream_push_sum(const PushSumShape& shape, const Graph& graph) {
+  return std::make_unique<StreamPushSum>(shape, graph);
 }
 
 }  // namespace sparsecoll
