@@ -14,20 +14,20 @@ namespace sparsecoll::perf {
 std::optional<double> model_seconds(const std::string& algorithm, const Exchange& exchange,
                                     const Communicator& comm) {
   const auto internal = communicators().find(comm.get());
-  if (internal->size() > 1 && !internal->network()) {
+  if (internal->size() > 1 && !internal->network_model().network) {
     const std::vector<float> send(64, 1.0f);
     std::vector<float> recv(send.size());
     require(sparseAllreduce(send.data(), recv.data(), send.size(), 1, sparsecollFloat32,
                             sparsecollSum, nullptr, comm.get(), nullptr),
             comm.get(), "sparseAllreduce");
   }
-  if (!internal->network()) return std::nullopt;
-  const auto& nodes = internal->nodes();
+  if (!internal->network_model().network) return std::nullopt;
+  const auto& nodes = internal->network_model().nodes;
   const bool by_node = nodes && algorithm != "auto";
   const Shape shape{internal->size(),           exchange.n,       exchange.k,
                     exchange.value_size,        exchange.entries, exchange.result,
                     by_node ? &*nodes : nullptr};
-  const Network& network = *internal->network();
+  const Network& network = *internal->network_model().network;
   if (algorithm == kHierarchical && !by_node) return std::nullopt;
   if (algorithm == "auto" || algorithm == kReordered)
     return predicted_seconds(choose_algorithm(shape, network).id, shape, network);

@@ -18,16 +18,16 @@ struct Pairs {
   Key<V>* key;
   uint32_t* index;
 
-  Pairs(cuda::Place& place, size_t n)
-      : key(place.arena().take<Key<V>>(n)), index(place.arena().take<uint32_t>(n)) {}
+  Pairs(cuda::Backend& backend, size_t n)
+      : key(backend.arena().take<Key<V>>(n)), index(backend.arena().take<uint32_t>(n)) {}
 };
 
 template <class V>
-void sort(cuda::Place& place, const Pairs<V>& from, const Pairs<V>& to, size_t n) {
-  call_cub(place, [&](void* room, size_t& bytes) {
+void sort(cuda::Backend& backend, const Pairs<V>& from, const Pairs<V>& to, size_t n) {
+  call_cub(backend, [&](void* room, size_t& bytes) {
     return cub::DeviceRadixSort::SortPairsDescending(room, bytes, from.key, to.key, from.index,
                                                      to.index, n, 0, 8 * sizeof(Key<V>),
-                                                     place.stream());
+                                                     backend.stream());
   });
 }
 
@@ -62,78 +62,78 @@ struct Prepare {
   }
 };
 
-void take_first(cuda::Place& place, const uint32_t* sorted, size_t k, uint32_t* to) {
+void take_first(cuda::Backend& backend, const uint32_t* sorted, size_t k, uint32_t* to) {
   cuda::check(
-      cudaMemcpyAsync(to, sorted, k * sizeof(uint32_t), cudaMemcpyDeviceToDevice, place.stream()),
+      cudaMemcpyAsync(to, sorted, k * sizeof(uint32_t), cudaMemcpyDeviceToDevice, backend.stream()),
       "cudaMemcpyAsync");
 }
 
 template <class T, class V>
-void fused(cuda::Place& place, const SelectTask<T>& task) {
-  const Arena::Scope scope(place.arena());
-  const Pairs<V> pairs(place, task.count), sorted(place, task.count);
-  cuda::for_each(place, {nullptr, task.count}, Prepare<T, V>{task, pairs});
-  sort(place, pairs, sorted, task.count);
-  take_first(place, sorted.index, task.k, task.index);
-  cuda::for_each(place, {nullptr, task.k}, GatherAndClear<T>{task});
+void fused(cuda::Backend& backend, const SelectTask<T>& task) {
+  const Arena::Scope scope(backend.arena());
+  const Pairs<V> pairs(backend, task.count), sorted(backend, task.count);
+  cuda::for_each(backend, {nullptr, task.count}, Prepare<T, V>{task, pairs});
+  sort(backend, pairs, sorted, task.count);
+  take_first(backend, sorted.index, task.k, task.index);
+  cuda::for_each(backend, {nullptr, task.k}, GatherAndClear<T>{task});
 }
 
 template <class T, class V>
-void unfused(cuda::Place& place, const SelectTask<T>& task, const V* from) {
-  const Arena::Scope scope(place.arena());
-  const Pairs<V> pairs(place, task.count), sorted(place, task.count);
-  if (task.next) cuda::for_each(place, {nullptr, task.count}, AddUp<T>{task});
-  cuda::for_each(place, {nullptr, task.count}, KeyOf<V>{from, pairs.key});
-  cuda::for_each(place, {nullptr, task.count}, IndexOf{pairs.index});
-  sort(place, pairs, sorted, task.count);
-  take_first(place, sorted.index, task.k, task.index);
-  cuda::for_each(place, {nullptr, task.k}, Gather<T>{task});
-  if (task.next) cuda::for_each(place, {nullptr, task.k}, Clear<T>{task});
+void unfused(cuda::Backend& backend, const SelectTask<T>& task, const V* from) {
+  const Arena::Scope scope(backend.arena());
+  const Pairs<V> pairs(backend, task.count), sorted(backend, task.count);
+  if (task.next) cuda::for_each(backend, {nullptr, task.count}, AddUp<T>{task});
+  cuda::for_each(backend, {nullptr, task.count}, KeyOf<V>{from, pairs.key});
+  cuda::for_each(backend, {nullptr, task.count}, IndexOf{pairs.index});
+  sort(backend, pairs, sorted, task.count);
+  take_first(backend, sorted.index, task.k, task.index);
+  cuda::for_each(backend, {nullptr, task.k}, Gather<T>{task});
+  if (task.next) cuda::for_each(backend, {nullptr, task.k}, Clear<T>{task});
 }
 
 }  // namespace
 
 template <class T>
-void sort_chain(cuda::Place& place, const SelectTask<T>& task) {
+void sort_chain(cuda::Backend& backend, const SelectTask<T>& task) {
   if (task.next)
-    fused<T, Accumulation<T>>(place, task);
+    fused<T, Accumulation<T>>(backend, task);
   else
-    fused<T, T>(place, task);
+    fused<T, T>(backend, task);
 }
 
 template <class T>
-void unfused_chain(cuda::Place& place, const SelectTask<T>& task) {
+void unfused_chain(cuda::Backend& backend, const SelectTask<T>& task) {
   if (task.next)
-    unfused<T, Accumulation<T>>(place, task, task.next);
+    unfused<T, Accumulation<T>>(backend, task, task.next);
   else
-    unfused<T, T>(place, task, task.gradient);
+    unfused<T, T>(backend, task, task.gradient);
 }
 
 template <class Acc>
-void sort_and_reduce(cuda::Place& place, const MergeTask<Acc>& task) {
-  const Arena::Scope scope(place.arena());
-  uint32_t* const index = place.arena().take<uint32_t>(task.count);
-  Acc* const value = place.arena().take<Acc>(task.count);
-  call_cub(place, [&](void* room, size_t& bytes) {
+void sort_and_reduce(cuda::Backend& backend, const MergeTask<Acc>& task) {
+  const Arena::Scope scope(backend.arena());
+  uint32_t* const index = backend.arena().take<uint32_t>(task.count);
+  Acc* const value = backend.arena().take<Acc>(task.count);
+  call_cub(backend, [&](void* room, size_t& bytes) {
     return cub::DeviceRadixSort::SortPairs(room, bytes, task.index, index, task.value, value,
-                                           task.count, 0, 32, place.stream());
+                                           task.count, 0, 32, backend.stream());
   });
-  call_cub(place, [&](void* room, size_t& bytes) {
+  call_cub(backend, [&](void* room, size_t& bytes) {
     return cub::DeviceReduce::ReduceByKey(room, bytes, index, task.sum_index, value, task.sum_value,
                                           task.sum_count, ::cuda::std::plus<Acc>{}, task.count,
-                                          place.stream());
+                                          backend.stream());
   });
 }
 
-template void sort_chain(cuda::Place&, const SelectTask<float>&);
-template void sort_chain(cuda::Place&, const SelectTask<double>&);
-template void sort_chain(cuda::Place&, const SelectTask<Float16>&);
-template void sort_chain(cuda::Place&, const SelectTask<Bfloat16>&);
-template void unfused_chain(cuda::Place&, const SelectTask<float>&);
-template void unfused_chain(cuda::Place&, const SelectTask<double>&);
-template void unfused_chain(cuda::Place&, const SelectTask<Float16>&);
-template void unfused_chain(cuda::Place&, const SelectTask<Bfloat16>&);
-template void sort_and_reduce(cuda::Place&, const MergeTask<float>&);
-template void sort_and_reduce(cuda::Place&, const MergeTask<double>&);
+template void sort_chain(cuda::Backend&, const SelectTask<float>&);
+template void sort_chain(cuda::Backend&, const SelectTask<double>&);
+template void sort_chain(cuda::Backend&, const SelectTask<Float16>&);
+template void sort_chain(cuda::Backend&, const SelectTask<Bfloat16>&);
+template void unfused_chain(cuda::Backend&, const SelectTask<float>&);
+template void unfused_chain(cuda::Backend&, const SelectTask<double>&);
+template void unfused_chain(cuda::Backend&, const SelectTask<Float16>&);
+template void unfused_chain(cuda::Backend&, const SelectTask<Bfloat16>&);
+template void sort_and_reduce(cuda::Backend&, const MergeTask<float>&);
+template void sort_and_reduce(cuda::Backend&, const MergeTask<double>&);
 
 }  // namespace sparsecoll::perf::device

@@ -22,18 +22,18 @@ struct SelectTask {
 
 /// Keys and indices in one kernel, cub::DeviceRadixSort, the first k and zeros in one kernel.
 template <class T>
-void sort_chain(cuda::Place& place, const SelectTask<T>& task);
+void sort_chain(cuda::Backend& backend, const SelectTask<T>& task);
 
 /// The same as a framework does it, each step by itself: accumulate; keys; indices; sort; gather;
 /// zeros.
 template <class T>
-void unfused_chain(cuda::Place& place, const SelectTask<T>& task);
+void unfused_chain(cuda::Backend& backend, const SelectTask<T>& task);
 
 /// Accumulate, cub::DeviceTopK, gather and zeros. Only CCCL 3.2 and later (CUDA 13.2) have it;
 /// device_topk.cu, or without_device_topk.cpp.
 bool has_device_topk();
 template <class T>
-void device_topk(cuda::Place& place, const SelectTask<T>& task);
+void device_topk(cuda::Backend& backend, const SelectTask<T>& task);
 
 /// A merge: all entries of all pieces one after another.
 template <class Acc>
@@ -48,6 +48,6 @@ struct MergeTask {
 
 /// cub::DeviceRadixSort by index, which is stable, then cub::DeviceReduce::ReduceByKey.
 template <class Acc>
-void sort_and_reduce(cuda::Place& place, const MergeTask<Acc>& task);
+void sort_and_reduce(cuda::Backend& backend, const MergeTask<Acc>& task);
 
 }  // namespace sparsecoll::perf::device

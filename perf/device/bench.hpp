@@ -40,21 +40,21 @@ inline constexpr IndexType kIndex = IndexType::index32;
 /// Memory and kernels of the device, for one length of vectors.
 template <class T>
 struct Device {
-  cuda::Place place{nullptr};
-  const Arena::Scope scope{place.arena()};
-  const std::unique_ptr<Kernels> kernels = make_cuda_kernels(data_type_of<T>(), kIndex, place);
+  cuda::Backend backend{nullptr};
+  const Arena::Scope scope{backend.arena()};
+  const std::unique_ptr<Kernels> kernels = make_cuda_kernels(data_type_of<T>(), kIndex, backend);
 
   template <class V>
   V* take(size_t n) {
-    return place.arena().template take<V>(n);
+    return backend.arena().template take<V>(n);
   }
   template <class V>
   std::vector<V> download(const void* from, size_t n) {
     std::vector<V> values(n);
-    cuda::check(
-        cudaMemcpyAsync(values.data(), from, n * sizeof(V), cudaMemcpyDeviceToHost, place.stream()),
-        "cudaMemcpyAsync");
-    cuda::check(cudaStreamSynchronize(place.stream()), "cudaStreamSynchronize");
+    cuda::check(cudaMemcpyAsync(values.data(), from, n * sizeof(V), cudaMemcpyDeviceToHost,
+                                backend.stream()),
+                "cudaMemcpyAsync");
+    cuda::check(cudaStreamSynchronize(backend.stream()), "cudaStreamSynchronize");
     return values;
   }
 };

@@ -18,8 +18,8 @@ class Event {
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
 
-  void record(const cuda::Place& place) {
-    cuda::check(cudaEventRecord(event_, place.stream()), "cudaEventRecord");
+  void record(const cuda::Backend& backend) {
+    cuda::check(cudaEventRecord(event_, backend.stream()), "cudaEventRecord");
   }
   /// Both must have happened.
   double seconds_since(const Event& start) const {
@@ -42,13 +42,15 @@ size_t cache_bytes() {
 
 }  // namespace
 
-Clock::Clock(cuda::Place& place, const Options& options) : place_(place), options_(options) {
+Clock::Clock(cuda::Backend& backend, const Options& options)
+    : backend_(backend), options_(options) {
   if (options.cold) flood_ = Block(memory_, 2 * cache_bytes() + 1);
 }
 
 void Clock::make_cold() {
   if (flood_.size() == 0) return;
-  cuda::check(cudaMemsetAsync(flood_.data(), 1, flood_.size(), place_.stream()), "cudaMemsetAsync");
+  cuda::check(cudaMemsetAsync(flood_.data(), 1, flood_.size(), backend_.stream()),
+              "cudaMemsetAsync");
 }
 
 Times Clock::measure(const std::function<void()>& call, double part) {
@@ -56,16 +58,16 @@ Times Clock::measure(const std::function<void()>& call, double part) {
     make_cold();
     call();
   }
-  cuda::check(cudaStreamSynchronize(place_.stream()), "a call to warm up");
+  cuda::check(cudaStreamSynchronize(backend_.stream()), "a call to warm up");
   const auto calls = static_cast<size_t>(std::ceil(options_.iterations * part));
   std::vector<Event> start(calls), stop(calls);
   for (size_t i = 0; i < calls; ++i) {
     make_cold();
-    start[i].record(place_);
+    start[i].record(backend_);
     call();
-    stop[i].record(place_);
+    stop[i].record(backend_);
   }
-  cuda::check(cudaStreamSynchronize(place_.stream()), "a timed call");
+  cuda::check(cudaStreamSynchronize(backend_.stream()), "a timed call");
   std::vector<double> seconds;
   for (size_t i = 0; i < calls; ++i) seconds.push_back(stop[i].seconds_since(start[i]));
   return summary(std::move(seconds));

@@ -10,12 +10,12 @@
 
 namespace sparsecoll::perf::device {
 
-/// Seconds that calls take on a place's stream, by events right before and behind each. Between
+/// Seconds that calls take on a backend's stream, by events right before and behind each. Between
 /// calls the device's cache is overwritten (--cold 1), which also keeps the device busy while the
 /// host queues the next call: what is measured are kernels, not launches.
 class Clock {
  public:
-  Clock(cuda::Place& place, const Options& options);
+  Clock(cuda::Backend& backend, const Options& options);
 
   /// options.warmup calls, then options.iterations timed ones, or of each the part `part` (at least
   /// one timed call) of what is slow.
@@ -24,7 +24,7 @@ class Clock {
  private:
   void make_cold();
 
-  cuda::Place& place_;
+  cuda::Backend& backend_;
   const Options& options_;
   cuda::DeviceMemory memory_;
   Block flood_;  ///< twice as large as the cache

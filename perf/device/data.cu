@@ -58,8 +58,8 @@ struct Fill {
 };
 
 template <class Acc>
-struct FillPiece {
-  Piece<Acc> to;
+struct FillInput {
+  MergeInput<Acc> to;
   uint64_t seed;
 
   __device__ void operator()(size_t j) const {
@@ -72,21 +72,21 @@ struct FillPiece {
 }  // namespace
 
 template <class T>
-void fill(cuda::Place& place, const std::string& kind, uint64_t seed, std::span<T> out) {
-  cuda::for_each(place, {nullptr, out.size()},
+void fill(cuda::Backend& backend, const std::string& kind, uint64_t seed, std::span<T> out) {
+  cuda::for_each(backend, {nullptr, out.size()},
                  Fill<T>{out.data(), out.size(), kind_of(kind), seed});
 }
 
 template <class Acc>
-void fill_piece(cuda::Place& place, uint64_t seed, const Piece<Acc>& out) {
-  cuda::for_each(place, {nullptr, out.count}, FillPiece<Acc>{out, seed});
+void fill_input(cuda::Backend& backend, uint64_t seed, const MergeInput<Acc>& out) {
+  cuda::for_each(backend, {nullptr, out.count}, FillInput<Acc>{out, seed});
 }
 
-template void fill(cuda::Place&, const std::string&, uint64_t, std::span<float>);
-template void fill(cuda::Place&, const std::string&, uint64_t, std::span<double>);
-template void fill(cuda::Place&, const std::string&, uint64_t, std::span<Float16>);
-template void fill(cuda::Place&, const std::string&, uint64_t, std::span<Bfloat16>);
-template void fill_piece(cuda::Place&, uint64_t, const Piece<float>&);
-template void fill_piece(cuda::Place&, uint64_t, const Piece<double>&);
+template void fill(cuda::Backend&, const std::string&, uint64_t, std::span<float>);
+template void fill(cuda::Backend&, const std::string&, uint64_t, std::span<double>);
+template void fill(cuda::Backend&, const std::string&, uint64_t, std::span<Float16>);
+template void fill(cuda::Backend&, const std::string&, uint64_t, std::span<Bfloat16>);
+template void fill_input(cuda::Backend&, uint64_t, const MergeInput<float>&);
+template void fill_input(cuda::Backend&, uint64_t, const MergeInput<double>&);
 
 }  // namespace sparsecoll::perf::device

@@ -16,18 +16,18 @@ namespace sparsecoll::perf::device {
 /// One vector of the kinds of common/patterns.hpp. `random` is heavy-tailed, |x| = u^(-3/4) with
 /// u uniform, and not rounded to integers: few values are equal, but for 16-bit types.
 template <class T>
-void fill(cuda::Place& place, const std::string& kind, uint64_t seed, std::span<T> out);
+void fill(cuda::Backend& backend, const std::string& kind, uint64_t seed, std::span<T> out);
 
 /// A sparse vector whose indices are spread evenly and at random: entry j lies somewhere in
 /// [j * stride, (j + 1) * stride).
 template <class Acc>
-struct Piece {
+struct MergeInput {
   uint32_t* index;
   Acc* value;  ///< integers that every type holds
   size_t count;
   uint64_t stride;
 };
 template <class Acc>
-void fill_piece(cuda::Place& place, uint64_t seed, const Piece<Acc>& out);
+void fill_input(cuda::Backend& backend, uint64_t seed, const MergeInput<Acc>& out);
 
 }  // namespace sparsecoll::perf::device

@@ -23,20 +23,20 @@ struct KeyOf {
 };
 
 template <class T, class V>
-void select(cuda::Place& place, const SelectTask<T>& task, const V* from) {
-  const Arena::Scope scope(place.arena());
-  Key<V>* const keys = place.arena().take<Key<V>>(task.k);
-  if (task.next) cuda::for_each(place, {nullptr, task.count}, AddUp<T>{task});
+void select(cuda::Backend& backend, const SelectTask<T>& task, const V* from) {
+  const Arena::Scope scope(backend.arena());
+  Key<V>* const keys = backend.arena().take<Key<V>>(task.k);
+  if (task.next) cuda::for_each(backend, {nullptr, task.count}, AddUp<T>{task});
   const auto requirements = ::cuda::execution::require(
       ::cuda::execution::determinism::not_guaranteed, ::cuda::execution::output_ordering::unsorted);
   const auto environment =
-      ::cuda::std::execution::env{::cuda::stream_ref{place.stream()}, requirements};
-  call_cub(place, [&](void* room, size_t& bytes) {
+      ::cuda::std::execution::env{::cuda::stream_ref{backend.stream()}, requirements};
+  call_cub(backend, [&](void* room, size_t& bytes) {
     return cub::DeviceTopK::MaxPairs(room, bytes, thrust::make_transform_iterator(from, KeyOf<V>{}),
                                      keys, thrust::make_counting_iterator(uint32_t{0}), task.index,
                                      task.count, task.k, environment);
   });
-  cuda::for_each(place, {nullptr, task.k}, GatherAndClear<T>{task});
+  cuda::for_each(backend, {nullptr, task.k}, GatherAndClear<T>{task});
 }
 
 }  // namespace
@@ -44,16 +44,16 @@ void select(cuda::Place& place, const SelectTask<T>& task, const V* from) {
 bool has_device_topk() { return true; }
 
 template <class T>
-void device_topk(cuda::Place& place, const SelectTask<T>& task) {
+void device_topk(cuda::Backend& backend, const SelectTask<T>& task) {
   if (task.next)
-    select<T, Accumulation<T>>(place, task, task.next);
+    select<T, Accumulation<T>>(backend, task, task.next);
   else
-    select<T, T>(place, task, task.gradient);
+    select<T, T>(backend, task, task.gradient);
 }
 
-template void device_topk(cuda::Place&, const SelectTask<float>&);
-template void device_topk(cuda::Place&, const SelectTask<double>&);
-template void device_topk(cuda::Place&, const SelectTask<Float16>&);
-template void device_topk(cuda::Place&, const SelectTask<Bfloat16>&);
+template void device_topk(cuda::Backend&, const SelectTask<float>&);
+template void device_topk(cuda::Backend&, const SelectTask<double>&);
+template void device_topk(cuda::Backend&, const SelectTask<Float16>&);
+template void device_topk(cuda::Backend&, const SelectTask<Bfloat16>&);
 
 }  // namespace sparsecoll::perf::device

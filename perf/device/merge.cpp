@@ -61,32 +61,32 @@ class MergeBench {
     device_.kernels->set_count(piece.nnz, shape_.k);
     auto* const index = static_cast<uint32_t*>(piece.index);
     auto* const value = static_cast<Acc*>(piece.value);
-    fill_piece<Acc>(device_.place, bench_.options.seed * 4096 + p,
+    fill_input<Acc>(device_.backend, bench_.options.seed * 4096 + p,
                     {index, value, shape_.k, shape_.n / shape_.k});
-    copy(device_.place, std::as_bytes(std::span(index, shape_.k)),
+    copy(device_.backend, std::as_bytes(std::span(index, shape_.k)),
          reinterpret_cast<std::byte*>(all_index_ + p * shape_.k));
-    copy(device_.place, std::as_bytes(std::span(value, shape_.k)),
+    copy(device_.backend, std::as_bytes(std::span(value, shape_.k)),
          reinterpret_cast<std::byte*>(all_value_ + p * shape_.k));
     pieces_.push_back(piece.span());
   }
 
   Times measure_copy(size_t bytes) {
-    const Arena::Scope scope(device_.place.arena());
+    const Arena::Scope scope(device_.backend.arena());
     auto* const from = device_.template take<std::byte>(bytes);
     auto* const to = device_.template take<std::byte>(bytes);
-    return clock_.measure([&] { copy(device_.place, {from, bytes}, to); });
+    return clock_.measure([&] { copy(device_.backend, {from, bytes}, to); });
   }
 
   std::optional<Times> measure_sort() {
     try {
-      const Arena::Scope scope(device_.place.arena());
+      const Arena::Scope scope(device_.backend.arena());
       const MergeTask<Acc> task{all_index_,
                                 all_value_,
                                 shape_.entries(),
                                 device_.template take<uint32_t>(shape_.entries()),
                                 device_.template take<Acc>(shape_.entries()),
                                 device_.template take<uint64_t>(1)};
-      return clock_.measure([&] { sort_and_reduce<Acc>(device_.place, task); }, 0.5);
+      return clock_.measure([&] { sort_and_reduce<Acc>(device_.backend, task); }, 0.5);
     } catch (const std::bad_alloc&) {
       return std::nullopt;
     }
@@ -111,7 +111,7 @@ class MergeBench {
   const Bench& bench_;
   const Shape shape_;
   Device<T> device_;
-  Clock clock_{device_.place, bench_.options};
+  Clock clock_{device_.backend, bench_.options};
   uint32_t* all_index_;
   Acc* all_value_;
   std::vector<SparseSpan> pieces_;

@@ -33,7 +33,7 @@ class MessageBench {
       : bench_(bench), shape_(shape), regions_(shape.regions()) {
     entries_ = device_.kernels->sparse(shape.k);
     device_.kernels->set_count(entries_.nnz, shape.k);
-    fill_piece<Acc>(device_.place, bench.options.seed,
+    fill_input<Acc>(device_.backend, bench.options.seed,
                     {static_cast<uint32_t*>(entries_.index), static_cast<Acc*>(entries_.value),
                      shape.k, shape.n / shape.k});
     packets_ = device_.kernels->packets(shape.k, regions_, Precision::stored);
@@ -91,10 +91,10 @@ class MessageBench {
   }
 
   Times measure_copy(size_t bytes) {
-    const Arena::Scope scope(device_.place.arena());
+    const Arena::Scope scope(device_.backend.arena());
     auto* const from = device_.template take<std::byte>(bytes);
     auto* const to = device_.template take<std::byte>(bytes);
-    return clock_.measure([&] { copy(device_.place, {from, bytes}, to); });
+    return clock_.measure([&] { copy(device_.backend, {from, bytes}, to); });
   }
 
   /// The host's messages of the same entries, byte by byte.
@@ -136,7 +136,7 @@ class MessageBench {
   const Shape shape_;
   const std::vector<Region> regions_;
   Device<T> device_;
-  Clock clock_{device_.place, bench_.options};
+  Clock clock_{device_.backend, bench_.options};
   SparseBuffer entries_;
   Packets packets_;
   std::vector<uint64_t> offset_, size_;

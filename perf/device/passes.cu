@@ -32,12 +32,12 @@ __global__ void __launch_bounds__(cuda::kThreads)
   const size_t at = size_t{blockIdx.x} * cuda::kThreads + threadIdx.x;
   if (at < packs) {
     const Pack<T> g = reinterpret_cast<const Pack<T>*>(gradient.data())[at];
-    Residuals<T>* const place = reinterpret_cast<Residuals<T>*>(residual) + at;
-    Residuals<T> r = *place;
+    Residuals<T>* const backend = reinterpret_cast<Residuals<T>*>(residual) + at;
+    Residuals<T> r = *backend;
 #pragma unroll
     for (size_t j = 0; j < kValues; ++j)
       r.pack[j / Pack<Acc>::kValues].value[j % Pack<Acc>::kValues] += widen(g.value[j]);
-    *place = r;
+    *backend = r;
   }
   const size_t rest = packs * kValues + at;
   if (rest < gradient.size()) residual[rest] += widen(gradient[rest]);
@@ -52,35 +52,35 @@ struct Magnitude {
 
 }  // namespace
 
-void copy(cuda::Place& place, std::span<const std::byte> from, std::byte* to) {
+void copy(cuda::Backend& backend, std::span<const std::byte> from, std::byte* to) {
   cuda::check(
-      cudaMemcpyAsync(to, from.data(), from.size(), cudaMemcpyDeviceToDevice, place.stream()),
+      cudaMemcpyAsync(to, from.data(), from.size(), cudaMemcpyDeviceToDevice, backend.stream()),
       "cudaMemcpyAsync");
 }
 
 template <class T>
-void add(cuda::Place& place, std::span<const T> gradient, Accumulation<T>* residual) {
+void add(cuda::Backend& backend, std::span<const T> gradient, Accumulation<T>* residual) {
   const size_t threads = gradient.size() / Pack<T>::kValues + 1;
-  cuda::launch(place, threads / cuda::kThreads + 1, add_packs<T>, gradient, residual);
+  cuda::launch(backend, threads / cuda::kThreads + 1, add_packs<T>, gradient, residual);
 }
 
 template <class T>
-void reduce(cuda::Place& place, std::span<const T> x, Key<T>* largest) {
+void reduce(cuda::Backend& backend, std::span<const T> x, Key<T>* largest) {
   const auto* const bits = reinterpret_cast<const Key<T>*>(x.data());
-  call_cub(place, [&](void* room, size_t& bytes) {
+  call_cub(backend, [&](void* room, size_t& bytes) {
     return cub::DeviceReduce::TransformReduce(room, bytes, bits, largest, x.size(),
                                               ::cuda::maximum<Key<T>>{}, Magnitude<T>{}, Key<T>{0},
-                                              place.stream());
+                                              backend.stream());
   });
 }
 
-template void add(cuda::Place&, std::span<const float>, float*);
-template void add(cuda::Place&, std::span<const double>, double*);
-template void add(cuda::Place&, std::span<const Float16>, float*);
-template void add(cuda::Place&, std::span<const Bfloat16>, float*);
-template void reduce(cuda::Place&, std::span<const float>, uint32_t*);
-template void reduce(cuda::Place&, std::span<const double>, uint64_t*);
-template void reduce(cuda::Place&, std::span<const Float16>, uint16_t*);
-template void reduce(cuda::Place&, std::span<const Bfloat16>, uint16_t*);
+template void add(cuda::Backend&, std::span<const float>, float*);
+template void add(cuda::Backend&, std::span<const double>, double*);
+template void add(cuda::Backend&, std::span<const Float16>, float*);
+template void add(cuda::Backend&, std::span<const Bfloat16>, float*);
+template void reduce(cuda::Backend&, std::span<const float>, uint32_t*);
+template void reduce(cuda::Backend&, std::span<const double>, uint64_t*);
+template void reduce(cuda::Backend&, std::span<const Float16>, uint16_t*);
+template void reduce(cuda::Backend&, std::span<const Bfloat16>, uint16_t*);
 
 }  // namespace sparsecoll::perf::device

@@ -12,14 +12,14 @@ namespace sparsecoll::perf::device {
 // The yardsticks: what any kernel that reads or writes as much has to pay.
 
 /// As many bytes, by the driver.
-void copy(cuda::Place& place, std::span<const std::byte> from, std::byte* to);
+void copy(cuda::Backend& backend, std::span<const std::byte> from, std::byte* to);
 
 /// residual += gradient in 16-byte accesses; both aligned to 16 bytes.
 template <class T>
-void add(cuda::Place& place, std::span<const T> gradient, Accumulation<T>* residual);
+void add(cuda::Backend& backend, std::span<const T> gradient, Accumulation<T>* residual);
 
 /// *largest = the largest key of x, by cub::DeviceReduce: one pass over |x|.
 template <class T>
-void reduce(cuda::Place& place, std::span<const T> x, Key<T>* largest);
+void reduce(cuda::Backend& backend, std::span<const T> x, Key<T>* largest);
 
 }  // namespace sparsecoll::perf::device

@@ -33,8 +33,8 @@ class SelectionBench {
   void run(const std::string& input) {
     bench_.progress.show(input + ", n = " + std::to_string(n_));
     const uint64_t seed = bench_.options.seed;
-    fill<T>(device_.place, input, 3 * seed, {values_, n_});
-    fill<Acc>(device_.place, "random", 3 * seed + 1, {residual_, n_});
+    fill<T>(device_.backend, input, 3 * seed, {values_, n_});
+    fill<Acc>(device_.backend, "random", 3 * seed + 1, {residual_, n_});
     if (checked()) {
       host_values_ = device_.template download<T>(values_, n_);
       host_residual_ = device_.template download<Acc>(residual_, n_);
@@ -48,21 +48,21 @@ class SelectionBench {
   bool checked() const { return bench_.options.check && n_ <= bench_.options.check_count; }
 
   void measure_passes() {
-    const Arena::Scope scope(device_.place.arena());
-    cuda::Place& place = device_.place;
+    const Arena::Scope scope(device_.backend.arena());
+    cuda::Backend& backend = device_.backend;
     T* const other = device_.template take<T>(n_);
     Key<T>* const largest = device_.template take<Key<T>>(1);
     const std::span<const T> values(values_, n_);
-    fill<Acc>(place, "random", 3 * bench_.options.seed + 2, {next_, n_});
+    fill<Acc>(backend, "random", 3 * bench_.options.seed + 2, {next_, n_});
     passes_ = {clock_.measure([&] {
-                 copy(place, std::as_bytes(values), reinterpret_cast<std::byte*>(other));
+                 copy(backend, std::as_bytes(values), reinterpret_cast<std::byte*>(other));
                }),
-               clock_.measure([&] { add<T>(place, values, next_); }),
-               clock_.measure([&] { reduce<T>(place, values, largest); })};
+               clock_.measure([&] { add<T>(backend, values, next_); }),
+               clock_.measure([&] { reduce<T>(backend, values, largest); })};
   }
 
   void run_case(const std::string& input, size_t k, bool feedback) {
-    const Arena::Scope scope(device_.place.arena());
+    const Arena::Scope scope(device_.backend.arena());
     const SparseBuffer selected = device_.kernels->sparse(k);
     Gradient gradient{values_, n_, {}};
     if (feedback) gradient.residual = {residual_, next_};
@@ -86,11 +86,11 @@ class SelectionBench {
   }
 
   /// Nothing where it does not fit into the memory.
-  std::optional<Times> measure_baseline(void (*baseline)(cuda::Place&, const SelectTask<T>&),
+  std::optional<Times> measure_baseline(void (*baseline)(cuda::Backend&, const SelectTask<T>&),
                                         const SelectTask<T>& task) {
     if (task.k == 0) return std::nullopt;
     try {
-      return clock_.measure([&] { baseline(device_.place, task); }, kSlowPart);
+      return clock_.measure([&] { baseline(device_.backend, task); }, kSlowPart);
     } catch (const std::bad_alloc&) {
       return std::nullopt;
     }
@@ -111,7 +111,7 @@ class SelectionBench {
   const Bench& bench_;
   const size_t n_;
   Device<T> device_;
-  Clock clock_{device_.place, bench_.options};
+  Clock clock_{device_.backend, bench_.options};
   T* const values_;
   Acc* const residual_;
   Acc* const next_;

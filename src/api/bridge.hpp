@@ -30,19 +30,19 @@ sparsecollResult_t on_entered(const char* operation, Communicator* communicator,
   if (!communicator) return sparsecollInvalidArgument;
   try {
     if (!communicator->enter())
-      return communicator->note(operation, Error(sparsecollInvalidUsage,
-                                                 "another thread is inside a call on this "
-                                                 "communicator"));
+      return communicator->record_error(operation, Error(sparsecollInvalidUsage,
+                                                         "another thread is inside a call on this "
+                                                         "communicator"));
     const EnteredCommunicator inside(*communicator);
     const FloatEnvironment environment;
     try {
       return body(*communicator);
     } catch (const Error& error) {
-      return communicator->note(operation, error);
+      return communicator->record_error(operation, error);
     } catch (const std::bad_alloc&) {
-      return communicator->note(operation, Error(sparsecollSystemError, "out of memory"));
+      return communicator->record_error(operation, Error(sparsecollSystemError, "out of memory"));
     } catch (const std::exception& error) {
-      return communicator->note(operation, Error(sparsecollInternalError, error.what()));
+      return communicator->record_error(operation, Error(sparsecollInternalError, error.what()));
     }
   } catch (const std::exception&) {
     return sparsecollSystemError;  // no memory left even for the message

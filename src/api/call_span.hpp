@@ -7,10 +7,11 @@
 
 namespace sparsecoll {
 
-/// The span of a whole call in the timeline where `stats` records one: from its making to its end,
-/// and what is known of it then.
+/// Records one call in the timeline of `stats`, from construction to destruction, with the facts
+/// that are known at its end. Records nothing if `stats` has no timeline.
 class CallSpan {
  public:
+  /// `call` and `stats` outlive this object.
   CallSpan(const Descriptor& call, uint64_t sequence, const Stats& stats);
   ~CallSpan();
   CallSpan(const CallSpan&) = delete;

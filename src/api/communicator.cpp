@@ -2,30 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/communicator.hpp"
 
-#include <algorithm>
+#include <system_error>
 #include <utility>
 
 #include "api/call_span.hpp"
 #include "api/execution_context.hpp"
-#include "api/handles.hpp"
 #include "api/operation.hpp"
-#include "api/push_sum.hpp"
+#include "api/push_sum_state.hpp"
 #include "api/residual.hpp"
+#include "calls/framed/channel.hpp"
 #include "collectives/registry.hpp"
-#include "core/error.hpp"
 
 namespace sparsecoll {
 
 namespace {
-constexpr size_t kCachedShapes = 256;
 
-/// Its share of the CPUs that the calling thread may run on.
-size_t threads_of(const Config& config, const Link& link) {
-  const auto neighbours = static_cast<size_t>(link.neighbours());
-  return config.threads ? static_cast<size_t>(*config.threads) : count_cpus() / neighbours;
-}
-
-/// The number of this rank's node in a communicator that is no part of another.
+/// Returns the number of this rank's node in a communicator that is no part of another.
 uint64_t node_of(const Config& config, const Link& link) {
   return config.ranks_per_node > 0 ? static_cast<uint64_t>(link.rank() / config.ranks_per_node)
                                    : link.node();
@@ -33,103 +25,192 @@ uint64_t node_of(const Config& config, const Link& link) {
 
 }  // namespace
 
-// The tables are never destroyed: what a program forgot to destroy must not outlive them at exit.
-HandleTable<Communicator>& communicators() {
-  static auto& table = *new HandleTable<Communicator>(1);
-  return table;
-}
-
-HandleTable<Residual>& residuals() {
-  static auto& table = *new HandleTable<Residual>(2);
-  return table;
-}
-
-HandleTable<PushSumState>& push_sums() {
-  static auto& table = *new HandleTable<PushSumState>(3);
-  return table;
-}
-
 Communicator::Communicator(std::unique_ptr<Link> link, Config config, std::optional<uint64_t> node)
     : config_(std::move(config)),
       log_(config_.log_level, config_.log_file, text("rank ", link->rank(), " of ", link->size())),
-      device_(first_device(config_.values.device)),
+      timeline_file_(config_.timeline, log_),
+      backends_(config_, *link, timeline_file_.timeline()),
       link_(std::move(link)),
-      node_(node ? *node : node_of(config_, *link_)),
-      host_(arena_, config_.simd.value_or(host::best_simd()), threads_of(config_, *link_),
-            static_cast<size_t>(link_->rank() % link_->neighbours())) {
-  begin_timeline();
-  link_->open({*memory_, arena_, config_.check, config_.values.timeoutMs, timeline_.get()});
-  if (const auto device = link_->device()) {
-    device_ = *device;
-    link_->use(device_end(*device));
-  }
-  log_.write(LogLevel::info, text("init: blocking ", config_.values.blocking, ", timeout ",
-                                  config_.values.timeoutMs, " ms, algorithm ",
-                                  find_algorithm(config_.values.algorithm)->name, ", checksums ",
-                                  config_.check ? "on" : "off",
-                                  gives_device_memory() ? ", device memory straight to MPI" : ""));
+      health_(*link_),
+      statistics_(*link_),
+      network_model_{node ? *node : node_of(config_, *link_), {}, {}, {}},
+      residuals_(sparsecoll::residuals()),
+      push_sums_(sparsecoll::push_sums()) {
+  link_->open({*backends_.memory(kHost), backends_.arena(), config_.check, config_.values.timeoutMs,
+               timeline_file_.timeline()});
+  if (const auto device = link_->device()) link_->use(backends_.device(*device));
+  log_.write(
+      LogLevel::info,
+      text("init: blocking ", config_.values.blocking, ", timeout ", config_.values.timeoutMs,
+           " ms, algorithm ", find_algorithm(config_.values.algorithm)->name, ", checksums ",
+           config_.check ? "on" : "off",
+           backends_.sends_from_device() ? ", device memory straight to MPI" : ""));
 }
 
 Communicator::~Communicator() {
-  if (queue_) link_->abort();  // what is queued still ends at once
+  if (queue_) link_->abort();
   queue_.reset();
   write_timeline();
-  for (const void* handle : residuals_) sparsecoll::residuals().erase(handle);
-  for (const void* handle : push_sums_) sparsecoll::push_sums().erase(handle);
 }
 
-void Communicator::collective(const Agreed& agreed, FunctionRef<void()> check,
-                              FunctionRef<void(AgreedCall&)> body) {
-  run_counted(agreed.descriptor,
-              [&](const CallParameters& terms) { link_->make(terms, agreed, check, body); });
+void Communicator::write_timeline() noexcept {
+  if (!timeline_file_.timeline() || number_ == 0) return;
+  if (Device* const device = backends_.device()) device->finish_timeline();
+  Channel* const channel = link_->channel();
+  const int world_rank = channel ? channel->transport().world_rank() : rank();
+  timeline_file_.write({rank(), size(), world_rank, number_});
 }
 
-void Communicator::unagreed(Verb verb, FunctionRef<void(const CallParameters&)> body) {
+void* Communicator::initialize(const std::optional<Error>& problem, const Deadline& deadline) {
+  void* handle = nullptr;
+  try {
+    handle = communicators().insert(shared_from_this());
+    set_number(communicators().number_of(handle));
+    agree_on_config(problem, deadline);
+    start();
+    return handle;
+  } catch (const Error& error) {
+    communicators().erase(handle);
+    if (!closed_) poison_and_throw(error);  // peers may have finished their initialisation
+    throw;
+  } catch (const std::bad_alloc&) {
+    communicators().erase(handle);
+    poison_and_throw(Error(sparsecollSystemError, "out of memory"));
+  }
+}
+
+void Communicator::agree_on_config(const std::optional<Error>& problem, const Deadline& deadline) {
+  init_deadline_ = deadline;
+  const auto check = [&] {
+    if (problem) throw Error(*problem);
+    if (!config_.values.blocking) link_->check_queue();
+  };
+  // This call gets number 0. Before it ends here, messages of call 1 may arrive.
+  running_call_ = ~uint64_t{0};
+  try {
+    run_collective(describe(config_), check, [](AgreedCall& call) { call.agree(); });
+  } catch (const Error&) {
+    if (health_.code() == sparsecollSuccess) {
+      link_->close();
+      abandoned_ = closed_ = true;
+    }
+    throw;
+  }
+}
+
+void Communicator::start() {
+  init_deadline_.reset();
+  statistics_.reset();  // the initialisation is no verb
+  if (config_.values.blocking) return;
+  try {
+    queue_ = std::make_unique<Queue>();
+  } catch (const std::system_error& error) {
+    fail(sparsecollSystemError, "no thread for queued calls: ", error.what());
+  }
+}
+
+void Communicator::drain_queue() {
+  if (!queue_) return;
+  const Deadline deadline = Deadline::after(config_.values.timeoutMs);
+  if (!queue_->wait_idle(deadline.within(std::chrono::hours(24 * 365)))) abort();
+}
+
+void Communicator::close() {
+  if (closed_) check_healthy();
+  if (health_.code() == sparsecollSuccess) {
+    group_.check_closed();
+    drain_queue();
+  }
+  if (health_.code() != sparsecollSuccess) {
+    if (queue_) queue_->stop();
+    return abandon(nullptr);
+  }
+  if (link_->close_is_collective()) {
+    Descriptor descriptor;
+    descriptor.verb = static_cast<uint64_t>(Verb::destroy);
+    run_collective(
+        descriptor, [] {}, [this](AgreedCall& call) { link_->leave(call); });
+  }
+  if (queue_) queue_->stop();
+  try {
+    link_->close();
+  } catch (const Error& error) {
+    if (fatal(error.code())) poison_and_throw(error);  // a link cannot be closed twice
+    throw;
+  }
+  abandoned_ = closed_ = true;
+  health_.set_destroyed();
+}
+
+void Communicator::abort() noexcept {
+  health_.poison(sparsecollInvalidUsage, "aborted by sparsecollCommAbort");
+  {
+    const std::lock_guard lock(part_mutex_);
+    if (part_) part_->abort();
+  }
+  link_->abort();
+}
+
+void Communicator::set_part(std::shared_ptr<Communicator> part) {
+  const std::lock_guard lock(part_mutex_);
+  part_ = std::move(part);
+}
+
+void Communicator::begin_call(FunctionRef<void()> begin) {
+  try {
+    begin();
+  } catch (const std::bad_alloc&) {
+    // The calls queued before still run; until they are done, their thread uses the link.
+    if (queue_ && !queue_->runs_here()) queue_->wait_idle();
+    poison_and_throw(Error(sparsecollSystemError, "out of memory"));
+  }
+}
+
+void Communicator::enqueue(const char* name, std::function<void()> task) {
+  queue_->push(Queue::Kind::collective, name, [this, task = std::move(task)] { begin_call(task); });
+}
+
+void Communicator::run_collective(const Agreed& agreed, FunctionRef<void()> check,
+                                  FunctionRef<void(AgreedCall&)> body) {
+  run_call(agreed.descriptor,
+           [&](const CallParameters& parameters) { link_->make(parameters, agreed, check, body); });
+}
+
+void Communicator::run_without_agreement(Verb verb, FunctionRef<void(const CallParameters&)> body) {
   Descriptor call;
   call.verb = static_cast<uint64_t>(verb);
-  run_counted(call, [&](const CallParameters& terms) {
+  run_call(call, [&](const CallParameters& parameters) {
     try {
-      body(terms);
+      body(parameters);
     } catch (const Error& error) {
       poison_and_throw(error);
     }
   });
 }
 
-void Communicator::take_part(FunctionRef<void()> begin) {
-  try {
-    begin();
-  } catch (const std::bad_alloc&) {
-    // What was queued before is still made, and the channel is that thread's until then.
-    if (queue_ && !queue_->runs_here()) queue_->wait_idle();
-    poison_and_throw(Error(sparsecollSystemError, "out of memory"));
-  }
-}
-
-void Communicator::run_counted(const Descriptor& call,
-                               FunctionRef<void(const CallParameters&)> body) {
+void Communicator::run_call(const Descriptor& call, FunctionRef<void(const CallParameters&)> body) {
   check_healthy();
   link_->check_thread();
   pending_results_.clear();
-  const uint64_t sequence = ++sequence_;
+  const uint64_t sequence = ++running_call_;
   if (queue_) queue_->begin(sequence);
-  tell(LogLevel::trace, verb_name(call.verb));
+  log(LogLevel::trace, verb_name(call.verb));
   Stats stats;
-  stats.timeline = timeline_.get();
-  std::shared_ptr<const void> on_device;
-  const Workspace workspace(*this);  // outlives the catch below, which may give the arena up
+  stats.timeline = timeline_file_.timeline();
+  std::shared_ptr<const void> current_device;
+  const Workspace workspace(backends_);  // outlives the handlers below, which may give it up
   try {
-    on_device = stay_on_device();
+    current_device = backends_.keep_device_current();
     const CallSpan span(call, sequence, stats);
     link_->begin(sequence);
     body({sequence, init_deadline_.value_or(Deadline::after(config_.values.timeoutMs)), stats});
   } catch (const NotMade&) {
-    if (!queue_) --sequence_;
+    if (!queue_) --running_call_;
     throw;
   } catch (const Error& error) {
     if (fatal(error.code()) || link_->aborted()) poison_and_throw(error);
     link_->end();
-    if (error.code() == sparsecollTruncated) add_up(stats);  // the operation is done
+    if (error.code() == sparsecollTruncated) statistics_.add(stats);  // the verb is done
     throw;
   } catch (const std::bad_alloc&) {
     poison_and_throw(Error(sparsecollSystemError, "out of memory"));
@@ -137,143 +218,57 @@ void Communicator::run_counted(const Descriptor& call,
     poison_and_throw(Error(sparsecollInternalError, error.what()));
   }
   link_->end();
-  add_up(stats);
+  statistics_.add(stats);
+  log_result(stats);
+}
+
+void Communicator::log_result(const Stats& stats) const noexcept {
   const AlgorithmEntry* const by = find_algorithm(stats.algorithm);
-  tell(LogLevel::trace, "done", by && by->run ? " by " : "", by && by->run ? by->name : "", ", ",
-       stats.selected, " entries selected, ", stats.result, " in the result, ", stats.bytes_sent,
-       " bytes sent in ", stats.messages_sent, " messages");
+  log(LogLevel::trace, "done", by && by->run ? " by " : "", by && by->run ? by->name : "", ", ",
+      stats.selected, " entries selected, ", stats.result, " in the result, ", stats.bytes_sent,
+      " bytes sent in ", stats.messages_sent, " messages");
 }
 
-void Communicator::run(Operation& operation) {
-  const Descriptor shape = operation.descriptor();
-  ShapeCache last = cache(shape);
-  const auto body = [&](AgreedCall& call) {
-    last_was_group_ = false;
-    invoke(operation, {*this, call, shape, last});
-  };
-  collective(
-      with_cache_hash(shape, last), [&] { operation.check(*this); }, body);
+void Communicator::abandon(const Error* notice) {
+  if (std::exchange(abandoned_, true)) return;
+  const AbandonedMemory lost = link_->abandon(notice);
+  statistics_.add_abandoned(lost.bytes);
+  if (lost.touches_workspace) statistics_.add_abandoned(backends_.leak_workspace());
 }
 
-void Communicator::invoke(Operation& operation, const Invocation& invocation) {
-  Residual* residual = operation.memory_use().residual;
-  const auto remember = [&] {
-    if (residual) residual->used_by(invocation.descriptor, sequence_);
-  };
-  try {
-    operation.run(invocation);
-  } catch (const Error& error) {
-    if (error.code() == sparsecollTruncated) remember();  // all is done
-    throw;
-  }
-  remember();
+void Communicator::poison_and_throw(const Error& error) {
+  health_.poison(error);
+  abandon(&error);
+  health_.throw_poison();
 }
 
-Descriptor Communicator::with_cache_hash(Descriptor shape, const ShapeCache& cache) {
-  shape.argument[kCacheHash] = cache.hash();
-  return shape;
-}
-
-void Communicator::enqueue(const char* name, std::function<void()> task) {
-  queue_->push(Queue::Kind::collective, name, [this, task = std::move(task)] { take_part(task); });
-}
-
-void Communicator::run_and_wait(Operation& operation) {
-  if (!queue_) return run(operation);
-  std::exception_ptr failure;
-  const auto task = [&] {
-    try {
-      run(operation);
-    } catch (const std::exception&) {
-      failure = std::current_exception();
-    }
-  };
-  enqueue(verb_name(operation.descriptor().verb), task);
-  queue_->wait_idle();
-  if (failure) std::rethrow_exception(failure);
-}
-
-void Communicator::check_healthy() const {
-  const auto failure = link_->failure();  // may take a while
-  const std::lock_guard lock(mutex_);
-  if (poison_ != sparsecollSuccess) throw Error(poison_, poison_message_);
-  if (failure) throw Error(*failure);
-}
-
-sparsecollResult_t Communicator::poison() const {
-  const auto failure = link_->failure();
-  const std::lock_guard lock(mutex_);
-  if (poison_ != sparsecollSuccess) return poison_;
-  return failure ? failure->code() : sparsecollSuccess;
-}
-
-sparsecollResult_t Communicator::note(const char* operation, const Error& error) {
-  const std::string line = text("rank ", rank(), " of ", size(), ", ", operation, ", call ",
-                                sequence_.load(), ": ", error.what());
+sparsecollResult_t Communicator::record_error(const char* operation, const Error& error) {
+  std::string line = text("rank ", rank(), " of ", size(), ", ", operation, ", call ",
+                          running_call_.load(), ": ", error.what());
   log_.write(LogLevel::warn, line);
-  const std::lock_guard lock(mutex_);
-  last_error_ = line;
+  health_.set_last_error(std::move(line));
   return error.code();
 }
 
-const char* Communicator::last_error() const {
-  const std::lock_guard lock(mutex_);
-  return last_error_.c_str();
-}
-
-void Communicator::report(uint64_t number) {
+void Communicator::throw_queued_failure(uint64_t number) {
   if (const auto failure = queue_->take_failure(number))
     fail(failure->error.code(), failure->operation, ", call ", failure->number, ": ",
          failure->error.what());
 }
 
-void Communicator::add_up(const Stats& call) {
-  const std::lock_guard lock(mutex_);
-  last_ = call;
-  total_.add(call);
-}
-
-Stats Communicator::stats(bool total) const {
-  Stats known;
-  {
-    const std::lock_guard lock(mutex_);
-    known = total ? total_ : last_;
+void Communicator::wait_for_device(const std::optional<Stream>& stream) {
+  Device* const device = backends_.device();
+  if (!device) return;
+  if (stream) {
+    refuse_capture(device->number(), *stream);
+    return device->order_after_calls(*stream);
   }
-  if (const DeviceTotals* const tally = known.settles ? link_->tally() : nullptr) {
-    known.selected += total ? tally->selected : tally->last_selected;
-    known.result += total ? tally->result : tally->last_result;
-  }
-  return known;
-}
-
-ShapeCache Communicator::cache(const Descriptor& shape) const {
-  const auto found = caches_.find(shape.hash());
-  return found == caches_.end() ? ShapeCache{} : found->second.cache;
-}
-
-void Communicator::store_cache(uint64_t shape, const ShapeCache& cache) {
-  if (caches_.size() >= kCachedShapes && !caches_.contains(shape))
-    caches_.erase(std::min_element(
-        caches_.begin(), caches_.end(),
-        [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
-  CacheEntry& kept = caches_[shape];
-  kept.cache = cache;
-  kept.used = ++uses_;
-}
-
-void Communicator::store_caches(std::span<const CachedShape> all) {
-  std::map<uint64_t, CacheEntry> before = caches_;
   try {
-    for (const CachedShape& each : all) store_cache(each.shape, each.cache);
-  } catch (...) {
-    caches_.swap(before);
-    throw;
+    device->wait();
+  } catch (const Error& error) {
+    poison_and_throw(error);
   }
-}
-
-const ShapeCache* Communicator::find_cache(uint64_t shape) const {
-  const auto found = caches_.find(shape);
-  return found == caches_.end() ? nullptr : &found->second.cache;
+  check_healthy();  // calls in stream order may have failed on the device
 }
 
 }  // namespace sparsecoll

@@ -30,7 +30,8 @@ namespace {
 int find(const Buffers& buffers, const Communicator& communicator) {
   const auto arrays = buffers.arrays();
   const auto only = communicator.link().device();
-  if (arrays.empty()) return only ? *only : buffers.stream() ? communicator.device() : kHost;
+  if (arrays.empty())
+    return only ? *only : buffers.stream() ? communicator.backends().device_number() : kHost;
   const int device = device_of(arrays[0].at);
   for (const Buffers::Array& each : arrays.subspan(1))
     if (const int other = device_of(each.at); other != device)
@@ -51,7 +52,7 @@ void refuse_capture(int device, Stream stream) {
 void ExecutionContext::mark(Communicator& communicator, const Buffers& buffers) noexcept {
   try {
     locate(communicator, buffers);
-    if (device_ != kHost) event_ = communicator.device_end(device_).mark(buffers.stream());
+    if (device_ != kHost) event_ = communicator.backends().device(device_).mark(buffers.stream());
   } catch (...) {
     failure_ = std::current_exception();  // the peers hear of it when the call is made
   }
@@ -72,8 +73,8 @@ void ExecutionContext::locate(Communicator& communicator, const Buffers& buffers
            static_cast<const void*>(buffers.stream()));
     return;
   }
-  if (!communicator.works_on(device_)) {
-    const int own = communicator.device();
+  if (!communicator.backends().works_on(device_)) {
+    const int own = communicator.backends().device_number();
     fail(sparsecollInvalidArgument, buffers.arrays()[0].name, ": expected ",
          own == kHost ? "" : "the host's memory or ", name_of_memory(own),
          ", the communicator's, got ", name_of_memory(device_));
@@ -87,7 +88,7 @@ void ExecutionContext::locate(Communicator& communicator, const Buffers& buffers
 
 void ExecutionContext::locate_in_graph(Stream stream) {
   captured_ = is_captured(device_, stream);
-  if (captured_ && !is_one_stream(stream))
+  if (captured_ && !is_same_in_all_threads(stream))
     fail(sparsecollInvalidUsage,
          "stream: expected one that is the same in all threads where a graph is captured, got "
          "cudaStreamPerThread");
@@ -96,16 +97,16 @@ void ExecutionContext::locate_in_graph(Stream stream) {
 void ExecutionContext::begin(Communicator& communicator) {
   if (failure_) std::rethrow_exception(failure_);
   if (device_ == kHost) return;
-  Device& device = communicator.device_end(device_);
+  Device& device = communicator.backends().device(device_);
   if (captured_) return device.begin_captured(*stream_);
   device.begin(event_ ? std::nullopt : stream_);
   if (event_) device.wait_for(*event_);
-  communicator.land_on_device();
+  communicator.backends().receive_on_device();
 }
 
 Kernels& ExecutionContext::kernels(Communicator& communicator, DataType type,
                                    IndexType index) const {
-  return communicator.kernels_at(device_, type, index);
+  return communicator.backends().kernels(device_, type, index);
 }
 
 }  // namespace sparsecoll

@@ -95,9 +95,6 @@ class ExecutionContext {
 /// Throws InvalidArgument for memory of a device.
 void check_on_host(const ArgumentName& name, const void* at);
 
-/// What a communicator takes for its device at first.
-int first_device(int configured);
-
 /// Throws InvalidUsage for a stream of that device from which a graph is captured.
 void refuse_capture(int device, Stream stream);
 

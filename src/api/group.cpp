@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Groups: verbs that travel together (calls/group_member.hpp).
+#include "api/group.hpp"
+
 #include <utility>
 
 #include "api/operation.hpp"
@@ -10,9 +11,7 @@ namespace sparsecoll {
 
 namespace {
 
-using Calls = std::vector<std::unique_ptr<Operation>>;
-
-/// Throws InvalidUsage when the later call would see what the earlier one does.
+/// Throws InvalidUsage if two calls of a group use the same memory and one of them writes it.
 void check_independent(size_t earlier, const MemoryUse& a, size_t later, const MemoryUse& b) {
   if (a.residual && a.residual == b.residual)
     fail(sparsecollInvalidUsage,
@@ -31,89 +30,98 @@ void check_independent(size_t earlier, const MemoryUse& a, size_t later, const M
   check(a.writes, b.writes);
 }
 
-void check_calls(const Calls& calls, Communicator& communicator) {
-  std::vector<MemoryUse> footprints;
-  for (size_t c = 0; c < calls.size(); ++c) {
+/// Checks the arguments of all calls, and that no call depends on another.
+void check_operations(const Operations& operations, Communicator& communicator) {
+  std::vector<MemoryUse> uses;
+  for (size_t c = 0; c < operations.size(); ++c) {
     try {
-      calls[c]->check(communicator);
+      operations[c]->check(communicator);
     } catch (const Error& error) {
-      fail(error.code(), "call ", c + 1, " of the group, ", verb_name(calls[c]->descriptor().verb),
-           ": ", error.what());
+      fail(error.code(), "call ", c + 1, " of the group, ",
+           verb_name(operations[c]->descriptor().verb), ": ", error.what());
     }
-    footprints.push_back(calls[c]->memory_use());
+    uses.push_back(operations[c]->memory_use());
     for (size_t earlier = 0; earlier < c; ++earlier)
-      check_independent(earlier, footprints[earlier], c, footprints[c]);
+      check_independent(earlier, uses[earlier], c, uses[c]);
   }
 }
 
 }  // namespace
 
-void Communicator::refuse_in_group() const {
-  if (grouping())
+Group::Group() = default;
+Group::~Group() = default;
+
+void Group::check_closed() const {
+  if (open())
     fail(sparsecollInvalidUsage, "this cannot be part of a group: call sparsecollGroupEnd first");
 }
 
-void Communicator::open_group() {
-  check_healthy();
-  ++group_depth_;
-}
-
-void Communicator::close_group() {
-  if (group_depth_ == 0) {
-    check_healthy();  // else it was not opened because of that
-    fail(sparsecollInvalidUsage, "no group is open: call sparsecollGroupStart first");
-  }
-  if (--group_depth_ > 0) return;
-  Calls recorded = std::exchange(group_, {});
-  check_healthy();
-  if (recorded.empty()) return;
-  take_part([&] {
-    if (!queue_) return run(recorded);
-    const auto calls = std::make_shared<Calls>(std::move(recorded));
-    for (const auto& each : *calls) each->mark(*this);
-    enqueue("sparsecollGroupEnd", [this, calls] { run(*calls); });
-  });
-}
-
-void Communicator::record(std::unique_ptr<Operation> operation) {
+void Group::record(std::unique_ptr<Operation> operation) {
   operation->join_group();
-  group_.push_back(std::move(operation));
+  recorded_.push_back(std::move(operation));
 }
 
-void Communicator::run(const Calls& calls) {
+Operations Group::end() {
+  if (!open()) fail(sparsecollInvalidUsage, "no group is open: call sparsecollGroupStart first");
+  return --depth_ > 0 ? Operations{} : std::exchange(recorded_, {});
+}
+
+void run_group(Communicator& communicator, const Operations& operations) {
   std::vector<Descriptor> shapes, agreed;
-  std::vector<ShapeCache> last;
-  for (const auto& each : calls) {
+  std::vector<ShapeCache> caches;
+  for (const auto& each : operations) {
     shapes.push_back(each->descriptor());
-    last.push_back(cache(shapes.back()));
-    agreed.push_back(with_cache_hash(shapes.back(), last.back()));
+    caches.push_back(communicator.shape_caches().get(shapes.back()));
+    agreed.push_back(with_cache_hash(shapes.back(), caches.back()));
   }
   Descriptor group;
   group.verb = static_cast<uint64_t>(Verb::group);
-  group.argument[kCalls] = calls.size();
+  group.argument[kCalls] = operations.size();
   group.argument[kCallsHash] = checksum(std::as_bytes(std::span(agreed)));
   const auto body = [&](AgreedCall& call) {
-    // Where results or residuals depend on what the last call of the shape left, a call of the same
-    // shape waits for it.
-    const bool in_turn = config_.values.selection != sparsecollSelectExact ||
-                         config_.values.wire != sparsecollWireNative;
-    std::vector<GroupTask> members;
-    for (size_t c = 0; c < calls.size(); ++c) {
+    // If results or residuals depend on the cache of a shape, each call of that shape starts after
+    // the one before it.
+    const sparsecollConfig_t& config = communicator.config().values;
+    const bool ordered =
+        config.selection != sparsecollSelectExact || config.wire != sparsecollWireNative;
+    std::vector<GroupTask> tasks;
+    for (size_t c = 0; c < operations.size(); ++c) {
       int after = -1;
-      for (size_t earlier = 0; in_turn && earlier < c; ++earlier)
+      for (size_t earlier = 0; ordered && earlier < c; ++earlier)
         if (shapes[earlier] == shapes[c]) after = static_cast<int>(earlier);
-      const auto work = [&, c, after](AgreedCall& member) {
-        if (after >= 0) last[c] = last[static_cast<size_t>(after)];
-        invoke(*calls[c], {*this, member, shapes[c], last[c]});
+      const auto task = [&, c, after](AgreedCall& member) {
+        if (after >= 0) caches[c] = caches[static_cast<size_t>(after)];
+        invoke(*operations[c], {communicator, member, shapes[c], caches[c]});
       };
-      members.push_back({work, after});
+      tasks.push_back({task, after});
     }
-    last_was_group_ = true;
-    link_->run_group(call, members);
+    communicator.pending_results().set_from_group(true);
+    communicator.link().run_group(call, tasks);
   };
-  collective(
-      {group, agreed}, [&] { check_calls(calls, *this); }, body);
+  communicator.run_collective(
+      {group, agreed}, [&] { check_operations(operations, communicator); }, body);
 }
+
+namespace {
+
+/// Ends the innermost group. Runs or queues the verbs of the outermost one.
+void end_group(Communicator& communicator) {
+  Group& group = communicator.group();
+  if (!group.open()) communicator.check_healthy();  // sparsecollGroupStart may have failed by it
+  Operations recorded = group.end();
+  if (group.open()) return;
+  communicator.check_healthy();
+  if (recorded.empty()) return;
+  communicator.begin_call([&] {
+    if (!communicator.queue()) return run_group(communicator, recorded);
+    const auto operations = std::make_shared<Operations>(std::move(recorded));
+    for (const auto& each : *operations) each->mark(communicator);
+    communicator.enqueue("sparsecollGroupEnd",
+                         [&communicator, operations] { run_group(communicator, *operations); });
+  });
+}
+
+}  // namespace
 
 }  // namespace sparsecoll
 
@@ -121,14 +129,15 @@ using namespace sparsecoll;
 
 sparsecollResult_t sparsecollGroupStart(sparsecollComm_t comm) {
   return on_entered("sparsecollGroupStart", comm, [](Communicator& communicator) {
-    communicator.open_group();
+    communicator.check_healthy();
+    communicator.group().start();
     return sparsecollSuccess;
   });
 }
 
 sparsecollResult_t sparsecollGroupEnd(sparsecollComm_t comm) {
   return on_entered("sparsecollGroupEnd", comm, [](Communicator& communicator) {
-    communicator.close_group();
+    end_group(communicator);
     return sparsecollSuccess;
   });
 }

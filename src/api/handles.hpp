@@ -6,37 +6,41 @@
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <vector>
 
 namespace sparsecoll {
 
-/// Handles of the C API are numbers, never addresses, and never used twice: a destroyed or foreign
-/// one is found out without touching memory.
+/// The handles of one kind of object in the C API. A handle is a number, never an address, and is
+/// never used twice, so that a destroyed or foreign handle is recognised without touching memory.
+/// Any thread may call any method.
 template <class Object>
 class HandleTable {
  public:
-  /// `kind` tells the tables' handles apart.
+  /// `kind`, below 16, distinguishes the handles of this table from those of the others.
   explicit HandleTable(uintptr_t kind) : kind_(kind) {}
 
+  /// Returns a new handle of this object.
   void* insert(std::shared_ptr<Object> object) {
     const std::lock_guard lock(mutex_);
     const uintptr_t handle = (++last_ << 4) | kind_;
     objects_.emplace(handle, std::move(object));
     return reinterpret_cast<void*>(handle);
   }
-  /// Null when there is no such object.
+  /// Returns the object behind a handle; null if there is none.
   std::shared_ptr<Object> find(const void* handle) const {
     const std::lock_guard lock(mutex_);
     const auto found = objects_.find(reinterpret_cast<uintptr_t>(handle));
     return found == objects_.end() ? nullptr : found->second;
   }
-  /// How many there were when that one was made, itself included.
+  /// Returns the number of a handle: its table's first handle has 1, the next 2.
   static uint64_t number_of(const void* handle) { return reinterpret_cast<uintptr_t>(handle) >> 4; }
+  /// Removes a handle. Does nothing if the table does not have it.
   void erase(const void* handle) {
-    std::shared_ptr<Object> last;  // dies after the lock is gone
+    std::shared_ptr<Object> removed;  // destroyed after the lock is released
     const std::lock_guard lock(mutex_);
     const auto found = objects_.find(reinterpret_cast<uintptr_t>(handle));
     if (found == objects_.end()) return;
-    last = std::move(found->second);
+    removed = std::move(found->second);
     objects_.erase(found);
   }
 
@@ -47,11 +51,43 @@ class HandleTable {
   std::unordered_map<uintptr_t, std::shared_ptr<Object>> objects_;
 };
 
+/// The handles of the objects that belong to one communicator. Its destructor removes them from
+/// their table. Only the thread that is inside the communicator, or that of its queue, may use it.
+template <class Object>
+class OwnedHandles {
+ public:
+  /// `table` outlives this object.
+  explicit OwnedHandles(HandleTable<Object>& table) : table_(table) {}
+  ~OwnedHandles() {
+    for (const void* handle : handles_) table_.erase(handle);
+  }
+  OwnedHandles(const OwnedHandles&) = delete;
+  OwnedHandles& operator=(const OwnedHandles&) = delete;
+
+  /// Allocates the memory that the next insert() needs here.
+  void reserve() { handles_.reserve(handles_.size() + 1); }
+  /// Returns a new handle of this object.
+  void* insert(std::shared_ptr<Object> object) {
+    reserve();
+    handles_.push_back(table_.insert(std::move(object)));
+    return handles_.back();
+  }
+  /// Removes a handle.
+  void erase(const void* handle) {
+    std::erase(handles_, handle);
+    table_.erase(handle);
+  }
+
+ private:
+  HandleTable<Object>& table_;
+  std::vector<void*> handles_;
+};
+
 class Communicator;
 class PushSumState;
 class Residual;
 
-/// The library's tables, one each for the process.
+/// The handle tables of the process.
 HandleTable<Communicator>& communicators();
 HandleTable<Residual>& residuals();
 HandleTable<PushSumState>& push_sums();

@@ -52,7 +52,7 @@ sparsecollResult_t sparsecollCommDestroy(sparsecollComm_t comm) {
         try {
           c.close();
         } catch (...) {
-          ended = c.poison() != sparsecollSuccess;
+          ended = c.health().code() != sparsecollSuccess;
           throw;
         }
         ended = true;

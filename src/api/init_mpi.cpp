@@ -20,11 +20,11 @@ sparsecollResult_t sparsecollCommInitMpi(sparsecollComm_t* comm, MPI_Comm mpi,
       problem = error;
     }
     const Deadline deadline = Deadline::after(checked.values.timeoutMs);
-    MpiOptions terms;
-    terms.device_memory = checked.cuda_aware;
-    terms.eager = checked.mpi_pieces;
+    MpiOptions options;
+    options.device_memory = checked.cuda_aware;
+    options.eager = checked.mpi_pieces;
     const auto made = std::make_shared<Communicator>(
-        make_framed_link(make_mpi_transport(mpi, deadline, terms)), checked);
-    *comm = static_cast<sparsecollComm_t>(made->join(problem, deadline));
+        make_framed_link(make_mpi_transport(mpi, deadline, options)), checked);
+    *comm = static_cast<sparsecollComm_t>(made->initialize(problem, deadline));
   });
 }

@@ -28,6 +28,6 @@ sparsecollResult_t sparsecollCommInitNccl(sparsecollComm_t* comm, struct ncclCom
     }
     const auto made =
         std::make_shared<Communicator>(make_stream_link(std::move(transport)), checked);
-    *comm = static_cast<sparsecollComm_t>(made->join(problem, deadline));
+    *comm = static_cast<sparsecollComm_t>(made->initialize(problem, deadline));
   });
 }

@@ -60,6 +60,16 @@ class Operation {
   ExecutionContext context_;
 };
 
+/// Puts the hash of the cache that a call starts from into its descriptor: the ranks must agree on
+/// it, too.
+Descriptor with_cache_hash(Descriptor shape, const ShapeCache& cache);
+/// Runs a verb whose arguments were checked, within a call that is in progress.
+void invoke(Operation& operation, const Invocation& invocation);
+/// Runs one verb as the next collective call. Returns when it is done.
+void run(Communicator& communicator, Operation& operation);
+/// Runs one verb behind the queued calls. Returns when it is done. Throws what it throws.
+void run_and_wait(Communicator& communicator, Operation& operation);
+
 /// The way of every verb from the C function to its work: joins the open group, or the queue where
 /// calls do not block, or is done at once. Queued calls may still write counts into structs that an
 /// operation points to: only its turn reads these.
@@ -68,13 +78,13 @@ sparsecollResult_t submit(Verb verb, Call call, sparsecollComm_t comm) {
   const char* const name = verb_name(static_cast<uint64_t>(verb));
   return on_entered(name, comm, [&](Communicator& communicator) {
     communicator.check_healthy();
-    communicator.take_part([&] {
-      if (communicator.grouping())
-        return communicator.record(std::make_unique<Call>(std::move(call)));
-      if (!communicator.queue()) return communicator.run(call);
+    communicator.begin_call([&] {
+      if (communicator.group().open())
+        return communicator.group().record(std::make_unique<Call>(std::move(call)));
+      if (!communicator.queue()) return run(communicator, call);
       const auto kept = std::make_shared<Call>(std::move(call));
       kept->mark(communicator);
-      communicator.enqueue(name, [&communicator, kept] { communicator.run(*kept); });
+      communicator.enqueue(name, [&communicator, kept] { run(communicator, *kept); });
     });
     return sparsecollSuccess;
   });
@@ -88,7 +98,7 @@ sparsecollResult_t submit_local(const char* operation, sparsecollComm_t comm,
   return on_entered(operation, comm, [&](Communicator& communicator) {
     communicator.check_healthy();
     const auto work = [&communicator, buffers, body](ExecutionContext context) {
-      const Workspace workspace(communicator);
+      const Workspace workspace(communicator.backends());
       context.enter(communicator, buffers);
       body(communicator, context);
     };

@@ -1,85 +1,24 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Push-sum: the life of a state, and what its ranks agree on. Its steps are in push_sum_step.cpp.
-#include "api/push_sum.hpp"
-
+// Push-sum: how a state is created, drained, queried and destroyed. See push_sum_step.cpp for its
+// steps and push_sum_file.cpp for its files.
 #include <bit>
-#include <cstring>
+#include <optional>
 
 #include "api/operation.hpp"
-#include "calls/stream/stream_call.hpp"
+#include "api/push_sum_config.hpp"
+#include "api/push_sum_state.hpp"
 
 namespace sparsecoll {
 
 namespace {
 
-constexpr sparsecollPushSumConfig_t kDefaults = SPARSECOLL_PUSHSUM_CONFIG_INITIALIZER;
-
-void check_values(const sparsecollPushSumConfig_t& c) {
-  const auto check = [](const char* field, bool good, const char* expected, const auto& got) {
-    if (!good)
-      fail(sparsecollInvalidArgument, "config.", field, ": expected ", expected, ", got ", got);
-  };
-  check("graph", c.graph >= sparsecollGraphExponential && c.graph <= sparsecollGraphCustom,
-        "a sparsecollGraphKind_t, 0 to 4", c.graph);
-  check("peers", c.peers >= 1, "1 or more", c.peers);
-  check("peers", c.peers == 1 || c.graph == sparsecollGraphNPeerExponential,
-        "1 with every graph but sparsecollGraphNPeerExponential", c.peers);
-  check("maxDelay", c.maxDelay >= kNeverWaits, "-1 or more", c.maxDelay);
-  check("mixing", c.k == 0 || (c.mixing > 0 && c.mixing <= 1),
-        "more than 0 and at most 1 where k > 0", c.mixing);
-  const bool custom = c.graph == sparsecollGraphCustom;
-  check("outNeighbours", custom == (c.outNeighbours != nullptr),
-        custom ? "a function with sparsecollGraphCustom" : "NULL without sparsecollGraphCustom",
-        c.outNeighbours ? "one" : "NULL");
-}
-
-}  // namespace
-
-sparsecollPushSumConfig_t make_push_sum_config(const sparsecollPushSumConfig_t* config) {
-  sparsecollPushSumConfig_t result = kDefaults;
-  if (config) {
-    if (config->size < offsetof(sparsecollPushSumConfig_t, graph) ||
-        config->magic != kDefaults.magic || config->version == 0)
-      fail(sparsecollInvalidArgument,
-           "config: expected a struct that starts from SPARSECOLL_PUSHSUM_CONFIG_INITIALIZER, got "
-           "size ",
-           config->size, ", magic ", config->magic, ", version ", config->version);
-    std::memcpy(&result, config, std::min(config->size, sizeof result));
-    result.size = sizeof result;
-    result.version = kDefaults.version;
-  }
-  check_values(result);
-  if (result.k == 0) result.mixing = kDefaults.mixing;  // means nothing
-  return result;
-}
-
-PushSumState::PushSumState(const std::shared_ptr<Communicator>& owner, const PushSumShape& shape,
-                           const sparsecollPushSumConfig_t& config)
-    : owner_(owner),
-      memory_(owner->shared_memory()),
-      config_(config),
-      push_sum_((owner->link().channel() ? make_framed_push_sum : make_stream_push_sum)(
-          shape, Graph({static_cast<GraphKind>(config.graph), config.peers, config.outNeighbours,
-                        config.user},
-                       owner->size()))) {}
-
-void check_tensors(const PushSumShape& shape, const Tensors& tensors) {
-  const size_t bytes = shape.count * size_of(shape.type);
-  check_array("x", tensors.x, shape.count, size_of(shape.type));
-  if (!tensors.estimate) return;
-  check_array("estimate", tensors.estimate, shape.count, size_of(shape.type));
-  check_overlap({"x", tensors.x, bytes}, {"estimate", tensors.estimate, bytes}, false);
-}
-
-namespace {
-
-/// What ranks agree on when a state is made, and again when it is drained.
+/// What the ranks agree on when they create a state, and when they drain it.
 struct Identity {
   uint64_t count;
   int datatype;
   sparsecollPushSumConfig_t config;
-  uint64_t state;  ///< 0: not made yet
+  uint64_t state;  ///< number of the call that created it; 0: none yet
   uint64_t step;
 
   Descriptor descriptor(Verb verb) const {
@@ -105,7 +44,7 @@ class Create final : public Operation {
  public:
   Create(sparsecollPushSum_t* out, size_t count, int datatype,
          const sparsecollPushSumConfig_t* config)
-      : out_(out), identity_{count, datatype, kDefaults, 0, 0} {
+      : out_(out), identity_{count, datatype, default_push_sum_config(), 0, 0} {
     try {
       identity_.config = make_push_sum_config(config);
     } catch (const Error& error) {
@@ -134,19 +73,12 @@ class Create final : public Operation {
     Communicator& communicator = invocation.communicator;
     const sparsecollPushSumConfig_t& config = identity_.config;
     const uint64_t id = invocation.call.number();
-    const auto made = std::make_shared<PushSumState>(
+    const auto state = make_push_sum_state(
         communicator.shared_from_this(),
         PushSumShape{id, identity_.count, type_, config.maxDelay, config.k, config.mixing}, config);
-    communicator.push_sums().reserve(communicator.push_sums().size() + 1);
-    if (Channel* const channel = communicator.link().channel()) {
-      barrier(invocation.call, communicator.arena());
-      invocation.call.confirm();
-      channel->open(id);
-    } else {
-      invocation.call.agree();
-    }
-    void* handle = push_sums().insert(made);
-    communicator.push_sums().push_back(handle);
+    communicator.push_sums().reserve();
+    state->open(invocation.call, communicator);
+    void* const handle = communicator.push_sums().insert(state);
     *out_ = static_cast<sparsecollPushSum_t>(handle);
   }
 
@@ -167,7 +99,7 @@ class Drain final : public Operation {
   Descriptor descriptor() const override {
     const PushSumShape& shape = state_->shape();
     return Identity{shape.count, static_cast<int>(shape.type), state_->config(), shape.id,
-                    state_->push_sum().step()}
+                    state_->push_sum().step_number()}
         .descriptor(Verb::push_sum_drain);
   }
 
@@ -177,24 +109,13 @@ class Drain final : public Operation {
       fail(sparsecollInvalidUsage,
            "state: expected one without captured steps, since messages of compressed gossip that "
            "wait belong to the graph, got one with some");
-    state_->claim(context().device());
+    state_->bind_to(context().device());
   }
 
   MemoryUse memory_use() const override { return {}; }
 
   void run(const Invocation& invocation) override {
-    Communicator& communicator = invocation.communicator;
-    const bool mailed = communicator.link().channel();
-    if (mailed) {
-      barrier(invocation.call, communicator.arena());
-      invocation.call.confirm();
-    } else {
-      invocation.call.agree();
-    }
-    const CallParameters terms{invocation.call.sequence(), Deadline::after(0),
-                               invocation.call.stats()};
-    StreamCall* const call = mailed ? nullptr : static_cast<StreamCall*>(&invocation.call);
-    state_->push_sum().drain(state_->call_at(context(), communicator, terms, call), tensors_);
+    state_->drain(context(), invocation.communicator, invocation.call, tensors_);
   }
 
  private:
@@ -217,10 +138,10 @@ sparsecollResult_t sparsecollPushSumCreate(sparsecollPushSum_t* state, size_t co
                                            sparsecollComm_t comm) {
   return on_communicator("sparsecollPushSumCreate", comm, [&](Communicator& communicator) {
     communicator.check_healthy();
-    communicator.refuse_in_group();
-    communicator.take_part([&] {
+    communicator.group().check_closed();
+    communicator.begin_call([&] {
       Create create(state, count, datatype, config);
-      communicator.run_and_wait(create);
+      run_and_wait(communicator, create);
     });
     return sparsecollSuccess;
   });
@@ -232,15 +153,15 @@ sparsecollResult_t sparsecollPushSumDrain(sparsecollPushSum_t state, void* x, vo
   const std::shared_ptr<Communicator> owner = found ? found->owner() : nullptr;
   return on_entered("sparsecollPushSumDrain", owner.get(), [&](Communicator& communicator) {
     communicator.check_healthy();
-    communicator.refuse_in_group();
-    communicator.take_part([&] {
+    communicator.group().check_closed();
+    communicator.begin_call([&] {
       const auto drain = std::make_shared<Drain>(found, Tensors{x, estimate}, stream);
       if (communicator.queue()) {
         drain->mark(communicator);
         communicator.enqueue("sparsecollPushSumDrain",
-                             [&communicator, drain] { communicator.run(*drain); });
+                             [&communicator, drain] { run(communicator, *drain); });
       } else {
-        communicator.run(*drain);
+        run(communicator, *drain);
       }
     });
     return sparsecollSuccess;
@@ -257,10 +178,9 @@ sparsecollResult_t sparsecollPushSumWeight(sparsecollPushSum_t state, double* we
 
 sparsecollResult_t sparsecollPushSumDestroy(sparsecollPushSum_t state) {
   return on_push_sum("sparsecollPushSumDestroy", state, [&](Communicator& c, PushSumState& s) {
-    c.refuse_in_group();
-    if (Channel* const channel = c.link().channel()) channel->close(s.shape().id);
-    std::erase(c.push_sums(), static_cast<void*>(state));
-    push_sums().erase(state);
+    c.group().check_closed();
+    s.close(c);
+    c.push_sums().erase(state);
     return sparsecollSuccess;
   });
 }

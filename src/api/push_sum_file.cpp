@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Push-sum states in files.
+// Saves push-sum states to files and loads them.
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <deque>
 
 #include "api/arguments.hpp"
-#include "api/push_sum.hpp"
+#include "api/push_sum_state.hpp"
 #include "core/state_file.hpp"
 
 namespace sparsecoll {
@@ -15,9 +15,10 @@ namespace sparsecoll {
 namespace {
 
 constexpr const char* kKind = "push-sum";
-constexpr uint64_t kLastStep = uint64_t{1} << 62;  // nobody comes there; steps can be added to it
+constexpr uint64_t kLastStep = uint64_t{1}
+                               << 62;  // no run gets so far, and further steps do not overflow
 
-/// What a state must have in common with a file.
+/// What a state and a file must have in common.
 struct Shape {
   uint64_t rank;
   uint64_t ranks;
@@ -28,7 +29,7 @@ struct Shape {
   uint64_t compressed;
 };
 
-/// Where it is.
+/// How far a state has got.
 struct Progress {
   uint64_t step;
   uint64_t weight_bits;
@@ -59,17 +60,17 @@ void check_shape(const StateFile& file, const Shape& own) {
   check("compressed gossip (1) or not (0):", own.compressed, saved.compressed);
 }
 
-/// "sent 3": what this rank keeps of the edge to rank 3.
-std::string name_of(const char* direction, int peer) { return text(direction, " ", peer); }
-
 constexpr const char* kDirections[] = {"sent", "received"};
 
-GossipCodec::Copies* copies_of(PushSum& push_sum, const std::string& direction) {
-  return direction == kDirections[0] ? push_sum.sent_copies() : push_sum.received_copies();
+/// Returns the name of a section: "sent 3" is the copy for the messages sent to rank 3.
+std::string name_of(const char* direction, int peer) { return text(direction, " ", peer); }
+
+CompressedGossip::Copies& copies_of(CompressedGossip& gossip, const std::string& direction) {
+  return direction == kDirections[0] ? gossip.sent_copies() : gossip.received_copies();
 }
 
-void check_settled(const PushSum& push_sum) {
-  if (!push_sum.settled())
+void check_nothing_in_flight(const PushSum& push_sum) {
+  if (!push_sum.nothing_in_flight())
     fail(sparsecollInvalidUsage,
          "messages may be under way: call sparsecollPushSumDrain on all ranks first");
 }
@@ -77,30 +78,29 @@ void check_settled(const PushSum& push_sum) {
 void save(PushSumState& state, Communicator& communicator, const char* path) {
   PushSum& push_sum = state.push_sum();
   const Shape shape = shape_of(state, communicator);
-  const Progress progress{push_sum.step(), std::bit_cast<uint64_t>(state.weight(communicator))};
-  const Workspace workspace(communicator);
+  const Progress progress{push_sum.step_number(),
+                          std::bit_cast<uint64_t>(state.weight(communicator))};
+  const Workspace workspace(communicator.backends());
   std::vector<StateSection> sections{state_value("shape", shape),
                                      state_value("progress", progress)};
-  std::deque<std::string> names;  // that stay where they are
-  for (const char* direction : kDirections) {
-    const GossipCodec::Copies* copies = copies_of(push_sum, direction);
-    if (!copies) continue;
-    for (const auto& [peer, copy] : *copies)
-      sections.push_back({names.emplace_back(name_of(direction, peer)).c_str(),
-                          state.on_host(copy, communicator)});
-  }
+  std::deque<std::string> names;  // of sections; a deque does not move them
+  if (CompressedGossip* const compressed = push_sum.compressed())
+    for (const char* direction : kDirections)
+      for (const auto& [peer, copy] : copies_of(*compressed, direction))
+        sections.push_back({names.emplace_back(name_of(direction, peer)).c_str(),
+                            state.read_on_host(copy, communicator)});
   write_state_file(path, kKind, sections);
 }
 
-/// The copies of one direction as the file has them, by peer.
-GossipCodec::Copies read_copies(const StateFile& file, const char* direction, size_t bytes,
-                                Communicator& communicator) {
-  GossipCodec::Copies copies;
+/// Returns the file's copies of one direction.
+CompressedGossip::Copies read_copies(const StateFile& file, const char* direction, size_t bytes,
+                                     Communicator& communicator) {
+  CompressedGossip::Copies copies;
   for (int peer = 0; peer < communicator.size(); ++peer) {
     const std::string name = name_of(direction, peer);
     if (!file.has(name.c_str())) continue;
     const ConstBytes saved = file.sized(name.c_str(), bytes);
-    Block copy(communicator.memory(), bytes);
+    Block copy(*communicator.backends().memory(kHost), bytes);
     std::copy(saved.begin(), saved.end(), copy.data());
     copies.emplace(peer, std::move(copy));
   }
@@ -109,7 +109,7 @@ GossipCodec::Copies read_copies(const StateFile& file, const char* direction, si
 
 void load(PushSumState& state, Communicator& communicator, const char* path) {
   PushSum& push_sum = state.push_sum();
-  const StateFile file(path, kKind, communicator.memory());
+  const StateFile file(path, kKind, *communicator.backends().memory(kHost));
   check_shape(file, shape_of(state, communicator));
   const Progress progress = file.value<Progress>("progress");
   const auto weight = std::bit_cast<double>(progress.weight_bits);
@@ -117,14 +117,14 @@ void load(PushSumState& state, Communicator& communicator, const char* path) {
   if (!std::isfinite(weight)) file.refuse("a weight that is", "finite", weight);
   const size_t bytes = push_sum.shape().copy_bytes();
   // Everything is read before anything is changed.
-  GossipCodec::Copies read[2];
-  for (size_t i = 0; i < 2; ++i)
-    if (copies_of(push_sum, kDirections[i]))
-      read[i] = read_copies(file, kDirections[i], bytes, communicator);
-  for (size_t i = 0; i < 2; ++i)
-    if (GossipCodec::Copies* copies = copies_of(push_sum, kDirections[i])) copies->swap(read[i]);
+  if (CompressedGossip* const compressed = push_sum.compressed()) {
+    CompressedGossip::Copies sent = read_copies(file, kDirections[0], bytes, communicator);
+    CompressedGossip::Copies received = read_copies(file, kDirections[1], bytes, communicator);
+    compressed->sent_copies().swap(sent);
+    compressed->received_copies().swap(received);
+  }
   push_sum.resume(progress.step, weight);
-  state.restored(communicator);
+  state.replaced_on_host(communicator);
 }
 
 }  // namespace
@@ -137,7 +137,7 @@ sparsecollResult_t sparsecollPushSumSave(sparsecollPushSum_t state, const char* 
   return on_push_sum("sparsecollPushSumSave", state, [&](Communicator& c, PushSumState& s) {
     c.check_healthy();
     check_path(path);
-    check_settled(s.push_sum());
+    check_nothing_in_flight(s.push_sum());
     save(s, c, path);
     return sparsecollSuccess;
   });
@@ -147,8 +147,8 @@ sparsecollResult_t sparsecollPushSumLoad(sparsecollPushSum_t state, const char* 
   return on_push_sum("sparsecollPushSumLoad", state, [&](Communicator& c, PushSumState& s) {
     c.check_healthy();
     check_path(path);
-    check_settled(s.push_sum());
-    if (s.push_sum().in_graph())
+    check_nothing_in_flight(s.push_sum());
+    if (s.push_sum().captured())
       fail(sparsecollInvalidUsage,
            "state: expected one that is not part of a CUDA graph, got one with captured steps");
     load(s, c, path);

@@ -1,48 +1,40 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Push-sum: the step, which counts as a call but is agreed on with nobody.
+// pushSumStep: a step has the number of a call, but the ranks do not agree on it, since a rank
+// receives messages from its neighbours only.
 #include "api/operation.hpp"
-#include "api/push_sum.hpp"
+#include "api/push_sum_state.hpp"
 
 namespace sparsecoll {
 
 namespace {
 
+/// A step with its arguments, which may run later and on another thread.
 class Step {
  public:
   Step(std::shared_ptr<PushSumState> state, const Tensors& tensors, const ExecutionContext& context)
       : state_(std::move(state)), tensors_(tensors), context_(context) {}
 
   void run(Communicator& communicator) {
-    PushSum& push_sum = state_->push_sum();
-    // A user's graph may be wrong. Where the caller is told at once, nothing has happened yet.
-    if (!communicator.queue()) push_sum.look_ahead(communicator.rank(), context_.captured());
-    communicator.unagreed(Verb::push_sum_step, [&](const CallParameters& terms) {
-      if (communicator.queue()) look_ahead_late(communicator.rank());
+    // A custom graph may be malformed. A step that is not queued finds that out before it counts as
+    // a call, so that the user can correct it.
+    if (!communicator.queue()) find_neighbours(communicator, context_.captured());
+    communicator.run_without_agreement(Verb::push_sum_step, [&](const CallParameters& parameters) {
+      if (communicator.queue()) find_neighbours_of_queued(communicator);
       context_.begin(communicator);
-      if (communicator.link().channel())
-        push_sum.step(state_->call_at(context_, communicator, terms, nullptr), tensors_);
-      else
-        communicator.link().make_alone(terms, descriptor(), [&](StreamCall& call) {
-          push_sum.step(state_->call_at(context_, communicator, terms, &call), tensors_);
-        });
+      state_->step(context_, communicator, parameters, tensors_);
     });
   }
 
  private:
-  /// What messages in stream order are stamped with.
-  Descriptor descriptor() const {
-    Descriptor all;
-    all.verb = static_cast<uint64_t>(Verb::push_sum_step);
-    all.argument[kState] = state_->shape().id;
-    all.argument[kStep] = state_->push_sum().step();
-    return all;
+  void find_neighbours(const Communicator& communicator, bool captured) const {
+    state_->push_sum().find_neighbours(communicator.rank(), captured);
   }
 
-  /// Peers may count on this step already, so that a wrong graph is a usage that cannot be undone.
-  void look_ahead_late(int rank) const {
+  /// Peers may already wait for a queued step, so that a malformed graph is a fatal error here.
+  void find_neighbours_of_queued(const Communicator& communicator) const {
     try {
-      state_->push_sum().look_ahead(rank, false);
+      find_neighbours(communicator, false);
     } catch (const Error& error) {
       throw Error(sparsecollInvalidUsage, error.what());
     }
@@ -53,7 +45,8 @@ class Step {
   ExecutionContext context_;
 };
 
-/// The state behind a handle, of this communicator and for this tensor.
+/// Returns the state with this handle. Throws InvalidArgument unless it is one of this communicator
+/// for tensors of this length and type.
 std::shared_ptr<PushSumState> check_state(sparsecollPushSum_t handle, const Communicator& owner,
                                           size_t count, int datatype) {
   std::shared_ptr<PushSumState> state = push_sums().find(handle);
@@ -82,17 +75,17 @@ sparsecollResult_t pushSumStep(void* x, void* estimate, size_t count, sparsecoll
                                sparsecollStream_t stream) {
   return on_entered("pushSumStep", comm, [&](Communicator& communicator) {
     communicator.check_healthy();
-    communicator.refuse_in_group();
+    communicator.group().check_closed();
     const Tensors tensors{x, estimate};
     const auto found = check_state(state, communicator, count, datatype);
     check_tensors(found->shape(), tensors);
     ExecutionContext context;
     context.allow_capture();
     context.locate(communicator, buffers_of(tensors, stream));
-    found->claim(context.device());
+    found->bind_to(context.device());
     if (communicator.queue()) context.mark(communicator, buffers_of(tensors, stream));
     Step step(found, tensors, context);
-    communicator.take_part([&] {
+    communicator.begin_call([&] {
       if (communicator.queue())
         communicator.enqueue("pushSumStep",
                              [&communicator, step]() mutable { step.run(communicator); });

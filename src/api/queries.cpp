@@ -36,7 +36,7 @@ sparsecollResult_t sparsecollCommGetSequence(sparsecollComm_t comm, uint64_t* se
 sparsecollResult_t sparsecollCommGetAsyncError(sparsecollComm_t comm,
                                                sparsecollResult_t* asyncError) {
   return ask(comm, asyncError, [](const Communicator& c) {
-    const sparsecollResult_t poison = c.poison();
+    const sparsecollResult_t poison = c.health().code();
     const bool busy = c.queue() && !c.queue()->idle();
     return poison == sparsecollSuccess && busy ? sparsecollInProgress : poison;
   });
@@ -50,7 +50,8 @@ sparsecollResult_t sparsecollCommGetStats(sparsecollComm_t comm, int which,
       stats->size < offsetof(sparsecollStats_t, algorithm) || stats->magic != kInitial.magic ||
       stats->version == 0)
     return sparsecollInvalidArgument;
-  const Stats kept = communicator->stats(which == sparsecollStatsTotal);
+  const Statistics& statistics = communicator->statistics();
+  const Stats kept = which == sparsecollStatsTotal ? statistics.total() : statistics.last();
   sparsecollStats_t out = kInitial;
   out.size = stats->size;
   out.version = stats->version;
@@ -64,17 +65,17 @@ sparsecollResult_t sparsecollCommGetStats(sparsecollComm_t comm, int which,
   out.packSeconds = kept.in(Phase::pack);
   out.exchangeSeconds = kept.in(Phase::exchange);
   out.reduceSeconds = kept.in(Phase::reduce);
-  out.abandonedBytes = communicator->abandoned_bytes();
+  out.abandonedBytes = statistics.abandoned_bytes();
   std::memcpy(stats, &out, std::min(stats->size, sizeof out));
   return sparsecollSuccess;
 }
 
 sparsecollResult_t sparsecollCommSynchronize(sparsecollComm_t comm) {
   return on_entered("sparsecollCommSynchronize", comm, [](Communicator& c) {
-    c.refuse_in_group();
+    c.group().check_closed();
     if (c.queue()) {
       c.queue()->wait_idle();
-      c.report(c.queue()->issued());
+      c.throw_queued_failure(c.queue()->issued());
     }
     c.check_healthy();
     c.wait_for_device(std::nullopt);
@@ -84,23 +85,23 @@ sparsecollResult_t sparsecollCommSynchronize(sparsecollComm_t comm) {
 
 sparsecollResult_t sparsecollCommWait(sparsecollComm_t comm, uint64_t sequence) {
   return on_entered("sparsecollCommWait", comm, [&](Communicator& c) {
-    c.refuse_in_group();
+    c.group().check_closed();
     if (sequence > c.sequence())
       fail(sparsecollInvalidArgument, "sequence: expected at most that of the last call, ",
            c.sequence(), ", got ", sequence);
     if (c.queue()) {
       c.queue()->wait(sequence);
-      c.report(sequence);
+      c.throw_queued_failure(sequence);
     }
     c.check_healthy();
-    if (Device* const device = c.device_end()) device->wait();
+    if (Device* const device = c.backends().device()) device->wait();
     return sparsecollSuccess;
   });
 }
 
 sparsecollResult_t sparsecollCommStreamWait(sparsecollComm_t comm, sparsecollStream_t stream) {
   return on_communicator("sparsecollCommStreamWait", comm, [&](Communicator& c) {
-    c.refuse_in_group();
+    c.group().check_closed();
     c.check_healthy();
     c.wait_for_device(stream);
     return sparsecollSuccess;
@@ -110,7 +111,8 @@ sparsecollResult_t sparsecollCommStreamWait(sparsecollComm_t comm, sparsecollStr
 const char* sparsecollGetLastError(sparsecollComm_t comm) {
   if (!comm) return init_error().c_str();
   const std::shared_ptr<Communicator> communicator = communicators().find(comm);
-  return communicator ? communicator->last_error() : "not a communicator, or destroyed already";
+  return communicator ? communicator->health().last_error()
+                      : "not a communicator, or destroyed already";
 }
 
 const char* sparsecollGetErrorString(sparsecollResult_t result) {

@@ -13,7 +13,7 @@ Reduction::Reduction(const Invocation& invocation, Kernels& kernels)
     : invocation_(invocation),
       env_{invocation.call,
            kernels,
-           invocation.communicator.arena(),
+           invocation.communicator.backends().arena(),
            invocation.call.stats(),
            kernels.counts(1),
            static_cast<Wire>(invocation.communicator.config().values.wire)} {
@@ -24,21 +24,21 @@ Network Reduction::network() {
   if (env_.call.in_stream_order()) return kBesideEachOther;
   // What is chosen decides which sums are rounded, so that results must not depend on measurements.
   if (env_.rounds()) return kCommodity;
-  if (const auto& known = invocation_.communicator.network()) return *known;
+  if (const auto& known = invocation_.communicator.network_model().network) return *known;
   if (env_.call.size() == 1) return kCommodity;
   measured_ = measure_network(env_);
   if (!measured_) return kCommodity;  // in a group
-  invocation_.communicator.tell(LogLevel::info, "network: alpha ", measured_->alpha * 1e6,
-                                " us, beta ", measured_->beta * 1e9, " ns a byte");
+  invocation_.communicator.log(LogLevel::info, "network: alpha ", measured_->alpha * 1e6,
+                               " us, beta ", measured_->beta * 1e9, " ns a byte");
   return *measured_;
 }
 
 const Topology& Reduction::topology() {
-  if (const auto& known = invocation_.communicator.topology()) return *known;
+  if (const auto& known = invocation_.communicator.network_model().topology) return *known;
   if (learned_) return *learned_;
-  learned_ = learn_topology(env_, invocation_.communicator.node());
-  invocation_.communicator.tell(LogLevel::info, "nodes: ", learned_->nodes(), ", with ",
-                                learned_->largest(), " ranks at most");
+  learned_ = learn_topology(env_, invocation_.communicator.network_model().node);
+  invocation_.communicator.log(LogLevel::info, "nodes: ", learned_->nodes(), ", with ",
+                               learned_->largest(), " ranks at most");
   return *learned_;
 }
 
@@ -47,15 +47,15 @@ const Nodes* Reduction::nodes() {
   if (!invocation_.communicator.config().values.allowReordered || env_.rounds() ||
       env_.call.in_stream_order() || topology().largest() == 1)
     return nullptr;
-  if (const auto& known = invocation_.communicator.nodes()) return &*known;
+  if (const auto& known = invocation_.communicator.network_model().nodes) return &*known;
   measured_nodes_ = measure_nodes(env_, topology());
   if (!measured_nodes_) return nullptr;  // in a group
   const auto words = [](const Network& network) {
     return text("alpha ", network.alpha * 1e6, " us, beta ", network.beta * 1e9, " ns a byte");
   };
-  invocation_.communicator.tell(LogLevel::info, "network: within nodes ",
-                                words(measured_nodes_->within), "; between leaders ",
-                                words(measured_nodes_->leaders));
+  invocation_.communicator.log(LogLevel::info, "network: within nodes ",
+                               words(measured_nodes_->within), "; between leaders ",
+                               words(measured_nodes_->leaders));
   return &*measured_nodes_;
 }
 
@@ -67,7 +67,7 @@ void Reduction::tell_choice(const AlgorithmEntry& chosen, const Shape& shape,
   const bool known = shape.k != kAll || shape.entries > 0;
   const bool by_node = shape.nodes && shape.k != kAll;
   const bool densely = shape.whole && shape.entries > 0;
-  invocation_.communicator.tell(
+  invocation_.communicator.log(
       LogLevel::info, "auto: ", chosen.name, " for count ", shape.count, ", k ",
       shape.k == kAll ? "SPARSECOLL_ALL" : std::to_string(shape.k), ": ",
       known ? text("allgather would take ", predicted(AlgorithmId::allgather), ", oktopk ",
@@ -113,10 +113,10 @@ Outcome Reduction::run(Algorithm algorithm, AlgorithmId id, Problem problem) {
   // this one's confirm.
   if (problem.k == kAll && problem.regions.empty()) invocation_.cache.result = result;
   complete(selected, result);
-  invocation_.communicator.store_cache(invocation_.descriptor.hash(), invocation_.cache);
-  if (measured_) invocation_.communicator.keep_network(*measured_);
-  if (learned_) invocation_.communicator.keep_topology(*learned_);
-  if (measured_nodes_) invocation_.communicator.keep_nodes(*measured_nodes_);
+  invocation_.communicator.shape_caches().store(invocation_.descriptor.hash(), invocation_.cache);
+  if (measured_) invocation_.communicator.network_model().network = *measured_;
+  if (learned_) invocation_.communicator.network_model().topology = *learned_;
+  if (measured_nodes_) invocation_.communicator.network_model().nodes = *measured_nodes_;
   return outcome;
 }
 

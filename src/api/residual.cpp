@@ -13,21 +13,21 @@
 namespace sparsecoll {
 
 Residual::Residual(const std::shared_ptr<Communicator>& owner, size_t count, DataType type)
-    : owner_(owner), memory_(owner->shared_memory()), count_(count), type_(type) {
+    : owner_(owner), memory_(owner->backends().memory(kHost)), count_(count), type_(type) {
   // Where calls may come with memory of a device it waits for the first.
-  if (owner->device() == kHost) live_on(kHost, *owner);
+  if (owner->backends().device_number() == kHost) live_on(kHost, *owner);
 }
 
 void Residual::live_on(int device, Communicator& owner) {
   if (made_ && device == device_) return;
-  const std::shared_ptr<Memory> memory = owner.memory_at(device);
+  const std::shared_ptr<Memory> memory = owner.backends().memory(device);
   Block there[2] = {Block(*memory, bytes()), Block(*memory, bytes())};
   if (made_) {
     move_to(there[0].data(), device, owner);
   } else if (device == kHost) {
     std::memset(there[0].data(), 0, bytes());
   } else {
-    owner.kernels_at(device, type_, IndexType::index64).zero(there[0].data(), count_);
+    owner.backends().kernels(device, type_, IndexType::index64).zero(there[0].data(), count_);
   }
   std::swap(buffer_[now_], there[0]);
   std::swap(buffer_[1 - now_], there[1]);
@@ -37,8 +37,8 @@ void Residual::live_on(int device, Communicator& owner) {
 }
 
 void Residual::move_to(std::byte* there, int device, Communicator& owner) {
-  if (device_ != kHost) owner.device_end(device_).begin(std::nullopt);
-  Kernels& kernels = owner.kernels_at(std::max(device, device_), type_, IndexType::index64);
+  if (device_ != kHost) owner.backends().device(device_).begin(std::nullopt);
+  Kernels& kernels = owner.backends().kernels(std::max(device, device_), type_, IndexType::index64);
   if (device == kHost) return kernels.download(current(), {there, bytes()});
   kernels.copy(kernels.upload({current(), bytes()}), bytes(), there);
   kernels.read(kernels.counts(1));  // the host's memory goes at once
@@ -76,10 +76,10 @@ void Residual::used_by(const Descriptor& shape, uint64_t sequence) {
 
 void with_kernels(Residual& residual, FunctionRef<void(Kernels&)> body) {
   Communicator& owner = *residual.owner();
-  const Workspace workspace(owner);
+  const Workspace workspace(owner.backends());
   residual.live_on(residual.device(), owner);
-  if (residual.device() != kHost) owner.device_end(residual.device()).begin(std::nullopt);
-  body(owner.kernels_at(residual.device(), residual.data_type(), IndexType::index64));
+  if (residual.device() != kHost) owner.backends().device(residual.device()).begin(std::nullopt);
+  body(owner.backends().kernels(residual.device(), residual.data_type(), IndexType::index64));
 }
 
 }  // namespace sparsecoll
@@ -90,15 +90,13 @@ sparsecollResult_t sparsecollResidualCreate(sparsecollResidual_t* residual, size
                                             sparsecollDataType_t datatype, sparsecollComm_t comm) {
   return on_communicator("sparsecollResidualCreate", comm, [&](Communicator& communicator) {
     communicator.check_healthy();
-    communicator.refuse_in_group();
+    communicator.group().check_closed();
     if (!residual) fail(sparsecollInvalidArgument, "residual: expected a pointer, got NULL");
     const DataType type = check_float_type(datatype);
     if (count > static_cast<size_t>(-1) / 4 / size_of(accumulation(type)))
       fail(sparsecollInvalidArgument, "count: expected a size that fits into memory, got ", count);
-    communicator.residuals().reserve(communicator.residuals().size() + 1);
-    void* handle = residuals().insert(
+    void* const handle = communicator.residuals().insert(
         std::make_shared<Residual>(communicator.shared_from_this(), count, type));
-    communicator.residuals().push_back(handle);
     *residual = static_cast<sparsecollResidual_t>(handle);
     return sparsecollSuccess;
   });
@@ -106,9 +104,8 @@ sparsecollResult_t sparsecollResidualCreate(sparsecollResidual_t* residual, size
 
 sparsecollResult_t sparsecollResidualDestroy(sparsecollResidual_t residual) {
   return on_residual("sparsecollResidualDestroy", residual, [&](Residual& r) {
-    r.owner()->refuse_in_group();
-    std::erase(r.owner()->residuals(), static_cast<void*>(residual));
-    residuals().erase(residual);
+    r.owner()->group().check_closed();
+    r.owner()->residuals().erase(residual);
     return sparsecollSuccess;
   });
 }

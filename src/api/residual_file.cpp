@@ -12,6 +12,9 @@ namespace sparsecoll {
 namespace {
 
 constexpr const char* kKind = "residual";
+// Names the section with the caches of shapes. Part of the file format: files of earlier releases
+// have it.
+constexpr const char* kCaches = "warm";
 
 /// Whose residual it is.
 struct Tensor {
@@ -32,7 +35,7 @@ Tensor tensor_of(const Residual& residual, const Communicator& owner) {
 std::vector<uint64_t> warm_words(const Residual& residual, const Communicator& owner) {
   std::vector<uint64_t> all;
   for (const uint64_t shape : residual.shapes()) {
-    const ShapeCache* cache = owner.find_cache(shape);
+    const ShapeCache* cache = owner.shape_caches().find(shape);
     if (!cache) continue;
     const std::vector<uint64_t> words = cache->words();
     all.insert(all.end(), {shape, words.size()});
@@ -48,7 +51,7 @@ bool are_cuts(std::span<const uint64_t> cuts, uint64_t ranks, uint64_t count) {
 }
 
 std::vector<CachedShape> remembered(const StateFile& file, const Tensor& tensor) {
-  const ConstBytes bytes = file.section("cache");
+  const ConstBytes bytes = file.section(kCaches);
   std::vector<uint64_t> words(bytes.size() / sizeof(uint64_t));
   if (!words.empty()) std::memcpy(words.data(), bytes.data(), words.size() * sizeof(uint64_t));
   std::vector<CachedShape> all;
@@ -65,20 +68,20 @@ std::vector<CachedShape> remembered(const StateFile& file, const Tensor& tensor)
 
 void save(Residual& residual, const char* path) {
   const std::shared_ptr<Communicator> owner = residual.owner();
-  const Arena::Scope scope(owner->arena());
-  std::byte* const values = owner->arena().take<std::byte>(residual.bytes());
+  const Arena::Scope scope(owner->backends().arena());
+  std::byte* const values = owner->backends().arena().take<std::byte>(residual.bytes());
   residual.read_canonical({values, residual.bytes()});
   const Tensor tensor = tensor_of(residual, *owner);
   const std::vector<uint64_t> words = warm_words(residual, *owner);
   const StateSection sections[] = {state_value("tensor", tensor),
                                    {"values", {values, residual.bytes()}},
-                                   {"cache", std::as_bytes(std::span(words))}};
+                                   {kCaches, std::as_bytes(std::span(words))}};
   write_state_file(path, kKind, sections);
 }
 
 void load(Residual& residual, const char* path) {
   const std::shared_ptr<Communicator> owner = residual.owner();
-  const StateFile file(path, kKind, owner->memory());
+  const StateFile file(path, kKind, *owner->backends().memory(kHost));
   const auto tensor = file.value<Tensor>("tensor");
   const Tensor want = tensor_of(residual, *owner);
   if (tensor.count != want.count) file.refuse("count", want.count, tensor.count);
@@ -90,7 +93,7 @@ void load(Residual& residual, const char* path) {
   std::vector<uint64_t> shapes;
   for (const CachedShape& each : all) shapes.push_back(each.shape);
   // The file is good; without memory for all that it says nothing is changed.
-  owner->store_caches(all);
+  owner->shape_caches().store(all);
   residual.write(values);
   residual.restore(std::move(shapes), tensor.step);
 }

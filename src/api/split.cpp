@@ -5,7 +5,36 @@
 
 namespace sparsecoll {
 
-void* Communicator::split(FunctionRef<Config()> check, int color, int key) {
+namespace {
+
+/// Makes this rank's end of a part of `parent`, initialises it together with the other ranks of the
+/// part, and returns its handle. An abort of `parent` meanwhile aborts the part.
+void* make_part(Communicator& parent, std::unique_ptr<Link> link, const Config& config,
+                const Deadline& deadline) {
+  const auto part =
+      std::make_shared<Communicator>(std::move(link), config, parent.network_model().node);
+  parent.set_part(part);
+  try {
+    if (parent.health().code() != sparsecollSuccess) part->abort();  // parent was aborted before
+    void* const handle = part->initialize(std::nullopt, deadline);
+    parent.set_part(nullptr);
+    try {
+      part->check_healthy();  // parent may have been aborted after the part's last exchange
+      return handle;
+    } catch (const Error& error) {
+      communicators().erase(handle);
+      part->poison_and_throw(error);
+    }
+  } catch (...) {
+    parent.set_part(nullptr);
+    throw;
+  }
+}
+
+/// Returns the handle of a communicator of the ranks of one color, in the order of their keys; null
+/// for SPARSECOLL_SPLIT_NOCOLOR. Collective. `check` returns the configuration of the new
+/// communicator or throws InvalidArgument.
+void* split(Communicator& parent, FunctionRef<Config()> check, const SplitWish& wish) {
   Descriptor descriptor;
   descriptor.verb = static_cast<uint64_t>(Verb::comm_split);
   Config config;
@@ -13,44 +42,22 @@ void* Communicator::split(FunctionRef<Config()> check, int color, int key) {
   std::unique_ptr<Link> link;
   const auto body = [&](AgreedCall& call) {
     deadline = call.deadline();
-    link = link_->split(call, {color, key});
+    link = parent.link().split(call, wish);
   };
-  collective(
+  parent.run_collective(
       descriptor, [&] { config = check(); }, body);
   if (!link) return nullptr;
   try {
-    return join_part(std::move(link), config, deadline);
+    return make_part(parent, std::move(link), config, deadline);
   } catch (const Error& error) {
-    // The members that are lost to the part are lost here too.
-    if (fatal(error.code()) || poison() != sparsecollSuccess) poison_and_throw(error);
+    // A rank that is lost to the part is lost to the parent, too.
+    if (fatal(error.code()) || parent.health().code() != sparsecollSuccess)
+      parent.poison_and_throw(error);
     throw;
   }
 }
 
-void* Communicator::join_part(std::unique_ptr<Link> link, const Config& config,
-                              const Deadline& deadline) {
-  const auto part = std::make_shared<Communicator>(std::move(link), config, node_);
-  const auto let_abort_reach = [this](std::shared_ptr<Communicator> joining) {
-    const std::lock_guard lock(mutex_);
-    joining_ = std::move(joining);
-  };
-  let_abort_reach(part);
-  try {
-    if (poison() != sparsecollSuccess) part->abort();  // it came before
-    void* const handle = part->join(std::nullopt, deadline);
-    let_abort_reach(nullptr);
-    try {
-      part->check_healthy();  // an abort may have come when the part was complete
-      return handle;
-    } catch (const Error& error) {
-      communicators().erase(handle);
-      part->poison_and_throw(error);
-    }
-  } catch (...) {
-    let_abort_reach(nullptr);
-    throw;
-  }
-}
+}  // namespace
 
 }  // namespace sparsecoll
 
@@ -60,7 +67,7 @@ sparsecollResult_t sparsecollCommSplit(sparsecollComm_t comm, int color, int key
                                        sparsecollComm_t* newcomm,
                                        const sparsecollConfig_t* config) {
   return on_communicator("sparsecollCommSplit", comm, [&](Communicator& parent) {
-    parent.refuse_in_group();
+    parent.group().check_closed();
     const auto check = [&] {
       if (color < 0 && color != SPARSECOLL_SPLIT_NOCOLOR)
         fail(sparsecollInvalidArgument,
@@ -72,8 +79,9 @@ sparsecollResult_t sparsecollCommSplit(sparsecollComm_t comm, int color, int key
       if (device) check_place(own, *device);
       return own;
     };
-    parent.take_part(
-        [&] { *newcomm = static_cast<sparsecollComm_t>(parent.split(check, color, key)); });
+    parent.begin_call([&] {
+      *newcomm = static_cast<sparsecollComm_t>(split(parent, check, {color, key}));
+    });
     return sparsecollSuccess;
   });
 }

@@ -5,7 +5,7 @@
 #include <bit>
 #include <span>
 
-#include "collectives/registry.hpp"
+#include "calls/algorithm_id.hpp"
 #include "core/checksum.hpp"
 #include "core/error.hpp"
 #include "core/types.hpp"
@@ -79,9 +79,8 @@ std::string push_sum_value(size_t argument, uint64_t bits) {
 
 std::string init_value(size_t argument, uint64_t bits) {
   const std::string number = std::to_string(static_cast<int64_t>(bits));
-  const AlgorithmEntry* algorithm =
-      argument == kAlgorithm ? find_algorithm(static_cast<int>(bits)) : nullptr;
-  return algorithm ? text(number, " (", algorithm->name, ")") : number;
+  const char* algorithm = argument == kAlgorithm ? algorithm_name(static_cast<int>(bits)) : nullptr;
+  return algorithm ? text(number, " (", algorithm, ")") : number;
 }
 
 std::string value(uint64_t verb, size_t argument, uint64_t bits) {

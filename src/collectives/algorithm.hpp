@@ -102,10 +102,6 @@ ReceivedVectors alltoall(Env& env, const SparseSpan& local, std::span<const Regi
 /// Sum over ranks of each counter, on all ranks. Any P.
 void allreduce_counts(Env& env, std::span<uint64_t> counters);
 
-/// An empty message from each rank to each: afterwards everything has arrived that any of them sent
-/// before to this one.
-void barrier(Call& call, Arena& arena);
-
 /// Every rank's message, by rank, with a number that its sender put beside it. `about` is how many
 /// bytes a message has, as far as all ranks know alike: it decides on the way that they take.
 struct Gathered {

@@ -5,20 +5,11 @@
 #include <optional>
 #include <string>
 
+#include "calls/algorithm_id.hpp"
 #include "collectives/algorithm.hpp"
 #include "collectives/network.hpp"
 
 namespace sparsecoll {
-
-/// The numbers of the C API's sparsecollAlgo_t.
-enum class AlgorithmId : int {
-  automatic = 0,
-  allgather = 1,
-  oktopk = 2,
-  topka2a = 3,
-  hierarchical = 4,
-  dense = 5,
-};
 
 /// What a rank puts into an algorithm.
 enum class LocalPart {

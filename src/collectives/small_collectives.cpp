@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Small collectives that the algorithms share: the sum of counters, for every P in about log2 P
-// rounds, and a meeting of all.
+// The sum of counters over ranks, for every P in about log2 P rounds.
 #include <algorithm>
 
 #include "collectives/algorithm.hpp"
@@ -14,19 +13,6 @@ std::byte* packet_room(Env& env, size_t bytes) {
 }
 
 SparseBuffer no_entries(Env& env) { return env.kernels.sparse(0); }
-
-void barrier(Call& call, Arena& arena) {
-  const int ranks = call.size(), rank = call.rank();
-  const auto transfers = arena.take_span<Transfer>(2 * static_cast<size_t>(ranks - 1));
-  for (int distance = 1; distance < ranks; ++distance) {
-    const auto i = 2 * static_cast<size_t>(distance - 1);
-    transfers[i] = {
-        (rank + distance) % ranks, {arena.take<std::byte>(kHeadroom) + kHeadroom}, 0, {}};
-    transfers[i + 1] = {(rank - distance + ranks) % ranks, {}, kUnknownSize, {}};
-    transfers[i].message_memory = transfers[i + 1].message_memory = MessageMemory::host;
-  }
-  call.exchange(transfers);
-}
 
 namespace {
 

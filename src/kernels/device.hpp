@@ -13,102 +13,107 @@
 
 namespace sparsecoll {
 
-/// As the number of a device: the host.
+/// The number of the host where a device number is expected.
 inline constexpr int kHost = -1;
 
-// What this process has of devices. A library that was built without CUDA has none
-// (no_device.cpp), else see cuda/devices.cpp. All throw UnhandledCudaError.
+// Queries about this process's devices (cuda/device_queries.cpp). A library built without CUDA has
+// no devices (no_device.cpp). All throw UnhandledCudaError.
 
-/// How many; 0 where there is no driver.
+/// Returns the number of devices, 0 without a driver.
 int count_devices();
-/// The calling thread's, where devices are in use already; else kHost.
+/// Returns the calling thread's current device, or kHost if this process does not use devices yet.
 int current_device();
-/// Where memory lies: on which device, managed memory too, or on the host. Makes no context.
+/// Returns the device that holds the memory, also if it is managed memory, or kHost. Creates no
+/// context.
 int device_of(const void* memory);
-/// Whether a graph is captured from the stream of that device. Throws InvalidUsage for the legacy
-/// one while a stream is captured that it would wait for.
+/// Returns whether a stream of that device is being captured into a graph. Throws InvalidUsage for
+/// the legacy default stream while a stream is captured that it would wait for.
 bool is_captured(int device, Stream stream);
-/// Whether it is the same stream in every thread.
-bool is_one_stream(Stream stream);
+/// Returns whether the handle names the same stream in every thread.
+bool is_same_in_all_threads(Stream stream);
 
-/// Where messages are packed to and unpacked from: on the host for whoever sends them from there.
-/// Kernels write them straight to the host's memory, so that what crosses the bus is what is sent;
-/// large ones that can be sent from the device stay there (Kernels::hide_large()).
+/// The memory that messages are packed to and unpacked from. It is the host's if the host sends
+/// them. Kernels write such messages straight to host memory, so only what is sent crosses the bus.
+/// Large messages that can be sent from the device stay there (Kernels::hide_large()).
 enum class MessageLocation { on_device, on_host };
 
-/// What is on a stream at one moment. Shared by whoever waits for it.
+/// The work on a stream at one moment. Shared by all who wait for it.
 class Event {
  public:
   virtual ~Event() = default;
 };
 
-/// One communicator's end of a device: its stream, workspace and kernels. One thread at a time, but
-/// for mark(), order() and wait().
+/// A communicator's share of a device: its stream, workspace and kernels. One thread may use it at
+/// a time; mark(), order_after_calls() and wait() may run concurrently.
 class Device {
  public:
   virtual ~Device() = default;
 
   virtual int number() const = 0;
-  /// What outlives a call.
+  /// Device memory that outlives a call.
   virtual const std::shared_ptr<Memory>& memory() const = 0;
-  /// The host's, page-locked, which the device sees, too. From any thread.
+  /// Page-locked host memory that the device can access. Any thread may use it.
   virtual const std::shared_ptr<Memory>& page_locked() = 0;
-  /// The device's, for messages that are moved there. From any thread.
-  virtual const std::shared_ptr<Memory>& landing() = 0;
-  /// The device is the calling thread's current one as long as this lives.
-  virtual std::shared_ptr<const void> stay_current() = 0;
+  /// Device memory for received messages. Any thread may use it.
+  virtual const std::shared_ptr<Memory>& receive_memory() = 0;
+  /// Makes the device the calling thread's current one for the lifetime of the result.
+  virtual std::shared_ptr<const void> make_current() = 0;
 
-  /// What is on a caller's stream now, for a call that is queued.
+  /// Returns an event for the work that a caller's stream has now, for a call that runs later.
   virtual std::shared_ptr<Event> mark(Stream stream) = 0;
-  /// A call's work is queued on this stream, or on the communicator's own; where a call names
-  /// several, on the first, after what is on all of them, and they go on after it. Comes after the
-  /// work of earlier calls. The device is the calling thread's current one until end().
+  /// Begins a call. Its work is queued on `stream`, or on the communicator's own stream if there is
+  /// none, and runs after the work of earlier calls. A call with several streams begins once for
+  /// each: its work is queued on the first, after the work on all of them, and all of them continue
+  /// after it. The device is the calling thread's current one until end().
   virtual void begin(std::optional<Stream> stream) = 0;
-  /// The same for a stream that a graph is captured from. Its workspace is the graph's from now on,
-  /// so it stays until this ends, and earlier calls are not waited for.
+  /// Begins a call on a stream that is being captured into a graph. Its workspace belongs to the
+  /// graph and is kept until this object ends. The call does not wait for earlier calls.
   virtual void begin_captured(Stream stream) = 0;
   virtual bool captured() const = 0;
-  /// After begin(): the work comes after that moment, too.
+  /// After begin(): makes the call's further work wait for the event.
   virtual void wait_for(const Event& event) = 0;
   virtual bool begun() const = 0;
-  /// After begin(): where the work is queued.
+  /// Returns the stream that the call's work is queued on. After begin().
   virtual Stream stream() const = 0;
-  /// After begin(); they live until end().
+  /// Returns kernels of these types, which live until end(). After begin().
   virtual Kernels& kernels(DataType data_type, IndexType index_type) = 0;
-  /// After begin(): what is queued now.
+  /// Returns an event for the work queued so far. After begin().
   virtual std::shared_ptr<Event> event() = 0;
-  /// After begin(): what `work` queues, without workspace, comes after what is queued now, but what
-  /// is queued next does not wait for it. Until follow().
+  /// After begin(): queues `work`, which must not use workspace, concurrently with what is queued
+  /// next: it runs after the work queued so far, but later work does not wait for it before
+  /// wait_for() of the returned event.
   virtual std::shared_ptr<Event> run_concurrently(FunctionRef<void()> work) = 0;
-  /// Whether all of that has run. From any thread.
+  /// Returns whether the event has completed. Any thread may call.
   virtual bool passed(const Event& event) = 0;
 
   // --- after begin(), for calls in stream order
-  /// Every one of the messages begins with the stamp.
+  /// Writes the stamp at the head of every message.
   virtual void put_stamps(std::span<std::byte* const> messages, const Stamp& stamp) = 0;
-  /// Raises the alarm for the first whose message begins with another stamp.
+  /// Raises the alarm for the lowest peer whose message begins with another stamp.
   virtual void check_stamps(std::span<const StampedMessage> messages, const Stamp& expected,
                             Alarm* alarm) = 0;
-  /// Adds the counts up; raises the alarm for a fault.
-  virtual void settle(const CallCounts& counts, const DeviceReport& books) = 0;
-  /// Records in the timeline how long what `work` queues there takes.
+  /// Adds the counts to the device's totals. Raises the alarm if a message was malformed.
+  virtual void add_counts(const CallCounts& counts, const DeviceReport& report) = 0;
+  /// Records in the timeline how long the work that `work` queues takes.
   virtual void timed(const char* name, size_t bytes, FunctionRef<void()> work) = 0;
 
-  /// Ends a call, whose work may still run. `failed`: waits for what was queued. A device that is
-  /// lost is told by the next begin(), order() or wait().
+  /// Ends a call, whose work may still run. With `failed`, waits for all queued work. If the device
+  /// is lost, the next begin(), order_after_calls() or wait() throws.
   virtual void end(bool failed) noexcept = 0;
 
-  /// What is queued on the stream from now on comes after the work of all calls that have ended.
-  virtual void order(Stream stream) = 0;
-  /// Until all of that is done.
+  /// Makes the stream's further work run after the work of all calls that have ended.
+  virtual void order_after_calls(Stream stream) = 0;
+  /// Waits for the work of all calls that have ended.
   virtual void wait() = 0;
-  /// Gives the workspace that messages lie in up for good; returns how many bytes.
+  /// Abandons the workspace that holds messages, because a peer may still access it. Returns its
+  /// size in bytes.
   virtual size_t leak() noexcept = 0;
-  /// Waits for what the timeline is still to hear of.
-  virtual void record_rest() noexcept = 0;
+  /// Waits for the spans that are not yet in the timeline and adds them.
+  virtual void finish_timeline() noexcept = 0;
 };
 
-/// The timeline, if there is one, outlives it.
+/// Creates a communicator's share of a device. `timeline` may be null, else it must outlive the
+/// result.
 std::unique_ptr<Device> make_device(int number, MessageLocation messages, Timeline* timeline);
 
 }  // namespace sparsecoll

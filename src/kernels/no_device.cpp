@@ -10,7 +10,7 @@ int count_devices() { return 0; }
 int current_device() { return kHost; }
 int device_of(const void*) { return kHost; }
 bool is_captured(int, Stream) { return false; }
-bool is_one_stream(Stream) { return true; }
+bool is_same_in_all_threads(Stream) { return true; }
 
 std::unique_ptr<Device> make_device(int number, MessageLocation, Timeline*) {
   fail(sparsecollInternalError, "device ", number, " in a library without CUDA");

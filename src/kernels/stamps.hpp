@@ -8,44 +8,45 @@
 
 namespace sparsecoll {
 
-/// Which call a message is of; at its very beginning, where messages travel in stream order.
+/// Identifies the call that a message belongs to. It is at the head of every message that travels
+/// in stream order.
 struct Stamp {
   uint64_t sequence;
-  uint64_t hash;  ///< of what the sender was called with
+  uint64_t hash;  ///< hash of the sender's arguments
   bool operator==(const Stamp&) const = default;
 };
 
-/// A message that has come, and from whom.
+/// A received message and its sender.
 struct StampedMessage {
   const std::byte* at;
   int peer;
 };
 
-/// What went wrong on a device, for the host to find: in memory that both of them see.
+/// An error that a device has found, in memory that device and host share. The host polls it.
 struct Alarm {
   enum Reason : uint64_t { nothing = 0, other_call = 1, malformed = 2 };
   uint64_t reason;
-  uint64_t peer;  ///< of the other call
-  Stamp got;      ///< from it
+  uint64_t peer;  ///< sender of a message of another call
+  Stamp got;      ///< stamp of that message
 };
 
-/// What a call in stream order has come to, in counts on the device.
+/// The result of one call in stream order, as counts on the device.
 struct CallCounts {
   const uint64_t* selected;  ///< entries that this rank selected
   const uint64_t* result;    ///< entries of the result
-  const uint64_t* fault;     ///< malformed messages
-  bool adds = false;         ///< to what the same call has come to before, as one of a group
+  const uint64_t* fault;     ///< number of malformed messages
+  bool adds = false;         ///< true: adds to the last counts, as a further call of one group
 };
 
-/// Of the last of these calls, and of all of them.
+/// Sums of the counts: of the last call, and of all calls.
 struct DeviceTotals {
   uint64_t last_selected, last_result, selected, result;
 };
 
-/// Where that is written down.
+/// Where the device writes its totals and errors.
 struct DeviceReport {
-  DeviceTotals* tally;   ///< on the device
-  DeviceTotals* mirror;  ///< the same, where the host sees it
+  DeviceTotals* totals;  ///< on the device
+  DeviceTotals* mirror;  ///< a copy that the host can read
   Alarm* alarm;
 };
 

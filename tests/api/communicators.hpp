@@ -17,6 +17,11 @@
 
 namespace sparsecoll::unit {
 
+/// Returns the memory from which a communicator takes workspace and state on the host.
+inline Memory& host_memory(Communicator& communicator) {
+  return *communicator.backends().memory(kHost);
+}
+
 class Communicators {
  public:
   Communicators(std::vector<std::unique_ptr<Transport>> transports,

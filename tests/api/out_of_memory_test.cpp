@@ -48,7 +48,7 @@ std::string run(const Step<float>& step, int P, const Victim& victim, size_t n,
   Communicators ranks(P, config);
   auto residuals = test::make_residuals<float>(ranks.handles(), step.task.n, true);
   for (size_t r = 0; r < residuals.size(); ++r) residuals[r].write(step.before[r]);
-  Memory& memory = victim.mail ? ranks.mail(victim.rank) : ranks[victim.rank].memory();
+  Memory& memory = victim.mail ? ranks.mail(victim.rank) : host_memory(ranks[victim.rank]);
   const size_t before = memory.allocations();
   memory.fail_at(n);
   std::string verdict = ranks.run(describe(step.task, P), [&](int rank) -> std::string {
@@ -92,12 +92,12 @@ std::string run_with_room(const Step<float>& step, size_t room) {
   Communicator& rank = ranks[0];
   test::Residual<float> residual(ranks.handle(0), step.task.n);
   residual.write(step.before[0]);
-  const Arena::Scope scope(rank.arena());
-  const size_t before = rank.memory().bytes_in_use();
-  rank.arena().take<std::byte>(kAlignment);
-  const size_t block = rank.memory().bytes_in_use() - before;
-  rank.arena().take<std::byte>(block - kAlignment - room);
-  rank.memory().fail_at(1);
+  const Arena::Scope scope(rank.backends().arena());
+  const size_t before = host_memory(rank).bytes_in_use();
+  rank.backends().arena().take<std::byte>(kAlignment);
+  const size_t block = host_memory(rank).bytes_in_use() - before;
+  rank.backends().arena().take<std::byte>(block - kAlignment - room);
+  host_memory(rank).fail_at(1);
   const Report report = make_call(step, 0, ranks.handle(0), residual);
   if (!report.wrong.empty()) return describe(report);
   if (report.result == sparsecollSystemError && report.changed)

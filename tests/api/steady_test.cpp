@@ -120,7 +120,7 @@ class Worker {
 size_t allocations(Communicators& ranks) {
   size_t all = 0;
   for (int r = 0; r < ranks.size(); ++r)
-    all += ranks[r].memory().allocations() + ranks.mail(r).allocations();
+    all += host_memory(ranks[r]).allocations() + ranks.mail(r).allocations();
   return all;
 }
 

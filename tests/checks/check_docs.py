@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles every fenced code block of README.md, docs/ and perf/, and follows relative links.
+"""Compiles every fenced code block of README.md, docs/ and perf/.
 
 What happens to a block depends on its language:
   c, cpp  with a main(): compiled and linked. Else compiled inside a function, its #include lines
@@ -34,7 +34,6 @@ import tempfile
 
 FENCE = re.compile(r"^(\s*)(`{3,}|~{3,})\s*(\S*)\s*$")
 COMMENT = re.compile(r"<!--\s*(run|file|given)\s*(?::\s*(.*?))?\s*-->", re.DOTALL)
-LINK = re.compile(r"\[[^\]]*\]\(([^)\s#]+)[^)]*\)")
 NEEDS_MPI = re.compile(r"\bMPI_|<mpi\.h>|sparsecoll_mpi\.h|\bMPI::|sparsecollCommInitMpi")
 NEEDS_FORTRAN = re.compile(r"^fortran|sparsecoll::fortran|sparsecoll-fortran|\.f90")
 
@@ -208,19 +207,12 @@ class Checker:
             call(["bash", "-euo", "pipefail", script], cwd=self.options.root)
 
 
-def broken_links(path):
-    prose = re.sub(r"(?ms)^\s*```.*?^\s*```\s*$", "", path.read_text(encoding="utf-8"))
-    targets = [t for t in LINK.findall(prose) if not re.match(r"\w+:", t)]
-    return [f"{path}: no such file: {t}" for t in targets if not (path.parent / t).exists()]
-
-
 def check_all(options, work):
     root = options.root
     pages = [root / "README.md", *sorted(root.glob("docs/**/*.md")), *sorted(root.glob("perf/*.md"))]
     checker = Checker(options, work)
     faults, checked, without_mpi, without_fortran = [], 0, 0, 0
     for page in pages:
-        faults += broken_links(page)
         for block in blocks_of(page):
             if not options.fc and NEEDS_FORTRAN.search(f"{block.language} {block.text}"):
                 without_fortran += 1

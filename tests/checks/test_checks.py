@@ -94,6 +94,36 @@ class Spdx(Tree):
         self.assertIn("tool", done.stdout)
 
 
+class Paths(Tree):
+    GOOD = (
+        "[page](README.md)", "[place](README.md#place)", "[site](https://example.org)", "`src/core`",
+        "`src/core/arena.hpp`", "`src/core/arena.{hpp,cpp}`", "`src/*/arena.cpp`", "`arena.hpp`",
+        "`src/<layer>/<file>.cpp`", "`and/or`", "`x.y`", "<!-- elsewhere: mine.cpp -->\n`mine.cpp`",
+    )
+    BAD = (
+        "[page](nothing.md)", "`src/core/nothing.hpp`", "`src/kernels`", "`arena.cu`",
+        "`src/core/arena.{c,h}`", "`src/*/nothing.cpp`", "`docs/nothing.md --option`",
+    )
+
+    def check(self, text):
+        self.write("src/core/arena.hpp", "")
+        self.write("src/core/arena.cpp", "")
+        self.write("docs/page.md", "")
+        self.write("README.md", text)
+        return self.run_check("check_paths.py", self.root)
+
+    def test_names_that_exist_pass(self):
+        done = self.check("\n".join(self.GOOD))
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_each_fault_is_found(self):
+        for text in self.BAD:
+            with self.subTest(text):
+                done = self.check(text)
+                self.assertEqual(done.returncode, 1, done.stdout)
+                self.assertIn("README.md", done.stdout)
+
+
 class Docs(Tree):
     PROGRAM = "#include <sparsecoll/sparsecoll.h>\nint main(void) {{ int v; return {}; }}\n"
     GOOD = {
@@ -106,7 +136,6 @@ class Docs(Tree):
         "target_link_libraries(app PRIVATE sparsecoll::sparsecoll)\n```\n",
         "script": "<!-- run -->\n```sh\ntrue\n```\n",
         "in a list": "- x\n\n  ```json\n  {}\n  ```\n",
-        "link": "[this page](README.md)\n",
     }
     BAD = {
         "unknown function": "```c\nsparsecollNothing();\n```\n",
@@ -121,7 +150,6 @@ class Docs(Tree):
         "broken json": "```json\n{\n```\n",
         "no language": "```\nx\n```\n",
         "no end": "```c\nint x;\n",
-        "broken link": "[page](nothing.md)\n",
     }
 
     def check(self, text):

@@ -7,7 +7,8 @@
 #include <memory>
 
 #include "api/communicators.hpp"
-#include "api/push_sum.hpp"
+#include "api/push_sum_state.hpp"
+#include "collectives/push_sum/framed_push_sum.hpp"
 #include "support/catch.hpp"
 #include "support/push_sum.hpp"
 
@@ -85,7 +86,7 @@ TEST_CASE("a rank that is killed is noticed within the deadline") {
 
 TEST_CASE("every byte of a step's message is covered by its checksum") {
   for (const size_t k : {size_t{0}, size_t{5}}) {
-    for (size_t at = 0; at < kGossipRoom + 8 * kLength; at += at < kGossipRoom + 8 ? 1 : 61) {
+    for (size_t at = 0; at < kGossipHeaders + 8 * kLength; at += at < kGossipHeaders + 8 ? 1 : 61) {
       const Outcome outcome = steps_under(
           [at](int from, int, size_t number) {
             MessageFault fault;
@@ -117,7 +118,7 @@ TEST_CASE("a message of a step that the graph does not have is refused") {
     header.kind = static_cast<uint16_t>(FrameKind::gossip);
     header.sequence = 2;
     const GossipHeader wrong{1, step, 0.5, 0.5};
-    Buffer message = ranks[0].link().channel()->transport().pool().take(kGossipRoom + 8);
+    Buffer message = ranks[0].link().channel()->transport().pool().take(kGossipHeaders + 8);
     std::memset(message.data(), 0, message.size());
     std::memcpy(message.data() + sizeof header, &wrong, sizeof wrong);
     ranks[0].link().channel()->hand_over(1, header, std::move(message));
@@ -141,7 +142,7 @@ TEST_CASE("a part of the wrong length is refused") {
   header.kind = static_cast<uint16_t>(FrameKind::gossip);
   header.sequence = 2;
   const GossipHeader gossip{1, 0, 0.5, 0.5};
-  Buffer message = ranks[0].link().channel()->transport().pool().take(kGossipRoom + 8);
+  Buffer message = ranks[0].link().channel()->transport().pool().take(kGossipHeaders + 8);
   std::memset(message.data(), 0, message.size());
   std::memcpy(message.data() + sizeof header, &gossip, sizeof gossip);
   ranks[0].link().channel()->hand_over(1, header, std::move(message));

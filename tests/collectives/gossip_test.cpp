@@ -9,7 +9,8 @@
 #include <memory>
 
 #include "api/communicators.hpp"
-#include "api/push_sum.hpp"
+#include "api/push_sum_state.hpp"
+#include "collectives/push_sum/framed_push_sum.hpp"
 #include "support/catch.hpp"
 #include "support/push_sum.hpp"
 #include "support/sweep.hpp"
@@ -163,9 +164,9 @@ TEST_CASE("both ends of an edge remember the same bits, however late the message
     size_t edges = 0;
     for (int from = 0; from < P; ++from) {
       const auto state = push_sums().find(states[static_cast<size_t>(from)]->handle());
-      for (const auto& [to, copy] : *state->push_sum().sent_copies()) {
+      for (const auto& [to, copy] : state->push_sum().compressed()->sent_copies()) {
         const auto peer = push_sums().find(states[static_cast<size_t>(to)]->handle());
-        const auto& received = *peer->push_sum().received_copies();
+        const auto& received = peer->push_sum().compressed()->received_copies();
         REQUIRE(received.contains(from));
         CHECK(negated(copy, received.at(from)));
         ++edges;
@@ -254,7 +255,7 @@ TEST_CASE("what comes for a state that is gone is thrown away, what comes early 
   header.kind = static_cast<uint16_t>(FrameKind::gossip);
   header.sequence = 1000;
   const GossipHeader early{999, 0, 0.5, 0.5};
-  Buffer message = ranks[0].link().channel()->transport().pool().take(kGossipRoom);
+  Buffer message = ranks[0].link().channel()->transport().pool().take(kGossipHeaders);
   std::memcpy(message.data() + sizeof header, &early, sizeof early);
   ranks[0].link().channel()->hand_over(1, header, std::move(message));
   ranks[1].link().channel()->pump([](int, const Frame&) {});
@@ -278,7 +279,7 @@ TEST_CASE("the steady state allocates nothing") {
     const auto allocations = [&] {
       size_t all = 0;
       for (int r = 0; r < 5; ++r)
-        all += ranks[r].memory().allocations() + ranks.mail(r).allocations();
+        all += host_memory(ranks[r]).allocations() + ranks.mail(r).allocations();
       return all;
     };
     size_t before = 0;

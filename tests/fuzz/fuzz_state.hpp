@@ -19,7 +19,7 @@ inline constexpr uint8_t kStateCompressed = 8;  ///< compressed gossip
 inline constexpr uint8_t kStateDelay = 16;      ///< gossip that may be late
 
 /// Names of sections, by their number in an input.
-inline constexpr const char* kStateSections[] = {"tensor",     "values", "cache",  "shape",
+inline constexpr const char* kStateSections[] = {"tensor",     "values", "warm",   "shape",
                                                  "progress",   "sent 0", "sent 1", "received 0",
                                                  "received 1", "another"};
 

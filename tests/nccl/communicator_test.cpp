@@ -103,7 +103,7 @@ TEST_CASE("an interruption comes through although a call of NCCL does not return
   Communicator communicator(scripted(), handle(), 0);
   std::atomic<bool> inside{false}, released{false};
   std::thread caller([&] {
-    const Communicator::Use use(communicator);
+    const Communicator::CallScope use(communicator);
     inside = true;
     while (!released) std::this_thread::sleep_for(milliseconds(1));
   });
@@ -183,9 +183,9 @@ TEST_CASE("what a state means") {
   }
   script().state = ncclInProgress;
   communicator.check();
-  CHECK_FALSE(communicator.settle(Deadline::after(5)));
+  CHECK_FALSE(communicator.wait_ready(Deadline::after(5)));
   script().state = ncclSuccess;
-  CHECK(communicator.settle(Deadline::after(5)));
+  CHECK(communicator.wait_ready(Deadline::after(5)));
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ class Work {
   virtual std::vector<Marker> waits_for() const { return {}; }
   virtual void run() = 0;
 
-  Marker position;  ///< the work in its stream up to and including this; set when it is queued
+  Marker marker;  ///< the stream up to and including this work; set when it is queued
 };
 /// Makes what is queued: at once, or for every launch of the graph that it was captured into.
 using MakeWork = std::function<std::unique_ptr<Work>()>;

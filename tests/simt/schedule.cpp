@@ -158,7 +158,7 @@ Marker everything(const std::shared_ptr<CUstream_st>& stream) {
 }
 
 void push(const std::shared_ptr<CUstream_st>& stream, std::unique_ptr<Work> work) {
-  work->position = {stream, ++stream->queued};
+  work->marker = {stream, ++stream->queued};
   stream->work.push_back(std::move(work));
   note_change();
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "calls/barrier.hpp"
 #include "calls/framed/framed_call.hpp"
 #include "calls/framed/framed_group.hpp"
 #include "calls/link.hpp"

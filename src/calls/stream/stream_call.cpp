@@ -225,7 +225,7 @@ void StreamCall::confirm() { end_.watch.check(); }
 void StreamCall::settle(Kernels&, const CallCounts& counts) {
   CallCounts settlement = counts;
   settlement.adds = std::exchange(settled_, true);
-  end_.device.settle(settlement, end_.books);
+  end_.device.add_counts(settlement, end_.books);
   stats_.settles = true;
 }
 

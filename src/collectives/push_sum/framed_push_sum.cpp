@@ -1,230 +1,284 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-//
-// Push-sum: Stochastic Gradient Push and Overlap SGP (Assran, Loizou, Ballas, Rabbat, ICML 2019).
-// Step t of rank i, which has the numerator x and the weight w (1 at first):
-//
-//   1. The graph names out-neighbours j with parts p_ji, and in-neighbours.
-//   2. Send p_ji (x, w) to each out-neighbour j.
-//   3. Take in what has come; wait for the messages of steps <= t - tau of those who sent to i
-//      then (tau = 0: for exactly those of step t; tau = -1: for none).
-//   4. x := x - what was sent + what came in, in the order of steps, then ranks; w likewise.
-//   5. estimate = x / w.
-//
-// Cost per step: one message of n values for each out-neighbour, in and out; nothing else, no round
-// of agreement. Messages that are not taken in yet wait at the receiver, in a block of their own.
-// Guarantees: sum of x and sum of w over ranks and messages under way stay what they are, up to the
-// rounding of step 4, for every graph, P and tau. With tau = 0 the same bits in every run. x is
-// written when everything that had to come has come, and not before.
+// Push-sum over messages that may arrive at any time. The numbers are those of push_sum.cpp.
+#include "collectives/push_sum/framed_push_sum.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
-#include "collectives/push_sum/push_sum.hpp"
 #include "core/error.hpp"
 
 namespace sparsecoll {
 
 namespace {
 
-constexpr uint64_t kNoCall = ~uint64_t{0};  // after all calls
+constexpr uint64_t kAllCalls = ~uint64_t{0};  // larger than the number of any call
 
+// A message whose step is so far ahead of the expected one is refused without a look at the graph.
 constexpr uint64_t kLongestGap = uint64_t{1} << 32;
 
-class FramedPushSum final : public PushSum {
- public:
-  FramedPushSum(const PushSumShape& shape, const Graph& graph)
-      : PushSum(shape, graph),
-        carrier_(shape.k == 0 ? make_dense_gossip(shape) : make_compressed_gossip(shape)),
-        heard_(static_cast<size_t>(graph.ranks())),
-        due_(heard_.size()) {}
+/// A message that was received.
+struct GossipMessage {
+  int peer;
+  GossipHeader header;
+  Frame frame;
 
-  GossipCodec::Copies* sent_copies() override { return carrier_->sent_copies(); }
-  GossipCodec::Copies* received_copies() override { return carrier_->received_copies(); }
-  void resume(uint64_t step, double weight) override;
-  void look_ahead(int rank, bool captured) override;
-  void step(const GossipContext& call, const Tensors& tensors) override;
-  void drain(const GossipContext& call, const Tensors& tensors) override;
+  ConstBytes body() const { return frame.payload().subspan(sizeof(GossipHeader)); }
+};
+
+/// Throws RemoteError if this frame shows that its sender is in another collective call. Gossip is
+/// accepted from any call, and a peer may be a call ahead.
+void check_not_in_other_call(uint64_t sequence, int peer, const Frame& frame) {
+  if (frame.kind() == FrameKind::gossip || frame.header.sequence > sequence) return;
+  if (frame.header.sequence == sequence)
+    fail(sparsecollRemoteError, "rank ", peer, " called another function, this rank pushSumStep");
+  fail(sparsecollRemoteError, "rank ", peer, " sent a message of call ", frame.header.sequence,
+       " during call ", sequence);
+}
+
+}  // namespace
+
+class FramedPushSum::FramedRound final : public PushSum::Round {
+ public:
+  FramedRound(FramedPushSum& state, const Call& call, const GossipContext& context,
+              const Tensors& tensors)
+      : Round(state, context, tensors), own_(state), call_(call) {
+    update_.weight = state.weight_;
+  }
+
+ protected:
+  void send(const Neighbour& to) override;
+  void receive() override;
+  void receive_all() override;
+  void add_received() override;
+  void finish_step() override {}
+  void finish_drain() override;
 
  private:
-  void send(const GossipContext& call, const Neighbour& to, const void* x, StepUpdate& ledger);
-  void collect(const GossipContext& call, std::vector<GossipMessage>& mail);
-  /// What that peer sent in calls before number `before`.
-  void collect_from(Channel& channel, int peer, uint64_t before, std::vector<GossipMessage>& mail);
-  void account(int rank, const GossipMessage& mail);
-  bool takes(int peer) const;
-  std::vector<int> absent() const;
-  void absorb(const GossipContext& call, std::vector<GossipMessage>& mail, StepUpdate& ledger,
-              const Tensors& tensors);
+  Buffer pack(const Neighbour& to);
+  Buffer pack_whole(const Neighbour& to);
+  Buffer pack_compressed(CompressedGossip& compressed, const Neighbour& to);
+  Buffer take_message(size_t body_bytes) {
+    return call_.channel.transport().pool().take(kGossipHeaders + body_bytes);
+  }
+  void receive_required();
+  /// Takes that peer's messages of calls before number `before` out of the channel.
+  void receive_from(int peer, uint64_t before);
+  /// Whether this step adds the peer's next message.
+  bool adds_next_of(int peer) const;
+  /// Checks that this is the next message that the graph has for this edge, and counts it.
+  void count(const GossipMessage& message);
+  /// The peers of which required messages are missing.
+  std::vector<int> missing() const;
+  void unpack(const GossipMessage& message);
 
-  std::unique_ptr<GossipCodec> carrier_;
-  std::vector<uint64_t> heard_;  ///< by peer: its messages of steps below this one are absorbed
-  std::vector<uint64_t> due_;    ///< by peer: those of steps below this one must be
-  std::vector<Neighbour> to_;    ///< out-neighbours of the next step
-  std::vector<int> from_;        ///< whose messages of step t - tau the next step t waits for
+  FramedPushSum& own_;
+  Call call_;
+  std::vector<GossipMessage> messages_;
 };
+
+FramedPushSum::FramedPushSum(const PushSumShape& shape, const Graph& graph)
+    : PushSum(shape, graph),
+      received_until_(static_cast<size_t>(graph.ranks())),
+      required_until_(received_until_.size()) {}
 
 void FramedPushSum::resume(uint64_t step, double weight) {
   step_ = step;
   weight_ = weight;
   sent_ = false;
-  std::ranges::fill(heard_, step);
-  std::ranges::fill(due_, 0);
+  std::ranges::fill(received_until_, step);
+  std::ranges::fill(required_until_, 0);
 }
 
-void FramedPushSum::look_ahead(int rank, bool) {
+void FramedPushSum::find_neighbours(int rank, bool) {
   // 1.
-  to_ = graph_.out_neighbours(rank, step_);
+  destinations_ = graph_.out_neighbours(rank, step_);
   const auto delay = static_cast<uint64_t>(shape_.max_delay);
-  from_.clear();
+  sources_.clear();
   if (shape_.max_delay == kNeverWaits || step_ < delay) return;
-  from_ = graph_.in_neighbours(rank, step_ - delay);
+  sources_ = graph_.in_neighbours(rank, step_ - delay);
 }
 
-void FramedPushSum::step(const GossipContext& call, const Tensors& tensors) {
-  StepUpdate ledger{weight_, {}, {}};
-  // 2.
-  sent_ = graph_.ranks() > 1;
-  for (const Neighbour& to : to_) send(call, to, tensors.x, ledger);
-  // 3.
-  for (const int peer : from_)
-    due_[static_cast<size_t>(peer)] = step_ - static_cast<uint64_t>(shape_.max_delay) + 1;
-  std::vector<GossipMessage> mail;
-  {
-    const Stopwatch watch(call.stats, Phase::exchange);
-    collect(call, mail);
-    // Who waits for all may as well see them off: nothing of the step is left to do then.
-    if (shape_.max_delay == 0) call.channel->flush_handed_over(call.deadline);
-  }
-  // 4. and 5.
-  absorb(call, mail, ledger, tensors);
-  ++step_;
+void FramedPushSum::step(const Call& call, const GossipContext& context, const Tensors& tensors) {
+  FramedRound(*this, call, context, tensors).step();
 }
 
-void FramedPushSum::drain(const GossipContext& call, const Tensors& tensors) {
-  StepUpdate ledger{weight_, {}, {}};
-  std::vector<GossipMessage> mail;
-  const int ranks = call.channel->size();
-  // A peer that has left this call may be at its next step already: that is not of this drain.
-  for (int peer = 0; peer < ranks; ++peer) collect_from(*call.channel, peer, call.sequence, mail);
-  absorb(call, mail, ledger, tensors);
-  // Steps in which a peer did not send to this rank count as heard.
-  std::ranges::fill(heard_, step_);
-  sent_ = false;
+void FramedPushSum::drain(const Call& call, const GossipContext& context, const Tensors& tensors) {
+  FramedRound(*this, call, context, tensors).drain();
 }
 
-void FramedPushSum::send(const GossipContext& call, const Neighbour& to, const void* x,
-                         StepUpdate& ledger) {
-  const GossipHeader gossip{shape_.id, step_, carrier_->moved(to), carrier_->moved(to) * weight_};
-  Buffer message;
-  {
-    const Stopwatch watch(call.stats, Phase::pack);
-    message = carrier_->pack(call, to, x, ledger);
-  }
+// 2. Send.
+
+void FramedPushSum::FramedRound::send(const Neighbour& to) {
+  const double share = own_.moved_share(to);
+  const GossipHeader gossip{own_.shape_.id, own_.step_, share, share * own_.weight_};
+  Buffer message = pack(to);
   std::memcpy(message.data() + sizeof(FrameHeader), &gossip, sizeof gossip);
-  ledger.weight -= gossip.weight;
-  call.stats.bytes_sent += message.size();
-  ++call.stats.messages_sent;
+  update_.weight -= gossip.weight;
+  context_.stats.bytes_sent += message.size();
+  ++context_.stats.messages_sent;
   FrameHeader header{};
   header.kind = static_cast<uint16_t>(FrameKind::gossip);
-  header.sequence = call.sequence;
-  call.channel->hand_over(to.rank, header, std::move(message));
+  header.sequence = call_.sequence;
+  call_.channel.hand_over(to.rank, header, std::move(message));
 }
 
-/// Gossip apart, a peer may be a call ahead, but must not make another call now.
-void examine(const GossipContext& call, int peer, const Frame& frame) {
-  if (frame.kind() == FrameKind::gossip || frame.header.sequence > call.sequence) return;
-  if (frame.header.sequence == call.sequence)
-    fail(sparsecollRemoteError, "rank ", peer, " called another function, this rank pushSumStep");
-  fail(sparsecollRemoteError, "rank ", peer, " sent a message of call ", frame.header.sequence,
-       " during call ", call.sequence);
+Buffer FramedPushSum::FramedRound::pack(const Neighbour& to) {
+  const Stopwatch watch(context_.stats, Phase::pack);
+  CompressedGossip* const compressed = own_.compressed();
+  return compressed ? pack_compressed(*compressed, to) : pack_whole(to);
 }
 
-std::vector<int> FramedPushSum::absent() const {
-  std::vector<int> peers;
-  for (size_t r = 0; r < due_.size(); ++r)
-    if (heard_[r] < due_[r]) peers.push_back(static_cast<int>(r));
-  return peers;
+Buffer FramedPushSum::FramedRound::pack_whole(const Neighbour& to) {
+  Buffer message = take_message(own_.vector_bytes());
+  const Bytes body{message.data() + kGossipHeaders, own_.vector_bytes()};
+  std::byte* const part = kernels().stand_in(body);
+  kernels().push_sum_share(tensors_.x, own_.shape_.count, to.share, part);
+  kernels().download(part, body);
+  update_.shares.push_back(to.share);
+  return message;
 }
 
-void FramedPushSum::collect(const GossipContext& call, std::vector<GossipMessage>& mail) {
-  Channel& channel = *call.channel;
-  const auto look = [&](int peer, const Frame& frame) { examine(call, peer, frame); };
+Buffer FramedPushSum::FramedRound::pack_compressed(CompressedGossip& compressed,
+                                                   const Neighbour& to) {
+  const auto [packets, entries] =
+      compressed.pack(context_, {to.rank, own_.moved_share(to)}, tensors_.x, update_);
+  context_.stats.selected += kernels().read(entries);
+  const uint64_t size = kernels().read(packets.size);
+  Buffer message = take_message(size);
+  const std::byte* const packed = packets.slab + kernels().read(packets.offset);
+  kernels().wait_packed(packed + size);
+  std::memcpy(message.data() + kGossipHeaders, packed, size);
+  return message;
+}
+
+// 3. Receive.
+
+void FramedPushSum::FramedRound::receive() {
+  const int delay = own_.shape_.max_delay;
+  for (const int peer : own_.sources_)
+    own_.required_until_[static_cast<size_t>(peer)] = own_.step_ - static_cast<uint64_t>(delay) + 1;
+  const Stopwatch watch(context_.stats, Phase::exchange);
+  receive_required();
+  // With tau = 0 nothing else is left to do in this step, so it may as well wait until its own
+  // messages have left.
+  if (delay == 0) call_.channel.flush_handed_over(call_.deadline);
+}
+
+void FramedPushSum::FramedRound::receive_required() {
+  Channel& channel = call_.channel;
+  const auto check = [&](int peer, const Frame& frame) {
+    check_not_in_other_call(call_.sequence, peer, frame);
+  };
   for (int peer = 0; peer < channel.size(); ++peer)
-    for (const Frame& frame : channel.queue(peer)) look(peer, frame);
+    for (const Frame& frame : channel.queue(peer)) check(peer, frame);
   for (;;) {
-    // Who was gone before the last look at the mail will not be heard of again.
-    const std::vector<int> gone = channel.gone(absent());
-    const auto missing = [&] { return text("nothing was heard from ", name_ranks(absent())); };
+    // A peer that had gone before pump() sends nothing more after it.
+    const std::vector<int> gone = channel.gone(missing());
+    const auto nothing_heard = [&] {
+      return text("nothing was heard from ", name_ranks(missing()));
+    };
     try {
-      channel.pump(look);
+      channel.pump(check);
     } catch (const PeerTimeout&) {
-      // Who is missing there is missing here too, unless this rank came late itself.
-      if (!call.deadline.mostly_passed()) throw;
-      fail(sparsecollTimeout, "deadline passed, ", missing());
+      // The peer waits for a rank that is missing here, too, unless this rank itself was late.
+      if (!call_.deadline.mostly_passed()) throw;
+      fail(sparsecollTimeout, "deadline passed, ", nothing_heard());
     }
-    for (int peer = 0; peer < channel.size(); ++peer) collect_from(channel, peer, kNoCall, mail);
-    if (absent().empty()) break;
-    channel.give_up_on(gone, absent());
-    channel.pause(call.deadline, missing);
+    for (int peer = 0; peer < channel.size(); ++peer) receive_from(peer, kAllCalls);
+    if (missing().empty()) break;
+    channel.give_up_on(gone, missing());
+    channel.pause(call_.deadline, nothing_heard);
   }
-  for (const GossipMessage& each : mail) call.stats.bytes_received += each.frame.buffer.size();
+  for (const GossipMessage& each : messages_)
+    context_.stats.bytes_received += each.frame.buffer.size();
 }
 
-bool FramedPushSum::takes(int peer) const {
-  if (shape_.max_delay != 0) return true;
-  // Of a peer that is ahead only what belongs to this step, so that every run adds the same.
-  return heard_[static_cast<size_t>(peer)] < due_[static_cast<size_t>(peer)];
+void FramedPushSum::FramedRound::receive_all() {
+  // A peer that has left this drain may have sent messages of its next step. Those have the number
+  // of a later call and wait for the next step of this rank.
+  for (int peer = 0; peer < call_.channel.size(); ++peer) receive_from(peer, call_.sequence);
 }
 
-void FramedPushSum::collect_from(Channel& channel, int peer, uint64_t before,
-                                 std::vector<GossipMessage>& mail) {
-  std::deque<Frame>& frames = channel.gossip(peer);
+void FramedPushSum::FramedRound::receive_from(int peer, uint64_t before) {
+  std::deque<Frame>& frames = call_.channel.gossip(peer);
   for (auto each = frames.begin(); each != frames.end();) {
     GossipHeader header;
     std::memcpy(&header, each->payload().data(), sizeof header);
-    if (header.state != shape_.id) {
+    if (header.state != own_.shape_.id) {
       ++each;
       continue;
     }
-    if (!takes(peer) || each->header.sequence >= before) return;
-    mail.push_back({peer, header, std::move(*each)});
+    if (!adds_next_of(peer) || each->header.sequence >= before) return;
+    messages_.push_back({peer, header, std::move(*each)});
     each = frames.erase(each);
-    account(channel.rank(), mail.back());
+    count(messages_.back());
   }
 }
 
-void FramedPushSum::account(int rank, const GossipMessage& mail) {
-  uint64_t& heard = heard_[static_cast<size_t>(mail.peer)];
-  const uint64_t step = mail.header.step;
-  const auto sends = [&](uint64_t at) { return graph_.sends(mail.peer, rank, at); };
-  bool expected = step >= heard && step - heard < kLongestGap && sends(step);
-  for (uint64_t at = heard; expected && at < step; ++at) expected = !sends(at);
+bool FramedPushSum::FramedRound::adds_next_of(int peer) const {
+  if (own_.shape_.max_delay != 0) return true;
+  // A peer may be a step ahead. With tau = 0 every run adds the same messages: those of this step.
+  const auto p = static_cast<size_t>(peer);
+  return own_.received_until_[p] < own_.required_until_[p];
+}
+
+void FramedPushSum::FramedRound::count(const GossipMessage& message) {
+  const int rank = call_.channel.rank();
+  uint64_t& received_until = own_.received_until_[static_cast<size_t>(message.peer)];
+  const uint64_t step = message.header.step;
+  const auto sends = [&](uint64_t at) { return own_.graph_.sends(message.peer, rank, at); };
+  bool expected = step >= received_until && step - received_until < kLongestGap && sends(step);
+  for (uint64_t at = received_until; expected && at < step; ++at) expected = !sends(at);
   if (!expected)
-    fail(sparsecollRemoteError, "rank ", mail.peer, " sent a message of step ", step,
-         ", expected its next one from step ", heard, " on");
-  heard = step + 1;
+    fail(sparsecollRemoteError, "rank ", message.peer, " sent a message of step ", step,
+         ", expected its next one from step ", received_until, " on");
+  received_until = step + 1;
 }
 
-void FramedPushSum::absorb(const GossipContext& call, std::vector<GossipMessage>& mail,
-                           StepUpdate& ledger, const Tensors& tensors) {
-  const Stopwatch watch(call.stats, Phase::reduce);
-  std::ranges::sort(
-      mail, {}, [](const GossipMessage& each) { return std::pair(each.header.step, each.peer); });
-  for (const GossipMessage& each : mail) {
-    carrier_->unpack(call, each, ledger);
-    ledger.weight += each.header.weight;
+std::vector<int> FramedPushSum::FramedRound::missing() const {
+  std::vector<int> peers;
+  for (size_t r = 0; r < own_.required_until_.size(); ++r)
+    if (own_.received_until_[r] < own_.required_until_[r]) peers.push_back(static_cast<int>(r));
+  return peers;
+}
+
+// 4. and 5. Update x and w, compute the estimate.
+
+void FramedPushSum::FramedRound::add_received() {
+  const Stopwatch watch(context_.stats, Phase::reduce);
+  std::ranges::sort(messages_, {}, [](const GossipMessage& each) {
+    return std::pair(each.header.step, each.peer);
+  });
+  for (const GossipMessage& each : messages_) {
+    unpack(each);
+    update_.weight += each.header.weight;
   }
-  call.kernels.push_sum_absorb({ledger.shares, ledger.arrived, ledger.net, ledger.weight},
-                               shape_.count, tensors.x, tensors.estimate);
-  call.kernels.read(call.kernels.counts(1));  // then the mail may go
-  weight_ = ledger.weight;
+  apply_update();
+  kernels().read(kernels().counts(1));  // waits until the messages' memory is no longer read
+  own_.weight_ = update_.weight;
 }
 
-}  // namespace
+void FramedPushSum::FramedRound::unpack(const GossipMessage& message) {
+  const ConstBytes body = message.body();
+  if (CompressedGossip* const compressed = own_.compressed()) {
+    uint64_t* const fault = kernels().counts(1);
+    compressed->unpack(context_, {message.peer, message.header.share}, body, fault, update_);
+    if (kernels().read(fault) != 0)
+      fail(sparsecollRemoteError, "rank ", message.peer,
+           " sent a malformed message: expected sound counts and indices");
+    return;
+  }
+  if (body.size() != own_.vector_bytes())
+    fail(sparsecollRemoteError, "rank ", message.peer, " sent a part of ", body.size(),
+         " bytes, expected ", own_.vector_bytes());
+  update_.received.push_back(kernels().upload(body));
+}
 
-std::unique_ptr<PushSum> make_framed_push_sum(const PushSumShape& shape, const Graph& graph) {
-  return std::make_unique<FramedPushSum>(shape, graph);
+void FramedPushSum::FramedRound::finish_drain() {
+  // No peer has sent anything else in the steps before this one.
+  std::ranges::fill(own_.received_until_, own_.step_);
 }
 
 }  // namespace sparsecoll

@@ -2,135 +2,96 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
-#include <memory>
+#include <optional>
 #include <vector>
 
-#include "calls/framed/channel.hpp"
+#include "collectives/push_sum/compressed_gossip.hpp"
+#include "collectives/push_sum/gossip.hpp"
 #include "collectives/push_sum/graph.hpp"
-#include "kernels/kernels.hpp"
 
 namespace sparsecoll {
 
-class StreamCall;
-
-/// What the ranks agree on when they make a push-sum state.
-struct PushSumShape {
-  uint64_t id = 0;  ///< number of the call that made it
-  size_t count = 0;
-  DataType type = DataType::float32;
-  int max_delay = 0;  ///< tau; kNeverWaits
-  size_t k = 0;       ///< entries of a compressed message; 0 = everything is sent
-  double mixing = 1;  ///< gamma of compressed gossip
-
-  /// Of what one end of an edge remembers.
-  size_t copy_bytes() const { return count * size_of(accumulation(type)); }
-};
-inline constexpr int kNeverWaits = -1;
-
-/// What one step or drain works with. The kernels are those of the tensor's type and place, the
-/// memory is for what outlives the call there.
-struct GossipContext {
-  Channel* channel;  ///< where messages are mail
-  StreamCall* call;  ///< where they go in stream order
-  Kernels& kernels;
-  Memory& memory;
-  Arena& arena;
-  Stats& stats;
-  uint64_t sequence;
-  Deadline deadline;
-  bool captured = false;  ///< becomes part of a graph of CUDA
-};
-
-/// A message that came in.
-struct GossipMessage {
-  int peer;
-  GossipHeader header;
-  Frame frame;
-
-  ConstBytes body() const { return frame.payload().subspan(sizeof(GossipHeader)); }
-};
-
-/// The tensors of a call: the numerator, in and out, and x / w or null.
-struct Tensors {
-  void* x;
-  void* estimate;
-};
-
-/// What leaves and what arrives, gathered until everything has come.
-struct StepUpdate {
-  double weight;  ///< w, without what leaves
-  std::vector<double> shares;
-  std::vector<const void*> arrived;
-  void* net = nullptr;
-};
-
-/// How a part of x travels.
-class GossipCodec {
- public:
-  virtual ~GossipCodec() = default;
-  /// How much of (x, w) a message to this neighbour moves.
-  virtual double moved(const Neighbour& to) const = 0;
-  /// A message to this neighbour, its body behind kGossipRoom bytes; puts down what leaves.
-  virtual Buffer pack(const GossipContext& call, const Neighbour& to, const void* x,
-                      StepUpdate& ledger) = 0;
-  /// Puts down what arrives with a message. Throws RemoteError for a malformed one.
-  virtual void unpack(const GossipContext& call, const GossipMessage& mail, StepUpdate& ledger) = 0;
-  /// What each directed edge remembers, by peer; null: nothing.
-  using Copies = std::map<int, Block>;
-  virtual Copies* sent_copies() = 0;
-  virtual Copies* received_copies() = 0;
-};
-inline constexpr size_t kGossipRoom = sizeof(FrameHeader) + sizeof(GossipHeader);
-
-/// Everything: x * share as it is.
-std::unique_ptr<GossipCodec> make_dense_gossip(const PushSumShape& shape);
-/// Compressed gossip: the k largest entries of what the receiver does not know yet.
-std::unique_ptr<GossipCodec> make_compressed_gossip(const PushSumShape& shape);
-
-/// One rank's end of push-sum: weight, step counter, and how messages come.
+/// One rank's push-sum state: its weight, its step number and its neighbours. FramedPushSum and
+/// StreamPushSum add how its messages are sent and received. See push_sum.cpp for the algorithm.
 class PushSum {
  public:
-  PushSum(const PushSumShape& shape, const Graph& graph) : shape_(shape), graph_(graph) {}
   virtual ~PushSum() = default;
 
   const PushSumShape& shape() const { return shape_; }
   const Graph& graph() const { return graph_; }
-  uint64_t step() const { return step_; }
-  /// As far as the host knows.
+  /// Number of the next step, from 0.
+  uint64_t step_number() const { return step_; }
+  /// w as the host knows it. Stale while device_weight() is not null.
   double weight() const { return weight_; }
-  /// A double where the tensors are, which is what counts; null: the host knows.
-  virtual const Block* weight_there() const { return nullptr; }
-  virtual GossipCodec::Copies* sent_copies() = 0;
-  virtual GossipCodec::Copies* received_copies() = 0;
-  /// No message of this state can be under way: it waits for all, or nothing was sent since it was
-  /// made, loaded or drained.
-  bool settled() const { return shape_.max_delay == 0 || !sent_; }
-  /// Graphs of CUDA know where it keeps what it remembers.
-  virtual bool in_graph() const { return false; }
+  /// w, one double in the device's memory; null while the host knows w.
+  virtual const Block* device_weight() const { return nullptr; }
+  /// The copies of compressed gossip; null without compression.
+  CompressedGossip* compressed() { return compressed_ ? &*compressed_ : nullptr; }
+  /// Whether no message of this state can be in flight: every step waits for its messages, or this
+  /// rank has sent nothing since it created, loaded or drained the state.
+  bool nothing_in_flight() const { return shape_.max_delay == 0 || !sent_; }
+  /// Whether a CUDA graph refers to memory of this state.
+  virtual bool captured() const { return false; }
   virtual bool can_drain() const { return true; }
-  /// Continues where a saved state was.
-  virtual void resume(uint64_t step, double weight) = 0;
 
-  /// Works out the neighbours of the next step. Throws InvalidArgument if they are no graph, and
-  /// InvalidUsage for a step that is to be part of a graph of CUDA and cannot.
-  virtual void look_ahead(int rank, bool captured) = 0;
-  /// The next step; look_ahead() was called. x is untouched when it throws.
-  virtual void step(const GossipContext& call, const Tensors& tensors) = 0;
-  /// Takes in all that is under way; every peer's messages are known to have arrived.
-  virtual void drain(const GossipContext& call, const Tensors& tensors) = 0;
+  /// Continues from a saved state.
+  virtual void resume(uint64_t step, double weight) = 0;
+  /// Step 1: finds the neighbours of the next step. `captured`: the step is to be part of a CUDA
+  /// graph. Throws InvalidArgument for a custom graph that is malformed, and InvalidUsage for a
+  /// step that cannot be captured yet. Changes nothing else.
+  virtual void find_neighbours(int rank, bool captured) = 0;
 
  protected:
+  /// One round of gossip: a step or a drain in progress.
+  class Round {
+   public:
+    Round(PushSum& state, const GossipContext& context, const Tensors& tensors)
+        : state_(state), context_(context), tensors_(tensors) {}
+    virtual ~Round() = default;
+
+    /// Makes the next step; find_neighbours() was called. If it throws, x is untouched.
+    void step();
+    /// Adds everything in flight to x and w. Messages of all peers have arrived.
+    void drain();
+
+   protected:
+    /// Sends p_ji (x, w) to this neighbour, or packs it for receive() or finish_step() to send.
+    virtual void send(const Neighbour& to) = 0;
+    /// Receives the messages that this step adds.
+    virtual void receive() = 0;
+    /// Receives the messages in flight.
+    virtual void receive_all() = 0;
+    /// Puts the received messages into update_, updates w and calls apply_update().
+    virtual void add_received() = 0;
+    virtual void finish_step() = 0;
+    virtual void finish_drain() = 0;
+
+    Kernels& kernels() const { return context_.kernels; }
+    /// Steps 4 and 5 for x: x and the estimate by update_.
+    void apply_update();
+
+    PushSum& state_;
+    GossipContext context_;
+    Tensors tensors_;
+    StepUpdate update_;
+  };
+
+  PushSum(const PushSumShape& shape, const Graph& graph);
+
+  /// Which part of (x, w) a message to this neighbour moves.
+  double moved_share(const Neighbour& to) const {
+    return shape_.k == 0 ? to.share : shape_.mixing * to.share;
+  }
+  /// Bytes of an uncompressed vector.
+  size_t vector_bytes() const { return shape_.count * size_of(shape_.type); }
+
   PushSumShape shape_;
   Graph graph_;
   uint64_t step_ = 0;
   double weight_ = 1;
-  bool sent_ = false;  ///< since the last drain
+  bool sent_ = false;                           ///< since the last drain
+  std::optional<CompressedGossip> compressed_;  ///< none: messages are not compressed
+  std::vector<Neighbour> destinations_;         ///< out-neighbours of the next step
 };
-
-/// Over messages that come whenever they do.
-std::unique_ptr<PushSum> make_framed_push_sum(const PushSumShape& shape, const Graph& graph);
-/// Over messages in stream order, for tau >= 0.
-std::unique_ptr<PushSum> make_stream_push_sum(const PushSumShape& shape, const Graph& graph);
 
 }  // namespace sparsecoll

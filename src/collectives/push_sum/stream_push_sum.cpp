@@ -1,294 +1,299 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Push-sum in stream order (Assran, Loizou, Ballas, Rabbat, Stochastic Gradient Push, ICML 2019;
-// compressed gossip as in compressed_gossip.cpp): the steps of push_sum.cpp where messages cannot
-// wait at the receiver, over NCCL. Every rank knows who sends to it in a step, so that every step
-// receives what is sent to it there, and absorbs it tau steps later. Step t:
+// Push-sum over messages in the order of CUDA streams (NCCL). The numbers are those of
+// push_sum.cpp.
 //
-//   1. The graph names out-neighbours j with parts p_ji, and in-neighbours.
-//   2. Pack p_ji x, or what changed of it, for each out-neighbour, with p_ji w in front. What
-//      leaves is taken off w, which lives on the device, so that the host never waits for it.
-//   3. tau = 0: exchange. tau > 0: what came in step t - tau is at hand.
-//   4. x := x - what was sent + what is absorbed, in the order of ranks; w likewise.
-//   5. estimate = x / w.
-//   6. tau > 0: exchange, beside what is queued next, but for states that are part of a graph; step
-//      t + tau waits for it.
+// A message cannot wait at a receiver that did not ask for it. Every rank knows from the graph who
+// sends to it, and receives in each step exactly the messages of that step:
 //
-// Cost per step: one message for each out-neighbour, in and out: n values, or the bound of k
-// entries.
+//   2. Pack the messages of this step. The weight p_ji w is at the front of each. w is on the
+//      device, so that the host waits for nothing.
+//   3. tau = 0: exchange them. tau > 0: the messages of step t - tau are in their buffers.
+//   4. and 5. as in push_sum.cpp.
+//   6. tau > 0: exchange the messages of this step, concurrently with what is queued next. Step
+//      t + tau waits for this exchange. A state with captured steps exchanges in stream order.
 //
-// Guarantees: as push_sum.cpp, with the same bits in every run for every tau, and for tau = 0 those
-// of the other. No host wait: a whole period of steps, of the graph's and of tau, can be captured
-// into a graph of CUDA once each of them has been made.
+// All messages have the same size: the bound of k entries with compressed gossip.
+//
+// Guarantees: those of push_sum.cpp, with the same bits in every run for every tau; for tau = 0
+// they are the bits of FramedPushSum. After every step of one period (of the graph's and of tau)
+// was made once, a whole period can be captured into a CUDA graph.
+#include "collectives/push_sum/stream_push_sum.hpp"
+
 #include <algorithm>
 #include <utility>
 
 #include "calls/stream/stream_call.hpp"
-#include "collectives/push_sum/push_sum.hpp"
-#include "collectives/push_sum/stream_changes.hpp"
 #include "core/error.hpp"
 
 namespace sparsecoll {
 
 namespace {
 
-constexpr size_t kWeightRoom = 64;  // in front of what else a message holds, aligned for it
+constexpr size_t kBodyOffset = 64;  // of a message; the weight is in front of it
 
-/// A message that came, or will.
-struct Mail {
-  int peer;
-  double share;  ///< of its sender's x that it moves
-  const std::byte* at;
+}  // namespace
 
-  const double* weight() const { return reinterpret_cast<const double*>(at); }
-  const std::byte* body() const { return at + kWeightRoom; }
-};
-
-/// What came in a step, or is under way, with memory that stays: kHeadroom each, and a message.
-struct Slot {
-  std::vector<Mail> mail;
-  std::vector<Block> received, sent;
-  std::shared_ptr<Event> exchanged;  ///< null: is in order
-};
-
-class StreamPushSum final : public PushSum {
+class StreamPushSum::StreamRound final : public PushSum::Round {
  public:
-  StreamPushSum(const PushSumShape& shape, const Graph& graph)
-      : PushSum(shape, graph),
-        changes_(shape),
-        slots_(static_cast<size_t>(std::max(shape.max_delay, 1))) {}
+  StreamRound(StreamPushSum& state, const Call& call, const GossipContext& context,
+              const Tensors& tensors);
 
-  const Block* weight_there() const override { return told_ ? &own_weight_ : nullptr; }
-  GossipCodec::Copies* sent_copies() override { return shape_.k > 0 ? &changes_.sent() : nullptr; }
-  GossipCodec::Copies* received_copies() override {
-    return shape_.k > 0 ? &changes_.received() : nullptr;
-  }
-  bool in_graph() const override { return in_graph_; }
-  /// Graphs absorb whatever is in the slots, and of compressed gossip nothing is no message: with
-  /// each of them a part of the copy moves.
-  bool can_drain() const override { return !in_graph_ || shape_.max_delay == 0 || shape_.k == 0; }
-  void resume(uint64_t step, double weight) override;
-  void look_ahead(int rank, bool captured) override;
-  void step(const GossipContext& call, const Tensors& tensors) override;
-  void drain(const GossipContext& call, const Tensors& tensors) override;
+  /// Orders a step behind the exchanges whose buffers it uses.
+  void order_behind_exchanges();
+
+ protected:
+  void send(const Neighbour& to) override;
+  void receive() override;
+  void receive_all() override;
+  void add_received() override;
+  void finish_step() override;
+  void finish_drain() override;
 
  private:
-  /// What one step adds up.
-  struct Sum {
-    std::vector<double> shares;
-    std::vector<double> moved;
-    std::vector<double*> weights_out;
-    std::vector<const double*> weights_in;
-    std::vector<const void*> arrived;
-    StreamChanges::Flow flow;
-    uint64_t* selected = nullptr;
-  };
+  bool is_delayed() const { return own_.shape_.max_delay > 0; }
+  size_t message_bytes() const;
+  double* weight() const { return reinterpret_cast<double*>(own_.device_weight_.data()); }
+  /// Copies w to the device if it is not there. Waits for the copy.
+  void copy_weight_to_device();
+  /// Orders what is queued next behind that exchange.
+  void wait_for(DelayedExchange& exchange);
+  /// Returns kHeadroom bytes and room for the next outgoing message. If the exchange is delayed,
+  /// the memory outlives the call.
+  std::byte* next_buffer();
+  /// Sends and receives the messages of this step. `delayed` owns the receive buffers; null: they
+  /// live as long as the call, and later work is ordered behind the exchange.
+  std::vector<IncomingMessage> exchange(DelayedExchange* delayed);
+  void unpack(const IncomingMessage& message);
+  /// Zeroes the receive buffers of all delayed exchanges, so that graphs and later steps add
+  /// nothing until new messages arrive in them.
+  void clear_buffers();
+  void settle();
 
-  Slot& slot(uint64_t step) { return slots_[step % slots_.size()]; }
-  double moved(const Neighbour& to) const {
-    return shape_.k == 0 ? to.share : shape_.mixing * to.share;
-  }
-  size_t body_bytes(const Kernels& kernels) const;
-  double* own_weight(const GossipContext& call);
-  Transfer pack(const GossipContext& call, const Neighbour& to, const void* x, Sum& sum);
-  std::byte* message_room(const GossipContext& call, size_t number);
-  void take(const GossipContext& call, const Mail& mail, Sum& sum);
-  void absorb(const GossipContext& call, Sum& sum, const Tensors& tensors);
-  void arrive(const GossipContext& call, Slot& slot);
-  void empty_slots(const GossipContext& call);
-  void exchange(const GossipContext& call, std::vector<Transfer>& transfers, Slot* slot,
-                std::vector<Mail>* mail);
-
-  StreamChanges changes_;  ///< of compressed gossip
-  Block own_weight_;       ///< w
-  bool told_ = false;      ///< it is there, and the host's is old
-  uint64_t first_ = 0;     ///< step since the last drain
-  /// Graphs find the slots as they are when they are launched, in the order of their stream:
-  /// nothing is exchanged beside it any more.
-  bool in_graph_ = false;
-  std::vector<Slot> slots_;    ///< by step modulo tau
-  std::vector<Neighbour> to_;  ///< out-neighbours of the next step
-  std::vector<int> from_;      ///< its in-neighbours
+  StreamPushSum& own_;
+  Call call_;
+  std::vector<Transfer> transfers_;
+  std::vector<double> outgoing_shares_;    ///< which part of (x, w) each outgoing message moves
+  std::vector<double*> outgoing_weights_;  ///< where the weight of each outgoing message is
+  std::vector<IncomingMessage> messages_;  ///< the messages that this round adds
+  uint64_t* fault_;                        ///< number of malformed messages; a count
+  const uint64_t* selected_ = nullptr;     ///< entries of the last compressed message; null: none
 };
 
+StreamPushSum::StreamPushSum(const PushSumShape& shape, const Graph& graph)
+    : PushSum(shape, graph), exchanges_(static_cast<size_t>(std::max(shape.max_delay, 1))) {}
+
 void StreamPushSum::resume(uint64_t step, double weight) {
-  step_ = first_ = step;
+  step_ = first_step_ = step;
   weight_ = weight;
-  told_ = sent_ = false;
-  own_weight_ = Block();
-  for (Slot& each : slots_) each.mail.clear();
+  on_device_ = sent_ = false;
+  device_weight_ = Block();
+  for (DelayedExchange& each : exchanges_) each.messages.clear();
 }
 
-void StreamPushSum::look_ahead(int rank, bool captured) {
+void StreamPushSum::find_neighbours(int rank, bool captured) {
   // 1.
-  to_ = graph_.out_neighbours(rank, step_);
-  from_ = graph_.in_neighbours(rank, step_);
-  if (!captured) return;
-  const auto lacks = [](const GossipCodec::Copies& copies, int peer) {
-    return !copies.contains(peer);
-  };
-  bool new_here = !told_;
-  if (shape_.max_delay > 0)
-    new_here = new_here || step_ - first_ < slots_.size() ||
-               slot(step_).received.size() < from_.size() || slot(step_).sent.size() < to_.size();
-  for (const Neighbour& to : to_) new_here |= shape_.k > 0 && lacks(changes_.sent(), to.rank);
-  for (const int peer : from_) new_here |= shape_.k > 0 && lacks(changes_.received(), peer);
-  if (new_here)
+  destinations_ = graph_.out_neighbours(rank, step_);
+  sources_ = graph_.in_neighbours(rank, step_);
+  if (captured && !can_be_captured())
     fail(sparsecollInvalidUsage,
          "stream: expected one that is not captured until a whole period of steps was made, of the "
          "graph's and of maxDelay, got one that is at step ",
          step_);
 }
 
-void StreamPushSum::step(const GossipContext& call, const Tensors& tensors) {
-  Sum sum;
-  sum.flow.fault = call.kernels.counts(1);
-  double* const weight = own_weight(call);
-  if (call.captured && !std::exchange(in_graph_, true))
-    for (Slot& each : slots_) arrive(call, each);
-  arrive(call, slot(step_));
-  // 2.
-  std::vector<Transfer> transfers;
-  for (const Neighbour& to : to_) transfers.push_back(pack(call, to, tensors.x, sum));
-  call.kernels.push_sum_give(weight, sum.moved, sum.weights_out);
-  sent_ = graph_.ranks() > 1;
-  // 3.
-  const bool at_once = shape_.max_delay == 0;
-  std::vector<Mail> mail;
-  if (at_once)
-    exchange(call, transfers, nullptr, &mail);
-  else
-    mail = std::exchange(slot(step_).mail, {});
-  // 4. and 5.
-  for (const Mail& each : mail) take(call, each, sum);
-  absorb(call, sum, tensors);
-  // 6.
-  if (!at_once) exchange(call, transfers, &slot(step_), &slot(step_).mail);
-  uint64_t* const result = call.kernels.counts(1);
-  call.call->settle(call.kernels, {sum.selected ? sum.selected : result, result, sum.flow.fault});
-  ++step_;
-}
-
-void StreamPushSum::drain(const GossipContext& call, const Tensors& tensors) {
-  Sum sum;
-  sum.flow.fault = call.kernels.counts(1);
-  own_weight(call);
-  const uint64_t delay = std::min(static_cast<uint64_t>(shape_.max_delay), step_);
-  for (uint64_t at = step_ - delay; at < step_; ++at) {
-    arrive(call, slot(at));
-    for (const Mail& each : slot(at).mail) take(call, each, sum);
-    // Launches of a graph fill it again, of which the host does not hear.
-    if (!in_graph_) slot(at).mail.clear();
+bool StreamPushSum::can_be_captured() {
+  if (!on_device_) return false;
+  if (shape_.max_delay > 0) {
+    const DelayedExchange& exchange = exchange_of(step_);
+    if (step_ - first_step_ < exchanges_.size() || exchange.received.size() < sources_.size() ||
+        exchange.sent.size() < destinations_.size())
+      return false;
   }
-  absorb(call, sum, tensors);
-  if (in_graph_) empty_slots(call);
-  uint64_t* const nothing = call.kernels.counts(1);
-  call.call->settle(call.kernels, {nothing, nothing, sum.flow.fault});
-  sent_ = false;
-  first_ = step_;
+  if (!compressed_) return true;
+  const auto has_copy_of_destination = [&](const Neighbour& to) {
+    return compressed_->sent_copies().contains(to.rank);
+  };
+  const auto has_copy_of_source = [&](int peer) {
+    return compressed_->received_copies().contains(peer);
+  };
+  return std::ranges::all_of(destinations_, has_copy_of_destination) &&
+         std::ranges::all_of(sources_, has_copy_of_source);
 }
 
-/// Graphs, and later steps, absorb what is in the slots: nothing, until they are filled again.
-void StreamPushSum::empty_slots(const GossipContext& call) {
-  const size_t bytes = kWeightRoom + body_bytes(call.kernels);
-  const auto* const zeros =
-      reinterpret_cast<std::byte*>(call.kernels.counts(bytes / sizeof(uint64_t) + 1));
-  for (Slot& each : slots_)
-    for (const Block& block : each.received)
-      call.kernels.copy(zeros, bytes, block.data() + kHeadroom);
+void StreamPushSum::step(const Call& call, const GossipContext& context, const Tensors& tensors) {
+  StreamRound round(*this, call, context, tensors);
+  round.order_behind_exchanges();
+  round.step();
 }
 
-double* StreamPushSum::own_weight(const GossipContext& call) {
-  if (!told_) {
-    if (!own_weight_.data()) own_weight_ = Block(call.memory, sizeof(double));
-    call.kernels.copy(call.kernels.upload(std::as_bytes(std::span(&weight_, 1))), sizeof weight_,
-                      own_weight_.data());
-    call.kernels.read(call.kernels.counts(1));  // weight_ is the host's to change again
-    told_ = true;
-  }
-  return reinterpret_cast<double*>(own_weight_.data());
+void StreamPushSum::drain(const Call& call, const GossipContext& context, const Tensors& tensors) {
+  StreamRound round(*this, call, context, tensors);
+  round.drain();
 }
 
-size_t StreamPushSum::body_bytes(const Kernels& kernels) const {
-  return shape_.k > 0 ? changes_.bytes(kernels) : shape_.count * size_of(shape_.type);
+StreamPushSum::StreamRound::StreamRound(StreamPushSum& state, const Call& call,
+                                        const GossipContext& context, const Tensors& tensors)
+    : Round(state, context, tensors), own_(state), call_(call), fault_(context.kernels.counts(1)) {
+  copy_weight_to_device();
+  update_.device_weight = weight();
 }
 
-Transfer StreamPushSum::pack(const GossipContext& call, const Neighbour& to, const void* x,
-                             Sum& sum) {
-  const Stopwatch watch(call.stats, Phase::pack);
-  const size_t bytes = kWeightRoom + body_bytes(call.kernels);
-  std::byte* const data = message_room(call, sum.moved.size()) + kHeadroom;
-  std::byte* const body = data + kWeightRoom;
-  if (shape_.k == 0) {
-    call.kernels.push_sum_share(x, shape_.count, to.share, body);
-    sum.shares.push_back(to.share);
+void StreamPushSum::StreamRound::copy_weight_to_device() {
+  if (own_.on_device_) return;
+  if (!own_.device_weight_.data())
+    own_.device_weight_ = Block(context_.memory, sizeof own_.weight_);
+  kernels().copy(kernels().upload(std::as_bytes(std::span(&own_.weight_, 1))), sizeof own_.weight_,
+                 own_.device_weight_.data());
+  kernels().read(kernels().counts(1));  // weight_ must not change before it was copied
+  own_.on_device_ = true;
+}
+
+void StreamPushSum::StreamRound::order_behind_exchanges() {
+  if (call_.captured && !std::exchange(own_.captured_, true))
+    for (DelayedExchange& each : own_.exchanges_) wait_for(each);
+  wait_for(own_.exchange_of(own_.step_));
+}
+
+void StreamPushSum::StreamRound::wait_for(DelayedExchange& exchange) {
+  if (exchange.exchanged) call_.call.wait_for(*exchange.exchanged);
+  exchange.exchanged.reset();
+}
+
+size_t StreamPushSum::StreamRound::message_bytes() const {
+  CompressedGossip* const compressed = own_.compressed();
+  return kBodyOffset + (compressed ? compressed->message_bound(kernels()) : own_.vector_bytes());
+}
+
+// 2. Pack.
+
+void StreamPushSum::StreamRound::send(const Neighbour& to) {
+  const Stopwatch watch(context_.stats, Phase::pack);
+  const double share = own_.moved_share(to);
+  const size_t bytes = message_bytes();
+  std::byte* const data = next_buffer() + kHeadroom;
+  std::byte* const body = data + kBodyOffset;
+  if (CompressedGossip* const compressed = own_.compressed()) {
+    const auto [packets, entries] =
+        compressed->pack(context_, {to.rank, share}, tensors_.x, update_);
+    // The message starts behind its headroom. What follows it in the slab does no harm.
+    kernels().copy(packets.slab + kHeadroom,
+                   std::min(bytes - kBodyOffset, packets.capacity - kHeadroom), body);
+    selected_ = entries;
   } else {
-    sum.selected = changes_.pack(call, {to.rank, moved(to)}, x, sum.flow, body);
+    kernels().push_sum_share(tensors_.x, own_.shape_.count, to.share, body);
+    update_.shares.push_back(to.share);
   }
-  sum.moved.push_back(moved(to));
-  sum.weights_out.push_back(reinterpret_cast<double*>(data));
-  return {to.rank, {data, bytes, nullptr, bytes}, 0, {}};
+  outgoing_shares_.push_back(share);
+  outgoing_weights_.push_back(reinterpret_cast<double*>(data));
+  transfers_.push_back({to.rank, {data, bytes, nullptr, bytes}, 0, {}});
 }
 
-/// For a message to the neighbour of that number; where it waits it outlives the call.
-std::byte* StreamPushSum::message_room(const GossipContext& call, size_t number) {
-  const size_t bytes = kHeadroom + kWeightRoom + body_bytes(call.kernels);
-  if (shape_.max_delay == 0) return call.kernels.bytes(bytes);
-  std::vector<Block>& sent = slot(step_).sent;
-  if (sent.size() == number) sent.emplace_back(call.memory, bytes);
+std::byte* StreamPushSum::StreamRound::next_buffer() {
+  const size_t bytes = kHeadroom + message_bytes();
+  if (!is_delayed()) return kernels().bytes(bytes);
+  std::vector<Block>& sent = own_.exchange_of(own_.step_).sent;
+  const size_t number = transfers_.size();
+  if (sent.size() == number) sent.emplace_back(context_.memory, bytes);
   return sent[number].data();
 }
 
-void StreamPushSum::take(const GossipContext& call, const Mail& mail, Sum& sum) {
-  sum.weights_in.push_back(mail.weight());
-  if (shape_.k == 0)
-    sum.arrived.push_back(mail.body());
+// 3. Receive.
+
+void StreamPushSum::StreamRound::receive() {
+  kernels().push_sum_give(weight(), outgoing_shares_, outgoing_weights_);
+  if (is_delayed())
+    messages_ = std::exchange(own_.exchange_of(own_.step_).messages, {});
   else
-    changes_.take(call, {mail.peer, mail.share}, mail.body(), sum.flow);
+    messages_ = exchange(nullptr);
 }
 
-void StreamPushSum::absorb(const GossipContext& call, Sum& sum, const Tensors& tensors) {
-  const Stopwatch watch(call.stats, Phase::reduce);
-  auto* const weight = reinterpret_cast<double*>(own_weight_.data());
-  call.kernels.push_sum_take(weight, sum.weights_in);
-  call.kernels.push_sum_absorb({sum.shares, sum.arrived, sum.flow.net, 0, weight}, shape_.count,
-                               tensors.x, tensors.estimate);
-}
-
-/// The exchange of that step is over for whatever is queued next.
-void StreamPushSum::arrive(const GossipContext& call, Slot& slot) {
-  if (slot.exchanged) call.call->wait_for(*slot.exchanged);
-  slot.exchanged.reset();
-}
-
-/// Sends, and receives what is sent to this rank in this step: into a slot, or for this call only.
-void StreamPushSum::exchange(const GossipContext& call, std::vector<Transfer>& transfers,
-                             Slot* slot, std::vector<Mail>* mail) {
-  const size_t bytes = kWeightRoom + body_bytes(call.kernels);
-  const size_t sent = transfers.size();
-  for (size_t i = 0; i < from_.size(); ++i) {
-    transfers.push_back({from_[i], {}, bytes, {}});
-    if (!slot) continue;
-    if (slot->received.size() == i) slot->received.emplace_back(call.memory, kHeadroom + bytes);
-    transfers.back().into = slot->received[i].data();
+void StreamPushSum::StreamRound::receive_all() {
+  const uint64_t delay = std::min(static_cast<uint64_t>(own_.shape_.max_delay), own_.step_);
+  for (uint64_t at = own_.step_ - delay; at < own_.step_; ++at) {
+    DelayedExchange& exchange = own_.exchange_of(at);
+    wait_for(exchange);
+    messages_.insert(messages_.end(), exchange.messages.begin(), exchange.messages.end());
+    // Graphs receive into the same buffers again when they are launched, unknown to the host.
+    if (!own_.captured_) exchange.messages.clear();
   }
-  if (slot && !in_graph_)
-    slot->exchanged = call.call->exchange_concurrently(transfers);
+}
+
+std::vector<StreamPushSum::IncomingMessage> StreamPushSum::StreamRound::exchange(
+    DelayedExchange* delayed) {
+  const size_t bytes = message_bytes(), outgoing = transfers_.size();
+  for (size_t i = 0; i < own_.sources_.size(); ++i) {
+    transfers_.push_back({own_.sources_[i], {}, bytes, {}});
+    if (!delayed) continue;
+    std::vector<Block>& received = delayed->received;
+    if (received.size() == i) received.emplace_back(context_.memory, kHeadroom + bytes);
+    transfers_.back().into = received[i].data();
+  }
+  if (delayed && !own_.captured_)
+    delayed->exchanged = call_.call.exchange_concurrently(transfers_);
   else
-    call.call->exchange(transfers);
-  for (size_t i = 0; i < from_.size(); ++i) {
+    call_.call.exchange(transfers_);
+  std::vector<IncomingMessage> messages;
+  for (size_t i = 0; i < own_.sources_.size(); ++i) {
     double share = 0;
-    for (const Neighbour& to : graph_.out_neighbours(from_[i], step_))
-      if (to.rank == call.call->rank()) share = moved(to);
-    mail->push_back({from_[i], share, transfers[sent + i].in.data()});
+    for (const Neighbour& to : own_.graph_.out_neighbours(own_.sources_[i], own_.step_))
+      if (to.rank == call_.call.rank()) share = own_.moved_share(to);
+    messages.push_back({own_.sources_[i], share, transfers_[outgoing + i].in.data()});
   }
+  return messages;
 }
 
-}  // namespace
+// 4. and 5. Update x and w, compute the estimate.
 
-std::unique_ptr<PushSum> make_stream_push_sum(const PushSumShape& shape, const Graph& graph) {
-  return std::make_unique<StreamPushSum>(shape, graph);
+void StreamPushSum::StreamRound::add_received() {
+  const Stopwatch watch(context_.stats, Phase::reduce);
+  std::vector<const double*> weights;
+  for (const IncomingMessage& each : messages_) {
+    weights.push_back(reinterpret_cast<const double*>(each.data));
+    unpack(each);
+  }
+  kernels().push_sum_take(weight(), weights);
+  apply_update();
+}
+
+void StreamPushSum::StreamRound::unpack(const IncomingMessage& message) {
+  const std::byte* const body = message.data + kBodyOffset;
+  if (CompressedGossip* const compressed = own_.compressed())
+    compressed->unpack(context_, {message.peer, message.share},
+                       {body, message_bytes() - kBodyOffset}, fault_, update_);
+  else
+    update_.received.push_back(body);
+}
+
+// 6. Exchange what is added tau steps later.
+
+void StreamPushSum::StreamRound::finish_step() {
+  if (is_delayed()) {
+    DelayedExchange& delayed = own_.exchange_of(own_.step_);
+    delayed.messages = exchange(&delayed);
+  }
+  settle();
+}
+
+void StreamPushSum::StreamRound::finish_drain() {
+  if (own_.captured_) clear_buffers();
+  settle();
+  own_.first_step_ = own_.step_;
+}
+
+void StreamPushSum::StreamRound::clear_buffers() {
+  const size_t bytes = message_bytes();
+  const auto* const zeros =
+      reinterpret_cast<std::byte*>(kernels().counts(bytes / sizeof(uint64_t) + 1));
+  for (DelayedExchange& each : own_.exchanges_)
+    for (const Block& buffer : each.received)
+      kernels().copy(zeros, bytes, buffer.data() + kHeadroom);
+}
+
+void StreamPushSum::StreamRound::settle() {
+  uint64_t* const none = kernels().counts(1);
+  call_.call.settle(kernels(), {selected_ ? selected_ : none, none, fault_});
 }
 
 }  // namespace sparsecoll

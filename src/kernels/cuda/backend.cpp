@@ -4,33 +4,33 @@
 
 #include <algorithm>
 
-#include "kernels/cuda/streams.hpp"
+#include "kernels/cuda/runtime.hpp"
 
 namespace sparsecoll::cuda {
 
 namespace {
 
-constexpr size_t kLanding = 1024;  // numbers that one copy takes to the host
+constexpr size_t kHostCounts = 1024;  // counts that one copy takes to the host
 
-/// Memory may come and go while graphs are captured, in this thread too.
-class Relaxed {
+/// Lets this thread allocate and free memory while a stream is captured.
+class RelaxedCapture {
  public:
-  Relaxed() { cudaThreadExchangeStreamCaptureMode(&mode_); }
-  ~Relaxed() { cudaThreadExchangeStreamCaptureMode(&mode_); }
-  Relaxed(const Relaxed&) = delete;
-  Relaxed& operator=(const Relaxed&) = delete;
+  RelaxedCapture() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  ~RelaxedCapture() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  RelaxedCapture(const RelaxedCapture&) = delete;
+  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
 
  private:
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
 
-/// Null where there is none left.
+/// Returns null if the device is out of memory.
 void* allocate_on_current(size_t bytes) {
   void* at = nullptr;
-  const Relaxed relaxed;
+  const RelaxedCapture relaxed;
   const cudaError_t error = cudaMalloc(&at, bytes);
   if (error != cudaErrorMemoryAllocation) check(error, "cudaMalloc");
-  if (error != cudaSuccess) cudaGetLastError();  // it is told as bad_alloc, not twice
+  if (error != cudaSuccess) cudaGetLastError();  // the caller reports bad_alloc
   return at;
 }
 
@@ -45,27 +45,27 @@ void* DeviceMemory::obtain(size_t bytes) {
 }
 
 void DeviceMemory::give_up(void* at) noexcept {
-  const Relaxed relaxed;
-  forgive(cudaFree(at));  // waits for whoever still uses it
+  const RelaxedCapture relaxed;
+  ignore_error(cudaFree(at));  // waits until the device no longer uses it
 }
 
-void* LandingMemory::obtain(size_t bytes) {
-  const Current current(device_);
+void* ReceiveMemory::obtain(size_t bytes) {
+  const CurrentDevice current(device_);
   return allocate_on_current(bytes);
 }
 
-void LandingMemory::give_up(void* at) noexcept {
+void ReceiveMemory::give_up(void* at) noexcept {
   try {
-    const Current current(device_);
-    forgive(cudaFree(at));  // waits for whoever still uses it
+    const CurrentDevice current(device_);
+    ignore_error(cudaFree(at));  // waits until the device no longer uses it
   } catch (const Error&) {
-    // A device that is lost has taken its memory along.
+    // The device is lost, and its memory with it.
   }
 }
 
-void LandingMemory::read(const void* at, size_t bytes, void* to) {
-  const Current current(device_);
-  const OwnStream stream;  // the legacy one would wait for others
+void ReceiveMemory::read(const void* at, size_t bytes, void* to) {
+  const CurrentDevice current(device_);
+  const CudaStream stream;  // the legacy default stream would wait for other streams
   check(cudaMemcpyAsync(to, at, bytes, cudaMemcpyDeviceToHost, stream.get()),
         "cudaMemcpyAsync of a message");
   check(cudaStreamSynchronize(stream.get()), "cudaStreamSynchronize");
@@ -73,19 +73,19 @@ void LandingMemory::read(const void* at, size_t bytes, void* to) {
 
 void* PageLockedMemory::obtain(size_t bytes) {
   void* at = nullptr;
-  const Current current(device_);
+  const CurrentDevice current(device_);
   const cudaError_t error = cudaHostAlloc(&at, bytes, cudaHostAllocPortable);
   if (error != cudaErrorMemoryAllocation) check(error, "cudaHostAlloc");
-  if (error != cudaSuccess) cudaGetLastError();  // it is told as bad_alloc, not twice
+  if (error != cudaSuccess) cudaGetLastError();  // the caller reports bad_alloc
   return at;
 }
 
 void PageLockedMemory::give_up(void* at) noexcept {
   try {
-    const Current current(device_);
-    forgive(cudaFreeHost(at));  // waits for whoever still uses it
+    const CurrentDevice current(device_);
+    ignore_error(cudaFreeHost(at));  // waits until no device uses it
   } catch (const Error&) {
-    // A device that is lost has taken its memory along.
+    // The device is lost, and its memory with it.
   }
 }
 
@@ -95,14 +95,14 @@ Backend::Backend(cudaStream_t stream, MessageLocation messages)
   check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, memory_.device()),
         "cudaDeviceGetAttribute");
   multiprocessors_ = static_cast<unsigned>(count);
-  void* landing = nullptr;
-  check(cudaMallocHost(&landing, kLanding * sizeof(uint64_t)), "cudaMallocHost");
-  landing_ = static_cast<uint64_t*>(landing);
+  void* memory = nullptr;
+  check(cudaMallocHost(&memory, kHostCounts * sizeof(uint64_t)), "cudaMallocHost");
+  host_counts_ = static_cast<uint64_t*>(memory);
 }
 
 Backend::~Backend() {
-  forgive(cudaStreamSynchronize(stream_));
-  forgive(cudaFreeHost(landing_));
+  ignore_error(cudaStreamSynchronize(stream_));
+  ignore_error(cudaFreeHost(host_counts_));
 }
 
 void Backend::copy(const void* from, size_t bytes, void* to) const {
@@ -116,14 +116,14 @@ void Backend::wait() const {
 }
 
 void Backend::read(const uint64_t* from, size_t n, uint64_t* to) {
-  if (ferry_.take(from, n, to)) return;
+  if (staging_.read_counts(from, n, to)) return;
   for (size_t done = 0; done < n;) {
-    const size_t part = std::min(n - done, kLanding);
-    check(cudaMemcpyAsync(landing_, from + done, part * sizeof(uint64_t), cudaMemcpyDeviceToHost,
-                          stream_),
+    const size_t part = std::min(n - done, kHostCounts);
+    check(cudaMemcpyAsync(host_counts_, from + done, part * sizeof(uint64_t),
+                          cudaMemcpyDeviceToHost, stream_),
           "cudaMemcpyAsync of counts");
     wait();
-    std::copy_n(landing_, part, to + done);
+    std::copy_n(host_counts_, part, to + done);
     done += part;
   }
 }

@@ -5,6 +5,6 @@
 namespace sparsecoll::cuda {
 
 template std::unique_ptr<Kernels> make_kernels<Bfloat16>(IndexType, Backend&);
-template const void* kernel_of<Bfloat16>();
+template const void* any_kernel<Bfloat16>();
 
 }  // namespace sparsecoll::cuda

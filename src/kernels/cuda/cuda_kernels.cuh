@@ -11,17 +11,17 @@
 #include "kernels/cuda/merge/merge.cuh"
 #include "kernels/cuda/push_sum/push_sum.cuh"
 #include "kernels/cuda/push_sum/push_sum_weight.cuh"
-#include "kernels/cuda/select/accumulate.cuh"
-#include "kernels/cuda/select/feedback.cuh"
+#include "kernels/cuda/results.cuh"
 #include "kernels/cuda/select/histogram.cuh"
+#include "kernels/cuda/select/sampled_select.cuh"
 #include "kernels/cuda/wire/headers.cuh"
 #include "kernels/cuda/wire/pack.cuh"
 #include "kernels/cuda/wire/unpack.cuh"
 
 namespace sparsecoll::cuda {
 
-/// Kernels of one value and one index type on a device: every call queues work on the place's
-/// stream. What they compute is what the host's plain loops say, bit for bit.
+/// The kernels of one value and one index type on a device. Every call queues work on the backend's
+/// stream. Results equal those of the host's plain loops bit for bit.
 template <class T, class I>
 class CudaKernels final : public Kernels {
   using Acc = Accumulation<T>;
@@ -43,7 +43,7 @@ class CudaKernels final : public Kernels {
   }
 
   const std::byte* upload(ConstBytes host) override {
-    if (const std::byte* here = backend_.ferry().fetched(host)) return here;
+    if (const std::byte* here = backend_.staging().device_copy_of(host)) return here;
     std::byte* const at = backend_.arena().take<std::byte>(host.size());
     const DeviceTimeline::Span copying(
         backend_.timeline(), {"copy to device", {"bytes", host.size()}}, backend_.stream());
@@ -111,7 +111,7 @@ class CudaKernels final : public Kernels {
     if constexpr (!Integer<T>)
       cuda::round_to_bf16(backend_, In(in), static_cast<Acc*>(rounded), static_cast<Acc*>(lost));
   }
-  /// Only the device knows where that begins.
+  /// Always empty: only the device knows where a region's entries begin.
   std::optional<SparseSpan> part_of(const SparseSpan&, const Region&) override { return {}; }
   void pack_all(const SparseSpan& in, std::span<const Region> regions,
                 const Packets& out) override {
@@ -124,16 +124,20 @@ class CudaKernels final : public Kernels {
         if constexpr (!Integer<T>) cuda::pack_all<Bfloat16, T>(backend_, In(in), regions, out);
     }
   }
-  void wait_packed(const std::byte* end) override { backend_.ferry().wait_for(end); }
+  void wait_packed(const std::byte* end) override { backend_.staging().wait_for(end); }
   void hide_large() override { hides_large_ = true; }
-  bool hides(const std::byte* message) const override { return backend_.ferry().is_here(message); }
+  bool hides(const std::byte* message) const override {
+    return backend_.staging().is_kept_on_device(message);
+  }
   bool take_hidden(ConstBytes message) override {
-    backend_.ferry().leave(message);
+    backend_.staging().keep_on_device(message);
     return true;
   }
   void prefetch(ConstBytes message) override {
-    if (message.size() < backend_.tuning().fetched || backend_.ferry().fetched(message)) return;
-    backend_.ferry().fetch(message, bytes(message.size()), backend_.stream());
+    if (message.size() < backend_.tuning().prefetch_from ||
+        backend_.staging().device_copy_of(message))
+      return;
+    backend_.staging().prefetch(message, bytes(message.size()), backend_.stream());
   }
   void entries(std::span<const Message> messages, size_t* out) override {
     if (backend_.messages() == MessageLocation::on_device)
@@ -146,7 +150,8 @@ class CudaKernels final : public Kernels {
         of_hidden.push_back(out++);
         continue;
       }
-      wait_packed(each.bytes.data() + each.bytes.size());  // this rank's own
+      // it may be this rank's own, still being packed
+      wait_packed(each.bytes.data() + each.bytes.size());
       *out++ = wire_entries(each.bytes, data_type(), each.region.length());
     }
     if (hidden.empty()) return;
@@ -214,10 +219,10 @@ class CudaKernels final : public Kernels {
 
  private:
   std::byte* slab(size_t n, size_t messages) override {
-    if (!hides_large_ || n / std::max<size_t>(messages, 1) < backend_.tuning().hidden)
+    if (!hides_large_ || n / std::max<size_t>(messages, 1) < backend_.tuning().hide_from)
       return backend_.slabs().template take<std::byte>(n);
     std::byte* const here = backend_.hidden_slabs().template take<std::byte>(n);
-    backend_.ferry().leave({here, n});
+    backend_.staging().keep_on_device({here, n});
     return here;
   }
 

@@ -10,19 +10,19 @@
 
 namespace sparsecoll {
 
-/// Kernels of these types that run where `place`, which outlives them, says.
+/// Returns kernels of these types that run on `backend`. The backend must outlive them.
 std::unique_ptr<Kernels> make_cuda_kernels(DataType data_type, IndexType index_type,
                                            cuda::Backend& backend);
 
-/// One kernel of each file that has some, for load_kernels().
-std::vector<const void*> some_cuda_kernels();
+/// Returns one kernel of every source file that has kernels, for load_kernels().
+std::vector<const void*> one_kernel_per_file();
 
 namespace cuda {
-/// Instantiated once per value type, in a file of its own.
+/// Each value type instantiates these in a source file of its own.
 template <class T>
 std::unique_ptr<Kernels> make_kernels(IndexType index_type, Backend& backend);
 template <class T>
-const void* kernel_of();
+const void* any_kernel();
 }  // namespace cuda
 
 }  // namespace sparsecoll

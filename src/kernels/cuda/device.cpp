@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// One communicator's end of a device by CUDA: in which order streams do what.
+// A communicator's device by CUDA: the order of work on its streams.
 #include "kernels/device.hpp"
 
 #include <deque>
@@ -12,70 +12,72 @@
 
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/driver.hpp"
+#include "kernels/cuda/runtime.hpp"
 #include "kernels/cuda/stamps.hpp"
-#include "kernels/cuda/streams.hpp"
 
 namespace sparsecoll {
 
 using cuda::check;
 using cuda::CudaEvent;
-using cuda::Current;
-using cuda::OwnStream;
+using cuda::CudaStream;
+using cuda::CurrentDevice;
 
 namespace {
 
 class CudaDevice final : public Device {
  public:
   CudaDevice(int number, MessageLocation messages, Timeline* timeline) : number_(number) {
-    const Current current(number);
+    const CurrentDevice current(number);
     memory_ = std::make_shared<cuda::DeviceMemory>();
     page_locked_ = std::make_shared<cuda::PageLockedMemory>(number);
-    landing_ = std::make_shared<cuda::LandingMemory>(number);
+    receive_memory_ = std::make_shared<cuda::ReceiveMemory>(number);
     last_.emplace();
-    own_.emplace();
-    backend_.emplace(own_->get(), messages);
-    if (timeline) backend_->ferry().record_in(timeline_.emplace(*timeline));
-    cuda::load_kernels(some_cuda_kernels());
+    own_stream_.emplace();
+    backend_.emplace(own_stream_->get(), messages);
+    if (timeline) backend_->staging().record_spans_in(timeline_.emplace(*timeline));
+    cuda::load_kernels(one_kernel_per_file());
   }
   ~CudaDevice() override {
     try {
-      const Current current(number_);
+      const CurrentDevice current(number_);
       last_->wait();
       captures_.clear();
       backend_.reset();
       timeline_.reset();
-      own_.reset();
+      own_stream_.reset();
     } catch (const Error&) {
-      // A device that is lost has nothing left to wait for.
+      // The device is lost: there is nothing to wait for.
     }
   }
 
   int number() const override { return number_; }
   const std::shared_ptr<Memory>& memory() const override { return memory_; }
   const std::shared_ptr<Memory>& page_locked() override { return page_locked_; }
-  const std::shared_ptr<Memory>& landing() override { return landing_; }
-  std::shared_ptr<const void> stay_current() override { return std::make_shared<Current>(number_); }
+  const std::shared_ptr<Memory>& receive_memory() override { return receive_memory_; }
+  std::shared_ptr<const void> make_current() override {
+    return std::make_shared<CurrentDevice>(number_);
+  }
 
   std::shared_ptr<Event> mark(Stream stream) override {
-    const Current current(number_);
+    const CurrentDevice current(number_);
     auto event = std::make_shared<CudaEvent>();
     event->record(stream);
     return event;
   }
 
   void begin(std::optional<Stream> stream) override {
-    tell_failure();
-    if (!call_) start(work_stream(stream));
+    rethrow_failure();
+    if (!call_) start(stream_of_call(stream));
     if (stream && *stream != backend_->stream()) join(*stream);
   }
   void begin_captured(Stream stream) override {
-    tell_failure();
+    rethrow_failure();
     captures_.emplace_back(number_, stream, backend_->messages());
     call_.emplace(number_, captures_.back().backend, true);
   }
   bool captured() const override { return call_ && call_->captured; }
   void wait_for(const Event& event) override {
-    static_cast<const CudaEvent&>(event).hold(call_->backend.stream());
+    static_cast<const CudaEvent&>(event).make_wait(call_->backend.stream());
   }
   bool begun() const override { return call_.has_value(); }
   Stream stream() const override { return call_->backend.stream(); }
@@ -93,13 +95,13 @@ class CudaDevice final : public Device {
     return event;
   }
   std::shared_ptr<Event> run_concurrently(FunctionRef<void()> work) override {
-    if (!aside_) aside_.emplace();
+    if (!side_stream_) side_stream_.emplace();
     cuda::Backend& backend = call_->backend;
     const Stream stream = backend.stream();
     CudaEvent fork;
     fork.record(stream);
-    fork.hold(aside_->get());
-    backend.move_to(aside_->get());
+    fork.make_wait(side_stream_->get());
+    backend.move_to(side_stream_->get());
     try {
       work();
       std::shared_ptr<Event> done = event();
@@ -111,7 +113,7 @@ class CudaDevice final : public Device {
     }
   }
   bool passed(const Event& event) override {
-    const Current current(number_);
+    const CurrentDevice current(number_);
     return static_cast<const CudaEvent&>(event).passed();
   }
 
@@ -122,8 +124,8 @@ class CudaDevice final : public Device {
                     Alarm* alarm) override {
     cuda::check_stamps(call_->backend, messages, expected, alarm);
   }
-  void settle(const CallCounts& counts, const DeviceReport& books) override {
-    cuda::settle(call_->backend, counts, books);
+  void add_counts(const CallCounts& counts, const DeviceReport& report) override {
+    cuda::add_counts(call_->backend, counts, report);
   }
   void timed(const char* name, size_t bytes, FunctionRef<void()> work) override {
     const cuda::DeviceTimeline::Span span(
@@ -134,60 +136,60 @@ class CudaDevice final : public Device {
   void end(bool failed) noexcept override {
     if (!call_) return;
     if (call_->captured) {
-      call_->backend.move_to(own_->get());  // as below
+      call_->backend.move_to(own_stream_->get());  // for the same reason as below
       return call_.reset();
     }
     try {
       if (failed) backend_->wait();
       const std::lock_guard lock(mutex_);
       last_->record(backend_->stream());
-      for (const Stream joined : call_->joined) last_->hold(joined);
+      for (const Stream joined : call_->joined) last_->make_wait(joined);
     } catch (const Error&) {
-      finish();
+      drain();
     }
-    backend_->move_to(own_->get());  // the caller's may be gone soon
-    backend_->ferry().forget();
+    backend_->move_to(own_stream_->get());  // the caller may destroy its stream
+    backend_->staging().reset();
     call_.reset();
   }
 
-  void order(Stream stream) override {
-    const Current current(number_);
+  void order_after_calls(Stream stream) override {
+    const CurrentDevice current(number_);
     const std::lock_guard lock(mutex_);
-    tell_failure();
-    last_->hold(stream);
+    rethrow_failure();
+    last_->make_wait(stream);
   }
   void wait() override {
-    const Current current(number_);
+    const CurrentDevice current(number_);
     {
       const std::lock_guard lock(mutex_);
-      tell_failure();
+      rethrow_failure();
     }
-    last_->wait();  // not of calls that end meanwhile, which would have to wait too
+    last_->wait();  // unlocked: calls that end meanwhile are not waited for and need the lock
   }
   size_t leak() noexcept override {
     return backend_->slabs().leak() + backend_->hidden_slabs().leak();
   }
-  void record_rest() noexcept override {
+  void finish_timeline() noexcept override {
     if (!timeline_) return;
     try {
-      const Current current(number_);
+      const CurrentDevice current(number_);
       timeline_->finish();
     } catch (const Error&) {
-      // A device that is lost tells nothing more.
+      // The device is lost and records no more spans.
     }
   }
 
  private:
-  /// What lasts from begin() to end().
-  struct Call {
-    Call(int device, cuda::Backend& where, bool is_captured)
+  /// What exists from begin() to end().
+  struct CallState {
+    CallState(int device, cuda::Backend& where, bool is_captured)
         : current(device),
           backend(where),
           captured(is_captured),
           scope(where.arena()),
           messages(where.slabs()),
           hidden(where.hidden_slabs()) {}
-    Current current;
+    CurrentDevice current;
     cuda::Backend& backend;
     bool captured;
     Arena::Scope scope;
@@ -197,22 +199,22 @@ class CudaDevice final : public Device {
     std::vector<Stream> joined;
   };
 
-  /// A call that is part of a graph: its workspace does not go back when the call ends.
-  struct Captured {
-    Captured(int device, Stream stream, MessageLocation messages)
+  /// A call that is captured into a graph. It keeps its workspace until the communicator ends.
+  struct CapturedCall {
+    CapturedCall(int device, Stream stream, MessageLocation messages)
         : current(std::in_place, device),
           backend(stream, messages),
           scope(backend.arena()),
           slabs(backend.slabs()) {
       current.reset();
     }
-    std::optional<Current> current;  ///< while it is made
+    std::optional<CurrentDevice> current;  ///< set while this is constructed
     cuda::Backend backend;
     Arena::Scope scope, slabs;
   };
 
-  /// Where nothing can be put in order: until there is nothing left.
-  void finish() noexcept {
+  /// Waits for all work, if an event could not be recorded to wait for it in stream order.
+  void drain() noexcept {
     try {
       backend_->wait();
     } catch (const Error&) {
@@ -220,41 +222,42 @@ class CudaDevice final : public Device {
       failure_ = std::current_exception();
     }
   }
-  void tell_failure() const {
+  void rethrow_failure() const {
     if (failure_) std::rethrow_exception(failure_);
   }
 
-  /// That of the calling thread is another one in each thread that makes calls, or ends the
-  /// communicator.
-  Stream work_stream(const std::optional<Stream>& stream) const {
-    return stream && *stream != cudaStreamPerThread ? *stream : own_->get();
+  /// Returns the stream that a call runs on. A call on the per-thread default stream runs on the
+  /// communicator's stream, because the default stream is another one in every thread that makes a
+  /// call or ends the communicator.
+  Stream stream_of_call(const std::optional<Stream>& stream) const {
+    return stream && *stream != cudaStreamPerThread ? *stream : own_stream_->get();
   }
 
   void start(Stream stream) {
     call_.emplace(number_, *backend_, false);
     backend_->move_to(stream);
-    last_->hold(stream);  // the workspace may still be used by the last call
+    last_->make_wait(stream);  // the last call may still use the workspace
     if (timeline_) timeline_->begin();
   }
 
-  /// Another stream of the same call.
+  /// Makes the call wait for another of its streams.
   void join(Stream stream) {
     CudaEvent event;
     event.record(stream);
-    event.hold(backend_->stream());
+    event.make_wait(backend_->stream());
     call_->joined.push_back(stream);
   }
 
   const int number_;
-  std::shared_ptr<Memory> memory_, page_locked_, landing_;
-  std::mutex mutex_;               ///< of what other threads may wait for
+  std::shared_ptr<Memory> memory_, page_locked_, receive_memory_;
+  std::mutex mutex_;               ///< guards what other threads may wait for
   std::optional<CudaEvent> last_;  ///< the end of the last call
-  std::optional<OwnStream> own_, aside_;
+  std::optional<CudaStream> own_stream_, side_stream_;
   std::optional<cuda::DeviceTimeline> timeline_;  ///< of calls that are not captured
   std::optional<cuda::Backend> backend_;
-  std::deque<Captured> captures_;
-  std::optional<Call> call_;
-  std::exception_ptr failure_;  ///< of the device: nothing more can be done with it
+  std::deque<CapturedCall> captures_;
+  std::optional<CallState> call_;
+  std::exception_ptr failure_;  ///< the device's error; every later call throws it
 };
 
 }  // namespace

@@ -8,45 +8,46 @@
 namespace sparsecoll::cuda {
 
 namespace {
-/// Times are single precision, a few microseconds for so long. A new base waits for what was
-/// measured against the old one.
+/// Event times have single precision, which is a few microseconds after a minute. A new base is set
+/// only when all spans measured against the old one are collected.
 constexpr auto kBaseLasts = std::chrono::minutes(1);
-constexpr size_t kMostMeasured = 4096;
-/// Between two looks at the host's clock: more, and something came between.
-constexpr auto kAtOnce = std::chrono::microseconds(50);
+constexpr size_t kMostQueued = 4096;
+/// If two readings of the host's clock are further apart, something ran in between.
+constexpr auto kAtMostApart = std::chrono::microseconds(50);
 constexpr int kTries = 5;
 }  // namespace
 
 void DeviceTimeline::begin() {
   try {
     const bool stale = !base_ || Clock::now() - base_time_ > kBaseLasts;
-    take(stale);
-    if (measured_.empty()) set_base();
+    collect(stale);
+    if (queued_.empty()) set_base();
   } catch (const std::exception&) {
-    measured_.clear();
+    queued_.clear();
     base_.reset();
   }
 }
 
 void DeviceTimeline::finish() {
   try {
-    take(true);
+    collect(true);
   } catch (const std::exception&) {
-    measured_.clear();
+    queued_.clear();
   }
 }
 
-/// Nothing else is on that stream, so that the event passes between two looks at the host's clock.
+/// The stream has no other work, so the event completes between the two readings of the host's
+/// clock.
 void DeviceTimeline::set_base() {
-  if (!beside_) beside_.emplace();
-  if (!base_) base_.emplace(CudaEvent::Times::kept);
+  if (!base_stream_) base_stream_.emplace();
+  if (!base_) base_.emplace(CudaEvent::Timing::enabled);
   for (int tries = 0; tries < kTries; ++tries) {
     const auto before = Clock::now();
-    base_->record(beside_->get());
+    base_->record(base_stream_->get());
     base_->wait();
     const auto after = Clock::now();
     base_time_ = before + (after - before) / 2;
-    if (after - before < kAtOnce) return;
+    if (after - before < kAtMostApart) return;
   }
 }
 
@@ -55,53 +56,53 @@ Clock::time_point DeviceTimeline::time_of(const CudaEvent& event) const {
   return base_time_ + std::chrono::duration_cast<Clock::duration>(since);
 }
 
-void DeviceTimeline::take(bool wait) {
-  while (!measured_.empty()) {
-    const Measured first = measured_.front();
+void DeviceTimeline::collect(bool wait) {
+  while (!queued_.empty()) {
+    const QueuedSpan first = queued_.front();
     if (wait)
       first.end->wait();
     else if (!first.end->passed())
       return;
-    measured_.pop_front();
-    timeline_.add({first.what.name,
-                   first.what.lane,
+    queued_.pop_front();
+    timeline_.add({first.info.name,
+                   first.info.lane,
                    first.call,
                    time_of(*first.begin),
                    time_of(*first.end),
-                   {{first.what.fact}}});
+                   {{first.info.fact}}});
     free_.push_back(first.begin);
     free_.push_back(first.end);
   }
 }
 
-CudaEvent* DeviceTimeline::fresh_event() {
-  if (free_.empty()) return &events_.emplace_back(CudaEvent::Times::kept);
+CudaEvent* DeviceTimeline::acquire_event() {
+  if (free_.empty()) return &events_.emplace_back(CudaEvent::Timing::enabled);
   CudaEvent* const event = free_.back();
   free_.pop_back();
   return event;
 }
 
-void DeviceTimeline::open(const What& what, cudaStream_t stream) noexcept {
+void DeviceTimeline::open(const SpanInfo& info, cudaStream_t stream) noexcept {
   open_.reset();
-  if (!base_ || measured_.size() == kMostMeasured) return;
+  if (!base_ || queued_.size() == kMostQueued) return;
   try {
-    CudaEvent* const begin = fresh_event();
+    CudaEvent* const begin = acquire_event();
     begin->record(stream);
-    open_ = Measured{what, timeline_.call(), begin, nullptr};
+    open_ = QueuedSpan{info, timeline_.call(), begin, nullptr};
   } catch (const std::exception&) {
-    // Who uses the stream next is told what is wrong with it.
+    // The next user of the stream reports the error.
   }
 }
 
 void DeviceTimeline::close(cudaStream_t stream) noexcept {
   if (!open_) return;
   try {
-    Measured done = *std::exchange(open_, std::nullopt);
-    done.end = fresh_event();
+    QueuedSpan done = *std::exchange(open_, std::nullopt);
+    done.end = acquire_event();
     done.end->record(stream);
-    measured_.push_back(done);
+    queued_.push_back(done);
   } catch (const std::exception&) {
-    // As above.
+    // The next user of the stream reports the error.
   }
 }
 

@@ -7,29 +7,29 @@
 #include <vector>
 
 #include "core/timeline.hpp"
-#include "kernels/cuda/streams.hpp"
+#include "kernels/cuda/runtime.hpp"
 
 namespace sparsecoll::cuda {
 
-/// What a device does when, for the timeline of its communicator: spans between two events on a
-/// stream, whose times are found when they have passed, against an event at a known time of the
-/// host. What goes wrong here costs spans, no more.
+/// Records what a device does for the timeline of its communicator. A span lies between two events
+/// on a stream. When both have completed, their times are computed relative to a base event whose
+/// host time is known. Errors here only lose spans.
 class DeviceTimeline {
  public:
   explicit DeviceTimeline(Timeline& timeline) : timeline_(timeline) {}
 
-  struct What {
+  struct SpanInfo {
     const char* name;
     Timeline::Fact fact;
     Timeline::Lane lane = Timeline::Lane::device;
   };
-  /// What is queued on the stream while it lasts.
+  /// A span of all work that is queued on the stream during its lifetime.
   class Span {
    public:
-    /// Null: nothing is recorded.
-    Span(DeviceTimeline* timeline, const What& what, cudaStream_t stream)
+    /// `timeline` may be null; then nothing is recorded.
+    Span(DeviceTimeline* timeline, const SpanInfo& info, cudaStream_t stream)
         : timeline_(timeline), stream_(stream) {
-      if (timeline_) timeline_->open(what, stream_);
+      if (timeline_) timeline_->open(info, stream_);
     }
     ~Span() {
       if (timeline_) timeline_->close(stream_);
@@ -43,35 +43,36 @@ class DeviceTimeline {
   };
 
   Timeline& host() { return timeline_; }
-  /// A call begins: takes what is known of earlier ones. The device is the current one.
+  /// Starts a call and collects the completed spans of earlier ones. The device must be the current
+  /// one.
   void begin();
-  /// Waits for all that has been queued. The device is the current one.
+  /// Waits for all queued spans and collects them. The device must be the current one.
   void finish();
 
  private:
-  struct Measured {
-    What what;
+  struct QueuedSpan {
+    SpanInfo info;
     uint64_t call;
     CudaEvent* begin;
     CudaEvent* end;
   };
 
-  void open(const What& what, cudaStream_t stream) noexcept;
+  void open(const SpanInfo& info, cudaStream_t stream) noexcept;
   void close(cudaStream_t stream) noexcept;
-  CudaEvent* fresh_event();
-  /// Adds those that have passed, in their order, or all.
-  void take(bool wait);
+  CudaEvent* acquire_event();
+  /// Adds completed spans to the timeline, in order. With `wait`, waits for all of them.
+  void collect(bool wait);
   Clock::time_point time_of(const CudaEvent& event) const;
   void set_base();
 
   Timeline& timeline_;
-  std::optional<OwnStream> beside_;  ///< where the base passes at once
+  std::optional<CudaStream> base_stream_;  ///< idle, so that the base event completes at once
   std::optional<CudaEvent> base_;
   Clock::time_point base_time_;
   std::deque<CudaEvent> events_;
   std::vector<CudaEvent*> free_;
-  std::optional<Measured> open_;
-  std::deque<Measured> measured_;
+  std::optional<QueuedSpan> open_;
+  std::deque<QueuedSpan> queued_;
 };
 
 }  // namespace sparsecoll::cuda

@@ -13,20 +13,21 @@ namespace sparsecoll::cuda {
 
 namespace {
 
-/// Whether this is the driver, under whatever version's name it was loaded.
+/// Returns whether the object is the driver, whatever version its file name has.
 int is_driver(dl_phdr_info* object, size_t, void*) {
   const std::string_view path = object->dlpi_name;
   return path.substr(path.rfind('/') + 1).starts_with("libcuda.so");
 }
 
-/// What others have loaded, or nothing. dlopen() is asked only for what is there: anything else it
-/// looks for in the file system, each time, one thread of the process after the other.
+/// Opens the driver if this process has loaded it; returns null otherwise. dlopen() is called only
+/// for a loaded library: it searches the file system for any other, on every call and under a
+/// process-wide lock.
 void* open_loaded_driver() {
   if (!dl_iterate_phdr(is_driver, nullptr)) return nullptr;
   return dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
 }
 
-/// Only as long as it is open.
+/// Keeps the driver open as long as it lives.
 class Driver {
  public:
   Driver() : library_(open_loaded_driver()) {}
@@ -48,8 +49,8 @@ class Driver {
 
 }  // namespace
 
-// The driver's functions, by their documented signatures: CUdevice and CUresult are ints, a
-// CUcontext is a pointer. None of them needs or makes a context.
+// The driver's functions are called by their documented signatures: CUdevice and CUresult are ints,
+// a CUcontext is a pointer. None of the functions needs or creates a context.
 bool context_exists() {
   const Driver driver;
   if (!driver) return false;
@@ -78,7 +79,7 @@ bool context_exists_on(int device) {
   return state && state(device, &flags, &active) == 0 && active;
 }
 
-// Likewise; a CUmodule and a CUfunction are pointers.
+// CUmodule and CUfunction are pointers.
 void load_kernels(std::span<const void* const> kernels) {
   const Driver driver;
   if (!driver) return;
@@ -86,7 +87,7 @@ void load_kernels(std::span<const void* const> kernels) {
   const auto count = driver.find<int(unsigned*, void*)>("cuModuleGetFunctionCount");
   const auto enumerate = driver.find<int(void**, unsigned, void*)>("cuModuleEnumerateFunctions");
   const auto load = driver.find<int(void*)>("cuFuncLoad");
-  if (!module_of || !count || !enumerate || !load) return;  // older than 12.4
+  if (!module_of || !count || !enumerate || !load) return;  // before CUDA 12.4
   for (const void* const kernel : kernels) {
     cudaFunction_t one = nullptr;
     void* module = nullptr;

@@ -6,15 +6,16 @@
 
 namespace sparsecoll::cuda {
 
-/// Whether somebody in this process has a context on a device, so that memory may be a device's.
-/// Neither loads the driver nor makes a context.
+/// Returns whether this process has a context on some device. Without one, no memory belongs to a
+/// device. Neither loads the driver nor creates a context.
 bool context_exists();
-/// Whether there is one that the runtime would use for this device.
+/// Returns whether the device has the context that the runtime would use.
 bool context_exists_on(int device);
 
-/// Loads all kernels of the files that these kernels are from, onto the current device: the first
-/// launch of one that is not loaded may wait for whatever runs there, and that for this process.
-/// Where the driver has no way to, they are loaded when they are launched.
+/// Loads all kernels of the source files that `kernels` come from onto the current device. The
+/// first launch of a kernel that is not loaded may wait for all work on the device, and that work
+/// may wait for this process. A driver without a function for it loads each kernel at its first
+/// launch.
 void load_kernels(std::span<const void* const> kernels);
 
 }  // namespace sparsecoll::cuda

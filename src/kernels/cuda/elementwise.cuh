@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Values in, one value out: one launch each, every value moved once, 16 bytes at a time where all
-// vectors allow it.
+// Elementwise operations: several values in, one value out. Each is one launch that moves every
+// value once, in 16-byte accesses if all vectors are aligned.
 
 #include "kernels/cuda/view.cuh"
 #include "kernels/kernels.hpp"
 
 namespace sparsecoll::cuda {
 
-/// Room for n values, all bits zero.
+/// Allocates n values whose bits are all zero.
 template <class V>
 V* zeroed(Backend& backend, size_t n) {
   V* const at = backend.arena().take<V>(n);
@@ -23,7 +23,7 @@ void zero(Backend& backend, V* values, size_t count) {
   check(cudaMemsetAsync(values, 0, count * sizeof(V), backend.stream()), "cudaMemsetAsync");
 }
 
-/// *count = value.
+/// Sets *count to `value`.
 struct SetCount {
   uint64_t* count;
   uint64_t value;
@@ -34,27 +34,27 @@ inline void set_count(Backend& backend, uint64_t* count, uint64_t value) {
   for_each(backend, {nullptr, 1}, SetCount{count, value});
 }
 
-/// Values of one vector that a thread takes at once; as neighbours in memory, aligned to their
-/// size, they are moved by one instruction.
+/// Consecutive values of one vector that a thread moves with one instruction. Aligned to its size.
 template <class V, size_t kValues>
 struct alignas(kValues * sizeof(V)) Pack {
   V one[kValues];
 };
 
-/// So many values of the widest of these types are 16 bytes.
+/// Number of values in a pack: the widest of the types fills 16 bytes.
 template <class... V>
 inline constexpr size_t kPacked = 16 / std::max({sizeof(V)...});
 
-/// Whether packs of so many neighbours of these vectors, or null, are aligned.
+/// Returns whether packs of kValues values are aligned in all these vectors. Null is aligned.
 template <size_t kValues, class... V>
 bool aligned(const V*... values) {
   return ((reinterpret_cast<uintptr_t>(values) % (kValues * sizeof(V)) == 0) && ...);
 }
 
-/// Where a pack is: neighbours from `begin` on, or, where vectors are not aligned, values `stride`
-/// apart, so that each is a neighbour of what the next thread takes.
+/// The position of a pack. With kNeighbours the values are consecutive, from `begin` on. Otherwise
+/// the vectors are not aligned and the values lie `stride` apart, so that adjacent threads access
+/// adjacent values.
 template <size_t kValues, bool kNeighbours>
-struct Group {
+struct PackPosition {
   size_t begin;
   size_t stride;
 
@@ -76,16 +76,17 @@ struct Group {
   }
 };
 
-/// body(group) for groups of kValues, and of one at the end, that are n values in all.
+/// Calls body(at) for positions that cover n values: packs of kValues, then single values for the
+/// rest.
 template <size_t kValues, bool kNeighbours, class Body>
-__device__ void for_groups(size_t n, const Body& body) {
+__device__ void for_packs(size_t n, const Body& body) {
   const size_t first = size_t{blockIdx.x} * kThreads + threadIdx.x;
   const size_t threads = size_t{gridDim.x} * kThreads, stride = kNeighbours ? 1 : threads;
   size_t i = kNeighbours ? first * kValues : first;
   for (; i + (kValues - 1) * stride < n; i += threads * kValues)
-    body(Group<kValues, kNeighbours>{i, stride});
+    body(PackPosition<kValues, kNeighbours>{i, stride});
   if (kNeighbours) i = n / kValues * kValues + first;
-  for (; i < n; i += threads) body(Group<1, false>{i, 1});
+  for (; i < n; i += threads) body(PackPosition<1, false>{i, 1});
 }
 
 template <class Out, class Function, size_t kValues, class... In>
@@ -98,12 +99,11 @@ __device__ Pack<Out, kValues> apply(const Function& function, const Pack<In, kVa
 template <bool kNeighbours, class Function, class Out, class... In>
 __global__ void __launch_bounds__(kThreads)
     map_values(Length length, Function function, Out* out, const In*... in) {
-  for_groups<kPacked<Out, In...>, kNeighbours>(length.get(), [&](const auto& group) {
-    group.store(apply<Out>(function, group.load(in)...), out);
-  });
+  for_packs<kPacked<Out, In...>, kNeighbours>(
+      length.get(), [&](const auto& at) { at.store(apply<Out>(function, at.load(in)...), out); });
 }
 
-/// out[i] = function(in[i]...) for every i below the length; `out` may be one of `in`.
+/// Sets out[i] = function(in[i]...) for every i below the length. `out` may be one of `in`.
 template <class Function, class Out, class... In>
 void map(const Backend& backend, const Length& length, const Function& function, Out* out,
          const In*... in) {
@@ -132,7 +132,7 @@ struct AddResidual {
   }
 };
 
-/// acc = gradient + residual.
+/// Sets acc = gradient + residual.
 template <class T>
 void accumulate(Backend& backend, const Gradient& gradient, Accumulation<T>* acc) {
   const Length length{nullptr, gradient.count};
@@ -164,7 +164,7 @@ struct LoseToBf16 {
   __device__ Acc operator()(Acc value) const { return lost_to_bf16(value); }
 };
 
-/// Two launches: what is rounded is few values.
+/// Two launches; the values to round are few.
 template <class Acc, class I>
 void round_to_bf16(Backend& backend, const View<Acc, I>& in, Acc* rounded, Acc* lost) {
   map(backend, in.nnz, RoundToBf16<Acc>{}, rounded, in.value);
@@ -187,7 +187,7 @@ struct Scale {
   __device__ Acc operator()(Acc value) const { return value * factor; }
 };
 
-/// A factor of 0 also clears what is not finite.
+/// Multiplies all values by `factor`. A factor of 0 also clears values that are not finite.
 template <class Acc>
 void scale(Backend& backend, Acc* values, size_t count, double factor) {
   if (factor == 0)

@@ -5,6 +5,6 @@
 namespace sparsecoll::cuda {
 
 template std::unique_ptr<Kernels> make_kernels<Float16>(IndexType, Backend&);
-template const void* kernel_of<Float16>();
+template const void* any_kernel<Float16>();
 
 }  // namespace sparsecoll::cuda

@@ -5,6 +5,6 @@
 namespace sparsecoll::cuda {
 
 template std::unique_ptr<Kernels> make_kernels<float>(IndexType, Backend&);
-template const void* kernel_of<float>();
+template const void* any_kernel<float>();
 
 }  // namespace sparsecoll::cuda

@@ -5,6 +5,6 @@
 namespace sparsecoll::cuda {
 
 template std::unique_ptr<Kernels> make_kernels<double>(IndexType, Backend&);
-template const void* kernel_of<double>();
+template const void* any_kernel<double>();
 
 }  // namespace sparsecoll::cuda

@@ -5,6 +5,6 @@
 namespace sparsecoll::cuda {
 
 template std::unique_ptr<Kernels> make_kernels<uint32_t>(IndexType, Backend&);
-template const void* kernel_of<uint32_t>();
+template const void* any_kernel<uint32_t>();
 
 }  // namespace sparsecoll::cuda

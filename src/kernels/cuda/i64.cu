@@ -5,6 +5,6 @@
 namespace sparsecoll::cuda {
 
 template std::unique_ptr<Kernels> make_kernels<uint64_t>(IndexType, Backend&);
-template const void* kernel_of<uint64_t>();
+template const void* any_kernel<uint64_t>();
 
 }  // namespace sparsecoll::cuda

@@ -10,18 +10,18 @@
 
 namespace sparsecoll::cuda {
 
-/// Threads of every block, unless a kernel says otherwise.
+/// Threads of a block, unless a kernel says otherwise.
 inline constexpr unsigned kThreads = 256;
 inline constexpr unsigned kWarps = kThreads / 32;
 inline constexpr unsigned kFullWarp = 0xffffffffu;
 
-/// So many blocks of kThreads fit on a multiprocessor at once: kernels whose blocks wait for each
-/// other are compiled with __launch_bounds__(kThreads, kResident) and 16 KiB of shared memory at
-/// most.
-inline constexpr unsigned kResident = 3;
-/// Of blocks with half as many registers. Where the assembler would save more of them for even more
-/// blocks, and spill, their kernels are compiled with this number.
-inline constexpr unsigned kResidentLight = 2 * kResident;
+/// Number of blocks that fit on a multiprocessor at once. Kernels whose blocks wait for each other
+/// are compiled with __launch_bounds__(kThreads, kResidentBlocks) and use at most 16 KiB of shared
+/// memory.
+inline constexpr unsigned kResidentBlocks = 3;
+/// The same for kernels that need half as many registers. The bound also keeps the assembler from
+/// spilling registers to fit even more blocks.
+inline constexpr unsigned kResidentLightBlocks = 2 * kResidentBlocks;
 
 template <class... Parameters, class... Arguments>
 void launch_as(const cudaLaunchConfig_t& config, void (*kernel)(Parameters...),
@@ -30,7 +30,7 @@ void launch_as(const cudaLaunchConfig_t& config, void (*kernel)(Parameters...),
         "launch of a kernel");
 }
 
-/// Queues `blocks` blocks (at least one).
+/// Queues a launch of `blocks` blocks, at least one.
 template <class... Parameters, class... Arguments>
 void launch(const Backend& backend, size_t blocks, void (*kernel)(Parameters...),
             Arguments&&... arguments) {
@@ -41,27 +41,27 @@ void launch(const Backend& backend, size_t blocks, void (*kernel)(Parameters...)
   launch_as(config, kernel, std::forward<Arguments>(arguments)...);
 }
 
-/// As many blocks as n items deserve at `per_block` each, but no more than run at once.
+/// Returns the number of blocks for n items at `per_block` each, at most as many as run at once.
 inline size_t blocks_for(const Backend& backend, size_t n, size_t per_block) {
-  return std::min<size_t>(n / per_block + 1, size_t{kResident} * backend.multiprocessors());
+  return std::min<size_t>(n / per_block + 1, size_t{kResidentBlocks} * backend.multiprocessors());
 }
 
-/// Likewise for light blocks: twice as many of them.
+/// Returns the same for light blocks, of which twice as many run at once.
 inline size_t light_blocks_for(const Backend& backend, size_t n, size_t per_block) {
-  return kResidentLight / kResident * blocks_for(backend, n, per_block);
+  return kResidentLightBlocks / kResidentBlocks * blocks_for(backend, n, per_block);
 }
 
-/// Queues blocks that wait for each other (cooperative_groups::this_grid().sync()), at most as many
-/// as run at once.
+/// Queues a cooperative launch, whose blocks may wait for each other
+/// (cooperative_groups::this_grid().sync()). It has at most as many blocks as run at once.
 template <class... Parameters, class... Arguments>
-void launch_together(const Backend& backend, size_t blocks, void (*kernel)(Parameters...),
-                     Arguments&&... arguments) {
+void launch_cooperative(const Backend& backend, size_t blocks, void (*kernel)(Parameters...),
+                        Arguments&&... arguments) {
   cudaLaunchAttribute together{};
   together.id = cudaLaunchAttributeCooperative;
   together.val.cooperative = 1;
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(std::min<size_t>(
-      std::max<size_t>(blocks, 1), size_t{kResident} * backend.multiprocessors())));
+      std::max<size_t>(blocks, 1), size_t{kResidentBlocks} * backend.multiprocessors())));
   config.blockDim = dim3(kThreads);
   config.stream = backend.stream();
   config.attrs = &together;
@@ -69,7 +69,7 @@ void launch_together(const Backend& backend, size_t blocks, void (*kernel)(Param
   launch_as(config, kernel, std::forward<Arguments>(arguments)...);
 }
 
-/// A number of items, known to the device at last: `at`, or `bound` where that is null.
+/// A number of items that the host may not know: *at on the device, or `bound` if `at` is null.
 struct Length {
   const uint64_t* at;
   size_t bound;
@@ -84,17 +84,45 @@ __global__ void __launch_bounds__(kThreads) each(Length length, Body body) {
     body(i);
 }
 
-/// For work on n items without registers to speak of: as many blocks as fit at once, or fewer where
-/// threads would have less than four items.
+/// Returns the number of blocks for light work on n items: as many as fit at once, or fewer if
+/// threads would have fewer than four items each.
 inline size_t blocks_of_items(const Backend& backend, size_t n) {
   constexpr size_t kFull = 2048 / kThreads;
   return std::min(n / (4 * kThreads) + 1, kFull * backend.multiprocessors());
 }
 
-/// body(i) for every i below the length, in any order, all at once.
+/// Calls body(i) for every i below the length, in any order and in parallel.
 template <class Body>
 void for_each(const Backend& backend, const Length& length, const Body& body) {
   launch(backend, blocks_of_items(backend, length.bound), each<Body>, length, body);
+}
+
+/// An array that travels in the parameters of a launch, which hold 4 KB.
+template <class Row>
+struct ParameterArray {
+  static constexpr size_t kCapacity = 3840 / sizeof(Row);
+  Row row[kCapacity];
+};
+
+template <class Row>
+__global__ void __launch_bounds__(kThreads)
+    store_array(ParameterArray<Row> rows, size_t n, Row* to) {
+  for (size_t j = threadIdx.x; j < n; j += kThreads) to[j] = rows.row[j];
+}
+
+/// Returns the array make(0), ..., make(n - 1) in the backend's workspace. The elements travel in
+/// launch parameters, so the host's memory is free at once and a captured graph keeps them.
+template <class Row, class Make>
+const Row* upload_array(Backend& backend, size_t n, const Make& make) {
+  Row* const all = backend.arena().take<Row>(n);
+  for (size_t done = 0; done < n;) {
+    ParameterArray<Row> rows{};
+    const size_t part = std::min(n - done, ParameterArray<Row>::kCapacity);
+    for (size_t j = 0; j < part; ++j) rows.row[j] = make(done + j);
+    launch(backend, 1, store_array<Row>, rows, part, all + done);
+    done += part;
+  }
+  return all;
 }
 
 }  // namespace sparsecoll::cuda

@@ -17,10 +17,10 @@ std::unique_ptr<Kernels> make_kernels(IndexType index_type, Backend& backend) {
   return std::make_unique<CudaKernels<T, uint64_t>>(backend);
 }
 
-/// One that no other file has.
+/// Returns a kernel that only the file of this type instantiates.
 template <class T>
-const void* kernel_of() {
-  return reinterpret_cast<const void*>(&absorb_terms<true, T>);
+const void* any_kernel() {
+  return reinterpret_cast<const void*>(&apply_terms<true, T>);
 }
 
 }  // namespace sparsecoll::cuda

@@ -10,63 +10,65 @@
 
 namespace sparsecoll::cuda {
 
-/// Between a place and a host that sees its messages, for one call at a time: what the host may
-/// have before the place is done with all that is queued, and what comes to the place before it is
-/// asked for.
+/// Tracks what moves between a device and the host during one call: counts and messages that the
+/// host may use before the device has finished all queued work, and messages that are copied to the
+/// device before a kernel needs them.
 class StagingBuffer {
  public:
-  /// From now on waits and copies of messages are recorded there.
-  void record_in(DeviceTimeline& timeline) { timeline_ = &timeline; }
-  /// Null: nothing is recorded.
+  /// Records waits and copies of messages as spans from now on.
+  void record_spans_in(DeviceTimeline& timeline) { timeline_ = &timeline; }
+  /// Null if spans are not recorded.
   DeviceTimeline* timeline() const { return timeline_; }
 
-  /// Copies counts to the host, which can have them when what is queued before has run, whatever is
-  /// queued later. `landing`: room for them, page-locked.
-  void bring(std::span<const uint64_t> counts, uint64_t* landing, cudaStream_t stream);
-  /// Waits for n of these and copies them; false if they were not brought.
-  bool take(const uint64_t* counts, size_t n, uint64_t* to) const;
+  /// Queues a copy of counts to page-locked `host_counts`. The host can read them when the work
+  /// queued before is done, whatever is queued later.
+  void copy_counts(std::span<const uint64_t> counts, uint64_t* host_counts, cudaStream_t stream);
+  /// Waits for n of the copied counts and stores them in `to`. Returns false if they were not
+  /// copied.
+  bool read_counts(const uint64_t* counts, size_t n, uint64_t* to) const;
 
-  /// What is queued now is the last that writes to these bytes of the host's.
-  void wrote(ConstBytes bytes, cudaStream_t stream);
-  /// Until all bytes before `end` are written of those that it lies in or at the end of.
+  /// Records that the work queued so far completes the writes to `bytes`, which the host will read.
+  void record_written(ConstBytes bytes, cudaStream_t stream);
+  /// Waits until the recorded range that `end` lies in, or at the end of, is written. Returns at
+  /// once if there is none.
   void wait_for(const std::byte* end) const;
 
-  /// These bytes of the host's are copied to `here`.
-  void fetch(ConstBytes host, std::byte* here, cudaStream_t stream);
-  /// These are the place's own, and stay where they are.
-  void leave(ConstBytes here) { fetched_.push_back({here, here.data()}); }
-  /// Where they are then; null if they were not fetched.
-  const std::byte* fetched(ConstBytes host) const;
-  /// Whether they were left.
-  bool is_here(const std::byte* at) const { return at && fetched({at, 1}) == at; }
+  /// Queues a copy of host memory to `here`.
+  void prefetch(ConstBytes host, std::byte* here, cudaStream_t stream);
+  /// Records that a message lies in device memory and stays there.
+  void keep_on_device(ConstBytes here) { device_copies_.push_back({here, here.data()}); }
+  /// Returns where the device has these bytes, or null if it has no copy.
+  const std::byte* device_copy_of(ConstBytes host) const;
+  /// Returns whether the message at `at` was recorded by keep_on_device().
+  bool is_kept_on_device(const std::byte* at) const { return at && device_copy_of({at, 1}) == at; }
 
-  /// At the end of the call.
-  void forget();
+  /// Forgets everything at the end of a call.
+  void reset();
 
  private:
-  struct Brought {
+  struct CountsCopy {
     std::span<const uint64_t> counts;
-    const uint64_t* landing;
-    const CudaEvent* there;
+    const uint64_t* host_counts;
+    const CudaEvent* event;
   };
-  struct Wrote {
+  struct WrittenRange {
     ConstBytes bytes;
-    const CudaEvent* there;
+    const CudaEvent* event;
   };
-  struct Fetched {
+  struct DeviceCopy {
     ConstBytes host;
     const std::byte* here;
   };
-  /// What is on the stream now.
+  /// Returns an event for the work on the stream so far.
   const CudaEvent* event_on(cudaStream_t stream);
   void wait(const CudaEvent& event) const;
 
   DeviceTimeline* timeline_ = nullptr;
-  std::deque<CudaEvent> events_;  ///< kept for later calls
-  size_t used_ = 0;               ///< of them, by this call
-  std::vector<Brought> brought_;
-  std::vector<Wrote> wrote_;
-  std::vector<Fetched> fetched_;
+  std::deque<CudaEvent> events_;  ///< reused by later calls
+  size_t used_ = 0;               ///< events that this call uses
+  std::vector<CountsCopy> counts_copies_;
+  std::vector<WrittenRange> written_ranges_;
+  std::vector<DeviceCopy> device_copies_;
 };
 
 }  // namespace sparsecoll::cuda

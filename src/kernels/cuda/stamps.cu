@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What agreement in stream order needs: messages say which call they are of, and the host, which
-// does not wait, finds out later what did not fit. One launch each for 240 messages or more, which
-// travel in its parameters: no workspace, so that they run on any stream.
-#include "kernels/cuda/merge/table.cuh"
+// Stamps and counts for agreement in stream order. Each message begins with a stamp that says which
+// call it belongs to. The host does not wait; it finds out later if a stamp did not match. One
+// launch for 240 messages or more, whose addresses travel in its parameters. It needs no workspace,
+// so it can run on any stream.
+#include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/stamps.hpp"
 
 namespace sparsecoll::cuda {
@@ -12,14 +13,14 @@ namespace sparsecoll::cuda {
 namespace {
 
 __global__ void __launch_bounds__(kThreads)
-    store_stamps(Rows<std::byte*> messages, size_t n, Stamp stamp) {
+    store_stamps(ParameterArray<std::byte*> messages, size_t n, Stamp stamp) {
   for (size_t p = threadIdx.x; p < n; p += kThreads)
     *reinterpret_cast<Stamp*>(messages.row[p]) = stamp;
 }
 
-/// One block. What it finds first in the order of peers is told, whatever the order of threads.
-__global__ void __launch_bounds__(kThreads)
-    compare_stamps(Rows<StampedMessage> messages, size_t n, Stamp expected, Alarm* alarm) {
+/// One block. Reports the mismatch of the lowest peer, whatever the order of threads.
+__global__ void __launch_bounds__(kThreads) compare_stamps(ParameterArray<StampedMessage> messages,
+                                                           size_t n, Stamp expected, Alarm* alarm) {
   __shared__ unsigned long long worst;
   if (threadIdx.x == 0) worst = n;
   __syncthreads();
@@ -36,53 +37,54 @@ __global__ void __launch_bounds__(kThreads)
   alarm->reason = Alarm::other_call;
 }
 
-/// use(rows, n) for all of them, as many at a time as a launch carries.
+/// Calls use(array, n) for consecutive parts of `all`, each as long as a launch can carry.
 template <class Row, class Use>
-void in_rows(std::span<const Row> all, const Use& use) {
+void in_parameter_arrays(std::span<const Row> all, const Use& use) {
   while (!all.empty()) {
-    Rows<Row> rows{};
-    const size_t n = std::min(all.size(), Rows<Row>::kMost);
-    std::copy_n(all.begin(), n, rows.row);
-    use(rows, n);
+    ParameterArray<Row> array{};
+    const size_t n = std::min(all.size(), ParameterArray<Row>::kCapacity);
+    std::copy_n(all.begin(), n, array.row);
+    use(array, n);
     all = all.subspan(n);
   }
 }
 
-struct Settle {
+struct AddCounts {
   CallCounts counts;
-  DeviceReport books;
+  DeviceReport report;
   __device__ void operator()(size_t) const {
-    DeviceTotals tally = *books.tally;
-    if (!counts.adds) tally.last_selected = tally.last_result = 0;
-    tally.last_selected += *counts.selected;
-    tally.last_result += *counts.result;
-    tally.selected += *counts.selected;
-    tally.result += *counts.result;
-    *books.tally = *books.mirror = tally;
-    if (*counts.fault != 0 && books.alarm->reason == Alarm::nothing)
-      books.alarm->reason = Alarm::malformed;
+    DeviceTotals totals = *report.totals;
+    if (!counts.adds) totals.last_selected = totals.last_result = 0;
+    totals.last_selected += *counts.selected;
+    totals.last_result += *counts.result;
+    totals.selected += *counts.selected;
+    totals.result += *counts.result;
+    *report.totals = *report.mirror = totals;
+    if (*counts.fault != 0 && report.alarm->reason == Alarm::nothing)
+      report.alarm->reason = Alarm::malformed;
   }
 };
 
 }  // namespace
 
 void put_stamps(Backend& backend, std::span<std::byte* const> messages, const Stamp& stamp) {
-  in_rows<std::byte*>(messages, [&](const Rows<std::byte*>& rows, size_t n) {
-    launch(backend, 1, store_stamps, rows, n, stamp);
+  in_parameter_arrays<std::byte*>(messages, [&](const ParameterArray<std::byte*>& array, size_t n) {
+    launch(backend, 1, store_stamps, array, n, stamp);
   });
 }
 
 void check_stamps(Backend& backend, std::span<const StampedMessage> messages, const Stamp& expected,
                   Alarm* alarm) {
-  in_rows<StampedMessage>(messages, [&](const Rows<StampedMessage>& rows, size_t n) {
-    launch(backend, 1, compare_stamps, rows, n, expected, alarm);
-  });
+  in_parameter_arrays<StampedMessage>(
+      messages, [&](const ParameterArray<StampedMessage>& array, size_t n) {
+        launch(backend, 1, compare_stamps, array, n, expected, alarm);
+      });
 }
 
-void settle(Backend& backend, const CallCounts& counts, const DeviceReport& books) {
-  for_each(backend, {nullptr, 1}, Settle{counts, books});
+void add_counts(Backend& backend, const CallCounts& counts, const DeviceReport& report) {
+  for_each(backend, {nullptr, 1}, AddCounts{counts, report});
 }
 
-const void* kernel_of_stamps() { return reinterpret_cast<const void*>(&compare_stamps); }
+const void* any_stamp_kernel() { return reinterpret_cast<const void*>(&compare_stamps); }
 
 }  // namespace sparsecoll::cuda

@@ -7,13 +7,13 @@
 
 namespace sparsecoll::cuda {
 
-/// Every one of the messages begins with the stamp from now on.
+/// Writes the stamp at the head of every message.
 void put_stamps(Backend& backend, std::span<std::byte* const> messages, const Stamp& stamp);
 /// Raises the alarm for the lowest peer whose message begins with another stamp.
 void check_stamps(Backend& backend, std::span<const StampedMessage> messages, const Stamp& expected,
                   Alarm* alarm);
-/// Adds the counts up; raises the alarm for a fault.
-void settle(Backend& backend, const CallCounts& counts, const DeviceReport& books);
-const void* kernel_of_stamps();
+/// Adds the counts to the device's totals. Raises the alarm if a message was malformed.
+void add_counts(Backend& backend, const CallCounts& counts, const DeviceReport& report);
+const void* any_stamp_kernel();
 
 }  // namespace sparsecoll::cuda

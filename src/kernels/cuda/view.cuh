@@ -8,10 +8,10 @@
 
 namespace sparsecoll::cuda {
 
-/// A sparse vector whose types are known; its length is the device's.
+/// A sparse vector of known types to be read. Its length may be known only to the device.
 template <class T, class I>
 struct View {
-  const I* index;  ///< null: dense
+  const I* index;  ///< null if dense
   const T* value;
   Length nnz;
 
@@ -20,7 +20,7 @@ struct View {
       : index(static_cast<const I*>(span.index)),
         value(static_cast<const T*>(span.value)),
         nnz{span.nnz.at, span.nnz.bound} {}
-  /// Dense.
+  /// A dense vector.
   __device__ View(const T* values, size_t n) : index(nullptr), value(values), nnz{nullptr, n} {}
   __device__ uint64_t at(size_t j) const { return index ? index[j] : j; }
 };
@@ -28,7 +28,7 @@ struct View {
 /// A sparse vector to be written.
 template <class T, class I>
 struct Output {
-  I* index;  ///< null: dense
+  I* index;  ///< null if dense
   T* value;
   uint64_t* nnz;
   size_t capacity;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Selection by a given key on the device against the host's.
+// Tests selection by a given key: the device against the host.
 
 #include "kernels/cuda/select_input.hpp"
 #include "support/catch.hpp"
@@ -9,7 +9,7 @@
 namespace sparsecoll::cuda_test {
 namespace {
 
-/// accumulate_above of both; its count is true where its entries do not fit.
+/// Calls accumulate_above on host and device. If the entries do not fit, only the count is defined.
 template <class T, class I>
 std::string check_above(const Input<T>& input, uint64_t key, size_t capacity, const Call& call) {
   using Acc = Accumulation<T>;
@@ -45,8 +45,8 @@ void check_kinds_above(size_t n) {
     const Input<T> input = input_of<T>(kind, n, 17);
     const uint64_t key = std::max<uint64_t>(key_of(input.residual[n / 2]), 1);
     for (const size_t capacity : {n, n / 10, n / 100}) {
-      for (const cuda::Tuning& tuning :
-           {cuda::Tuning{}, cuda::Tuning{0}, cuda::Tuning{0, 0, 600}}) {
+      for (const cuda::DeviceTuning& tuning :
+           {cuda::DeviceTuning{}, cuda::DeviceTuning{0}, cuda::DeviceTuning{0, 0, 600}}) {
         INFO(test::name_of(kind) << ", n = " << n << ", capacity " << capacity);
         CHECK(check_above<T, I>(input, key, capacity, {0, true, tuning}) == "");
         CHECK(check_above<T, I>(input, 3 * (key / 2), capacity, {0, false, tuning}) == "");

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The same messages to unpack on the host and on the device.
+// Unpacks the same messages on the host and on the device.
 
 #include "kernels/cuda/device_backend.hpp"
 #include "kernels/messages.hpp"
@@ -11,19 +11,19 @@ namespace sparsecoll::cuda_test {
 
 using unit::MessageBytes;
 
-/// A message as it arrives: the first `size` of its bytes; those behind must not matter.
+/// A received message: the first `size` of its bytes. The bytes that follow must not matter.
 struct Arrived {
   MessageBytes bytes;
   size_t size;
   Region region;
   size_t capacity;
-  bool dense = false;  ///< into a piece without indices
+  bool dense = false;  ///< unpacked into a vector without indices
 };
 
-/// Arrays in one block of memory with borders of bytes that nobody may change between them.
+/// Arrays in one block of memory, separated by guard bytes that nobody may change.
 class Fenced {
  public:
-  /// Returns where the array starts.
+  /// Adds an array and returns its offset.
   size_t add(size_t bytes) {
     const size_t at = bytes_.size();
     taken_.push_back({at, bytes});
@@ -31,7 +31,7 @@ class Fenced {
     return at;
   }
   const MessageBytes& bytes() const { return bytes_; }
-  /// Whether `now`, but for the arrays, is what it was.
+  /// Returns whether all bytes of `now` outside the arrays are unchanged.
   bool intact(const MessageBytes& now) const {
     size_t end = 0;
     const auto same = [&](size_t begin) {
@@ -52,14 +52,14 @@ class Fenced {
   std::vector<std::pair<size_t, size_t>> taken_;
 };
 
-/// Messages one after another, each `shift` bytes off, and buffers for them.
+/// Consecutive messages, each `shift` bytes off alignment, and buffers for their entries.
 template <class T, class I>
 struct Post {
   using Acc = Accumulation<T>;
   DeviceBackend<Acc, I, data_type_of<T>()> backend;
   std::vector<Message> messages;
   std::vector<SparseBuffer> out;
-  uint64_t* counts;  ///< of faults and of the entries of each message
+  uint64_t* counts;  ///< number of faults, then the number of entries of each message
   Fenced fenced;
   std::byte* memory;
 
@@ -87,8 +87,8 @@ struct Post {
   }
 };
 
-/// All of them in one call on the host and one on the device, whose messages start `shift` bytes
-/// off.
+/// Unpacks all messages in one call on the host and in one on the device, where the messages are
+/// `shift` bytes off alignment.
 template <class T, class I>
 std::string check_unpack(const std::vector<Arrived>& all, size_t shift) {
   using Acc = Accumulation<T>;

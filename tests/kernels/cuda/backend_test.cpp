@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Memory of the device and the way of numbers to the host.
+// Tests the memory of a device backend and the copies of counts to the host.
 
 #include "kernels/cuda/values.hpp"
 #include "support/catch.hpp"
@@ -50,14 +50,14 @@ TEST_CASE("what is queued may leave the workspace before it runs") {
   unit::Backend<float, uint32_t> host;
   const std::vector<const void*> from(300, values.data());
   for (int round = 0; round < 3; ++round) {
-    // The table of the vectors is at the same place every time.
+    // The array of addresses is at the same address in every call.
     device.kernels().push_sum_absorb({{}, arrived, nullptr, 1}, 1000, x, nullptr);
     host.kernels().push_sum_absorb({{}, from, nullptr, 1}, 1000, want.data(), nullptr);
   }
   CHECK(test::difference("x", device.download<float>(x, 1000), want) == "");
 }
 
-/// Calls of every sort that take workspace or none.
+/// Makes calls of every kind, with and without workspace.
 void call(FloatPlace& device, float* x, const float* y, size_t n) {
   const Arena::Scope scope(device.backend().arena());
   Kernels& kernels = device.kernels();
@@ -66,8 +66,8 @@ void call(FloatPlace& device, float* x, const float* y, size_t n) {
   const std::vector<const void*> arrived{y, y};
   uint64_t* const bad = kernels.counts(1);
   float* const next = reinterpret_cast<float*>(kernels.bytes(n * sizeof(float)));
-  for (const size_t from : {size_t{0}, n + 1}) {  // staged, and directly
-    device.backend().tuning().staged_from = from;
+  for (const size_t from : {size_t{0}, n + 1}) {  // filtered, and directly
+    device.backend().tuning().filter_from = from;
     kernels.accumulate_select({y, n, {x, next}}, n / 10, selected);
     kernels.accumulate_above({y, n, {x, next}}, key_of(1e30f), out);
   }

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What all kernels are built of: launches, tables, shares and sums of blocks.
+// Tests what all kernels use: launches, arrays in launch parameters, shares, and sums over a block.
 
 #include <numeric>
 
 #include "engine.hpp"
 #include "kernels/cuda/block.cuh"
-#include "kernels/cuda/merge/table.cuh"
+#include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/values.hpp"
 #include "support/catch.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 
 using FloatPlace = DeviceBackend<float, uint32_t, DataType::float32>;
 
-// --- launch.cuh
+// --- launch.cuh: launches
 
 struct Count1 {
   unsigned* seen;
@@ -42,12 +42,13 @@ __global__ void say_how_many(unsigned* blocks) {
   if (threadIdx.x == 0) blocks[blockIdx.x] = gridDim.x;
 }
 
-TEST_CASE("launch_together takes as many blocks as run at once, and at least one") {
+TEST_CASE("launch_cooperative takes as many blocks as run at once, and at least one") {
   FloatPlace device;
-  const auto most = static_cast<unsigned>(cuda::kResident * device.backend().multiprocessors());
+  const auto most =
+      static_cast<unsigned>(cuda::kResidentBlocks * device.backend().multiprocessors());
   unsigned* const blocks = device.upload(std::vector<unsigned>(most));
   for (const unsigned wanted : {0u, 1u, 2u, most, most + 1, 100000u}) {
-    cuda::launch_together(device.backend(), wanted, say_how_many, blocks);
+    cuda::launch_cooperative(device.backend(), wanted, say_how_many, blocks);
     CHECK(device.download<unsigned>(blocks, 1)[0] == std::clamp(wanted, 1u, most));
   }
 }
@@ -61,7 +62,7 @@ TEST_CASE("a launch that is refused is reported") {
                   sparsecoll::Error);
 }
 
-// --- table.cuh
+// --- launch.cuh: arrays in parameters
 
 struct Row {
   uint64_t number;
@@ -73,7 +74,7 @@ TEST_CASE("a table has every row, in as many launches as it takes") {
     INFO("n = " << n);
     FloatPlace device;
     const size_t before = simt::launches();
-    const Row* const rows = cuda::table<Row>(device.backend(), n, [](size_t p) {
+    const Row* const rows = cuda::upload_array<Row>(device.backend(), n, [](size_t p) {
       return Row{p * p, static_cast<uint32_t>(p / 2)};
     });
     CHECK(simt::launches() - before == (n + 239) / 240);

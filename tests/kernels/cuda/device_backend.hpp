@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// CUDA kernels of one pair of types beside the host's, and the way for vectors between them. The
-// host's plain loops are the specification: same input, same bits.
+// CUDA kernels of one pair of types beside the host's, and copies of vectors between them. The
+// host's plain loops are the specification: the same input gives the same bits.
 
 #include <cstring>
 #include <memory>
@@ -17,7 +17,7 @@ namespace sparsecoll::cuda_test {
 
 using unit::Entries;
 
-/// Device memory of one test. `Acc` is the accumulation type of kType.
+/// The device backend of one test and its memory. `Acc` is the accumulation type of kType.
 template <class Acc, class I, DataType kType>
 class DeviceBackend {
  public:
@@ -33,8 +33,8 @@ class DeviceBackend {
   Kernels& kernels() { return *kernels_; }
   cuda::Backend& backend() { return backend_; }
 
-  /// Of any type. The vector may go at once. `offset` bytes (a multiple of sizeof(V)) make the
-  /// address less aligned.
+  /// Uploads values of any type; the vector may be destroyed at once. An `offset` in bytes, a
+  /// multiple of sizeof(V), makes the address less aligned.
   template <class V>
   V* upload(const std::vector<V>& values, size_t offset = 0) {
     std::byte* const at = backend_.arena().take<std::byte>(values.size() * sizeof(V) + offset);
@@ -60,7 +60,7 @@ class DeviceBackend {
   SparseSpan put_dense(const std::vector<Acc>& values) {
     return {nullptr, upload(values), count(values.size())};
   }
-  /// Entries with values of V.
+  /// Uploads entries with values of type V.
   template <class V = Acc>
   Entries<V> get(const SparseBuffer& buffer) {
     const size_t n = kernels_->read(buffer.nnz);
@@ -82,7 +82,8 @@ class DeviceBackend {
     cuda::check(cudaStreamSynchronize(own_.stream), "cudaStreamSynchronize");
   }
 
-  /// One that does not wait for the legacy stream: what is queued elsewhere shows.
+  /// A stream that does not wait for the legacy default stream, so that work on a wrong stream
+  /// shows.
   struct Stream {
     Stream() {
       cuda::check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
@@ -98,7 +99,7 @@ class DeviceBackend {
   const Arena::Scope scope_, slabs_;
 };
 
-/// The same call on the host and on the device.
+/// The kernels of host and device, for the same call on both.
 template <class Acc, class I, DataType kType>
 struct Pair {
   unit::Backend<Acc, I, kType> host;

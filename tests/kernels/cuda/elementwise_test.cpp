@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Kernels that take each value by itself, against the host's. Every result has some values behind
-// its end, which must stay.
+// Tests elementwise kernels against the host. Every output is followed by values that must not
+// change.
 
 #include "kernels/cuda/values.hpp"
 #include "support/catch.hpp"
@@ -45,7 +45,7 @@ std::string check_widen(const Input& input, size_t offset) {
   const SparseSpan host{nullptr, values.data(), pair.host.put_dense(std::vector<Acc>(n)).nnz};
   SparseSpan device = pair.device.put_dense(std::vector<Acc>(n));
   device.value = pair.device.upload(values, offset * sizeof(T));
-  device.nnz.bound += kBehind - 1;  // the host need not know how many there are
+  device.nnz.bound += kBehind - 1;  // the host may know only a bound
   pair.host.kernels().widen(host, want.data());
   pair.device.kernels().widen(device, to);
   const auto got = pair.device.template download<Acc>(to, n + kBehind);
@@ -74,7 +74,7 @@ std::string check_residual(const Input& input, size_t offset) {
   return differs;
 }
 
-/// Both places against what keep_cancelled() says of itself.
+/// Checks host and device against the definition of keep_cancelled().
 template <class T>
 std::string check_cancelled(const Input& input, size_t offset) {
   const auto [kind, n] = input;

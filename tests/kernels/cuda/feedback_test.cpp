@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What happens to results on the device, against the host: what goes back to the residual, what is
-// delivered or scattered, and the check of a caller's indices.
+// Tests what happens to results on the device, against the host: error feedback, delivery, scatter,
+// and the check of a caller's indices.
 
 #include "kernels/cuda/values.hpp"
 #include "support/catch.hpp"
@@ -13,11 +13,11 @@ namespace {
 constexpr size_t kBehind = 5;
 constexpr auto kTail = test::Kind::kHeavyTail;
 
-/// The two sides of one sparse input.
+/// One sparse input on host and device.
 struct Spans {
   SparseSpan host, device;
 
-  /// The device's host knows an upper bound only.
+  /// Uploads an input whose length the host knows only as an upper bound.
   template <class Pair, class Acc>
   Spans(Pair& pair, const Entries<Acc>& entries)
       : host(pair.host.put(entries)), device(pair.device.put(entries)) {
@@ -78,8 +78,8 @@ TEMPLATE_TEST_CASE("put_back adds what the host adds", "", float, double, Float1
 }
 
 TEST_CASE("put_back adds what was dropped to what came back") {
-  // Index 3 was sent, not delivered, and is dropped too: only the first counts. Index 5 is both
-  // delivered and dropped.
+  // Index 3 was sent and dropped but not delivered: only the first matters. Index 5 was delivered
+  // and dropped.
   const float tiny = 0x1p-24f;
   PutBackCase<float, uint32_t> trial{{}, 8};
   const Spans sent(trial.pair, Entries<float>{{3, 1.0f}, {5, 2.0f}});
@@ -149,7 +149,7 @@ TEST_CASE("scatter works in backend of a dense input") {
   CHECK(test::difference("values", pair.device.download<float>(in.device.value, 1000), want) == "");
 }
 
-/// Where both find the first bad index.
+/// Returns where host and device find the first bad index.
 template <class I>
 void check_indices(const Entries<float>& entries, uint64_t count, uint64_t want) {
   INFO(entries.size() << " entries, count = " << count);

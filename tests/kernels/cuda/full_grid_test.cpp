@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Kernels whose blocks wait for each other, with as many blocks as they are ever launched with:
-// kResident on every multiprocessor. A device that has no room for these at once refuses the
-// launch.
+// Tests cooperative kernels with the most blocks that they are ever launched with: kResidentBlocks
+// on every multiprocessor. A device that cannot hold these blocks at once refuses the launch.
 
 #include "kernels/cuda/select_input.hpp"
 #include "kernels/messages.hpp"
@@ -12,7 +11,7 @@
 namespace sparsecoll::cuda_test {
 namespace {
 
-/// One tensor that is long enough for all kernels, and what is selected of it.
+/// One tensor that is long enough to fill the grid of every kernel, and a selection of it.
 template <class T, class I>
 class FullGrid {
   using Acc = Accumulation<T>;
@@ -32,7 +31,7 @@ class FullGrid {
       keys.push_back(
           key_of(sparsecoll::widen(input_.values[i]) + (feedback ? input_.residual[i] : Acc{0})));
     std::nth_element(keys.begin(), keys.end() - static_cast<ptrdiff_t>(k_), keys.end());
-    const uint64_t key = keys[n_ - k_] + 1;  // ties with the k-th might not fit
+    const uint64_t key = keys[n_ - k_] + 1;  // avoids ties with the k-th, which might not fit
     return compare(staged, feedback,
                    [key](Kernels& kernels, const Gradient& gradient, const SparseBuffer& selected) {
                      kernels.accumulate_above(gradient, key, selected);
@@ -56,7 +55,7 @@ class FullGrid {
     return differs;
   }
 
-  /// Of a message that is long enough to be shared by as many blocks as a call ever has.
+  /// Unpacks a message that is long enough for as many blocks as a call can have.
   std::string unpack() {
     Entries<Acc> entries;
     for (size_t i = 0; i < 2 * n_; ++i)
@@ -74,10 +73,10 @@ class FullGrid {
  private:
   static constexpr test::Kind kKind = test::Kind::kHeavyTail;
 
-  /// `call` of the host and of the device.
+  /// Makes the same call on host and device.
   template <class Call>
   std::string compare(bool staged, bool feedback, const Call& call) {
-    pair_.device.backend().tuning() = {staged ? 0 : n_ + 1, n_};  // all of it is the sample
+    pair_.device.backend().tuning() = {staged ? 0 : n_ + 1, n_};  // the sample is the whole vector
     std::vector<Acc> want(n_);
     Acc* const next = pair_.device.upload(want);
     ResidualView ours, theirs;
@@ -96,8 +95,8 @@ class FullGrid {
   }
 
   Pair<Acc, I, data_type_of<T>()> pair_;
-  /// No multiprocessor holds more than 2048 threads, 8 blocks. A block takes 256 sectors of the
-  /// sample, each of 16 elements at most, or less of anything else.
+  /// A multiprocessor holds at most 2048 threads, which is 8 blocks. A block takes 256 sectors of
+  /// the sample, of at most 16 elements each. It takes fewer elements of anything else.
   const size_t n_ = 16 * 256 * (size_t{8} * pair_.device.backend().multiprocessors() + 1);
   const size_t k_ = n_ / 50;
   const Input<T> input_ = input_of<T>(kKind, n_, 19);

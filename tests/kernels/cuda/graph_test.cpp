@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Calls captured into a CUDA graph: after one eager call of the same shape they allocate nothing
-// and wait for nothing, and every replay gives the host's bits.
+// Tests calls captured into a CUDA graph. After one eager call of the same shape they allocate
+// nothing and wait for nothing. Every replay gives the host's bits.
 
 #include "kernels/cuda/select_input.hpp"
 #include "support/catch.hpp"
@@ -16,7 +16,7 @@ const int kReplays = test::small_run() ? 10 : 100;
 
 using FloatPlace = DeviceBackend<float, uint32_t, DataType::float32>;
 
-/// Selection, its messages, and the entries of the first message.
+/// A selection, its messages, and the entries of the first message.
 struct Chain {
   explicit Chain(Kernels& kernels)
       : kernels(kernels),
@@ -51,12 +51,12 @@ cudaGraphExec_t capture(FloatPlace& device, Chain& chain, const Gradient& gradie
   return ready;
 }
 
-/// Whether a graph of the chain gives, every time, what the host gives once.
-std::string replay(size_t staged_from) {
+/// Returns how replays of a graph of the chain differ from the host's result; empty if they do not.
+std::string replay(size_t filter_from) {
   const Input<float> input = input_of<float>(test::Kind::kHeavyTail, kLength, 21);
   unit::Backend<float, uint32_t> host;
   FloatPlace device;
-  device.backend().tuning().staged_from = staged_from;
+  device.backend().tuning().filter_from = filter_from;
   std::vector<float> rest(kLength);
   Chain wanted(host.kernels()), got(device.kernels());
   wanted.run({input.values.data(), kLength, {input.residual.data(), rest.data()}});

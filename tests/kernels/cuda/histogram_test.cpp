@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Counts by key and by index on the device against the host's, and the least key.
+// Tests histograms by key and by index, and the smallest key, against the host.
 
 #include "kernels/cuda/device_backend.hpp"
 #include "kernels/naive.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 using test::Kind;
 
-/// Values of T's accumulation as T holds them: two-valued, all equal, and so on.
+/// Values of T, in its accumulation type: two-valued, all equal, and so on.
 template <class T>
 std::vector<Accumulation<T>> values_of(Kind kind, size_t n) {
   using Acc = Accumulation<T>;
@@ -28,7 +28,7 @@ std::vector<Accumulation<T>> values_of(Kind kind, size_t n) {
   return values;
 }
 
-/// Bins of all keys and of a few, many and few of them, one for a key and one for all.
+/// Bins over all keys and over a few, many bins and few, one for each key and one for all.
 template <class Acc>
 std::vector<KeyBins> some_bins() {
   const int bits = static_cast<int>(std::bit_width(kKeyEnd<Acc> - 1));
@@ -50,7 +50,7 @@ void check_keys(Kind kind, size_t n) {
   const auto values = values_of<T>(kind, n);
   const SparseSpan ours = pair.host.put_dense(values);
   SparseSpan theirs = pair.device.put_dense(values);
-  theirs.nnz.bound += 3000;  // hosts may know little
+  theirs.nnz.bound += 3000;  // the host may know only a loose bound
   INFO(test::name_of(kind) << ", n = " << n);
   uint64_t least = 7;
   uint64_t* const their_least = pair.device.upload(std::vector<uint64_t>{7});
@@ -80,7 +80,7 @@ TEST_CASE("least_key and key_histogram count as the host does") {
   check_keys<uint64_t, uint64_t>(Kind::kIntegers, 5000);
 }
 
-// Blocks that have nothing to look at answer at the same time, which a thread sanitizer watches.
+// Blocks without entries store their result at the same time; a thread sanitizer watches that.
 TEST_CASE("least_key knows that there may be many entries and are none") {
   Pair<float, uint32_t, DataType::float32> pair;
   SparseSpan none = pair.device.put_dense(std::vector<float>(5000, 1.0f));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Messages where the host sees them: sizes first, then piece by piece.
+// Tests messages in host memory: the sizes arrive first, then the slab chunk by chunk.
 
 #include "kernels/cuda/device_backend.hpp"
 #include "kernels/wire.hpp"
@@ -14,9 +14,9 @@ namespace {
 constexpr size_t kTestPiece = 4096;
 constexpr uint64_t kLength = 70000;
 
-/// A place whose messages the host sees, beside the host's own.
+/// A device backend whose messages are in host memory, and the host's backend.
 struct Places {
-  Places() { device.backend().tuning().piece = kTestPiece; }
+  Places() { device.backend().tuning().chunk = kTestPiece; }
   unit::Backend<float, uint32_t> host;
   DeviceBackend<float, uint32_t, DataType::float32> device{MessageLocation::on_host};
 };
@@ -34,7 +34,7 @@ TEST_CASE("the host reads each piece of a message as soon as it is written") {
     Places backends;
     const Entries<float> entries = some_entries(n, n);
     Kernels &host = backends.host.kernels(), &device = backends.device.kernels();
-    // In no order, one of them empty, one with most of the entries.
+    // Unordered regions: one is empty, one has most of the entries.
     const std::vector<Region> regions{{50000, kLength}, {0, 40000}, {40000, 40000}, {40000, 50000}};
     const Packets want = host.packets(n, regions), got = device.packets(n, regions);
     host.pack_all(backends.host.put(entries), regions, want);
@@ -54,20 +54,20 @@ TEST_CASE("the host reads each piece of a message as soon as it is written") {
         at += part;
       }
     }
-    device.wait_packed(want.slab + 1);  // not of these messages: waits for nothing
+    device.wait_packed(want.slab + 1);  // not in any of these messages, so it waits for nothing
   }
 }
 
 TEST_CASE("messages that were fetched are unpacked from there") {
   Places backends;
-  backends.device.backend().tuning().fetched = 1000;
+  backends.device.backend().tuning().prefetch_from = 1000;
   const Entries<float> entries = some_entries(5000, 3);
   const Region whole{0, kLength};
   Kernels &host = backends.host.kernels(), &device = backends.device.kernels();
   const Packets packed = host.packets(entries.size(), {&whole, 1});
   host.pack_all(backends.host.put(entries), {&whole, 1}, packed);
   host.wait_packed(packed.slab + packed.capacity);
-  // One behind the other, as in messages that hold several.
+  // Two messages in a row, as in a message that contains several.
   std::vector<std::byte> both(2 * packed.size[0] + 8);
   const ConstBytes one{packed.slab + packed.offset[0], packed.size[0]};
   std::copy(one.begin(), one.end(), both.begin());
@@ -85,8 +85,8 @@ TEST_CASE("messages that were fetched are unpacked from there") {
   CHECK(device.read(fault) == 0);
   for (const SparseBuffer& each : out)
     CHECK(test::difference("", backends.device.get(each), entries) == "");
-  backends.device.backend().ferry().forget();
-  device.unpack_all({messages, 1}, {out, 1}, fault);  // from the host's memory, which was damaged
+  backends.device.backend().staging().reset();
+  device.unpack_all({messages, 1}, {out, 1}, fault);  // reads host memory, which has been damaged
   CHECK(device.read(fault) == 1);
 }
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// More than 2^31 or 2^32 elements, on a device only: selection with and without feedback against
-// the host's, and the same call again; results whose values repeat, so that the host says quickly
-// what they should be.
+// Tests vectors of more than 2^31 and 2^32 elements, on a device only: selection with and without
+// feedback against the host, twice, and results. The values of results repeat, so the host can
+// check them quickly.
 
 #include <numeric>
 
@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kLength = (size_t{1} << 31) + 17;
 constexpr size_t kKept = kLength / 1000;
 
-/// Two values only, so that nearly all selected ones are ties, or many different ones.
+/// Returns either two distinct values, so that nearly all selected ones are ties, or many.
 std::vector<Bfloat16> gradient_of(bool two_values) {
   std::vector<Bfloat16> values(kLength);
   for (size_t i = 0; i < kLength; ++i) {
@@ -52,7 +52,8 @@ std::string check_large(bool two_values, bool feedback) {
   return "";
 }
 
-/// Of the device's memory; the workspace takes a quarter more than asked for.
+/// Returns whether the device has that much free memory. The workspace takes a quarter more than
+/// requested.
 bool has_room(size_t gibibytes) {
   size_t there = 0, all = 0;
   cuda::check(cudaMemGetInfo(&there, &all), "cudaMemGetInfo");
@@ -74,7 +75,7 @@ TEST_CASE("selection from more than 2^31 elements") {
 
 // --- results
 
-/// Everywhere, and next to each other around 2^31, 2^32 and at the end.
+/// Indices spread over the vector, and consecutive ones around 2^31, 2^32 and at the end.
 std::vector<uint64_t> spread_indices() {
   std::vector<uint64_t> all;
   for (uint64_t i = 0; i < kWide; i += 1 + test::noise(1, i) % 20000) all.push_back(i);
@@ -85,7 +86,7 @@ std::vector<uint64_t> spread_indices() {
   return all;
 }
 
-/// The values of `period` at those indices.
+/// Entries with the values of `period` at those indices.
 Entries<float> entries_at(const std::vector<uint64_t>& indices, const std::vector<float>& period) {
   Entries<float> entries;
   for (const uint64_t i : indices) entries.push_back({i, period[i % kPeriod]});
@@ -111,7 +112,7 @@ TEST_CASE("more than 2^32 values are copied, scaled and cleared") {
   const float* const from = repeat(pair.device, period, kWide);
   float* const to = pair.device.backend().arena().take<float>(kWide);
   Kernels& kernels = pair.device.kernels();
-  kernels.copy_canonical(from + 1, kWide - 1, to);  // not aligned
+  kernels.copy_canonical(from + 1, kWide - 1, to);  // unaligned
   CHECK(difference(pair.device, to, kWide - 1, rotated(period, 1)) == "");
   kernels.copy_canonical(from, kWide, to);
   CHECK(difference(pair.device, to, kWide, period) == "");

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Vectors of a device so long that the host compares them part by part: their values repeat.
+// Device vectors too long to compare in one piece. Their values repeat, so the host compares them
+// part by part.
 
 #include "kernels/cuda/values.hpp"
 
@@ -13,13 +14,13 @@ using LargePlace = decltype(LargePair::device);
 
 inline constexpr size_t kWide = (size_t{1} << 32) + 17;
 
-/// Values repeat after so many, an odd number: what is 2^31 or 2^32 values away is something else.
+/// The period of the values. It is odd, so values that are 2^31 or 2^32 apart differ.
 inline constexpr size_t kPeriod = (size_t{1} << 24) + 43;
 
 inline std::vector<float> period_of(uint64_t seed) {
   return values_of<float>(test::Kind::kHeavyTail, kPeriod, seed);
 }
-/// From another value on.
+/// One period that begins with the value at `first`.
 template <class V>
 std::vector<V> rotated(std::vector<V> period, size_t by) {
   std::rotate(period.begin(), period.begin() + static_cast<ptrdiff_t>(by), period.end());
@@ -33,7 +34,7 @@ void copy(LargePlace& device, V* to, const V* from, size_t n, cudaMemcpyKind kin
   cuda::check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
 }
 
-/// n values on the device.
+/// Creates n values on the device.
 template <class V>
 V* repeat(LargePlace& device, const std::vector<V>& period, size_t n) {
   V* const to = device.backend().arena().template take<V>(n);
@@ -46,7 +47,7 @@ V* repeat(LargePlace& device, const std::vector<V>& period, size_t n) {
   return to;
 }
 
-/// How n values on the device differ from those that repeat, but for `others`.
+/// Describes how n device values differ from the repeating ones, except at `others`.
 template <class V>
 std::string difference(LargePlace& device, const V* got, size_t n, const std::vector<V>& period,
                        const Entries<V>& others = {}) {

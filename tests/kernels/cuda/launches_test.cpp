@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// How many launches a call of the kernels takes: on the machine of ../simt, which counts them.
+// Tests how many launches each call takes, on the emulator, which counts them.
 
 #include "engine.hpp"
 #include "kernels/cuda/values.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 using FloatPlace = DeviceBackend<float, uint32_t, DataType::float32>;
 
-/// Launches of calls that choose their way by what they find on the device, with such data.
+/// Counts the launches of calls that choose their algorithm by the data on the device.
 std::vector<size_t> launches_of_choices(test::Kind kind, uint64_t seed) {
   constexpr size_t kCount = 3000, kKept = 100;
   FloatPlace device;
@@ -33,7 +33,7 @@ std::vector<size_t> launches_of_choices(test::Kind kind, uint64_t seed) {
     launches.push_back(simt::launches() - before);
   };
   for (const size_t from : {kCount + 1, size_t{0}}) {
-    device.backend().tuning().staged_from = from;
+    device.backend().tuning().filter_from = from;
     count([&] { kernels.accumulate_select({x, kCount, {x, next}}, kKept, out); });
     count([&] { kernels.accumulate_above({x, kCount, {x, next}}, key_of(1.0f), out); });
   }
@@ -50,7 +50,7 @@ std::vector<size_t> launches_of_choices(test::Kind kind, uint64_t seed) {
   return launches;
 }
 
-/// Launches of every call of feedback, push-sum and the elementwise kernels, with such data.
+/// Counts the launches of feedback, push-sum and elementwise calls.
 std::vector<size_t> launches_of(test::Kind kind, uint64_t seed) {
   constexpr size_t kCount = 1000;
   FloatPlace device;
@@ -97,7 +97,7 @@ TEST_CASE("how many launches a call takes does not depend on the data") {
 
 TEST_CASE("the host has the sizes and the first messages while others are still to be written") {
   FloatPlace device(MessageLocation::on_host);
-  device.backend().tuning().piece = 4096;
+  device.backend().tuning().chunk = 4096;
   Kernels& kernels = device.kernels();
   const SparseSpan sparse = device.put(entries_of<float>(test::Kind::kHeavyTail, 30000, 1));
   const Region regions[] = {{15000, 30000}, {0, 15000}};

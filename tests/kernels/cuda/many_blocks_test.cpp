@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Vectors so long that a launch has more blocks than a block has threads: where a block adds up
-// what the others have found, each of its threads has more than one of them to look at. Run with
+// Tests vectors so long that a launch has more blocks than a block has threads. When a block adds
+// up the results of other blocks, each of its threads then reads several. Run with
 // SIMT_MULTIPROCESSORS=100.
 
 #include "kernels/cuda/arrived.hpp"
@@ -40,7 +40,7 @@ TEST_CASE("hundreds of blocks add up what the host adds up") {
 }
 
 TEST_CASE("hundreds of blocks share a message") {
-  for (const uint64_t gap : {3, 200}) {  // bits, and blocks
+  for (const uint64_t gap : {3, 200}) {  // coded and bitmap
     Entries<float> entries;
     for (uint64_t j = 0; j < 500000; ++j)
       entries.push_back({j * gap + test::noise(j, gap) % gap, static_cast<float>(j)});

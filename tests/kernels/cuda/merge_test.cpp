@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Sums and joined pieces on the device against the host's: merge, concatenate, hand_over.
+// Tests merge, concatenate and hand_over on the device against the host.
 
 #include "kernels/cuda/device_backend.hpp"
 #include "kernels/naive.hpp"
@@ -17,15 +17,15 @@ template <class Acc>
 using Pieces = std::vector<Entries<Acc>>;
 using Spans = std::vector<SparseSpan>;
 
-/// NaNs made one, where there may be any.
+/// Makes all NaNs the same, in types that have any.
 template <class Acc>
 Entries<Acc> plain(Entries<Acc> entries) {
   if constexpr (!Integer<Acc>) return unit::one_nan(std::move(entries));
   return entries;
 }
 
-/// What `call` makes of the pieces on the host and on the device. V: of its values, or of their
-/// bits.
+/// Returns what `call` makes of the inputs on host and device. V is the type of its values, or of
+/// their bits.
 template <class T, class I, class V, class Call>
 std::string check_call(const Pieces<Accumulation<T>>& pieces, const Call& call) {
   Pair<Accumulation<T>, I, data_type_of<T>()> pair;
@@ -34,7 +34,7 @@ std::string check_call(const Pieces<Accumulation<T>>& pieces, const Call& call) 
   for (const auto& piece : pieces) {
     ours.push_back(pair.host.put(piece));
     theirs.push_back(pair.device.put(piece));
-    theirs.back().nnz.bound += most % 3 * 1000;  // hosts may know little
+    theirs.back().nnz.bound += most % 3 * 1000;  // the host may know only a loose bound
     most += piece.size();
   }
   const SparseBuffer host = pair.host.kernels().sparse(most);
@@ -57,7 +57,7 @@ std::string check_merge(const Pieces<Accumulation<T>>& pieces) {
       [](Kernels& kernels, const Spans& in, const SparseBuffer& out) { kernels.merge(in, out); });
 }
 
-/// Of that sum, what reaches the key of an entry in the middle.
+/// Compares the part of the sum that reaches the key of a middle entry.
 template <class T, class I>
 std::string check_merge_above(const Pieces<Accumulation<T>>& pieces) {
   uint64_t key = 1;
@@ -69,7 +69,7 @@ std::string check_merge_above(const Pieces<Accumulation<T>>& pieces) {
       });
 }
 
-/// Every kind of number: fractions of very different magnitude, whose order shows in their sums.
+/// Numbers of every kind: fractions of very different magnitude, whose sums depend on the order.
 template <class Acc>
 Acc value_of(uint64_t p, uint64_t i) {
   const uint64_t bits = noise(5, p, i);
@@ -81,7 +81,7 @@ Acc value_of(uint64_t p, uint64_t i) {
   }
 }
 
-/// About n entries of piece p: `gap` indices apart on average, from `first` on.
+/// About n entries of input p: indices are `gap` apart on average and begin at `first`.
 template <class Acc>
 Entries<Acc> piece_of(uint64_t p, size_t n, uint64_t gap, uint64_t first = 0) {
   Entries<Acc> entries;
@@ -92,7 +92,7 @@ Entries<Acc> piece_of(uint64_t p, size_t n, uint64_t gap, uint64_t first = 0) {
   return entries;
 }
 
-/// All sorts of supports for so many pieces of about n entries.
+/// Inputs of about n entries with all kinds of supports.
 template <class T, class I>
 void check_supports(size_t count, size_t n) {
   using Acc = Accumulation<T>;
@@ -209,7 +209,7 @@ TEST_CASE("merge takes dense pieces among sparse ones") {
   CHECK(test::difference("sum", pair.device.get(device), pair.host.get(host)) == "");
 }
 
-/// Pieces one after another, of rising indices or not.
+/// Concatenates inputs whose indices rise, or do not.
 template <class T, class I>
 void check_joined(const std::vector<size_t>& lengths) {
   using Acc = Accumulation<T>;
@@ -223,7 +223,7 @@ void check_joined(const std::vector<size_t>& lengths) {
       Acc value = entry.value;
       if constexpr (Integer<Acc>)
         value /= 3;
-      else  // as hand_over() takes them: what T holds
+      else  // hand_over() takes values that T holds
         value = entry.index % 7 == 0 ? std::bit_cast<Acc>(~Key<Acc>{entry.index % 5 == 0})
                                      : sparsecoll::widen(narrow<T>(value));
       any.back().push_back({entry.index % 97, value});

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Linked into tests that need a GPU: where there is none they say so and end with 77, which ctest
+// Linked into tests that need a GPU. Without one they say so and exit with status 77, which ctest
 // counts as skipped.
 
 #include <cuda_runtime.h>
@@ -16,7 +16,7 @@ std::string version(int number) {
   return std::to_string(number / 1000) + '.' + std::to_string(number % 1000 / 10);
 }
 
-/// CUDA calls a driver that is not there insufficient, too.
+/// CUDA reports a missing driver as an insufficient one.
 std::string reason(cudaError_t error) {
   int driver = 0, runtime = 0;
   if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) return "no NVIDIA driver here";

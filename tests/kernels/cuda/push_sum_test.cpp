@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Push-sum's arithmetic on the device, against the host's: the same additions in the same order,
-// rounded where the host rounds.
+// Tests push-sum's arithmetic against the host: the same additions in the same order, rounded where
+// the host rounds.
 
 #include "kernels/cuda/values.hpp"
 #include "support/catch.hpp"
@@ -43,7 +43,7 @@ std::string check_follow(const Input& input) {
       pair.device.kernels().push_sum_follow(device, sign, copy);
     }
     const auto got = pair.device.template download<Acc>(copy, n + kBehind);
-    // What was followed is canonical, the rest untouched: no bit may differ.
+    // Changed values are canonical and the others are untouched, so no bit may differ.
     differs += test::difference("copy", bits_of(got), bits_of(want));
   }
   return differs;
@@ -80,9 +80,9 @@ TEMPLATE_TEST_CASE("push_sum_share, _follow and _move give the host's bits", "",
 struct Step {
   size_t sent;
   size_t arrived;
-  bool compressed;  ///< with a net
+  bool compressed;  ///< with a net change
   bool estimate;
-  size_t misaligned = 0;  ///< so many of the vectors that arrived
+  size_t misaligned = 0;  ///< number of received vectors that are misaligned
 };
 
 template <class T>

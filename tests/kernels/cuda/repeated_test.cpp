@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Messages packed and unpacked several times: always the same bytes and the same entries, in
-// whichever order threads and blocks run, which on the emulator is another one for every launch.
+// Packs and unpacks messages several times. Bytes and entries are always the same, whatever the
+// order of threads and blocks. The emulator changes that order in every launch.
 
 #include "kernels/cuda/values.hpp"
 #include "kernels/messages.hpp"
@@ -15,14 +15,15 @@ using unit::MessageBytes;
 
 constexpr int kRuns = 3;
 
-/// A region, its entries, one of `one_in` indices (0: none), and what their message should be.
+/// A region, the density of its entries (one of `one_in` indices, 0: none), and the expected
+/// representation.
 struct Part {
   Region region;
   uint64_t one_in;
   Representation expected;
 };
 
-/// Every representation, and one region without any entries.
+/// Every representation, and a region without entries.
 const std::vector<Part>& parts() {
   static const std::vector<Part> all{{{0, 1000000}, 40009, Representation::coded},
                                      {{1000000, 1200001}, 40, Representation::coded},
@@ -32,7 +33,7 @@ const std::vector<Part>& parts() {
   return all;
 }
 
-/// Values that every type holds.
+/// Values that every type can hold.
 template <class Acc>
 Entries<Acc> entries_of_parts() {
   Entries<Acc> entries;
@@ -59,7 +60,8 @@ class Repeated {
     for (int run = 1; run < kRuns; ++run)
       if (pack(run) != messages) return "other messages in run " + std::to_string(run);
     std::vector<MessageBytes> spoilt = messages;
-    const size_t one = WireCode(5001, 200001).unary / 8 + 1;  // of its ones, or of their zeros
+    // in the ones of the unary part, or in its zeros
+    const size_t one = WireCode(5001, 200001).unary / 8 + 1;
     spoilt[1][sizeof(WireHeader) + one] ^= std::byte{0x80};
     for (const auto& arrived : {messages, spoilt}) {
       const Outcome first = unpack(arrived);
@@ -72,7 +74,7 @@ class Repeated {
   }
 
  private:
-  /// Into a slab that is full of something else in every run: all bytes are written.
+  /// Packs into a slab that holds other bytes in every run, because all bytes must be written.
   std::vector<MessageBytes> pack(int run) {
     Kernels& kernels = device_.kernels();
     const size_t n = regions_.size();

@@ -2,21 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What tests of selection give to the host and to the device.
+// Inputs for tests of selection on host and device.
 
 #include "kernels/cuda/device_backend.hpp"
 #include "kernels/naive.hpp"
 
 namespace sparsecoll::cuda_test {
 
-/// Values of T, and the residual that goes with them.
+/// Values of T and their residual.
 template <class T>
 struct Input {
   std::vector<T> values;
   std::vector<Accumulation<T>> residual;
 };
 
-/// Whose NaN it is, is nobody's business.
+/// Makes all NaNs the same: which NaN a result has is not specified.
 template <class Acc>
 std::vector<Acc> plain(std::vector<Acc> values) {
   if constexpr (Integer<Acc>)
@@ -35,12 +35,12 @@ Input<T> input_of(test::Kind kind, size_t n, uint64_t seed) {
   return input;
 }
 
-/// Both places, an input and where the residuals go.
+/// Both backends, an input and the buffers of the residuals.
 struct Call {
   size_t k = 0;
   bool feedback = false;
-  cuda::Tuning tuning = {};
-  size_t offset = 1;  ///< values by which addresses are off their alignment
+  cuda::DeviceTuning tuning = {};
+  size_t offset = 1;  ///< values by which addresses are misaligned
 };
 
 }  // namespace sparsecoll::cuda_test

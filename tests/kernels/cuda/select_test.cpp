@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Selection on the device against the host's: the same entries, residuals and counts, bit for bit.
+// Tests selection on the device against the host: entries, residuals and counts are equal bit for
+// bit.
 
 #include "kernels/cuda/select_input.hpp"
 #include "support/catch.hpp"
@@ -9,7 +10,7 @@
 namespace sparsecoll::cuda_test {
 namespace {
 
-/// accumulate_select of both, on the device twice.
+/// Calls accumulate_select on the host once and on the device twice.
 template <class T, class I>
 std::string check_select(const Input<T>& input, const Call& call) {
   using Acc = Accumulation<T>;
@@ -63,13 +64,13 @@ TEST_CASE("accumulate_select selects what the host selects") {
   check_kinds<Bfloat16, uint64_t>({65, 3000});
 }
 
-/// Long vectors are staged; here all are: with a guessed bound, without enough room, and with
-/// bounds that are much too low or too high. Every kind of data meets some of these ways.
+/// Filters all vectors: with an estimated bound, with too few candidate slots, and with bounds that
+/// are much too low or too high. Every kind of data reaches some of these paths.
 template <class T, class I>
 void check_staged(const std::vector<size_t>& lengths) {
   const size_t any = ~size_t{0};
   const uint64_t too_high = kKeyEnd<Accumulation<T>> - 1;
-  const cuda::Tuning ways[] = {
+  const cuda::DeviceTuning ways[] = {
       {0, 2048}, {0, 2048, 700}, {0, 2048, any, 1}, {0, 2048, any, too_high}};
   uint64_t number = 0;
   for (const test::Kind kind : unit::kDenseKinds) {
@@ -78,9 +79,9 @@ void check_staged(const std::vector<size_t>& lengths) {
       for (const size_t k : {size_t{0}, size_t{1}, n / 100, n / 9}) {
         const uint64_t h = test::noise(++number, n);
         const Call call{k, h / 4 % 2 == 0, ways[h % 4], h / 8 % 2};
-        INFO(test::name_of(kind) << ", n = " << n << ", k = " << k << ", room " << call.tuning.room
-                                 << ", bound " << call.tuning.bound
-                                 << (call.feedback ? ", feedback" : ""));
+        INFO(test::name_of(kind) << ", n = " << n << ", k = " << k << ", room "
+                                 << call.tuning.candidate_capacity << ", bound "
+                                 << call.tuning.bound << (call.feedback ? ", feedback" : ""));
         CHECK(check_select<T, I>(input, call) == "");
       }
     }
@@ -94,13 +95,13 @@ TEST_CASE("staged selection selects what the host selects, whatever the bound an
   check_staged<Bfloat16, uint32_t>({513, 4002});
 }
 
-/// top_k and above of a list of entries, dropped ones wanted or not.
+/// Calls top_k and above with a list of entries, with and without dropped entries.
 template <class Acc, class I, DataType kType>
 std::string check_lists(const Entries<Acc>& entries, size_t k, const Threshold& threshold) {
   Pair<Acc, I, kType> pair;
   const SparseSpan ours = pair.host.put(entries);
   SparseSpan theirs = pair.device.put(entries);
-  theirs.nnz.bound += 3000;  // hosts may know little
+  theirs.nnz.bound += 3000;  // the host may know only a loose bound
   const size_t n = entries.size();
   for (const bool wanted : {true, false}) {
     const auto split = [&](Kernels& kernels, const SparseSpan& in) {
@@ -124,7 +125,7 @@ std::string check_lists(const Entries<Acc>& entries, size_t k, const Threshold& 
   return test::difference("above", pair.device.get(got), pair.host.get(want));
 }
 
-/// Integers, the largest magnitude among them, and values in order or few different ones.
+/// Integers with the largest magnitude among them; sorted values; few distinct values.
 template <class T>
 Input<T> special_of(size_t n, int which) {
   Input<T> input;
@@ -152,7 +153,7 @@ void check_special() {
       for (const size_t k : {n / 10, n / 100}) {
         INFO(name_of(data_type_of<T>())
              << ", input " << which << ", staged from " << from << ", k = " << k);
-        const cuda::Tuning tuning{from, 1024};
+        const cuda::DeviceTuning tuning{from, 1024};
         CHECK(check_select<T, I>(input, {k, true, tuning, 0}) == "");
         CHECK(check_select<T, I>(input, {k, false, tuning, 1}) == "");
       }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// One block of the machine without a GPU: a value for every thread, and what it makes of it.
+// Runs one block on the emulator: one input and one output value for every thread.
 
 #include <vector>
 
@@ -13,7 +13,7 @@ namespace sparsecoll::cuda_test {
 
 inline constexpr unsigned kThreads = cuda::kThreads;
 
-/// What every thread of one block gives, for what every thread has.
+/// Returns the outputs of all threads of a block.
 template <class Out, class In>
 std::vector<Out> of_block(void (*kernel)(const In*, Out*), const std::vector<In>& in) {
   void *from = nullptr, *to = nullptr;
@@ -37,7 +37,7 @@ std::vector<V> some(uint64_t seed, uint64_t below) {
   return values;
 }
 
-/// Of every thread, from the values of its warp and its lane.
+/// Computes the expected output of every thread from the values of its warp and its lane.
 template <class Out, class In, class Of>
 std::vector<Out> of_warps(const std::vector<In>& in, const Of& of) {
   std::vector<Out> out;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What breaks a capture on a GPU breaks it on the machine without one.
+// Tests that the emulator invalidates a capture wherever a GPU does.
 
 #include <thread>
 
@@ -33,13 +33,13 @@ TEST_CASE("events do not lead in or out of a capture") {
   const CudaEvent before, within;
   {
     Captured stream;
-    check(cudaStreamWaitEvent(stream, before, 0));  // never recorded
+    check(cudaStreamWaitEvent(stream, before, 0));  // the event was never recorded
     check(cudaEventRecord(before, other));
     CHECK(cudaStreamWaitEvent(stream, before, 0) == cudaErrorStreamCaptureIsolation);
     stream.check_broken();
   }
   {
-    Captured one(kRelaxed), two(kRelaxed);  // others may allocate meanwhile
+    Captured one(kRelaxed), two(kRelaxed);  // other threads may allocate meanwhile
     check(cudaEventRecord(within, one));
     CHECK(cudaStreamWaitEvent(two, within, 0) == cudaErrorStreamCaptureMerge);
     one.check_broken();
@@ -65,7 +65,8 @@ TEST_CASE("the legacy stream would have to wait for a captured blocking one") {
   CHECK(stream.end() == cudaSuccess);
 }
 
-/// What may wait for a capture, in this thread with its mode; whether it is allowed.
+/// Makes a call that is unsafe during a capture, in this thread's mode. Returns whether it is
+/// allowed.
 bool allowed(cudaStreamCaptureMode mode) {
   const OwnStream other;
   cudaThreadExchangeStreamCaptureMode(&mode);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Events and captures for tests of the machine without a GPU.
+// Events and captures for tests of the emulator.
 
 #include <vector>
 
@@ -53,7 +53,7 @@ class Captured {
     check(cudaStreamIsCapturing(stream_, &status));
     return status;
   }
-  /// Whether there is a graph.
+  /// Ends the capture and creates a graph if it is valid.
   cudaError_t end() {
     ended_ = true;
     cudaGraph_t graph = nullptr;
@@ -62,7 +62,7 @@ class Captured {
     if (graph) check(cudaGraphDestroy(graph));
     return error;
   }
-  /// It was broken by what came before: nothing is taken any more, and there is no graph.
+  /// Checks that the capture is invalid: all calls fail and there is no graph.
   void check_broken() {
     CHECK(status() == cudaStreamCaptureStatusInvalidated);
     CHECK(cudaMemsetAsync(there_.get(), 0, 4, stream_) == cudaErrorStreamCaptureInvalidated);

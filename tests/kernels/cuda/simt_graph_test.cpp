@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Graphs of the machine without a GPU run what was captured.
+// Tests that graphs of the emulator run the captured work.
 
 #include "kernels/cuda/simt_captured.hpp"
 
@@ -33,7 +33,7 @@ TEST_CASE("a graph runs what was captured, as often as it is launched") {
   CHECK(out.read(stream) == Numbers{105});
   check(cudaGraphLaunch(ready, stream));
   check(cudaMemsetAsync(out.get(), 0, 4, stream));  // after the graph
-  check(cudaGraphExecDestroy(ready));               // what is launched goes on
+  check(cudaGraphExecDestroy(ready));               // launched graphs continue
   CHECK(out.read(stream) == Numbers{0});
   CHECK(sum.read(stream) == Numbers{106});
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What threads of a warp compute together on the machine without a GPU, against plain loops.
+// Tests the emulator's warp intrinsics against plain loops.
 
 #include <numeric>
 
@@ -68,7 +68,7 @@ __global__ void shuffle(const double* in, Shuffled<width>* out) {
   out[threadIdx.x] = all;
 }
 
-/// The rules of the programming guide, segment by segment.
+/// Implements the rules of the programming guide, segment by segment.
 template <int width>
 void check_shuffles() {
   const std::vector<double> in = some<double>(4, 1000);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Memory and streams of the machine without a GPU are as awkward as those of a device.
+// Tests that memory and streams of the emulator behave as badly as those of a device may.
 
 #include "kernels/cuda/simt_run.hpp"
 
@@ -102,7 +102,7 @@ TEST_CASE("parameters are copied at the launch, all else is read when the work r
   CHECK(host[7] == 8);
   host[0] = 11;
   cudaMemcpyAsync(device, host, sizeof(unsigned), cudaMemcpyHostToDevice);
-  host[0] = 12;  // too early: the copy may not have begun
+  host[0] = 12;  // too early: the copy may not have started
   CHECK(fetch(device, 1)[0] == 12);
   cudaFreeHost(pinned);
   cudaFree(device);
@@ -123,7 +123,7 @@ TEST_CASE("streams run when they are waited for, and before memory goes") {
   cudaDeviceSynchronize();
   CHECK(fetch(device, 3)[2] == 0x02020202u);
   cudaMemsetAsync(device, 3, 12, own);
-  cudaFree(device);  // waits; else the next one would find memory written to
+  cudaFree(device);  // waits; otherwise the next allocation could still be written to
   unsigned* const again = numbers(3);
   CHECK(fetch(again, 3) == std::vector<unsigned>(3, 0xcdcdcdcdu));
   cudaFree(again);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Runs kernels of a test on the machine without a GPU, in this process or, where they are to be
-// found faulty, in a child.
+// Runs kernels of a test on the emulator, in this process or, if they should fail, in a child
+// process.
 
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -23,7 +23,7 @@ struct Ending {
   std::string text;
 };
 
-/// How a child process ends that runs `body`, and what it writes to stderr.
+/// Runs `body` in a child process. Returns how it ends and what it writes to stderr.
 template <class Body>
 Ending ending_of(const Body& body) {
   int ends[2];
@@ -53,7 +53,7 @@ Ending ending_of(const Body& body) {
   return ending;
 }
 
-/// Ended by the machine, with these words.
+/// Returns whether the emulator ended the process with this message.
 template <class Body>
 void check_found(const Body& body, const std::string& words) {
   const Ending ending = ending_of(body);
@@ -73,7 +73,7 @@ inline std::vector<unsigned> fetch(const unsigned* from, size_t n) {
   return to;
 }
 
-/// Runs a kernel to its end.
+/// Runs a kernel and waits for it.
 template <class... Parameters>
 void run(size_t blocks, void (*kernel)(Parameters...), Parameters... parameters) {
   cuda::Backend backend(nullptr);
@@ -83,7 +83,7 @@ void run(size_t blocks, void (*kernel)(Parameters...), Parameters... parameters)
 template <class... Parameters>
 void run_together(size_t blocks, void (*kernel)(Parameters...), Parameters... parameters) {
   cuda::Backend backend(nullptr);
-  cuda::launch_together(backend, blocks, kernel, parameters...);
+  cuda::launch_cooperative(backend, blocks, kernel, parameters...);
   cudaStreamSynchronize(nullptr);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Streams of the machine without a GPU are in no other order than they were told to be.
+// Tests that streams of the emulator run in no stricter order than the program requests.
 
 #include <chrono>
 #include <mutex>
@@ -19,7 +19,7 @@ void copy(const DeviceArray<unsigned>& from, const DeviceArray<unsigned>& to, cu
   check(cudaMemcpyAsync(to.get(), from.get(), from.size() * sizeof(unsigned),
                         cudaMemcpyDeviceToDevice, stream));
 }
-/// Of what has run so far.
+/// Reads the results of the work that has run so far.
 Numbers now(const DeviceArray<unsigned>& numbers) { return numbers.read(OwnStream()); }
 
 TEST_CASE("a question runs what can run, and tells what was before") {
@@ -32,7 +32,7 @@ TEST_CASE("a question runs what can run, and tells what was before") {
   fill(numbers, 3, stream);
   CHECK(now(numbers) == Numbers{1});
   CHECK(cudaEventQuery(event) == cudaErrorNotReady);
-  CHECK(now(numbers) == Numbers{0x02020202u});  // what is behind the event has not run
+  CHECK(now(numbers) == Numbers{0x02020202u});  // work after the event has not run
   CHECK(cudaEventQuery(event) == cudaSuccess);
   CHECK(cudaStreamQuery(stream) == cudaErrorNotReady);
   CHECK(cudaStreamQuery(stream) == cudaSuccess);
@@ -48,7 +48,7 @@ TEST_CASE("a stream waits for what an event was recorded after, and for nothing 
   fill(from, 3, one);
   check(cudaStreamWaitEvent(two, event, 0));
   copy(from, to, two);
-  check(cudaEventRecord(event, two));  // the wait is for what it was
+  check(cudaEventRecord(event, two));  // the wait is for the event's earlier state
   CHECK(to.read(two) == Numbers{0x02020202u});
   check(cudaEventSynchronize(event));
   CHECK(cudaStreamQuery(one) == cudaErrorNotReady);
@@ -96,7 +96,7 @@ TEST_CASE("each device has a legacy stream, in order with its blocking streams")
   CHECK(now(to) == Numbers{0x02020202u});
   copy(numbers, to, nullptr);
   fill(numbers, 4, blocking);
-  check(cudaStreamDestroy(blocking));  // its work goes on
+  check(cudaStreamDestroy(blocking));  // its work continues
   CHECK(to.read() == Numbers{0x03030303u});
   check(cudaDeviceSynchronize());
   CHECK(now(numbers) == Numbers{0x04040404u});

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Atomics and sums of a block on the machine without a GPU, against plain loops.
+// Tests atomics and block sums of the emulator against plain loops.
 
 #include <cub/block/block_scan.cuh>
 #include <numeric>
@@ -16,9 +16,9 @@ struct Totals {
   unsigned sum;
   unsigned long long bits;
   int most, least;
-  unsigned taken;                ///< by whoever came first
-  unsigned last;                 ///< of those who exchanged
-  unsigned long long exchanged;  ///< what all got back, added up
+  unsigned taken;                ///< the thread that was first
+  unsigned last;                 ///< the last value exchanged
+  unsigned long long exchanged;  ///< sum of the values that all exchanges returned
 };
 __global__ void add_up(const int* in, Totals* out) {
   const int own = in[threadIdx.x];

@@ -25,7 +25,7 @@ void wait_for_graphs(Lock& lock, ncclComm_t comm) {
 }
 
 void wait_for_groups(Lock& lock, ncclComm_t comm) {
-  if (!is_idle(comm)) simt::wait_for(lock, simt::Marker(comm->last->work->position));
+  if (!is_idle(comm)) simt::wait_for(lock, simt::Marker(comm->last->work->marker));
 }
 
 ncclResult_t finalize(Lock& lock, ncclComm_t comm) {
@@ -35,7 +35,7 @@ ncclResult_t finalize(Lock& lock, ncclComm_t comm) {
     wait_for_graphs(lock, comm);
   }
   const auto is_ready = [comm] {
-    const bool idle = is_idle(comm) || simt::advance(simt::Marker(comm->last->work->position));
+    const bool idle = is_idle(comm) || simt::advance(simt::Marker(comm->last->work->marker));
     return idle && !has_graphs(comm);
   };
   return do_all(lock, {{comm, is_ready, [] { return ncclSuccess; }}});

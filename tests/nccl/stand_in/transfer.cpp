@@ -59,7 +59,7 @@ class Transfer final : public simt::Work {
   }
 
   std::vector<simt::Marker> waits_for() const override {
-    if (!group_->started) return {group_->previous->work->position};
+    if (!group_->started) return {group_->previous->work->marker};
     std::vector<simt::Marker> all;
     for (size_t p = 0; p < group_->parts.size(); ++p) {
       const Channel& channel = channel_of(group_->comm, group_->parts[p]);
@@ -71,7 +71,7 @@ class Transfer final : public simt::Work {
       const auto at = static_cast<size_t>(here - own.begin());
       if (here == own.end() || at >= others.size()) continue;
       const Group& other = *others[at].group;
-      if (!other.started && !other.done) all.push_back(other.work->position);
+      if (!other.started && !other.done) all.push_back(other.work->marker);
     }
     return all;
   }

@@ -2,43 +2,46 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The second step of merge.cuh: a few entries of several sorted pieces in shared memory, added up
-// there.
+// The second step of merge.cuh: adds up a tile, a few entries of several sorted inputs, in shared
+// memory.
 //
-// 1. Pieces are merged by twos, their results by twos, and so on. In each round a thread writes a
-//    few consecutive entries: it finds by one binary search where these begin in the two runs, and
-//    goes on from there entry by entry.
-// 2. A thread adds up the runs of equal keys that begin among its entries. The sums move to the
-//    front.
+// 1. Sort. Inputs are merged in pairs, then the results in pairs, and so on. In each round a thread
+//    writes a few consecutive entries. One binary search finds where they begin in the two runs;
+//    from there it merges entry by entry.
+// 2. Add. A thread adds up each run of equal keys that begins among its entries. The sums move to
+//    the front of the tile.
 
-#include "kernels/cuda/merge/cuts.cuh"
+#include "kernels/cuda/merge/partition.cuh"
 
 namespace sparsecoll::cuda {
 
 /// A tile in shared memory.
 template <class Acc, class I>
 struct Tile {
-  /// Consecutive entries of a thread, at most. An odd number: neighbours' fall on different banks.
+  /// Most consecutive entries of a thread. An odd number, so that adjacent threads use different
+  /// banks.
   static constexpr unsigned kEach = kTile / kThreads | 1;
-  /// Blocks of a multiprocessor that leave their threads registers enough.
-  static constexpr unsigned kBlocks = sizeof(I) + sizeof(Acc) > 8 ? kResident - 1 : kResident;
+  /// Blocks of a multiprocessor that leave each thread enough registers.
+  static constexpr unsigned kBlocks =
+      sizeof(I) + sizeof(Acc) > 8 ? kResidentBlocks - 1 : kResidentBlocks;
 
-  I key[kTile + 1];  ///< one more: see merge_runs()
+  I key[kTile + 1];  ///< one extra: merge_runs() reads past the last run
   Acc value[kTile];
-  unsigned start[kTogether + 1];  ///< of the pieces; behind the last one all are n
-  uint64_t shift[kTogether];      ///< entry i of the tile is entry i + shift of its piece
-  View<Acc, I> piece[kTogether];
+  /// first entry of each input; n for all inputs that follow the last
+  unsigned start[kMaxInputs + 1];
+  uint64_t offset[kMaxInputs];  ///< entry i of the tile is entry i + offset of its input
+  View<Acc, I> input[kMaxInputs];
   BlockSum<unsigned>::Storage sum;
 
-  /// Brings the entries of tile t of `count` pieces, one piece behind the other; returns how many.
-  /// Thread p < count has set piece[p].
+  /// Loads the entries of tile t, input after input, and returns their number. Thread p < count has
+  /// set input[p] before.
   __device__ unsigned load(const uint64_t* at, uint64_t t, unsigned count) {
     if (threadIdx.x < 32) {
       const unsigned p = threadIdx.x;
       uint64_t begin = 0, end = 0;
       if (p < count) {
         begin = at ? at[t * count + p] : 0;
-        end = at ? at[(t + 1) * count + p] : piece[p].nnz.get();
+        end = at ? at[(t + 1) * count + p] : input[p].nnz.get();
       }
       const auto own = static_cast<unsigned>(end - begin);
       unsigned behind = own;
@@ -46,28 +49,28 @@ struct Tile {
         const unsigned before = __shfl_up_sync(kFullWarp, behind, step);
         if (p >= step) behind += before;
       }
-      shift[p] = begin - (behind - own);
+      offset[p] = begin - (behind - own);
       start[p + 1] = behind;
       if (p == 0) start[0] = 0;
     }
     __syncthreads();
     const unsigned n = start[count];
     constexpr unsigned kRows = kTile / kThreads;
-    const unsigned rows = (n + kThreads - 1) / kThreads;  // of 32 entries, for each warp
+    const unsigned rows = (n + kThreads - 1) / kThreads;  // rows of 32 entries of a warp
     const unsigned first = threadIdx.x / 32 * rows * 32, end = std::min(first + rows * 32, n);
     const unsigned begin = first + threadIdx.x % 32;
     I index[kRows];
     Acc loaded[kRows];
     View<Acc, I> from{};
     uint64_t more = 0;
-    for (unsigned r = 0, p = 0, behind = 0; r < kRows; ++r) {  // all reads before the first write
+    for (unsigned r = 0, p = 0, behind = 0; r < kRows; ++r) {  // all loads before the first store
       const unsigned i = begin + r * 32;
       if (i >= end) break;
       if (i >= behind) {
         while (i >= start[p + 1]) ++p;
         behind = start[p + 1];
-        from = piece[p];
-        more = shift[p];
+        from = input[p];
+        more = offset[p];
       }
       index[r] = static_cast<I>(from.at(i + more));
       loaded[r] = from.value[i + more];
@@ -82,24 +85,25 @@ struct Tile {
     return n;
   }
 
-  /// Consecutive entries of this thread, of n.
-  struct Own {
+  /// Consecutive entries of this thread, of the n entries of the tile.
+  struct ThreadEntries {
     unsigned begin;
     unsigned end;
     I key[kEach];
     Acc value[kEach];
 
-    __device__ explicit Own(unsigned n) {
+    __device__ explicit ThreadEntries(unsigned n) {
       const unsigned each = (n + kThreads - 1) / kThreads | 1;
       begin = std::min(threadIdx.x * each, n);
       end = std::min(begin + each, n);
     }
   };
 
-  /// Merges runs of `width` pieces by twos; equal keys of the earlier run come first.
-  __device__ void merge_runs(unsigned width, Own& own) {
+  /// Merges runs of `width` inputs in pairs. Of equal keys, the entry of the earlier run comes
+  /// first.
+  __device__ void merge_runs(unsigned width, ThreadEntries& own) {
     if (own.begin < own.end) {
-      unsigned p = 0;  // the pair of runs [a, middle) and [b, right), where a and b move on
+      unsigned p = 0;  // [a, middle) and [b, right) are what is left of the current pair of runs
       while (start[p + 2 * width] <= own.begin) p += 2 * width;
       unsigned middle = start[p + width], right = start[p + 2 * width];
       const unsigned left = start[p], second = right - middle, both = middle + own.begin;
@@ -120,7 +124,7 @@ struct Tile {
           key_a = key[a];
           key_b = key[b];
         }
-        // Without a branch: what lies behind the runs is read and not used.
+        // No branch: the entry past the end of a run is read but not used.
         const bool first = (b == right) | ((a < middle) & (key_a <= key_b));
         const unsigned next = first ? a : b;
         own.key[e] = first ? key_a : key_b;
@@ -145,10 +149,10 @@ struct Tile {
     __syncthreads();
   }
 
-  /// Adds up the runs of equal keys, in the order of the pieces; returns how many. Leaves the sums
-  /// at the front.
-  __device__ unsigned add_runs(unsigned n, Own& own) {
-    unsigned heads = 0;  // bit e: a run begins with entry e
+  /// Adds up the runs of equal keys in the order of the inputs. Leaves the sums at the front of the
+  /// tile and returns their number.
+  __device__ unsigned add_runs(unsigned n, ThreadEntries& own) {
+    unsigned heads = 0;  // bit e: a run begins at entry e
     I last{};
     Acc so_far{};
     for (unsigned e = 0; e < kEach; ++e) {
@@ -160,12 +164,12 @@ struct Tile {
       so_far = head ? own.value[e] : so_far + own.value[e];
       own.value[e] = so_far;
     }
-    if (heads != 0)  // a run that goes on among the next threads' entries
+    if (heads != 0)  // the last run may continue in the entries of the next threads
       for (unsigned i = own.end; i < n && key[i] == last; ++i) so_far += value[i];
     unsigned runs = 0;
     unsigned to = BlockSum<unsigned>(sum).before(static_cast<unsigned>(__popc(heads)), &runs);
     const unsigned ended =
-        (heads & (heads - 1)) >> 1;  // bit e: by entry e, and another run follows
+        (heads & (heads - 1)) >> 1;  // bit e: a run ends at entry e and another follows
     for (unsigned e = 0; e + 1 < kEach; ++e) {
       if (!(ended >> e & 1)) continue;
       key[to] = own.key[e];
@@ -180,10 +184,10 @@ struct Tile {
     return runs;
   }
 
-  /// Of tile t: loads, sorts, adds up. Returns how many sums are at the front.
+  /// Loads, sorts and adds up tile t. Returns the number of sums, which are at the front.
   __device__ unsigned add_up(const uint64_t* at, uint64_t t, unsigned count) {
     const unsigned n = load(at, t, count);
-    Own own(n);
+    ThreadEntries own(n);
     for (unsigned width = 1; width < count; width *= 2) merge_runs(width, own);
     return add_runs(n, own);
   }

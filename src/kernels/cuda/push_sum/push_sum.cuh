@@ -2,23 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Push-sum's arithmetic. Integers have no parts: for them nothing here is ever called.
+// Push-sum's arithmetic on numerators. It is never called for integers, which cannot be divided.
 //
-// share, follow and move: one launch, which moves every value once.
+// share, follow and move: one launch each, which moves every value once.
 //
 // absorb:
-//   1. the terms go to the device in the host's order: each share that was sent, then each vector
-//      that arrived (a launch for every 240 of them);
-//   2. one launch: a thread takes 16 bytes of values and applies all terms to them in that order,
-//      then the net; rounds once; writes x and the estimate.
+//   1. The terms go to the device in the host's order: each share that was sent, then each vector
+//      that arrived. This takes a launch for every 240 terms.
+//   2. One launch. A thread loads 16 bytes of values and applies all terms in that order, then the
+//      net. It rounds once and writes x and the estimate.
 // Every vector is read once and x written once, however many terms there are.
 
 #include "kernels/cuda/elementwise.cuh"
-#include "kernels/cuda/merge/table.cuh"
+#include "kernels/cuda/launch.cuh"
 
 namespace sparsecoll::cuda {
 
-/// The part of a value that is sent, as it travels.
+/// Computes the share of a value that is sent, rounded as on the wire.
 template <class T>
 struct PushSumPart {
   Accumulation<T> share;
@@ -33,9 +33,9 @@ void push_sum_share(Backend& backend, std::span<const T> values, double share, T
       values.data());
 }
 
-/// A copy that follows its original by what changed there.
+/// Applies a change of the original to a copy.
 template <class Acc>
-struct Followed {
+struct ChangedCopy {
   Acc sign;
   __device__ Acc operator()(Acc copy, Acc change) const {
     return canonical(static_cast<Acc>(copy + sign * change));
@@ -43,78 +43,78 @@ struct Followed {
 };
 
 template <class Acc, class I>
-struct Follow {
+struct ApplyChange {
   View<Acc, I> change;
-  Followed<Acc> followed;
+  ChangedCopy<Acc> changed;
   Acc* copy;
   __device__ void operator()(size_t j) const {
     Acc& value = copy[change.at(j)];
-    value = followed(value, change.value[j]);
+    value = changed(value, change.value[j]);
   }
 };
 
 template <class Acc, class I>
 void push_sum_follow(Backend& backend, const View<Acc, I>& change, double sign, Acc* copy) {
-  const Followed<Acc> followed{static_cast<Acc>(sign)};
+  const ChangedCopy<Acc> changed{static_cast<Acc>(sign)};
   if (!change.index)
-    return map(backend, change.nnz, followed, copy, static_cast<const Acc*>(copy), change.value);
-  for_each(backend, change.nnz, Follow<Acc, I>{change, followed, copy});
+    return map(backend, change.nnz, changed, copy, static_cast<const Acc*>(copy), change.value);
+  for_each(backend, change.nnz, ApplyChange<Acc, I>{change, changed, copy});
 }
 
 template <class Acc>
-struct Move {
+struct AddShare {
   Acc share;
   __device__ Acc operator()(Acc net, Acc copy) const { return net + share * copy; }
 };
 
 template <class Acc>
 void push_sum_move(Backend& backend, std::span<const Acc> copy, double share, Acc* net) {
-  map(backend, {nullptr, copy.size()}, Move<Acc>{static_cast<Acc>(share)}, net,
+  map(backend, {nullptr, copy.size()}, AddShare<Acc>{static_cast<Acc>(share)}, net,
       static_cast<const Acc*>(net), copy.data());
 }
 
-/// What a numerator gains or loses.
+/// One change of a numerator in a step.
 struct PushSumTerm {
-  const void* arrived;  ///< a vector that is added, or null:
-  double share;         ///< this part of what the numerator was is taken off
+  const void* arrived;  ///< the vector to add, or null
+  double share;         ///< if `arrived` is null: the share of x to subtract
 };
 
-/// All of one step.
+/// All changes of one step.
 template <class T>
 struct PushSumStep {
   using Acc = Accumulation<T>;
 
   const PushSumTerm* term;
   size_t terms;
-  const Acc* net;  ///< or null
+  const Acc* net;  ///< may be null
   Acc weight;
-  const double* weight_at;  ///< or null: the same, not known to the host
+  const double* weight_at;  ///< the same weight in device memory; null if the host knows it
   T* x;
-  T* estimate;  ///< or null
+  T* estimate;  ///< may be null
 
-  template <class Group>
-  __device__ void absorb(const Group& group) const {
-    const auto own = group.load(static_cast<const T*>(x));
+  template <class PackPosition>
+  __device__ void absorb(const PackPosition& at) const {
+    const auto own = at.load(static_cast<const T*>(x));
     auto acc = apply<Acc>(Widen<T>{}, own);
     for (size_t t = 0; t < terms; ++t) {
       if (const T* const arrived = static_cast<const T*>(term[t].arrived))
-        acc = apply<Acc>(Add{}, acc, group.load(arrived));
+        acc = apply<Acc>(AddArrived{}, acc, at.load(arrived));
       else
-        acc = apply<Acc>(Send{{static_cast<Acc>(term[t].share)}}, acc, own);
+        acc = apply<Acc>(SubtractShare{{static_cast<Acc>(term[t].share)}}, acc, own);
     }
-    if (net) acc = apply<Acc>(AddNet{}, acc, group.load(net));
+    if (net) acc = apply<Acc>(AddNet{}, acc, at.load(net));
     const auto rounded = apply<T>(Round{}, acc);
-    group.store(rounded, x);
-    if (estimate) group.store(apply<T>(Estimate{last_weight()}, rounded), estimate);
+    at.store(rounded, x);
+    if (estimate) at.store(apply<T>(Estimate{last_weight()}, rounded), estimate);
   }
 
  private:
   __device__ Acc last_weight() const { return weight_at ? static_cast<Acc>(*weight_at) : weight; }
 
-  struct Add {
+  struct AddArrived {
     __device__ Acc operator()(Acc acc, T value) const { return acc + sparsecoll::widen(value); }
   };
-  struct Send {
+  struct SubtractShare {
     PushSumPart<T> part;
     __device__ Acc operator()(Acc acc, T own) const { return acc - sparsecoll::widen(part(own)); }
   };
@@ -133,9 +133,8 @@ struct PushSumStep {
 };
 
 template <bool kNeighbours, class T>
-__global__ void __launch_bounds__(kThreads) absorb_terms(size_t n, PushSumStep<T> step) {
-  for_groups<kPacked<Accumulation<T>>, kNeighbours>(n,
-                                                    [&](const auto& group) { step.absorb(group); });
+__global__ void __launch_bounds__(kThreads) apply_terms(size_t n, PushSumStep<T> step) {
+  for_packs<kPacked<Accumulation<T>>, kNeighbours>(n, [&](const auto& at) { step.absorb(at); });
 }
 
 template <class T>
@@ -149,12 +148,12 @@ void push_sum_absorb(Backend& backend, const PushSumUpdate& terms, std::span<T> 
       aligned<kValues>(static_cast<const T*>(x.data()), static_cast<const T*>(estimate), net);
   for (const void* const arrived : terms.arrived)
     packs = packs && aligned<kValues>(static_cast<const T*>(arrived));
-  const PushSumTerm* const term = table<PushSumTerm>(backend, all, [&](size_t t) {
+  const PushSumTerm* const term = upload_array<PushSumTerm>(backend, all, [&](size_t t) {
     return t < sent ? PushSumTerm{nullptr, terms.shares[t]}
                     : PushSumTerm{terms.arrived[t - sent], 0};
   });
   launch(backend, blocks_of_items(backend, x.size()),
-         packs ? absorb_terms<true, T> : absorb_terms<false, T>, x.size(),
+         packs ? apply_terms<true, T> : apply_terms<false, T>, x.size(),
          PushSumStep<T>{term, all, net, static_cast<Acc>(terms.weight), terms.weight_at, x.data(),
                         estimate});
 }

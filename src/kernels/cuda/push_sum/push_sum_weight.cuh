@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Push-sum's weight where no host waits for it: one number, one thread, and a launch for every 240
-// messages to name them.
+// Push-sum's weight when the host does not wait for it: one number and one thread. A launch for
+// every 240 messages passes their addresses.
 
-#include "kernels/cuda/merge/table.cuh"
+#include "kernels/cuda/launch.cuh"
 
 namespace sparsecoll::cuda {
 
-/// The part of a weight that goes with a message.
+/// The share of the weight that goes with one message.
 struct WeightPart {
   double share;
   double* out;
@@ -34,7 +34,7 @@ struct GiveWeight {
 inline void push_sum_give(Backend& backend, double* weight, std::span<const double> shares,
                           std::span<double* const> out) {
   const Arena::Scope scope(backend.arena());
-  const WeightPart* const parts = table<WeightPart>(backend, shares.size(), [&](size_t i) {
+  const WeightPart* const parts = upload_array<WeightPart>(backend, shares.size(), [&](size_t i) {
     return WeightPart{shares[i], out[i]};
   });
   for_each(backend, {nullptr, 1}, GiveWeight{weight, parts, shares.size()});
@@ -55,7 +55,7 @@ inline void push_sum_take(Backend& backend, double* weight,
                           std::span<const double* const> arrived) {
   const Arena::Scope scope(backend.arena());
   const double* const* const all =
-      table<const double*>(backend, arrived.size(), [&](size_t i) { return arrived[i]; });
+      upload_array<const double*>(backend, arrived.size(), [&](size_t i) { return arrived[i]; });
   for_each(backend, {nullptr, 1}, TakeWeight{weight, all, arrived.size()});
 }
 

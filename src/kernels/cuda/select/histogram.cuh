@@ -2,15 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Counts of entries by key and by index, and the least key: one launch each that reads every value
-// or index once. All sums are of integers, so that the order of the atomics shows nowhere.
+// Histograms of entries by key and by index, and the smallest key. Each is one launch that reads
+// every value or index once. All sums are of integers, so the order of the atomic operations does
+// not affect the result.
 
 #include "kernels/cuda/select/threshold.cuh"
 #include "kernels/cuda/view.cuh"
 
 namespace sparsecoll::cuda {
 
-/// *least = the smallest key, or 0 where there is none; all ones before.
+/// Sets *least to the smallest key, or to 0 if there are no values. *least holds all ones before.
 template <class Acc>
 __global__ void __launch_bounds__(kThreads)
     find_least_key(const Acc* value, Length length, uint64_t* least) {
@@ -26,7 +27,7 @@ __global__ void __launch_bounds__(kThreads)
   __syncthreads();
   if (threadIdx.x != 0) return;
   for (const uint64_t other : of_warp) own = std::min(own, other);
-  if (n == 0) own = 0;  // all blocks say so
+  if (n == 0) own = 0;  // every block writes the same
   atomicMin(reinterpret_cast<unsigned long long*>(least), static_cast<unsigned long long>(own));
 }
 
@@ -39,10 +40,10 @@ void least_key(Backend& backend, const View<Acc, I>& in, uint64_t* key) {
 
 // --- by key
 
-/// So many counters of a block fit into shared memory.
+/// Counters of one block that fit into shared memory.
 inline constexpr size_t kSharedBins = 8192;
 
-/// The bin of a key, which may be none.
+/// Maps a key to its bin. Keys below the first bin are not counted.
 struct BinOf {
   KeyBins bins;
   __device__ bool counts(uint64_t key) const { return key >= bins.begin; }
@@ -51,7 +52,7 @@ struct BinOf {
   }
 };
 
-/// Every block counts for itself what it reads, and adds that to the bins.
+/// Counts in shared memory, block by block; each block then adds its counts to the bins.
 template <class Acc>
 __global__ void __launch_bounds__(kThreads)
     count_in_blocks(const Acc* value, Length length, BinOf bin_of, uint64_t* bin) {
@@ -62,7 +63,7 @@ __global__ void __launch_bounds__(kThreads)
   __syncthreads();
   for (size_t row = size_t{blockIdx.x} * kThreads; row < n; row += size_t{gridDim.x} * kThreads) {
     const size_t j = row + threadIdx.x;
-    const uint64_t key = j < n ? key_of(value[j]) : 0;  // which no bin holds
+    const uint64_t key = j < n ? key_of(value[j]) : 0;  // a key that no bin counts
     count_digit(own, bin_of.counts(key), static_cast<unsigned>(bin_of(key)));
   }
   __syncthreads();
@@ -70,7 +71,8 @@ __global__ void __launch_bounds__(kThreads)
     if (own[b] != 0) add_to(&bin[b], own[b]);
 }
 
-/// For more bins than a block has room for. Of the threads of a warp with one bin, one adds.
+/// Counts in global memory, for more bins than shared memory holds. One lane adds for all lanes of
+/// the warp that have the same bin.
 template <class Acc>
 __global__ void __launch_bounds__(kThreads)
     count_at_once(const Acc* value, Length length, BinOf bin_of, uint64_t* bin) {
@@ -87,12 +89,12 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// Adds to the bins.
+/// Adds the histogram of keys to `bin`.
 template <class Acc, class I>
 void key_histogram(Backend& backend, const View<Acc, I>& in, const KeyBins& bins, uint64_t* bin) {
   const BinOf bin_of{bins};
   if (bins.bins < kSharedBins) {
-    // A block that clears and adds up all counters should have at least as much to count.
+    // A block clears and adds up all its counters, so it gets at least as many values to count.
     const size_t each = std::max<size_t>(8 * kThreads, bins.bins);
     launch(backend, blocks_for(backend, in.nnz.bound, each), count_in_blocks<Acc>, in.value, in.nnz,
            bin_of, bin);
@@ -104,10 +106,10 @@ void key_histogram(Backend& backend, const View<Acc, I>& in, const KeyBins& bins
 
 // --- by index
 
-/// As indices rise, the entries of a bin are one run. Every warp takes rows of 32 entries: a run
-/// inside a row is added by its length; of one that goes on, its row adds minus the position of its
-/// start and another row the position of its end. So every bin is touched a few times at most,
-/// however long its run is.
+/// Counts runs: indices rise, so the entries of a bin are consecutive. Every warp takes rows of 32
+/// entries. A run that lies in one row adds its length. A run across several rows adds the position
+/// of its end in its last row and subtracts the position of its start in its first. So each bin
+/// gets at most a few additions, however long its run is.
 template <class Acc, class I>
 __global__ void __launch_bounds__(kThreads)
     count_indices(View<Acc, I> in, uint64_t width, uint64_t* bin) {
@@ -122,13 +124,14 @@ __global__ void __launch_bounds__(kThreads)
     const bool ends = valid && (j + 1 == n || in.at(j + 1) - begin >= width);
     const unsigned all_starts = __ballot_sync(kFullWarp, starts);
     const unsigned all_ends = __ballot_sync(kFullWarp, ends);
-    const unsigned start = 32 - __clz(all_starts & (kFullWarp >> (31 - lane)));  // 0: none
+    // 0: no run starts at or before this lane
+    const unsigned start = 32 - __clz(all_starts & (kFullWarp >> (31 - lane)));
     if (ends) add_to(&bin[b], start != 0 ? lane + 2 - start : j + 1);
     if (starts && all_ends >> lane == 0) add_to(&bin[b], uint64_t{0} - j);
   }
 }
 
-/// Adds to the bins.
+/// Adds the histogram of indices to `bin`.
 template <class Acc, class I>
 void index_histogram(Backend& backend, const View<Acc, I>& in, uint64_t width, uint64_t* bin) {
   launch(backend, blocks_for(backend, in.nnz.bound, 8 * kThreads), count_indices<Acc, I>, in, width,

@@ -2,33 +2,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What received messages say of themselves: one launch that gathers their headers, and a copy.
+// Headers of received messages: one launch gathers them, one copy takes them to the host.
 
-#include <array>
 #include <bit>
+#include <iterator>
 
-#include "kernels/cuda/merge/table.cuh"
+#include "kernels/cuda/launch.cuh"
 #include "kernels/kernels.hpp"
 #include "kernels/wire.hpp"
 
 namespace sparsecoll::cuda {
 
-using HeaderWords = std::array<uint64_t, sizeof(WireHeader) / sizeof(uint64_t)>;
+/// A message header as the 8-byte words that kernels load and store.
+struct HeaderWords {
+  uint64_t word[sizeof(WireHeader) / sizeof(uint64_t)];
+};
 
 struct GatherHeaders {
-  const HeaderWords* const* messages;  ///< null: too short for one
+  const HeaderWords* const* messages;  ///< null: the message is too short for a header
   HeaderWords* headers;
   __device__ void operator()(size_t p) const {
     headers[p] = messages[p] ? *messages[p] : HeaderWords{};
   }
 };
 
-/// As Kernels::entries(), for messages on the device.
+/// Reads how many entries each message has; see Kernels::entries(). The messages are on the device.
 inline void entries(Backend& backend, std::span<const Message> messages, DataType type,
                     size_t* out) {
   const Arena::Scope scope(backend.arena());
   const size_t n = messages.size();
-  const HeaderWords* const* const all = table<const HeaderWords*>(backend, n, [&](size_t p) {
+  const HeaderWords* const* const all = upload_array<const HeaderWords*>(backend, n, [&](size_t p) {
     return messages[p].bytes.size() < sizeof(WireHeader)
                ? nullptr
                : reinterpret_cast<const HeaderWords*>(messages[p].bytes.data());
@@ -36,7 +39,7 @@ inline void entries(Backend& backend, std::span<const Message> messages, DataTyp
   HeaderWords* const gathered = backend.arena().take<HeaderWords>(n);
   for_each(backend, {nullptr, n}, GatherHeaders{all, gathered});
   std::vector<HeaderWords> headers(n);
-  backend.read(gathered->data(), n * HeaderWords{}.size(), headers.data()->data());
+  backend.read(gathered->word, n * std::size(HeaderWords{}.word), headers.data()->word);
   for (size_t p = 0; p < n; ++p) {
     const auto header = std::bit_cast<WireHeader>(headers[p]);
     const Message& message = messages[p];

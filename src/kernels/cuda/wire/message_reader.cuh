@@ -2,21 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A message's bytes as the device sees them.
+// Reads a received message on the device.
 
-#include "kernels/cuda/batches.cuh"
 #include "kernels/cuda/block.cuh"
 #include "kernels/cuda/view.cuh"
+#include "kernels/cuda/wire/headers.cuh"
 #include "kernels/kernels.hpp"
 #include "kernels/wire.hpp"
 
 namespace sparsecoll::cuda {
 
-// Two ways to read unsigned integers that lie one after another.
+// Two ways to load consecutive unsigned integers.
 
-/// From an address that is a multiple of their size.
-struct Aligned {
-  static constexpr unsigned kBatch = 2;  ///< entries whose bits are on their way at a time
+/// Loads from addresses that are a multiple of the integer's size.
+struct AlignedLoader {
+  static constexpr unsigned kBatch = 2;  ///< entries whose loads a thread issues at a time
   const std::byte* at;
 
   template <class N>
@@ -25,9 +25,9 @@ struct Aligned {
   }
 };
 
-/// From anywhere.
-struct Anywhere {
-  static constexpr unsigned kBatch = 1;  ///< for each takes registers for all its bytes
+/// Loads from any address, byte by byte.
+struct UnalignedLoader {
+  static constexpr unsigned kBatch = 1;  ///< one at a time: every byte takes a register
   const std::byte* at;
 
   template <class N>
@@ -39,54 +39,52 @@ struct Anywhere {
   }
 };
 
-/// A group and how many entries are in front of it.
-struct GroupAt {
-  uint64_t group;
+/// A word and the number of entries before it.
+struct WordPosition {
+  uint64_t word;
   uint64_t entries;
 };
 
-/// One of a few consecutive entries and where it is, both counted from those that a GroupAt has.
-struct BitAt {
+/// One of a few consecutive entries and the position of its bit. Both are relative to a
+/// WordPosition.
+struct EntryBit {
   unsigned entry;
   unsigned position;
-  bool next;  ///< the bit before is that of the entry before
+  bool follows;  ///< the bit before is the preceding entry's
 };
 
-/// A message, where its entries go, and who works on it.
+/// A received message, the buffer for its entries, and the chunks that it is cut into.
 template <class T, class I>
-struct Arrival {
+struct IncomingMessage {
   Message message;
   Output<Accumulation<T>, I> out;
-  unsigned first_slot;
-  unsigned slots;
+  unsigned first_chunk;
+  unsigned chunks;
 };
 
-/// A message whose header has been checked. Unless it is sound(), nothing else may be called.
-/// Entries and groups are below nnz() and groups(): then all that is read lies inside of the bytes,
-/// and all that is written inside of the buffer.
-template <class T, class I, class Integers>
+/// A message whose header has been checked. Unless sound() is true, no other function may be
+/// called. Callers pass entries below nnz() and words below words(); then all reads are inside the
+/// message and all writes inside the buffer.
+template <class T, class I, class Loader>
 class MessageReader {
   using Acc = Accumulation<T>;
 
  public:
-  static constexpr unsigned kBatch = Integers::kBatch;
+  static constexpr unsigned kBatch = Loader::kBatch;
 
-  __device__ explicit MessageReader(const Arrival<T, I>& arrival)
-      : to_index_(arrival.out.index),
-        to_value_(arrival.out.value),
-        begin_(arrival.message.region.begin) {
-    struct Raw {
-      uint64_t word[3];
-    };
-    const ConstBytes& bytes = arrival.message.bytes;
+  __device__ explicit MessageReader(const IncomingMessage<T, I>& incoming)
+      : to_index_(incoming.out.index),
+        to_value_(incoming.out.value),
+        begin_(incoming.message.region.begin) {
+    const ConstBytes& bytes = incoming.message.bytes;
     if (bytes.size() < sizeof(WireHeader)) return;
-    const Integers words{bytes.data()};
+    const Loader loader{bytes.data()};
     const auto header = std::bit_cast<WireHeader>(
-        Raw{{words.template load<uint64_t>(0), words.template load<uint64_t>(1),
-             words.template load<uint64_t>(2)}});
+        HeaderWords{{loader.template load<uint64_t>(0), loader.template load<uint64_t>(1),
+                     loader.template load<uint64_t>(2)}});
     representation_ = static_cast<Representation>(header.representation);
-    if (!wire_sound(header, bytes.size(), data_type_of<T>(), arrival.message.region.length()) ||
-        header.nnz > arrival.out.capacity ||
+    if (!wire_sound(header, bytes.size(), data_type_of<T>(), incoming.message.region.length()) ||
+        header.nnz > incoming.out.capacity ||
         (!to_index_ && representation_ != Representation::dense))
       return;
     sound_ = true;
@@ -104,72 +102,74 @@ class MessageReader {
 
   __device__ bool sound() const { return sound_; }
   __device__ uint64_t nnz() const { return nnz_; }
-  /// Whether entries are counted: each is a one in some word, a group of them.
+  /// Whether entries are counted: each entry is a one bit in some 64-bit word. A dense message has
+  /// no such words.
   __device__ bool counted() const { return representation_ != Representation::dense; }
 
-  /// The block puts the values of these entries.
-  __device__ void put_values(const Share& share) const {
+  /// The block writes the values of these entries.
+  __device__ void write_values(const Share& share) const {
     if (sent_ == data_type_of<T>())
-      put_values_of<T>(share);
+      write_values_of<T>(share);
     else if (sent_ == data_type_of<Acc>())
-      put_values_of<Acc>(share);
+      write_values_of<Acc>(share);
     else if constexpr (!Integer<T>)
-      put_values_of<Bfloat16>(share);
+      write_values_of<Bfloat16>(share);
   }
 
-  /// Where entries are not counted, the block puts the indices of these.
-  __device__ void put_indices(const Share& share) const {
+  /// The block writes the indices of these entries of a dense message.
+  __device__ void write_indices(const Share& share) const {
     if (!to_index_) return;
     for (size_t j = share.begin + threadIdx.x; j < share.end; j += kThreads)
       to_index_[j] = static_cast<I>(begin_ + j);
   }
 
-  // --- where they are
+  // --- words of bits
 
-  __device__ uint64_t groups() const {
+  __device__ uint64_t words() const {
     return code_.end / 64 + (code_.end % 64 != 0) - code_.unary / 64;
   }
-  /// Of group g: a bit for each position.
-  __device__ uint64_t word(uint64_t g) const {
-    const auto bits = index_.template load<uint64_t>(code_.unary / 64 + g);
-    return g == 0 ? bits & ~uint64_t{0} << code_.unary % 64 : bits;
+  /// Returns the bits of word w that stand for entries.
+  __device__ uint64_t word(uint64_t w) const {
+    const auto bits = index_.template load<uint64_t>(code_.unary / 64 + w);
+    return w == 0 ? bits & ~uint64_t{0} << code_.unary % 64 : bits;
   }
-  /// Entries of group g.
-  __device__ unsigned count(uint64_t g) const { return static_cast<unsigned>(__popcll(word(g))); }
-  /// Whether no bit of group g lies behind the last that may be one.
-  __device__ bool fits(uint64_t g) const {
-    return code_.unary / 64 + g < code_.end / 64 || word(g) >> code_.end % 64 == 0;
+  /// Returns the number of entries in word w.
+  __device__ unsigned count(uint64_t w) const { return static_cast<unsigned>(__popcll(word(w))); }
+  /// Returns whether word w has no bit past the last position that an entry can have.
+  __device__ bool fits(uint64_t w) const {
+    return code_.unary / 64 + w < code_.end / 64 || word(w) >> code_.end % 64 == 0;
   }
-  /// Whether the last bit in front of group g is a one.
-  __device__ uint64_t last_bit_before(uint64_t g) const { return g == 0 ? 0 : word(g - 1) >> 63; }
-  /// What is the same for all entries that are found from there on.
-  struct From {
-    uint64_t position;  ///< of a bitmap; or, less the entries in front, of the unary part
-    uint64_t low;       ///< where the low bits begin
+  /// Returns 1 if the last bit before word w is set, else 0.
+  __device__ uint64_t last_bit_before(uint64_t w) const { return w == 0 ? 0 : word(w - 1) >> 63; }
+  /// The part of an entry's position that all entries of a window share.
+  struct EntryBase {
+    /// first bit of the window; in the unary part, minus the number of entries before it
+    uint64_t position;
+    uint64_t low;  ///< first bit of the window's low bits
   };
-  __device__ From from(const GroupAt& at) const {
-    return {at.group * 64 - (is_bitmap() ? 0 : code_.unary % 64 + at.entries),
+  __device__ EntryBase base_of(const WordPosition& at) const {
+    return {at.word * 64 - (is_bitmap() ? 0 : code_.unary % 64 + at.entries),
             at.entries * code_.low};
   }
   static constexpr uint64_t kUnsound = ~uint64_t{0};
-  /// How far from the region's start an entry is; kUnsound if not behind the one before, or
-  /// outside.
-  __device__ uint64_t find(const From& from, const BitAt& at) const {
-    if (is_bitmap()) return from.position + at.position;
-    const uint64_t bit = from.low + uint64_t{at.entry} * code_.low, low = low_bits(bit);
-    // If their ones are neighbours, their high bits are the same.
-    if (at.next && low_bits(bit - code_.low) >= low) return kUnsound;
-    const uint64_t distance = (from.position + at.position - at.entry) << code_.low | low;
+  /// Returns the distance of an entry from the region's start. Returns kUnsound if the entry is not
+  /// past the one before or is outside the region.
+  __device__ uint64_t distance_of(const EntryBase& base, const EntryBit& bit) const {
+    if (is_bitmap()) return base.position + bit.position;
+    const uint64_t begin = base.low + uint64_t{bit.entry} * code_.low, low = low_bits(begin);
+    // The ones of the two entries are adjacent, so their high bits are equal.
+    if (bit.follows && low_bits(begin - code_.low) >= low) return kUnsound;
+    const uint64_t distance = (base.position + bit.position - bit.entry) << code_.low | low;
     return distance < length_ ? distance : kUnsound;
   }
-  __device__ void put_index(uint64_t j, uint64_t distance) const {
+  __device__ void write_index(uint64_t j, uint64_t distance) const {
     to_index_[j] = static_cast<I>(begin_ + distance);
   }
 
  private:
   __device__ bool is_bitmap() const { return representation_ == Representation::bitmap; }
 
-  /// From there on.
+  /// Returns the low bits that begin at position `bit`.
   __device__ uint64_t low_bits(uint64_t bit) const {
     const uint64_t shift = bit % 64;
     uint64_t low = index_.template load<uint64_t>(bit / 64) >> shift;
@@ -178,24 +178,24 @@ class MessageReader {
   }
 
   template <class V>
-  __device__ void put_values_of(const Share& share) const {
+  __device__ void write_values_of(const Share& share) const {
     in_batches<kThreads>(
         share.begin + threadIdx.x, share.end,
         [&](size_t j) { return value_.template load<Key<V>>(j); },
         [&](size_t j, Key<V> bits) { to_value_[j] = sparsecoll::widen(std::bit_cast<V>(bits)); });
   }
 
-  I* const to_index_;  ///< null: into a dense piece
+  I* const to_index_;  ///< null: the output is dense
   Acc* const to_value_;
   const uint64_t begin_;
   bool sound_ = false;
-  DataType sent_{};  ///< of the values in the message
+  DataType sent_{};  ///< type of the values in the message
   Representation representation_{};
   uint64_t nnz_ = 0;
   uint64_t length_ = 0;
-  WireCode code_{0, 0};  ///< also of a bitmap, all of which is the unary part
-  Integers index_{};
-  Integers value_{};
+  WireCode code_{0, 0};  ///< for a bitmap, all of it counts as the unary part
+  Loader index_{};
+  Loader value_{};
 };
 
 }  // namespace sparsecoll::cuda

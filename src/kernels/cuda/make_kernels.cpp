@@ -25,10 +25,11 @@ std::unique_ptr<Kernels> make_cuda_kernels(DataType data_type, IndexType index_t
   return cuda::make_kernels<double>(index_type, backend);
 }
 
-std::vector<const void*> some_cuda_kernels() {
+std::vector<const void*> one_kernel_per_file() {
   using namespace cuda;
-  return {kernel_of<uint32_t>(), kernel_of<uint64_t>(), kernel_of<Float16>(), kernel_of<Bfloat16>(),
-          kernel_of<float>(),    kernel_of<double>(),   kernel_of_stamps()};
+  return {any_kernel<uint32_t>(), any_kernel<uint64_t>(), any_kernel<Float16>(),
+          any_kernel<Bfloat16>(), any_kernel<float>(),    any_kernel<double>(),
+          any_stamp_kernel()};
 }
 
 }  // namespace sparsecoll

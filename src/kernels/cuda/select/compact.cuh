@@ -2,14 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What passes a threshold, written in index order by all blocks of a cooperative launch:
+// Compaction: all blocks of a cooperative launch write the items that pass a threshold, in index
+// order.
 //
-// 1. Every warp counts what passes among the consecutive items that are its own.
-// 2. When all have, every warp adds up what the warps before it have counted.
-// 3. Every warp goes through its items again, 32 at a time; ballots say which comes where.
+// 1. Count. Every warp counts the passing items in its own range of consecutive items.
+// 2. Scan. When all warps have counted, every warp adds up the counts of the warps before it.
+// 3. Write. Every warp reads its items again, 32 at a time. Ballots give each item its position.
 //
-// Of the items that equal the threshold the first `ties` by index pass; as all counts are exact,
-// it does not matter which warp runs when.
+// Of the items that equal the threshold, the first `ties` by index pass. All counts are exact, so
+// the result does not depend on the order in which warps run.
 
 #include <cooperative_groups.h>
 
@@ -18,11 +19,11 @@
 
 namespace sparsecoll::cuda {
 
-/// Items by what the threshold says of them; in front of one item, or in all.
+/// Counts of items by their relation to the threshold, either before one item or in total.
 struct SelectionCounts {
-  uint64_t above;    ///< pass, whatever the others are
-  uint64_t equal;    ///< the first ties of these pass
-  uint64_t nonzero;  ///< these are all others that matter
+  uint64_t above;    ///< items above the threshold: all of them pass
+  uint64_t equal;    ///< items equal to the threshold: the first `ties` pass
+  uint64_t nonzero;  ///< items that are not zero, which include the two above
 
   __device__ uint64_t kept(uint64_t ties) const { return above + (equal < ties ? equal : ties); }
   __device__ SelectionCounts operator+(const SelectionCounts& more) const {
@@ -31,14 +32,14 @@ struct SelectionCounts {
 };
 
 // A source of items has
-//   template <class Visit> void rows(Visit& visit)
-// which calls visit(item, key, valid) with all lanes of the warp at once, for the items of this
-// warp in their order; the items of all warps, in the order of blocks and warps, are all items.
-// Only valid ones count.
+//   template <class Visit> void for_rows(Visit& visit)
+// which calls visit(item, key, valid) with all lanes of the warp together, for the warp's items in
+// order. The items of all warps, ordered by block and warp, are the whole input. Items that are not
+// valid are padding and are not counted.
 
-struct CountRow {
+struct CountPassing {
   Threshold threshold;
-  SelectionCounts own{};  ///< of this lane
+  SelectionCounts own{};  ///< counts of this lane
 
   template <class Item>
   __device__ void operator()(const Item&, uint64_t key, bool valid) {
@@ -48,17 +49,17 @@ struct CountRow {
   }
 };
 
-/// Of all lanes.
+/// Returns the sum over the lanes of the warp, to every lane.
 __device__ inline uint64_t warp_sum(uint64_t value) {
   for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(kFullWarp, value, step);
   return value;
 }
 
-template <class Emit>
-struct WriteRow {
+template <class Writer>
+struct WritePassing {
   Threshold threshold;
-  Emit emit;
-  SelectionCounts before;  ///< of all items in front of the row
+  Writer writer;
+  SelectionCounts before;  ///< counts of all items before the current row
 
   template <class Item>
   __device__ void operator()(const Item& item, uint64_t key, bool valid) {
@@ -75,18 +76,18 @@ struct WriteRow {
                                  static_cast<uint64_t>(__popc(nonzero & earlier))};
     const uint64_t kept = own.kept(threshold.ties);
     if (is_above || (is_equal && own.equal < threshold.ties))
-      emit.keep(kept, item);
+      writer.keep(kept, item);
     else if (is_nonzero)
-      emit.leave(own.nonzero - kept, item);
+      writer.reject(own.nonzero - kept, item);
     before = before + SelectionCounts{static_cast<uint64_t>(__popc(above)),
                                       static_cast<uint64_t>(__popc(equal)),
                                       static_cast<uint64_t>(__popc(nonzero))};
   }
 };
 
-/// Of `all` tallies the sum of the first n; every thread of the block gets it.
-__device__ inline SelectionCounts sum_of_first(const SelectionCounts* all, unsigned n,
-                                               BlockSum<uint64_t>::Storage& storage) {
+/// Returns the sum of the counts of the first n blocks, to every thread of the block.
+__device__ inline SelectionCounts sum_of_first_blocks(const SelectionCounts* all, unsigned n,
+                                                      BlockSum<uint64_t>::Storage& storage) {
   SelectionCounts own{}, sum{};
   for (unsigned b = threadIdx.x; b < n; b += kThreads) own = own + all[b];
   BlockSum<uint64_t> block(storage);
@@ -96,18 +97,18 @@ __device__ inline SelectionCounts sum_of_first(const SelectionCounts* all, unsig
   return sum;
 }
 
-/// emit.keep(position, item) for what passes and emit.leave(position, item) for the other
-/// non-zeros, with positions counted from 0 for each. `tallies`: one for each block of the launch.
-/// Returns the tally of the items of all blocks up to this one. Called by all threads of all
-/// blocks.
-template <class Source, class Emit>
-__device__ SelectionCounts sieve(const Source& source, const Threshold& threshold, const Emit& emit,
-                                 SelectionCounts* counts) {
+/// Calls writer.keep(position, item) for every item that passes and writer.reject(position, item)
+/// for every other non-zero. Each kind has positions of its own, which start at 0. `counts` has
+/// room for one element per block of the launch. Returns the counts of all items up to the end of
+/// this block. All threads of all blocks must call it.
+template <class Source, class Writer>
+__device__ SelectionCounts compact(const Source& source, const Threshold& threshold,
+                                   const Writer& writer, SelectionCounts* counts) {
   __shared__ SelectionCounts of_warp[kWarps];
   __shared__ BlockSum<uint64_t>::Storage storage;
   const unsigned warp = threadIdx.x / 32;
-  CountRow count{threshold};
-  source.rows(count);
+  CountPassing count{threshold};
+  source.for_rows(count);
   const SelectionCounts own{warp_sum(count.own.above), warp_sum(count.own.equal),
                             warp_sum(count.own.nonzero)};
   if (threadIdx.x % 32 == 0) of_warp[warp] = own;
@@ -119,21 +120,21 @@ __device__ SelectionCounts sieve(const Source& source, const Threshold& threshol
   }
   if (threadIdx.x == 0) counts[blockIdx.x] = block;
   cooperative_groups::this_grid().sync();
-  const SelectionCounts of_earlier = sum_of_first(counts, blockIdx.x, storage);
-  WriteRow<Emit> write{threshold, emit, of_earlier + before};
-  source.rows(write);
+  const SelectionCounts of_earlier = sum_of_first_blocks(counts, blockIdx.x, storage);
+  WritePassing<Writer> write{threshold, writer, of_earlier + before};
+  source.for_rows(write);
   return of_earlier + block;
 }
 
-/// n items that lie one after another, where every warp takes consecutive ones. `Items` has
+/// A source of n consecutive items, of which every warp takes a consecutive range. `Items` has
 /// item(j) and key(item).
 template <class Items>
-struct InOrder {
+struct ItemsInOrder {
   Items items;
   size_t n;
 
   template <class Visit>
-  __device__ void rows(Visit& visit) const {
+  __device__ void for_rows(Visit& visit) const {
     const Share share = share_of_warp(n);
     for (size_t row = share.begin; row < share.end; row += 32) {
       const size_t j = row + threadIdx.x % 32;

@@ -2,26 +2,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What happens to a result: it is handed out, and what it lacks goes back to the residual.
+// Results: error feedback after a collective, delivery to the caller, and the check of a caller's
+// indices.
 //
-// put_back, two launches, one where nothing can have been dropped or the rule does not want it:
-//   1. every entry sent looks itself up among the delivered ones; where it is not, it is added to
-//      the residual;
-//   2. every entry dropped does the same; where it is, it is added.
-// Indices of one vector are all different, so that no two threads add to one value, and the second
-// launch adds after the first. Neighbours search along the same path, most of it in the cache.
+// put_back takes two launches; one if nothing can have been dropped or the rule does not need it.
+//   1. Every entry sent is searched among the delivered entries. If it is absent, it is added to
+//      the residual.
+//   2. Every entry dropped is searched likewise. If it was delivered, it is added to the residual.
+// The indices of a vector are distinct, so no two threads add to one value, and the second launch
+// adds after the first. Adjacent threads search along the same path, most of it in the cache.
 //
-// deliver, one launch, and scatter, a fill and a launch, or one launch of a dense input: every
-// entry is read and written once.
+// deliver takes one launch. scatter takes a fill and a launch, or one launch for a dense input.
+// Both read and write every entry once.
 //
-// check_indices, a fill and a launch: reads every index once, and its predecessor from the cache.
+// check_indices takes a fill and a launch. It reads every index once, and its predecessor from the
+// cache.
 
 #include "kernels/cuda/block.cuh"
 #include "kernels/cuda/elementwise.cuh"
 
 namespace sparsecoll::cuda {
 
-/// Whether an index is among the rising ones of a vector.
+/// Returns whether a vector, whose indices rise, has an entry with this index.
 template <class Acc, class I>
 __device__ bool contains(const View<Acc, I>& view, uint64_t index) {
   const size_t n = view.nnz.get();
@@ -30,12 +32,12 @@ __device__ bool contains(const View<Acc, I>& view, uint64_t index) {
   return j < n && view.index[j] == index;
 }
 
-/// Adds those entries to the residual that were delivered, or those that were not.
+/// Adds to the residual the entries whose index was delivered, or those whose index was not.
 template <class Acc, class I>
 struct PutBack {
   View<Acc, I> entries;
   View<Acc, I> delivered;
-  bool wanted;  ///< those that were
+  bool wanted;  ///< true: those that were delivered
   Acc* residual;
   __device__ void operator()(size_t j) const {
     const uint64_t index = entries.at(j);
@@ -58,44 +60,44 @@ void put_back(Backend& backend, const Feedback& feedback, Acc* residual) {
   }
 }
 
-/// A value as it leaves the library.
+/// Converts a value of the accumulation to a result in the tensor's type.
 template <class T>
-struct Finish {
+struct ToResult {
   int divisor;
   __device__ T operator()(Accumulation<T> value) const { return finished<T>(value, divisor); }
 };
 
 template <class T, class I>
 __global__ void __launch_bounds__(kThreads)
-    deliver_entries(View<Accumulation<T>, I> in, Finish<T> finish, Output<T, I> out) {
+    deliver_entries(View<Accumulation<T>, I> in, ToResult<T> to_result, Output<T, I> out) {
   const size_t n = in.nnz.get(), first = size_t{blockIdx.x} * kThreads + threadIdx.x;
   if (first == 0) *out.nnz = n;
   for (size_t j = first; j < n; j += size_t{gridDim.x} * kThreads)
-    out.put(j, in.at(j), finish(in.value[j]));
+    out.put(j, in.at(j), to_result(in.value[j]));
 }
 
 template <class T, class I>
 void deliver(Backend& backend, const View<Accumulation<T>, I>& in, int divisor,
              const SparseBuffer& out) {
   launch(backend, blocks_of_items(backend, in.nnz.bound), deliver_entries<T, I>, in,
-         Finish<T>{divisor}, Output<T, I>(out));
+         ToResult<T>{divisor}, Output<T, I>(out));
 }
 
 template <class T, class I>
 struct Scatter {
   View<Accumulation<T>, I> in;
-  Finish<T> finish;
+  ToResult<T> to_result;
   T* dense;
-  __device__ void operator()(size_t j) const { dense[in.at(j)] = finish(in.value[j]); }
+  __device__ void operator()(size_t j) const { dense[in.at(j)] = to_result(in.value[j]); }
 };
 
 template <class T, class I>
 void scatter(Backend& backend, const View<Accumulation<T>, I>& in, int divisor,
              std::span<T> dense) {
-  const Finish<T> finish{divisor};
-  if (!in.index) return map(backend, in.nnz, finish, dense.data(), in.value);
+  const ToResult<T> to_result{divisor};
+  if (!in.index) return map(backend, in.nnz, to_result, dense.data(), in.value);
   zero(backend, dense.data(), dense.size());
-  for_each(backend, in.nnz, Scatter<T, I>{in, finish, dense.data()});
+  for_each(backend, in.nnz, Scatter<T, I>{in, to_result, dense.data()});
 }
 
 template <class Acc, class I>

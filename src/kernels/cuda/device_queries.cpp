@@ -1,19 +1,19 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// What this process has of devices, by CUDA.
+// Queries about this process's devices, by CUDA.
 #include "kernels/cuda/driver.hpp"
-#include "kernels/cuda/streams.hpp"
+#include "kernels/cuda/runtime.hpp"
 #include "kernels/device.hpp"
 
 namespace sparsecoll {
 
 using cuda::check;
-using cuda::Current;
+using cuda::CurrentDevice;
 
 int count_devices() {
   int count = 0;
   if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
-  cudaGetLastError();  // no driver, or none that is new enough
+  cudaGetLastError();  // no driver, or one that is too old
   return 0;
 }
 
@@ -33,10 +33,10 @@ int device_of(const void* memory) {
   return there ? attributes.device : kHost;
 }
 
-bool is_one_stream(Stream stream) { return stream != cudaStreamPerThread; }
+bool is_same_in_all_threads(Stream stream) { return stream != cudaStreamPerThread; }
 
 bool is_captured(int device, Stream stream) {
-  const Current current(device);
+  const CurrentDevice current(device);
   cudaStreamCaptureStatus status{};
   const cudaError_t error = cudaStreamIsCapturing(stream, &status);
   if (error == cudaErrorStreamCaptureImplicit) {

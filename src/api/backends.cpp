@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "api/backends.hpp"
+
+#include <climits>
+#include <utility>
+
+#include "calls/framed/channel.hpp"
+#include "core/machine.hpp"
+
+namespace sparsecoll {
+
+namespace {
+
+constexpr int kUndecided = INT_MIN;
+
+/// Returns the device of a communicator that was configured with this number. INT_MIN stands for
+/// the current device. If this process uses no device yet, the first buffer on a device decides:
+/// asking CUDA would load it into programs that never use it.
+int first_device(int configured) {
+  if (configured != INT_MIN) return configured;
+  const int current = current_device();
+  return current == kHost ? kUndecided : current;
+}
+
+/// Returns how many threads select: those that are configured, or this rank's share of the CPUs on
+/// which the calling thread may run.
+size_t threads_of(const Config& config, const Link& link) {
+  const auto neighbours = static_cast<size_t>(link.neighbours());
+  return config.threads ? static_cast<size_t>(*config.threads) : count_cpus() / neighbours;
+}
+
+}  // namespace
+
+Backends::Backends(const Config& config, Link& link, Timeline* timeline)
+    : link_(link),
+      timeline_(timeline),
+      device_number_(link.device().value_or(first_device(config.values.device))),
+      host_(arena_, config.simd.value_or(host::best_simd()), threads_of(config, link),
+            static_cast<size_t>(link.rank() % link.neighbours())) {}
+
+int Backends::device_number() const {
+  const int decided = device_number_;
+  return decided == kUndecided ? current_device() : decided;
+}
+
+bool Backends::works_on(int device) {
+  int expected = kUndecided;
+  return device_number_.compare_exchange_strong(expected, device) || expected == device;
+}
+
+Device& Backends::device(int number) {
+  if (!device_) {
+    device_ = make_device(
+        number, link_.device() ? MessageLocation::on_device : MessageLocation::on_host, timeline_);
+    device_pointer_ = device_.get();
+    // Page-locked memory can be copied to the device while more of a message arrives.
+    if (Channel* channel = link_.channel())
+      channel->transport().pool().take_large_from(device_->page_locked());
+  }
+  return *device_;
+}
+
+Kernels& Backends::kernels(int device, DataType type, IndexType index) {
+  return device == kHost ? make_host_kernels(type, index, host_) : device_->kernels(type, index);
+}
+
+const std::shared_ptr<Memory>& Backends::memory(int device) {
+  return device == kHost ? memory_ : device_->memory();
+}
+
+void Backends::receive_on_device() {
+  if (Channel* channel = link_.channel(); channel && !std::exchange(receives_on_device_, true))
+    channel->transport().set_device_memory(device_->receive_memory());
+}
+
+bool Backends::sends_from_device() const {
+  Channel* const channel = link_.channel();
+  return channel && channel->transport().takes_device_memory();
+}
+
+std::shared_ptr<const void> Backends::keep_device_current() {
+  Device* const used = device();
+  return used && sends_from_device() ? used->make_current() : nullptr;
+}
+
+size_t Backends::leak_workspace() noexcept {
+  Device* const used = device();
+  return arena_.leak() + (used ? used->leak() : 0);
+}
+
+}  // namespace sparsecoll

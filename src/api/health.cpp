@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "api/health.hpp"
+
+#include <new>
+#include <utility>
+
+namespace sparsecoll {
+
+void Health::check() const {
+  const auto failure = link_.failure();  // without the lock: it may take a while
+  const std::lock_guard lock(mutex_);
+  if (code_ != sparsecollSuccess) throw Error(code_, why_);
+  if (failure) throw Error(*failure);
+}
+
+sparsecollResult_t Health::code() const {
+  const auto failure = link_.failure();
+  const std::lock_guard lock(mutex_);
+  if (code_ != sparsecollSuccess) return code_;
+  return failure ? failure->code() : sparsecollSuccess;
+}
+
+void Health::poison(sparsecollResult_t code, const char* why) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (code_ == sparsecollSuccess) set(code, why);
+}
+
+void Health::poison(const Error& error) {
+  const auto failure = link_.failure();
+  const Error& first = failure ? *failure : error;
+  poison(first.code(), first.what());
+}
+
+void Health::set_destroyed() noexcept {
+  const std::lock_guard lock(mutex_);
+  set(sparsecollInvalidArgument, "the communicator was destroyed");
+}
+
+void Health::throw_poison() const {
+  const std::lock_guard lock(mutex_);
+  throw Error(code_, why_);
+}
+
+void Health::set_last_error(std::string message) {
+  const std::lock_guard lock(mutex_);
+  last_error_ = std::move(message);
+}
+
+const char* Health::last_error() const {
+  const std::lock_guard lock(mutex_);
+  return last_error_.c_str();
+}
+
+void Health::set(sparsecollResult_t code, const char* why) noexcept {
+  code_ = code;
+  try {
+    why_ = why;
+  } catch (const std::bad_alloc&) {
+    why_ = "failed";  // so short that it needs no memory
+  }
+}
+
+}  // namespace sparsecoll

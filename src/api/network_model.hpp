@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "collectives/network.hpp"
+#include "collectives/topology.hpp"
+
+namespace sparsecoll {
+
+/// What a communicator knows of the network between its ranks. A call fills the optional members
+/// when it first needs them; they stay as they are from then on.
+struct NetworkModel {
+  uint64_t node;                     ///< number of this rank's node
+  std::optional<Network> network;    ///< cost of messages between any two ranks, as measured
+  std::optional<Topology> topology;  ///< which ranks share a node
+  std::optional<Nodes> nodes;  ///< cost of messages within nodes and between them, as measured
+};
+
+}  // namespace sparsecoll

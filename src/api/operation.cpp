@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "api/operation.hpp"
+
+namespace sparsecoll {
+
+Descriptor with_cache_hash(Descriptor shape, const ShapeCache& cache) {
+  shape.argument[kCacheHash] = cache.hash();
+  return shape;
+}
+
+void invoke(Operation& operation, const Invocation& invocation) {
+  Residual* const residual = operation.memory_use().residual;
+  const auto add_to_residual = [&] {
+    if (residual) residual->used_by(invocation.descriptor, invocation.communicator.running_call());
+  };
+  try {
+    operation.run(invocation);
+  } catch (const Error& error) {
+    if (error.code() == sparsecollTruncated) add_to_residual();  // the verb is done
+    throw;
+  }
+  add_to_residual();
+}
+
+void run(Communicator& communicator, Operation& operation) {
+  const Descriptor shape = operation.descriptor();
+  ShapeCache cache = communicator.shape_caches().get(shape);
+  const auto body = [&](AgreedCall& call) {
+    communicator.pending_results().set_from_group(false);
+    invoke(operation, {communicator, call, shape, cache});
+  };
+  communicator.run_collective(
+      with_cache_hash(shape, cache), [&] { operation.check(communicator); }, body);
+}
+
+void run_and_wait(Communicator& communicator, Operation& operation) {
+  if (!communicator.queue()) return run(communicator, operation);
+  std::exception_ptr failure;
+  const auto task = [&] {
+    try {
+      run(communicator, operation);
+    } catch (const std::exception&) {
+      failure = std::current_exception();
+    }
+  };
+  communicator.enqueue(verb_name(operation.descriptor().verb), task);
+  communicator.queue()->wait_idle();
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace sparsecoll

@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sparsecoll/sparsecoll.h"
+
+namespace sparsecoll {
+
+/// Returns the default configuration of a push-sum state.
+sparsecollPushSumConfig_t default_push_sum_config();
+
+/// Returns a complete copy of a caller's configuration; null: the default. Throws InvalidArgument
+/// for a value that is out of range and for a struct that was not initialized.
+sparsecollPushSumConfig_t make_push_sum_config(const sparsecollPushSumConfig_t* config);
+
+}  // namespace sparsecoll

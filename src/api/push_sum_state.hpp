@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "api/bridge.hpp"
+#include "api/execution_context.hpp"
+#include "collectives/push_sum/push_sum.hpp"
+
+namespace sparsecoll {
+
+/// A push-sum state of the C API: a PushSum, its configuration, and the memory that it lives in.
+/// Its copies and weight lie on the backend of its last step.
+class PushSumState {
+ public:
+  virtual ~PushSumState() = default;
+
+  /// Returns null after the communicator was destroyed.
+  std::shared_ptr<Communicator> owner() const { return owner_.lock(); }
+  virtual PushSum& push_sum() = 0;
+  const PushSumShape& shape() const { return shape_; }
+  const sparsecollPushSumConfig_t& config() const { return config_; }
+
+  /// Binds the state to the device (or kHost) of its first step's tensors. Throws InvalidArgument
+  /// if it is bound to another one. Called when the user makes a step, which may run later.
+  void bind_to(int device);
+  /// Returns w. May wait for the device.
+  double weight(Communicator& communicator);
+  /// Returns the bytes of a copy or of the weight. If they are on a device, they are copied to the
+  /// workspace, and the caller holds a Workspace.
+  ConstBytes read_on_host(const Block& block, Communicator& communicator) const;
+  /// Called after the copies and the weight were replaced by others in host memory. Unbinds the
+  /// state.
+  void replaced_on_host(Communicator& communicator);
+
+  /// Ends the call that creates this state: from then on, peers may send messages to it.
+  virtual void open(AgreedCall& call, Communicator& communicator) = 0;
+  /// Makes the next step on a backend that `context` has begun to use.
+  virtual void step(const ExecutionContext& context, Communicator& communicator,
+                    const CallParameters& parameters, const Tensors& tensors) = 0;
+  /// Adds all messages in flight to x and w. Ends the call.
+  virtual void drain(const ExecutionContext& context, Communicator& communicator, AgreedCall& call,
+                     const Tensors& tensors) = 0;
+  /// Drops the messages for this state, those that have arrived and those that will.
+  virtual void close(Communicator& communicator) noexcept = 0;
+
+ protected:
+  PushSumState(const std::shared_ptr<Communicator>& owner, const PushSumShape& shape,
+               const sparsecollPushSumConfig_t& config);
+
+  /// The graph that the configuration chooses.
+  static Graph graph_of(const sparsecollPushSumConfig_t& config, const Communicator& communicator);
+  /// Moves the copies to the backend of a step or drain, and returns what that works with.
+  GossipContext enter(const ExecutionContext& context, Communicator& communicator, Stats& stats);
+
+ private:
+  static constexpr int kUnbound = kHost - 1;
+
+  void move_to(int device, Communicator& communicator);
+
+  std::weak_ptr<Communicator> owner_;
+  std::shared_ptr<Memory> memory_;  ///< of device_; outlives the copies, which subclasses own
+  std::atomic<int> bound_to_{kUnbound};
+  int device_ = kHost;  ///< where the copies and the weight are
+  PushSumShape shape_;
+  sparsecollPushSumConfig_t config_;
+};
+
+/// Makes the state for the kind of link that the communicator has.
+std::shared_ptr<PushSumState> make_push_sum_state(const std::shared_ptr<Communicator>& owner,
+                                                  const PushSumShape& shape,
+                                                  const sparsecollPushSumConfig_t& config);
+
+/// Runs `body(Communicator&, PushSumState&)` for a C function on a push-sum state; returns its
+/// result or that of the exception that it throws.
+template <class Body>
+sparsecollResult_t on_push_sum(const char* operation, sparsecollPushSum_t handle,
+                               Body&& body) noexcept {
+  std::shared_ptr<Communicator> owner;  // outlives the state, whose memory it counts
+  const std::shared_ptr<PushSumState> state = push_sums().find(handle);
+  if (state) owner = state->owner();
+  return on_communicator(operation, owner.get(), [&](Communicator& c) { return body(c, *state); });
+}
+
+/// Throws InvalidArgument for tensors that do not fit a state of this shape.
+void check_tensors(const PushSumShape& shape, const Tensors& tensors);
+
+inline Buffers buffers_of(const Tensors& tensors, Stream stream) {
+  return {{{"x", tensors.x}, {"estimate", tensors.estimate}}, stream};
+}
+
+}  // namespace sparsecoll

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "core/stats.hpp"
+#include "kernels/kernels.hpp"
+
+namespace sparsecoll {
+
+/// What the ranks agree on when they create a push-sum state.
+struct PushSumShape {
+  uint64_t id = 0;  ///< number of the call that created the state
+  size_t count = 0;
+  DataType type = DataType::float32;
+  int max_delay = 0;  ///< tau, in steps; kNeverWaits: a step waits for no message
+  size_t k = 0;       ///< entries of a compressed message; 0: messages are not compressed
+  double mixing = 1;  ///< gamma of compressed gossip
+
+  /// Bytes of one vector in the accumulation type, such as a copy of compressed gossip.
+  size_t copy_bytes() const { return count * size_of(accumulation(type)); }
+};
+inline constexpr int kNeverWaits = -1;
+
+/// What one step or drain works with.
+struct GossipContext {
+  Kernels& kernels;  ///< of the backend and the type of the tensors
+  Memory& memory;    ///< of that backend, for what outlives the call
+  Stats& stats;
+};
+
+/// The tensors of a step or drain, on one backend.
+struct Tensors {
+  void* x;         ///< the numerator; read and written
+  void* estimate;  ///< x / w; written. Null: not wanted
+};
+
+/// What one step or drain does to x and w, collected until all messages have been received.
+struct StepUpdate {
+  std::vector<double> shares;             ///< p_ji of every part of x that is sent uncompressed
+  std::vector<const void*> received;      ///< the uncompressed parts that are received
+  void* net = nullptr;                    ///< sum of what compressed messages move; null: none
+  double weight = 1;                      ///< w after the update
+  const double* device_weight = nullptr;  ///< w after the update, on the device; null: `weight`
+};
+
+}  // namespace sparsecoll
