@@ -57,7 +57,7 @@ class Transport {
   virtual int rank() const = 0;
   virtual int size() const = 0;
   /// Returns a rank that is unique among the processes that the launcher started together, as far
-  /// as the transport knows. A split does not change it.
+  /// as the transport knows.
   virtual int world_rank() const { return rank(); }
   /// Returns how many ranks run on the same CPUs as this one, this one included, as far as the
   /// transport knows.

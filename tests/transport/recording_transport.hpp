@@ -12,9 +12,10 @@
 
 namespace sparsecoll::unit {
 
-/// Another transport, with a look at the messages that this rank sends.
+/// Wraps a transport and reports every message that this rank sends.
 class RecordingTransport final : public Transport {
  public:
+  /// Called with each message before its last chunk is sent.
   using Sent = std::function<void(int peer, ConstBytes message)>;
 
   RecordingTransport(std::unique_ptr<Transport> below, std::vector<size_t>& sizes)

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Messages for tests of transports, of which a receiver can tell who sent them and which they are.
+// Messages for tests of transports, whose bytes identify their sender and number.
 
 #include <algorithm>
 #include <vector>
@@ -13,6 +13,7 @@
 
 namespace sparsecoll::unit {
 
+/// Returns the message with that number of a sender.
 inline std::vector<std::byte> test_message(size_t size, int sender, uint64_t number) {
   std::vector<std::byte> bytes(size);
   uint64_t word = 0;
@@ -27,7 +28,7 @@ inline bool same(const Buffer& got, const std::vector<std::byte>& want) {
   return std::equal(got.data(), got.data() + got.size(), want.begin(), want.end());
 }
 
-/// Sizes that vary with the letter's number: empty, small, some of them large.
+/// Returns a size that varies with the number: 0, small, and sometimes large.
 inline size_t test_message_size(uint64_t number) {
   const size_t sizes[] = {0, 1, 100, 63, 64, 65, 3000, 8, number % 70 == 7 ? size_t{300000} : 17};
   return sizes[number % 9];

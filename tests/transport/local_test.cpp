@@ -1,48 +1,44 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Bytes between threads: order, sizes, many senders, goodbyes, interruption, and the fates that
-// tests of failures plan for messages.
+// What is special about the transport between threads: sending never waits, messages that are
+// handed over are not copied, peers that leave are gone at once, and faults that tests inject.
+
+#include "transport/local.hpp"
 
 #include <chrono>
-#include <cstring>
 #include <thread>
 
 #include "support/catch.hpp"
-#include "support/data.hpp"
-#include "support/ranks.hpp"
-#include "transport/local.hpp"
 #include "transport/test_messages.hpp"
 
 namespace sparsecoll::unit {
 namespace {
 
 using std::chrono::milliseconds;
-using test::run_threads;
 using Transports = std::vector<std::unique_ptr<Transport>>;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-TEST_CASE("messages of every size arrive as they were sent") {
-  for (const size_t size : {size_t{0}, size_t{1}, size_t{7}, size_t{64}, size_t{4096},
-                            size_t{1000001}, size_t{20} << 20}) {
+TEST_CASE("sending never waits, and the message is there at once") {
+  for (const size_t size : {size_t{0}, size_t{4096}, size_t{20} << 20}) {
     Transports t = make_local_transports(2);
     std::vector<std::byte> message = test_message(size, 0, 1);
     t[0]->send(1, message);
     CHECK(t[0]->unsent() == 0);
-    std::fill(message.begin(), message.end(), std::byte{0});  // it belongs to the sender again
-    const auto arrived = t[1]->poll();
-    REQUIRE(arrived);
-    CHECK(arrived->peer == 0);
-    CHECK(same(arrived->bytes, test_message(size, 0, 1)));
+    std::fill(message.begin(), message.end(), std::byte{0});  // the sender owns it again
+    const auto received = t[1]->poll();
+    REQUIRE(received);
+    CHECK(received->peer == 0);
+    CHECK(same(received->bytes, test_message(size, 0, 1)));
     CHECK_FALSE(t[1]->poll());
     CHECK_FALSE(t[0]->poll());
   }
 }
 
-/// A block of the sender's pool with such a letter.
+/// Returns a buffer of the sender's pool with a test message.
 Buffer packed(Transport& sender, size_t size, uint64_t number) {
   const std::vector<std::byte> bytes = test_message(size, sender.rank(), number);
   Buffer buffer = sender.pool().take(size);
@@ -50,7 +46,7 @@ Buffer packed(Transport& sender, size_t size, uint64_t number) {
   return buffer;
 }
 
-TEST_CASE("messages that are handed over arrive in turn with the others, without a copy") {
+TEST_CASE("a message that is handed over is not copied") {
   Transports t = make_local_transports(2);
   Buffer first = packed(*t[0], 1000, 1);
   const std::byte* at = first.data();
@@ -59,19 +55,19 @@ TEST_CASE("messages that are handed over arrive in turn with the others, without
   t[0]->hand_over(1, packed(*t[0], 30, 3));
   CHECK(t[0]->unsent_handed_over() == 0);
   for (const size_t number : {size_t{1}, size_t{2}, size_t{3}}) {
-    const auto arrived = t[1]->poll();
-    REQUIRE(arrived);
-    CHECK(arrived->peer == 0);
-    CHECK((number != 1 || arrived->bytes.data() == at));
-    CHECK(same(arrived->bytes, test_message(number == 1   ? 1000
-                                            : number == 2 ? 10
-                                                          : 30,
-                                            0, number)));
+    const auto received = t[1]->poll();
+    REQUIRE(received);
+    CHECK(received->peer == 0);
+    CHECK((number != 1 || received->bytes.data() == at));
+    CHECK(same(received->bytes, test_message(number == 1   ? 1000
+                                             : number == 2 ? 10
+                                                           : 30,
+                                             0, number)));
   }
   CHECK_FALSE(t[1]->poll());
 }
 
-TEST_CASE("what was handed over and never looked at goes with the transports, in any order") {
+TEST_CASE("transports end in any order while messages that were handed over are not received") {
   for (int last = 0; last < 3; ++last) {
     Transports t = make_local_transports(3);
     for (auto& from : t)
@@ -83,62 +79,7 @@ TEST_CASE("what was handed over and never looked at goes with the transports, in
   }
 }
 
-TEST_CASE("ranks know who they are") {
-  Transports t = make_local_transports(3);
-  for (int r = 0; r < 3; ++r) {
-    CHECK(t[static_cast<size_t>(r)]->rank() == r);
-    CHECK(t[static_cast<size_t>(r)]->size() == 3);
-    CHECK_FALSE(t[static_cast<size_t>(r)]->close_is_collective());
-  }
-}
-
-/// Every rank sends `count` letters to all (itself too) and takes in what all send, in order.
-std::string all_to_all(Transport& transport, uint64_t count) {
-  const int P = transport.size(), rank = transport.rank();
-  std::vector<uint64_t> next(static_cast<size_t>(P));
-  uint64_t missing = count * static_cast<uint64_t>(P), sent = 0;
-  const Clock::time_point limit = Clock::now() + std::chrono::seconds(60);
-  while (missing > 0 || sent < count) {
-    if (Clock::now() > limit) return std::to_string(missing) + " letters did not come";
-    if (sent < count) {
-      for (int to = 0; to < P; ++to)
-        transport.send(to, test_message(test_message_size(sent), rank, sent));
-      ++sent;
-    }
-    while (auto arrived = transport.poll()) {
-      uint64_t& number = next[static_cast<size_t>(arrived->peer)];
-      if (!same(arrived->bytes, test_message(test_message_size(number), arrived->peer, number)))
-        return "rank " + std::to_string(arrived->peer) + ": not letter " + std::to_string(number);
-      ++number;
-      --missing;
-    }
-    if (missing > 0) transport.idle(Clock::now() + milliseconds(20));
-  }
-  return "";
-}
-
-TEST_CASE("many senders at once: everything arrives, in the order of each sender") {
-  for (const int P : {1, 2, 5, 9}) {
-    Transports t = make_local_transports(P);
-    CHECK(run_threads("all to all", P,
-                      [&](int r) { return all_to_all(*t[static_cast<size_t>(r)], 300); }) == "");
-  }
-}
-
-TEST_CASE("random delays change neither what arrives nor the order of a sender") {
-  for (uint64_t seed = 1; seed <= 3; ++seed) {
-    Transports t = make_local_transports(4, [seed](int from, int to, size_t number) {
-      MessageFault fault;
-      const uint64_t dice = test::noise(seed, static_cast<uint64_t>(from * 16 + to), number);
-      fault.delay = std::chrono::microseconds(dice % 3 == 0 ? dice % 2000 : 0);
-      return fault;
-    });
-    CHECK(run_threads("all to all, delayed", 4,
-                      [&](int r) { return all_to_all(*t[static_cast<size_t>(r)], 100); }) == "");
-  }
-}
-
-TEST_CASE("a delayed message takes its time, and others of its sender wait behind it") {
+TEST_CASE("a delayed message delays later ones of its sender, but not those of others") {
   Transports t = make_local_transports(3, [](int from, int, size_t number) {
     MessageFault fault;
     if (from == 0 && number == 0) fault.delay = milliseconds(80);
@@ -163,7 +104,7 @@ TEST_CASE("a delayed message takes its time, and others of its sender wait behin
   CHECK(same(third->bytes, test_message(10, 0, 1)));
 }
 
-TEST_CASE("a dropped message is gone, a damaged one has one byte inverted") {
+TEST_CASE("a dropped message is lost, a damaged one has one inverted byte") {
   Transports t = make_local_transports(2, [](int, int, size_t number) {
     MessageFault fault;
     fault.drop = number == 0;
@@ -181,7 +122,7 @@ TEST_CASE("a dropped message is gone, a damaged one has one byte inverted") {
   CHECK(same(sound->bytes, test_message(10, 0, 2)));
 }
 
-TEST_CASE("a killed rank falls silent, finds out itself, and leaves no word") {
+TEST_CASE("a killed rank sends nothing more, and its own poll() throws") {
   Transports t = make_local_transports(3, [](int from, int, size_t number) {
     MessageFault fault;
     fault.kill_sender = from == 1 && number == 1;
@@ -207,7 +148,7 @@ TEST_CASE("a killed rank falls silent, finds out itself, and leaves no word") {
   t[0]->send(1, test_message(100, 0, 0));  // to nobody; harmless
 }
 
-TEST_CASE("who leaves is not gone while what it sent is under way") {
+TEST_CASE("a rank that leaves is not gone before its delayed messages are received") {
   Transports t = make_local_transports(2, [](int, int, size_t) {
     MessageFault fault;
     fault.delay = milliseconds(50);
@@ -223,7 +164,8 @@ TEST_CASE("who leaves is not gone while what it sent is under way") {
   CHECK(t[1]->gone(0));
 }
 
-TEST_CASE("who leaves is gone; what it sent before still comes, what is sent to it does not") {
+TEST_CASE(
+    "a rank that leaves is gone at once; its messages are received, those to it are dropped") {
   for (const int way : {0, 1, 2, 3}) {
     Transports t = make_local_transports(2);
     t[0]->send(1, test_message(50, 0, 0));
@@ -244,7 +186,7 @@ TEST_CASE("who leaves is gone; what it sent before still comes, what is sent to 
   }
 }
 
-/// How long `transport` stays idle, given ten seconds, while `event` happens after 50 ms.
+/// Returns the seconds that idle() takes, of ten at most, if `event` happens after 50 ms.
 template <class Event>
 double idle_seconds(Transport& transport, Event event) {
   CHECK_FALSE(transport.poll());
@@ -258,7 +200,7 @@ double idle_seconds(Transport& transport, Event event) {
   return seconds_since(start);
 }
 
-TEST_CASE("idle ends with a message, a goodbye, an interruption, and at its limit") {
+TEST_CASE("idle() ends with a message, when a peer leaves, when interrupted, and at its limit") {
   Transports t = make_local_transports(3);
   CHECK(idle_seconds(*t[0], [&] { t[1]->send(0, test_message(3, 1, 0)); }) < 5);
   CHECK(t[0]->poll());
@@ -275,12 +217,12 @@ TEST_CASE("idle ends with a message, a goodbye, an interruption, and at its limi
   CHECK(t[2]->gone(0));
 }
 
-TEST_CASE("messages live in the receiver's pool, which is used again") {
+TEST_CASE("a message is in a buffer of the receiver's pool") {
   Transports t = make_local_transports(2);
   for (uint64_t i = 0; i < 100; ++i) {
     t[0]->send(1, test_message(1000, 0, i));
-    const auto arrived = t[1]->poll();
-    REQUIRE(arrived);
+    const auto received = t[1]->poll();
+    REQUIRE(received);
   }
   CHECK(t[1]->memory().allocations() == 1);
   CHECK(t[0]->memory().allocations() == 0);
