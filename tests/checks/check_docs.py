@@ -6,7 +6,8 @@
 What happens to a block depends on its language:
   c, cpp  with a main(): compiled and linked. Else compiled inside a function, its #include lines
           moved to the top, with the public headers and the common ones of the standard included.
-          Internal headers are found as "core/...". C is C99, C++ is C++20, warnings are errors.
+          Headers of src/ and tests/ are found as "core/..." and "support/...". C is C99, C++ is
+          C++20, warnings are errors.
   fortran with a program: compiled and linked. Else compiled inside one that uses the modules
           sparsecoll, iso_c_binding and, with MPI, mpi_f08. Left out without a Fortran module.
   cmake   configured and built as a project against an installation; a source file that it names
@@ -128,7 +129,8 @@ class Checker:
         source = self.work / "block"
         source.write_text(code)
         command = [compiler, *FLAGS[block.language], *WARNINGS, f"-I{self.prefix}/include"]
-        command += [f"-I{self.options.root}/src", "-DOMPI_SKIP_MPICXX=1", "-DMPICH_SKIP_MPICXX=1"]
+        command += [f"-I{self.options.root}/{folder}" for folder in ("src", "tests")]
+        command += ["-DOMPI_SKIP_MPICXX=1", "-DMPICH_SKIP_MPICXX=1"]
         for folder in self.options.mpi_include:
             command += ["-isystem", folder]
         if not program:
