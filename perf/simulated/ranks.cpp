@@ -12,6 +12,7 @@
 
 #include "api/communicator.hpp"
 #include "api/handles.hpp"
+#include "calls/framed/framed_link.hpp"
 #include "simulated/network.hpp"
 
 namespace sparsecoll::perf {
@@ -60,8 +61,8 @@ class SimulatedRanks final : public Ranks {
     config.values.timeoutMs = 0;  // real time has no meaning here
     config.threads = 1;           // whose time is all that is charged
     auto& transport = meeting_.transports[static_cast<std::size_t>(rank())];
-    const auto made =
-        std::make_shared<sparsecoll::Communicator>(make_framed_link(std::move(transport)), config);
+    const auto made = std::make_shared<sparsecoll::Communicator>(
+        std::make_unique<sparsecoll::FramedLink>(std::move(transport)), config);
     made->start();
     Communicator mine(static_cast<sparsecollComm_t>(communicators().insert(made)));
     barrier();

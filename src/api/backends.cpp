@@ -5,7 +5,7 @@
 #include <climits>
 #include <utility>
 
-#include "calls/framed/channel.hpp"
+#include "calls/framed/framed_link.hpp"
 #include "core/machine.hpp"
 
 namespace sparsecoll {
@@ -26,18 +26,19 @@ int first_device(int configured) {
 /// Returns how many threads select: those that are configured, or this rank's share of the CPUs on
 /// which the calling thread may run.
 size_t threads_of(const Config& config, const Link& link) {
-  const auto neighbours = static_cast<size_t>(link.neighbours());
-  return config.threads ? static_cast<size_t>(*config.threads) : count_cpus() / neighbours;
+  const auto sharing = static_cast<size_t>(link.ranks_sharing_cpus());
+  return config.threads ? static_cast<size_t>(*config.threads) : count_cpus() / sharing;
 }
 
 }  // namespace
 
 Backends::Backends(const Config& config, Link& link, Timeline* timeline)
     : link_(link),
+      framed_link_(link_as<FramedLink>(link)),
       timeline_(timeline),
       device_number_(link.device().value_or(first_device(config.values.device))),
       host_(arena_, config.simd.value_or(host::best_simd()), threads_of(config, link),
-            static_cast<size_t>(link.rank() % link.neighbours())) {}
+            static_cast<size_t>(link.rank() % link.ranks_sharing_cpus())) {}
 
 int Backends::device_number() const {
   const int decided = device_number_;
@@ -54,9 +55,7 @@ Device& Backends::device(int number) {
     device_ = make_device(
         number, link_.device() ? MessageLocation::on_device : MessageLocation::on_host, timeline_);
     device_pointer_ = device_.get();
-    // Page-locked memory can be copied to the device while more of a message arrives.
-    if (Channel* channel = link_.channel())
-      channel->transport().pool().take_large_from(device_->page_locked());
+    link_.attach(*device_);
   }
   return *device_;
 }
@@ -70,13 +69,12 @@ const std::shared_ptr<Memory>& Backends::memory(int device) {
 }
 
 void Backends::receive_on_device() {
-  if (Channel* channel = link_.channel(); channel && !std::exchange(receives_on_device_, true))
-    channel->transport().set_device_memory(device_->receive_memory());
+  if (framed_link_ && !std::exchange(receives_on_device_, true))
+    framed_link_->channel().transport().set_device_memory(device_->receive_memory());
 }
 
 bool Backends::sends_from_device() const {
-  Channel* const channel = link_.channel();
-  return channel && channel->transport().takes_device_memory();
+  return framed_link_ && framed_link_->channel().transport().takes_device_memory();
 }
 
 std::shared_ptr<const void> Backends::keep_device_current() {

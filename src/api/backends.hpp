@@ -53,6 +53,7 @@ class Backends {
 
  private:
   Link& link_;
+  FramedLink* const framed_link_;  ///< link_, if messages are received by the host; else null
   Timeline* const timeline_;
   std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
   Arena arena_{*memory_};

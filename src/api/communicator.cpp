@@ -10,7 +10,6 @@
 #include "api/operation.hpp"
 #include "api/push_sum_state.hpp"
 #include "api/residual.hpp"
-#include "calls/framed/channel.hpp"
 #include "collectives/registry.hpp"
 
 namespace sparsecoll {
@@ -31,14 +30,15 @@ Communicator::Communicator(std::unique_ptr<Link> link, Config config, std::optio
       timeline_file_(config_.timeline, log_),
       backends_(config_, *link, timeline_file_.timeline()),
       link_(std::move(link)),
-      health_(*link_),
-      statistics_(*link_),
+      health_(link_as<StreamLink>(*link_)),
+      statistics_(link_as<StreamLink>(*link_)),
       network_model_{node ? *node : node_of(config_, *link_), {}, {}, {}},
       residuals_(sparsecoll::residuals()),
       push_sums_(sparsecoll::push_sums()) {
   link_->open({*backends_.memory(kHost), backends_.arena(), config_.check, config_.values.timeoutMs,
                timeline_file_.timeline()});
-  if (const auto device = link_->device()) link_->use(backends_.device(*device));
+  if (const auto device = link_->device())
+    backends_.device(*device);  // which attaches it to the link
   log_.write(
       LogLevel::info,
       text("init: blocking ", config_.values.blocking, ", timeout ", config_.values.timeoutMs,
@@ -56,9 +56,7 @@ Communicator::~Communicator() {
 void Communicator::write_timeline() noexcept {
   if (!timeline_file_.timeline() || number_ == 0) return;
   if (Device* const device = backends_.device()) device->finish_timeline();
-  Channel* const channel = link_->channel();
-  const int world_rank = channel ? channel->transport().world_rank() : rank();
-  timeline_file_.write({rank(), size(), world_rank, number_});
+  timeline_file_.write({rank(), size(), link_->world_rank(), number_});
 }
 
 void* Communicator::initialize(const std::optional<Error>& problem, const Deadline& deadline) {
@@ -129,7 +127,7 @@ void Communicator::close() {
     Descriptor descriptor;
     descriptor.verb = static_cast<uint64_t>(Verb::destroy);
     run_collective(
-        descriptor, [] {}, [this](AgreedCall& call) { link_->leave(call); });
+        descriptor, [] {}, [this](AgreedCall& call) { link_->agree_to_close(call); });
   }
   if (queue_) queue_->stop();
   try {
@@ -170,10 +168,18 @@ void Communicator::enqueue(const char* name, std::function<void()> task) {
   queue_->push(Queue::Kind::collective, name, [this, task = std::move(task)] { begin_call(task); });
 }
 
-void Communicator::run_collective(const Agreed& agreed, FunctionRef<void()> check,
+void Communicator::run_collective(const CallIdentity& identity, FunctionRef<void()> check,
                                   FunctionRef<void(AgreedCall&)> body) {
-  run_call(agreed.descriptor,
-           [&](const CallParameters& parameters) { link_->make(parameters, agreed, check, body); });
+  run_call(identity.descriptor, [&](const CallParameters& parameters) {
+    link_->run(parameters, identity, check, body);
+  });
+}
+
+void Communicator::run_group(const CallIdentity& identity, FunctionRef<void()> check,
+                             std::span<const GroupTask> tasks) {
+  run_call(identity.descriptor, [&](const CallParameters& parameters) {
+    link_->run_group(parameters, identity, check, tasks);
+  });
 }
 
 void Communicator::run_without_agreement(Verb verb, FunctionRef<void(const CallParameters&)> body) {
@@ -191,7 +197,7 @@ void Communicator::run_without_agreement(Verb verb, FunctionRef<void(const CallP
 void Communicator::run_call(const Descriptor& call, FunctionRef<void(const CallParameters&)> body) {
   check_healthy();
   link_->check_thread();
-  pending_results_.clear();
+  pending_results_.clear(call.verb == static_cast<uint64_t>(Verb::group));
   const uint64_t sequence = ++running_call_;
   if (queue_) queue_->begin(sequence);
   log(LogLevel::trace, verb_name(call.verb));
@@ -202,14 +208,14 @@ void Communicator::run_call(const Descriptor& call, FunctionRef<void(const CallP
   try {
     current_device = backends_.keep_device_current();
     const CallSpan span(call, sequence, stats);
-    link_->begin(sequence);
+    link_->begin_call(sequence);
     body({sequence, init_deadline_.value_or(Deadline::after(config_.values.timeoutMs)), stats});
-  } catch (const NotMade&) {
+  } catch (const CallNotStarted&) {
     if (!queue_) --running_call_;
     throw;
   } catch (const Error& error) {
     if (fatal(error.code()) || link_->aborted()) poison_and_throw(error);
-    link_->end();
+    link_->end_call();
     if (error.code() == sparsecollTruncated) statistics_.add(stats);  // the verb is done
     throw;
   } catch (const std::bad_alloc&) {
@@ -217,7 +223,7 @@ void Communicator::run_call(const Descriptor& call, FunctionRef<void(const CallP
   } catch (const std::exception& error) {
     poison_and_throw(Error(sparsecollInternalError, error.what()));
   }
-  link_->end();
+  link_->end_call();
   statistics_.add(stats);
   log_result(stats);
 }

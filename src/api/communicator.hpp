@@ -97,8 +97,11 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// Runs the next collective call. `check` throws InvalidArgument or InvalidUsage for bad
   /// arguments of this rank; `body` exchanges, confirms and commits. Rethrows any error after all
   /// ranks know of it; a fatal error poisons the communicator.
-  void run_collective(const Agreed& agreed, FunctionRef<void()> check,
+  void run_collective(const CallIdentity& identity, FunctionRef<void()> check,
                       FunctionRef<void(AgreedCall&)> body);
+  /// Runs the verbs of a group as the next collective call. Errors are those of run_collective().
+  void run_group(const CallIdentity& identity, FunctionRef<void()> check,
+                 std::span<const GroupTask> tasks);
   /// Runs the next call without agreement, since this rank communicates with some ranks only. Every
   /// error is fatal.
   void run_without_agreement(Verb verb, FunctionRef<void(const CallParameters&)> body);

@@ -78,28 +78,24 @@ void run_group(Communicator& communicator, const Operations& operations) {
   group.verb = static_cast<uint64_t>(Verb::group);
   group.argument[kCalls] = operations.size();
   group.argument[kCallsHash] = checksum(std::as_bytes(std::span(agreed)));
-  const auto body = [&](AgreedCall& call) {
-    // If results or residuals depend on the cache of a shape, each call of that shape starts after
-    // the one before it.
-    const sparsecollConfig_t& config = communicator.config().values;
-    const bool ordered =
-        config.selection != sparsecollSelectExact || config.wire != sparsecollWireNative;
-    std::vector<GroupTask> tasks;
-    for (size_t c = 0; c < operations.size(); ++c) {
-      int after = -1;
-      for (size_t earlier = 0; ordered && earlier < c; ++earlier)
-        if (shapes[earlier] == shapes[c]) after = static_cast<int>(earlier);
-      const auto task = [&, c, after](AgreedCall& member) {
-        if (after >= 0) caches[c] = caches[static_cast<size_t>(after)];
-        invoke(*operations[c], {communicator, member, shapes[c], caches[c]});
-      };
-      tasks.push_back({task, after});
-    }
-    communicator.pending_results().set_from_group(true);
-    communicator.link().run_group(call, tasks);
-  };
-  communicator.run_collective(
-      {group, agreed}, [&] { check_operations(operations, communicator); }, body);
+  // If results or residuals depend on the cache of a shape, each call of that shape starts after
+  // the one before it.
+  const sparsecollConfig_t& config = communicator.config().values;
+  const bool ordered =
+      config.selection != sparsecollSelectExact || config.wire != sparsecollWireNative;
+  std::vector<GroupTask> tasks;
+  for (size_t c = 0; c < operations.size(); ++c) {
+    int after = -1;
+    for (size_t earlier = 0; ordered && earlier < c; ++earlier)
+      if (shapes[earlier] == shapes[c]) after = static_cast<int>(earlier);
+    const auto run = [&, c, after](AgreedCall& call) {
+      if (after >= 0) caches[c] = caches[static_cast<size_t>(after)];
+      invoke(*operations[c], {communicator, call, shapes[c], caches[c]});
+    };
+    tasks.push_back({run, after});
+  }
+  communicator.run_group(
+      {group, agreed}, [&] { check_operations(operations, communicator); }, tasks);
 }
 
 namespace {

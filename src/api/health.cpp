@@ -5,17 +5,19 @@
 #include <new>
 #include <utility>
 
+#include "calls/stream/stream_link.hpp"
+
 namespace sparsecoll {
 
 void Health::check() const {
-  const auto failure = link_.failure();  // without the lock: it may take a while
+  const auto failure = late_failure();  // without the lock: it may take a while
   const std::lock_guard lock(mutex_);
   if (code_ != sparsecollSuccess) throw Error(code_, why_);
   if (failure) throw Error(*failure);
 }
 
 sparsecollResult_t Health::code() const {
-  const auto failure = link_.failure();
+  const auto failure = late_failure();
   const std::lock_guard lock(mutex_);
   if (code_ != sparsecollSuccess) return code_;
   return failure ? failure->code() : sparsecollSuccess;
@@ -27,7 +29,7 @@ void Health::poison(sparsecollResult_t code, const char* why) noexcept {
 }
 
 void Health::poison(const Error& error) {
-  const auto failure = link_.failure();
+  const auto failure = late_failure();
   const Error& first = failure ? *failure : error;
   poison(first.code(), first.what());
 }
@@ -50,6 +52,10 @@ void Health::set_last_error(std::string message) {
 const char* Health::last_error() const {
   const std::lock_guard lock(mutex_);
   return last_error_.c_str();
+}
+
+std::optional<Error> Health::late_failure() const {
+  return stream_link_ ? stream_link_->failure() : std::nullopt;
 }
 
 void Health::set(sparsecollResult_t code, const char* why) noexcept {

@@ -3,28 +3,33 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 #include <string>
 
-#include "calls/link.hpp"
 #include "core/error.hpp"
 
 namespace sparsecoll {
+
+class StreamLink;
 
 /// Whether a communicator can still be used. Keeps its first fatal error, which every later call
 /// returns, and the message of its last error. Any thread may call any method.
 class Health {
  public:
-  /// `link` outlives this object. It reports failures of calls that nobody waits for.
-  explicit Health(Link& link) : link_(link) {}
+  /// `stream_link` reports failures of calls that have returned already. It outlives this object.
+  /// Null: no call fails after it has returned.
+  explicit Health(StreamLink* stream_link) : stream_link_(stream_link) {}
 
   /// Throws the first fatal error, if there is one.
   void check() const;
   /// Returns the code of the first fatal error; sparsecollSuccess if there is none.
   sparsecollResult_t code() const;
 
-  /// Makes this the first fatal error, unless there is one already. Does not ask the link.
+  /// Makes this the first fatal error, unless there is one already. Ignores calls that have
+  /// returned.
   void poison(sparsecollResult_t code, const char* why) noexcept;
-  /// Makes this the first fatal error, unless there is one already or the link has failed before.
+  /// Makes this the first fatal error, unless there is one already or a call that returned has
+  /// failed before.
   void poison(const Error& error);
   /// Makes every later call return InvalidArgument, whatever happened before: a thread may have
   /// found the handle just before the communicator was destroyed.
@@ -41,7 +46,10 @@ class Health {
   /// With mutex_ held.
   void set(sparsecollResult_t code, const char* why) noexcept;
 
-  Link& link_;
+  /// Returns the first failure of calls that have returned already. May wait for the device.
+  std::optional<Error> late_failure() const;
+
+  StreamLink* const stream_link_;
   mutable std::mutex mutex_;  ///< guards all members below
   sparsecollResult_t code_ = sparsecollSuccess;
   std::string why_;

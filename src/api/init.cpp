@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Making and ending communicators.
 #include "api/bridge.hpp"
+#include "calls/framed/framed_link.hpp"
 #include "transport/local.hpp"
 
 namespace sparsecoll {
@@ -28,8 +29,8 @@ sparsecollResult_t sparsecollCommInitAll(sparsecollComm_t* comms, int nranks, co
     }
     std::vector<std::shared_ptr<Communicator>> made;
     for (auto& transport : make_local_transports(nranks))
-      made.push_back(std::make_shared<Communicator>(make_framed_link(std::move(transport)),
-                                                    of_rank[made.size()]));
+      made.push_back(std::make_shared<Communicator>(
+          std::make_unique<FramedLink>(std::move(transport)), of_rank[made.size()]));
     for (const auto& each : made) each->start();
     std::vector<void*> handles;
     try {

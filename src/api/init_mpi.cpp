@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Communicators over MPI.
 #include "api/bridge.hpp"
+#include "calls/framed/framed_link.hpp"
 #include "sparsecoll/sparsecoll_mpi.h"
 #include "transport/mpi.hpp"
 
@@ -24,7 +25,7 @@ sparsecollResult_t sparsecollCommInitMpi(sparsecollComm_t* comm, MPI_Comm mpi,
     options.device_memory = checked.cuda_aware;
     options.eager = checked.mpi_pieces;
     const auto made = std::make_shared<Communicator>(
-        make_framed_link(make_mpi_transport(mpi, deadline, options)), checked);
+        std::make_unique<FramedLink>(make_mpi_transport(mpi, deadline, options)), checked);
     *comm = static_cast<sparsecollComm_t>(made->initialize(problem, deadline));
   });
 }

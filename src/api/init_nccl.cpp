@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Communicators over NCCL.
 #include "api/bridge.hpp"
+#include "calls/stream/stream_link.hpp"
 #include "transport/stream_transport.hpp"
 
 using namespace sparsecoll;
@@ -27,7 +28,7 @@ sparsecollResult_t sparsecollCommInitNccl(sparsecollComm_t* comm, struct ncclCom
       if (!problem) problem = error;
     }
     const auto made =
-        std::make_shared<Communicator>(make_stream_link(std::move(transport)), checked);
+        std::make_shared<Communicator>(std::make_unique<StreamLink>(std::move(transport)), checked);
     *comm = static_cast<sparsecollComm_t>(made->initialize(problem, deadline));
   });
 }

@@ -27,7 +27,6 @@ void run(Communicator& communicator, Operation& operation) {
   const Descriptor shape = operation.descriptor();
   ShapeCache cache = communicator.shape_caches().get(shape);
   const auto body = [&](AgreedCall& call) {
-    communicator.pending_results().set_from_group(false);
     invoke(operation, {communicator, call, shape, cache});
   };
   communicator.run_collective(

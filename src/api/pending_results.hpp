@@ -30,11 +30,12 @@ struct PendingResult {
 /// use it.
 class PendingResults {
  public:
-  /// Drops the results of the call before.
-  void clear() { results_.clear(); }
-  /// States whether the call that runs now is a group. Any result may be fetched with any vector
-  /// otherwise.
-  void set_from_group(bool from_group) { from_group_ = from_group; }
+  /// Drops the results of the call before. `from_group`: the next call is a group. If it is none,
+  /// its result may be fetched with any vector.
+  void clear(bool from_group) {
+    results_.clear();
+    from_group_ = from_group;
+  }
   /// Allocates the memory that the next add() needs.
   void reserve() { results_.reserve(results_.size() + 1); }
   void add(std::unique_ptr<PendingResult> result) { results_.push_back(std::move(result)); }

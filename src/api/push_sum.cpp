@@ -57,7 +57,7 @@ class Create final : public Operation {
   void check_arguments(Communicator& communicator) override {
     if (!out_) fail(sparsecollInvalidArgument, "state: expected a pointer, got NULL");
     if (problem_) throw Error(*problem_);
-    if (identity_.config.maxDelay == kNeverWaits && !communicator.link().channel())
+    if (identity_.config.maxDelay == kNeverWaits && !communicator.link().keeps_gossip())
       fail(sparsecollInvalidArgument,
            "config.maxDelay: expected 0 or more over NCCL, where messages cannot wait for a step "
            "that takes them, got -1");

@@ -5,9 +5,8 @@
 #include <cstring>
 
 #include "api/arguments.hpp"
-#include "calls/barrier.hpp"
-#include "calls/stream/stream_call.hpp"
-#include "collectives/algorithm.hpp"
+#include "calls/framed/framed_link.hpp"
+#include "calls/stream/stream_link.hpp"
 #include "collectives/push_sum/framed_push_sum.hpp"
 #include "collectives/push_sum/stream_push_sum.hpp"
 
@@ -87,86 +86,84 @@ void check_tensors(const PushSumShape& shape, const Tensors& tensors) {
   check_overlap({"x", tensors.x, bytes}, {"estimate", tensors.estimate, bytes}, false);
 }
 
+void PushSumState::open(AgreedCall& call, Communicator& communicator) {
+  communicator.link().open_gossip(call, shape_.id);
+}
+
+void PushSumState::step(const ExecutionContext& context, Communicator& communicator,
+                        const CallParameters& parameters, const Tensors& tensors) {
+  // Over NCCL, messages are stamped with the hash of this descriptor.
+  Descriptor descriptor;
+  descriptor.verb = static_cast<uint64_t>(Verb::push_sum_step);
+  descriptor.argument[kState] = shape_.id;
+  descriptor.argument[kStep] = push_sum().step_number();
+  communicator.link().run_unagreed(parameters, descriptor, [&] {
+    make_step(parameters, context.captured(), enter(context, communicator, parameters.stats),
+              tensors);
+  });
+}
+
+void PushSumState::drain(const ExecutionContext& context, Communicator& communicator,
+                         AgreedCall& call, const Tensors& tensors) {
+  communicator.link().flush_gossip(call);
+  add_received(call, enter(context, communicator, call.stats()), tensors);
+}
+
+void PushSumState::close(Communicator& communicator) noexcept {
+  communicator.link().close_gossip(shape_.id);
+}
+
 namespace {
 
 /// A state whose messages may arrive at any time (MPI, threads).
 class FramedPushSumState final : public PushSumState {
  public:
   FramedPushSumState(const std::shared_ptr<Communicator>& owner, const PushSumShape& shape,
-                     const sparsecollPushSumConfig_t& config)
-      : PushSumState(owner, shape, config), push_sum_(shape, graph_of(config, *owner)) {}
+                     const sparsecollPushSumConfig_t& config, FramedLink& link)
+      : PushSumState(owner, shape, config),
+        push_sum_(shape, graph_of(config, *owner)),
+        channel_(link.channel()) {}
 
   PushSum& push_sum() override { return push_sum_; }
 
-  void open(AgreedCall& call, Communicator& communicator) override {
-    barrier(call, communicator.backends().arena());
-    call.confirm();
-    channel(communicator).open(shape().id);
-  }
-
-  void step(const ExecutionContext& context, Communicator& communicator,
-            const CallParameters& parameters, const Tensors& tensors) override {
-    push_sum_.step({channel(communicator), parameters.sequence, parameters.deadline},
-                   enter(context, communicator, parameters.stats), tensors);
-  }
-
-  void drain(const ExecutionContext& context, Communicator& communicator, AgreedCall& call,
-             const Tensors& tensors) override {
-    barrier(call, communicator.backends().arena());
-    call.confirm();
-    push_sum_.drain({channel(communicator), call.sequence(), Deadline::after(0)},
-                    enter(context, communicator, call.stats()), tensors);
-  }
-
-  void close(Communicator& communicator) noexcept override {
-    channel(communicator).close(shape().id);
-  }
-
  private:
-  static Channel& channel(Communicator& communicator) { return *communicator.link().channel(); }
+  void make_step(const CallParameters& parameters, bool, const GossipContext& context,
+                 const Tensors& tensors) override {
+    push_sum_.step({channel_, parameters.sequence, parameters.deadline}, context, tensors);
+  }
+
+  void add_received(AgreedCall& call, const GossipContext& context,
+                    const Tensors& tensors) override {
+    push_sum_.drain({channel_, call.sequence(), Deadline::after(0)}, context, tensors);
+  }
 
   FramedPushSum push_sum_;
+  Channel& channel_;  ///< of the communicator
 };
 
 /// A state whose messages are in the order of CUDA streams (NCCL).
 class StreamPushSumState final : public PushSumState {
  public:
   StreamPushSumState(const std::shared_ptr<Communicator>& owner, const PushSumShape& shape,
-                     const sparsecollPushSumConfig_t& config)
-      : PushSumState(owner, shape, config), push_sum_(shape, graph_of(config, *owner)) {}
+                     const sparsecollPushSumConfig_t& config, StreamLink& link)
+      : PushSumState(owner, shape, config),
+        push_sum_(shape, graph_of(config, *owner)),
+        link_(link) {}
 
   PushSum& push_sum() override { return push_sum_; }
 
-  void open(AgreedCall& call, Communicator&) override { call.agree(); }
-
-  void step(const ExecutionContext& context, Communicator& communicator,
-            const CallParameters& parameters, const Tensors& tensors) override {
-    communicator.link().make_alone(parameters, descriptor(), [&](StreamCall& call) {
-      push_sum_.step({call, context.captured()}, enter(context, communicator, parameters.stats),
-                     tensors);
-    });
-  }
-
-  void drain(const ExecutionContext& context, Communicator& communicator, AgreedCall& call,
-             const Tensors& tensors) override {
-    call.agree();
-    push_sum_.drain({static_cast<StreamCall&>(call), false},
-                    enter(context, communicator, call.stats()), tensors);
-  }
-
-  void close(Communicator&) noexcept override {}
-
  private:
-  /// The messages of a step are stamped with its hash.
-  Descriptor descriptor() const {
-    Descriptor all;
-    all.verb = static_cast<uint64_t>(Verb::push_sum_step);
-    all.argument[kState] = shape().id;
-    all.argument[kStep] = push_sum_.step_number();
-    return all;
+  void make_step(const CallParameters&, bool captured, const GossipContext& context,
+                 const Tensors& tensors) override {
+    push_sum_.step({link_.call(), captured}, context, tensors);
+  }
+
+  void add_received(AgreedCall&, const GossipContext& context, const Tensors& tensors) override {
+    push_sum_.drain({link_.call(), false}, context, tensors);
   }
 
   StreamPushSum push_sum_;
+  StreamLink& link_;  ///< of the communicator
 };
 
 }  // namespace
@@ -174,8 +171,10 @@ class StreamPushSumState final : public PushSumState {
 std::shared_ptr<PushSumState> make_push_sum_state(const std::shared_ptr<Communicator>& owner,
                                                   const PushSumShape& shape,
                                                   const sparsecollPushSumConfig_t& config) {
-  if (owner->link().channel()) return std::make_shared<FramedPushSumState>(owner, shape, config);
-  return std::make_shared<StreamPushSumState>(owner, shape, config);
+  if (FramedLink* const link = link_as<FramedLink>(owner->link()))
+    return std::make_shared<FramedPushSumState>(owner, shape, config, *link);
+  return std::make_shared<StreamPushSumState>(owner, shape, config,
+                                              *link_as<StreamLink>(owner->link()));
 }
 
 }  // namespace sparsecoll

@@ -36,15 +36,15 @@ class PushSumState {
   void replaced_on_host(Communicator& communicator);
 
   /// Ends the call that creates this state: from then on, peers may send messages to it.
-  virtual void open(AgreedCall& call, Communicator& communicator) = 0;
+  void open(AgreedCall& call, Communicator& communicator);
   /// Makes the next step on a backend that `context` has begun to use.
-  virtual void step(const ExecutionContext& context, Communicator& communicator,
-                    const CallParameters& parameters, const Tensors& tensors) = 0;
+  void step(const ExecutionContext& context, Communicator& communicator,
+            const CallParameters& parameters, const Tensors& tensors);
   /// Adds all messages in flight to x and w. Ends the call.
-  virtual void drain(const ExecutionContext& context, Communicator& communicator, AgreedCall& call,
-                     const Tensors& tensors) = 0;
+  void drain(const ExecutionContext& context, Communicator& communicator, AgreedCall& call,
+             const Tensors& tensors);
   /// Drops the messages for this state, those that have arrived and those that will.
-  virtual void close(Communicator& communicator) noexcept = 0;
+  void close(Communicator& communicator) noexcept;
 
  protected:
   PushSumState(const std::shared_ptr<Communicator>& owner, const PushSumShape& shape,
@@ -52,10 +52,16 @@ class PushSumState {
 
   /// The graph that the configuration chooses.
   static Graph graph_of(const sparsecollPushSumConfig_t& config, const Communicator& communicator);
-  /// Moves the copies to the backend of a step or drain, and returns what that works with.
-  GossipContext enter(const ExecutionContext& context, Communicator& communicator, Stats& stats);
 
  private:
+  /// Makes the next step in a call that runs.
+  virtual void make_step(const CallParameters& parameters, bool captured,
+                         const GossipContext& context, const Tensors& tensors) = 0;
+  /// Adds the messages in flight, which the link has received, in a call that runs.
+  virtual void add_received(AgreedCall& call, const GossipContext& context,
+                            const Tensors& tensors) = 0;
+  /// Moves the copies to the backend of a step or drain, and returns what that works with.
+  GossipContext enter(const ExecutionContext& context, Communicator& communicator, Stats& stats);
   static constexpr int kUnbound = kHost - 1;
 
   void move_to(int device, Communicator& communicator);

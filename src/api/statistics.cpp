@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/statistics.hpp"
 
+#include "calls/stream/stream_link.hpp"
 #include "kernels/stamps.hpp"
 
 namespace sparsecoll {
@@ -21,7 +22,8 @@ Stats Statistics::last() const {
   std::unique_lock lock(mutex_);
   Stats stats = last_;
   lock.unlock();
-  if (const DeviceTotals* const device = stats.settles ? link_.tally() : nullptr) {
+  if (stats.settles) {
+    const DeviceTotals* const device = stream_link_->totals();
     stats.selected += device->last_selected;
     stats.result += device->last_result;
   }
@@ -32,7 +34,8 @@ Stats Statistics::total() const {
   std::unique_lock lock(mutex_);
   Stats stats = total_;
   lock.unlock();
-  if (const DeviceTotals* const device = stats.settles ? link_.tally() : nullptr) {
+  if (stats.settles) {
+    const DeviceTotals* const device = stream_link_->totals();
     stats.selected += device->selected;
     stats.result += device->result;
   }

@@ -5,17 +5,19 @@
 #include <atomic>
 #include <mutex>
 
-#include "calls/link.hpp"
 #include "core/stats.hpp"
 
 namespace sparsecoll {
+
+class StreamLink;
 
 /// The statistics of a communicator: of its last verb, and the sum over all of its verbs. Any
 /// thread may call any method.
 class Statistics {
  public:
-  /// `link` outlives this object. It has the counts that only a device knows.
-  explicit Statistics(const Link& link) : link_(link) {}
+  /// `stream_link` knows the counts that only its device has. It outlives this object. Null: the
+  /// host has all counts.
+  explicit Statistics(const StreamLink* stream_link) : stream_link_(stream_link) {}
 
   /// Adds the statistics of a call that has ended.
   void add(const Stats& call);
@@ -29,7 +31,7 @@ class Statistics {
   size_t abandoned_bytes() const { return abandoned_bytes_; }
 
  private:
-  const Link& link_;
+  const StreamLink* const stream_link_;
   mutable std::mutex mutex_;
   Stats last_;   ///< guarded by mutex_
   Stats total_;  ///< guarded by mutex_

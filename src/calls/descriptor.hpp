@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace sparsecoll {
@@ -34,6 +35,15 @@ struct Descriptor {
 
   uint64_t hash() const;
   bool operator==(const Descriptor&) const = default;
+};
+
+/// The arguments of a call that must be the same on all ranks.
+struct CallIdentity {
+  CallIdentity(const Descriptor& call, std::span<const Descriptor> calls = {})
+      : descriptor(call), members(calls) {}
+
+  Descriptor descriptor;
+  std::span<const Descriptor> members;  ///< the verbs of a group, in order
 };
 
 /// Arguments of verbs and of init, in the order of Descriptor::argument.

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "calls/call.hpp"
-#include "calls/link.hpp"
+#include "calls/group_task.hpp"
 #include "core/error.hpp"
 #include "core/fiber.hpp"
 

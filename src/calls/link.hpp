@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
+#include <variant>
 
 #include "calls/call.hpp"
 #include "calls/descriptor.hpp"
+#include "calls/group_task.hpp"
 #include "core/arena.hpp"
 #include "core/deadline.hpp"
 #include "core/error.hpp"
@@ -16,129 +17,130 @@
 
 namespace sparsecoll {
 
-class Channel;
 class Device;
-class StreamCall;
-struct DeviceTotals;
+class FramedLink;
+class StreamLink;
 
-/// What is known of a call before it is made.
+/// The two kinds of links. See calls/framed/framed_link.hpp and calls/stream/stream_link.hpp.
+using LinkKind = std::variant<FramedLink*, StreamLink*>;
+
+/// What the communicator knows of a call before it runs.
 struct CallParameters {
-  uint64_t sequence;
+  uint64_t sequence;  ///< number of the call
   Deadline deadline;
   Stats& stats;
 };
 
-/// What the ranks must agree on in one call.
-struct Agreed {
-  Agreed(const Descriptor& call, std::span<const Descriptor> calls = {})
-      : descriptor(call), members(calls) {}
-  Descriptor descriptor;
-  std::span<const Descriptor> members;  ///< of a group
-};
-
-/// One verb of a group.
-struct GroupTask {
-  std::function<void(AgreedCall&)> run;
-  int after = -1;  ///< starts when that member has come to its confirm(); -1: at once
-};
-
-/// What a link borrows from the communicator that it serves.
+/// The objects and settings that a link borrows from its communicator.
 struct LinkResources {
   Memory& memory;
   Arena& arena;
-  bool verify;  ///< messages are checked
+  bool verify;  ///< Messages carry checksums, and receivers check them.
   int timeout_ms;
-  Timeline* timeline = nullptr;  ///< null: nothing is recorded
+  Timeline* timeline = nullptr;  ///< Null: nothing is recorded.
 };
 
-/// What was given up for good with a broken link, and what its owner must give up, too.
+/// Memory that nobody may free or reuse, because a broken link may still access it.
 struct AbandonedMemory {
-  size_t bytes = 0;
-  bool touches_workspace = false;
+  size_t bytes = 0;                ///< of the link itself
+  bool touches_workspace = false;  ///< The workspace of the communicator must be given up, too.
 };
 
-/// A rank's wish for a part of the communicator.
+/// What a rank passes to sparsecollCommSplit().
 struct SplitWish {
   int color;
   int key;
 };
 
-/// One rank's connection to the others of its communicator, through all its calls. Agreement is
-/// made here. One thread at a time, but for abort().
+/// One rank's connection to the other ranks of its communicator.
+///
+/// A link lives as long as the communicator and runs all its calls. It makes sure that all ranks
+/// make the same call. Only one thread at a time may use it; only abort() may come from any thread.
 class Link {
  public:
   virtual ~Link() = default;
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  /// How many ranks run on the same CPUs as this one, itself included, as far as it knows.
-  virtual int neighbours() const { return size(); }
-  /// A number of the node that this rank is on: others with the same one share its memory and its
-  /// link.
+  /// Returns how many ranks run on the CPUs of this rank, including itself, as far as it knows.
+  virtual int ranks_sharing_cpus() const = 0;
+  /// Returns a number of the node of this rank. Ranks with the same number share its memory.
   virtual uint64_t node() const = 0;
-  /// Refuses a thread that must not make calls (MPI's thread levels) by InvalidUsage.
+  /// Returns the rank of this process in the job that started it.
+  virtual int world_rank() const = 0;
+  /// Returns the only device whose memory messages can lie in; none: any memory will do.
+  virtual std::optional<int> device() const = 0;
+  /// Returns this link as the kind that it is, for what only one kind can do.
+  virtual LinkKind kind() = 0;
+  /// Returns whether gossip waits at its receiver until a step takes it.
+  virtual bool keeps_gossip() const = 0;
+  /// Throws InvalidUsage when the calling thread must not make calls (thread levels of MPI).
   virtual void check_thread() const = 0;
-  /// Refuses that calls are made on a thread of the library beside the caller's, likewise.
+  /// Throws InvalidUsage when calls must not run on a thread of the library (likewise).
   virtual void check_queue() const = 0;
-  /// Comes first.
-  virtual void open(const LinkResources& owner) = 0;
 
-  /// From now on this rank is in that call. Throws what peers did to it already.
-  virtual void begin(uint64_t sequence) = 0;
-  /// This rank has done its part of that call.
-  virtual void end() = 0;
-  /// One call that all ranks make. `check` throws what this rank should not have passed; `body`
-  /// exchanges and confirms. Where ranks disagree, all are told so by exceptions that are not
-  /// fatal.
-  virtual void make(const CallParameters& terms, const Agreed& agreed, FunctionRef<void()> check,
-                    FunctionRef<void(AgreedCall&)> body) = 0;
-  /// In stream order: one that is agreed on with nobody, of which every rank makes as many; the
-  /// device's work has begun.
-  virtual void make_alone(const CallParameters& terms, const Descriptor& descriptor,
-                          FunctionRef<void(StreamCall&)> body) = 0;
-  /// Runs the members of a group in a call of make().
-  virtual void run_group(AgreedCall& call, std::span<const GroupTask> members) = 0;
+  /// Hands over what the link borrows. Must be the first call.
+  virtual void open(const LinkResources& resources) = 0;
+  /// Hands over the device that the communicator works on. At most once. A link with a device()
+  /// needs it before its first call.
+  virtual void attach(Device& device) = 0;
 
-  /// In a call of make(): the connection of this rank's part, null without a color. Confirms.
+  /// Marks the begin of this rank's part of a call. Throws what peers have reported of it already.
+  virtual void begin_call(uint64_t sequence) = 0;
+  /// Marks the end of this rank's part of that call.
+  virtual void end_call() = 0;
+  /// Runs a call that all ranks make. `check` throws when this rank's arguments are wrong; `body`
+  /// exchanges messages and confirms. When the ranks disagree, all of them throw, and the error is
+  /// not fatal.
+  virtual void run(const CallParameters& parameters, const CallIdentity& identity,
+                   FunctionRef<void()> check, FunctionRef<void(AgreedCall&)> body) = 0;
+  /// Runs the verbs of a group as one call that all ranks make. Confirms.
+  virtual void run_group(const CallParameters& parameters, const CallIdentity& identity,
+                         FunctionRef<void()> check, std::span<const GroupTask> tasks) = 0;
+  /// Runs a call that ranks do not agree on. Each rank makes as many of them.
+  virtual void run_unagreed(const CallParameters& parameters, const Descriptor& descriptor,
+                            FunctionRef<void()> body) = 0;
+
+  /// Returns the link of this rank's part of the communicator; null without a color. In a call of
+  /// run(). Confirms.
   virtual std::unique_ptr<Link> split(AgreedCall& call, const SplitWish& wish) = 0;
-  /// True when close() is collective: then comes leave(), in a call of make().
+
+  /// Confirms the call and, on return, has received all gossip that any rank sent before. In a call
+  /// of run().
+  virtual void flush_gossip(AgreedCall& call) = 0;
+  /// Confirms the call. From then on the link keeps gossip for the state with this number. In a
+  /// call of run().
+  virtual void open_gossip(AgreedCall& call, uint64_t state) = 0;
+  /// Drops the gossip for this state that has arrived and that will arrive.
+  virtual void close_gossip(uint64_t state) noexcept = 0;
+
+  /// True when close() is collective. Then all ranks call agree_to_close() first.
   virtual bool close_is_collective() const = 0;
-  virtual void leave(AgreedCall& call) = 0;
-  /// Orderly end; nothing is under way.
+  /// Confirms that all ranks close. In a call of run().
+  virtual void agree_to_close(AgreedCall& call) = 0;
+  /// Closes the connection in order. No call may be in progress.
   virtual void close() = 0;
 
-  /// From any thread: whoever waits stops.
+  /// Makes every wait of this rank fail. From any thread.
   virtual void abort() noexcept = 0;
   virtual bool aborted() const = 0;
-  /// Local, bounded end of a broken connection; peers get the notice, if there is one.
+  /// Closes a broken connection without waiting for peers. Sends them `notice`, if there is one.
   virtual AbandonedMemory abandon(const Error* notice) noexcept = 0;
-
-  // --- for connections in stream order
-  /// The device whose memory all messages are in; none where any will do.
-  virtual std::optional<int> device() const { return {}; }
-  /// This rank's end of that device, before the first call.
-  virtual void use(Device&) {}
-  /// What has gone wrong since with calls that nobody waits for.
-  virtual std::optional<Error> failure() { return {}; }
-  /// What they have come to, as far as they are done; null where all calls are waited for.
-  virtual const DeviceTotals* tally() const { return nullptr; }
-
-  /// Where messages of any size come in whenever they do; null where there is no such way.
-  virtual Channel* channel() { return nullptr; }
 };
 
-/// What was wrong with this rank's arguments where nobody can be told: the call was not made, and
-/// the peers wait for it.
-class NotMade : public Error {
+/// Returns the link as one of that kind, FramedLink or StreamLink; null if it is of the other kind.
+template <class Kind>
+Kind* link_as(Link& link) {
+  const LinkKind kind = link.kind();
+  Kind* const* const found = std::get_if<Kind*>(&kind);
+  return found ? *found : nullptr;
+}
+
+/// Reports wrong arguments of this rank when no peer can be told. The call did not start, and the
+/// peers wait for it.
+class CallNotStarted : public Error {
  public:
-  explicit NotMade(const Error& problem) : Error(problem) {}
+  explicit CallNotStarted(const Error& problem) : Error(problem) {}
 };
-
-class Transport;
-/// Over messages that can be waited for: MPI's or between threads.
-std::unique_ptr<Link> make_framed_link(std::unique_ptr<Transport> transport);
-class StreamTransport;
-/// In the order of streams: NCCL's.
-std::unique_ptr<Link> make_stream_link(std::unique_ptr<StreamTransport> transport);
 
 }  // namespace sparsecoll

@@ -11,6 +11,7 @@
 
 #include "api/communicator.hpp"
 #include "api/handles.hpp"
+#include "calls/framed/framed_link.hpp"
 #include "support/config.hpp"
 #include "support/ranks.hpp"
 #include "transport/local.hpp"
@@ -32,8 +33,8 @@ class Communicators {
     config.ranks_per_node = test::ranks_per_node();
     for (auto& transport : transports) {
       mail_.push_back(const_cast<Memory*>(&transport->memory()));  // made here, not const
-      made_.push_back(
-          std::make_shared<Communicator>(make_framed_link(std::move(transport)), config));
+      made_.push_back(std::make_shared<Communicator>(
+          std::make_unique<FramedLink>(std::move(transport)), config));
       handles_.push_back(static_cast<sparsecollComm_t>(communicators().insert(made_.back())));
     }
   }
@@ -51,6 +52,9 @@ class Communicators {
   sparsecollComm_t handle(int rank) const { return handles_[static_cast<size_t>(rank)]; }
   const std::vector<sparsecollComm_t>& handles() const { return handles_; }
   Communicator& operator[](int rank) { return *made_[static_cast<size_t>(rank)]; }
+
+  /// Returns the channel of a rank.
+  Channel& channel(int rank) { return link_as<FramedLink>((*this)[rank].link())->channel(); }
 
   /// The memory from which a rank's messages are received.
   Memory& mail(int rank) { return *mail_[static_cast<size_t>(rank)]; }

@@ -118,10 +118,10 @@ TEST_CASE("a message of a step that the graph does not have is refused") {
     header.kind = static_cast<uint16_t>(FrameKind::gossip);
     header.sequence = 2;
     const GossipHeader wrong{1, step, 0.5, 0.5};
-    Buffer message = ranks[0].link().channel()->transport().pool().take(kGossipHeaders + 8);
+    Buffer message = ranks.channel(0).transport().pool().take(kGossipHeaders + 8);
     std::memset(message.data(), 0, message.size());
     std::memcpy(message.data() + sizeof header, &wrong, sizeof wrong);
-    ranks[0].link().channel()->hand_over(1, header, std::move(message));
+    ranks.channel(0).hand_over(1, header, std::move(message));
     std::vector<double> x(1, 1.0);
     CHECK(states[1]->step(x) == sparsecollRemoteError);
     CHECK(std::string(sparsecollGetLastError(ranks.handle(1))).find("sent a message of step") !=
@@ -142,10 +142,10 @@ TEST_CASE("a part of the wrong length is refused") {
   header.kind = static_cast<uint16_t>(FrameKind::gossip);
   header.sequence = 2;
   const GossipHeader gossip{1, 0, 0.5, 0.5};
-  Buffer message = ranks[0].link().channel()->transport().pool().take(kGossipHeaders + 8);
+  Buffer message = ranks.channel(0).transport().pool().take(kGossipHeaders + 8);
   std::memset(message.data(), 0, message.size());
   std::memcpy(message.data() + sizeof header, &gossip, sizeof gossip);
-  ranks[0].link().channel()->hand_over(1, header, std::move(message));
+  ranks.channel(0).hand_over(1, header, std::move(message));
   std::vector<double> x(2, 1.0);
   CHECK(states[1]->step(x) == sparsecollRemoteError);
   CHECK(x == std::vector<double>(2, 1.0));

@@ -239,13 +239,13 @@ TEST_CASE("what comes for a state that is gone is thrown away, what comes early 
   std::vector<double> x(kLength, 1.0), y(kLength, 5.0);
   REQUIRE(first[0]->step(x) == sparsecollSuccess);   // in rank 1's mailbox
   REQUIRE(second[0]->step(x) == sparsecollSuccess);  // behind it
-  std::deque<Frame>& mail = ranks[1].link().channel()->gossip(0);
-  ranks[1].link().channel()->pump([](int, const Frame&) {});
+  std::deque<Frame>& mail = ranks.channel(1).gossip(0);
+  ranks.channel(1).pump([](int, const Frame&) {});
   CHECK(mail.size() == 2);
   first[1].reset();
   CHECK(mail.size() == 1);
   REQUIRE(first[0]->step(x) == sparsecollSuccess);
-  ranks[1].link().channel()->pump([](int, const Frame&) {});
+  ranks.channel(1).pump([](int, const Frame&) {});
   CHECK(mail.size() == 1);
   REQUIRE(second[1]->step(y) == sparsecollSuccess);
   CHECK(mail.empty());
@@ -255,10 +255,10 @@ TEST_CASE("what comes for a state that is gone is thrown away, what comes early 
   header.kind = static_cast<uint16_t>(FrameKind::gossip);
   header.sequence = 1000;
   const GossipHeader early{999, 0, 0.5, 0.5};
-  Buffer message = ranks[0].link().channel()->transport().pool().take(kGossipHeaders);
+  Buffer message = ranks.channel(0).transport().pool().take(kGossipHeaders);
   std::memcpy(message.data() + sizeof header, &early, sizeof early);
-  ranks[0].link().channel()->hand_over(1, header, std::move(message));
-  ranks[1].link().channel()->pump([](int, const Frame&) {});
+  ranks.channel(0).hand_over(1, header, std::move(message));
+  ranks.channel(1).pump([](int, const Frame&) {});
   CHECK(mail.size() == 1);
 }
 

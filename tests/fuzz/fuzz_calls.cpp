@@ -4,6 +4,7 @@
 
 #include <mutex>
 
+#include "calls/framed/framed_link.hpp"
 #include "support/data.hpp"
 #include "transport/recording_transport.hpp"
 
@@ -41,8 +42,8 @@ FuzzRank::FuzzRank(std::unique_ptr<Transport> transport, FuzzCall call)
       rank_(transport->rank()),
       send_(test::make_data<float>(test::Kind::kHeavyTail, kLength, rank_, transport->size(), 1)),
       integers_(kLength, sparsecollIndex32, few_integers(rank_)) {
-  comm_ = static_cast<sparsecollComm_t>(communicators().insert(
-      std::make_shared<Communicator>(make_framed_link(std::move(transport)), config_of(call))));
+  comm_ = static_cast<sparsecollComm_t>(communicators().insert(std::make_shared<Communicator>(
+      std::make_unique<FramedLink>(std::move(transport)), config_of(call))));
 }
 
 FuzzRank::~FuzzRank() { sparsecollCommDestroy(comm_); }

@@ -1,144 +1,130 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// The connection over messages that can be waited for.
+#include "calls/framed/framed_link.hpp"
+
 #include <algorithm>
 #include <cstring>
-#include <optional>
 #include <utility>
 
-#include "calls/barrier.hpp"
-#include "calls/framed/framed_call.hpp"
+#include "calls/basic_collectives.hpp"
 #include "calls/framed/framed_group.hpp"
-#include "calls/link.hpp"
-#include "collectives/algorithm.hpp"
+#include "kernels/device.hpp"
 
 namespace sparsecoll {
 
 namespace {
 
-/// What each rank tells the others before a split.
-struct Wish {
+/// What each rank tells all others before a split.
+struct SplitMessage {
   SplitWish wish;
-  uint64_t address;  ///< of this rank in its part
+  uint64_t address;  ///< of the sender in its part
 };
 
-/// The wishes of all ranks, by rank.
-std::vector<Wish> gather_wishes(AgreedCall& call, Arena& arena, const Wish& own) {
-  Kernels& kernels = make_plain_kernels(DataType::float32, IndexType::index32, arena);
-  Env env{call, kernels, arena, call.stats(), kernels.counts(1)};
-  std::vector<Wish> wishes;
-  const Gathered message{std::as_bytes(std::span(&own, 1))};
-  for (const Gathered& each : allgather_messages(env, message, sizeof(Wish))) {
-    if (each.message.size() != sizeof(Wish))
-      fail(sparsecollRemoteError,
-           "a message was malformed: expected a color, a key and an address");
-    std::memcpy(&wishes.emplace_back(), each.message.data(), sizeof(Wish));
-  }
-  return wishes;
+/// Returns what every rank sent, by rank.
+std::vector<SplitMessage> gather_wishes(AgreedCall& call, Arena& arena, const SplitMessage& own) {
+  std::vector<SplitMessage> messages;
+  for (const ConstBytes each : allgather_equal(call, arena, std::as_bytes(std::span(&own, 1))))
+    std::memcpy(&messages.emplace_back(), each.data(), each.size());
+  return messages;
 }
 
-/// The ranks of one color, in the order that they will have: by key, then by rank.
-std::vector<RankAddress> members_of(int color, const std::vector<Wish>& wishes) {
+/// Returns the ranks of one color in their new order: by key, then by rank.
+std::vector<RankAddress> members_of(int color, const std::vector<SplitMessage>& messages) {
   std::vector<RankAddress> members;
   if (color == SPARSECOLL_SPLIT_NOCOLOR) return members;
-  for (size_t r = 0; r < wishes.size(); ++r)
-    if (wishes[r].wish.color == color) members.push_back({static_cast<int>(r), wishes[r].address});
+  for (size_t r = 0; r < messages.size(); ++r)
+    if (messages[r].wish.color == color)
+      members.push_back({static_cast<int>(r), messages[r].address});
   std::ranges::stable_sort(members, {}, [&](const RankAddress& each) {
-    return wishes[static_cast<size_t>(each.rank)].wish.key;
+    return messages[static_cast<size_t>(each.rank)].wish.key;
   });
   return members;
 }
 
-class FramedLink final : public Link {
- public:
-  explicit FramedLink(std::unique_ptr<Transport> transport) : transport_(std::move(transport)) {}
-
-  int rank() const override { return transport_->rank(); }
-  int size() const override { return transport_->size(); }
-  int neighbours() const override { return transport_->ranks_sharing_cpus(); }
-  uint64_t node() const override { return transport_->node(); }
-  void check_thread() const override { transport_->check_thread(); }
-  void check_queue() const override { transport_->check_queue(); }
-  void open(const LinkResources& owner) override {
-    arena_ = &owner.arena;
-    timeout_ms_ = owner.timeout_ms;
-    channel_.emplace(*transport_, owner.memory, owner.verify);
-    if (owner.timeline) channel_->record_in(*owner.timeline);
-  }
-
-  void begin(uint64_t sequence) override { channel_->begin(sequence); }
-  void end() override { channel_->end(); }
-  void make(const CallParameters& terms, const Agreed& agreed, FunctionRef<void()> check,
-            FunctionRef<void(AgreedCall&)> body) override {
-    FramedCall call(*channel_, {agreed.descriptor, terms.sequence, terms.deadline, agreed.members},
-                    *arena_, terms.stats);
-    try {
-      check();
-    } catch (const Error& error) {
-      if (!fatal(error.code())) call.abandon(&error);
-      throw;
-    }
-    try {
-      body(call);
-    } catch (const Abandoned&) {
-      call.abandon(nullptr);
-    }
-  }
-  void make_alone(const CallParameters&, const Descriptor&,
-                  FunctionRef<void(StreamCall&)>) override {
-    fail(sparsecollInternalError, "messages that can be waited for are in no stream's order");
-  }
-  void run_group(AgreedCall& call, std::span<const GroupTask> members) override {
-    FramedGroup(static_cast<FramedCall&>(call), *arena_, stacks_, members).run();
-  }
-
-  std::unique_ptr<Link> split(AgreedCall& call, const SplitWish& wish) override {
-    const std::vector<Wish> wishes =
-        gather_wishes(call, *arena_, {wish, transport_->next_address()});
-    call.confirm();
-    auto part = transport_->split(members_of(wish.color, wishes), call.sequence());
-    return part ? make_framed_link(std::move(part)) : nullptr;
-  }
-  bool close_is_collective() const override { return transport_->close_is_collective(); }
-  void leave(AgreedCall& call) override {
-    if (!channel_->gossiped()) return call.agree();
-    // Gossip may be under way: nobody leaves before all of it has arrived.
-    barrier(call, *arena_);
-    call.confirm();
-    channel_->flush_handed_over(Deadline::after(timeout_ms_));
-  }
-  void close() override { transport_->close(); }
-
-  void abort() noexcept override { channel_->abort(); }
-  bool aborted() const override { return channel_->aborted(); }
-  AbandonedMemory abandon(const Error* notice) noexcept override {
-    AbandonedMemory all{0, true};  // of the call's messages some have not left
-    try {
-      all.touches_workspace = transport_->unsent() > 0;
-    } catch (const Error&) {
-      // A transport that cannot say may still touch them.
-    }
-    if (notice) channel_->send_fatal(*notice);
-    bool touches_notices = false;
-    all.bytes = transport_->abandon(&touches_notices);
-    if (touches_notices) all.bytes += channel_->leak();
-    return all;
-  }
-
-  Channel* channel() override { return &*channel_; }
-
- private:
-  std::unique_ptr<Transport> transport_;
-  std::optional<Channel> channel_;  ///< since open()
-  Arena* arena_ = nullptr;
-  FiberStacks stacks_;  ///< for the calls of groups
-  int timeout_ms_ = 0;
-};
-
 }  // namespace
 
-std::unique_ptr<Link> make_framed_link(std::unique_ptr<Transport> transport) {
-  return std::make_unique<FramedLink>(std::move(transport));
+FramedLink::FramedLink(std::unique_ptr<Transport> transport) : transport_(std::move(transport)) {}
+
+void FramedLink::open(const LinkResources& resources) {
+  arena_ = &resources.arena;
+  timeout_ms_ = resources.timeout_ms;
+  channel_.emplace(*transport_, resources.memory, resources.verify);
+  if (resources.timeline) channel_->record_in(*resources.timeline);
+}
+
+void FramedLink::attach(Device& device) {
+  transport_->pool().take_large_from(device.page_locked());
+}
+
+void FramedLink::run_framed(const CallParameters& parameters, const CallIdentity& identity,
+                            FunctionRef<void()> check, FunctionRef<void(FramedCall&)> body) {
+  FramedCall call(*channel_,
+                  {identity.descriptor, parameters.sequence, parameters.deadline, identity.members},
+                  *arena_, parameters.stats);
+  try {
+    check();
+  } catch (const Error& error) {
+    if (!fatal(error.code())) call.abandon(&error);
+    throw;
+  }
+  try {
+    body(call);
+  } catch (const Abandoned&) {
+    call.abandon(nullptr);
+  }
+}
+
+void FramedLink::run(const CallParameters& parameters, const CallIdentity& identity,
+                     FunctionRef<void()> check, FunctionRef<void(AgreedCall&)> body) {
+  run_framed(parameters, identity, check, [&](FramedCall& call) { body(call); });
+}
+
+void FramedLink::run_group(const CallParameters& parameters, const CallIdentity& identity,
+                           FunctionRef<void()> check, std::span<const GroupTask> tasks) {
+  run_framed(parameters, identity, check,
+             [&](FramedCall& call) { FramedGroup(call, *arena_, stacks_, tasks).run(); });
+}
+
+void FramedLink::run_unagreed(const CallParameters&, const Descriptor&, FunctionRef<void()> body) {
+  body();
+}
+
+std::unique_ptr<Link> FramedLink::split(AgreedCall& call, const SplitWish& wish) {
+  const auto messages = gather_wishes(call, *arena_, {wish, transport_->next_address()});
+  call.confirm();
+  auto part = transport_->split(members_of(wish.color, messages), call.sequence());
+  return part ? std::make_unique<FramedLink>(std::move(part)) : nullptr;
+}
+
+void FramedLink::flush_gossip(AgreedCall& call) {
+  // Messages of one sender arrive in order. After the barrier nothing older is under way.
+  barrier(call, *arena_);
+  call.confirm();
+}
+
+void FramedLink::open_gossip(AgreedCall& call, uint64_t state) {
+  flush_gossip(call);
+  channel_->open(state);
+}
+
+void FramedLink::agree_to_close(AgreedCall& call) {
+  if (!channel_->gossiped()) return call.agree();
+  flush_gossip(call);  // No rank may leave while its gossip is under way.
+  channel_->flush_handed_over(Deadline::after(timeout_ms_));
+}
+
+AbandonedMemory FramedLink::abandon(const Error* notice) noexcept {
+  AbandonedMemory all{0, true};  // Some messages of the call may not have left.
+  try {
+    all.touches_workspace = transport_->unsent() > 0;
+  } catch (const Error&) {
+    // A transport that cannot say may still access the messages.
+  }
+  if (notice) channel_->send_fatal(*notice);
+  bool touches_notices = false;
+  all.bytes = transport_->abandon(&touches_notices);
+  if (touches_notices) all.bytes += channel_->leak();
+  return all;
 }
 
 }  // namespace sparsecoll

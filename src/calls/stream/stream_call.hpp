@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "calls/call.hpp"
-#include "calls/link.hpp"
+#include "calls/descriptor.hpp"
+#include "core/arena.hpp"
+#include "core/error.hpp"
 #include "kernels/device.hpp"
 #include "transport/stream_transport.hpp"
 

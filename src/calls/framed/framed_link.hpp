@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "calls/framed/channel.hpp"
+#include "calls/framed/framed_call.hpp"
+#include "calls/link.hpp"
+#include "core/fiber.hpp"
+#include "transport/transport.hpp"
+
+namespace sparsecoll {
+
+/// A link over messages that the host waits for: between processes by MPI, or between threads.
+class FramedLink final : public Link {
+ public:
+  explicit FramedLink(std::unique_ptr<Transport> transport);
+
+  /// The channel of all calls. Exists after open().
+  Channel& channel() { return *channel_; }
+
+  int rank() const override { return transport_->rank(); }
+  int size() const override { return transport_->size(); }
+  int ranks_sharing_cpus() const override { return transport_->ranks_sharing_cpus(); }
+  uint64_t node() const override { return transport_->node(); }
+  int world_rank() const override { return transport_->world_rank(); }
+  std::optional<int> device() const override { return {}; }
+  LinkKind kind() override { return this; }
+  bool keeps_gossip() const override { return true; }
+  void check_thread() const override { transport_->check_thread(); }
+  void check_queue() const override { transport_->check_queue(); }
+
+  void open(const LinkResources& resources) override;
+  /// Long messages then arrive in page-locked memory, from which the device copies them while more
+  /// is arriving.
+  void attach(Device& device) override;
+
+  void begin_call(uint64_t sequence) override { channel_->begin(sequence); }
+  void end_call() override { channel_->end(); }
+  void run(const CallParameters& parameters, const CallIdentity& identity,
+           FunctionRef<void()> check, FunctionRef<void(AgreedCall&)> body) override;
+  void run_group(const CallParameters& parameters, const CallIdentity& identity,
+                 FunctionRef<void()> check, std::span<const GroupTask> tasks) override;
+  void run_unagreed(const CallParameters& parameters, const Descriptor& descriptor,
+                    FunctionRef<void()> body) override;
+  std::unique_ptr<Link> split(AgreedCall& call, const SplitWish& wish) override;
+
+  void flush_gossip(AgreedCall& call) override;
+  void open_gossip(AgreedCall& call, uint64_t state) override;
+  void close_gossip(uint64_t state) noexcept override { channel_->close(state); }
+
+  bool close_is_collective() const override { return transport_->close_is_collective(); }
+  void agree_to_close(AgreedCall& call) override;
+  void close() override { transport_->close(); }
+
+  void abort() noexcept override { channel_->abort(); }
+  bool aborted() const override { return channel_->aborted(); }
+  AbandonedMemory abandon(const Error* notice) noexcept override;
+
+ private:
+  void run_framed(const CallParameters& parameters, const CallIdentity& identity,
+                  FunctionRef<void()> check, FunctionRef<void(FramedCall&)> body);
+
+  std::unique_ptr<Transport> transport_;
+  std::optional<Channel> channel_;  ///< since open()
+  Arena* arena_ = nullptr;
+  FiberStacks stacks_;  ///< for the verbs of groups
+  int timeout_ms_ = 0;
+};
+
+}  // namespace sparsecoll
