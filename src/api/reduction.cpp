@@ -17,7 +17,7 @@ Reduction::Reduction(const Invocation& invocation, Kernels& kernels)
            invocation.call.stats(),
            kernels.counts(1),
            static_cast<Wire>(invocation.communicator.config().values.wire)} {
-  invocation.call.read_with(kernels);
+  invocation.call.set_kernels(kernels);
 }
 
 Network Reduction::network() {
@@ -122,7 +122,8 @@ Outcome Reduction::run(Algorithm algorithm, AlgorithmId id, Problem problem) {
 
 Outcome Reduction::run_settled(Algorithm algorithm, const Problem& problem) {
   const Outcome outcome = algorithm(env_, problem, invocation_.cache);
-  invocation_.call.settle(env_.kernels, {problem.local.nnz.at, outcome.result.nnz.at, env_.fault});
+  invocation_.call.confirm_counts(env_.kernels,
+                                  {problem.local.nnz.at, outcome.result.nnz.at, env_.fault});
   return outcome;
 }
 
@@ -146,7 +147,7 @@ void Reduction::keep_lost(const SparseSpan& lost, void* residual) {
 void Reduction::complete(size_t selected, size_t result) {
   env_.stats.selected = selected;
   env_.stats.result = result_entries_ = result;
-  expect_sound(env_.kernels.read(env_.fault));
+  refuse_malformed(env_.kernels.read(env_.fault));
   invocation_.call.confirm();
 }
 

@@ -22,7 +22,7 @@ Stats Statistics::last() const {
   std::unique_lock lock(mutex_);
   Stats stats = last_;
   lock.unlock();
-  if (stats.settles) {
+  if (stats.counts_on_device) {
     const DeviceTotals* const device = stream_link_->totals();
     stats.selected += device->last_selected;
     stats.result += device->last_result;
@@ -34,7 +34,7 @@ Stats Statistics::total() const {
   std::unique_lock lock(mutex_);
   Stats stats = total_;
   lock.unlock();
-  if (stats.settles) {
+  if (stats.counts_on_device) {
     const DeviceTotals* const device = stream_link_->totals();
     stats.selected += device->selected;
     stats.result += device->result;

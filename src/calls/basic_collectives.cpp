@@ -39,8 +39,8 @@ std::vector<ConstBytes> allgather_equal(Call& call, Arena& arena, ConstBytes own
     call.exchange(transfers);
     const ConstBytes in = transfers[1].in;
     if (in.size() != bytes)
-      fail(sparsecollRemoteError, "rank ", call.rank_of(transfers[1].peer), " sent ", in.size(),
-           " bytes, expected ", bytes);
+      fail(sparsecollRemoteError, "rank ", call.communicator_rank(transfers[1].peer), " sent ",
+           in.size(), " bytes, expected ", bytes);
     std::copy(in.begin(), in.end(),
               blocks.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(held) * own.size()));
   }

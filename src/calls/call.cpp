@@ -7,20 +7,21 @@
 
 namespace sparsecoll {
 
-void tell_all(std::span<const Transfer> transfers, FunctionRef<void(size_t transfer)> on_message) {
+void visit_received(std::span<const Transfer> transfers,
+                    FunctionRef<void(size_t transfer)> on_message) {
   for (size_t i = 0; i < transfers.size(); ++i)
     if (transfers[i].in_bound > 0) on_message(i);
 }
 
-void expect_sound(uint64_t malformed) {
-  if (malformed > 0)
+void refuse_malformed(uint64_t messages) {
+  if (messages > 0)
     fail(sparsecollRemoteError, "a message was malformed: expected sound counts and indices");
 }
 
-void AgreedCall::settle(Kernels& kernels, const CallCounts& counts) {
+void AgreedCall::confirm_counts(Kernels& kernels, const CallCounts& counts) {
   stats().selected = kernels.read(counts.selected);
   stats().result = kernels.read(counts.result);
-  expect_sound(kernels.read(counts.fault));
+  refuse_malformed(kernels.read(counts.fault));
   confirm();
 }
 

@@ -17,96 +17,114 @@ class Kernels;
 
 inline constexpr size_t kUnknownSize = kAll;
 
-/// A message to be sent, where the place has its messages. kHeadroom bytes in front of `data`
-/// belong to the Call, which frames it there. Legs in a row may send the same one.
+/// A message to be sent, in memory of the backend or of the host (see MessageMemory).
+///
+/// The kHeadroom bytes in front of `data` belong to the Call, which writes its header there.
+/// Adjacent transfers may send the same packet to several peers.
 struct Packet {
-  std::byte* data = nullptr;       ///< null: nothing is sent
-  size_t bound = 0;                ///< bytes at most, all of which are there
-  const uint64_t* used = nullptr;  ///< bytes, a count in the place's memory; null: exactly bound
-  size_t agreed = kUnknownSize;    ///< the receiver's in_bound
+  std::byte* data = nullptr;           ///< null: nothing is sent
+  size_t bound = 0;                    ///< size of the memory at `data`, and the largest message
+  const uint64_t* used = nullptr;      ///< bytes to send, a count of the backend; null: `bound`
+  size_t agreed_bytes = kUnknownSize;  ///< in_bound of the transfer that receives it
 
   bool operator==(const Packet&) const = default;
 };
 
-/// Whose memory a message is in, at both ends: the place's for messages, or in any case the host's.
+/// The memory that holds a message, at the sender and at the receiver: that in which the backend
+/// has its messages, or always the host's.
 enum class MessageMemory { backend, host };
 
 /// What is sent to and received from one peer in one exchange.
 struct Transfer {
   int peer = 0;
   Packet out;
-  size_t in_bound = 0;  ///< bytes at most; 0: nothing is received; kUnknownSize: any size
-  ConstBytes in;  ///< set by exchange(); lives as long as the call; may be as long as in_bound
+  size_t in_bound = 0;  ///< largest message to receive; 0: none; kUnknownSize: any size
+  ConstBytes in;  ///< the received message, set by exchange(). It lives as long as the call, and
+                  ///< may be padded to in_bound bytes.
   MessageMemory message_memory = MessageMemory::backend;
-  std::byte* into = nullptr;  ///< where to, in stream order, kHeadroom first; null: workspace
+  std::byte* into = nullptr;  ///< In stream order: kHeadroom bytes, then memory for the message.
+                              ///< Null: workspace.
 };
 
-/// A message of so many bytes to one rank, and one that comes from another.
+/// A measurement: one message to a rank, and one from another rank.
 struct Probe {
   int to;
   int from;
-  size_t bytes;
+  size_t bytes;  ///< size of both messages
 };
 
-/// One collective call in progress, as the algorithms see it. Agreement between the ranks lives
-/// behind it: an exchange throws when a rank abandoned the call.
+/// One collective call in progress, as algorithms use it.
+///
+/// A call also makes sure that all ranks make the same call: an exchange throws when a rank
+/// abandoned it.
 class Call {
  public:
   virtual ~Call() = default;
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  /// Sends in the order of the legs, receives all of them. Waits for what comes in, but for calls
-  /// in stream order, which wait for messages of unknown size and on the host only. All ranks make
-  /// the same number of exchanges in a call, some of nothing if need be, since members of a group
-  /// share theirs (but see uneven()).
+  /// Sends in the order of the transfers and receives all messages. Waits for the received
+  /// messages; in stream order, only for those of unknown size and those in host memory. Unless
+  /// allow_uneven_exchanges() was called, all ranks make the same number of exchanges in a call, if
+  /// necessary empty ones, because verbs of a group share them.
   void exchange(std::span<Transfer> transfers) {
     exchange_each(transfers, [](size_t) {});
   }
-  /// The same; on_message is told of each message that is there, of some before others have come.
+  /// Makes an exchange, and calls `on_message` for each transfer with a received message. May call
+  /// it for some messages before others have arrived.
   virtual void exchange_each(std::span<Transfer> transfers,
                              FunctionRef<void(size_t transfer)> on_message) = 0;
-  /// From here on ranks may make different numbers of exchanges. All say so at the same point, and
-  /// each makes at least one more, if there is more than one rank.
-  virtual void uneven() {}
-  /// Messages go from place to place when the work before them has run; the host does not see them.
+  /// Allows ranks to make different numbers of exchanges from here on. All ranks call it at the
+  /// same point. With more than one rank, each makes at least one more exchange.
+  virtual void allow_uneven_exchanges() {}
+  /// Returns whether messages go from backend to backend in the order of streams, unseen by the
+  /// host.
   virtual bool in_stream_order() const { return false; }
-  /// In what time that happens; nothing where nobody can tell, since the host does not see messages
-  /// or others travel with them.
+  /// Returns the seconds that these two messages take. Returns none if they cannot be measured:
+  /// the host does not see them, or the messages of other verbs travel with them.
   virtual std::optional<double> probe(const Probe&) { return {}; }
-  /// What came in this call was sent after its sender had heard from these ranks, whether or not it
-  /// said so.
-  virtual void learn_of(std::span<const int> /*ranks*/) {}
-  /// The rank of that peer for the user's eyes, where this is a call among some ranks only.
-  virtual int rank_of(int peer) const { return peer; }
+  /// Marks these ranks as covered: a received message shows that its sender has heard from them.
+  virtual void mark_covered(std::span<const int> /*ranks*/) {}
+  /// Returns the rank of a peer in the communicator. It differs from `peer` in a call among some
+  /// ranks only. For error messages.
+  virtual int communicator_rank(int peer) const { return peer; }
 };
 
-/// Tells of all messages, for calls in which they come together.
-void tell_all(std::span<const Transfer> transfers, FunctionRef<void(size_t transfer)> on_message);
+/// Calls `on_message` for every transfer that receives a message.
+void visit_received(std::span<const Transfer> transfers,
+                    FunctionRef<void(size_t transfer)> on_message);
 
-/// Throws where malformed messages were met.
-void expect_sound(uint64_t malformed);
+/// Throws RemoteError if the number of malformed messages is not 0.
+void refuse_malformed(uint64_t messages);
 
-/// A call as the verb sees it that makes it: it also ends with the agreement of all ranks.
+/// The call of a verb. It ends with the agreement of all ranks.
 class AgreedCall : public Call {
  public:
-  /// Whose counts say how much of a packet is used.
-  virtual void read_with(Kernels& kernels) = 0;
+  /// Sets the kernels that packed the messages, and whose counts say how long these are.
+  virtual void set_kernels(Kernels& kernels) = 0;
   virtual Stats& stats() = 0;
-  /// Number of the call.
+  /// Number of the call on this rank.
   virtual uint64_t sequence() const = 0;
-  /// The same on all ranks, whatever a rank counted that was not made.
+  /// A number of the call that is the same on all ranks, even if a rank counted calls that failed
+  /// before they started.
   virtual uint64_t number() const { return sequence(); }
   virtual const Deadline& deadline() const = 0;
-  /// Makes sure that all ranks made this call. For calls that exchange nothing else.
+  /// Makes sure that all ranks made this call. For calls that exchange nothing.
   virtual void agree() = 0;
-  /// Instead of what follows, for results that the host need not know: nothing was malformed, all
-  /// ranks made this call, and the statistics know its counts; or, in stream order, all of that is
-  /// found out later.
-  virtual void settle(Kernels& kernels, const CallCounts& counts);
-  /// Called when the result is known: checks that all ranks made this call and that everything sent
-  /// has left this rank's memory. Only after it are outputs and residuals touched.
+  /// Returns when all ranks are known to have made this call and everything sent has left this
+  /// rank's memory. Outputs and residuals may be written only afterwards.
   virtual void confirm() = 0;
+  /// Confirms the call, puts its counts into the statistics, and throws RemoteError if a message
+  /// was malformed. In stream order it only queues this work on the device, and a failure is found
+  /// by a later call. For results that the host need not read.
+  virtual void confirm_counts(Kernels& kernels, const CallCounts& counts);
+};
+
+/// What the communicator knows of a call before it runs.
+struct CallParameters {
+  uint64_t sequence;  ///< number of the call
+  Deadline deadline;
+  Stats& stats;
 };
 
 }  // namespace sparsecoll

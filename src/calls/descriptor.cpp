@@ -134,7 +134,7 @@ const char* verb_name(uint64_t verb) {
 }
 
 std::string difference(const Descriptor& mine, const Descriptor& theirs, int their_rank) {
-  const auto tell = [&](const char* what, const std::string& own, const std::string& other) {
+  const auto describe = [&](const char* what, const std::string& own, const std::string& other) {
     return text(what, ": this rank passed ", own, ", rank ", their_rank, " passed ", other);
   };
   if (mine.verb != theirs.verb)
@@ -143,8 +143,8 @@ std::string difference(const Descriptor& mine, const Descriptor& theirs, int the
   const std::span<const char* const> names = argument_names(mine.verb);
   for (size_t a = 0; a < names.size(); ++a)
     if (mine.argument[a] != theirs.argument[a])
-      return tell(names[a], value(mine.verb, a, mine.argument[a]),
-                  value(mine.verb, a, theirs.argument[a]));
+      return describe(names[a], value(mine.verb, a, mine.argument[a]),
+                      value(mine.verb, a, theirs.argument[a]));
   return "";
 }
 

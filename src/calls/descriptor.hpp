@@ -25,8 +25,8 @@ enum class Verb : uint64_t {
   group = 13,
 };
 
-/// What the ranks must agree on in one call: the verb and its arguments, by position. Travels in
-/// abandon messages; its hash in every header.
+/// The verb of a call and those of its arguments on which the ranks must agree, by position.
+/// Abandon notices carry it; every header carries its hash.
 struct Descriptor {
   static constexpr size_t kArguments = 13;
 
@@ -46,9 +46,11 @@ struct CallIdentity {
   std::span<const Descriptor> members;  ///< the verbs of a group, in order
 };
 
-/// Arguments of verbs and of init, in the order of Descriptor::argument.
-/// Borders of regions are compared one by one as far as there is room, the others by a hash of all.
-/// kWarm: the hash of what earlier calls left (collectives/shape_cache.hpp).
+// Indices of Descriptor::argument.
+
+/// Arguments of the collectives. The first bounds of regions have an argument each; kAllBounds is a
+/// hash of all bounds. kCacheHash is the hash of the cache of the shape
+/// (collectives/shape_cache.hpp).
 enum VerbArgument : size_t {
   kCount,
   kK,
@@ -84,14 +86,14 @@ enum InitArgument : size_t {
   kCheck,
 };
 
-/// A signed argument or an enumerator as it travels.
+/// Returns a signed argument, or an enumerator, as an element of Descriptor::argument.
 constexpr uint64_t word_of(int value) { return static_cast<uint64_t>(int64_t{value}); }
 
-/// The C function's name.
+/// Returns the name of the verb's C function.
 const char* verb_name(uint64_t verb);
 
-/// The first difference in words, "k: this rank passed 10, rank 3 passed 11"; empty if there is
-/// none.
+/// Returns the first difference in words, such as "k: this rank passed 10, rank 3 passed 11"; empty
+/// if there is none.
 std::string difference(const Descriptor& mine, const Descriptor& theirs, int their_rank);
 
 }  // namespace sparsecoll

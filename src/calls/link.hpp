@@ -24,13 +24,6 @@ class StreamLink;
 /// The two kinds of links. See calls/framed/framed_link.hpp and calls/stream/stream_link.hpp.
 using LinkKind = std::variant<FramedLink*, StreamLink*>;
 
-/// What the communicator knows of a call before it runs.
-struct CallParameters {
-  uint64_t sequence;  ///< number of the call
-  Deadline deadline;
-  Stats& stats;
-};
-
 /// The objects and settings that a link borrows from its communicator.
 struct LinkResources {
   Memory& memory;

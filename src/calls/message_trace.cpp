@@ -22,32 +22,33 @@ void MessageTrace::add(Timeline::Lane lane, const UnderWay& message,
                  {{{"peer", static_cast<uint64_t>(peer)}, {"bytes", bytes}}}});
 }
 
-void MessageTrace::arrived(const Message& message) noexcept {
+void MessageTrace::record_arrival(const Message& message) noexcept {
   const auto now = Clock::now();
   add(Timeline::Lane::receive, {message, now}, now);
 }
 
-void MessageTrace::started(const Message& message, Clock::time_point begin) noexcept {
+void MessageTrace::follow(const Message& message, Clock::time_point begin) noexcept {
   try {
     under_way_.push_back({message, begin});
   } catch (const std::bad_alloc&) {
-    return;  // a call does not fail for want of a span
+    return;  // A call does not fail because there is no memory for its trace.
   }
-  look();
+  poll();
 }
 
-void MessageTrace::look() noexcept {
+void MessageTrace::poll() noexcept {
   if (under_way_.empty()) return;
   try {
     find_left();
   } catch (const std::exception&) {
-    // No memory now: the next look finds more. What is wrong with the transport the call finds out.
+    // Out of memory: the next poll finds these messages. The call itself finds a broken transport.
   }
 }
 
 void MessageTrace::find_left() {
   const auto now = Clock::now();
-  std::map<int, size_t> left;  // bytes to a peer that messages in front of the last ones may have
+  // By peer: unsent bytes that belong to the messages in front of those already looked at.
+  std::map<int, size_t> left;
   for (auto each = under_way_.rbegin(); each != under_way_.rend(); ++each) {
     Message& message = each->message;
     if (message.bytes == 0) continue;
@@ -58,7 +59,7 @@ void MessageTrace::find_left() {
       continue;
     }
     add(Timeline::Lane::send, *each, now);
-    message.bytes = 0;  // no message has none: it is over
+    message.bytes = 0;  // marks it as done; no message has 0 bytes
   }
   std::erase_if(under_way_, [](const UnderWay& each) { return each.message.bytes == 0; });
 }

@@ -10,8 +10,8 @@ namespace sparsecoll {
 
 class Transport;
 
-/// Records messages of a channel: each that is sent, or part of one, from its start until its
-/// sending is known to be complete, and the moments at which others have come.
+/// Records the messages of a channel in a timeline: a sent message, or chunk of one, from its start
+/// until it is known to have left, and a received message at the time of its arrival.
 class MessageTrace {
  public:
   struct Message {
@@ -24,15 +24,15 @@ class MessageTrace {
   MessageTrace(Timeline& timeline, Transport& transport)
       : timeline_(timeline), transport_(transport) {}
 
-  /// Lasts while a message is given to the transport.
+  /// The scope in which a message is passed to the transport.
   class Send {
    public:
-    /// Null: nothing is recorded.
+    /// `trace` may be null: nothing is recorded.
     Send(MessageTrace* trace, const Message& message) : trace_(trace), message_(message) {
       if (trace_) begin_ = Clock::now();
     }
     ~Send() {
-      if (trace_) trace_->started(message_, begin_);
+      if (trace_) trace_->follow(message_, begin_);
     }
     Send(const Send&) = delete;
     Send& operator=(const Send&) = delete;
@@ -43,10 +43,10 @@ class MessageTrace {
     Clock::time_point begin_;
   };
 
-  void arrived(const Message& message) noexcept;
-  /// Looks which messages have left. A transport tells how many bytes to a peer have not, and sends
-  /// what goes to one peer in its order: the last of them have not.
-  void look() noexcept;
+  /// Records a received message.
+  void record_arrival(const Message& message) noexcept;
+  /// Records the messages that have left since the last poll.
+  void poll() noexcept;
 
  private:
   struct UnderWay {
@@ -54,13 +54,16 @@ class MessageTrace {
     Clock::time_point begin;
   };
 
-  void started(const Message& message, Clock::time_point begin) noexcept;
+  /// Begins to follow a message that the transport has taken.
+  void follow(const Message& message, Clock::time_point begin) noexcept;
+  /// Finds the messages that have left. A transport reports how many bytes to a peer have not left,
+  /// and sends messages to one peer in order: so the last ones have not.
   void find_left();
   void add(Timeline::Lane lane, const UnderWay& message, Clock::time_point end) noexcept;
 
   Timeline& timeline_;
   Transport& transport_;
-  std::deque<UnderWay> under_way_;  ///< in the order of their sending
+  std::deque<UnderWay> under_way_;  ///< in the order in which they were sent
 };
 
 }  // namespace sparsecoll

@@ -59,7 +59,7 @@ Gathered get_block(ConstBytes& in, int sender) {
 
 /// A hidden message on the host, who is to forward it.
 ConstBytes seen(Env& env, ConstBytes message) {
-  if (!env.kernels.hides(message.data())) return message;
+  if (!env.kernels.is_on_device(message.data())) return message;
   const auto copy = env.arena.take_span<std::byte>(message.size());
   env.kernels.download(message.data(), copy);
   return copy;
@@ -84,7 +84,7 @@ std::span<const Gathered> gather_by_bruck(Env& env, ConstBytes own, uint64_t not
         (rank - have + ranks) % ranks, {room, bytes, nullptr}, 0, {}, MessageMemory::host};
     transfers[1] = {(rank + have) % ranks, {}, kUnknownSize, {}, MessageMemory::host};
     env.call.exchange(transfers);
-    const int sender = env.call.rank_of(transfers[1].peer);
+    const int sender = env.call.communicator_rank(transfers[1].peer);
     for (int i = 0; i < more; ++i)
       held[static_cast<size_t>(have + i)] = get_block(transfers[1].in, sender);
     if (!transfers[1].in.empty())
@@ -154,7 +154,7 @@ Lone only_block(ConstBytes in, int sender) {
 }
 
 Packet pack_lone(Env& env, const Gathered& block) {
-  const bool hidden = env.kernels.hides(block.message.data());
+  const bool hidden = env.kernels.is_on_device(block.message.data());
   const size_t bytes = hidden ? sizeof(BlockHeader) : blocks_size({&block, 1});
   std::byte* const room = packet_room(env, bytes);
   const BlockHeader header{kFollows, block.note};
@@ -183,7 +183,7 @@ std::span<const Gathered> gather_at_once(Env& env, ConstBytes own, uint64_t note
   bool any = false;
   env.call.exchange_each(transfers, [&](size_t i) {
     const int peer = transfers[i].peer;
-    const Lone lone = only_block(transfers[i].in, env.call.rank_of(peer));
+    const Lone lone = only_block(transfers[i].in, env.call.communicator_rank(peer));
     held[i + 1] = lone.block;
     follows[i] = lone.follows;
     any = any || lone.follows;
@@ -191,7 +191,8 @@ std::span<const Gathered> gather_at_once(Env& env, ConstBytes own, uint64_t note
   });
   Packet whole;
   // Its headroom belongs to the call.
-  if (env.kernels.hides(own.data())) whole = {const_cast<std::byte*>(own.data()), own.size()};
+  if (env.kernels.is_on_device(own.data()))
+    whole = {const_cast<std::byte*>(own.data()), own.size()};
   if (!any && !whole.data) return held;
   for (size_t i = 0; i < transfers.size(); ++i)
     transfers[i] = {transfers[i].peer, whole, follows[i] ? kUnknownSize : 0, {}};

@@ -36,7 +36,9 @@ class Leaders final : public Call {
   int rank() const override { return topology_.node_of(whole_.rank()); }
   int size() const override { return topology_.nodes(); }
   bool in_stream_order() const override { return whole_.in_stream_order(); }
-  int rank_of(int peer) const override { return whole_.rank_of(topology_.leader(peer)); }
+  int communicator_rank(int peer) const override {
+    return whole_.communicator_rank(topology_.leader(peer));
+  }
   void exchange_each(std::span<Transfer> transfers,
                      FunctionRef<void(size_t transfer)> on_message) override {
     for (Transfer& transfer : transfers) transfer.peer = topology_.leader(transfer.peer);
@@ -44,9 +46,9 @@ class Leaders final : public Call {
     for (Transfer& transfer : transfers) {
       transfer.peer = topology_.node_of(transfer.peer);
       // A leader says nothing to the others before it has heard from all of its node.
-      if (transfer.in_bound > 0) whole_.learn_of(topology_.ranks_of(transfer.peer));
+      if (transfer.in_bound > 0) whole_.mark_covered(topology_.ranks_of(transfer.peer));
     }
-    tell_all(transfers, on_message);
+    visit_received(transfers, on_message);
   }
 
  private:
@@ -165,7 +167,7 @@ SparseSpan both(Env& env, const SparseSpan& first, const SparseSpan& second) {
 }  // namespace
 
 Outcome hierarchical(Env& env, const Problem& problem, ShapeCache& cache) {
-  env.call.uneven();  // leaders have their own
+  env.call.allow_uneven_exchanges();  // leaders have their own
   Node node(env, problem);
   SparseSpan result, lost;
   if (node.is_led_here()) {

@@ -190,7 +190,7 @@ Outcome oktopk(Env& env, const Problem& problem, ShapeCache& cache) {
   if (!enough) {
     if (floor > 0) {
       // What was malformed counts as nothing here, and may be sound elsewhere.
-      expect_sound(env.kernels.read(env.fault));
+      refuse_malformed(env.kernels.read(env.fault));
       cache.caution = kCaution;
     }
     const SparseSpan& values = sum.whole().values;

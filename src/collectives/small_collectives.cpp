@@ -78,8 +78,9 @@ void allreduce_counts(Env& env, std::span<uint64_t> counters) {
     if (far) shift(done);
     if (grows) shift(bit);
     env.call.exchange({transfers, n});
-    if (far) add_decoded(transfers[1].in, env.call.rank_of(transfers[1].peer), counters);
-    if (grows) add_decoded(transfers[n - 1].in, env.call.rank_of(transfers[n - 1].peer), window);
+    if (far) add_decoded(transfers[1].in, env.call.communicator_rank(transfers[1].peer), counters);
+    if (grows)
+      add_decoded(transfers[n - 1].in, env.call.communicator_rank(transfers[n - 1].peer), window);
     if (joins) done += bit;
   }
 }

@@ -25,7 +25,7 @@ struct Stats {
   size_t messages_sent = 0;
   size_t selected = 0;
   size_t result = 0;
-  bool settles = false;  ///< some of selected and result is known to the device only
+  bool counts_on_device = false;  ///< some of selected and result is known to the device only
   std::array<double, kPhases.size()> seconds{};  ///< by phase
   std::optional<Phase> running;                  ///< the innermost that is timed
   Timeline* timeline = nullptr;                  ///< where phases are recorded, too; null: nowhere
@@ -39,7 +39,7 @@ struct Stats {
     messages_sent += call.messages_sent;
     selected += call.selected;
     result += call.result;
-    settles = settles || call.settles;
+    counts_on_device = counts_on_device || call.counts_on_device;
     for (size_t p = 0; p < seconds.size(); ++p) seconds[p] += call.seconds[p];
   }
 };

@@ -34,7 +34,7 @@ bool is_same_in_all_threads(Stream stream);
 
 /// The memory that messages are packed to and unpacked from. It is the host's if the host sends
 /// them. Kernels write such messages straight to host memory, so only what is sent crosses the bus.
-/// Large messages that can be sent from the device stay there (Kernels::hide_large()).
+/// Large messages that can be sent from the device stay there (Kernels::keep_large_on_device()).
 enum class MessageLocation { on_device, on_host };
 
 /// The work on a stream at one moment. Shared by all who wait for it.

@@ -188,14 +188,15 @@ class Kernels {
   /// Where the host sees messages: until the slab of packets() that `end` lies in, or at the end
   /// of, is written so far. Other memory is not waited for.
   virtual void wait_packed(const std::byte* end) = 0;
-  /// Where the host sees messages, whoever sends them can send them from anywhere, too: until the
-  /// end of the call large ones are packed where they need not cross the bus, and are hidden.
-  virtual void hide_large() {}
-  /// Whether the host does not see what begins there.
-  virtual bool hides(const std::byte* /*message*/) const { return false; }
-  /// A message has come hidden to the device that this communicator works on; it stays as it is
-  /// until the end of the call. False: that is another place.
-  virtual bool take_hidden(ConstBytes /*message*/) { return false; }
+  /// Allows large messages to be packed in memory of the device, until the end of the call. For a
+  /// transport that can send from there.
+  virtual void keep_large_on_device() {}
+  /// Returns whether the message at this address is in memory of the device.
+  virtual bool is_on_device(const std::byte* /*message*/) const { return false; }
+  /// Reports that this message was received in memory of the communicator's device, where it stays
+  /// until the end of the call. Returns false if these kernels work on another backend: the caller
+  /// then copies the message.
+  virtual bool receive_on_device(ConstBytes /*message*/) { return false; }
   /// A message that has come, part of which may be unpacked later: brings it to the place in the
   /// meantime, where that pays. It stays as it is until the end of the call.
   virtual void prefetch(ConstBytes message) = 0;

@@ -41,18 +41,19 @@ class Pair {
                              }});
   }
   /// Rank 1 sends what its host does not look at.
-  void send_hidden(std::string text) {
+  void send_from_device(std::string text) {
     channels_[1]->begin(1);
     room_.assign(sizeof(FrameHeader), std::byte{0xee});
-    hidden_ = std::move(text);
-    auto* const data = reinterpret_cast<std::byte*>(hidden_.data());
-    channels_[1]->send_long(0, header(),
-                            {data, hidden_.size(), room_.data(), nullptr, [](const std::byte*) {}});
+    device_payload_ = std::move(text);
+    auto* const data = reinterpret_cast<std::byte*>(device_payload_.data());
+    channels_[1]->send_long(
+        0, header(),
+        {data, device_payload_.size(), room_.data(), nullptr, [](const std::byte*) {}});
   }
   /// What rank 0 hears of it; "" if nothing.
   std::string receive() {
     channels_[0]->begin(1);
-    channels_[0]->pump([](int, const Frame&) {});
+    channels_[0]->progress([](int, const Frame&) {});
     auto& queue = channels_[0]->queue(1);
     if (queue.empty()) return "";
     const ConstBytes in = queue.front().payload();
@@ -75,7 +76,7 @@ class Pair {
   std::vector<std::unique_ptr<Transport>> transports_;
   std::vector<std::unique_ptr<Channel>> channels_;
   std::vector<std::byte> room_;
-  std::string hidden_;
+  std::string device_payload_;
   uint64_t tail_ = 0;
 };
 
@@ -114,7 +115,7 @@ TEST_CASE("every byte of a long message is covered by a checksum") {
   }
 }
 
-TEST_CASE("of a hidden message the header is covered by a checksum") {
+TEST_CASE("the header of a message from device memory is covered by a checksum") {
   const size_t bytes = 3 * kTestPiece + 5;
   for (size_t at = 0; at < sizeof(FrameHeader) + bytes; ++at) {
     INFO("byte " << at);
@@ -123,7 +124,7 @@ TEST_CASE("of a hidden message the header is covered by a checksum") {
       fault.corrupt_byte = at;
       return fault;
     });
-    pair.send_hidden(pattern(bytes));
+    pair.send_from_device(pattern(bytes));
     if (at < sizeof(FrameHeader)) {
       CHECK(expect_error(sparsecollRemoteError, "rank 1 is damaged", [&] { pair.receive(); }) ==
             "");
@@ -135,7 +136,7 @@ TEST_CASE("of a hidden message the header is covered by a checksum") {
   }
 }
 
-TEST_CASE("nothing is hidden but data") {
+TEST_CASE("only data may come from device memory") {
   for (const FrameKind kind : {FrameKind::abandon, FrameKind::fatal, FrameKind::gossip}) {
     Pair pair({}, false);
     std::byte message[sizeof(FrameHeader) + 64] = {};
@@ -145,10 +146,10 @@ TEST_CASE("nothing is hidden but data") {
     pair.receive();
     header.kind = static_cast<uint16_t>(kind);
     header.ordinal = 1;
-    header.hidden = 1;
+    header.on_device = 1;
     std::memcpy(message, &header, sizeof header);
     pair.transport(1).send(0, message);
-    CHECK(expect_error(sparsecollRemoteError, "hidden payload expected 0, got 1",
+    CHECK(expect_error(sparsecollRemoteError, "device payload expected 0, got 1",
                        [&] { pair.receive(); }) == "");
   }
 }

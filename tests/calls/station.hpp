@@ -49,8 +49,8 @@ class Station {
     const Arena::Scope scope(arena_);
     stats_ = Stats{};
     channel_.begin(++sequence_);
-    FramedCall framed(channel_, {descriptor, sequence_, Deadline::after(timeout_ms_)}, arena_,
-                      stats_);
+    FramedCall framed(channel_, {sequence_, Deadline::after(timeout_ms_), stats_}, descriptor,
+                      arena_);
     body(framed);
   }
   void skip_call() { ++sequence_; }
@@ -60,7 +60,7 @@ class Station {
   void collective(Body&& body) {
     call(call_with_k(1), [&](FramedCall& framed) {
       Kernels& kernels = make_plain_kernels(DataType::float32, IndexType::index32, arena_);
-      framed.read_with(kernels);
+      framed.set_kernels(kernels);
       Env env{framed, kernels, arena_, stats_, kernels.counts(1)};
       body(env);
     });

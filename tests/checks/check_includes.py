@@ -16,7 +16,7 @@ BELOW = {
     "core": {"core"},
     "kernels": {"kernels", "core"},
     "transport": {"transport", "core"},
-    "calls": {"calls", "collectives", "kernels", "transport", "core"},
+    "calls": {"calls", "kernels", "transport", "core"},
     "collectives": {"collectives", "calls", "kernels", "transport", "core"},
     "api": {"api", "collectives", "calls", "kernels", "transport", "core"},
 }

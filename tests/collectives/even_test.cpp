@@ -21,8 +21,8 @@ class CountingCall final : public Call {
   int rank() const override { return below_.rank(); }
   int size() const override { return below_.size(); }
   bool in_stream_order() const override { return ordered_; }
-  void learn_of(std::span<const int> ranks) override { below_.learn_of(ranks); }
-  void uneven() override { even_ = false; }
+  void mark_covered(std::span<const int> ranks) override { below_.mark_covered(ranks); }
+  void allow_uneven_exchanges() override { even_ = false; }
   void exchange_each(std::span<Transfer> transfers,
                      FunctionRef<void(size_t transfer)> on_message) override {
     if (even_) ++exchanges_;

@@ -240,12 +240,12 @@ TEST_CASE("what comes for a state that is gone is thrown away, what comes early 
   REQUIRE(first[0]->step(x) == sparsecollSuccess);   // in rank 1's mailbox
   REQUIRE(second[0]->step(x) == sparsecollSuccess);  // behind it
   std::deque<Frame>& mail = ranks.channel(1).gossip(0);
-  ranks.channel(1).pump([](int, const Frame&) {});
+  ranks.channel(1).progress([](int, const Frame&) {});
   CHECK(mail.size() == 2);
   first[1].reset();
   CHECK(mail.size() == 1);
   REQUIRE(first[0]->step(x) == sparsecollSuccess);
-  ranks.channel(1).pump([](int, const Frame&) {});
+  ranks.channel(1).progress([](int, const Frame&) {});
   CHECK(mail.size() == 1);
   REQUIRE(second[1]->step(y) == sparsecollSuccess);
   CHECK(mail.empty());
@@ -258,7 +258,7 @@ TEST_CASE("what comes for a state that is gone is thrown away, what comes early 
   Buffer message = ranks.channel(0).transport().pool().take(kGossipHeaders);
   std::memcpy(message.data() + sizeof header, &early, sizeof early);
   ranks.channel(0).hand_over(1, header, std::move(message));
-  ranks.channel(1).pump([](int, const Frame&) {});
+  ranks.channel(1).progress([](int, const Frame&) {});
   CHECK(mail.size() == 1);
 }
 

@@ -142,16 +142,16 @@ TEST_CASE("whom a message speaks for counts as heard of") {
       if (station.rank() == 2) station.exchange(call, 1, "", 1);
       call.confirm();
       const int all[] = {0, 1, 2};
-      call.learn_of(all);  // again: counts once
+      call.mark_covered(all);  // again: counts once
       call.confirm();
     });
     station.call(call_with_k(1), [&](FramedCall& call) {
       const int others[] = {(station.rank() + 1) % 3, (station.rank() + 2) % 3};
       wrong = expect_error(sparsecollInternalError, "only 1 of 3", [&] { call.confirm(); });
-      call.learn_of({others, 1});
+      call.mark_covered({others, 1});
       if (wrong.empty())
         wrong = expect_error(sparsecollInternalError, "only 2 of 3", [&] { call.confirm(); });
-      call.learn_of({others, 2});
+      call.mark_covered({others, 2});
       call.confirm();
     });
     return wrong;

@@ -224,7 +224,7 @@ void DeferredCall::exchange_each(std::span<Transfer> transfers,
       if (transfer.in_bound > 0)
         receive(transfer.peer, const_cast<std::byte*>(transfer.in.data()), transfer.in_bound);
   });
-  tell_all(transfers, on_message);
+  visit_received(transfers, on_message);
 }
 
 void DeferredCall::send(const Transfer& transfer) {

@@ -15,15 +15,17 @@ namespace {
 constexpr size_t kLongestNotice = 1000;
 constexpr auto kPause = std::chrono::milliseconds(20);
 
+constexpr auto ignore_frame = [](int /*peer*/, const Frame&) {};
+
 }  // namespace
 
-Channel::Channel(Transport& transport, Memory& memory, bool verify, size_t piece)
+Channel::Channel(Transport& transport, Memory& memory, bool verify, size_t chunk)
     : transport_(transport),
       memory_(memory),
       rank_(transport.rank()),
       size_(transport.size()),
       verify_(verify),
-      piece_(piece),
+      chunk_(chunk),
       queues_(static_cast<size_t>(size_)),
       gossip_(static_cast<size_t>(size_)),
       sent_(static_cast<size_t>(size_)),
@@ -51,7 +53,8 @@ void Channel::send(int peer, FrameHeader header, const Payload& payload) {
   const size_t bytes = sizeof header + payload.bytes;
   std::byte* const head = payload.data - sizeof header;
   put_header(peer, header,
-             {{payload.data, payload.bytes}, payload.twin ? payload.twin - sizeof header : nullptr},
+             {{payload.data, payload.bytes},
+              payload.sent_before ? payload.sent_before - sizeof header : nullptr},
              head);
   const MessageTrace::Send sent(trace(), {"message", peer, header.sequence, bytes});
   transport_.send(peer, {head, bytes});
@@ -59,30 +62,30 @@ void Channel::send(int peer, FrameHeader header, const Payload& payload) {
 }
 
 void Channel::send_long(int peer, FrameHeader header, const LongPayload& payload) {
-  const bool seen = payload.tail != nullptr;
-  header.tail = seen ? sizeof *payload.tail : 0;
-  header.hidden = seen ? 0 : 1;
+  const bool on_device = payload.tail == nullptr;
+  header.tail = on_device ? 0 : sizeof *payload.tail;
+  header.on_device = on_device ? 1 : 0;
   put_header(peer, header, {{payload.data, payload.bytes}}, payload.head);
-  transport_.open(peer,
-                  {sizeof header + payload.bytes + header.tail, seen ? size_t{0} : payload.bytes});
-  if (seen) *payload.tail = mix(payload.bytes);
-  if (!seen) {
+  transport_.open(
+      peer, {sizeof header + payload.bytes + header.tail, on_device ? payload.bytes : size_t{0}});
+  if (!on_device) *payload.tail = mix(payload.bytes);
+  if (on_device) {
     const MessageTrace::Send sent(trace(), {"piece", peer, header.sequence, sizeof header});
     transport_.send_chunk(peer, {payload.head, sizeof header});
   }
-  for (size_t at = 0; at < payload.bytes; at += piece_) {
-    ConstBytes piece(payload.data + at, std::min(piece_, payload.bytes - at));
-    payload.wait(piece.data() + piece.size());
+  for (size_t at = 0; at < payload.bytes; at += chunk_) {
+    ConstBytes chunk(payload.data + at, std::min(chunk_, payload.bytes - at));
+    payload.wait(chunk.data() + chunk.size());
     if (aborted_) fail(sparsecollInvalidUsage, "aborted by sparsecollCommAbort");
-    if (seen && has_checksum(header)) *payload.tail += checksum_of_part(piece, at);
-    if (seen && at == 0) piece = {payload.head, sizeof header + piece.size()};
+    if (!on_device && has_checksum(header)) *payload.tail += checksum_of_part(chunk, at);
+    if (!on_device && at == 0) chunk = {payload.head, sizeof header + chunk.size()};
     {
-      const MessageTrace::Send sent(trace(), {"piece", peer, header.sequence, piece.size()});
-      transport_.send_chunk(peer, piece);
+      const MessageTrace::Send sent(trace(), {"piece", peer, header.sequence, chunk.size()});
+      transport_.send_chunk(peer, chunk);
     }
-    pump([](int, const Frame&) {});  // who waits looks at all that has come
+    progress(ignore_frame);  // whoever waits later looks at all queued frames
   }
-  if (seen) {
+  if (!on_device) {
     const MessageTrace::Send sent(trace(), {"piece", peer, header.sequence, sizeof *payload.tail});
     transport_.send_chunk(peer, std::as_bytes(std::span(payload.tail, 1)));
   }
@@ -106,7 +109,7 @@ void Channel::throw_notice(int peer, const Frame& frame) {
   throw Error(sparsecollRemoteError, what);
 }
 
-void Channel::pump(FunctionRef<void(int peer, const Frame&)> visit) {
+void Channel::progress(FunctionRef<void(int peer, const Frame&)> on_frame) {
   while (auto arrived = transport_.poll()) {
     const int peer = arrived->peer;
     Frame frame{{}, std::move(arrived->bytes), std::move(arrived->device_tail)};
@@ -117,15 +120,15 @@ void Channel::pump(FunctionRef<void(int peer, const Frame&)> visit) {
     uint64_t& received = received_[static_cast<size_t>(peer)];
     check_frame(frame, {peer, size_, received, has_checksum(frame.header)});
     ++received;
-    if (trace_) trace_->arrived({"message", peer, frame.header.sequence, frame.size()});
+    if (trace_) trace_->record_arrival({"message", peer, frame.header.sequence, frame.size()});
     if (ends_call(frame)) throw_notice(peer, frame);
     const bool gossips = frame.kind() == FrameKind::gossip;
-    auto& place = gossips ? gossip(peer) : queue(peer);
-    place.push_back(std::move(frame));
-    visit(peer, place.back());
-    if (gossips && !wanted(place.back())) place.pop_back();
+    auto& frames = gossips ? gossip(peer) : queue(peer);
+    frames.push_back(std::move(frame));
+    on_frame(peer, frames.back());
+    if (gossips && !is_wanted(frames.back())) frames.pop_back();
   }
-  if (trace_) trace_->look();
+  if (trace_) trace_->poll();
 }
 
 void Channel::open(uint64_t state) {
@@ -139,7 +142,7 @@ void Channel::close(uint64_t state) noexcept {
     std::erase_if(frames, [&](const Frame& each) { return gossip_header(each).state == state; });
 }
 
-bool Channel::wanted(const Frame& gossip) const {
+bool Channel::is_wanted(const Frame& gossip) const {
   // A peer may send the first message of a state before this rank has opened it.
   const uint64_t state = gossip_header(gossip).state;
   return state > newest_state_ || std::ranges::binary_search(states_, state);
@@ -158,7 +161,7 @@ void Channel::send_fatal(const Error& error) noexcept {
       std::memcpy(notice.data() + sizeof header, error.what(), bytes);
       send(peer, header, {notice.data() + sizeof header, bytes});
     } catch (const std::exception&) {
-      // This rank is failing already; peers that do not hear of it find out by their deadlines.
+      // This rank is failing already. Peers without a notice find out by their deadlines.
     }
   }
 }
@@ -169,16 +172,37 @@ size_t Channel::leak() noexcept {
   return bytes;
 }
 
-void Channel::uncover(Frame& frame) {
-  Buffer whole = transport_.pool().take(sizeof(FrameHeader) + frame.hidden.size());
-  frame.hidden.read(whole.data() + sizeof(FrameHeader));
-  frame.buffer = std::move(whole);
-  frame.hidden = {};
+void Channel::copy_to_host(Frame& frame) {
+  Buffer copy = transport_.pool().take(sizeof(FrameHeader) + frame.device_payload.size());
+  frame.device_payload.read(copy.data() + sizeof(FrameHeader));
+  frame.buffer = std::move(copy);
+  frame.device_payload = {};
 }
 
 void Channel::abort() noexcept {
   aborted_ = true;
   transport_.interrupt();
+}
+
+void Channel::wait(std::vector<int> awaited, const ChannelWait& wait) {
+  for (;;) {
+    // A peer that had gone before progress() sends nothing more after it.
+    const std::vector<int> gone_peers = gone(awaited);
+    const std::vector<int> left =
+        wait.needs_all_ranks ? transport_.gone_before(current_) : std::vector<int>{};
+    const auto missing = [&] { return wait.missing(awaited); };
+    try {
+      progress(wait.on_frame);
+    } catch (const PeerTimeout&) {
+      if (!wait.reports_own_timeout) throw;
+      rethrow_timeout(wait.deadline, missing);
+    }
+    wait.update(awaited);
+    if (awaited.empty()) return;
+    refuse_gone(gone_peers, awaited);
+    refuse_gone(left, left);
+    pause(wait.deadline, missing);
+  }
 }
 
 void Channel::pause(const Deadline& deadline, FunctionRef<std::string()> missing) {
@@ -189,7 +213,7 @@ void Channel::pause(const Deadline& deadline, FunctionRef<std::string()> missing
 
 void Channel::flush_until_0(const Deadline& deadline, size_t (Transport::*unsent)()) {
   while ((transport_.*unsent)() > 0) {
-    pump([](int, const Frame&) {});
+    progress(ignore_frame);
     if ((transport_.*unsent)() == 0) break;
     pause(deadline, [&] {
       std::vector<int> slow;
@@ -199,7 +223,7 @@ void Channel::flush_until_0(const Deadline& deadline, size_t (Transport::*unsent
                   name_ranks(slow));
     });
   }
-  if (trace_) trace_->look();
+  if (trace_) trace_->poll();
 }
 
 void Channel::flush(const Deadline& deadline) { flush_until_0(deadline, &Transport::unsent); }
@@ -215,11 +239,16 @@ std::vector<int> Channel::gone(const std::vector<int>& peers) const {
   return gone;
 }
 
-void Channel::give_up_on(const std::vector<int>& gone, const std::vector<int>& awaited) const {
+void Channel::refuse_gone(const std::vector<int>& gone, const std::vector<int>& awaited) {
   for (const int peer : gone)
     if (std::find(awaited.begin(), awaited.end(), peer) != awaited.end())
       fail(sparsecollRemoteError, "rank ", peer,
            " has destroyed or aborted its communicator, or failed");
+}
+
+void rethrow_timeout(const Deadline& deadline, FunctionRef<std::string()> missing) {
+  if (!deadline.mostly_passed()) throw;
+  fail(sparsecollTimeout, "deadline passed, ", missing());
 }
 
 std::string name_ranks(const std::vector<int>& ranks) {

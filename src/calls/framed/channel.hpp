@@ -11,6 +11,7 @@
 #include "calls/framed/frame.hpp"
 #include "calls/message_trace.hpp"
 #include "core/arena.hpp"
+#include "core/deadline.hpp"
 #include "core/error.hpp"
 #include "core/function_ref.hpp"
 #include "core/stats.hpp"
@@ -18,107 +19,133 @@
 
 namespace sparsecoll {
 
-/// A longer payload leaves piece by piece, as it is made; what MPI then sends them in is its
-/// transport's.
+/// A longer payload is sent chunk by chunk, while it is packed. A transport may cut chunks further.
 inline constexpr size_t kChunk = size_t{1} << 20;
 
-/// One that is sent as a whole. `twin`: the same as it was sent to another peer in this call,
-/// behind its header; null: it was not.
+/// A payload that is complete. `sent_before`: the same payload as this call sent it to another
+/// peer, behind its header, so that its checksum is known; null: it was not sent before.
 struct Payload {
   std::byte* data;
   size_t bytes;
-  const std::byte* twin = nullptr;
+  const std::byte* sent_before = nullptr;
 };
 
-/// One that does, or that is hidden: its pieces may still be made when the first ones leave.
+/// A payload that is sent chunk by chunk, because it is long or in memory of a device. Its last
+/// chunks may still be packed when the first ones are sent.
 struct LongPayload {
   std::byte* data;
   size_t bytes;
-  std::byte* head;                               ///< for the header; in front of what the host sees
-  uint64_t* tail;                                ///< for its checksum, as the payload it stays;
-                                                 ///< null: it is hidden
-  FunctionRef<void(const std::byte* end)> wait;  ///< until all in front of `end` is there
+  std::byte* head;  ///< room for the header; directly in front of a payload in host memory
+  uint64_t* tail;  ///< where its checksum is computed, which follows the payload; null: the payload
+                   ///< is in memory of a device
+  FunctionRef<void(const std::byte* end)> wait;  ///< returns when all in front of `end` is packed
 };
 
-/// A peer waited for messages until its deadline passed.
+/// A peer has reported that its deadline passed while it waited for messages.
 class PeerTimeout : public Error {
  public:
   using Error::Error;
 };
 
-/// Frames between the ranks of one communicator, checked and sorted by sender; lives through all
-/// its calls. A peer that is ahead may already have sent frames of the next call.
+/// A wait of this rank for messages of peers.
+struct ChannelWait {
+  const Deadline& deadline;
+  /// Sees each new frame as soon as it is queued.
+  FunctionRef<void(int peer, const Frame&)> on_frame;
+  /// Removes the peers whose messages have arrived. Clears `awaited` when the wait is over.
+  FunctionRef<void(std::vector<int>& awaited)> update;
+  /// Returns a text for errors: from whom messages are missing.
+  FunctionRef<std::string(const std::vector<int>& awaited)> missing;
+  /// True: fails, too, if any other rank has gone without its part of the call.
+  bool needs_all_ranks = false;
+  /// If a peer reports that it timed out: true throws Timeout with `missing` once most of this
+  /// rank's own time has passed, since this rank, too, misses those messages; false throws the
+  /// peer's report.
+  bool reports_own_timeout = true;
+};
+
+/// The frames between the ranks of one communicator, checked and sorted by sender.
+///
+/// A channel lives through all calls. A peer that is ahead may already have sent frames of the next
+/// call. Only one thread at a time may use it; only abort() may come from any thread.
 class Channel {
  public:
-  /// `verify`: checksums are made and checked. Call 0, which agrees on that, always has them.
-  /// `piece`, a multiple of 8, is for tests.
-  Channel(Transport& transport, Memory& memory, bool verify, size_t piece = kChunk);
+  /// `verify`: frames carry checksums, and receivers check them. Frames of call 0, in which the
+  /// ranks agree on that, always do. Tests pass a smaller `chunk`, a multiple of 8.
+  Channel(Transport& transport, Memory& memory, bool verify, size_t chunk = kChunk);
 
-  /// From now on messages are recorded there.
+  /// Records all messages in this timeline from now on.
   void record_in(Timeline& timeline) { trace_.emplace(timeline, transport_); }
 
   int rank() const { return rank_; }
   int size() const { return size_; }
-  bool is_long(size_t payload) const { return payload > piece_; }
+  /// Returns whether a payload of so many bytes must be sent with send_long().
+  bool is_long(size_t payload) const { return payload > chunk_; }
 
-  /// From now on this rank is in that call. Throws RemoteError if a peer has failed in it already.
+  /// Marks the begin of this rank's part of a call. Throws RemoteError if a peer has already failed
+  /// in that call.
   void begin(uint64_t sequence);
-  /// This rank has done its part of that call.
+  /// Marks the end of this rank's part of that call.
   void end();
-  /// Fills in the header, which sits directly in front of the payload, and starts sending.
+  /// Completes the header, which lies directly in front of the payload, and starts to send. The
+  /// memory must stay until flush().
   void send(int peer, FrameHeader header, const Payload& payload);
-  /// The same piece by piece; in between it takes in what has arrived.
+  /// Sends a payload chunk by chunk. Receives arrived frames between the chunks. The memory must
+  /// stay until flush().
   void send_long(int peer, FrameHeader header, const LongPayload& payload);
-  /// The same for a message that may outlive the call; the payload starts behind the header's room.
+  /// Starts to send a frame that may outlive the call. The payload lies behind room for the header.
   void hand_over(int peer, FrameHeader header, Buffer frame);
-  /// Takes in all that has arrived. Throws RemoteError for a damaged frame and for a peer's notice
-  /// that it failed; as PeerTimeout if it waited in vain. Who failed in a later call has done its
-  /// part of this one: its notice waits in the queue for that call. `visit` sees each new frame
-  /// as soon as it is queued.
-  void pump(FunctionRef<void(int peer, const Frame&)> visit);
+  /// Receives everything that has arrived. Calls `on_frame` for each frame as soon as it is queued.
+  /// Throws RemoteError for a damaged frame, and for a peer's notice that it failed (PeerTimeout if
+  /// its deadline passed). The notice of a peer that failed in a later call stays in its queue
+  /// until this rank begins that call.
+  void progress(FunctionRef<void(int peer, const Frame&)> on_frame);
+  /// Receives until nothing is awaited any more. Throws Timeout at the deadline, RemoteError if an
+  /// awaited peer has gone, and whatever progress() throws.
+  void wait(std::vector<int> awaited, const ChannelWait& wait);
+  /// Frames of this peer in the order in which it sent them.
   std::deque<Frame>& queue(int peer) { return queues_[static_cast<size_t>(peer)]; }
-  /// Gossip of that peer, in the order of its sending, for every state.
+  /// Gossip of this peer for all states, in the order in which it sent them.
   std::deque<Frame>& gossip(int peer) { return gossip_[static_cast<size_t>(peer)]; }
-  /// From now on gossip for this state is kept; states are numbered by rising calls.
+  /// Keeps gossip for this state from now on. States have rising numbers.
   void open(uint64_t state);
   bool gossiped() const { return newest_state_ > 0; }
-  /// Gossip for this state is thrown away, now and later.
+  /// Drops the gossip for this state that has arrived and that will arrive.
   void close(uint64_t state) noexcept;
 
-  /// Tells all peers, as far as that works without waiting, that this rank failed in the call that
-  /// it is in, or in the next one where it has ended that.
+  /// Sends all peers a notice that this rank failed in its current call, or in the next one if it
+  /// has ended that. Does not wait.
   void send_fatal(const Error& error) noexcept;
-  /// Gives those notices up for good, for a transport that may still touch them; returns the bytes.
+  /// Gives up the memory of these notices for good, because a transport may still access it.
+  /// Returns its bytes.
   size_t leak() noexcept;
 
-  /// From any thread: whoever waits stops.
+  /// Makes every wait of this rank fail. From any thread.
   void abort() noexcept;
   bool aborted() const { return aborted_; }
-  /// The payload comes to the host.
-  void uncover(Frame& frame);
-  /// Throws if peers did not come in time or the communicator was aborted; otherwise lets some time
-  /// pass.
-  void pause(const Deadline& deadline, FunctionRef<std::string()> missing);
+  /// Moves a payload from memory of a device to the host.
+  void copy_to_host(Frame& frame);
+  /// Returns when all sent memory may be used again. Receives meanwhile.
   void flush(const Deadline& deadline);
-  /// The same for everything that was handed over.
+  /// Returns when all frames that were handed over have been sent. Receives meanwhile.
   void flush_handed_over(const Deadline& deadline);
-
-  /// Those of the peers that will not send any more; what they sent before may still come in.
-  std::vector<int> gone(const std::vector<int>& peers) const;
-  /// Those that are gone without having made their part of the call that this rank is in: whoever
-  /// else is awaited may wait for them in vain.
-  std::vector<int> left() const { return transport_.gone_before(current_); }
-  /// Throws RemoteError if a peer that was gone before the last pump() is still awaited.
-  void give_up_on(const std::vector<int>& gone, const std::vector<int>& awaited) const;
 
   Transport& transport() { return transport_; }
 
  private:
   MessageTrace* trace() { return trace_ ? &*trace_ : nullptr; }
   bool has_checksum(const FrameHeader& header) const { return verify_ || header.sequence == 0; }
-  /// Completes it for that payload and puts it at `head`.
+  /// Completes the header for this payload and writes it to `head`.
   void put_header(int peer, FrameHeader header, const Framed& payload, std::byte* head);
-  bool wanted(const Frame& gossip) const;
+  /// Returns whether a state of this rank is, or may yet be, open for this gossip.
+  bool is_wanted(const Frame& gossip) const;
+  /// Returns those of the peers that will send nothing more. What they sent before may still
+  /// arrive.
+  std::vector<int> gone(const std::vector<int>& peers) const;
+  /// Throws RemoteError if a peer of `gone` is still awaited.
+  static void refuse_gone(const std::vector<int>& gone, const std::vector<int>& awaited);
+  /// Lets some time pass. Throws if the deadline has passed or the communicator was aborted.
+  void pause(const Deadline& deadline, FunctionRef<std::string()> missing);
   void flush_until_0(const Deadline& deadline, size_t (Transport::*unsent)());
   bool ends_call(const Frame& frame) const {
     return frame.kind() == FrameKind::fatal && frame.header.sequence <= current_;
@@ -130,21 +157,25 @@ class Channel {
   int rank_;
   int size_;
   bool verify_;
-  size_t piece_;
+  size_t chunk_;
   std::atomic<bool> aborted_{false};
   uint64_t current_ = 0;  ///< the last call that this rank began
-  bool ended_ = false;    ///< and has done its part of
+  bool ended_ = false;    ///< This rank has done its part of that call.
   std::vector<std::deque<Frame>> queues_;
   std::vector<std::deque<Frame>> gossip_;
-  std::vector<uint64_t> states_;  ///< open ones, rising
-  uint64_t newest_state_ = 0;     ///< that was ever open here
+  std::vector<uint64_t> states_;  ///< open states, rising
+  uint64_t newest_state_ = 0;     ///< the newest state that was ever open here
   std::vector<uint64_t> sent_;
   std::vector<uint64_t> received_;
   std::vector<Block> notices_;  ///< fatal ones, kept while they are under way
   std::optional<MessageTrace> trace_;
 };
 
-/// "2, 5 and 7" - for messages that name ranks.
+/// In a handler of PeerTimeout: throws Timeout with `missing` if most of this rank's own time has
+/// passed, since this rank, too, misses those messages; rethrows the peer's report otherwise.
+[[noreturn]] void rethrow_timeout(const Deadline& deadline, FunctionRef<std::string()> missing);
+
+/// Returns "ranks 2, 5 and 7" for error messages.
 std::string name_ranks(const std::vector<int>& ranks);
 
 }  // namespace sparsecoll

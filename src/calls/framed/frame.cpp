@@ -19,16 +19,16 @@ uint64_t header_checksum(FrameHeader header) {
   return mix(checksum(std::as_bytes(std::span(&header, 1))));
 }
 
-/// Of the header and, where it has no checksum of its own, the payload.
+/// Returns the checksum of the header and of a payload that has none of its own.
 uint64_t frame_checksum(const FrameHeader& header, ConstBytes payload) {
   const uint64_t own = header_checksum(header);
-  return header.tail > 0 || header.hidden ? own : own + checksum(payload);
+  return header.tail > 0 || header.on_device ? own : own + checksum(payload);
 }
 
-/// The same by another header in front of the same payload.
-uint64_t twin_checksum(const FrameHeader& header, const std::byte* twin) {
+/// Returns the same checksum, computed from an earlier header in front of the same payload.
+uint64_t frame_checksum(const FrameHeader& header, const std::byte* sent_before) {
   FrameHeader known;
-  std::memcpy(&known, twin, sizeof known);
+  std::memcpy(&known, sent_before, sizeof known);
   return known.checksum - header_checksum(known) + header_checksum(header);
 }
 
@@ -52,17 +52,17 @@ void put_frame_header(FrameHeader header, const Framed& payload, bool with_check
   header.version = kFrameVersion;
   header.payload = payload.bytes.size();
   if (with_checksum)
-    header.checksum =
-        payload.twin ? twin_checksum(header, payload.twin) : frame_checksum(header, payload.bytes);
+    header.checksum = payload.sent_before ? frame_checksum(header, payload.sent_before)
+                                          : frame_checksum(header, payload.bytes);
   std::memcpy(head, &header, sizeof header);
 }
 
-void check_frame(const Frame& frame, const ExpectedFrame& terms) {
-  const int peer = terms.peer;
+void check_frame(const Frame& frame, const ExpectedFrame& expected) {
+  const int peer = expected.peer;
   const FrameHeader& header = frame.header;
-  const auto damaged = [&](const char* what, uint64_t expected, uint64_t got) {
+  const auto damaged = [&](const char* what, uint64_t wanted, uint64_t got) {
     fail(sparsecollRemoteError, "a message of rank ", peer, " is damaged: ", what, " expected ",
-         expected, ", got ", got);
+         wanted, ", got ", got);
   };
   const uint64_t rest = frame.size() - sizeof header;
   if (header.magic != kFrameMagic) damaged("magic", kFrameMagic, header.magic);
@@ -71,27 +71,27 @@ void check_frame(const Frame& frame, const ExpectedFrame& terms) {
     damaged("bytes behind the payload", 0, header.tail);
   const uint64_t payload = rest - header.tail;
   if (header.payload != payload) damaged("payload bytes", payload, header.payload);
-  // What this rank reads itself is seen.
-  const bool may_hide = frame.kind() == FrameKind::data && header.tail == 0;
-  if (header.hidden > (may_hide ? 1 : 0)) damaged("hidden payload", 0, header.hidden);
-  if (frame.is_hidden() && (!header.hidden || frame.hidden.size() != payload))
-    damaged("hidden bytes", 0, frame.hidden.size());
-  if (terms.has_checksum) {
-    const uint64_t expected = frame_checksum(header, frame.payload());
-    if (header.checksum != expected) damaged("checksum", expected, header.checksum);
+  // Only data may be in memory of a device: the receiver reads all other frames itself.
+  const bool may_be_on_device = frame.kind() == FrameKind::data && header.tail == 0;
+  if (header.on_device > (may_be_on_device ? 1 : 0)) damaged("device payload", 0, header.on_device);
+  if (frame.is_on_device() && (!header.on_device || frame.device_payload.size() != payload))
+    damaged("device bytes", 0, frame.device_payload.size());
+  if (expected.has_checksum) {
+    const uint64_t known = frame_checksum(header, frame.payload());
+    if (header.checksum != known) damaged("checksum", known, header.checksum);
     const uint64_t content = header.tail > 0 ? checksum(frame.payload()) : 0;
     if (header.tail > 0 && tail_of(frame) != content) damaged("checksum", content, tail_of(frame));
   }
-  if (header.ordinal != terms.ordinal)
+  if (header.ordinal != expected.ordinal)
     fail(sparsecollRemoteError, "messages of rank ", peer, " were lost: expected number ",
-         terms.ordinal, ", got ", header.ordinal);
+         expected.ordinal, ", got ", header.ordinal);
   if (header.kind < 1 || header.kind > 4) damaged("kind", 1, header.kind);
   if (frame.kind() == FrameKind::gossip && payload < sizeof(GossipHeader))
     damaged("payload bytes", sizeof(GossipHeader), payload);
-  const auto ranks = static_cast<uint32_t>(terms.ranks);
+  const auto ranks = static_cast<uint32_t>(expected.ranks);
   if (header.covered_first >= ranks) damaged("covered rank", ranks - 1, header.covered_first);
   if (header.covered_count > ranks) damaged("covered ranks", ranks, header.covered_count);
-  // Who sends in a call knows at least of itself.
+  // The sender of a call knows at least that it makes the call itself.
   const bool agrees = frame.kind() == FrameKind::data || frame.kind() == FrameKind::abandon;
   const auto sender = static_cast<uint32_t>(peer);
   const uint32_t own = (sender + ranks - header.covered_first) % ranks;

@@ -8,71 +8,73 @@ namespace sparsecoll {
 
 enum class FrameKind : uint16_t { data = 1, abandon = 2, fatal = 3, gossip = 4 };
 
-/// In front of every message between ranks.
+/// The header in front of every message between ranks.
 struct FrameHeader {
   uint32_t magic;
   uint16_t version;
   uint16_t kind;
-  uint64_t sequence;       ///< of the collective call
-  uint64_t descriptor;     ///< hash of what the sender was called with
-  uint32_t covered_first;  ///< ranks [first, first + count) modulo P are known to the sender to
-  uint32_t covered_count;  ///< have made this call with this descriptor
-  uint64_t ordinal;        ///< how many frames this sender sent to this receiver before
+  uint64_t sequence;    ///< number of the collective call
+  uint64_t descriptor;  ///< hash of the sender's arguments
+  uint32_t
+      covered_first;  ///< The sender knows that ranks [first, first + count) modulo P have made
+  uint32_t covered_count;  ///< this call with this descriptor.
+  uint64_t ordinal;        ///< number of frames that this sender sent to this receiver before
   uint64_t payload;        ///< bytes that follow
-  uint64_t checksum;       ///< of header (with 0 here) and payload
-  uint32_t result;         ///< of a fatal notice: the sparsecollResult_t of the sender
-  uint16_t tail;           ///< bytes behind the payload: 0, or 8 with the payload's checksum, which
-                           ///< then is no part of the one above
-  uint16_t hidden;         ///< 1: the sender's host did not see the payload, so that no checksum
-                           ///< covers it
+  uint64_t checksum;       ///< of the header, with 0 here, and of the payload
+  uint32_t result;         ///< sparsecollResult_t of a sender that has failed
+  uint16_t tail;           ///< bytes behind the payload: 0, or 8 with the checksum of the payload,
+                           ///< which `checksum` then leaves out
+  uint16_t on_device;      ///< 1: the payload comes from memory of the sender's device. No checksum
+                           ///< covers it, because the host did not read it.
 };
 static_assert(sizeof(FrameHeader) == 64);
 
+/// A received frame.
 struct Frame {
   FrameHeader header;
-  Buffer buffer;
-  Buffer hidden = {};  ///< the payload, where that came to memory of this rank's device
+  Buffer buffer;               ///< header and payload
+  Buffer device_payload = {};  ///< the payload, if it is in memory of this rank's device
 
   FrameKind kind() const { return static_cast<FrameKind>(header.kind); }
-  bool is_hidden() const { return hidden.size() > 0; }
-  size_t size() const { return buffer.size() + hidden.size(); }
+  bool is_on_device() const { return device_payload.size() > 0; }
+  size_t size() const { return buffer.size() + device_payload.size(); }
   ConstBytes payload() const {
-    if (is_hidden()) return {hidden.data(), hidden.size()};
+    if (is_on_device()) return {device_payload.data(), device_payload.size()};
     return ConstBytes(buffer.data(), buffer.size()).subspan(sizeof(FrameHeader), header.payload);
   }
 };
 
-/// In front of the payload of a gossip frame. Gossip is not bound to the call in which it arrives:
-/// it stays in the channel until the state takes it that it is for.
+/// The header in front of the payload of a gossip frame. Gossip is not bound to the call in which
+/// it arrives. It stays in the channel until its state takes it.
 struct GossipHeader {
-  uint64_t state;  ///< number of the call that made it
-  uint64_t step;   ///< of the sender
-  double share;    ///< p_ji, times gamma in compressed gossip
+  uint64_t state;  ///< number of the call that created the state
+  uint64_t step;   ///< step of the sender
+  double share;    ///< p_ji; gamma p_ji in compressed gossip
   double weight;   ///< how much of the sender's w moves
 };
 static_assert(sizeof(GossipHeader) == 32);
 
 GossipHeader gossip_header(const Frame& frame);
 
-/// What is behind a header. `twin`: the header of another frame with the same payload, which needs
-/// no second checksum then; else null.
+/// A payload that gets a header. `sent_before`: the header of an earlier frame with the same
+/// payload, which spares its checksum; null: there is none.
 struct Framed {
   ConstBytes bytes;
-  const std::byte* twin = nullptr;
+  const std::byte* sent_before = nullptr;
 };
 
 /// Completes the header and writes it to `head`.
 void put_frame_header(FrameHeader header, const Framed& payload, bool with_checksum,
                       std::byte* head);
 
-/// What a receiver knows of a frame before it looks.
+/// What a receiver knows of a frame beforehand.
 struct ExpectedFrame {
   int peer;
   int ranks;
   uint64_t ordinal;
   bool has_checksum;
 };
-/// Throws RemoteError unless it is all that.
-void check_frame(const Frame& frame, const ExpectedFrame& terms);
+/// Throws RemoteError if the frame is damaged or is not the expected one.
+void check_frame(const Frame& frame, const ExpectedFrame& expected);
 
 }  // namespace sparsecoll

@@ -5,108 +5,97 @@
 #include "calls/call.hpp"
 #include "calls/descriptor.hpp"
 #include "calls/framed/channel.hpp"
+#include "calls/framed/frame_sender.hpp"
 #include "kernels/kernels.hpp"
 
 namespace sparsecoll {
 
-/// Thrown out of an exchange when some rank made another call or abandoned this one; answer with
-/// FramedCall::abandon().
+/// Thrown out of an exchange when some rank made another call or abandoned this one. The catcher
+/// calls FramedCall::abandon().
 struct Abandoned {};
 
-/// Throws RemoteError when more has come than the leg allows.
+/// Throws RemoteError if the received message is larger than the transfer allows.
 void check_size(const Transfer& transfer);
 
-/// A call whose messages carry headers, over MPI and threads.
+/// A call whose messages are frames, over MPI or between threads.
 ///
-/// Agreement costs no round of its own. Every header carries a hash of what the sender was called
-/// with and the set of ranks from which it knows, first hand or relayed, that they made the same
-/// call. A rank commits once that set is full. A rank with bad arguments, or that sees another
-/// hash, sends "abandon call N" to all others and takes in frames until it has one from each; so
-/// does everyone who hears of it. Since frames of one sender arrive in order, nothing of call N is
-/// left then and the communicator goes on. No rank can have committed: a full set needs the hash of
-/// every rank.
+/// Agreement costs no exchange of its own. Every header carries a hash of the sender's arguments
+/// and the ranks that the sender knows, directly or through others, to have made the same call. A
+/// rank commits once it knows all ranks.
+///
+/// A rank abandons a call if its arguments are bad or if it receives another hash: it sends its
+/// arguments to all others and reads frames until it has those of each rank. Every rank that
+/// receives such a notice does the same. Frames of one sender arrive in order, so that afterwards
+/// none of this call is under way and the next call can begin. No rank can have committed, because
+/// that needs the hash of every rank.
 class FramedCall final : public AgreedCall {
  public:
-  struct Parameters {
-    Descriptor descriptor;
-    uint64_t sequence = 0;
-    Deadline deadline;
-    std::span<const Descriptor> members = {};  ///< of a group; outlive the call
+  /// A received message.
+  struct Received {
+    int peer;
+    ConstBytes message;
   };
 
-  FramedCall(Channel& channel, const Parameters& terms, Arena& arena, Stats& stats);
+  /// The members of the identity outlive the call.
+  FramedCall(Channel& channel, const CallParameters& parameters, const CallIdentity& identity,
+             Arena& arena);
   ~FramedCall() override;
 
-  void read_with(Kernels& kernels) override;
-  Stats& stats() override { return stats_; }
-  uint64_t sequence() const override { return terms_.sequence; }
-  const Deadline& deadline() const override { return terms_.deadline; }
+  void set_kernels(Kernels& kernels) override;
+  Stats& stats() override { return parameters_.stats; }
+  uint64_t sequence() const override { return parameters_.sequence; }
+  const Deadline& deadline() const override { return parameters_.deadline; }
 
   int rank() const override { return channel_.rank(); }
   int size() const override { return channel_.size(); }
   void exchange_each(std::span<Transfer> transfers,
                      FunctionRef<void(size_t transfer)> on_message) override;
   std::optional<double> probe(const Probe& probe) override;
-  void learn_of(std::span<const int> ranks) override;
+  void mark_covered(std::span<const int> ranks) override;
 
-  /// Starts sending one message. `again`: the packet went to another peer before, in this call.
-  void post(int peer, const Packet& packet, bool again = false);
-  /// Waits for a message of at least one of these peers; gives all that have come from them.
-  struct Received {
-    int peer;
-    ConstBytes message;
-  };
+  /// Starts to send one message.
+  void send(int peer, const Packet& packet) { send(peer, packet, false); }
+  /// Waits for a message of at least one of these peers. Returns all messages that have arrived
+  /// from them.
   std::vector<Received> receive_some(std::span<const int> peers);
 
-  /// ceil(log2 P) rounds of empty messages.
+  /// Takes ceil(log2 P) exchanges of empty messages.
   void agree() override;
   void confirm() override;
-  /// Abandons the call on all ranks; throws the Error that tells what was wrong: `problem` if this
-  /// rank had one, else InvalidUsage.
+  /// Abandons the call on all ranks. Throws `problem`, what is wrong with this rank's arguments; if
+  /// that is null, InvalidUsage with what is wrong on other ranks.
   [[noreturn]] void abandon(const Error* problem);
 
  private:
-  struct Notice;
-
-  void leave_room(Buffer Frame::*part);
-  FrameHeader header(FrameKind kind) const;
-  /// Whether every other rank gets a message and sends one, destinations rotating.
+  /// Sends one message. `again`: this call sent the packet to another peer before.
+  void send(int peer, const Packet& packet, bool again);
+  void send_transfer(std::span<const Transfer> transfers, size_t i);
+  /// Returns whether every other rank gets a message and sends one, beginning with the next rank.
   bool rotates(std::span<const Transfer> transfers) const;
+  /// Sends the messages of an exchange that rotates, only a few at the same time.
   void send_paced(std::span<const Transfer> transfers);
-  /// The message of one of the legs.
-  void post_transfer(std::span<const Transfer> transfers, size_t i);
   void receive(std::span<Transfer> transfers, FunctionRef<void(size_t transfer)> on_message);
-  /// Returns when one of the peers has sent something, or when there are none.
-  void wait_for(std::vector<int> peers);
-  [[noreturn]] void tell_timeout(std::span<const int> awaited) const;
-  /// The next message of that peer; who wants it by the host sees it.
-  ConstBytes take(int peer, MessageMemory message_memory);
-  void examine(int peer, const Frame& frame);
-  /// A pushSumStep of this call's number hears nobody but its neighbours, so that the call cannot
-  /// be abandoned together.
-  void refuse_gossip(int peer, const Frame& frame) const;
-  bool has_come(int peer) const;
-  void cover(const FrameHeader& header);
-  void cover(size_t rank);
-  /// Those awaited and those not known, even through others, to have made this call.
-  std::vector<int> unheard(std::span<const int> absent) const;
-  std::vector<int> others() const;
-  static std::vector<int> awaited(std::span<const Transfer> transfers);
-  ConstBytes own_notice(const Error* problem);
-  bool take_notice(int peer, Notice* notice);
-  std::string disagreement(const Notice& theirs, int peer) const;
-  std::string verdict(const std::vector<Notice>& notices) const;
+  /// Returns when a message of at least one of the peers has arrived; at once if there are no
+  /// peers.
+  void wait_for_any(std::vector<int> peers);
+  /// Takes the next message of that peer out of the channel.
+  ConstBytes take_message(int peer, MessageMemory message_memory);
+  /// Checks a frame as soon as it arrives. Throws Abandoned or RemoteError.
+  void check_arrived(int peer, const Frame& frame);
+  bool has_arrived(int peer) const;
+  /// Text for errors: the ranks that have not been heard from, and those in `absent`.
+  std::string name_missing(std::span<const int> absent) const;
+  /// Lets the pool keep buffers for the frames of the next calls.
+  void reserve_buffers(Buffer Frame::*part);
 
   Channel& channel_;
-  Parameters terms_;
-  uint64_t hash_;
+  CallParameters parameters_;
+  CallIdentity identity_;
   Arena& arena_;
-  Stats& stats_;
+  FrameSender sender_;
   Kernels* kernels_ = nullptr;
-  bool probes_ = false;  ///< what comes is for nobody
-  std::vector<bool> covered_;
-  int covered_count_ = 1;
-  std::vector<Frame> kept_;  ///< received frames, whose payloads the algorithm looks at
+  bool probes_ = false;      ///< The messages have no content.
+  std::vector<Frame> kept_;  ///< received frames, whose payloads the algorithm reads
 };
 
 }  // namespace sparsecoll

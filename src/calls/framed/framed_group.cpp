@@ -11,9 +11,9 @@ namespace sparsecoll {
 
 namespace {
 
-/// In front of each member's part of a shared message; parts are padded to 8 bytes.
+/// The header in front of each verb's part of a shared message. Parts are padded to 8 bytes.
 struct PartHeader {
-  uint64_t member;
+  uint64_t member;  ///< index of the verb
   uint64_t bytes;
 };
 
@@ -21,40 +21,46 @@ struct PartHeader {
 
 class FramedGroup::FramedMember final : public MemberCall {
  public:
-  FramedMember(FramedCall& call, FiberStacks& stacks, const GroupTask& member)
-      : MemberCall(call, stacks, member), inbox_(static_cast<size_t>(call.size())) {}
+  FramedMember(FramedCall& call, FiberStacks& stacks, const GroupTask& task)
+      : MemberCall(call, stacks, task), received_(static_cast<size_t>(call.size())) {}
 
-  void read_with(Kernels& kernels) override { kernels_ = &kernels; }
+  void set_kernels(Kernels& kernels) override { kernels_ = &kernels; }
   void exchange_each(std::span<Transfer> transfers,
                      FunctionRef<void(size_t transfer)> on_message) override {
     sent_ = false;
     MemberCall::exchange_each(transfers, on_message);
   }
 
+  /// Whether the verb has come to an exchange that was not sent yet.
   bool wants_to_send() const { return state() == State::exchanging && !sent_; }
-  void has_sent() { sent_ = true; }
+  void set_sent() { sent_ = true; }
+  /// Returns the bytes of the message to send.
   size_t used(const Transfer& transfer) const {
     return transfer.out.used ? kernels_->read(transfer.out.used) : transfer.out.bound;
   }
   void wait_packed(const std::byte* end) const {
     if (kernels_) kernels_->wait_packed(end);
   }
-  void put(int peer, ConstBytes part) { inbox_[static_cast<size_t>(peer)].push_back(part); }
+  void add_received(int peer, ConstBytes part) {
+    received_[static_cast<size_t>(peer)].push_back(part);
+  }
+  /// Whether all messages of the exchange have arrived.
   bool has_all() const {
     return std::ranges::all_of(transfers(), [this](const Transfer& transfer) {
-      return transfer.in_bound == 0 || !inbox_[static_cast<size_t>(transfer.peer)].empty();
+      return transfer.in_bound == 0 || !received_[static_cast<size_t>(transfer.peer)].empty();
     });
   }
   bool waits_for(int peer) const {
-    return state() == State::exchanging && inbox_[static_cast<size_t>(peer)].empty() &&
+    return state() == State::exchanging && received_[static_cast<size_t>(peer)].empty() &&
            std::ranges::any_of(transfers(), [peer](const Transfer& transfer) {
              return transfer.peer == peer && transfer.in_bound > 0;
            });
   }
+  /// Puts the received messages into the transfers.
   void take_all() {
     for (Transfer& transfer : transfers()) {
       if (transfer.in_bound == 0) continue;
-      auto& parts = inbox_[static_cast<size_t>(transfer.peer)];
+      auto& parts = received_[static_cast<size_t>(transfer.peer)];
       transfer.in = parts.front();
       parts.pop_front();
       check_size(transfer);
@@ -64,12 +70,12 @@ class FramedGroup::FramedMember final : public MemberCall {
  private:
   Kernels* kernels_ = nullptr;
   bool sent_ = false;
-  std::vector<std::deque<ConstBytes>> inbox_;  ///< by peer
+  std::vector<std::deque<ConstBytes>> received_;  ///< by peer
 };
 
 FramedGroup::FramedGroup(FramedCall& call, Arena& arena, FiberStacks& stacks,
-                         std::span<const GroupTask> members)
-    : call_(call), arena_(arena), members_(call, stacks, members) {}
+                         std::span<const GroupTask> tasks)
+    : call_(call), arena_(arena), members_(call, stacks, tasks) {}
 FramedGroup::~FramedGroup() = default;
 
 void FramedGroup::run() {
@@ -94,8 +100,8 @@ void FramedGroup::send() {
       total += sizeof(PartHeader) + align_up(members_[v].used(transfer), 8);
     });
     if (total == 0) continue;
-    std::byte* room = arena_.take<std::byte>(kHeadroom + total) + kHeadroom;
-    std::byte* at = room;
+    std::byte* const message = arena_.take<std::byte>(kHeadroom + total) + kHeadroom;
+    std::byte* at = message;
     each_part(peer, [&](size_t v, const Transfer& transfer) {
       const PartHeader header{v, members_[v].used(transfer)};
       std::memcpy(at, &header, sizeof header);
@@ -109,10 +115,10 @@ void FramedGroup::send() {
       std::memset(at + header.bytes, 0, padded - header.bytes);
       at += padded;
     });
-    call_.post(peer, {room, total, nullptr});
+    call_.send(peer, {message, total, nullptr});
   }
   for (FramedMember& member : members_)
-    if (member.wants_to_send()) member.has_sent();
+    if (member.wants_to_send()) member.set_sent();
 }
 
 bool FramedGroup::deliver() {
@@ -120,7 +126,7 @@ bool FramedGroup::deliver() {
   for (FramedMember& member : members_) {
     if (member.state() != MemberCall::State::exchanging || !member.has_all()) continue;
     member.take_all();
-    member.go_on();
+    member.resume();
     any = true;
   }
   return any;
@@ -132,10 +138,10 @@ void FramedGroup::wait() {
     if (std::any_of(members_.begin(), members_.end(),
                     [peer](FramedMember& member) { return member.waits_for(peer); }))
       peers.push_back(peer);
-  for (const auto& [peer, message] : call_.receive_some(peers)) sort(peer, message);
+  for (const auto& [peer, message] : call_.receive_some(peers)) distribute(peer, message);
 }
 
-void FramedGroup::sort(int peer, ConstBytes message) {
+void FramedGroup::distribute(int peer, ConstBytes message) {
   while (!message.empty()) {
     PartHeader header;
     const auto wrong = [&](const char* what) {
@@ -147,7 +153,7 @@ void FramedGroup::sort(int peer, ConstBytes message) {
     if (header.member >= members_.size()) wrong("a part of a call that is not in the group");
     if (header.bytes > message.size() || align_up(header.bytes, 8) > message.size())
       wrong("a part that is longer than the message");
-    members_[header.member].put(peer, message.first(header.bytes));
+    members_[header.member].add_received(peer, message.first(header.bytes));
     message = message.subspan(align_up(header.bytes, 8));
   }
 }

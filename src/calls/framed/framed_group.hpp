@@ -3,34 +3,37 @@
 #pragma once
 
 #include "calls/framed/framed_call.hpp"
-#include "calls/group_member.hpp"
+#include "calls/member_call.hpp"
 
 namespace sparsecoll {
 
-/// Several verbs in one call.
+/// Runs several verbs as one call.
 ///
-/// Every member runs as it would alone, up to its next exchange. When all have come to one, what
-/// they want to send to a peer goes there in one message, and each goes on when what it waits for
-/// has come. Members that do the same number of rounds so need the latency of one. A member gets
-/// exactly the bytes that it would get alone; hence the results are those of one by one.
+/// Every verb runs up to its next exchange. Then one message to each peer carries what all verbs
+/// send there, and each verb goes on when its messages have arrived. So verbs with equally many
+/// exchanges need the latency of one verb. A verb receives exactly the bytes that it would receive
+/// alone; hence the results are the same as one after another.
 class FramedGroup {
  public:
-  /// All of that outlives it.
+  /// All arguments outlive this object.
   FramedGroup(FramedCall& call, Arena& arena, FiberStacks& stacks,
-              std::span<const GroupTask> members);
+              std::span<const GroupTask> tasks);
   ~FramedGroup();
 
-  /// Confirms and ends as MemberCalls::run() says.
+  /// See MemberCalls::run().
   void run();
 
  private:
   class FramedMember;
 
+  /// Sends the messages of all verbs that have come to an exchange.
   void send();
-  /// Gives members what has come in for them; false when nobody can go on.
+  /// Resumes the verbs whose messages have all arrived. Returns false if there is none.
   bool deliver();
+  /// Waits for messages and distributes them to the verbs.
   void wait();
-  void sort(int peer, ConstBytes message);
+  /// Distributes the parts of one message to the verbs. Throws RemoteError if it is malformed.
+  void distribute(int peer, ConstBytes message);
 
   FramedCall& call_;
   Arena& arena_;

@@ -58,9 +58,7 @@ void FramedLink::attach(Device& device) {
 
 void FramedLink::run_framed(const CallParameters& parameters, const CallIdentity& identity,
                             FunctionRef<void()> check, FunctionRef<void(FramedCall&)> body) {
-  FramedCall call(*channel_,
-                  {identity.descriptor, parameters.sequence, parameters.deadline, identity.members},
-                  *arena_, parameters.stats);
+  FramedCall call(*channel_, parameters, identity, *arena_);
   try {
     check();
   } catch (const Error& error) {

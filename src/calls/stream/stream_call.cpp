@@ -14,18 +14,21 @@ namespace sparsecoll {
 
 namespace {
 
-/// Where every message begins; that of unknown size is announced by nothing else.
+/// The head of every message. It is all that announces a message of unknown size.
 struct Announcement {
   Stamp stamp;
-  uint64_t bytes;
+  uint64_t bytes;  ///< size of the message
   uint64_t reserved[5];
 };
 static_assert(sizeof(Announcement) == kHeadroom);
 
+/// Whether the message that is sent must be announced.
 bool announces(const Transfer& transfer) {
-  return transfer.out.data && transfer.out.agreed == kUnknownSize;
+  return transfer.out.data && transfer.out.agreed_bytes == kUnknownSize;
 }
-bool hears(const Transfer& transfer) { return transfer.in_bound == kUnknownSize; }
+
+/// Whether the message that is received is announced.
+bool receives_announcement(const Transfer& transfer) { return transfer.in_bound == kUnknownSize; }
 
 Announcement announcement_at(const std::byte* at) {
   Announcement announcement;
@@ -35,50 +38,53 @@ Announcement announcement_at(const std::byte* at) {
 
 }  // namespace
 
-StreamCall::StreamCall(const StreamResources& end, const Parameters& terms, Stats& stats)
-    : end_(end), terms_(terms), stamp_{terms.number, terms.descriptor.hash()}, stats_(stats) {}
+StreamCall::StreamCall(const StreamResources& resources, const CallParameters& parameters,
+                       const CallIdentity& identity, uint64_t number)
+    : resources_(resources),
+      parameters_(parameters),
+      identity_(identity),
+      stamp_{number, identity.descriptor.hash()} {}
 
-/// What moves bytes asks for no type.
 Kernels& StreamCall::kernels() {
-  return end_.device.kernels(DataType::float32, IndexType::index32);
+  return resources_.device.kernels(DataType::float32, IndexType::index32);
 }
 
 void StreamCall::exchange_each(std::span<Transfer> transfers,
                                FunctionRef<void(size_t transfer)> on_message) {
   if (transfers.empty()) return;
   {
-    const Stopwatch watch(stats_, Phase::exchange);
-    std::vector<Piece> pieces;
-    announce(transfers, pieces);
-    move(pieces);
-    take(transfers, pieces);
-    send_announced(transfers);
+    const Stopwatch watch(stats(), Phase::exchange);
+    std::vector<Message> messages;
+    add_first_messages(transfers, messages);
+    exchange_messages(messages);
+    receive_first_messages(transfers, messages);
+    exchange_announced(transfers);
   }
-  tell_all(transfers, on_message);
+  visit_received(transfers, on_message);
 }
 
 std::shared_ptr<Event> StreamCall::exchange_concurrently(std::span<Transfer> transfers) {
-  const Stopwatch watch(stats_, Phase::exchange);
-  std::vector<Piece> pieces;
-  announce(transfers, pieces);
-  auto done = end_.device.run_concurrently([&] {
-    move(pieces);
-    take(transfers, pieces);
+  const Stopwatch watch(stats(), Phase::exchange);
+  std::vector<Message> messages;
+  add_first_messages(transfers, messages);
+  auto end = resources_.device.run_concurrently([&] {
+    exchange_messages(messages);
+    receive_first_messages(transfers, messages);
   });
-  end_.watch.goes_on_beside(done);
-  return done;
+  resources_.watchdog.add_concurrent_work(end);
+  return end;
 }
 
 void StreamCall::wait_for(const Event& event) {
-  if (!end_.device.captured()) {
-    end_.watch.starts(end_.device);  // who is late now is late for this call
-    return end_.device.wait_for(event);
+  if (!resources_.device.captured()) {
+    resources_.watchdog.start_exchanges(resources_.device);  // a late peer is late for this call
+    return resources_.device.wait_for(event);
   }
-  // A graph cannot wait for what is not part of it.
-  while (!end_.device.passed(event)) {
-    if (terms_.deadline.passed())
+  // A CUDA graph cannot wait for events outside of it.
+  while (!resources_.device.passed(event)) {
+    if (deadline().passed())
       fail(sparsecollTimeout, "deadline passed, messages of earlier steps have not come");
-    end_.watch.check();
+    resources_.watchdog.check();
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
 }
@@ -88,126 +94,131 @@ size_t StreamCall::used(const Packet& packet) {
 }
 
 std::byte* StreamCall::stamped_on_host(const Packet& packet) {
-  const bool whole = packet.agreed != kUnknownSize;
-  const Announcement announcement{stamp_, whole ? packet.agreed : used(packet), {}};
-  const size_t bytes = sizeof announcement + (whole ? packet.agreed : 0);
-  const auto room = end_.arena.take_span<std::byte>(bytes);
+  const bool with_payload = packet.agreed_bytes != kUnknownSize;
+  const Announcement announcement{stamp_, with_payload ? packet.agreed_bytes : used(packet), {}};
+  const size_t bytes = sizeof announcement + (with_payload ? packet.agreed_bytes : 0);
+  const auto room = resources_.arena.take_span<std::byte>(bytes);
   std::memcpy(room.data(), &announcement, sizeof announcement);
-  if (whole && packet.bound > 0)
+  if (with_payload && packet.bound > 0)
     std::memcpy(room.data() + sizeof announcement, packet.data, packet.bound);
   return room.data();
 }
 
-/// Sent from where it is, if there is as much as was agreed; stamped later.
-std::byte* StreamCall::stamped_in_place(const Packet& packet) {
-  if (packet.bound >= packet.agreed) return packet.data - kHeadroom;
-  std::byte* const room = kernels().bytes(kHeadroom + packet.agreed);
+std::byte* StreamCall::room_for_stamp(const Packet& packet) {
+  if (packet.bound >= packet.agreed_bytes) return packet.data - kHeadroom;
+  // The receiver expects a longer message than there is memory here.
+  std::byte* const room = kernels().bytes(kHeadroom + packet.agreed_bytes);
   kernels().copy(packet.data, packet.bound, room + kHeadroom);
   return room;
 }
 
-/// What is sent and received first: whole messages of agreed size, announcements of others.
-void StreamCall::announce(std::span<Transfer> transfers, std::vector<Piece>& pieces) {
-  std::vector<std::byte*> in_place;
+void StreamCall::add_first_messages(std::span<Transfer> transfers, std::vector<Message>& messages) {
+  std::vector<std::byte*> to_stamp;
   for (const Transfer& transfer : transfers) {
     if (transfer.out.data) {
       const bool host = announces(transfer) || transfer.message_memory == MessageMemory::host;
-      std::byte* const at = host ? stamped_on_host(transfer.out) : stamped_in_place(transfer.out);
-      const size_t bytes = kHeadroom + (announces(transfer) ? 0 : transfer.out.agreed);
-      pieces.push_back(
+      std::byte* const at = host ? stamped_on_host(transfer.out) : room_for_stamp(transfer.out);
+      const size_t bytes = kHeadroom + (announces(transfer) ? 0 : transfer.out.agreed_bytes);
+      messages.push_back(
           {transfer.peer, true, host ? MessageMemory::host : MessageMemory::backend, at, bytes});
       // One message may go to several peers.
-      if (!host && (in_place.empty() || in_place.back() != at)) in_place.push_back(at);
+      if (!host && (to_stamp.empty() || to_stamp.back() != at)) to_stamp.push_back(at);
     }
     if (transfer.in_bound > 0) {
-      const bool host = hears(transfer) || transfer.message_memory == MessageMemory::host;
-      pieces.push_back({transfer.peer, false, host ? MessageMemory::host : MessageMemory::backend,
-                        transfer.into, kHeadroom + (hears(transfer) ? 0 : transfer.in_bound)});
+      const bool host =
+          receives_announcement(transfer) || transfer.message_memory == MessageMemory::host;
+      messages.push_back({transfer.peer, false, host ? MessageMemory::host : MessageMemory::backend,
+                          transfer.into,
+                          kHeadroom + (receives_announcement(transfer) ? 0 : transfer.in_bound)});
     }
   }
-  if (!in_place.empty()) end_.device.put_stamps(in_place, stamp_);
+  if (!to_stamp.empty()) resources_.device.put_stamps(to_stamp, stamp_);
 }
 
-void StreamCall::take(std::span<Transfer> transfers, std::span<const Piece> pieces) {
-  std::vector<StampedMessage> unseen;
-  auto piece = pieces.begin();
+void StreamCall::receive_first_messages(std::span<Transfer> transfers,
+                                        std::span<const Message> messages) {
+  std::vector<StampedMessage> on_device;
+  auto message = messages.begin();
   for (Transfer& transfer : transfers) {
-    if (transfer.out.data) ++piece;
+    if (transfer.out.data) ++message;
     if (transfer.in_bound == 0) continue;
-    if (piece->message_memory == MessageMemory::backend)
-      unseen.push_back({piece->at, transfer.peer});
-    else if (const Stamp got = announcement_at(piece->at).stamp; got != stamp_)
+    if (message->message_memory == MessageMemory::backend)
+      on_device.push_back({message->at, transfer.peer});
+    else if (const Stamp got = announcement_at(message->at).stamp; got != stamp_)
       refuse(got, transfer.peer);
-    const size_t bytes = hears(transfer) ? announcement_at(piece->at).bytes : transfer.in_bound;
-    transfer.in = {piece->at + kHeadroom, bytes};  // of what was only announced the size
-    ++piece;
+    const size_t bytes =
+        receives_announcement(transfer) ? announcement_at(message->at).bytes : transfer.in_bound;
+    transfer.in = {message->at + kHeadroom, bytes};  // a received announcement only tells the size
+    ++message;
   }
-  if (!unseen.empty()) end_.device.check_stamps(unseen, stamp_, end_.books.alarm);
+  if (!on_device.empty())
+    resources_.device.check_stamps(on_device, stamp_, resources_.report.alarm);
 }
 
-void StreamCall::send_announced(std::span<Transfer> transfers) {
-  std::vector<Piece> pieces;
+void StreamCall::exchange_announced(std::span<Transfer> transfers) {
+  std::vector<Message> messages;
   std::vector<Transfer*> to;
   for (Transfer& transfer : transfers) {
     if (const size_t bytes = announces(transfer) ? used(transfer.out) : 0; bytes > 0)
-      pieces.push_back({transfer.peer, true, transfer.message_memory, transfer.out.data, bytes});
-    to.resize(pieces.size());
-    if (!hears(transfer)) continue;
-    pieces.push_back({transfer.peer, false, transfer.message_memory, nullptr, transfer.in.size()});
-    if (transfer.in.empty()) pieces.pop_back();
-    to.resize(pieces.size(), &transfer);
+      messages.push_back({transfer.peer, true, transfer.message_memory, transfer.out.data, bytes});
+    to.resize(messages.size());
+    if (!receives_announcement(transfer)) continue;
+    messages.push_back(
+        {transfer.peer, false, transfer.message_memory, nullptr, transfer.in.size()});
+    if (transfer.in.empty()) messages.pop_back();
+    to.resize(messages.size(), &transfer);
   }
-  if (pieces.empty()) return;
-  move(pieces);
-  for (size_t p = 0; p < pieces.size(); ++p)
-    if (to[p]) to[p]->in = {pieces[p].at, pieces[p].bytes};
+  if (messages.empty()) return;
+  exchange_messages(messages);
+  for (size_t p = 0; p < messages.size(); ++p)
+    if (to[p]) to[p]->in = {messages[p].at, messages[p].bytes};
 }
 
-void StreamCall::move(std::span<Piece> pieces) {
+void StreamCall::exchange_messages(std::span<Message> messages) {
   size_t up = 0, down = 0;
-  const size_t sent_before = stats_.bytes_sent;
-  for (const Piece& piece : pieces)
-    if (piece.message_memory == MessageMemory::host)
-      (piece.sends ? up : down) += align_up(piece.bytes);
-  const auto staged = end_.arena.take_span<std::byte>(up);
-  for (size_t at = 0; const Piece& piece : pieces) {
-    if (piece.message_memory == MessageMemory::backend || !piece.sends) continue;
-    std::memcpy(&staged[at], piece.at, piece.bytes);
-    at += align_up(piece.bytes);
+  const size_t sent_before = stats().bytes_sent;
+  for (const Message& message : messages)
+    if (message.message_memory == MessageMemory::host)
+      (message.sends ? up : down) += align_up(message.bytes);
+  const auto staged = resources_.arena.take_span<std::byte>(up);
+  for (size_t at = 0; const Message& message : messages) {
+    if (message.message_memory == MessageMemory::backend || !message.sends) continue;
+    std::memcpy(&staged[at], message.at, message.bytes);
+    at += align_up(message.bytes);
   }
   const std::byte* from = up > 0 ? kernels().upload(staged) : nullptr;
-  std::byte* const landing = kernels().bytes(down);
-  std::byte* to = landing;
+  std::byte* const received = kernels().bytes(down);
+  std::byte* to = received;
   std::vector<StreamTransfer> stream_transfers;
-  for (Piece& piece : pieces) {
-    const bool host = piece.message_memory == MessageMemory::host;
-    if (piece.sends) {
+  for (Message& message : messages) {
+    const bool host = message.message_memory == MessageMemory::host;
+    if (message.sends) {
       stream_transfers.push_back(
-          {piece.peer, {host ? from : piece.at, piece.bytes}, {}, true, false});
-      if (host) from += align_up(piece.bytes);
-      stats_.bytes_sent += piece.bytes;
-      ++stats_.messages_sent;
+          {message.peer, {host ? from : message.at, message.bytes}, {}, true, false});
+      if (host) from += align_up(message.bytes);
+      stats().bytes_sent += message.bytes;
+      ++stats().messages_sent;
     } else {
       if (host)
-        piece.at = to;
-      else if (!piece.at)
-        piece.at = kernels().bytes(piece.bytes);
-      stream_transfers.push_back({piece.peer, {}, {piece.at, piece.bytes}, false, true});
-      if (host) to += align_up(piece.bytes);
-      stats_.bytes_received += piece.bytes;
+        message.at = to;
+      else if (!message.at)
+        message.at = kernels().bytes(message.bytes);
+      stream_transfers.push_back({message.peer, {}, {message.at, message.bytes}, false, true});
+      if (host) to += align_up(message.bytes);
+      stats().bytes_received += message.bytes;
     }
   }
-  end_.watch.starts(end_.device);
-  end_.device.timed("exchange", stats_.bytes_sent - sent_before, [&] {
-    end_.transport.exchange(stream_transfers, end_.device.stream(), terms_.deadline);
+  resources_.watchdog.start_exchanges(resources_.device);
+  resources_.device.timed("exchange", stats().bytes_sent - sent_before, [&] {
+    resources_.transport.exchange(stream_transfers, resources_.device.stream(), deadline());
   });
   if (down == 0) return;
-  const Bytes seen(end_.arena.take<std::byte>(down), down);
-  kernels().download(landing, seen);
-  end_.watch.check();  // what was interrupted has brought nothing
-  for (Piece& piece : pieces)
-    if (piece.message_memory == MessageMemory::host && !piece.sends)
-      piece.at = seen.data() + (piece.at - landing);
+  const Bytes on_host(resources_.arena.take<std::byte>(down), down);
+  kernels().download(received, on_host);
+  resources_.watchdog.check();  // an interrupted exchange has received nothing
+  for (Message& message : messages)
+    if (message.message_memory == MessageMemory::host && !message.sends)
+      message.at = on_host.data() + (message.at - received);
 }
 
 void StreamCall::refuse(const Stamp& got, int peer) const {
@@ -216,17 +227,17 @@ void StreamCall::refuse(const Stamp& got, int peer) const {
 }
 
 void StreamCall::agree() {
-  if (!met_) meet_all(nullptr);
+  if (!compared_) compare_arguments(nullptr);
 }
 
-/// Whoever confirms has waited for all that came in, or will be told later.
-void StreamCall::confirm() { end_.watch.check(); }
+// The host has waited for the messages that it receives; a later call reports errors of the others.
+void StreamCall::confirm() { resources_.watchdog.check(); }
 
-void StreamCall::settle(Kernels&, const CallCounts& counts) {
-  CallCounts settlement = counts;
-  settlement.adds = std::exchange(settled_, true);
-  end_.device.add_counts(settlement, end_.books);
-  stats_.settles = true;
+void StreamCall::confirm_counts(Kernels&, const CallCounts& counts) {
+  CallCounts of_verb = counts;
+  of_verb.adds = std::exchange(counted_, true);
+  resources_.device.add_counts(of_verb, resources_.report);
+  stats().counts_on_device = true;
 }
 
 }  // namespace sparsecoll

@@ -16,92 +16,93 @@ namespace sparsecoll {
 
 class StreamWatchdog;
 
-/// What calls in stream order share, through the life of their communicator.
+/// What all calls in stream order of one communicator use.
 struct StreamResources {
   StreamTransport& transport;
-  Device& device;  ///< begun while a call is made
-  StreamWatchdog& watch;
+  Device& device;  ///< It has begun its work of the call.
+  StreamWatchdog& watchdog;
   Arena& arena;  ///< of the host
-  DeviceReport books;
+  DeviceReport report;
 };
 
 /// A call whose messages go from device to device in the order of a stream, over NCCL.
 ///
-/// Messages of agreed size begin with a stamp, [number of the call, hash of what the sender was
-/// called with], which the receiver compares on the device: a mismatch raises an alarm that the
-/// host finds later, and that is fatal. Those of unknown size are announced by messages of fixed
-/// size, for which the host waits. meet_all() compares in words what all ranks were called with,
-/// before anything else is sent.
+/// A message of agreed size begins with a stamp: the number of the call and the hash of the
+/// sender's arguments. The receiver compares it on the device. A difference raises an alarm, which
+/// the host finds later and which is fatal. A message of unknown size is announced by one of fixed
+/// size, for which the host waits. compare_arguments() compares the arguments of all ranks before
+/// anything else is sent.
 class StreamCall final : public AgreedCall {
  public:
-  struct Parameters {
-    Descriptor descriptor;
-    std::span<const Descriptor> members;  ///< of a group; outlive the call
-    uint64_t number;                      ///< of the calls that were made over this transport
-    uint64_t sequence;
-    Deadline deadline;
-  };
+  /// `number`: number of the call among those over this transport. The members of the identity
+  /// outlive the call.
+  StreamCall(const StreamResources& resources, const CallParameters& parameters,
+             const CallIdentity& identity, uint64_t number);
 
-  StreamCall(const StreamResources& end, const Parameters& terms, Stats& stats);
-
-  int rank() const override { return end_.transport.rank(); }
-  int size() const override { return end_.transport.size(); }
+  int rank() const override { return resources_.transport.rank(); }
+  int size() const override { return resources_.transport.size(); }
   bool in_stream_order() const override { return true; }
-  void read_with(Kernels&) override {}
-  Stats& stats() override { return stats_; }
-  uint64_t sequence() const override { return terms_.sequence; }
-  uint64_t number() const override { return terms_.number; }
-  const Deadline& deadline() const override { return terms_.deadline; }
+  void set_kernels(Kernels&) override {}
+  Stats& stats() override { return parameters_.stats; }
+  uint64_t sequence() const override { return parameters_.sequence; }
+  uint64_t number() const override { return stamp_.sequence; }
+  const Deadline& deadline() const override { return parameters_.deadline; }
 
   void exchange_each(std::span<Transfer> transfers,
                      FunctionRef<void(size_t transfer)> on_message) override;
-  /// The same of messages of agreed size, in memory that outlives the call at both ends, which what
-  /// is queued next does not wait for.
+  /// Makes an exchange that later work does not wait for. Returns the event of its end. All
+  /// messages have agreed sizes, and their memory outlives the call at both ends.
   std::shared_ptr<Event> exchange_concurrently(std::span<Transfer> transfers);
-  /// What is queued next comes after that.
+  /// Orders later work behind this event.
   void wait_for(const Event& event);
   void agree() override;
   void confirm() override;
-  void settle(Kernels& kernels, const CallCounts& counts) override;
+  void confirm_counts(Kernels& kernels, const CallCounts& counts) override;
 
-  /// Tells all ranks what this one was called with and what was wrong with it, if anything; waits.
-  /// Where they disagree it throws, on all of them: `problem`, or InvalidUsage in words.
-  void meet_all(const Error* problem);
+  /// Sends this rank's arguments to all ranks, with `problem`, what is wrong with them, if that is
+  /// not null. Waits for those of all ranks. Throws on all ranks if they differ or are wrong:
+  /// `problem`, or InvalidUsage with what is wrong on other ranks.
+  void compare_arguments(const Error* problem);
 
  private:
-  /// One message of known size. Sent from `at`, or set to where it has come.
-  struct Piece {
+  /// A message of known size.
+  struct Message {
     int peer;
-    bool sends;
+    bool sends;  ///< false: it is received
     MessageMemory message_memory;
-    std::byte* at;
+    std::byte* at;  ///< where it is sent from; set to where it was received
     size_t bytes;
   };
-  class Pieces;
   struct Notice;
 
+  /// Returns kernels for moving bytes, whatever their type.
   Kernels& kernels();
-  void announce(std::span<Transfer> transfers, std::vector<Piece>& pieces);
-  void take(std::span<Transfer> transfers, std::span<const Piece> pieces);
-  void send_announced(std::span<Transfer> transfers);
+  /// Adds the messages that are exchanged first: those of agreed size, and announcements of the
+  /// others.
+  void add_first_messages(std::span<Transfer> transfers, std::vector<Message>& messages);
+  /// Checks the stamps of the received messages and sets the transfers' `in`.
+  void receive_first_messages(std::span<Transfer> transfers, std::span<const Message> messages);
+  /// Exchanges the messages that were announced.
+  void exchange_announced(std::span<Transfer> transfers);
+  /// Returns a stamped copy of a packet in host memory, or its announcement.
   std::byte* stamped_on_host(const Packet& packet);
-  std::byte* stamped_in_place(const Packet& packet);
+  /// Returns the packet in memory of the device with room in front of it for the stamp.
+  std::byte* room_for_stamp(const Packet& packet);
+  /// Returns how many bytes of a packet are sent.
   size_t used(const Packet& packet);
-  /// Moves them all at once. Waits where one comes to the host.
-  void move(std::span<Piece> pieces);
+  /// Exchanges all of these messages. Waits if one is received in host memory.
+  void exchange_messages(std::span<Message> messages);
   /// Throws RemoteError for the stamp of another call.
   [[noreturn]] void refuse(const Stamp& got, int peer) const;
-  /// Every rank's bytes, as long as this one's, by rank.
-  std::vector<ConstBytes> gather_all(ConstBytes own);
-  std::string verdict(const std::vector<ConstBytes>& notices);
-  std::string difference_of_members();
+  /// Returns the bytes of every rank, by rank. All ranks pass equally many.
+  std::vector<ConstBytes> allgather(ConstBytes own);
 
-  const StreamResources& end_;
-  Parameters terms_;
+  const StreamResources& resources_;
+  CallParameters parameters_;
+  CallIdentity identity_;
   Stamp stamp_;
-  Stats& stats_;
-  bool met_ = false;
-  bool settled_ = false;  ///< a part of it: another of its group adds to that
+  bool compared_ = false;  ///< compare_arguments() has run
+  bool counted_ = false;   ///< a verb of a group has confirmed its counts; others add to them
 };
 
 }  // namespace sparsecoll

@@ -10,10 +10,10 @@ class StreamGroup::StreamMember final : public MemberCall {
  public:
   using MemberCall::MemberCall;
 
-  void uneven() override { uneven_ = true; }
-  void settle(Kernels& kernels, const CallCounts& counts) override {
+  void allow_uneven_exchanges() override { uneven_ = true; }
+  void confirm_counts(Kernels& kernels, const CallCounts& counts) override {
     confirm();
-    call().settle(kernels, counts);
+    call().confirm_counts(kernels, counts);
   }
 
   bool exchanges() const { return state() == State::exchanging; }
@@ -23,8 +23,8 @@ class StreamGroup::StreamMember final : public MemberCall {
   bool uneven_ = false;
 };
 
-StreamGroup::StreamGroup(StreamCall& call, FiberStacks& stacks, std::span<const GroupTask> members)
-    : call_(call), members_(call, stacks, members) {}
+StreamGroup::StreamGroup(StreamCall& call, FiberStacks& stacks, std::span<const GroupTask> tasks)
+    : call_(call), members_(call, stacks, tasks) {}
 StreamGroup::~StreamGroup() = default;
 
 void StreamGroup::run() {
@@ -54,7 +54,7 @@ void StreamGroup::advance() {
   call_.exchange(transfers);
   for (auto transfer = transfers.begin(); const StreamMember* member : members)
     for (Transfer& own : member->transfers()) own.in = (transfer++)->in;
-  for (StreamMember* member : members) member->go_on();
+  for (StreamMember* member : members) member->resume();
 }
 
 }  // namespace sparsecoll

@@ -2,34 +2,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "calls/group_member.hpp"
+#include "calls/member_call.hpp"
 #include "calls/stream/stream_call.hpp"
 
 namespace sparsecoll {
 
-/// Several verbs in one call in stream order.
+/// Runs several verbs as one call in stream order.
 ///
-/// Every member runs as it would alone, up to its next exchange. What all of them exchange then is
-/// one exchange, member after member: it takes as many launches of NCCL as that of one, and one
-/// wait for all sizes that are sent. NCCL matches messages by their order only. That is the same at
-/// both ends because the exchanges of a call are as many on all ranks, and so all members that
-/// start after another start at the same exchange; members that said otherwise (Call::uneven())
-/// have theirs when no other has any, one of these members after another. Every member gets exactly
-/// the bytes that it would get alone; hence the results are those of one by one.
+/// Every verb runs up to its next exchange. Then one exchange carries the messages of all verbs, in
+/// the order of the verbs: it takes as many launches of NCCL as that of one verb, and one wait for
+/// all sizes. A verb receives exactly the bytes that it would receive alone; hence the results are
+/// the same as one after another.
+///
+/// NCCL matches messages by their order only, which must be the same at both ends. It is, because
+/// a verb makes the same number of exchanges on all ranks, so that a verb that starts after another
+/// one starts at the same exchange everywhere. Verbs that allowed uneven exchanges make theirs when
+/// no other verb has one, each of these verbs after the one before it.
 class StreamGroup {
  public:
-  /// All of that outlives it.
-  StreamGroup(StreamCall& call, FiberStacks& stacks, std::span<const GroupTask> members);
+  /// All arguments outlive this object.
+  StreamGroup(StreamCall& call, FiberStacks& stacks, std::span<const GroupTask> tasks);
   ~StreamGroup();
 
-  /// Confirms and ends as MemberCalls::run() says.
+  /// See MemberCalls::run().
   void run();
 
  private:
   class StreamMember;
 
+  /// Makes one exchange and resumes its verbs.
   void advance();
-  /// Who exchanges next.
+  /// Returns the verbs whose messages the next exchange carries.
   std::vector<StreamMember*> next();
 
   StreamCall& call_;

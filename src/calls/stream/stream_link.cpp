@@ -26,15 +26,15 @@ uint64_t shape_of(const CallIdentity& identity) {
   return shape;
 }
 
-/// Tells the watchdog of a call, from its begin until all its work is queued.
+/// Lets the watchdog watch a call, from its begin until all its work is queued.
 class CallInFlight {
  public:
   CallInFlight(StreamWatchdog& watchdog, Device& device, uint64_t sequence)
       : watchdog_(watchdog), device_(device) {
-    if (!captured_) watchdog.begins(sequence);
+    if (!captured_) watchdog.begin_call(sequence);
   }
   ~CallInFlight() {
-    if (!captured_) watchdog_.ends(device_);
+    if (!captured_) watchdog_.end_call(device_);
   }
   CallInFlight(const CallInFlight&) = delete;
   CallInFlight& operator=(const CallInFlight&) = delete;
@@ -111,13 +111,10 @@ void StreamLink::run_stream(const CallParameters& parameters, const CallIdentity
   // No peer expects a notice in such a call. The peers wait until this rank makes the call.
   if (problem && (known || captured)) throw CallNotStarted(*problem);
   const CallInFlight in_flight(*watchdog_, *device_, sequence_);
-  StreamCall call(
-      *call_resources_,
-      {identity.descriptor, identity.members, ++number_, parameters.sequence, parameters.deadline},
-      parameters.stats);
+  StreamCall call(*call_resources_, parameters, identity, ++number_);
   run_current(call, [&] {
     if (!known) {
-      call.meet_all(problem ? &*problem : nullptr);
+      call.compare_arguments(problem ? &*problem : nullptr);
       if (shapes_.size() == kCachedShapes) shapes_.clear();  // in the same call on all ranks
       shapes_.insert(shape);
     }
@@ -139,9 +136,7 @@ void StreamLink::run_group(const CallParameters& parameters, const CallIdentity&
 void StreamLink::run_unagreed(const CallParameters& parameters, const Descriptor& descriptor,
                               FunctionRef<void()> body) {
   const CallInFlight in_flight(*watchdog_, *device_, sequence_);
-  StreamCall call(*call_resources_,
-                  {descriptor, {}, ++number_, parameters.sequence, parameters.deadline},
-                  parameters.stats);
+  StreamCall call(*call_resources_, parameters, descriptor, ++number_);
   run_current(call, body);
 }
 

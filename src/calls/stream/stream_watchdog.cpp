@@ -10,11 +10,11 @@
 namespace sparsecoll {
 
 namespace {
-constexpr auto kBetweenLooks = std::chrono::milliseconds(10);
+constexpr auto kPollInterval = std::chrono::milliseconds(10);
 }
 
-StreamWatchdog::StreamWatchdog(const Watched& charge)
-    : charge_(charge), thread_(&StreamWatchdog::work, this) {}
+StreamWatchdog::StreamWatchdog(const Watched& watched)
+    : watched_(watched), thread_(&StreamWatchdog::work, this) {}
 
 StreamWatchdog::~StreamWatchdog() { stop(); }
 
@@ -27,13 +27,13 @@ void StreamWatchdog::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void StreamWatchdog::begins(uint64_t sequence) {
+void StreamWatchdog::begin_call(uint64_t sequence) {
   const std::lock_guard lock(mutex_);
   calls_.push_back({sequence, nullptr, nullptr, nullptr, false, {}});
   changed_.notify_all();
 }
 
-void StreamWatchdog::starts(Device& device) {
+void StreamWatchdog::start_exchanges(Device& device) {
   if (device.captured()) return;
   {
     const std::lock_guard lock(mutex_);
@@ -45,7 +45,7 @@ void StreamWatchdog::starts(Device& device) {
   calls_.back().start = event;
 }
 
-void StreamWatchdog::ends(Device& device) noexcept {
+void StreamWatchdog::end_call(Device& device) noexcept {
   std::shared_ptr<Event> event;
   try {
     event = device.event();
@@ -56,9 +56,9 @@ void StreamWatchdog::ends(Device& device) noexcept {
   calls_.back().end = event;
 }
 
-void StreamWatchdog::goes_on_beside(const std::shared_ptr<Event>& end) {
+void StreamWatchdog::add_concurrent_work(const std::shared_ptr<Event>& end) {
   const std::lock_guard lock(mutex_);
-  calls_.back().beside = end;
+  calls_.back().concurrent_end = end;
 }
 
 std::optional<Error> StreamWatchdog::failure() {
@@ -68,7 +68,7 @@ std::optional<Error> StreamWatchdog::failure() {
   };
   if (const auto found = known()) return found;
   try {
-    look_at_alarm();  // work that has been waited for may have raised it just now
+    check_alarm();  // completed work may have raised it just now
   } catch (const Error& error) {
     interrupt(error);
   }
@@ -77,8 +77,8 @@ std::optional<Error> StreamWatchdog::failure() {
 
 void StreamWatchdog::check() {
   try {
-    look_at_transport();
-    look_at_alarm();
+    check_transport();
+    check_alarm();
   } catch (const Error& error) {
     interrupt(error);
   }
@@ -91,15 +91,15 @@ void StreamWatchdog::interrupt(const Error& why) noexcept {
     try {
       if (!failure_) failure_ = why;
     } catch (const std::bad_alloc&) {
-      failure_.emplace(why.code(), "failed");  // short enough to need no memory
+      failure_.emplace(why.code(), "failed");  // so short that it needs no memory
     }
   }
-  charge_.transport.interrupt();
+  watched_.transport.interrupt();
 }
 
 void StreamWatchdog::interrupt_with(const std::exception& why) noexcept {
   if (const auto* const error = dynamic_cast<const Error*>(&why)) return interrupt(*error);
-  interrupt(Error(sparsecollSystemError, "no memory"));  // likewise
+  interrupt(Error(sparsecollSystemError, "no memory"));  // so short that it needs none
 }
 
 void StreamWatchdog::work() {
@@ -108,10 +108,10 @@ void StreamWatchdog::work() {
       changed_.wait(lock);
       continue;
     }
-    changed_.wait_for(lock, kBetweenLooks, [this] { return stops_; });
+    changed_.wait_for(lock, kPollInterval, [this] { return stops_; });
     lock.unlock();
     try {
-      look();
+      poll();
     } catch (const std::exception& error) {
       interrupt_with(error);
     }
@@ -119,45 +119,44 @@ void StreamWatchdog::work() {
   }
 }
 
-void StreamWatchdog::look() {
-  look_at_transport();
-  look_at_alarm();
-  // CUDA may keep whoever asks it waiting, and others need the lock to interrupt what it waits for.
-  while (const std::optional<Call> call = first()) {
-    if (!is_done(*call)) return look_at(*call);
+void StreamWatchdog::poll() {
+  check_transport();
+  check_alarm();
+  // Without the lock: a query of CUDA may wait, and other threads need the lock to interrupt it.
+  while (const std::optional<Call> call = oldest()) {
+    if (!is_done(*call)) return check_deadline(*call);
     const std::lock_guard lock(mutex_);
     calls_.pop_front();
   }
 }
 
-std::optional<StreamWatchdog::Call> StreamWatchdog::first() const {
+std::optional<StreamWatchdog::Call> StreamWatchdog::oldest() const {
   const std::lock_guard lock(mutex_);
   return calls_.empty() ? std::nullopt : std::optional(calls_.front());
 }
 
-/// The last one may be under way yet.
 bool StreamWatchdog::is_done(const Call& call) const {
-  return call.end && charge_.device.passed(*call.end) &&
-         (!call.beside || charge_.device.passed(*call.beside));
+  return call.end && watched_.device.passed(*call.end) &&
+         (!call.concurrent_end || watched_.device.passed(*call.concurrent_end));
 }
 
-void StreamWatchdog::look_at_transport() { charge_.transport.check(); }
+void StreamWatchdog::check_transport() { watched_.transport.check(); }
 
-void StreamWatchdog::look_at_alarm() const {
-  const Alarm& alarm = *charge_.alarm;
+void StreamWatchdog::check_alarm() const {
+  const Alarm& alarm = *watched_.alarm;
   const uint64_t reason =
       std::atomic_ref(const_cast<uint64_t&>(alarm.reason)).load(std::memory_order_acquire);
   if (reason == Alarm::other_call)
     fail(sparsecollRemoteError, "rank ", alarm.peer, " made another call at its number ",
          alarm.got.sequence, ", or sent it with other arguments (hash ", alarm.got.hash, ")");
-  expect_sound(reason == Alarm::malformed ? 1 : 0);
+  refuse_malformed(reason == Alarm::malformed ? 1 : 0);
 }
 
-void StreamWatchdog::look_at(const Call& call) {
-  if (charge_.timeout_ms == 0 || !call.start) return;
-  if (!call.limit && charge_.device.passed(*call.start)) {
+void StreamWatchdog::check_deadline(const Call& call) {
+  if (watched_.timeout_ms == 0 || !call.start) return;
+  if (!call.limit && watched_.device.passed(*call.start)) {
     const std::lock_guard lock(mutex_);
-    calls_.front().limit = Clock::now() + std::chrono::milliseconds(charge_.timeout_ms);
+    calls_.front().limit = Clock::now() + std::chrono::milliseconds(watched_.timeout_ms);
   }
   if (call.limit && Clock::now() >= *call.limit)
     fail(sparsecollTimeout, "call ", call.sequence,

@@ -17,67 +17,73 @@
 
 namespace sparsecoll {
 
-/// Looks after the calls in stream order of one communicator, which nobody waits for: a thread that
-/// asks from time to time whether they are done, the transport whether it is well, and the device
-/// whether it raised an alarm. When something is wrong, or a call's deadline passes, which begins
-/// with its first exchange on the device, it interrupts the transport, so that every stream goes
-/// on; the failure stays.
+/// Watches the calls in stream order of one communicator, which the host does not wait for.
+///
+/// A thread polls from time to time whether the calls are done, whether the transport works, and
+/// whether the device has raised an alarm. If something is wrong, or the deadline of a call passes,
+/// it keeps the failure and interrupts the transport, so that every stream goes on. The time of a
+/// call begins with its first exchange on the device. Only failure() and interrupt() may be called
+/// from any thread; everything else belongs to the thread that makes the calls.
 class StreamWatchdog {
  public:
   struct Watched {
     StreamTransport& transport;
     Device& device;
     const Alarm* alarm;
-    int timeout_ms;  ///< 0: none
+    int timeout_ms;  ///< 0: no deadline
   };
 
-  explicit StreamWatchdog(const Watched& charge);
+  explicit StreamWatchdog(const Watched& watched);
   ~StreamWatchdog();
   StreamWatchdog(const StreamWatchdog&) = delete;
   StreamWatchdog& operator=(const StreamWatchdog&) = delete;
 
-  /// A call is made from now on, until ends().
-  void begins(uint64_t sequence);
-  /// Its exchanges begin with what is queued next. In the call's thread, as all but failure() and
-  /// interrupt().
-  void starts(Device& device);
-  /// Some of it is queued beside the rest, until then.
-  void goes_on_beside(const std::shared_ptr<Event>& end);
-  /// All of it is queued.
-  void ends(Device& device) noexcept;
+  /// Begins to watch a call, whose work is queued from now on.
+  void begin_call(uint64_t sequence);
+  /// Marks that the exchanges of this call begin with the work that is queued next. Only the first
+  /// mark of a call counts.
+  void start_exchanges(Device& device);
+  /// Adds work of this call that runs concurrently with the rest, until that event.
+  void add_concurrent_work(const std::shared_ptr<Event>& end);
+  /// Marks that all work of this call is queued.
+  void end_call(Device& device) noexcept;
   /// Throws the failure, if there is one.
   void check();
-  /// From any thread: what has gone wrong, as far as the device has told.
+  /// Returns the first failure, if there is one. From any thread.
   std::optional<Error> failure();
-  /// From any thread: as if `why` had been found.
+  /// Fails with `why`. From any thread.
   void interrupt(const Error& why) noexcept;
-  /// Looks after nothing any more, once or often.
+  /// Stops watching. May be called again.
   void stop();
 
  private:
   struct Call {
     uint64_t sequence;
-    std::shared_ptr<Event> start, end, beside;
+    std::shared_ptr<Event> start;  ///< of its first exchange; null: none was queued
+    std::shared_ptr<Event> end, concurrent_end;
     bool started = false;
     std::optional<Clock::time_point> limit;
   };
 
+  /// Runs in the thread.
   void work();
-  void look();
-  void look_at_transport();
-  void look_at_alarm() const;
-  void look_at(const Call& call);
-  std::optional<Call> first() const;
+  void poll();
+  void check_transport();
+  /// Throws if the device has raised an alarm.
+  void check_alarm() const;
+  /// Throws Timeout if the deadline of the oldest call has passed.
+  void check_deadline(const Call& oldest);
+  std::optional<Call> oldest() const;
   bool is_done(const Call& call) const;
   void interrupt_with(const std::exception& why) noexcept;
 
-  const Watched charge_;
+  const Watched watched_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Call> calls_;  ///< not known to be done
+  std::deque<Call> calls_;  ///< calls that are not known to be done
   std::optional<Error> failure_;
   bool stops_ = false;
-  std::thread thread_;  ///< last: it uses the others
+  std::thread thread_;  ///< the last member, because it uses the others
 };
 
 }  // namespace sparsecoll

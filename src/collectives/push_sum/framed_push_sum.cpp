@@ -173,24 +173,16 @@ void FramedPushSum::FramedRound::receive_required() {
   };
   for (int peer = 0; peer < channel.size(); ++peer)
     for (const Frame& frame : channel.queue(peer)) check(peer, frame);
-  for (;;) {
-    // A peer that had gone before pump() sends nothing more after it.
-    const std::vector<int> gone = channel.gone(missing());
-    const auto nothing_heard = [&] {
-      return text("nothing was heard from ", name_ranks(missing()));
-    };
-    try {
-      channel.pump(check);
-    } catch (const PeerTimeout&) {
-      // The peer waits for a rank that is missing here, too, unless this rank itself was late.
-      if (!call_.deadline.mostly_passed()) throw;
-      fail(sparsecollTimeout, "deadline passed, ", nothing_heard());
-    }
+  const auto take_messages = [&](std::vector<int>& awaited) {
     for (int peer = 0; peer < channel.size(); ++peer) receive_from(peer, kAllCalls);
-    if (missing().empty()) break;
-    channel.give_up_on(gone, missing());
-    channel.pause(call_.deadline, nothing_heard);
-  }
+    awaited = missing();
+  };
+  channel.wait(missing(), {.deadline = call_.deadline,
+                           .on_frame = check,
+                           .update = take_messages,
+                           .missing = [](const std::vector<int>& awaited) {
+                             return text("nothing was heard from ", name_ranks(awaited));
+                           }});
   for (const GossipMessage& each : messages_)
     context_.stats.bytes_received += each.frame.buffer.size();
 }

@@ -69,7 +69,7 @@ class StreamPushSum::StreamRound final : public PushSum::Round {
   /// Zeroes the receive buffers of all delayed exchanges, so that graphs and later steps add
   /// nothing until new messages arrive in them.
   void clear_buffers();
-  void settle();
+  void confirm_counts();
 
   StreamPushSum& own_;
   Call call_;
@@ -273,12 +273,12 @@ void StreamPushSum::StreamRound::finish_step() {
     DelayedExchange& delayed = own_.exchange_of(own_.step_);
     delayed.messages = exchange(&delayed);
   }
-  settle();
+  confirm_counts();
 }
 
 void StreamPushSum::StreamRound::finish_drain() {
   if (own_.captured_) clear_buffers();
-  settle();
+  confirm_counts();
   own_.first_step_ = own_.step_;
 }
 
@@ -291,9 +291,9 @@ void StreamPushSum::StreamRound::clear_buffers() {
       kernels().copy(zeros, bytes, buffer.data() + kHeadroom);
 }
 
-void StreamPushSum::StreamRound::settle() {
+void StreamPushSum::StreamRound::confirm_counts() {
   uint64_t* const none = kernels().counts(1);
-  call_.call.settle(kernels(), {selected_ ? selected_ : none, none, fault_});
+  call_.call.confirm_counts(kernels(), {selected_ ? selected_ : none, none, fault_});
 }
 
 }  // namespace sparsecoll

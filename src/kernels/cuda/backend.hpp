@@ -86,7 +86,7 @@ class Backend {
   /// Workspace for messages that the host sees.
   Arena& slabs() { return messages_ == MessageLocation::on_host ? slabs_ : arena_; }
   /// Workspace for messages that stay in device memory.
-  Arena& hidden_slabs() { return hidden_slabs_; }
+  Arena& device_slabs() { return device_slabs_; }
   unsigned multiprocessors() const { return multiprocessors_; }
   DeviceTuning& tuning() { return tuning_; }
   StagingBuffer& staging() { return staging_; }
@@ -111,7 +111,7 @@ class Backend {
   // Arenas keep their blocks: cudaFree would wait for the whole device.
   Arena arena_{memory_, Arena::Blocks::kept};
   Arena slabs_{page_locked_, Arena::Blocks::kept};
-  Arena hidden_slabs_{memory_, Arena::Blocks::kept};
+  Arena device_slabs_{memory_, Arena::Blocks::kept};
   uint64_t* host_counts_ = nullptr;  ///< page-locked
 };
 

@@ -125,11 +125,11 @@ class CudaKernels final : public Kernels {
     }
   }
   void wait_packed(const std::byte* end) override { backend_.staging().wait_for(end); }
-  void hide_large() override { hides_large_ = true; }
-  bool hides(const std::byte* message) const override {
+  void keep_large_on_device() override { keeps_large_on_device_ = true; }
+  bool is_on_device(const std::byte* message) const override {
     return backend_.staging().is_kept_on_device(message);
   }
-  bool take_hidden(ConstBytes message) override {
+  bool receive_on_device(ConstBytes message) override {
     backend_.staging().keep_on_device(message);
     return true;
   }
@@ -142,22 +142,22 @@ class CudaKernels final : public Kernels {
   void entries(std::span<const Message> messages, size_t* out) override {
     if (backend_.messages() == MessageLocation::on_device)
       return cuda::entries(backend_, messages, data_type(), out);
-    std::vector<Message> hidden;
-    std::vector<size_t*> of_hidden;
+    std::vector<Message> on_device;
+    std::vector<size_t*> of_device;
     for (const Message& each : messages) {
-      if (hides(each.bytes.data())) {
-        hidden.push_back(each);
-        of_hidden.push_back(out++);
+      if (is_on_device(each.bytes.data())) {
+        on_device.push_back(each);
+        of_device.push_back(out++);
         continue;
       }
       // it may be this rank's own, still being packed
       wait_packed(each.bytes.data() + each.bytes.size());
       *out++ = wire_entries(each.bytes, data_type(), each.region.length());
     }
-    if (hidden.empty()) return;
-    std::vector<size_t> entries(hidden.size());
-    cuda::entries(backend_, hidden, data_type(), entries.data());
-    for (size_t m = 0; m < hidden.size(); ++m) *of_hidden[m] = entries[m];
+    if (on_device.empty()) return;
+    std::vector<size_t> entries(on_device.size());
+    cuda::entries(backend_, on_device, data_type(), entries.data());
+    for (size_t m = 0; m < on_device.size(); ++m) *of_device[m] = entries[m];
   }
   void unpack_all(std::span<const Message> messages, std::span<const SparseBuffer> out,
                   uint64_t* fault) override {
@@ -219,15 +219,15 @@ class CudaKernels final : public Kernels {
 
  private:
   std::byte* slab(size_t n, size_t messages) override {
-    if (!hides_large_ || n / std::max<size_t>(messages, 1) < backend_.tuning().hide_from)
+    if (!keeps_large_on_device_ || n / std::max<size_t>(messages, 1) < backend_.tuning().hide_from)
       return backend_.slabs().template take<std::byte>(n);
-    std::byte* const here = backend_.hidden_slabs().template take<std::byte>(n);
+    std::byte* const here = backend_.device_slabs().template take<std::byte>(n);
     backend_.staging().keep_on_device({here, n});
     return here;
   }
 
   Backend& backend_;
-  bool hides_large_ = false;
+  bool keeps_large_on_device_ = false;
 };
 
 }  // namespace sparsecoll::cuda

@@ -167,7 +167,7 @@ class CudaDevice final : public Device {
     last_->wait();  // unlocked: calls that end meanwhile are not waited for and need the lock
   }
   size_t leak() noexcept override {
-    return backend_->slabs().leak() + backend_->hidden_slabs().leak();
+    return backend_->slabs().leak() + backend_->device_slabs().leak();
   }
   void finish_timeline() noexcept override {
     if (!timeline_) return;
@@ -188,13 +188,13 @@ class CudaDevice final : public Device {
           captured(is_captured),
           scope(where.arena()),
           messages(where.slabs()),
-          hidden(where.hidden_slabs()) {}
+          device_messages(where.device_slabs()) {}
     CurrentDevice current;
     cuda::Backend& backend;
     bool captured;
     Arena::Scope scope;
     Arena::Scope messages;
-    Arena::Scope hidden;
+    Arena::Scope device_messages;
     std::vector<std::unique_ptr<Kernels>> kernels;
     std::vector<Stream> joined;
   };

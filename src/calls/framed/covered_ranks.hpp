@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "calls/framed/frame.hpp"
+
+namespace sparsecoll {
+
+/// The ranks that are known, directly or through others, to have made a call with the same
+/// arguments.
+class CoveredRanks {
+ public:
+  /// At first only `own` is covered.
+  CoveredRanks(int own, int ranks);
+
+  void add(int rank);
+  /// Adds the ranks that the sender of a frame reports as covered.
+  void add_from(const FrameHeader& header);
+  /// Puts the largest cyclic range of covered ranks around this one into a header. Algorithms relay
+  /// what they gathered, and that is such a range.
+  void put_range(FrameHeader& header) const;
+
+  int count() const { return count_; }
+  bool all() const { return count_ == static_cast<int>(covered_.size()); }
+  /// Returns the ranks that are not covered, and those in `absent`.
+  std::vector<int> missing(std::span<const int> absent) const;
+
+ private:
+  int own_;
+  int count_ = 0;
+  std::vector<bool> covered_;
+};
+
+}  // namespace sparsecoll
