@@ -30,8 +30,8 @@ struct StreamTransfer {
 ///
 /// Errors are thrown as Error. After one, only interrupt() is useful.
 ///
-/// docs/adding-a-transport.md explains how to write one; tests/nccl/transport_test.cpp tests that
-/// it keeps to this contract.
+/// docs/adding-a-transport.md explains how to write one; tests/transport/stream_contract.hpp tests
+/// that it keeps to this contract.
 class StreamTransport {
  public:
   virtual ~StreamTransport() = default;

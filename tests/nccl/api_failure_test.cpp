@@ -29,9 +29,9 @@ struct Backend {
 /// A communicator's whole life.
 class Life {
  public:
-  Life(ncclComm_t callers, const Backend& place) : place_(place) {
+  Life(ncclComm_t user_comms, const Backend& place) : place_(place) {
     const sparsecollConfig_t config = config_with_timeout(kTimeout);
-    result = sparsecollCommInitNccl(&comm_, callers, &config);
+    result = sparsecollCommInitNccl(&comm_, user_comms, &config);
     if (result == sparsecollSuccess) live();
     if (!comm_) return;
     // Everybody is told the same, if the call was made.
@@ -95,17 +95,17 @@ class Life {
 bool fails_well(int P, const std::function<void(size_t)>& fail_at, size_t n, std::string& verdict) {
   std::atomic<bool> failed{false};
   {
-    const Callers callers(P);
+    const UserComms user_comms(P);
     std::vector<std::unique_ptr<Backend>> places(static_cast<size_t>(P));
     for (int r = 0; r < P; ++r) {
-      devices::check(cudaSetDevice(Callers::device(r)));
+      devices::check(cudaSetDevice(UserComms::device(r)));
       places[static_cast<size_t>(r)] = std::make_unique<Backend>();
     }
     fail_at(n);
     const Clock::time_point start = Clock::now();
     verdict = run_threads("failing", P, [&](int rank) -> std::string {
-      devices::check(cudaSetDevice(Callers::device(rank)));
-      const Life life(callers[rank], *places[static_cast<size_t>(rank)]);
+      devices::check(cudaSetDevice(UserComms::device(rank)));
+      const Life life(user_comms[rank], *places[static_cast<size_t>(rank)]);
       if (life.result == sparsecollSuccess) return "";
       failed = true;
       if (!life.agrees) return "GetAsyncError tells something else than " + life.words;

@@ -21,10 +21,10 @@ inline sparsecollConfig_t config_with_timeout(int milliseconds) {
 class Team {
  public:
   explicit Team(int P, const sparsecollConfig_t& config = test::default_config())
-      : callers_(P), comms_(static_cast<size_t>(P)) {
+      : user_comms_(P), comms_(static_cast<size_t>(P)) {
     const std::string verdict = run("init", [&](int rank) {
       const auto got =
-          sparsecollCommInitNccl(&comms_[static_cast<size_t>(rank)], callers_[rank], &config);
+          sparsecollCommInitNccl(&comms_[static_cast<size_t>(rank)], user_comms_[rank], &config);
       return got == sparsecollSuccess ? "" : std::string(sparsecollGetLastError(nullptr));
     });
     if (!verdict.empty()) throw std::runtime_error(verdict);
@@ -40,8 +40,8 @@ class Team {
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
-  int size() const { return callers_.size(); }
-  const Callers& callers() const { return callers_; }
+  int size() const { return user_comms_.size(); }
+  const UserComms& user_comms() const { return user_comms_; }
   sparsecollComm_t comm(int rank) const { return comms_[static_cast<size_t>(rank)]; }
   sparsecollResult_t destroy(int rank) {
     return sparsecollCommDestroy(std::exchange(comms_[static_cast<size_t>(rank)], nullptr));
@@ -50,13 +50,13 @@ class Team {
   /// body(rank) for every rank, on a thread whose current device is the rank's.
   std::string run(const std::string& what, const std::function<std::string(int)>& body) const {
     return run_threads(what, size(), [&](int rank) {
-      devices::check(cudaSetDevice(Callers::device(rank)));
+      devices::check(cudaSetDevice(UserComms::device(rank)));
       return body(rank);
     });
   }
 
  private:
-  const Callers callers_;
+  const UserComms user_comms_;
   std::vector<sparsecollComm_t> comms_;
 };
 

@@ -5,14 +5,16 @@
 
 #include <numeric>
 
+#include "devices/graph.hpp"
 #include "nccl/api_team.hpp"
-#include "nccl/graph.hpp"
 #include "support/catch.hpp"
 #include "support/data.hpp"
 #include "support/push_sum.hpp"
 
 namespace sparsecoll::nccl_tests {
 namespace {
+
+using devices::Graph;
 
 constexpr size_t kCount = 40;
 

@@ -3,13 +3,15 @@
 
 // gtopkAllreduce in CUDA graphs: every replay is a call.
 
+#include "devices/graph.hpp"
 #include "nccl/api_team.hpp"
-#include "nccl/graph.hpp"
 #include "support/catch.hpp"
 #include "support/data.hpp"
 
 namespace sparsecoll::nccl_tests {
 namespace {
+
+using devices::Graph;
 
 constexpr size_t kCount = 50, kKept = 6;
 

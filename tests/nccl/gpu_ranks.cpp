@@ -26,27 +26,46 @@ perf::Nccl open_or_skip() {
   }
 }
 
+/// Runs body(rank) in a thread for each rank, and throws what is wrong.
+void on_threads(const std::string& what, int P, const std::function<std::string(int)>& body) {
+  const std::string verdict = test::run_threads(what, P, [&](int rank) {
+    devices::check(cudaSetDevice(0));
+    return body(rank);
+  });
+  if (!verdict.empty()) throw std::runtime_error(verdict);
+}
+
 }  // namespace
 
-std::vector<sparsecollComm_t> connect_on_gpu(int P, const sparsecollConfig_t& config) {
+GpuUserComms::GpuUserComms(int P) : comms_(static_cast<std::size_t>(P)) {
   const perf::Nccl nccl = open_or_skip();
   const auto check = [&nccl](ncclResult_t result, const char* call) {
     if (result != ncclSuccess) skip(std::string(call) + ": " + nccl.error_string(result));
   };
   ncclUniqueId id{};
   check(nccl.unique_id(&id), "ncclGetUniqueId");
-  std::vector<sparsecollComm_t> comms(static_cast<std::size_t>(P));
-  const std::string verdict = test::run_threads("init over NCCL", P, [&](int rank) {
-    devices::check(cudaSetDevice(0));
-    ncclComm_t callers = nullptr;
-    check(nccl.init_rank(&callers, P, id, rank), "ncclCommInitRank");
-    const sparsecollResult_t result =
-        sparsecollCommInitNccl(&comms[static_cast<std::size_t>(rank)], callers, &config);
-    const std::string problem = result == sparsecollSuccess ? "" : sparsecollGetLastError(nullptr);
-    nccl.destroy(callers);
-    return problem;
+  on_threads("init of NCCL", P, [&](int rank) -> std::string {
+    check(nccl.init_rank(&comms_[static_cast<std::size_t>(rank)], P, id, rank), "ncclCommInitRank");
+    return "";
   });
-  if (!verdict.empty()) throw std::runtime_error(verdict);
+}
+
+GpuUserComms::~GpuUserComms() {
+  const perf::Nccl nccl = open_or_skip();
+  test::run_threads("end of NCCL", static_cast<int>(comms_.size()), [&](int rank) {
+    nccl.destroy(comms_[static_cast<std::size_t>(rank)]);
+    return std::string();
+  });
+}
+
+std::vector<sparsecollComm_t> connect_on_gpu(int P, const sparsecollConfig_t& config) {
+  const GpuUserComms user_comms(P);
+  std::vector<sparsecollComm_t> comms(static_cast<std::size_t>(P));
+  on_threads("init over NCCL", P, [&](int rank) -> std::string {
+    const sparsecollResult_t result =
+        sparsecollCommInitNccl(&comms[static_cast<std::size_t>(rank)], user_comms[rank], &config);
+    return result == sparsecollSuccess ? "" : sparsecollGetLastError(nullptr);
+  });
   return comms;
 }
 

@@ -196,7 +196,7 @@ TEST_CASE("a rank that breaks: RemoteError, whatever it waits in") {
       Team team(2);
       const auto break_it = [&] {
         std::this_thread::sleep_for(milliseconds(50));
-        nccl_stand_in::break_rank(last_part_of(team.callers()[0]));
+        nccl_stand_in::break_rank(last_child_of(team.user_comms()[0]));
       };
       CHECK(leave_alone(team, each, break_it, [](sparsecollResult_t got, double seconds) {
               return got == sparsecollRemoteError && seconds < 0.05 + kAtOnce

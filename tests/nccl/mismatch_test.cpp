@@ -178,13 +178,13 @@ TEST_CASE("configurations that differ, or that NCCL's communicator cannot have")
       {{}, sparsecollInvalidArgument, "config.device", "rank 1 passed a bad argument"});
   add(&sparsecollConfig_t::algorithm, 99,
       {{}, sparsecollInvalidArgument, "config.algorithm", "rank 1 passed a bad argument"});
-  const Callers callers(3);
+  const UserComms user_comms(3);
   for (const Case& each : cases)
     CHECK(run_threads("init", 3, [&](int rank) {
-            devices::check(cudaSetDevice(Callers::device(rank)));
+            devices::check(cudaSetDevice(UserComms::device(rank)));
             sparsecollComm_t comm = nullptr;
             const auto got =
-                sparsecollCommInitNccl(&comm, callers[rank], rank == 1 ? &each.odd : &usual);
+                sparsecollCommInitNccl(&comm, user_comms[rank], rank == 1 ? &each.odd : &usual);
             std::string wrong = comm ? "there is a communicator; " : "";
             if (rank == 1) return wrong + told(got, each.there, nullptr, each.words);
             return wrong + told(got, sparsecollInvalidUsage, nullptr, each.elsewhere);
@@ -193,18 +193,18 @@ TEST_CASE("configurations that differ, or that NCCL's communicator cannot have")
 }
 
 TEST_CASE("an init that gets nothing to write to, and one with the rank's device") {
-  const Callers callers(2);
+  const UserComms user_comms(2);
   CHECK(run_threads("init", 2, [&](int rank) {
           devices::check(cudaSetDevice(0));  // whatever the current one is
           sparsecollComm_t comm = nullptr;
           std::string wrong =
-              rank == 1 ? told(sparsecollCommInitNccl(nullptr, callers[rank], nullptr),
+              rank == 1 ? told(sparsecollCommInitNccl(nullptr, user_comms[rank], nullptr),
                                sparsecollInvalidArgument, nullptr, "comm: expected a pointer")
-                        : told(sparsecollCommInitNccl(&comm, callers[rank], nullptr),
+                        : told(sparsecollCommInitNccl(&comm, user_comms[rank], nullptr),
                                sparsecollInvalidUsage, nullptr, "rank 1 passed a bad argument");
           sparsecollConfig_t config = test::default_config();
-          config.device = Callers::device(rank);
-          wrong += told(sparsecollCommInitNccl(&comm, callers[rank], &config), sparsecollSuccess,
+          config.device = UserComms::device(rank);
+          wrong += told(sparsecollCommInitNccl(&comm, user_comms[rank], &config), sparsecollSuccess,
                         nullptr);
           return wrong + told(sparsecollCommDestroy(comm), sparsecollSuccess, nullptr);
         }) == "");

@@ -26,12 +26,12 @@ std::vector<sparsecollComm_t> make_device_comms(int P, const sparsecollConfig_t&
   check(ncclGetUniqueId(&id));
   const std::string verdict = test::run_threads("init over NCCL", P, [&](int rank) {
     use_device_of(rank, on);
-    ncclComm_t callers = nullptr;
-    check(ncclCommInitRank(&callers, P, id, rank));
+    ncclComm_t user_comm = nullptr;
+    check(ncclCommInitRank(&user_comm, P, id, rank));
     const sparsecollResult_t result =
-        sparsecollCommInitNccl(&comms[static_cast<std::size_t>(rank)], callers, &config);
+        sparsecollCommInitNccl(&comms[static_cast<std::size_t>(rank)], user_comm, &config);
     const std::string problem = result == sparsecollSuccess ? "" : sparsecollGetLastError(nullptr);
-    check(ncclCommDestroy(callers));
+    check(ncclCommDestroy(user_comm));
     return problem;
   });
   if (!verdict.empty()) throw std::runtime_error(verdict);

@@ -1,13 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Over NCCL with one rank, which any GPU can do.
+// NCCL with one rank, which works on any GPU.
 
+#include "nccl/gpu_contract.hpp"
 #include "nccl/replays.hpp"
 #include "support/catch.hpp"
 
 namespace sparsecoll::nccl_tests {
 namespace {
+
+TEST_CASE("NCCL keeps the contract of a transport") { CHECK(contract_on_gpu(1) == ""); }
 
 TEST_CASE("sums over NCCL can be captured and replayed") { CHECK(replayed(1, sums) == ""); }
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Instead of src/transport/nccl/library.cpp: the stand-in is the NCCL of a test's process.
+// Replaces src/transport/nccl/library.cpp in tests, whose process has the stand-in as its NCCL.
 #include "nccl/stand_in_library.hpp"
 
 #include <map>
@@ -13,23 +13,23 @@ namespace sparsecoll {
 namespace {
 
 std::mutex mutex;
-std::map<ncclComm_t, ncclComm_t> parts;
+std::map<ncclComm_t, ncclComm_t> children;  // by parent
 
-ncclResult_t split(ncclComm_t comm, int color, int key, ncclComm_t* part, ncclConfig_t* config) {
-  const ncclResult_t result = ncclCommSplit(comm, color, key, part, config);
+ncclResult_t split(ncclComm_t comm, int color, int key, ncclComm_t* child, ncclConfig_t* config) {
+  const ncclResult_t result = ncclCommSplit(comm, color, key, child, config);
   if (result == ncclSuccess) {
     const std::lock_guard lock(mutex);
-    parts[comm] = *part;
+    children[comm] = *child;
   }
   return result;
 }
 
 }  // namespace
 
-ncclComm_t nccl_tests::last_part_of(ncclComm_t callers) {
+ncclComm_t nccl_tests::last_child_of(ncclComm_t parent) {
   const std::lock_guard lock(mutex);
-  const auto found = parts.find(callers);
-  return found == parts.end() ? nullptr : found->second;
+  const auto found = children.find(parent);
+  return found == children.end() ? nullptr : found->second;
 }
 
 nccl::Library nccl::open_nccl_library() {

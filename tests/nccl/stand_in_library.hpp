@@ -6,8 +6,8 @@
 
 namespace sparsecoll::nccl_tests {
 
-/// The last communicator that was split from that one, which blocks; null: none. For a test that
-/// breaks what belongs to the library.
-ncclComm_t last_part_of(ncclComm_t callers);
+/// Returns the communicator that the library has split last from `parent`, so that a test can break
+/// it. Returns null if there is none or `parent` is non-blocking.
+ncclComm_t last_child_of(ncclComm_t parent);
 
 }  // namespace sparsecoll::nccl_tests

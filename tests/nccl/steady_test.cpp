@@ -3,13 +3,15 @@
 
 // Calls over NCCL that do not wait: what they take, what they count, and queued ones.
 
+#include "devices/graph.hpp"
 #include "nccl/api_team.hpp"
-#include "nccl/graph.hpp"
 #include "support/catch.hpp"
 #include "support/push_sum.hpp"
 
 namespace sparsecoll::nccl_tests {
 namespace {
+
+using devices::Graph;
 
 constexpr int kRanks = 3;
 

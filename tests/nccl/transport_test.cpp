@@ -1,196 +1,171 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Bytes between devices in the order of streams, over NCCL's stand-in: what arrives, when, and what
-// is left at the end.
+// What is special about the transport over NCCL: the user's communicator, groups of NCCL, and calls
+// of NCCL that fail. contract_test.cpp tests what every StreamTransport does.
 
+#include <optional>
+#include <thread>
+
+#include "api/sanitizers.hpp"
 #include "nccl/team.hpp"
 #include "support/catch.hpp"
+#include "transport/stream_contract_steps.hpp"
 
 namespace sparsecoll::nccl_tests {
 namespace {
 
-TEST_CASE("ranks know who and where they are") {
-  for (int P = 1; P <= 9; ++P) {
-    {
-      const Callers callers(P);
-      const Transports transports = make_transports(callers);
-      for (int r = 0; r < P; ++r) {
-        const StreamTransport& transport = *transports[static_cast<size_t>(r)];
-        CHECK(transport.rank() == r);
-        CHECK(transport.size() == P);
-        CHECK(transport.device() == callers.device(r));
-      }
-      CHECK(close_all(transports) == "");
-    }
-    CHECK(nccl_stand_in::leftovers() == "");
-  }
-}
+using std::chrono::milliseconds;
+using stream_contract::kAtOnce;
+using unit::error_of;
+using unit::mismatch;
+using unit::ThrownError;
 
-/// Sizes of the messages of one pair of ranks; none is the size of the next one.
-size_t size_of_letter(int from, int to, int number) {
-  constexpr size_t kSizes[] = {1, 64, 7, 4096, 100003, 12, 1000};
-  return kSizes[static_cast<size_t>(from + 2 * to + 3 * number) % std::size(kSizes)];
-}
-
-/// `count` messages to every rank and from every rank, this one too, in one exchange.
-class AllToAll {
- public:
-  AllToAll(StreamTransport& transport, int count) : transport_(transport) {
-    const int me = transport.rank();
-    for (int number = 0; number < count; ++number) {
-      for (int peer = 0; peer < transport.size(); ++peer) {
-        out_.emplace_back(letter(size_of_letter(me, peer, number), me, peer, number));
-        in_.emplace_back(size_of_letter(peer, me, number));
-        expected_.push_back(letter(size_of_letter(peer, me, number), peer, me, number));
-        transfers_.push_back({peer, sent(out_.back()), filled(in_.back()), true, true});
-      }
-    }
-  }
-  void exchange(cudaStream_t stream) { transport_.exchange(transfers_, stream, patience()); }
-  std::string wrong(cudaStream_t stream) const {
-    for (size_t i = 0; i < in_.size(); ++i)
-      if (in_[i].read(stream) != expected_[i])
-        return text("not what was sent: message ", i, " of ", in_.size(), ", from ",
-                    transfers_[i].peer);
+/// Runs body(transport) for each rank, in a thread whose current device is the rank's, with a fresh
+/// transport.
+template <class Body>
+std::string with_transports(const UserComms& user_comms, Body body) {
+  return run_threads("transports", user_comms.size(), [&](int rank) -> std::string {
+    devices::check(cudaSetDevice(UserComms::device(rank)));
+    const auto transport = make_nccl_transport(user_comms[rank], no_deadline());
+    body(*transport);
     return "";
-  }
+  });
+}
 
- private:
-  StreamTransport& transport_;
-  std::vector<DeviceArray<std::byte>> out_, in_;
-  std::vector<Payload> expected_;
-  std::vector<StreamTransfer> transfers_;
-};
+/// Exchanges three messages with every rank.
+void exchange_with_all(StreamTransport& transport) {
+  const OwnStream stream;
+  const DeviceArray<std::byte> out(std::vector<std::byte>(9)), in(9);
+  std::vector<StreamTransfer> transfers;
+  for (int i = 0; i < 3 * transport.size(); ++i)
+    transfers.push_back({i % transport.size(), stream_contract::sent(out),
+                         stream_contract::received(in), true, true});
+  transport.exchange(transfers, stream, no_deadline());
+  stream.wait();
+}
 
-TEST_CASE("all to all, several messages to each: in order, as they were sent, one group each") {
+TEST_CASE("an exchange is one group of NCCL") {
   for (const bool blocking : {true, false}) {
     for (int P = 1; P <= 9; ++P) {
-      const Callers callers(P, blocking);
-      const Transports transports = make_transports(callers);
+      const UserComms user_comms(P, blocking);
       const size_t before = nccl_stand_in::groups_launched();
-      CHECK(on_ranks("all to all", transports, [](StreamTransport& transport) {
-              const OwnStream stream;
-              AllToAll first(transport, 3), second(transport, 1);
-              first.exchange(stream);
-              second.exchange(stream);
-              transport.check();
-              return first.wrong(stream) + second.wrong(stream);
+      CHECK(with_transports(user_comms, [](StreamTransport& transport) {
+              exchange_with_all(transport);
+              exchange_with_all(transport);
+              transport.close(no_deadline());
             }) == "");
       CHECK(nccl_stand_in::groups_launched() - before == 2 * static_cast<size_t>(P));
-      CHECK(close_all(transports) == "");
     }
   }
 }
 
-TEST_CASE("around a ring, in the order of the stream: no step waits on the host") {
-  for (int P = 1; P <= 9; ++P) {
-    const Callers callers(P);
-    const Transports transports = make_transports(callers);
-    CHECK(on_ranks("ring", transports, [](StreamTransport& transport) -> std::string {
-            const OwnStream stream;
-            const int P = transport.size(), me = transport.rank();
-            const int next = (me + 1) % P, last = (me + P - 1) % P;
-            constexpr size_t kSize = 5000;
-            // What came in one step goes out in the next, and is overwritten behind it.
-            DeviceArray<std::byte> out(letter(kSize, me, 0)), in(kSize);
-            for (int step = 0; step < P; ++step) {
-              const StreamTransfer both[] = {{next, sent(out), {}, true, false},
-                                             {last, {}, filled(in), false, true}};
-              transport.exchange(both, stream, patience());
-              devices::check(
-                  cudaMemcpyAsync(out.get(), in.get(), kSize, cudaMemcpyDeviceToDevice, stream));
-              devices::check(cudaMemsetAsync(in.get(), 1, kSize, stream));
-            }
-            // After P steps everything is where it came from.
-            return out.read(stream) == letter(kSize, me, 0) ? "" : "another one's message";
-          }) == "");
-    CHECK(close_all(transports) == "");
-  }
-}
-
-TEST_CASE("an exchange of nothing, and of nothing with somebody") {
-  const Callers callers(2);
-  const Transports transports = make_transports(callers);
-  CHECK(on_ranks("nothing", transports, [](StreamTransport& transport) -> std::string {
-          const OwnStream stream;
-          transport.exchange({}, stream, patience());
-          const int peer = 1 - transport.rank();
-          const DeviceArray<std::byte> out(letter(10, transport.rank(), peer)), in(10);
-          const StreamTransfer some[] = {
-              {peer, {out.get(), size_t{0}}, {in.get(), size_t{0}}, true, true},
-              {peer, sent(out), filled(in), false, false},
-              {peer, sent(out), filled(in), true, true}};
-          transport.exchange(some, stream, patience());
-          return in.read(stream) == letter(10, peer, transport.rank()) ? "" : "another message";
-        }) == "");
-  CHECK(close_all(transports) == "");
-}
-
-TEST_CASE("an exchange in a graph, launched again and again") {
-  for (const int P : {1, 2, 5}) {
-    const Callers callers(P);
-    const Transports transports = make_transports(callers);
-    CHECK(on_ranks("graph", transports, [](StreamTransport& transport) -> std::string {
-            const OwnStream stream;
-            const int P = transport.size(), me = transport.rank();
-            const int next = (me + 1) % P, last = (me + P - 1) % P;
-            DeviceArray<std::byte> out(letter(777, me, next)), in(777);
-            const StreamTransfer both[] = {{next, sent(out), {}, true, false},
-                                           {last, {}, filled(in), false, true}};
-            transport.exchange(both, stream, patience());  // connections are made outside of graphs
-            cudaGraph_t graph = nullptr;
-            cudaGraphExec_t executable = nullptr;
-            devices::check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-            transport.exchange(both, stream, patience());
-            devices::check(cudaStreamEndCapture(stream, &graph));
-            devices::check(cudaGraphInstantiate(&executable, graph, 0));
-            std::string wrong;
-            for (int turn = 1; turn <= 20 && wrong.empty(); ++turn) {
-              out.put(letter(777, me, next, turn), stream);
-              devices::check(cudaGraphLaunch(executable, stream));
-              if (in.read(stream) != letter(777, last, me, turn)) wrong = text("turn ", turn);
-            }
-            devices::check(cudaGraphExecDestroy(executable));
-            devices::check(cudaGraphDestroy(graph));
-            return wrong;
-          }) == "");
-    CHECK(close_all(transports) == "");
-  }
-}
-
-TEST_CASE("the caller's communicator is as good as before, and nothing is left") {
+TEST_CASE("a transport leaves the user's communicator as it was") {
   {
-    const Callers callers(3);
-    for (int turn = 0; turn < 3; ++turn) {
-      const Transports transports = make_transports(callers);
-      CHECK(nccl_stand_in::communicators() == 6);
-      CHECK(on_ranks("all to all", transports, [](StreamTransport& transport) {
-              const OwnStream stream;
-              AllToAll all(transport, 1);
-              all.exchange(stream);
-              return all.wrong(stream);
+    const UserComms user_comms(3);
+    for (const bool closes : {false, true, false}) {
+      CHECK(with_transports(user_comms, [&](StreamTransport& transport) {
+              exchange_with_all(transport);
+              if (closes) transport.close(no_deadline());
             }) == "");
-      if (turn == 1) CHECK(close_all(transports) == "");
-    }  // else without close(): they are aborted
-    CHECK(nccl_stand_in::communicators() == 3);
+      CHECK(nccl_stand_in::communicators() == 3);
+    }
   }
   CHECK(nccl_stand_in::leftovers() == "");
 }
 
-TEST_CASE("after close() everything is refused but the end") {
-  const Callers callers(2);
-  const Transports transports = make_transports(callers);
-  CHECK(close_all(transports) == "");
-  CHECK(on_ranks("closed", transports, [](StreamTransport& transport) -> std::string {
-          constexpr sparsecollResult_t kCode = sparsecollInvalidUsage;
-          const std::string why = "closed or interrupted";
-          return expect(thrown([&] { transport.check(); }), kCode, why) +
-                 expect(thrown([&] { transport.exchange({}, nullptr, patience()); }), kCode, why) +
-                 expect(thrown([&] { transport.split(0, 0, patience()); }), kCode, why) +
-                 expect(thrown([&] { transport.close(patience()); }), kCode, why);
-        }) == "");
-  for (const auto& transport : transports) transport->interrupt();
+TEST_CASE("a rank is missing when transports are made: Timeout, and the rank may join later") {
+  for (const bool blocking : {true, false}) {
+    const UserComms user_comms(2, blocking);
+    devices::check(cudaSetDevice(UserComms::device(0)));
+    const Clock::time_point start = Clock::now();
+    const ThrownError error = error_of([&] {
+      // If the parent is non-blocking, the transport leaks the variable into which NCCL may still
+      // write the new communicator.
+      std::optional<unit::LeaksAllowed> allowed;
+      if (!blocking) allowed.emplace();
+      make_nccl_transport(user_comms[0], Deadline::after(100));
+    });
+    CHECK(seconds_since(start) > 0.1);
+    CHECK(seconds_since(start) < 0.1 + kAtOnce);
+    CHECK(mismatch(error, sparsecollTimeout, "not all ranks") == "");
+    if (!blocking) continue;
+    // The split continues, and rank 0 releases its new communicator.
+    devices::check(cudaSetDevice(UserComms::device(1)));
+    const auto late = make_nccl_transport(user_comms[1], no_deadline());
+    CHECK(late->size() == 2);
+    while (nccl_stand_in::communicators() > 3 && seconds_since(start) < 20)
+      std::this_thread::sleep_for(milliseconds(1));
+    CHECK(nccl_stand_in::communicators() == 3);
+  }
+}
+
+TEST_CASE("a transport is made from a communicator that is null or broken") {
+  CHECK(mismatch(error_of([] { make_nccl_transport(nullptr, no_deadline()); }),
+                 sparsecollInvalidArgument, "expected a communicator, got NULL") == "");
+  const UserComms user_comms(1);
+  nccl_stand_in::break_rank(user_comms[0]);
+  CHECK(mismatch(error_of([&] { make_nccl_transport(user_comms[0], no_deadline()); }),
+                 sparsecollRemoteError, ncclGetErrorString(ncclRemoteError)) == "");
+}
+
+/// Makes a transport and its child, uses both, and closes them.
+void use_once(ncclComm_t comm, const Deadline& deadline) {
+  // Stream and arrays outlive the transports, because freeing them waits for streams, which only
+  // the end of a transport may release.
+  const OwnStream stream;
+  const DeviceArray<std::byte> out(std::vector<std::byte>(9)), in(9);
+  const auto transport = make_nccl_transport(comm, deadline);
+  const auto child = transport->split(0, 0, deadline);
+  std::vector<StreamTransfer> transfers;
+  for (int peer = 0; peer < transport->size(); ++peer)
+    transfers.push_back(
+        {peer, stream_contract::sent(out), stream_contract::received(in), true, true});
+  transport->exchange(transfers, stream, deadline);
+  child->exchange(transfers, stream, deadline);
+  transport->check();
+  child->close(deadline);
+  transport->close(deadline);
+}
+
+TEST_CASE("every call of NCCL may fail: SystemError, and nothing is left behind") {
+  for (const bool blocking : {true, false}) {
+    bool failed = true;
+    for (size_t n = 1; failed; ++n) {
+      REQUIRE(n < 1000);
+      {
+        const UserComms user_comms(1, blocking);
+        nccl_stand_in::fail_at(n);
+        const ThrownError error = error_of([&] { use_once(user_comms[0], no_deadline()); });
+        nccl_stand_in::fail_at(0);
+        failed = error.code != sparsecollSuccess;
+        if (failed) CHECK(mismatch(error, sparsecollSystemError, "nccl") == "");
+      }
+      CHECK(nccl_stand_in::leftovers() == "");
+      // A group that was left open in this thread would hold up the calls of the next transport.
+      const UserComms user_comms(1);
+      CHECK(error_of([&] { use_once(user_comms[0], no_deadline()); }).message == "");
+    }
+  }
+}
+
+TEST_CASE("a call of NCCL fails on one rank: the other rank waits until its deadline at most") {
+  for (size_t n = 1; n < 60; n += 3) {
+    const UserComms user_comms(2);
+    const std::string verdict = run_threads("two ranks", 2, [&](int rank) -> std::string {
+      devices::check(cudaSetDevice(UserComms::device(rank)));
+      if (rank == 0) nccl_stand_in::fail_at(n);
+      const Clock::time_point start = Clock::now();
+      const ThrownError error = error_of([&] { use_once(user_comms[rank], Deadline::after(150)); });
+      if (seconds_since(start) > 2 * kAtOnce + 0.15) return text(seconds_since(start), " s");
+      return error.code == sparsecollSuccess || error.code == sparsecollSystemError ||
+                     error.code == sparsecollTimeout || error.code == sparsecollRemoteError
+                 ? ""
+                 : error.message;
+    });
+    nccl_stand_in::fail_at(0);
+    CHECK(verdict == "");
+  }
 }
 
 }  // namespace
