@@ -7,26 +7,44 @@
 #include <stdexcept>
 #include <utility>
 
+#include "calls/algorithm_info.hpp"
+
 namespace sparsecoll::perf {
 namespace {
 
+/// What --algo can name: an algorithm with the configuration that it needs.
 struct Named {
   const char* word;
   sparsecollAlgo_t algorithm;
   sparsecollSelect_t selection = sparsecollSelectExact;
   int allow_reordered = 0;
 };
-constexpr Named kSparseAlgorithms[] = {
-    {"auto", sparsecollAlgoAuto},       {"allgather", sparsecollAlgoAllgather},
-    {"oktopk", sparsecollAlgoOktopk},   {kReuse, sparsecollAlgoOktopk, sparsecollSelectReuse},
-    {"topka2a", sparsecollAlgoTopkA2A}, {kHierarchical, sparsecollAlgoHierarchical},
-    {"dense", sparsecollAlgoDense},     {kReordered, sparsecollAlgoAuto, sparsecollSelectExact, 1}};
+
+/// The library's algorithms, and variants of them.
+const std::vector<Named>& named_algorithms() {
+  static const std::vector<Named> all = [] {
+    std::vector<Named> named;
+    for (const AlgorithmInfo& each : kAlgorithms) {
+      named.push_back({each.name, static_cast<sparsecollAlgo_t>(each.id)});
+      if (each.id == AlgorithmId::oktopk)
+        named.push_back({kReuse, sparsecollAlgoOktopk, sparsecollSelectReuse});
+    }
+    named.push_back({kReordered, sparsecollAlgoAuto, sparsecollSelectExact, 1});
+    return named;
+  }();
+  return all;
+}
 
 std::string word_of(int algorithm) {
-  for (const Named& named : kSparseAlgorithms) {
+  for (const Named& named : named_algorithms()) {
     if (named.algorithm == algorithm) return named.word;
   }
   return std::to_string(algorithm);
+}
+
+ResultKind result_of(const std::string& word) {
+  const AlgorithmInfo* const algorithm = algorithm_named(word);
+  return algorithm != nullptr ? algorithm->result : ResultKind::definition;
 }
 
 std::vector<std::uint32_t> narrowed(const std::vector<std::uint64_t>& indices) {
@@ -63,7 +81,11 @@ template <class T>
 class LibraryContestant : public Contestant<T> {
  public:
   LibraryContestant(std::string name, const Task<T>& task, const Place& place)
-      : name_(std::move(name)), task_(task), comm_(place.comm), storage_(place.storage) {
+      : name_(std::move(name)),
+        result_(result_of(name_)),
+        task_(task),
+        comm_(place.comm),
+        storage_(place.storage) {
     const Communicator& comm = place.comm;
     if (task.feedback) residual_ = Residual(task.n, datatype_of<T>(), comm.get());
   }
@@ -89,11 +111,11 @@ class LibraryContestant : public Contestant<T> {
  protected:
   Promise promise() const {
     if (name_ == kGtopk) return Promise::kTree;
-    if (name_ == "topka2a") return Promise::kShards;
-    return name_ == "dense" ? Promise::kEverything : Promise::kTopkOfSum;
+    if (result_ == ResultKind::shard_sums) return Promise::kShards;
+    return result_ == ResultKind::whole_sum ? Promise::kEverything : Promise::kTopkOfSum;
   }
-  /// Dense rounds nothing.
-  bool rounds() const { return task_.rounded && name_ != "dense"; }
+  /// Whether values are rounded; without a selection they never are.
+  bool rounds() const { return task_.rounded && result_ != ResultKind::whole_sum; }
   sparsecollRedOp_t op() const { return task_.average ? sparsecollAvg : sparsecollSum; }
   std::size_t wrong_in_residual(const Judge<T>& judge) const {
     if (residual_.get() == nullptr || rounds()) return 0;
@@ -103,6 +125,7 @@ class LibraryContestant : public Contestant<T> {
   }
 
   std::string name_;
+  ResultKind result_;
   Task<T> task_;
   const Communicator& comm_;
   Storage& storage_;
@@ -239,7 +262,7 @@ class AlltoallVerb final : public LibraryContestant<T> {
 
 std::vector<std::string> sparse_algorithms() {
   std::vector<std::string> words;
-  for (const Named& named : kSparseAlgorithms) words.emplace_back(named.word);
+  for (const Named& named : named_algorithms()) words.emplace_back(named.word);
   return words;
 }
 
@@ -248,7 +271,7 @@ const Communicator& Library::communicator(const std::string& name) {
   if (found != communicators_.end()) return found->second;
   sparsecollConfig_t config = SPARSECOLL_CONFIG_INITIALIZER;
   config.device = storage_.device();
-  for (const Named& named : kSparseAlgorithms) {
+  for (const Named& named : named_algorithms()) {
     if (name != named.word) continue;
     config.algorithm = named.algorithm;
     config.selection = named.selection;

@@ -30,9 +30,9 @@ std::optional<double> model_seconds(const std::string& algorithm, const Exchange
   const Network& network = *internal->network_model().network;
   if (algorithm == kHierarchical && !by_node) return std::nullopt;
   if (algorithm == "auto" || algorithm == kReordered)
-    return predicted_seconds(choose_algorithm(shape, network).id, shape, network);
-  for (const AlgorithmEntry& each : algorithms())
-    if (algorithm == each.name) return predicted_seconds(each.id, shape, network);
+    return choose_algorithm(shape, network).seconds(shape, network);
+  if (const AlgorithmInfo* const named = algorithm_named(algorithm))
+    return predicted_seconds(named->id, shape, network);
   return std::nullopt;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "calls/algorithm_info.hpp"
 #include "common/baselines.hpp"
 #include "common/library.hpp"
 #include "common/patterns.hpp"
@@ -175,9 +176,15 @@ void add_collective(CLI::App& app, Options& o, const Program& program) {
 /// What depends on earlier calls has no result that the steps of a search could be checked against.
 bool needs_equal_steps(const std::string& name) { return name == kReuse; }
 /// Only generated data are exact in any order.
-bool reorders(const std::string& name) { return name == kHierarchical || name == kReordered; }
+bool reorders(const std::string& name) {
+  const AlgorithmInfo* const algorithm = algorithm_named(name);
+  return name == kReordered || (algorithm && algorithm->result == ResultKind::sums_by_node);
+}
 
-bool needs_dense_form(const std::string& name) { return name == "dense" || name == "topka2a"; }
+bool needs_dense_form(const std::string& name) {
+  const AlgorithmInfo* const algorithm = algorithm_named(name);
+  return algorithm && !algorithm->coordinate_form;
+}
 
 /// Options that mean something on one side only.
 void complete_device(CLI::App& app, Options& o) {

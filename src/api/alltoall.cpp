@@ -1,10 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 // sparseAlltoall: every entry to the owner of its index.
+#include "collectives/alltoall.hpp"
+
 #include "api/bounds.hpp"
 #include "api/operation.hpp"
 #include "api/output.hpp"
 #include "api/reduction.hpp"
+#include "collectives/regions.hpp"
 
 namespace sparsecoll {
 

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/call_span.hpp"
 
-#include "collectives/registry.hpp"
+#include "calls/algorithm_info.hpp"
+#include "sparsecoll/sparsecoll.h"
 
 namespace sparsecoll {
 
@@ -17,8 +18,8 @@ std::array<Timeline::Fact, 3> facts_of(const Descriptor& call, const Stats& stat
       verb == Verb::push_sum_step)
     return {};
   std::array<Timeline::Fact, 3> facts{{{"count", call.argument[kCount]}, {"k", call.argument[kK]}}};
-  if (const AlgorithmEntry* const ran = find_algorithm(stats.algorithm); ran && ran->run)
-    facts[2] = {"algorithm", 0, ran->name};
+  if (stats.algorithm != sparsecollAlgoAuto)
+    facts[2] = {"algorithm", 0, algorithm_info(stats.algorithm)->name};
   return facts;
 }
 

@@ -10,7 +10,7 @@
 #include "api/operation.hpp"
 #include "api/push_sum_state.hpp"
 #include "api/residual.hpp"
-#include "collectives/registry.hpp"
+#include "calls/algorithm_info.hpp"
 
 namespace sparsecoll {
 
@@ -42,7 +42,7 @@ Communicator::Communicator(std::unique_ptr<Link> link, Config config, std::optio
   log_.write(
       LogLevel::info,
       text("init: blocking ", config_.values.blocking, ", timeout ", config_.values.timeoutMs,
-           " ms, algorithm ", find_algorithm(config_.values.algorithm)->name, ", checksums ",
+           " ms, algorithm ", algorithm_info(config_.values.algorithm)->name, ", checksums ",
            config_.check ? "on" : "off",
            backends_.sends_from_device() ? ", device memory straight to MPI" : ""));
 }
@@ -229,10 +229,11 @@ void Communicator::run_call(const Descriptor& call, FunctionRef<void(const CallP
 }
 
 void Communicator::log_result(const Stats& stats) const noexcept {
-  const AlgorithmEntry* const by = find_algorithm(stats.algorithm);
-  log(LogLevel::trace, "done", by && by->run ? " by " : "", by && by->run ? by->name : "", ", ",
-      stats.selected, " entries selected, ", stats.result, " in the result, ", stats.bytes_sent,
-      " bytes sent in ", stats.messages_sent, " messages");
+  const bool chosen = stats.algorithm != sparsecollAlgoAuto;
+  log(LogLevel::trace, "done", chosen ? " by " : "",
+      chosen ? algorithm_info(stats.algorithm)->name : "", ", ", stats.selected,
+      " entries selected, ", stats.result, " in the result, ", stats.bytes_sent, " bytes sent in ",
+      stats.messages_sent, " messages");
 }
 
 void Communicator::abandon(const Error* notice) {

@@ -7,7 +7,7 @@
 #include <climits>
 #include <cstring>
 
-#include "collectives/registry.hpp"
+#include "calls/algorithm_info.hpp"
 #include "core/environment.hpp"
 #include "core/error.hpp"
 #include "kernels/device.hpp"
@@ -84,14 +84,26 @@ std::optional<bool> if_told(const char* variable) {
   return chosen == kAuto ? std::nullopt : std::optional(chosen == 1);
 }
 
+/// Returns "0 (auto), 1 (allgather) or 2 (oktopk)" for all algorithms.
+std::string algorithm_numbers() {
+  std::string numbers;
+  const int last = static_cast<int>(std::size(kAlgorithms)) - 1;
+  for (int i = 0; i <= last; ++i)
+    numbers += text(i == 0      ? ""
+                    : i == last ? " or "
+                                : ", ",
+                    static_cast<int>(kAlgorithms[i].id), " (", kAlgorithms[i].name, ")");
+  return numbers;
+}
+
 std::vector<Word> algorithm_words() {
   std::vector<Word> words;
-  for (const AlgorithmEntry& each : algorithms())
+  for (const AlgorithmInfo& each : kAlgorithms)
     words.push_back({each.name, static_cast<int>(each.id)});
   return words;
 }
 
-void check_field(const char* field, bool good, const char* expected, int got) {
+void check_field(const char* field, bool good, const std::string& expected, int got) {
   if (!good)
     fail(sparsecollInvalidArgument, "config.", field, ": expected ", expected, ", got ", got);
 }
@@ -113,10 +125,8 @@ void check_values(const sparsecollConfig_t& c) {
   check_field("blocking", c.blocking == 0 || c.blocking == 1, "0 or 1", c.blocking);
   check_device("config.device", c.device);
   check_field("timeoutMs", c.timeoutMs >= 0, "0 or more", c.timeoutMs);
-  check_field("algorithm", find_algorithm(c.algorithm) != nullptr,
-              "a sparsecollAlgo_t: 0 (auto), 1 (allgather), 2 (oktopk), 3 (topka2a), "
-              "4 (hierarchical) or 5 (dense)",
-              c.algorithm);
+  check_field("algorithm", algorithm_info(c.algorithm) != nullptr,
+              text("a sparsecollAlgo_t: ", algorithm_numbers()), c.algorithm);
   check_field("selection",
               c.selection == sparsecollSelectExact || c.selection == sparsecollSelectReuse,
               "0 (exact) or 1 (reuse)", c.selection);
@@ -158,7 +168,7 @@ Config make_config(const sparsecollConfig_t* config, bool check) {
     fail(sparsecollInvalidArgument,
          "config.selection (SPARSECOLL_SELECT): reuse expects config.algorithm (SPARSECOLL_ALGO) "
          "auto or oktopk, got ",
-         find_algorithm(c.algorithm)->name);
+         algorithm_info(c.algorithm)->name);
   c.wire = choose("SPARSECOLL_WIRE",
                   {{"native", sparsecollWireNative}, {"bf16", sparsecollWireBf16}}, c.wire);
   c.timeoutMs = number("SPARSECOLL_TIMEOUT_MS", {"milliseconds", 0, INT_MAX}).value_or(c.timeoutMs);

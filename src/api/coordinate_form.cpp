@@ -34,8 +34,8 @@ class SparseCall final : public Operation, private SparseArguments {
     check_output("recv", recv, {*send, context().device()});
     divisor = check_op(op, communicator.size());
     check_exact_sum(static_cast<DataType>(send->datatype), k, op);
-    const AlgorithmEntry& configured = *find_algorithm(communicator.config().values.algorithm);
-    if (verb == Verb::sparse_allreducev && configured.local != LocalPart::topk)
+    const AlgorithmInfo& configured = *algorithm_info(communicator.config().values.algorithm);
+    if (verb == Verb::sparse_allreducev && !configured.coordinate_form)
       fail(sparsecollInvalidArgument, "algorithm: expected one that works in coordinate form, got ",
            configured.name);
     for (const ByteRange& in : byte_ranges("send.indices", "send.values", *send))
@@ -75,12 +75,12 @@ class SparseCall final : public Operation, private SparseArguments {
       }
       local = round_for_wire(reduction.env(), problem.local);
       problem.local = local.values;
-      outcome = reduction.run(gtopk, AlgorithmId::automatic, problem);
+      outcome = reduction.run(gtopk(), problem);
     } else {
-      const AlgorithmEntry& chosen = reduction.sparse_algorithm(problem, Reduction::Form::sparse);
+      const Algorithm& chosen = reduction.sparse_algorithm(problem, Reduction::Form::sparse);
       local = round_for_wire(reduction.env(), problem.local);
       problem.local = local.values;
-      outcome = reduction.run(chosen.run, chosen.id, problem);
+      outcome = reduction.run(chosen, problem);
     }
     Output output(recv, reduction.result_entries());
     const SparseBuffer out = output.prepare(communicator, {*send, context().device()}, kernels);
@@ -88,7 +88,7 @@ class SparseCall final : public Operation, private SparseArguments {
     if (residual) {
       // acc first, then what merges dropped: the order of the definition.
       kernels.put_back({unsent, {}, {}, rule}, residual->current());
-      reduction.keep_lost(local.lost, residual->current());
+      add_lost(kernels, local.lost, residual->current());
       const bool tree = verb == Verb::gtopk_allreducev;
       kernels.put_back(
           {problem.local, outcome.result, outcome.dropped, tree ? rule : ResidualRule::conserving},

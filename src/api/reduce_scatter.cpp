@@ -66,21 +66,15 @@ class ReduceScatterCall final : public Operation, private ReduceScatterArguments
     Env& env = reduction.env();
     Problem problem{count, std::min(k, count), {}, 0};
     problem.regions = bounds.regions(count, env);
-    const SparseBuffer selected = kernels.sparse(problem.k);
-    {
-      const Stopwatch watch(env.stats, Phase::select);
-      kernels.accumulate_select({send, count, residual ? residual->view() : ResidualView{}},
-                                problem.k, selected);
-    }
-    const Rounded sent = round_for_wire(env, selected.span().stored());
-    problem.local = sent.values;
-    const Outcome outcome = reduction.run(reduce_scatter, AlgorithmId::automatic, problem);
+    const Gradient gradient{send, count, residual ? residual->view() : ResidualView{}};
+    const Selected selected = select_topk(env, gradient, problem, invocation.cache);
+    const Outcome outcome = reduction.run(reduce_scatter(), problem);
     Output output(recv, reduction.result_entries());
     const SparseBuffer out = output.prepare(communicator, {format, context().device()}, kernels);
     // Nothing can fail from here on.
     const Stopwatch watch(env.stats, Phase::reduce);
     if (residual) {
-      reduction.keep_lost(sent.lost, residual->view().write);
+      add_lost(kernels, selected.lost[0], residual->view().write);
       residual->commit(kernels);
     }
     kernels.deliver(outcome.result, divisor, out);

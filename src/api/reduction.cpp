@@ -2,12 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/reduction.hpp"
 
-#include <bit>
+#include <string>
 #include <utility>
 
 #include "core/error.hpp"
 
 namespace sparsecoll {
+
+namespace {
+
+const char* name_of(AlgorithmId id) { return algorithm_info(static_cast<int>(id))->name; }
+
+}  // namespace
 
 Reduction::Reduction(const Invocation& invocation, Kernels& kernels)
     : invocation_(invocation),
@@ -59,30 +65,25 @@ const Nodes* Reduction::nodes() {
   return &*measured_nodes_;
 }
 
-void Reduction::tell_choice(const AlgorithmEntry& chosen, const Shape& shape,
-                            const Network& network) const {
-  const auto predicted = [&](AlgorithmId id) {
-    return text(predicted_seconds(id, shape, network) * 1e6, " us");
-  };
-  const bool known = shape.k != kAll || shape.entries > 0;
-  const bool by_node = shape.nodes && shape.k != kAll;
-  const bool densely = shape.whole && shape.entries > 0;
+void Reduction::log_choice(const Algorithm& chosen, const Shape& shape,
+                           const Network& network) const {
+  std::string times;
+  for (const Algorithm* const each : algorithms()) {
+    if (!each->suits || !each->suits(shape)) continue;
+    times += text(times.empty() ? "" : ", ", name_of(each->id),
+                  times.empty() ? " would take " : " ", each->seconds(shape, network) * 1e6, " us");
+  }
   invocation_.communicator.log(
-      LogLevel::info, "auto: ", chosen.name, " for count ", shape.count, ", k ",
+      LogLevel::info, "auto: ", name_of(chosen.id), " for count ", shape.count, ", k ",
       shape.k == kAll ? "SPARSECOLL_ALL" : std::to_string(shape.k), ": ",
-      known ? text("allgather would take ", predicted(AlgorithmId::allgather), ", oktopk ",
-                   predicted(AlgorithmId::oktopk), by_node ? ", hierarchical " : "",
-                   by_node ? predicted(AlgorithmId::hierarchical) : "", densely ? ", dense " : "",
-                   densely ? predicted(AlgorithmId::dense) : "")
-            : "how many entries there are is not known yet");
+      shape.entries_unknown() ? "how many entries there are is not known yet" : times);
 }
 
-const AlgorithmEntry& Reduction::sparse_algorithm(const Problem& problem, Form form) {
-  const AlgorithmEntry& configured =
-      *find_algorithm(invocation_.communicator.config().values.algorithm);
-  const bool reuses = invocation_.communicator.config().values.selection == sparsecollSelectReuse;
-  if (reuses && problem.k != kAll) return reusing_oktopk();
-  if (configured.run) return configured;
+const Algorithm& Reduction::sparse_algorithm(const Problem& problem, Form form) {
+  const sparsecollConfig_t& config = invocation_.communicator.config().values;
+  const bool reuses = config.selection == sparsecollSelectReuse;
+  if (reuses && problem.k != kAll) return oktopk_with_reused_thresholds();
+  if (const Algorithm* const configured = find_algorithm(config.algorithm)) return *configured;
   const size_t value_size =
       env_.kernels.wire_value_size(env_.rounds() ? Precision::bfloat16 : Precision::stored);
   const DataType type = env_.kernels.data_type();
@@ -92,20 +93,20 @@ const AlgorithmEntry& Reduction::sparse_algorithm(const Problem& problem, Form f
   const Shape shape{
       invocation_.call.size(),  problem.count, problem.k, value_size, invocation_.cache.entries,
       invocation_.cache.result, nodes(),       whole};
-  const AlgorithmEntry& chosen = choose_algorithm(shape, speed);
+  const Algorithm& chosen = choose_algorithm(shape, speed);
   const int id = static_cast<int>(chosen.id);
-  if (std::exchange(invocation_.cache.chosen, id) != id) tell_choice(chosen, shape, speed);
+  if (std::exchange(invocation_.cache.chosen, id) != id) log_choice(chosen, shape, speed);
   return chosen;
 }
 
-Outcome Reduction::run(Algorithm algorithm, AlgorithmId id, Problem problem) {
+Outcome Reduction::run(const Algorithm& algorithm, Problem problem) {
   problem.repartition_interval =
       static_cast<uint64_t>(invocation_.communicator.config().values.repartitionInterval);
   problem.threshold_interval =
       static_cast<uint64_t>(invocation_.communicator.config().values.thresholdInterval);
-  if (id == AlgorithmId::hierarchical) problem.topology = &topology();
-  const Outcome outcome = algorithm(env_, problem, invocation_.cache);
-  env_.stats.algorithm = static_cast<int>(id);
+  if (algorithm.needs_topology) problem.topology = &topology();
+  const Outcome outcome = algorithm.run(env_, problem, invocation_.cache);
+  env_.stats.algorithm = static_cast<int>(algorithm.id);
   size_t selected = problem.shards.empty() ? env_.kernels.read(problem.local.nnz.at) : 0;
   for (const SparseSpan& shard : problem.shards) selected += env_.kernels.read(shard.nnz.at);
   const size_t result = env_.kernels.read(outcome.result.nnz.at);
@@ -120,28 +121,11 @@ Outcome Reduction::run(Algorithm algorithm, AlgorithmId id, Problem problem) {
   return outcome;
 }
 
-Outcome Reduction::run_settled(Algorithm algorithm, const Problem& problem) {
-  const Outcome outcome = algorithm(env_, problem, invocation_.cache);
+Outcome Reduction::run_unread(const Algorithm& algorithm, const Problem& problem) {
+  const Outcome outcome = algorithm.run(env_, problem, invocation_.cache);
   invocation_.call.confirm_counts(env_.kernels,
                                   {problem.local.nnz.at, outcome.result.nnz.at, env_.fault});
   return outcome;
-}
-
-uint64_t Reduction::count_entries(const SparseSpan& values) {
-  // All keys but 0 in one bin.
-  const int all = static_cast<int>(std::bit_width(env_.kernels.keys().end));
-  uint64_t* const counted = env_.kernels.counts(2);
-  env_.kernels.key_histogram(values, {1, all, 1}, counted);
-  return env_.kernels.read(counted);
-}
-
-void Reduction::correct_counts(uint64_t selected, uint64_t result) {
-  env_.stats.selected = selected;
-  env_.stats.result = result;
-}
-
-void Reduction::keep_lost(const SparseSpan& lost, void* residual) {
-  if (lost.value) env_.kernels.put_back({lost, {}, {}}, residual);
 }
 
 void Reduction::complete(size_t selected, size_t result) {

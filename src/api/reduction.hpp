@@ -14,22 +14,15 @@ class Reduction {
   Reduction(const Invocation& invocation, Kernels& kernels);
 
   Env& env() { return env_; }
-  /// What the shape's last call left, for the local part of the work.
-  ShapeCache& cache() { return invocation_.cache; }
   enum class Form { dense, sparse };
-  /// The algorithm that sparse allreduce uses for this shape.
-  const AlgorithmEntry& sparse_algorithm(const Problem& problem, Form form);
-  /// How many of these values are not zero.
-  uint64_t count_entries(const SparseSpan& values);
-  /// Says so instead of what run() counted, which was all values.
-  void correct_counts(uint64_t selected, uint64_t result);
-  /// Runs it; afterwards every rank is known to have made the call, what the shape's next call may
-  /// use is kept, and the outcome is complete. Touches nothing of the caller's.
-  Outcome run(Algorithm algorithm, AlgorithmId id, Problem problem);
-  /// The same where neither the shape's next call nor the host needs to know anything of this one.
-  Outcome run_settled(Algorithm algorithm, const Problem& problem);
-  /// A residual takes up what rounding took off values all of which were sent, or delivered.
-  void keep_lost(const SparseSpan& lost, void* residual);
+  /// Returns the algorithm of sparseAllreduce for this shape: the configured one, or what Auto
+  /// takes.
+  const Algorithm& sparse_algorithm(const Problem& problem, Form form);
+  /// Runs the algorithm. Afterwards all ranks have agreed on the call, and the cache of the shape
+  /// is kept for the next call. Writes nothing of the caller's.
+  Outcome run(const Algorithm& algorithm, Problem problem);
+  /// Runs an algorithm of which neither the host nor the next call needs a result. Keeps no cache.
+  Outcome run_unread(const Algorithm& algorithm, const Problem& problem);
   /// The end of an exchange that leaves `result` entries: nothing was malformed, and every rank is
   /// known to have made the call.
   void complete(size_t selected, size_t result);
@@ -44,8 +37,8 @@ class Reduction {
   const Nodes* nodes();
   /// Who shares a node, as the ranks told each other once, likewise.
   const Topology& topology();
-  /// What Auto takes for the shape from now on.
-  void tell_choice(const AlgorithmEntry& chosen, const Shape& shape, const Network& network) const;
+  /// Logs a new choice of Auto for a shape, with the predicted times.
+  void log_choice(const Algorithm& chosen, const Shape& shape, const Network& network) const;
 
   const Invocation& invocation_;
   Env env_;

@@ -5,7 +5,7 @@
 #include <bit>
 #include <span>
 
-#include "calls/algorithm_id.hpp"
+#include "calls/algorithm_info.hpp"
 #include "core/checksum.hpp"
 #include "core/error.hpp"
 #include "core/types.hpp"
@@ -79,8 +79,9 @@ std::string push_sum_value(size_t argument, uint64_t bits) {
 
 std::string init_value(size_t argument, uint64_t bits) {
   const std::string number = std::to_string(static_cast<int64_t>(bits));
-  const char* algorithm = argument == kAlgorithm ? algorithm_name(static_cast<int>(bits)) : nullptr;
-  return algorithm ? text(number, " (", algorithm, ")") : number;
+  const AlgorithmInfo* const algorithm =
+      argument == kAlgorithm ? algorithm_info(static_cast<int>(bits)) : nullptr;
+  return algorithm ? text(number, " (", algorithm->name, ")") : number;
 }
 
 std::string value(uint64_t verb, size_t argument, uint64_t bits) {

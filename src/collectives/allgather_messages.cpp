@@ -5,36 +5,37 @@
 // ceil(log2 P) rounds; long ones each straight to every rank, P - 1 messages, several under way,
 // and P - 1 short ones more where the host does not see them. Both send every message to every rank
 // once.
+#include "collectives/allgather_messages.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstring>
 
-#include "collectives/algorithm.hpp"
 #include "core/error.hpp"
 
 namespace sparsecoll {
 
 namespace {
 
-using OnMessage = FunctionRef<void(int rank, const Gathered& one)>;
+using OnMessage = FunctionRef<void(int rank, const GatheredMessage& received)>;
 
 /// Blocks one after another, each {bytes, note, bytes padded to 8}.
 struct BlockHeader {
   uint64_t bytes;
-  uint64_t note;
+  uint64_t number;
 };
 /// Instead of bytes: they are hidden, and follow in a message of their own.
 constexpr uint64_t kFollows = kAll;
 
-size_t blocks_size(std::span<const Gathered> blocks) {
+size_t blocks_size(std::span<const GatheredMessage> blocks) {
   size_t total = 0;
-  for (const Gathered& each : blocks)
+  for (const GatheredMessage& each : blocks)
     total += sizeof(BlockHeader) + align_up(each.message.size(), 8);
   return total;
 }
 
-void put_block(const Gathered& block, std::byte*& at) {
-  const BlockHeader header{block.message.size(), block.note};
+void put_block(const GatheredMessage& block, std::byte*& at) {
+  const BlockHeader header{block.message.size(), block.number};
   std::memcpy(at, &header, sizeof header);
   at += sizeof header;
   std::copy(block.message.begin(), block.message.end(), at);
@@ -43,7 +44,7 @@ void put_block(const Gathered& block, std::byte*& at) {
   at += padded;
 }
 
-Gathered get_block(ConstBytes& in, int sender) {
+GatheredMessage get_block(ConstBytes& in, int sender) {
   BlockHeader header;
   if (in.size() < sizeof header)
     fail(sparsecollRemoteError, "rank ", sender, " sent too few blocks");
@@ -52,7 +53,7 @@ Gathered get_block(ConstBytes& in, int sender) {
   if (header.bytes > in.size() || align_up(header.bytes, 8) > in.size())
     fail(sparsecollRemoteError, "rank ", sender, " sent a block of ", header.bytes, " bytes in ",
          in.size());
-  const Gathered block{in.first(header.bytes), header.note};
+  const GatheredMessage block{in.first(header.bytes), header.number};
   in = in.subspan(align_up(header.bytes, 8));
   return block;
 }
@@ -68,17 +69,17 @@ ConstBytes seen(Env& env, ConstBytes message) {
 // Bruck's algorithm. Before round t rank r holds the messages of ranks r .. r + 2^t - 1; it sends
 // them, as far as they are missing there, to r - 2^t and receives those that follow from r + 2^t.
 // ceil(log2 P) rounds; every message arrives once. Result by distance from this rank.
-std::span<const Gathered> gather_by_bruck(Env& env, ConstBytes own, uint64_t note) {
+std::span<const GatheredMessage> gather_by_bruck(Env& env, ConstBytes own, uint64_t number) {
   const int ranks = env.call.size(), rank = env.call.rank();
-  const auto held = env.arena.take_span<Gathered>(static_cast<size_t>(ranks));
-  held[0] = {seen(env, own), note};
+  const auto held = env.arena.take_span<GatheredMessage>(static_cast<size_t>(ranks));
+  held[0] = {seen(env, own), number};
   for (int have = 1; have < ranks; have *= 2) {
     const int more = std::min(have, ranks - have);
     const auto sent = held.first(static_cast<size_t>(more));
     const size_t bytes = blocks_size(sent);
-    std::byte* room = packet_room(env, bytes);
+    std::byte* room = packet_memory(env, bytes);
     std::byte* at = room;
-    for (const Gathered& each : sent) put_block(each, at);
+    for (const GatheredMessage& each : sent) put_block(each, at);
     Transfer transfers[2];
     transfers[0] = {
         (rank - have + ranks) % ranks, {room, bytes, nullptr}, 0, {}, MessageMemory::host};
@@ -104,7 +105,7 @@ std::span<const Size> gather_sizes(Env& env, const Size& own) {
   for (int have = 1; have < ranks; have *= 2) {
     const auto more = static_cast<size_t>(std::min(have, ranks - have));
     const size_t bytes = more * sizeof(Size);
-    std::byte* room = packet_room(env, bytes);
+    std::byte* room = packet_memory(env, bytes);
     std::memcpy(room, held.data(), bytes);
     Transfer transfers[2];
     transfers[0] = {
@@ -118,12 +119,12 @@ std::span<const Size> gather_sizes(Env& env, const Size& own) {
 
 // In stream order the host sees no message, so that it could not forward them without waiting for
 // each. Sizes first, then one exchange of every message with every rank. By distance, likewise.
-std::span<const Gathered> gather_directly(Env& env, ConstBytes own, uint64_t note) {
+std::span<const GatheredMessage> gather_directly(Env& env, ConstBytes own, uint64_t number) {
   const int ranks = env.call.size(), rank = env.call.rank();
-  const std::span<const Size> sizes = gather_sizes(env, {own.size(), note});
-  const auto held = env.arena.take_span<Gathered>(sizes.size());
+  const std::span<const Size> sizes = gather_sizes(env, {own.size(), number});
+  const auto held = env.arena.take_span<GatheredMessage>(sizes.size());
   const auto transfers = env.arena.take_span<Transfer>(sizes.size() - 1);
-  held[0] = {own, note};
+  held[0] = {own, number};
   // Its headroom belongs to the call.
   const Packet packet{const_cast<std::byte*>(own.data()), own.size(), nullptr, own.size()};
   for (size_t d = 1; d < sizes.size(); ++d) {
@@ -138,7 +139,7 @@ std::span<const Gathered> gather_directly(Env& env, ConstBytes own, uint64_t not
 
 /// A block that came alone, or the note of one that is hidden.
 struct Lone {
-  Gathered block;
+  GatheredMessage block;
   bool follows;
 };
 
@@ -146,18 +147,18 @@ Lone only_block(ConstBytes in, int sender) {
   BlockHeader header;
   if (in.size() == sizeof header) {
     std::memcpy(&header, in.data(), sizeof header);
-    if (header.bytes == kFollows) return {{{}, header.note}, true};
+    if (header.bytes == kFollows) return {{{}, header.number}, true};
   }
-  const Gathered block = get_block(in, sender);
+  const GatheredMessage block = get_block(in, sender);
   if (!in.empty()) fail(sparsecollRemoteError, "rank ", sender, " sent too many blocks");
   return {block, false};
 }
 
-Packet pack_lone(Env& env, const Gathered& block) {
+Packet pack_lone(Env& env, const GatheredMessage& block) {
   const bool hidden = env.kernels.is_on_device(block.message.data());
   const size_t bytes = hidden ? sizeof(BlockHeader) : blocks_size({&block, 1});
-  std::byte* const room = packet_room(env, bytes);
-  const BlockHeader header{kFollows, block.note};
+  std::byte* const room = packet_memory(env, bytes);
+  const BlockHeader header{kFollows, block.number};
   std::byte* at = room;
   if (hidden)
     std::memcpy(at, &header, sizeof header);
@@ -169,11 +170,11 @@ Packet pack_lone(Env& env, const Gathered& block) {
 // Where the host sees messages they need no sizes first. Destinations rotate. Hidden ones follow in
 // a second exchange, which is left out where nobody has one: only their owners know of them before.
 // By distance, likewise.
-std::span<const Gathered> gather_at_once(Env& env, ConstBytes own, uint64_t note,
-                                         OnMessage on_message) {
+std::span<const GatheredMessage> gather_at_once(Env& env, ConstBytes own, uint64_t number,
+                                                OnMessage on_message) {
   const int ranks = env.call.size(), rank = env.call.rank();
-  const auto held = env.arena.take_span<Gathered>(static_cast<size_t>(ranks));
-  held[0] = {own, note};
+  const auto held = env.arena.take_span<GatheredMessage>(static_cast<size_t>(ranks));
+  held[0] = {own, number};
   const auto transfers = env.arena.take_span<Transfer>(held.size() - 1);
   const auto follows = env.arena.take_span<bool>(transfers.size());
   const Packet packet = transfers.empty() ? Packet{} : pack_lone(env, held[0]);
@@ -208,8 +209,8 @@ std::span<const Gathered> gather_at_once(Env& env, ConstBytes own, uint64_t note
 constexpr size_t kAtOnce = 4096;
 
 /// By rank instead of by distance.
-std::span<const Gathered> turned(Env& env, std::span<const Gathered> held) {
-  const auto by_rank = env.arena.take_span<Gathered>(held.size());
+std::span<const GatheredMessage> turned(Env& env, std::span<const GatheredMessage> held) {
+  const auto by_rank = env.arena.take_span<GatheredMessage>(held.size());
   for (size_t d = 0; d < held.size(); ++d)
     by_rank[(static_cast<size_t>(env.call.rank()) + d) % held.size()] = held[d];
   return by_rank;
@@ -217,21 +218,22 @@ std::span<const Gathered> turned(Env& env, std::span<const Gathered> held) {
 
 }  // namespace
 
-std::span<const Gathered> allgather_messages(Env& env, const Gathered& own, size_t about,
-                                             OnMessage on_message) {
-  if (!env.call.in_stream_order() && about >= kAtOnce) {
-    const auto all = turned(env, gather_at_once(env, own.message, own.note, on_message));
+std::span<const GatheredMessage> allgather_messages(Env& env, const GatheredMessage& own,
+                                                    size_t expected_bytes, OnMessage on_message) {
+  if (!env.call.in_stream_order() && expected_bytes >= kAtOnce) {
+    const auto all = turned(env, gather_at_once(env, own.message, own.number, on_message));
     on_message(env.call.rank(), own);
     return all;
   }
   const auto gather = env.call.in_stream_order() ? gather_directly : gather_by_bruck;
-  const auto all = turned(env, gather(env, own.message, own.note));
+  const auto all = turned(env, gather(env, own.message, own.number));
   for (size_t r = 0; r < all.size(); ++r) on_message(static_cast<int>(r), all[r]);
   return all;
 }
 
-std::span<const Gathered> allgather_messages(Env& env, const Gathered& own, size_t about) {
-  return allgather_messages(env, own, about, [](int, const Gathered&) {});
+std::span<const GatheredMessage> allgather_messages(Env& env, const GatheredMessage& own,
+                                                    size_t expected_bytes) {
+  return allgather_messages(env, own, expected_bytes, [](int, const GatheredMessage&) {});
 }
 
 }  // namespace sparsecoll

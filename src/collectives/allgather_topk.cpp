@@ -9,41 +9,64 @@
 //   4. Result = top-k of s (all of s for k = SPARSECOLL_ALL).
 //
 // Cost per rank: ceil(log2 P) messages, P - 1 long ones; k (P - 1) entries sent.
-// Guarantees: the contract's definition bit for bit. Every rank does the same work on the same
-// data.
+// Predicted: ceil(log2 P) alpha + (P - 1) (b(e) beta + e gamma), by cost_model.hpp. Its long
+// messages are under way at the same time, too, which is left out. Guarantees: the contract's
+// definition bit for bit. Every rank does the same work on the same data.
 #include <algorithm>
 
 #include "collectives/algorithm.hpp"
+#include "collectives/allgather_messages.hpp"
+#include "collectives/cost_model.hpp"
 #include "collectives/regions.hpp"
 
 namespace sparsecoll {
 
-Outcome allgather_topk(Env& env, const Problem& problem, ShapeCache& cache) {
+namespace {
+
+Outcome run(Env& env, const Problem& problem, ShapeCache& cache) {
   Kernels& kernels = env.kernels;
-  const Region whole{0, problem.count};
+  const Region all_indices{0, problem.count};
 
   // 1.
-  const ConstBytes own = pack_region(env, problem.local, whole);
+  const ConstBytes own = pack_region(env, problem.local, all_indices);
   // 2.
   const uint64_t entries =
       problem.k != kAll ? problem.k : cache.entries / static_cast<uint64_t>(env.call.size());
-  const size_t about =
+  const size_t expected_bytes =
       std::min(entries, problem.count) * kernels.wire_value_size(problem.local.precision);
-  const std::span<const Gathered> all = allgather_messages(env, {own, 0}, about);
+  const std::span<const GatheredMessage> all = allgather_messages(env, {own, 0}, expected_bytes);
   // 3.
   const auto messages = env.arena.take_span<Message>(all.size());
-  for (size_t r = 0; r < all.size(); ++r) messages[r] = {all[r].message, whole};
-  const ReceivedVectors pieces =
-      unpack_vectors(env, messages, kernels.part_of(problem.local, whole));
+  for (size_t r = 0; r < all.size(); ++r) messages[r] = {all[r].message, all_indices};
+  const ReceivedVectors received =
+      unpack_vectors(env, messages, kernels.part_of(problem.local, all_indices));
   const Stopwatch watch(env.stats, Phase::reduce);
-  const SparseBuffer sum = kernels.sparse(std::min<uint64_t>(pieces.entries, problem.count));
-  kernels.merge(pieces.spans, sum);
-  cache.entries = pieces.entries;
+  const SparseBuffer sum = kernels.sparse(std::min<uint64_t>(received.entries, problem.count));
+  kernels.merge(received.spans, sum);
+  cache.entries = received.entries;
   if (problem.k == kAll) return {sum.span(), {}};
   // 4.
   const SparseBuffer result = kernels.sparse(std::min(problem.k, sum.capacity));
   kernels.top_k(sum.span(), problem.k, result, SparseBuffer{});
   return {result.span(), {}};
 }
+
+double seconds(const Shape& shape, const Network& network) {
+  const auto [alpha, beta, gamma] = network;
+  const double own = volume_of(shape).own;
+  return rounds_of(shape.ranks) * alpha +
+         (shape.ranks - 1) * (bytes_of(own, shape) * beta + own * gamma);
+}
+
+// Before the first exact sum of a shape the number of entries is unknown. Ok-Topk is never far off.
+bool suits(const Shape& shape) { return !shape.entries_unknown(); }
+
+}  // namespace
+
+extern constinit const Algorithm kAllgatherTopk{.id = AlgorithmId::allgather,
+                                                .run = run,
+                                                .selection = kSelectTopk,
+                                                .seconds = seconds,
+                                                .suits = suits};
 
 }  // namespace sparsecoll

@@ -12,7 +12,8 @@
 // Cost per rank: P - 1 messages; every entry but those in this rank's own region sent once. MPI's
 // means need an alltoall of sizes and an alltoallv each for indices and values: 3 (P - 1) messages.
 // Guarantees: every entry arrives exactly once, with the bits that it was sent with.
-#include "collectives/algorithm.hpp"
+#include "collectives/alltoall.hpp"
+
 #include "collectives/regions.hpp"
 
 namespace sparsecoll {

@@ -10,13 +10,68 @@
 //
 // Cost per rank: 2 (P - 1) messages, P - 1 + ceil(log2 P) of short vectors; 2 n (P - 1) / P values
 // sent.
-// Guarantees: the rank-order sum of all acc, the same bits on every rank.
+// Predicted: latency(P - 1) + ceil(log2 P) alpha + 2 n (P - 1) / P (v beta + gamma / 16), with v
+// bytes a value, by cost_model.hpp. Guarantees: the rank-order sum of all acc, the same bits on
+// every rank.
+#include <bit>
+
 #include "collectives/algorithm.hpp"
+#include "collectives/allgather_messages.hpp"
+#include "collectives/cost_model.hpp"
 #include "collectives/regions.hpp"
 
 namespace sparsecoll {
 
-Outcome dense_allreduce(Env& env, const Problem& problem, ShapeCache& cache) {
+namespace {
+
+/// Makes all of acc the Problem's entries. A gradient without residual travels in its own type.
+Selected select(Env& env, const Gradient& gradient, Problem& problem, ShapeCache&) {
+  const Stopwatch watch(env.stats, Phase::select);
+  void* const acc =
+      env.kernels.bytes(problem.count * size_of(accumulation(env.kernels.data_type())));
+  uint64_t* const length = env.kernels.counts(1);
+  env.kernels.accumulate(gradient, acc);
+  env.kernels.set_count(length, problem.count);
+  const SparseSpan all{nullptr, acc, {problem.count, length}};
+  problem.local = gradient.residual.write ? all : all.stored();
+  problem.k = kAll;
+  return {.acc = acc};
+}
+
+/// Everything is delivered.
+void zero_residual(Env& env, const Delivery& delivery) {
+  void* const residual = delivery.gradient.residual.write;
+  if (residual) env.kernels.zero(residual, delivery.problem.count);
+}
+
+uint64_t count_nonzeros(Env& env, const SparseSpan& values) {
+  // One bin for all keys but 0.
+  const int bits = static_cast<int>(std::bit_width(env.kernels.keys().end));
+  uint64_t* const counted = env.kernels.counts(2);
+  env.kernels.key_histogram(values, {1, bits, 1}, counted);
+  return env.kernels.read(counted);
+}
+
+// As Auto takes Dense, everything is selected in the sense of the definition: values of 0 are no
+// entries, and sums of 0 are not delivered.
+
+Selected select_nonzeros(Env& env, const Gradient& gradient, Problem& problem, ShapeCache& cache) {
+  const Selected selected = select(env, gradient, problem, cache);
+  const Stopwatch watch(env.stats, Phase::select);
+  const uint64_t* const length = problem.local.nnz.at;
+  problem.nonzeros = count_nonzeros(env, {nullptr, selected.acc, {problem.count, length}});
+  return selected;
+}
+
+void put_back_cancelled(Env& env, const Delivery& delivery) {
+  env.stats.selected = *delivery.problem.nonzeros;
+  env.stats.result = count_nonzeros(env, delivery.outcome.result);
+  void* const residual = delivery.gradient.residual.write;
+  if (residual)
+    env.kernels.keep_cancelled(delivery.selected.acc, delivery.outcome.result, residual);
+}
+
+Outcome run(Env& env, const Problem& problem, ShapeCache& cache) {
   Kernels& kernels = env.kernels;
   const auto ranks = static_cast<size_t>(env.call.size());
   const auto rank = static_cast<size_t>(env.call.rank());
@@ -36,10 +91,10 @@ Outcome dense_allreduce(Env& env, const Problem& problem, ShapeCache& cache) {
     return SparseBuffer{nullptr, kernels.bytes(n * value), kernels.counts(1), n};
   };
   const auto buffers = env.arena.take_span<SparseBuffer>(ranks);
-  const auto pieces = env.arena.take_span<SparseSpan>(ranks);
+  const auto vectors = env.arena.take_span<SparseSpan>(ranks);
   for (size_t r = 0; r < ranks; ++r) {
     buffers[r] = dense_vector(mine.length());
-    pieces[r] = buffers[r].span();
+    vectors[r] = buffers[r].span();
   }
   {
     const Stopwatch watch(env.stats, Phase::pack);
@@ -48,18 +103,18 @@ Outcome dense_allreduce(Env& env, const Problem& problem, ShapeCache& cache) {
   const SparseBuffer sum = dense_vector(mine.length());
   {
     const Stopwatch watch(env.stats, Phase::reduce);
-    kernels.merge(pieces, sum);
+    kernels.merge(vectors, sum);
   }
   // 3.
   const ConstBytes own = pack_region(env, sum.span(), {0, mine.length()});
-  const std::span<const Gathered> all =
-      allgather_messages(env, {own, problem.entries.value_or(0)}, problem.count / ranks * value);
-  if (problem.entries) cache.entries = 0;
+  const std::span<const GatheredMessage> all =
+      allgather_messages(env, {own, problem.nonzeros.value_or(0)}, problem.count / ranks * value);
+  if (problem.nonzeros) cache.entries = 0;
   const Stopwatch watch(env.stats, Phase::pack);
   const SparseBuffer result = dense_vector(problem.count);
   uint64_t* nnz = kernels.counts(ranks);
   for (size_t r = 0; r < ranks; ++r) {
-    if (problem.entries) cache.entries += all[r].note;
+    if (problem.nonzeros) cache.entries += all[r].number;
     messages[r] = {all[r].message, regions[r]};
     buffers[r] = {nullptr, static_cast<std::byte*>(result.value) + regions[r].begin * value,
                   nnz + r, regions[r].length()};
@@ -68,5 +123,26 @@ Outcome dense_allreduce(Env& env, const Problem& problem, ShapeCache& cache) {
   kernels.set_count(result.nnz, problem.count);
   return {result.span(), {}};
 }
+
+double seconds(const Shape& shape, const Network& network) {
+  const double ranks = shape.ranks, n = static_cast<double>(shape.count);
+  const auto [alpha, beta, gamma] = network;
+  return latency_of(ranks - 1, alpha) + rounds_of(shape.ranks) * alpha +
+         (ranks - 1) / ranks * 2 * n * (static_cast<double>(shape.value_size) * beta + gamma / 16);
+}
+
+bool suits(const Shape& shape) { return shape.selects_all && shape.entries > 0; }
+
+}  // namespace
+
+extern constinit const Algorithm kDense{
+    .id = AlgorithmId::dense, .run = run, .selection = {select, zero_residual}, .seconds = seconds};
+
+extern constinit const Algorithm kDenseOfSelected{
+    .id = AlgorithmId::dense,
+    .run = run,
+    .selection = {select_nonzeros, put_back_cancelled},
+    .seconds = seconds,
+    .suits = suits};
 
 }  // namespace sparsecoll

@@ -41,7 +41,7 @@ class Tree {
         ranks_(env.call.size()),
         rank_(env.call.rank()),
         sum_(problem.local),
-        dropped_(no_entries(env).span()),
+        dropped_(empty_vector(env).span()),
         sums_(problem.local.precision == Precision::bfloat16 ? Precision::bfloat16
                                                              : Precision::accumulated),
         bound_(bound(problem.local.precision)) {}
@@ -162,8 +162,11 @@ class Tree {
   size_t bound_;          ///< bytes of the largest message of this round, on all ranks alike
 };
 
+Outcome run(Env& env, const Problem& problem, ShapeCache&) { return Tree(env, problem).run(); }
+
 }  // namespace
 
-Outcome gtopk(Env& env, const Problem& problem, ShapeCache&) { return Tree(env, problem).run(); }
+extern constinit const Algorithm kGtopk{
+    .id = AlgorithmId::automatic, .run = run, .selection = kSelectTopk};
 
 }  // namespace sparsecoll

@@ -14,13 +14,21 @@
 // would send 2 m k. Within a node: m - 1 messages of k entries to the leader, and ceil(log2 m)
 // rounds of the result.
 //
+// Predicted, with alpha and beta within nodes, by cost_model.hpp: latency(m - 1) + (m - 1) (b(e)
+// beta
+// + e gamma) + Ok-Topk between leaders with min(m e, n) entries each + ceil(log2 m) (alpha + b(u)
+// beta
+// + u / 2 gamma).
+//
 // Guarantees: the contract's definition but for the order of the sums, which is by node first: in
 // rank order within nodes, then in the order of nodes by their lowest ranks. The same bits on every
 // rank and in every run; the definition's own where sums are exact. Any P, any nodes.
 #include <algorithm>
+#include <limits>
 
-#include "collectives/algorithm.hpp"
-#include "collectives/regions.hpp"
+#include "collectives/cost_model.hpp"
+#include "collectives/oktopk.hpp"
+#include "collectives/received_vectors.hpp"
 #include "collectives/topology.hpp"
 #include "core/error.hpp"
 
@@ -126,7 +134,7 @@ class Node {
 
   void give_words(int peer, std::span<const uint64_t> words) {
     const ConstBytes bytes = std::as_bytes(words);
-    std::byte* const room = packet_room(env_, bytes.size());
+    std::byte* const room = packet_memory(env_, bytes.size());
     std::copy(bytes.begin(), bytes.end(), room);
     Transfer transfer{peer, {room, bytes.size(), nullptr}, 0, {}, MessageMemory::host};
     env_.call.exchange({&transfer, 1});
@@ -164,9 +172,7 @@ SparseSpan both(Env& env, const SparseSpan& first, const SparseSpan& second) {
   return sum.span();
 }
 
-}  // namespace
-
-Outcome hierarchical(Env& env, const Problem& problem, ShapeCache& cache) {
+Outcome run(Env& env, const Problem& problem, ShapeCache& cache) {
   env.call.allow_uneven_exchanges();  // leaders have their own
   Node node(env, problem);
   SparseSpan result, lost;
@@ -178,7 +184,7 @@ Outcome hierarchical(Env& env, const Problem& problem, ShapeCache& cache) {
     // 2.
     Leaders leaders(env.call, *problem.topology);
     Env between{leaders, env.kernels, env.arena, env.stats, env.fault, env.wire};
-    const Outcome outcome = oktopk(between, of_node, cache);
+    const Outcome outcome = run_oktopk(between, of_node, cache);
     result = outcome.result;
     cache.entries = 0;  // what leaders put in is not what the ranks had
     lost = both(env, sum.lost, outcome.dropped);
@@ -189,5 +195,32 @@ Outcome hierarchical(Env& env, const Problem& problem, ShapeCache& cache) {
   node.spread(result, cache);
   return {result, lost};
 }
+
+double seconds(const Shape& shape, const Network&) {
+  if (!shape.nodes) return std::numeric_limits<double>::infinity();
+  const Nodes& nodes = *shape.nodes;
+  const Volume volume = volume_of(shape);
+  const auto [alpha, beta, gamma] = nodes.within;
+  const double others = nodes.largest - 1, rounds = rounds_of(nodes.largest);
+  const double of_node = std::min(nodes.largest * volume.own, static_cast<double>(shape.count));
+  Shape between = shape;
+  between.ranks = nodes.count;
+  return latency_of(others, alpha) +
+         others * (bytes_of(volume.own, shape) * beta + volume.own * gamma) +
+         reduce_and_gather_seconds(of_node, volume.result, between, nodes.leaders) +
+         rounds * (alpha + bytes_of(volume.result, shape) * beta + volume.result / 2 * gamma);
+}
+
+// Not for exact sums: a call that adds by node does not tell how many entries the ranks had.
+bool suits(const Shape& shape) { return shape.nodes && shape.k != kAll; }
+
+}  // namespace
+
+extern constinit const Algorithm kHierarchical{.id = AlgorithmId::hierarchical,
+                                               .run = run,
+                                               .selection = kSelectTopk,
+                                               .needs_topology = true,
+                                               .seconds = seconds,
+                                               .suits = suits};
 
 }  // namespace sparsecoll

@@ -23,7 +23,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "collectives/algorithm.hpp"
+#include "collectives/allreduce_counts.hpp"
 #include "collectives/topology.hpp"
 
 namespace sparsecoll {

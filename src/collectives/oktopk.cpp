@@ -26,12 +26,17 @@
 // step 2 and, with balanced regions, as many in step 4: 4 k (P - 1) / P words before coding,
 // against 6 k (P - 1) / P of the paper.
 //
+// Predicted: reduce_and_gather_seconds() of e and u entries, by cost_model.hpp.
+//
 // Guarantees: the contract's definition bit for bit, for any P and any data; over a bfloat16 wire
 // that of rounded sums.
+#include "collectives/oktopk.hpp"
+
 #include <algorithm>
 #include <bit>
 
-#include "collectives/algorithm.hpp"
+#include "collectives/allreduce_counts.hpp"
+#include "collectives/cost_model.hpp"
 #include "collectives/regions.hpp"
 #include "core/error.hpp"
 
@@ -164,7 +169,7 @@ void leave_room_for_guess(Env& env, uint64_t length, uint64_t part, uint64_t all
 
 }  // namespace
 
-Outcome oktopk(Env& env, const Problem& problem, ShapeCache& cache) {
+Outcome run_oktopk(Env& env, const Problem& problem, ShapeCache& cache) {
   // 1.
   const std::span<const Region> regions = balanced_regions(env, problem, cache);
   const uint64_t mine = regions[static_cast<size_t>(env.call.rank())].length();
@@ -174,7 +179,7 @@ Outcome oktopk(Env& env, const Problem& problem, ShapeCache& cache) {
     const uint64_t about = problem.k == kAll ? cache.result : problem.k;
     const GatheredVector whole = gather_regions(
         env, {part, sum.load(), std::min(about, problem.count) / regions.size()}, regions);
-    remember_loads(whole.notes, cache);
+    remember_loads(whole.numbers, cache);
     return whole.entries;
   };
   if (problem.k == kAll) {
@@ -210,5 +215,22 @@ Outcome oktopk(Env& env, const Problem& problem, ShapeCache& cache) {
   learn(problem, last, all.capacity - std::min(all.capacity, problem.k), cache);
   return {result.known(precision), sum.lost()};
 }
+
+namespace {
+
+double seconds(const Shape& shape, const Network& network) {
+  const Volume volume = volume_of(shape);
+  return reduce_and_gather_seconds(volume.own, volume.result, shape, network);
+}
+
+bool suits(const Shape&) { return true; }
+
+}  // namespace
+
+extern constinit const Algorithm kOktopk{.id = AlgorithmId::oktopk,
+                                         .run = run_oktopk,
+                                         .selection = kSelectTopk,
+                                         .seconds = seconds,
+                                         .suits = suits};
 
 }  // namespace sparsecoll

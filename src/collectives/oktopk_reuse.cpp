@@ -36,6 +36,7 @@
 #include <optional>
 
 #include "collectives/algorithm.hpp"
+#include "collectives/allreduce_counts.hpp"
 #include "collectives/regions.hpp"
 #include "core/error.hpp"
 
@@ -59,8 +60,6 @@ uint64_t adapt(const KeySpace& keys, uint64_t threshold, uint64_t found, uint64_
   return threshold;
 }
 
-}  // namespace
-
 // --- step 1
 
 SparseSpan select_above(Env& env, const Gradient& gradient, size_t k, ShapeCache& cache) {
@@ -80,7 +79,14 @@ SparseSpan select_above(Env& env, const Gradient& gradient, size_t k, ShapeCache
   return selected.span();
 }
 
-namespace {
+Selected select(Env& env, const Gradient& gradient, Problem& problem, ShapeCache& cache) {
+  SparseSpan selected;
+  {
+    const Stopwatch watch(env.stats, Phase::select);
+    selected = select_above(env, gradient, problem.k, cache);
+  }
+  return contribute(env, selected, problem);
+}
 
 /// What earlier calls left, and where the shares of the ranks lie.
 struct Reused {
@@ -208,9 +214,7 @@ std::optional<SparseSpan> chosen_of(Env& env, const Problem& problem, RegionSum&
   return balance(env, own, numbers, reused.regions);
 }
 
-}  // namespace
-
-Outcome oktopk_reuse(Env& env, const Problem& problem, ShapeCache& cache) {
+Outcome run(Env& env, const Problem& problem, ShapeCache& cache) {
   // 2.
   const std::span<const Region> cuts = balanced_regions(env, problem, cache);
   // 3.; the owner adds where it is asked for sums
@@ -224,7 +228,7 @@ Outcome oktopk_reuse(Env& env, const Problem& problem, ShapeCache& cache) {
   const SparseSpan part = chosen ? *chosen : sum.whole().values;
   const GatheredVector whole =
       gather_regions(env, {part, sum.load(), problem.k / cuts.size()}, regions);
-  remember_loads(whole.notes, cache);
+  remember_loads(whole.numbers, cache);
   cache.threshold_age = (cache.threshold_age + 1) % problem.threshold_interval;
   if (chosen) return {whole.entries.span(), sum.lost()};
   // 5.
@@ -234,5 +238,10 @@ Outcome oktopk_reuse(Env& env, const Problem& problem, ShapeCache& cache) {
   cache.reused_threshold = env.kernels.least_key(result.span());
   return {result.span(), sum.lost()};
 }
+
+}  // namespace
+
+extern constinit const Algorithm kOktopkReuse{
+    .id = AlgorithmId::oktopk, .run = run, .selection = {select, put_back_entries}};
 
 }  // namespace sparsecoll

@@ -16,9 +16,16 @@
 
 namespace sparsecoll {
 
-Outcome reduce_scatter(Env& env, const Problem& problem, ShapeCache&) {
+namespace {
+
+Outcome run(Env& env, const Problem& problem, ShapeCache&) {
   // 1. and 2.
   return {RegionSum(env, problem.local, problem.regions).add(), {}};
 }
+
+}  // namespace
+
+extern constinit const Algorithm kReduceScatter{
+    .id = AlgorithmId::automatic, .run = run, .selection = kSelectTopk};
 
 }  // namespace sparsecoll

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "kernels/wire.hpp"
+#include "collectives/allgather_messages.hpp"
+#include "collectives/allreduce_counts.hpp"
 
 namespace sparsecoll {
 
@@ -55,16 +56,16 @@ OwnVector exchange_regions(Env& env, const SparseSpan& in, std::span<const Regio
 
 ReceivedVectors exchange_vectors(Env& env, const SparseSpan& in, std::span<const Region> regions) {
   const auto rank = static_cast<size_t>(env.call.rank());
-  MessageUnpacker reader(env, regions.size());
+  MessageUnpacker unpacker(env, regions.size());
   const auto read = [&](int source, ConstBytes message) {
-    reader.come(static_cast<size_t>(source), {message, regions[rank]});
+    unpacker.add(static_cast<size_t>(source), {message, regions[rank]});
   };
   const OwnVector own = exchange_regions(env, in, regions, read);
   if (own.entries)
-    reader.put(rank, *own.entries);
+    unpacker.set(rank, *own.entries);
   else
     read(env.call.rank(), own.message);
-  return reader.finish();
+  return unpacker.finish();
 }
 
 Bytes pack_region(Env& env, const SparseSpan& in, const Region& region) {
@@ -78,58 +79,6 @@ Bytes pack_region(Env& env, const SparseSpan& in, const Region& region) {
   return message;
 }
 
-/// A message of so many bytes is worth to be unpacked by itself.
-constexpr size_t kLongMessage = 4096;
-
-MessageUnpacker::MessageUnpacker(Env& env, size_t sources)
-    : env_(env),
-      spans_(env.arena.take_span<SparseSpan>(sources)),
-      source_(env.arena.take_span<size_t>(sources)),
-      message_(env.arena.take_span<Message>(sources)),
-      entries_(env.arena.take_span<size_t>(sources)),
-      buffer_(env.arena.take_span<SparseBuffer>(sources)) {}
-
-void MessageUnpacker::come(size_t source, const Message& message) {
-  source_[waits_] = source;
-  message_[waits_++] = message;
-  if (env_.kernels.runs_at_once() && message.bytes.size() >= kLongMessage) unpack();
-}
-
-ReceivedVectors MessageUnpacker::finish() {
-  if (waits_ > 0) unpack();
-  ReceivedVectors pieces{spans_};
-  for (const SparseSpan& each : spans_) pieces.entries += each.nnz.bound;
-  return pieces;
-}
-
-void MessageUnpacker::unpack() {
-  const Stopwatch watch(env_.stats, Phase::pack);
-  const auto messages = message_.first(waits_);
-  env_.kernels.entries(messages, entries_.data());
-  for (size_t m = 0; m < waits_; ++m) {
-    buffer_[m] = env_.kernels.sparse(entries_[m]);
-    SparseSpan& span = spans_[source_[m]] = buffer_[m].span();
-    if (const void* const values = env_.kernels.values_in(messages[m])) {
-      span.value = values;
-      buffer_[m].value = nullptr;
-    }
-  }
-  env_.kernels.unpack_all(messages, buffer_.first(waits_), env_.fault);
-  waits_ = 0;
-}
-
-ReceivedVectors unpack_vectors(Env& env, std::span<const Message> messages,
-                               const std::optional<SparseSpan>& own) {
-  const auto rank = static_cast<size_t>(env.call.rank());
-  MessageUnpacker reader(env, messages.size());
-  for (size_t r = 0; r < messages.size(); ++r)
-    if (own && r == rank)
-      reader.put(r, *own);
-    else
-      reader.come(r, messages[r]);
-  return reader.finish();
-}
-
 SparseSpan survivors(Env& env, const SparseSpan& in, const Threshold& threshold) {
   const Stopwatch watch(env.stats, Phase::reduce);
   const SparseBuffer kept = env.kernels.sparse(in.nnz.bound);
@@ -140,12 +89,12 @@ SparseSpan survivors(Env& env, const SparseSpan& in, const Threshold& threshold)
 RegionSum::RegionSum(Env& env, const SparseSpan& in, std::span<const Region> regions)
     : env_(env),
       length_(regions[static_cast<size_t>(env.call.rank())].length()),
-      pieces_(exchange_vectors(env, in, regions)) {}
+      received_(exchange_vectors(env, in, regions)) {}
 
 SparseSpan RegionSum::add() {
   const Stopwatch watch(env_.stats, Phase::reduce);
   const SparseBuffer sum = room();
-  env_.kernels.merge(pieces_.spans, sum);
+  env_.kernels.merge(received_.spans, sum);
   return sum.span();
 }
 
@@ -158,29 +107,30 @@ SparseSpan RegionSum::reaching(uint64_t key) {
   if (env_.rounds()) return survivors(env_, whole().values, {key - 1, 0});
   const Stopwatch watch(env_.stats, Phase::reduce);
   const SparseBuffer kept = room();
-  env_.kernels.merge_above(pieces_.spans, key, kept);
+  env_.kernels.merge_above(received_.spans, key, kept);
   return kept.span();
 }
 
 GatheredVector gather_regions(Env& env, const Contribution& part, std::span<const Region> regions) {
   const auto rank = static_cast<size_t>(env.call.rank());
   const ConstBytes message = pack_region(env, part.entries, regions[rank]);
-  const size_t about = part.about * env.kernels.wire_value_size(part.entries.precision);
-  MessageUnpacker reader(env, regions.size());
+  const size_t expected_bytes =
+      part.expected_entries * env.kernels.wire_value_size(part.entries.precision);
+  MessageUnpacker unpacker(env, regions.size());
   const auto own = env.kernels.part_of(part.entries, regions[rank]);
-  if (own) reader.put(rank, *own);
-  const auto came = [&](int source, const Gathered& one) {
+  if (own) unpacker.set(rank, *own);
+  const auto came = [&](int source, const GatheredMessage& received) {
     const auto r = static_cast<size_t>(source);
-    if (!own || r != rank) reader.come(r, {one.message, regions[r]});
+    if (!own || r != rank) unpacker.add(r, {received.message, regions[r]});
   };
-  const auto all = allgather_messages(env, {message, part.note}, about, came);
-  const auto notes = env.arena.take_span<uint64_t>(all.size());
-  std::ranges::transform(all, notes.begin(), &Gathered::note);
-  const ReceivedVectors pieces = reader.finish();
+  const auto all = allgather_messages(env, {message, part.number}, expected_bytes, came);
+  const auto numbers = env.arena.take_span<uint64_t>(all.size());
+  std::ranges::transform(all, numbers.begin(), &GatheredMessage::number);
+  const ReceivedVectors vectors = unpacker.finish();
   const Stopwatch watch(env.stats, Phase::reduce);
-  const SparseBuffer entries = env.kernels.sparse(pieces.entries);
-  env.kernels.concatenate(pieces.spans, entries);
-  return {entries, notes};
+  const SparseBuffer entries = env.kernels.sparse(vectors.entries);
+  env.kernels.concatenate(vectors.spans, entries);
+  return {entries, numbers};
 }
 
 namespace {

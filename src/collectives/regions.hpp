@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "collectives/algorithm.hpp"
+#include "collectives/received_vectors.hpp"
 
 namespace sparsecoll {
 
@@ -44,8 +45,8 @@ class RegionSum {
   /// Sends each region's entries to its owner.
   RegionSum(Env& env, const SparseSpan& in, std::span<const Region> regions);
 
-  uint64_t load() const { return pieces_.entries; }  ///< entries that came in, of all ranks
-  SparseSpan add();                                  ///< all of it
+  uint64_t load() const { return received_.entries; }  ///< entries that came in, of all ranks
+  SparseSpan add();                                    ///< all of it
   /// The same, made once, as it is to travel. Over a bfloat16 wire that is rounded, before
   /// anything is selected of it.
   const Rounded& whole();
@@ -56,56 +57,27 @@ class RegionSum {
   SparseSpan lost() const { return whole_ ? whole_->lost : SparseSpan{}; }
 
  private:
-  SparseBuffer room() { return env_.kernels.sparse(std::min(pieces_.entries, length_)); }
+  SparseBuffer room() { return env_.kernels.sparse(std::min(received_.entries, length_)); }
 
   Env& env_;
   const uint64_t length_;
-  const ReceivedVectors pieces_;
+  const ReceivedVectors received_;
   std::optional<Rounded> whole_;
 };
 
 /// One message with the entries of `in`, which lie in `region`.
 Bytes pack_region(Env& env, const SparseSpan& in, const Region& region);
 
-/// Makes vectors of messages: of long ones when they come, where that is done at once, and of the
-/// others together in the end.
-class MessageUnpacker {
- public:
-  MessageUnpacker(Env& env, size_t sources);
-
-  /// No message has to come from there.
-  void put(size_t source, const SparseSpan& entries) { spans_[source] = entries; }
-  void come(size_t source, const Message& message);
-  /// By source.
-  ReceivedVectors finish();
-
- private:
-  void unpack();
-
-  Env& env_;
-  std::span<SparseSpan> spans_;
-  // Of what waits to be unpacked.
-  size_t waits_ = 0;
-  std::span<size_t> source_;
-  std::span<Message> message_;
-  std::span<size_t> entries_;
-  std::span<SparseBuffer> buffer_;
-};
-
-/// By source. `own` is taken instead of this rank's message, if it is there.
-ReceivedVectors unpack_vectors(Env& env, std::span<const Message> messages,
-                               const std::optional<SparseSpan>& own = {});
-
 /// What a rank puts into a vector that all ranks are to have, within its own region.
 struct Contribution {
   SparseSpan entries;
-  uint64_t note = 0;   ///< a number of its own beside it
-  uint64_t about = 0;  ///< entries, as far as all ranks know alike
+  uint64_t number = 0;            ///< a number that travels with it
+  uint64_t expected_entries = 0;  ///< its size as far as all ranks know
 };
 /// The parts of all ranks, one after another, and the numbers beside them.
 struct GatheredVector {
   SparseBuffer entries;
-  std::span<const uint64_t> notes;
+  std::span<const uint64_t> numbers;  ///< by rank
 };
 GatheredVector gather_regions(Env& env, const Contribution& part, std::span<const Region> regions);
 

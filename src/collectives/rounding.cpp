@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Values that travel in bfloat16.
-#include "collectives/algorithm.hpp"
+#include "collectives/rounding.hpp"
 
 namespace sparsecoll {
 

@@ -19,19 +19,31 @@
 // alone it beats an allgather of selections when k / n > 1 / (2 (P - 1)), and a dense ring when
 // k / n < 1 / 2: a method for high densities.
 //
+// Predicted: reduce_and_gather_seconds() of e and min(P e, n) entries, by cost_model.hpp.
+//
 // Guarantees: the sum of the selections in rank order, the same bits on every rank and in every
 // run.
 #include <algorithm>
 
 #include "collectives/algorithm.hpp"
+#include "collectives/cost_model.hpp"
 #include "collectives/regions.hpp"
 #include "kernels/wire.hpp"
 
 namespace sparsecoll {
 
+namespace {
+
+/// A part of the vector whose k largest entries are selected by themselves.
+struct Shard {
+  Region region;
+  size_t k = 0;
+};
+
 // --- step 1
 
-std::span<const Shard> topka2a_shards(Env& env, uint64_t count, size_t k) {
+/// Returns one shard for each rank.
+std::span<const Shard> shards_of(Env& env, uint64_t count, size_t k) {
   const auto ranks = static_cast<uint64_t>(env.call.size());
   const uint64_t length = count / ranks + (count % ranks != 0);
   const auto shards = env.arena.take_span<Shard>(ranks);
@@ -44,7 +56,45 @@ std::span<const Shard> topka2a_shards(Env& env, uint64_t count, size_t k) {
   return shards;
 }
 
-namespace {
+/// Returns the gradient and its residual in one region.
+Gradient part_of(const Gradient& gradient, const Region& region, DataType type) {
+  const size_t value = size_of(type), accumulated = size_of(accumulation(type));
+  Gradient part{
+      static_cast<const std::byte*>(gradient.values) + region.begin * value, region.length(), {}};
+  if (gradient.residual.write)
+    part.residual = {
+        static_cast<const std::byte*>(gradient.residual.read) + region.begin * accumulated,
+        static_cast<std::byte*>(gradient.residual.write) + region.begin * accumulated};
+  return part;
+}
+
+Selected select(Env& env, const Gradient& gradient, Problem& problem, ShapeCache&) {
+  const Stopwatch watch(env.stats, Phase::select);
+  const std::span<const Shard> shards = shards_of(env, problem.count, problem.k);
+  const auto selected = env.arena.take_span<SparseSpan>(shards.size());
+  const auto lost = env.arena.take_span<SparseSpan>(shards.size());
+  for (size_t j = 0; j < shards.size(); ++j) {
+    const SparseBuffer out = env.kernels.sparse(shards[j].k);
+    env.kernels.accumulate_select(part_of(gradient, shards[j].region, env.kernels.data_type()),
+                                  shards[j].k, out);
+    const Rounded sent = round_for_wire(env, out.span().stored());
+    selected[j] = sent.values;
+    lost[j] = sent.lost;
+  }
+  problem.shards = selected;
+  return {lost};
+}
+
+// All that was selected is delivered, but for what rounding removed.
+void put_back(Env& env, const Delivery& delivery) {
+  const Gradient& gradient = delivery.gradient;
+  if (!gradient.residual.write) return;
+  const auto shards = shards_of(env, delivery.problem.count, delivery.problem.k);
+  for (size_t j = 0; j < shards.size(); ++j)
+    add_lost(env.kernels, delivery.selected.lost[j],
+             part_of(gradient, shards[j].region, env.kernels.data_type()).residual.write);
+  add_lost(env.kernels, delivery.outcome.dropped, gradient.residual.write);
+}
 
 // --- step 2
 
@@ -83,12 +133,10 @@ std::span<const Message> exchange_shards(Env& env, const Problem& problem,
   return messages;
 }
 
-}  // namespace
-
-Outcome topka2a(Env& env, const Problem& problem, ShapeCache&) {
+Outcome run(Env& env, const Problem& problem, ShapeCache&) {
   Kernels& kernels = env.kernels;
   // 1.
-  const std::span<const Shard> shards = topka2a_shards(env, problem.count, problem.k);
+  const std::span<const Shard> shards = shards_of(env, problem.count, problem.k);
   const Region mine = shards[static_cast<size_t>(env.call.rank())].region;
   // 2.
   const ReceivedVectors pieces = unpack_vectors(env, exchange_shards(env, problem, shards));
@@ -106,5 +154,15 @@ Outcome topka2a(Env& env, const Problem& problem, ShapeCache&) {
       gather_regions(env, {part.values, 0, problem.k / shards.size()}, regions);
   return {whole.entries.span(), part.lost};
 }
+
+double seconds(const Shape& shape, const Network& network) {
+  const Volume volume = volume_of(shape);
+  return reduce_and_gather_seconds(volume.own, volume.all, shape, network);
+}
+
+}  // namespace
+
+extern constinit const Algorithm kTopkA2A{
+    .id = AlgorithmId::topka2a, .run = run, .selection = {select, put_back}, .seconds = seconds};
 
 }  // namespace sparsecoll

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "collectives/algorithm.hpp"
+#include "collectives/allgather_messages.hpp"
 
 namespace sparsecoll {
 
@@ -27,7 +27,8 @@ int Topology::largest() const {
 
 Topology learn_topology(Env& env, uint64_t own) {
   std::vector<uint64_t> numbers;
-  for (const Gathered& each : allgather_messages(env, {{}, own}, 0)) numbers.push_back(each.note);
+  for (const GatheredMessage& each : allgather_messages(env, {{}, own}, 0))
+    numbers.push_back(each.number);
   return Topology(numbers);
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "calls/algorithm_info.hpp"
 #include "support/catch.hpp"
 
 namespace sparsecoll::unit {
@@ -66,12 +67,19 @@ struct Field {
   std::vector<int> bad;
 };
 
+std::vector<int> algorithm_numbers() {
+  std::vector<int> numbers;
+  for (const AlgorithmInfo& each : kAlgorithms) numbers.push_back(static_cast<int>(each.id));
+  return numbers;
+}
+
 const std::vector<Field>& fields() {
+  const int beyond = static_cast<int>(std::size(kAlgorithms));
   static const std::vector<Field> all{
       {"blocking", &sparsecollConfig_t::blocking, {0, 1}, {2, -1}},
       {"device", &sparsecollConfig_t::device, {INT_MIN, -1}, {0, 1, -2}},
       {"timeoutMs", &sparsecollConfig_t::timeoutMs, {0, 1, INT_MAX}, {-1, INT_MIN}},
-      {"algorithm", &sparsecollConfig_t::algorithm, {0, 1, 2, 3, 4, 5}, {-1, 6, INT_MAX}},
+      {"algorithm", &sparsecollConfig_t::algorithm, algorithm_numbers(), {-1, beyond, INT_MAX}},
       {"selection", &sparsecollConfig_t::selection, {0, 1}, {2, -1}},
       {"residualRule", &sparsecollConfig_t::residualRule, {0, 1}, {2, -1}},
       {"wire", &sparsecollConfig_t::wire, {0, 1}, {2, -1}},
@@ -158,12 +166,21 @@ struct Words {
   const char* listed;  ///< what the error says is valid
 };
 
+std::vector<const char*> algorithm_names() {
+  std::vector<const char*> names;
+  for (const AlgorithmInfo& each : kAlgorithms) names.push_back(each.name);
+  return names;
+}
+
 TEST_CASE("an unknown word is an error that lists the valid ones") {
+  std::string listed_algorithms;
+  for (const char* name : algorithm_names())
+    listed_algorithms += text(listed_algorithms.empty() ? "" : ", ", name);
   const std::vector<Words> all{
       {"SPARSECOLL_ALGO",
-       {"auto", "allgather", "oktopk", "topka2a", "hierarchical", "dense"},
+       algorithm_names(),
        {"", "Auto", "okto", "oktopk ", "1"},
-       "auto, allgather, oktopk, topka2a, hierarchical, dense"},
+       listed_algorithms.c_str()},
       {"SPARSECOLL_SELECT", {"exact", "reuse"}, {"", "guess"}, "exact, reuse"},
       {"SPARSECOLL_WIRE", {"native", "bf16"}, {"", "BF16", "fp8"}, "native, bf16"},
       {"SPARSECOLL_CHECK", {"0", "1"}, {"", "2", "on", "01"}, "0, 1"},

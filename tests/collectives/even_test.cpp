@@ -5,6 +5,7 @@
 // send (Call::exchange), so that members of a group can share their exchanges.
 
 #include "calls/station.hpp"
+#include "collectives/alltoall.hpp"
 #include "collectives/regions.hpp"
 #include "collectives/registry.hpp"
 #include "support/catch.hpp"
@@ -42,49 +43,24 @@ constexpr uint64_t kCount = 600;
 
 struct Case {
   const char* name;
-  Algorithm run;
+  RunFunction run;
   size_t k;
-  LocalPart local = LocalPart::topk;
+  Selection selection = kSelectTopk;
 };
 
-/// What a rank puts in. Some ranks have nothing; where `crowded`, all entries are in one rank's
-/// region.
+/// Fills in what a rank contributes. Some ranks have nothing. If `crowded`, all entries are in one
+/// rank's region.
 void fill(Env& env, const Case& each, uint64_t call, bool crowded, Problem& problem) {
   const int rank = env.call.rank();
-  std::vector<float> values(kCount, 0.0f);
+  const auto values = env.arena.take_span<float>(kCount);
   if (rank % 4 != 2)
     for (uint64_t i = 0; i < kCount / (crowded ? 16 : 1); ++i)
       values[i] =
           static_cast<float>(test::noise(call, i, static_cast<uint64_t>(rank)) % 1999) - 999.0f;
-  const auto selected = [&](uint64_t begin, uint64_t length, size_t k) {
-    const SparseBuffer out = env.kernels.sparse(k);
-    env.kernels.accumulate_select({&values[begin], length, {}}, k, out);
-    return out.span();
-  };
-  switch (each.local) {
-    case LocalPart::topk:
-    case LocalPart::above:
-      problem.local = selected(0, kCount, std::min<size_t>(each.k, kCount));
-      return;
-    case LocalPart::shards: {
-      const auto shards = topka2a_shards(env, kCount, each.k);
-      const auto spans = env.arena.take_span<SparseSpan>(shards.size());
-      for (size_t j = 0; j < shards.size(); ++j)
-        spans[j] = selected(shards[j].region.begin, shards[j].region.length(), shards[j].k);
-      problem.shards = spans;
-      return;
-    }
-    case LocalPart::everything:
-    case LocalPart::whole: {
-      void* const acc = env.kernels.bytes(kCount * sizeof(float));
-      std::memcpy(acc, values.data(), kCount * sizeof(float));
-      uint64_t* const all = env.kernels.counts(1);
-      env.kernels.set_count(all, kCount);
-      problem.local = {nullptr, acc, {kCount, all}};
-      if (each.local == LocalPart::whole) problem.entries = kCount;
-      return;
-    }
-  }
+  problem.k = std::min<size_t>(each.k, kCount);
+  ShapeCache none;
+  each.selection.select(env, {values.data(), kCount, {}}, problem, none);
+  problem.k = each.k;
 }
 
 /// Several calls, the later ones with what the first have learnt. How many exchanges each took.
@@ -109,20 +85,18 @@ Outcome alltoall_alone(Env& env, const Problem& problem, ShapeCache&) {
   return {};
 }
 
-/// All that there are but for Hierarchical, which says that it is uneven.
 std::vector<Case> even_cases() {
-  std::vector<Case> cases{{"gtopk", gtopk, 20},
-                          {"gtopk, all", gtopk, kAll},
-                          {"oktopk, all", oktopk, kAll},
-                          {"allgather, all", allgather_topk, kAll},
-                          {"reduce-scatter", reduce_scatter, 20},
+  const auto run_of = [](AlgorithmId id) { return find_algorithm(static_cast<int>(id))->run; };
+  std::vector<Case> cases{{"gtopk", gtopk().run, 20},
+                          {"gtopk, all", gtopk().run, kAll},
+                          {"oktopk, all", run_of(AlgorithmId::oktopk), kAll},
+                          {"allgather, all", run_of(AlgorithmId::allgather), kAll},
+                          {"reduce-scatter", reduce_scatter().run, 20},
                           {"all-to-all", alltoall_alone, 20}};
-  std::vector<AlgorithmEntry> entries(algorithms().begin(), algorithms().end());
-  entries.push_back(reusing_oktopk());
-  entries.push_back(dense_of_whole());
-  for (const AlgorithmEntry& each : entries)
-    if (each.run && each.id != AlgorithmId::hierarchical)
-      cases.push_back({each.name, each.run, 20, each.local});
+  for (const Algorithm* const each : algorithms()) {
+    const AlgorithmInfo& info = *algorithm_info(static_cast<int>(each->id));
+    if (!info.uneven) cases.push_back({info.name, each->run, 20, each->selection});
+  }
   return cases;
 }
 

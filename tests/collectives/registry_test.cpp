@@ -16,26 +16,30 @@
 namespace sparsecoll::unit {
 namespace {
 
-TEST_CASE("the registry knows the algorithms of the C API by number and name") {
-  std::map<int, std::string> names;
-  for (const AlgorithmEntry& each : algorithms()) {
-    names[static_cast<int>(each.id)] = each.name;
-    CHECK(find_algorithm(static_cast<int>(each.id)) == &each);
-    CHECK((each.run == nullptr) == (each.id == AlgorithmId::automatic));
+TEST_CASE("every algorithm but Auto has its functions, by its number") {
+  std::set<std::string> names;
+  size_t found = 0;
+  for (const AlgorithmInfo& each : kAlgorithms) {
+    CHECK(names.insert(each.name).second);
+    CHECK(algorithm_info(static_cast<int>(each.id)) == &each);
+    const Algorithm* const algorithm = find_algorithm(static_cast<int>(each.id));
+    CHECK((algorithm == nullptr) == (each.id == AlgorithmId::automatic));
+    if (!algorithm) continue;
+    CHECK(algorithm == algorithms()[found++]);
+    CHECK(algorithm->id == each.id);
+    CHECK(algorithm->seconds != nullptr);
+    // Auto gives the definition, but for sums by node where the user allows them.
+    const bool may_suit =
+        each.result == ResultKind::definition || each.result == ResultKind::sums_by_node;
+    CHECK((may_suit || !algorithm->suits));
   }
-  CHECK(names == std::map<int, std::string>{{sparsecollAlgoAuto, "auto"},
-                                            {sparsecollAlgoAllgather, "allgather"},
-                                            {sparsecollAlgoOktopk, "oktopk"},
-                                            {sparsecollAlgoTopkA2A, "topka2a"},
-                                            {sparsecollAlgoHierarchical, "hierarchical"},
-                                            {sparsecollAlgoDense, "dense"}});
-  for (const int unknown : {-1, 6, 1000}) CHECK(find_algorithm(unknown) == nullptr);
-  CHECK(find_algorithm(sparsecollAlgoDense)->local == LocalPart::everything);
-  CHECK(find_algorithm(sparsecollAlgoTopkA2A)->local == LocalPart::shards);
-  CHECK(find_algorithm(sparsecollAlgoOktopk)->local == LocalPart::topk);
-  CHECK(find_algorithm(sparsecollAlgoHierarchical)->local == LocalPart::topk);
-  CHECK(reusing_oktopk().id == AlgorithmId::oktopk);
-  CHECK(reusing_oktopk().run != find_algorithm(sparsecollAlgoOktopk)->run);
+  const int unknown = static_cast<int>(std::size(kAlgorithms));
+  for (const int id : {-1, unknown, 1000}) {
+    CHECK(find_algorithm(id) == nullptr);
+    CHECK(algorithm_info(id) == nullptr);
+  }
+  CHECK(oktopk_with_reused_thresholds().id == AlgorithmId::oktopk);
+  CHECK(oktopk_with_reused_thresholds().run != find_algorithm(sparsecollAlgoOktopk)->run);
 }
 
 constexpr uint64_t kCount = 1 << 24;
@@ -43,7 +47,7 @@ constexpr uint64_t kCount = 1 << 24;
 double seconds(AlgorithmId id, const Shape& shape) {
   return predicted_seconds(id, shape, kCommodity);
 }
-const AlgorithmEntry& choice(const Shape& shape) { return choose_algorithm(shape, kCommodity); }
+const Algorithm& choice(const Shape& shape) { return choose_algorithm(shape, kCommodity); }
 
 Shape with_k(int ranks, size_t k) { return {ranks, kCount, k, 4, 0}; }
 Shape with_entries(int ranks, uint64_t entries) { return {ranks, kCount, kAll, 4, entries}; }
@@ -121,7 +125,7 @@ TEST_CASE("Auto takes Dense where all of a dense vector goes in, once that is kn
     const AlgorithmId sparse = choice(shape).id;
     shape.entries = ranks * kCount;
     CHECK(choice(shape).id == sparse);
-    shape.whole = true;
+    shape.selects_all = true;
     CHECK(choice(shape).id == AlgorithmId::dense);
     shape.entries = ranks * kCount / 10;
     CHECK(choice(shape).id != AlgorithmId::dense);

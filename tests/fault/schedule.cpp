@@ -3,6 +3,9 @@
 #include "fault/schedule.hpp"
 
 #include <sstream>
+#include <vector>
+
+#include "support/config.hpp"
 
 namespace sparsecoll::fault {
 
@@ -39,18 +42,14 @@ const char* name_of(Trouble trouble) {
 }
 
 sparsecollConfig_t random_config(Dice& dice) {
-  const Choice choices[] = {{sparsecollAlgoAuto, sparsecollSelectExact},
-                            {sparsecollAlgoAllgather, sparsecollSelectExact},
-                            {sparsecollAlgoOktopk, sparsecollSelectExact},
-                            {sparsecollAlgoTopkA2A, sparsecollSelectExact},
-                            {sparsecollAlgoHierarchical, sparsecollSelectExact},
-                            {sparsecollAlgoDense, sparsecollSelectExact},
-                            {sparsecollAlgoOktopk, sparsecollSelectReuse},
-                            {sparsecollAlgoAllgather, sparsecollSelectExact, sparsecollWireBf16},
-                            {sparsecollAlgoOktopk, sparsecollSelectExact, sparsecollWireBf16},
-                            {sparsecollAlgoTopkA2A, sparsecollSelectExact, sparsecollWireBf16},
-                            {sparsecollAlgoDense, sparsecollSelectExact, sparsecollWireBf16},
-                            {sparsecollAlgoOktopk, sparsecollSelectReuse, sparsecollWireBf16}};
+  std::vector<Choice> choices;
+  for (const test::Mode& mode : test::kSparseModes)
+    choices.push_back({mode.algorithm, sparsecollSelectExact});
+  choices.push_back({sparsecollAlgoOktopk, sparsecollSelectReuse});
+  for (const test::Mode& mode : test::kBf16Modes)
+    if (mode.verb == test::Verb::kSparse)
+      choices.push_back({mode.algorithm, sparsecollSelectExact, sparsecollWireBf16});
+  choices.push_back({sparsecollAlgoOktopk, sparsecollSelectReuse, sparsecollWireBf16});
   sparsecollConfig_t config = SPARSECOLL_CONFIG_INITIALIZER;
   const Choice choice = dice.one_of(choices);
   config.algorithm = choice.algorithm;

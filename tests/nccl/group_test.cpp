@@ -66,15 +66,19 @@ TEST_CASE("calls of a group exchange together") {
   // Whose rounds depend on P.
   for (const int P : {2, 3, 4, 5, 6, 7, 9}) check(P, test::kGtopk);
   for (const int P : {2, 5})
-    for (const test::Mode& mode : {test::kAllgather, test::kOktopk, test::kTopkA2A, test::kDense})
-      check(P, mode);
+    for (const test::Mode& mode : test::kSparseModes)
+      if (mode.algorithm != sparsecollAlgoAuto && !test::info_of(mode).uneven) check(P, mode);
 }
 
 TEST_CASE("calls whose ranks exchange unevenly take turns") {
   for (const int P : {2, 3, 5}) {
     CAPTURE(P);
-    const Costs got = costs(P, test::kHierarchical, 3);
-    CHECK(got.together.launches == 3 * got.alone.launches);
+    for (const test::Mode& mode : test::kSparseModes) {
+      if (!test::info_of(mode).uneven) continue;
+      CAPTURE(mode.name);
+      const Costs got = costs(P, mode, 3);
+      CHECK(got.together.launches == 3 * got.alone.launches);
+    }
   }
 }
 

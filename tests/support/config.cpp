@@ -3,8 +3,51 @@
 #include "support/config.hpp"
 
 #include <cstdlib>
+#include <deque>
 
 namespace sparsecoll::test {
+
+namespace {
+
+/// Keeps a name as long as the program runs, for Mode::name.
+const char* keep(std::string name) {
+  static std::deque<std::string> names;
+  return names.emplace_back(std::move(name)).c_str();
+}
+
+template <class Condition>
+std::vector<Mode> sparse_modes(Condition condition) {
+  std::vector<Mode> modes;
+  for (const AlgorithmInfo& each : kAlgorithms)
+    if (condition(each))
+      modes.push_back({keep(std::string("sparseAllreduce/") + each.name), Verb::kSparse,
+                       static_cast<int>(each.id), sparsecollResidualConserving});
+  return modes;
+}
+
+std::vector<Mode> with(std::vector<Mode> modes, const std::vector<Mode>& more) {
+  modes.insert(modes.end(), more.begin(), more.end());
+  return modes;
+}
+
+std::vector<Mode> bf16_modes() {
+  const auto has_oracle = [](const AlgorithmInfo& each) {
+    return each.id != AlgorithmId::automatic && each.result != ResultKind::sums_by_node;
+  };
+  std::vector<Mode> modes;
+  for (const Mode& mode : with(sparse_modes(has_oracle), {kGtopk, kGtopkPaper}))
+    modes.push_back(over_bf16(mode, keep(std::string(mode.name) + ", bf16")));
+  return modes;
+}
+
+}  // namespace
+
+const std::vector<Mode> kSparseModes = sparse_modes([](const AlgorithmInfo&) { return true; });
+const std::vector<Mode> kTopkModes =
+    with(sparse_modes([](const AlgorithmInfo& each) { return each.coordinate_form; }),
+         {kGtopk, kGtopkPaper});
+const std::vector<Mode> kConservingModes = with(kSparseModes, {kGtopk});
+const std::vector<Mode> kBf16Modes = bf16_modes();
 
 sparsecollConfig_t default_config() {
   sparsecollConfig_t config = SPARSECOLL_CONFIG_INITIALIZER;
@@ -39,7 +82,8 @@ int ranks_per_node() {
 }
 
 std::vector<int> nodes_of(const Mode& mode, std::size_t ranks) {
-  if (mode.verb != Verb::kSparse || mode.algorithm != sparsecollAlgoHierarchical) return {};
+  const bool by_node = info_of(mode).result == ResultKind::sums_by_node;
+  if (mode.verb != Verb::kSparse || !by_node) return {};
   if (mode.nodes != nullptr) return *mode.nodes;
   std::vector<int> nodes(ranks, 0);
   const int size = ranks_per_node();

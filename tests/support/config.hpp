@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "calls/algorithm_info.hpp"
 #include "oracle/oracle.hpp"
 
 namespace sparsecoll::test {
@@ -24,6 +25,9 @@ struct Mode {
   int wire = sparsecollWireNative;          ///< with Bf16 regions are cut anew in every call
   const std::vector<int>* nodes = nullptr;  ///< see nodes_of()
 };
+
+/// What the library says of the algorithm of a mode.
+constexpr const AlgorithmInfo& info_of(const Mode& mode) { return *algorithm_info(mode.algorithm); }
 
 inline constexpr Mode kAuto{"sparseAllreduce/auto", Verb::kSparse, sparsecollAlgoAuto,
                             sparsecollResidualConserving};
@@ -44,29 +48,28 @@ inline constexpr Mode kGtopk{"gtopkAllreduce/conserving", Verb::kGtopk, sparseco
 inline constexpr Mode kGtopkPaper{"gtopkAllreduce/paper", Verb::kGtopk, sparsecollAlgoAuto,
                                   sparsecollResidualPaper};
 
-inline constexpr Mode kExactModes[] = {kAuto, kAllgather, kOktopk};
-inline constexpr Mode kTopkModes[] = {kAuto,  kAllgather,  kOktopk,
-                                      kGtopk, kGtopkPaper, kHierarchical};
-inline constexpr Mode kConservingModes[] = {kAuto,  kAllgather, kOktopk,      kTopkA2A,
-                                            kDense, kGtopk,     kHierarchical};
-
-/// The same where values travel in bfloat16; Auto chooses among algorithms with other results then.
+/// The mode over a bfloat16 wire.
 constexpr Mode over_bf16(Mode mode, const char* name) {
   mode.name = name;
   mode.wire = sparsecollWireBf16;
   return mode;
 }
-inline constexpr Mode kBf16Modes[] = {over_bf16(kAllgather, "sparseAllreduce/allgather, bf16"),
-                                      over_bf16(kOktopk, "sparseAllreduce/oktopk, bf16"),
-                                      over_bf16(kTopkA2A, "sparseAllreduce/topka2a, bf16"),
-                                      over_bf16(kDense, "sparseAllreduce/dense, bf16"),
-                                      over_bf16(kGtopk, "gtopkAllreduce/conserving, bf16"),
-                                      over_bf16(kGtopkPaper, "gtopkAllreduce/paper, bf16")};
+
+// Lists of modes, from the table of algorithms (calls/algorithm_info.hpp).
+
+/// sparseAllreduce by every algorithm, Auto first.
+extern const std::vector<Mode> kSparseModes;
+/// The verbs and algorithms that have a coordinate form.
+extern const std::vector<Mode> kTopkModes;
+/// The verbs and algorithms with conserving residuals.
+extern const std::vector<Mode> kConservingModes;
+/// Those over a bfloat16 wire. Auto is left out, since it chooses among different results then, and
+/// so are sums by node, for which the oracle has no rounding.
+extern const std::vector<Mode> kBf16Modes;
 
 /// Whether the verb has a form for sparse vectors under this configuration.
 constexpr bool has_coordinate_form(const Mode& mode) {
-  return mode.verb == Verb::kGtopk ||
-         (mode.algorithm != sparsecollAlgoDense && mode.algorithm != sparsecollAlgoTopkA2A);
+  return mode.verb == Verb::kGtopk || info_of(mode).coordinate_form;
 }
 
 /// Defaults, with a deadline below that of the hang guard, so that the library speaks first.

@@ -159,7 +159,7 @@ inline sparsecollResult_t call_sparse_verb(Verb verb, const SparseCall& c, spars
 
 /// Whether the algorithm hands on sums that it rounds.
 constexpr oracle::Sums sums_of(const Mode& mode) {
-  return mode.algorithm == sparsecollAlgoOktopk ? oracle::Sums::kTravel : oracle::Sums::kStay;
+  return info_of(mode).rounds_sums ? oracle::Sums::kTravel : oracle::Sums::kStay;
 }
 
 /// What the oracle says about a dense verb.
@@ -168,16 +168,17 @@ oracle::DenseOutcome<T> expected(const Mode& mode, const oracle::DenseInputs<T>&
                                  oracle::Op op) {
   using Oracle = oracle::Oracle<T>;
   using Bf16 = oracle::Bf16Oracle<T>;
-  if (mode.verb == Verb::kSparse && mode.algorithm == sparsecollAlgoDense) {
+  const ResultKind kind = info_of(mode).result;
+  if (mode.verb == Verb::kSparse && kind == ResultKind::whole_sum) {
     return Oracle::dense_allreduce(in, op);
   }
   if (mode.wire == sparsecollWireBf16) {
     if (mode.verb == Verb::kGtopk) return Bf16::gtopk_allreduce(in, k, op, rule_of(mode));
-    if (mode.algorithm == sparsecollAlgoTopkA2A) return Bf16::topka2a(in, k, op);
+    if (kind == ResultKind::shard_sums) return Bf16::topka2a(in, k, op);
     return Bf16::sparse_allreduce(in, k, op, sums_of(mode));
   }
   if (mode.verb == Verb::kGtopk) return Oracle::gtopk_allreduce(in, k, op, rule_of(mode));
-  if (mode.algorithm == sparsecollAlgoTopkA2A) {
+  if (kind == ResultKind::shard_sums) {
     return oracle::ExchangeOracle<T>::topka2a(in, k, op);
   }
   return Oracle::sparse_allreduce(in, k, op, nodes_of(mode, in.sends.size()));

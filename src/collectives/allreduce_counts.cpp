@@ -1,18 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 // The sum of counters over ranks, for every P in about log2 P rounds.
+#include "collectives/allreduce_counts.hpp"
+
 #include <algorithm>
 
-#include "collectives/algorithm.hpp"
 #include "core/error.hpp"
 
 namespace sparsecoll {
-
-std::byte* packet_room(Env& env, size_t bytes) {
-  return env.arena.take<std::byte>(kHeadroom + bytes) + kHeadroom;
-}
-
-SparseBuffer no_entries(Env& env) { return env.kernels.sparse(0); }
 
 namespace {
 
@@ -69,7 +64,7 @@ void allreduce_counts(Env& env, std::span<uint64_t> counters) {
     const auto shift = [&](int distance) {
       // Each message has room of its own: both carry a header.
       const size_t most = std::max<size_t>(window.size() * kVarint, 1);  // 0 is no message
-      std::byte* room = packet_room(env, most);
+      std::byte* room = packet_memory(env, most);
       const size_t bytes = encode(window, room);
       transfers[n++] = {(rank + distance) % ranks, {room, bytes, nullptr, most}, 0, {}};
       transfers[n++] = {(rank - distance + ranks) % ranks, {}, most, {}};

@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "collectives/received_vectors.hpp"
+
+namespace sparsecoll {
+
+/// Sends the entries of each region to its owner. Returns what all ranks sent to this rank's
+/// region. See alltoall.cpp.
+ReceivedVectors alltoall(Env& env, const SparseSpan& local, std::span<const Region> regions);
+
+}  // namespace sparsecoll

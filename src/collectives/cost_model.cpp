@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/cost_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/types.hpp"
+
+namespace sparsecoll {
+
+namespace {
+
+/// Straight lines between the powers of two: the same on every processor, which log2() is not.
+double approximate_log2(double x) {
+  int exponent = 0;
+  const double mantissa = std::frexp(x, &exponent);  // x = mantissa 2^exponent, in [0.5, 1)
+  return exponent - 1 + (2 * mantissa - 1);
+}
+
+}  // namespace
+
+bool Shape::entries_unknown() const { return k == kAll && entries == 0; }
+
+Volume volume_of(const Shape& shape) {
+  const double ranks = shape.ranks, n = static_cast<double>(shape.count);
+  const bool counted = shape.k == kAll || (shape.selects_all && shape.entries > 0);
+  const double own = std::min(
+      counted ? static_cast<double>(shape.entries) / ranks : static_cast<double>(shape.k), n);
+  const double all = std::min(own * ranks, n);
+  const double sum = shape.result > 0 ? std::min(static_cast<double>(shape.result), all) : all;
+  return {own, counted ? sum : own, all};
+}
+
+double rounds_of(int ranks) { return ceil_log2(static_cast<uint64_t>(ranks)); }
+
+double bytes_of(double entries, const Shape& shape) {
+  if (entries == 0) return 0;
+  const double n = static_cast<double>(shape.count);
+  const double index_bits = std::min(2 + approximate_log2(n / entries), n / entries);
+  return entries * (static_cast<double>(shape.value_size) + index_bits / 8);
+}
+
+double latency_of(double messages, double alpha) {
+  return messages > 0 ? std::max(1.0, messages / 4) * alpha : 0;
+}
+
+double reduce_and_gather_seconds(double own, double result, const Shape& shape,
+                                 const Network& network) {
+  const double ranks = shape.ranks;
+  const auto [alpha, beta, gamma] = network;
+  return latency_of(ranks - 1, alpha) + rounds_of(shape.ranks) * alpha +
+         (ranks - 1) / ranks *
+             ((bytes_of(own, shape) + bytes_of(result, shape)) * beta + (own + result / 2) * gamma);
+}
+
+}  // namespace sparsecoll

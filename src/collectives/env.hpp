@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "calls/call.hpp"
+#include "core/arena.hpp"
+#include "core/stats.hpp"
+#include "kernels/kernels.hpp"
+
+namespace sparsecoll {
+
+/// The type in which values travel; the numbers of the C API's sparsecollWire_t.
+enum class Wire : int { native = 0, bf16 = 1 };
+
+/// What an algorithm works with: the call to its peers, the arithmetic of the backend, and
+/// workspace on the host that lasts until the call ends.
+struct Env {
+  Call& call;
+  Kernels& kernels;
+  Arena& arena;
+  Stats& stats;
+  /// The malformed messages that were received: a count in the backend's memory. It is read before
+  /// the commit.
+  uint64_t* fault;
+  Wire wire = Wire::native;
+
+  /// Returns whether values are rounded before they travel. Integers never are.
+  bool rounds() const { return wire == Wire::bf16 && !is_integer(kernels.data_type()); }
+};
+
+/// Returns host workspace for a message of at most `bytes`, with headroom in front of it.
+inline std::byte* packet_memory(Env& env, size_t bytes) {
+  return env.arena.take<std::byte>(kHeadroom + bytes) + kHeadroom;
+}
+
+/// Returns a vector without entries.
+inline SparseBuffer empty_vector(Env& env) { return env.kernels.sparse(0); }
+
+}  // namespace sparsecoll

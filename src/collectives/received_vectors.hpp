@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "collectives/env.hpp"
+
+namespace sparsecoll {
+
+/// Vectors unpacked from messages, by source.
+struct ReceivedVectors {
+  std::span<SparseSpan> spans;
+  size_t entries = 0;  ///< in all of them
+};
+
+/// Unpacks messages into vectors. Where kernels run at once it unpacks a long message as soon as it
+/// is added; it unpacks all others together in finish().
+class MessageUnpacker {
+ public:
+  MessageUnpacker(Env& env, size_t sources);
+
+  /// Sets the vector of a source from which no message is expected.
+  void set(size_t source, const SparseSpan& entries) { spans_[source] = entries; }
+  /// Adds the message of a source. It stays as it is until the end of the call.
+  void add(size_t source, const Message& message);
+  ReceivedVectors finish();
+
+ private:
+  void unpack();
+
+  Env& env_;
+  std::span<SparseSpan> spans_;
+  // The messages that are still to be unpacked.
+  size_t pending_ = 0;
+  std::span<size_t> pending_source_;
+  std::span<Message> pending_message_;
+  std::span<size_t> entries_;
+  std::span<SparseBuffer> buffer_;
+};
+
+/// Unpacks the ranks' messages. `own`, if given, is this rank's vector, and its message is ignored.
+ReceivedVectors unpack_vectors(Env& env, std::span<const Message> messages,
+                               const std::optional<SparseSpan>& own = {});
+
+}  // namespace sparsecoll
