@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Every call of NCCL, and every call of CUDA, that communicators make fails once: all ranks come
-// back with an error that they should have, and nothing is left over.
+// Lets every call of NCCL and of CUDA that communicators make fail once. All ranks return with an
+// expected error, and nothing is left over.
 
 #include <atomic>
 
@@ -15,125 +15,131 @@ namespace {
 
 constexpr int kTimeout = 150;  // milliseconds
 
-bool known(sparsecollResult_t result) {
+bool is_expected_error(sparsecollResult_t result) {
   return result == sparsecollUnhandledCudaError || result == sparsecollSystemError ||
          result == sparsecollRemoteError || result == sparsecollTimeout;
 }
 
-/// What a rank works with: longer than its communicator, for to free it is to wait for streams.
-struct Backend {
+/// Arrays and the stream of a rank. They outlive its communicator, because freeing them waits for
+/// streams, which only the end of the communicator may release.
+struct Buffers {
   DeviceArray<float> x{std::vector<float>(64, 1)}, y{64}, z{64};
   OwnStream stream;
 };
 
-/// A communicator's whole life.
-class Life {
+/// Makes a communicator, calls every kind of function, and destroys it.
+class Lifetime {
  public:
-  Life(ncclComm_t user_comms, const Backend& place) : place_(place) {
+  Lifetime(ncclComm_t user_comm, const Buffers& buffers) : buffers_(buffers) {
     const sparsecollConfig_t config = config_with_timeout(kTimeout);
-    result = sparsecollCommInitNccl(&comm_, user_comms, &config);
-    if (result == sparsecollSuccess) live();
+    result = sparsecollCommInitNccl(&comm_, user_comm, &config);
+    if (result == sparsecollSuccess) use();
     if (!comm_) return;
-    // Everybody is told the same, if the call was made.
-    const sparsecollResult_t lasting = async_error_of(comm_);
-    agrees = lasting == sparsecollSuccess || lasting == result;
-    if (result != sparsecollSuccess) words = sparsecollGetLastError(comm_);
+    // A call that fails before the ranks make it leaves no asynchronous error.
+    const sparsecollResult_t async_error = async_error_of(comm_);
+    agrees = async_error == sparsecollSuccess || async_error == result;
+    if (result != sparsecollSuccess) message = sparsecollGetLastError(comm_);
     const sparsecollResult_t end = sparsecollCommDestroy(comm_);
     if (result == sparsecollSuccess) result = end;
     handle_ended = sparsecollCommDestroy(comm_) == sparsecollInvalidArgument;
   }
 
   sparsecollResult_t result;
-  std::string words;
-  bool agrees = true, handle_ended = true;
+  std::string message;
+  bool agrees = true;        ///< the asynchronous error is `result` or none
+  bool handle_ended = true;  ///< a second destroy is refused
 
  private:
-  bool good(sparsecollResult_t got) {
+  /// Stores the result. Returns true if it is success.
+  bool succeeds(sparsecollResult_t got) {
     result = got;
     return got == sparsecollSuccess;
   }
-  void live() {
+  void use() {
     sparsecollResidual_t residual = nullptr;
     sparsecollPushSum_t state = nullptr;
-    sparsecollComm_t part = nullptr;
+    sparsecollComm_t child = nullptr;
     const auto verb = [&](auto function, size_t k) {
-      return good(function(place_.x.get(), place_.y.get(), 64, k, sparsecollFloat32, sparsecollSum,
-                           residual, comm_, place_.stream));
+      return succeeds(function(buffers_.x.get(), buffers_.y.get(), 64, k, sparsecollFloat32,
+                               sparsecollSum, residual, comm_, buffers_.stream));
     };
     const bool done =
-        good(sparsecollResidualCreate(&residual, 64, sparsecollFloat32, comm_)) &&
+        succeeds(sparsecollResidualCreate(&residual, 64, sparsecollFloat32, comm_)) &&
         verb(gtopkAllreduce, 9) && verb(gtopkAllreduce, 9) && verb(sparseAllreduce, 9) &&
-        good(group()) &&
-        good(sparsecollPushSumCreate(&state, 64, sparsecollFloat32, nullptr, comm_)) &&
-        good(pushSumStep(place_.y.get(), nullptr, 64, sparsecollFloat32, state, comm_,
-                         place_.stream)) &&
-        good(sparsecollPushSumDrain(state, place_.y.get(), nullptr, place_.stream)) &&
-        good(sparsecollCommSplit(comm_, 0, 0, &part, nullptr));
-    if (part) {
-      const auto end = sparsecollCommDestroy(part);
-      if (done && !good(end)) return;
+        succeeds(group()) &&
+        succeeds(sparsecollPushSumCreate(&state, 64, sparsecollFloat32, nullptr, comm_)) &&
+        succeeds(pushSumStep(buffers_.y.get(), nullptr, 64, sparsecollFloat32, state, comm_,
+                             buffers_.stream)) &&
+        succeeds(sparsecollPushSumDrain(state, buffers_.y.get(), nullptr, buffers_.stream)) &&
+        succeeds(sparsecollCommSplit(comm_, 0, 0, &child, nullptr));
+    if (child) {
+      const auto end = sparsecollCommDestroy(child);
+      if (done && !succeeds(end)) return;
     }
-    if (done) good(sparsecollCommSynchronize(comm_));
+    if (done) succeeds(sparsecollCommSynchronize(comm_));
   }
 
   sparsecollResult_t group() {
     const auto call = [&](auto function, const DeviceArray<float>& to) {
-      function(place_.x.get(), to.get(), 64, 5, sparsecollFloat32, sparsecollSum, nullptr, comm_,
-               place_.stream);
+      function(buffers_.x.get(), to.get(), 64, 5, sparsecollFloat32, sparsecollSum, nullptr, comm_,
+               buffers_.stream);
     };
     if (const auto started = sparsecollGroupStart(comm_)) return started;
-    call(gtopkAllreduce, place_.y);
-    call(sparseAllreduce, place_.z);
+    call(gtopkAllreduce, buffers_.y);
+    call(sparseAllreduce, buffers_.z);
     return sparsecollGroupEnd(comm_);
   }
 
-  const Backend& place_;
+  const Buffers& buffers_;
   sparsecollComm_t comm_ = nullptr;
 };
 
-/// A life with the n-th call failing, of whichever rank. False when nothing failed any more.
-bool fails_well(int P, const std::function<void(size_t)>& fail_at, size_t n, std::string& verdict) {
+/// Runs a lifetime on P ranks, in which the n-th call of any rank fails. Returns false if no call
+/// has failed because there are fewer.
+bool run_with_failure(int P, const std::function<void(size_t)>& fail_at, size_t n,
+                      std::string& verdict) {
   std::atomic<bool> failed{false};
   {
     const UserComms user_comms(P);
-    std::vector<std::unique_ptr<Backend>> places(static_cast<size_t>(P));
+    std::vector<std::unique_ptr<Buffers>> buffers(static_cast<size_t>(P));
     for (int r = 0; r < P; ++r) {
       devices::check(cudaSetDevice(UserComms::device(r)));
-      places[static_cast<size_t>(r)] = std::make_unique<Backend>();
+      buffers[static_cast<size_t>(r)] = std::make_unique<Buffers>();
     }
     fail_at(n);
     const Clock::time_point start = Clock::now();
     verdict = run_threads("failing", P, [&](int rank) -> std::string {
       devices::check(cudaSetDevice(UserComms::device(rank)));
-      const Life life(user_comms[rank], *places[static_cast<size_t>(rank)]);
+      const Lifetime life(user_comms[rank], *buffers[static_cast<size_t>(rank)]);
       if (life.result == sparsecollSuccess) return "";
       failed = true;
-      if (!life.agrees) return "GetAsyncError tells something else than " + life.words;
+      if (!life.agrees) return "GetAsyncError differs from: " + life.message;
       if (!life.handle_ended) return "a handle was lost";
-      return known(life.result) ? "" : text("got ", life.result, " ", life.words);
+      return is_expected_error(life.result) ? "" : text("got ", life.result, " ", life.message);
     });
     fail_at(0);
-    // One deadline passes in the call, one in the end of a peer, and interruptions take time.
-    if (seconds_since(start) > 2 * kTimeout / 1000.0 + 2) verdict += "that took too long";
+    // One deadline may pass in the call and one in the end of a peer. Interruptions take time.
+    if (seconds_since(start) > 2 * kTimeout / 1000.0 + 2) verdict += "the ranks took too long";
   }
   devices::later().free_all();
   verdict += nccl_stand_in::leftovers();
   return failed;
 }
 
-/// Every `stride`-th call until none fails any more; how many did.
+/// Lets every `stride`-th call fail, each in a run of its own, until there are no more calls.
+/// Returns the number of failures.
 size_t every_call_fails(int P, const std::function<void(size_t)>& fail_at, size_t stride) {
-  size_t told = 0, quiet = 0;
-  for (size_t n = 1; quiet < 12 && n < 5000; n += stride) {
+  size_t failures = 0, runs_without = 0;
+  for (size_t n = 1; runs_without < 12 && n < 5000; n += stride) {
     std::string verdict;
-    const bool failed = fails_well(P, fail_at, n, verdict);
-    quiet = failed ? 0 : quiet + 1;
-    told += failed;
+    const bool failed = run_with_failure(P, fail_at, n, verdict);
+    runs_without = failed ? 0 : runs_without + 1;
+    failures += failed;
     CAPTURE(P, n);
     CHECK(verdict == "");
   }
-  CHECK(quiet >= 12);
-  return told;
+  CHECK(runs_without >= 12);
+  return failures;
 }
 
 TEST_CASE("every call of NCCL may fail") {

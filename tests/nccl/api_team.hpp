@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Ranks with communicators of the public API over NCCL's stand-in, whose callers' communicators
-// stay, and calls of the dense verbs that differ in one argument.
+// Ranks with communicators of the public API over NCCL's stand-in, and their calls of dense verbs.
+// The user's communicators of NCCL live as long as the ranks.
 
 #include "nccl/team.hpp"
 #include "support/compare.hpp"
@@ -47,7 +47,7 @@ class Team {
     return sparsecollCommDestroy(std::exchange(comms_[static_cast<size_t>(rank)], nullptr));
   }
 
-  /// body(rank) for every rank, on a thread whose current device is the rank's.
+  /// Runs body(rank) in a thread for each rank, whose current device is the rank's.
   std::string run(const std::string& what, const std::function<std::string(int)>& body) const {
     return run_threads(what, size(), [&](int rank) {
       devices::check(cudaSetDevice(UserComms::device(rank)));
@@ -60,7 +60,7 @@ class Team {
   std::vector<sparsecollComm_t> comms_;
 };
 
-/// A call of a dense verb.
+/// The arguments of a call of a dense verb.
 struct Call {
   test::Verb verb = test::Verb::kGtopk;
   size_t count = 64;
@@ -69,11 +69,12 @@ struct Call {
   sparsecollRedOp_t op = sparsecollSum;
 };
 
-/// What one rank calls with: ones, whose sum is the number of ranks.
+/// The input, output and residual of one rank. The input is all ones, so a sum is the number of
+/// ranks.
 class Tensors {
  public:
   static constexpr size_t kRoom = 128;
-  static constexpr float kUntouched = 7;
+  static constexpr float kUntouched = 7;  ///< the output's values before a call
 
   explicit Tensors(sparsecollComm_t comm)
       : in(std::vector<float>(kRoom, 1)),
@@ -89,7 +90,8 @@ class Tensors {
     const auto verb = call.verb == test::Verb::kGtopk ? gtopkAllreduce : sparseAllreduce;
     return verb(from, to, call.count, call.k, call.datatype, call.op, feedback, comm_, stream);
   }
-  /// What a call has come to that does not wait.
+  /// Returns the result of a call that may not have waited: `queued` if it is an error, otherwise
+  /// that of Synchronize.
   sparsecollResult_t finish(sparsecollResult_t queued) const {
     return queued == sparsecollSuccess ? sparsecollCommSynchronize(comm_) : queued;
   }
@@ -108,12 +110,12 @@ class Tensors {
   sparsecollComm_t comm_;
 };
 
-/// "" for that result, whose message has that part in it.
-inline std::string told(sparsecollResult_t got, sparsecollResult_t want, sparsecollComm_t comm,
-                        const std::string& part = "") {
-  const std::string words = got == sparsecollSuccess ? "" : sparsecollGetLastError(comm);
-  if (got == want && words.find(part) != std::string::npos) return "";
-  return text("expected ", want, " with '", part, "', got ", got, " ", words, "; ");
+/// Returns "" if `got` is `want` and `part` is in its message, otherwise a description.
+inline std::string result_mismatch(sparsecollResult_t got, sparsecollResult_t want,
+                                   sparsecollComm_t comm, const std::string& part = "") {
+  const std::string message = got == sparsecollSuccess ? "" : sparsecollGetLastError(comm);
+  if (got == want && message.find(part) != std::string::npos) return "";
+  return text("expected ", want, " with '", part, "', got ", got, " ", message, "; ");
 }
 
 inline std::uint64_t sequence_of(sparsecollComm_t comm) {

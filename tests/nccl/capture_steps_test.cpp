@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// pushSumStep in CUDA graphs: a replay is a whole period of steps.
+// pushSumStep in CUDA graphs. A replay is a full period of steps.
 
 #include <numeric>
 
@@ -18,11 +18,12 @@ using devices::Graph;
 
 constexpr size_t kCount = 40;
 
+/// A graph of ranks and how they gossip on it.
 struct Gossip {
   int P;
   int delay;
   size_t k;
-  int period;  ///< of the graph
+  int period;  ///< period of the graph, in steps
 
   sparsecollPushSumConfig_t config() const {
     sparsecollPushSumConfig_t config = test::kExponential.config();
@@ -34,11 +35,11 @@ struct Gossip {
   int steps() const { return std::lcm(period, std::max(delay, 1)); }
 };
 
-/// One rank's state, and its tensors.
+/// The state of one rank, with its tensors.
 template <class T>
-class Member {
+class GossipRank {
  public:
-  Member(sparsecollComm_t comm, int rank, const Gossip& gossip)
+  GossipRank(sparsecollComm_t comm, int rank, const Gossip& gossip)
       : comm_(comm),
         state_(comm, kCount, gossip.config()),
         x_(test::make_data<T>(test::Kind::kHeavyTail, kCount, rank, gossip.P, 3)),
@@ -56,10 +57,10 @@ class Member {
   }
   void drain() const { must(try_drain()); }
   std::string refuses_file(const std::string& path) const {
-    return told(sparsecollPushSumLoad(state_.handle(), path.c_str()), sparsecollInvalidUsage, comm_,
-                "part of a CUDA graph");
+    return result_mismatch(sparsecollPushSumLoad(state_.handle(), path.c_str()),
+                           sparsecollInvalidUsage, comm_, "part of a CUDA graph");
   }
-  std::string differs_from(const Member& other) const {
+  std::string differs_from(const GossipRank& other) const {
     std::string wrong = test::difference("x", x_.read(stream), other.x_.read(other.stream));
     wrong +=
         test::difference("estimate", estimate_.read(stream), other.estimate_.read(other.stream));
@@ -80,26 +81,27 @@ class Member {
   DeviceArray<T> x_, estimate_;
 };
 
+/// Compares replays of captured steps with steps on other communicators.
 template <class T>
 std::string replay(const Gossip& gossip) {
   const Team team(gossip.P), eager(gossip.P);
   const int steps = gossip.steps();
   return team.run("replay", [&](int rank) {
     const sparsecollComm_t comm = team.comm(rank);
-    const Member<T> replayed(comm, rank, gossip), called(eager.comm(rank), rank, gossip);
-    // Not before each kind of step was made once.
+    const GossipRank<T> replayed(comm, rank, gossip), called(eager.comm(rank), rank, gossip);
+    // A capture is refused before each kind of step was made once.
     std::string wrong;
     const auto too_early = [&] {
       const Graph none(replayed.stream, [&] {
-        wrong += told(replayed.step(), sparsecollInvalidUsage, comm,
-                      "stream: expected one that is not captured until a whole period");
+        wrong += result_mismatch(replayed.step(), sparsecollInvalidUsage, comm,
+                                 "stream: expected one that is not captured until a whole period");
       });
     };
     too_early();
     for (int made = 0; made < steps + gossip.delay; ++made) {
       replayed.steps(1);
       called.steps(1);
-      // Changes for a peer that there were none for yet.
+      // The next step sends changes to a peer that has not received any.
       if (made == 0 && gossip.period > 1 && gossip.k > 0) too_early();
     }
     wrong += replayed.differs_from(called);
@@ -111,14 +113,14 @@ std::string replay(const Gossip& gossip) {
       };
       for (int round = 0; round < 8; ++round) launch();
       wrong += replayed.differs_from(called);
-      // Steps between replays, a whole period of them.
+      // A full period of steps between replays.
       for (int round = 0; round < 2; ++round) {
         replayed.steps(steps);
         called.steps(steps);
         launch();
         wrong += replayed.differs_from(called);
       }
-      // What was drained is not absorbed again, by graphs or steps.
+      // Gossip that was drained is not added again, by graphs or by steps.
       const bool drains = gossip.delay == 0 || gossip.k == 0;
       for (int round = 0; round < 2 && drains; ++round) {
         replayed.drain();
@@ -128,7 +130,8 @@ std::string replay(const Gossip& gossip) {
         wrong += replayed.differs_from(called);
       }
       if (!drains)
-        wrong += told(replayed.try_drain(), sparsecollInvalidUsage, comm, "captured steps");
+        wrong +=
+            result_mismatch(replayed.try_drain(), sparsecollInvalidUsage, comm, "captured steps");
     }
     replayed.steps(1);
     called.steps(1);
@@ -136,7 +139,7 @@ std::string replay(const Gossip& gossip) {
   });
 }
 
-TEST_CASE("replays of pushSumStep are steps, bit for bit, whole and compressed") {
+TEST_CASE("replays of pushSumStep are the same as steps, bit for bit, dense and compressed") {
   for (const int delay : {0, 1, 2})
     for (const size_t k : {size_t{0}, size_t{4}}) {
       CAPTURE(delay, k);
@@ -148,27 +151,27 @@ TEST_CASE("replays of pushSumStep are steps, bit for bit, whole and compressed")
   CHECK(replay<double>({5, 2, 4, 3}) == "");
 }
 
-TEST_CASE("gossip that is drained in between cannot be captured before its messages came anew") {
+TEST_CASE("after a drain, steps cannot be captured before new messages are in flight") {
   const Gossip gossip{2, 2, 0, 1};
   const Team team(gossip.P);
   CHECK(team.run("drained", [&](int rank) {
     const sparsecollComm_t comm = team.comm(rank);
-    const Member<float> member(comm, rank, gossip);
-    member.steps(4);
-    member.drain();
+    const GossipRank<float> own(comm, rank, gossip);
+    own.steps(4);
+    own.drain();
     std::string wrong;
     const auto capture = [&](sparsecollResult_t want) {
-      const Graph graph(member.stream, [&] { wrong += told(member.step(), want, comm); });
+      const Graph graph(own.stream, [&] { wrong += result_mismatch(own.step(), want, comm); });
     };
     capture(sparsecollInvalidUsage);
-    member.steps(1);
+    own.steps(1);
     capture(sparsecollInvalidUsage);
-    member.steps(1);
-    const Graph graph(member.stream, [&] { member.steps(2); });
-    for (int launch = 0; launch < 3; ++launch) graph.launch(member.stream);
-    member.stream.wait();
-    member.drain();
-    return wrong + member.refuses_file("no matter");
+    own.steps(1);
+    const Graph graph(own.stream, [&] { own.steps(2); });
+    for (int launch = 0; launch < 3; ++launch) graph.launch(own.stream);
+    own.stream.wait();
+    own.drain();
+    return wrong + own.refuses_file("any");
   }) == "");
 }
 

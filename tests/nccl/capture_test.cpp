@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// gtopkAllreduce in CUDA graphs: every replay is a call.
+// gtopkAllreduce in CUDA graphs. Every replay is a call.
 
 #include "devices/graph.hpp"
 #include "nccl/api_team.hpp"
@@ -15,7 +15,7 @@ using devices::Graph;
 
 constexpr size_t kCount = 50, kKept = 6;
 
-/// The calls of one rank: the gradient moves with each of them, and so does what is fed back.
+/// The calls of one rank, which change the residual.
 template <class T>
 class Training {
  public:
@@ -32,7 +32,7 @@ class Training {
   void must_call() const {
     if (call() != sparsecollSuccess) throw std::runtime_error(sparsecollGetLastError(comm_));
   }
-  /// "" when the other one has come to the same, bit for bit.
+  /// Returns "" if results and residuals are the same bit for bit.
   std::string differs_from(const Training& other) const {
     std::string wrong = test::difference("result", sum.read(stream), other.sum.read(other.stream));
     if (residual.handle())
@@ -55,6 +55,7 @@ sparsecollConfig_t config_with(int rule, int wire = sparsecollWireNative) {
   return config;
 }
 
+/// Compares replays of captured calls with calls on other communicators.
 template <class T>
 std::string replay(int P, const sparsecollConfig_t& config, bool feedback, int replays = 15) {
   const Team team(P, config), eager(P, config);
@@ -71,7 +72,7 @@ std::string replay(int P, const sparsecollConfig_t& config, bool feedback, int r
         if (done % 25 == 0) wrong += replayed.differs_from(called);
       }
       wrong += replayed.differs_from(called);
-      // Calls between replays, and what is another gradient by then.
+      // Calls between replays, with other gradients.
       for (int round = 0; round < 3; ++round) {
         const auto next = test::make_data<T>(test::Kind::kHeavyTail, kCount, rank, P, round);
         replayed.x.put(next, replayed.stream);
@@ -93,7 +94,8 @@ std::string replay(int P, const sparsecollConfig_t& config, bool feedback, int r
         for (int calls = 0; calls < 3; ++calls) called.must_call();
         wrong += replayed.differs_from(called);
       }
-      wrong += told(sparsecollCommSynchronize(team.comm(rank)), sparsecollSuccess, team.comm(rank));
+      wrong += result_mismatch(sparsecollCommSynchronize(team.comm(rank)), sparsecollSuccess,
+                               team.comm(rank));
       replayed.stream.wait();
     }
     replayed.must_call();
@@ -102,7 +104,7 @@ std::string replay(int P, const sparsecollConfig_t& config, bool feedback, int r
   });
 }
 
-TEST_CASE("replays of gtopkAllreduce are calls, bit for bit, with what is fed back") {
+TEST_CASE("replays of gtopkAllreduce are the same as calls, bit for bit, residuals included") {
   for (const int P : {1, 2, 3, 4}) {
     if (P == 4 && test::small_run()) continue;
     CAPTURE(P);
@@ -121,15 +123,16 @@ TEST_CASE("replays of gtopkAllreduce are calls, bit for bit, with what is fed ba
   }
 }
 
-/// What a capture must not break, and what is refused in one.
+/// Calls that are refused during a capture. They must not break the capture.
 class Refusals {
  public:
   Refusals(sparsecollComm_t comm, cudaStream_t stream) : comm_(comm), stream_(stream) {}
 
   void refused(const char* what, sparsecollResult_t got) {
-    const std::string wrong = told(got, sparsecollInvalidUsage, comm_, "stream: expected one that");
-    if (!wrong.empty()) words += text(what, ": ", wrong);
-    if (!still_captured()) words += text(what, " broke the capture; ");
+    const std::string wrong =
+        result_mismatch(got, sparsecollInvalidUsage, comm_, "stream: expected one that");
+    if (!wrong.empty()) problems += text(what, ": ", wrong);
+    if (!still_captured()) problems += text(what, " broke the capture; ");
   }
   bool still_captured() const {
     cudaStreamCaptureStatus status{};
@@ -137,14 +140,14 @@ class Refusals {
            status == cudaStreamCaptureStatusActive;
   }
 
-  std::string words;
+  std::string problems;
 
  private:
   sparsecollComm_t comm_;
   cudaStream_t stream_;
 };
 
-TEST_CASE("what cannot be captured is refused, and the capture goes on") {
+TEST_CASE("calls that cannot be captured are refused, and the capture goes on") {
   const Team team(2);
   CHECK(team.run("refuse", [&](int rank) {
     const sparsecollComm_t comm = team.comm(rank);
@@ -163,7 +166,7 @@ TEST_CASE("what cannot be captured is refused, and the capture goes on") {
     };
     std::string wrong;
     for (const auto got : {make(Call{}), make(sparse), group()})
-      wrong += told(tensors.finish(got), sparsecollSuccess, comm);
+      wrong += result_mismatch(tensors.finish(got), sparsecollSuccess, comm);
     const std::uint64_t sequence = sequence_of(comm);
     Refusals refusals(comm, tensors.stream);
     {
@@ -172,39 +175,41 @@ TEST_CASE("what cannot be captured is refused, and the capture goes on") {
         refusals.refused("a group", group());
         refusals.refused("a new shape", make(fresh));
         refusals.refused("StreamWait", sparsecollCommStreamWait(comm, tensors.stream));
-        wrong += told(make(Call{}, unused.handle()), sparsecollInvalidUsage, comm,
-                      "residual: expected one that a call has used");
+        wrong += result_mismatch(make(Call{}, unused.handle()), sparsecollInvalidUsage, comm,
+                                 "residual: expected one that a call has used");
         if (!refusals.still_captured()) wrong += "a residual broke the capture; ";
-        sparsecollCommSynchronize(comm);  // other streams
+        sparsecollCommSynchronize(comm);  // waits for other streams
         if (!refusals.still_captured()) wrong += "Synchronize broke the capture; ";
-        if (sequence_of(comm) != sequence) wrong += "what was refused was counted; ";
-        wrong += told(make(Call{}), sparsecollSuccess, comm);
+        if (sequence_of(comm) != sequence) wrong += "a refused call was counted; ";
+        wrong += result_mismatch(make(Call{}), sparsecollSuccess, comm);
       });
       graph.launch(tensors.stream);
       tensors.stream.wait();
     }
-    wrong += refusals.words;
-    // New shapes are still new.
-    return wrong + told(tensors.finish(make(fresh, unused.handle())), sparsecollSuccess, comm);
+    wrong += refusals.problems;
+    // The refused calls have not made the shape known.
+    return wrong +
+           result_mismatch(tensors.finish(make(fresh, unused.handle())), sparsecollSuccess, comm);
   }) == "");
 }
 
-TEST_CASE("communicators that queue their calls, and sparse verbs in a first call, are refused") {
+TEST_CASE("communicators with blocking = 0 refuse to be captured") {
   sparsecollConfig_t queued = test::default_config();
   queued.blocking = 0;
   const Team team(2, queued);
   CHECK(team.run("queued", [&](int rank) {
     const sparsecollComm_t comm = team.comm(rank);
     const Tensors tensors(comm);
-    std::string wrong = told(tensors.finish(tensors.make(Call{})), sparsecollSuccess, comm);
+    std::string wrong =
+        result_mismatch(tensors.finish(tensors.make(Call{})), sparsecollSuccess, comm);
     sparsecollResult_t got = sparsecollSuccess;
     const Graph graph(tensors.stream, [&] { got = tensors.finish(tensors.make(Call{})); });
-    wrong += told(got, sparsecollInvalidUsage, comm, "stream: expected one that");
-    return wrong + told(tensors.finish(tensors.make(Call{})), sparsecollSuccess, comm);
+    wrong += result_mismatch(got, sparsecollInvalidUsage, comm, "stream: expected one that");
+    return wrong + result_mismatch(tensors.finish(tensors.make(Call{})), sparsecollSuccess, comm);
   }) == "");
 }
 
-TEST_CASE("the legacy stream while another one is captured: refused, and the capture goes on") {
+TEST_CASE("a call on the legacy stream during a capture is refused, and the capture goes on") {
   const Team team(1);
   const sparsecollComm_t comm = team.comm(0);
   devices::check(cudaSetDevice(0));
@@ -220,7 +225,7 @@ TEST_CASE("the legacy stream while another one is captured: refused, and the cap
   {
     const Graph graph(blocking, [&] {
       const auto got = on_legacy();
-      CHECK(told(got, sparsecollInvalidUsage, comm, "stream: expected") == "");
+      CHECK(result_mismatch(got, sparsecollInvalidUsage, comm, "stream: expected") == "");
     });
   }
   CHECK(on_legacy() == sparsecollSuccess);

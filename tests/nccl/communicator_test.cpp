@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The end of a communicator over calls of NCCL that do not come back, as those of a real one may.
+// The end of a communicator if calls of NCCL do not return, which can happen with a real NCCL.
 
 #include "transport/nccl/communicator.hpp"
 
@@ -17,10 +17,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// What the calls below have been told, and do.
+/// How the scripted functions of NCCL behave, and how often they were called.
 struct Script {
-  std::atomic<int> aborted{0}, destroyed{0}, looked{0};
-  std::atomic<bool> held{false};  ///< the end does not come back
+  std::atomic<int> aborted{0}, destroyed{0}, polled{0};
+  std::atomic<bool> held{false};  ///< abort and destroy do not return
   std::atomic<ncclResult_t> state{ncclSuccess};
   std::atomic<ncclComm_t> last_aborted{nullptr};
 };
@@ -30,16 +30,17 @@ Script& script() {
   return all;
 }
 
+/// Returns when the script does not hold calls any more.
 void hold() {
   while (script().held) std::this_thread::sleep_for(milliseconds(1));
 }
 
-Library scripted() {
+Library scripted_library() {
   Library library{};
   library.error_string = [](ncclResult_t) { return "scripted"; };
-  library.last_error = [](ncclComm_t) { return "said before"; };
+  library.last_error = [](ncclComm_t) { return "an earlier message"; };
   library.async_error = [](ncclComm_t, ncclResult_t* state) {
-    ++script().looked;
+    ++script().polled;
     *state = script().state;
     return ncclSuccess;
   };
@@ -58,19 +59,20 @@ Library scripted() {
   return library;
 }
 
+/// Returns a handle for the scripted functions.
 ncclComm_t handle(int number = 0) {
-  static int here[2];
-  return reinterpret_cast<ncclComm_t>(&here[number]);
+  static int handles[2];
+  return reinterpret_cast<ncclComm_t>(&handles[number]);
 }
 
-/// Starts over, and lets go of what was held at its end.
-class Scene {
+/// Resets the script, and releases held calls at the end.
+class ScriptScope {
  public:
-  Scene() {
-    script().aborted = script().destroyed = script().looked = 0;
+  ScriptScope() {
+    script().aborted = script().destroyed = script().polled = 0;
     script().state = ncclSuccess;
   }
-  ~Scene() { script().held = false; }
+  ~ScriptScope() { script().held = false; }
 };
 
 double seconds_since(Clock::time_point start) {
@@ -88,28 +90,28 @@ sparsecollResult_t code_of(Function function, std::string* text = nullptr) {
   return sparsecollSuccess;
 }
 
-TEST_CASE("an interruption does not wait for an abortion that hangs") {
-  const Scene scene;
-  script().held = true;  // as where a graph is alive
-  Communicator communicator(scripted(), handle(), 0);
+TEST_CASE("interrupt() does not wait for an abort that hangs") {
+  const ScriptScope scope;
+  script().held = true;  // as if a graph was not destroyed
+  Communicator communicator(scripted_library(), handle(), 0);
   const Clock::time_point start = Clock::now();
   communicator.interrupt();
   CHECK(seconds_since(start) < 1);
   CHECK(script().aborted == 1);
 }
 
-TEST_CASE("an interruption comes through although a call of NCCL does not return") {
-  const Scene scene;
-  Communicator communicator(scripted(), handle(), 0);
+TEST_CASE("interrupt() aborts although a call of NCCL does not return") {
+  const ScriptScope scope;
+  Communicator communicator(scripted_library(), handle(), 0);
   std::atomic<bool> inside{false}, released{false};
   std::thread caller([&] {
-    const Communicator::CallScope use(communicator);
+    const Communicator::CallScope scope_of_call(communicator);
     inside = true;
     while (!released) std::this_thread::sleep_for(milliseconds(1));
   });
   while (!inside) std::this_thread::yield();
-  communicator.check();  // leaves it to that call
-  CHECK(script().looked == 0);
+  communicator.check();  // returns, because the other call will notice errors
+  CHECK(script().polled == 0);
   const Clock::time_point start = Clock::now();
   communicator.interrupt();
   CHECK(seconds_since(start) < 1);
@@ -119,20 +121,20 @@ TEST_CASE("an interruption comes through although a call of NCCL does not return
   CHECK(code_of([&] { communicator.check(); }) == sparsecollInvalidUsage);
 }
 
-TEST_CASE("the end of a communicator that has been closed is the only one") {
-  const Scene scene;
-  Communicator communicator(scripted(), handle(), 0);
+TEST_CASE("interrupt() after close() does nothing") {
+  const ScriptScope scope;
+  Communicator communicator(scripted_library(), handle(), 0);
   communicator.close(Deadline::after(10000));
   communicator.interrupt();
   CHECK(script().destroyed == 1);
   CHECK(script().aborted == 0);
 }
 
-TEST_CASE("ends that take too long: Timeout") {
-  const Scene scene;
+TEST_CASE("close() takes too long: Timeout") {
+  const ScriptScope scope;
   std::string why;
   {
-    Communicator communicator(scripted(), handle(), 0);
+    Communicator communicator(scripted_library(), handle(), 0);
     script().state = ncclInProgress;
     CHECK(code_of([&] { communicator.close(Deadline::after(20)); }, &why) == sparsecollTimeout);
     CHECK(why.find("a CUDA graph") != std::string::npos);
@@ -140,17 +142,17 @@ TEST_CASE("ends that take too long: Timeout") {
     script().state = ncclSuccess;
   }
   CHECK(script().aborted == 1);  // by its destructor
-  Communicator communicator(scripted(), handle(), 0);
+  Communicator communicator(scripted_library(), handle(), 0);
   script().held = true;
   CHECK(code_of([&] { communicator.close(Deadline::after(20)); }, &why) == sparsecollTimeout);
   CHECK(why.find("ncclCommDestroy") != std::string::npos);
 }
 
-TEST_CASE("what a split that failed has left behind goes with the whole, after it") {
-  const Scene scene;
-  Library library = scripted();
-  library.comm_split = [](ncclComm_t, int, int, ncclComm_t* part, ncclConfig_t*) {
-    *part = handle(1);
+TEST_CASE("interrupt() aborts the child that a failed split has left, after the parent") {
+  const ScriptScope scope;
+  Library library = scripted_library();
+  library.comm_split = [](ncclComm_t, int, int, ncclComm_t* child, ncclConfig_t*) {
+    *child = handle(1);
     return ncclSystemError;
   };
   Communicator communicator(library, handle(), 0);
@@ -162,24 +164,24 @@ TEST_CASE("what a split that failed has left behind goes with the whole, after i
   CHECK(script().last_aborted == handle(1));
 }
 
-TEST_CASE("what a state means") {
-  const Scene scene;
-  Communicator communicator(scripted(), handle(), 0);
-  const std::pair<int, sparsecollResult_t> meanings[] = {
+TEST_CASE("check() translates NCCL's errors") {
+  const ScriptScope scope;
+  Communicator communicator(scripted_library(), handle(), 0);
+  const std::pair<int, sparsecollResult_t> codes[] = {
       {ncclUnhandledCudaError, sparsecollUnhandledCudaError},
       {ncclSystemError, sparsecollSystemError},
       {ncclInternalError, sparsecollSystemError},
       {ncclInvalidArgument, sparsecollSystemError},
       {ncclInvalidUsage, sparsecollSystemError},
       {ncclRemoteError, sparsecollRemoteError},
-      {8, sparsecollTimeout},  // ncclTimeout of newer ones
+      {8, sparsecollTimeout},  // ncclTimeout of newer versions
       {9, sparsecollSystemError},
   };
-  for (const auto& [state, code] : meanings) {
+  for (const auto& [state, code] : codes) {
     script().state = static_cast<ncclResult_t>(state);
     std::string why;
     CHECK(code_of([&] { communicator.check(); }, &why) == code);
-    CHECK(why == "NCCL communicator: scripted; last error of NCCL: said before");
+    CHECK(why == "NCCL communicator: scripted; last error of NCCL: an earlier message");
   }
   script().state = ncclInProgress;
   communicator.check();

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// A libnccl.so.2 that has the names of NCCL's calls, and a version that a test chooses. It stands
-// for the one that a program has loaded; nothing in it works.
+// A libnccl.so.2 with the names of NCCL's functions and a version that a test sets. It replaces the
+// NCCL that a program has loaded. Its functions do nothing.
 
 extern "C" {
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Ranks for the tests of ../devices on a GPU: threads, as of threads_ranks.cpp, or, with
-// SPARSECOLL_TEST_TRANSPORT=nccl, over NCCL. Then there is one, as most NCCL want it, or as many as
-// SPARSECOLL_TEST_RANKS says.
+// Ranks for the tests of ../devices on a GPU. They are threads, as in threads_ranks.cpp, or use
+// NCCL if SPARSECOLL_TEST_TRANSPORT=nccl. Over NCCL there is one rank, because most versions refuse
+// two on one device, or as many as SPARSECOLL_TEST_RANKS says.
 
 #include <cstdlib>
 #include <limits>

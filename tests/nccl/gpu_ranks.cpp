@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "device/nccl.hpp"  // of perf: how a program finds NCCL
+#include "device/nccl.hpp"  // of perf; finds NCCL
 
 namespace sparsecoll::nccl_tests {
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Groups over NCCL: calls that exchange together. Their results are in ../devices/group_test.cpp.
+// Groups over NCCL: member calls that share exchanges. ../devices/group_test.cpp tests results.
 
 #include "nccl/api_team.hpp"
 #include "support/catch.hpp"
@@ -12,19 +12,19 @@ namespace {
 
 constexpr size_t kCount = 40;
 
-/// Of all ranks.
+/// What calls cost, summed over all ranks.
 struct Cost {
-  size_t launches = 0;  ///< of NCCL
-  size_t waits = 0;     ///< of the host for a device
+  size_t launches = 0;  ///< groups of NCCL
+  size_t waits = 0;     ///< how often the host has waited for a device
 };
 Cost cost_so_far() { return {nccl_stand_in::groups_launched(), simt::waits()}; }
 
 struct Costs {
-  Cost alone;     ///< of one call
-  Cost together;  ///< of several such calls in a group
+  Cost alone;     ///< one call
+  Cost together;  ///< several such calls in a group
 };
 
-/// In steady state, of calls that select from the same values.
+/// Returns the costs in the steady state of calls that select from the same values.
 Costs costs(int P, const test::Mode& mode, size_t calls) {
   const Team team(P, test::config_of(mode));
   std::vector<std::unique_ptr<Tensors>> tensors(static_cast<size_t>(P));
@@ -38,11 +38,11 @@ Costs costs(int P, const test::Mode& mode, size_t calls) {
       const auto make = [&](size_t member) {
         return own->make(call, own->in.get(), own->out.get() + member * kCount, nullptr);
       };
-      if (members == 1) return told(own->finish(make(0)), sparsecollSuccess, comm);
+      if (members == 1) return result_mismatch(own->finish(make(0)), sparsecollSuccess, comm);
       const auto queued = test::in_group(comm, [&] {
         for (size_t member = 0; member < members; ++member) make(member);
       });
-      return told(own->finish(queued), sparsecollSuccess, comm);
+      return result_mismatch(own->finish(queued), sparsecollSuccess, comm);
     });
     if (!wrong.empty()) throw std::runtime_error(wrong);
     const Cost after = cost_so_far();
@@ -55,7 +55,7 @@ Costs costs(int P, const test::Mode& mode, size_t calls) {
   return {count(1), count(calls)};
 }
 
-TEST_CASE("calls of a group exchange together") {
+TEST_CASE("calls of a group share exchanges") {
   const auto check = [](int P, const test::Mode& mode) {
     CAPTURE(P, mode.name);
     const Costs got = costs(P, mode, 3);
@@ -63,14 +63,14 @@ TEST_CASE("calls of a group exchange together") {
     CHECK(got.together.launches == got.alone.launches);
     CHECK(got.together.waits < 3 * got.alone.waits);
   };
-  // Whose rounds depend on P.
+  // The number of rounds of gTop-k depends on P.
   for (const int P : {2, 3, 4, 5, 6, 7, 9}) check(P, test::kGtopk);
   for (const int P : {2, 5})
     for (const test::Mode& mode : test::kSparseModes)
       if (mode.algorithm != sparsecollAlgoAuto && !test::info_of(mode).uneven) check(P, mode);
 }
 
-TEST_CASE("calls whose ranks exchange unevenly take turns") {
+TEST_CASE("calls in which ranks make different numbers of exchanges run one after another") {
   for (const int P : {2, 3, 5}) {
     CAPTURE(P);
     for (const test::Mode& mode : test::kSparseModes) {
@@ -98,8 +98,8 @@ TEST_CASE("a group of many more calls than ranks, with and without selection") {
                nullptr, comm, stream);
         }
       });
-      wrong += told(queued, sparsecollSuccess, comm);
-      wrong += told(sparsecollCommSynchronize(comm), sparsecollSuccess, comm);
+      wrong += result_mismatch(queued, sparsecollSuccess, comm);
+      wrong += result_mismatch(sparsecollCommSynchronize(comm), sparsecollSuccess, comm);
       const std::vector<float> got = out.read(stream);
       for (size_t m = 0; m < kMembers; ++m)
         if (got[m] != (m % 5 == 0 ? 0.0f : 3.0f))

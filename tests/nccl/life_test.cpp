@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Communicators over NCCL: parts of them, and how they end when a rank does not come, breaks, or
-// gives up.
+// Communicators over NCCL: splits, and the end if a rank does not call, is broken, or aborts.
 
 #include <thread>
 
@@ -17,7 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr int kTimeout = 200;  // milliseconds
-/// Of what must be over at once, on a machine that has other things to do.
+/// How long an operation that does not wait may take on a busy machine, in seconds.
 constexpr double kAtOnce = 1.0;
 
 Call sparse_call() {
@@ -26,76 +25,82 @@ Call sparse_call() {
   return call;
 }
 
-TEST_CASE("parts: colors, keys, none, with a configuration of their own") {
+TEST_CASE("splits: colors, keys, no color, and a configuration of the child") {
   const Team team(5);
   CHECK(team.run("split", [&](int rank) {
     const sparsecollComm_t comm = team.comm(rank);
     Tensors tensors(comm);
-    // Still on the stream when the split is made.
-    std::string wrong = told(tensors.make(Call{}), sparsecollSuccess, comm);
+    // The call is still on the stream when the split begins.
+    std::string wrong = result_mismatch(tensors.make(Call{}), sparsecollSuccess, comm);
     sparsecollConfig_t config = test::default_config();
     config.residualRule = sparsecollResidualPaper;
-    sparsecollComm_t part = comm;
+    sparsecollComm_t child = comm;
     const int color = rank == 4 ? SPARSECOLL_SPLIT_NOCOLOR : rank % 2;
-    wrong += told(sparsecollCommSplit(comm, color, -rank, &part, &config), sparsecollSuccess, comm);
-    if (rank == 4) return wrong + (part ? "a part without a color; " : "");
-    int size = 0, place = -1;
-    sparsecollCommCount(part, &size);
-    sparsecollCommRank(part, &place);
-    if (size != 2 || place != (rank < 2 ? 1 : 0)) wrong += text(place, " of ", size, "; ");
-    const Tensors own(part);
+    wrong += result_mismatch(sparsecollCommSplit(comm, color, -rank, &child, &config),
+                             sparsecollSuccess, comm);
+    if (rank == 4) return wrong + (child ? "a child without a color; " : "");
+    int size = 0, child_rank = -1;
+    sparsecollCommCount(child, &size);
+    sparsecollCommRank(child, &child_rank);
+    if (size != 2 || child_rank != (rank < 2 ? 1 : 0))
+      wrong += text(child_rank, " of ", size, "; ");
+    const Tensors own(child);
     for (const Call& call : {Call{}, sparse_call(), Call{}})
-      wrong += told(own.finish(own.make(call)), sparsecollSuccess, part);
-    return wrong + told(sparsecollCommDestroy(part), sparsecollSuccess, part);
+      wrong += result_mismatch(own.finish(own.make(call)), sparsecollSuccess, child);
+    return wrong + result_mismatch(sparsecollCommDestroy(child), sparsecollSuccess, child);
   }) == "");
   CHECK(team.run("afterwards", [&](int rank) {
     const Tensors tensors(team.comm(rank));
-    return told(tensors.finish(tensors.make(Call{})), sparsecollSuccess, team.comm(rank));
+    return result_mismatch(tensors.finish(tensors.make(Call{})), sparsecollSuccess,
+                           team.comm(rank));
   }) == "");
 }
 
-TEST_CASE("bad arguments of a split are told to all, and nothing comes of it") {
+TEST_CASE("bad arguments of a split: all ranks get an error, and there is no child") {
   const Team team(2);
   CHECK(team.run("split", [&](int rank) {
     const sparsecollComm_t comm = team.comm(rank);
-    sparsecollComm_t part = nullptr;
+    sparsecollComm_t child = nullptr;
     std::string wrong =
-        rank == 1 ? told(sparsecollCommSplit(comm, -5, 0, &part, nullptr),
-                         sparsecollInvalidArgument, comm, "color: expected 0 or more")
-                  : told(sparsecollCommSplit(comm, 0, 0, &part, nullptr), sparsecollInvalidUsage,
-                         comm, "rank 1 passed a bad argument: color");
+        rank == 1
+            ? result_mismatch(sparsecollCommSplit(comm, -5, 0, &child, nullptr),
+                              sparsecollInvalidArgument, comm, "color: expected 0 or more")
+            : result_mismatch(sparsecollCommSplit(comm, 0, 0, &child, nullptr),
+                              sparsecollInvalidUsage, comm, "rank 1 passed a bad argument: color");
     sparsecollConfig_t odd = test::default_config();
     odd.thresholdInterval = 10 + rank;
-    wrong += told(sparsecollCommSplit(comm, 0, 0, &part, &odd), sparsecollInvalidUsage, comm,
-                  "ranks disagree on");
-    if (part) wrong += "there is a part; ";
-    wrong += told(sparsecollCommSplit(comm, 0, 0, &part, nullptr), sparsecollSuccess, comm);
-    return wrong + told(sparsecollCommDestroy(part), sparsecollSuccess, part);
+    wrong += result_mismatch(sparsecollCommSplit(comm, 0, 0, &child, &odd), sparsecollInvalidUsage,
+                             comm, "ranks disagree on");
+    if (child) wrong += "there is a child; ";
+    wrong +=
+        result_mismatch(sparsecollCommSplit(comm, 0, 0, &child, nullptr), sparsecollSuccess, comm);
+    return wrong + result_mismatch(sparsecollCommDestroy(child), sparsecollSuccess, child);
   }) == "");
 }
 
-TEST_CASE("the end waits for what is queued, and the handle is none afterwards") {
+TEST_CASE("destroy waits for queued calls, and ends the handle") {
   {
     Team team(3);
     CHECK(team.run("end", [&](int rank) {
       const sparsecollComm_t comm = team.comm(rank);
       const Tensors tensors(comm);
-      std::string wrong = told(tensors.make(Call{}), sparsecollSuccess, comm);
-      wrong += told(team.destroy(rank), sparsecollSuccess, comm);
-      if (sparsecollCommDestroy(comm) != sparsecollInvalidArgument) wrong += "twice; ";
+      std::string wrong = result_mismatch(tensors.make(Call{}), sparsecollSuccess, comm);
+      wrong += result_mismatch(team.destroy(rank), sparsecollSuccess, comm);
+      if (sparsecollCommDestroy(comm) != sparsecollInvalidArgument)
+        wrong += "a second destroy was not refused; ";
       return wrong + (tensors.untouched() ? "the call was lost; " : "");
     }) == "");
   }
   CHECK(nccl_stand_in::leftovers() == "");
 }
 
-/// What one rank does that its peer leaves it alone with.
-struct Lonely {
+/// A call that waits for the peer.
+struct WaitingCall {
   const char* name;
   std::function<sparsecollResult_t(sparsecollComm_t, const Tensors&)> call;
 };
 
-const Lonely kLonely[] = {
+const WaitingCall kWaitingCalls[] = {
     {"a verb that waits",
      [](sparsecollComm_t, const Tensors& tensors) { return tensors.make(sparse_call()); }},
     {"Synchronize",
@@ -116,8 +121,8 @@ const Lonely kLonely[] = {
      }},
     {"a split",
      [](sparsecollComm_t comm, const Tensors&) {
-       sparsecollComm_t part = nullptr;
-       return sparsecollCommSplit(comm, 0, 0, &part, nullptr);
+       sparsecollComm_t child = nullptr;
+       return sparsecollCommSplit(comm, 0, 0, &child, nullptr);
      }},
     {"a push-sum state",
      [](sparsecollComm_t comm, const Tensors&) {
@@ -126,38 +131,39 @@ const Lonely kLonely[] = {
      }},
 };
 
-/// Both ranks have made both calls; then rank 0 is left alone in one of them, and `meanwhile` runs
-/// beside it.
-std::string leave_alone(Team& team, const Lonely& lonely, const std::function<void()>& meanwhile,
-                        const std::function<std::string(sparsecollResult_t, double)>& judge) {
-  std::string verdict = team.run(lonely.name, [&](int rank) {
+/// Makes warm-up calls on both ranks. Then rank 0 makes the waiting call alone, while `meanwhile`
+/// runs in another thread. `judge` gets the result of the call and the seconds that it took.
+std::string without_peer(Team& team, const WaitingCall& waiting,
+                         const std::function<void()>& meanwhile,
+                         const std::function<std::string(sparsecollResult_t, double)>& judge) {
+  std::string verdict = team.run(waiting.name, [&](int rank) {
     const sparsecollComm_t comm = team.comm(rank);
     const Tensors tensors(comm);
     std::string wrong;
     for (const Call& call : {Call{}, sparse_call()})
-      wrong += told(tensors.finish(tensors.make(call)), sparsecollSuccess, comm);
+      wrong += result_mismatch(tensors.finish(tensors.make(call)), sparsecollSuccess, comm);
     if (rank == 1) return wrong;
     const Clock::time_point start = Clock::now();
-    std::thread beside(meanwhile);
-    const sparsecollResult_t got = lonely.call(comm, tensors);
+    std::thread other(meanwhile);
+    const sparsecollResult_t got = waiting.call(comm, tensors);
     const double seconds = seconds_since(start);
-    beside.join();
+    other.join();
     wrong += judge(got, seconds);
-    if (async_error_of(comm) != got) wrong += "GetAsyncError tells something else; ";
-    wrong += told(tensors.make(Call{}), got, comm);
-    wrong += told(sparsecollCommSynchronize(comm), got, comm);
+    if (async_error_of(comm) != got) wrong += "GetAsyncError differs; ";
+    wrong += result_mismatch(tensors.make(Call{}), got, comm);
+    wrong += result_mismatch(sparsecollCommSynchronize(comm), got, comm);
     const Clock::time_point end = Clock::now();
-    wrong += team.destroy(rank) == sparsecollSuccess ? "" : "it cannot be destroyed; ";
-    return wrong + (seconds_since(end) > kAtOnce ? "that takes long; " : "");
+    wrong += team.destroy(rank) == sparsecollSuccess ? "" : "destroy fails; ";
+    return wrong + (seconds_since(end) > kAtOnce ? "destroy takes too long; " : "");
   });
   return verdict;
 }
 
-TEST_CASE("a rank that does not call: Timeout, whatever its peer waits in") {
-  for (const Lonely& each : kLonely) {
+TEST_CASE("a rank does not call: Timeout in every call of its peer that waits") {
+  for (const WaitingCall& each : kWaitingCalls) {
     {
       Team team(2, config_with_timeout(kTimeout));
-      CHECK(leave_alone(
+      CHECK(without_peer(
                 team, each, [] {},
                 [](sparsecollResult_t got, double seconds) {
                   const bool in_time =
@@ -171,34 +177,34 @@ TEST_CASE("a rank that does not call: Timeout, whatever its peer waits in") {
   }
 }
 
-TEST_CASE("an abort from another thread ends whatever a rank waits in") {
-  for (const Lonely& each : kLonely) {
+TEST_CASE("an abort from another thread ends every call that waits") {
+  for (const WaitingCall& each : kWaitingCalls) {
     {
       Team team(2);
       const auto abort = [&] {
         std::this_thread::sleep_for(milliseconds(50));
         sparsecollCommAbort(team.comm(0));
       };
-      CHECK(leave_alone(team, each, abort, [](sparsecollResult_t got, double seconds) {
+      CHECK(without_peer(team, each, abort, [](sparsecollResult_t got, double seconds) {
               return got == sparsecollInvalidUsage && seconds < 0.05 + kAtOnce
                          ? std::string()
                          : text("got ", got, " after ", seconds, " s; ");
             }) == "");
-      sparsecollCommAbort(team.comm(1));  // its end is collective
+      sparsecollCommAbort(team.comm(1));  // destroy would wait for rank 0
     }
     CHECK(nccl_stand_in::leftovers() == "");
   }
 }
 
-TEST_CASE("a rank that breaks: RemoteError, whatever it waits in") {
-  for (const Lonely& each : kLonely) {
+TEST_CASE("a rank is broken: RemoteError in every call that waits") {
+  for (const WaitingCall& each : kWaitingCalls) {
     {
       Team team(2);
-      const auto break_it = [&] {
+      const auto break_rank = [&] {
         std::this_thread::sleep_for(milliseconds(50));
         nccl_stand_in::break_rank(last_child_of(team.user_comms()[0]));
       };
-      CHECK(leave_alone(team, each, break_it, [](sparsecollResult_t got, double seconds) {
+      CHECK(without_peer(team, each, break_rank, [](sparsecollResult_t got, double seconds) {
               return got == sparsecollRemoteError && seconds < 0.05 + kAtOnce
                          ? std::string()
                          : text("got ", got, " after ", seconds, " s; ");

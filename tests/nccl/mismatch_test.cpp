@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Ranks over NCCL that make another call than their peers, of a shape that all of them know, so
-// that nothing is compared in words: the call is lost, but nobody waits for ever. And what is wrong
-// with a communicator's configuration, or with buffers.
+// Ranks over NCCL that make another call than their peers. All ranks know the shapes of both calls,
+// so they do not compare descriptors first: the call fails, but no rank waits for ever. Also bad
+// configurations and bad buffers.
 
 #include "nccl/api_team.hpp"
 #include "support/catch.hpp"
@@ -13,16 +13,16 @@ namespace {
 
 constexpr int kTimeout = 300;  // milliseconds
 
-struct Mix {
+struct Calls {
   Call usual, odd;
-  bool same_size = false;  ///< of their messages
+  bool same_size = false;  ///< messages of both have the same size
 };
 
-/// Calls of rank 1 are odd ones after all of them have been made by everybody.
-std::string mix(int P, const Mix& calls) {
+/// Makes both calls on all ranks. Then rank 1 makes the odd call and the others make the usual one.
+std::string make_odd_call(int P, const Calls& calls) {
   const Team team(P, config_with_timeout(kTimeout));
   std::vector<sparsecollResult_t> got(static_cast<size_t>(P));
-  std::string verdict = team.run("mix", [&](int rank) {
+  std::string verdict = team.run("odd call", [&](int rank) {
     const sparsecollComm_t comm = team.comm(rank);
     Tensors tensors(comm);
     for (const Call& each : {calls.usual, calls.odd})
@@ -35,21 +35,21 @@ std::string mix(int P, const Mix& calls) {
     std::string wrong;
     if (seconds_since(start) > kTimeout / 1000.0 + test::patience()) wrong += "too late; ";
     if (result == sparsecollSuccess) return wrong;
-    wrong += async_error_of(comm) == result ? "" : "GetAsyncError tells something else; ";
-    return wrong + told(tensors.make(calls.usual), result, comm);
+    wrong += async_error_of(comm) == result ? "" : "GetAsyncError differs; ";
+    return wrong + result_mismatch(tensors.make(calls.usual), result, comm);
   });
   for (const sparsecollResult_t each : got) {
-    const bool known = each == sparsecollRemoteError || each == sparsecollTimeout;
-    // Who was not sent anything wrong may be done.
-    if (!known && (P == 2 || each != sparsecollSuccess)) verdict += text("got ", each, "; ");
+    const bool expected = each == sparsecollRemoteError || each == sparsecollTimeout;
+    // A rank that has received no odd message may succeed.
+    if (!expected && (P == 2 || each != sparsecollSuccess)) verdict += text("got ", each, "; ");
     if (P == 2 && calls.same_size && each != sparsecollRemoteError)
       verdict += text("got ", each, " for a message of another call; ");
   }
-  if (got[0] == sparsecollSuccess) verdict += "rank 0, whom all others send to, has not noticed";
+  if (got[0] == sparsecollSuccess) verdict += "rank 0, to which all others send, has not noticed";
   return verdict;
 }
 
-TEST_CASE("another call of a known shape is fatal, and nobody waits for ever") {
+TEST_CASE("another call of a known shape is fatal, and no rank waits for ever") {
   const Call usual;
   Call average = usual, shorter = usual, fewer = usual, wide = usual, sparse = usual, tiny = usual;
   average.op = sparsecollAvg;
@@ -59,26 +59,28 @@ TEST_CASE("another call of a known shape is fatal, and nobody waits for ever") {
   sparse.verb = test::Verb::kSparse;
   tiny.count = tiny.k = 0;
   for (const int P : {2, 3}) {
-    for (const Mix& each : {Mix{usual, average, true}, Mix{usual, shorter}, Mix{usual, fewer},
-                            Mix{usual, wide}, Mix{usual, sparse}, Mix{sparse, usual}}) {
+    for (const Calls& each :
+         {Calls{usual, average, true}, Calls{usual, shorter}, Calls{usual, fewer},
+          Calls{usual, wide}, Calls{usual, sparse}, Calls{sparse, usual}}) {
       CAPTURE(P, each.odd.count, each.odd.k, each.odd.datatype, each.odd.op);
-      CHECK(mix(P, each) == "");
+      CHECK(make_odd_call(P, each) == "");
     }
-    CHECK(mix(P, {usual, tiny}) == "");
+    CHECK(make_odd_call(P, {usual, tiny}) == "");
   }
 }
 
-TEST_CASE("a new shape while the others make a known call, and the other way round") {
+TEST_CASE("one rank makes a call of a new shape and the other one of a known shape") {
   for (const bool odd_is_new : {false, true}) {
     const Team team(2, config_with_timeout(kTimeout));
     CHECK(team.run("new", [&](int rank) {
       const sparsecollComm_t comm = team.comm(rank);
       Tensors tensors(comm);
-      std::string wrong = told(tensors.finish(tensors.make(Call{})), sparsecollSuccess, comm);
+      std::string wrong =
+          result_mismatch(tensors.finish(tensors.make(Call{})), sparsecollSuccess, comm);
       Call fresh;
       fresh.k = 9;
-      const bool makes_new = (rank == 1) == odd_is_new;
-      const auto got = tensors.finish(tensors.make(makes_new ? fresh : Call{}));
+      const bool is_new = (rank == 1) == odd_is_new;
+      const auto got = tensors.finish(tensors.make(is_new ? fresh : Call{}));
       if (got != sparsecollTimeout && got != sparsecollRemoteError)
         wrong += text("got ", got, "; ");
       return wrong;
@@ -86,7 +88,7 @@ TEST_CASE("a new shape while the others make a known call, and the other way rou
   }
 }
 
-/// Bytes that a rank sends in that call.
+/// Makes the call and returns the number of bytes that this rank has sent in it.
 size_t bytes_sent(sparsecollComm_t comm, const Tensors& tensors, const Call& call) {
   if (tensors.finish(tensors.make(call)) != sparsecollSuccess)
     throw std::runtime_error(sparsecollGetLastError(comm));
@@ -95,26 +97,27 @@ size_t bytes_sent(sparsecollComm_t comm, const Tensors& tensors, const Call& cal
   return stats.bytesSent;
 }
 
-TEST_CASE("a message as long as what ranks tell each other in a first call is not taken for that") {
+TEST_CASE("a message of a known shape is not taken for a descriptor of the same length") {
   const Team team(2, config_with_timeout(kTimeout));
-  CHECK(team.run("as long", [&](int rank) {
+  CHECK(team.run("same length", [&](int rank) {
     const sparsecollComm_t comm = team.comm(rank);
     const Tensors tensors(comm);
     Call call{test::Verb::kGtopk, Tensors::kRoom};
     const Call fresh{test::Verb::kGtopk, Tensors::kRoom, 1, sparsecollFloat32, sparsecollAvg};
-    const size_t both = bytes_sent(comm, tensors, call);
-    const size_t words = both - bytes_sent(comm, tensors, call);
+    const size_t first = bytes_sent(comm, tensors, call);
+    const size_t descriptors = first - bytes_sent(comm, tensors, call);
     for (call.k = 80; call.k <= call.count; ++call.k) {
       bytes_sent(comm, tensors, call);
-      if (bytes_sent(comm, tensors, call) == words) break;
+      if (bytes_sent(comm, tensors, call) == descriptors) break;
     }
-    if (call.k > call.count) return text("no message is ", words, " bytes long");
+    if (call.k > call.count) return text("no message is ", descriptors, " bytes long");
     const auto got = tensors.finish(tensors.make(rank == 1 ? fresh : call));
-    return told(got, sparsecollRemoteError, comm, "made another call");
+    return result_mismatch(got, sparsecollRemoteError, comm, "made another call");
   }) == "");
 }
 
-TEST_CASE("a bad argument in a later call is told to that rank alone, which can make it yet") {
+TEST_CASE(
+    "a bad argument in a later call is an error of that rank alone, which can repeat the call") {
   for (const test::Verb verb : {test::Verb::kGtopk, test::Verb::kSparse}) {
     const Team team(3);
     CHECK(team.run("bad argument", [&](int rank) {
@@ -122,7 +125,8 @@ TEST_CASE("a bad argument in a later call is told to that rank alone, which can 
       Tensors tensors(comm);
       Call call;
       call.verb = verb;
-      std::string wrong = told(tensors.finish(tensors.make(call)), sparsecollSuccess, comm);
+      std::string wrong =
+          result_mismatch(tensors.finish(tensors.make(call)), sparsecollSuccess, comm);
       const auto residual = tensors.residual.read();
       tensors.wipe();
       if (rank == 1) {
@@ -130,18 +134,18 @@ TEST_CASE("a bad argument in a later call is told to that rank alone, which can 
           return tensors.make(call, from, to, tensors.residual.handle());
         };
         std::vector<float> host(Tensors::kRoom);
-        wrong += told(into(tensors.in.get(), tensors.in.get() + 1), sparsecollInvalidArgument, comm,
-                      "recvbuff");
-        wrong +=
-            told(into(nullptr, tensors.out.get()), sparsecollInvalidArgument, comm, "sendbuff");
-        wrong += told(into(host.data(), host.data()), sparsecollInvalidArgument, comm,
-                      "sendbuff: expected memory of device 1, that of the NCCL "
-                      "communicator, got the host's memory");
-        if (sequence_of(comm) != 1) wrong += "what was not made was counted; ";
+        wrong += result_mismatch(into(tensors.in.get(), tensors.in.get() + 1),
+                                 sparsecollInvalidArgument, comm, "recvbuff");
+        wrong += result_mismatch(into(nullptr, tensors.out.get()), sparsecollInvalidArgument, comm,
+                                 "sendbuff");
+        wrong += result_mismatch(into(host.data(), host.data()), sparsecollInvalidArgument, comm,
+                                 "sendbuff: expected memory of device 1, that of the NCCL "
+                                 "communicator, got the host's memory");
+        if (sequence_of(comm) != 1) wrong += "the refused call was counted; ";
         if (!tensors.untouched()) wrong += "the output was touched; ";
         wrong += test::difference("residual", tensors.residual.read(), residual);
       }
-      wrong += told(tensors.finish(tensors.make(call)), sparsecollSuccess, comm);
+      wrong += result_mismatch(tensors.finish(tensors.make(call)), sparsecollSuccess, comm);
       if (sequence_of(comm) != 2) wrong += "the numbers differ; ";
       std::vector<float> want(Tensors::kRoom, Tensors::kUntouched);
       for (size_t i = 0; i < call.count; ++i) want[i] = i >= 8 && i < 16 ? 6.0f : 0.0f;
@@ -150,17 +154,17 @@ TEST_CASE("a bad argument in a later call is told to that rank alone, which can 
   }
 }
 
-TEST_CASE("configurations that differ, or that NCCL's communicator cannot have") {
+TEST_CASE("configurations that differ, or that do not suit NCCL's communicator") {
   const sparsecollConfig_t usual = test::default_config();
   struct Case {
     sparsecollConfig_t odd;
-    sparsecollResult_t there;
-    const char* words;
-    const char* elsewhere;
+    sparsecollResult_t result;  ///< on rank 1
+    const char* message;        ///< on rank 1
+    const char* others_message;
   };
   std::vector<Case> cases;
-  const auto add = [&](auto member, int value, const Case& words) {
-    cases.push_back(words);
+  const auto add = [&](auto member, int value, const Case& expected) {
+    cases.push_back(expected);
     cases.back().odd = usual;
     cases.back().odd.*member = value;
   };
@@ -186,31 +190,34 @@ TEST_CASE("configurations that differ, or that NCCL's communicator cannot have")
             const auto got =
                 sparsecollCommInitNccl(&comm, user_comms[rank], rank == 1 ? &each.odd : &usual);
             std::string wrong = comm ? "there is a communicator; " : "";
-            if (rank == 1) return wrong + told(got, each.there, nullptr, each.words);
-            return wrong + told(got, sparsecollInvalidUsage, nullptr, each.elsewhere);
+            if (rank == 1) return wrong + result_mismatch(got, each.result, nullptr, each.message);
+            return wrong +
+                   result_mismatch(got, sparsecollInvalidUsage, nullptr, each.others_message);
           }) == "");
   CHECK(nccl_stand_in::communicators() == 3);
 }
 
-TEST_CASE("an init that gets nothing to write to, and one with the rank's device") {
+TEST_CASE("an init with a null pointer, and one that names the rank's device") {
   const UserComms user_comms(2);
   CHECK(run_threads("init", 2, [&](int rank) {
-          devices::check(cudaSetDevice(0));  // whatever the current one is
+          devices::check(cudaSetDevice(0));  // the current device does not matter
           sparsecollComm_t comm = nullptr;
           std::string wrong =
-              rank == 1 ? told(sparsecollCommInitNccl(nullptr, user_comms[rank], nullptr),
-                               sparsecollInvalidArgument, nullptr, "comm: expected a pointer")
-                        : told(sparsecollCommInitNccl(&comm, user_comms[rank], nullptr),
-                               sparsecollInvalidUsage, nullptr, "rank 1 passed a bad argument");
+              rank == 1
+                  ? result_mismatch(sparsecollCommInitNccl(nullptr, user_comms[rank], nullptr),
+                                    sparsecollInvalidArgument, nullptr, "comm: expected a pointer")
+                  : result_mismatch(sparsecollCommInitNccl(&comm, user_comms[rank], nullptr),
+                                    sparsecollInvalidUsage, nullptr,
+                                    "rank 1 passed a bad argument");
           sparsecollConfig_t config = test::default_config();
           config.device = UserComms::device(rank);
-          wrong += told(sparsecollCommInitNccl(&comm, user_comms[rank], &config), sparsecollSuccess,
-                        nullptr);
-          return wrong + told(sparsecollCommDestroy(comm), sparsecollSuccess, nullptr);
+          wrong += result_mismatch(sparsecollCommInitNccl(&comm, user_comms[rank], &config),
+                                   sparsecollSuccess, nullptr);
+          return wrong + result_mismatch(sparsecollCommDestroy(comm), sparsecollSuccess, nullptr);
         }) == "");
   sparsecollComm_t comm = nullptr;
-  CHECK(told(sparsecollCommInitNccl(&comm, nullptr, nullptr), sparsecollInvalidArgument, nullptr,
-             "nccl: expected a communicator, got NULL") == "");
+  CHECK(result_mismatch(sparsecollCommInitNccl(&comm, nullptr, nullptr), sparsecollInvalidArgument,
+                        nullptr, "nccl: expected a communicator, got NULL") == "");
 }
 
 TEST_CASE("memory of another device, and the legacy stream") {
@@ -220,17 +227,19 @@ TEST_CASE("memory of another device, and the legacy stream") {
   const DeviceArray<float> elsewhere(Tensors::kRoom);
   devices::check(cudaSetDevice(0));
   const Tensors tensors(comm);
-  CHECK(told(tensors.make(Call{}, elsewhere.get(), elsewhere.get(), nullptr),
-             sparsecollInvalidArgument, comm,
-             "sendbuff: expected memory of device 0, that of the NCCL communicator, got memory of "
-             "device 3") == "");
-  CHECK(told(tensors.make(Call{}, tensors.in.get(), elsewhere.get(), nullptr),
-             sparsecollInvalidArgument, comm, "recvbuff: expected memory of device 0") == "");
+  CHECK(result_mismatch(
+            tensors.make(Call{}, elsewhere.get(), elsewhere.get(), nullptr),
+            sparsecollInvalidArgument, comm,
+            "sendbuff: expected memory of device 0, that of the NCCL communicator, got memory of "
+            "device 3") == "");
+  CHECK(result_mismatch(tensors.make(Call{}, tensors.in.get(), elsewhere.get(), nullptr),
+                        sparsecollInvalidArgument, comm,
+                        "recvbuff: expected memory of device 0") == "");
   CHECK(gtopkAllreduce(tensors.in.get(), tensors.out.get(), 9, 9, sparsecollFloat32, sparsecollSum,
                        nullptr, comm, nullptr) == sparsecollSuccess);
   std::vector<float> want(Tensors::kRoom, Tensors::kUntouched);
   std::fill_n(want.begin(), 9, 1.0f);
-  CHECK(tensors.out.read(nullptr) == want);  // in its order
+  CHECK(tensors.out.read(nullptr) == want);  // the copy is on the legacy stream, too
 }
 
 }  // namespace

@@ -31,12 +31,12 @@ TEST_CASE("two ranks on a GPU: NCCL keeps the contract of a transport") {
 
 TEST_CASE("two ranks on a GPU: sums over NCCL can be captured and replayed") {
   need_permission();
-  CHECK(replayed(2, sums) == "");
+  CHECK(compare_replays(2, sums) == "");
 }
 
 TEST_CASE("two ranks on a GPU: steps of push-sum over NCCL can be captured and replayed") {
   need_permission();
-  CHECK(replayed(2, steps) == "");
+  CHECK(compare_replays(2, steps) == "");
 }
 
 }  // namespace

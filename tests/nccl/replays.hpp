@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Calls that a CUDA graph makes over and over, against as many that the host makes. What is wrong
-// in words; "" when nothing is.
+// Comparison of calls that a CUDA graph replays with calls that the host makes.
 
 #include <functional>
 #include <string>
@@ -19,40 +18,41 @@ namespace sparsecoll::nccl_tests {
 inline constexpr std::size_t kReplayed = 3000;
 inline constexpr int kReplays = 100;
 
-/// What is made once as it is, and then `again` times, by the host or by a graph.
+/// Calls that the host makes once, and calls that the host or a graph then repeats.
 struct Repeated {
-  std::function<void(cudaStream_t)> once;
-  std::function<void(cudaStream_t)> again;
+  std::function<void(cudaStream_t)> first;
+  std::function<void(cudaStream_t)> repeated;
 };
 
+/// Makes the calls. Waits for the stream.
 inline void repeat(const Repeated& calls, bool by_graph, cudaStream_t stream) {
-  calls.once(stream);
+  calls.first(stream);
   if (!by_graph) {
-    for (int i = 0; i < kReplays; ++i) calls.again(stream);
+    for (int i = 0; i < kReplays; ++i) calls.repeated(stream);
     devices::check(cudaStreamSynchronize(stream));
     return;
   }
   cudaGraph_t graph = nullptr;
-  cudaGraphExec_t ready = nullptr;
+  cudaGraphExec_t executable = nullptr;
   devices::check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-  calls.again(stream);
+  calls.repeated(stream);
   devices::check(cudaStreamEndCapture(stream, &graph));
-  devices::check(cudaGraphInstantiate(&ready, graph, 0));
+  devices::check(cudaGraphInstantiate(&executable, graph, 0));
   devices::check(cudaGraphDestroy(graph));
-  for (int i = 0; i < kReplays; ++i) devices::check(cudaGraphLaunch(ready, stream));
+  for (int i = 0; i < kReplays; ++i) devices::check(cudaGraphLaunch(executable, stream));
   devices::check(cudaStreamSynchronize(stream));
-  devices::check(cudaGraphExecDestroy(ready));
+  devices::check(cudaGraphExecDestroy(executable));
 }
 
 inline void must(sparsecollResult_t result, sparsecollComm_t comm) {
   if (result != sparsecollSuccess) throw std::runtime_error(test::explain(result, comm));
 }
 
-/// What a rank has at the end.
-using Left = std::vector<std::vector<float>>;
+/// The vectors of a rank after its calls.
+using Results = std::vector<std::vector<float>>;
 
-/// Sums of the same gradient, with a residual that goes on from call to call.
-inline Left sums(sparsecollComm_t comm, int rank, int P, bool by_graph) {
+/// Sums the same gradient repeatedly, with a residual.
+inline Results sums(sparsecollComm_t comm, int rank, int P, bool by_graph) {
   const devices::OwnStream stream;
   const devices::DeviceArray<float> gradient(
       test::make_data<float>(test::Kind::kHeavyTail, kReplayed, rank, P, 3)),
@@ -68,8 +68,8 @@ inline Left sums(sparsecollComm_t comm, int rank, int P, bool by_graph) {
   return {sum.read(stream), residual.read()};
 }
 
-/// Steps of push-sum whose messages are a step late, a period of two at a time.
-inline Left steps(sparsecollComm_t comm, int rank, int P, bool by_graph) {
+/// Makes steps of push-sum whose messages arrive one step late, in periods of two steps.
+inline Results steps(sparsecollComm_t comm, int rank, int P, bool by_graph) {
   sparsecollPushSumConfig_t config = test::kExponential.config();
   config.maxDelay = 1;
   const devices::OwnStream stream;
@@ -88,22 +88,24 @@ inline Left steps(sparsecollComm_t comm, int rank, int P, bool by_graph) {
   return {x.read(stream), estimate.read(stream)};
 }
 
-/// `what` on P ranks, by the host and by a graph.
-inline std::string replayed(int P, Left (*what)(sparsecollComm_t, int, int, bool)) {
-  std::vector<std::vector<Left>> left(2, std::vector<Left>(static_cast<std::size_t>(P)));
+/// Runs `calls` on P ranks, by the host and by a graph. Returns "" if the results are the same,
+/// otherwise a description.
+inline std::string compare_replays(int P, Results (*calls)(sparsecollComm_t, int, int, bool)) {
+  std::vector<std::vector<Results>> results(2, std::vector<Results>(static_cast<std::size_t>(P)));
   for (const bool by_graph : {false, true}) {
     const GpuRanks ranks(P);
     const std::string verdict = ranks.run("replays", [&](int rank) {
-      left[by_graph][static_cast<std::size_t>(rank)] = what(ranks.comm(rank), rank, P, by_graph);
+      results[by_graph][static_cast<std::size_t>(rank)] =
+          calls(ranks.comm(rank), rank, P, by_graph);
       return std::string();
     });
     if (!verdict.empty()) return verdict;
   }
-  for (std::size_t r = 0; r < left[0].size(); ++r)
-    for (std::size_t part = 0; part < left[0][r].size(); ++part) {
-      const std::string differs = test::difference("replayed", left[1][r][part], left[0][r][part]);
+  for (std::size_t r = 0; r < results[0].size(); ++r)
+    for (std::size_t i = 0; i < results[0][r].size(); ++i) {
+      const std::string differs = test::difference("replayed", results[1][r][i], results[0][r][i]);
       if (!differs.empty())
-        return "rank " + std::to_string(r) + ", part " + std::to_string(part) + ": " + differs;
+        return "rank " + std::to_string(r) + ", vector " + std::to_string(i) + ": " + differs;
     }
   return "";
 }

@@ -16,17 +16,17 @@ namespace {
 constexpr std::size_t kCount = 100;
 constexpr int kReplays = 100;
 
-/// What `body` puts on the stream, and on others that come back to it.
+/// Returns a graph of what `body` queues on the stream, and on other streams that join it.
 template <class Body>
 cudaGraphExec_t capture(cudaStream_t stream, const Body& body) {
   cudaGraph_t graph = nullptr;
-  cudaGraphExec_t ready = nullptr;
+  cudaGraphExec_t executable = nullptr;
   check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
   body();
   check(cudaStreamEndCapture(stream, &graph));
-  check(cudaGraphInstantiate(&ready, graph, 0));
+  check(cudaGraphInstantiate(&executable, graph, 0));
   check(cudaGraphDestroy(graph));
-  return ready;
+  return executable;
 }
 
 TEST_CASE("captured groups run with every launch, and not before") {
@@ -37,15 +37,15 @@ TEST_CASE("captured groups run with every launch, and not before") {
     const OwnStream stream;
     const DeviceArray<int> from(Values(kCount, rank)), to(kCount);
     const cudaGraphExec_t graph = capture(stream, [&] {
-      pass_on(from, to, comms[rank], stream);
+      exchange_around(from, to, comms[rank], stream);
       copy(to, from, stream);
     });
     std::string wrong = test::difference("nothing yet", from.read(stream), Values(kCount, rank));
     for (int round = 0; round < kReplays; ++round) check(cudaGraphLaunch(graph, stream));
     const int origin = (rank + kReplays * (size - 1)) % size;
-    wrong += test::difference("passed on", to.read(stream), Values(kCount, origin));
-    // Between launches, one that is not captured.
-    pass_on(from, to, comms[rank], stream);
+    wrong += test::difference("received", to.read(stream), Values(kCount, origin));
+    // Makes a call between launches.
+    exchange_around(from, to, comms[rank], stream);
     copy(to, from, stream);
     check(cudaGraphLaunch(graph, stream));
     const int last = (origin + 2 * (size - 1)) % size;
@@ -57,19 +57,19 @@ TEST_CASE("captured groups run with every launch, and not before") {
   CHECK(nccl_stand_in::groups_launched() - before == size * (kReplays + 2));
 }
 
-TEST_CASE("groups in two branches of a graph keep the order of their calls") {
+TEST_CASE("groups in two branches of a graph run in the order of their calls") {
   const Communicators comms(2);
   const std::string verdict = comms.run([&](int rank) {
     const OwnStream stream, other;
     const DeviceArray<int> first(Values(kCount, rank)), second(Values(kCount, 10 + rank)),
-        to(kCount), to_too(kCount);
+        to(kCount), to_second(kCount);
     cudaEvent_t event = nullptr;
     check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
     const cudaGraphExec_t graph = capture(stream, [&] {
       check(cudaEventRecord(event, stream));
       check(cudaStreamWaitEvent(other, event, 0));
-      pass_on(first, to, comms[rank], other);
-      pass_on(second, to_too, comms[rank], stream);
+      exchange_around(first, to, comms[rank], other);
+      exchange_around(second, to_second, comms[rank], stream);
       check(cudaEventRecord(event, other));
       check(cudaStreamWaitEvent(stream, event, 0));
     });
@@ -78,7 +78,7 @@ TEST_CASE("groups in two branches of a graph keep the order of their calls") {
       check(cudaMemsetAsync(to.get(), 0, kCount * sizeof(int), stream));
       check(cudaGraphLaunch(graph, stream));
       wrong += test::difference("first", to.read(stream), Values(kCount, 1 - rank));
-      wrong += test::difference("second", to_too.read(stream), Values(kCount, 11 - rank));
+      wrong += test::difference("second", to_second.read(stream), Values(kCount, 11 - rank));
     }
     check(cudaGraphExecDestroy(graph));
     check(cudaEventDestroy(event));
@@ -87,22 +87,22 @@ TEST_CASE("groups in two branches of a graph keep the order of their calls") {
   CHECK(verdict == "");
 }
 
-TEST_CASE("a communicator without blocking can be captured while its state is asked for") {
+TEST_CASE("a non-blocking communicator is captured while its state is queried") {
   ncclUniqueId id;
   check(ncclGetUniqueId(&id));
-  const std::string verdict = test::run_threads("not blocking", 2, [&](int rank) {
+  const std::string verdict = test::run_threads("non-blocking", 2, [&](int rank) {
     check(cudaSetDevice(rank));
-    ncclConfig_t config = not_blocking();
+    ncclConfig_t config = non_blocking();
     ncclComm_t comm = nullptr;
     ncclCommInitRankConfig(&comm, 2, id, rank, &config);
-    wait_for(comm);
+    wait_until_ready(comm);
     const OwnStream stream;
     const DeviceArray<int> from(Values(kCount, rank)), to(kCount);
     const cudaGraphExec_t graph = capture(stream, [&] {
       check(ncclGroupStart());
       check(ncclSend(from.get(), kCount, ncclInt32, 1 - rank, comm, stream));
       check(ncclRecv(to.get(), kCount, ncclInt32, 1 - rank, comm, stream));
-      if (ncclGroupEnd() == ncclInProgress) wait_for(comm);
+      if (ncclGroupEnd() == ncclInProgress) wait_until_ready(comm);
     });
     check(cudaGraphLaunch(graph, stream));
     const std::string wrong =
@@ -114,19 +114,20 @@ TEST_CASE("a communicator without blocking can be captured while its state is as
   CHECK(verdict == "");
 }
 
-TEST_CASE("an aborted communicator leaves the graph's other work, and waits for its end") {
+TEST_CASE(
+    "an abort ends the groups of a graph, not its other work, and waits for the graph's end") {
   Communicators comms(2);
   check(cudaSetDevice(0));
   const OwnStream stream;
   const DeviceArray<int> mine(Values(kCount, 5)), from(Values(kCount, 1)), to(Values(kCount, 7)),
       after(kCount);
-  // Rank 1 has called once, and never does again.
+  // Rank 1 makes one exchange, and never another one.
   std::thread peer([&] {
     check(cudaSetDevice(1));
-    const DeviceArray<int> its(2 * kCount);
+    const DeviceArray<int> both(2 * kCount);
     check(ncclGroupStart());
-    check(ncclSend(its.get(), kCount, ncclInt32, 0, comms[1], nullptr));
-    check(ncclRecv(its.get() + kCount, kCount, ncclInt32, 0, comms[1], nullptr));
+    check(ncclSend(both.get(), kCount, ncclInt32, 0, comms[1], nullptr));
+    check(ncclRecv(both.get() + kCount, kCount, ncclInt32, 0, comms[1], nullptr));
     check(ncclGroupEnd());
     check(cudaStreamSynchronize(nullptr));
   });
@@ -159,7 +160,7 @@ TEST_CASE("an aborted communicator leaves the graph's other work, and waits for 
   watchdog.join();
 }
 
-TEST_CASE("memory that a graph sends is still there") {
+TEST_CASE("a graph that sends memory that was freed ends the program") {
   cuda_test::check_found(
       [] {
         const Communicators comms(1);
@@ -168,7 +169,7 @@ TEST_CASE("memory that a graph sends is still there") {
         cudaGraphExec_t graph = nullptr;
         {
           const DeviceArray<int> from(kCount);
-          graph = capture(stream, [&] { pass_on(from, to, comms[0], stream); });
+          graph = capture(stream, [&] { exchange_around(from, to, comms[0], stream); });
         }
         check(cudaGraphLaunch(graph, stream));
         check(cudaStreamSynchronize(stream));

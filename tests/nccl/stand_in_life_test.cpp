@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// How communicators of the stand-in begin, wait, fail and end.
+// Communicators of the stand-in: init, split, states, errors, and the end.
 
 #include <atomic>
 #include <thread>
@@ -20,7 +20,7 @@ ncclUniqueId new_id() {
   return id;
 }
 
-TEST_CASE("ranks meet by an id, and know who they are") {
+TEST_CASE("ranks init with one id, and can be queried") {
   const ncclUniqueId id = new_id();
   new_id();
   const std::string verdict = test::run_threads("init", 3, [&](int rank) -> std::string {
@@ -35,7 +35,8 @@ TEST_CASE("ranks meet by an id, and know who they are") {
     const bool refused = ncclCommFinalize(comm) == ncclInvalidUsage &&
                          ncclSend(nullptr, 0, ncclInt8, 0, comm, nullptr) == ncclInvalidUsage;
     check(ncclCommDestroy(comm));
-    return size == 3 && own == rank && device == rank + 1 && refused ? "" : "told wrong";
+    return size == 3 && own == rank && device == rank + 1 && refused ? ""
+                                                                     : "wrong rank, size or device";
   });
   CHECK(verdict == "");
   int version = 0;
@@ -43,7 +44,7 @@ TEST_CASE("ranks meet by an id, and know who they are") {
   CHECK(version == NCCL_VERSION(2, 28, 3));
 }
 
-TEST_CASE("one thread makes all ranks in a group, and config is what the initializer makes it") {
+TEST_CASE("one thread inits all ranks in a group, and bad configs are refused") {
   const ncclUniqueId id = new_id();
   ncclComm_t comms[2];
   check(ncclGroupStart());
@@ -58,22 +59,22 @@ TEST_CASE("one thread makes all ranks in a group, and config is what the initial
   CHECK(ncclGroupEnd() == ncclInvalidUsage);
 }
 
-TEST_CASE("without blocking everything is in progress until it is asked for often enough") {
+TEST_CASE("a non-blocking call is in progress until the state was queried several times") {
   const ncclUniqueId id = new_id();
   std::atomic<int> called{0};
-  const std::string verdict = test::run_threads("not blocking", 2, [&](int rank) -> std::string {
+  const std::string verdict = test::run_threads("non-blocking", 2, [&](int rank) -> std::string {
     check(cudaSetDevice(rank));
-    ncclConfig_t config = not_blocking();
+    ncclConfig_t config = non_blocking();
     ncclComm_t comm = nullptr;
     std::string wrong;
-    const auto should = [&](bool right, const char* what) {
-      if (!right) wrong += std::string(what) + "; ";
+    const auto expect = [&](bool good, const char* what) {
+      if (!good) wrong += std::string(what) + "; ";
     };
-    should(ncclCommInitRankConfig(&comm, 2, id, rank, &config) == ncclInProgress, "init");
+    expect(ncclCommInitRankConfig(&comm, 2, id, rank, &config) == ncclInProgress, "init");
     int got = 0;
-    should(ncclCommUserRank(comm, &got) == ncclInvalidArgument, "used while in progress");
-    should(ncclCommDestroy(comm) == ncclInvalidArgument, "destroyed while in progress");
-    should(wait_for(comm) >= 3, "init was done at once");
+    expect(ncclCommUserRank(comm, &got) == ncclInvalidArgument, "used while in progress");
+    expect(ncclCommDestroy(comm) == ncclInvalidArgument, "destroyed while in progress");
+    expect(wait_until_ready(comm) >= 3, "init was done at once");
     const OwnStream stream;
     const DeviceArray<int> from(Values(kCount, rank)), to(kCount);
     while (rank == 1 && called < 20) std::this_thread::yield();
@@ -81,70 +82,71 @@ TEST_CASE("without blocking everything is in progress until it is asked for ofte
     check(ncclGroupStart());
     check(ncclSend(from.get(), kCount, ncclInt32, 1 - rank, comm, stream));
     check(ncclRecv(to.get(), kCount, ncclInt32, 1 - rank, comm, stream));
-    should(ncclGroupEnd() == ncclInProgress, "group");
+    expect(ncclGroupEnd() == ncclInProgress, "group");
     ncclResult_t state = ncclSuccess;
     for (; rank == 0 && called < 20; ++called) {
       check(ncclCommGetAsyncError(comm, &state));
-      should(state == ncclInProgress, "connected without the peer");
-      should(nccl_stand_in::groups_launched() == before, "launched without the peer");
-      should(cudaStreamQuery(stream) == cudaSuccess, "on the stream without the peer");
+      expect(state == ncclInProgress, "connected without the peer");
+      expect(nccl_stand_in::groups_launched() == before, "launched without the peer");
+      expect(cudaStreamQuery(stream) == cudaSuccess, "on the stream without the peer");
     }
-    should(ncclSend(nullptr, 0, ncclInt8, 0, comm, stream) == ncclInvalidArgument, "two at once");
-    wait_for(comm);
+    expect(ncclSend(nullptr, 0, ncclInt8, 0, comm, stream) == ncclInvalidArgument, "two at once");
+    wait_until_ready(comm);
     wrong += test::difference("exchanged", to.read(stream), Values(kCount, 1 - rank));
-    should(ncclCommFinalize(comm) == ncclInProgress, "finalize");
-    wait_for(comm);
+    expect(ncclCommFinalize(comm) == ncclInProgress, "finalize");
+    wait_until_ready(comm);
     check(ncclCommDestroy(comm));
     return wrong;
   });
   CHECK(verdict == "");
 }
 
-TEST_CASE("a split is by colour and key, and needs all ranks") {
+TEST_CASE("a split by color and key waits for all ranks") {
   const Communicators comms(5);
   std::atomic<int> called{0};
   const std::string verdict = comms.run([&](int rank) -> std::string {
-    ncclComm_t part = reinterpret_cast<ncclComm_t>(1);
+    ncclComm_t child = reinterpret_cast<ncclComm_t>(1);
     while (rank == 4 && called < 4) std::this_thread::yield();
     ++called;
     const int color = rank == 3 ? NCCL_SPLIT_NOCOLOR : rank % 2;
-    check(ncclCommSplit(comms[rank], color, -rank, &part, nullptr));
+    check(ncclCommSplit(comms[rank], color, -rank, &child, nullptr));
     if (called != 5) return "it did not wait for all";
-    if (rank == 3) return part ? "a communicator without a colour" : "";
+    if (rank == 3) return child ? "a communicator without a color" : "";
     int size = 0, own = -1, device = -1;
-    check(ncclCommCount(part, &size));
-    check(ncclCommUserRank(part, &own));
-    check(ncclCommCuDevice(part, &device));
+    check(ncclCommCount(child, &size));
+    check(ncclCommUserRank(child, &own));
+    check(ncclCommCuDevice(child, &device));
     const bool right =
         rank == 1 ? size == 1 && own == 0 : size == 3 && own == (4 - rank) / 2 && device == rank;
-    check(ncclCommDestroy(part));
-    return right ? "" : "told wrong";
+    check(ncclCommDestroy(child));
+    return right ? "" : "wrong rank, size or device";
   });
   CHECK(verdict == "");
   CHECK(nccl_stand_in::communicators() == 5);
 }
 
-TEST_CASE("a split of communicators that do not block gives nothing until it is done") {
+TEST_CASE("a split of non-blocking communicators returns null until it is complete") {
   const ncclUniqueId id = new_id();
   const std::string verdict = test::run_threads("split", 2, [&](int rank) -> std::string {
-    ncclConfig_t config = not_blocking();
-    ncclComm_t comm = nullptr, part = nullptr;
+    ncclConfig_t config = non_blocking();
+    ncclComm_t comm = nullptr, child = nullptr;
     ncclCommInitRankConfig(&comm, 2, id, rank, &config);
-    wait_for(comm);
-    if (ncclCommSplit(comm, 0, 0, &part, nullptr) != ncclInProgress || part) return "it was done";
-    wait_for(comm);
-    if (!part) return "it was not done";
+    wait_until_ready(comm);
+    if (ncclCommSplit(comm, 0, 0, &child, nullptr) != ncclInProgress || child)
+      return "the split was complete at once";
+    wait_until_ready(comm);
+    if (!child) return "the split has no result";
     check(ncclCommDestroy(comm));
-    // It does not block either.
-    if (ncclCommFinalize(part) != ncclInProgress) return "it blocks";
-    wait_for(part);
-    check(ncclCommDestroy(part));
+    // The child is non-blocking, too.
+    if (ncclCommFinalize(child) != ncclInProgress) return "the child is blocking";
+    wait_until_ready(child);
+    check(ncclCommDestroy(child));
     return "";
   });
   CHECK(verdict == "");
 }
 
-TEST_CASE("a call that is told to fails, and so does its group") {
+TEST_CASE("fail_at() lets a call and its group fail") {
   const Communicators comms(1);
   const DeviceArray<int> own(kCount);
   const std::size_t before = nccl_stand_in::groups_launched();
@@ -158,7 +160,7 @@ TEST_CASE("a call that is told to fails, and so does its group") {
           (n == 3 ? ncclSystemError : ncclSuccess));
     CHECK(ncclGroupEnd() == ncclSystemError);
   }
-  CHECK(std::string(ncclGetLastError(comms[0])) == "a failure that was asked for");
+  CHECK(std::string(ncclGetLastError(comms[0])) == "injected failure");
   CHECK(nccl_stand_in::groups_launched() == before);
   check(ncclGroupStart());
   check(ncclSend(own.get(), 1, ncclInt32, 0, comms[0], nullptr));
@@ -167,25 +169,25 @@ TEST_CASE("a call that is told to fails, and so does its group") {
   CHECK(nccl_stand_in::groups_launched() == before + 1);
 }
 
-TEST_CASE("a broken rank says so, delivers nothing, and can only be aborted") {
+TEST_CASE("a broken rank reports it, delivers nothing, and can only be aborted") {
   Communicators comms(2);
   std::atomic<int> broken{0}, asked{0};
   const std::string verdict = comms.run([&](int rank) -> std::string {
     const OwnStream stream;
     const DeviceArray<int> from(Values(kCount, rank)), to(Values(kCount, 7));
-    pass_on(from, to, comms[rank], stream);
+    exchange_around(from, to, comms[rank], stream);
     nccl_stand_in::break_rank(comms[rank]);
     for (++broken; broken < 2;) std::this_thread::yield();
     ncclResult_t state = ncclSuccess;
     check(ncclCommGetAsyncError(comms[rank], &state));
     if (state != ncclRemoteError || ncclCommDestroy(comms[rank]) != ncclRemoteError)
-      return "it is not broken";
+      return "the rank is not broken";
     const std::string left = nccl_stand_in::leftovers();
     if (left.find(std::to_string(rank) + " of 2 on device " + std::to_string(rank) +
                   " was not ended, with groups") == std::string::npos)
       return "left over: " + left;
     for (int ask = 0; ask < 3; ++ask)
-      if (cudaStreamQuery(stream) != cudaErrorNotReady) return "it has run";
+      if (cudaStreamQuery(stream) != cudaErrorNotReady) return "the exchange has run";
     for (++asked; asked < 2;) std::this_thread::yield();
     comms.abort(rank);
     return test::difference("nothing", to.read(stream), Values(kCount, 7));
@@ -194,9 +196,9 @@ TEST_CASE("a broken rank says so, delivers nothing, and can only be aborted") {
   CHECK(nccl_stand_in::leftovers() == "");
 }
 
-TEST_CASE("an abort ends calls that wait for ranks who never come") {
+TEST_CASE("an abort ends calls that wait for ranks that never call") {
   const ncclUniqueId id = new_id();
-  ncclConfig_t config = not_blocking();
+  ncclConfig_t config = non_blocking();
   ncclComm_t alone = nullptr;
   CHECK(ncclCommInitRankConfig(&alone, 2, id, 0, &config) == ncclInProgress);
   ncclResult_t state = ncclSuccess;
@@ -213,14 +215,14 @@ TEST_CASE("an abort ends calls that wait for ranks who never come") {
   CHECK(got == ncclInternalError);
 }
 
-TEST_CASE("what could only pass by luck ends the program") {
-  const auto found = [](const char* words, auto body) {
+TEST_CASE("misuse that NCCL does not report ends the program") {
+  const auto found = [](const char* message, auto body) {
     cuda_test::check_found(
         [&] {
           Communicators comms(2);
           body(comms);
         },
-        words);
+        message);
   };
   found("used after its end", [](Communicators& comms) {
     ncclCommDestroy(comms[0]);
@@ -231,9 +233,9 @@ TEST_CASE("what could only pass by luck ends the program") {
     ncclCommAbort(comms[0]);
     ncclCommDestroy(comms[0]);
   });
-  found("what is no communicator",
+  found("a pointer that is no communicator",
         [](Communicators& comms) { ncclCommDestroy(reinterpret_cast<ncclComm_t>(&comms)); });
-  found("did not give", [](Communicators&) {
+  found("has not returned this id", [](Communicators&) {
     ncclComm_t comm = nullptr;
     ncclCommInitRank(&comm, 1, {}, 0);
   });
@@ -243,8 +245,8 @@ TEST_CASE("what could only pass by luck ends the program") {
     ncclSend(own.get(), 1, ncclInt32, 0, comms[0], nullptr);
     ncclRecv(own.get() + 1, 1, ncclInt32, 0, comms[0], nullptr);
     ncclGroupEnd();
-    ncclComm_t part = nullptr;
-    ncclCommSplit(comms[0], 0, 0, &part, nullptr);
+    ncclComm_t child = nullptr;
+    ncclCommSplit(comms[0], 0, 0, &child, nullptr);
   });
 }
 

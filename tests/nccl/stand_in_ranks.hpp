@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Ranks as threads with a communicator of the stand-in each, for its own tests.
+// Ranks that are threads, each with a communicator of the stand-in, for the tests of the stand-in.
 
 #include <nccl_stand_in.hpp>
 #include <stdexcept>
@@ -27,7 +27,7 @@ inline void check(ncclResult_t result) {
 }
 using devices::check;
 
-/// Of ranks on devices of their own. What a body leaves alive is destroyed.
+/// The communicators of ranks on devices of their own. The destructor destroys those that are left.
 class Communicators {
  public:
   explicit Communicators(int size) : comms_(static_cast<std::size_t>(size)) {
@@ -44,7 +44,7 @@ class Communicators {
   void abort(int rank) {
     check(ncclCommAbort(std::exchange(comms_[static_cast<std::size_t>(rank)], nullptr)));
   }
-  /// `body` for every rank, with its device as the current one.
+  /// Runs body(rank) in a thread for each rank, with its device as the current one.
   template <class Body>
   std::string run(const Body& body) const {
     return test::run_threads("rank", size(), [&](int rank) {
@@ -57,9 +57,9 @@ class Communicators {
   std::vector<ncclComm_t> comms_;
 };
 
-/// To the next rank and from the one before, in one group.
-inline void pass_on(const DeviceArray<int>& from, const DeviceArray<int>& to, ncclComm_t comm,
-                    cudaStream_t stream) {
+/// Sends to the next rank and receives from the previous one, in one group.
+inline void exchange_around(const DeviceArray<int>& from, const DeviceArray<int>& to,
+                            ncclComm_t comm, cudaStream_t stream) {
   int rank = 0, size = 0;
   check(ncclCommUserRank(comm, &rank));
   check(ncclCommCount(comm, &size));
@@ -74,16 +74,16 @@ inline void copy(const DeviceArray<int>& from, const DeviceArray<int>& to, cudaS
                         stream));
 }
 
-/// Asks for the state until it is no longer in progress; how often it was.
-inline int wait_for(ncclComm_t comm) {
+/// Queries the state until it is no longer "in progress". Returns how often it was.
+inline int wait_until_ready(ncclComm_t comm) {
   ncclResult_t state = ncclInProgress;
-  int times = -1;
-  for (; state == ncclInProgress; ++times) check(ncclCommGetAsyncError(comm, &state));
+  int polls = -1;
+  for (; state == ncclInProgress; ++polls) check(ncclCommGetAsyncError(comm, &state));
   check(state);
-  return times;
+  return polls;
 }
 
-inline ncclConfig_t not_blocking() {
+inline ncclConfig_t non_blocking() {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
   return config;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Calls over NCCL that do not wait: what they take, what they count, and queued ones.
+// Calls over NCCL that do not wait: memory, waits, statistics; and communicators with blocking = 0.
 
 #include "devices/graph.hpp"
 #include "nccl/api_team.hpp"
@@ -15,7 +15,7 @@ using devices::Graph;
 
 constexpr int kRanks = 3;
 
-/// What a rank does again and again without waiting.
+/// Calls that a rank repeats without waiting.
 struct Steps {
   explicit Steps(sparsecollComm_t of, int delay, size_t k)
       : comm(of), tensors(of), state(of, Call{}.count, config(delay, k)) {}
@@ -28,9 +28,9 @@ struct Steps {
     return config;
   }
   void make() const {
-    Call whole;
-    whole.count = whole.k = 70;
-    for (const Call& call : {Call{}, whole}) must(tensors.make(call));
+    Call dense;
+    dense.count = dense.k = 70;
+    for (const Call& call : {Call{}, dense}) must(tensors.make(call));
     must(pushSumStep(tensors.in.get(), tensors.out.get(), Call{}.count, sparsecollFloat32,
                      state.handle(), comm, tensors.stream));
   }
@@ -43,7 +43,7 @@ struct Steps {
   test::PushSum<float> state;
 };
 
-TEST_CASE("gtopkAllreduce and pushSumStep neither wait nor take memory in steady state") {
+TEST_CASE("gtopkAllreduce and pushSumStep neither wait nor allocate in the steady state") {
   for (const int delay : {0, 2})
     for (const size_t k : {size_t{0}, size_t{5}}) {
       const Team team(kRanks);
@@ -65,7 +65,8 @@ TEST_CASE("gtopkAllreduce and pushSumStep neither wait nor take memory in steady
       CHECK(repeat(1, true) == "");
       CHECK(simt::waits() > waits);
       CHECK(team.run("after all", [&](int rank) {
-        return told(sparsecollCommSynchronize(team.comm(rank)), sparsecollSuccess, team.comm(rank));
+        return result_mismatch(sparsecollCommSynchronize(team.comm(rank)), sparsecollSuccess,
+                               team.comm(rank));
       }) == "");
     }
 }
@@ -76,13 +77,14 @@ sparsecollStats_t stats_of(sparsecollComm_t comm, int which = sparsecollStatsLas
   return stats;
 }
 
+/// Returns "" if the statistics have these counts, otherwise a description.
 std::string counted(const char* what, const sparsecollStats_t& stats, size_t selected,
                     size_t result) {
   if (stats.selected == selected && stats.result == result) return "";
   return text(what, ": ", stats.selected, " selected, ", stats.result, " in the result; ");
 }
 
-TEST_CASE("counts are known after Synchronize: of calls, groups and replays") {
+TEST_CASE("statistics of calls, groups and replays are known after Synchronize") {
   const Team team(kRanks);
   CHECK(team.run("count", [&](int rank) {
     const sparsecollComm_t comm = team.comm(rank);
@@ -93,22 +95,24 @@ TEST_CASE("counts are known after Synchronize: of calls, groups and replays") {
     Call few{test::Verb::kGtopk, 20, 4}, more{test::Verb::kGtopk, 20, 6},
         sparse{test::Verb::kSparse, 20, 3};
     std::string wrong = counted("before", stats_of(comm), 0, 0);
-    wrong += told(tensors.finish(plain(more)), sparsecollSuccess, comm);
+    wrong += result_mismatch(tensors.finish(plain(more)), sparsecollSuccess, comm);
     wrong += counted("a call", stats_of(comm), 6, 6);
-    wrong += told(tensors.finish(plain(few)), sparsecollSuccess, comm);
+    wrong += result_mismatch(tensors.finish(plain(few)), sparsecollSuccess, comm);
     wrong += counted("the last call", stats_of(comm), 4, 4);
-    wrong += told(plain(sparse), sparsecollSuccess, comm);
-    wrong += counted("one that waits", stats_of(comm), 3, 3);
-    // Members that wait come first, so that their counts and the device's are added up.
+    wrong += result_mismatch(plain(sparse), sparsecollSuccess, comm);
+    wrong += counted("a call that waits", stats_of(comm), 3, 3);
+    // The member call that waits is the first one. Its counts on the host and those of the others
+    // on the device are added up.
     const auto grouped = test::in_group(comm, [&] {
       plain(sparse);
       tensors.make(few, tensors.in.get(), tensors.out.get() + 20, nullptr);
       tensors.make(more, tensors.in.get(), tensors.out.get() + 40, nullptr);
     });
-    wrong += told(tensors.finish(grouped), sparsecollSuccess, comm);
+    wrong += result_mismatch(tensors.finish(grouped), sparsecollSuccess, comm);
     wrong += counted("a group", stats_of(comm), 13, 13);
     wrong += counted("in all", stats_of(comm, sparsecollStatsTotal), 26, 26);
-    const Graph graph(tensors.stream, [&] { wrong += told(plain(few), sparsecollSuccess, comm); });
+    const Graph graph(tensors.stream,
+                      [&] { wrong += result_mismatch(plain(few), sparsecollSuccess, comm); });
     for (int replay = 0; replay < 3; ++replay) graph.launch(tensors.stream);
     tensors.stream.wait();
     wrong += counted("replays", stats_of(comm, sparsecollStatsTotal), 38, 38);
@@ -116,7 +120,7 @@ TEST_CASE("counts are known after Synchronize: of calls, groups and replays") {
   }) == "");
 }
 
-TEST_CASE("queued calls: results after StreamWait, errors after Synchronize, in words at first") {
+TEST_CASE("queued calls: results after StreamWait, errors and their messages after Synchronize") {
   sparsecollConfig_t config = test::default_config();
   config.blocking = 0;
   const Team team(2, config);
@@ -130,18 +134,19 @@ TEST_CASE("queued calls: results after StreamWait, errors after Synchronize, in 
     std::fill_n(want.begin(), 20, 2.0f);
     for (const Call& each : {call, other, call}) {
       tensors.wipe();
-      wrong += told(tensors.make(each), sparsecollSuccess, comm);
-      wrong += told(sparsecollCommStreamWait(comm, tensors.stream), sparsecollSuccess, comm);
+      wrong += result_mismatch(tensors.make(each), sparsecollSuccess, comm);
+      wrong +=
+          result_mismatch(sparsecollCommStreamWait(comm, tensors.stream), sparsecollSuccess, comm);
       wrong += test::difference("result", tensors.out.read(tensors.stream), want);
     }
     tensors.wipe();
     const Call odd{test::Verb::kGtopk, 20, rank == 1 ? size_t{7} : size_t{8}};
-    wrong += told(tensors.make(odd), sparsecollSuccess, comm);
-    wrong += told(sparsecollCommSynchronize(comm), sparsecollInvalidUsage, comm,
-                  rank == 1 ? "k: this rank passed 7, rank 0 passed 8"
-                            : "k: this rank passed 8, rank 1 passed 7");
+    wrong += result_mismatch(tensors.make(odd), sparsecollSuccess, comm);
+    wrong += result_mismatch(sparsecollCommSynchronize(comm), sparsecollInvalidUsage, comm,
+                             rank == 1 ? "k: this rank passed 7, rank 0 passed 8"
+                                       : "k: this rank passed 8, rank 1 passed 7");
     if (!tensors.untouched()) wrong += "the output was touched; ";
-    return wrong + told(tensors.finish(tensors.make(call)), sparsecollSuccess, comm);
+    return wrong + result_mismatch(tensors.finish(tensors.make(call)), sparsecollSuccess, comm);
   }) == "");
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// How communicators come to be, and what they tell of themselves.
+// How communicators are initialised, and queries of their properties and state.
 
 #include <algorithm>
 #include <cstring>
@@ -12,19 +12,20 @@ namespace nccl_stand_in {
 
 namespace {
 
-/// Of identifiers that were given out; null until the first rank says how many there are.
+/// Returns the cliques by the numbers in their ids. A clique is null until its first rank has
+/// called ncclCommInitRank() with the number of ranks.
 std::map<size_t, std::shared_ptr<Clique>>& cliques() {
   static auto& all = *new std::map<size_t, std::shared_ptr<Clique>>;
   return all;
 }
 
-constexpr char kWord[] = "nccl stand-in";
+constexpr char kMagic[] = "nccl stand-in";
 
 size_t number_of(const ncclUniqueId& id) {
   size_t number = 0;
-  std::memcpy(&number, id.internal + sizeof kWord, sizeof number);
-  if (std::memcmp(id.internal, kWord, sizeof kWord) != 0 || !cliques().contains(number))
-    simt::stop("ncclCommInitRank: an id that ncclGetUniqueId did not give");
+  std::memcpy(&number, id.internal + sizeof kMagic, sizeof number);
+  if (std::memcmp(id.internal, kMagic, sizeof kMagic) != 0 || !cliques().contains(number))
+    simt::stop("ncclCommInitRank: ncclGetUniqueId has not returned this id");
   return number;
 }
 
@@ -33,7 +34,7 @@ bool is_sound(const ncclConfig_t& config) {
          (config.blocking == 0 || config.blocking == 1 || config.blocking == NCCL_CONFIG_UNDEF_INT);
 }
 
-Job make_init(ncclComm_t comm) {
+PendingCall make_init_call(ncclComm_t comm) {
   return {comm, [comm] { return comm->clique->is_complete(); },
           [comm] {
             comm->initialised = true;
@@ -53,19 +54,19 @@ std::vector<ncclComm_t>& communicators_ever() {
 }
 
 ncclComm_t make_communicator(std::shared_ptr<Clique> clique, int rank, int device, bool blocking) {
-  ncclComm_t& place = clique->ranks[static_cast<size_t>(rank)];
-  if (place) simt::stop("ncclCommInitRank: a rank that there is already");
-  place = new ncclComm{std::move(clique), rank, device, blocking};
-  communicators_ever().push_back(place);
+  ncclComm_t& slot = clique->ranks[static_cast<size_t>(rank)];
+  if (slot) simt::stop("ncclCommInitRank: the rank exists already");
+  slot = new ncclComm{std::move(clique), rank, device, blocking};
+  communicators_ever().push_back(slot);
   simt::note_change();
-  return place;
+  return slot;
 }
 
 ncclResult_t check(ncclComm_t comm) {
   if (!comm) return fail(ncclInvalidArgument, "the communicator is null");
   const auto& all = communicators_ever();
   if (std::find(all.begin(), all.end(), comm) == all.end())
-    simt::stop("nccl: what is no communicator is used");
+    simt::stop("nccl: a pointer that is no communicator is used");
   if (comm->gone) simt::stop("nccl: a communicator is used after its end");
   return ncclSuccess;
 }
@@ -73,7 +74,7 @@ ncclResult_t check(ncclComm_t comm) {
 ncclResult_t check_ready(ncclComm_t comm) {
   if (const ncclResult_t result = check(comm); result != ncclSuccess) return result;
   if (comm->broken) return fail(ncclRemoteError, "the rank was broken");
-  if (comm->error != ncclSuccess) return fail(comm->error, "what was in progress has failed");
+  if (comm->error != ncclSuccess) return fail(comm->error, "an operation in progress has failed");
   if (comm->initialised && comm->pending.empty()) return ncclSuccess;
   return fail(ncclInvalidArgument, "the communicator is used while a call of it is in progress");
 }
@@ -83,14 +84,14 @@ ncclResult_t check_ready(ncclComm_t comm) {
 using namespace nccl_stand_in;
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
-  if (fails()) return told_to_fail();
+  if (must_fail()) return injected_failure();
   if (!id) return fail(ncclInvalidArgument, "uniqueId is null");
   const Lock lock(simt::mutex);
   const size_t number = cliques().size() + 1;
   cliques()[number] = nullptr;
   *id = {};
-  std::memcpy(id->internal, kWord, sizeof kWord);
-  std::memcpy(id->internal + sizeof kWord, &number, sizeof number);
+  std::memcpy(id->internal, kMagic, sizeof kMagic);
+  std::memcpy(id->internal + sizeof kMagic, &number, sizeof number);
   return ncclSuccess;
 }
 
@@ -101,28 +102,29 @@ ncclResult_t ncclCommInitRank(ncclComm_t* comm, int nranks, ncclUniqueId id, int
 
 ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int nranks, ncclUniqueId id, int rank,
                                     ncclConfig_t* config) {
-  if (fails()) return told_to_fail();
+  if (must_fail()) return injected_failure();
   if (!comm) return fail(ncclInvalidArgument, "comm is null");
   if (nranks < 1 || rank < 0 || rank >= nranks)
-    return fail(ncclInvalidArgument, "a rank that there cannot be");
-  if (config && !is_sound(*config)) return fail(ncclInvalidArgument, "a config not initialised");
+    return fail(ncclInvalidArgument, "bad rank or number of ranks");
+  if (config && !is_sound(*config))
+    return fail(ncclInvalidArgument, "the config is not initialised");
   Lock lock(simt::mutex);
   simt::used[simt::current] = true;
   if (simt::refuse_unsafe() != cudaSuccess)
     return fail(ncclUnhandledCudaError, "memory is allocated while a stream is captured");
   auto& clique = cliques()[number_of(id)];
   if (!clique) clique = std::make_shared<Clique>(nranks);
-  if (clique->size != nranks) simt::stop("ncclCommInitRank: ranks that disagree how many they are");
+  if (clique->size != nranks) simt::stop("ncclCommInitRank: the ranks disagree on their number");
   *comm = make_communicator(clique, rank, simt::current, !config || config->blocking != 0);
-  return do_or_defer(lock, make_init(*comm));
+  return do_or_defer(lock, make_init_call(*comm));
 }
 
 ncclResult_t ncclCommInitAll(ncclComm_t* comms, int ndev, const int* devices) {
-  if (fails()) return told_to_fail();
-  if (!comms || ndev < 1) return fail(ncclInvalidArgument, "no communicators are asked for");
+  if (must_fail()) return injected_failure();
+  if (!comms || ndev < 1) return fail(ncclInvalidArgument, "no communicators, or a null pointer");
   for (int r = 0; r < ndev; ++r)
     if (devices ? devices[r] < 0 || devices[r] >= simt::kDevices : r >= simt::kDevices)
-      return fail(ncclInvalidArgument, "a device that there is not");
+      return fail(ncclInvalidArgument, "no such device");
   const Lock lock(simt::mutex);
   const auto clique = std::make_shared<Clique>(ndev);
   for (int r = 0; r < ndev; ++r) {
@@ -136,41 +138,41 @@ ncclResult_t ncclCommInitAll(ncclComm_t* comms, int ndev, const int* devices) {
 
 namespace {
 
-ncclResult_t tell(ncclComm_t comm, int* to, int ncclComm::*what) {
-  if (fails()) return told_to_fail();
+ncclResult_t query(ncclComm_t comm, int* value, int ncclComm::*member) {
+  if (must_fail()) return injected_failure();
   const Lock lock(simt::mutex);
   if (const ncclResult_t result = check_ready(comm); result != ncclSuccess) return result;
-  if (!to) return fail(ncclInvalidArgument, "nowhere to write to");
-  *to = comm->*what;
+  if (!value) return fail(ncclInvalidArgument, "the pointer to the result is null");
+  *value = comm->*member;
   return ncclSuccess;
 }
 
 }  // namespace
 
 ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int* device) {
-  return tell(comm, device, &ncclComm::device);
+  return query(comm, device, &ncclComm::device);
 }
 ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) {
-  return tell(comm, rank, &ncclComm::rank);
+  return query(comm, rank, &ncclComm::rank);
 }
 ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) {
   int rank = 0;
-  const ncclResult_t result = tell(comm, count ? &rank : nullptr, &ncclComm::rank);
+  const ncclResult_t result = query(comm, count ? &rank : nullptr, &ncclComm::rank);
   if (result == ncclSuccess) *count = comm->clique->size;
   return result;
 }
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* state) {
-  if (fails()) return told_to_fail();
+  if (must_fail()) return injected_failure();
   const Lock lock(simt::mutex);
   if (const ncclResult_t result = check(comm); result != ncclSuccess) return result;
   if (!state) return fail(ncclInvalidArgument, "asyncError is null");
-  const auto is_ready = [](const Job& job) { return job.is_ready(); };
+  const auto is_ready = [](const PendingCall& call) { return call.is_ready(); };
   if (comm->polls_left > 0) {
     --comm->polls_left;
   } else if (!comm->broken && std::all_of(comm->pending.begin(), comm->pending.end(), is_ready)) {
-    for (const Job& job : std::exchange(comm->pending, {}))
-      if (const ncclResult_t result = job.finish(); result != ncclSuccess) comm->error = result;
+    for (const PendingCall& call : std::exchange(comm->pending, {}))
+      if (const ncclResult_t result = call.finish(); result != ncclSuccess) comm->error = result;
   }
   *state = comm->broken                                 ? ncclRemoteError
            : comm->pending.empty() && comm->initialised ? comm->error

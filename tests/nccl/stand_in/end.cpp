@@ -15,12 +15,12 @@ constexpr std::chrono::seconds kGraphsEnd{20};
 
 bool has_graphs(ncclComm_t comm) { return comm->graphs.use_count() > 1; }
 
-/// As NCCL's, the end of a communicator waits for graphs that hold its groups, aborted or not.
-/// Usually that is the end of a test.
+/// Waits until the graphs that hold groups of the communicator are destroyed, as NCCL does, also
+/// after an abort. Ends the program if that takes too long, because the test would hang.
 void wait_for_graphs(Lock& lock, ncclComm_t comm) {
-  const auto give_up = std::chrono::steady_clock::now() + kGraphsEnd;
+  const auto deadline = std::chrono::steady_clock::now() + kGraphsEnd;
   if (!simt::wait_until(
-          lock, [&] { return !has_graphs(comm); }, give_up))
+          lock, [&] { return !has_graphs(comm); }, deadline))
     simt::stop("nccl: a communicator ends before the CUDA graphs that hold groups of it");
 }
 
@@ -47,7 +47,7 @@ ncclResult_t finalize(Lock& lock, ncclComm_t comm) {
 using namespace nccl_stand_in;
 
 ncclResult_t ncclCommFinalize(ncclComm_t comm) {
-  if (fails()) return told_to_fail();
+  if (must_fail()) return injected_failure();
   Lock lock(simt::mutex);
   if (const ncclResult_t result = check_ready(comm); result != ncclSuccess) return result;
   if (comm->finalized) return fail(ncclInvalidUsage, "the communicator is finalized already");
@@ -72,7 +72,7 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
   if (comm->aborted) simt::stop("nccl: a communicator was ended twice");
   comm->aborted = true;
   comm->pending.clear();
-  end_parts(comm);
+  end_children(comm);
   simt::note_change();
   simt::wait_until(lock, [&] { return comm->inside == 0; });
   wait_for_graphs(lock, comm);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Groups of calls, which are of a thread, and calls that wait for other ranks.
+// Groups of calls, of which each thread has its own, and calls that wait for other ranks.
 
 #include <algorithm>
 
@@ -11,23 +11,27 @@ namespace nccl_stand_in {
 
 namespace {
 
+/// How often a non-blocking call reports "in progress" at least.
 constexpr int kPolls = 3;
+/// Bytes of a value of each type.
 constexpr size_t kBytes[ncclNumTypes] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
 
+/// The group that a thread has open.
 struct ThreadGroup {
   int depth = 0;
   ncclResult_t error = ncclSuccess;
-  std::vector<Job> jobs = {};
-  std::vector<Issue> issues = {};
+  std::vector<PendingCall> calls = {};
+  std::vector<GroupLaunch> launches = {};
 };
 thread_local ThreadGroup group;
 
-void add_to_group(ncclComm_t comm, const Part& part, const std::shared_ptr<CUstream_st>& stream) {
-  auto issue = std::find_if(group.issues.begin(), group.issues.end(),
-                            [&](const Issue& each) { return each.comm == comm; });
-  if (issue == group.issues.end()) issue = group.issues.insert(issue, {comm, {}, {}});
-  issue->parts.push_back(part);
-  auto& streams = issue->streams;
+void add_to_group(ncclComm_t comm, const Operation& operation,
+                  const std::shared_ptr<CUstream_st>& stream) {
+  auto launch = std::find_if(group.launches.begin(), group.launches.end(),
+                             [&](const GroupLaunch& each) { return each.comm == comm; });
+  if (launch == group.launches.end()) launch = group.launches.insert(launch, {comm, {}, {}});
+  launch->operations.push_back(operation);
+  auto& streams = launch->streams;
   if (std::find(streams.begin(), streams.end(), stream) == streams.end()) streams.push_back(stream);
 }
 
@@ -40,14 +44,14 @@ ncclResult_t end_group(Lock& lock) {
   if (--group.depth > 0) return ncclSuccess;
   ThreadGroup ended = std::exchange(group, {});
   if (ended.error != ncclSuccess) return ended.error;
-  for (const Issue& issue : ended.issues) {
-    if (const ncclResult_t result = check_ready(issue.comm); result != ncclSuccess) return result;
-    ended.jobs.push_back(make_job(issue));
+  for (const GroupLaunch& launch : ended.launches) {
+    if (const ncclResult_t result = check_ready(launch.comm); result != ncclSuccess) return result;
+    ended.calls.push_back(make_group_call(launch));
   }
-  return do_all(lock, std::move(ended.jobs));
+  return do_all(lock, std::move(ended.calls));
 }
 
-/// The error of a call within a group is that of the group, too.
+/// Returns `result`, and makes an error the result of the open group, too.
 ncclResult_t noted(ncclResult_t result) {
   if (group.depth > 0 && result != ncclSuccess && group.error == ncclSuccess) group.error = result;
   return result;
@@ -65,56 +69,58 @@ ncclResult_t add(Lock& lock, const Message& message, ncclComm_t comm, cudaStream
   if (const ncclResult_t result = check_ready(comm); result != ncclSuccess) return result;
   if (comm->finalized) return fail(ncclInvalidUsage, "the communicator is finalized");
   if (message.peer < 0 || message.peer >= comm->clique->size)
-    return fail(ncclInvalidArgument, "a peer that there is not");
+    return fail(ncclInvalidArgument, "no such peer");
   if (message.type < 0 || message.type >= ncclNumTypes)
-    return fail(ncclInvalidArgument, "a type that there is not");
+    return fail(ncclInvalidArgument, "no such type");
   const size_t bytes = message.count * kBytes[message.type];
   if (bytes > 0 && simt::device_of(message.at, bytes) != comm->device)
-    return fail(ncclInvalidArgument, "a buffer that is not memory of the communicator's device");
-  const int before = std::exchange(simt::current, comm->device);  // whose legacy stream NULL is
+    return fail(ncclInvalidArgument, "the buffer is not in memory of the communicator's device");
+  // A null stream is the legacy stream of the current device.
+  const int before = std::exchange(simt::current, comm->device);
   const auto stream = simt::find(handle);
   simt::current = before;
   if (stream->device != comm->device)
-    return fail(ncclUnhandledCudaError, "a stream of another device than the communicator's");
-  const Part part{message.is_send, static_cast<char*>(message.at), bytes, message.peer};
+    return fail(ncclUnhandledCudaError, "the stream is on another device than the communicator");
+  const Operation operation{message.is_send, static_cast<char*>(message.at), bytes, message.peer};
   start_group();
-  add_to_group(comm, part, stream);
+  add_to_group(comm, operation, stream);
   return end_group(lock);
 }
 
 ncclResult_t send_or_receive(const Message& message, ncclComm_t comm, cudaStream_t stream) {
-  if (fails()) return noted(told_to_fail());
+  if (must_fail()) return noted(injected_failure());
   Lock lock(simt::mutex);
   return noted(add(lock, message, comm, stream));
 }
 
 }  // namespace
 
-ncclResult_t do_or_defer(Lock& lock, Job job) {
-  if (group.depth == 0) return do_all(lock, {std::move(job)});
-  group.jobs.push_back(std::move(job));
+ncclResult_t do_or_defer(Lock& lock, PendingCall call) {
+  if (group.depth == 0) return do_all(lock, {std::move(call)});
+  group.calls.push_back(std::move(call));
   return ncclSuccess;
 }
 
-ncclResult_t do_all(Lock& lock, std::vector<Job> jobs) {
-  const auto later = std::stable_partition(jobs.begin(), jobs.end(),
-                                           [](const Job& job) { return job.comm->blocking; });
-  for (auto job = later; job != jobs.end(); ++job) {
-    job->comm->polls_left = kPolls;
-    job->comm->pending.push_back(*job);
+ncclResult_t do_all(Lock& lock, std::vector<PendingCall> calls) {
+  const auto later = std::stable_partition(
+      calls.begin(), calls.end(), [](const PendingCall& call) { return call.comm->blocking; });
+  for (auto call = later; call != calls.end(); ++call) {
+    call->comm->polls_left = kPolls;
+    call->comm->pending.push_back(*call);
   }
-  ncclResult_t result = later == jobs.end() ? ncclSuccess : ncclInProgress;
-  jobs.erase(later, jobs.end());
-  for (const Job& job : jobs) ++job.comm->inside;
+  ncclResult_t result = later == calls.end() ? ncclSuccess : ncclInProgress;
+  calls.erase(later, calls.end());
+  for (const PendingCall& call : calls) ++call.comm->inside;
   simt::wait_until(lock, [&] {
-    return std::all_of(jobs.begin(), jobs.end(),
-                       [](const Job& job) { return job.comm->aborted || job.is_ready(); });
+    return std::all_of(calls.begin(), calls.end(), [](const PendingCall& call) {
+      return call.comm->aborted || call.is_ready();
+    });
   });
-  for (const Job& job : jobs) {
-    --job.comm->inside;
-    const ncclResult_t one =
-        job.comm->aborted ? fail(ncclInternalError, "aborted by another thread") : job.finish();
-    if (one != ncclSuccess) result = one;
+  for (const PendingCall& call : calls) {
+    --call.comm->inside;
+    const ncclResult_t call_result =
+        call.comm->aborted ? fail(ncclInternalError, "aborted by another thread") : call.finish();
+    if (call_result != ncclSuccess) result = call_result;
   }
   simt::note_change();
   return result;
@@ -124,11 +130,11 @@ ncclResult_t do_all(Lock& lock, std::vector<Job> jobs) {
 
 using namespace nccl_stand_in;
 
-ncclResult_t ncclGroupStart() { return fails() ? noted(told_to_fail()) : start_group(); }
+ncclResult_t ncclGroupStart() { return must_fail() ? noted(injected_failure()) : start_group(); }
 
 ncclResult_t ncclGroupEnd() {
   if (group.depth == 0) return fail(ncclInvalidUsage, "ncclGroupEnd without ncclGroupStart");
-  if (fails()) noted(told_to_fail());
+  if (must_fail()) noted(injected_failure());
   Lock lock(simt::mutex);
   return end_group(lock);
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Errors, and what only tests use.
+// Errors, and the functions of nccl_stand_in.hpp.
 
 #include <algorithm>
 #include <atomic>
@@ -14,27 +14,27 @@ namespace nccl_stand_in {
 namespace {
 
 std::atomic<size_t> fail_in{0};
-thread_local std::string last_words;
+thread_local std::string last_error;
 
 }  // namespace
 
-ncclResult_t fail(ncclResult_t result, const std::string& words) {
-  last_words = words;
+ncclResult_t fail(ncclResult_t result, const std::string& message) {
+  last_error = message;
   return result;
 }
 
-bool fails() {
+bool must_fail() {
   for (size_t n = fail_in; n > 0;)
     if (fail_in.compare_exchange_weak(n, n - 1)) return n == 1;
   return false;
 }
-ncclResult_t told_to_fail() { return fail(ncclSystemError, "a failure that was asked for"); }
+ncclResult_t injected_failure() { return fail(ncclSystemError, "injected failure"); }
 
 void fail_at(size_t n) { fail_in = n; }
 
 void break_rank(ncclComm_t comm) {
   const Lock lock(simt::mutex);
-  if (check(comm) != ncclSuccess) simt::stop("break_rank of no communicator");
+  if (check(comm) != ncclSuccess) simt::stop("break_rank: expected a communicator, got NULL");
   comm->broken = true;
   simt::note_change();
 }
@@ -60,14 +60,14 @@ size_t waiting() {
 
 std::string leftovers() {
   const Lock lock(simt::mutex);
-  std::string words;
+  std::string text;
   for (const ncclComm_t comm : communicators_ever()) {
     if (comm->gone) continue;
-    words += "rank " + std::to_string(comm->rank) + " of " + std::to_string(comm->clique->size) +
-             " on device " + std::to_string(comm->device) + " was not ended";
-    words += is_idle(comm) ? "; " : ", with groups that have not run; ";
+    text += "rank " + std::to_string(comm->rank) + " of " + std::to_string(comm->clique->size) +
+            " on device " + std::to_string(comm->device) + " was not ended";
+    text += is_idle(comm) ? "; " : ", with groups that have not run; ";
   }
-  return words;
+  return text;
 }
 
 }  // namespace nccl_stand_in
@@ -75,13 +75,13 @@ std::string leftovers() {
 using namespace nccl_stand_in;
 
 ncclResult_t ncclGetVersion(int* version) {
-  if (fails()) return told_to_fail();
+  if (must_fail()) return injected_failure();
   if (!version) return fail(ncclInvalidArgument, "version is null");
   *version = NCCL_VERSION_CODE;
   return ncclSuccess;
 }
 
-const char* ncclGetLastError(ncclComm_t) { return last_words.c_str(); }
+const char* ncclGetLastError(ncclComm_t) { return last_error.c_str(); }
 
 const char* ncclGetErrorString(ncclResult_t result) {
   switch (result) {

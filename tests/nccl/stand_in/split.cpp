@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Communicators out of others.
+// Communicators that are split from others.
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@ namespace nccl_stand_in {
 
 namespace {
 
-/// Of all colours at once, when all ranks have called.
+/// Makes the communicators of all colors, when all ranks have called.
 void make_all(const Clique& parent, Split& split) {
   std::map<int, std::vector<int>> ranks_of;
   for (const auto& [rank, own] : split.ranks)
@@ -27,17 +27,17 @@ void make_all(const Clique& parent, Split& split) {
       split.made[ranks[r]]->initialised = true;
     }
   }
-  split.is_made = true;
+  split.is_complete = true;
   for (const ncclComm_t comm : parent.ranks)
-    if (comm->aborted) end_parts(comm);
+    if (comm->aborted) end_children(comm);
 }
 
-Job make_split(ncclComm_t comm, Split& split, ncclComm_t* to) {
+PendingCall make_split_call(ncclComm_t comm, Split& split, ncclComm_t* to) {
   const auto is_ready = [comm, &split] {
     return split.ranks.size() == static_cast<size_t>(comm->clique->size);
   };
   const auto finish = [comm, &split, to] {
-    if (!split.is_made) make_all(*comm->clique, split);
+    if (!split.is_complete) make_all(*comm->clique, split);
     if (const auto made = split.made.extract(comm->rank)) *to = made.mapped();
     return ncclSuccess;
   };
@@ -46,7 +46,7 @@ Job make_split(ncclComm_t comm, Split& split, ncclComm_t* to) {
 
 }  // namespace
 
-void end_parts(ncclComm_t comm) {
+void end_children(ncclComm_t comm) {
   for (auto& [number, split] : comm->clique->splits)
     if (const auto made = split.made.extract(comm->rank))
       made.mapped()->aborted = made.mapped()->gone = true;
@@ -58,12 +58,12 @@ using namespace nccl_stand_in;
 
 ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* to,
                            ncclConfig_t* config) {
-  if (fails()) return told_to_fail();
+  if (must_fail()) return injected_failure();
   Lock lock(simt::mutex);
   if (const ncclResult_t result = check_ready(comm); result != ncclSuccess) return result;
   if (comm->finalized) return fail(ncclInvalidUsage, "the communicator is finalized");
   if (!to || (color < 0 && color != NCCL_SPLIT_NOCOLOR))
-    return fail(ncclInvalidArgument, "no colour, or no place for the new communicator");
+    return fail(ncclInvalidArgument, "bad color, or a null pointer for the new communicator");
   if (simt::refuse_unsafe() != cudaSuccess)
     return fail(ncclUnhandledCudaError, "memory is allocated while a stream is captured");
   if (!is_idle(comm)) simt::stop("ncclCommSplit while groups of the communicator are not done");
@@ -73,5 +73,5 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* to,
   Split& split = comm->clique->splits[comm->splits++];
   split.ranks[comm->rank] = {color, key, blocking};
   simt::note_change();
-  return do_or_defer(lock, make_split(comm, split, to));
+  return do_or_defer(lock, make_split_call(comm, split, to));
 }

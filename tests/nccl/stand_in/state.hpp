@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the files of the stand-in share. All of it is under the emulator's mutex, for a transfer is
-// work of its streams. Communicators are never freed, so that one that is used after its end is
-// recognised, which ends the program: such a test could only pass by luck.
+// The state of the stand-in. The emulator's mutex protects it, because transfers are work on the
+// emulator's streams. Communicators are never freed, so that the stand-in recognises one that is
+// used after its end. It then ends the program, because such a test could only pass by luck.
 
 #include <nccl.h>
 
@@ -19,67 +19,71 @@
 
 namespace nccl_stand_in {
 
-struct Part {
+/// A send or a receive.
+struct Operation {
   bool is_send;
   char* at;
   size_t bytes;
   int peer;
 };
 
-/// A group of one communicator that is on a stream.
+/// The operations of one group on one communicator, queued on a stream.
 struct Group {
   ncclComm_t comm;
-  std::vector<Part> parts;
-  size_t left;                                ///< parts that are not done
-  bool started = false;                       ///< all work before it has run
-  bool done = false;                          ///< on its stream
-  std::shared_ptr<Group> previous = nullptr;  ///< of the communicator, until this one has started
-  const simt::Work* work = nullptr;           ///< until it is done
+  std::vector<Operation> operations;
+  size_t left;                                ///< number of operations that are not done
+  bool started = false;                       ///< the stream's work before the group has run
+  bool done = false;                          ///< the group has run on its stream
+  std::shared_ptr<Group> previous = nullptr;  ///< previous group, until this one has started
+  const simt::Work* work = nullptr;           ///< the group as work of the stream, until it is done
 };
 
-/// One part of a group.
-struct End {
+/// An operation of a group that is queued.
+struct QueuedOperation {
   std::shared_ptr<Group> group;
-  size_t part;
+  size_t index;  ///< in the group's operations
 
-  const Part& operator*() const { return group->parts[part]; }
+  const Operation& operator*() const { return group->operations[index]; }
 };
 
-/// What one rank sends to another: the first send goes to the first receive.
+/// The operations that move data from one rank to another. The first send matches the first
+/// receive.
 struct Channel {
-  std::deque<End> ends[2];  ///< receives, sends; on a stream, and not done
-  bool has_called[2] = {};  ///< who receives, who sends
+  std::deque<QueuedOperation> queues[2];  ///< receives and sends that are queued and not done
+  bool has_called[2] = {};                ///< the receiver, the sender has made its first call
   bool is_open() const { return has_called[0] && has_called[1]; }
 };
 
+/// The arguments with which a rank has called ncclCommSplit().
 struct SplitOfRank {
   int color, key;
   bool blocking;
 };
-/// The n-th split of all ranks.
+/// A split of a communicator.
 struct Split {
   std::map<int, SplitOfRank> ranks = {};
-  bool is_made = false;
-  std::map<int, ncclComm_t> made = {};  ///< and not handed out yet
+  bool is_complete = false;
+  std::map<int, ncclComm_t> made = {};  ///< new communicators that no rank has got yet
 };
 
+/// The ranks that were initialised or split together.
 struct Clique {
   explicit Clique(int size_) : size(size_), ranks(static_cast<size_t>(size_)) {}
 
-  /// Whether all ranks have called.
+  /// Returns true if all ranks have called.
   bool is_complete() const;
 
   const int size;
   std::vector<ncclComm_t> ranks;
   std::map<std::pair<int, int>, Channel> channels = {};  ///< by sender and receiver
-  std::map<size_t, Split> splits = {};
+  std::map<size_t, Split> splits = {};                   ///< by number
 };
 
-/// What a call does when it can, which is when other ranks have called, too.
-struct Job {
+/// A call that waits for calls of other ranks.
+struct PendingCall {
   ncclComm_t comm;
-  std::function<bool()> is_ready;
-  std::function<ncclResult_t()> finish;
+  std::function<bool()> is_ready;        ///< the other ranks have called
+  std::function<ncclResult_t()> finish;  ///< completes the call
 };
 
 }  // namespace nccl_stand_in
@@ -95,53 +99,57 @@ struct ncclComm {
   bool aborted = false;
   bool broken = false;
   bool gone = false;
-  int inside = 0;  ///< calls that wait for other ranks
-  std::vector<nccl_stand_in::Job> pending = {};
-  int polls_left = 0;                ///< answers "in progress" before it is looked
-  ncclResult_t error = ncclSuccess;  ///< of what was pending
-  size_t splits = 0;
+  int inside = 0;  ///< number of threads in calls that wait for other ranks
+  std::vector<nccl_stand_in::PendingCall> pending = {};
+  int polls_left = 0;                ///< how often the state is still reported as "in progress"
+  ncclResult_t error = ncclSuccess;  ///< error of a pending call
+  size_t splits = 0;                 ///< number of splits
   std::shared_ptr<nccl_stand_in::Group> last = nullptr;
-  std::shared_ptr<int> graphs = std::make_shared<int>();  ///< held by graphs with its groups, too
+  std::shared_ptr<int> graphs = std::make_shared<int>();  ///< graphs with its groups share it
 };
 
 namespace nccl_stand_in {
 
 using simt::Lock;
 
-/// Of all ever made.
+/// Returns all communicators that were ever made.
 std::vector<ncclComm_t>& communicators_ever();
 ncclComm_t make_communicator(std::shared_ptr<Clique> clique, int rank, int device, bool blocking);
 
-/// Takes note of the words for ncclGetLastError.
-ncclResult_t fail(ncclResult_t result, const std::string& words);
-/// Whether the call that asks is to fail.
-bool fails();
-ncclResult_t told_to_fail();
+/// Stores the message for ncclGetLastError() and returns `result`.
+ncclResult_t fail(ncclResult_t result, const std::string& message);
+/// Returns true if fail_at() has chosen the calling function to fail.
+bool must_fail();
+/// Returns the error of such a function.
+ncclResult_t injected_failure();
 
-/// Ends the program where it has ended.
+/// Returns an error if `comm` is null. Ends the program if `comm` is no communicator or has ended.
 ncclResult_t check(ncclComm_t comm);
-/// Also whether it is initialised, and nothing is in progress or wrong.
+/// Does the same. Also returns an error if `comm` is not initialised, broken, or in progress.
 ncclResult_t check_ready(ncclComm_t comm);
 
-/// Does it, at the end of the thread's group where there is one; a blocking communicator waits.
-ncclResult_t do_or_defer(Lock& lock, Job job);
-/// Of blocking communicators: now. Of others: when they are asked for their state.
-ncclResult_t do_all(Lock& lock, std::vector<Job> jobs);
+/// Makes the call, or leaves it to the end of the thread's group if one is open.
+ncclResult_t do_or_defer(Lock& lock, PendingCall call);
+/// Makes the calls. Waits for those of blocking communicators. Those of others complete when the
+/// user queries the communicator's state.
+ncclResult_t do_all(Lock& lock, std::vector<PendingCall> calls);
 
-/// Parts of one communicator in a group that ends.
-struct Issue {
+/// The operations of one communicator in a group that ends.
+struct GroupLaunch {
   ncclComm_t comm;
-  std::vector<Part> parts;
-  std::vector<std::shared_ptr<CUstream_st>> streams;  ///< each once
+  std::vector<Operation> operations;
+  std::vector<std::shared_ptr<CUstream_st>> streams;  ///< without duplicates
 };
-/// Says to all peers that this rank has called, which their first exchange with it waits for.
-Job make_job(const Issue& issue);
+/// Returns the call that queues the group. From now on this rank has called, which the first
+/// exchange of each peer with this rank waits for.
+PendingCall make_group_call(const GroupLaunch& launch);
 
-/// Ends what splits have made for that rank, or will, and nobody gets any more.
-void end_parts(ncclComm_t comm);
+/// Ends the new communicators of unfinished splits, which the aborted rank will never get.
+void end_children(ncclComm_t comm);
 
-/// Whether all of its groups have run.
+/// Returns true if all groups of the communicator have run.
 bool is_idle(ncclComm_t comm);
+/// Returns the number of groups that were queued in this process.
 size_t launched();
 
 }  // namespace nccl_stand_in

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Groups on streams: one is a piece of work that is ready when all of its parts have met theirs.
+// Groups on streams. A group is work of a stream. It is ready when its operations have been
+// matched.
 
 #include <algorithm>
 #include <cstring>
@@ -12,35 +13,37 @@ namespace nccl_stand_in {
 
 namespace {
 
-size_t groups = 0;
+size_t groups_launched = 0;
 
-Channel& channel_of(ncclComm_t comm, const Part& part) {
-  return comm->clique->channels[part.is_send ? std::pair(comm->rank, part.peer)
-                                             : std::pair(part.peer, comm->rank)];
+Channel& channel_of(ncclComm_t comm, const Operation& operation) {
+  return comm->clique->channels[operation.is_send ? std::pair(comm->rank, operation.peer)
+                                                  : std::pair(operation.peer, comm->rank)];
 }
 
-bool can_move(const End& end) {
-  const Group& group = *end.group;
+bool is_ready(const QueuedOperation& queued) {
+  const Group& group = *queued.group;
   return group.started && !group.comm->aborted && !group.comm->broken;
 }
 
-void check_still_there(const End& end) {
-  if ((*end).bytes > 0 && simt::device_of((*end).at, (*end).bytes) != end.group->comm->device)
+void check_memory(const QueuedOperation& queued) {
+  if ((*queued).bytes > 0 &&
+      simt::device_of((*queued).at, (*queued).bytes) != queued.group->comm->device)
     simt::stop("nccl: memory was freed before it was sent or received");
 }
 
-/// Moves what has been started on both sides. Messages of unequal lengths never move.
-void move_along(Channel& channel) {
-  auto& receives = channel.ends[false];
-  auto& sends = channel.ends[true];
-  while (!receives.empty() && !sends.empty() && can_move(receives.front()) &&
-         can_move(sends.front()) && (*receives.front()).bytes == (*sends.front()).bytes) {
-    check_still_there(receives.front());
-    check_still_there(sends.front());
+/// Copies messages whose send and receive have both started. A send and a receive of different
+/// lengths hang for ever, and so does everything behind them.
+void deliver(Channel& channel) {
+  auto& receives = channel.queues[false];
+  auto& sends = channel.queues[true];
+  while (!receives.empty() && !sends.empty() && is_ready(receives.front()) &&
+         is_ready(sends.front()) && (*receives.front()).bytes == (*sends.front()).bytes) {
+    check_memory(receives.front());
+    check_memory(sends.front());
     std::memmove((*receives.front()).at, (*sends.front()).at, (*sends.front()).bytes);
-    for (auto& ends : channel.ends) {
-      --ends.front().group->left;
-      ends.pop_front();
+    for (auto& queue : channel.queues) {
+      --queue.front().group->left;
+      queue.pop_front();
     }
     simt::note_change();
   }
@@ -61,12 +64,12 @@ class Transfer final : public simt::Work {
   std::vector<simt::Marker> waits_for() const override {
     if (!group_->started) return {group_->previous->work->marker};
     std::vector<simt::Marker> all;
-    for (size_t p = 0; p < group_->parts.size(); ++p) {
-      const Channel& channel = channel_of(group_->comm, group_->parts[p]);
-      const auto& own = channel.ends[group_->parts[p].is_send];
-      const auto& others = channel.ends[!group_->parts[p].is_send];
-      const auto here = std::find_if(own.begin(), own.end(), [&](const End& end) {
-        return end.group == group_ && end.part == p;
+    for (size_t p = 0; p < group_->operations.size(); ++p) {
+      const Channel& channel = channel_of(group_->comm, group_->operations[p]);
+      const auto& own = channel.queues[group_->operations[p].is_send];
+      const auto& others = channel.queues[!group_->operations[p].is_send];
+      const auto here = std::find_if(own.begin(), own.end(), [&](const QueuedOperation& queued) {
+        return queued.group == group_ && queued.index == p;
       });
       const auto at = static_cast<size_t>(here - own.begin());
       if (here == own.end() || at >= others.size()) continue;
@@ -87,55 +90,56 @@ class Transfer final : public simt::Work {
     group_->started = true;
     group_->previous = nullptr;
     simt::note_change();
-    for (const Part& part : group_->parts) move_along(channel_of(group_->comm, part));
+    for (const Operation& operation : group_->operations)
+      deliver(channel_of(group_->comm, operation));
   }
 
   const std::shared_ptr<Group> group_;
 };
 
-/// A group that is about to be queued.
-std::shared_ptr<Group> begin(ncclComm_t comm, const std::vector<Part>& parts) {
+/// Returns the group of these operations, which is about to be queued.
+std::shared_ptr<Group> begin(ncclComm_t comm, const std::vector<Operation>& operations) {
   if (comm->gone) simt::stop("nccl: a graph is launched after the end of its communicator");
-  ++groups;
-  const auto group = std::make_shared<Group>(Group{comm, parts, parts.size()});
+  ++groups_launched;
+  const auto group = std::make_shared<Group>(Group{comm, operations, operations.size()});
   if (comm->last && !comm->last->done) group->previous = comm->last;
   comm->last = group;
-  for (size_t p = 0; p < parts.size(); ++p)
-    channel_of(comm, parts[p]).ends[parts[p].is_send].push_back({group, p});
+  for (size_t p = 0; p < operations.size(); ++p)
+    channel_of(comm, operations[p]).queues[operations[p].is_send].push_back({group, p});
   return group;
 }
 
-/// After all work of its streams, and before what they are given next.
-cudaError_t put_on_streams(const Issue& issue) {
-  const auto& first = issue.streams.front();
+/// Queues the group after all work of its streams, and before all later work of them.
+cudaError_t put_on_streams(const GroupLaunch& launch) {
+  const auto& first = launch.streams.front();
   CUevent_st event{first->device};
   cudaError_t error = cudaSuccess;
   const auto order = [&](const auto& before, const auto& after) {
     if (error == cudaSuccess && before != after) error = simt::record(event, before.get());
     if (error == cudaSuccess && before != after) error = simt::wait_event(after.get(), event);
   };
-  for (const auto& stream : issue.streams) order(stream, first);
+  for (const auto& stream : launch.streams) order(stream, first);
   if (error != cudaSuccess) return error;
   error = simt::submit(first.get(),
-                       [comm = issue.comm, parts = issue.parts,
-                        held = issue.comm->graphs]() -> std::unique_ptr<simt::Work> {
-                         return std::make_unique<Transfer>(begin(comm, parts));
+                       [comm = launch.comm, operations = launch.operations,
+                        held = launch.comm->graphs]() -> std::unique_ptr<simt::Work> {
+                         return std::make_unique<Transfer>(begin(comm, operations));
                        });
-  for (const auto& stream : issue.streams) order(first, stream);
+  for (const auto& stream : launch.streams) order(first, stream);
   return error;
 }
 
 }  // namespace
 
 bool is_idle(ncclComm_t comm) { return !comm->last || comm->last->done; }
-size_t launched() { return groups; }
+size_t launched() { return groups_launched; }
 
-Job make_job(const Issue& issue) {
-  ncclComm_t const comm = issue.comm;
+PendingCall make_group_call(const GroupLaunch& launch) {
+  ncclComm_t const comm = launch.comm;
   std::vector<Channel*> channels;
-  for (const Part& part : issue.parts) {
-    Channel& channel = channel_of(comm, part);
-    channel.has_called[part.is_send] = true;
+  for (const Operation& operation : launch.operations) {
+    Channel& channel = channel_of(comm, operation);
+    channel.has_called[operation.is_send] = true;
     channels.push_back(&channel);
   }
   simt::note_change();
@@ -143,11 +147,11 @@ Job make_job(const Issue& issue) {
     return std::all_of(channels.begin(), channels.end(),
                        [](const Channel* channel) { return channel->is_open(); });
   };
-  const auto captured = issue.streams.front()->capture;
-  const auto finish = [issue, captured] {
-    if (issue.streams.front()->capture != captured)
+  const auto captured = launch.streams.front()->capture;
+  const auto finish = [launch, captured] {
+    if (launch.streams.front()->capture != captured)
       simt::stop("nccl: a capture that began or ended while a group was in progress");
-    const cudaError_t error = put_on_streams(issue);
+    const cudaError_t error = put_on_streams(launch);
     return error == cudaSuccess ? ncclSuccess
                                 : fail(ncclUnhandledCudaError, cudaGetErrorString(error));
   };

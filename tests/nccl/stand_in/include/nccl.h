@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The part of NCCL 2.28's interface that the library uses, under NCCL's names and with NCCL's
-// values, between threads of one process on the machine without a GPU of ../../../simt. What it
-// adds for tests is in nccl_stand_in.hpp.
+// The part of NCCL 2.28's interface that the library uses, with NCCL's names and values. It works
+// between threads of one process on the emulator of ../../../simt. nccl_stand_in.hpp has functions
+// for tests.
 
 #include <cuda_runtime.h>
 #include <limits.h>
@@ -66,8 +66,8 @@ typedef enum {
   ncclNumTypes = 12
 } ncclDataType_t;
 
-/* The first three members belong to NCCL, and are right only after NCCL_CONFIG_INITIALIZER. Of the
- * others the stand-in heeds `blocking`. */
+/* NCCL_CONFIG_INITIALIZER sets the first three members, which belong to NCCL. The stand-in ignores
+ * the others except `blocking`. */
 typedef struct ncclConfig_v22800 {
   size_t size;
   unsigned int magic;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What tests ask of the stand-in, and what they do to it.
+// Functions of the stand-in for tests.
 
 #include <nccl.h>
 
@@ -11,25 +11,26 @@
 
 namespace nccl_stand_in {
 
-/// The n-th call of NCCL from now on gives ncclSystemError and does nothing else (1 = the next
-/// one); 0 = none. Not those that give something back: ncclCommDestroy and ncclCommAbort.
+/// Lets the n-th call of NCCL from now on return ncclSystemError and do nothing else; 1 is the next
+/// call, 0 none. ncclCommDestroy and ncclCommAbort, which release something, do not count.
 void fail_at(std::size_t n);
 
-/// The rank's asynchronous error is ncclRemoteError from now on, and what it has not sent or
-/// received yet waits until its communicator is aborted.
+/// Makes ncclRemoteError the rank's asynchronous error. Operations of the rank that are not
+/// complete wait until its communicator is aborted.
 void break_rank(ncclComm_t comm);
 
-/// Groups that went to a stream, in this process: one for every communicator in it, and one for
-/// every launch of a graph that holds it. A send or receive by itself is a group.
+/// Returns the number of groups that were queued on streams in this process: one for each
+/// communicator in a group, and one for each launch of a graph that holds it. A send or receive
+/// outside of a group counts as a group.
 std::size_t groups_launched();
 
-/// Communicators that were made and neither destroyed nor aborted.
+/// Returns the number of communicators that were neither destroyed nor aborted.
 std::size_t communicators();
 
-/// Calls of blocking communicators that wait for what other ranks call.
+/// Returns the number of threads in calls of blocking communicators that wait for other ranks.
 std::size_t waiting();
 
-/// What is left of them and of their groups, in words; "" when nothing is.
+/// Returns a description of the communicators that were not ended, and of their groups, or "".
 std::string leftovers();
 
 }  // namespace nccl_stand_in
