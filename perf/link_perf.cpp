@@ -27,16 +27,16 @@ using namespace sparsecoll::perf;
 struct LinkOptions {
   Options run;
   std::size_t bytes = std::size_t{4} << 20;
-  double rate = 0;    ///< that the links should have, Mbit/s; 0 = not known
-  double least = 80;  ///< per cent of it that long messages must reach
+  double rate = 0;          ///< that the links should have, Mbit/s; 0 = not known
+  double min_percent = 80;  ///< per cent of it that long messages must reach
 };
 
 /// Who sends to whom at once.
 struct Pattern {
   std::string name;
   std::vector<std::pair<int, int>> messages;  ///< from, to
-  int links = 1;         ///< that the busiest direction of a link carries of the messages
-  bool far = true;       ///< between hosts
+  int links = 1;              ///< that the busiest direction of a link carries of the messages
+  bool between_hosts = true;  ///< between hosts
   bool one_link = true;  ///< one link is what limits it, not what the machine does for all of them
 };
 
@@ -47,13 +47,13 @@ std::vector<Pattern> patterns(Ranks& ranks) {
   int on_host = 0;
   MPI_Comm_rank(host, &on_host);
   MPI_Comm_free(&host);
-  const std::vector<int> place = ranks.gather_value(on_host);
+  const std::vector<int> on_hosts = ranks.gather_value(on_host);
   std::vector<int> others;
   for (int r = 1; r < ranks.size(); ++r) {
-    if (place[static_cast<std::size_t>(r)] == 0) others.push_back(r);
+    if (on_hosts[static_cast<std::size_t>(r)] == 0) others.push_back(r);
   }
   std::vector<Pattern> all;
-  if (ranks.size() > 1 && place[1] == 1) all.push_back({"same host", {{0, 1}}, 1, false});
+  if (ranks.size() > 1 && on_hosts[1] == 1) all.push_back({"same host", {{0, 1}}, 1, false});
   if (others.empty()) return all;
   const int peer = others.front();
   all.push_back({"one way", {{0, peer}}});
@@ -74,26 +74,26 @@ std::vector<Pattern> patterns(Ranks& ranks) {
 }
 
 /// Every message of the pattern at once; this rank's part.
-void send_all(const Pattern& pattern, int rank, std::vector<std::vector<char>>& rooms) {
+void send_all(const Pattern& pattern, int rank, std::vector<std::vector<char>>& buffers) {
   std::vector<MPI_Request> requests;
-  rooms.resize(pattern.messages.size(), std::vector<char>(rooms.front().size()));
+  buffers.resize(pattern.messages.size(), std::vector<char>(buffers.front().size()));
   for (std::size_t m = 0; m < pattern.messages.size(); ++m) {
     const auto [from, to] = pattern.messages[m];
     if (rank != from && rank != to) continue;
-    const int count = static_cast<int>(rooms[m].size());
+    const int count = static_cast<int>(buffers[m].size());
     requests.push_back(MPI_REQUEST_NULL);
     if (rank == from) {
-      MPI_Isend(rooms[m].data(), count, MPI_CHAR, to, 1, MPI_COMM_WORLD, &requests.back());
+      MPI_Isend(buffers[m].data(), count, MPI_CHAR, to, 1, MPI_COMM_WORLD, &requests.back());
     } else {
-      MPI_Irecv(rooms[m].data(), count, MPI_CHAR, from, 1, MPI_COMM_WORLD, &requests.back());
+      MPI_Irecv(buffers[m].data(), count, MPI_CHAR, from, 1, MPI_COMM_WORLD, &requests.back());
     }
   }
   MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
 }
 
-class Links {
+class LinkBench {
  public:
-  Links(const LinkOptions& options, Ranks& ranks)
+  LinkBench(const LinkOptions& options, Ranks& ranks)
       : options_(options),
         ranks_(ranks),
         machine_(describe_machine(ranks)),
@@ -122,17 +122,17 @@ class Links {
 
  private:
   void measure_pattern(const Pattern& pattern, std::size_t bytes) {
-    std::vector<std::vector<char>> rooms(1, std::vector<char>(bytes));
+    std::vector<std::vector<char>> buffers(1, std::vector<char>(bytes));
     const auto rest = [] { std::this_thread::sleep_for(std::chrono::milliseconds(2)); };
     const Times times =
-        measure(ranks_, options_.run, rest, [&] { send_all(pattern, ranks_.rank(), rooms); });
+        measure(ranks_, options_.run, rest, [&] { send_all(pattern, ranks_.rank(), buffers); });
     const double bits = 8.0 * static_cast<double>(bytes) * pattern.links;
     const double best = bits / times.minimum * 1e-6, median = bits / times.median * 1e-6;
-    const bool asked = options_.rate > 0 && pattern.far;
+    const bool asked = options_.rate > 0 && pattern.between_hosts;
     if (asked && bytes == options_.bytes) {
       // Neither a link that is slower than asked nor one that is not limited. After a pause one
       // message may find the bucket full, and be faster for it; half of them do not.
-      const bool slow = pattern.one_link && best / options_.rate * 100 < options_.least;
+      const bool slow = pattern.one_link && best / options_.rate * 100 < options_.min_percent;
       const bool fast = median / options_.rate * 100 > 102;
       wrong_ += slow || fast ? 1 : 0;
     }
@@ -175,7 +175,9 @@ std::optional<LinkOptions> parse_links(int argc, char** argv, int* status) {
                  "that the links should have, Mbit/s; the exit status is 1 when long messages come "
                  "through one link slower than --least per cent of it or faster than 102")
       ->check(CLI::Range(0.001, 1e6));
-  app.add_option("--least", options.least)->check(CLI::Range(0.0, 100.0))->capture_default_str();
+  app.add_option("--least", options.min_percent)
+      ->check(CLI::Range(0.0, 100.0))
+      ->capture_default_str();
   app.add_option("-n,--iters", options.run.iterations, "timed repetitions")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
@@ -199,5 +201,5 @@ int main(int argc, char** argv) {
   int status = 0;
   const std::optional<LinkOptions> options = parse_links(argc, argv, &status);
   if (!options) return status;
-  return launch({"mpi"}, [&](Ranks& ranks) { return Links(*options, ranks).run(); });
+  return launch({"mpi"}, [&](Ranks& ranks) { return LinkBench(*options, ranks).run(); });
 }

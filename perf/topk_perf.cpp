@@ -21,9 +21,9 @@
 #include "common/patterns.hpp"
 #include "common/record.hpp"
 #include "common/report.hpp"
+#include "common/selection_baselines.hpp"
 #include "common/timing.hpp"
 #include "common/vectors.hpp"
-#include "common/yardsticks.hpp"
 #include "device/device.hpp"
 
 namespace sparsecoll::perf {
@@ -42,7 +42,7 @@ class TopkBench {
   TopkBench(const Options& options, Ranks& ranks)
       : options_(options),
         ranks_(ranks),
-        alone_(connect_alone()),
+        single_rank_(connect_single_rank()),
         machine_(describe_machine(ranks)),
         table_(columns(), ranks.rank() != 0),
         json_(ranks.rank() == 0 ? options.json : ""),
@@ -83,7 +83,7 @@ class TopkBench {
     table_.comment("threads: " + std::to_string(ranks_.size()) +
                    ", each with its own vector; cores: " + std::to_string(machine_.cores) +
                    (machine_.kind.empty() ? "" : ", " + machine_.kind));
-    table_.comment("selection: " + std::to_string(options_.hands) + " threads, simd " +
+    table_.comment("selection: " + std::to_string(options_.selection_threads) + " threads, simd " +
                    options_.simd);
     table_.comment("time of a call: " + options_.combine + " over threads; " +
                    std::to_string(options_.iterations) + " calls after " +
@@ -98,19 +98,19 @@ class TopkBench {
 
   void run_vector(const std::string& input, const std::vector<T>& x) {
     progress_.show(input + ", n = " + std::to_string(x.size()));
-    Yardsticks yardsticks;
-    measure_passes<T>(ranks_, options_, x, yardsticks);
+    SelectionBaselines baselines;
+    measure_passes<T>(ranks_, options_, x, baselines);
     for (const std::size_t k : selections(options_, x.size())) {
-      measure_nth_element<T>(ranks_, options_, x, k, yardsticks);
+      measure_nth_element<T>(ranks_, options_, x, k, baselines);
       for (const bool feedback : {false, true}) {
-        run_case({input, x.size(), k, feedback}, x, yardsticks);
+        run_case({input, x.size(), k, feedback}, x, baselines);
       }
     }
   }
 
-  void run_case(const Case& c, const std::vector<T>& x, const Yardsticks& yardsticks) {
+  void run_case(const Case& c, const std::vector<T>& x, const SelectionBaselines& baselines) {
     Residual residual;
-    if (c.feedback) residual = Residual(c.n, datatype_of<T>(), alone_.get());
+    if (c.feedback) residual = Residual(c.n, datatype_of<T>(), single_rank_.get());
     std::vector<std::uint32_t> index(c.k);
     std::vector<T> value(c.k);
     sparsecollSparse_t out = SPARSECOLL_SPARSE_INITIALIZER;
@@ -120,8 +120,8 @@ class TopkBench {
     out.datatype = datatype_of<T>();
     const auto call = [&] {
       require(sparsecollTopk(x.data(), c.n, c.k, datatype_of<T>(), residual.get(), &out,
-                             alone_.get(), nullptr),
-              alone_.get(), "sparsecollTopk");
+                             single_rank_.get(), nullptr),
+              single_rank_.get(), "sparsecollTopk");
     };
     const Times times = measure(
         ranks_, options_, [] {}, call);
@@ -135,13 +135,13 @@ class TopkBench {
       wrong = std::accumulate(all.begin(), all.end(), std::size_t{0});
       wrong_ += *wrong;
     }
-    report(c, times, yardsticks, wrong);
+    report(c, times, baselines, wrong);
   }
 
   std::size_t count_wrong(const Case& c, std::span<const T> x, const Entries<Wide<T>>& got,
                           const Residual& residual) const {
-    std::vector<Wide<T>> room;
-    const Entries<Wide<T>> want = top_k<Wide<T>>(widened<T>(x, room), c.k);
+    std::vector<Wide<T>> buffer;
+    const Entries<Wide<T>> want = top_k<Wide<T>>(widened<T>(x, buffer), c.k);
     const std::size_t common = std::min(got.size(), want.size());
     std::size_t wrong = std::max(got.size(), want.size()) - common;
     for (std::size_t j = 0; j < common; ++j) {
@@ -157,12 +157,12 @@ class TopkBench {
     return wrong;
   }
 
-  void report(const Case& c, const Times& times, const Yardsticks& y,
+  void report(const Case& c, const Times& times, const SelectionBaselines& y,
               const std::optional<std::size_t>& wrong) {
     progress_.clear();
     const double bytes = static_cast<double>(c.n * sizeof(T));
-    const auto ratio = [&](const Times& yardstick) {
-      return yardstick.minimum > 0 ? times.minimum / yardstick.minimum : 0;
+    const auto ratio = [&](const Times& baseline) {
+      return baseline.minimum > 0 ? times.minimum / baseline.minimum : 0;
     };
     const double density = c.n == 0 ? 0 : static_cast<double>(c.k) / static_cast<double>(c.n);
     char density_text[32];
@@ -175,7 +175,7 @@ class TopkBench {
                 number(ratio(y.copy)), number(ratio(y.nth_element)), count_or_na(wrong)});
     nlohmann::ordered_json row = run_json(options_, machine_, ranks_.size());
     row["feedback"] = c.feedback;
-    row["threads"] = options_.hands;
+    row["threads"] = options_.selection_threads;
     row["simd"] = options_.simd;
     row["input"] = c.input;
     row["bytes"] = c.n * sizeof(T);
@@ -199,7 +199,7 @@ class TopkBench {
 
   const Options& options_;
   Ranks& ranks_;
-  Communicator alone_;
+  Communicator single_rank_;
   Machine machine_;
   Table table_;
   JsonFile json_;
@@ -222,7 +222,7 @@ int main(int argc, char** argv) {
   const std::optional<perf::Options> options = perf::parse(argc, argv, program, &status);
   if (!options) return status;
   if (options->memory == "device") return perf::measure_on_device(*options);
-  setenv("SPARSECOLL_THREADS", std::to_string(options->hands).c_str(), 1);
+  setenv("SPARSECOLL_THREADS", std::to_string(options->selection_threads).c_str(), 1);
   setenv("SPARSECOLL_SIMD", options->simd.c_str(), 1);
   return perf::launch(options->world(), [&](perf::Ranks& ranks) {
     if (options->datatype == "float16")

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/contestant.hpp"
+#include "common/runner.hpp"
 
 namespace sparsecoll::perf {
 
@@ -19,6 +19,6 @@ std::vector<std::string> baseline_names();
 
 /// Over all ranks of MPI_COMM_WORLD.
 template <class T>
-std::unique_ptr<Contestant<T>> make_baseline(const std::string& name, const Task<T>& task);
+std::unique_ptr<Runner<T>> make_baseline(const std::string& name, const Task<T>& task);
 
 }  // namespace sparsecoll::perf

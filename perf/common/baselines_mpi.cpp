@@ -31,7 +31,7 @@ void divide(std::vector<T>& values, int ranks) {
 
 /// MPI_Allreduce of the whole dense vector.
 template <class T>
-class MpiDense final : public Contestant<T> {
+class MpiDense final : public Runner<T> {
  public:
   explicit MpiDense(const Task<T>& task) : task_(task), result_(task.n) {
     if (task.n > INT_MAX) throw std::runtime_error("mpi-dense takes at most 2^31 - 1 values");
@@ -43,20 +43,20 @@ class MpiDense final : public Contestant<T> {
     if (task_.average) divide(result_, task_.ranks);
   }
 
-  Facts facts() const override {
-    Facts facts;
-    facts.selected = task_.n;
-    facts.result = task_.n;
+  CallStats stats() const override {
+    CallStats stats;
+    stats.selected = task_.n;
+    stats.result = task_.n;
     // The least that any dense allreduce sends: reduce-scatter, then allgather.
-    facts.wire_bytes = 2.0 * static_cast<double>(task_.n * sizeof(T)) *
+    stats.wire_bytes = 2.0 * static_cast<double>(task_.n * sizeof(T)) *
                        static_cast<double>(task_.ranks - 1) / static_cast<double>(task_.ranks);
-    facts.wire_is_model = true;
-    return facts;
+    stats.wire_is_model = true;
+    return stats;
   }
 
-  std::size_t wrong(const Judge<T>& judge) const override {
-    return judge.wrong_dense(result_, Promise::kEverything,
-                             judge.exact() ? Accuracy::kBits : Accuracy::kRounding);
+  std::size_t wrong(const Checker<T>& checker) const override {
+    return checker.wrong_dense(result_, ExpectedResult::kSumOfVectors,
+                               checker.exact() ? Accuracy::kBits : Accuracy::kRounding);
   }
 
  private:
@@ -75,21 +75,21 @@ struct Pair {
 /// result is zeroed within the clock, as a dense result must be; in the sparse forms the target of
 /// the scatter-add is cleared outside of it.
 template <class T>
-class MpiAllgather final : public Contestant<T> {
+class MpiAllgather final : public Runner<T> {
  public:
   explicit MpiAllgather(const Task<T>& task)
       : task_(task),
-        alone_(connect_alone()),
+        single_rank_(connect_single_rank()),
         index_(std::min(task.k, task.n)),
         value_(index_.size()),
         counts_(task.ranks),
-        starts_(task.ranks),
+        offsets_(task.ranks),
         result_(task.n, T(0)) {
     if (index_.size() > static_cast<std::size_t>(INT_MAX) / task.ranks) {
       throw std::runtime_error("mpi-allgather takes at most 2^31 - 1 pairs");
     }
     if (task.feedback && task.form == Form::kDense) {
-      residual_ = Residual(task.n, datatype_of<T>(), alone_.get());
+      residual_ = Residual(task.n, datatype_of<T>(), single_rank_.get());
     }
     if (task.form != Form::kDense) {
       std::ranges::copy(task.entries->index, index_.begin());
@@ -121,26 +121,26 @@ class MpiAllgather final : public Contestant<T> {
 
   void reset() override { residual_.reset(); }
 
-  Facts facts() const override {
-    Facts facts;
-    facts.selected = selected_;
-    facts.result = static_cast<std::size_t>(
+  CallStats stats() const override {
+    CallStats stats;
+    stats.selected = selected_;
+    stats.result = static_cast<std::size_t>(
         std::ranges::count_if(result_, [](T value) { return value != T(0); }));
     // What arrives from the other ranks; a ring sends as much, and no algorithm receives less.
-    facts.wire_bytes = static_cast<double>((all_.size() - selected_) * sizeof(Pair<T>) +
+    stats.wire_bytes = static_cast<double>((all_.size() - selected_) * sizeof(Pair<T>) +
                                            (counts_.size() - 1) * sizeof(int));
-    facts.wire_is_model = true;
-    facts.select_seconds = select_seconds_;
-    return facts;
+    stats.wire_is_model = true;
+    stats.select_seconds = select_seconds_;
+    return stats;
   }
 
-  std::size_t wrong(const Judge<T>& judge) const override {
+  std::size_t wrong(const Checker<T>& checker) const override {
     const Accuracy accuracy = task_.average ? Accuracy::kRounding : Accuracy::kBits;
-    std::size_t wrong = judge.wrong_dense(result_, Promise::kSelections, accuracy);
+    std::size_t wrong = checker.wrong_dense(result_, ExpectedResult::kSumOfSelections, accuracy);
     if (residual_.get() != nullptr) {
       std::vector<T> values(task_.n);
       residual_.read(values.data());
-      wrong += judge.wrong_residual(values, Promise::kSelections);
+      wrong += checker.wrong_residual(values, ExpectedResult::kSumOfSelections);
     }
     return wrong;
   }
@@ -155,8 +155,8 @@ class MpiAllgather final : public Contestant<T> {
     out.indexType = sparsecollIndex32;
     out.datatype = datatype_of<T>();
     require(sparsecollTopk(task_.dense.data(), task_.n, task_.k, datatype_of<T>(), residual_.get(),
-                           &out, alone_.get(), nullptr),
-            alone_.get(), "sparsecollTopk");
+                           &out, single_rank_.get(), nullptr),
+            single_rank_.get(), "sparsecollTopk");
     selected_ = out.nnz;
     select_seconds_ =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -165,15 +165,15 @@ class MpiAllgather final : public Contestant<T> {
   void exchange() {
     const int count = static_cast<int>(selected_);
     MPI_Allgather(&count, 1, MPI_INT, counts_.data(), 1, MPI_INT, MPI_COMM_WORLD);
-    std::exclusive_scan(counts_.begin(), counts_.end(), starts_.begin(), 0);
-    all_.resize(static_cast<std::size_t>(starts_.back()) +
+    std::exclusive_scan(counts_.begin(), counts_.end(), offsets_.begin(), 0);
+    all_.resize(static_cast<std::size_t>(offsets_.back()) +
                 static_cast<std::size_t>(counts_.back()));
-    MPI_Allgatherv(mine_.data(), count, pair_type_, all_.data(), counts_.data(), starts_.data(),
+    MPI_Allgatherv(mine_.data(), count, pair_type_, all_.data(), counts_.data(), offsets_.data(),
                    pair_type_, MPI_COMM_WORLD);
   }
 
   Task<T> task_;
-  Communicator alone_;
+  Communicator single_rank_;
   Residual residual_;
   std::vector<std::uint32_t> index_;
   std::vector<T> value_;
@@ -182,7 +182,7 @@ class MpiAllgather final : public Contestant<T> {
   std::vector<Pair<T>> mine_;
   std::vector<Pair<T>> all_;
   std::vector<int> counts_;
-  std::vector<int> starts_;
+  std::vector<int> offsets_;
   std::vector<T> result_;
   MPI_Datatype pair_type_ = MPI_DATATYPE_NULL;
 };
@@ -190,16 +190,16 @@ class MpiAllgather final : public Contestant<T> {
 /// MPI_Alltoall of the sizes, then MPI_Alltoallv of indices and of values. The entries are sorted,
 /// so that what goes to one owner lies together already.
 template <class T>
-class MpiAlltoallv final : public Contestant<T> {
+class MpiAlltoallv final : public Runner<T> {
  public:
   explicit MpiAlltoallv(const Task<T>& task)
       : task_(task),
         index_(task.entries->index.begin(), task.entries->index.end()),
         value_(task.entries->value),
-        out_(task.ranks),
-        out_at_(task.ranks),
-        in_(task.ranks),
-        in_at_(task.ranks) {
+        send_counts_(task.ranks),
+        send_offsets_(task.ranks),
+        receive_counts_(task.ranks),
+        receive_offsets_(task.ranks) {
     if (task.k > static_cast<std::size_t>(INT_MAX) / task.ranks) {
       throw std::runtime_error("mpi-alltoallv takes at most 2^31 - 1 entries");
     }
@@ -207,47 +207,52 @@ class MpiAlltoallv final : public Contestant<T> {
 
   void call() override {
     auto begin = index_.cbegin();
-    for (std::size_t r = 0; r < out_.size(); ++r) {
+    for (std::size_t r = 0; r < send_counts_.size(); ++r) {
       const auto end = std::lower_bound(begin, index_.cend(), task_.bounds[r + 1]);
-      out_[r] = static_cast<int>(end - begin);
-      out_at_[r] = static_cast<int>(begin - index_.cbegin());
+      send_counts_[r] = static_cast<int>(end - begin);
+      send_offsets_[r] = static_cast<int>(begin - index_.cbegin());
       begin = end;
     }
-    MPI_Alltoall(out_.data(), 1, MPI_INT, in_.data(), 1, MPI_INT, MPI_COMM_WORLD);
-    std::exclusive_scan(in_.begin(), in_.end(), in_at_.begin(), 0);
-    come_index_.resize(static_cast<std::size_t>(in_at_.back() + in_.back()));
-    come_value_.resize(come_index_.size());
-    MPI_Alltoallv(index_.data(), out_.data(), out_at_.data(), MPI_UINT32_T, come_index_.data(),
-                  in_.data(), in_at_.data(), MPI_UINT32_T, MPI_COMM_WORLD);
-    MPI_Alltoallv(value_.data(), out_.data(), out_at_.data(), mpi_type<T>(), come_value_.data(),
-                  in_.data(), in_at_.data(), mpi_type<T>(), MPI_COMM_WORLD);
+    MPI_Alltoall(send_counts_.data(), 1, MPI_INT, receive_counts_.data(), 1, MPI_INT,
+                 MPI_COMM_WORLD);
+    std::exclusive_scan(receive_counts_.begin(), receive_counts_.end(), receive_offsets_.begin(),
+                        0);
+    received_index_.resize(
+        static_cast<std::size_t>(receive_offsets_.back() + receive_counts_.back()));
+    received_value_.resize(received_index_.size());
+    MPI_Alltoallv(index_.data(), send_counts_.data(), send_offsets_.data(), MPI_UINT32_T,
+                  received_index_.data(), receive_counts_.data(), receive_offsets_.data(),
+                  MPI_UINT32_T, MPI_COMM_WORLD);
+    MPI_Alltoallv(value_.data(), send_counts_.data(), send_offsets_.data(), mpi_type<T>(),
+                  received_value_.data(), receive_counts_.data(), receive_offsets_.data(),
+                  mpi_type<T>(), MPI_COMM_WORLD);
   }
 
-  Facts facts() const override {
+  CallStats stats() const override {
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    const int kept = out_[static_cast<std::size_t>(rank)];
-    Facts facts;
-    facts.selected = index_.size();
-    facts.result = come_index_.size();
-    facts.wire_bytes = static_cast<double>((index_.size() - static_cast<std::size_t>(kept)) *
+    const int kept = send_counts_[static_cast<std::size_t>(rank)];
+    CallStats stats;
+    stats.selected = index_.size();
+    stats.result = received_index_.size();
+    stats.wire_bytes = static_cast<double>((index_.size() - static_cast<std::size_t>(kept)) *
                                                (sizeof(std::uint32_t) + sizeof(T)) +
-                                           (out_.size() - 1) * sizeof(int));
-    facts.wire_is_model = true;
-    return facts;
+                                           (send_counts_.size() - 1) * sizeof(int));
+    stats.wire_is_model = true;
+    return stats;
   }
 
-  std::size_t wrong(const Judge<T>& judge) const override {
-    return judge.wrong_arrived(come_index_, come_value_);
+  std::size_t wrong(const Checker<T>& checker) const override {
+    return checker.wrong_received(received_index_, received_value_);
   }
 
  private:
   Task<T> task_;
   std::vector<std::uint32_t> index_;
   std::vector<T> value_;
-  std::vector<int> out_, out_at_, in_, in_at_;
-  std::vector<std::uint32_t> come_index_;
-  std::vector<T> come_value_;
+  std::vector<int> send_counts_, send_offsets_, receive_counts_, receive_offsets_;
+  std::vector<std::uint32_t> received_index_;
+  std::vector<T> received_value_;
 };
 
 }  // namespace
@@ -257,13 +262,13 @@ std::vector<std::string> baseline_names() {
 }
 
 template <class T>
-std::unique_ptr<Contestant<T>> make_baseline(const std::string& name, const Task<T>& task) {
+std::unique_ptr<Runner<T>> make_baseline(const std::string& name, const Task<T>& task) {
   if (name == "mpi-dense") return std::make_unique<MpiDense<T>>(task);
   if (name == "mpi-alltoallv") return std::make_unique<MpiAlltoallv<T>>(task);
   return std::make_unique<MpiAllgather<T>>(task);
 }
 
-template std::unique_ptr<Contestant<float>> make_baseline(const std::string&, const Task<float>&);
-template std::unique_ptr<Contestant<double>> make_baseline(const std::string&, const Task<double>&);
+template std::unique_ptr<Runner<float>> make_baseline(const std::string&, const Task<float>&);
+template std::unique_ptr<Runner<double>> make_baseline(const std::string&, const Task<double>&);
 
 }  // namespace sparsecoll::perf

@@ -25,7 +25,7 @@ struct Tensor {
   std::vector<T> dense;
   Entries<Wide<T>> selection, by_shard;
   Task<T> task;
-  std::unique_ptr<Judge<T>> judge;
+  std::unique_ptr<Checker<T>> checker;
 };
 
 /// One size of groups and what came of it.
@@ -59,9 +59,9 @@ std::vector<Table::Column> columns() {
 }
 
 template <class T>
-class Search {
+class FusionSearch {
  public:
-  Search(const Options& options, Ranks& ranks, Storage& storage)
+  FusionSearch(const Options& options, Ranks& ranks, Storage& storage)
       : options_(options),
         ranks_(ranks),
         storage_(storage),
@@ -109,29 +109,29 @@ class Search {
       task.average = options_.op == "avg";
       task.feedback = options_.feedback;
       task.dense = tensor.dense;
-      if (options_.check) add_judge(tensor);
+      if (options_.check) add_checker(tensor);
     }
   }
 
-  void add_judge(Tensor<T>& tensor) {
+  void add_checker(Tensor<T>& tensor) {
     Task<T>& task = tensor.task;
-    std::vector<Wide<T>> room;
-    const std::span<const Wide<T>> wide = widened<T>(task.dense, room);
+    std::vector<Wide<T>> buffer;
+    const std::span<const Wide<T>> wide = widened<T>(task.dense, buffer);
     tensor.selection = top_k<Wide<T>>(wide, task.k);
     task.entries = &tensor.selection;
     if (std::ranges::count(options_.algorithms, "topka2a") > 0) {
       tensor.by_shard = top_k_by_shard<Wide<T>>(wide, task.k, static_cast<std::size_t>(task.ranks));
       task.by_shard = &tensor.by_shard;
     }
-    tensor.judge = std::make_unique<Judge<T>>(task, ranks_, *tensor.vectors);
+    tensor.checker = std::make_unique<Checker<T>>(task, ranks_, *tensor.vectors);
   }
 
   void search(const std::string& name, double density) {
     name_ = name;
     density_ = density;
-    contestants_.clear();
+    runners_.clear();
     for (const Tensor<T>& tensor : tensors_) {
-      contestants_.push_back(library_.make<T>(name, tensor.task));
+      runners_.push_back(library_.make<T>(name, tensor.task));
     }
     std::vector<Trial> trials = trials_of(counts_, sizeof(T));
     const Trial& alone = trials.front();
@@ -161,7 +161,7 @@ class Search {
     if (trial.times) return;
     progress_.show(name_ + ", groups of " + std::to_string(trial.bytes) + " bytes");
     if (options_.check) check(trial);
-    for (const auto& contestant : contestants_) contestant->reset();
+    for (const auto& runner : runners_) runner->reset();
     const std::size_t before = bytes_sent();
     trial.times = measure(
         ranks_, options_, [] {}, [&] { step(trial); });
@@ -175,20 +175,20 @@ class Search {
     const sparsecollComm_t comm = library_.communicator(name_).get();
     for (std::size_t g = 0; g < trial.starts.size(); ++g) {
       const bool last = g + 1 == trial.starts.size();
-      const std::size_t end = last ? contestants_.size() : trial.starts[g + 1];
+      const std::size_t end = last ? runners_.size() : trial.starts[g + 1];
       require(sparsecollGroupStart(comm), comm, "sparsecollGroupStart");
-      for (std::size_t t = trial.starts[g]; t < end; ++t) contestants_[t]->call();
+      for (std::size_t t = trial.starts[g]; t < end; ++t) runners_[t]->call();
       require(sparsecollGroupEnd(comm), comm, "sparsecollGroupEnd");
     }
     storage_.wait();
   }
 
   void check(Trial& trial) {
-    for (const auto& contestant : contestants_) contestant->reset();
+    for (const auto& runner : runners_) runner->reset();
     step(trial);
     std::size_t wrong = 0;
     for (std::size_t t = 0; t < tensors_.size(); ++t) {
-      wrong += contestants_[t]->wrong(*tensors_[t].judge);
+      wrong += runners_[t]->wrong(*tensors_[t].checker);
     }
     const std::vector<std::size_t> all = ranks_.gather_value(wrong);
     trial.wrong = std::accumulate(all.begin(), all.end(), std::size_t{0});
@@ -243,7 +243,7 @@ class Search {
   JsonFile json_;
   Progress progress_;
   std::deque<Tensor<T>> tensors_;
-  std::vector<std::unique_ptr<Contestant<T>>> contestants_;
+  std::vector<std::unique_ptr<Runner<T>>> runners_;
   std::string name_;
   double density_ = 0;
   std::size_t wrong_ = 0;
@@ -253,7 +253,7 @@ class Search {
 
 template <class T>
 int search_fusion(const Options& options, Ranks& ranks, Storage& storage) {
-  return Search<T>(options, ranks, storage).run();
+  return FusionSearch<T>(options, ranks, storage).run();
 }
 
 template int search_fusion<float>(const Options&, Ranks&, Storage&);

@@ -25,18 +25,18 @@ class Half {
     std::frexp(magnitude, &exponent);
     exponent = magnitude == 0 ? 1 - kBias : std::max(exponent - 1, 1 - kBias);
     // Carries into the exponent as it should.
-    const auto places =
+    const auto significand =
         static_cast<std::uint32_t>(std::nearbyint(std::ldexp(magnitude, mantissa_bits - exponent)));
     const std::uint32_t binade = static_cast<std::uint32_t>(exponent + kBias - 1);
     bits_ = static_cast<std::uint16_t>((std::signbit(value) ? 0x8000u : 0u) |
-                                       ((binade << mantissa_bits) + places));
+                                       ((binade << mantissa_bits) + significand));
   }
   operator float() const {  // NOLINT: a number like any other
     const int exponent = (bits_ & 0x7fff) >> mantissa_bits;
     const int mantissa = bits_ & ((1 << mantissa_bits) - 1);
-    const int places = exponent == 0 ? mantissa : mantissa + (1 << mantissa_bits);
+    const int significand = exponent == 0 ? mantissa : mantissa + (1 << mantissa_bits);
     const float magnitude =
-        std::ldexp(static_cast<float>(places), std::max(exponent, 1) - kBias - mantissa_bits);
+        std::ldexp(static_cast<float>(significand), std::max(exponent, 1) - kBias - mantissa_bits);
     return (bits_ & 0x8000) != 0 ? -magnitude : magnitude;
   }
 

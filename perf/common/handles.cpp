@@ -34,7 +34,7 @@ sparsecollStats_t Communicator::last_stats() const {
   return stats;
 }
 
-Communicator connect_alone() {
+Communicator connect_single_rank() {
   sparsecollConfig_t config = SPARSECOLL_CONFIG_INITIALIZER;
   config.device = SPARSECOLL_DEVICE_HOST;
   sparsecollComm_t comm = nullptr;

@@ -53,7 +53,7 @@ class Communicator {
 };
 
 /// A communicator of this one thread, for local functions. Throws on failure.
-Communicator connect_alone();
+Communicator connect_single_rank();
 
 /// Owns a residual; must go before its communicator.
 class Residual {

@@ -52,7 +52,7 @@ std::vector<std::uint32_t> narrowed(const std::vector<std::uint64_t>& indices) {
 }
 
 /// What a contestant works with.
-struct Place {
+struct Resources {
   const Communicator& comm;
   Storage& storage;
 };
@@ -78,50 +78,51 @@ Entries<Wide<T>> entries_of(std::span<const T> dense) {
 
 /// What the two forms share: residual, facts, promise.
 template <class T>
-class LibraryContestant : public Contestant<T> {
+class LibraryRunner : public Runner<T> {
  public:
-  LibraryContestant(std::string name, const Task<T>& task, const Place& place)
+  LibraryRunner(std::string name, const Task<T>& task, const Resources& resources)
       : name_(std::move(name)),
         result_(result_of(name_)),
         task_(task),
-        comm_(place.comm),
-        storage_(place.storage) {
-    const Communicator& comm = place.comm;
+        comm_(resources.comm),
+        storage_(resources.storage) {
+    const Communicator& comm = resources.comm;
     if (task.feedback) residual_ = Residual(task.n, datatype_of<T>(), comm.get());
   }
 
   void reset() override { residual_.reset(); }
 
-  Facts facts() const override {
-    const sparsecollStats_t stats = comm_.last_stats();
-    Facts facts;
-    facts.selected = stats.selected;
-    facts.result = stats.result;
-    facts.wire_bytes = static_cast<double>(stats.bytesSent);
-    facts.messages = stats.messagesSent;
-    facts.select_seconds = stats.selectSeconds;
-    facts.pack_seconds = stats.packSeconds;
-    facts.exchange_seconds = stats.exchangeSeconds;
-    facts.reduce_seconds = stats.reduceSeconds;
+  CallStats stats() const override {
+    const sparsecollStats_t last = comm_.last_stats();
+    CallStats stats;
+    stats.selected = last.selected;
+    stats.result = last.result;
+    stats.wire_bytes = static_cast<double>(last.bytesSent);
+    stats.messages = last.messagesSent;
+    stats.select_seconds = last.selectSeconds;
+    stats.pack_seconds = last.packSeconds;
+    stats.exchange_seconds = last.exchangeSeconds;
+    stats.reduce_seconds = last.reduceSeconds;
     const bool chooses = name_ != kGtopk && name_ != kAlltoall && name_ != kReuse;
-    facts.ran = chooses ? word_of(stats.algorithm) : name_;
-    return facts;
+    stats.ran = chooses ? word_of(last.algorithm) : name_;
+    return stats;
   }
 
  protected:
-  Promise promise() const {
-    if (name_ == kGtopk) return Promise::kTree;
-    if (result_ == ResultKind::shard_sums) return Promise::kShards;
-    return result_ == ResultKind::whole_sum ? Promise::kEverything : Promise::kTopkOfSum;
+  ExpectedResult expected_result() const {
+    if (name_ == kGtopk) return ExpectedResult::kMergeTree;
+    if (result_ == ResultKind::shard_sums) return ExpectedResult::kSumOfShardSelections;
+    return result_ == ResultKind::whole_sum ? ExpectedResult::kSumOfVectors
+                                            : ExpectedResult::kTopkOfSum;
   }
   /// Whether values are rounded; without a selection they never are.
   bool rounds() const { return task_.rounded && result_ != ResultKind::whole_sum; }
   sparsecollRedOp_t op() const { return task_.average ? sparsecollAvg : sparsecollSum; }
-  std::size_t wrong_in_residual(const Judge<T>& judge) const {
+  std::size_t wrong_in_residual(const Checker<T>& checker) const {
     if (residual_.get() == nullptr || rounds()) return 0;
     std::vector<Wide<T>> values(task_.n);
     residual_.read(values.data());
-    return judge.wrong_residual(values, promise());
+    return checker.wrong_residual(values, expected_result());
   }
 
   std::string name_;
@@ -133,13 +134,13 @@ class LibraryContestant : public Contestant<T> {
 };
 
 template <class T>
-class DenseVerb final : public LibraryContestant<T> {
+class DenseVerb final : public LibraryRunner<T> {
  public:
-  DenseVerb(const std::string& name, const Task<T>& task, const Place& place)
-      : LibraryContestant<T>(name, task, place),
+  DenseVerb(const std::string& name, const Task<T>& task, const Resources& resources)
+      : LibraryRunner<T>(name, task, resources),
         verb_(name == kGtopk ? gtopkAllreduce : sparseAllreduce),
-        send_(place.storage, task.dense),
-        result_(place.storage, task.n) {}
+        send_(resources.storage, task.dense),
+        result_(resources.storage, task.n) {}
 
   void call() override {
     require(verb_(send_.data(), result_.data(), this->task_.n, this->task_.k, datatype_of<T>(),
@@ -147,10 +148,11 @@ class DenseVerb final : public LibraryContestant<T> {
             this->comm_.get(), this->name_.c_str());
   }
 
-  std::size_t wrong(const Judge<T>& judge) const override {
-    if (this->rounds()) return judge.wrong_rounded(entries_of(result_.read()), this->promise());
-    return judge.wrong_dense(result_.read(), this->promise(), Accuracy::kBits) +
-           this->wrong_in_residual(judge);
+  std::size_t wrong(const Checker<T>& checker) const override {
+    if (this->rounds())
+      return checker.wrong_rounded(entries_of(result_.read()), this->expected_result());
+    return checker.wrong_dense(result_.read(), this->expected_result(), Accuracy::kBits) +
+           this->wrong_in_residual(checker);
   }
 
  private:
@@ -173,16 +175,16 @@ sparsecollSparse_t describe(std::size_t n, const Array<std::uint32_t>& index,
 }
 
 template <class T>
-class SparseVerb final : public LibraryContestant<T> {
+class SparseVerb final : public LibraryRunner<T> {
  public:
-  SparseVerb(const std::string& name, const Task<T>& task, const Place& place)
-      : LibraryContestant<T>(name, task, place),
+  SparseVerb(const std::string& name, const Task<T>& task, const Resources& resources)
+      : LibraryRunner<T>(name, task, resources),
         verb_(name == kGtopk ? gtopkAllreducev : sparseAllreducev),
         k_(task.form == Form::kSum ? SPARSECOLL_ALL : task.k),
-        index_(place.storage, narrowed(task.entries->index)),
-        value_(place.storage, narrowed<T>(task.entries->value)),
-        result_index_(place.storage, most(name, task)),
-        result_value_(place.storage, result_index_.size()),
+        index_(resources.storage, narrowed(task.entries->index)),
+        value_(resources.storage, narrowed<T>(task.entries->value)),
+        result_index_(resources.storage, most(name, task)),
+        result_value_(resources.storage, result_index_.size()),
         send_(describe(task.n, index_, value_)),
         receive_(describe(task.n, result_index_, result_value_)) {
     send_.nnz = index_.size();
@@ -194,16 +196,16 @@ class SparseVerb final : public LibraryContestant<T> {
             this->comm_.get(), this->name_.c_str());
   }
 
-  std::size_t wrong(const Judge<T>& judge) const override {
+  std::size_t wrong(const Checker<T>& checker) const override {
     if (this->rounds()) {
       const auto index = result_index_.read(receive_.nnz);
       const auto value = result_value_.read(receive_.nnz);
-      return judge.wrong_rounded({{index.begin(), index.end()}, {value.begin(), value.end()}},
-                                 this->promise());
+      return checker.wrong_rounded({{index.begin(), index.end()}, {value.begin(), value.end()}},
+                                   this->expected_result());
     }
-    return judge.wrong_sparse(result_index_.read(receive_.nnz), result_value_.read(receive_.nnz),
-                              this->promise()) +
-           this->wrong_in_residual(judge);
+    return checker.wrong_sparse(result_index_.read(receive_.nnz), result_value_.read(receive_.nnz),
+                                this->expected_result()) +
+           this->wrong_in_residual(checker);
   }
 
  private:
@@ -226,16 +228,16 @@ class SparseVerb final : public LibraryContestant<T> {
 };
 
 template <class T>
-class AlltoallVerb final : public LibraryContestant<T> {
+class AlltoallVerb final : public LibraryRunner<T> {
  public:
-  AlltoallVerb(const Task<T>& task, const Place& place)
-      : LibraryContestant<T>(kAlltoall, task, place),
-        index_(place.storage, narrowed(task.entries->index)),
-        value_(place.storage, narrowed<T>(task.entries->value)),
-        come_index_(place.storage, task.k * static_cast<std::size_t>(task.ranks)),
-        come_value_(place.storage, come_index_.size()),
+  AlltoallVerb(const Task<T>& task, const Resources& resources)
+      : LibraryRunner<T>(kAlltoall, task, resources),
+        index_(resources.storage, narrowed(task.entries->index)),
+        value_(resources.storage, narrowed<T>(task.entries->value)),
+        received_index_(resources.storage, task.k * static_cast<std::size_t>(task.ranks)),
+        received_value_(resources.storage, received_index_.size()),
         send_(describe(task.n, index_, value_)),
-        receive_(describe(task.n, come_index_, come_value_)) {
+        receive_(describe(task.n, received_index_, received_value_)) {
     send_.nnz = index_.size();
   }
 
@@ -245,15 +247,16 @@ class AlltoallVerb final : public LibraryContestant<T> {
             this->comm_.get(), kAlltoall);
   }
 
-  std::size_t wrong(const Judge<T>& judge) const override {
-    return judge.wrong_arrived(come_index_.read(receive_.nnz), come_value_.read(receive_.nnz));
+  std::size_t wrong(const Checker<T>& checker) const override {
+    return checker.wrong_received(received_index_.read(receive_.nnz),
+                                  received_value_.read(receive_.nnz));
   }
 
  private:
   Array<std::uint32_t> index_;
   Array<T> value_;
-  Array<std::uint32_t> come_index_;
-  Array<T> come_value_;
+  Array<std::uint32_t> received_index_;
+  Array<T> received_value_;
   sparsecollSparse_t send_;
   sparsecollSparse_t receive_;
 };
@@ -283,18 +286,16 @@ const Communicator& Library::communicator(const std::string& name) {
 }
 
 template <class T>
-std::unique_ptr<Contestant<T>> Library::make(const std::string& name, const Task<T>& task) {
-  const Place place{communicator(name), storage_};
-  if (name == kAlltoall) return std::make_unique<AlltoallVerb<T>>(task, place);
-  if (task.form == Form::kDense) return std::make_unique<DenseVerb<T>>(name, task, place);
-  return std::make_unique<SparseVerb<T>>(name, task, place);
+std::unique_ptr<Runner<T>> Library::make(const std::string& name, const Task<T>& task) {
+  const Resources resources{communicator(name), storage_};
+  if (name == kAlltoall) return std::make_unique<AlltoallVerb<T>>(task, resources);
+  if (task.form == Form::kDense) return std::make_unique<DenseVerb<T>>(name, task, resources);
+  return std::make_unique<SparseVerb<T>>(name, task, resources);
 }
 
-template std::unique_ptr<Contestant<float>> Library::make(const std::string&, const Task<float>&);
-template std::unique_ptr<Contestant<double>> Library::make(const std::string&, const Task<double>&);
-template std::unique_ptr<Contestant<Float16>> Library::make(const std::string&,
-                                                            const Task<Float16>&);
-template std::unique_ptr<Contestant<Bfloat16>> Library::make(const std::string&,
-                                                             const Task<Bfloat16>&);
+template std::unique_ptr<Runner<float>> Library::make(const std::string&, const Task<float>&);
+template std::unique_ptr<Runner<double>> Library::make(const std::string&, const Task<double>&);
+template std::unique_ptr<Runner<Float16>> Library::make(const std::string&, const Task<Float16>&);
+template std::unique_ptr<Runner<Bfloat16>> Library::make(const std::string&, const Task<Bfloat16>&);
 
 }  // namespace sparsecoll::perf

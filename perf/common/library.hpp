@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "common/contestant.hpp"
 #include "common/handles.hpp"
 #include "common/options.hpp"
 #include "common/ranks.hpp"
+#include "common/runner.hpp"
 #include "common/storage.hpp"
 
 namespace sparsecoll::perf {
@@ -45,7 +45,7 @@ class Library {
   /// Works on vectors in the storage, and is done when what is on its stream is.
   /// `name`: one of sparse_algorithms(), kGtopk or kAlltoall. Collective for a name's first use.
   template <class T>
-  std::unique_ptr<Contestant<T>> make(const std::string& name, const Task<T>& task);
+  std::unique_ptr<Runner<T>> make(const std::string& name, const Task<T>& task);
 
   /// The one that contestants of this name use. Collective for a name's first use.
   const Communicator& communicator(const std::string& name);

@@ -99,7 +99,7 @@ std::string memory_of(const Machine& machine) {
          machine.gpu;
 }
 
-int number_on_host(Ranks& ranks) {
+int rank_on_host(Ranks& ranks) {
   const std::vector<std::string> hosts = gather_host_names(ranks);
   const auto mine = hosts.begin() + ranks.rank();
   return static_cast<int>(std::count(hosts.begin(), mine, *mine));

@@ -26,7 +26,7 @@ Machine describe_machine(Ranks& ranks, const Storage& storage);
 /// Where the vectors are, in words.
 std::string memory_of(const Machine& machine);
 /// This rank's number among those on its host. Collective.
-int number_on_host(Ranks& ranks);
+int rank_on_host(Ranks& ranks);
 
 /// The library's version, "major.minor.patch".
 std::string library_version();

@@ -108,7 +108,7 @@ void add_device(CLI::App& app, Options& o) {
   app.add_option("--kernel", o.kernel, "with --memory device: what is measured")
       ->check(CLI::IsMember(Names{"select", "merge", "pack", "unpack"}))
       ->capture_default_str();
-  app.add_option("-p,--pieces", o.pieces,
+  app.add_option("-p,--pieces", o.kernel_ranks,
                  "pieces of --kernel merge, messages of pack and unpack, comma separated [2,8,64]")
       ->delimiter(',')
       ->check(CLI::Range(1, 1024));
@@ -195,7 +195,7 @@ void complete_device(CLI::App& app, Options& o) {
   for (const char* name : {"--nthreads", "--data", "--average", "--threads", "--simd"}) {
     if (device && app.count(name) > 0) throw CLI::ValidationError(name, "needs --memory host");
   }
-  if (o.pieces.empty()) o.pieces = {2, 8, 64};
+  if (o.kernel_ranks.empty()) o.kernel_ranks = {2, 8, 64};
   if (device && o.kernel != "select" && app.count("--input") > 0) {
     throw CLI::ValidationError("--input", "needs --kernel select");
   }
@@ -309,7 +309,7 @@ std::optional<Options> parse(int argc, char** argv, const Program& program, int*
   if (program.algorithms.empty()) {
     options.threads = 1;
     threads->description("threads, each with a vector of its own");
-    app.add_option("--threads", options.hands,
+    app.add_option("--threads", options.selection_threads,
                    "threads that select from one vector, and make the passes beside it")
         ->check(CLI::Range(1, 1024))
         ->capture_default_str();

@@ -52,10 +52,10 @@ struct Options {
   std::vector<std::size_t> ks;
   std::vector<std::string> algorithms;
   std::vector<std::string> inputs;                 ///< kinds of data of the local kernel
-  int hands = 1;                                   ///< threads that select from one vector
+  int selection_threads = 1;                       ///< threads that select from one vector
   std::string simd = "auto";                       ///< their vector instructions
   std::string kernel = "select";                   ///< of a device
-  std::vector<int> pieces;                         ///< P of merges, and messages of pack and unpack
+  std::vector<int> kernel_ranks;                   ///< P of merges, and messages of pack and unpack
   bool cold = true;                                ///< on a device: calls find nothing in its cache
   std::size_t check_count = std::size_t{1} << 24;  ///< on a device: longest vector that is checked
   std::string data;                                ///< file name, %r = rank; empty: generated

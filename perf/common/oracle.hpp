@@ -25,10 +25,10 @@ struct Entries {
 /// The values in the accumulation type, in which all of this is done; `room` is for those that are
 /// not in it.
 template <class T>
-std::span<const Wide<T>> widened(std::span<const T> values, std::vector<Wide<T>>& room) {
+std::span<const Wide<T>> widened(std::span<const T> values, std::vector<Wide<T>>& buffer) {
   if constexpr (kIsHalf<T>) {
-    room.assign(values.begin(), values.end());
-    return room;
+    buffer.assign(values.begin(), values.end());
+    return buffer;
   } else {
     return values;
   }

@@ -17,11 +17,11 @@ namespace sparsecoll::perf {
 namespace {
 
 /// What the threads of one run share.
-struct Meeting {
-  Meeting(int size, bool nccl)
-      : gate(size), slots(size), comms(size), devices(size), over_nccl(nccl) {}
-  std::barrier<> gate;
-  std::vector<Bytes> slots;
+struct SharedState {
+  SharedState(int size, bool nccl)
+      : barrier(size), contributions(size), comms(size), devices(size), over_nccl(nccl) {}
+  std::barrier<> barrier;
+  std::vector<Bytes> contributions;
   std::vector<sparsecollComm_t> comms;
   std::vector<int> devices;
   const bool over_nccl;
@@ -29,46 +29,45 @@ struct Meeting {
 
 class LocalRanks final : public Ranks {
  public:
-  LocalRanks(int rank, Meeting& meeting)
-      : Ranks(rank, static_cast<int>(meeting.slots.size())), meeting_(meeting) {}
+  LocalRanks(int rank, SharedState& shared)
+      : Ranks(rank, static_cast<int>(shared.contributions.size())), shared_(shared) {}
 
-  void barrier() override { meeting_.gate.arrive_and_wait(); }
+  void barrier() override { shared_.barrier.arrive_and_wait(); }
 
   std::vector<Bytes> allgather(std::span<const std::byte> mine) override {
-    meeting_.slots[rank()].assign(mine.begin(), mine.end());
+    shared_.contributions[rank()].assign(mine.begin(), mine.end());
     barrier();
-    std::vector<Bytes> all = meeting_.slots;
+    std::vector<Bytes> all = shared_.contributions;
     barrier();  // nobody writes its slot again before everybody has read it
     return all;
   }
 
   Communicator connect(const sparsecollConfig_t& config) override {
-    if (meeting_.over_nccl) return connect_nccl(*this, config);
-    meeting_.devices[rank()] = config.device;
+    if (shared_.over_nccl) return connect_nccl(*this, config);
+    shared_.devices[rank()] = config.device;
     barrier();
     if (rank() == 0) {
-      require(
-          sparsecollCommInitAll(meeting_.comms.data(), size(), meeting_.devices.data(), &config),
-          nullptr, "sparsecollCommInitAll");
+      require(sparsecollCommInitAll(shared_.comms.data(), size(), shared_.devices.data(), &config),
+              nullptr, "sparsecollCommInitAll");
     }
     barrier();
-    Communicator mine(meeting_.comms[rank()]);
+    Communicator mine(shared_.comms[rank()]);
     barrier();
     return mine;
   }
 
  private:
-  Meeting& meeting_;
+  SharedState& shared_;
 };
 
-int launch_threads(Meeting& meeting, const Body& body) {
-  const int size = static_cast<int>(meeting.slots.size());
+int launch_threads(SharedState& shared, const Body& body) {
+  const int size = static_cast<int>(shared.contributions.size());
   std::vector<int> status(size, 0);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank) {
     threads.emplace_back([&, rank] {
       try {
-        LocalRanks ranks(rank, meeting);
+        LocalRanks ranks(rank, shared);
         status[rank] = body(ranks);
       } catch (const std::exception& error) {
         std::fflush(stdout);
@@ -87,7 +86,7 @@ double Ranks::now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-void Ranks::rest(double seconds) {
+void Ranks::sleep(double seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 
@@ -101,8 +100,8 @@ std::vector<std::string> transports() {
 int launch(const World& world, const Body& body) {
   if (world.transport == "mpi") return launch_mpi(body);
   if (world.transport == "simulated") return launch_simulated(world.threads, world.network, body);
-  Meeting meeting(world.threads, world.transport == "nccl");
-  return launch_threads(meeting, body);
+  SharedState shared(world.threads, world.transport == "nccl");
+  return launch_threads(shared, body);
 }
 
 std::string transport_text(const std::string& transport) {

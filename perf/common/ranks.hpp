@@ -34,7 +34,7 @@ class Ranks {
   /// Seconds since some moment.
   virtual double now();
   /// Does nothing for so long.
-  virtual void rest(double seconds);
+  virtual void sleep(double seconds);
   /// What every rank gave, in rank order; lengths may differ.
   virtual std::vector<Bytes> allgather(std::span<const std::byte> mine) = 0;
   /// A communicator of the library over these ranks, which may differ in `device` alone.

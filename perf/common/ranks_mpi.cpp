@@ -51,12 +51,12 @@ class MpiRanks final : public Ranks {
     Bytes all(total);
     MPI_Allgatherv(mine.data(), counts[rank()], MPI_BYTE, all.data(), counts.data(), starts.data(),
                    MPI_BYTE, comm_);
-    std::vector<Bytes> pieces;
+    std::vector<Bytes> by_rank;
     for (int r = 0; r < size(); ++r) {
       const auto first = all.begin() + starts[r];
-      pieces.emplace_back(first, first + counts[r]);
+      by_rank.emplace_back(first, first + counts[r]);
     }
-    return pieces;
+    return by_rank;
   }
 
   Communicator connect(const sparsecollConfig_t& config) override {

@@ -29,14 +29,14 @@ class Storage {
   virtual std::string gpu() const = 0;
 
   /// Zeros; not null.
-  virtual void* take(std::size_t bytes) = 0;
-  virtual void give_back(void* at) noexcept = 0;
+  virtual void* allocate(std::size_t bytes) = 0;
+  virtual void free(void* at) noexcept = 0;
   virtual void write(void* to, const void* from, std::size_t bytes) = 0;
   /// What is there once all that is on the stream is done; on a device it is copied to `room`.
-  virtual const void* read(const void* from, std::size_t bytes, std::vector<std::byte>& room) = 0;
+  virtual const void* read(const void* from, std::size_t bytes, std::vector<std::byte>& buffer) = 0;
   /// What does the same as `work`, which queues something on the stream, from now on: on a device
   /// the launch of a CUDA graph, so that nothing is done yet; on the host `work` itself.
-  virtual std::function<void()> captured(const std::function<void()>& work) = 0;
+  virtual std::function<void()> capture(const std::function<void()>& work) = 0;
   /// Until all that is on the stream is done.
   virtual void wait() = 0;
 };
@@ -49,27 +49,27 @@ template <class V>
 class Array {
  public:
   Array(Storage& storage, std::size_t n)
-      : storage_(&storage), n_(n), at_(static_cast<V*>(storage.take(n * sizeof(V)))) {}
+      : storage_(&storage), n_(n), data_(static_cast<V*>(storage.allocate(n * sizeof(V)))) {}
   Array(Storage& storage, std::span<const V> values) : Array(storage, values.size()) {
-    storage.write(at_, values.data(), values.size_bytes());
+    storage.write(data_, values.data(), values.size_bytes());
   }
   Array(const Array&) = delete;
   Array& operator=(const Array&) = delete;
-  ~Array() { storage_->give_back(at_); }
+  ~Array() { storage_->free(data_); }
 
-  V* data() const { return at_; }
+  V* data() const { return data_; }
   std::size_t size() const { return n_; }
   /// The first n of them on the host, until the next call.
   std::span<const V> read(std::size_t n) const {
-    return {static_cast<const V*>(storage_->read(at_, n * sizeof(V), room_)), n};
+    return {static_cast<const V*>(storage_->read(data_, n * sizeof(V), buffer_)), n};
   }
   std::span<const V> read() const { return read(n_); }
 
  private:
   Storage* storage_;
   std::size_t n_;
-  V* at_;
-  mutable std::vector<std::byte> room_;
+  V* data_;
+  mutable std::vector<std::byte> buffer_;
 };
 
 }  // namespace sparsecoll::perf

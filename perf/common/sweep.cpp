@@ -86,8 +86,8 @@ class Sweep {
     task.dense = dense;
     if (task.form == Form::kOwners) task.bounds = owners(task.n);
     Entries<Wide<T>> selection, by_shard;
-    std::vector<Wide<T>> room;
-    const std::span<const Wide<T>> wide = widened<T>(task.dense, room);
+    std::vector<Wide<T>> buffer;
+    const std::span<const Wide<T>> wide = widened<T>(task.dense, buffer);
     std::vector<T> only_selected;
     if (task.form != Form::kDense || options_.check) selection = top_k<Wide<T>>(wide, task.k);
     task.entries = &selection;
@@ -102,12 +102,12 @@ class Sweep {
       }
       task.dense = only_selected;
     }
-    std::unique_ptr<Judge<T>> judge;
-    if (options_.check) judge = std::make_unique<Judge<T>>(task, ranks_, vectors);
+    std::unique_ptr<Checker<T>> checker;
+    if (options_.check) checker = std::make_unique<Checker<T>>(task, ranks_, vectors);
     std::vector<Record> records;
     for (const std::string& name : options_.algorithms) {
       progress_.show(where_ + ", k = " + std::to_string(task.k) + ": " + name);
-      records.push_back(run_contestant(name, task, judge.get()));
+      records.push_back(measure_algorithm(name, task, checker.get()));
     }
     finish(records);
   }
@@ -130,27 +130,28 @@ class Sweep {
     return bounds;
   }
 
-  Record run_contestant(const std::string& name, const Task<T>& task, const Judge<T>* judge) {
+  Record measure_algorithm(const std::string& name, const Task<T>& task,
+                           const Checker<T>* checker) {
     const bool own = std::ranges::count(baseline_names(), name) == 0;
-    const auto contestant = own ? library_.make<T>(name, task) : baseline(name, task);
+    const auto runner = own ? library_.make<T>(name, task) : baseline(name, task);
     // Twice: what a first call gives, and what one gives that profits from earlier ones.
-    std::size_t wrong = judge != nullptr ? check(*contestant, *judge) : 0;
-    contestant->reset();
-    std::function<void()> timed = [&] { contestant->call(); };
+    std::size_t wrong = checker != nullptr ? check(*runner, *checker) : 0;
+    runner->reset();
+    std::function<void()> timed = [&] { runner->call(); };
     if (options_.graph) {
-      call(*contestant);  // only what was called before can be captured
-      timed = storage_.captured(timed);
+      call(*runner);  // only what was called before can be captured
+      timed = storage_.capture(timed);
     }
     Record record;
     record.times = measure(
-        ranks_, options_, [&] { contestant->prepare(); },
+        ranks_, options_, [&] { runner->prepare(); },
         [&] {
           timed();
           storage_.wait();
         });
-    combine(contestant->facts(), record);
-    if (judge != nullptr) {
-      wrong += check(*contestant, *judge);
+    combine(runner->stats(), record);
+    if (checker != nullptr) {
+      wrong += check(*runner, *checker);
       const std::vector<std::size_t> all = ranks_.gather_value(wrong);
       record.wrong = std::accumulate(all.begin(), all.end(), std::size_t{0});
       wrong_ += *record.wrong;
@@ -178,7 +179,7 @@ class Sweep {
   }
 
   /// MPI knows no 16-bit types; the options see to it that nobody asks.
-  static std::unique_ptr<Contestant<T>> baseline(const std::string& name, const Task<T>& task) {
+  static std::unique_ptr<Runner<T>> baseline(const std::string& name, const Task<T>& task) {
     if constexpr (kIsHalf<T>) {
       throw std::logic_error(name + " of a 16-bit type");
     } else {
@@ -186,21 +187,21 @@ class Sweep {
     }
   }
 
-  std::size_t check(Contestant<T>& contestant, const Judge<T>& judge) {
-    contestant.reset();
-    contestant.prepare();
-    call(contestant);
-    return contestant.wrong(judge);
+  std::size_t check(Runner<T>& runner, const Checker<T>& checker) {
+    runner.reset();
+    runner.prepare();
+    call(runner);
+    return runner.wrong(checker);
   }
 
   /// Until the result is there.
-  void call(Contestant<T>& contestant) {
-    contestant.call();
+  void call(Runner<T>& runner) {
+    runner.call();
     storage_.wait();
   }
 
   /// One row from what the ranks saw.
-  void combine(const Facts& mine, Record& record) {
+  void combine(const CallStats& mine, Record& record) {
     const auto selected = ranks_.gather_value(mine.selected);
     record.nnz_in = std::ranges::max(selected);
     record.mean_nnz_in = std::accumulate(selected.begin(), selected.end(), 0.0) /
@@ -219,12 +220,12 @@ class Sweep {
   void finish(std::vector<Record>& records) {
     progress_.clear();
     const bool owners = options_.form == "owners";
-    const auto beside =
+    const auto baseline =
         std::ranges::find(records, owners ? "mpi-alltoallv" : "mpi-dense", &Record::algorithm);
     for (Record& record : records) {
-      if (beside != records.end()) {
+      if (baseline != records.end()) {
         // Medians: a single disturbed call moves neither side.
-        const double faster = beside->times.median / record.times.median;
+        const double faster = baseline->times.median / record.times.median;
         (owners ? record.times_faster_than_mpi : record.times_faster_than_dense) = faster;
       }
       table_.row(record_cells(record, options_, ranks_.size()));

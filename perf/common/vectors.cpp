@@ -27,8 +27,8 @@ class GeneratedVectors final : public Vectors<T> {
         seed_(mix(options.seed)),
         cap_(static_cast<double>(std::max(exact_integers<T>() / std::max(ranks, 1), 1))),
         common_below_(static_cast<std::uint32_t>(options.overlap * 65536.0)),
-        cool_(16.0 / (15.0 + options.skew)),
-        hot_(cool_ * options.skew) {}
+        rest_density_(16.0 / (15.0 + options.skew)),
+        first_density_(rest_density_ * options.skew) {}
 
   std::size_t count() const override { return n_; }
   bool exact() const override { return true; }
@@ -44,8 +44,8 @@ class GeneratedVectors final : public Vectors<T> {
     const bool common = (shared & 0xFFFF) < common_below_;
     const std::uint64_t draw = common ? shared : own;
     // Uniform in (0, 1]; dividing by the local density makes large values as frequent as asked.
-    const double u =
-        (static_cast<double>(draw >> 32) + 1.0) * 0x1p-32 / (i < n_ / 16 ? hot_ : cool_);
+    const double u = (static_cast<double>(draw >> 32) + 1.0) * 0x1p-32 /
+                     (i < n_ / 16 ? first_density_ : rest_density_);
     const double root = std::sqrt(u);
     const double magnitude = std::clamp(std::floor(4.0 / (root * std::sqrt(root))), 1.0, cap_);
     bool negative = (draw >> 16 & 1) != 0;
@@ -57,8 +57,8 @@ class GeneratedVectors final : public Vectors<T> {
   std::uint64_t seed_;
   double cap_;  ///< P values of this size still add up exactly, in float32 or a 16-bit T
   std::uint32_t common_below_;
-  double cool_;
-  double hot_;
+  double rest_density_;
+  double first_density_;
 };
 
 std::string name_for_rank(const std::string& name, int rank) {

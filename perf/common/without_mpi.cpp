@@ -18,11 +18,11 @@ std::string mpi_version() { return ""; }
 std::vector<std::string> baseline_names() { return {}; }
 
 template <class T>
-std::unique_ptr<Contestant<T>> make_baseline(const std::string& name, const Task<T>&) {
+std::unique_ptr<Runner<T>> make_baseline(const std::string& name, const Task<T>&) {
   throw std::logic_error(name + " needs MPI, which this build does not have");
 }
 
-template std::unique_ptr<Contestant<float>> make_baseline(const std::string&, const Task<float>&);
-template std::unique_ptr<Contestant<double>> make_baseline(const std::string&, const Task<double>&);
+template std::unique_ptr<Runner<float>> make_baseline(const std::string&, const Task<float>&);
+template std::unique_ptr<Runner<double>> make_baseline(const std::string&, const Task<double>&);
 
 }  // namespace sparsecoll::perf

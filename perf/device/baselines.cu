@@ -24,8 +24,8 @@ struct Pairs {
 
 template <class V>
 void sort(cuda::Backend& backend, const Pairs<V>& from, const Pairs<V>& to, size_t n) {
-  call_cub(backend, [&](void* room, size_t& bytes) {
-    return cub::DeviceRadixSort::SortPairsDescending(room, bytes, from.key, to.key, from.index,
+  call_cub(backend, [&](void* workspace, size_t& bytes) {
+    return cub::DeviceRadixSort::SortPairsDescending(workspace, bytes, from.key, to.key, from.index,
                                                      to.index, n, 0, 8 * sizeof(Key<V>),
                                                      backend.stream());
   });
@@ -51,7 +51,7 @@ struct Prepare {
   __device__ void operator()(size_t i) const {
     if constexpr (std::is_same_v<V, Accumulation<T>>) {
       if (task.next) {
-        AddUp<T>{task}(i);
+        Accumulate<T>{task}(i);
         to.key[i] = key_of(task.next[i]);
       }
     }
@@ -82,7 +82,7 @@ template <class T, class V>
 void unfused(cuda::Backend& backend, const SelectTask<T>& task, const V* from) {
   const Arena::Scope scope(backend.arena());
   const Pairs<V> pairs(backend, task.count), sorted(backend, task.count);
-  if (task.next) cuda::for_each(backend, {nullptr, task.count}, AddUp<T>{task});
+  if (task.next) cuda::for_each(backend, {nullptr, task.count}, Accumulate<T>{task});
   cuda::for_each(backend, {nullptr, task.count}, KeyOf<V>{from, pairs.key});
   cuda::for_each(backend, {nullptr, task.count}, IndexOf{pairs.index});
   sort(backend, pairs, sorted, task.count);
@@ -114,14 +114,14 @@ void sort_and_reduce(cuda::Backend& backend, const MergeTask<Acc>& task) {
   const Arena::Scope scope(backend.arena());
   uint32_t* const index = backend.arena().take<uint32_t>(task.count);
   Acc* const value = backend.arena().take<Acc>(task.count);
-  call_cub(backend, [&](void* room, size_t& bytes) {
-    return cub::DeviceRadixSort::SortPairs(room, bytes, task.index, index, task.value, value,
+  call_cub(backend, [&](void* workspace, size_t& bytes) {
+    return cub::DeviceRadixSort::SortPairs(workspace, bytes, task.index, index, task.value, value,
                                            task.count, 0, 32, backend.stream());
   });
-  call_cub(backend, [&](void* room, size_t& bytes) {
-    return cub::DeviceReduce::ReduceByKey(room, bytes, index, task.sum_index, value, task.sum_value,
-                                          task.sum_count, ::cuda::std::plus<Acc>{}, task.count,
-                                          backend.stream());
+  call_cub(backend, [&](void* workspace, size_t& bytes) {
+    return cub::DeviceReduce::ReduceByKey(workspace, bytes, index, task.sum_index, value,
+                                          task.sum_value, task.sum_count, ::cuda::std::plus<Acc>{},
+                                          task.count, backend.stream());
   });
 }
 

@@ -9,7 +9,7 @@
 #include "common/options.hpp"
 #include "common/report.hpp"
 #include "core/numeric.hpp"
-#include "device/sheet.hpp"
+#include "device/kernel_report.hpp"
 #include "kernels/cuda/cuda_kernels.hpp"
 
 namespace sparsecoll::perf::device {
@@ -21,7 +21,7 @@ using sparsecoll::Float16;
 /// One run of the program.
 struct Bench {
   const Options& options;
-  Sheet& sheet;
+  KernelReport& report;
   Progress& progress;
 };
 

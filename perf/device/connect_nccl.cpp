@@ -17,9 +17,9 @@ void check(const Nccl& nccl, ncclResult_t result, const char* what) {
 }
 
 /// Ends it. The library has a communicator of its own by then.
-class Callers {
+class NcclCommunicator {
  public:
-  Callers(const Nccl& nccl, Ranks& ranks, int device) : nccl_(nccl) {
+  NcclCommunicator(const Nccl& nccl, Ranks& ranks, int device) : nccl_(nccl) {
     ncclUniqueId id{};
     if (ranks.rank() == 0) check(nccl, nccl.unique_id(&id), "ncclGetUniqueId");
     id = ranks.gather_value(id)[0];
@@ -33,9 +33,9 @@ class Callers {
           " GPU(s), which most NCCL refuse: -t must be at most the number of GPUs");
     check(nccl, result, "ncclCommInitRank");
   }
-  ~Callers() { nccl_.destroy(comm_); }
-  Callers(const Callers&) = delete;
-  Callers& operator=(const Callers&) = delete;
+  ~NcclCommunicator() { nccl_.destroy(comm_); }
+  NcclCommunicator(const NcclCommunicator&) = delete;
+  NcclCommunicator& operator=(const NcclCommunicator&) = delete;
 
   ncclComm_t get() const { return comm_; }
 
@@ -50,9 +50,10 @@ bool nccl_available() { return true; }
 
 Communicator connect_nccl(Ranks& ranks, const sparsecollConfig_t& config) {
   const Nccl nccl = open_nccl();
-  const Callers callers(nccl, ranks, config.device);
+  const NcclCommunicator nccl_communicator(nccl, ranks, config.device);
   sparsecollComm_t comm = nullptr;
-  require(sparsecollCommInitNccl(&comm, callers.get(), &config), nullptr, "sparsecollCommInitNccl");
+  require(sparsecollCommInitNccl(&comm, nccl_communicator.get(), &config), nullptr,
+          "sparsecollCommInitNccl");
   return Communicator(comm);
 }
 

@@ -36,10 +36,10 @@ void measure_type(const Bench& bench) {
 }
 
 int measure_kernel(const Options& options, Ranks& ranks) {
-  Sheet sheet(options, describe_gpu(), describe_machine(ranks));
+  KernelReport report(options, describe_gpu(), describe_machine(ranks));
   Progress progress(options.progress, false);
-  const Bench bench{options, sheet, progress};
-  sheet.header();
+  const Bench bench{options, report, progress};
+  report.header();
   if (options.datatype == "float16")
     measure_type<Float16>(bench);
   else if (options.datatype == "bfloat16")
@@ -49,7 +49,7 @@ int measure_kernel(const Options& options, Ranks& ranks) {
   else
     measure_type<float>(bench);
   progress.clear();
-  return sheet.conclude();
+  return report.conclude();
 }
 
 }  // namespace

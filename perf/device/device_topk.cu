@@ -26,15 +26,15 @@ template <class T, class V>
 void select(cuda::Backend& backend, const SelectTask<T>& task, const V* from) {
   const Arena::Scope scope(backend.arena());
   Key<V>* const keys = backend.arena().take<Key<V>>(task.k);
-  if (task.next) cuda::for_each(backend, {nullptr, task.count}, AddUp<T>{task});
+  if (task.next) cuda::for_each(backend, {nullptr, task.count}, Accumulate<T>{task});
   const auto requirements = ::cuda::execution::require(
       ::cuda::execution::determinism::not_guaranteed, ::cuda::execution::output_ordering::unsorted);
   const auto environment =
       ::cuda::std::execution::env{::cuda::stream_ref{backend.stream()}, requirements};
-  call_cub(backend, [&](void* room, size_t& bytes) {
-    return cub::DeviceTopK::MaxPairs(room, bytes, thrust::make_transform_iterator(from, KeyOf<V>{}),
-                                     keys, thrust::make_counting_iterator(uint32_t{0}), task.index,
-                                     task.count, task.k, environment);
+  call_cub(backend, [&](void* workspace, size_t& bytes) {
+    return cub::DeviceTopK::MaxPairs(
+        workspace, bytes, thrust::make_transform_iterator(from, KeyOf<V>{}), keys,
+        thrust::make_counting_iterator(uint32_t{0}), task.index, task.count, task.k, environment);
   });
   cuda::for_each(backend, {nullptr, task.k}, GatherAndClear<T>{task});
 }

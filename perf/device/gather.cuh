@@ -38,7 +38,7 @@ struct GatherAndClear {
 
 /// next = gradient + residual.
 template <class T>
-struct AddUp {
+struct Accumulate {
   SelectTask<T> task;
   __device__ void operator()(size_t i) const {
     task.next[i] = widen(task.gradient[i]) + task.residual[i];

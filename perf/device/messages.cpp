@@ -4,8 +4,8 @@
 // Kernels::pack_all and unpack_all: one rank's selection cut into messages for the owners of equal
 // regions, and such messages as they arrive.
 #include "device/bench.hpp"
-#include "device/clock.hpp"
 #include "device/data.hpp"
+#include "device/kernel_timer.hpp"
 #include "device/passes.hpp"
 
 namespace sparsecoll::perf::device {
@@ -47,23 +47,23 @@ class MessageBench {
     Row row;
     row.count = shape_.n;
     row.k = shape_.k;
-    row.pieces = static_cast<int>(shape_.messages);
+    row.kernel_ranks = static_cast<int>(shape_.messages);
     if (packs)
-      row.times = clock_.measure(pack);
+      row.times = timer_.measure(pack);
     else
       pack();
     read_sizes();
     if (!packs) {
       prepare_unpack();
-      row.times = clock_.measure([&] { device_.kernels->unpack_all(messages_, arrived_, fault_); });
+      row.times = timer_.measure([&] { device_.kernels->unpack_all(messages_, arrived_, fault_); });
     }
-    row.made = wire_bytes();
-    row.bytes = static_cast<double>(*row.made + shape_.k * (sizeof(uint32_t) + sizeof(Acc)));
+    row.output_size = wire_bytes();
+    row.bytes = static_cast<double>(*row.output_size + shape_.k * (sizeof(uint32_t) + sizeof(Acc)));
     const bool check = bench_.options.check && shape_.k <= bench_.options.check_count;
     if (check) row.wrong = packs ? wrong_bytes() : wrong_entries();
-    row.beside = {measure_copy(static_cast<size_t>(row.bytes) / 2)};
+    row.baselines = {measure_copy(static_cast<size_t>(row.bytes) / 2)};
     bench_.progress.clear();
-    bench_.sheet.write(row);
+    bench_.report.write(row);
   }
 
  private:
@@ -94,7 +94,7 @@ class MessageBench {
     const Arena::Scope scope(device_.backend.arena());
     auto* const from = device_.template take<std::byte>(bytes);
     auto* const to = device_.template take<std::byte>(bytes);
-    return clock_.measure([&] { copy(device_.backend, {from, bytes}, to); });
+    return timer_.measure([&] { copy(device_.backend, {from, bytes}, to); });
   }
 
   /// The host's messages of the same entries, byte by byte.
@@ -136,7 +136,7 @@ class MessageBench {
   const Shape shape_;
   const std::vector<Region> regions_;
   Device<T> device_;
-  Clock clock_{device_.backend, bench_.options};
+  KernelTimer timer_{device_.backend, bench_.options};
   SparseBuffer entries_;
   Packets packets_;
   std::vector<uint64_t> offset_, size_;
@@ -151,7 +151,7 @@ template <class T>
 void measure_messages(const Bench& bench) {
   for (const size_t n : lengths(bench.options, sizeof(T))) {
     for (const size_t k : selections(bench.options, n)) {
-      for (const int messages : bench.options.pieces) {
+      for (const int messages : bench.options.kernel_ranks) {
         if (k == 0) continue;
         bench.progress.show("n = " + std::to_string(n) + ", k = " + std::to_string(k) + ", " +
                             std::to_string(messages) + " messages");

@@ -32,12 +32,12 @@ __global__ void __launch_bounds__(cuda::kThreads)
   const size_t at = size_t{blockIdx.x} * cuda::kThreads + threadIdx.x;
   if (at < packs) {
     const Pack<T> g = reinterpret_cast<const Pack<T>*>(gradient.data())[at];
-    Residuals<T>* const backend = reinterpret_cast<Residuals<T>*>(residual) + at;
-    Residuals<T> r = *backend;
+    Residuals<T>* const target = reinterpret_cast<Residuals<T>*>(residual) + at;
+    Residuals<T> r = *target;
 #pragma unroll
     for (size_t j = 0; j < kValues; ++j)
       r.pack[j / Pack<Acc>::kValues].value[j % Pack<Acc>::kValues] += widen(g.value[j]);
-    *backend = r;
+    *target = r;
   }
   const size_t rest = packs * kValues + at;
   if (rest < gradient.size()) residual[rest] += widen(gradient[rest]);
@@ -67,8 +67,8 @@ void add(cuda::Backend& backend, std::span<const T> gradient, Accumulation<T>* r
 template <class T>
 void reduce(cuda::Backend& backend, std::span<const T> x, Key<T>* largest) {
   const auto* const bits = reinterpret_cast<const Key<T>*>(x.data());
-  call_cub(backend, [&](void* room, size_t& bytes) {
-    return cub::DeviceReduce::TransformReduce(room, bytes, bits, largest, x.size(),
+  call_cub(backend, [&](void* workspace, size_t& bytes) {
+    return cub::DeviceReduce::TransformReduce(workspace, bytes, bits, largest, x.size(),
                                               ::cuda::maximum<Key<T>>{}, Magnitude<T>{}, Key<T>{0},
                                               backend.stream());
   });

@@ -7,8 +7,8 @@
 
 #include "device/baselines.hpp"
 #include "device/bench.hpp"
-#include "device/clock.hpp"
 #include "device/data.hpp"
+#include "device/kernel_timer.hpp"
 #include "device/passes.hpp"
 
 namespace sparsecoll::perf::device {
@@ -54,11 +54,11 @@ class SelectionBench {
     Key<T>* const largest = device_.template take<Key<T>>(1);
     const std::span<const T> values(values_, n_);
     fill<Acc>(backend, "random", 3 * bench_.options.seed + 2, {next_, n_});
-    passes_ = {clock_.measure([&] {
+    passes_ = {timer_.measure([&] {
                  copy(backend, std::as_bytes(values), reinterpret_cast<std::byte*>(other));
                }),
-               clock_.measure([&] { add<T>(backend, values, next_); }),
-               clock_.measure([&] { reduce<T>(backend, values, largest); })};
+               timer_.measure([&] { add<T>(backend, values, next_); }),
+               timer_.measure([&] { reduce<T>(backend, values, largest); })};
   }
 
   void run_case(const std::string& input, size_t k, bool feedback) {
@@ -72,17 +72,18 @@ class SelectionBench {
     row.input = input;
     row.feedback = feedback;
     row.bytes = static_cast<double>(n_ * (sizeof(T) + (feedback ? 2 * sizeof(Acc) : 0)));
-    row.times = clock_.measure([&] { device_.kernels->accumulate_select(gradient, k, selected); });
+    row.times = timer_.measure([&] { device_.kernels->accumulate_select(gradient, k, selected); });
     if (checked()) row.wrong = count_wrong(k, feedback, selected);
-    row.beside.assign(passes_.begin(), passes_.end());
+    row.baselines.assign(passes_.begin(), passes_.end());
     const SelectTask<T> task{
         values_, feedback ? residual_ : nullptr,         feedback ? next_ : nullptr,       n_,
         k,       static_cast<uint32_t*>(selected.index), static_cast<Acc*>(selected.value)};
-    row.beside.push_back(measure_baseline(sort_chain<T>, task));
-    row.beside.push_back(measure_baseline(unfused_chain<T>, task));
-    row.beside.push_back(has_device_topk() ? measure_baseline(device_topk<T>, task) : std::nullopt);
+    row.baselines.push_back(measure_baseline(sort_chain<T>, task));
+    row.baselines.push_back(measure_baseline(unfused_chain<T>, task));
+    row.baselines.push_back(has_device_topk() ? measure_baseline(device_topk<T>, task)
+                                              : std::nullopt);
     bench_.progress.clear();
-    bench_.sheet.write(row);
+    bench_.report.write(row);
   }
 
   /// Nothing where it does not fit into the memory.
@@ -90,7 +91,7 @@ class SelectionBench {
                                         const SelectTask<T>& task) {
     if (task.k == 0) return std::nullopt;
     try {
-      return clock_.measure([&] { baseline(device_.backend, task); }, kSlowPart);
+      return timer_.measure([&] { baseline(device_.backend, task); }, kSlowPart);
     } catch (const std::bad_alloc&) {
       return std::nullopt;
     }
@@ -111,7 +112,7 @@ class SelectionBench {
   const Bench& bench_;
   const size_t n_;
   Device<T> device_;
-  Clock clock_{device_.backend, bench_.options};
+  KernelTimer timer_{device_.backend, bench_.options};
   T* const values_;
   Acc* const residual_;
   Acc* const next_;

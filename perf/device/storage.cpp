@@ -40,7 +40,7 @@ class DeviceStorage final : public Storage {
     return properties.name;
   }
 
-  void* take(std::size_t bytes) override {
+  void* allocate(std::size_t bytes) override {
     bytes = std::max<std::size_t>(bytes, 1);
     void* const at = find(bytes);
     check(cudaMemsetAsync(at, 0, bytes, stream_), "cudaMemsetAsync");
@@ -48,19 +48,19 @@ class DeviceStorage final : public Storage {
   }
   // Only ~DeviceStorage() frees: cudaFree() waits for all streams of the device, and over NCCL
   // those of another rank there may wait for this one.
-  void give_back(void* at) noexcept override {
+  void free(void* at) noexcept override {
     const auto found = sizes_.find(at);
     if (found != sizes_.end()) idle_.emplace(found->second, at);
   }
   void write(void* to, const void* from, std::size_t bytes) override {
     if (bytes > 0) copy(to, from, bytes, cudaMemcpyHostToDevice);
   }
-  const void* read(const void* from, std::size_t bytes, std::vector<std::byte>& room) override {
-    room.resize(bytes);
-    if (bytes > 0) copy(room.data(), from, bytes, cudaMemcpyDeviceToHost);
-    return room.data();
+  const void* read(const void* from, std::size_t bytes, std::vector<std::byte>& buffer) override {
+    buffer.resize(bytes);
+    if (bytes > 0) copy(buffer.data(), from, bytes, cudaMemcpyDeviceToHost);
+    return buffer.data();
   }
-  std::function<void()> captured(const std::function<void()>& work) override {
+  std::function<void()> capture(const std::function<void()>& work) override {
     // Ranks may be threads, which go on allocating meanwhile.
     check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal),
           "cudaStreamBeginCapture");
@@ -74,10 +74,12 @@ class DeviceStorage final : public Storage {
     }
     check(cudaStreamEndCapture(stream_, &captured), "cudaStreamEndCapture");
     const std::shared_ptr<CUgraph_st> graph(captured, cudaGraphDestroy);
-    cudaGraphExec_t ready = nullptr;
-    check(cudaGraphInstantiate(&ready, captured, 0), "cudaGraphInstantiate");
-    const std::shared_ptr<CUgraphExec_st> kept(ready, cudaGraphExecDestroy);
-    return [this, kept] { check(cudaGraphLaunch(kept.get(), stream_), "cudaGraphLaunch"); };
+    cudaGraphExec_t instance = nullptr;
+    check(cudaGraphInstantiate(&instance, captured, 0), "cudaGraphInstantiate");
+    const std::shared_ptr<CUgraphExec_st> executable(instance, cudaGraphExecDestroy);
+    return [this, executable] {
+      check(cudaGraphLaunch(executable.get(), stream_), "cudaGraphLaunch");
+    };
   }
   void wait() override { check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
 

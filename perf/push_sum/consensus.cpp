@@ -26,7 +26,7 @@ struct Shape {
 };
 
 /// What came out of it.
-struct Course {
+struct Result {
   std::vector<double> error;    ///< after each step, over that at first
   std::vector<double> seconds;  ///< of each step, slowest rank
   std::size_t bytes_sent = 0;   ///< in the last step, busiest rank
@@ -63,9 +63,9 @@ class Consensus {
           for (const double density : options_.densities) {
             const auto k = static_cast<std::size_t>(std::ceil(density * static_cast<double>(n)));
             const Shape shape{graph, delay, n, k};
-            const Course course = follow(shape);
-            wrong += course.wrong.value_or(0);
-            report(shape, course);
+            const Result result = measure_shape(shape);
+            wrong += result.wrong.value_or(0);
+            report(shape, result);
           }
     return conclude(table_, options_.run.check ? std::optional(wrong) : std::nullopt);
   }
@@ -79,28 +79,28 @@ class Consensus {
             {"steps", "to 1e-3", 8},  {"#wrong", "", 6}};
   }
 
-  Course follow(const Shape& shape) {
+  Result measure_shape(const Shape& shape) {
     sparsecollPushSumConfig_t config = push_sum_config(shape.graph, shape.delay);
     config.k = shape.k;
     config.mixing = shape.k > 0 ? options_.mixing : 1;
     const std::vector<T> start = noisy_vector<T>(options_.run.seed, ranks_.rank(), shape.n);
     PushSumRun<T> run(ranks_, storage_, config, start);
     const std::vector<double> sum = sum_over_ranks(start);
-    const double before = far(start, sum);
+    const double before = distance_from_mean(start, sum);
     std::vector<double> mine, error;
     ranks_.barrier();
     for (int step = 0; step < options_.steps; ++step) {
       const double begin = ranks_.now();
       run.step();
       mine.push_back(ranks_.now() - begin);
-      error.push_back(far(run.estimate(), sum));  // a barrier, too
+      error.push_back(distance_from_mean(run.estimate(), sum));  // a barrier, too
     }
-    Course course;
-    for (const double each : error) course.error.push_back(before > 0 ? each / before : 0);
-    course.seconds = slowest(mine);
-    course.bytes_sent = largest(run.bytes_sent());
-    if (options_.run.check) course.wrong = count_wrong(run, sum);
-    return course;
+    Result result;
+    for (const double each : error) result.error.push_back(before > 0 ? each / before : 0);
+    result.seconds = slowest(mine);
+    result.bytes_sent = largest(run.bytes_sent());
+    if (options_.run.check) result.wrong = count_wrong(run, sum);
+    return result;
   }
 
   std::vector<double> sum_over_ranks(std::span<const T> x) {
@@ -111,7 +111,7 @@ class Consensus {
   }
 
   /// Distance of all ranks' vectors from the mean, in the Euclidean norm.
-  double far(std::span<const T> x, const std::vector<double>& sum) {
+  double distance_from_mean(std::span<const T> x, const std::vector<double>& sum) {
     double own = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {
       const double off = static_cast<double>(x[i]) - sum[i] / ranks_.size();
@@ -151,22 +151,22 @@ class Consensus {
     return std::fabs(weight - ranks_.size()) <= off ? wrong : wrong + 1;
   }
 
-  void report(const Shape& shape, const Course& course) {
-    std::vector<double> sorted = course.seconds;
+  void report(const Shape& shape, const Result& result) {
+    std::vector<double> sorted = result.seconds;
     std::ranges::sort(sorted);
     const double average =
         std::accumulate(sorted.begin(), sorted.end(), 0.0) / static_cast<double>(sorted.size());
-    const auto close = std::ranges::find_if(course.error, [](double e) { return e < 1e-3; });
-    const bool reached = close != course.error.end();
-    const auto steps = close - course.error.begin() + 1;
+    const auto close = std::ranges::find_if(result.error, [](double e) { return e < 1e-3; });
+    const bool reached = close != result.error.end();
+    const auto steps = close - result.error.begin() + 1;
     const double density =
         shape.n > 0 ? static_cast<double>(shape.k) / static_cast<double>(shape.n) : 0;
     table_.row({std::to_string(shape.n * sizeof(T)), std::to_string(shape.n), shape.graph,
                 std::to_string(shape.delay), shape.k > 0 ? number(density) : "all",
                 options_.run.datatype, microseconds(average), microseconds(sorted.front()),
                 microseconds(sorted[sorted.size() / 2]), microseconds(sorted.back()),
-                std::to_string(course.bytes_sent), scientific(course.error.back()),
-                reached ? std::to_string(steps) : "-", count_or_na(course.wrong)});
+                std::to_string(result.bytes_sent), scientific(result.error.back()),
+                reached ? std::to_string(steps) : "-", count_or_na(result.wrong)});
     nlohmann::ordered_json row = run_json(options_.run, machine_, ranks_.size());
     row["experiment"] = "consensus";
     row["graph"] = shape.graph;
@@ -178,10 +178,10 @@ class Consensus {
     row["mixing"] = shape.k > 0 ? options_.mixing : 1.0;
     row["time_avg_us"] = average * 1e6;
     row["time_median_us"] = sorted[sorted.size() / 2] * 1e6;
-    row["wire_bytes"] = course.bytes_sent;
-    row["errors"] = course.error;
-    row["seconds"] = course.seconds;
-    row["wrong"] = course.wrong ? nlohmann::ordered_json(*course.wrong) : nullptr;
+    row["wire_bytes"] = result.bytes_sent;
+    row["errors"] = result.error;
+    row["seconds"] = result.seconds;
+    row["wrong"] = result.wrong ? nlohmann::ordered_json(*result.wrong) : nullptr;
     json_.write(row);
   }
 

@@ -94,7 +94,7 @@ class SlowRank {
           (noise(options_.run.seed, static_cast<std::uint64_t>(step), 7) + 1) / 2 * ranks_.size();
       const double mine =
           static_cast<int>(dice) == ranks_.rank() ? work * options_.slow_factor : work;
-      ranks_.rest(mine);
+      ranks_.sleep(mine);
       own += mine;
       exchange();
     }

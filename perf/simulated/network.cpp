@@ -13,36 +13,40 @@
 
 namespace sparsecoll::perf {
 
-/// What the ranks of a communicator share; lives until the last of them is gone.
-struct Fabric {
-  Fabric(Turns& all, std::shared_ptr<Links> wires, std::vector<int> members)
-      : turns(all), links(std::move(wires)), ranks(std::move(members)), boxes(ranks.size()) {}
-  ~Fabric() {
+/// The state that the ranks of one communicator share. It lives until the last of them is gone.
+struct RankGroup {
+  RankGroup(VirtualTime& virtual_time, std::shared_ptr<Links> all_links, std::vector<int> members)
+      : time(virtual_time),
+        links(std::move(all_links)),
+        ranks(std::move(members)),
+        inboxes(ranks.size()) {}
+  ~RankGroup() {
     links->forget(*this);
-    for (Mailbox& box : boxes) box.letters = {};  // before the pools that their bytes are of
+    // A message may be of another rank's pool, so all are freed before the first pool.
+    for (Inbox& inbox : inboxes) inbox.messages = {};
   }
-  Turns& turns;
+  VirtualTime& time;
   std::shared_ptr<Links> links;
-  std::vector<int> ranks;  ///< in the simulation, by rank here
-  std::deque<Mailbox> boxes;
-  size_t goodbyes = 0;
-  std::map<std::pair<uint64_t, int>, std::weak_ptr<Fabric>> parts;
+  std::vector<int> ranks;  ///< the ranks' numbers in the simulation
+  std::deque<Inbox> inboxes;
+  size_t closed = 0;  ///< ranks that have left
+  std::map<std::pair<uint64_t, int>, std::weak_ptr<RankGroup>> splits;
 };
 
 namespace {
 
 class SimulatedTransport final : public Transport {
  public:
-  SimulatedTransport(std::shared_ptr<Fabric> fabric, int rank)
-      : fabric_(std::move(fabric)),
-        turns_(fabric_->turns),
+  SimulatedTransport(std::shared_ptr<RankGroup> group, int rank)
+      : group_(std::move(group)),
+        time_(group_->time),
         rank_(rank),
-        box_(fabric_->boxes[static_cast<size_t>(rank)]),
-        open_(fabric_->boxes.size()) {}
+        inbox_(group_->inboxes[static_cast<size_t>(rank)]),
+        open_messages_(group_->inboxes.size()) {}
   ~SimulatedTransport() override { close(); }
 
   int rank() const override { return rank_; }
-  int size() const override { return static_cast<int>(fabric_->boxes.size()); }
+  int size() const override { return static_cast<int>(group_->inboxes.size()); }
   uint64_t node() const override { return static_cast<uint64_t>(own() / model().ranks_per_node); }
   void check_thread() const override {}
   void check_queue() const override {
@@ -54,129 +58,133 @@ class SimulatedTransport final : public Transport {
     send_chunk(peer, bytes);
   }
   void open(int peer, const MessageLength& length) override {
-    open_[static_cast<size_t>(peer)] = {std::make_shared<Buffer>(box(peer).pool.take(length.bytes)),
-                                        0};
-    turns_.pass(own(), model().overhead);
+    open_messages_[static_cast<size_t>(peer)] = {
+        std::make_shared<Buffer>(inbox(peer).pool.take(length.bytes)), 0};
+    time_.advance(own(), model().overhead);
   }
   void send_chunk(int peer, ConstBytes part) override {
-    Open& letter = open_[static_cast<size_t>(peer)];
-    std::copy(part.begin(), part.end(), letter.bytes->data() + letter.filled);
-    letter.filled += part.size();
-    const bool last = letter.filled == letter.bytes->size();
-    put_on_link(peer, part.size(), last ? std::move(letter.bytes) : nullptr);
+    OpenMessage& message = open_messages_[static_cast<size_t>(peer)];
+    std::copy(part.begin(), part.end(), message.bytes->data() + message.filled);
+    message.filled += part.size();
+    const bool last = message.filled == message.bytes->size();
+    send_on_link(peer, part.size(), last ? std::move(message.bytes) : nullptr);
   }
   void hand_over(int peer, Buffer message) override {
-    turns_.pass(own(), model().overhead);
+    time_.advance(own(), model().overhead);
     const size_t bytes = message.size();
-    put_on_link(peer, bytes, std::make_shared<Buffer>(std::move(message)));
+    send_on_link(peer, bytes, std::make_shared<Buffer>(std::move(message)));
   }
-  /// The caller's bytes were copied, but who waits for them to leave waits for the link.
+  /// Returns 1 until the last byte has left the link, although the caller's bytes are copied at
+  /// once.
   size_t unsent() override {
-    waits_to_leave_ = turns_.now(own()) < left_;
-    return waits_to_leave_ ? 1 : 0;
+    waits_for_link_ = time_.now(own()) < left_;
+    return waits_for_link_ ? 1 : 0;
   }
   size_t unsent_handed_over() override { return unsent(); }
   size_t unsent_to(int) override { return unsent(); }
 
   std::optional<ReceivedMessage> poll() override {
-    const double now = turns_.catch_up(own(), fabric_->links->lookahead());
-    fabric_->links->receive(own(), now);
-    if (box_.letters.empty() || box_.letters.top().due > now) return std::nullopt;
-    const Mailbox::Letter letter = box_.letters.top();
-    box_.letters.pop();
-    turns_.pass(own(), overhead(letter.bytes->size()));
-    return ReceivedMessage{letter.peer, std::move(*letter.bytes)};
+    const double now = time_.let_others_catch_up(own(), group_->links->lookahead());
+    group_->links->receive(own(), now);
+    if (inbox_.messages.empty() || inbox_.messages.top().due > now) return std::nullopt;
+    const Inbox::QueuedMessage message = inbox_.messages.top();
+    inbox_.messages.pop();
+    time_.advance(own(), overhead(message.bytes->size()));
+    return ReceivedMessage{message.peer, std::move(*message.bytes)};
   }
   bool gone(int peer) const override {
-    return fabric_->boxes[static_cast<size_t>(peer)].gone && box_.letters.empty() &&
-           !fabric_->links->carries(own(), box_, peer);
+    return group_->inboxes[static_cast<size_t>(peer)].gone && inbox_.messages.empty() &&
+           !group_->links->has_in_flight(own(), inbox_, peer);
   }
-  /// Deadlines are of real time, which does not count here.
+  /// Ignores the deadline, which is a real time.
   void idle(Clock::time_point) override {
-    if (std::exchange(goodbyes_, fabric_->goodbyes) != fabric_->goodbyes) return;  // have a look
-    const double now = turns_.now(own());
-    double until = fabric_->links->next(own());
-    if (!box_.letters.empty()) until = std::min(until, box_.letters.top().due);
-    // It may have left since this rank asked.
-    if (std::exchange(waits_to_leave_, false)) until = std::min(until, left_);
-    if (until > now) turns_.sleep(own(), until);
+    if (std::exchange(seen_closed_, group_->closed) != group_->closed) return;  // the caller looks
+    const double now = time_.now(own());
+    double until = group_->links->next_arrival(own());
+    if (!inbox_.messages.empty()) until = std::min(until, inbox_.messages.top().due);
+    // A rank that waits in unsent() continues when its last byte has left.
+    if (std::exchange(waits_for_link_, false)) until = std::min(until, left_);
+    if (until > now) time_.sleep(own(), until);
   }
-  double seconds() const override { return turns_.now(own()); }
+  double seconds() const override { return time_.now(own()); }
   void interrupt() noexcept override {}
 
-  uint64_t next_address() override { return 0; }  // parts are found through the fabric
+  uint64_t next_address() override { return 0; }  // members of a split meet in RankGroup::splits
   std::unique_ptr<Transport> split(std::span<const RankAddress> members, uint64_t id) override {
     if (members.empty()) return nullptr;
-    std::weak_ptr<Fabric>& known = fabric_->parts[{id, members.front().rank}];
-    std::shared_ptr<Fabric> part = known.lock();
-    if (!part) {
+    std::weak_ptr<RankGroup>& known = group_->splits[{id, members.front().rank}];
+    std::shared_ptr<RankGroup> group = known.lock();
+    if (!group) {
       std::vector<int> ranks;
       for (const RankAddress& each : members)
-        ranks.push_back(fabric_->ranks[static_cast<size_t>(each.rank)]);
-      known = part = std::make_shared<Fabric>(turns_, fabric_->links, std::move(ranks));
+        ranks.push_back(group_->ranks[static_cast<size_t>(each.rank)]);
+      known = group = std::make_shared<RankGroup>(time_, group_->links, std::move(ranks));
     }
     const auto self = std::ranges::find(members, rank_, &RankAddress::rank);
-    return std::make_unique<SimulatedTransport>(part, static_cast<int>(self - members.begin()));
+    return std::make_unique<SimulatedTransport>(group, static_cast<int>(self - members.begin()));
   }
   bool close_is_collective() const override { return false; }
   void close() override {
-    if (std::exchange(box_.gone, true)) return;
-    ++fabric_->goodbyes;
-    const double known = turns_.now(own()) + model().latency;
-    for (const int rank : fabric_->ranks) turns_.wake(rank, known);
+    if (std::exchange(inbox_.gone, true)) return;
+    ++group_->closed;
+    const double noticed = time_.now(own()) + model().latency;
+    for (const int rank : group_->ranks) time_.wake(rank, noticed);
   }
   size_t abandon(bool* touches_caller) noexcept override {
     *touches_caller = false;
     return 0;
   }
-  Pool& pool() override { return box_.pool; }
-  const Memory& memory() const override { return box_.memory; }
+  Pool& pool() override { return inbox_.pool; }
+  const Memory& memory() const override { return inbox_.memory; }
 
  private:
-  /// A message that is still written.
-  struct Open {
+  /// A message of which some chunks are still missing.
+  struct OpenMessage {
     std::shared_ptr<Buffer> bytes;
     size_t filled = 0;
   };
 
-  int own() const { return fabric_->ranks[static_cast<size_t>(rank_)]; }
-  Mailbox& box(int peer) { return fabric_->boxes[static_cast<size_t>(peer)]; }
-  const NetworkModel& model() const { return fabric_->links->model(); }
+  /// Returns this rank's number in the simulation.
+  int own() const { return group_->ranks[static_cast<size_t>(rank_)]; }
+  Inbox& inbox(int peer) { return group_->inboxes[static_cast<size_t>(peer)]; }
+  const NetworkModel& model() const { return group_->links->model(); }
   double overhead(size_t bytes) const {
     return model().overhead + model().byte_overhead * static_cast<double>(bytes);
   }
 
-  void put_on_link(int peer, size_t bytes, std::shared_ptr<Buffer> letter) {
-    turns_.pass(own(), model().byte_overhead * static_cast<double>(bytes));
-    const double now = turns_.catch_up(own(), 0);
-    const int to = fabric_->ranks[static_cast<size_t>(peer)];
-    const Links::Passage passage = fabric_->links->send(
-        {own(), to, now}, bytes, {fabric_.get(), &box(peer), rank_, std::move(letter)});
-    left_ = std::max(left_, passage.left);
-    turns_.wake(to, passage.reaches);
+  /// Charges this rank for the bytes, sends them, and wakes the receiver. `message` is null if more
+  /// chunks follow.
+  void send_on_link(int peer, size_t bytes, std::shared_ptr<Buffer> message) {
+    time_.advance(own(), model().byte_overhead * static_cast<double>(bytes));
+    const double now = time_.let_others_catch_up(own(), 0);
+    const int to = group_->ranks[static_cast<size_t>(peer)];
+    const Links::SendTimes times = group_->links->send(
+        {own(), to, now}, bytes, {group_.get(), &inbox(peer), rank_, std::move(message)});
+    left_ = std::max(left_, times.left);
+    time_.wake(to, times.arrives);
   }
 
-  std::shared_ptr<Fabric> fabric_;
-  Turns& turns_;
+  std::shared_ptr<RankGroup> group_;
+  VirtualTime& time_;
   int rank_;
-  Mailbox& box_;
-  std::vector<Open> open_;  ///< by peer
-  double left_ = 0;         ///< when all that was sent has left
-  bool waits_to_leave_ = false;
-  size_t goodbyes_ = 0;  ///< that were seen
+  Inbox& inbox_;
+  std::vector<OpenMessage> open_messages_;  ///< by peer
+  double left_ = 0;                         ///< the time at which the last byte leaves the link
+  bool waits_for_link_ = false;             ///< the last unsent() was not 0
+  size_t seen_closed_ = 0;                  ///< RankGroup::closed at the last idle()
 };
 
 }  // namespace
 
-std::vector<std::unique_ptr<Transport>> make_simulated_transports(Turns& turns, int ranks,
+std::vector<std::unique_ptr<Transport>> make_simulated_transports(VirtualTime& time, int ranks,
                                                                   const NetworkModel& model) {
   std::vector<int> members;
   for (int rank = 0; rank < ranks; ++rank) members.push_back(rank);
-  const auto fabric =
-      std::make_shared<Fabric>(turns, std::make_shared<Links>(ranks, model), std::move(members));
+  const auto group =
+      std::make_shared<RankGroup>(time, std::make_shared<Links>(ranks, model), std::move(members));
   std::vector<std::unique_ptr<Transport>> transports;
   for (int rank = 0; rank < ranks; ++rank)
-    transports.push_back(std::make_unique<SimulatedTransport>(fabric, rank));
+    transports.push_back(std::make_unique<SimulatedTransport>(group, rank));
   return transports;
 }
 

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "simulated/model.hpp"
-#include "simulated/turns.hpp"
+#include "simulated/virtual_time.hpp"
 #include "transport/transport.hpp"
 
 namespace sparsecoll::perf {
 
-/// A transport for each rank of `turns`, which outlives them: real bytes of real messages, which
-/// arrive when the model says.
-std::vector<std::unique_ptr<Transport>> make_simulated_transports(Turns& turns, int ranks,
+/// Returns a transport for each rank of `time`, which must outlive them. Messages carry real bytes;
+/// they arrive at the virtual times that the model gives.
+std::vector<std::unique_ptr<Transport>> make_simulated_transports(VirtualTime& time, int ranks,
                                                                   const NetworkModel& model);
 
 }  // namespace sparsecoll::perf

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The simulated network against times that were worked out by hand.
+// Tests of the simulated network. The expected times are computed by hand.
 
 #include "simulated/network.hpp"
 
@@ -14,7 +14,7 @@
 namespace sparsecoll::perf {
 namespace {
 
-/// Round numbers: a byte takes 1 s on a link.
+/// Returns a model with round numbers: a byte takes 1 s on a link.
 NetworkModel slow_network() {
   NetworkModel model;
   model.rate = 8;
@@ -24,25 +24,25 @@ NetworkModel slow_network() {
   return model;
 }
 
-/// Runs body(rank, transport, turns) on a thread for each rank.
-using RankBody = std::function<void(int rank, Transport& transport, Turns& turns)>;
+using RankBody = std::function<void(int rank, Transport& transport, VirtualTime& time)>;
+/// Runs body(rank, transport, time) on a thread for each rank.
 void run(int ranks, const NetworkModel& model, const RankBody& body) {
-  Turns turns(ranks, 0);
-  auto transports = make_simulated_transports(turns, ranks, model);
+  VirtualTime time(ranks, 0);
+  auto transports = make_simulated_transports(time, ranks, model);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank)
     threads.emplace_back([&, rank] {
-      turns.begin(rank);
+      time.start(rank);
       auto& own = transports[static_cast<size_t>(rank)];
-      body(rank, *own, turns);
-      turns.meet(rank);
+      body(rank, *own, time);
+      time.barrier(rank);
       own.reset();
-      turns.end(rank);
+      time.finish(rank);
     });
   for (std::thread& thread : threads) thread.join();
 }
 
-/// The next message that comes, and when.
+/// Waits for the next message.
 ReceivedMessage receive(Transport& transport) {
   for (;;) {
     if (auto arrived = transport.poll()) return std::move(*arrived);
@@ -53,42 +53,42 @@ ReceivedMessage receive(Transport& transport) {
 std::vector<std::byte> bytes(size_t n) { return std::vector<std::byte>(n, std::byte{7}); }
 
 TEST_CASE("a message takes the latency and its bytes' time on the links") {
-  const auto letter = bytes(50);
+  const auto message = bytes(50);
   double came = 0, left = 0;
-  run(2, slow_network(), [&](int rank, Transport& transport, Turns& turns) {
+  run(2, slow_network(), [&](int rank, Transport& transport, VirtualTime& time) {
     if (rank == 0) {
-      transport.send(1, letter);
+      transport.send(1, message);
       while (transport.unsent() > 0) transport.idle(Clock::time_point::max());
-      left = turns.now(0);
+      left = time.now(0);
     } else {
       const ReceivedMessage arrived = receive(transport);
       CHECK(arrived.peer == 0);
       CHECK(arrived.bytes.size() == 50);
-      came = turns.now(1);
+      came = time.now(1);
     }
   });
   CHECK(left == 50);
   CHECK(came == 1050);
 }
 
-TEST_CASE("messages of one sender share its link, those to one receiver that one's") {
-  const auto letter = bytes(100);
+TEST_CASE("messages share the link of their sender and the link of their receiver") {
+  const auto message = bytes(100);
   std::vector<double> came;
-  run(4, slow_network(), [&](int rank, Transport& transport, Turns& turns) {
-    if (rank == 1 || rank == 2) transport.send(3, letter);
+  run(4, slow_network(), [&](int rank, Transport& transport, VirtualTime& time) {
+    if (rank == 1 || rank == 2) transport.send(3, message);
     if (rank == 0) {
-      transport.send(1, letter);
-      transport.send(3, letter);
+      transport.send(1, message);
+      transport.send(3, message);
     }
     if (rank == 3) {
       for (int i = 0; i < 3; ++i) {
         receive(transport);
-        came.push_back(turns.now(3));
+        came.push_back(time.now(3));
       }
     }
     if (rank == 1) {
       receive(transport);
-      CHECK(turns.now(1) == 1100);
+      CHECK(time.now(1) == 1100);
     }
   });
   // Rank 0's second message starts at 100 and finds the link busy until 1200.
@@ -99,14 +99,14 @@ TEST_CASE("processors are charged for messages and their bytes, at both ends") {
   NetworkModel model = slow_network();
   model.overhead = 10;
   model.byte_overhead = 0.5;
-  const auto letter = bytes(20);
-  run(2, model, [&](int rank, Transport& transport, Turns& turns) {
+  const auto message = bytes(20);
+  run(2, model, [&](int rank, Transport& transport, VirtualTime& time) {
     if (rank == 0) {
-      transport.send(1, letter);
-      CHECK(turns.now(0) == 20);
+      transport.send(1, message);
+      CHECK(time.now(0) == 20);
     } else {
       receive(transport);
-      CHECK(turns.now(1) == 20 + 1000 + 20 + 20);
+      CHECK(time.now(1) == 20 + 1000 + 20 + 20);
     }
   });
 }
@@ -115,7 +115,7 @@ TEST_CASE("no message overtakes another of its sender, on the link or in memory"
   for (const int sharing : {1, 2}) {
     NetworkModel model = slow_network();
     model.ranks_per_node = sharing;
-    run(2, model, [&](int rank, Transport& transport, Turns&) {
+    run(2, model, [&](int rank, Transport& transport, VirtualTime&) {
       if (rank == 0) {
         transport.send(1, bytes(100000));
         transport.send(1, bytes(1));
@@ -130,62 +130,62 @@ TEST_CASE("no message overtakes another of its sender, on the link or in memory"
 TEST_CASE("ranks of one node use no link") {
   NetworkModel model = slow_network();
   model.ranks_per_node = 2;
-  const auto letter = bytes(1000);
-  run(4, model, [&](int rank, Transport& transport, Turns& turns) {
+  const auto message = bytes(1000);
+  run(4, model, [&](int rank, Transport& transport, VirtualTime& time) {
     if (rank == 0) {
-      transport.send(1, letter);
-      transport.send(2, letter);
+      transport.send(1, message);
+      transport.send(2, message);
     }
-    if (rank == 1) transport.send(2, letter);  // by the same link
+    if (rank == 1) transport.send(2, message);  // over the same link
     if (rank == 1) {
       receive(transport);
-      CHECK(std::abs(turns.now(1) - (1000 * kSharedByte + kSharedLatency)) < 1e-9);
+      CHECK(std::abs(time.now(1) - (1000 * kSharedByte + kSharedLatency)) < 1e-9);
     }
     if (rank == 2) {
       receive(transport);
-      CHECK(turns.now(2) == 2000);
+      CHECK(time.now(2) == 2000);
       receive(transport);
-      CHECK(turns.now(2) == 3000);
+      CHECK(time.now(2) == 3000);
     }
   });
 }
 
-TEST_CASE("parts go on their way when they are there; what is given up never arrives") {
+TEST_CASE("chunks are sent at once; an abandoned message never arrives") {
   const auto part = bytes(100);
-  run(2, slow_network(), [&](int rank, Transport& transport, Turns& turns) {
+  run(2, slow_network(), [&](int rank, Transport& transport, VirtualTime& time) {
     if (rank == 0) {
       transport.open(1, 300);
       transport.send_chunk(1, part);
-      turns.pass(0, 500);
+      time.advance(0, 500);
       transport.send_chunk(1, part);
-      turns.pass(0, 500);
+      time.advance(0, 500);
       transport.send_chunk(1, part);
       transport.open(1, 300);
       transport.send_chunk(1, part);
       transport.send(1, part);
     } else {
       CHECK(receive(transport).bytes.size() == 300);
-      CHECK(turns.now(1) == 1000 + 1000 + 100);
+      CHECK(time.now(1) == 1000 + 1000 + 100);
       CHECK(receive(transport).bytes.size() == 100);
-      CHECK(turns.now(1) == 2300);
+      CHECK(time.now(1) == 2300);
     }
   });
 }
 
-TEST_CASE("many messages come in the order of virtual time, run by run") {
+TEST_CASE("many messages arrive in the order of virtual time, the same in every run") {
   std::vector<std::vector<double>> runs;
   for (int round = 0; round < 2; ++round) {
     std::vector<double> came;
-    run(5, slow_network(), [&](int rank, Transport& transport, Turns& turns) {
+    run(5, slow_network(), [&](int rank, Transport& transport, VirtualTime& time) {
       if (rank == 4) {
         for (int i = 0; i < 200; ++i) {
           const ReceivedMessage arrived = receive(transport);
-          came.push_back(turns.now(4) * 10 + arrived.peer);
+          came.push_back(time.now(4) * 10 + arrived.peer);
         }
         return;
       }
       for (int i = 0; i < 50; ++i) {
-        turns.pass(rank, (i * 7 + rank * 13) % 31);
+        time.advance(rank, (i * 7 + rank * 13) % 31);
         transport.send(4, bytes(static_cast<size_t>(1 + (i + rank) % 5)));
       }
     });
@@ -195,53 +195,53 @@ TEST_CASE("many messages come in the order of virtual time, run by run") {
   CHECK(runs[0] == runs[1]);
 }
 
-TEST_CASE("what a rank sent before it left still comes, and then it is known to be gone") {
-  const auto letter = bytes(5);
-  run(3, slow_network(), [&](int rank, Transport& transport, Turns& turns) {
+TEST_CASE("a peer is gone after it left and its last message was received") {
+  const auto message = bytes(5);
+  run(3, slow_network(), [&](int rank, Transport& transport, VirtualTime& time) {
     if (rank == 0) {
-      transport.send(1, letter);
+      transport.send(1, message);
       transport.close();
     }
     if (rank != 1) return;
     CHECK_FALSE(transport.gone(0));
     CHECK(receive(transport).peer == 0);
-    CHECK(turns.now(1) == 1005);
+    CHECK(time.now(1) == 1005);
     while (!transport.gone(0)) transport.idle(Clock::time_point::max());
     CHECK_FALSE(transport.poll().has_value());
   });
 }
 
-TEST_CASE("who polls hears of what a rank of its node sent before, in virtual time") {
+TEST_CASE("poll finds a message that a rank of the same node sent earlier in virtual time") {
   NetworkModel model = slow_network();
   model.ranks_per_node = 2;
-  const auto letter = bytes(1);
-  run(2, model, [&](int rank, Transport& transport, Turns& turns) {
+  const auto message = bytes(1);
+  run(2, model, [&](int rank, Transport& transport, VirtualTime& time) {
     if (rank == 0) {
-      turns.pass(0, 10);
-      transport.send(1, letter);
+      time.advance(0, 10);
+      transport.send(1, message);
     } else {
-      turns.pass(1, 40);
+      time.advance(1, 40);
       CHECK(transport.poll().has_value());
     }
   });
 }
 
-TEST_CASE("a part of the ranks talks over the same links") {
-  run(3, slow_network(), [&](int rank, Transport& transport, Turns& turns) {
+TEST_CASE("the ranks of a split use the same links") {
+  run(3, slow_network(), [&](int rank, Transport& transport, VirtualTime& time) {
     const std::vector<RankAddress> members{{2, 0}, {0, 0}};
     if (rank == 1) return;
     const auto part = transport.split(members, 5);
     CHECK(part->rank() == (rank == 2 ? 0 : 1));
     CHECK(part->size() == 2);
-    const auto letter = bytes(10);
+    const auto message = bytes(10);
     if (rank == 2) {
-      part->send(1, letter);
-      transport.send(0, letter);
+      part->send(1, message);
+      transport.send(0, message);
     } else {
       CHECK(receive(*part).peer == 0);
-      CHECK(turns.now(0) == 1010);
+      CHECK(time.now(0) == 1010);
       CHECK(receive(transport).peer == 2);
-      CHECK(turns.now(0) == 1020);
+      CHECK(time.now(0) == 1020);
     }
   });
 }

@@ -10,7 +10,7 @@ namespace {
 
 using Units = std::map<std::string, double>;
 
-/// A number and one of these units, as "1.5gbit".
+/// Accepts a number with one of these units, such as "1.5gbit", and replaces it by the product.
 CLI::Validator with_unit(const Units& units, const std::string& example) {
   CLI::Validator value(example);
   value.operation([units, example](std::string& given) -> std::string {
@@ -43,18 +43,19 @@ constexpr const char* kNames[] = {"--rate",           "--latency", "--overhead",
 
 void add_network(CLI::App& app, NetworkModel& model) {
   const auto rate = with_unit({{"bit", 1}, {"kbit", 1e3}, {"mbit", 1e6}, {"gbit", 1e9}}, "1gbit");
-  app.add_option("--rate", model.rate, "simulated: of each node's link, each way")
+  app.add_option("--rate", model.rate, "simulated: rate of each node's link, in each direction")
       ->transform(rate)
       ->check(CLI::Range(1.0, 1e15))
       ->default_str("1gbit");
-  app.add_option("--latency", model.latency, "simulated: from node to node")
+  app.add_option("--latency", model.latency, "simulated: latency from node to node")
       ->transform(time_value())
       ->default_str("50us");
   app.add_option("--overhead", model.overhead,
                  "simulated: processor time of a message at each of its ends")
       ->transform(time_value())
       ->default_str("1us");
-  app.add_option("--byte-overhead", model.byte_overhead, "simulated: and of each of its bytes")
+  app.add_option("--byte-overhead", model.byte_overhead,
+                 "simulated: processor time of each byte at both ends")
       ->transform(time_value())
       ->default_str("0ns");
   app.add_option("--ranks-per-node", model.ranks_per_node, "simulated: ranks that share a link")
@@ -66,7 +67,7 @@ void add_network(CLI::App& app, NetworkModel& model) {
       ->capture_default_str();
   app.add_option_function<int>(
          "--compute", [&model](const int& given) { model.compute = given != 0; },
-         "simulated: 1: what ranks compute takes as long as it takes here; 0: it takes no time")
+         "simulated: 1: computing takes the processor time that it takes here; 0: it takes no time")
       ->check(CLI::IsMember(std::vector<int>{0, 1}))
       ->default_str("1");
 }

@@ -9,12 +9,12 @@
 
 namespace sparsecoll::perf {
 
-/// The options of --transport simulated.
+/// Adds the options of --transport simulated to the command line; they write to `model`.
 void add_network(CLI::App& app, NetworkModel& model);
-/// Throws CLI::ValidationError for those of another transport.
+/// Throws CLI::ValidationError if one of these options was given with another transport.
 void check_network(const CLI::App& app, const std::string& transport);
 
-/// "1 Gbit/s, 50 us, ..." for headers of tables.
+/// Returns a line for the header of a table: "simulated: 1 Gbit/s a link, latency 50 us, ...".
 std::string describe(const NetworkModel& model);
 
 }  // namespace sparsecoll::perf

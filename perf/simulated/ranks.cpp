@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// --transport simulated: ranks as threads of one process over a network that is a model.
+// --transport simulated: ranks are threads of one process; a model computes the times of messages.
 #include "simulated/ranks.hpp"
 
 #include <algorithm>
@@ -18,49 +18,52 @@
 namespace sparsecoll::perf {
 namespace {
 
-/// What the threads of one run share. Only the one whose turn it is touches it.
-struct Meeting {
-  Meeting(int size, const NetworkModel& network)
-      : model(network), turns(size, scale(size, network)), slots(static_cast<std::size_t>(size)) {}
+/// The state that the ranks of one run share. Only the rank that runs in virtual time touches it.
+struct Simulation {
+  Simulation(int size, const NetworkModel& network)
+      : model(network),
+        time(size, scale(size, network)),
+        contributions(static_cast<std::size_t>(size)) {}
 
   static double scale(int size, const NetworkModel& model) {
     if (!model.compute) return 0;
     return model.cores > 0 ? std::max(1.0, size / model.cores) : 1;
   }
   const NetworkModel model;
-  Turns turns;
-  std::vector<Bytes> slots;
+  VirtualTime time;
+  std::vector<Bytes> contributions;
   std::vector<std::unique_ptr<Transport>> transports;
 };
 
 class SimulatedRanks final : public Ranks {
  public:
-  SimulatedRanks(int rank, Meeting& meeting)
-      : Ranks(rank, static_cast<int>(meeting.slots.size())), meeting_(meeting) {
-    meeting_.turns.begin(rank);
+  SimulatedRanks(int rank, Simulation& simulation)
+      : Ranks(rank, static_cast<int>(simulation.contributions.size())), simulation_(simulation) {
+    simulation_.time.start(rank);
   }
-  ~SimulatedRanks() override { meeting_.turns.end(rank()); }
+  ~SimulatedRanks() override { simulation_.time.finish(rank()); }
 
-  void barrier() override { meeting_.turns.meet(rank()); }
-  double now() override { return meeting_.turns.now(rank()); }
-  void rest(double seconds) override { meeting_.turns.pass(rank(), seconds); }
+  void barrier() override { simulation_.time.barrier(rank()); }
+  double now() override { return simulation_.time.now(rank()); }
+  void sleep(double seconds) override { simulation_.time.advance(rank(), seconds); }
 
   std::vector<Bytes> allgather(std::span<const std::byte> mine) override {
-    meeting_.slots[static_cast<std::size_t>(rank())].assign(mine.begin(), mine.end());
+    simulation_.contributions[static_cast<std::size_t>(rank())].assign(mine.begin(), mine.end());
     barrier();
-    std::vector<Bytes> all = meeting_.slots;
-    barrier();  // nobody writes its slot again before everybody has read it
+    std::vector<Bytes> all = simulation_.contributions;
+    barrier();  // no rank writes its contribution again before all have read it
     return all;
   }
 
   Communicator connect(const sparsecollConfig_t& given) override {
     if (rank() == 0)
-      meeting_.transports = make_simulated_transports(meeting_.turns, size(), meeting_.model);
+      simulation_.transports =
+          make_simulated_transports(simulation_.time, size(), simulation_.model);
     barrier();
     Config config = make_config(&given);
-    config.values.timeoutMs = 0;  // real time has no meaning here
-    config.threads = 1;           // whose time is all that is charged
-    auto& transport = meeting_.transports[static_cast<std::size_t>(rank())];
+    config.values.timeoutMs = 0;  // deadlines are real times
+    config.threads = 1;           // a rank is charged for its own thread only
+    auto& transport = simulation_.transports[static_cast<std::size_t>(rank())];
     const auto made = std::make_shared<sparsecoll::Communicator>(
         std::make_unique<sparsecoll::FramedLink>(std::move(transport)), config);
     made->start();
@@ -70,19 +73,19 @@ class SimulatedRanks final : public Ranks {
   }
 
  private:
-  Meeting& meeting_;
+  Simulation& simulation_;
 };
 
 }  // namespace
 
 int launch_simulated(int size, const NetworkModel& model, const Body& body) {
-  Meeting meeting(size, model);
+  Simulation simulation(size, model);
   std::vector<int> status(static_cast<std::size_t>(size), 0);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank) {
     threads.emplace_back([&, rank] {
       try {
-        SimulatedRanks ranks(rank, meeting);
+        SimulatedRanks ranks(rank, simulation);
         status[static_cast<std::size_t>(rank)] = body(ranks);
       } catch (const std::exception& error) {
         std::fflush(stdout);

@@ -7,8 +7,8 @@
 
 namespace sparsecoll::perf {
 
-/// As launch(), with virtual time: a rank's clock is what Ranks::now() gives, and barriers take
-/// none.
+/// Runs `body` on `size` ranks like launch(), in virtual time: Ranks::now() returns the rank's
+/// virtual clock. A barrier takes no virtual time.
 int launch_simulated(int size, const NetworkModel& model, const Body& body);
 
 }  // namespace sparsecoll::perf

@@ -14,10 +14,10 @@ namespace {
 /// What the ranks of one case share. The ranks run in turns, so one at a time uses it.
 struct Team {
   Team(int size, const perf::NetworkModel& model)
-      : turns(size, 0),
-        transports(perf::make_simulated_transports(turns, size, model)),
+      : time(size, 0),
+        transports(perf::make_simulated_transports(time, size, model)),
         numbers(static_cast<size_t>(size)) {}
-  perf::Turns turns;
+  perf::VirtualTime time;
   std::vector<std::unique_ptr<Transport>> transports;
   std::vector<uint64_t> numbers;
   Traits traits{.real_time = false};
@@ -27,16 +27,16 @@ class SimulatedRank final : public Rank {
  public:
   SimulatedRank(int rank, Team& team)
       : rank_(rank), team_(team), transport_(team.transports[static_cast<size_t>(rank)]) {
-    team_.turns.begin(rank_);
+    team_.time.start(rank_);
   }
   ~SimulatedRank() override {
     transport_.reset();
-    team_.turns.end(rank_);
+    team_.time.finish(rank_);
   }
 
   Transport& transport() override { return *transport_; }
   const Traits& traits() const override { return team_.traits; }
-  void barrier() override { team_.turns.meet(rank_); }
+  void barrier() override { team_.time.barrier(rank_); }
   std::vector<uint64_t> allgather(uint64_t own) override {
     team_.numbers[static_cast<size_t>(rank_)] = own;
     barrier();

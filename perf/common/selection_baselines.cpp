@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#include "common/yardsticks.hpp"
+#include "common/selection_baselines.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/half.hpp"
-#include "common/team.hpp"
+#include "common/thread_team.hpp"
 
 namespace sparsecoll::perf {
 namespace {
@@ -44,11 +44,12 @@ void use(T result) {
 }  // namespace
 
 template <class T>
-void measure_passes(Ranks& ranks, const Options& options, std::span<const T> x, Yardsticks& out) {
+void measure_passes(Ranks& ranks, const Options& options, std::span<const T> x,
+                    SelectionBaselines& out) {
   const auto nothing = [] {};
   std::vector<T> other(x.size());
   std::vector<Wide<T>> residual(x.begin(), x.end());
-  Team team(static_cast<std::size_t>(options.hands));
+  ThreadTeam team(static_cast<std::size_t>(options.selection_threads));
   const auto measure_shared = [&](const std::function<void(std::size_t, std::size_t)>& pass) {
     return measure(ranks, options, nothing, [&] { team.run(x.size(), pass); });
   };
@@ -66,7 +67,7 @@ void measure_passes(Ranks& ranks, const Options& options, std::span<const T> x, 
 
 template <class T>
 void measure_nth_element(Ranks& ranks, const Options& options, std::span<const T> x, std::size_t k,
-                         Yardsticks& out) {
+                         SelectionBaselines& out) {
   std::vector<Wide<T>> scratch(x.size());
   Options few = options;
   few.iterations = std::max(options.iterations / 4, 1);
@@ -82,17 +83,18 @@ void measure_nth_element(Ranks& ranks, const Options& options, std::span<const T
       });
 }
 
-template void measure_passes(Ranks&, const Options&, std::span<const float>, Yardsticks&);
-template void measure_passes(Ranks&, const Options&, std::span<const double>, Yardsticks&);
-template void measure_passes(Ranks&, const Options&, std::span<const Float16>, Yardsticks&);
-template void measure_passes(Ranks&, const Options&, std::span<const Bfloat16>, Yardsticks&);
+template void measure_passes(Ranks&, const Options&, std::span<const float>, SelectionBaselines&);
+template void measure_passes(Ranks&, const Options&, std::span<const double>, SelectionBaselines&);
+template void measure_passes(Ranks&, const Options&, std::span<const Float16>, SelectionBaselines&);
+template void measure_passes(Ranks&, const Options&, std::span<const Bfloat16>,
+                             SelectionBaselines&);
 template void measure_nth_element(Ranks&, const Options&, std::span<const float>, std::size_t,
-                                  Yardsticks&);
+                                  SelectionBaselines&);
 template void measure_nth_element(Ranks&, const Options&, std::span<const double>, std::size_t,
-                                  Yardsticks&);
+                                  SelectionBaselines&);
 template void measure_nth_element(Ranks&, const Options&, std::span<const Float16>, std::size_t,
-                                  Yardsticks&);
+                                  SelectionBaselines&);
 template void measure_nth_element(Ranks&, const Options&, std::span<const Bfloat16>, std::size_t,
-                                  Yardsticks&);
+                                  SelectionBaselines&);
 
 }  // namespace sparsecoll::perf

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#include "common/judge.hpp"
+#include "common/checker.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "common/contestant.hpp"
+#include "common/runner.hpp"
 
 namespace sparsecoll::perf {
 namespace {
@@ -43,7 +43,7 @@ Entries<T> magnitudes(std::vector<Entries<T>> parts) {
 }
 
 template <class T>
-struct Rule {
+struct Comparison {
   Accuracy accuracy;
   Wide<T> divisor;
   int ranks;
@@ -59,7 +59,7 @@ struct Rule {
 }  // namespace
 
 template <class T>
-struct Judge<T>::Memo {
+struct Checker<T>::Cache {
   std::optional<Entries<Wide<T>>> total;
   std::optional<Entries<Wide<T>>> top;
   std::optional<Entries<Wide<T>>> shards;
@@ -68,75 +68,75 @@ struct Judge<T>::Memo {
 };
 
 template <class T>
-Judge<T>::Judge(const Task<T>& task, Ranks& ranks, const Vectors<T>& vectors)
+Checker<T>::Checker(const Task<T>& task, Ranks& ranks, const Vectors<T>& vectors)
     : task_(task),
       rank_(ranks.rank()),
       vectors_(vectors),
       selections_(gather_entries(ranks, *task.entries)),
       by_shard_(task.by_shard ? gather_entries(ranks, *task.by_shard)
                               : std::vector<Entries<Wide<T>>>()),
-      memo_(std::make_unique<Memo>()) {}
+      cache_(std::make_unique<Cache>()) {}
 
 template <class T>
-Judge<T>::~Judge() = default;
+Checker<T>::~Checker() = default;
 
 template <class T>
-const Entries<Wide<T>>& Judge<T>::total() const {
-  if (!memo_->total) memo_->total = sum(std::span<const Entries<Wide<T>>>(selections_));
-  return *memo_->total;
+const Entries<Wide<T>>& Checker<T>::total() const {
+  if (!cache_->total) cache_->total = sum(std::span<const Entries<Wide<T>>>(selections_));
+  return *cache_->total;
 }
 
 template <class T>
-const Tree<Wide<T>>& Judge<T>::tree() const {
-  if (!memo_->tree) {
-    memo_->tree = merge_tree(std::span<const Entries<Wide<T>>>(selections_), task_.k,
-                             task_.form == Form::kSum);
+const Tree<Wide<T>>& Checker<T>::tree() const {
+  if (!cache_->tree) {
+    cache_->tree = merge_tree(std::span<const Entries<Wide<T>>>(selections_), task_.k,
+                              task_.form == Form::kSum);
   }
-  return *memo_->tree;
+  return *cache_->tree;
 }
 
 template <class T>
-const Entries<Wide<T>>& Judge<T>::expected(Promise promise) const {
-  if (promise == Promise::kTree) return tree().result;
-  if (promise == Promise::kShards) {
-    if (!memo_->shards) memo_->shards = sum(std::span<const Entries<Wide<T>>>(by_shard_));
-    return *memo_->shards;
+const Entries<Wide<T>>& Checker<T>::expected(ExpectedResult kind) const {
+  if (kind == ExpectedResult::kMergeTree) return tree().result;
+  if (kind == ExpectedResult::kSumOfShardSelections) {
+    if (!cache_->shards) cache_->shards = sum(std::span<const Entries<Wide<T>>>(by_shard_));
+    return *cache_->shards;
   }
-  if (promise != Promise::kTopkOfSum || task_.form == Form::kSum) return total();
-  if (!memo_->top) memo_->top = top_k(total(), task_.k);
-  return *memo_->top;
+  if (kind != ExpectedResult::kTopkOfSum || task_.form == Form::kSum) return total();
+  if (!cache_->top) cache_->top = top_k(total(), task_.k);
+  return *cache_->top;
 }
 
 template <class T>
-std::size_t Judge<T>::wrong_dense(std::span<const T> result, Promise promise,
-                                  Accuracy accuracy) const {
-  if (promise == Promise::kEverything && task_.form == Form::kDense) {
-    return wrong_everything(result, accuracy);
+std::size_t Checker<T>::wrong_dense(std::span<const T> result, ExpectedResult kind,
+                                    Accuracy accuracy) const {
+  if (kind == ExpectedResult::kSumOfVectors && task_.form == Form::kDense) {
+    return wrong_sums(result, accuracy);
   }
-  const Entries<Wide<T>>& want = expected(promise);
+  const Entries<Wide<T>>& want = expected(kind);
   const bool bits = accuracy == Accuracy::kBits;
-  if (!bits && !memo_->scale) memo_->scale = magnitudes(selections_);
-  const Rule<T> rule{accuracy, task_.average ? static_cast<Wide<T>>(task_.ranks) : Wide<T>(1),
-                     task_.ranks};
+  if (!bits && !cache_->scale) cache_->scale = magnitudes(selections_);
+  const Comparison<T> comparison{
+      accuracy, task_.average ? static_cast<Wide<T>>(task_.ranks) : Wide<T>(1), task_.ranks};
   std::size_t wrong = 0;
   std::size_t j = 0;
   for (std::size_t i = 0; i < result.size(); ++i) {
     const bool entry = j < want.size() && want.index[j] == i;
     const Wide<T> total = entry ? want.value[j] : Wide<T>(0);
     // Only sums of all selections are judged by rounding, and their scale has the same indices.
-    const Wide<T> scale = entry && !bits ? memo_->scale->value[j] : Wide<T>(0);
-    wrong += rule.right(result[i], total, scale) ? 0 : 1;
+    const Wide<T> scale = entry && !bits ? cache_->scale->value[j] : Wide<T>(0);
+    wrong += comparison.right(result[i], total, scale) ? 0 : 1;
     j += entry ? 1 : 0;
   }
   return wrong;
 }
 
 template <class T>
-std::size_t Judge<T>::wrong_everything(std::span<const T> result, Accuracy accuracy) const {
+std::size_t Checker<T>::wrong_sums(std::span<const T> result, Accuracy accuracy) const {
   constexpr std::size_t kBlock = std::size_t{1} << 16;
   constexpr std::size_t kLimit = std::size_t{1} << 28;  // values drawn, a few seconds' work
-  const Rule<T> rule{accuracy, task_.average ? static_cast<Wide<T>>(task_.ranks) : Wide<T>(1),
-                     task_.ranks};
+  const Comparison<T> comparison{
+      accuracy, task_.average ? static_cast<Wide<T>>(task_.ranks) : Wide<T>(1), task_.ranks};
   const std::size_t every = 1 + task_.n * static_cast<std::size_t>(task_.ranks) / kLimit;
   std::vector<T> piece(kBlock);
   std::vector<Wide<T>> total(kBlock);
@@ -155,16 +155,16 @@ std::size_t Judge<T>::wrong_everything(std::span<const T> result, Accuracy accur
     }
     for (std::size_t j = 0; j < length; ++j) {
       const Wide<T> want = total[j] == 0 ? Wide<T>(0) : total[j];  // -0 comes out as +0
-      wrong += rule.right(result[first + j], want, scale[j]) ? 0 : 1;
+      wrong += comparison.right(result[first + j], want, scale[j]) ? 0 : 1;
     }
   }
   return wrong;
 }
 
 template <class T>
-std::size_t Judge<T>::wrong_sparse(std::span<const std::uint32_t> index, std::span<const T> value,
-                                   Promise promise) const {
-  const Entries<Wide<T>>& want = expected(promise);
+std::size_t Checker<T>::wrong_sparse(std::span<const std::uint32_t> index, std::span<const T> value,
+                                     ExpectedResult kind) const {
+  const Entries<Wide<T>>& want = expected(kind);
   const Wide<T> divisor = task_.average ? static_cast<Wide<T>>(task_.ranks) : Wide<T>(1);
   const std::size_t common = std::min(index.size(), want.size());
   std::size_t wrong = std::max(index.size(), want.size()) - common;
@@ -176,12 +176,12 @@ std::size_t Judge<T>::wrong_sparse(std::span<const std::uint32_t> index, std::sp
 }
 
 template <class T>
-std::size_t Judge<T>::wrong_rounded(const Entries<Wide<T>>& result, Promise promise) const {
+std::size_t Checker<T>::wrong_rounded(const Entries<Wide<T>>& result, ExpectedResult kind) const {
   // Once on the way to the sum and once from there, by half a last place of 8 bits each; and once
   // more where the result is of a 16-bit type.
   constexpr double kOff = 4.0 / 512;
   const std::vector<Entries<Wide<T>>>& parts =
-      promise == Promise::kShards ? by_shard_ : selections_;
+      kind == ExpectedResult::kSumOfShardSelections ? by_shard_ : selections_;
   const Entries<Wide<T>> all = sum(std::span<const Entries<Wide<T>>>(parts));
   const Entries<Wide<T>> scale = magnitudes(parts);
   const double divisor = task_.average ? task_.ranks : 1;
@@ -190,20 +190,21 @@ std::size_t Judge<T>::wrong_rounded(const Entries<Wide<T>>& result, Promise prom
     while (j < all.size() && all.index[j] < result.index[i]) ++j;
     const bool known = j < all.size() && all.index[j] == result.index[i];
     const double got = static_cast<double>(result.value[i]) * divisor;
-    const double want = known && promise != Promise::kTree ? static_cast<double>(all.value[j]) : 0;
-    const double most = promise == Promise::kTree ? 1 + kOff : kOff;
+    const double want =
+        known && kind != ExpectedResult::kMergeTree ? static_cast<double>(all.value[j]) : 0;
+    const double most = kind == ExpectedResult::kMergeTree ? 1 + kOff : kOff;
     const bool near = known && std::abs(got - want) <= most * static_cast<double>(scale.value[j]);
     wrong += near ? 0 : 1;
   }
-  const bool selects = promise == Promise::kTopkOfSum || promise == Promise::kTree;
+  const bool selects = kind == ExpectedResult::kTopkOfSum || kind == ExpectedResult::kMergeTree;
   if (!selects || task_.form == Form::kSum) return wrong;
-  const std::size_t promised = expected(promise).size();
+  const std::size_t promised = expected(kind).size();
   return wrong + std::max(result.size(), promised) - std::min(result.size(), promised);
 }
 
 template <class T>
-std::size_t Judge<T>::wrong_arrived(std::span<const std::uint32_t> index,
-                                    std::span<const T> value) const {
+std::size_t Checker<T>::wrong_received(std::span<const std::uint32_t> index,
+                                       std::span<const T> value) const {
   const std::size_t begin = task_.bounds[static_cast<std::size_t>(rank_)];
   const std::size_t end = task_.bounds[static_cast<std::size_t>(rank_) + 1];
   std::size_t wrong = 0, at = 0;
@@ -220,25 +221,29 @@ std::size_t Judge<T>::wrong_arrived(std::span<const std::uint32_t> index,
 }
 
 template <class T>
-std::size_t Judge<T>::wrong_residual(std::span<const Wide<T>> residual, Promise promise) const {
+std::size_t Checker<T>::wrong_residual(std::span<const Wide<T>> residual,
+                                       ExpectedResult kind) const {
   std::vector<Wide<T>> want(task_.n, 0);  // what stays when everything is delivered
-  if (promise != Promise::kEverything) {
+  if (kind != ExpectedResult::kSumOfVectors) {
     std::ranges::copy(task_.dense, want.begin());
     const Entries<Wide<T>> none;
-    leave_residual(
-        std::span<Wide<T>>(want),
-        (promise == Promise::kShards ? by_shard_ : selections_)[static_cast<std::size_t>(rank_)],
-        expected(promise),
-        promise == Promise::kTree ? tree().dropped[static_cast<std::size_t>(rank_)] : none);
+    leave_residual(std::span<Wide<T>>(want),
+                   (kind == ExpectedResult::kSumOfShardSelections
+                        ? by_shard_
+                        : selections_)[static_cast<std::size_t>(rank_)],
+                   expected(kind),
+                   kind == ExpectedResult::kMergeTree
+                       ? tree().dropped[static_cast<std::size_t>(rank_)]
+                       : none);
   }
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < want.size(); ++i) wrong += residual[i] == want[i] ? 0 : 1;
   return wrong;
 }
 
-template class Judge<float>;
-template class Judge<double>;
-template class Judge<Float16>;
-template class Judge<Bfloat16>;
+template class Checker<float>;
+template class Checker<double>;
+template class Checker<Float16>;
+template class Checker<Bfloat16>;
 
 }  // namespace sparsecoll::perf

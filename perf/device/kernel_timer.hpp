@@ -13,9 +13,9 @@ namespace sparsecoll::perf::device {
 /// Seconds that calls take on a backend's stream, by events right before and behind each. Between
 /// calls the device's cache is overwritten (--cold 1), which also keeps the device busy while the
 /// host queues the next call: what is measured are kernels, not launches.
-class Clock {
+class KernelTimer {
  public:
-  Clock(cuda::Backend& backend, const Options& options);
+  KernelTimer(cuda::Backend& backend, const Options& options);
 
   /// options.warmup calls, then options.iterations timed ones, or of each the part `part` (at least
   /// one timed call) of what is slow.
@@ -27,7 +27,7 @@ class Clock {
   cuda::Backend& backend_;
   const Options& options_;
   cuda::DeviceMemory memory_;
-  Block flood_;  ///< twice as large as the cache
+  Block overwritten_;  ///< twice as large as the cache
 };
 
 }  // namespace sparsecoll::perf::device

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#include "device/clock.hpp"
+#include "device/kernel_timer.hpp"
 
 #include <cuda_runtime.h>
 
@@ -42,18 +42,18 @@ size_t cache_bytes() {
 
 }  // namespace
 
-Clock::Clock(cuda::Backend& backend, const Options& options)
+KernelTimer::KernelTimer(cuda::Backend& backend, const Options& options)
     : backend_(backend), options_(options) {
-  if (options.cold) flood_ = Block(memory_, 2 * cache_bytes() + 1);
+  if (options.cold) overwritten_ = Block(memory_, 2 * cache_bytes() + 1);
 }
 
-void Clock::make_cold() {
-  if (flood_.size() == 0) return;
-  cuda::check(cudaMemsetAsync(flood_.data(), 1, flood_.size(), backend_.stream()),
+void KernelTimer::make_cold() {
+  if (overwritten_.size() == 0) return;
+  cuda::check(cudaMemsetAsync(overwritten_.data(), 1, overwritten_.size(), backend_.stream()),
               "cudaMemsetAsync");
 }
 
-Times Clock::measure(const std::function<void()>& call, double part) {
+Times KernelTimer::measure(const std::function<void()>& call, double part) {
   for (int i = 0; i < std::ceil(options_.warmup * part); ++i) {
     make_cold();
     call();

@@ -34,20 +34,20 @@ struct Column {
 struct Row {
   size_t count = 0;
   size_t k = 0;
-  std::string input;           ///< selection: kind of data
-  bool feedback = false;       ///< selection
-  int pieces = 0;              ///< the others: pieces, or messages
-  std::optional<size_t> made;  ///< the others: entries of the sum, or bytes of the messages
-  double bytes = 0;            ///< that have to be read and written at least
+  std::string input;                  ///< selection: kind of data
+  bool feedback = false;              ///< selection
+  int kernel_ranks = 0;               ///< the others: pieces, or messages
+  std::optional<size_t> output_size;  ///< the others: entries of the sum, or bytes of the messages
+  double bytes = 0;                   ///< that have to be read and written at least
   Times times;
-  std::vector<std::optional<Times>> beside;  ///< one for each column; absent: not measured
-  std::optional<size_t> wrong;               ///< absent: not checked
+  std::vector<std::optional<Times>> baselines;  ///< one for each column; absent: not measured
+  std::optional<size_t> wrong;                  ///< absent: not checked
 };
 
 /// Table and JSON of one run.
-class Sheet {
+class KernelReport {
  public:
-  Sheet(const Options& options, Gpu gpu, Machine machine);
+  KernelReport(const Options& options, Gpu gpu, Machine machine);
   void header() const;
   void write(const Row& row);
   /// A line of the table that is no row.

@@ -12,12 +12,12 @@ namespace sparsecoll::perf {
 
 /// Threads that share a loop with their caller, each bound to a CPU of its own as far as there are
 /// enough: what passes over memory are made with, beside the library's own threads.
-class Team {
+class ThreadTeam {
  public:
-  explicit Team(std::size_t threads);
-  ~Team();
-  Team(const Team&) = delete;
-  Team& operator=(const Team&) = delete;
+  explicit ThreadTeam(std::size_t threads);
+  ~ThreadTeam();
+  ThreadTeam(const ThreadTeam&) = delete;
+  ThreadTeam& operator=(const ThreadTeam&) = delete;
 
   /// Runs work(begin, end) for equal parts of [0, count), one on each thread.
   void run(std::size_t count, const std::function<void(std::size_t, std::size_t)>& work);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#include "device/sheet.hpp"
+#include "device/kernel_report.hpp"
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -41,7 +41,7 @@ std::string density_of(const Row& row) {
 
 }  // namespace
 
-Sheet::Sheet(const Options& options, Gpu gpu, Machine machine)
+KernelReport::KernelReport(const Options& options, Gpu gpu, Machine machine)
     : options_(options),
       gpu_(std::move(gpu)),
       machine_(std::move(machine)),
@@ -49,7 +49,7 @@ Sheet::Sheet(const Options& options, Gpu gpu, Machine machine)
       table_(table_columns(), false),
       json_(options.json) {}
 
-std::vector<Table::Column> Sheet::table_columns() const {
+std::vector<Table::Column> KernelReport::table_columns() const {
   std::vector<Table::Column> all = {
       {"count", "(elem)", 10}, {"k", "", 9}, {"density", "(k/n)", 8}, {"type", "", 8}};
   if (selects()) {
@@ -69,7 +69,7 @@ std::vector<Table::Column> Sheet::table_columns() const {
   return all;
 }
 
-void Sheet::header() const {
+void KernelReport::header() const {
   table_.comment(options_.program + "  sparsecoll " + library_version() +
                  "  kernel: " + options_.kernel);
   table_.comment(gpu_.name + ", compute capability " + gpu_.capability + ", " +
@@ -87,7 +87,7 @@ void Sheet::header() const {
   table_.titles();
 }
 
-void Sheet::write(const Row& row) {
+void KernelReport::write(const Row& row) {
   if (row.wrong) wrong_ = wrong_.value_or(0) + *row.wrong;
   std::vector<std::string> cells = {std::to_string(row.count), std::to_string(row.k),
                                     density_of(row), options_.datatype};
@@ -96,23 +96,23 @@ void Sheet::write(const Row& row) {
   } else {
     const bool merges = options_.kernel == "merge";
     const double entries = static_cast<double>(std::max<size_t>(row.k, 1));
-    cells.push_back(std::to_string(row.pieces));
-    cells.push_back(!row.made ? "-"
-                    : merges  ? std::to_string(*row.made)
-                              : number(static_cast<double>(*row.made) / entries));
+    cells.push_back(std::to_string(row.kernel_ranks));
+    cells.push_back(!row.output_size ? "-"
+                    : merges         ? std::to_string(*row.output_size)
+                                     : number(static_cast<double>(*row.output_size) / entries));
   }
   for (const double seconds :
        {row.times.median, row.times.minimum, row.times.average, row.times.maximum})
     cells.push_back(microseconds(seconds));
   cells.push_back(number(row.bytes / row.times.median * 1e-9));
-  for (const auto& other : row.beside)
+  for (const auto& other : row.baselines)
     cells.push_back(other ? number(row.times.median / other->median) : "-");
   cells.push_back(count_or_na(row.wrong));
   table_.row(cells);
   write_json(row);
 }
 
-void Sheet::write_json(const Row& row) {
+void KernelReport::write_json(const Row& row) {
   nlohmann::ordered_json json = run_json(options_, machine_, 1);
   for (const char* of_ranks :
        {"mpi", "hosts", "placement", "ranks", "transport", "time_over_ranks"})
@@ -131,8 +131,9 @@ void Sheet::write_json(const Row& row) {
     json["feedback"] = row.feedback;
   } else {
     json.erase("feedback");
-    json["pieces"] = row.pieces;
-    if (row.made) json[options_.kernel == "merge" ? "nnz_out" : "wire_bytes"] = *row.made;
+    json["pieces"] = row.kernel_ranks;
+    if (row.output_size)
+      json[options_.kernel == "merge" ? "nnz_out" : "wire_bytes"] = *row.output_size;
   }
   json["bytes"] = row.bytes;
   const auto add_times = [&json](const std::string& name, const Times& t) {
@@ -143,11 +144,11 @@ void Sheet::write_json(const Row& row) {
   };
   add_times("time", row.times);
   for (size_t c = 0; c < columns_.size(); ++c)
-    if (row.beside[c]) add_times(columns_[c].key, *row.beside[c]);
+    if (row.baselines[c]) add_times(columns_[c].key, *row.baselines[c]);
   json["wrong"] = row.wrong ? nlohmann::ordered_json(*row.wrong) : nlohmann::ordered_json(nullptr);
   json_.write(json);
 }
 
-int Sheet::conclude() const { return perf::conclude(table_, wrong_); }
+int KernelReport::conclude() const { return perf::conclude(table_, wrong_); }
 
 }  // namespace sparsecoll::perf::device

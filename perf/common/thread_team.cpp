@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#include "common/team.hpp"
+#include "common/thread_team.hpp"
 
 #include <pthread.h>
 #include <sched.h>
@@ -28,7 +28,7 @@ std::vector<int> own_cpus() {
 
 }  // namespace
 
-Team::Team(std::size_t threads)
+ThreadTeam::ThreadTeam(std::size_t threads)
     : threads_(threads), barrier_(static_cast<std::ptrdiff_t>(threads)) {
   const std::vector<int> cpus = own_cpus();
   for (std::size_t part = 1; part < threads; ++part) {
@@ -41,13 +41,13 @@ Team::Team(std::size_t threads)
   }
 }
 
-Team::~Team() {
+ThreadTeam::~ThreadTeam() {
   work_ = nullptr;
   barrier_.arrive_and_wait();
   for (std::thread& each : others_) each.join();
 }
 
-void Team::run(std::size_t count, const std::function<void(std::size_t, std::size_t)>& work) {
+void ThreadTeam::run(std::size_t count, const std::function<void(std::size_t, std::size_t)>& work) {
   count_ = count;
   work_ = &work;
   barrier_.arrive_and_wait();
@@ -55,7 +55,7 @@ void Team::run(std::size_t count, const std::function<void(std::size_t, std::siz
   barrier_.arrive_and_wait();
 }
 
-void Team::serve(std::size_t part) {
+void ThreadTeam::serve(std::size_t part) {
   for (;;) {
     barrier_.arrive_and_wait();
     if (work_ == nullptr) return;
@@ -64,7 +64,7 @@ void Team::serve(std::size_t part) {
   }
 }
 
-void Team::do_part(std::size_t part) const {
+void ThreadTeam::do_part(std::size_t part) const {
   const auto begin_of = [this](std::size_t p) {
     return p == threads_ ? count_ : count_ / threads_ * p / kCacheLine * kCacheLine;
   };

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#include "simulated/turns.hpp"
+#include "simulated/virtual_time.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -19,23 +19,23 @@ double processor_time() {
 
 }  // namespace
 
-Turns::Turns(int ranks, double scale)
-    : states_(static_cast<std::size_t>(ranks)), scale_(scale), left_(ranks) {
+VirtualTime::VirtualTime(int ranks, double scale)
+    : states_(static_cast<std::size_t>(ranks)), scale_(scale), active_(ranks) {
   for (int rank = 0; rank < ranks; ++rank) waiting_.insert({0, rank});
-  hand_over();
+  run_next();
 }
 
-void Turns::resume(int rank) { state(rank).computed = processor_time(); }
+void VirtualTime::resume(int rank) { state(rank).computed = processor_time(); }
 
-void Turns::charge(int rank) {
+void VirtualTime::charge(int rank) {
   const double time = processor_time();
   state(rank).clock += scale_ * (time - state(rank).computed);
   state(rank).computed = time;
 }
 
-void Turns::hand_over() {
+void VirtualTime::run_next() {
   if (waiting_.empty()) {
-    if (left_ == 0) return;
+    if (active_ == 0) return;
     std::fputs("simulated: every rank waits for another one\n", stderr);
     std::fflush(nullptr);
     std::_Exit(1);
@@ -44,58 +44,58 @@ void Turns::hand_over() {
   waiting_.erase(waiting_.begin());
   state(rank).sleeps = false;
   state(rank).clock = std::max(state(rank).clock, at);
-  state(rank).turn.release();
+  state(rank).may_run.release();
 }
 
-void Turns::wait_for_turn(int rank) {
-  hand_over();
-  state(rank).turn.acquire();
+void VirtualTime::wait_to_run(int rank) {
+  run_next();
+  state(rank).may_run.acquire();
   resume(rank);
 }
 
-void Turns::begin(int rank) {
-  state(rank).turn.acquire();
+void VirtualTime::start(int rank) {
+  state(rank).may_run.acquire();
   resume(rank);
 }
 
-void Turns::end(int rank) {
+void VirtualTime::finish(int rank) {
   charge(rank);
   state(rank).ended = true;
-  --left_;
-  if (left_ > 0 && met_ == left_) release_barrier();
-  hand_over();
+  --active_;
+  if (active_ > 0 && at_barrier_ == active_) release_barrier();
+  run_next();
 }
 
-double Turns::now(int rank) {
+double VirtualTime::now(int rank) {
   charge(rank);
   return state(rank).clock;
 }
 
-void Turns::pass(int rank, double seconds) {
+void VirtualTime::advance(int rank, double seconds) {
   charge(rank);
   state(rank).clock += seconds;
 }
 
-double Turns::catch_up(int rank, double slack) {
+double VirtualTime::let_others_catch_up(int rank, double slack) {
   charge(rank);
   const double clock = state(rank).clock;
   if (!waiting_.empty() && waiting_.begin()->first + slack < clock) {
     waiting_.insert({clock, rank});
-    wait_for_turn(rank);
+    wait_to_run(rank);
   }
   return state(rank).clock;
 }
 
-void Turns::sleep(int rank, double until) {
+void VirtualTime::sleep(int rank, double until) {
   charge(rank);
   State& own = state(rank);
   own.until = std::max(until, own.clock);
   own.sleeps = true;
   if (until != kNever) waiting_.insert({own.until, rank});
-  wait_for_turn(rank);
+  wait_to_run(rank);
 }
 
-void Turns::wake(int rank, double at) {
+void VirtualTime::wake(int rank, double at) {
   State& other = state(rank);
   if (!other.sleeps || at >= other.until) return;
   waiting_.erase({other.until, rank});
@@ -103,8 +103,8 @@ void Turns::wake(int rank, double at) {
   waiting_.insert({other.until, rank});
 }
 
-void Turns::release_barrier() {
-  met_ = 0;
+void VirtualTime::release_barrier() {
+  at_barrier_ = 0;
   double latest = 0;
   for (const State& each : states_) latest = std::max(latest, each.clock);
   for (int rank = 0; rank < static_cast<int>(states_.size()); ++rank) {
@@ -114,10 +114,10 @@ void Turns::release_barrier() {
   }
 }
 
-void Turns::meet(int rank) {
+void VirtualTime::barrier(int rank) {
   charge(rank);
-  if (++met_ == left_) release_barrier();
-  wait_for_turn(rank);
+  if (++at_barrier_ == active_) release_barrier();
+  wait_to_run(rank);
 }
 
 }  // namespace sparsecoll::perf

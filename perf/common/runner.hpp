@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/judge.hpp"
+#include "common/checker.hpp"
 #include "common/oracle.hpp"
 
 namespace sparsecoll::perf {
@@ -37,7 +37,7 @@ struct Task {
 };
 
 /// What the last call did on this rank.
-struct Facts {
+struct CallStats {
   std::size_t selected = 0;
   std::size_t result = 0;
   double wire_bytes = 0;       ///< sent by this rank
@@ -52,17 +52,17 @@ struct Facts {
 
 /// Something that reduces the ranks' vectors: an algorithm of the library or a baseline.
 template <class T>
-class Contestant {
+class Runner {
  public:
-  virtual ~Contestant() = default;
+  virtual ~Runner() = default;
   /// Before every call, outside the clock.
   virtual void prepare() {}
   virtual void call() = 0;
   /// Forgets earlier calls: the residual becomes zeros.
   virtual void reset() {}
-  virtual Facts facts() const = 0;
+  virtual CallStats stats() const = 0;
   /// Wrong values that the last call, the first one after reset(), left on this rank.
-  virtual std::size_t wrong(const Judge<T>& judge) const = 0;
+  virtual std::size_t wrong(const Checker<T>& checker) const = 0;
 };
 
 }  // namespace sparsecoll::perf

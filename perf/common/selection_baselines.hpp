@@ -12,7 +12,7 @@
 namespace sparsecoll::perf {
 
 /// What the local selection is measured against, on the same data in the same run.
-struct Yardsticks {
+struct SelectionBaselines {
   Times read;         ///< one pass that sums magnitudes
   Times add;          ///< r += g in place: what plain error feedback costs
   Times copy;         ///< one vector to another
@@ -21,12 +21,13 @@ struct Yardsticks {
 
 /// Fills `read`, `add` and `copy`. Collective.
 template <class T>
-void measure_passes(Ranks& ranks, const Options& options, std::span<const T> x, Yardsticks& out);
+void measure_passes(Ranks& ranks, const Options& options, std::span<const T> x,
+                    SelectionBaselines& out);
 
 /// Fills `nth_element` for the k-th largest, over a quarter of the calls: it is far slower than the
 /// rest. Collective.
 template <class T>
 void measure_nth_element(Ranks& ranks, const Options& options, std::span<const T> x, std::size_t k,
-                         Yardsticks& out);
+                         SelectionBaselines& out);
 
 }  // namespace sparsecoll::perf

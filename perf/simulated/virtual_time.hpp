@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+#include <limits>
+#include <semaphore>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace sparsecoll::perf {
+
+/// The virtual time of ranks that are threads, as in an event-driven simulation.
+///
+/// One rank runs at a time. Each rank has a clock, which advances by the processor time that the
+/// rank uses and by what it is charged for, in seconds. Before a rank touches state that ranks
+/// share, it lets all ranks run whose clocks are behind its own. Hence events happen in the order
+/// of virtual time.
+class VirtualTime {
+ public:
+  static constexpr double kNever = std::numeric_limits<double>::infinity();
+
+  /// `scale`: seconds of virtual time for each second of processor time that a rank uses; 0: none.
+  VirtualTime(int ranks, double scale);
+
+  // --- called by a rank's own thread
+  /// Waits until the rank may run. Every rank must call it first.
+  void start(int rank);
+  /// Ends the rank's part of the simulation.
+  void finish(int rank);
+  /// Returns the rank's clock.
+  double now(int rank);
+  /// Advances the rank's clock.
+  void advance(int rank, double seconds);
+  /// Returns once no rank that can run is behind by more than `slack` seconds. Returns the clock.
+  double let_others_catch_up(int rank, double slack);
+  /// Lets the others run until that time, or until wake() is called for this rank. Ends the program
+  /// if no rank can run.
+  void sleep(int rank, double until);
+  /// Waits for all ranks. Their clocks are equal afterwards: the latest one.
+  void barrier(int rank);
+
+  // --- called by the thread that runs
+  /// Makes a rank that sleeps continue at that time at the latest.
+  void wake(int rank, double at);
+
+ private:
+  struct State {
+    explicit State() : may_run(0) {}
+    double clock = 0;
+    double until = kNever;
+    double computed = 0;  ///< the thread's processor time that the clock contains
+    bool sleeps = false;
+    bool ended = false;
+    std::binary_semaphore may_run;
+  };
+  State& state(int rank) { return states_[static_cast<std::size_t>(rank)]; }
+  /// Charges the rank for the thread's processor time from now on.
+  void resume(int rank);
+  void release_barrier();
+  /// Adds the processor time since the last charge to the clock.
+  void charge(int rank);
+  /// Lets the rank run whose clock is furthest behind.
+  void run_next();
+  void wait_to_run(int rank);
+
+  std::deque<State> states_;
+  std::set<std::pair<double, int>> waiting_;  ///< the time and number of each rank that can run
+  const double scale_;
+  int active_;  ///< ranks that have not finished
+  int at_barrier_ = 0;
+};
+
+}  // namespace sparsecoll::perf
