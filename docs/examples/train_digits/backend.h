@@ -36,8 +36,8 @@ class Backend {
   virtual sparsecollStream_t stream() const = 0;
 
   /// Zeros.
-  virtual void* take(std::size_t bytes) = 0;
-  virtual void give_back(void* at) noexcept = 0;
+  virtual void* allocate(std::size_t bytes) = 0;
+  virtual void free(void* at) noexcept = 0;
   /// From the host's memory, and to it.
   virtual void write(void* to, const void* from, std::size_t bytes) = 0;
   virtual void read(void* to, const void* from, std::size_t bytes) = 0;
@@ -57,8 +57,8 @@ class Backend {
   /// row += every row of z; no `inner`
   virtual void add_rows(const float* z, float* row, const Shape& shape) = 0;
   /// ReLU, and on the way back: no error passes where it was closed.
-  virtual void rectify(float* z, std::size_t count) = 0;
-  virtual void close(const float* activations, float* errors, std::size_t count) = 0;
+  virtual void relu(float* z, std::size_t count) = 0;
+  virtual void relu_backward(const float* activations, float* errors, std::size_t count) = 0;
 
   /// velocity = momentum velocity + gradient
   virtual void accumulate(std::span<float> velocity, float momentum, const float* gradient) = 0;
@@ -69,11 +69,11 @@ class Backend {
   virtual void clear(float* x, const sparsecollSparse_t& where) = 0;
 };
 
-std::unique_ptr<Backend> make_host_place();
+std::unique_ptr<Backend> make_host_backend();
 
 /// The GPU of that rank, which shares it where there are fewer GPUs than ranks. Becomes the calling
 /// thread's current device.
-std::unique_ptr<Backend> make_device_place(int rank);
+std::unique_ptr<Backend> make_device_backend(int rank);
 /// Why there is no GPU to make one on; empty where there is.
 std::string why_no_device();
 
@@ -83,34 +83,34 @@ class Vector {
  public:
   explicit Vector(Backend& backend, std::size_t count = 0) : backend_(&backend) { reserve(count); }
   ~Vector() {
-    if (at_) backend_->give_back(at_);
+    if (data_) backend_->free(data_);
   }
   Vector(Vector&& other) noexcept
       : backend_(other.backend_),
-        at_(std::exchange(other.at_, nullptr)),
+        data_(std::exchange(other.data_, nullptr)),
         count_(std::exchange(other.count_, 0)) {}
   Vector& operator=(Vector&&) = delete;
 
-  T* data() const { return at_; }
+  T* data() const { return data_; }
   std::size_t size() const { return count_; }
-  std::span<T> span() const { return {at_, count_}; }
+  std::span<T> span() const { return {data_, count_}; }
 
   /// Room for `count` values; zeros where there was less before.
   void reserve(std::size_t count) {
     if (count <= count_) return;
-    if (at_) backend_->give_back(std::exchange(at_, nullptr));
+    if (data_) backend_->free(std::exchange(data_, nullptr));
     count_ = 0;
-    at_ = static_cast<T*>(backend_->take(count * sizeof(T)));
+    data_ = static_cast<T*>(backend_->allocate(count * sizeof(T)));
     count_ = count;
   }
   void write(std::span<const T> values) {
     reserve(values.size());
-    backend_->write(at_, values.data(), values.size_bytes());
+    backend_->write(data_, values.data(), values.size_bytes());
   }
 
  private:
   Backend* backend_;
-  T* at_ = nullptr;
+  T* data_ = nullptr;
   std::size_t count_ = 0;
 };
 

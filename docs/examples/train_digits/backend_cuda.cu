@@ -68,11 +68,11 @@ __global__ void add_rows_kernel(const float* z, float* row, Shape shape) {
   }
 }
 
-__global__ void rectify_kernel(float* z, std::size_t count) {
+__global__ void relu_kernel(float* z, std::size_t count) {
   for (std::size_t i = first(); i < count; i += stride()) z[i] = z[i] < 0 ? 0 : z[i];
 }
 
-__global__ void close_kernel(const float* activations, float* errors, std::size_t count) {
+__global__ void relu_backward_kernel(const float* activations, float* errors, std::size_t count) {
   for (std::size_t i = first(); i < count; i += stride()) {
     if (activations[i] == 0) errors[i] = 0;
   }
@@ -118,13 +118,13 @@ class DeviceBackend final : public Backend {
 
   sparsecollStream_t stream() const override { return stream_; }
 
-  void* take(std::size_t bytes) override {
+  void* allocate(std::size_t bytes) override {
     void* at = nullptr;
     check(cudaMalloc(&at, bytes), "cudaMalloc");
     check(cudaMemsetAsync(at, 0, bytes, stream_), "cudaMemsetAsync");
     return at;
   }
-  void give_back(void* at) noexcept override { cudaFree(at); }
+  void free(void* at) noexcept override { cudaFree(at); }
   void write(void* to, const void* from, std::size_t bytes) override {
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_), "cudaMemcpyAsync");
     wait();  // the caller may change what it has written
@@ -158,9 +158,9 @@ class DeviceBackend final : public Backend {
   void add_rows(const float* z, float* row, const Shape& shape) override {
     launch(shape.columns, add_rows_kernel, z, row, shape);
   }
-  void rectify(float* z, std::size_t count) override { launch(count, rectify_kernel, z, count); }
-  void close(const float* activations, float* errors, std::size_t count) override {
-    launch(count, close_kernel, activations, errors, count);
+  void relu(float* z, std::size_t count) override { launch(count, relu_kernel, z, count); }
+  void relu_backward(const float* activations, float* errors, std::size_t count) override {
+    launch(count, relu_backward_kernel, activations, errors, count);
   }
 
   void accumulate(std::span<float> velocity, float momentum, const float* gradient) override {
@@ -208,7 +208,7 @@ std::string why_no_device() {
   return devices > 0 ? "" : "no CUDA device";
 }
 
-std::unique_ptr<Backend> make_device_place(int rank) {
+std::unique_ptr<Backend> make_device_backend(int rank) {
   const int devices = count_devices();
   if (devices == 0) throw std::runtime_error(why_no_device());
   return std::make_unique<DeviceBackend>(rank % devices);

@@ -14,15 +14,15 @@
 namespace train {
 namespace {
 
-class HostPlace final : public Backend {
+class HostBackend final : public Backend {
  public:
   sparsecollStream_t stream() const override { return nullptr; }
 
-  void* take(std::size_t bytes) override {
+  void* allocate(std::size_t bytes) override {
     void* const at = ::operator new(bytes);
     return std::memset(at, 0, bytes);
   }
-  void give_back(void* at) noexcept override { ::operator delete(at); }
+  void free(void* at) noexcept override { ::operator delete(at); }
   void write(void* to, const void* from, std::size_t bytes) override {
     std::memcpy(to, from, bytes);
   }
@@ -87,10 +87,10 @@ class HostPlace final : public Backend {
     }
   }
 
-  void rectify(float* z, std::size_t count) override {
+  void relu(float* z, std::size_t count) override {
     for (std::size_t i = 0; i < count; ++i) z[i] = std::max(z[i], 0.0F);
   }
-  void close(const float* activations, float* errors, std::size_t count) override {
+  void relu_backward(const float* activations, float* errors, std::size_t count) override {
     for (std::size_t i = 0; i < count; ++i) {
       if (activations[i] == 0) errors[i] = 0;
     }
@@ -117,6 +117,6 @@ class HostPlace final : public Backend {
 
 }  // namespace
 
-std::unique_ptr<Backend> make_host_place() { return std::make_unique<HostPlace>(); }
+std::unique_ptr<Backend> make_host_backend() { return std::make_unique<HostBackend>(); }
 
 }  // namespace train

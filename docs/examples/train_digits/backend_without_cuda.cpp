@@ -9,6 +9,6 @@
 namespace train {
 
 std::string why_no_device() { return "this build has no CUDA"; }
-std::unique_ptr<Backend> make_device_place(int) { throw std::runtime_error(why_no_device()); }
+std::unique_ptr<Backend> make_device_backend(int) { throw std::runtime_error(why_no_device()); }
 
 }  // namespace train

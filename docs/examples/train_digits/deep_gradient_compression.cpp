@@ -63,7 +63,8 @@ void DeepGradientCompression::step(std::span<const float> gradient, std::span<fl
   backend_.descend(parameters.data(), learning_rate_, mean);  // 5
 }
 
-void DeepGradientCompression::agree(std::span<const float> parameters, std::span<float> model) {
+void DeepGradientCompression::average_models(std::span<const float> parameters,
+                                             std::span<float> model) {
   backend_.copy(parameters.data(), model.data(), model.size());
 }
 

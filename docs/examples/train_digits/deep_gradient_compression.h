@@ -21,7 +21,7 @@ class DeepGradientCompression final : public Optimizer {
   ~DeepGradientCompression() override;
 
   void step(std::span<const float> gradient, std::span<float> parameters, double density) override;
-  void agree(std::span<const float> parameters, std::span<float> model) override;
+  void average_models(std::span<const float> parameters, std::span<float> model) override;
 
  private:
   /// A sparse vector and its room.
@@ -35,7 +35,7 @@ class DeepGradientCompression final : public Optimizer {
   float momentum_;
   sparsecollComm_t comm_;
   Backend& backend_;
-  Spent& calls_;
+  ThreadTime& calls_;
   std::size_t ranks_;
   sparsecollResidual_t residual_ = nullptr;
   Vector<float> velocity_;

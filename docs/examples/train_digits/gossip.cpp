@@ -42,13 +42,13 @@ void Gossip::step(std::span<const float> gradient, std::span<float> parameters, 
           comm_);  // 3
 }
 
-void Gossip::settle(std::span<float> parameters) {
+void Gossip::drain(std::span<float> parameters) {
   const Stopwatch watch(calls_);
   require(sparsecollPushSumDrain(state_, numerator_.data(), parameters.data(), backend_.stream()),
           comm_);
 }
 
-void Gossip::agree(std::span<const float>, std::span<float> model) {
+void Gossip::average_models(std::span<const float>, std::span<float> model) {
   // The weights of all ranks add up to P, so the mean of x is that of the models. k is all of n.
   require(sparseAllreduce(numerator_.data(), model.data(), model.size(), model.size(),
                           sparsecollFloat32, sparsecollAvg, nullptr, comm_, backend_.stream()),

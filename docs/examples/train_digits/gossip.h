@@ -23,16 +23,16 @@ class Gossip final : public Optimizer {
   void step(std::span<const float> gradient, std::span<float> parameters, double density) override;
 
   /// Adds everything that is under way.
-  void settle(std::span<float> parameters) override;
+  void drain(std::span<float> parameters) override;
   /// The mean of all ranks' models.
-  void agree(std::span<const float> parameters, std::span<float> model) override;
+  void average_models(std::span<const float> parameters, std::span<float> model) override;
 
  private:
   float learning_rate_;
   float momentum_;
   sparsecollComm_t comm_;
   Backend& backend_;
-  Spent& calls_;
+  ThreadTime& calls_;
   sparsecollPushSum_t state_ = nullptr;
   Vector<float> numerator_;  // x
   Vector<float> velocity_;

@@ -62,7 +62,7 @@ std::vector<float> Network::forward(const Digits& batch) {
     float* const z = layer.activations.data();
     backend_.repeat(parameters_.data() + layer.biases, z, shape);
     backend_.add_product(inputs, parameters_.data() + layer.weights, z, shape);
-    if (&layer != &layers_.back()) backend_.rectify(z, sums);
+    if (&layer != &layers_.back()) backend_.relu(z, sums);
     inputs = z;
   }
   return read(backend_, layers_.back().activations.span().first(batch.count() * kClasses));
@@ -104,7 +104,7 @@ void Network::pass_errors(const Layer& from, Layer& to, std::size_t rows) {
                      {from.inputs, 0, from.outputs});
   backend_.add_product(from.errors.data(), from.transposed.data(), to.errors.data(),
                        {rows, from.outputs, from.inputs});
-  backend_.close(to.activations.data(), to.errors.data(), errors);
+  backend_.relu_backward(to.activations.data(), to.errors.data(), errors);
 }
 
 std::size_t Network::correct(const Digits& batch) {

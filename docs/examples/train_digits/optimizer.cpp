@@ -29,7 +29,7 @@ class MomentumSgd final : public Optimizer {
     backend_.descend(parameters, learning_rate_, velocity_.data());
   }
 
-  void agree(std::span<const float> parameters, std::span<float> model) override {
+  void average_models(std::span<const float> parameters, std::span<float> model) override {
     backend_.copy(parameters.data(), model.data(), model.size());
   }
 

@@ -24,7 +24,7 @@ struct Problem {
   std::span<const float> parameters;     // the first ones, the same on every rank
   sparsecollComm_t comm;                 // made with config_for(options.mode)
   Backend& backend;                      // of all vectors
-  Spent& calls;                          // where the time of sparsecoll's calls is added
+  ThreadTime& calls;                     // where the time of sparsecoll's calls is added
 };
 
 /// How the gradients of all ranks move the parameters of this one: all that data-parallel training
@@ -43,11 +43,11 @@ class Optimizer {
 
   /// Collective, after the same number of steps on all ranks: what these have left on its way
   /// arrives. It is part of the training, unlike what judging needs.
-  virtual void settle(std::span<float>) {}
+  virtual void drain(std::span<float>) {}
 
   /// Collective, after settle(): the one model that the ranks have come to, the same bits on every
   /// rank.
-  virtual void agree(std::span<const float> parameters, std::span<float> model) = 0;
+  virtual void average_models(std::span<const float> parameters, std::span<float> model) = 0;
 };
 
 std::unique_ptr<Optimizer> make_optimizer(const Problem& problem);

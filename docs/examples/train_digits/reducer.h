@@ -40,7 +40,7 @@ class Reducer {
   Mode mode_;
   sparsecollComm_t comm_;
   sparsecollStream_t stream_;  // NULL with vectors on the host
-  Spent& calls_;
+  ThreadTime& calls_;
   std::vector<Tensor> tensors_;
 };
 

@@ -9,11 +9,11 @@
 namespace train {
 
 /// Seconds of one thread: by the clock, and of a core. They differ where ranks share cores.
-struct Spent {
+struct ThreadTime {
   double wall = 0;
   double cpu = 0;
 
-  static Spent until_now() {
+  static ThreadTime now() {
     timespec cpu{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now().time_since_epoch();
@@ -25,9 +25,9 @@ struct Spent {
 /// Adds the time that it lives to a sum.
 class Stopwatch {
  public:
-  explicit Stopwatch(Spent& sum) : sum_(sum), start_(Spent::until_now()) {}
+  explicit Stopwatch(ThreadTime& sum) : sum_(sum), start_(ThreadTime::now()) {}
   ~Stopwatch() {
-    const Spent end = Spent::until_now();
+    const ThreadTime end = ThreadTime::now();
     sum_.wall += end.wall - start_.wall;
     sum_.cpu += end.cpu - start_.cpu;
   }
@@ -35,8 +35,8 @@ class Stopwatch {
   Stopwatch& operator=(const Stopwatch&) = delete;
 
  private:
-  Spent& sum_;
-  Spent start_;
+  ThreadTime& sum_;
+  ThreadTime start_;
 };
 
 }  // namespace train

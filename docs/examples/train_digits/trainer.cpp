@@ -30,11 +30,11 @@ std::vector<std::size_t> widths_of(const Options& options) {
 }
 
 /// What a rank's training has cost so far, judging left out.
-struct Tally {
+struct Totals {
   std::size_t steps = 0;
   double loss = 0;  // the sum of all steps'
-  Spent training;
-  Spent calls;  // of it in sparsecoll's calls; then as the library's own statistics say
+  ThreadTime training;
+  ThreadTime calls;  // of it in sparsecoll's calls; then as the library's own statistics say
   double select = 0;
   double wait = 0;
   std::uint64_t bytes_sent = 0;
@@ -66,22 +66,22 @@ class Trainer {
       : options_(options),
         dataset_(dataset),
         world_(world),
-        backend_(options.memory == Memory::device ? make_device_place(world.rank())
-                                                  : make_host_place()),
+        backend_(options.memory == Memory::device ? make_device_backend(world.rank())
+                                                  : make_host_backend()),
         network_(widths_of(options), options.seed, *backend_),
-        agreed_(widths_of(options), options.seed, *backend_),
+        common_(widths_of(options), options.seed, *backend_),
         gradient_(*backend_, network_.parameters().size()),
         optimizer_(make_optimizer({options, network_.tensors(), network_.parameters(), world.comm(),
-                                   *backend_, tally_.calls})),
+                                   *backend_, totals_.calls})),
         steps_(dataset.training.count() / global_batch()) {
     if (steps_ == 0) throw std::runtime_error("a batch of all ranks is more than all images");
   }
 
   void run() {
     if (world_.rank() == 0) report_.emplace(options_, world_.size(), gradient_.size());
-    library_ = library();
+    library_before_ = library_stats();
     world_.max(0.0);  // no rank's first step waits for another's start
-    for (std::size_t epoch = 1; epoch <= options_.epochs && !over_; ++epoch) run_epoch(epoch);
+    for (std::size_t epoch = 1; epoch <= options_.epochs && !finished_; ++epoch) run_epoch(epoch);
     if (!options_.gradient_prefix.empty()) {
       dump(read(*backend_, gradient_.span()),
            options_.gradient_prefix + "." + std::to_string(world_.rank()) + ".f32");
@@ -100,63 +100,64 @@ class Trainer {
     const std::vector<std::size_t> order =
         Random(options_.seed, epoch).permutation(dataset_.training.count());
     const double density = density_in(epoch);
-    for (std::size_t step = 0; step < steps_ && !over_; ++step) {
+    for (std::size_t step = 0; step < steps_ && !finished_; ++step) {
       const std::size_t first =
           step * global_batch() + options_.batch * static_cast<std::size_t>(world_.rank());
       run_step(std::span(order).subspan(first, options_.batch), density);
-      const bool asked = options_.every > 0 && tally_.steps % options_.every == 0;
-      if (asked || step + 1 == steps_) judge();
+      const bool asked = options_.every > 0 && totals_.steps % options_.every == 0;
+      if (asked || step + 1 == steps_) evaluate();
     }
   }
 
   void run_step(std::span<const std::size_t> images, double density) {
-    const Stopwatch watch(tally_.training);
-    tally_.loss += network_.loss_and_gradient(select(dataset_.training, images), gradient_.span());
+    const Stopwatch watch(totals_.training);
+    totals_.loss += network_.loss_and_gradient(select(dataset_.training, images), gradient_.span());
     optimizer_->step(gradient_.span(), network_.parameters(), density);
-    ++tally_.steps;
+    ++totals_.steps;
   }
 
   /// Collective, after the same step on all ranks.
-  void judge() {
+  void evaluate() {
     {
-      const Stopwatch watch(tally_.training);
-      optimizer_->settle(network_.parameters());
+      const Stopwatch watch(totals_.training);
+      optimizer_->drain(network_.parameters());
     }
-    count_library();
-    optimizer_->agree(network_.parameters(), agreed_.parameters());
-    const double accuracy = test_accuracy(agreed_);
+    add_library_stats();
+    optimizer_->average_models(network_.parameters(), common_.parameters());
+    const double accuracy = test_accuracy(common_);
     const Row row = row_of(accuracy, is_gossip(options_.mode) ? test_accuracy(network_) : accuracy);
     if (options_.check) check_equal(row);
     if (report_) report_->add(row);
     elapsed_ = row.elapsed;
-    over_ = options_.seconds > 0 && elapsed_ >= options_.seconds;
-    reported_ = tally_;
-    library_ = library();  // without what judging has cost
+    finished_ = options_.seconds > 0 && elapsed_ >= options_.seconds;
+    reported_ = totals_;
+    library_before_ = library_stats();  // without what judging has cost
   }
 
   Row row_of(double accuracy, double own_accuracy) {
-    const auto since = [this](double Spent::*time, Spent Tally::*of) {
-      return tally_.*of.*time - reported_.*of.*time;
+    const auto since = [this](double ThreadTime::*time, ThreadTime Totals::*of) {
+      return totals_.*of.*time - reported_.*of.*time;
     };
-    const double wall = since(&Spent::wall, &Tally::training);
+    const double wall = since(&ThreadTime::wall, &Totals::training);
     const double seconds = world_.max(wall);
-    const double calls = since(&Spent::wall, &Tally::calls);
-    const double cpu = since(&Spent::cpu, &Tally::training) - since(&Spent::cpu, &Tally::calls);
-    const auto steps = static_cast<double>(tally_.steps - reported_.steps);
-    return {.epoch = static_cast<double>(tally_.steps) / static_cast<double>(steps_),
-            .step = tally_.steps,
-            .loss = world_.mean(tally_.loss - reported_.loss) / steps,
+    const double calls = since(&ThreadTime::wall, &Totals::calls);
+    const double cpu =
+        since(&ThreadTime::cpu, &Totals::training) - since(&ThreadTime::cpu, &Totals::calls);
+    const auto steps = static_cast<double>(totals_.steps - reported_.steps);
+    return {.epoch = static_cast<double>(totals_.steps) / static_cast<double>(steps_),
+            .step = totals_.steps,
+            .loss = world_.mean(totals_.loss - reported_.loss) / steps,
             .accuracy = accuracy,
             .own_accuracy = own_accuracy,
-            .bytes_sent = world_.max(tally_.bytes_sent),
+            .bytes_sent = world_.max(totals_.bytes_sent),
             .elapsed = elapsed_ + seconds,
             .seconds = seconds,
             .compute = world_.mean(wall - calls),
             .compute_cpu = world_.mean(cpu),
             .calls = world_.mean(calls),
-            .select = world_.mean(tally_.select - reported_.select),
-            .wait = world_.mean(tally_.wait - reported_.wait),
-            .parameters = hash(read(*backend_, agreed_.parameters()))};
+            .select = world_.mean(totals_.select - reported_.select),
+            .wait = world_.mean(totals_.wait - reported_.wait),
+            .parameters = hash(read(*backend_, common_.parameters()))};
   }
 
   /// Deep Gradient Compression's warm-up: 25%, 6.25%, 1.5625%, 0.4%, 0.1%, ...
@@ -165,17 +166,17 @@ class Trainer {
     return std::max(options_.density, std::pow(0.25, static_cast<double>(epoch)));
   }
 
-  sparsecollStats_t library() const {
+  sparsecollStats_t library_stats() const {
     sparsecollStats_t stats = SPARSECOLL_STATS_INITIALIZER;
     require(sparsecollCommGetStats(world_.comm(), sparsecollStatsTotal, &stats), world_.comm());
     return stats;
   }
 
-  void count_library() {
-    const sparsecollStats_t now = library();
-    tally_.select += now.selectSeconds - library_.selectSeconds;
-    tally_.wait += now.exchangeSeconds - library_.exchangeSeconds;
-    tally_.bytes_sent += now.bytesSent - library_.bytesSent;
+  void add_library_stats() {
+    const sparsecollStats_t now = library_stats();
+    totals_.select += now.selectSeconds - library_before_.selectSeconds;
+    totals_.wait += now.exchangeSeconds - library_before_.exchangeSeconds;
+    totals_.bytes_sent += now.bytesSent - library_before_.bytesSent;
   }
 
   /// Each rank tests its share of the images.
@@ -204,16 +205,16 @@ class Trainer {
   World& world_;
   std::unique_ptr<Backend> backend_;
   Network network_;  // this rank's own
-  Network agreed_;   // what all ranks have come to; the same bits unless the mode is gossip
+  Network common_;   // what all ranks have come to; the same bits unless the mode is gossip
   Vector<float> gradient_;
-  Tally tally_;
-  Tally reported_;      // as of the last row
+  Totals totals_;
+  Totals reported_;     // as of the last row
   double elapsed_ = 0;  // seconds until then, each row's the slowest rank's
   // The library's counts when training began, or went on after judging.
-  sparsecollStats_t library_ = SPARSECOLL_STATS_INITIALIZER;
+  sparsecollStats_t library_before_ = SPARSECOLL_STATS_INITIALIZER;
   std::unique_ptr<Optimizer> optimizer_;
   std::size_t steps_;  // of an epoch
-  bool over_ = false;
+  bool finished_ = false;
   std::optional<Report> report_;  // on rank 0
 };
 

@@ -14,27 +14,27 @@ namespace train {
 namespace {
 
 /// Where the threads meet: everybody writes a slot, everybody reads all of them.
-struct Meeting {
-  explicit Meeting(int ranks) : barrier(ranks), slots(static_cast<std::size_t>(ranks)) {}
+struct SharedState {
+  explicit SharedState(int ranks) : barrier(ranks), values(static_cast<std::size_t>(ranks)) {}
   std::barrier<> barrier;
-  std::vector<std::uint64_t> slots;
+  std::vector<std::uint64_t> values;
 };
 
 class LocalWorld final : public World {
  public:
-  LocalWorld(int rank, int size, sparsecollComm_t comm, Meeting& meeting)
-      : World(rank, size, comm), meeting_(meeting) {}
+  LocalWorld(int rank, int size, sparsecollComm_t comm, SharedState& shared)
+      : World(rank, size, comm), shared_(shared) {}
 
   std::vector<std::uint64_t> allgather(std::uint64_t mine) override {
-    meeting_.slots[static_cast<std::size_t>(rank())] = mine;
-    meeting_.barrier.arrive_and_wait();
-    std::vector<std::uint64_t> all = meeting_.slots;
-    meeting_.barrier.arrive_and_wait();  // nobody writes the next value before all have read
+    shared_.values[static_cast<std::size_t>(rank())] = mine;
+    shared_.barrier.arrive_and_wait();
+    std::vector<std::uint64_t> all = shared_.values;
+    shared_.barrier.arrive_and_wait();  // nobody writes the next value before all have read
     return all;
   }
 
  private:
-  Meeting& meeting_;
+  SharedState& shared_;
 };
 
 }  // namespace
@@ -42,11 +42,11 @@ class LocalWorld final : public World {
 void run_local(int ranks, const sparsecollConfig_t& config, const Body& body) {
   std::vector<sparsecollComm_t> comms(static_cast<std::size_t>(ranks));
   require(sparsecollCommInitAll(comms.data(), ranks, nullptr, &config), nullptr);
-  Meeting meeting(ranks);
+  SharedState shared(ranks);
   std::vector<std::jthread> threads;
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
-      LocalWorld world(rank, ranks, comms[static_cast<std::size_t>(rank)], meeting);
+      LocalWorld world(rank, ranks, comms[static_cast<std::size_t>(rank)], shared);
       try {
         body(world);
       } catch (const std::exception& error) {
