@@ -19,7 +19,7 @@ namespace {
 struct Inbox {
   struct QueuedMessage {
     ReceivedMessage message;
-    Clock::time_point due;  ///< when it may be received: later than now if a test delays it
+    Clock::time_point due;  ///< it may be received from then on; in the future if a test delays it
   };
   Memory memory;
   Pool pool{memory};
@@ -69,7 +69,7 @@ struct RankGroup {
       fresh->parent = parent;
       fresh->ranks_sharing_cpus = parent->ranks_sharing_cpus;
       for (const RankAddress& each : members) fresh->parent_ranks.push_back(each.rank);
-      // Only now, so that the next member can try again if this one runs out of memory.
+      // Stored last, so that the next member can try again if this one runs out of memory.
       split.group = fresh;
     }
     std::shared_ptr<RankGroup> group = split.group;
@@ -82,12 +82,12 @@ struct RankGroup {
     if (joined[rank] || parent_ranks.empty()) return false;
     const std::shared_ptr<RankGroup> from = parent.lock();
     const bool left = !from || from->gone[parent_ranks[static_cast<size_t>(rank)]];
-    return left && !joined[rank];  // asked again: it may have joined before it left
+    return left && !joined[rank];  // checked again, because it may have joined before it left
   }
 
   struct PendingSplit {
     std::shared_ptr<RankGroup> group;
-    size_t joined = 0;  ///< members
+    size_t joined = 0;  ///< number of members that have joined
   };
   std::vector<Inbox> inboxes;
   std::vector<std::atomic<bool>> gone;
@@ -95,8 +95,8 @@ struct RankGroup {
   std::vector<std::atomic<bool>> joined;
   FaultPlan plan;
   int ranks_sharing_cpus;           ///< the ranks of the process; a split inherits the number
-  bool spins;                       ///< every rank has a core of its own
-  std::weak_ptr<RankGroup> parent;  ///< what this group was split from, if it was
+  bool spins;                       ///< true if every rank has a core of its own
+  std::weak_ptr<RankGroup> parent;  ///< the group from which this one was split, or null
   std::vector<int> parent_ranks;    ///< the members' ranks in the parent
   std::mutex splits_mutex;
   std::map<std::pair<uint64_t, int>, PendingSplit> splits;  ///< by id and first member
@@ -163,7 +163,7 @@ class LocalTransport final : public Transport {
     const auto now = Clock::now();
     for (auto each = inbox_.messages.begin(); each != inbox_.messages.end(); ++each) {
       if (each->due > now || overtakes(each)) {
-        look_again_ = true;  // it becomes due without an event
+        look_again_ = true;  // no event announces when the message is due
         continue;
       }
       ReceivedMessage received = std::move(each->message);
@@ -210,7 +210,7 @@ class LocalTransport final : public Transport {
     leave();
   }
 
-  uint64_t next_address() override { return 0; }  // members meet in the group
+  uint64_t next_address() override { return 0; }  // members find each other in the group
   std::unique_ptr<Transport> split(std::span<const RankAddress> members, uint64_t id) override {
     if (members.empty()) return nullptr;
     const auto own = std::ranges::find(members, rank_, &RankAddress::rank);
@@ -263,7 +263,8 @@ class LocalTransport final : public Transport {
     return false;
   }
 
-  /// Makes this rank gone for its peers. A killed rank tells them nothing: their deadlines pass.
+  /// Makes this rank gone for its peers. The peers of a killed rank are not notified; their
+  /// deadlines pass.
   void leave() noexcept {
     if (killed_ || group_->gone[rank_].exchange(true)) return;
     group_->notify_all_but(rank_);
@@ -275,7 +276,7 @@ class LocalTransport final : public Transport {
   std::vector<OpenMessage> open_;  ///< by peer
   size_t sent_ = 0;
   size_t seen_ = 0;
-  bool look_again_ = false;  ///< messages may be queued that no new event announces
+  bool look_again_ = false;  ///< true if no event announces some of the queued messages
   std::atomic<bool> killed_{false};
 };
 

@@ -13,13 +13,13 @@ namespace sparsecoll {
 /// A fault that a test injects into one message.
 struct MessageFault {
   bool drop = false;         ///< the message is never received
-  bool kill_sender = false;  ///< this and all later messages of the sender are lost, silently
+  bool kill_sender = false;  ///< this and all later messages of the sender are lost, without notice
   std::chrono::microseconds delay{0};
   size_t corrupt_byte = kAll;  ///< the byte at this index (modulo the size) is inverted
 };
 
-/// Returns the fault of the message that `sender` sends to `receiver` as its number-th (from 0,
-/// over all receivers). The threads of the senders call it.
+/// Returns the fault of a message from `sender` to `receiver`. `number` counts the messages of the
+/// sender to all receivers, from 0. The threads of the senders call the function.
 using FaultPlan = std::function<MessageFault(int sender, int receiver, size_t number)>;
 
 /// Returns one transport per rank; the ranks are threads of this process. The sender copies a

@@ -22,7 +22,7 @@ void check_mpi_caller();
 
 /// A duplicate of the caller's MPI communicator, shared on this rank by a transport and by all
 /// transports that are split from it. Each of them receives under a tag of its own, which this rank
-/// has chosen and has told to its peers. So
+/// has chosen and sent to its peers. So
 /// - a split needs no MPI call that waits for other ranks. MPI 3 has no call for some of the ranks
 ///   that could be given up at a deadline. A call for all ranks (MPI_Comm_idup) would never
 ///   complete after a rank has died, and with Open MPI later ones of this process would then wait

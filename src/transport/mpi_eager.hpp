@@ -6,9 +6,9 @@
 
 namespace sparsecoll {
 
-/// MPI messages of up to so many bytes are sent eagerly: they leave at once. Open MPI over TCP asks
-/// the receiver before it sends more than 64 KiB, its own header included, and the answer waits
-/// behind whatever fills the links.
+/// The size in bytes up to which an MPI message is sent eagerly, that is without waiting for the
+/// receiver. Open MPI over TCP asks the receiver before it sends more than 64 KiB, its own header
+/// included, and on busy links the answer is late.
 inline constexpr size_t kEagerBytes = 60 * 1024;
 inline constexpr size_t kMaxEagerChunks = 64;
 
@@ -24,7 +24,8 @@ constexpr size_t eager_chunks_after(size_t bytes) {
 /// message, or 0 if it cannot be. Each of them carries kEagerBytes bytes and adds one byte to the
 /// first chunk.
 constexpr size_t eager_chunks_of(size_t message) {
-  const size_t more = message / (kEagerBytes + 1);  // the bytes beyond kEagerBytes, rounded up
+  const size_t more =
+      message / (kEagerBytes + 1);  // chunks for the bytes beyond kEagerBytes, rounded up
   return more <= kMaxEagerChunks ? more : 0;
 }
 

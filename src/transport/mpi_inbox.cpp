@@ -13,9 +13,9 @@ namespace sparsecoll {
 namespace {
 
 constexpr int kNobody = -1;
-constexpr size_t kMinDeviceBytes = size_t{1} << 16;  // fewer are received into host memory
+constexpr size_t kMinDeviceBytes = size_t{1} << 16;  // smaller tails are received into host memory
 
-/// Throws RemoteError: `peer` has sent an MPI message of the wrong size.
+/// Throws RemoteError because `peer` has sent an MPI message of the wrong size.
 [[noreturn]] void damaged(int peer, const char* what, size_t expected, int got) {
   fail(sparsecollRemoteError, "rank ", peer, " sent ", what, " of ", got, " bytes, expected ",
        expected);
@@ -117,7 +117,7 @@ void MpiInbox::receive_eager_chunks(Incoming& target, int source, size_t chunks)
 }
 
 void MpiInbox::receive_size(Incoming& target, Matched& announcement) {
-  uint64_t size[2] = {};  // all bytes; those that may be in device memory
+  uint64_t size[2] = {};  // number of all bytes, and of those that may be in device memory
   if (announcement.bytes != sizeof size && announcement.bytes != sizeof *size)
     damaged(announcement.peer, "an announcement", sizeof *size, announcement.bytes);
   check_mpi_peer(
@@ -137,7 +137,7 @@ void MpiInbox::allocate(Incoming& target, const MessageLength& length) {
   if (device_pool) try {
       target.device_tail = device_pool->pool.take(length.device_bytes);
     } catch (const std::bad_alloc&) {
-      // Then they are received into host memory.
+      // No device memory is left, so they are received into host memory.
     }
   target.bytes = pool_.take(length.bytes - target.device_tail.size());
 }

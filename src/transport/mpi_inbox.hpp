@@ -20,9 +20,9 @@ namespace sparsecoll {
 /// of three forms:
 /// - as it is: one MPI message of 1 to MpiOptions::max_message bytes. Its size must not be that of
 ///   the first chunk of an eager message.
-/// - eager: in chunks whose sizes tell how many there are (mpi_eager.hpp).
+/// - eager: in chunks. The size of the first one determines their number (mpi_eager.hpp).
 /// - announced: an empty MPI message, then one with the size of the message (uint64_t), then chunks
-///   of at least a byte until all bytes are there. An empty chunk cancels the message. If bytes at
+///   of at least a byte until all bytes are sent. An empty chunk cancels the message. If bytes at
 ///   the end may be in device memory, their number (uint64_t) follows the size, and no chunk has
 ///   bytes of both kinds.
 class MpiInbox {
@@ -36,7 +36,7 @@ class MpiInbox {
   MpiInbox(const Address& own, const std::vector<int>& ranks, Pool& pool);
 
   /// Lets MPI receive the device bytes of large messages into this memory from now on. Without it,
-  /// and when it has no room, they are received into host memory. Called at most once.
+  /// or if the memory is exhausted, they are received into host memory. Called at most once.
   void set_device_memory(std::shared_ptr<Memory> device);
 
   /// Returns the next complete message, if there is one, and makes progress.
@@ -71,7 +71,7 @@ class MpiInbox {
     std::shared_ptr<Memory> memory;
     Pool pool;
   };
-  /// An MPI message that is there to be received.
+  /// An MPI message that can be received at once.
   struct Matched {
     int peer;
     int source;  ///< the peer's rank in the MPI communicator

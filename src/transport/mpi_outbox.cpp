@@ -23,7 +23,7 @@ void MpiOutbox::send(int peer, ConstBytes bytes, const OwnedMessage& owner) {
 
 void MpiOutbox::send_eager(int peer, ConstBytes message, const OwnedMessage& owner) {
   const size_t more = eager_chunks_of(message.size());
-  requests_.reserve(1 + more);  // none may be left out after the first
+  requests_.reserve(1 + more);  // after the first chunk no other may fail to start
   start(peer, message.first(kEagerBytes + more), owner);
   message = message.subspan(kEagerBytes + more);
   for (size_t i = 0; i < more; ++i) {

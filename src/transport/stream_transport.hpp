@@ -12,8 +12,9 @@ struct ncclComm;
 
 namespace sparsecoll {
 
-/// What this rank sends to one peer and receives from it in one exchange. The peer may be this rank
-/// itself. All bytes are in device memory. Both ranks know the sizes and give the same ones.
+/// The bytes that this rank sends to one peer and receives from it in one exchange. The peer may be
+/// this rank itself. All bytes are in device memory. Both ranks know the sizes and pass the same
+/// ones.
 struct StreamTransfer {
   int peer;
   ConstBytes out;
@@ -49,15 +50,16 @@ class StreamTransport {
   /// UnhandledCudaError, Timeout, and InvalidUsage after interrupt() or close().
   virtual void exchange(std::span<const StreamTransfer> transfers, Stream stream,
                         const Deadline& deadline) = 0;
-  /// Throws the error, if one has been noticed, of exchanges that are queued. Any thread may call
+  /// Throws the error of queued exchanges, if the transport has noticed one. Any thread may call
   /// it.
   virtual void check() = 0;
   /// Returns a new transport between the ranks of one color, ordered by their keys, or null if the
-  /// color is negative. Collective. No exchange is queued: the caller has waited for its streams.
-  /// Throws as exchange() does.
+  /// color is negative. Collective. The caller has waited for its streams, so no exchange is
+  /// queued. Throws as exchange() does.
   virtual std::unique_ptr<StreamTransport> split(int color, int key, const Deadline& deadline) = 0;
-  /// Ends the transport in good order. Collective. No exchange is queued, and graphs that contain
-  /// exchanges have been destroyed. Throws as exchange() does.
+  /// Ends the transport in good order. Collective. The caller has waited for its streams, so no
+  /// exchange is queued, and it has destroyed graphs that contain exchanges. Throws as exchange()
+  /// does. After it only interrupt() may be called; other functions throw InvalidUsage.
   virtual void close(const Deadline& deadline) = 0;
   /// Ends exchanges that are queued, without delivering them; all later calls throw. Local. Any
   /// thread may call it, at any time and more than once. It returns within a second, even if the

@@ -8,8 +8,8 @@
 
 namespace sparsecoll::nccl {
 
-/// Waits between two polls of an operation that takes either microseconds or long: first it yields,
-/// then it sleeps for times that grow to a millisecond.
+/// Waits between two polls of an operation that takes microseconds or much longer. wait() first
+/// yields the CPU, and then sleeps for times that grow to a millisecond.
 class Backoff {
  public:
   void wait() {

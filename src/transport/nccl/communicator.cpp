@@ -22,7 +22,8 @@ constexpr std::chrono::milliseconds kCallReturnWait{100};
 ncclConfig_t own_config() {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
-  // Communicators that share resources share the abort flag too: one would abort the other.
+  // Communicators that share resources share the abort flag, too, so that one would abort the
+  // other.
   config.splitShare = 0;
   return config;
 }
@@ -126,8 +127,8 @@ void Communicator::interrupt() noexcept {
   const ncclComm_t comm = std::exchange(comm_, nullptr);
   if (!comm) return;
   // ncclCommAbort() frees memory that a call in another thread may still use, so wait a little
-  // for that call to return. Some calls never return by themselves, and only the abort ends them:
-  // one whose stream is full behind a stuck transfer, or one of a communicator that the environment
+  // for that call to return. Two kinds of calls never return before the abort: a call on a stream
+  // that is full behind a stuck transfer, and a call with a communicator that the environment
   // (NCCL_COMM_BLOCKING) makes blocking.
   idle_.wait_for(lock, kCallReturnWait, [this] { return !in_use_; });
   RetiredCommunicator retired{library_, comm, device_, std::move(pending_split_)};

@@ -17,10 +17,10 @@ constexpr const char* kName = "libnccl.so.2";
 class ProcessNccl {
  public:
   ProcessNccl() {
-    // Linked by the program or preloaded: its symbols are visible to all.
+    // If the program links NCCL or it was preloaded, its symbols are visible to all modules.
     if (dlsym(RTLD_DEFAULT, "ncclCommSplit")) return;
-    // Loaded by a module, for example of Python: its symbols are visible to that module only.
-    // The handle stays open, because transports keep the function pointers.
+    // If a module has loaded NCCL, for example one of Python, its symbols are visible to that
+    // module only. The handle stays open, because transports keep the function pointers.
     handle_ = dlopen(kName, RTLD_LAZY | RTLD_NOLOAD);
     if (!handle_)
       fail(sparsecollInvalidUsage,

@@ -10,7 +10,7 @@ namespace sparsecoll::nccl {
 inline constexpr int kOldestVersion = NCCL_VERSION(2, 28, 0);
 
 /// The functions of the NCCL library that made the user's communicator. sparsecoll does not link
-/// NCCL, so it loads where there is none, and no process gets two copies of NCCL.
+/// NCCL. So it can be loaded where there is no NCCL, and no process gets two copies of NCCL.
 struct Library {
   decltype(&ncclGetVersion) get_version;
   decltype(&ncclGetErrorString) error_string;

@@ -19,7 +19,8 @@ using ReleaseFunction = decltype(&ncclCommAbort);
 
 constexpr int kAbortWaitMilliseconds = 500;
 
-/// A release in a thread of its own, shared with that thread, which may outlive the one that waits.
+/// A release in a thread of its own. That thread and the waiting one share the task, because either
+/// may outlive the other.
 struct ReleaseTask {
   RetiredCommunicator retired;
   ReleaseFunction release;
@@ -30,14 +31,15 @@ struct ReleaseTask {
 
 void release_now(const RetiredCommunicator& retired, ReleaseFunction release) noexcept {
   release(retired.comm);
-  // Now NCCL does not write there any more. Even a failed split may have left a communicator.
+  // From now on NCCL does not write to pending_split. Even a failed split may have left a
+  // communicator there.
   if (retired.pending_split && *retired.pending_split)
     retired.library.comm_abort(*retired.pending_split);
 }
 
 void run(ReleaseTask& task) noexcept {
-  // NCCL restores the current device that it finds. In a new thread that is device 0, and to set it
-  // would create a context there. NCCL must be called even if the device is lost.
+  // NCCL restores the current device. In a new thread that is device 0, and setting it would create
+  // a context there. NCCL must be called even if the device is lost.
   static_cast<void>(cudaSetDevice(task.retired.device));
   release_now(task.retired, task.release);
   const std::lock_guard lock(task.mutex);
@@ -66,7 +68,7 @@ bool release_in_thread(RetiredCommunicator& retired, ReleaseFunction release,
   return task->done;
 }
 
-/// Does the same, in this thread if no thread can be started.
+/// Does the same, but in this thread if no other can be started.
 bool release_in_thread_if_possible(RetiredCommunicator& retired, ReleaseFunction release,
                                    const Deadline& deadline) noexcept {
   try {

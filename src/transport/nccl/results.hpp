@@ -9,8 +9,8 @@ namespace sparsecoll::nccl {
 /// Throws InvalidUsage if NCCL is older than kOldestVersion.
 void require_version(const Library& library);
 
-/// Throws an error unless `result` is success or "in progress". For calls on the transport's own
-/// communicator: the code is always a fatal one, because the ranks disagree from then on.
+/// Throws an error unless `result`, of a call on the transport's own communicator, is success or
+/// "in progress". The code is always a fatal one, because the ranks disagree from then on.
 void require_own_call(const Library& library, ncclResult_t result, const char* call);
 /// Does the same for calls on the user's communicator. The code is InvalidArgument or InvalidUsage
 /// if NCCL says so, because the user may have made a mistake.

@@ -71,12 +71,13 @@ void NcclTransport::exchange(std::span<const StreamTransfer> transfers, Stream s
                                     scope.comm(), stream),
                     "ncclRecv");
     }
-    // After a failure, too: an open group would absorb the next NCCL calls of this thread.
+    // The group is ended after a failure, too. An open group would absorb the next NCCL calls of
+    // this thread.
     failure.add(library.group_end(), "ncclGroupEnd");
     communicator_->require(failure.result(), failure.call());
   }
-  // The work may not be on the stream before the communicator is ready. Waiting calls no function
-  // of CUDA, so the stream may be in capture.
+  // The work may be missing on the stream until the communicator is ready. The wait calls no
+  // function of CUDA, so the stream may be in capture.
   if (!communicator_->wait_ready(deadline))
     fail(sparsecollTimeout, "ncclGroupEnd: no connection within the deadline; not all of ",
          peers_of(transfers), " have made this exchange");

@@ -10,7 +10,7 @@ namespace sparsecoll::nccl {
 /// A StreamTransport over a communicator of NCCL.
 class NcclTransport final : public StreamTransport {
  public:
-  /// The communicator is ready.
+  /// Takes ownership of the communicator, which is ready.
   explicit NcclTransport(std::unique_ptr<Communicator> communicator);
 
   int rank() const override { return rank_; }

@@ -29,13 +29,13 @@ struct UserCommunicator {
   int device = 0;
 };
 
-/// A split of the user's communicator in a thread of its own, shared with that thread.
-/// ncclCommSplit() blocks if the parent is blocking, which NCCL does not tell. Only aborting the
-/// parent, which is the user's, would end it. So if ranks are missing, thread and split are left
-/// behind.
+/// A split of the user's communicator in a thread of its own, which shares the task.
+/// ncclCommSplit() blocks if the parent is blocking, which NCCL does not report. Only an abort of
+/// the parent would end it, but the parent belongs to the user. So if ranks are missing, thread and
+/// split are left behind.
 ///
-/// Two effects on the parent are NCCL's: a split that fails aborts it, and if it was made
-/// with splitShare = 1, it shares its abort flag with its children.
+/// NCCL itself affects the parent in two ways: a split that fails aborts it, and a parent that was
+/// made with splitShare = 1 shares its abort flag with its children.
 struct SplitTask {
   explicit SplitTask(const UserCommunicator& of) : user(of) {}
 
@@ -54,7 +54,7 @@ struct SplitTask {
 bool wait_until_complete(SplitTask& task, ncclResult_t& result) {
   for (Backoff backoff; result == ncclInProgress; backoff.wait()) {
     const std::lock_guard lock(task.mutex);
-    // The user may have destroyed the parent.
+    // The user may have destroyed the parent, so it is not queried any more.
     if (task.abandoned) return false;
     const ncclResult_t queried = task.user.library.async_error(task.user.comm, &result);
     if (queried != ncclSuccess) result = queried;
@@ -65,8 +65,8 @@ bool wait_until_complete(SplitTask& task, ncclResult_t& result) {
 void run_split(SplitTask& task) noexcept {
   const Library& library = task.user.library;
   ncclResult_t result = ncclUnhandledCudaError;
-  // NCCL restores the current device that it finds. In a new thread that is device 0, and to set it
-  // would create a context there.
+  // NCCL restores the current device. In a new thread that is device 0, and setting it would create
+  // a context there.
   if (cudaSetDevice(task.user.device) == cudaSuccess) {
     ncclConfig_t config = own_config();
     result = library.comm_split(task.user.comm, 0, task.user.rank, task.result_comm.get(), &config);
@@ -99,7 +99,7 @@ void await_ready(const UserCommunicator& user, const Deadline& deadline) {
   }
 }
 
-/// Checks that `comm` can be split, and finds out its rank and device.
+/// Checks that `comm` can be split, and queries its rank and device.
 UserCommunicator inspect(ncclComm_t comm, const Deadline& deadline) {
   if (!comm) fail(sparsecollInvalidArgument, "nccl: expected a communicator, got NULL");
   UserCommunicator user{open_nccl_library(), comm};
