@@ -12,7 +12,7 @@ struct Gather {
   SelectTask<T> task;
   __device__ void operator()(size_t j) const {
     const uint32_t i = task.index[j];
-    task.value[j] = shipped<T>(task.next ? task.next[i] : widen(task.gradient[i]));
+    task.value[j] = sent_part<T>(task.next ? task.next[i] : widen(task.gradient[i]));
   }
 };
 
@@ -22,7 +22,7 @@ struct Clear {
   SelectTask<T> task;
   __device__ void operator()(size_t j) const {
     Accumulation<T>& left = task.next[task.index[j]];
-    left = unshipped<T>(left);
+    left = residual_part<T>(left);
   }
 };
 

@@ -80,7 +80,7 @@ class AlltoallCall final : public Operation, private AlltoallArguments {
       if (recvcounts) recvcounts[r] = from;
       if (PendingResult* pending_result = output.pending_result()) pending_result->from[r] = from;
     }
-    kernels.hand_over(came.spans, out);
+    kernels.deliver_concatenated(came.spans, out);
     output.finish(communicator, send->count);
   }
 

@@ -71,7 +71,7 @@ std::optional<host::Simd> simd_level() {
   const int chosen = choose(kVariable, words, kAuto);
   if (chosen == kAuto) return std::nullopt;
   const auto simd = static_cast<host::Simd>(chosen);
-  if (!host::find_sweeps(simd))
+  if (!host::find_filters(simd))
     fail(sparsecollInvalidArgument, kVariable, ": expected a level that this CPU has, got '",
          *environment(kVariable), "'");
   return simd;

@@ -8,7 +8,7 @@
 #include "calls/descriptor.hpp"
 #include "core/error.hpp"
 #include "core/log.hpp"
-#include "kernels/host/sweep.hpp"
+#include "kernels/host/filter.hpp"
 #include "sparsecoll/sparsecoll.h"
 
 namespace sparsecoll {

@@ -46,7 +46,7 @@ void Residual::move_to(std::byte* there, int device, Communicator& owner) {
 
 void Residual::read_canonical(Bytes to) {
   with_kernels(*this, [&](Kernels& kernels) {
-    std::byte* const at = kernels.stand_in(to);
+    std::byte* const at = kernels.download_buffer(to);
     kernels.copy_canonical(current(), count_, at);
     kernels.download(at, to);
   });

@@ -39,7 +39,7 @@ Outcome run(Env& env, const Problem& problem, ShapeCache& cache) {
   const auto messages = env.arena.take_span<Message>(all.size());
   for (size_t r = 0; r < all.size(); ++r) messages[r] = {all[r].message, all_indices};
   const ReceivedVectors received =
-      unpack_vectors(env, messages, kernels.part_of(problem.local, all_indices));
+      unpack_vectors(env, messages, kernels.slice(problem.local, all_indices));
   const Stopwatch watch(env.stats, Phase::reduce);
   const SparseBuffer sum = kernels.sparse(std::min<uint64_t>(received.entries, problem.count));
   kernels.merge(received.spans, sum);

@@ -156,15 +156,15 @@ void learn(const Problem& problem, uint64_t last, uint64_t spare, ShapeCache& ca
   cache.drift = std::max({moved, cache.drift - cache.drift / 8, uint64_t{1}});
 }
 
-/// Takes what a wrong guess would take beside all else, or a later call would allocate: survivors
-/// of at most `part` entries of a region of that length, their message and a sum that the place
-/// keeps beside them, messages, vectors and result of `all`, counters, and what a merge adds in,
-/// which is the longer the longer the region is.
-void leave_room_for_guess(Env& env, uint64_t length, uint64_t part, uint64_t all) {
+/// Reserves workspace that only a wrong guess needs, so that a later call with one need not
+/// allocate. A wrong guess takes three copies of the survivors of this rank's region, which has
+/// `length` indices and at most `own` survivors: the entries, their message and a backend's copy of
+/// the sums. It takes three of `all` entries of the result: messages, vectors and the result.
+/// Counters and the workspace of a merge add to that.
+void reserve_for_wrong_guess(Env& env, uint64_t length, uint64_t own, uint64_t all) {
   constexpr size_t kEntry = 16, kCounters = size_t{1} << 15;
-  constexpr uint64_t kShortTile = uint64_t{1} << 18, kLongTile = 9 * kShortTile;
-  env.arena.take<std::byte>(3 * kEntry * (part + all) + kCounters +
-                            std::min(kShortTile + kEntry * std::min(length, kLongTile), kLongTile));
+  env.arena.take<std::byte>(3 * kEntry * (own + all) + kCounters +
+                            Kernels::merge_workspace(length));
 }
 
 }  // namespace
@@ -201,7 +201,7 @@ Outcome run_oktopk(Env& env, const Problem& problem, ShapeCache& cache) {
     const SparseSpan& values = sum.whole().values;
     const Threshold threshold = global_threshold(env, values, problem.k, cache);
     all = gather(survivors(env, values, threshold));
-    if (floor == 0) leave_room_for_guess(env, mine, values.nnz.bound, all.capacity);
+    if (floor == 0) reserve_for_wrong_guess(env, mine, values.nnz.bound, all.capacity);
   }
   // 5.
   const Stopwatch watch(env.stats, Phase::reduce);

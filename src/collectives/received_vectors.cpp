@@ -18,7 +18,7 @@ MessageUnpacker::MessageUnpacker(Env& env, size_t sources)
 void MessageUnpacker::add(size_t source, const Message& message) {
   pending_source_[pending_] = source;
   pending_message_[pending_++] = message;
-  if (env_.kernels.runs_at_once() && message.bytes.size() >= kLongMessage) unpack();
+  if (env_.kernels.is_synchronous() && message.bytes.size() >= kLongMessage) unpack();
 }
 
 ReceivedVectors MessageUnpacker::finish() {
@@ -31,7 +31,7 @@ ReceivedVectors MessageUnpacker::finish() {
 void MessageUnpacker::unpack() {
   const Stopwatch watch(env_.stats, Phase::pack);
   const auto messages = pending_message_.first(pending_);
-  env_.kernels.entries(messages, entries_.data());
+  env_.kernels.count_entries(messages, entries_.data());
   for (size_t m = 0; m < pending_; ++m) {
     buffer_[m] = env_.kernels.sparse(entries_[m]);
     SparseSpan& span = spans_[pending_source_[m]] = buffer_[m].span();

@@ -28,7 +28,7 @@ OwnVector exchange_regions(Env& env, const SparseSpan& in, std::span<const Regio
   const size_t ranks = regions.size();
   const auto rank = static_cast<size_t>(env.call.rank());
   const auto peer = [&](size_t i) { return (rank + 1 + i) % ranks; };
-  OwnVector own{env.kernels.part_of(in, regions[rank]), {}};
+  OwnVector own{env.kernels.slice(in, regions[rank]), {}};
   // Packed in the order of sending, this rank's own, if at all, last: what is packed first can
   // leave first.
   const size_t packed = own.entries ? ranks - 1 : ranks;
@@ -82,7 +82,7 @@ Bytes pack_region(Env& env, const SparseSpan& in, const Region& region) {
 SparseSpan survivors(Env& env, const SparseSpan& in, const Threshold& threshold) {
   const Stopwatch watch(env.stats, Phase::reduce);
   const SparseBuffer kept = env.kernels.sparse(in.nnz.bound);
-  env.kernels.above(in, threshold, kept);
+  env.kernels.select_above(in, threshold, kept);
   return kept.span().known(in.precision);
 }
 
@@ -117,7 +117,7 @@ GatheredVector gather_regions(Env& env, const Contribution& part, std::span<cons
   const size_t expected_bytes =
       part.expected_entries * env.kernels.wire_value_size(part.entries.precision);
   MessageUnpacker unpacker(env, regions.size());
-  const auto own = env.kernels.part_of(part.entries, regions[rank]);
+  const auto own = env.kernels.slice(part.entries, regions[rank]);
   if (own) unpacker.set(rank, *own);
   const auto came = [&](int source, const GatheredMessage& received) {
     const auto r = static_cast<size_t>(source);

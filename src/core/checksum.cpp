@@ -26,25 +26,25 @@ MixedWords fastest_mixed_words() {
 
 }  // namespace
 
-uint64_t mixed_words(const std::byte* at, size_t words, uint64_t place) {
+uint64_t mixed_words(const std::byte* at, size_t words, uint64_t position) {
   uint64_t sum = 0;
   for (size_t w = 0; w < words; ++w) {
     uint64_t word;
     std::memcpy(&word, at + w * 8, 8);
-    sum += mix(word ^ (place += kPlace));
+    sum += mix(word ^ (position += kPositionStep));
   }
   return sum;
 }
 
-uint64_t checksum_of_part(ConstBytes bytes, uint64_t first) {
+uint64_t checksum_of_chunk(ConstBytes bytes, uint64_t first) {
   static const MixedWords mixed = fastest_mixed_words();  // any of them gives the same
   const size_t words = bytes.size() / 8, last = words * 8;
-  const uint64_t place = first / 8 * kPlace;
-  uint64_t sum = mixed(bytes.data(), words, place);
+  const uint64_t position = first / 8 * kPositionStep;
+  uint64_t sum = mixed(bytes.data(), words, position);
   if (last < bytes.size()) {
     uint64_t word = 0;
     std::memcpy(&word, bytes.data() + last, bytes.size() - last);
-    sum += mix(word ^ (place + (words + 1) * kPlace));
+    sum += mix(word ^ (position + (words + 1) * kPositionStep));
   }
   return sum;
 }

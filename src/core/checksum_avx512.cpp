@@ -19,16 +19,16 @@ __m512i mix_eight(__m512i x) {
 
 }  // namespace
 
-uint64_t mixed_words_avx512(const std::byte* at, size_t words, uint64_t place) {
+uint64_t mixed_words_avx512(const std::byte* at, size_t words, uint64_t position) {
   const __m512i nth = _mm512_set_epi64(8, 7, 6, 5, 4, 3, 2, 1);
-  __m512i places = _mm512_add_epi64(set(place), _mm512_mullo_epi64(nth, set(kPlace)));
+  __m512i positions = _mm512_add_epi64(set(position), _mm512_mullo_epi64(nth, set(kPositionStep)));
   __m512i sum = _mm512_setzero_si512();
   for (; words > 0; at += 64) {
     const size_t n = words < 8 ? words : 8;
     const auto lanes = static_cast<__mmask8>((1u << n) - 1);
     const __m512i eight = _mm512_maskz_loadu_epi64(lanes, at);
-    sum = _mm512_mask_add_epi64(sum, lanes, sum, mix_eight(_mm512_xor_si512(eight, places)));
-    places = _mm512_add_epi64(places, set(8 * kPlace));
+    sum = _mm512_mask_add_epi64(sum, lanes, sum, mix_eight(_mm512_xor_si512(eight, positions)));
+    positions = _mm512_add_epi64(positions, set(8 * kPositionStep));
     words -= n;
   }
   uint64_t lane[8], all = 0;

@@ -25,12 +25,12 @@ size_t page() {
 
 /// The exceptions that are thrown and caught at the moment, which C++ keeps for each thread: here
 /// they are each stack's own. In front of what the ABI of C++ keeps there are these two.
-class Exceptions {
+class ExceptionState {
  public:
-  Exceptions() { exchange(); }   // none
-  ~Exceptions() { exchange(); }  // those of before
-  Exceptions(const Exceptions&) = delete;
-  Exceptions& operator=(const Exceptions&) = delete;
+  ExceptionState() { exchange(); }   // none
+  ~ExceptionState() { exchange(); }  // those of before
+  ExceptionState(const ExceptionState&) = delete;
+  ExceptionState& operator=(const ExceptionState&) = delete;
 
  private:
   struct State {
@@ -85,7 +85,7 @@ Fiber::Fiber(FiberStacks& stacks, std::function<void()> body)
 
 Fiber::~Fiber() {
   if (!started()) return;
-  watch_.end();
+  sanitizer_.end();
   stacks_.give_back(std::move(stack_));
 }
 
@@ -99,34 +99,34 @@ void Fiber::prepare() {
   const auto self = reinterpret_cast<uintptr_t>(this);  // a context takes nothing but int
   makecontext(&own_, reinterpret_cast<void (*)()>(&Fiber::enter), 2,
               static_cast<unsigned>(uint64_t{self} >> 32), static_cast<unsigned>(self));
-  watch_.begin(stack_->data(), FiberStacks::Stack::kBytes);
+  sanitizer_.begin(stack_->data(), FiberStacks::Stack::kBytes);
 }
 
 void Fiber::resume() {
   if (!started()) prepare();
   {
-    const Exceptions others;
-    watch_.to_fiber();
+    const ExceptionState others;
+    sanitizer_.to_fiber();
     swapcontext(&owners_, &own_);
-    watch_.on_owner();
+    sanitizer_.on_owner();
   }
   if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
 }
 
 void Fiber::yield() {
-  const Exceptions owners;
+  const ExceptionState owners;
   leave();
 }
 
 void Fiber::leave() {
-  watch_.to_owner(ended_);
+  sanitizer_.to_owner(ended_);
   swapcontext(&own_, &owners_);
-  watch_.on_fiber();
+  sanitizer_.on_fiber();
 }
 
 void Fiber::enter(unsigned high, unsigned low) {
   auto* const fiber = reinterpret_cast<Fiber*>(static_cast<uintptr_t>(uint64_t{high} << 32 | low));
-  fiber->watch_.on_fiber();
+  fiber->sanitizer_.on_fiber();
   fiber->run();
   fiber->leave();
   std::abort();  // it was resumed behind its end

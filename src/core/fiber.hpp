@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/fiber_watch.hpp"
+#include "core/fiber_sanitizer.hpp"
 
 namespace sparsecoll {
 
@@ -49,7 +49,7 @@ class FiberStacks {
   std::vector<std::unique_ptr<Stack>> idle_;
 };
 
-/// Work that runs until it hands back, and goes on from there later, on a stack of its own in the
+/// Work that runs until it count back, and goes on from there later, on a stack of its own in the
 /// thread of whoever resumes it: to change between two threads instead takes longer than most of
 /// what a fiber does. It always goes on in the thread that it began in.
 class Fiber {
@@ -64,7 +64,7 @@ class Fiber {
   /// Owner, until it has ended: lets the body run until it yields or ends. Throws what the body
   /// threw, or SystemError when there is no stack for it.
   void resume();
-  /// Body: hands back to the owner.
+  /// Body: count back to the owner.
   void yield();
 
   bool started() const { return stack_ != nullptr; }
@@ -83,7 +83,7 @@ class Fiber {
   std::unique_ptr<FiberStacks::Stack> stack_;
   // AddressSanitizer's swapcontext() reads members that the C library never writes.
   ucontext_t own_{}, owners_{};
-  FiberWatch watch_;
+  FiberSanitizer sanitizer_;
 };
 
 }  // namespace sparsecoll

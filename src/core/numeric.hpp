@@ -139,7 +139,7 @@ constexpr uint64_t narrow_key(uint64_t key) {
 /// What travels of a selected value of an accumulation: rounded once to T, and never a negative
 /// zero.
 template <class T>
-constexpr Accumulation<T> shipped(Accumulation<T> value) {
+constexpr Accumulation<T> sent_part(Accumulation<T> value) {
   if constexpr (sizeof(T) == 2)
     return widen(narrow<T>(value)) + 0.0f;
   else
@@ -148,9 +148,9 @@ constexpr Accumulation<T> shipped(Accumulation<T> value) {
 
 /// What is left behind of it: nothing of what was not finite.
 template <class T>
-constexpr Accumulation<T> unshipped(Accumulation<T> value) {
+constexpr Accumulation<T> residual_part(Accumulation<T> value) {
   if constexpr (sizeof(T) == 2)
-    return finite(value) ? value - shipped<T>(value) : 0.0f;
+    return finite(value) ? value - sent_part<T>(value) : 0.0f;
   else
     return Accumulation<T>{0};
 }
@@ -170,7 +170,7 @@ constexpr A lost_to_bf16(A value) {
 
 /// The value of a result entry as it leaves the library: divided, then rounded once to T.
 template <class T>
-constexpr T finished(Accumulation<T> sum, int divisor) {
+constexpr T result_value(Accumulation<T> sum, int divisor) {
   if (divisor != 1) {
     if constexpr (Integer<T>)
       sum = static_cast<T>(static_cast<std::make_signed_t<T>>(sum) / divisor);

@@ -196,21 +196,21 @@ StateFile::StateFile(const std::string& path, const char* kind, Memory& memory)
     const ConstBytes bytes = rest.first(entry.bytes);
     if (const uint64_t own = checksum(bytes); entry.checksum != own)
       refuse("checksum", entry.checksum, damaged(own));
-    parts_.push_back({get_name(entry.name), bytes});
+    sections_.push_back({get_name(entry.name), bytes});
     rest = rest.subspan(entry.bytes);
   }
   if (!rest.empty()) refuse("bytes behind the sections:", 0, rest.size());
 }
 
-const StateFile::Part* StateFile::find(const char* name) const {
-  const auto found = std::ranges::find(parts_, name, &Part::name);
-  return found == parts_.end() ? nullptr : &*found;
+const StateFile::Section* StateFile::find(const char* name) const {
+  const auto found = std::ranges::find(sections_, name, &Section::name);
+  return found == sections_.end() ? nullptr : &*found;
 }
 
 ConstBytes StateFile::section(const char* name) const {
-  const Part* part = find(name);
-  if (!part) refuse("a section named", name, "none");
-  return part->bytes;
+  const Section* found_section = find(name);
+  if (!found_section) refuse("a section named", name, "none");
+  return found_section->bytes;
 }
 
 ConstBytes StateFile::sized(const char* name, size_t bytes) const {

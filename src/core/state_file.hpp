@@ -13,8 +13,8 @@
 
 namespace sparsecoll {
 
-/// A named part of a state file; the bytes are the writer's. Names have at most 23 characters and
-/// occur once in a file.
+/// A named found_section of a state file; the bytes are the writer's. Names have at most 23
+/// characters and occur once in a file.
 struct StateSection {
   const char* name;
   ConstBytes bytes;
@@ -70,15 +70,15 @@ class StateFile {
   }
 
  private:
-  struct Part {
+  struct Section {
     std::string name;
     ConstBytes bytes;
   };
-  const Part* find(const char* name) const;
+  const Section* find(const char* name) const;
 
   std::string path_;
   Block content_;
-  std::vector<Part> parts_;
+  std::vector<Section> sections_;
 };
 
 }  // namespace sparsecoll

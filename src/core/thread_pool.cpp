@@ -55,24 +55,24 @@ bool has_all_cpus() {
 }
 
 /// The threads beside the caller, and the loop that is shared now.
-struct ThreadPool::Crew {
-  Crew(size_t hands, size_t seat) {
+struct ThreadPool::Workers {
+  Workers(size_t count, size_t pool_index) {
     const SignalsBlocked blocked;
     std::vector<size_t> cpus = own_cpus();
     // Who has all of them to itself leaves the caller where it runs now.
     const int here = sched_getcpu();
     const auto callers = std::find(cpus.begin(), cpus.end(), static_cast<size_t>(here));
-    if (seat == 0 && here >= 0 && callers != cpus.end())
+    if (pool_index == 0 && here >= 0 && callers != cpus.end())
       std::rotate(cpus.begin(), callers, cpus.end());
-    threads.reserve(hands);
-    for (size_t i = 1; i <= hands; ++i) {
+    threads.reserve(count);
+    for (size_t i = 1; i <= count; ++i) {
       pthread_t thread;
-      if (pthread_create(&thread, nullptr, &Crew::work, this) != 0) break;
+      if (pthread_create(&thread, nullptr, &Workers::work, this) != 0) break;
       threads.push_back(thread);
       if (cpus.empty()) continue;
       cpu_set_t one;
       CPU_ZERO(&one);
-      CPU_SET(cpus[(seat * (hands + 1) + i) % cpus.size()], &one);
+      CPU_SET(cpus[(pool_index * (count + 1) + i) % cpus.size()], &one);
       pthread_setaffinity_np(thread, sizeof one, &one);  // without, it is only slower
     }
   }
@@ -86,9 +86,9 @@ struct ThreadPool::Crew {
     for (const pthread_t thread : threads) pthread_join(thread, nullptr);
   }
 
-  static void* work(void* crew) {
+  static void* work(void* workers) {
     const FloatEnvironment environment;
-    static_cast<Crew*>(crew)->wait_for_loops();
+    static_cast<Workers*>(workers)->wait_for_loops();
     return nullptr;
   }
 
@@ -124,30 +124,31 @@ struct ThreadPool::Crew {
   bool ends = false;
 };
 
-ThreadPool::ThreadPool(size_t threads, size_t seat)
-    : threads_(std::max<size_t>(threads, 1)), seat_(seat) {}
+ThreadPool::ThreadPool(size_t threads, size_t pool_index)
+    : threads_(std::max<size_t>(threads, 1)), pool_index_(pool_index) {}
 
 ThreadPool::~ThreadPool() {
-  if (!crew_) return;
-  if (crew_->process == getpid())
-    crew_->stop();
+  if (!workers_) return;
+  if (workers_->process == getpid())
+    workers_->stop();
   else
-    static_cast<void>(crew_.release());  // its threads, and who waits for what, are the parent's
+    static_cast<void>(workers_.release());  // its threads, and who waits for what, are the parent's
 }
 
 void ThreadPool::run(size_t tasks, FunctionRef<void(size_t)> task) {
-  if (threads_ > 1 && tasks > 1 && !crew_) crew_ = std::make_unique<Crew>(threads_ - 1, seat_);
-  if (!crew_ || tasks <= 1 || crew_->threads.empty() || crew_->process != getpid()) {
+  if (threads_ > 1 && tasks > 1 && !workers_)
+    workers_ = std::make_unique<Workers>(threads_ - 1, pool_index_);
+  if (!workers_ || tasks <= 1 || workers_->threads.empty() || workers_->process != getpid()) {
     for (size_t i = 0; i < tasks; ++i) task(i);
     return;
   }
-  std::unique_lock lock(crew_->mutex);
-  crew_->task = &task;
-  crew_->next = 0;
-  crew_->tasks = crew_->unfinished = tasks;
-  crew_->begun.notify_all();
-  crew_->share(lock);
-  crew_->finished.wait(lock, [this] { return crew_->unfinished == 0; });
+  std::unique_lock lock(workers_->mutex);
+  workers_->task = &task;
+  workers_->next = 0;
+  workers_->tasks = workers_->unfinished = tasks;
+  workers_->begun.notify_all();
+  workers_->share(lock);
+  workers_->finished.wait(lock, [this] { return workers_->unfinished == 0; });
 }
 
 }  // namespace sparsecoll

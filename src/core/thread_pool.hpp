@@ -20,8 +20,9 @@ bool has_all_cpus();
 /// time.
 class ThreadPool {
  public:
-  /// `threads` counts the caller. `seat`: which of the pools this is that share the caller's CPUs.
-  ThreadPool(size_t threads, size_t seat);
+  /// `threads` counts the caller. `pool_index`: which of the pools this is that share the caller's
+  /// CPUs.
+  ThreadPool(size_t threads, size_t pool_index);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -32,11 +33,11 @@ class ThreadPool {
   void run(size_t tasks, FunctionRef<void(size_t)> task);
 
  private:
-  struct Crew;
+  struct Workers;
 
   const size_t threads_;
-  const size_t seat_;
-  std::unique_ptr<Crew> crew_;
+  const size_t pool_index_;
+  std::unique_ptr<Workers> workers_;
 };
 
 }  // namespace sparsecoll

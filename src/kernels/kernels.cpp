@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/kernels.hpp"
 
+#include "kernels/host/merge.hpp"
 #include "kernels/wire.hpp"
 
 namespace sparsecoll {
@@ -38,6 +39,8 @@ size_t Kernels::wire_value_size(Precision precision) const {
   }
   return size_of(DataType::bfloat16);
 }
+
+size_t Kernels::merge_workspace(uint64_t length) { return host::merge_workspace(length); }
 
 SparseSpan Kernels::widened(const SparseSpan& in) {
   if (accumulation(data_type()) == data_type()) return in.stored();

@@ -10,13 +10,14 @@
 
 namespace sparsecoll {
 
-/// Error feedback of one call: reads one buffer, writes the other. Both null, never one: none.
+/// The residual (error feedback) of one call: the call reads one buffer and writes the other.
+/// Either both are null, for no residual, or neither is.
 struct ResidualView {
   const void* read = nullptr;
   void* write = nullptr;
 };
 
-/// What one rank puts in, in dense form: values of the tensor's type.
+/// The dense vector that one rank contributes. Its values have the tensor's type.
 struct Gradient {
   const void* values = nullptr;
   size_t count = 0;
@@ -25,23 +26,22 @@ struct Gradient {
 
 enum class ResidualRule : int { conserving = 0, paper = 1 };
 
-/// What put_back() works on: what this rank sent, what the collective delivered, what this rank
-/// dropped while merging (may be empty), and the rule.
+/// The input of Kernels::put_back().
 struct Feedback {
-  SparseSpan sent;
-  SparseSpan delivered;
-  SparseSpan dropped;
+  SparseSpan sent;       ///< what this rank sent
+  SparseSpan delivered;  ///< what the collective delivered
+  SparseSpan dropped;    ///< what this rank dropped while it merged; may be empty
   ResidualRule rule = ResidualRule::conserving;
 };
 
-/// The keys of a value type.
+/// The range of the keys of a value type. Keys order values by magnitude (core/numeric.hpp).
 struct KeySpace {
-  uint64_t end;  ///< one more than the largest
-  int octave;    ///< 2^octave keys are a factor of two in magnitude
+  uint64_t end;  ///< one more than the largest key
+  int octave;    ///< 2^octave keys span a factor of two in magnitude
 };
 
-/// `bins` ranges of 2^shift keys each, from `begin` (at least 1) on. Keys order values by magnitude
-/// (core/numeric.hpp).
+/// A partition of a range of keys into `bins` bins of 2^shift keys each. The range begins at
+/// `begin`, which is at least 1.
 struct KeyBins {
   uint64_t begin = 1;
   int shift = 0;
@@ -50,25 +50,26 @@ struct KeyBins {
   uint64_t end() const { return begin + (uint64_t{bins} << shift); }
 };
 
-/// Entries whose key is above `key`, and the first `ties` (by index) of those that equal it. The
-/// default takes all non-zeros.
+/// The condition of a selection: an entry passes if its key is above `key`, or if it is among the
+/// first `ties` entries, by index, whose key equals `key`. By default every non-zero passes.
 struct Threshold {
   uint64_t key = 0;
   uint64_t ties = 0;
 };
 
-/// What one step of push-sum does to this rank's numerator x.
+/// What one step of push-sum adds to and subtracts from this rank's numerator x.
 struct PushSumUpdate {
-  std::span<const double> shares;        ///< the parts of x that were sent, each rounded
-  std::span<const void* const> arrived;  ///< vectors that came in, in the order of their adding
-  const void* net = nullptr;             ///< or null: what compressed messages moved, in all
-  double weight = 1;                     ///< w afterwards
-  const double* weight_at = nullptr;     ///< or the same in the place's memory
+  std::span<const double> shares;  ///< the shares of x that were sent; each product is rounded
+  std::span<const void* const> arrived;  ///< the received vectors, in the order of their addition
+  const void* net = nullptr;             ///< the sum of all compressed changes; null: none
+  double weight = 1;                     ///< the weight w after the step
+  const double* weight_at = nullptr;     ///< w in the backend's memory, instead of `weight`
 };
 
-/// Messages in one slab. Message p starts at slab + offset[p] and has size[p] bytes; kHeadroom
-/// bytes in front of each are free for whoever frames it. offset and size are counts. The slab is
-/// where messages are, which on a device may be the host's memory: see wait_packed().
+/// Packed messages in one slab of memory. Message p has size[p] bytes and begins at slab +
+/// offset[p]. The kHeadroom bytes in front of each message are free for the sender's frame header.
+/// `offset` and `size` are counts (Kernels::counts()). The slab may lie in the host's memory even
+/// if the backend is a device; see wait_packed().
 struct Packets {
   std::byte* slab = nullptr;
   uint64_t* offset = nullptr;
@@ -77,89 +78,107 @@ struct Packets {
 };
 inline constexpr size_t kHeadroom = 64;
 
-/// A received message, where messages are, and the region that its indices are relative to.
+/// A received message and the region that its indices are relative to. The bytes lie where
+/// pack_all() writes messages.
 struct Message {
   ConstBytes bytes;
   Region region;
 };
 
-/// Arithmetic on one place (host or device), bound to value type, index type, place, stream and
-/// arena. Knows no ranks. Every virtual call is a fixed number of launches for what the host
-/// knows (lengths' bounds, how many pieces), whatever the data; work
-/// may run later, in stream order, and only those wait that say so. Outputs are
-/// allocated by the caller from sparse(), counts() and bytes(), which live as long as the arena's
-/// scope. All values are of the accumulation type but for a gradient's and those of results, which
-/// are of the tensor's.
+/// Arithmetic on one backend (the host or a device). An instance is bound to a value type, an index
+/// type, a backend, a stream and an arena. It knows no ranks.
+///
+/// Work may run after the call returns, in stream order; only methods that say so wait for it. The
+/// number of launches of a call depends on what the host knows (bounds of lengths, the number of
+/// inputs), never on the data.
+///
+/// The caller allocates outputs with sparse(), counts() and bytes(). They live as long as the
+/// arena's current scope. Methods that allocate throw std::bad_alloc.
+///
+/// Values have the accumulation type. Exceptions: a gradient and the values of results have the
+/// tensor's type.
 class Kernels {
  public:
   virtual ~Kernels() = default;
 
-  /// Of the tensor.
+  /// Returns the tensor's type.
   virtual DataType data_type() const = 0;
-  /// Whether work, but for pack_all()'s, is done when the call returns, and not in stream order.
-  virtual bool runs_at_once() const { return false; }
+  /// Returns true if all work but pack_all()'s is complete when its call returns.
+  virtual bool is_synchronous() const { return false; }
   virtual IndexType index_type() const = 0;
   virtual KeySpace keys() const = 0;
 
-  // --- memory of the place
+  // --- memory of the backend
+  /// Allocates n uninitialized bytes.
   virtual std::byte* bytes(size_t n) = 0;
-  /// Zeroed in stream order.
+  /// Allocates n counts and sets them to zero in stream order.
   virtual uint64_t* counts(size_t n) = 0;
   virtual void set_count(uint64_t* count, uint64_t value) = 0;
+  /// Allocates a sparse vector of at most `capacity` entries.
   SparseBuffer sparse(size_t capacity);
-  /// Room for the messages of `nnz` entries cut into `regions`.
+  /// Allocates memory for one message for each region, `nnz` entries in all.
   Packets packets(size_t nnz, std::span<const Region> regions,
                   Precision precision = Precision::accumulated);
-  /// Of values of that precision on the wire.
+  /// Returns the bytes of one value of this precision in a message.
   size_t wire_value_size(Precision precision) const;
 
-  // --- between the place and the host
-  /// The host's bytes in the place: themselves, or a copy, for which they must stay as they are
-  /// until something is read.
+  // --- transfer between the backend and the host
+  /// Makes host bytes readable by the backend. Returns `host` itself or a copy. The host must not
+  /// change the bytes before the stream has been waited for.
   virtual const std::byte* upload(ConstBytes host) = 0;
-  /// Memory of the place for what download() brings to these bytes of the host's: they themselves
-  /// where kernels may write there.
-  virtual std::byte* stand_in(Bytes host) = 0;
-  /// host = what is in its stand_in(), when all work before has run.
-  virtual void download(const std::byte* stand_in, Bytes host) = 0;
-  /// to = from, bytes of the place that do not overlap.
+  /// Returns memory of the backend from which download() fills `host`: `host` itself if kernels can
+  /// write there, else a buffer of the same size.
+  virtual std::byte* download_buffer(Bytes host) = 0;
+  /// Copies `from`, a download_buffer() of `host`, to `host` if they differ. Waits for all earlier
+  /// work.
+  virtual void download(const std::byte* from, Bytes host) = 0;
+  /// Copies bytes within the backend's memory. The ranges must not overlap.
   virtual void copy(const void* from, size_t bytes, void* to) = 0;
 
   // --- input
-  /// `to` = the values of `in`, a caller's vector with values of the tensor's type.
+  /// Converts the values of `in`, which have the tensor's type, to the accumulation type.
   virtual void widen(const SparseSpan& in, void* to) = 0;
-  /// A caller's vector in the accumulation type: itself if that is the tensor's type.
+  /// Returns a caller's vector in the accumulation type: `in` itself if that is the tensor's type.
   SparseSpan widened(const SparseSpan& in);
 
   // --- selection
-  /// acc = gradient + residual; selected = top-k of acc, rounded to the tensor's type;
-  /// residual.write = acc minus selected, 0 for what was selected and not finite.
+  /// Computes acc = gradient + residual and selects its k largest entries by key. `selected` gets
+  /// their values rounded to the tensor's type. residual.write gets acc minus `selected`, and 0 for
+  /// selected values that are not finite.
   virtual void accumulate_select(const Gradient& gradient, size_t k,
                                  const SparseBuffer& selected) = 0;
-  /// acc = gradient + residual; selected = the entries of acc with a key of at least `key` (1 or
-  /// more); residual.write = acc minus selected. Where these are more than fit into `selected`, its
-  /// count says how many, and neither it nor residual.write holds anything of use.
+  /// Does the same for all entries whose key is at least `key`, which is 1 or more. If they exceed
+  /// the capacity of `selected`, its count is their number, and both its entries and residual.write
+  /// are undefined.
   virtual void accumulate_above(const Gradient& gradient, uint64_t key,
                                 const SparseBuffer& selected) = 0;
-  /// acc = gradient + residual, all of it; residual.write is left alone.
+  /// Computes acc = gradient + residual for every entry. Ignores residual.write.
   virtual void accumulate(const Gradient& gradient, void* acc) = 0;
-  /// For a residual, as copy_canonical() and scale().
+  /// Sets all values of a residual to zero.
   virtual void zero(void* values, size_t count) = 0;
-  /// kept = top-k of in; dropped (capacity 0: not wanted) = the other non-zeros.
+  /// Splits `in`: `kept` gets the k largest entries by key, `dropped` the other non-zeros. A
+  /// `dropped` of capacity 0 gets nothing.
   virtual void top_k(const SparseSpan& in, size_t k, const SparseBuffer& kept,
                      const SparseBuffer& dropped) = 0;
-  /// Sum of the pieces, added in their order; the union of their indices, zeros kept.
-  virtual void merge(std::span<const SparseSpan> pieces, const SparseBuffer& sum) = 0;
-  /// The entries of that sum with a key of at least `key`, from 1 up to keys().end - 1; there is
-  /// room for all of it.
-  virtual void merge_above(std::span<const SparseSpan> pieces, uint64_t key,
+  /// Adds the inputs in their order. `sum` gets every index that an input has, even if its sum is
+  /// zero.
+  virtual void merge(std::span<const SparseSpan> inputs, const SparseBuffer& sum) = 0;
+  /// Adds likewise, and keeps the sums whose key is at least `key`, from 1 to keys().end - 1. `out`
+  /// must have room for all sums.
+  virtual void merge_above(std::span<const SparseSpan> inputs, uint64_t key,
                            const SparseBuffer& out) = 0;
-  /// The pieces one after another; their index ranges are disjoint and rising.
-  virtual void concatenate(std::span<const SparseSpan> pieces, const SparseBuffer& out) = 0;
-  virtual void above(const SparseSpan& in, const Threshold& threshold, const SparseBuffer& out) = 0;
+  /// Returns an upper bound, for every backend, of the bytes that merge() or merge_above()
+  /// allocates beside memory in proportion to its entries, if all indices lie within `length`.
+  static size_t merge_workspace(uint64_t length);
+  /// Joins the inputs in their order. Their index ranges must be disjoint and rising.
+  virtual void concatenate(std::span<const SparseSpan> inputs, const SparseBuffer& out) = 0;
+  /// Selects the entries that pass the threshold.
+  virtual void select_above(const SparseSpan& in, const Threshold& threshold,
+                            const SparseBuffer& out) = 0;
 
-  /// *key = the smallest key of the entries, 0 when there are none.
+  /// Computes the smallest key of the entries, 0 if there are none.
   virtual void least_key(const SparseSpan& in, uint64_t* key) = 0;
+  /// Computes and returns it. Waits for it.
   uint64_t least_key(const SparseSpan& in) {
     uint64_t* const least = counts(1);
     least_key(in, least);
@@ -167,93 +186,96 @@ class Kernels {
   }
 
   // --- histograms
-  /// bin[b] = entries with key in bin b, bin[bins] = entries with larger keys.
+  /// Counts entries by key: adds the entries of bin b to bin[b], and those with larger keys to
+  /// bin[bins.bins]. Ignores smaller keys.
   virtual void key_histogram(const SparseSpan& in, const KeyBins& bins, uint64_t* bin) = 0;
-  /// bin[b] = entries whose index lies in [b * width, (b + 1) * width).
+  /// Counts entries by index: adds the entries in [b * width, (b + 1) * width) to bin[b].
   virtual void index_histogram(const SparseSpan& in, uint64_t width, uint64_t* bin) = 0;
 
-  /// The entries of `in` that lie in the region, where they can be looked at without a copy: what
-  /// need not be packed for this rank itself.
-  virtual std::optional<SparseSpan> part_of(const SparseSpan& in, const Region& region) = 0;
+  /// Returns a view of the entries of `in` within the region, so that a rank need not send them to
+  /// itself as a message. Returns nothing if the backend would have to copy them.
+  virtual std::optional<SparseSpan> slice(const SparseSpan& in, const Region& region) = 0;
 
-  // --- wire format (kernels/wire.hpp)
-  /// rounded = the values of `in` as bfloat16 holds them, lost = what that takes off each; nothing
-  /// of what is not finite. Not for integers.
+  // --- messages (kernels/wire.hpp)
+  /// Rounds the values of `in` to bfloat16. `lost` gets each value minus its rounded one, 0 where
+  /// the value is not finite. Not for integer types.
   virtual void round_to_bf16(const SparseSpan& in, void* rounded, void* lost) = 0;
-  /// Messages of the regions, in any order, none of which ends behind a dense vector. Their offsets
-  /// and sizes can be read before all of them are written; until then `in` stays as it is,
-  /// and the arena's scope lasts.
+  /// Packs one message for each region. Regions may come in any order; if `in` is dense, none ends
+  /// beyond it. Offsets and sizes are valid before the messages are: until wait_packed() returns,
+  /// `in` must not change and the arena's scope must last.
   virtual void pack_all(const SparseSpan& in, std::span<const Region> regions,
                         const Packets& out) = 0;
-  /// Where the host sees messages: until the slab of packets() that `end` lies in, or at the end
-  /// of, is written so far. Other memory is not waited for.
+  /// Waits until the slab of packets() is written up to `end`, if the host reads messages there.
+  /// Returns at once if `end` lies in no such slab.
   virtual void wait_packed(const std::byte* end) = 0;
-  /// Allows large messages to be packed in memory of the device, until the end of the call. For a
-  /// transport that can send from there.
+  /// Keeps large messages in the device's memory until the end of the call, so that they do not
+  /// cross the bus. For transports that can send from there, where messages otherwise lie in the
+  /// host's memory.
   virtual void keep_large_on_device() {}
-  /// Returns whether the message at this address is in memory of the device.
+  /// Returns true if the message that begins here was kept on the device: the host cannot read it.
   virtual bool is_on_device(const std::byte* /*message*/) const { return false; }
-  /// Reports that this message was received in memory of the communicator's device, where it stays
-  /// until the end of the call. Returns false if these kernels work on another backend: the caller
-  /// then copies the message.
+  /// Accepts a received message that lies in the memory of this communicator's device. The message
+  /// must stay unchanged until the end of the call. Returns false if the backend is another one.
   virtual bool receive_on_device(ConstBytes /*message*/) { return false; }
-  /// A message that has come, part of which may be unpacked later: brings it to the place in the
-  /// meantime, where that pays. It stays as it is until the end of the call.
+  /// Starts to copy a received message to the backend, if that pays, so that a later unpack_all()
+  /// finds it there. The message must stay unchanged until the end of the call.
   virtual void prefetch(ConstBytes message) = 0;
-  /// How many entries each message says it has, 0 where its header is unsound: what to make room
-  /// for before unpack_all() looks closer. Waits where the host does not see messages, or for those
-  /// that the place has yet to write.
-  virtual void entries(std::span<const Message> messages, size_t* out) = 0;
-  /// After entries(): where the values of a message can be read as they are; null where they
-  /// cannot. The message stays where it is.
+  /// Reads from each header how many entries a message has; an invalid header counts as 0. The
+  /// numbers are good for allocation only: unpack_all() checks the rest. Waits if messages lie in
+  /// the device's memory, and for messages that this backend has not written yet.
+  virtual void count_entries(std::span<const Message> messages, size_t* out) = 0;
+  /// Returns where the values of a message can be read in place; null if they cannot. Call
+  /// count_entries() first. The message must not move.
   virtual const void* values_in(const Message& /*message*/) const { return nullptr; }
-  /// Trusts nothing: a malformed message gives no entries and raises *fault. A buffer whose value
-  /// is null gets the indices alone, for values that are read where they are.
+  /// Unpacks messages and checks every field. An invalid message yields no entries and increments
+  /// *fault. A buffer with a null `value` gets the indices only; see values_in().
   virtual void unpack_all(std::span<const Message> messages, std::span<const SparseBuffer> out,
                           uint64_t* fault) = 0;
 
   // --- results
-  /// The undelivered part of what was sent goes back, the dropped part of what was delivered is
-  /// added; `residual` holds acc minus sent before.
+  /// Returns to the residual what was sent but not delivered, and, under the conserving rule, what
+  /// was dropped of delivered entries. Before the call, `residual` holds acc minus what was sent.
   virtual void put_back(const Feedback& feedback, void* residual) = 0;
-  /// residual = acc where it or the dense sum is zero, else 0: what is in no top-k of all.
+  /// Sets residual = acc where acc or the dense sum is zero, and 0 elsewhere: entries whose sum
+  /// cancels out are in no global top-k.
   virtual void keep_cancelled(const void* acc, const SparseSpan& sum, void* residual) = 0;
-  /// out = in / divisor in the tensor's type, with canonical NaNs and no negative zero.
+  /// Computes out = in / divisor in the tensor's type. NaNs become canonical, negative zeros
+  /// positive.
   virtual void deliver(const SparseSpan& in, int divisor, const SparseBuffer& out) = 0;
-  /// The pieces, none of them dense, one after another, whatever their indices, in the tensor's
-  /// type, which holds their values exactly: every bit as it is but for NaNs, which become
-  /// canonical.
-  virtual void hand_over(std::span<const SparseSpan> pieces, const SparseBuffer& out) = 0;
-  /// dense = 0, then the entries of in / divisor, likewise.
+  /// Joins sparse inputs in their order, with any indices, and converts their values to the
+  /// tensor's type, which must hold them exactly. NaNs become canonical; all other bits stay.
+  virtual void deliver_concatenated(std::span<const SparseSpan> inputs,
+                                    const SparseBuffer& out) = 0;
+  /// Sets a dense vector to zero and then to in / divisor at the entries, as deliver() computes it.
   virtual void scatter(const SparseSpan& in, int divisor, void* dense, size_t count) = 0;
-  /// to = from, NaNs made canonical.
+  /// Copies a residual. NaNs become canonical.
   virtual void copy_canonical(const void* from, size_t count, void* to) = 0;
-  /// values *= factor; 0 also clears what is not finite.
+  /// Multiplies a residual by a factor. A factor of 0 also clears values that are not finite.
   virtual void scale(void* values, size_t count, double factor) = 0;
-  /// *first_bad = position of the first index that is not above its predecessor or not below
-  /// `count`; the number of entries when there is none.
+  /// Finds the first entry whose index is not above its predecessor's or not below `count`. Writes
+  /// its position, or the number of entries if there is none.
   virtual void check_indices(const SparseSpan& in, uint64_t count, uint64_t* first_bad) = 0;
 
-  // --- push-sum; x, estimates and what is sent or arrives whole are of the tensor's type
-  /// out = share * values.
+  // --- push-sum. x, its estimates and uncompressed messages have the tensor's type.
+  /// Computes out = share * values.
   virtual void push_sum_share(const void* values, size_t count, double share, void* out) = 0;
-  /// copy += sign * change, where sign is 1 or -1.
-  virtual void push_sum_follow(const SparseSpan& change, double sign, void* copy) = 0;
-  /// net += share * copy.
-  virtual void push_sum_move(const void* copy, size_t count, double share, void* net) = 0;
-  /// w, in the place's memory, gives a part of what it was with each message: *out[i] =
-  /// shares[i] * w, subtracted in their order.
-  virtual void push_sum_give(double* weight, std::span<const double> shares,
-                             std::span<double* const> out) = 0;
-  /// What came with messages is added to w, in their order.
-  virtual void push_sum_take(double* weight, std::span<const double* const> arrived) = 0;
-  /// x = x - what was sent + what came in, in the accumulation type, rounded once; estimate (may be
-  /// null) = x / weight.
-  virtual void push_sum_absorb(const PushSumUpdate& terms, size_t count, void* x,
+  /// Computes copy += sign * change for a sparse change; `sign` is 1 or -1.
+  virtual void push_sum_add_change(const SparseSpan& change, double sign, void* copy) = 0;
+  /// Computes net += share * copy.
+  virtual void push_sum_mix(const void* copy, size_t count, double share, void* net) = 0;
+  /// Splits the weight w, which lies in the backend's memory: *out[i] = shares[i] * w, with w from
+  /// before the call. Subtracts the results from w in their order.
+  virtual void push_sum_split_weight(double* weight, std::span<const double> shares,
+                                     std::span<double* const> out) = 0;
+  /// Adds received weights to w in their order.
+  virtual void push_sum_add_weights(double* weight, std::span<const double* const> arrived) = 0;
+  /// Computes x = x - sent shares + received vectors + net in the accumulation type and rounds
+  /// once. Then computes estimate = x / w, unless `estimate` is null.
+  virtual void push_sum_update(const PushSumUpdate& update, size_t count, void* x,
                                void* estimate) = 0;
 
-  // --- the wait for numbers
-  /// Copies n counts to the host when all work before has run.
+  // --- counts on the host
+  /// Waits for all earlier work and copies n counts to the host.
   virtual void read(const uint64_t* counts, size_t n, uint64_t* out) = 0;
   uint64_t read(const uint64_t* count) {
     uint64_t value = 0;
@@ -262,17 +284,19 @@ class Kernels {
   }
 
  private:
-  /// Memory for so many messages.
+  /// Allocates n bytes for `messages` messages.
   virtual std::byte* slab(size_t n, size_t messages) = 0;
 };
 
-/// The host's plain loops, the executable specification. Lives in the arena's scope.
+/// Creates kernels that are the host's plain loops: the executable specification. They live in the
+/// arena's scope.
 Kernels& make_plain_kernels(DataType data_type, IndexType index_type, Arena& arena);
 
 namespace host {
 class Backend;
 }
-/// The same with the place's threads and vector instructions where vectors are long: the same bits.
+/// Creates kernels that use the backend's threads and vector instructions for long vectors. Their
+/// results are the same bit for bit. They live in the scope of the backend's arena.
 Kernels& make_host_kernels(DataType data_type, IndexType index_type, host::Backend& backend);
 
 }  // namespace sparsecoll

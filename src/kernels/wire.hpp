@@ -47,12 +47,12 @@ struct WireShape {
 /// `low` lowest bits, from bit j * low on for entry j; from `unary` on the others, h(j), as a one
 /// at unary + h(j) + j. Zeros fill the string up to `end`. (Elias 1974, Fano 1971; `low` makes it
 /// shortest.)
-struct WireCode {
+struct EliasFanoLayout {
   unsigned low = 0;    ///< at most 63
   uint64_t unary = 0;  ///< nnz * low
   uint64_t end = 0;
 
-  constexpr WireCode(uint64_t nnz, uint64_t length) {
+  constexpr EliasFanoLayout(uint64_t nnz, uint64_t length) {
     if (nnz == 0) return;
     // One low bit more costs nnz bits and halves the zeros of the unary part.
     while ((length - 1) >> low > 2 * nnz) ++low;
@@ -67,7 +67,7 @@ struct WireCode {
 constexpr uint64_t wire_index_bytes(Representation representation, const WireShape& shape) {
   switch (representation) {
     case Representation::coded:
-      return WireCode(shape.nnz, shape.length).words() * 8;
+      return EliasFanoLayout(shape.nnz, shape.length).words() * 8;
     case Representation::bitmap:
       return (shape.length / 64 + (shape.length % 64 != 0)) * 8;
     case Representation::dense:

@@ -72,16 +72,16 @@ TEST_CASE("a checksum is that of its definition, by any vector instructions") {
   for (size_t size = 0; size < 300; ++size) {
     const std::vector<std::byte> bytes = random_bytes(size, 6);
     for (const size_t first : {size_t{0}, size_t{8}, size_t{1} << 40}) {
-      uint64_t expected = 0, backend = first / 8 * kPlace;
+      uint64_t expected = 0, backend = first / 8 * kPositionStep;
       for (size_t at = 0; at < size; at += 8) {
         uint64_t word = 0;
         for (size_t i = at; i < std::min(at + 8, size); ++i)
           word |= std::to_integer<uint64_t>(bytes[i]) << (8 * (i - at));
-        expected += mix(word ^ (backend += kPlace));
+        expected += mix(word ^ (backend += kPositionStep));
       }
-      CHECK(checksum_of_part(bytes, first) == expected);
+      CHECK(checksum_of_chunk(bytes, first) == expected);
       if (size % 8 == 0) {
-        CHECK(mixed_words(bytes.data(), size / 8, first / 8 * kPlace) == expected);
+        CHECK(mixed_words(bytes.data(), size / 8, first / 8 * kPositionStep) == expected);
       }
     }
   }
@@ -170,7 +170,7 @@ TEST_CASE("a checksum is the sum of its parts'") {
   for (size_t part = 8; part < 240; part += 8) {
     uint64_t sum = mix(all.size());
     for (size_t at = 0; at < all.size(); at += part)
-      sum += checksum_of_part(all.subspan(at, std::min(part, all.size() - at)), at);
+      sum += checksum_of_chunk(all.subspan(at, std::min(part, all.size() - at)), at);
     CHECK(sum == checksum(all));
   }
 }

@@ -167,7 +167,7 @@ TEST_CASE("what travels in bfloat16 and what that takes are together what there 
 /// What put_back() relies on.
 template <class T>
 bool comes_back(float acc) {
-  const float back = unshipped<T>(acc) + shipped<T>(acc);
+  const float back = residual_part<T>(acc) + sent_part<T>(acc);
   return std::bit_cast<uint32_t>(back) == std::bit_cast<uint32_t>(acc);
 }
 
@@ -179,7 +179,7 @@ TEST_CASE("what a 16-bit type ships and what it leaves behind are together what 
     const bool odd = std::fabs(acc) >= 0x1p29f && std::fabs(acc) < 0x1p30f;
     if (!odd && !comes_back<Float16>(acc)) FAIL("float16 " << acc);
     if (!comes_back<Bfloat16>(acc)) FAIL("bfloat16 " << acc);
-    const float back = unshipped<Float16>(acc) + shipped<Float16>(acc);
+    const float back = residual_part<Float16>(acc) + sent_part<Float16>(acc);
     if (odd && std::fabs(back - acc) > 64) FAIL("float16 " << acc);
   }
   for (const float acc : {1e-45f, 3e-8f, 2.9802322e-8f, 6.1e-5f, 65519.0f, 65520.0f, 7e4f, 1e8f,
@@ -192,16 +192,16 @@ TEST_CASE("what a 16-bit type ships and what it leaves behind are together what 
 }
 
 TEST_CASE("what is shipped is never a negative zero, and NaNs leave nothing behind") {
-  CHECK(std::bit_cast<uint32_t>(shipped<Float16>(-1e-30f)) == 0);
-  CHECK(unshipped<Float16>(-1e-30f) == -1e-30f);
-  CHECK(std::bit_cast<uint32_t>(shipped<Bfloat16>(std::bit_cast<float>(0xffffffffu))) ==
+  CHECK(std::bit_cast<uint32_t>(sent_part<Float16>(-1e-30f)) == 0);
+  CHECK(residual_part<Float16>(-1e-30f) == -1e-30f);
+  CHECK(std::bit_cast<uint32_t>(sent_part<Bfloat16>(std::bit_cast<float>(0xffffffffu))) ==
         0x7fc00000u);
-  CHECK(unshipped<Bfloat16>(std::bit_cast<float>(0xffffffffu)) == 0);
-  CHECK(unshipped<Float16>(-std::numeric_limits<float>::infinity()) == 0);
-  CHECK(finished<Float16>(-1e-30f, 1).bits == 0);
-  CHECK(finished<Float16>(131008.0f, 2).bits == 0x7bff);  // divided before it is rounded
-  CHECK(finished<Float16>(131008.0f, 1).bits == 0x7bff);
-  CHECK(finished<Bfloat16>(3.0f, 2).bits == 0x3fc0);
+  CHECK(residual_part<Bfloat16>(std::bit_cast<float>(0xffffffffu)) == 0);
+  CHECK(residual_part<Float16>(-std::numeric_limits<float>::infinity()) == 0);
+  CHECK(result_value<Float16>(-1e-30f, 1).bits == 0);
+  CHECK(result_value<Float16>(131008.0f, 2).bits == 0x7bff);  // divided before it is rounded
+  CHECK(result_value<Float16>(131008.0f, 1).bits == 0x7bff);
+  CHECK(result_value<Bfloat16>(3.0f, 2).bits == 0x3fc0);
 }
 
 TEST_CASE("keys order 16-bit values by magnitude, as those of float do") {

@@ -63,8 +63,8 @@ TEST_CASE("threads are bound to CPUs of the caller's, and block all signals") {
   cpu_set_t callers;
   CPU_ZERO(&callers);
   REQUIRE(sched_getaffinity(0, sizeof callers, &callers) == 0);
-  for (const size_t seat : {0, 1, 5}) {
-    ThreadPool pool(3, seat);
+  for (const size_t pool_index : {0, 1, 5}) {
+    ThreadPool pool(3, pool_index);
     for (const cpu_set_t& mask : ask_threads<cpu_set_t>(pool, [] {
            cpu_set_t own;
            CPU_ZERO(&own);

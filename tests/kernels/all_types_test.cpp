@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Kernels that no verb shows by themselves, against their meaning in plain loops, for every type:
-// accumulate_above, least_key, hand_over.
+// accumulate_above, least_key, deliver_concatenated.
 
 #include <cmath>
 #include <cstdlib>
@@ -189,8 +189,8 @@ TEMPLATE_TEST_CASE("least_key is that of the smallest magnitude", "", oracle::Fl
   }
 }
 
-TEMPLATE_TEST_CASE("hand_over keeps order, repetitions and bits, but for those of NaNs", "",
-                   oracle::Float16, oracle::Bfloat16, float, double, int32_t, int64_t) {
+TEMPLATE_TEST_CASE("deliver_concatenated keeps order, repetitions and bits, but for those of NaNs",
+                   "", oracle::Float16, oracle::Bfloat16, float, double, int32_t, int64_t) {
   using W = Wide<TestType>;
   for (const test::Kind kind : kDenseKinds) {
     PlaceOf<TestType> backend;
@@ -207,10 +207,10 @@ TEMPLATE_TEST_CASE("hand_over keeps order, repetitions and bits, but for those o
       pieces.push_back(backend.put(piece));
     }
     const SparseBuffer out = backend.kernels().sparse(want.size());
-    backend.kernels().hand_over(pieces, out);
+    backend.kernels().deliver_concatenated(pieces, out);
     INFO(test::name_of(kind));
     CHECK(test::difference("all", backend.template get<TestType>(out), want) == "");
-    backend.kernels().hand_over({}, out);
+    backend.kernels().deliver_concatenated({}, out);
     CHECK(*out.nnz == 0);
   }
 }

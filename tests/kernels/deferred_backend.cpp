@@ -92,9 +92,9 @@ void DeferredKernels::concatenate(std::span<const SparseSpan> pieces, const Spar
   stream_.submit([=, this, own = own_copy(pieces)] { host_.concatenate(own, out); });
 }
 
-void DeferredKernels::above(const SparseSpan& in, const Threshold& threshold,
-                            const SparseBuffer& out) {
-  stream_.submit([=, this] { host_.above(in, threshold, out); });
+void DeferredKernels::select_above(const SparseSpan& in, const Threshold& threshold,
+                                   const SparseBuffer& out) {
+  stream_.submit([=, this] { host_.select_above(in, threshold, out); });
 }
 
 void DeferredKernels::least_key(const SparseSpan& in, uint64_t* key) {
@@ -117,10 +117,10 @@ void DeferredKernels::pack_all(const SparseSpan& in, std::span<const Region> reg
   });
 }
 
-void DeferredKernels::entries(std::span<const Message> messages, size_t* out) {
+void DeferredKernels::count_entries(std::span<const Message> messages, size_t* out) {
   ++reads_;
   stream_.drain();
-  host_.entries(messages, out);
+  host_.count_entries(messages, out);
 }
 
 void DeferredKernels::unpack_all(std::span<const Message> messages,
@@ -146,8 +146,9 @@ void DeferredKernels::deliver(const SparseSpan& in, int divisor, const SparseBuf
   stream_.submit([=, this] { host_.deliver(in, divisor, out); });
 }
 
-void DeferredKernels::hand_over(std::span<const SparseSpan> pieces, const SparseBuffer& out) {
-  stream_.submit([=, this, own = own_copy(pieces)] { host_.hand_over(own, out); });
+void DeferredKernels::deliver_concatenated(std::span<const SparseSpan> pieces,
+                                           const SparseBuffer& out) {
+  stream_.submit([=, this, own = own_copy(pieces)] { host_.deliver_concatenated(own, out); });
 }
 
 void DeferredKernels::scatter(const SparseSpan& in, int divisor, void* dense, size_t count) {
@@ -162,29 +163,29 @@ void DeferredKernels::push_sum_share(const void* values, size_t count, double sh
   stream_.submit([=, this] { host_.push_sum_share(values, count, share, out); });
 }
 
-void DeferredKernels::push_sum_follow(const SparseSpan& change, double sign, void* copy) {
-  stream_.submit([=, this] { host_.push_sum_follow(change, sign, copy); });
+void DeferredKernels::push_sum_add_change(const SparseSpan& change, double sign, void* copy) {
+  stream_.submit([=, this] { host_.push_sum_add_change(change, sign, copy); });
 }
 
-void DeferredKernels::push_sum_move(const void* copy, size_t count, double share, void* net) {
-  stream_.submit([=, this] { host_.push_sum_move(copy, count, share, net); });
+void DeferredKernels::push_sum_mix(const void* copy, size_t count, double share, void* net) {
+  stream_.submit([=, this] { host_.push_sum_mix(copy, count, share, net); });
 }
 
-void DeferredKernels::push_sum_give(double* weight, std::span<const double> shares,
-                                    std::span<double* const> out) {
+void DeferredKernels::push_sum_split_weight(double* weight, std::span<const double> shares,
+                                            std::span<double* const> out) {
   stream_.submit([=, this, parts = own_copy(shares), to = own_copy(out)] {
-    host_.push_sum_give(weight, parts, to);
+    host_.push_sum_split_weight(weight, parts, to);
   });
 }
 
-void DeferredKernels::push_sum_take(double* weight, std::span<const double* const> arrived) {
-  stream_.submit([=, this, all = own_copy(arrived)] { host_.push_sum_take(weight, all); });
+void DeferredKernels::push_sum_add_weights(double* weight, std::span<const double* const> arrived) {
+  stream_.submit([=, this, all = own_copy(arrived)] { host_.push_sum_add_weights(weight, all); });
 }
 
-void DeferredKernels::push_sum_absorb(const PushSumUpdate& terms, size_t count, void* x,
+void DeferredKernels::push_sum_update(const PushSumUpdate& update, size_t count, void* x,
                                       void* estimate) {
-  stream_.submit([=, this, shares = own_copy(terms.shares), arrived = own_copy(terms.arrived)] {
-    host_.push_sum_absorb({shares, arrived, terms.net, terms.weight, terms.weight_at}, count, x,
+  stream_.submit([=, this, shares = own_copy(update.shares), arrived = own_copy(update.arrived)] {
+    host_.push_sum_update({shares, arrived, update.net, update.weight, update.weight_at}, count, x,
                           estimate);
   });
 }
@@ -229,8 +230,8 @@ void DeferredCall::exchange_each(std::span<Transfer> transfers,
 
 void DeferredCall::send(const Transfer& transfer) {
   // As long as agreed, whatever is there.
-  std::vector<std::byte> message(transfer.out.agreed);
-  std::copy_n(transfer.out.data, std::min(transfer.out.bound, transfer.out.agreed),
+  std::vector<std::byte> message(transfer.out.agreed_bytes);
+  std::copy_n(transfer.out.data, std::min(transfer.out.bound, transfer.out.agreed_bytes),
               message.begin());
   transport_.send(transfer.peer, message);
 }

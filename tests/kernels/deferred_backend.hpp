@@ -56,34 +56,35 @@ class DeferredKernels final : public Kernels {
   void merge_above(std::span<const SparseSpan> pieces, uint64_t key,
                    const SparseBuffer& out) override;
   void concatenate(std::span<const SparseSpan> pieces, const SparseBuffer& out) override;
-  void above(const SparseSpan& in, const Threshold& threshold, const SparseBuffer& out) override;
+  void select_above(const SparseSpan& in, const Threshold& threshold,
+                    const SparseBuffer& out) override;
   void least_key(const SparseSpan& in, uint64_t* key) override;
   void key_histogram(const SparseSpan& in, const KeyBins& bins, uint64_t* bin) override;
   void index_histogram(const SparseSpan& in, uint64_t width, uint64_t* bin) override;
   void round_to_bf16(const SparseSpan& in, void* rounded, void* lost) override;
-  std::optional<SparseSpan> part_of(const SparseSpan&, const Region&) override { return {}; }
+  std::optional<SparseSpan> slice(const SparseSpan&, const Region&) override { return {}; }
   void pack_all(const SparseSpan& in, std::span<const Region> regions, const Packets& out) override;
   void wait_packed(const std::byte*) override {}  // the host sees no messages
   void prefetch(ConstBytes) override {}
-  void entries(std::span<const Message> messages, size_t* out) override;
+  void count_entries(std::span<const Message> messages, size_t* out) override;
   void unpack_all(std::span<const Message> messages, std::span<const SparseBuffer> out,
                   uint64_t* fault) override;
   void put_back(const Feedback& feedback, void* residual) override;
   void keep_cancelled(const void* acc, const SparseSpan& sum, void* residual) override;
   void deliver(const SparseSpan& in, int divisor, const SparseBuffer& out) override;
-  void hand_over(std::span<const SparseSpan> pieces, const SparseBuffer& out) override;
+  void deliver_concatenated(std::span<const SparseSpan> pieces, const SparseBuffer& out) override;
   void scatter(const SparseSpan& in, int divisor, void* dense, size_t count) override;
   void check_indices(const SparseSpan& in, uint64_t count, uint64_t* first_bad) override;
   void push_sum_share(const void* values, size_t count, double share, void* out) override;
-  void push_sum_follow(const SparseSpan& change, double sign, void* copy) override;
-  void push_sum_move(const void* copy, size_t count, double share, void* net) override;
-  void push_sum_give(double* weight, std::span<const double> shares,
-                     std::span<double* const> out) override;
-  void push_sum_take(double* weight, std::span<const double* const> arrived) override;
-  void push_sum_absorb(const PushSumUpdate& terms, size_t count, void* x, void* estimate) override;
+  void push_sum_add_change(const SparseSpan& change, double sign, void* copy) override;
+  void push_sum_mix(const void* copy, size_t count, double share, void* net) override;
+  void push_sum_split_weight(double* weight, std::span<const double> shares,
+                             std::span<double* const> out) override;
+  void push_sum_add_weights(double* weight, std::span<const double* const> arrived) override;
+  void push_sum_update(const PushSumUpdate& update, size_t count, void* x, void* estimate) override;
   const std::byte* upload(ConstBytes host) override { return host.data(); }
-  std::byte* stand_in(Bytes host) override { return host.data(); }
-  void download(const std::byte* stand_in, Bytes host) override;
+  std::byte* download_buffer(Bytes host) override { return host.data(); }
+  void download(const std::byte* from, Bytes host) override;
   void copy(const void* from, size_t bytes, void* to) override;
   void read(const uint64_t* counts, size_t n, uint64_t* out) override;
 

@@ -6,7 +6,7 @@
 
 #include <random>
 
-#include "collectives/algorithm.hpp"
+#include "collectives/registry.hpp"
 #include "core/numeric.hpp"
 #include "kernels/deferred_backend.hpp"
 #include "oracle/bf16_wire.hpp"
@@ -42,7 +42,7 @@ struct Rank {
     const SparseBuffer selected = kernels.sparse(k);
     kernels.accumulate_select({gradient.data(), n, {residual.data(), next.data()}}, k, selected);
     const Rounded sent = round_for_wire(env, selected.span());
-    const Outcome outcome = gtopk(env, {n, k, sent.values, 0}, cache);
+    const Outcome outcome = gtopk().run(env, {n, k, sent.values, 0}, cache);
     kernels.put_back({sent.lost, {}, {}}, next.data());
     kernels.put_back({sent.values, outcome.result, outcome.dropped, rule}, next.data());
     result.assign(n, T{-1});

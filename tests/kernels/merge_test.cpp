@@ -88,7 +88,7 @@ std::string check_merge_above(const std::vector<Entries<T>>& pieces) {
   std::string differs;
   for (const auto level : {std::optional<Simd>{}, std::optional(Simd::portable),
                            std::optional(Simd::avx2), std::optional(Simd::avx512)}) {
-    if (level && !host::find_sweeps(*level)) continue;
+    if (level && !host::find_filters(*level)) continue;
     Backend<T, I> backend(level);
     std::vector<SparseSpan> spans;
     for (const Entries<T>& piece : pieces) spans.push_back(backend.put(piece));

@@ -17,8 +17,8 @@
 namespace sparsecoll::unit {
 namespace {
 
+using host::SelectTuning;
 using host::Simd;
-using host::Tuning;
 
 enum class Pattern { tailed, zero, equal, two_valued, hot, rising, falling, nan, ties, odd };
 constexpr Pattern kPatterns[] = {
@@ -148,12 +148,12 @@ class Ways {
   Ways() {
     for (const Simd simd : {Simd::portable, Simd::avx2, Simd::avx512})
       for (const size_t threads : {1, 2, 3})
-        if (host::find_sweeps(simd)) ways_.push_back(std::make_unique<Way>(simd, threads));
+        if (host::find_filters(simd)) ways_.push_back(std::make_unique<Way>(simd, threads));
   }
 
   /// Calls check(place, name) for each with that tuning.
   template <class Check>
-  void each(const Tuning& tuning, Check check) {
+  void each(const SelectTuning& tuning, Check check) {
     for (const auto& way : ways_) {
       way->backend.tuning() = tuning;
       INFO("level " << static_cast<int>(way->simd) << ", " << way->threads << " threads");
@@ -174,16 +174,17 @@ class Ways {
 };
 
 /// Long vectors' way for all, in stretches of a few rows.
-Tuning eager() {
-  Tuning tuning;
-  tuning.staged_from = 0;
-  tuning.staged_part = 1;
-  tuning.shared_from = 1;
+SelectTuning eager() {
+  SelectTuning tuning;
+  tuning.min_count = 0;
+  tuning.min_ratio = 1;
+  tuning.min_chunk = 1;
   return tuning;
 }
 
 template <class T, class I>
-void check_all(Ways& ways, const Tuning& tuning, const Input<T>& input, const Wanted& wanted) {
+void check_all(Ways& ways, const SelectTuning& tuning, const Input<T>& input,
+               const Wanted& wanted) {
   constexpr IndexType kIndex = sizeof(I) == 4 ? IndexType::index32 : IndexType::index64;
   Memory memory;
   Arena arena(memory);
@@ -230,10 +231,10 @@ TEMPLATE_TEST_CASE("inputs that defeat guesses", "", float, double, Float16, Bfl
       const Input<TestType> input = input_of<TestType>(pattern, kLong, feedback);
       for (const size_t k : {size_t{1}, size_t{70}, size_t{1400}, kLong / 5}) {
         INFO("pattern " << static_cast<int>(pattern) << ", k = " << k << ", feedback " << feedback);
-        Tuning tuning;
+        SelectTuning tuning;
         check_all<TestType, uint64_t>(ways, tuning, input, {k});
-        tuning.shared_from = 10000;
-        tuning.streamed_from = 1;
+        tuning.min_chunk = 10000;
+        tuning.stream_bytes = 1;
         check_all<TestType, uint32_t>(ways, tuning, input, {k});
       }
     }
@@ -251,11 +252,11 @@ TEMPLATE_TEST_CASE("wrong bounds and too little room", "", float, double, Float1
                                    uint64_t{key_of(Acc(3000))}, kKeyEnd<Acc> - 1, kKeyEnd<Acc>}) {
         INFO("pattern " << static_cast<int>(pattern) << ", bound " << bound << ", feedback "
                         << feedback);
-        Tuning tuning = eager();
-        tuning.bound = bound;
-        tuning.room = 1;
+        SelectTuning tuning = eager();
+        tuning.forced_bound = bound;
+        tuning.chunk_capacity = 1;
         check_all<TestType, uint32_t>(ways, tuning, input, {700});
-        tuning.shared_from = kLong;  // one stretch
+        tuning.min_chunk = kLong;  // one stretch
         check_all<TestType, uint64_t>(ways, tuning, input, {7});
       }
     }

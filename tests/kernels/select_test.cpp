@@ -171,7 +171,7 @@ template <class T>
 void check_above(const Entries<T>& in, const Threshold& threshold) {
   Backend<T, uint32_t> backend;
   const SparseBuffer out = backend.kernels().sparse(in.size());
-  backend.kernels().above(backend.put(in), threshold, out);
+  backend.kernels().select_above(backend.put(in), threshold, out);
   Entries<T> want;
   uint64_t ties = threshold.ties;
   for (const auto& entry : in) {

@@ -77,7 +77,7 @@ void Channel::send_long(int peer, FrameHeader header, const LongPayload& payload
     ConstBytes chunk(payload.data + at, std::min(chunk_, payload.bytes - at));
     payload.wait(chunk.data() + chunk.size());
     if (aborted_) fail(sparsecollInvalidUsage, "aborted by sparsecollCommAbort");
-    if (!on_device && has_checksum(header)) *payload.tail += checksum_of_part(chunk, at);
+    if (!on_device && has_checksum(header)) *payload.tail += checksum_of_chunk(chunk, at);
     if (!on_device && at == 0) chunk = {payload.head, sizeof header + chunk.size()};
     {
       const MessageTrace::Send sent(trace(), {"piece", peer, header.sequence, chunk.size()});

@@ -53,9 +53,9 @@ CompressedGossip::PackedChange CompressedGossip::pack(const GossipContext& conte
   // 2. Pack, and update the copy with the values as they are sent.
   const SparseSpan change = top.span().stored();
   kernels.pack_all(change, {&whole, 1}, packets);
-  kernels.push_sum_follow(change, -1, negated);
+  kernels.push_sum_add_change(change, -1, negated);
   // 3. The negated copy takes the mass off x.
-  kernels.push_sum_move(negated, shape_.count, to.share, net_of(context, update));
+  kernels.push_sum_mix(negated, shape_.count, to.share, net_of(context, update));
   return {packets, top.nnz};
 }
 
@@ -67,8 +67,8 @@ void CompressedGossip::unpack(const GossipContext& context, const Edge& from, Co
   const Message packed{message, {0, shape_.count}};
   const SparseBuffer change = kernels.sparse(capacity());
   kernels.unpack_all({&packed, 1}, {&change, 1}, fault);
-  kernels.push_sum_follow(change.span(), 1, copy);
-  kernels.push_sum_move(copy, shape_.count, from.share, net_of(context, update));
+  kernels.push_sum_add_change(change.span(), 1, copy);
+  kernels.push_sum_mix(copy, shape_.count, from.share, net_of(context, update));
 }
 
 void* CompressedGossip::copy_for(const GossipContext& context, Copies& copies, int peer) const {

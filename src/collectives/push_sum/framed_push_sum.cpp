@@ -133,7 +133,7 @@ Buffer FramedPushSum::FramedRound::pack(const Neighbour& to) {
 Buffer FramedPushSum::FramedRound::pack_whole(const Neighbour& to) {
   Buffer message = take_message(own_.vector_bytes());
   const Bytes body{message.data() + kGossipHeaders, own_.vector_bytes()};
-  std::byte* const part = kernels().stand_in(body);
+  std::byte* const part = kernels().download_buffer(body);
   kernels().push_sum_share(tensors_.x, own_.shape_.count, to.share, part);
   kernels().download(part, body);
   update_.shares.push_back(to.share);

@@ -54,7 +54,7 @@ void PushSum::Round::drain() {
 }
 
 void PushSum::Round::apply_update() {
-  kernels().push_sum_absorb(
+  kernels().push_sum_update(
       {update_.shares, update_.received, update_.net, update_.weight, update_.device_weight},
       state_.shape_.count, tensors_.x, tensors_.estimate);
 }

@@ -202,7 +202,7 @@ std::byte* StreamPushSum::StreamRound::next_buffer() {
 // 3. Receive.
 
 void StreamPushSum::StreamRound::receive() {
-  kernels().push_sum_give(weight(), outgoing_shares_, outgoing_weights_);
+  kernels().push_sum_split_weight(weight(), outgoing_shares_, outgoing_weights_);
   if (is_delayed())
     messages_ = std::exchange(own_.exchange_of(own_.step_).messages, {});
   else
@@ -253,7 +253,7 @@ void StreamPushSum::StreamRound::add_received() {
     weights.push_back(reinterpret_cast<const double*>(each.data));
     unpack(each);
   }
-  kernels().push_sum_take(weight(), weights);
+  kernels().push_sum_add_weights(weight(), weights);
   apply_update();
 }
 

@@ -50,7 +50,7 @@ class CudaKernels final : public Kernels {
     backend_.copy(host.data(), host.size(), at);
     return at;
   }
-  std::byte* stand_in(Bytes host) override { return bytes(host.size()); }
+  std::byte* download_buffer(Bytes host) override { return bytes(host.size()); }
   void download(const std::byte* stand_in, Bytes host) override {
     {
       const DeviceTimeline::Span copying(
@@ -90,12 +90,13 @@ class CudaKernels final : public Kernels {
     const Arena::Scope scope(backend_.arena());
     const SparseBuffer sum = sparse(out.capacity);
     merge(pieces, sum);
-    above(sum.span(), {key - 1, 0}, out);
+    select_above(sum.span(), {key - 1, 0}, out);
   }
   void concatenate(std::span<const SparseSpan> pieces, const SparseBuffer& out) override {
     cuda::concatenate<Acc, I>(backend_, pieces, out);
   }
-  void above(const SparseSpan& in, const Threshold& threshold, const SparseBuffer& out) override {
+  void select_above(const SparseSpan& in, const Threshold& threshold,
+                    const SparseBuffer& out) override {
     cuda::above<Acc, I>(backend_, In(in), threshold, out);
   }
   void least_key(const SparseSpan& in, uint64_t* key) override {
@@ -112,7 +113,7 @@ class CudaKernels final : public Kernels {
       cuda::round_to_bf16(backend_, In(in), static_cast<Acc*>(rounded), static_cast<Acc*>(lost));
   }
   /// Always empty: only the device knows where a region's entries begin.
-  std::optional<SparseSpan> part_of(const SparseSpan&, const Region&) override { return {}; }
+  std::optional<SparseSpan> slice(const SparseSpan&, const Region&) override { return {}; }
   void pack_all(const SparseSpan& in, std::span<const Region> regions,
                 const Packets& out) override {
     switch (in.precision) {
@@ -139,7 +140,7 @@ class CudaKernels final : public Kernels {
       return;
     backend_.staging().prefetch(message, bytes(message.size()), backend_.stream());
   }
-  void entries(std::span<const Message> messages, size_t* out) override {
+  void count_entries(std::span<const Message> messages, size_t* out) override {
     if (backend_.messages() == MessageLocation::on_device)
       return cuda::entries(backend_, messages, data_type(), out);
     std::vector<Message> on_device;
@@ -176,7 +177,7 @@ class CudaKernels final : public Kernels {
   void deliver(const SparseSpan& in, int divisor, const SparseBuffer& out) override {
     cuda::deliver<T, I>(backend_, In(in), divisor, out);
   }
-  void hand_over(std::span<const SparseSpan> pieces, const SparseBuffer& out) override {
+  void deliver_concatenated(std::span<const SparseSpan> pieces, const SparseBuffer& out) override {
     cuda::hand_over<T, I>(backend_, pieces, out);
   }
   void scatter(const SparseSpan& in, int divisor, void* dense, size_t count) override {
@@ -195,22 +196,22 @@ class CudaKernels final : public Kernels {
     cuda::push_sum_share(backend_, std::span(static_cast<const T*>(values), count), share,
                          static_cast<T*>(out));
   }
-  void push_sum_follow(const SparseSpan& change, double sign, void* copy) override {
-    cuda::push_sum_follow(backend_, In(change), sign, static_cast<Acc*>(copy));
+  void push_sum_add_change(const SparseSpan& change, double sign, void* copy) override {
+    cuda::push_sum_add_change(backend_, In(change), sign, static_cast<Acc*>(copy));
   }
-  void push_sum_move(const void* copy, size_t count, double share, void* net) override {
-    cuda::push_sum_move(backend_, std::span(static_cast<const Acc*>(copy), count), share,
-                        static_cast<Acc*>(net));
+  void push_sum_mix(const void* copy, size_t count, double share, void* net) override {
+    cuda::push_sum_mix(backend_, std::span(static_cast<const Acc*>(copy), count), share,
+                       static_cast<Acc*>(net));
   }
-  void push_sum_give(double* weight, std::span<const double> shares,
-                     std::span<double* const> out) override {
-    cuda::push_sum_give(backend_, weight, shares, out);
+  void push_sum_split_weight(double* weight, std::span<const double> shares,
+                             std::span<double* const> out) override {
+    cuda::push_sum_split_weight(backend_, weight, shares, out);
   }
-  void push_sum_take(double* weight, std::span<const double* const> arrived) override {
-    cuda::push_sum_take(backend_, weight, arrived);
+  void push_sum_add_weights(double* weight, std::span<const double* const> arrived) override {
+    cuda::push_sum_add_weights(backend_, weight, arrived);
   }
-  void push_sum_absorb(const PushSumUpdate& terms, size_t count, void* x, void* estimate) override {
-    cuda::push_sum_absorb(backend_, terms, std::span(static_cast<T*>(x), count),
+  void push_sum_update(const PushSumUpdate& terms, size_t count, void* x, void* estimate) override {
+    cuda::push_sum_update(backend_, terms, std::span(static_cast<T*>(x), count),
                           static_cast<T*>(estimate));
   }
   void read(const uint64_t* counts, size_t n, uint64_t* out) override {

@@ -64,7 +64,7 @@ void put_back(Backend& backend, const Feedback& feedback, Acc* residual) {
 template <class T>
 struct ToResult {
   int divisor;
-  __device__ T operator()(Accumulation<T> value) const { return finished<T>(value, divisor); }
+  __device__ T operator()(Accumulation<T> value) const { return result_value<T>(value, divisor); }
 };
 
 template <class T, class I>

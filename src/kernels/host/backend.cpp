@@ -12,18 +12,18 @@ namespace sparsecoll::host {
 
 namespace {
 
-/// More stretches than threads: one that is held up leaves the rest to the others.
-constexpr size_t kStretchesPerThread = 4;
+/// More chunks than threads: one that is held up leaves the rest to the others.
+constexpr size_t kChunksPerThread = 4;
 
 /// Stretches are whole rows, with room for 32 bits of index.
-constexpr size_t kLongestStretch = size_t{1} << 31;
+constexpr size_t kLongestChunk = size_t{1} << 31;
 
-const Sweeps& sweeps_of(Simd simd) {
-  const Sweeps* const sweeps = find_sweeps(simd);
-  if (!sweeps)
+const FilterFunctions& filters_of(Simd simd) {
+  const FilterFunctions* const filters = find_filters(simd);
+  if (!filters)
     fail(sparsecollInvalidArgument, "vector instructions of level ", static_cast<int>(simd),
          ", which this CPU does not have");
-  return *sweeps;
+  return *filters;
 }
 
 /// Bytes of a vector that does not stay in the caches, with two others of its size.
@@ -35,22 +35,22 @@ size_t beyond_caches() {
 
 }  // namespace
 
-Backend::Backend(Arena& arena, Simd simd, size_t threads, size_t seat)
+Backend::Backend(Arena& arena, Simd simd, size_t threads, size_t pool_index)
     : arena_(arena),
-      sweeps_(sweeps_of(simd)),
-      sifts_(find_sifts(simd)),
+      filters_(filters_of(simd)),
+      loops_(find_sparse_loops(simd)),
       beyond_caches_(beyond_caches()),
-      threads_(threads, seat) {}
+      threads_(threads, pool_index) {}
 
-size_t Backend::stretches(size_t count) const {
+size_t Backend::chunks(size_t count) const {
   const size_t threads = threads_.threads();
-  const size_t useful = count / std::max(tuning_.shared_from, kRow);
-  const size_t wanted = threads == 1 ? 1 : std::min(useful, kStretchesPerThread * threads);
-  return std::max({wanted, (count + kLongestStretch - 1) / kLongestStretch, size_t{1}});
+  const size_t useful = count / std::max(tuning_.min_chunk, kRow);
+  const size_t wanted = threads == 1 ? 1 : std::min(useful, kChunksPerThread * threads);
+  return std::max({wanted, (count + kLongestChunk - 1) / kLongestChunk, size_t{1}});
 }
 
-void Backend::over(size_t count, FunctionRef<void(size_t, size_t)> body) {
-  const size_t n = stretches(count);
+void Backend::for_chunks(size_t count, FunctionRef<void(size_t, size_t)> body) {
+  const size_t n = chunks(count);
   run(n, [&](size_t s) { body(cut(count, n, s), cut(count, n, s + 1)); });
 }
 

@@ -16,14 +16,14 @@ namespace sparsecoll::host {
 
 /// Part of a vector, and the candidates in it, by index.
 template <class Acc>
-struct Stretch {
+struct Chunk {
   size_t begin = 0;
   size_t end = 0;
   uint32_t* index = nullptr;  ///< from `begin` on
   Acc* value = nullptr;
-  size_t room = 0;
+  size_t capacity = 0;
   size_t found = 0;
-  size_t counted = 0;     ///< before those found, and not staged any more
+  size_t discarded = 0;   ///< before those found, and not staged any more
   Threshold threshold{};  ///< with its share of the ties
   size_t above = 0;       ///< of them, the threshold
   size_t ties = 0;        ///< with it
@@ -33,42 +33,41 @@ struct Stretch {
 
 /// visit(key) for every candidate.
 template <class Acc, class Visit>
-void visit_candidates(std::span<const Stretch<Acc>> stretches, Visit visit) {
-  for (const Stretch<Acc>& each : stretches)
+void visit_candidates(std::span<const Chunk<Acc>> chunks, Visit visit) {
+  for (const Chunk<Acc>& each : chunks)
     for (size_t j = 0; j < each.found; ++j) visit(uint64_t{key_of(each.value[j])});
 }
 
 /// The threshold that the k largest candidates pass. Only those that share the first digit are
 /// looked at more closely: in `scratch`, unless they are more than it holds.
 template <class Acc>
-Threshold find_threshold(std::span<const Stretch<Acc>> stretches, size_t k,
+Threshold find_threshold(std::span<const Chunk<Acc>> chunks, size_t k,
                          std::span<Key<Acc>> scratch) {
   if (k == 0) return {kKeyEnd<Acc>, 0};
-  constexpr int kShift = std::bit_width(kKeyEnd<Acc> - 1) - kDigit;
+  constexpr int kShift = std::bit_width(kKeyEnd<Acc> - 1) - kDigitBits;
   std::array<size_t, (kKeyEnd<Acc> >> kShift) + 1> bin{};
-  visit_candidates(stretches, [&](uint64_t key) { ++bin[key >> kShift]; });
+  visit_candidates(chunks, [&](uint64_t key) { ++bin[key >> kShift]; });
   size_t digit = bin.size() - 1, missing = k;
   while (digit > 0 && bin[digit] < missing) missing -= bin[digit--];
   if (bin[digit] >= scratch.size())
-    return find_threshold<Acc>(k, [&](auto visit) { visit_candidates(stretches, visit); });
+    return find_threshold<Acc>(k, [&](auto visit) { visit_candidates(chunks, visit); });
   size_t n = 0;
-  visit_candidates(stretches, [&](uint64_t key) {
+  visit_candidates(chunks, [&](uint64_t key) {
     scratch[n] = static_cast<Key<Acc>>(key);  // stays if the next one is not written over it
     n += key >> kShift == digit;
   });
   return find_threshold<Acc>(n, missing, [scratch](size_t j) -> uint64_t { return scratch[j]; });
 }
 
-/// How much of the threshold each stretch passes, and where that goes. Ties are taken in order.
+/// How much of the threshold each chunk passes, and where that goes. Ties are taken in order.
 template <class Acc>
-void share_threshold(Backend& backend, std::span<Stretch<Acc>> stretches,
-                     const Threshold& threshold) {
-  if (stretches.size() == 1) {
-    stretches[0].threshold = threshold;
+void split_threshold(Backend& backend, std::span<Chunk<Acc>> chunks, const Threshold& threshold) {
+  if (chunks.size() == 1) {
+    chunks[0].threshold = threshold;
     return;
   }
-  backend.run(stretches.size(), [&](size_t s) {
-    Stretch<Acc>& each = stretches[s];
+  backend.run(chunks.size(), [&](size_t s) {
+    Chunk<Acc>& each = chunks[s];
     each.above = each.ties = 0;
     for (size_t j = 0; j < each.found; ++j) {
       const uint64_t key = key_of(each.value[j]);
@@ -78,7 +77,7 @@ void share_threshold(Backend& backend, std::span<Stretch<Acc>> stretches,
   });
   size_t at = 0;
   uint64_t ties = threshold.ties;
-  for (Stretch<Acc>& each : stretches) {
+  for (Chunk<Acc>& each : chunks) {
     each.at = at;
     each.threshold = {threshold.key, std::min<uint64_t>(ties, each.ties)};
     ties -= each.threshold.ties;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "kernels/host/sift.hpp"
+#include "kernels/host/sparse_simd.hpp"
 #include "kernels/host/view.hpp"
 #include "kernels/kernels.hpp"
 
@@ -60,21 +60,21 @@ void deliver(const View<Accumulation<T>, I>& in, int divisor, const SparseBuffer
     std::copy_n(in.index, in.nnz, index);
   else
     std::iota(index, index + in.nnz, I{0});
-  for (size_t j = 0; j < in.nnz; ++j) value[j] = finished<T>(in.value[j], divisor);
+  for (size_t j = 0; j < in.nnz; ++j) value[j] = result_value<T>(in.value[j], divisor);
   *out.nnz = in.nnz;
 }
 
 template <class T, class I>
-void hand_over(std::span<const SparseSpan> pieces, const SparseBuffer& out) {
+void deliver_concatenated(std::span<const SparseSpan> inputs, const SparseBuffer& out) {
   I* index = static_cast<I*>(out.index);
   T* value = static_cast<T*>(out.value);
   *out.nnz = 0;
-  for (const SparseSpan& each : pieces) {
-    const View<Accumulation<T>, I> piece(each);
-    index = std::copy_n(piece.index, piece.nnz, index);
-    value = std::transform(piece.value, piece.value + piece.nnz, value,
+  for (const SparseSpan& each : inputs) {
+    const View<Accumulation<T>, I> input(each);
+    index = std::copy_n(input.index, input.nnz, index);
+    value = std::transform(input.value, input.value + input.nnz, value,
                            [](Accumulation<T> one) { return narrow<T>(canonical(one)); });
-    *out.nnz += piece.nnz;
+    *out.nnz += input.nnz;
   }
 }
 
@@ -85,7 +85,7 @@ void scatter(const View<Accumulation<T>, I>& in, int divisor, T* dense, size_t b
   constexpr size_t kTile = 4096;
   if (!in.index) {
     for (size_t i = begin; i < std::min(end, in.nnz); ++i)
-      dense[i] = finished<T>(in.value[i], divisor);
+      dense[i] = result_value<T>(in.value[i], divisor);
     return;
   }
   size_t j = static_cast<size_t>(std::lower_bound(in.index, in.index + in.nnz, begin) - in.index);
@@ -93,7 +93,7 @@ void scatter(const View<Accumulation<T>, I>& in, int divisor, T* dense, size_t b
     const size_t next = std::min(tile + kTile, end);
     std::fill(dense + tile, dense + next, T{0});
     for (; j < in.nnz && in.index[j] < next; ++j)
-      dense[in.index[j]] = finished<T>(in.value[j], divisor);
+      dense[in.index[j]] = result_value<T>(in.value[j], divisor);
   }
 }
 
@@ -108,19 +108,20 @@ void scale(T* values, size_t count, double factor) {
 
 /// Whether each of n indices is larger than the one before it.
 template <class I>
-bool rising(const I* index, size_t n, const Sifts* sifts) {
+bool rising(const I* index, size_t n, const SparseLoops* loops) {
   if constexpr (sizeof(I) == 4)
-    if (sifts) return sifts->rising(index, n);
+    if (loops) return loops->rising(index, n);
   bool falls = false;  // without a branch, so that compilers compare many at once
   for (size_t j = 1; j < n; ++j) falls |= index[j] <= index[j - 1];
   return !falls;
 }
 
 template <class T, class I>
-void check_indices(const View<T, I>& in, uint64_t count, const Sifts* sifts, uint64_t* first_bad) {
+void check_indices(const View<T, I>& in, uint64_t count, const SparseLoops* loops,
+                   uint64_t* first_bad) {
   *first_bad = in.nnz;
   const bool sound =
-      in.nnz == 0 || (in.at(in.nnz - 1) < count && (!in.index || rising(in.index, in.nnz, sifts)));
+      in.nnz == 0 || (in.at(in.nnz - 1) < count && (!in.index || rising(in.index, in.nnz, loops)));
   for (size_t j = 0; !sound && j < in.nnz; ++j) {
     if (in.at(j) < count && (j == 0 || in.at(j) > in.at(j - 1))) continue;
     *first_bad = j;

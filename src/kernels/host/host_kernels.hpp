@@ -9,8 +9,8 @@
 #include "kernels/host/merge.hpp"
 #include "kernels/host/pack.hpp"
 #include "kernels/host/push_sum.hpp"
-#include "kernels/host/sample.hpp"
-#include "kernels/host/sifted.hpp"
+#include "kernels/host/sampled_select.hpp"
+#include "kernels/host/sparse_select.hpp"
 #include "kernels/host/unpack.hpp"
 
 namespace sparsecoll::host {
@@ -27,7 +27,7 @@ class HostKernels final : public Kernels {
   HostKernels(Arena& arena, Backend* backend) : arena_(arena), backend_(backend) {}
 
   DataType data_type() const override { return data_type_of<T>(); }
-  bool runs_at_once() const override { return true; }
+  bool is_synchronous() const override { return true; }
   IndexType index_type() const override {
     return sizeof(I) == 4 ? IndexType::index32 : IndexType::index64;
   }
@@ -37,7 +37,7 @@ class HostKernels final : public Kernels {
   void set_count(uint64_t* count, uint64_t value) override { *count = value; }
 
   const std::byte* upload(ConstBytes host) override { return host.data(); }
-  std::byte* stand_in(Bytes host) override { return host.data(); }
+  std::byte* download_buffer(Bytes host) override { return host.data(); }
   void download(const std::byte*, Bytes) override {}
   void copy(const void* from, size_t bytes, void* to) override {
     if (bytes > 0) std::memcpy(to, from, bytes);
@@ -53,20 +53,20 @@ class HostKernels final : public Kernels {
   void accumulate_select(const Gradient& gradient, size_t k,
                          const SparseBuffer& selected) override {
     if constexpr (!Integer<T>)
-      if (by_stages(gradient.count, k))
+      if (samples(gradient.count, k))
         return host::accumulate_select<T, I>(*backend_, gradient, k, selected);
     host::accumulate_select<T, I>(gradient, k, selected, arena_);
   }
   void accumulate_above(const Gradient& gradient, uint64_t key,
                         const SparseBuffer& selected) override {
     if constexpr (!Integer<T>)
-      if (by_stages(gradient.count, selected.capacity))
+      if (samples(gradient.count, selected.capacity))
         return host::accumulate_above<T, I>(*backend_, gradient, key, selected);
     host::accumulate_above<T, I>(gradient, key, selected);
   }
   void accumulate(const Gradient& gradient, void* acc) override {
-    over(gradient.count, [&](size_t begin, size_t end) {
-      host::accumulate<T>(part_of(gradient, begin, end), static_cast<Acc*>(acc) + begin);
+    for_chunks(gradient.count, [&](size_t begin, size_t end) {
+      host::accumulate<T>(slice(gradient, begin, end), static_cast<Acc*>(acc) + begin);
     });
   }
   void zero(void* values, size_t count) override {
@@ -76,21 +76,22 @@ class HostKernels final : public Kernels {
              const SparseBuffer& dropped) override {
     const In view(in);
     const std::span<const Acc> values(view.value, view.nnz);
-    host::part(view, host::find_threshold(values, k, arena_, sifts()), kept, dropped, sifts());
+    host::partition(view, host::find_threshold(values, k, arena_, loops()), kept, dropped, loops());
   }
-  void merge(std::span<const SparseSpan> pieces, const SparseBuffer& sum) override {
-    host::merge<Acc, I>(pieces, sum, arena_);
+  void merge(std::span<const SparseSpan> inputs, const SparseBuffer& sum) override {
+    host::merge<Acc, I>(inputs, sum, arena_);
   }
-  void merge_above(std::span<const SparseSpan> pieces, uint64_t key,
+  void merge_above(std::span<const SparseSpan> inputs, uint64_t key,
                    const SparseBuffer& out) override {
-    const auto harvest = backend_ ? harvest_of<Acc>(backend_->sweeps()) : nullptr;
-    host::merge_sparse<Acc, I>(pieces, host::Reaching<Acc>{key, harvest}, out, arena_);
+    const auto extract = backend_ ? extract_of<Acc>(backend_->filters()) : nullptr;
+    host::merge_sparse<Acc, I>(inputs, host::SumsAtLeast<Acc>{key, extract}, out, arena_);
   }
-  void concatenate(std::span<const SparseSpan> pieces, const SparseBuffer& out) override {
-    host::concatenate<Acc, I>(pieces, out);
+  void concatenate(std::span<const SparseSpan> inputs, const SparseBuffer& out) override {
+    host::concatenate<Acc, I>(inputs, out);
   }
-  void above(const SparseSpan& in, const Threshold& threshold, const SparseBuffer& out) override {
-    host::part(In(in), threshold, out, SparseBuffer{}, sifts());
+  void select_above(const SparseSpan& in, const Threshold& threshold,
+                    const SparseBuffer& out) override {
+    host::partition(In(in), threshold, out, SparseBuffer{}, loops());
   }
   void least_key(const SparseSpan& in, uint64_t* key) override { *key = host::least_key(In(in)); }
   void key_histogram(const SparseSpan& in, const KeyBins& bins, uint64_t* bin) override {
@@ -104,7 +105,7 @@ class HostKernels final : public Kernels {
     if constexpr (!Integer<T>)
       host::round_to_bf16(In(in), static_cast<Acc*>(rounded), static_cast<Acc*>(lost));
   }
-  std::optional<SparseSpan> part_of(const SparseSpan& in, const Region& region) override {
+  std::optional<SparseSpan> slice(const SparseSpan& in, const Region& region) override {
     const In view(in);
     if (!view.index) return {};
     const size_t first = position(view, region.begin), last = position(view, region.end);
@@ -114,27 +115,27 @@ class HostKernels final : public Kernels {
   }
   void pack_all(const SparseSpan& in, std::span<const Region> regions,
                 const Packets& out) override {
-    write_drafts();
+    write_pending();
     switch (in.precision) {
       case Precision::accumulated:
-        drafts_ = host::draft_all<Acc, T>(In(in), regions, out, arena_);
+        pending_ = host::plan_messages<Acc, T>(In(in), regions, out, arena_);
         break;
       case Precision::stored:
-        drafts_ = host::draft_all<T, T>(In(in), regions, out, arena_);
+        pending_ = host::plan_messages<T, T>(In(in), regions, out, arena_);
         break;
       case Precision::bfloat16:
         if constexpr (!Integer<T>)
-          drafts_ = host::draft_all<Bfloat16, T>(In(in), regions, out, arena_);
+          pending_ = host::plan_messages<Bfloat16, T>(In(in), regions, out, arena_);
     }
   }
   /// Not before: the first message is under way while the others are written.
   void wait_packed(const std::byte* end) override {
-    for (; !drafts_.empty() && drafts_.front().at < end; drafts_ = drafts_.subspan(1))
-      drafts_.front().write(sifts());
+    for (; !pending_.empty() && pending_.front().at < end; pending_ = pending_.subspan(1))
+      pending_.front().write(loops());
   }
   void prefetch(ConstBytes) override {}
-  void entries(std::span<const Message> messages, size_t* out) override {
-    write_drafts();  // which may be among them
+  void count_entries(std::span<const Message> messages, size_t* out) override {
+    write_pending();  // which may be among them
     for (const Message& each : messages)
       *out++ = wire_entries(each.bytes, data_type(), each.region.length());
   }
@@ -143,9 +144,9 @@ class HostKernels final : public Kernels {
   }
   void unpack_all(std::span<const Message> messages, std::span<const SparseBuffer> out,
                   uint64_t* fault) override {
-    write_drafts();
+    write_pending();
     for (size_t p = 0; p < messages.size(); ++p) {
-      if (host::unpack<T, I>(messages[p], out[p], sifts())) continue;
+      if (host::unpack<T, I>(messages[p], out[p], loops())) continue;
       *out[p].nnz = 0;
       ++*fault;
     }
@@ -155,7 +156,7 @@ class HostKernels final : public Kernels {
   }
   void keep_cancelled(const void* acc, const SparseSpan& sum, void* residual) override {
     const In view(sum);
-    over(view.nnz, [&](size_t begin, size_t end) {
+    for_chunks(view.nnz, [&](size_t begin, size_t end) {
       host::keep_cancelled(static_cast<const Acc*>(acc) + begin, view.value + begin, end - begin,
                            static_cast<Acc*>(residual) + begin);
     });
@@ -163,11 +164,11 @@ class HostKernels final : public Kernels {
   void deliver(const SparseSpan& in, int divisor, const SparseBuffer& out) override {
     host::deliver<T, I>(In(in), divisor, out);
   }
-  void hand_over(std::span<const SparseSpan> pieces, const SparseBuffer& out) override {
-    host::hand_over<T, I>(pieces, out);
+  void deliver_concatenated(std::span<const SparseSpan> inputs, const SparseBuffer& out) override {
+    host::deliver_concatenated<T, I>(inputs, out);
   }
   void scatter(const SparseSpan& in, int divisor, void* dense, size_t count) override {
-    over(count, [&](size_t begin, size_t end) {
+    for_chunks(count, [&](size_t begin, size_t end) {
       host::scatter<T, I>(In(in), divisor, static_cast<T*>(dense), begin, end);
     });
   }
@@ -179,26 +180,27 @@ class HostKernels final : public Kernels {
     host::scale(static_cast<Acc*>(values), count, factor);
   }
   void check_indices(const SparseSpan& in, uint64_t count, uint64_t* first_bad) override {
-    host::check_indices(In(in), count, sifts(), first_bad);
+    host::check_indices(In(in), count, loops(), first_bad);
   }
   void push_sum_share(const void* values, size_t count, double share, void* out) override {
     host::push_sum_share(static_cast<const T*>(values), count, share, static_cast<T*>(out));
   }
-  void push_sum_follow(const SparseSpan& change, double sign, void* copy) override {
-    host::push_sum_follow(In(change), sign, static_cast<Acc*>(copy));
+  void push_sum_add_change(const SparseSpan& change, double sign, void* copy) override {
+    host::push_sum_add_change(In(change), sign, static_cast<Acc*>(copy));
   }
-  void push_sum_move(const void* copy, size_t count, double share, void* net) override {
-    host::push_sum_move(static_cast<const Acc*>(copy), count, share, static_cast<Acc*>(net));
+  void push_sum_mix(const void* copy, size_t count, double share, void* net) override {
+    host::push_sum_mix(static_cast<const Acc*>(copy), count, share, static_cast<Acc*>(net));
   }
-  void push_sum_give(double* weight, std::span<const double> shares,
-                     std::span<double* const> out) override {
-    host::push_sum_give(weight, shares, out);
+  void push_sum_split_weight(double* weight, std::span<const double> shares,
+                             std::span<double* const> out) override {
+    host::push_sum_split_weight(weight, shares, out);
   }
-  void push_sum_take(double* weight, std::span<const double* const> arrived) override {
-    host::push_sum_take(weight, arrived);
+  void push_sum_add_weights(double* weight, std::span<const double* const> arrived) override {
+    host::push_sum_add_weights(weight, arrived);
   }
-  void push_sum_absorb(const PushSumUpdate& terms, size_t count, void* x, void* estimate) override {
-    host::push_sum_absorb(terms, count, static_cast<T*>(x), static_cast<T*>(estimate));
+  void push_sum_update(const PushSumUpdate& update, size_t count, void* x,
+                       void* estimate) override {
+    host::push_sum_update(update, count, static_cast<T*>(x), static_cast<T*>(estimate));
   }
   void read(const uint64_t* counts, size_t n, uint64_t* out) override {
     std::copy_n(counts, n, out);
@@ -207,33 +209,33 @@ class HostKernels final : public Kernels {
  private:
   std::byte* slab(size_t n, size_t) override { return bytes(n); }
 
-  const Sifts* sifts() const { return backend_ ? backend_->sifts() : nullptr; }
+  const SparseLoops* loops() const { return backend_ ? backend_->loops() : nullptr; }
   /// Short vectors, and large parts of vectors, are left to the plain loops.
-  bool by_stages(size_t count, size_t k) const {
-    return backend_ && count >= backend_->tuning().staged_from &&
-           k <= count / backend_->tuning().staged_part;
+  bool samples(size_t count, size_t k) const {
+    return backend_ && count >= backend_->tuning().min_count &&
+           k <= count / backend_->tuning().min_ratio;
   }
-  void over(size_t count, FunctionRef<void(size_t, size_t)> body) {
+  void for_chunks(size_t count, FunctionRef<void(size_t, size_t)> body) {
     if (backend_)
-      backend_->over(count, body);
+      backend_->for_chunks(count, body);
     else
       body(0, count);
   }
-  static Gradient part_of(const Gradient& whole, size_t begin, size_t end) {
+  static Gradient slice(const Gradient& whole, size_t begin, size_t end) {
     const auto* previous = static_cast<const Acc*>(whole.residual.read);
     return {static_cast<const T*>(whole.values) + begin,
             end - begin,
             {previous ? previous + begin : nullptr, nullptr}};
   }
 
-  void write_drafts() {
-    for (const Draft<T, I>& each : drafts_) each.write(sifts());
-    drafts_ = {};
+  void write_pending() {
+    for (const PendingMessage<T, I>& each : pending_) each.write(loops());
+    pending_ = {};
   }
 
   Arena& arena_;
   Backend* backend_;
-  std::span<const Draft<T, I>> drafts_;  ///< of pack_all(), what is not written yet
+  std::span<const PendingMessage<T, I>> pending_;  ///< of pack_all(), what is not written yet
 };
 
 /// Instantiated once per value type, in a file of its own.

@@ -10,16 +10,16 @@
 
 #include "core/arena.hpp"
 #include "core/numeric.hpp"
+#include "kernels/host/filter.hpp"
 #include "kernels/host/pair_merge.hpp"
-#include "kernels/host/sweep.hpp"
 #include "kernels/host/view.hpp"
 
 namespace sparsecoll::host {
 
 /// Which sums are written: all,
-struct Everything {
+struct AllSums {
   static constexpr uint64_t key = 0;
-  static constexpr std::nullptr_t harvest = nullptr;
+  static constexpr std::nullptr_t extract = nullptr;
 
   template <class T>
   constexpr bool operator()(T) const {
@@ -27,16 +27,31 @@ struct Everything {
   }
 };
 /// or those with a key of at least that, which is one of T and not 0. Where sums are many
-/// `harvest`, if there is one, finds them, which is quicker than to mark what is occupied.
+/// `extract`, if there is one, finds them, which is quicker than to mark what is occupied.
 template <class T>
-struct Reaching {
+struct SumsAtLeast {
   uint64_t key;
-  HarvestFunction<T> harvest;
+  ExtractFunction<T> extract;
 
   bool operator()(T value) const { return key_of(value) >= key; }
 };
 
-/// Sum of P sorted pieces by tiles of indices: each tile adds the pieces' entries in the pieces'
+/// Indices of a tile of TileMerge.
+inline constexpr uint64_t kShortestTile = 8192;
+inline constexpr uint64_t kLongestTile = 64 * 4096;
+
+/// Returns an upper bound of the bytes that TileMerge takes from the arena for values of any type,
+/// if all indices lie within `length`. The shortest tile, with the sums extracted from it and a
+/// position in each input, takes less than kLeast. A longer tile has less than twice as many
+/// indices as the range, and takes at most 9 bytes for each: 8 for the sum, less than 1 for its
+/// bits in the bitmaps.
+constexpr size_t merge_workspace(uint64_t length) {
+  constexpr uint64_t kLeast = uint64_t{1} << 18, kMost = 9 * kLongestTile,
+                     kEach = 2 * sizeof(double);
+  return std::min(kLeast + kEach * std::min(length, kMost), kMost);
+}
+
+/// Sum of P sorted inputs by tiles of indices: each tile adds the inputs' entries in the inputs'
 /// order into a small dense array, with a bitmap of what is occupied and another of which words of
 /// that are, and writes it out in index order. Tiles begin where there is an entry, and are the
 /// longer the rarer entries are, so that what one has of them stays in the nearest cache. Where
@@ -46,32 +61,32 @@ struct Reaching {
 template <class T, class I, class Passes>
 class TileMerge {
  public:
-  TileMerge(std::span<const SparseSpan> pieces, const Passes& passes, Arena& arena)
-      : pieces_(pieces),
+  TileMerge(std::span<const SparseSpan> inputs, const Passes& passes, Arena& arena)
+      : inputs_(inputs),
         passes_(passes),
-        length_(tile_length(pieces)),
-        harvest_(length_ == kShortest ? passes.harvest : nullptr),
-        next_(arena.take_span<size_t>(pieces.size())),
+        length_(tile_length(inputs)),
+        extract_(length_ == kShortestTile ? passes.extract : nullptr),
+        next_(arena.take_span<size_t>(inputs.size())),
         sum_(arena.take<T>(length_)),
         occupied_(arena.take_span<uint64_t>(length_ / 64)),
         used_(arena.take_span<uint64_t>(length_ / (64 * 64))),
-        slot_(arena.take<uint32_t>(harvest_ ? kShortest + kBehind : 0)),
-        value_(arena.take<T>(harvest_ ? kShortest + kBehind : 0)) {
-    if (length_ == kShortest) std::fill_n(sum_, length_, harvest_ ? T{0} : kNothing);
+        slot_(arena.take<uint32_t>(extract_ ? kShortestTile + kExtractSlack : 0)),
+        value_(arena.take<T>(extract_ ? kShortestTile + kExtractSlack : 0)) {
+    if (length_ == kShortestTile) std::fill_n(sum_, length_, extract_ ? T{0} : kNothing);
   }
 
   void run(const SparseBuffer& out) {
     Writer<T, I> writer(out);
     for (auto begin = first(); begin; begin = first()) {
-      if (length_ > kShortest) {
-        add_pieces<Marks::used>(*begin);
+      if (length_ > kShortestTile) {
+        add_inputs<Marks::used>(*begin);
         write_used(*begin, writer);
-      } else if (harvest_) {
-        add_pieces<Marks::none>(*begin);
-        const size_t n = harvest_({sum_, kShortest, passes_.key, slot_, value_});
+      } else if (extract_) {
+        add_inputs<Marks::none>(*begin);
+        const size_t n = extract_({sum_, kShortestTile, passes_.key, slot_, value_});
         for (size_t j = 0; j < n; ++j) writer.add(*begin + slot_[j], value_[j]);
       } else {
-        add_pieces<Marks::occupied>(*begin);
+        add_inputs<Marks::occupied>(*begin);
         for (size_t w = 0; w < occupied_.size(); ++w) write_word<false>(w, *begin, writer);
       }
     }
@@ -81,62 +96,60 @@ class TileMerge {
  private:
   enum class Marks { none, occupied, used };  ///< each with those before it
 
-  static constexpr uint64_t kShortest = 8192;
-  static constexpr uint64_t kLongest = 64 * 4096;
   static constexpr uint64_t kEntries = 256;  ///< in a tile, if they were spread evenly
   static constexpr T kNothing = Integer<T> ? T{0} : -T{0};  ///< x + -0 is x, for either zero too
 
   /// A power of two.
-  static uint64_t tile_length(std::span<const SparseSpan> pieces) {
+  static uint64_t tile_length(std::span<const SparseSpan> inputs) {
     uint64_t entries = 0, begin = ~uint64_t{0}, end = 0;
-    for (const SparseSpan& each : pieces) {
-      const View<T, I> piece(each);
-      if (piece.nnz == 0) continue;
-      entries += piece.nnz;
-      begin = std::min(begin, piece.at(0));
-      end = std::max(end, piece.at(piece.nnz - 1));
+    for (const SparseSpan& each : inputs) {
+      const View<T, I> input(each);
+      if (input.nnz == 0) continue;
+      entries += input.nnz;
+      begin = std::min(begin, input.at(0));
+      end = std::max(end, input.at(input.nnz - 1));
     }
     const uint64_t all = end - std::min(begin, end);
-    uint64_t length = kShortest;
-    while (length < std::min(kLongest, all) && entries * length / kEntries < all) length *= 2;
+    uint64_t length = kShortestTile;
+    while (length < std::min(kLongestTile, all) && entries * length / kEntries < all) length *= 2;
     return length;
   }
 
-  /// Where pieces are left, the first index that has not been added yet.
+  /// Where inputs are left, the first index that has not been added yet.
   std::optional<uint64_t> first() const {
     std::optional<uint64_t> first;
-    for (size_t p = 0; p < pieces_.size(); ++p) {
-      const View<T, I> piece(pieces_[p]);
-      if (next_[p] == piece.nnz) continue;
-      const uint64_t next = piece.at(next_[p]);
+    for (size_t p = 0; p < inputs_.size(); ++p) {
+      const View<T, I> input(inputs_[p]);
+      if (next_[p] == input.nnz) continue;
+      const uint64_t next = input.at(next_[p]);
       first = std::min(first.value_or(next), next);
     }
     return first;
   }
 
   template <Marks kMarks>
-  void add_pieces(uint64_t begin) {
-    for (size_t p = 0; p < pieces_.size(); ++p) add_piece<kMarks>(p, begin);
+  void add_inputs(uint64_t begin) {
+    for (size_t p = 0; p < inputs_.size(); ++p) add_input<kMarks>(p, begin);
   }
 
   template <Marks kMarks>
-  void add_piece(size_t p, uint64_t begin) {
+  void add_input(size_t p, uint64_t begin) {
     constexpr bool kRare = kMarks == Marks::used;
-    const View<T, I> piece(pieces_[p]);
-    const uint64_t length = kRare ? length_ : kShortest;
+    const View<T, I> input(inputs_[p]);
+    const uint64_t length = kRare ? length_ : kShortestTile;
     // Copies, which what is written below cannot change.
     T* const sum = sum_;
     uint64_t *const occupied = occupied_.data(), *const used = used_.data();
     size_t j = next_[p];
-    for (; j < piece.nnz; ++j) {
-      const uint64_t slot = piece.at(j) - begin;
+    for (; j < input.nnz; ++j) {
+      const uint64_t slot = input.at(j) - begin;
       if (slot >= length) break;
       if constexpr (kMarks == Marks::none) {
-        sum[slot] += piece.value[j];
+        sum[slot] += input.value[j];
         continue;
       }
       const uint64_t bit = uint64_t{1} << (slot % 64), before = occupied[slot / 64];
-      const T value = piece.value[j], both = sum[slot] + value;
+      const T value = input.value[j], both = sum[slot] + value;
       sum[slot] = kRare && !(before & bit) ? value : both;
       occupied[slot / 64] = before | bit;
       if constexpr (kRare) used[slot / (64 * 64)] |= uint64_t{1} << (slot / 64 % 64);
@@ -160,10 +173,10 @@ class TileMerge {
         write_word<true>(u * 64 + static_cast<size_t>(std::countr_zero(words)), begin, writer);
   }
 
-  std::span<const SparseSpan> pieces_;
+  std::span<const SparseSpan> inputs_;
   const Passes passes_;
   const uint64_t length_;
-  const HarvestFunction<T> harvest_;
+  const ExtractFunction<T> extract_;
   std::span<size_t> next_;
   T* sum_;
   std::span<uint64_t> occupied_;
@@ -172,53 +185,53 @@ class TileMerge {
   T* value_;
 };
 
-/// Sum of dense pieces of one length, in their order.
+/// Sum of dense inputs of one length, in their order.
 template <class T, class I>
-void merge_dense(std::span<const SparseSpan> pieces, const SparseBuffer& out) {
+void merge_dense(std::span<const SparseSpan> inputs, const SparseBuffer& out) {
   T* sum = static_cast<T*>(out.value);
-  const View<T, I> first(pieces[0]);
+  const View<T, I> first(inputs[0]);
   std::copy_n(first.value, first.nnz, sum);
-  for (const SparseSpan& piece : pieces.subspan(1)) {
-    const T* value = static_cast<const T*>(piece.value);
+  for (const SparseSpan& input : inputs.subspan(1)) {
+    const T* value = static_cast<const T*>(input.value);
     for (size_t i = 0; i < first.nnz; ++i) sum[i] += value[i];
   }
   *out.nnz = first.nnz;
 }
 
 template <class T, class I, class Passes>
-void merge_sparse(std::span<const SparseSpan> pieces, const Passes& passes, const SparseBuffer& out,
+void merge_sparse(std::span<const SparseSpan> inputs, const Passes& passes, const SparseBuffer& out,
                   Arena& arena) {
-  const auto piece = [pieces](size_t p) {
-    return View<T, I>(p < pieces.size() ? pieces[p] : SparseSpan{});
+  const auto input = [inputs](size_t p) {
+    return View<T, I>(p < inputs.size() ? inputs[p] : SparseSpan{});
   };
   const auto has_indices = [](const SparseSpan& each) { return each.index != nullptr; };
-  if (pieces.size() <= 2 && std::ranges::all_of(pieces, has_indices))
-    return PairMerge<T, I, Passes>(piece(0), piece(1), passes).run(out);
+  if (inputs.size() <= 2 && std::ranges::all_of(inputs, has_indices))
+    return PairMerge<T, I, Passes>(input(0), input(1), passes).run(out);
   const Arena::Scope scope(arena);
-  TileMerge<T, I, Passes>(pieces, passes, arena).run(out);
+  TileMerge<T, I, Passes>(inputs, passes, arena).run(out);
 }
 
 template <class T, class I>
-void merge(std::span<const SparseSpan> pieces, const SparseBuffer& out, Arena& arena) {
+void merge(std::span<const SparseSpan> inputs, const SparseBuffer& out, Arena& arena) {
   if (out.index)
-    merge_sparse<T, I>(pieces, Everything{}, out, arena);
+    merge_sparse<T, I>(inputs, AllSums{}, out, arena);
   else
-    merge_dense<T, I>(pieces, out);
+    merge_dense<T, I>(inputs, out);
 }
 
 template <class T, class I>
-void concatenate(std::span<const SparseSpan> pieces, const SparseBuffer& out) {
+void concatenate(std::span<const SparseSpan> inputs, const SparseBuffer& out) {
   I* index = static_cast<I*>(out.index);
   T* value = static_cast<T*>(out.value);
   *out.nnz = 0;
-  for (const SparseSpan& each : pieces) {
-    const View<T, I> piece(each);
-    if (piece.index)
-      index = std::copy_n(piece.index, piece.nnz, index);
+  for (const SparseSpan& each : inputs) {
+    const View<T, I> input(each);
+    if (input.index)
+      index = std::copy_n(input.index, input.nnz, index);
     else
-      for (size_t j = 0; j < piece.nnz; ++j) *index++ = static_cast<I>(j);
-    value = std::copy_n(piece.value, piece.nnz, value);
-    *out.nnz += piece.nnz;
+      for (size_t j = 0; j < input.nnz; ++j) *index++ = static_cast<I>(j);
+    value = std::copy_n(input.value, input.nnz, value);
+    *out.nnz += input.nnz;
   }
 }
 

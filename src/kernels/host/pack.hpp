@@ -6,7 +6,7 @@
 #include <span>
 #include <type_traits>
 
-#include "kernels/host/coded.hpp"
+#include "kernels/host/elias_fano.hpp"
 #include "kernels/host/view.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/wire.hpp"
@@ -23,21 +23,21 @@ void put_bitmap(std::byte* at, std::span<const I> index, const Region& region, u
 }
 
 /// Which entries make up a message.
-struct Part {
+struct MessageEntries {
   size_t first;
   size_t last;
   Region region;
 };
 
 template <class W, class T>
-std::byte* put_header(const Part& part, Representation representation, std::byte* at) {
+std::byte* put_header(const MessageEntries& entries, Representation representation, std::byte* at) {
   const WireHeader header{kWireMagic,
                           kWireVersion,
                           static_cast<uint8_t>(representation),
                           static_cast<uint8_t>(data_type_of<W>()),
                           wire_rounds(data_type_of<W>(), data_type_of<T>()),
-                          part.last - part.first,
-                          part.region.length()};
+                          entries.last - entries.first,
+                          entries.region.length()};
   std::memcpy(at, &header, sizeof header);
   return at + sizeof header;
 }
@@ -66,17 +66,18 @@ void put_values(std::byte* at, const A* value, size_t n) {
 
 /// One message of a tensor of T: header, indices, values, which travel as W.
 template <class W, class T, class I>
-void pack(const View<Accumulation<T>, I>& in, const Part& part, std::byte* at, const Sifts* sifts) {
-  const Region& region = part.region;
-  const WireShape shape{part.last - part.first, region.length(), sizeof(W)};
+void pack(const View<Accumulation<T>, I>& in, const MessageEntries& entries, std::byte* at,
+          const SparseLoops* loops) {
+  const Region& region = entries.region;
+  const WireShape shape{entries.last - entries.first, region.length(), sizeof(W)};
   const Representation representation = wire_choose(shape);
-  at = put_header<W, T>(part, representation, at);
+  at = put_header<W, T>(entries, representation, at);
   const uint64_t index_bytes = wire_index_bytes(representation, shape);
   const std::span<const I> index =
-      in.index ? std::span(in.index + part.first, shape.nnz) : std::span<const I>();
+      in.index ? std::span(in.index + entries.first, shape.nnz) : std::span<const I>();
   switch (representation) {
     case Representation::coded:
-      put_coded(at, index, region, sifts);
+      put_coded(at, index, region, loops);
       break;
     case Representation::bitmap:
       put_bitmap(at, index, region, index_bytes);
@@ -84,7 +85,7 @@ void pack(const View<Accumulation<T>, I>& in, const Part& part, std::byte* at, c
     case Representation::dense:
       break;
   }
-  put_values<W>(at + index_bytes, in.value + part.first, shape.nnz);
+  put_values<W>(at + index_bytes, in.value + entries.first, shape.nnz);
 }
 
 /// Of the first entry with an index of at least i.
@@ -97,34 +98,35 @@ size_t position(const View<A, I>& in, uint64_t i) {
 
 /// A message of known place and size that is yet to be written.
 template <class T, class I>
-struct Draft {
+struct PendingMessage {
   using In = View<Accumulation<T>, I>;
 
   In in;
-  Part part;
+  MessageEntries entries;
   std::byte* at;
-  void (*pack)(const In&, const Part&, std::byte*, const Sifts*);
+  void (*pack)(const In&, const MessageEntries&, std::byte*, const SparseLoops*);
 
-  void write(const Sifts* sifts) const { pack(in, part, at, sifts); }
+  void write(const SparseLoops* loops) const { pack(in, entries, at, loops); }
 };
 
 /// Where messages of the regions go and how long they are, and what is left to do.
 template <class W, class T, class I>
-std::span<const Draft<T, I>> draft_all(const View<Accumulation<T>, I>& in,
-                                       std::span<const Region> regions, const Packets& out,
-                                       Arena& arena) {
-  auto* const drafts = arena.take<Draft<T, I>>(regions.size());
+std::span<const PendingMessage<T, I>> plan_messages(const View<Accumulation<T>, I>& in,
+                                                    std::span<const Region> regions,
+                                                    const Packets& out, Arena& arena) {
+  auto* const pending = arena.take<PendingMessage<T, I>>(regions.size());
   uint64_t used = 0;
   for (size_t p = 0; p < regions.size(); ++p) {
     used = align_up(used, 8) + kHeadroom;
-    const Part part{position(in, regions[p].begin), position(in, regions[p].end), regions[p]};
-    const WireShape shape{part.last - part.first, part.region.length(), sizeof(W)};
-    new (&drafts[p]) Draft<T, I>{in, part, out.slab + used, pack<W, T, I>};
+    const MessageEntries entries{position(in, regions[p].begin), position(in, regions[p].end),
+                                 regions[p]};
+    const WireShape shape{entries.last - entries.first, entries.region.length(), sizeof(W)};
+    new (&pending[p]) PendingMessage<T, I>{in, entries, out.slab + used, pack<W, T, I>};
     out.offset[p] = used;
     out.size[p] = wire_bytes(wire_choose(shape), shape);
     used += out.size[p];
   }
-  return {drafts, regions.size()};
+  return {pending, regions.size()};
 }
 
 }  // namespace sparsecoll::host

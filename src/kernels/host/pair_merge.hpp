@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Sum of two sparse pieces: always the lower of their next indices. Which one that is cannot be
+// Sum of two sparse inputs: always the lower of their next indices. Which one that is cannot be
 // foreseen, so nothing branches on it; but then each step waits for the one before it. Hence the
-// pieces are cut where their indices allow into a few stretches of as many entries, whose steps
-// take turns, and what they wrote is closed up in the end. Of one piece, beside an empty one, no
+// inputs are cut where their indices allow into a few chunks of as many entries, whose steps
+// take turns, and what they wrote is closed up in the end. Of one input, beside an empty one, no
 // step is left: it is copied.
 
 #include <algorithm>
@@ -24,16 +24,16 @@ class PairMerge {
   void run(const SparseBuffer& out) {
     index_ = static_cast<I*>(out.index);
     value_ = static_cast<T*>(out.value);
-    // A stretch writes from where it would if no two indices were the same.
+    // A chunk writes from where it would if no two indices were the same.
     const size_t all = a_.nnz + b_.nnz;
-    const bool many = all >= kMany && all <= out.capacity;
-    *out.nnz = many ? run_by_turns() : run_one({0, 0, 0}, {a_.nnz, b_.nnz, 0}).out;
+    const bool many = all >= kInterleaveFrom && all <= out.capacity;
+    *out.nnz = many ? run_interleaved() : run_one({0, 0, 0}, {a_.nnz, b_.nnz, 0}).out;
   }
 
  private:
-  static constexpr size_t kStretches = 3;  ///< more would not leave registers enough
-  static constexpr size_t kMany = 64;      ///< entries for which cuts pay
-  static constexpr size_t kFew = 4;        ///< steps that are not worth counting how many are left
+  static constexpr size_t kSegments = 3;         ///< more would not leave registers enough
+  static constexpr size_t kInterleaveFrom = 64;  ///< entries for which cuts pay
+  static constexpr size_t kFew = 4;  ///< steps that are not worth counting how many are left
 
   struct Position {
     size_t i, j;  ///< in a and b
@@ -79,19 +79,19 @@ class PairMerge {
   }
 
   /// Returns how many entries were written.
-  size_t run_by_turns() const {
-    Position cuts[kStretches + 1], at[kStretches];
-    for (size_t s = 0; s <= kStretches; ++s) cuts[s] = cut((a_.nnz + b_.nnz) * s / kStretches);
-    std::copy_n(cuts, kStretches, at);
+  size_t run_interleaved() const {
+    Position cuts[kSegments + 1], at[kSegments];
+    for (size_t s = 0; s <= kSegments; ++s) cuts[s] = cut((a_.nnz + b_.nnz) * s / kSegments);
+    std::copy_n(cuts, kSegments, at);
     for (size_t steps = steps_left(at, cuts); steps >= kFew; steps = steps_left(at, cuts))
       for (; steps > 0; --steps) {
-        static_assert(kStretches == 3);  // by name, since not every compiler unrolls a loop
+        static_assert(kSegments == 3);  // by name, since not every compiler unrolls a loop
         step(at[0]);
         step(at[1]);
         step(at[2]);
       }
     size_t written = 0;
-    for (size_t s = 0; s < kStretches; ++s) {
+    for (size_t s = 0; s < kSegments; ++s) {
       const size_t first = cuts[s].out, n = run_one(at[s], cuts[s + 1]).out - first;
       if (first != written) {
         std::memmove(index_ + written, index_ + first, n * sizeof(I));
@@ -102,10 +102,10 @@ class PairMerge {
     return written;
   }
 
-  /// In so many steps no stretch can come to the end of a piece.
+  /// In so many steps no chunk can come to the end of a input.
   static size_t steps_left(const Position* at, const Position* cuts) {
     size_t least = ~size_t{0};
-    for (size_t s = 0; s < kStretches; ++s)
+    for (size_t s = 0; s < kSegments; ++s)
       least = std::min({least, cuts[s + 1].i - at[s].i, cuts[s + 1].j - at[s].j});
     return least;
   }

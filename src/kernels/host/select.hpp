@@ -28,8 +28,8 @@ void visit_at_least(std::span<const T> values, uint64_t lowest, Visit visit) {
   constexpr size_t kBlock = 64;
   for (size_t begin = 0; begin < values.size(); begin += kBlock) {
     const auto block = values.subspan(begin, std::min(kBlock, values.size() - begin));
-    decltype(rough_key(T{})) largest = 0;
-    for (const T value : block) largest = std::max(largest, rough_key(value));
+    decltype(magnitude_bits(T{})) largest = 0;
+    for (const T value : block) largest = std::max(largest, magnitude_bits(value));
     if (static_cast<uint64_t>(largest) < lowest) continue;
     for (size_t i = 0; i < block.size(); ++i)
       if (const uint64_t key = key_of(block[i]); key >= lowest) visit(begin + i, key);
@@ -42,7 +42,7 @@ template <class T>
 Threshold find_threshold(std::span<const T> values, size_t k, size_t room, Arena& arena) {
   const auto key_at = [values](size_t i) -> uint64_t { return key_of(values[i]); };
   if (values.size() <= kFewKeys) return find_threshold<T>(values.size(), k, key_at);
-  constexpr int kShift = std::bit_width(kKeyEnd<T> - 1) - kDigit;
+  constexpr int kShift = std::bit_width(kKeyEnd<T> - 1) - kDigitBits;
   std::array<size_t, (kKeyEnd<T> >> kShift) + 1> bin{};
   for (const T value : values) ++bin[key_of(value) >> kShift];
   size_t digit = bin.size() - 1, missing = k;
@@ -64,13 +64,13 @@ void select(std::span<const Acc> acc, size_t k, Accumulation<T>* next, const Spa
             Arena& arena) {
   const size_t usual = acc.size() / 16 + 1;
   const Threshold threshold = find_threshold(acc, k, usual, arena);
-  Gate gate(threshold);
+  ThresholdTest test(threshold);
   Writer<Accumulation<T>, I> out(selected);
   visit_at_least(acc, threshold.key + (threshold.ties == 0), [&](size_t i, uint64_t key) {
-    if (!gate.passes(key)) return;
+    if (!test.passes(key)) return;
     const Accumulation<T> value = widen(acc[i]);
-    out.add(i, shipped<T>(value));
-    if (next) next[i] = unshipped<T>(value);
+    out.add(i, sent_part<T>(value));
+    if (next) next[i] = residual_part<T>(value);
   });
   out.done();
 }
@@ -94,8 +94,8 @@ void select_above(std::span<const Acc> acc, uint64_t key, Accumulation<T>* next,
   visit_at_least(acc, key, [&](size_t i, uint64_t) {
     if (++found > selected.capacity) return;
     const Accumulation<T> value = widen(acc[i]);
-    out.add(i, shipped<T>(value));
-    if (next) next[i] = unshipped<T>(value);
+    out.add(i, sent_part<T>(value));
+    if (next) next[i] = residual_part<T>(value);
   });
   *selected.nnz = found;
 }
@@ -113,13 +113,13 @@ void accumulate_above(const Gradient& gradient, uint64_t key, const SparseBuffer
 
 /// Entries that pass, and the other non-zeros.
 template <class T, class I>
-void part(const View<T, I>& in, const Threshold& threshold, const SparseBuffer& kept,
-          const SparseBuffer& dropped) {
-  Gate gate(threshold);
+void partition(const View<T, I>& in, const Threshold& threshold, const SparseBuffer& kept,
+               const SparseBuffer& dropped) {
+  ThresholdTest test(threshold);
   Writer<T, I> keep(kept), drop(dropped);
   for (size_t j = 0; j < in.nnz; ++j) {
     const uint64_t key = key_of(in.value[j]);
-    if (gate.passes(key))
+    if (test.passes(key))
       keep.add(in.at(j), in.value[j]);
     else if (dropped.capacity > 0 && key != 0)
       drop.add(in.at(j), in.value[j]);
@@ -133,13 +133,13 @@ uint64_t least_key(const View<T, I>& in) {
   if (in.nnz == 0) return 0;
   // Several at once, which compilers turn into vectors.
   constexpr size_t kLanes = 16;
-  std::array<decltype(rough_key(T{})), kLanes> least;
-  least.fill(rough_key(in.value[0]));
+  std::array<decltype(magnitude_bits(T{})), kLanes> least;
+  least.fill(magnitude_bits(in.value[0]));
   size_t j = 0;
   for (; j + kLanes <= in.nnz; j += kLanes)
     for (size_t lane = 0; lane < kLanes; ++lane)
-      least[lane] = std::min(least[lane], rough_key(in.value[j + lane]));
-  for (; j < in.nnz; ++j) least[0] = std::min(least[0], rough_key(in.value[j]));
+      least[lane] = std::min(least[lane], magnitude_bits(in.value[j + lane]));
+  for (; j < in.nnz; ++j) least[0] = std::min(least[0], magnitude_bits(in.value[j]));
   const auto found = static_cast<uint64_t>(*std::min_element(least.begin(), least.end()));
   return std::min(found, kKeyEnd<T> - 1);  // as every NaN
 }

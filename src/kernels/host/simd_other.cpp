@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 // Machines for which there are no loops of their own.
-#include "kernels/host/sweep.hpp"
+#include "kernels/host/filter.hpp"
 
 namespace sparsecoll::host {
 
-const Sweeps* find_sweeps(Simd simd) {
-  return simd == Simd::portable ? &portable_sweeps() : nullptr;
+const FilterFunctions* find_filters(Simd simd) {
+  return simd == Simd::portable ? &portable_filters() : nullptr;
 }
 
-const Sifts* find_sifts(Simd) { return nullptr; }
+const SparseLoops* find_sparse_loops(Simd) { return nullptr; }
 
 Simd best_simd() { return Simd::portable; }
 

@@ -30,21 +30,21 @@ bool has(Simd simd) {
 
 }  // namespace
 
-const Sweeps* find_sweeps(Simd simd) {
+const FilterFunctions* find_filters(Simd simd) {
   if (!has(simd)) return nullptr;
   switch (simd) {
     case Simd::portable:
-      return &portable_sweeps();
+      return &portable_filters();
     case Simd::avx2:
-      return &kAvx2Sweeps;
+      return &kAvx2Filters;
     case Simd::avx512:
       break;
   }
-  return &kAvx512Sweeps;
+  return &kAvx512Filters;
 }
 
-const Sifts* find_sifts(Simd simd) {
-  return simd == Simd::avx512 && has(simd) ? &kAvx512Sifts : nullptr;
+const SparseLoops* find_sparse_loops(Simd simd) {
+  return simd == Simd::avx512 && has(simd) ? &kAvx512SparseLoops : nullptr;
 }
 
 Simd best_simd() {

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "kernels/host/sift.hpp"
-#include "kernels/host/sweep.hpp"
+#include "kernels/host/filter.hpp"
+#include "kernels/host/sparse_simd.hpp"
 
 namespace sparsecoll::host {
 
-// Only for machines that have the level; ask find_sweeps().
-extern const Sweeps kAvx2Sweeps;
-extern const Sweeps kAvx512Sweeps;
-extern const Sifts kAvx512Sifts;
+// Only for machines that have the level; ask find_filters().
+extern const FilterFunctions kAvx2Filters;
+extern const FilterFunctions kAvx512Filters;
+extern const SparseLoops kAvx512SparseLoops;
 
 }  // namespace sparsecoll::host

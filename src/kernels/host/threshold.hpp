@@ -17,7 +17,7 @@ namespace sparsecoll::host {
 /// Magnitudes that compare as integers do, NaNs above infinity: quicker to find than keys, which
 /// they bound. Floats' have no sign bit, and signed comparisons are the quicker ones.
 template <class T>
-auto rough_key(T value) {
+auto magnitude_bits(T value) {
   if constexpr (Integer<T>)
     return key_of(value);
   else
@@ -25,7 +25,7 @@ auto rough_key(T value) {
                                                    Float<T>::kMagnitude);
 }
 
-constexpr int kDigit = 11;  // bits of a key that one round looks at
+constexpr int kDigitBits = 11;  // bits of a key that one round looks at
 
 /// The threshold that the k largest of some keys pass, found digit by digit from the top: each
 /// round counts the keys that share the digits found so far by their next one. `visit_keys` calls
@@ -36,9 +36,9 @@ Threshold find_threshold(size_t k, VisitKeys visit_keys) {
   uint64_t prefix = 0;  // of the k-th key
   size_t missing = k;   // how many of the k have this prefix
   for (int high = std::bit_width(kKeyEnd<T> - 1); high > 0;) {
-    const int shift = std::max(high - kDigit, 0);
+    const int shift = std::max(high - kDigitBits, 0);
     const uint64_t mask = (uint64_t{1} << (high - shift)) - 1;
-    std::array<size_t, size_t{1} << kDigit> bin{};
+    std::array<size_t, size_t{1} << kDigitBits> bin{};
     visit_keys([&](uint64_t key) {
       const uint64_t digits = key >> shift;  // `high` may be all 64 bits: too far for one shift
       if (digits >> (high - shift) == prefix) ++bin[digits & mask];
@@ -100,9 +100,9 @@ Threshold find_threshold(size_t n, size_t k, KeyAt key_at) {
 }
 
 /// Decides, in index order, which entries pass.
-class Gate {
+class ThresholdTest {
  public:
-  explicit Gate(const Threshold& threshold) : threshold_(threshold) {}
+  explicit ThresholdTest(const Threshold& threshold) : threshold_(threshold) {}
   bool passes(uint64_t key) {
     if (key > threshold_.key) return true;
     if (key < threshold_.key || threshold_.ties == 0) return false;

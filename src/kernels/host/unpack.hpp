@@ -7,7 +7,7 @@
 #include <span>
 #include <type_traits>
 
-#include "kernels/host/coded.hpp"
+#include "kernels/host/elias_fano.hpp"
 #include "kernels/host/view.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/wire.hpp"
@@ -32,10 +32,10 @@ bool get_bitmap(const std::byte* at, const WireHeader& header, uint64_t begin, I
 
 template <class I>
 bool get_indices(const std::byte* at, const WireHeader& header, uint64_t begin, I* out,
-                 const Sifts* sifts) {
+                 const SparseLoops* loops) {
   switch (static_cast<Representation>(header.representation)) {
     case Representation::coded:
-      return CodeReader(at, header, sifts).get(begin, out);
+      return EliasFanoReader(at, header, loops).get(begin, out);
     case Representation::bitmap:
       return get_bitmap(at, header, begin, out);
     case Representation::dense:
@@ -73,7 +73,7 @@ const std::byte* values_in(const Message& message) {
 /// One message of a tensor of T into `out`, whose null index means that only a dense message will
 /// do, and whose null value that its values stay where they are.
 template <class T, class I>
-bool unpack(const Message& message, const SparseBuffer& out, const Sifts* sifts) {
+bool unpack(const Message& message, const SparseBuffer& out, const SparseLoops* loops) {
   *out.nnz = 0;
   WireHeader header;
   if (!wire_header(message.bytes, data_type_of<T>(), message.region.length(), &header) ||
@@ -84,7 +84,7 @@ bool unpack(const Message& message, const SparseBuffer& out, const Sifts* sifts)
   const std::byte* at = message.bytes.data() + sizeof header;
   if (out.index) {
     I* const index = static_cast<I*>(out.index);
-    if (!get_indices(at, header, message.region.begin, index, sifts)) return false;
+    if (!get_indices(at, header, message.region.begin, index, loops)) return false;
   } else if (representation != Representation::dense) {
     return false;
   }

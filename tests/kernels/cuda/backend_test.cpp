@@ -51,8 +51,8 @@ TEST_CASE("what is queued may leave the workspace before it runs") {
   const std::vector<const void*> from(300, values.data());
   for (int round = 0; round < 3; ++round) {
     // The array of addresses is at the same address in every call.
-    device.kernels().push_sum_absorb({{}, arrived, nullptr, 1}, 1000, x, nullptr);
-    host.kernels().push_sum_absorb({{}, from, nullptr, 1}, 1000, want.data(), nullptr);
+    device.kernels().push_sum_update({{}, arrived, nullptr, 1}, 1000, x, nullptr);
+    host.kernels().push_sum_update({{}, from, nullptr, 1}, 1000, want.data(), nullptr);
   }
   CHECK(test::difference("x", device.download<float>(x, 1000), want) == "");
 }
@@ -74,7 +74,7 @@ void call(FloatPlace& device, float* x, const float* y, size_t n) {
   kernels.put_back({selected.span(), selected.span(), selected.span()}, x);
   kernels.deliver(selected.span(), 3, out);
   kernels.check_indices(out.span(), n, bad);
-  kernels.push_sum_absorb({shares, arrived, y, 0.5}, n, x, nullptr);
+  kernels.push_sum_update({shares, arrived, y, 0.5}, n, x, nullptr);
   const std::vector<SparseSpan> pieces(40, selected.span());
   kernels.merge(pieces, kernels.sparse(n));
   const Region regions[] = {{0, n / 2}, {n / 2, n}};

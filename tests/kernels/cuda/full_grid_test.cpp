@@ -45,7 +45,7 @@ class FullGrid {
       std::vector<SparseBuffer> out;
       for (const size_t capacity : {k_, n_ * 2, n_ * 2}) out.push_back(kernels.sparse(capacity));
       kernels.top_k(in, k_, out[0], out[1]);
-      kernels.above(in, {key_of(entries[7].value), 3}, out[2]);
+      kernels.select_above(in, {key_of(entries[7].value), 3}, out[2]);
       return out;
     };
     const auto want = run(pair_.host.kernels(), ours), got = run(pair_.device.kernels(), theirs);

@@ -99,9 +99,10 @@ SparseSpan dense(LargePlace& device, const float* values, size_t n) {
   return {nullptr, values, {n, count}};
 }
 
-std::vector<Bfloat16> finished(const std::vector<float>& values, int divisor) {
+std::vector<Bfloat16> result_value(const std::vector<float>& values, int divisor) {
   std::vector<Bfloat16> all;
-  for (const float value : values) all.push_back(sparsecoll::finished<Bfloat16>(value, divisor));
+  for (const float value : values)
+    all.push_back(sparsecoll::result_value<Bfloat16>(value, divisor));
   return all;
 }
 
@@ -150,12 +151,12 @@ TEST_CASE("entries and values are scattered over more than 2^32 values") {
   Bfloat16* const out = pair.device.backend().arena().take<Bfloat16>(kWide);
   Entries<Bfloat16> want;
   for (const auto& [index, value] : entries)
-    want.push_back({index, sparsecoll::finished<Bfloat16>(value, 3)});
+    want.push_back({index, sparsecoll::result_value<Bfloat16>(value, 3)});
   pair.device.kernels().scatter(pair.device.put(entries), 3, out, kWide);
   CHECK(difference(pair.device, out, kWide, std::vector<Bfloat16>(kPeriod), want) == "");
   const SparseSpan all = dense(pair.device, repeat(pair.device, period, kWide), kWide);
   pair.device.kernels().scatter(all, 3, out, kWide);
-  CHECK(difference(pair.device, out, kWide, finished(period, 3)) == "");
+  CHECK(difference(pair.device, out, kWide, result_value(period, 3)) == "");
 }
 
 TEST_CASE("more than 2^31 entries are delivered") {
@@ -167,7 +168,7 @@ TEST_CASE("more than 2^31 entries are delivered") {
   pair.device.kernels().deliver(in, 3, out);
   CHECK(pair.device.kernels().read(out.nnz) == kLength);
   const auto* const value = static_cast<const Bfloat16*>(out.value);
-  CHECK(difference(pair.device, value, kLength, finished(period, 3)) == "");
+  CHECK(difference(pair.device, value, kLength, result_value(period, 3)) == "");
   std::vector<uint64_t> index(kPeriod), want(kPeriod);
   for (size_t begin = 0; begin < kLength; begin += kPeriod) {
     const size_t part = std::min(kLength - begin, kPeriod);

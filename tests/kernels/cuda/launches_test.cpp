@@ -38,7 +38,7 @@ std::vector<size_t> launches_of_choices(test::Kind kind, uint64_t seed) {
     count([&] { kernels.accumulate_above({x, kCount, {x, next}}, key_of(1.0f), out); });
   }
   count([&] { kernels.top_k(sparse, kKept, out, {}); });
-  count([&] { kernels.above(sparse, {1, 5}, all); });
+  count([&] { kernels.select_above(sparse, {1, 5}, all); });
   count([&] { kernels.merge(pieces, all); });
   count([&] { kernels.concatenate(pieces, all); });
   count([&] { kernels.pack_all(sparse, regions, packets); });
@@ -78,9 +78,9 @@ std::vector<size_t> launches_of(test::Kind kind, uint64_t seed) {
   count([&] { kernels.scale(x, kCount, 0.5); });
   count([&] { kernels.copy_canonical(x, kCount, y); });
   count([&] { kernels.push_sum_share(x, kCount, 0.5, y); });
-  count([&] { kernels.push_sum_follow(sparse, -1, y); });
-  count([&] { kernels.push_sum_move(x, kCount, 0.5, y); });
-  count([&] { kernels.push_sum_absorb({shares, arrived, y, 0.5}, kCount, x, y); });
+  count([&] { kernels.push_sum_add_change(sparse, -1, y); });
+  count([&] { kernels.push_sum_mix(x, kCount, 0.5, y); });
+  count([&] { kernels.push_sum_update({shares, arrived, y, 0.5}, kCount, x, y); });
   return launches;
 }
 

@@ -236,7 +236,7 @@ void check_joined(const std::vector<size_t>& lengths) {
                                    }) == "");
   CHECK(
       check_call<T, I, Key<T>>(any, [](Kernels& kernels, const Spans& in, const SparseBuffer& out) {
-        kernels.hand_over(in, out);
+        kernels.deliver_concatenated(in, out);
       }) == "");
 }
 

@@ -39,8 +39,8 @@ std::string check_follow(const Input& input) {
     std::vector<Acc> want = values_of<Acc>(test::Kind::kNotFinite, n + kBehind, 4);
     Acc* const copy = pair.device.upload(want);
     for (const double sign : {1.0, -1.0, -1.0}) {
-      pair.host.kernels().push_sum_follow(host, sign, want.data());
-      pair.device.kernels().push_sum_follow(device, sign, copy);
+      pair.host.kernels().push_sum_add_change(host, sign, want.data());
+      pair.device.kernels().push_sum_add_change(device, sign, copy);
     }
     const auto got = pair.device.template download<Acc>(copy, n + kBehind);
     // Changed values are canonical and the others are untouched, so no bit may differ.
@@ -57,8 +57,8 @@ std::string check_move(const Input& input, size_t offset) {
   std::vector<Acc> want = values_of<Acc>(test::Kind::kHeavyTail, n + kBehind, 6);
   PairOf<T> pair;
   Acc* const net = pair.device.upload(want, offset * sizeof(Acc));
-  pair.host.kernels().push_sum_move(copy.data(), n, 0.7, want.data());
-  pair.device.kernels().push_sum_move(pair.device.upload(copy), n, 0.7, net);
+  pair.host.kernels().push_sum_mix(copy.data(), n, 0.7, want.data());
+  pair.device.kernels().push_sum_mix(pair.device.upload(copy), n, 0.7, net);
   const auto got = pair.device.template download<Acc>(net, n + kBehind);
   return test::difference("net", bits_but_nan(got), bits_but_nan(want));
 }
@@ -106,9 +106,9 @@ std::string check_absorb(const Input& input, const Step& step) {
   T* const x = pair.device.upload(want);
   T* const ratio = pair.device.upload(estimate);
   const Acc* const device_net = pair.device.upload(net);
-  pair.host.kernels().push_sum_absorb({shares, host, step.compressed ? net.data() : nullptr, 0.37},
+  pair.host.kernels().push_sum_update({shares, host, step.compressed ? net.data() : nullptr, 0.37},
                                       n, want.data(), step.estimate ? estimate.data() : nullptr);
-  pair.device.kernels().push_sum_absorb(
+  pair.device.kernels().push_sum_update(
       {shares, device, step.compressed ? device_net : nullptr, 0.37}, n, x,
       step.estimate ? ratio : nullptr);
   const auto got = pair.device.template download<T>(x, n + kBehind);
@@ -117,7 +117,7 @@ std::string check_absorb(const Input& input, const Step& step) {
          test::difference("estimate", bits_of(got_ratio), bits_of(estimate));
 }
 
-TEMPLATE_TEST_CASE("push_sum_absorb adds as the host adds and rounds once", "", float, double,
+TEMPLATE_TEST_CASE("push_sum_update adds as the host adds and rounds once", "", float, double,
                    Float16, Bfloat16) {
   for (const Input& input : inputs()) {
     INFO(input);
@@ -129,7 +129,7 @@ TEMPLATE_TEST_CASE("push_sum_absorb adds as the host adds and rounds once", "", 
   }
 }
 
-TEMPLATE_TEST_CASE("push_sum_absorb takes any number of terms", "", float, double, Float16,
+TEMPLATE_TEST_CASE("push_sum_update takes any number of terms", "", float, double, Float16,
                    Bfloat16) {
   for (const size_t n : {size_t{1}, size_t{67}, size_t{300}}) {
     INFO("n = " << n);

@@ -61,7 +61,7 @@ class Repeated {
       if (pack(run) != messages) return "other messages in run " + std::to_string(run);
     std::vector<MessageBytes> spoilt = messages;
     // in the ones of the unary part, or in its zeros
-    const size_t one = WireCode(5001, 200001).unary / 8 + 1;
+    const size_t one = EliasFanoLayout(5001, 200001).unary / 8 + 1;
     spoilt[1][sizeof(WireHeader) + one] ^= std::byte{0x80};
     for (const auto& arrived : {messages, spoilt}) {
       const Outcome first = unpack(arrived);

@@ -120,8 +120,8 @@ std::string check_lists(const Entries<Acc>& entries, size_t k, const Threshold& 
     if (!differs.empty()) return differs;
   }
   const SparseBuffer want = pair.host.kernels().sparse(n), got = pair.device.kernels().sparse(n);
-  pair.host.kernels().above(ours, threshold, want);
-  pair.device.kernels().above(theirs, threshold, got);
+  pair.host.kernels().select_above(ours, threshold, want);
+  pair.device.kernels().select_above(theirs, threshold, got);
   return test::difference("above", pair.device.get(got), pair.host.get(want));
 }
 

@@ -54,7 +54,7 @@ struct ApplyChange {
 };
 
 template <class Acc, class I>
-void push_sum_follow(Backend& backend, const View<Acc, I>& change, double sign, Acc* copy) {
+void push_sum_add_change(Backend& backend, const View<Acc, I>& change, double sign, Acc* copy) {
   const ChangedCopy<Acc> changed{static_cast<Acc>(sign)};
   if (!change.index)
     return map(backend, change.nnz, changed, copy, static_cast<const Acc*>(copy), change.value);
@@ -68,7 +68,7 @@ struct AddShare {
 };
 
 template <class Acc>
-void push_sum_move(Backend& backend, std::span<const Acc> copy, double share, Acc* net) {
+void push_sum_mix(Backend& backend, std::span<const Acc> copy, double share, Acc* net) {
   map(backend, {nullptr, copy.size()}, AddShare<Acc>{static_cast<Acc>(share)}, net,
       static_cast<const Acc*>(net), copy.data());
 }
@@ -122,12 +122,12 @@ struct PushSumStep {
     __device__ Acc operator()(Acc acc, Acc value) const { return acc + value; }
   };
   struct Round {
-    __device__ T operator()(Acc acc) const { return finished<T>(acc, 1); }
+    __device__ T operator()(Acc acc) const { return result_value<T>(acc, 1); }
   };
   struct Estimate {
     Acc weight;
     __device__ T operator()(T x) const {
-      return finished<T>(static_cast<Acc>(sparsecoll::widen(x) / weight), 1);
+      return result_value<T>(static_cast<Acc>(sparsecoll::widen(x) / weight), 1);
     }
   };
 };
@@ -138,7 +138,7 @@ __global__ void __launch_bounds__(kThreads) apply_terms(size_t n, PushSumStep<T>
 }
 
 template <class T>
-void push_sum_absorb(Backend& backend, const PushSumUpdate& terms, std::span<T> x, T* estimate) {
+void push_sum_update(Backend& backend, const PushSumUpdate& terms, std::span<T> x, T* estimate) {
   using Acc = Accumulation<T>;
   constexpr size_t kValues = kPacked<Acc>;
   const Arena::Scope scope(backend.arena());

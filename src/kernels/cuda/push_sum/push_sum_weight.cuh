@@ -31,8 +31,8 @@ struct GiveWeight {
   }
 };
 
-inline void push_sum_give(Backend& backend, double* weight, std::span<const double> shares,
-                          std::span<double* const> out) {
+inline void push_sum_split_weight(Backend& backend, double* weight, std::span<const double> shares,
+                                  std::span<double* const> out) {
   const Arena::Scope scope(backend.arena());
   const WeightPart* const parts = upload_array<WeightPart>(backend, shares.size(), [&](size_t i) {
     return WeightPart{shares[i], out[i]};
@@ -51,8 +51,8 @@ struct TakeWeight {
   }
 };
 
-inline void push_sum_take(Backend& backend, double* weight,
-                          std::span<const double* const> arrived) {
+inline void push_sum_add_weights(Backend& backend, double* weight,
+                                 std::span<const double* const> arrived) {
   const Arena::Scope scope(backend.arena());
   const double* const* const all =
       upload_array<const double*>(backend, arrived.size(), [&](size_t i) { return arrived[i]; });

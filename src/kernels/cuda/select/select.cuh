@@ -122,8 +122,8 @@ struct SelectedWriter {
   template <class V>
   __device__ void keep(uint64_t at, const Entry<V>& entry) const {
     const Accumulation<T> value = sparsecoll::widen(entry.value);
-    if (at < selected.capacity) selected.put(at, entry.index, shipped<T>(value));
-    if (next) next[entry.index] = unshipped<T>(value);
+    if (at < selected.capacity) selected.put(at, entry.index, sent_part<T>(value));
+    if (next) next[entry.index] = residual_part<T>(value);
   }
   template <class V>
   __device__ void reject(uint64_t, const Entry<V>&) const {}

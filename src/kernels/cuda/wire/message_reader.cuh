@@ -95,7 +95,7 @@ class MessageReader {
     if (is_bitmap())
       code_.end = length_;
     else if (representation_ == Representation::coded)
-      code_ = WireCode(nnz_, length_);
+      code_ = EliasFanoLayout(nnz_, length_);
     index_.at = bytes.data() + sizeof header;
     value_.at = index_.at + wire_index_bytes(representation_, {nnz_, length_, size_of(sent)});
   }
@@ -193,7 +193,7 @@ class MessageReader {
   Representation representation_{};
   uint64_t nnz_ = 0;
   uint64_t length_ = 0;
-  WireCode code_{0, 0};  ///< for a bitmap, all of it counts as the unary part
+  EliasFanoLayout code_{0, 0};  ///< for a bitmap, all of it counts as the unary part
   Loader index_{};
   Loader value_{};
 };

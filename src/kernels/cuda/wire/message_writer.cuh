@@ -90,7 +90,7 @@ class MessageWriter {
     }
   }
 
-  __device__ void write_coded(const WordRange& words, const WireCode& code) const {
+  __device__ void write_coded(const WordRange& words, const EliasFanoLayout& code) const {
     const uint64_t full = code.unary / 64;  // words that hold low bits only
     const auto low_bits = [&](uint64_t w) { return low_word(w, code); };
     write_words(indices(), {words.begin, std::min(words.end, full)}, low_bits);
@@ -101,7 +101,7 @@ class MessageWriter {
 
   /// Returns the low bits of entries that lie in word w. A code always has low bits: without them
   /// it would be longer than a bitmap.
-  __device__ uint64_t low_word(uint64_t w, const WireCode& code) const {
+  __device__ uint64_t low_word(uint64_t w, const EliasFanoLayout& code) const {
     uint64_t word = 0;
     for (uint64_t j = w * 64 / code.low; j < plan_.shape.nnz && j * code.low < w * 64 + 64; ++j) {
       const uint64_t low = offset(j) & code.mask(), bit = j * code.low;

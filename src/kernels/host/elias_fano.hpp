@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Coded indices, as WireCode describes them.
+// Coded indices, as EliasFanoLayout describes them.
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <span>
 
-#include "kernels/host/sift.hpp"
+#include "kernels/host/sparse_simd.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/wire.hpp"
 
@@ -52,7 +52,7 @@ class BitWriter {
 /// Returns what the last word has of them, which is not stored yet.
 template <class I>
 uint64_t put_low_bits(std::byte* at, std::span<const I> index, uint64_t begin,
-                      const WireCode& code) {
+                      const EliasFanoLayout& code) {
   BitWriter writer(at);
   const auto low = [&](size_t j) -> uint64_t { return (index[j] - begin) & code.mask(); };
   size_t j = 0;
@@ -66,13 +66,15 @@ uint64_t put_low_bits(std::byte* at, std::span<const I> index, uint64_t begin,
   return writer.rest();
 }
 
-/// `sifts`: of the machine; null: the plain loops.
+/// `loops`: of the machine; null: the plain loops.
 template <class I>
-void put_coded(std::byte* at, std::span<const I> index, const Region& region, const Sifts* sifts) {
-  const WireCode code(index.size(), region.length());
+void put_coded(std::byte* at, std::span<const I> index, const Region& region,
+               const SparseLoops* loops) {
+  const EliasFanoLayout code(index.size(), region.length());
   if constexpr (sizeof(I) == 4)
-    if (sifts && !index.empty() && code.low <= kSiftedLow && region.length() <= uint64_t{1} << 31)
-      return sifts->encode({index.data(), index.size(), static_cast<uint32_t>(region.begin),
+    if (loops && !index.empty() && code.low <= kMaxSimdLowBits &&
+        region.length() <= uint64_t{1} << 31)
+      return loops->encode({index.data(), index.size(), static_cast<uint32_t>(region.begin),
                             code.low, code.unary, code.words(), at});
   uint64_t word = put_low_bits(at, index, region.begin, code);
   uint64_t w = code.unary / 64, one = code.unary;
@@ -85,19 +87,19 @@ void put_coded(std::byte* at, std::span<const I> index, const Region& region, co
 }
 
 /// Coded indices to be read, as many as a header has, which fit into the message.
-class CodeReader {
+class EliasFanoReader {
  public:
-  CodeReader(const std::byte* at, const WireHeader& header, const Sifts* sifts)
-      : at_(at), nnz_(header.nnz), length_(header.length), code_(nnz_, length_), sifts_(sifts) {}
+  EliasFanoReader(const std::byte* at, const WireHeader& header, const SparseLoops* loops)
+      : at_(at), nnz_(header.nnz), length_(header.length), code_(nnz_, length_), loops_(loops) {}
 
   /// Writes `begin` plus the distance of each, and says whether there are as many as there should
   /// be, strictly rising and inside the region.
   template <class I>
   bool get(uint64_t begin, I* out) const {
     if constexpr (sizeof(I) == 4)
-      if (sifts_ && sifts_take_it())
+      if (loops_ && simd_can_decode())
         // What begins too far on to be held wraps, below `begin`.
-        return sifts_->decode({at_, nnz_, code_.low, code_.unary, code_.end,
+        return loops_->decode({at_, nnz_, code_.low, code_.unary, code_.end,
                                static_cast<uint32_t>(begin), out}) &&
                out[0] >= begin && out[nnz_ - 1] - begin < length_;
     // With a word of ones and zeros behind the low bits, 8 bytes from any of their bytes on are
@@ -107,14 +109,14 @@ class CodeReader {
   }
 
  private:
-  bool sifts_take_it() const {
-    return code_.low <= kSiftedLow && code_.words() * 8 - code_.unary / 8 >= kSiftedTail &&
+  bool simd_can_decode() const {
+    return code_.low <= kMaxSimdLowBits && code_.words() * 8 - code_.unary / 8 >= kSimdTail &&
            length_ <= uint64_t{1} << 31;
   }
 
   template <class Low, class I>
   bool get_by(const Low& low, uint64_t begin, I* out) const {
-    const WireCode code = code_;  // which writing to `out` does not change
+    const EliasFanoLayout code = code_;  // which writing to `out` does not change
     const uint64_t nnz = nnz_, length = length_;
     uint64_t j = 0, floor = 0;
     for (uint64_t w = code.unary / 64; w < code.words(); ++w) {
@@ -135,11 +137,11 @@ class CodeReader {
   }
 
   /// The low bits of entry j.
-  static uint64_t near(const std::byte* at, const WireCode& code, uint64_t j) {
+  static uint64_t near(const std::byte* at, const EliasFanoLayout& code, uint64_t j) {
     const uint64_t bit = j * code.low;
     return load<uint64_t>(at + bit / 8, 0) >> (bit % 8) & code.mask();
   }
-  static uint64_t anywhere(const std::byte* at, const WireCode& code, uint64_t j) {
+  static uint64_t anywhere(const std::byte* at, const EliasFanoLayout& code, uint64_t j) {
     const uint64_t bit = j * code.low, word = bit / 64, shift = bit % 64;
     uint64_t low = load<uint64_t>(at, word) >> shift;
     if (shift + code.low > 64) low |= load<uint64_t>(at, word + 1) << (64 - shift);
@@ -149,8 +151,8 @@ class CodeReader {
   const std::byte* const at_;
   const uint64_t nnz_;
   const uint64_t length_;
-  const WireCode code_;
-  const Sifts* const sifts_;
+  const EliasFanoLayout code_;
+  const SparseLoops* const loops_;
 };
 
 }  // namespace sparsecoll::host

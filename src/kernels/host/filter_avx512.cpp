@@ -3,8 +3,8 @@
 // Compiled for AVX-512 F, BW, DQ and VL and BMI2: nothing in here has a name outside but the table.
 #include <immintrin.h>
 
+#include "kernels/host/filter_rows.hpp"
 #include "kernels/host/simd_x86.hpp"
-#include "kernels/host/sweep_rows.hpp"
 
 namespace sparsecoll::host {
 namespace {
@@ -32,12 +32,12 @@ struct FloatLanes {
         _mm512_and_si512(_mm512_castps_si512(v), _mm512_set1_epi32(0x7fffffff));
     return _mm512_cmpge_epu32_mask(magnitude, bound);
   }
-  static Vector without(__mmask16 mask, Vector v) {
+  static Vector clear(__mmask16 mask, Vector v) {
     return _mm512_mask_mov_ps(v, mask, _mm512_setzero_ps());
   }
   static void store(float* at, Vector v) { _mm512_storeu_ps(at, v); }
   static void stream(float* at, Vector v) { _mm512_stream_ps(at, v); }
-  static size_t stage(__mmask16 mask, Vector v, uint32_t first, uint32_t* index, float* value) {
+  static size_t append(__mmask16 mask, Vector v, uint32_t first, uint32_t* index, float* value) {
     const __m512i lane = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
     const __m512i at = _mm512_add_epi32(_mm512_set1_epi32(static_cast<int>(first)), lane);
     _mm512_storeu_si512(index, _mm512_mask_compress_epi32(at, mask, at));
@@ -57,12 +57,12 @@ struct DoubleLanes {
         _mm512_and_si512(_mm512_castpd_si512(v), _mm512_set1_epi64(0x7fffffffffffffffll));
     return _mm512_cmpge_epu64_mask(magnitude, bound);
   }
-  static Vector without(__mmask8 mask, Vector v) {
+  static Vector clear(__mmask8 mask, Vector v) {
     return _mm512_mask_mov_pd(v, mask, _mm512_setzero_pd());
   }
   static void store(double* at, Vector v) { _mm512_storeu_pd(at, v); }
   static void stream(double* at, Vector v) { _mm512_stream_pd(at, v); }
-  static size_t stage(__mmask8 mask, Vector v, uint32_t first, uint32_t* index, double* value) {
+  static size_t append(__mmask8 mask, Vector v, uint32_t first, uint32_t* index, double* value) {
     const __m256i lane = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
     const __m256i at = _mm256_add_epi32(_mm256_set1_epi32(static_cast<int>(first)), lane);
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(index),
@@ -89,25 +89,25 @@ struct HalfLanes {
   static __mmask32 reaching(Vector v, __m512i bound) {
     return _mm512_cmpge_epu16_mask(_mm512_and_si512(v, _mm512_set1_epi16(0x7fff)), bound);
   }
-  static size_t stage(__mmask32 mask, Vector v, uint32_t first, uint32_t* index, float* value) {
+  static size_t append(__mmask32 mask, Vector v, uint32_t first, uint32_t* index, float* value) {
     const auto low = static_cast<__mmask16>(mask), high = static_cast<__mmask16>(mask >> 16);
     const T* const tag = nullptr;
     size_t found =
-        FloatLanes::stage(low, widened(tag, _mm512_castsi512_si256(v)), first, index, value);
-    found += FloatLanes::stage(high, widened(tag, _mm512_extracti64x4_epi64(v, 1)), first + 16,
-                               index + found, value + found);
+        FloatLanes::append(low, widened(tag, _mm512_castsi512_si256(v)), first, index, value);
+    found += FloatLanes::append(high, widened(tag, _mm512_extracti64x4_epi64(v, 1)), first + 16,
+                                index + found, value + found);
     return found;
   }
 };
 
 }  // namespace
 
-const Sweeps kAvx512Sweeps{&harvest<FloatLanes, float>,
-                           &harvest<DoubleLanes, double>,
-                           &sweep<FloatLanes, FloatLanes, float>,
-                           &sweep<DoubleLanes, DoubleLanes, double>,
-                           &sweep<FloatLanes, HalfLanes<Float16>, Float16>,
-                           &sweep<FloatLanes, HalfLanes<Bfloat16>, Bfloat16>,
-                           [] { _mm_sfence(); }};
+const FilterFunctions kAvx512Filters{&extract<FloatLanes, float>,
+                                     &extract<DoubleLanes, double>,
+                                     &filter<FloatLanes, FloatLanes, float>,
+                                     &filter<DoubleLanes, DoubleLanes, double>,
+                                     &filter<FloatLanes, HalfLanes<Float16>, Float16>,
+                                     &filter<FloatLanes, HalfLanes<Bfloat16>, Bfloat16>,
+                                     [] { _mm_sfence(); }};
 
 }  // namespace sparsecoll::host

@@ -2,19 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The loops of sweep.hpp over vectors of one level of instructions. Only for the files that are
+// The loops of filter.hpp over vectors of one level of instructions. Only for the files that are
 // compiled for a level, each of which has its own copy: hence the anonymous namespace, and Lanes,
 // which such a file defines before.
 
-#include "kernels/host/sweep.hpp"
+#include "kernels/host/filter.hpp"
 
 namespace sparsecoll::host {
 namespace {
 
-/// L has kLanes, Vector, Bound; load(), add(), reaching() -> mask, without(), store(), stream() and
-/// stage() -> how many.
+/// L has kLanes, Vector, Bound; load(), add(), reaching() -> mask, clear(), store(), stream() and
+/// append() -> how many.
 template <class L, bool kStreaming, bool kDense, class T>
-size_t sweep_with_residual(const Sweep<T>& s) {
+size_t filter_with_residual(const FilterTask<T>& s) {
   constexpr size_t kVectors = kRow / L::kLanes;
   const auto bound = L::bound_of(s.bound);
   size_t found = 0;
@@ -32,8 +32,8 @@ size_t sweep_with_residual(const Sweep<T>& s) {
         const auto mask = L::reaching(v[j], bound);
         if (!kDense && mask == 0) continue;
         const auto at = static_cast<uint32_t>(i + j * L::kLanes) + s.first;
-        found += L::stage(mask, v[j], at, s.index + found, s.value + found);
-        if (kLeavesNothing<T>) v[j] = L::without(mask, v[j]);
+        found += L::append(mask, v[j], at, s.index + found, s.value + found);
+        if (kSentExactly<T>) v[j] = L::clear(mask, v[j]);
       }
     }
 #pragma GCC unroll 8
@@ -48,7 +48,7 @@ size_t sweep_with_residual(const Sweep<T>& s) {
 }
 
 template <class L, bool kDense, class T>
-size_t sweep_bare(const Sweep<T>& s) {
+size_t filter_values(const FilterTask<T>& s) {
   constexpr size_t kVectors = kRow / L::kLanes;
   const auto bound = L::bound_of(s.bound);
   size_t found = 0;
@@ -66,7 +66,7 @@ size_t sweep_bare(const Sweep<T>& s) {
       const auto mask = L::reaching(v, bound);
       if (!kDense && mask == 0) continue;
       const auto at = static_cast<uint32_t>(i + j * L::kLanes) + s.first;
-      found += L::stage(mask, v, at, s.index + found, s.value + found);
+      found += L::append(mask, v, at, s.index + found, s.value + found);
     }
   }
   return found;
@@ -74,7 +74,7 @@ size_t sweep_bare(const Sweep<T>& s) {
 
 /// Not for lanes of 16 bits: a key of T is one of what L loads.
 template <class L, class T>
-size_t harvest(const Harvest<T>& h) {
+size_t extract(const ExtractTask<T>& h) {
   constexpr uint64_t kLast = uint64_t{1} << 63;  // where none is left, any position will do
   const auto bound = L::bound_of(h.bound);
   size_t found = 0;
@@ -95,8 +95,8 @@ size_t harvest(const Harvest<T>& h) {
     const auto n = static_cast<size_t>(__builtin_popcountll(bits));
     // Few rows have more, and it cannot be foreseen whether one has none, one or two.
 #pragma GCC unroll 4
-    for (size_t j = 0; j < kBehind; ++j) take(j);
-    for (size_t j = kBehind; j < n; ++j) take(j);
+    for (size_t j = 0; j < kExtractSlack; ++j) take(j);
+    for (size_t j = kExtractSlack; j < n; ++j) take(j);
     found += n;
 #pragma GCC unroll 16
     for (size_t j = 0; j < kRow; j += L::kLanes) L::store(row + j, typename L::Vector{});
@@ -106,13 +106,13 @@ size_t harvest(const Harvest<T>& h) {
 
 /// `With` for sums with a residual, `Bare` without one.
 template <class With, class Bare, class T>
-size_t sweep(const Sweep<T>& s) {
-  if (!s.previous) return s.dense ? sweep_bare<Bare, true>(s) : sweep_bare<Bare, false>(s);
+size_t filter(const FilterTask<T>& s) {
+  if (!s.previous) return s.dense ? filter_values<Bare, true>(s) : filter_values<Bare, false>(s);
   if (s.streaming)
-    return s.dense ? sweep_with_residual<With, true, true>(s)
-                   : sweep_with_residual<With, true, false>(s);
-  return s.dense ? sweep_with_residual<With, false, true>(s)
-                 : sweep_with_residual<With, false, false>(s);
+    return s.dense ? filter_with_residual<With, true, true>(s)
+                   : filter_with_residual<With, true, false>(s);
+  return s.dense ? filter_with_residual<With, false, true>(s)
+                 : filter_with_residual<With, false, false>(s);
 }
 
 }  // namespace

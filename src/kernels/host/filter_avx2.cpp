@@ -3,8 +3,8 @@
 // Compiled for AVX2 and F16C: nothing in here has a name outside but the table.
 #include <immintrin.h>
 
+#include "kernels/host/filter_rows.hpp"
 #include "kernels/host/simd_x86.hpp"
-#include "kernels/host/sweep_rows.hpp"
 
 namespace sparsecoll::host {
 namespace {
@@ -48,14 +48,14 @@ struct FloatLanes {
   static unsigned reaching(Vector v, __m256i bound) {
     return static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(above(v, bound))));
   }
-  static Vector without(unsigned mask, Vector v) {
+  static Vector clear(unsigned mask, Vector v) {
     const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
     const __m256i bits = _mm256_and_si256(_mm256_set1_epi32(static_cast<int>(mask)), bit);
     return _mm256_andnot_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(bits, bit)), v);
   }
   static void store(float* at, Vector v) { _mm256_storeu_ps(at, v); }
   static void stream(float* at, Vector v) { _mm256_stream_ps(at, v); }
-  static size_t stage(unsigned mask, Vector v, uint32_t first, uint32_t* index, float* value) {
+  static size_t append(unsigned mask, Vector v, uint32_t first, uint32_t* index, float* value) {
     const __m256i lane =
         _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(kEight.lane[mask])));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(index),
@@ -79,14 +79,14 @@ struct DoubleLanes {
     return static_cast<unsigned>(
         _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpgt_epi64(magnitude, bound))));
   }
-  static Vector without(unsigned mask, Vector v) {
+  static Vector clear(unsigned mask, Vector v) {
     const __m256i bit = _mm256_setr_epi64x(1, 2, 4, 8);
     const __m256i bits = _mm256_and_si256(_mm256_set1_epi64x(mask), bit);
     return _mm256_andnot_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(bits, bit)), v);
   }
   static void store(double* at, Vector v) { _mm256_storeu_pd(at, v); }
   static void stream(double* at, Vector v) { _mm256_stream_pd(at, v); }
-  static size_t stage(unsigned mask, Vector v, uint32_t first, uint32_t* index, double* value) {
+  static size_t append(unsigned mask, Vector v, uint32_t first, uint32_t* index, double* value) {
     const __m128i lane = _mm_cvtepu8_epi32(_mm_loadu_si32(kFour.lane[mask]));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(index),
                      _mm_add_epi32(_mm_set1_epi32(static_cast<int>(first)), lane));
@@ -122,24 +122,24 @@ struct HalfLanes {
         _mm_packs_epi16(_mm256_castsi256_si128(above), _mm256_extracti128_si256(above, 1));
     return static_cast<unsigned>(_mm_movemask_epi8(packed));
   }
-  static size_t stage(unsigned mask, Vector v, uint32_t first, uint32_t* index, float* value) {
+  static size_t append(unsigned mask, Vector v, uint32_t first, uint32_t* index, float* value) {
     const T* const tag = nullptr;
-    size_t found = FloatLanes::stage(mask & 0xff, widened(tag, _mm256_castsi256_si128(v)), first,
-                                     index, value);
-    found += FloatLanes::stage(mask >> 8, widened(tag, _mm256_extracti128_si256(v, 1)), first + 8,
-                               index + found, value + found);
+    size_t found = FloatLanes::append(mask & 0xff, widened(tag, _mm256_castsi256_si128(v)), first,
+                                      index, value);
+    found += FloatLanes::append(mask >> 8, widened(tag, _mm256_extracti128_si256(v, 1)), first + 8,
+                                index + found, value + found);
     return found;
   }
 };
 
 }  // namespace
 
-const Sweeps kAvx2Sweeps{&harvest<FloatLanes, float>,
-                         &harvest<DoubleLanes, double>,
-                         &sweep<FloatLanes, FloatLanes, float>,
-                         &sweep<DoubleLanes, DoubleLanes, double>,
-                         &sweep<FloatLanes, HalfLanes<Float16>, Float16>,
-                         &sweep<FloatLanes, HalfLanes<Bfloat16>, Bfloat16>,
-                         [] { _mm_sfence(); }};
+const FilterFunctions kAvx2Filters{&extract<FloatLanes, float>,
+                                   &extract<DoubleLanes, double>,
+                                   &filter<FloatLanes, FloatLanes, float>,
+                                   &filter<DoubleLanes, DoubleLanes, double>,
+                                   &filter<FloatLanes, HalfLanes<Float16>, Float16>,
+                                   &filter<FloatLanes, HalfLanes<Bfloat16>, Bfloat16>,
+                                   [] { _mm_sfence(); }};
 
 }  // namespace sparsecoll::host

@@ -5,8 +5,8 @@
 
 #include <cstring>
 
-#include "kernels/host/sift.hpp"
 #include "kernels/host/simd_x86.hpp"
+#include "kernels/host/sparse_simd.hpp"
 
 namespace sparsecoll::host {
 namespace {
@@ -52,7 +52,7 @@ class Bits {
     word_ = filled_ == 0 ? 0 : bits >> (n - filled_);
   }
   /// From here on only ones are put in, in their order.
-  void put_ones(const SiftedIndices& in);
+  void put_ones(const EncodeTask& in);
 
  private:
   void store() {
@@ -74,7 +74,7 @@ class Bits {
 };
 
 /// Ones of 16 entries that lie in two words in a row, as mostly, come to those at once.
-void Bits::put_ones(const SiftedIndices& in) {
+void Bits::put_ones(const EncodeTask& in) {
   const __m512i lane = lanes(), begin = set(in.begin);
   const __m128i low = _mm_cvtsi32_si128(static_cast<int>(in.low));
   const __m512i one = _mm512_set1_epi64(1), word = _mm512_set1_epi64(64);
@@ -105,7 +105,7 @@ void Bits::put_ones(const SiftedIndices& in) {
 }
 
 /// Low bits are narrowed to as many bytes as hold them, and gathered from 8 bytes at a time.
-void encode(const SiftedIndices& in) {
+void encode(const EncodeTask& in) {
   Bits out(in.at);
   const uint64_t mask = (uint64_t{1} << in.low) - 1;
   const __m512i begin = set(in.begin), masks = set(mask);
@@ -131,7 +131,7 @@ void encode(const SiftedIndices& in) {
 /// lanes as the two words of 16 bits that they lie in.
 class LowBits {
  public:
-  explicit LowBits(const SiftedCode& code)
+  explicit LowBits(const DecodeTask& code)
       : at_(code.at),
         low_(code.low),
         bits_(_mm512_mullo_epi32(lanes(), set(code.low))),
@@ -155,7 +155,7 @@ class LowBits {
 };
 
 /// The ones of the unary part are looked at 16 bits at a time.
-bool decode(const SiftedCode& code) {
+bool decode(const DecodeTask& code) {
   const LowBits low_bits(code);
   const __m512i lane = lanes(), begin = set(code.begin);
   const __m128i low = _mm_cvtsi32_si128(static_cast<int>(code.low));
@@ -168,8 +168,8 @@ bool decode(const SiftedCode& code) {
     for (uint64_t at = w * 64 - code.unary; ones != 0; ones >>= 16, at += 16) {
       const auto here = static_cast<__mmask16>(ones);
       const auto n = static_cast<size_t>(__builtin_popcount(here));
-      const __m512i backend = _mm512_maskz_compress_epi32(here, lane);
-      const __m512i high = _mm512_add_epi32(_mm512_sub_epi32(backend, lane), set(at - j));
+      const __m512i ones_at = _mm512_maskz_compress_epi32(here, lane);
+      const __m512i high = _mm512_add_epi32(_mm512_sub_epi32(ones_at, lane), set(at - j));
       const __m512i distance = _mm512_or_si512(_mm512_sll_epi32(high, low), low_bits.of(j));
       const __m512i index = _mm512_add_epi32(distance, begin);
       if (j + 16 <= code.nnz)
@@ -241,8 +241,8 @@ size_t count(typename K::Mask mask) {
 }
 
 template <class K>
-Sifted sieve(const Sieve<typename K::Value>& s) {
-  Sifted found{0, 0};
+PartitionCounts partition(const PartitionTask<typename K::Value>& s) {
+  PartitionCounts found{0, 0};
   for (size_t i = 0; i < s.count; i += K::kLanes) {
     const typename K::Mask all = lanes_left<K>(s.count - i);
     const __m512i values = K::load(all, s.value + i), keys = K::key(values);
@@ -260,8 +260,8 @@ Sifted sieve(const Sieve<typename K::Value>& s) {
 }
 
 template <class K>
-Bracketed bracket(const Bracket<typename K::Value, typename K::Key>& b) {
-  Bracketed found{0, 0};
+KeyRangeCounts key_range(const KeyRangeTask<typename K::Value, typename K::Key>& b) {
+  KeyRangeCounts found{0, 0};
   for (size_t i = 0; i < b.count; i += K::kLanes) {
     const typename K::Mask all = lanes_left<K>(b.count - i);
     const __m512i keys = K::key(K::load(all, b.value + i));
@@ -278,12 +278,12 @@ Bracketed bracket(const Bracket<typename K::Value, typename K::Key>& b) {
 
 }  // namespace
 
-const Sifts kAvx512Sifts{&rising,
-                         &encode,
-                         &decode,
-                         &sieve<FloatKeys>,
-                         &sieve<DoubleKeys>,
-                         &bracket<FloatKeys>,
-                         &bracket<DoubleKeys>};
+const SparseLoops kAvx512SparseLoops{&rising,
+                                     &encode,
+                                     &decode,
+                                     &partition<FloatKeys>,
+                                     &partition<DoubleKeys>,
+                                     &key_range<FloatKeys>,
+                                     &key_range<DoubleKeys>};
 
 }  // namespace sparsecoll::host

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "kernels/host/staged.hpp"
+#include "kernels/host/candidate_selection.hpp"
 
 namespace sparsecoll::host {
 
@@ -75,11 +75,11 @@ uint64_t guess_bound(Backend& backend, const Gradient& gradient, size_t k);
 template <class Acc>
 uint64_t find_key(Backend& backend, std::span<const Acc> values, size_t k) {
   const Gradient gradient{values.data(), values.size(), {}};
-  Staging<Acc> staging(backend, gradient, k, Excess::given_back);
+  CandidateSelection<Acc> selection(backend, gradient, k, Overflow::returned);
   const uint64_t bound = guess_bound<Acc>(backend, gradient, k);
-  staging.sweep(bound);
-  if (staging.found() < k && bound > 1) staging.sweep(staging.certain_bound());
-  const Threshold threshold = staging.threshold();
+  selection.filter(bound);
+  if (selection.found() < k && bound > 1) selection.filter(selection.certain_bound());
+  const Threshold threshold = selection.threshold();
   return threshold.ties > 0 ? threshold.key : threshold.key + 1;
 }
 
@@ -88,9 +88,10 @@ uint64_t find_key(Backend& backend, std::span<const Acc> values, size_t k) {
 /// sqrt(m).
 template <class T>
 uint64_t guess_bound(Backend& backend, const Gradient& gradient, size_t k) {
-  const size_t groups = std::min(backend.tuning().groups, gradient.count / (kSparsely * kGroup));
+  const size_t groups =
+      std::min(backend.tuning().sample_groups, gradient.count / (kSparsely * kGroup));
   if (k == 0) return kKeyEnd<Accumulation<T>>;
-  if (backend.tuning().bound != 0) return backend.tuning().bound;
+  if (backend.tuning().forced_bound != 0) return backend.tuning().forced_bound;
   if (groups < kFewGroups) return 1;
   const double mean = static_cast<double>(k) / static_cast<double>(gradient.count) *
                       static_cast<double>(groups * kGroup);
@@ -106,10 +107,10 @@ void accumulate_select(Backend& backend, const Gradient& gradient, size_t k,
                        const SparseBuffer& selected) {
   const Arena::Scope scope(backend.arena());
   const uint64_t bound = guess_bound<T>(backend, gradient, k);
-  Staging<T> staging(backend, gradient, k, Excess::given_back);
-  staging.sweep(bound);
-  if (staging.found() < k && bound > 1) staging.sweep(staging.certain_bound());
-  *selected.nnz = staging.template write<I>(staging.threshold(), selected);
+  CandidateSelection<T> selection(backend, gradient, k, Overflow::returned);
+  selection.filter(bound);
+  if (selection.found() < k && bound > 1) selection.filter(selection.certain_bound());
+  *selected.nnz = selection.template write<I>(selection.threshold(), selected);
 }
 
 /// As accumulate_above() of select.hpp.
@@ -117,10 +118,10 @@ template <class T, class I>
 void accumulate_above(Backend& backend, const Gradient& gradient, uint64_t key,
                       const SparseBuffer& selected) {
   const Arena::Scope scope(backend.arena());
-  Staging<T> staging(backend, gradient, selected.capacity, Excess::counted);
-  staging.sweep(key);
-  const size_t found = staging.found();
-  if (found <= selected.capacity) staging.template write<I>(Threshold{}, selected);
+  CandidateSelection<T> selection(backend, gradient, selected.capacity, Overflow::counted);
+  selection.filter(key);
+  const size_t found = selection.found();
+  if (found <= selected.capacity) selection.template write<I>(Threshold{}, selected);
   *selected.nnz = found;
 }
 

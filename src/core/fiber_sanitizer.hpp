@@ -27,7 +27,7 @@ namespace sparsecoll {
 /// Tells a sanitizer, where there is one, of the changes between a fiber's stack and its owner's.
 /// AddressSanitizer forgets what it knew of the frames of a fiber that goes on: it does not find
 /// every fault there.
-class FiberWatch {
+class FiberSanitizer {
  public:
 #if defined(SPARSECOLL_ADDRESS_SANITIZER)
   void begin(const void* stack, size_t bytes) { own_ = {stack, bytes, nullptr}; }

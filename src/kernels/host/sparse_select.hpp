@@ -12,17 +12,17 @@
 #include <utility>
 
 #include "kernels/host/select.hpp"
-#include "kernels/host/sift.hpp"
+#include "kernels/host/sparse_simd.hpp"
 
 namespace sparsecoll::host {
 
 /// Fewer values than these are not worth a sample of so many.
-constexpr size_t kSampled = 8192, kSample = 1024;
+constexpr size_t kSampledFrom = 8192, kSample = 1024;
 
 /// Keys between which the k-th largest of the values hardly ever is not: [begin, end), six standard
 /// deviations of how many of a random sample are among the k largest.
 template <class T>
-std::pair<uint64_t, uint64_t> bracket_of(std::span<const T> values, size_t k) {
+std::pair<uint64_t, uint64_t> likely_key_range(std::span<const T> values, size_t k) {
   std::array<Key<T>, kSample> keys;
   for (size_t i = 0; i < kSample; ++i) keys[i] = key_of(values[values.size() / kSample * i]);
   const double share = static_cast<double>(k) / static_cast<double>(values.size());
@@ -39,23 +39,24 @@ std::pair<uint64_t, uint64_t> bracket_of(std::span<const T> values, size_t k) {
 
 /// As find_threshold(); reads the values once where a sample of them says where to look.
 template <class T>
-Threshold find_threshold(std::span<const T> values, size_t k, Arena& arena, const Sifts* sifts) {
+Threshold find_threshold(std::span<const T> values, size_t k, Arena& arena,
+                         const SparseLoops* loops) {
   if constexpr (!Integer<T>) {
-    if (sifts && values.size() >= kSampled && k > 0 && k <= values.size()) {
-      const auto [begin, end] = bracket_of(values, k);
+    if (loops && values.size() >= kSampledFrom && k > 0 && k <= values.size()) {
+      const auto [begin, end] = likely_key_range(values, k);
       const Arena::Scope scope(arena);
       Key<T>* const few = arena.take<Key<T>>(values.size());
-      const Bracket<T, Key<T>> bracket{values.data(), values.size(), begin, end, few};
-      Bracketed found;
+      const KeyRangeTask<T, Key<T>> key_range{values.data(), values.size(), begin, end, few};
+      KeyRangeCounts found;
       if constexpr (std::is_same_v<T, float>)
-        found = sifts->bracket_f32(bracket);
+        found = loops->key_range_f32(key_range);
       else
-        found = sifts->bracket_f64(bracket);
+        found = loops->key_range_f64(key_range);
       if (found.above < k && k <= found.above + found.within) {
         const auto key_at = [few](size_t j) -> uint64_t { return few[j]; };
         const Threshold threshold = find_threshold<T>(found.within, k - found.above, key_at);
         if (threshold.ties > 0) return threshold;
-        return {std::max(threshold.key, begin - 1), 0};  // keys below the bracket do not pass
+        return {std::max(threshold.key, begin - 1), 0};  // keys below the key_range do not pass
       }
     }
   }
@@ -64,30 +65,30 @@ Threshold find_threshold(std::span<const T> values, size_t k, Arena& arena, cons
 
 /// As part() of select.hpp.
 template <class T, class I>
-void part(const View<T, I>& in, const Threshold& threshold, const SparseBuffer& kept,
-          const SparseBuffer& dropped, const Sifts* sifts) {
+void partition(const View<T, I>& in, const Threshold& threshold, const SparseBuffer& kept,
+               const SparseBuffer& dropped, const SparseLoops* loops) {
   if constexpr (std::is_same_v<I, uint32_t> && !Integer<T>) {
-    if (sifts && in.index && threshold.ties == 0) {
+    if (loops && in.index && threshold.ties == 0) {
       const bool both = dropped.capacity > 0;
-      const Sieve<T> sieve{in.index,
-                           in.value,
-                           in.nnz,
-                           threshold.key,
-                           static_cast<uint32_t*>(kept.index),
-                           static_cast<T*>(kept.value),
-                           both ? static_cast<uint32_t*>(dropped.index) : nullptr,
-                           static_cast<T*>(dropped.value)};
-      Sifted found;
+      const PartitionTask<T> partition{in.index,
+                                       in.value,
+                                       in.nnz,
+                                       threshold.key,
+                                       static_cast<uint32_t*>(kept.index),
+                                       static_cast<T*>(kept.value),
+                                       both ? static_cast<uint32_t*>(dropped.index) : nullptr,
+                                       static_cast<T*>(dropped.value)};
+      PartitionCounts found;
       if constexpr (std::is_same_v<T, float>)
-        found = sifts->sieve_f32(sieve);
+        found = loops->partition_f32(partition);
       else
-        found = sifts->sieve_f64(sieve);
+        found = loops->partition_f64(partition);
       *kept.nnz = found.kept;
       if (both) *dropped.nnz = found.dropped;
       return;
     }
   }
-  part(in, threshold, kept, dropped);
+  partition(in, threshold, kept, dropped);
 }
 
 }  // namespace sparsecoll::host
