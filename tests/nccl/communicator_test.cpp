@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The end of a communicator if calls of NCCL do not return, which can happen with a real NCCL.
+// Tests of the end of a communicator if calls of NCCL do not return. Those of a real NCCL may not.
 
 #include "transport/nccl/communicator.hpp"
 
@@ -92,7 +92,7 @@ sparsecollResult_t code_of(Function function, std::string* text = nullptr) {
 
 TEST_CASE("interrupt() does not wait for an abort that hangs") {
   const ScriptScope scope;
-  script().held = true;  // as if a graph was not destroyed
+  script().held = true;  // NCCL waits like this for a graph to be destroyed
   Communicator communicator(scripted_library(), handle(), 0);
   const Clock::time_point start = Clock::now();
   communicator.interrupt();

@@ -27,8 +27,8 @@ Traits traits() {
   return traits;
 }
 
-/// What the ranks of one case share. They end together, because a rank that has failed interrupts
-/// the others, which may wait for it.
+/// State that the ranks of one case share. A rank that has failed interrupts the transports of all,
+/// because other ranks may wait for it.
 struct Team {
   explicit Team(const ContractRanks& of)
       : ranks(of),
@@ -44,7 +44,7 @@ struct Team {
 class ThreadRank final : public stream_contract::Rank {
  public:
   ThreadRank(int rank, Team& team) : rank_(rank), team_(team) {}
-  /// Nobody waits for a rank that has failed.
+  /// Leaves the barrier, so that no rank waits there for a rank that has failed.
   ~ThreadRank() override { team_.barrier.arrive_and_drop(); }
 
   StreamTransport& transport() override { return *team_.transports[index()]; }

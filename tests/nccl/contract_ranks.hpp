@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The contract of StreamTransport, run by ranks over NCCL that are threads.
+// Runs the contract of StreamTransport on ranks over NCCL that are threads.
 
 #include <nccl.h>
 
@@ -14,12 +14,12 @@
 
 namespace sparsecoll::nccl_tests {
 
-/// The ranks that run a case, by their communicators, from which transports are split.
+/// The ranks that run a case. Their transports are split from `comms`.
 struct ContractRanks {
   std::vector<ncclComm_t> comms = {};
-  std::vector<int> devices = {};  ///< of each rank
-  /// Breaks the last communicator that was split from this one. Returns false if it cannot. May be
-  /// empty.
+  std::vector<int> devices = {};  ///< by rank
+  /// Breaks the communicator that was split last from its argument. Returns false if it cannot. May
+  /// be empty.
   std::function<bool(ncclComm_t)> break_child = {};
 };
 

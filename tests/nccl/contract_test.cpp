@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The contract of StreamTransport, kept by the transport over NCCL's stand-in, whose ranks are on
-// devices of their own.
+// Tests that the transport over NCCL's stand-in keeps the contract of StreamTransport. Each rank is
+// on a device of its own.
 
 #include "nccl/contract_ranks.hpp"
 #include "nccl/stand_in_library.hpp"
@@ -12,7 +12,7 @@
 namespace sparsecoll::nccl_tests {
 namespace {
 
-/// Breaks the communicator if the test knows it, which it does if the parent is blocking.
+/// Breaks the communicator that was split last. The test knows it only if the parent is blocking.
 bool break_child(ncclComm_t parent) {
   const ncclComm_t child = last_child_of(parent);
   if (child) nccl_stand_in::break_rank(child);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kCount = 40;
 
-/// What calls cost, summed over all ranks.
+/// The cost of calls, summed over all ranks.
 struct Cost {
   size_t launches = 0;  ///< groups of NCCL
   size_t waits = 0;     ///< how often the host has waited for a device

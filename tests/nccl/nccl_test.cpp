@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// NCCL with one rank, which works on any GPU.
+// Tests of NCCL with one rank, which any GPU can run.
 
 #include "nccl/gpu_contract.hpp"
 #include "nccl/replays.hpp"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// NCCL with two ranks that share a GPU. NCCL 2.30 and later allow it if
+// Tests of NCCL with two ranks that share a GPU. NCCL 2.30 and later allow it if
 // NCCL_MULTI_RANK_GPU_ENABLE is set. The kernels of the two ranks wait for each other, and one GPU
 // may never run them at the same time. So nobody should rely on it, and a failure here does not
 // mean that the library is wrong.

@@ -13,7 +13,7 @@
 
 namespace sparsecoll::contract {
 
-/// What the contract leaves open and this transport answers.
+/// Properties of the transport under test that the contract leaves open.
 struct Traits {
   /// Sizes in bytes of the messages to send. Add those around the transport's internal limits.
   std::vector<size_t> sizes = {0, 1, 7, 63, 64, 65, 4096, 100003, 1000001};
@@ -21,7 +21,7 @@ struct Traits {
   bool close_is_collective = false;
   bool knows_gone = true;         ///< gone() becomes true when a peer leaves
   bool interrupt_leaves = false;  ///< interrupt() makes the rank gone for its peers
-  bool knows_calls = false;       ///< gone_before() names peers
+  bool knows_calls = false;       ///< gone_before() returns peers
   bool real_time = true;          ///< idle() waits in real time and can be interrupted
 };
 

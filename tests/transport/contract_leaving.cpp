@@ -25,7 +25,7 @@ void wait_until_gone(Transport& transport, int peer) {
   }
 }
 
-void nobody_is_gone(Rank& rank) {
+void no_rank_is_gone(Rank& rank) {
   Transport& transport = rank.transport();
   all_to_all(transport, {3, 1, [](uint64_t number) { return 10 * number; }});
   for (int peer = 0; peer < transport.size(); ++peer)
@@ -34,7 +34,7 @@ void nobody_is_gone(Rank& rank) {
   rank.barrier();
 }
 
-/// Rank 0 closes its end. What it has sent is still received; what is sent to it does no harm.
+/// Rank 0 closes its end. Its messages are still received, and messages to it do no harm.
 void one_leaves(Rank& rank) {
   Transport& transport = rank.transport();
   const bool leaves = transport.rank() == 0;
@@ -117,9 +117,9 @@ void abandoned(Rank& rank) {
 }  // namespace
 
 std::vector<Case> leaving_cases() {
-  return {{"nobody is gone before it has left", nobody_is_gone},
+  return {{"no rank is gone before it has left", no_rank_is_gone},
           {"one rank leaves", one_leaves, true},
-          {"who left before which call", gone_before_a_call, true},
+          {"ranks that left before a call", gone_before_a_call, true},
           {"interrupt() ends idle(), for good", interrupted, true},
           {"abandon() gives up nothing if nothing is in flight", abandoned, true}};
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Cases of the contract: ranks, and messages that are sent whole.
+// Cases of the contract: ranks, and messages that are sent in one piece.
 
 #include <algorithm>
 #include <thread>
@@ -36,7 +36,7 @@ void identity(Rank& rank) {
   expect(transport.pool().take(100).size() == 100, "a buffer of another size");
 }
 
-/// Sends around a ring. The sender's memory is its own again, and overwritten, when it is sent.
+/// Sends around a ring. Each rank overwrites its message once unsent() is 0.
 void every_size(Rank& rank) {
   Transport& transport = rank.transport();
   const int P = transport.size(), me = transport.rank();
@@ -104,7 +104,7 @@ void pool_is_used_again(Rank& rank) {
     flush(transport);
     if (round == 0) after_first = transport.memory().allocations();
     held.clear();
-    rank.barrier();  // nobody sends the next round before all have returned their buffers
+    rank.barrier();  // no rank sends the next round before all have returned their buffers
   }
   expect(after_first > 0, "messages are not in the transport's memory");
   expect(transport.memory().allocations() == after_first, "buffers are not used again");

@@ -16,18 +16,18 @@ using unit::test_message;
 
 bool all(int) { return true; }
 
-/// Splits the ranks of `whole` for which `is_member` is true from it, in reverse order. Collective.
-std::unique_ptr<Transport> split(Rank& rank, Transport& whole, uint64_t id,
+/// Splits the ranks for which `is_member` is true from `parent`, in reverse order. Collective.
+std::unique_ptr<Transport> split(Rank& rank, Transport& parent, uint64_t id,
                                  const std::function<bool(int)>& is_member = all) {
-  const std::vector<uint64_t> ranks = rank.allgather(static_cast<uint64_t>(whole.rank()));
-  const std::vector<uint64_t> gathered = rank.allgather(whole.next_address());
+  const std::vector<uint64_t> ranks = rank.allgather(static_cast<uint64_t>(parent.rank()));
+  const std::vector<uint64_t> gathered = rank.allgather(parent.next_address());
   std::vector<uint64_t> addresses(gathered.size());
   for (size_t i = 0; i < gathered.size(); ++i) addresses[ranks[i]] = gathered[i];
   std::vector<RankAddress> members;
-  for (int each = whole.size() - 1; each >= 0; --each)
+  for (int each = parent.size() - 1; each >= 0; --each)
     if (is_member(each)) members.push_back({each, addresses[static_cast<size_t>(each)]});
-  if (!is_member(whole.rank())) members.clear();
-  return whole.split(members, id);
+  if (!is_member(parent.rank())) members.clear();
+  return parent.split(members, id);
 }
 
 /// Every rank of each transport sends all of its ranks a message that identifies the transport.
@@ -47,75 +47,76 @@ void exchange_on(Rank& rank, const std::vector<Transport*>& transports) {
   for (Transport* each : transports) flush(*each);
   rank.barrier();
   for (Transport* each : transports) expect(!each->poll(), "more was received than sent");
-  rank.barrier();  // nobody sends again before all have looked
+  rank.barrier();  // no rank sends again before all have polled
 }
 
 void reversed_and_nested(Rank& rank) {
-  Transport& whole = rank.transport();
-  const auto one = split(rank, whole, 1), two = split(rank, whole, 2), inner = split(rank, *one, 3);
-  const int P = whole.size(), me = whole.rank();
+  Transport& parent = rank.transport();
+  const auto one = split(rank, parent, 1), two = split(rank, parent, 2),
+             inner = split(rank, *one, 3);
+  const int P = parent.size(), me = parent.rank();
   expect(one->size() == P && inner->size() == P, "not the size");
   expect(one->rank() == P - 1 - me && inner->rank() == me, "not the order of the members");
-  exchange_on(rank, {&whole, one.get(), two.get(), inner.get()});
+  exchange_on(rank, {&parent, one.get(), two.get(), inner.get()});
   const auto later = split(rank, *two, 4);
   exchange_on(rank, {later.get(), two.get(), inner.get()});
   for (const auto* each : {&one, &two, &inner, &later}) (*each)->close();
 }
 
-/// Splits some ranks, and then from ranks that have made different numbers of splits.
+/// Splits some ranks, and then from ranks that have child different numbers of splits.
 void some_of_the_ranks(Rank& rank) {
-  Transport& whole = rank.transport();
-  const bool is_first = whole.rank() == 0;
-  const auto first = split(rank, whole, 1, [](int r) { return r == 0; });
+  Transport& parent = rank.transport();
+  const bool is_first = parent.rank() == 0;
+  const auto first = split(rank, parent, 1, [](int r) { return r == 0; });
   expect((first != nullptr) == is_first, "a transport for members only");
-  const auto others = split(rank, whole, 2, [](int r) { return r > 0; });
+  const auto others = split(rank, parent, 2, [](int r) { return r > 0; });
   expect((others != nullptr) == !is_first, "a transport for members only");
-  expect(!split(rank, whole, 3, [](int) { return false; }), "a transport without members");
-  exchange_on(rank, {is_first ? first.get() : others.get(), &whole});
-  const auto later = split(rank, whole, 4);
-  exchange_on(rank, {&whole, later.get()});
+  expect(!split(rank, parent, 3, [](int) { return false; }), "a transport without members");
+  exchange_on(rank, {is_first ? first.get() : others.get(), &parent});
+  const auto later = split(rank, parent, 4);
+  exchange_on(rank, {&parent, later.get()});
   (is_first ? first : others)->close();
   later->close();
 }
 
 /// Two disjoint groups split with the same id at the same time.
 void two_groups_at_once(Rank& rank) {
-  Transport& whole = rank.transport();
-  const int parity = whole.rank() % 2;
-  const auto half = split(rank, whole, 1, [parity](int r) { return r % 2 == parity; });
-  expect(half->size() == (whole.size() + 1 - parity) / 2, "not the size of the group");
-  exchange_on(rank, {half.get(), &whole});
+  Transport& parent = rank.transport();
+  const int parity = parent.rank() % 2;
+  const auto half = split(rank, parent, 1, [parity](int r) { return r % 2 == parity; });
+  expect(half->size() == (parent.size() + 1 - parity) / 2, "not the size of the group");
+  exchange_on(rank, {half.get(), &parent});
   half->close();
 }
 
 /// The first rank that has split sends before the others have.
 void early_messages(Rank& rank) {
-  Transport& whole = rank.transport();
-  const int P = whole.size(), last = P - 1;
-  const std::vector<uint64_t> addresses = rank.allgather(whole.next_address());
+  Transport& parent = rank.transport();
+  const int P = parent.size(), last = P - 1;
+  const std::vector<uint64_t> addresses = rank.allgather(parent.next_address());
   std::vector<RankAddress> members;
   for (int each = 0; each < P; ++each)
     members.push_back({each, addresses[static_cast<size_t>(each)]});
   const Payload message = test_message(700, last, 5);
-  std::unique_ptr<Transport> made;
-  if (whole.rank() == last) {
-    made = whole.split(members, 1);
-    for (int to = 0; to < P; ++to) made->send(to, message);
+  std::unique_ptr<Transport> child;
+  if (parent.rank() == last) {
+    child = parent.split(members, 1);
+    for (int to = 0; to < P; ++to) child->send(to, message);
   }
   rank.barrier();
-  expect(!whole.poll(), "a message of another transport");
-  if (!made) made = whole.split(members, 1);
-  expect_message(receive(*made), last, message);
-  flush(*made);
+  expect(!parent.poll(), "a message of another transport");
+  if (!child) child = parent.split(members, 1);
+  expect_message(receive(*child), last, message);
+  flush(*child);
   rank.barrier();
-  made->close();
+  child->close();
 }
 
 void outlives_its_parent(Rank& rank) {
-  Transport& whole = rank.transport();
-  const auto child = split(rank, whole, 1), grandchild = split(rank, *child, 2);
-  exchange_on(rank, {&whole, child.get(), grandchild.get()});
-  whole.close();
+  Transport& parent = rank.transport();
+  const auto child = split(rank, parent, 1), grandchild = split(rank, *child, 2);
+  exchange_on(rank, {&parent, child.get(), grandchild.get()});
+  parent.close();
   rank.barrier();
   exchange_on(rank, {child.get(), grandchild.get()});
   child->close();
@@ -124,12 +125,12 @@ void outlives_its_parent(Rank& rank) {
 }
 
 void abandoned_child(Rank& rank) {
-  Transport& whole = rank.transport();
-  const auto child = split(rank, whole, 1);
-  exchange_on(rank, {&whole, child.get()});
+  Transport& parent = rank.transport();
+  const auto child = split(rank, parent, 1);
+  exchange_on(rank, {&parent, child.get()});
   bool touches_caller = true;
   expect(child->abandon(&touches_caller) == 0 && !touches_caller, "memory was given up");
-  exchange_on(rank, {&whole});
+  exchange_on(rank, {&parent});
 }
 
 }  // namespace

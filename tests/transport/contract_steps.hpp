@@ -35,7 +35,7 @@ Buffer in_pool(Transport& transport, const Payload& bytes);
 /// How all ranks send test messages to all, themselves included.
 struct Traffic {
   uint64_t count;  ///< messages from each rank to each rank
-  uint64_t burst;  ///< that each rank sends before it polls again
+  uint64_t burst;  ///< messages that each rank sends before it polls again
   std::function<size_t(uint64_t number)> size;
 };
 /// Sends messages to all ranks and receives theirs, each sender's in order. Collective.

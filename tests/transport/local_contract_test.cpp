@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The contract of Transport, kept by threads of one process.
+// Tests that the transport between threads keeps the contract of Transport.
 
 #include <barrier>
 
@@ -15,7 +15,7 @@
 namespace sparsecoll::contract {
 namespace {
 
-/// What the ranks of one case share.
+/// State that the ranks of one case share.
 struct Team {
   explicit Team(int size) : barrier(size), numbers(static_cast<size_t>(size)) {}
   std::barrier<> barrier;
@@ -27,7 +27,7 @@ class ThreadRank final : public Rank {
  public:
   ThreadRank(std::unique_ptr<Transport> transport, Team& team)
       : transport_(std::move(transport)), team_(team) {}
-  /// Nobody waits for a rank that has failed.
+  /// Leaves the barrier, so that no rank waits there for a rank that has failed.
   ~ThreadRank() override { team_.barrier.arrive_and_drop(); }
 
   Transport& transport() override { return *transport_; }
@@ -37,7 +37,7 @@ class ThreadRank final : public Rank {
     team_.numbers[static_cast<size_t>(transport_->rank())] = own;
     barrier();
     const std::vector<uint64_t> all = team_.numbers;
-    barrier();  // nobody writes again before all have read
+    barrier();  // no rank writes again before all have read
     return all;
   }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What is special about the transport between threads: sending never waits, messages that are
+// Properties that only the transport between threads has: sending never waits, messages that are
 // handed over are not copied, peers that leave are gone at once, and faults that tests inject.
 
 #include "transport/local.hpp"
@@ -108,7 +108,7 @@ TEST_CASE("a dropped message is lost, a damaged one has one inverted byte") {
   Transports t = make_local_transports(2, [](int, int, size_t number) {
     MessageFault fault;
     fault.drop = number == 0;
-    if (number == 1) fault.corrupt_byte = 13;  // modulo 10
+    if (number == 1) fault.corrupt_byte = 13;  // taken modulo the size, 10
     return fault;
   });
   for (uint64_t number = 0; number < 3; ++number) t[0]->send(1, test_message(10, 0, number));
@@ -145,7 +145,7 @@ TEST_CASE("a killed rank sends nothing more, and its own poll() throws") {
   CHECK_FALSE(t[0]->poll());
   CHECK_FALSE(t[2]->poll());
   CHECK_FALSE(t[0]->gone(1));
-  t[0]->send(1, test_message(100, 0, 0));  // to nobody; harmless
+  t[0]->send(1, test_message(100, 0, 0));  // rank 1 has left; no harm
 }
 
 TEST_CASE("a rank that leaves is not gone before its delayed messages are received") {
@@ -212,7 +212,7 @@ TEST_CASE("idle() ends with a message, when a peer leaves, when interrupted, and
   CHECK(seconds_since(start) < 5);
   CHECK(idle_seconds(*t[0], [&] { t[0]->interrupt(); }) < 5);
   const Clock::time_point later = Clock::now();
-  t[0]->idle(later + std::chrono::seconds(10));  // for good
+  t[0]->idle(later + std::chrono::seconds(10));  // the interruption is permanent
   CHECK(seconds_since(later) < 5);
   CHECK(t[2]->gone(0));
 }

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The contract of Transport, kept by MPI: with messages of any form (src/transport/mpi_inbox.hpp).
+// Tests that the transport over MPI keeps the contract of Transport, with messages of every form
+// (src/transport/mpi_inbox.hpp).
 
 #include <cstdio>
 
@@ -62,7 +63,7 @@ Variant in_chunks(size_t chunk) {
                  std::min(size_t{3000000}, 100 * chunk))};
 }
 
-/// A rank that sends eager messages and one that does not understand each other.
+/// Returns a variant in which this rank sends eager messages or not. Ranks may differ in it.
 Variant eager(const std::string& name, bool is_eager) {
   constexpr size_t kRest = kEagerBytes + 1, kLongest = kEagerBytes + kMaxEagerChunks * kRest;
   MpiOptions options;
@@ -80,8 +81,8 @@ std::vector<Variant> variants(int rank) {
   std::vector<Variant> all;
   for (const size_t chunk : {size_t{1}, size_t{7}, size_t{64}, size_t{4096}, size_t{1} << 20})
     all.push_back(in_chunks(chunk));
-  all.push_back(eager("nobody eager", false));
-  all.push_back(eager("all eager", true));
+  all.push_back(eager("no rank eager", false));
+  all.push_back(eager("all ranks eager", true));
   all.push_back(eager("rank 0 eager", rank == 0));
   return all;
 }

@@ -36,16 +36,17 @@ ReceivedMessage wait(Transport& transport) {
 }
 
 /// Sends a message in chunks. All but its first bytes may be in device memory.
-void send(Transport& transport, int to, ConstBytes whole) {
-  const size_t device_bytes = whole.size() - kHostBytes;
-  transport.open(to, {whole.size(), device_bytes});
-  transport.send_chunk(to, whole.first(kHostBytes));
-  transport.send_chunk(to, whole.subspan(kHostBytes, device_bytes / 2 + 1));
-  if (device_bytes > 1) transport.send_chunk(to, whole.subspan(kHostBytes + device_bytes / 2 + 1));
+void send(Transport& transport, int to, ConstBytes message) {
+  const size_t device_bytes = message.size() - kHostBytes;
+  transport.open(to, {message.size(), device_bytes});
+  transport.send_chunk(to, message.first(kHostBytes));
+  transport.send_chunk(to, message.subspan(kHostBytes, device_bytes / 2 + 1));
+  if (device_bytes > 1)
+    transport.send_chunk(to, message.subspan(kHostBytes + device_bytes / 2 + 1));
 }
 
-/// Large device bytes are received into the device memory if there is some, else with the host
-/// bytes. The chunks are longer than an MPI message.
+/// Large device bytes are received into the device memory if there is some, otherwise into host
+/// memory. The chunks are longer than an MPI message.
 void check_memory(test::Verdict& verdict) {
   const auto transport = make(5000);
   const int P = transport->size(), to = (transport->rank() + 1) % P;
@@ -53,10 +54,10 @@ void check_memory(test::Verdict& verdict) {
   for (const bool has_memory : {false, true}) {
     if (has_memory) transport->set_device_memory(memory);
     for (const size_t device_bytes : {size_t{1}, kLarge - 1, kLarge, 3 * kLarge + 7}) {
-      const auto whole = test_message(kHostBytes + device_bytes, transport->rank(), device_bytes);
+      const auto message = test_message(kHostBytes + device_bytes, transport->rank(), device_bytes);
       transport->open(to, {kHostBytes + 2 * kLarge, 2 * kLarge});  // is cancelled
-      transport->send_chunk(to, ConstBytes(whole).first(kHostBytes));
-      send(*transport, to, whole);
+      transport->send_chunk(to, ConstBytes(message).first(kHostBytes));
+      send(*transport, to, message);
       const ReceivedMessage received = wait(*transport);
       const bool on_device = has_memory && device_bytes >= kLarge;
       verdict.require("device bytes are in the memory where they belong",
@@ -72,8 +73,8 @@ void check_memory(test::Verdict& verdict) {
   }
   const size_t before = memory->allocations();
   memory->fail_at(1);
-  const auto whole = test_message(kHostBytes + 9 * kLarge, transport->rank(), 1);
-  send(*transport, to, whole);
+  const auto message = test_message(kHostBytes + 9 * kLarge, transport->rank(), 1);
+  send(*transport, to, message);
   {
     const ReceivedMessage received = wait(*transport);
     verdict.require(
@@ -90,8 +91,8 @@ void check_refused(test::Verdict& verdict) {
   const auto transport = make_mpi_transport(MPI_COMM_WORLD, Deadline::after(30000));
   const auto memory = std::make_shared<Memory>();
   transport->set_device_memory(memory);
-  const auto whole = test_message(kHostBytes + kLarge, transport->rank(), 2);
-  send(*transport, (transport->rank() + 1) % transport->size(), whole);
+  const auto message = test_message(kHostBytes + kLarge, transport->rank(), 2);
+  send(*transport, (transport->rank() + 1) % transport->size(), message);
   verdict.require("all bytes are in host memory", wait(*transport).device_tail.size() == 0);
   verdict.require("no device memory is allocated", memory->allocations() == 0);
   flush(*transport);
@@ -103,11 +104,11 @@ void check_abandoned(test::Verdict& verdict) {
   const auto transport = make(1000);
   const auto memory = std::make_shared<Memory>();
   transport->set_device_memory(memory);
-  const auto whole = test_message(kHostBytes + kLarge, transport->rank(), 3);
+  const auto message = test_message(kHostBytes + kLarge, transport->rank(), 3);
   if (transport->rank() == 0 && transport->size() > 1) {
-    transport->open(1, {whole.size(), kLarge});
-    transport->send_chunk(1, ConstBytes(whole).first(kHostBytes));
-    transport->send_chunk(1, ConstBytes(whole).subspan(kHostBytes, 5000));
+    transport->open(1, {message.size(), kLarge});
+    transport->send_chunk(1, ConstBytes(message).first(kHostBytes));
+    transport->send_chunk(1, ConstBytes(message).subspan(kHostBytes, 5000));
     flush(*transport);
   }
   if (transport->rank() == 1) {

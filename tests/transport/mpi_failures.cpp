@@ -19,13 +19,13 @@
 
 namespace {
 
-int chunks_to_send = -1;  // then the rest is never sent; -1: all are
+int chunks_to_send = -1;  // later chunks are never sent; -1: no limit
 bool nothing_completes = false;
 bool announce_too_little = false;
 bool sends_fail = false;
 int short_chunk = -1;           // the index of an eager chunk that is cut short
-int eager_chunks_to_send = -1;  // then the rest is never sent; -1: all are
-bool one_fails = false;         // the next request that completes
+int eager_chunks_to_send = -1;  // later chunks are never sent; -1: no limit
+bool one_fails = false;         // the next request that completes fails
 
 }  // namespace
 
@@ -268,7 +268,7 @@ bool large_wanted() {
 }
 
 void check_large(test::Verdict& verdict) {
-  constexpr size_t kWords = (size_t{1} << 28) + 4321;  // 2^31 bytes and some
+  constexpr size_t kWords = (size_t{1} << 28) + 4321;  // a little more than 2^31 bytes
   const auto transport = make(kMaxMpiMessage);
   if (transport->rank() == 0 && transport->size() > 1) {
     std::vector<uint64_t> words(kWords);

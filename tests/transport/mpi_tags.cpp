@@ -12,7 +12,7 @@
 namespace {
 
 int freed = 0;
-int highest_tag = 0;  // what MPI reports; 0: its own
+int highest_tag = 0;  // reported instead of MPI's own one, unless 0
 
 }  // namespace
 
@@ -38,15 +38,15 @@ std::unique_ptr<Transport> make() {
   return make_mpi_transport(MPI_COMM_WORLD, Deadline::after(30000));
 }
 
-/// Splits all ranks from `whole`, in reverse order. Collective.
-std::unique_ptr<Transport> split(Transport& whole) {
-  uint64_t own = whole.next_address();
-  std::vector<uint64_t> addresses(static_cast<size_t>(whole.size()));
+/// Splits all ranks from `parent`, in reverse order. Collective.
+std::unique_ptr<Transport> split(Transport& parent) {
+  uint64_t own = parent.next_address();
+  std::vector<uint64_t> addresses(static_cast<size_t>(parent.size()));
   MPI_Allgather(&own, 1, MPI_UINT64_T, addresses.data(), 1, MPI_UINT64_T, MPI_COMM_WORLD);
   std::vector<RankAddress> members;
-  for (int rank = whole.size() - 1; rank >= 0; --rank)
+  for (int rank = parent.size() - 1; rank >= 0; --rank)
     members.push_back({rank, addresses[static_cast<size_t>(rank)]});
-  return whole.split(members, 0);
+  return parent.split(members, 0);
 }
 
 /// Receives one message from every rank.
@@ -76,28 +76,28 @@ std::string exchange_on(const std::vector<Transport*>& transports) {
   for (size_t t = transports.size(); t-- > 0;) receive_all(*transports[t], t, sizes[t % 5]);
   bool more = false;
   for (Transport* each : transports) more = more || each->poll();
-  MPI_Barrier(MPI_COMM_WORLD);  // nobody sends again before all have received
+  MPI_Barrier(MPI_COMM_WORLD);  // no rank sends again before all have received
   return more ? "more messages were received than sent" : "";
 }
 
 void check_world_rank(test::Verdict& verdict) {
-  const auto whole = make();
-  const auto child = split(*whole);
+  const auto parent = make();
+  const auto child = split(*parent);
   const int rank = test::rank_in(MPI_COMM_WORLD);
   verdict.require("its rank in MPI_COMM_WORLD",
-                  whole->world_rank() == rank && child->world_rank() == rank);
+                  parent->world_rank() == rank && child->world_rank() == rank);
   MPI_Barrier(MPI_COMM_WORLD);
   child->close();
-  whole->close();
+  parent->close();
 }
 
 /// Transports end in orders that differ between ranks. The last one frees the communicator.
 void check_freed_with_the_last(test::Verdict& verdict) {
-  const auto whole = make();
-  const auto left = split(*whole), inner = split(*left);
-  Transport* const three[] = {whole.get(), left.get(), inner.get()};
+  const auto parent = make();
+  const auto left = split(*parent), inner = split(*left);
+  Transport* const three[] = {parent.get(), left.get(), inner.get()};
   const int before = freed;
-  const auto rank = static_cast<size_t>(whole->rank());
+  const auto rank = static_cast<size_t>(parent->rank());
   for (size_t turn = 0; turn < 3; ++turn) {
     verdict.require("not freed yet", freed == before);
     three[(rank + turn * (rank % 2 + 1)) % 3]->close();
@@ -107,49 +107,49 @@ void check_freed_with_the_last(test::Verdict& verdict) {
 }
 
 void check_abandoned(test::Verdict& verdict) {
-  const auto whole = make();
-  const auto child = split(*whole);
+  const auto parent = make();
+  const auto child = split(*parent);
   const int before = freed;
   bool touches_caller = true;
   verdict.require("no memory is leaked", child->abandon(&touches_caller) == 0 && !touches_caller);
-  verdict.check("the parent still works", exchange_on({whole.get()}));
+  verdict.check("the parent still works", exchange_on({parent.get()}));
   MPI_Barrier(MPI_COMM_WORLD);  // no rank closes while another sends
-  whole->close();
+  parent->close();
   verdict.require("the communicator of an abandoned transport is never freed", freed == before);
 }
 
 void check_tags(test::Verdict& verdict) {
   highest_tag = 4;
-  const auto whole = make();
+  const auto parent = make();
   highest_tag = 0;
   for (int round = 0; round < 20; ++round) {
-    const auto child = split(*whole);
-    verdict.check("a split in turn", exchange_on({whole.get(), child.get()}));
+    const auto child = split(*parent);
+    verdict.check("a split in turn", exchange_on({parent.get(), child.get()}));
     MPI_Barrier(MPI_COMM_WORLD);
     child->close();
   }
-  const auto a = split(*whole), b = split(*whole);
-  const uint64_t next = whole->next_address();
-  verdict.require("an address that is not used stays", whole->next_address() == next);
-  verdict.require("no transport without members", !whole->split({}, 0));
-  verdict.require("and its address stays", whole->next_address() == next);
-  const auto c = split(*whole);
-  const auto d = split(*whole);
+  const auto a = split(*parent), b = split(*parent);
+  const uint64_t next = parent->next_address();
+  verdict.require("an address that is not used stays", parent->next_address() == next);
+  verdict.require("no transport without members", !parent->split({}, 0));
+  verdict.require("and its address stays", parent->next_address() == next);
+  const auto c = split(*parent);
+  const auto d = split(*parent);
   std::string error;
   try {
-    whole->next_address();
+    parent->next_address();
   } catch (const Error& caught) {
     error = caught.code() == sparsecollSystemError ? caught.what() : "";
   }
   verdict.require("all are in use",
                   error == "MPI has no tag left for another communicator; its highest tag is 4");
-  verdict.check("all at once", exchange_on({whole.get(), a.get(), b.get(), c.get(), d.get()}));
+  verdict.check("all at once", exchange_on({parent.get(), a.get(), b.get(), c.get(), d.get()}));
   // A peer sends a message after this rank has closed its end.
-  const int rank = whole->rank(), next_rank = (rank + 1) % whole->size();
+  const int rank = parent->rank(), next_rank = (rank + 1) % parent->size();
   MPI_Barrier(MPI_COMM_WORLD);
   a->close();
   b->close();
-  const uint64_t taken = whole->next_address();
+  const uint64_t taken = parent->next_address();
   verdict.require("a tag that was released", taken == 1 || taken == 2);
   static const std::vector<std::byte> late = test_message(100, rank, 9);
   const uint64_t other = c->next_address();
@@ -159,8 +159,8 @@ void check_tags(test::Verdict& verdict) {
   MPI_Barrier(MPI_COMM_WORLD);
   const Clock::time_point start = Clock::now();
   while (d->unsent() > 0 || Clock::now() - start < std::chrono::milliseconds(50))
-    whole->poll();  // MPI moves messages
-  d->close();       // a message for its tag is not received
+    parent->poll();  // MPI moves messages
+  d->close();        // a message for its tag is not received
   error.clear();
   try {
     d->next_address();

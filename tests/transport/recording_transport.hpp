@@ -38,10 +38,10 @@ class RecordingTransport final : public Transport {
     sizes_[peer] = length.bytes;
     below_->open(peer, length);
   }
-  void send_chunk(int peer, ConstBytes part) override {
-    open_[peer].insert(open_[peer].end(), part.begin(), part.end());
+  void send_chunk(int peer, ConstBytes chunk) override {
+    open_[peer].insert(open_[peer].end(), chunk.begin(), chunk.end());
     if (open_[peer].size() == sizes_[peer]) sent_(peer, open_[peer]);
-    below_->send_chunk(peer, part);
+    below_->send_chunk(peer, chunk);
   }
   void hand_over(int peer, Buffer message) override {
     sent_(peer, {message.data(), message.size()});

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The contract of Transport, kept by the simulated network of perf/.
+// Tests that the simulated network of perf/ keeps the contract of Transport.
 
 #include "simulated/network.hpp"
 #include "support/catch.hpp"
@@ -11,7 +11,7 @@
 namespace sparsecoll::contract {
 namespace {
 
-/// What the ranks of one case share. The ranks run in turns, so one at a time uses it.
+/// State that the ranks of one case share. The ranks run in turns, so one at a time uses it.
 struct Team {
   Team(int size, const perf::NetworkModel& model)
       : time(size, 0),
@@ -41,7 +41,7 @@ class SimulatedRank final : public Rank {
     team_.numbers[static_cast<size_t>(rank_)] = own;
     barrier();
     const std::vector<uint64_t> all = team_.numbers;
-    barrier();  // nobody writes again before all have read
+    barrier();  // no rank writes again before all have read
     return all;
   }
 

@@ -14,7 +14,7 @@
 
 namespace sparsecoll::stream_contract {
 
-/// Words that the transport's messages of errors contain. The contract leaves them open.
+/// Parts of the transport's error messages. The contract does not define them.
 struct Messages {
   std::string ended;             ///< InvalidUsage after interrupt() or close()
   std::string missing_peer;      ///< Timeout of a first exchange that rank 1 does not make
@@ -22,7 +22,7 @@ struct Messages {
   std::string broken;            ///< RemoteError after break_peers()
 };
 
-/// What the contract leaves open and this transport answers.
+/// Properties of the transport under test that the contract leaves open.
 struct Traits {
   /// Sizes in bytes of the messages to send. Add those around the transport's internal limits.
   std::vector<size_t> sizes = {0, 1, 2, 3, 7, 8, 63, 64, 65, 4096, 100003};

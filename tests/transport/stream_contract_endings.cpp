@@ -31,7 +31,7 @@ class Swap {
   const OwnStream stream_;
 };
 
-/// Throws unless `step`, which gets a deadline of 100 ms, throws Timeout when it has passed.
+/// Calls `step` with a deadline of 100 ms. Throws unless `step` throws Timeout after that time.
 template <class Step>
 void expect_timeout(Step step, const std::string& part) {
   const Clock::time_point start = Clock::now();
@@ -113,7 +113,7 @@ void stuck_in_first_exchange(Rank& rank) {
   expect_ended(rank);
 }
 
-/// Breaks rank 0. `step` is the next use of its transport.
+/// Breaks rank 0. `step`, the next use of its transport, reports the error.
 template <class Step>
 void broken(Rank& rank, Step step) {
   StreamTransport& transport = rank.transport();

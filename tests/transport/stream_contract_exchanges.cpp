@@ -86,8 +86,8 @@ void all_to_all(Rank& rank) {
   second.expect_received(stream);
 }
 
-/// Lists large transfers in an order in which they would wait for each other for ever, if each
-/// were complete before the next one began: even ranks receive first, odd ranks from the last peer.
+/// Lists large transfers in an order that would never end if each had to complete before the next
+/// one began: even ranks list receives first, odd ranks sends to the last peer.
 void one_operation(Rank& rank) {
   StreamTransport& transport = rank.transport();
   const OwnStream stream;

@@ -12,7 +12,7 @@
 namespace sparsecoll::stream_contract {
 namespace {
 
-/// Sends a message around the whole ring. Each step forwards what the step before has received, and
+/// Sends a message around the ring. Each step forwards what the step before has received, and
 /// the host waits only at the end.
 void order_of_the_stream(Rank& rank) {
   StreamTransport& transport = rank.transport();
@@ -70,7 +70,7 @@ class Event {
   ~Event() { cudaEventDestroy(event_); }
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
-  /// Makes later work of `second` wait for the work that `first` has now.
+  /// Makes later work on `second` wait for the work that is now on `first`.
   void order(cudaStream_t first, cudaStream_t second) const {
     devices::check(cudaEventRecord(event_, first));
     devices::check(cudaStreamWaitEvent(second, event_, 0));

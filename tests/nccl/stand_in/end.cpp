@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// How communicators end.
+// The end of communicators: finalize, destroy, abort.
 
 #include <chrono>
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Groups of calls, of which each thread has its own, and calls that wait for other ranks.
+// Groups of calls, and calls that wait for other ranks. Each thread has a group of its own.
 
 #include <algorithm>
 

@@ -50,7 +50,7 @@ struct QueuedOperation {
 /// receive.
 struct Channel {
   std::deque<QueuedOperation> queues[2];  ///< receives and sends that are queued and not done
-  bool has_called[2] = {};                ///< the receiver, the sender has made its first call
+  bool has_called[2] = {};  ///< true after the first call of the receiver, of the sender
   bool is_open() const { return has_called[0] && has_called[1]; }
 };
 
