@@ -12,11 +12,10 @@ namespace sparsecoll {
 
 static_assert(std::endian::native == std::endian::little, "messages are little-endian");
 
-/// The wire format: one message is a header, the indices relative to the region's start, padding to
-/// 8 bytes, the values: of the tensor's type, of its accumulation type where they are sums, or, of
-/// floating-point types, of bfloat16.
-/// pack picks the smallest representation; unpack checks every field against its bound before it is
-/// used.
+/// The wire format. A message is a header, the indices relative to the region's start, padding to 8
+/// bytes, and the values. Values have the tensor's type; the accumulation type if they are sums;
+/// or, for floating-point types, bfloat16. The sender packs the smallest representation. The
+/// receiver checks every field against its bound before it uses it.
 enum class Representation : uint8_t {
   coded = 1,   ///< Elias-Fano: about 2 + log2(length / nnz) bits an entry
   bitmap = 2,  ///< one bit per index: best above 1/4 density
@@ -43,10 +42,10 @@ struct WireShape {
   size_t value_size;
 };
 
-/// Coded indices are one string of bits, lowest first: of each distance from the region's start the
-/// `low` lowest bits, from bit j * low on for entry j; from `unary` on the others, h(j), as a one
-/// at unary + h(j) + j. Zeros fill the string up to `end`. (Elias 1974, Fano 1971; `low` makes it
-/// shortest.)
+/// Coded indices are one string of bits, lowest first. From bit j * low on it has the `low` lowest
+/// bits of the distance of entry j from the region's start. From `unary` on it has the higher bits
+/// h(j) as a one at unary + h(j) + j. Zeros fill it up to `end`. (Elias 1974, Fano 1971; `low`
+/// makes the string shortest.)
 struct EliasFanoLayout {
   unsigned low = 0;    ///< at most 63
   uint64_t unary = 0;  ///< nnz * low
@@ -63,7 +62,7 @@ struct EliasFanoLayout {
   constexpr uint64_t words() const { return end / 64 + (end % 64 != 0); }
 };
 
-/// Bytes of the index part, a multiple of 8.
+/// Returns the bytes of the index part, a multiple of 8.
 constexpr uint64_t wire_index_bytes(Representation representation, const WireShape& shape) {
   switch (representation) {
     case Representation::coded:
@@ -76,7 +75,7 @@ constexpr uint64_t wire_index_bytes(Representation representation, const WireSha
   return 0;
 }
 
-/// The smallest representation that fits the shape; of two equal ones the simpler.
+/// Returns the smallest representation of the shape, and the simpler of two equal ones.
 constexpr Representation wire_choose(const WireShape& shape) {
   if (shape.nnz == shape.length) return Representation::dense;
   const bool coded = wire_index_bytes(Representation::coded, shape) <
@@ -84,15 +83,15 @@ constexpr Representation wire_choose(const WireShape& shape) {
   return coded ? Representation::coded : Representation::bitmap;
 }
 
-/// Bytes of a whole message.
+/// Returns the bytes of a message.
 constexpr uint64_t wire_bytes(Representation representation, const WireShape& shape) {
   return sizeof(WireHeader) + wire_index_bytes(representation, shape) +
          shape.nnz * shape.value_size;
 }
 
-/// No message with at most shape.nnz entries is larger, nor are several that share the entries and
-/// the region between them, but for a header and rounding (kAlignment) each: with the low bits of
-/// the whole, their codes have no more bits than its code.
+/// Returns an upper bound of all messages with at most shape.nnz entries. It also bounds several
+/// messages that share the entries and the region among them, but for a header and rounding
+/// (kAlignment) each: with the low bits of one code for all, their codes have no more bits than it.
 constexpr uint64_t wire_bound(const WireShape& shape) {
   const WireShape most{std::min(shape.nnz, shape.length), shape.length, shape.value_size};
   return sizeof(WireHeader) + most.nnz * most.value_size +
@@ -101,18 +100,19 @@ constexpr uint64_t wire_bound(const WireShape& shape) {
          8;
 }
 
-/// Whether values of a tensor of that type have been rounded to travel as `sent`.
+/// Returns whether values of a tensor of that type have been rounded to travel as `sent`.
 constexpr bool wire_rounds(DataType sent, DataType type) {
   return sent != type && sent != accumulation(type);
 }
-/// Whether they may be.
+/// Returns whether they may be rounded.
 constexpr bool wire_may_round(DataType sent, DataType type) {
   return sent == DataType::bfloat16 && !is_integer(type);
 }
 
-/// Whether the header of a message of `size` bytes is sound as far as it can tell: known
-/// representation, a type that values of the tensor travel in, the expected region length, a size
-/// that fits (bytes may follow: where sizes are fixed, messages are as long as the longest).
+/// Returns whether the header of a message of `size` bytes is valid as far as it alone shows: a
+/// known representation, a type in which values of the tensor travel, the expected length of the
+/// region, and a size that fits. More bytes may follow, because messages of fixed size are as long
+/// as the longest.
 constexpr bool wire_sound(const WireHeader& header, uint64_t size, DataType type, uint64_t length) {
   const auto representation = static_cast<Representation>(header.representation);
   const auto sent = static_cast<DataType>(header.data_type);
@@ -128,7 +128,7 @@ constexpr bool wire_sound(const WireHeader& header, uint64_t size, DataType type
   return wire_bytes(representation, {header.nnz, length, size_of(sent)}) <= size;
 }
 
-/// The header of a message if it is sound; null otherwise.
+/// Returns the header of a message if it is valid, null otherwise.
 inline const WireHeader* wire_header(ConstBytes message, DataType type, uint64_t length,
                                      WireHeader* out) {
   if (message.size() < sizeof(WireHeader)) return nullptr;
@@ -136,8 +136,8 @@ inline const WireHeader* wire_header(ConstBytes message, DataType type, uint64_t
   return wire_sound(*out, message.size(), type, length) ? out : nullptr;
 }
 
-/// How many entries the message says it has, 0 if its header is unsound: what to make room for
-/// before unpack_all() looks closer.
+/// Returns how many entries the message claims to have, 0 if its header is invalid. Good for
+/// allocation: unpack_all() checks the rest.
 inline size_t wire_entries(ConstBytes message, DataType type, uint64_t length) {
   WireHeader header;
   return wire_header(message, type, length, &header) ? header.nnz : 0;

@@ -12,10 +12,10 @@ namespace sparsecoll::host {
 
 namespace {
 
-/// More chunks than threads: one that is held up leaves the rest to the others.
+/// More chunks than threads, so that other threads take over the chunks of one that is delayed.
 constexpr size_t kChunksPerThread = 4;
 
-/// Stretches are whole rows, with room for 32 bits of index.
+/// Chunks are whole rows, with indices of 32 bits.
 constexpr size_t kLongestChunk = size_t{1} << 31;
 
 const FilterFunctions& filters_of(Simd simd) {
@@ -26,7 +26,7 @@ const FilterFunctions& filters_of(Simd simd) {
   return *filters;
 }
 
-/// Bytes of a vector that does not stay in the caches, with two others of its size.
+/// Bytes of a vector that does not fit into the caches together with two others of its size.
 size_t beyond_caches() {
   constexpr long kUsual = long{32} << 20;
   const long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);

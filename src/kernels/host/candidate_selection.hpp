@@ -2,21 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Selection at the speed of memory, of floating-point values. Four stages, of which only one looks
-// at the whole vector:
+// Selection from long vectors of floating-point values, at the speed of memory. Only one of four
+// stages reads the whole vector:
 //
-//   K0. A bound: a key that a little more than k entries reach, guessed from a sample (sample.hpp).
-//   K1. One pass: acc = gradient + residual becomes the new residual, and entries that reach the
-//       bound are staged as candidates, by index. Each thread has chunks of the vector. Where a
-//       chunk has staged as many as there is room for, its own k largest stay, and its bound
-//       rises above the least of them: it is one of them or a later, hence lesser, tie that loses.
-//   K2. The k-th largest key of the candidates, which is that of the vector: they are all that
-//       reach the bound, if they are k or more.
-//   K3. What passes is written in order; what does not is given back to the residual.
+//   K0. Sample: estimate a bound, a key that a little more than k entries reach
+//       (sampled_select.hpp).
+//   K1. Filter, in one pass: acc = gradient + residual becomes the new residual, and the entries
+//       that reach the bound become candidates, by index. Each thread takes chunks of the vector.
+//       If a chunk's memory for candidates is full, its k largest stay and its bound rises above
+//       the least of them. A later tie with that one would lose, since ties go to the lowest index.
+//   K2. Refine: find the k-th largest key of the candidates. If they are k or more, it is that of
+//       the vector, because all entries that reach the bound are candidates.
+//   K3. Write the entries that pass, in order. Give the others back to the residual.
 //
-// If the candidates are fewer than k the bound was too high. Then it is found by counting all keys,
-// and K1 runs again. So the result never depends on the sample, the room, the chunks or the
-// level of instructions: it is that of the plain loops (select.hpp).
+// If the candidates are fewer than k, the bound was too high. Then all keys are counted to find a
+// bound, and K1 runs again. So the result never depends on the sample, the memory, the chunks or
+// the level of vector instructions: it is that of the plain loops (select.hpp).
 
 #include <algorithm>
 #include <span>
@@ -26,11 +27,11 @@
 
 namespace sparsecoll::host {
 
-/// Elements between two looks at how much room is left.
+/// Elements between two checks of how much memory is left.
 constexpr size_t kBlock = 4096;
-/// Candidates whose places in the residual are fetched before they are written.
+/// How many candidates ahead the residual is prefetched.
 constexpr size_t kAhead = 64;
-/// One candidate in so many elements is too many to branch for.
+/// If more than one of so many elements is a candidate, the filter does not branch for each.
 constexpr size_t kRare = 333;
 
 inline FilterFunction<float> filter_of(const FilterFunctions& filters, float) {
@@ -46,8 +47,8 @@ inline FilterFunction<Bfloat16> filter_of(const FilterFunctions& filters, Bfloat
   return filters.bf16;
 }
 
-/// What happens to candidates for which there is no room: all but the k largest of their chunk
-/// are given back, or they are only counted.
+/// What happens to candidates for which there is no memory: `returned` gives all but the k largest
+/// of their chunk back to the residual, `counted` only counts them.
 enum class Overflow { returned, counted };
 
 /// Stages K1 to K3 of one call. Keys are of the accumulation type.
@@ -87,14 +88,14 @@ class CandidateSelection {
     backend_.run(chunks_.size(), [&](size_t s) { filter_chunk(chunks_[s], bound); });
   }
 
-  /// How many candidates there were.
+  /// Returns the number of candidates.
   size_t found() const {
     size_t total = 0;
     for (const Chunk<Acc>& each : chunks_) total += each.discarded + each.found;
     return total;
   }
 
-  /// The bound that k or more entries reach, for certain. Begins K1 anew.
+  /// Counts all keys and sets a bound that at least k entries reach. Begins K1 again.
   uint64_t certain_bound() {
     for (const Chunk<Acc>& each : chunks_)
       for (size_t j = 0; kSentExactly<T> && next_ && j < each.found; ++j)
@@ -115,7 +116,7 @@ class CandidateSelection {
     return find_threshold<Acc>(std::span<const Chunk<Acc>>(chunks_), k_, keys_);
   }
 
-  /// K3. Returns how many pass.
+  /// K3. Returns how many entries pass.
   template <class I>
   size_t write(const Threshold& threshold, const SparseBuffer& selected) {
     split_threshold(backend_, chunks_, threshold);
@@ -125,11 +126,12 @@ class CandidateSelection {
 
  private:
   Arena& arena() { return backend_.arena(); }
-  /// The same for all calls of a shape, so that these take no more memory.
+  /// Returns how many candidates a chunk has memory for: the same for all calls of a shape, so that
+  /// later calls allocate nothing.
   size_t scratch_keys() const { return std::min(k_, count_) + kBlock; }
   static uint64_t least_passing_key(const Threshold& t) { return t.ties > 0 ? t.key : t.key + 1; }
 
-  /// The bound of the pass, which knows no keys but only bits.
+  /// Returns the bound for the filter, which compares bits instead of keys.
   uint64_t bits_of(uint64_t key) const {
     if (next_) return key < kKeyEnd<Acc> ? key : kNoKey<Acc>;
     const uint64_t narrow = narrow_key<T>(key);
@@ -155,7 +157,7 @@ class CandidateSelection {
     backend_.filters().finish();
   }
 
-  /// Elements from `at` on before `next` is aligned.
+  /// Returns the elements from `at` on in front of the first aligned one of `next`.
   size_t misaligned(size_t at) const {
     const size_t over = reinterpret_cast<uintptr_t>(next_ + (next_ ? at : 0)) % kAlignment;
     return over == 0 ? 0 : (kAlignment - over) / sizeof(Acc);
@@ -188,7 +190,7 @@ class CandidateSelection {
     return task;
   }
 
-  /// Returns the bound from now on.
+  /// Returns the new bound of the chunk.
   uint64_t raise_bound(Chunk<Acc>& out, uint64_t bound) const {
     if (overflow_ == Overflow::counted) {
       out.discarded += out.found;
@@ -215,8 +217,8 @@ class CandidateSelection {
     next_[chunk.begin + chunk.index[j]] = chunk.value[j];
   }
 
-  /// The residual has left the caches: waits for the places that will be written had better
-  /// overlap.
+  /// Prefetches the parts of the residual that will be written. It has left the caches, and so
+  /// these waits overlap.
   void prefetch_residual(const Chunk<Acc>& from, size_t j) const {
     if (j >= from.found) return;
     const uint64_t key = key_of(from.value[j]);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What was staged of a vector (staged.hpp), and the threshold that the k largest of it pass.
+// The candidates of a selection, and the threshold that the k largest of them pass.
 
 #include <algorithm>
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace sparsecoll::host {
 
-/// Part of a vector, and the candidates in it, by index.
+/// A part of a vector, and the candidates in it, by index.
 template <class Acc>
 struct Chunk {
   size_t begin = 0;
@@ -31,15 +31,15 @@ struct Chunk {
   size_t written = 0;
 };
 
-/// visit(key) for every candidate.
+/// Calls visit(key) for every candidate.
 template <class Acc, class Visit>
 void visit_candidates(std::span<const Chunk<Acc>> chunks, Visit visit) {
   for (const Chunk<Acc>& each : chunks)
     for (size_t j = 0; j < each.found; ++j) visit(uint64_t{key_of(each.value[j])});
 }
 
-/// The threshold that the k largest candidates pass. Only those that share the first digit are
-/// looked at more closely: in `scratch`, unless they are more than it holds.
+/// Returns the threshold that the k largest candidates pass. Copies those that share the first
+/// digit of the k-th key to `scratch`, if they fit, and compares only these closely.
 template <class Acc>
 Threshold find_threshold(std::span<const Chunk<Acc>> chunks, size_t k,
                          std::span<Key<Acc>> scratch) {
@@ -53,13 +53,14 @@ Threshold find_threshold(std::span<const Chunk<Acc>> chunks, size_t k,
     return find_threshold<Acc>(k, [&](auto visit) { visit_candidates(chunks, visit); });
   size_t n = 0;
   visit_candidates(chunks, [&](uint64_t key) {
-    scratch[n] = static_cast<Key<Acc>>(key);  // stays if the next one is not written over it
+    scratch[n] = static_cast<Key<Acc>>(key);  // stays unless the next one overwrites it
     n += key >> kShift == digit;
   });
   return find_threshold<Acc>(n, missing, [scratch](size_t j) -> uint64_t { return scratch[j]; });
 }
 
-/// How much of the threshold each chunk passes, and where that goes. Ties are taken in order.
+/// Sets how many ties of the threshold each chunk passes, and where its entries are written. Ties
+/// pass in index order.
 template <class Acc>
 void split_threshold(Backend& backend, std::span<Chunk<Acc>> chunks, const Threshold& threshold) {
   if (chunks.size() == 1) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Coded indices, as EliasFanoLayout describes them.
+// Elias-Fano coding of indices, in the layout of EliasFanoLayout.
 
 #include <algorithm>
 #include <bit>
@@ -26,11 +26,11 @@ inline void store_word(std::byte* at, uint64_t w, uint64_t word) {
   std::memcpy(at + w * 8, &word, 8);
 }
 
-/// Bits, one after another, in words of 64.
+/// Writes a string of bits in words of 64.
 class BitWriter {
  public:
   explicit BitWriter(std::byte* at) : at_(at) {}
-  /// At most 63 of them, the others zeros.
+  /// Appends at most 63 bits. All higher bits must be 0.
   void put(uint64_t bits, unsigned n) {
     word_ |= bits << filled_;
     filled_ += n;
@@ -39,7 +39,7 @@ class BitWriter {
     filled_ -= 64;
     word_ = bits >> (n - filled_);
   }
-  /// What the last word has, which is not stored yet.
+  /// Returns the bits of the last word, which is not stored yet.
   uint64_t rest() const { return word_; }
 
  private:
@@ -48,8 +48,8 @@ class BitWriter {
   unsigned filled_ = 0;
 };
 
-/// The low bits of the indices, one after another; where they are short, four make one step.
-/// Returns what the last word has of them, which is not stored yet.
+/// Writes the low bits of the indices, four at a time if they are short. Returns those of the last
+/// word, which is not stored yet.
 template <class I>
 uint64_t put_low_bits(std::byte* at, std::span<const I> index, uint64_t begin,
                       const EliasFanoLayout& code) {
@@ -66,7 +66,7 @@ uint64_t put_low_bits(std::byte* at, std::span<const I> index, uint64_t begin,
   return writer.rest();
 }
 
-/// `loops`: of the machine; null: the plain loops.
+/// Writes coded indices. `loops`: those of this machine; null: the plain loops.
 template <class I>
 void put_coded(std::byte* at, std::span<const I> index, const Region& region,
                const SparseLoops* loops) {
@@ -86,24 +86,24 @@ void put_coded(std::byte* at, std::span<const I> index, const Region& region,
   for (; w < code.words(); word = 0) store_word(at, w++, word);
 }
 
-/// Coded indices to be read, as many as a header has, which fit into the message.
+/// Reads coded indices. The message must be large enough for the header's number of entries.
 class EliasFanoReader {
  public:
   EliasFanoReader(const std::byte* at, const WireHeader& header, const SparseLoops* loops)
       : at_(at), nnz_(header.nnz), length_(header.length), code_(nnz_, length_), loops_(loops) {}
 
-  /// Writes `begin` plus the distance of each, and says whether there are as many as there should
-  /// be, strictly rising and inside the region.
+  /// Writes `begin` plus the distance of each entry. Returns whether there are as many as the
+  /// header has, strictly rising and inside the region.
   template <class I>
   bool get(uint64_t begin, I* out) const {
     if constexpr (sizeof(I) == 4)
       if (loops_ && simd_can_decode())
-        // What begins too far on to be held wraps, below `begin`.
+        // A distance that is too large for I wraps to an index below `begin`.
         return loops_->decode({at_, nnz_, code_.low, code_.unary, code_.end,
                                static_cast<uint32_t>(begin), out}) &&
                out[0] >= begin && out[nnz_ - 1] - begin < length_;
-    // With a word of ones and zeros behind the low bits, 8 bytes from any of their bytes on are
-    // inside of the string; up to 57 bits are in the 8 bytes from their first one on.
+    // A word of ones and zeros follows the low bits. So the 8 bytes from any of their bytes on are
+    // inside the string, and hold up to 57 bits from the first one on.
     if (code_.low <= 57 && code_.end - code_.unary >= 64) return get_by(near, begin, out);
     return get_by(anywhere, begin, out);
   }
@@ -116,7 +116,7 @@ class EliasFanoReader {
 
   template <class Low, class I>
   bool get_by(const Low& low, uint64_t begin, I* out) const {
-    const EliasFanoLayout code = code_;  // which writing to `out` does not change
+    const EliasFanoLayout code = code_;  // a copy, which writes to `out` cannot change
     const uint64_t nnz = nnz_, length = length_;
     uint64_t j = 0, floor = 0;
     for (uint64_t w = code.unary / 64; w < code.words(); ++w) {
@@ -128,7 +128,7 @@ class EliasFanoReader {
       for (; ones != 0; ones &= ones - 1, ++j) {
         const uint64_t high = first + static_cast<uint64_t>(std::countr_zero(ones)) - j;
         const uint64_t distance = high << code.low | low(at_, code, j);
-        if (distance - floor >= length - floor) return false;  // below the floor, or outside
+        if (distance - floor >= length - floor) return false;  // not rising, or outside
         floor = distance + 1;
         out[j] = static_cast<I>(begin + distance);
       }
@@ -136,7 +136,7 @@ class EliasFanoReader {
     return j == nnz;
   }
 
-  /// The low bits of entry j.
+  /// Returns the low bits of entry j.
   static uint64_t near(const std::byte* at, const EliasFanoLayout& code, uint64_t j) {
     const uint64_t bit = j * code.low;
     return load<uint64_t>(at + bit / 8, 0) >> (bit % 8) & code.mask();

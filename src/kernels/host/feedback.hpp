@@ -11,7 +11,7 @@
 
 namespace sparsecoll::host {
 
-/// Walks a sorted sparse vector; contains() is asked for rising indices.
+/// Searches a sorted sparse vector. Callers ask contains() for rising indices.
 template <class T, class I>
 class Cursor {
  public:
@@ -34,7 +34,7 @@ void put_back(const Feedback& feedback, T* residual) {
     if (!undelivered.contains(sent.at(j))) residual[sent.at(j)] += sent.value[j];
   switch (feedback.rule) {
     case ResidualRule::paper:
-      return;  // what a merge dropped of a delivered entry is lost
+      return;  // under the paper's rule, dropped parts of delivered entries are lost
     case ResidualRule::conserving: {
       Cursor<T, I> kept(delivered);
       for (size_t j = 0; j < dropped.nnz; ++j)
@@ -47,7 +47,7 @@ void put_back(const Feedback& feedback, T* residual) {
 template <class T>
 void keep_cancelled(const T* acc, const T* sum, size_t count, T* residual) {
   for (size_t i = 0; i < count; ++i) {
-    const bool stays = (sum[i] == 0) | (acc[i] == 0);  // what is zero may be -0
+    const bool stays = (sum[i] == 0) | (acc[i] == 0);  // zeros may be -0
     residual[i] = stays ? acc[i] : T{0};
   }
 }
@@ -78,8 +78,8 @@ void deliver_concatenated(std::span<const SparseSpan> inputs, const SparseBuffer
   }
 }
 
-/// Elements [begin, end) of the dense vector, zeros but for the entries. A tile at a time, so that
-/// entries meet zeros that are still in the nearest cache.
+/// Writes elements [begin, end) of the dense vector: zeros but for the entries. Goes tile by tile,
+/// so that entries overwrite zeros that are still in the nearest cache.
 template <class T, class I>
 void scatter(const View<Accumulation<T>, I>& in, int divisor, T* dense, size_t begin, size_t end) {
   constexpr size_t kTile = 4096;
@@ -101,12 +101,12 @@ template <class T>
 void scale(T* values, size_t count, double factor) {
   const T narrow = static_cast<T>(factor);
   if (factor == 0)
-    std::fill_n(values, count, T{0});  // also what was not finite
+    std::fill_n(values, count, T{0});  // also clears values that are not finite
   else
     for (size_t i = 0; i < count; ++i) values[i] *= narrow;
 }
 
-/// Whether each of n indices is larger than the one before it.
+/// Returns whether each of n indices is larger than the one before it.
 template <class I>
 bool rising(const I* index, size_t n, const SparseLoops* loops) {
   if constexpr (sizeof(I) == 4)

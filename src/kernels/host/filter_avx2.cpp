@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Compiled for AVX2 and F16C: nothing in here has a name outside but the table.
+// Compiled for AVX2 and F16C. Only the table has external linkage.
 #include <immintrin.h>
 
 #include "kernels/host/filter_rows.hpp"
@@ -9,7 +9,7 @@
 namespace sparsecoll::host {
 namespace {
 
-/// Which lanes a mask has, in order: what AVX2 permutes by instead of compressing.
+/// The set lanes of each mask, in order: AVX2 cannot compress, but permute.
 template <size_t kLanes>
 struct LanesOfMask {
   uint8_t lane[size_t{1} << kLanes][kLanes] = {};
@@ -90,7 +90,7 @@ struct DoubleLanes {
     const __m128i lane = _mm_cvtepu8_epi32(_mm_loadu_si32(kFour.lane[mask]));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(index),
                      _mm_add_epi32(_mm_set1_epi32(static_cast<int>(first)), lane));
-    // Halves of doubles: lane n is the pair 2 n, 2 n + 1.
+    // AVX2 permutes 32 bits at a time: lane n of doubles is the pair 2 n, 2 n + 1.
     const __m256i pair = _mm256_slli_epi64(_mm256_cvtepu32_epi64(lane), 1);
     const __m256i halves =
         _mm256_or_si256(pair, _mm256_slli_epi64(_mm256_add_epi64(pair, _mm256_set1_epi64x(1)), 32));
@@ -105,7 +105,7 @@ __m256 widened(const Bfloat16*, __m128i half) {
   return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(half), 16));
 }
 
-/// Values of 16 bits, which are compared as they are and widened when they are staged.
+/// Values of 16 bits are compared as they are, and widened when they become candidates.
 template <class T>
 struct HalfLanes {
   static constexpr size_t kLanes = 16;

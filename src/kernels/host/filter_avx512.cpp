@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Compiled for AVX-512 F, BW, DQ and VL and BMI2: nothing in here has a name outside but the table.
+// Compiled for AVX-512 F, BW, DQ and VL and BMI2. Only the table has external linkage.
 #include <immintrin.h>
 
 #include "kernels/host/filter_rows.hpp"
@@ -9,8 +9,8 @@
 namespace sparsecoll::host {
 namespace {
 
-// Candidates are compressed to a register and stored whole: to compress to memory is slow on some
-// machines, and so is to zero what is masked out.
+// Candidates are compressed to a register, which is stored as a whole. Compressing to memory is
+// slow on some machines, and so is zeroing the masked lanes.
 
 struct FloatLanes {
   static constexpr size_t kLanes = 16;
@@ -77,7 +77,7 @@ __m512 widened(const Bfloat16*, __m256i half) {
   return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16));
 }
 
-/// Values of 16 bits, which are compared as they are and widened when they are staged.
+/// Values of 16 bits are compared as they are, and widened when they become candidates.
 template <class T>
 struct HalfLanes {
   static constexpr size_t kLanes = 32;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Loops that every compiler understands, of any length and alignment.
+// Loops without vector instructions, for any length and alignment.
 #include <algorithm>
 
 #include "kernels/host/filter.hpp"
@@ -10,7 +10,8 @@ namespace sparsecoll::host {
 
 namespace {
 
-/// Stages those of n that reach the bound, and clears them where nothing of them is left.
+/// Makes those of n entries candidates that reach the bound, and clears them if nothing of them
+/// stays.
 template <class T, class Value>
 size_t append(const FilterTask<T>& s, size_t begin, size_t n, size_t found, Value* value) {
   for (size_t i = 0; i < n; ++i) {

@@ -2,17 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The loops of filter.hpp over vectors of one level of instructions. Only for the files that are
-// compiled for a level, each of which has its own copy: hence the anonymous namespace, and Lanes,
-// which such a file defines before.
+// The loops of filter.hpp over the vectors of one level of instructions. Only files that are
+// compiled for a level include this header, each with a copy of its own: hence the anonymous
+// namespace. Such a file first defines Lanes.
 
 #include "kernels/host/filter.hpp"
 
 namespace sparsecoll::host {
 namespace {
 
-/// L has kLanes, Vector, Bound; load(), add(), reaching() -> mask, clear(), store(), stream() and
-/// append() -> how many.
+/// L has kLanes, Vector, Bound; load(), add(), reaching(), which returns a mask, clear(), store(),
+/// stream(), and append(), which returns a number.
 template <class L, bool kStreaming, bool kDense, class T>
 size_t filter_with_residual(const FilterTask<T>& s) {
   constexpr size_t kVectors = kRow / L::kLanes;
@@ -72,10 +72,10 @@ size_t filter_values(const FilterTask<T>& s) {
   return found;
 }
 
-/// Not for lanes of 16 bits: a key of T is one of what L loads.
+/// Not for lanes of 16 bits: L must load keys of T.
 template <class L, class T>
 size_t extract(const ExtractTask<T>& h) {
-  constexpr uint64_t kLast = uint64_t{1} << 63;  // where none is left, any position will do
+  constexpr uint64_t kLast = uint64_t{1} << 63;  // any position will do if no bit is left
   const auto bound = L::bound_of(h.bound);
   size_t found = 0;
   for (size_t i = 0; i < h.count; i += kRow) {
@@ -93,7 +93,7 @@ size_t extract(const ExtractTask<T>& h) {
       bits &= bits - 1;
     };
     const auto n = static_cast<size_t>(__builtin_popcountll(bits));
-    // Few rows have more, and it cannot be foreseen whether one has none, one or two.
+    // Few rows have more than two. Whether a row has none, one or two cannot be predicted.
 #pragma GCC unroll 4
     for (size_t j = 0; j < kExtractSlack; ++j) take(j);
     for (size_t j = kExtractSlack; j < n; ++j) take(j);
@@ -104,7 +104,7 @@ size_t extract(const ExtractTask<T>& h) {
   return found;
 }
 
-/// `With` for sums with a residual, `Bare` without one.
+/// `With` is for sums with a residual, `Bare` for vectors without one.
 template <class With, class Bare, class T>
 size_t filter(const FilterTask<T>& s) {
   if (!s.previous) return s.dense ? filter_values<Bare, true>(s) : filter_values<Bare, false>(s);

@@ -15,15 +15,15 @@
 
 namespace sparsecoll::host {
 
-/// Kernels of one value and one index type on the host: every call runs at once, but that messages
-/// are written when they are waited for.
+/// Kernels of one value type and one index type on the host. Every call is synchronous, except that
+/// messages are written when they are waited for.
 template <class T, class I>
 class HostKernels final : public Kernels {
   using Acc = Accumulation<T>;
   using In = View<Acc, I>;
 
  public:
-  /// Without a place: the plain loops.
+  /// Kernels without a backend, which use the plain loops.
   HostKernels(Arena& arena, Backend* backend) : arena_(arena), backend_(backend) {}
 
   DataType data_type() const override { return data_type_of<T>(); }
@@ -128,14 +128,14 @@ class HostKernels final : public Kernels {
           pending_ = host::plan_messages<Bfloat16, T>(In(in), regions, out, arena_);
     }
   }
-  /// Not before: the first message is under way while the others are written.
+  /// Writes no earlier: so the first message is under way while the others are written.
   void wait_packed(const std::byte* end) override {
     for (; !pending_.empty() && pending_.front().at < end; pending_ = pending_.subspan(1))
       pending_.front().write(loops());
   }
   void prefetch(ConstBytes) override {}
   void count_entries(std::span<const Message> messages, size_t* out) override {
-    write_pending();  // which may be among them
+    write_pending();  // they may be among the pending ones
     for (const Message& each : messages)
       *out++ = wire_entries(each.bytes, data_type(), each.region.length());
   }
@@ -210,7 +210,7 @@ class HostKernels final : public Kernels {
   std::byte* slab(size_t n, size_t) override { return bytes(n); }
 
   const SparseLoops* loops() const { return backend_ ? backend_->loops() : nullptr; }
-  /// Short vectors, and large parts of vectors, are left to the plain loops.
+  /// The plain loops take short vectors, and large shares of vectors.
   bool samples(size_t count, size_t k) const {
     return backend_ && count >= backend_->tuning().min_count &&
            k <= count / backend_->tuning().min_ratio;
@@ -235,10 +235,11 @@ class HostKernels final : public Kernels {
 
   Arena& arena_;
   Backend* backend_;
-  std::span<const PendingMessage<T, I>> pending_;  ///< of pack_all(), what is not written yet
+  std::span<const PendingMessage<T, I>>
+      pending_;  ///< messages of pack_all() that are not written yet
 };
 
-/// Instantiated once per value type, in a file of its own.
+/// Creates the kernels of one value type. Each type is instantiated in a file of its own.
 template <class T>
 Kernels& make_kernels(IndexType index_type, Arena& arena, Backend* backend) {
   switch (index_type) {

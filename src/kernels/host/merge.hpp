@@ -16,7 +16,7 @@
 
 namespace sparsecoll::host {
 
-/// Which sums are written: all,
+/// Writes all sums.
 struct AllSums {
   static constexpr uint64_t key = 0;
   static constexpr std::nullptr_t extract = nullptr;
@@ -26,8 +26,8 @@ struct AllSums {
     return true;
   }
 };
-/// or those with a key of at least that, which is one of T and not 0. Where sums are many
-/// `extract`, if there is one, finds them, which is quicker than to mark what is occupied.
+/// Writes the sums with a key of at least `key`, which is a key of T and not 0. `extract`, if it is
+/// not null, finds them if sums are many: that is quicker than a bitmap of the occupied ones.
 template <class T>
 struct SumsAtLeast {
   uint64_t key;
@@ -36,7 +36,7 @@ struct SumsAtLeast {
   bool operator()(T value) const { return key_of(value) >= key; }
 };
 
-/// Indices of a tile of TileMerge.
+/// Returns the number of indices of a tile of TileMerge.
 inline constexpr uint64_t kShortestTile = 8192;
 inline constexpr uint64_t kLongestTile = 64 * 4096;
 
@@ -51,13 +51,13 @@ constexpr size_t merge_workspace(uint64_t length) {
   return std::min(kLeast + kEach * std::min(length, kMost), kMost);
 }
 
-/// Sum of P sorted inputs by tiles of indices: each tile adds the inputs' entries in the inputs'
-/// order into a small dense array, with a bitmap of what is occupied and another of which words of
-/// that are, and writes it out in index order. Tiles begin where there is an entry, and are the
-/// longer the rarer entries are, so that what one has of them stays in the nearest cache. Where
-/// they are not rare the array starts, and is left, as the neutral element of addition, so that the
-/// first entry of an index needs no other treatment. Where sums are harvested it starts as zeros,
-/// which no bound is below, and needs no bitmap.
+/// Adds P sorted inputs by tiles of indices. Each tile adds the entries of the inputs, in the order
+/// of the inputs, into a small dense array, and writes it out in index order. One bitmap marks the
+/// occupied elements, another one the words of the first that are not 0. A tile begins at an entry.
+/// Tiles are the longer the rarer entries are, so that the entries of a tile stay in the nearest
+/// cache. If entries are not rare, the array begins and ends as the neutral element of addition, so
+/// that the first entry of an index is no special case. If sums are extracted, it begins as zeros,
+/// which reach no bound, and needs no bitmap.
 template <class T, class I, class Passes>
 class TileMerge {
  public:
@@ -94,12 +94,12 @@ class TileMerge {
   }
 
  private:
-  enum class Marks { none, occupied, used };  ///< each with those before it
+  enum class Marks { none, occupied, used };  ///< each includes those before it
 
-  static constexpr uint64_t kEntries = 256;  ///< in a tile, if they were spread evenly
-  static constexpr T kNothing = Integer<T> ? T{0} : -T{0};  ///< x + -0 is x, for either zero too
+  static constexpr uint64_t kEntries = 256;  ///< entries of a tile if they were spread evenly
+  static constexpr T kNothing = Integer<T> ? T{0} : -T{0};  ///< x + -0 is x, also for either zero
 
-  /// A power of two.
+  /// Returns the length of a tile, a power of two.
   static uint64_t tile_length(std::span<const SparseSpan> inputs) {
     uint64_t entries = 0, begin = ~uint64_t{0}, end = 0;
     for (const SparseSpan& each : inputs) {
@@ -115,7 +115,7 @@ class TileMerge {
     return length;
   }
 
-  /// Where inputs are left, the first index that has not been added yet.
+  /// Returns the first index that has not been added yet, if any input has entries left.
   std::optional<uint64_t> first() const {
     std::optional<uint64_t> first;
     for (size_t p = 0; p < inputs_.size(); ++p) {
@@ -137,7 +137,7 @@ class TileMerge {
     constexpr bool kRare = kMarks == Marks::used;
     const View<T, I> input(inputs_[p]);
     const uint64_t length = kRare ? length_ : kShortestTile;
-    // Copies, which what is written below cannot change.
+    // Copies, which the writes below cannot change.
     T* const sum = sum_;
     uint64_t *const occupied = occupied_.data(), *const used = used_.data();
     size_t j = next_[p];
@@ -157,7 +157,7 @@ class TileMerge {
     next_[p] = j;
   }
 
-  /// The entries of one word.
+  /// Writes the entries of one word of the bitmap.
   template <bool kRare>
   void write_word(size_t w, uint64_t begin, Writer<T, I>& writer) {
     for (uint64_t bits = std::exchange(occupied_[w], 0); bits != 0; bits &= bits - 1) {
@@ -181,11 +181,11 @@ class TileMerge {
   T* sum_;
   std::span<uint64_t> occupied_;
   std::span<uint64_t> used_;
-  uint32_t* slot_;  ///< of what was harvested
+  uint32_t* slot_;  ///< positions of the extracted sums
   T* value_;
 };
 
-/// Sum of dense inputs of one length, in their order.
+/// Adds dense inputs of one length, in their order.
 template <class T, class I>
 void merge_dense(std::span<const SparseSpan> inputs, const SparseBuffer& out) {
   T* sum = static_cast<T*>(out.value);

@@ -22,7 +22,7 @@ void put_bitmap(std::byte* at, std::span<const I> index, const Region& region, u
   }
 }
 
-/// Which entries make up a message.
+/// The entries of a message.
 struct MessageEntries {
   size_t first;
   size_t last;
@@ -42,7 +42,7 @@ std::byte* put_header(const MessageEntries& entries, Representation representati
   return at + sizeof header;
 }
 
-/// Every value rounded to bfloat16, and what that takes off it.
+/// Rounds every value to bfloat16. `lost` gets what that removes.
 template <class A, class I>
 void round_to_bf16(const View<A, I>& in, A* rounded, A* lost) {
   for (size_t j = 0; j < in.nnz; ++j) {
@@ -51,7 +51,7 @@ void round_to_bf16(const View<A, I>& in, A* rounded, A* lost) {
   }
 }
 
-/// Values of the accumulation type A, each rounded to W.
+/// Writes values of the accumulation type A, each rounded to W.
 template <class W, class A>
 void put_values(std::byte* at, const A* value, size_t n) {
   if constexpr (std::is_same_v<W, A>) {
@@ -64,7 +64,7 @@ void put_values(std::byte* at, const A* value, size_t n) {
   }
 }
 
-/// One message of a tensor of T: header, indices, values, which travel as W.
+/// Writes one message of a tensor of T: header, indices and values, which travel as W.
 template <class W, class T, class I>
 void pack(const View<Accumulation<T>, I>& in, const MessageEntries& entries, std::byte* at,
           const SparseLoops* loops) {
@@ -88,7 +88,7 @@ void pack(const View<Accumulation<T>, I>& in, const MessageEntries& entries, std
   put_values<W>(at + index_bytes, in.value + entries.first, shape.nnz);
 }
 
-/// Of the first entry with an index of at least i.
+/// Returns the position of the first entry with an index of at least i.
 template <class A, class I>
 size_t position(const View<A, I>& in, uint64_t i) {
   if (!in.index) return std::min<uint64_t>(i, in.nnz);
@@ -96,7 +96,7 @@ size_t position(const View<A, I>& in, uint64_t i) {
   return static_cast<size_t>(std::lower_bound(in.index, in.index + in.nnz, i, below) - in.index);
 }
 
-/// A message of known place and size that is yet to be written.
+/// A message whose memory and size are known and that is not written yet.
 template <class T, class I>
 struct PendingMessage {
   using In = View<Accumulation<T>, I>;
@@ -109,7 +109,7 @@ struct PendingMessage {
   void write(const SparseLoops* loops) const { pack(in, entries, at, loops); }
 };
 
-/// Where messages of the regions go and how long they are, and what is left to do.
+/// Sets offsets and sizes of the messages of the regions. Returns the messages to write.
 template <class W, class T, class I>
 std::span<const PendingMessage<T, I>> plan_messages(const View<Accumulation<T>, I>& in,
                                                     std::span<const Region> regions,

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Sum of two sparse inputs: always the lower of their next indices. Which one that is cannot be
-// foreseen, so nothing branches on it; but then each step waits for the one before it. Hence the
-// inputs are cut where their indices allow into a few chunks of as many entries, whose steps
-// take turns, and what they wrote is closed up in the end. Of one input, beside an empty one, no
-// step is left: it is copied.
+// Sum of two sparse inputs. Every step takes the lower of the next two indices. Which one that is
+// cannot be predicted, so that the loop does not branch on it; but then each step waits for the one
+// before it. Therefore the inputs are cut into a few chunks of equally many entries, at indices
+// that allow it. The steps of the chunks alternate, and the results are moved together at the end.
+// If one input is empty, the other one is copied.
 
 #include <algorithm>
 #include <cstring>
@@ -24,7 +24,7 @@ class PairMerge {
   void run(const SparseBuffer& out) {
     index_ = static_cast<I*>(out.index);
     value_ = static_cast<T*>(out.value);
-    // A chunk writes from where it would if no two indices were the same.
+    // A chunk writes to where it would begin if no two indices were the same.
     const size_t all = a_.nnz + b_.nnz;
     const bool many = all >= kInterleaveFrom && all <= out.capacity;
     *out.nnz = many ? run_interleaved() : run_one({0, 0, 0}, {a_.nnz, b_.nnz, 0}).out;
@@ -36,7 +36,7 @@ class PairMerge {
   static constexpr size_t kFew = 4;  ///< steps that are not worth counting how many are left
 
   struct Position {
-    size_t i, j;  ///< in a and b
+    size_t i, j;  ///< positions in a and b
     size_t out;
   };
 
@@ -49,7 +49,7 @@ class PairMerge {
     at.j += takes_right;
   }
 
-  /// There is room for one that does not pass.
+  /// There is room for one entry that does not pass.
   void put(Position& at, I index, T sum) const {
     index_[at.out] = index;
     value_[at.out] = sum;
@@ -63,7 +63,8 @@ class PairMerge {
     return at;
   }
 
-  /// Behind the first `entries` of both, but not between two of the same index.
+  /// Returns a cut behind about `entries` entries of both, but not between two entries of one
+  /// index.
   Position cut(size_t entries) const {
     size_t low = entries - std::min(entries, b_.nnz), high = std::min(entries, a_.nnz);
     while (low < high) {
@@ -78,14 +79,14 @@ class PairMerge {
     return {i, j, i + j};
   }
 
-  /// Returns how many entries were written.
+  /// Returns the number of written entries.
   size_t run_interleaved() const {
     Position cuts[kSegments + 1], at[kSegments];
     for (size_t s = 0; s <= kSegments; ++s) cuts[s] = cut((a_.nnz + b_.nnz) * s / kSegments);
     std::copy_n(cuts, kSegments, at);
     for (size_t steps = steps_left(at, cuts); steps >= kFew; steps = steps_left(at, cuts))
       for (; steps > 0; --steps) {
-        static_assert(kSegments == 3);  // by name, since not every compiler unrolls a loop
+        static_assert(kSegments == 3);  // unrolled by hand, since not every compiler unrolls a loop
         step(at[0]);
         step(at[1]);
         step(at[2]);
@@ -102,7 +103,7 @@ class PairMerge {
     return written;
   }
 
-  /// In so many steps no chunk can come to the end of a input.
+  /// Returns a number of steps in which no chunk can reach the end of an input.
   static size_t steps_left(const Position* at, const Position* cuts) {
     size_t least = ~size_t{0};
     for (size_t s = 0; s < kSegments; ++s)

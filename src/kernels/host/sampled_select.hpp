@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Stage K0, and the selections that begin with it.
+// Stage K0 of candidate_selection.hpp, and the selections that begin with it.
 
 #include <cmath>
 
@@ -10,22 +10,22 @@
 
 namespace sparsecoll::host {
 
-/// Neighbours that are looked at together: a cache line of floats.
+/// Adjacent elements that are sampled together: a cache line of floats.
 constexpr size_t kGroup = 16;
-/// Elements for one that is looked at, at least.
+/// At most one of so many elements is sampled.
 constexpr size_t kSparsely = 32;
-/// Groups without which a guess is not worth it.
+/// With fewer groups an estimate does not pay.
 constexpr size_t kFewGroups = 4;
 
-/// Scatters bits: groups lie at random in their parts of the vector, so that no pattern in it meets
-/// all of them.
+/// Mixes bits: groups lie at random in their parts of the vector, so that no regular pattern in it
+/// hits all of them.
 constexpr uint64_t scatter_bits(uint64_t x) {
   x = (x ^ x >> 31) * 0x7fb5d329728ea185u;
   x = (x ^ x >> 27) * 0x81dadef4bc2dd44du;
   return x ^ x >> 33;
 }
 
-/// Groups of gradient + residual, one from each of as many equal parts.
+/// Samples groups of gradient + residual, one from each of equally many equal parts.
 template <class T>
 class Sample {
   using Acc = Accumulation<T>;
@@ -53,7 +53,7 @@ class Sample {
   }
 
   void take_group(size_t g, Acc* to) const {
-    constexpr size_t kGroupsAhead = 24;  // waits for memory that overlap
+    constexpr size_t kGroupsAhead = 24;  // so many waits for memory overlap
     const size_t next = begin_of(std::min(g + kGroupsAhead, groups_ - 1));
     __builtin_prefetch(values_ + next);
     if (previous_) __builtin_prefetch(previous_ + next);
@@ -71,7 +71,7 @@ class Sample {
 template <class T>
 uint64_t guess_bound(Backend& backend, const Gradient& gradient, size_t k);
 
-/// The k-th largest key of values, 1 if there are fewer non-zeros.
+/// Returns the k-th largest key of the values, 1 if there are fewer non-zeros.
 template <class Acc>
 uint64_t find_key(Backend& backend, std::span<const Acc> values, size_t k) {
   const Gradient gradient{values.data(), values.size(), {}};
@@ -83,9 +83,9 @@ uint64_t find_key(Backend& backend, std::span<const Acc> values, size_t k) {
   return threshold.ties > 0 ? threshold.key : threshold.key + 1;
 }
 
-/// A key that the k-th largest of gradient + residual hardly ever misses, and not many others
-/// reach. Neighbours may be alike, so that a sample of m hits in the mean strays by more than
-/// sqrt(m).
+/// Estimates a key that the k-th largest entry of gradient + residual almost always reaches, and
+/// few others do. Neighbours may be similar, so that the number of hits m in a sample varies by
+/// more than sqrt(m).
 template <class T>
 uint64_t guess_bound(Backend& backend, const Gradient& gradient, size_t k) {
   const size_t groups =
@@ -101,7 +101,7 @@ uint64_t guess_bound(Backend& backend, const Gradient& gradient, size_t k) {
   return find_key(backend, Sample<T>(gradient, groups).take(backend), rank);
 }
 
-/// As accumulate_select() of select.hpp.
+/// Does what accumulate_select() of select.hpp does.
 template <class T, class I>
 void accumulate_select(Backend& backend, const Gradient& gradient, size_t k,
                        const SparseBuffer& selected) {
@@ -113,7 +113,7 @@ void accumulate_select(Backend& backend, const Gradient& gradient, size_t k,
   *selected.nnz = selection.template write<I>(selection.threshold(), selected);
 }
 
-/// As accumulate_above() of select.hpp.
+/// Does what accumulate_above() of select.hpp does.
 template <class T, class I>
 void accumulate_above(Backend& backend, const Gradient& gradient, uint64_t key,
                       const SparseBuffer& selected) {

@@ -21,8 +21,8 @@ void accumulate(const Gradient& gradient, Accumulation<T>* acc) {
     acc[i] = previous ? widen(values[i]) + previous[i] : widen(values[i]);
 }
 
-/// Calls visit(i, key) for every key of at least `lowest`, in order. Where they are rare, most
-/// blocks are passed over by their largest magnitude, which is quick to find.
+/// Calls visit(i, key) for every key of at least `lowest`, in order. If such keys are rare, it
+/// skips most blocks by their largest magnitude, which is quick to find.
 template <class T, class Visit>
 void visit_at_least(std::span<const T> values, uint64_t lowest, Visit visit) {
   constexpr size_t kBlock = 64;
@@ -36,8 +36,8 @@ void visit_at_least(std::span<const T> values, uint64_t lowest, Visit visit) {
   }
 }
 
-/// find_threshold() over a long vector: the keys that share the k-th one's first digit are copied
-/// out when there is room for them, so that the vector is read twice only.
+/// Does what find_threshold() does, for a long vector. Copies the keys that share the first digit
+/// of the k-th one, if there is room, so that it reads the vector only twice.
 template <class T>
 Threshold find_threshold(std::span<const T> values, size_t k, size_t room, Arena& arena) {
   const auto key_at = [values](size_t i) -> uint64_t { return key_of(values[i]); };
@@ -57,8 +57,8 @@ Threshold find_threshold(std::span<const T> values, size_t k, size_t room, Arena
   return find_threshold<T>(n, missing, [few](size_t j) -> uint64_t { return few[j]; });
 }
 
-/// The k largest of `acc`, which is still in the tensor's type T where there is no residual, and
-/// the accumulation type where `next`, the new residual, holds it too.
+/// Selects the k largest entries of `acc`. It has the tensor's type T if there is no residual.
+/// Otherwise it has the accumulation type, and `next`, the new residual, holds it too.
 template <class T, class I, class Acc>
 void select(std::span<const Acc> acc, size_t k, Accumulation<T>* next, const SparseBuffer& selected,
             Arena& arena) {
@@ -85,7 +85,7 @@ void accumulate_select(const Gradient& gradient, size_t k, const SparseBuffer& s
   select<T, I>(std::span<const Accumulation<T>>(next, gradient.count), k, next, selected, arena);
 }
 
-/// Selects what has a key of at least `key` of the type that `acc` is in; as select(), else.
+/// Selects the entries with a key of at least `key`, in the type of `acc`; see select().
 template <class T, class I, class Acc>
 void select_above(std::span<const Acc> acc, uint64_t key, Accumulation<T>* next,
                   const SparseBuffer& selected) {
@@ -111,7 +111,7 @@ void accumulate_above(const Gradient& gradient, uint64_t key, const SparseBuffer
   select_above<T, I>(std::span<const Accumulation<T>>(next, gradient.count), key, next, selected);
 }
 
-/// Entries that pass, and the other non-zeros.
+/// Splits entries into those that pass and the other non-zeros.
 template <class T, class I>
 void partition(const View<T, I>& in, const Threshold& threshold, const SparseBuffer& kept,
                const SparseBuffer& dropped) {
@@ -131,7 +131,7 @@ void partition(const View<T, I>& in, const Threshold& threshold, const SparseBuf
 template <class T, class I>
 uint64_t least_key(const View<T, I>& in) {
   if (in.nnz == 0) return 0;
-  // Several at once, which compilers turn into vectors.
+  // Several at once, which compilers turn into vector instructions.
   constexpr size_t kLanes = 16;
   std::array<decltype(magnitude_bits(T{})), kLanes> least;
   least.fill(magnitude_bits(in.value[0]));
@@ -141,7 +141,7 @@ uint64_t least_key(const View<T, I>& in) {
       least[lane] = std::min(least[lane], magnitude_bits(in.value[j + lane]));
   for (; j < in.nnz; ++j) least[0] = std::min(least[0], magnitude_bits(in.value[j]));
   const auto found = static_cast<uint64_t>(*std::min_element(least.begin(), least.end()));
-  return std::min(found, kKeyEnd<T> - 1);  // as every NaN
+  return std::min(found, kKeyEnd<T> - 1);  // the key of every NaN
 }
 
 template <class T, class I>

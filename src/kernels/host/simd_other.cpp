@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Machines for which there are no loops of their own.
+// For machines without loops of their own.
 #include "kernels/host/filter.hpp"
 
 namespace sparsecoll::host {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Which levels of vector instructions an x86-64 machine has, and its system lets programs use.
+// Finds the levels of vector instructions that an x86-64 machine has and that its operating system
+// supports.
 #include "kernels/host/simd_x86.hpp"
 
 #include <cpuid.h>

@@ -7,7 +7,7 @@
 
 namespace sparsecoll::host {
 
-// Only for machines that have the level; ask find_filters().
+// Only for machines that have the level: ask find_filters().
 extern const FilterFunctions kAvx2Filters;
 extern const FilterFunctions kAvx512Filters;
 extern const SparseLoops kAvx512SparseLoops;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Compiled for AVX-512 F, BW, DQ and VL and BMI2: nothing in here has a name outside but the table.
+// Compiled for AVX-512 F, BW, DQ and VL and BMI2. Only the table has external linkage.
 #include <immintrin.h>
 
 #include <cstring>
@@ -42,7 +42,7 @@ class Bits {
  public:
   explicit Bits(std::byte* at) : at_(at) {}
 
-  /// The next n, at most 64, the others zeros.
+  /// Appends the next n bits, at most 64. All higher bits must be 0.
   void put(uint64_t bits, unsigned n) {
     word_ |= bits << filled_;
     filled_ += n;
@@ -51,7 +51,7 @@ class Bits {
     filled_ -= 64;
     word_ = filled_ == 0 ? 0 : bits >> (n - filled_);
   }
-  /// From here on only ones are put in, in their order.
+  /// From here on, only ones are added, at rising positions.
   void put_ones(const EncodeTask& in);
 
  private:
@@ -73,7 +73,7 @@ class Bits {
   unsigned filled_ = 0;
 };
 
-/// Ones of 16 entries that lie in two words in a row, as mostly, come to those at once.
+/// The ones of 16 entries mostly lie in two adjacent words. Then they are added to both at once.
 void Bits::put_ones(const EncodeTask& in) {
   const __m512i lane = lanes(), begin = set(in.begin);
   const __m128i low = _mm_cvtsi32_si128(static_cast<int>(in.low));
@@ -91,7 +91,7 @@ void Bits::put_ones(const EncodeTask& in) {
     const __m512i bits = _mm512_add_epi32(steps, set(first % 64 - high(j)));
     const __m512i a = _mm512_cvtepu32_epi64(_mm512_castsi512_si256(bits));
     const __m512i b = _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(bits, 1));
-    go_to(first / 64);  // shifts by 64 and more, also by what is below zero, give zero
+    go_to(first / 64);  // shifts by 64 or more, also by a wrapped negative number, give zero
     word_ |= static_cast<uint64_t>(_mm512_reduce_or_epi64(
         _mm512_or_si512(_mm512_sllv_epi64(one, a), _mm512_sllv_epi64(one, b))));
     if (last / 64 == first / 64) continue;
@@ -104,7 +104,7 @@ void Bits::put_ones(const EncodeTask& in) {
   go_to(in.words);
 }
 
-/// Low bits are narrowed to as many bytes as hold them, and gathered from 8 bytes at a time.
+/// Low bits are narrowed to as many bytes as hold them, and combined from 8 bytes at a time.
 void encode(const EncodeTask& in) {
   Bits out(in.at);
   const uint64_t mask = (uint64_t{1} << in.low) - 1;
@@ -127,8 +127,8 @@ void encode(const EncodeTask& in) {
   out.put_ones(in);
 }
 
-/// The low bits of 16 entries, from one on. Their bits begin within a byte, and are brought to the
-/// lanes as the two words of 16 bits that they lie in.
+/// Returns the low bits of 16 entries from one on. The bits of an entry begin within a byte. They
+/// come to its lane as the two words of 16 bits that hold them.
 class LowBits {
  public:
   explicit LowBits(const DecodeTask& code)
@@ -154,7 +154,7 @@ class LowBits {
   __m512i mask_;
 };
 
-/// The ones of the unary part are looked at 16 bits at a time.
+/// Reads 16 bits of the unary part at a time.
 bool decode(const DecodeTask& code) {
   const LowBits low_bits(code);
   const __m512i lane = lanes(), begin = set(code.begin);
@@ -190,7 +190,7 @@ struct FloatKeys {
   using Mask = __mmask16;
   static constexpr size_t kLanes = 16;
   static __m512i load(Mask mask, const float* at) { return _mm512_maskz_loadu_epi32(mask, at); }
-  /// key_of(): every NaN is just above infinity.
+  /// As in key_of(), every NaN is just above infinity.
   static __m512i key(__m512i value) {
     return _mm512_min_epu32(_mm512_and_si512(value, set(0x7fffffff)), set(0x7f800001));
   }

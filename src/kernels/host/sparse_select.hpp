@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Selection among sparse entries by the loops of sift.hpp, where there are any: null is no loops.
+// Selection among sparse entries by the loops of sparse_simd.hpp. Null stands for the plain loops.
 
 #include <algorithm>
 #include <array>
@@ -16,11 +16,11 @@
 
 namespace sparsecoll::host {
 
-/// Fewer values than these are not worth a sample of so many.
+/// For fewer values a sample does not pay.
 constexpr size_t kSampledFrom = 8192, kSample = 1024;
 
-/// Keys between which the k-th largest of the values hardly ever is not: [begin, end), six standard
-/// deviations of how many of a random sample are among the k largest.
+/// Estimates a range [begin, end) of keys that almost always holds the k-th largest key of the
+/// values: six standard deviations of the number of sampled values among the k largest.
 template <class T>
 std::pair<uint64_t, uint64_t> likely_key_range(std::span<const T> values, size_t k) {
   std::array<Key<T>, kSample> keys;
@@ -37,7 +37,7 @@ std::pair<uint64_t, uint64_t> likely_key_range(std::span<const T> values, size_t
   return {begin, end};
 }
 
-/// As find_threshold(); reads the values once where a sample of them says where to look.
+/// Does what find_threshold() does. Reads the values only once if a sample shows where to look.
 template <class T>
 Threshold find_threshold(std::span<const T> values, size_t k, Arena& arena,
                          const SparseLoops* loops) {
@@ -56,14 +56,14 @@ Threshold find_threshold(std::span<const T> values, size_t k, Arena& arena,
         const auto key_at = [few](size_t j) -> uint64_t { return few[j]; };
         const Threshold threshold = find_threshold<T>(found.within, k - found.above, key_at);
         if (threshold.ties > 0) return threshold;
-        return {std::max(threshold.key, begin - 1), 0};  // keys below the key_range do not pass
+        return {std::max(threshold.key, begin - 1), 0};  // keys below the range do not pass
       }
     }
   }
   return find_threshold(values, k, values.size(), arena);
 }
 
-/// As part() of select.hpp.
+/// Does what part() of select.hpp does.
 template <class T, class I>
 void partition(const View<T, I>& in, const Threshold& threshold, const SparseBuffer& kept,
                const SparseBuffer& dropped, const SparseLoops* loops) {

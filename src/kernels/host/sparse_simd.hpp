@@ -2,18 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Loops over sparse entries with indices of 32 bits, for the levels of vector instructions that are
-// worth it; elsewhere, and for all else, there are the plain loops of coded.hpp, threshold.hpp,
-// select.hpp and feedback.hpp. As in filter.hpp, plain structs and function pointers alone.
+// Loops over sparse entries with indices of 32 bits, for levels of vector instructions that make
+// them faster. Otherwise the plain loops of elias_fano.hpp, threshold.hpp, select.hpp and
+// feedback.hpp run. This header, too, has plain structs and function pointers only (filter.hpp).
 
 #include <cstddef>
 #include <cstdint>
 
 namespace sparsecoll::host {
 
-/// Coded indices that are to be read: a EliasFanoLayout of at most kMaxSimdLowBits low bits, whose
-/// string goes on for kSimdTail bytes from where its unary part begins, and of a region of at most
-/// 2^31: what bytes of any kind say is below twice the length, so that no distance wraps.
+/// Coded indices to be read: an EliasFanoLayout of at most kMaxSimdLowBits low bits. The string
+/// continues for kSimdTail bytes from the begin of its unary part. The region has at most 2^31
+/// indices: any bytes stand for distances below twice that length, so that none wraps.
 struct DecodeTask {
   const std::byte* at;
   uint64_t nnz;
@@ -26,7 +26,7 @@ struct DecodeTask {
 inline constexpr unsigned kMaxSimdLowBits = 16;
 inline constexpr uint64_t kSimdTail = 64;
 
-/// Indices that are to be coded: strictly rising, at least one, of a region of at most 2^31, with a
+/// Indices to be coded: strictly rising, at least one, of a region of at most 2^31 indices, with an
 /// EliasFanoLayout of at most kMaxSimdLowBits low bits.
 struct EncodeTask {
   const uint32_t* index;
@@ -38,7 +38,7 @@ struct EncodeTask {
   std::byte* at;  ///< room for `words`, aligned to none
 };
 
-/// Entries of which those pass that have a key above `key`. What is written overlaps nothing.
+/// Entries to be split: those with a key above `key` pass. The outputs overlap nothing.
 template <class T>
 struct PartitionTask {
   const uint32_t* index;
@@ -56,7 +56,7 @@ struct PartitionCounts {
   size_t dropped;
 };
 
-/// Values of which those are copied out that have a key in [begin, end).
+/// Values to be searched: those with a key in [begin, end) are copied.
 template <class T, class K>
 struct KeyRangeTask {
   const T* value;
@@ -71,12 +71,13 @@ struct KeyRangeCounts {
   size_t above;  ///< keys of at least `end`
 };
 
-/// What one level has.
+/// The loops of one level.
 struct SparseLoops {
-  /// Whether each of n indices is larger than the one before it.
+  /// Returns whether each of n indices is larger than the one before it.
   bool (*rising)(const uint32_t* index, size_t n);
   void (*encode)(const EncodeTask&);
-  /// Writes all indices; false unless there are as many as there should be, rising.
+  /// Writes all indices. Returns false if there are not as many as expected, or if they do not
+  /// rise.
   bool (*decode)(const DecodeTask&);
   PartitionCounts (*partition_f32)(const PartitionTask<float>&);
   PartitionCounts (*partition_f64)(const PartitionTask<double>&);

@@ -14,8 +14,8 @@
 
 namespace sparsecoll::host {
 
-/// Magnitudes that compare as integers do, NaNs above infinity: quicker to find than keys, which
-/// they bound. Floats' have no sign bit, and signed comparisons are the quicker ones.
+/// Magnitudes compare as integers do, NaNs above infinity. They are quicker to compute than keys
+/// and bound them. Those of floats have no sign bit; signed comparisons are quicker.
 template <class T>
 auto magnitude_bits(T value) {
   if constexpr (Integer<T>)
@@ -25,11 +25,11 @@ auto magnitude_bits(T value) {
                                                    Float<T>::kMagnitude);
 }
 
-constexpr int kDigitBits = 11;  // bits of a key that one round looks at
+constexpr int kDigitBits = 11;  // bits of a key that one round counts by
 
-/// The threshold that the k largest of some keys pass, found digit by digit from the top: each
-/// round counts the keys that share the digits found so far by their next one. `visit_keys` calls
-/// what it is given with every key.
+/// Finds the threshold that the k largest of some keys pass, digit by digit from the top: each
+/// round counts the keys that share the digits found so far, by their next digit. `visit_keys`
+/// calls its argument with every key.
 template <class T, class VisitKeys>
 Threshold find_threshold(size_t k, VisitKeys visit_keys) {
   if (k == 0) return {kKeyEnd<T>, 0};
@@ -40,14 +40,14 @@ Threshold find_threshold(size_t k, VisitKeys visit_keys) {
     const uint64_t mask = (uint64_t{1} << (high - shift)) - 1;
     std::array<size_t, size_t{1} << kDigitBits> bin{};
     visit_keys([&](uint64_t key) {
-      const uint64_t digits = key >> shift;  // `high` may be all 64 bits: too far for one shift
+      const uint64_t digits = key >> shift;  // `high` may be all 64 bits, too far for one shift
       if (digits >> (high - shift) == prefix) ++bin[digits & mask];
     });
     size_t digit = mask;
     while (digit > 0 && bin[digit] < missing) missing -= bin[digit--];
     prefix = prefix << (high - shift) | digit;
     high = shift;
-    if (bin[digit] <= missing) {  // all keys with this prefix or above: no need to look closer
+    if (bin[digit] <= missing) {  // all keys with this prefix or a higher one pass
       const uint64_t lowest = std::max<uint64_t>(prefix << shift, 1);
       return {lowest - 1, 0};
     }
@@ -55,11 +55,11 @@ Threshold find_threshold(size_t k, VisitKeys visit_keys) {
   return prefix == 0 ? Threshold{} : Threshold{prefix, missing};
 }
 
-/// Up to so many keys a bisection is quicker than the counters of a digit.
+/// Up to so many keys, a bisection is quicker than counting digits.
 constexpr size_t kFewKeys = 512;
 
-/// The same of at most kFewKeys keys, bit by bit from the top, without a branch that depends on
-/// one.
+/// Finds the threshold of at most kFewKeys keys bit by bit from the top, without a branch that
+/// depends on a key.
 template <class T, class KeyAt>
 Threshold bisect_threshold(size_t n, size_t k, KeyAt key_at) {
   constexpr size_t kLanes = 16;
@@ -74,11 +74,11 @@ Threshold bisect_threshold(size_t n, size_t k, KeyAt key_at) {
       for (size_t lane = 0; lane < kLanes; ++lane) reached[lane] += keys[j + lane] >= least;
     return std::accumulate(reached.begin(), reached.end(), size_t{0});
   };
-  Key<T> least = 0;  // reached by k keys at least, if it is not 0
+  Key<T> least = 0;  // at least k keys reach it, if it is not 0
   for (int bit = std::bit_width(kKeyEnd<T> - 1) - 1; bit >= 0; --bit) {
     const auto candidate = static_cast<Key<T>>(least | Key<T>{1} << bit);
     const size_t reached = count_from(candidate);
-    if (reached == k) {  // tight: the caller may have lower keys that it did not show
+    if (reached == k) {  // exactly k: the caller may have lower keys that it did not pass
       Key<T> lowest = std::numeric_limits<Key<T>>::max();
       for (size_t j = 0; j < n; ++j)
         if (keys[j] >= candidate) lowest = std::min(lowest, keys[j]);
@@ -90,7 +90,7 @@ Threshold bisect_threshold(size_t n, size_t k, KeyAt key_at) {
   return {least, k - count_from(static_cast<Key<T>>(least + 1))};
 }
 
-/// The same of n keys by their position.
+/// Finds the threshold of n keys that are given by position.
 template <class T, class KeyAt>
 Threshold find_threshold(size_t n, size_t k, KeyAt key_at) {
   if (k > 0 && n <= kFewKeys) return bisect_threshold<T>(n, k, key_at);
@@ -99,7 +99,7 @@ Threshold find_threshold(size_t n, size_t k, KeyAt key_at) {
   });
 }
 
-/// Decides, in index order, which entries pass.
+/// Decides which entries pass. Callers ask in index order.
 class ThresholdTest {
  public:
   explicit ThresholdTest(const Threshold& threshold) : threshold_(threshold) {}

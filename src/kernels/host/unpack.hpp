@@ -14,8 +14,8 @@
 
 namespace sparsecoll::host {
 
-/// Each of these writes header.nnz indices and says whether they are strictly rising and inside the
-/// region.
+/// Each of these functions writes header.nnz indices. It returns whether they are strictly rising
+/// and inside the region.
 template <class I>
 bool get_bitmap(const std::byte* at, const WireHeader& header, uint64_t begin, I* out) {
   const uint64_t words = header.length / 64 + (header.length % 64 != 0);
@@ -45,7 +45,7 @@ bool get_indices(const std::byte* at, const WireHeader& header, uint64_t begin, 
   return false;
 }
 
-/// Values that travelled as W.
+/// Converts values that travelled as W.
 template <class W, class A>
 void get_values(const std::byte* at, size_t n, A* out) {
   if constexpr (std::is_same_v<W, A>) {
@@ -55,7 +55,8 @@ void get_values(const std::byte* at, size_t n, A* out) {
   }
 }
 
-/// Where the values of a sound message of a tensor of T begin, if they travelled as they are added.
+/// Returns where the values of a valid message of a tensor of T begin, if they travelled in the
+/// accumulation type; else null.
 template <class T>
 const std::byte* values_in(const Message& message) {
   using A = Accumulation<T>;
@@ -70,8 +71,8 @@ const std::byte* values_in(const Message& message) {
   return reinterpret_cast<uintptr_t>(at) % alignof(A) == 0 ? at : nullptr;
 }
 
-/// One message of a tensor of T into `out`, whose null index means that only a dense message will
-/// do, and whose null value that its values stay where they are.
+/// Unpacks one message of a tensor of T. If the index of `out` is null, only a dense message is
+/// valid; if its value is null, the values stay in the message.
 template <class T, class I>
 bool unpack(const Message& message, const SparseBuffer& out, const SparseLoops* loops) {
   *out.nnz = 0;
@@ -91,7 +92,7 @@ bool unpack(const Message& message, const SparseBuffer& out, const SparseLoops* 
   at += wire_index_bytes(representation, {header.nnz, header.length, size_of(sent)});
   auto* value = static_cast<Accumulation<T>*>(out.value);
   if (!value) {
-    // values_in() has said where they are.
+    // values_in() has returned their address
   } else if (sent == data_type_of<T>()) {
     get_values<T>(at, header.nnz, value);
   } else if (sent == accumulation(data_type_of<T>())) {

@@ -7,7 +7,7 @@
 
 namespace sparsecoll::host {
 
-/// A sparse vector whose types and length are known.
+/// A sparse vector with known types and length.
 template <class T, class I>
 struct View {
   const I* index;  ///< null: dense
@@ -21,7 +21,7 @@ struct View {
   uint64_t at(size_t j) const { return index ? index[j] : j; }
 };
 
-/// Appends to a SparseBuffer; done() publishes the count.
+/// Appends entries to a SparseBuffer. done() publishes the count.
 template <class T, class I>
 class Writer {
  public:
@@ -32,7 +32,7 @@ class Writer {
     value_[n_] = value;
     ++n_;
   }
-  /// Without a branch; there is room for one that does not pass.
+  /// Does not branch: there is room for one entry that does not pass.
   void add_if(bool passes, uint64_t index, T value) {
     index_[n_] = static_cast<I>(index);
     value_[n_] = value;
