@@ -100,7 +100,7 @@ class MpiTransport final : public Transport {
   }
 
   std::unique_ptr<Transport> split(std::span<const RankAddress> members, uint64_t) override {
-    if (members.empty()) return nullptr;  // nobody sends to next_address(), so it is used again
+    if (members.empty()) return nullptr;  // no peer sends to next_address(), so it is used again
     std::vector<MpiAddress> peers;
     for (const RankAddress& each : members) {
       if (each.address > static_cast<uint64_t>(duplicate_->highest_tag()))

@@ -12,7 +12,7 @@ namespace sparsecoll {
 
 namespace {
 
-constexpr int kNobody = -1;
+constexpr int kNoPeer = -1;
 constexpr size_t kMinDeviceBytes = size_t{1} << 16;  // smaller tails are received into host memory
 
 /// Throws RemoteError because `peer` has sent an MPI message of the wrong size.
@@ -27,7 +27,7 @@ MpiInbox::MpiInbox(const Address& own, const std::vector<int>& ranks, Pool& pool
     : own_(own), pool_(pool), requests_(ranks.size()) {
   int size = 0;
   check_mpi(MPI_Comm_size(own.comm, &size), "MPI_Comm_size");
-  peers_.assign(static_cast<size_t>(size), kNobody);
+  peers_.assign(static_cast<size_t>(size), kNoPeer);
   for (size_t peer = 0; peer < ranks.size(); ++peer)
     peers_[static_cast<size_t>(ranks[peer])] = static_cast<int>(peer);
 }
@@ -80,7 +80,7 @@ std::optional<MpiInbox::Matched> MpiInbox::match() {
   check_mpi(MPI_Get_count(&status, MPI_BYTE, &matched.bytes), "MPI_Get_count");
   matched.source = status.MPI_SOURCE;
   matched.peer = peers_[static_cast<size_t>(matched.source)];
-  if (matched.peer == kNobody)
+  if (matched.peer == kNoPeer)
     fail(sparsecollRemoteError, "received a message from a rank that is not in this communicator");
   return matched;
 }

@@ -93,7 +93,7 @@ class MpiInbox {
   bool is_blocked(std::list<Incoming>::iterator message);
 
   Address own_;
-  std::vector<int> peers_;  ///< by rank in the MPI communicator: the peer, or kNobody
+  std::vector<int> peers_;  ///< by rank in the MPI communicator: the peer, or kNoPeer
   Pool& pool_;
   std::unique_ptr<DevicePool> device_pool_;
   std::list<Incoming> incoming_;  ///< a list, because requests point to its elements

@@ -98,9 +98,9 @@ void check_freed_with_the_last(test::Verdict& verdict) {
   Transport* const three[] = {parent.get(), left.get(), inner.get()};
   const int before = freed;
   const auto rank = static_cast<size_t>(parent->rank());
-  for (size_t turn = 0; turn < 3; ++turn) {
+  for (size_t i = 0; i < 3; ++i) {
     verdict.require("not freed yet", freed == before);
-    three[(rank + turn * (rank % 2 + 1)) % 3]->close();
+    three[(rank + i * (rank % 2 + 1)) % 3]->close();
   }
   verdict.require("freed with the last", freed == before + 1);
   MPI_Barrier(MPI_COMM_WORLD);

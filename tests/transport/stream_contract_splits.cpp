@@ -10,8 +10,8 @@
 namespace sparsecoll::stream_contract {
 namespace {
 
-/// Splits by colors 0, 1, ... in turn with the ranks in reversed order. Each child makes an
-/// exchange, and its parent after it.
+/// Splits by colors, which are assigned cyclically, with the ranks in reversed order. Each child
+/// makes an exchange, and its parent after it.
 void colors_and_keys(Rank& rank) {
   StreamTransport& transport = rank.transport();
   const int P = transport.size(), me = transport.rank();

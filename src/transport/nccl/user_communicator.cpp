@@ -40,7 +40,8 @@ struct SplitTask {
   explicit SplitTask(const UserCommunicator& of) : user(of) {}
 
   const UserCommunicator user;
-  /// NCCL writes the new communicator here when all ranks have joined, even if nobody waits.
+  /// NCCL writes the new communicator here when all ranks have joined, even if no thread waits any
+  /// more.
   std::unique_ptr<ncclComm_t> result_comm = std::make_unique<ncclComm_t>(nullptr);
   std::mutex mutex;
   std::condition_variable changed;
