@@ -17,9 +17,10 @@ inline constexpr size_t kMaxMpiMessage = size_t{1} << 30;
 
 /// Options of the transport on this rank. Ranks may have different ones.
 struct MpiOptions {
-  /// Whether device memory is passed to MPI. Default: if MPI says that it is CUDA-aware.
+  /// True to pass device memory to MPI. Default: true if MPI says that it is CUDA-aware.
   std::optional<bool> device_memory = {};
-  /// Whether messages that can be eager are (mpi_eager.hpp). Default: those to other machines.
+  /// True to send eager messages if their size allows it (mpi_eager.hpp). Default: true for peers
+  /// on other machines.
   std::optional<bool> eager = {};
   size_t max_message = kMaxMpiMessage;  ///< bytes of an MPI message; for tests
 };

@@ -15,7 +15,8 @@ namespace sparsecoll {
 /// Throws SystemError with MPI's error text unless `code` is MPI_SUCCESS. `what` names the call.
 void check_mpi(int code, const char* what);
 /// Throws RemoteError with MPI's error text unless `code` is MPI_SUCCESS. Some MPIs (MPICH over
-/// UCX) notice that a process has ended and report it where a message to or from `peer` is moved.
+/// UCX) notice that a process has ended. They report it in a call that moves a message to or from
+/// `peer`.
 void check_mpi_peer(int peer, int code, const char* what);
 /// Throws InvalidUsage unless MPI is running and its thread level allows this thread to call it.
 void check_mpi_caller();

@@ -19,7 +19,7 @@ struct MessageLength {
   size_t device_bytes;
 };
 
-/// A message that a peer sent. Its size is known only now.
+/// A message that a peer has sent. The receiver learns its size only now.
 struct ReceivedMessage {
   int peer;  ///< the sender
   Buffer bytes;
@@ -80,7 +80,7 @@ class Transport {
   /// other send to that peer before the last chunk cancels the message: the peer never receives it.
   virtual void open(int peer, const MessageLength& length) = 0;
   /// Starts to send the next chunk of the open message, with the same rule for its bytes as send().
-  /// A chunk has at least one byte, and the chunks together have no more than were announced. No
+  /// A chunk has at least one byte, and the chunks together have no more bytes than the message. No
   /// chunk is partly on the host and partly on the device.
   virtual void send_chunk(int peer, ConstBytes chunk) = 0;
   /// Starts to send a message and takes ownership of it, so that it may outlive the call. The

@@ -61,7 +61,7 @@ TEST_CASE("an event behind a receive is not done before the peer has sent") {
   const std::string verdict = comms.run([&](int rank) -> std::string {
     const OwnStream stream;
     const DeviceArray<int> from(Values(kCount, rank)), to(Values(kCount, 7));
-    exchange_around(from, to, comms[rank], stream);  // connects
+    exchange_around(from, to, comms[rank], stream);  // connects the ranks
     check(cudaStreamSynchronize(stream));
     if (rank == 1) {
       while (step < 1) std::this_thread::yield();

@@ -85,7 +85,7 @@ Buffer in_pool(Transport& transport, const Payload& bytes) {
 
 void all_to_all(Transport& transport, const Traffic& traffic) {
   const auto P = static_cast<uint64_t>(transport.size());
-  std::deque<Payload> messages;  // alive until they have left
+  std::deque<Payload> messages;  // they live until they are sent
   std::vector<uint64_t> next(P);
   uint64_t sent = 0;
   for (uint64_t missing = traffic.count * P; missing > 0;) {

@@ -31,7 +31,7 @@ std::unique_ptr<Transport> split(Rank& rank, Transport& parent, uint64_t id,
 }
 
 /// Every rank of each transport sends all of its ranks a message that identifies the transport.
-/// They are received in the opposite order of the transports.
+/// The transports then receive their messages in the opposite order.
 void exchange_on(Rank& rank, const std::vector<Transport*>& transports) {
   const size_t sizes[] = {100, 0, 3000, 64, 17};
   std::vector<Payload> sent;

@@ -65,7 +65,7 @@ void receive_all(Transport& transport, uint64_t number, size_t bytes) {
 }
 
 /// Every rank of each transport sends all of its ranks a message that identifies the transport.
-/// They are received in the opposite order of the transports.
+/// The transports then receive their messages in the opposite order.
 std::string exchange_on(const std::vector<Transport*>& transports) {
   const size_t sizes[] = {100, 0, 3000, 64, 17};
   std::vector<std::vector<std::byte>> sent;
