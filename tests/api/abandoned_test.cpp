@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What an abandoned message may still touch is never freed or used again.
+// A transport that is abandoned may still read the messages it was given. Their memory is never
+// freed or reused.
 
 #include <algorithm>
 #include <thread>
@@ -15,13 +16,13 @@
 namespace sparsecoll::unit {
 namespace {
 
-/// What a transport was given to send, and what it was then.
+/// A message that was given to a transport, and a copy of it.
 struct Sent {
   ConstBytes bytes;
   std::vector<std::byte> copy;
 };
 
-/// Rank 0 of two whose messages never leave and that never hears anything, as over MPI when the
+/// Rank 0 of two ranks. Its messages are never sent and it never receives one, as over MPI if the
 /// peer has stopped.
 class StuckTransport final : public Transport {
  public:
@@ -36,7 +37,7 @@ class StuckTransport final : public Transport {
   }
   void open(int, const MessageLength&) override {}
   void send_chunk(int peer, ConstBytes part) override { send(peer, part); }
-  void hand_over(int, Buffer) override {}  // for gossip, of which there is none here
+  void hand_over(int, Buffer) override {}  // only for gossip, which the test does not use
   size_t unsent() override { return unsent_; }
   size_t unsent_handed_over() override { return 0; }
   size_t unsent_to(int peer) override { return peer == 0 ? 0 : unsent_; }
@@ -70,7 +71,7 @@ bool untouched(const std::vector<Sent>& sent) {
   });
 }
 
-TEST_CASE("a deadline that passes while messages leave names who does not take them") {
+TEST_CASE("a deadline that passes during a send names the rank that does not receive") {
   std::vector<Sent> sent;
   StuckTransport transport(sent);
   Memory memory;
@@ -86,10 +87,10 @@ TEST_CASE("a deadline that passes while messages leave names who does not take t
                                " bytes that this rank sent were not taken by rank 1"));
 }
 
-TEST_CASE("messages that never left stay as they are, and are counted") {
+TEST_CASE("messages that were never sent are neither changed nor freed, and are counted") {
   for (const test::Mode& mode : {test::kAllgather, test::kOktopk, test::kDense, test::kGtopk}) {
     const LeaksAllowed given_up;
-    static std::vector<Sent> sent;  // reachable, so that what it points to is no leak
+    static std::vector<Sent> sent;  // static, so that the leak checker finds the messages
     sent.clear();
     sparsecollConfig_t config = test::config_of(mode);
     config.timeoutMs = 60;
@@ -104,7 +105,7 @@ TEST_CASE("messages that never left stay as they are, and are counted") {
     CHECK(test::call_dense_verb(mode.verb, call, ranks.handle(0)) == sparsecollTimeout);
     REQUIRE_FALSE(sent.empty());
     CHECK(untouched(sent));
-    // Later calls and the end of the communicator change nothing.
+    // Later calls and the destruction of the communicator do not change the messages.
     CHECK(test::call_dense_verb(mode.verb, call, ranks.handle(0)) == sparsecollTimeout);
     size_t bytes = 0;
     for (const Sent& each : sent) bytes += each.bytes.size();

@@ -9,15 +9,15 @@ namespace sparsecoll::unit {
 
 namespace {
 
-// Operators have no other place to look.
+// operator new has no parameter for them.
 thread_local AllocationFailures failures_of_thread;
-thread_local size_t asked_here = 0;
+thread_local size_t allocations_of_thread = 0;
 
 void* allocate(size_t bytes) {
-  ++asked_here;
+  ++allocations_of_thread;
   const AllocationFailures& now = failures_of_thread;
-  const bool later = now.lasting && asked_here > now.fails_at;
-  const bool fails = now.fails_at > 0 && (asked_here == now.fails_at || later);
+  const bool later = now.lasting && allocations_of_thread > now.fails_at;
+  const bool fails = now.fails_at > 0 && (allocations_of_thread == now.fails_at || later);
   void* at = fails ? nullptr : std::malloc(bytes > 0 ? bytes : 1);
   if (at == nullptr) throw std::bad_alloc();
   return at;
@@ -26,20 +26,20 @@ void* allocate(size_t bytes) {
 }  // namespace
 
 void begin_allocation_failures(const AllocationFailures& failures) noexcept {
-  asked_here = 0;
+  allocations_of_thread = 0;
   failures_of_thread = failures;
 }
 
 size_t end_allocation_failures() noexcept {
   failures_of_thread = AllocationFailures{};
-  return asked_here;
+  return allocations_of_thread;
 }
 
 }  // namespace sparsecoll::unit
 
 void* operator new(std::size_t bytes) { return sparsecoll::unit::allocate(bytes); }
 void* operator new[](std::size_t bytes) { return sparsecoll::unit::allocate(bytes); }
-// Sanitizers have one of their own.
+// Sanitizers define their own, so that the library would not get this one otherwise.
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   try {
     return sparsecoll::unit::allocate(bytes);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Communicators over transports of the test's choice, with the handles of the C API.
+// Creates communicators over any transports, and gives them handles of the C API.
 
 #include <cstddef>
 #include <memory>
@@ -32,13 +32,15 @@ class Communicators {
     config.check = check;
     config.ranks_per_node = test::ranks_per_node();
     for (auto& transport : transports) {
-      mail_.push_back(const_cast<Memory*>(&transport->memory()));  // made here, not const
-      made_.push_back(std::make_shared<Communicator>(
+      receive_memories_.push_back(
+          const_cast<Memory*>(&transport->memory()));  // the object itself is not const
+      communicators_.push_back(std::make_shared<Communicator>(
           std::make_unique<FramedLink>(std::move(transport)), config));
-      handles_.push_back(static_cast<sparsecollComm_t>(communicators().insert(made_.back())));
+      handles_.push_back(
+          static_cast<sparsecollComm_t>(communicators().insert(communicators_.back())));
     }
   }
-  /// P ranks that are threads.
+  /// Creates P ranks that are threads of this process.
   Communicators(int P, const sparsecollConfig_t& values, const FaultPlan& plan = {},
                 bool check = true)
       : Communicators(make_local_transports(P, plan), values, check) {}
@@ -51,31 +53,31 @@ class Communicators {
   int size() const { return static_cast<int>(handles_.size()); }
   sparsecollComm_t handle(int rank) const { return handles_[static_cast<size_t>(rank)]; }
   const std::vector<sparsecollComm_t>& handles() const { return handles_; }
-  Communicator& operator[](int rank) { return *made_[static_cast<size_t>(rank)]; }
+  Communicator& operator[](int rank) { return *communicators_[static_cast<size_t>(rank)]; }
 
   /// Returns the channel of a rank.
   Channel& channel(int rank) { return link_as<FramedLink>((*this)[rank].link())->channel(); }
 
-  /// The memory from which a rank's messages are received.
-  Memory& mail(int rank) { return *mail_[static_cast<size_t>(rank)]; }
+  /// Returns the memory that holds a rank's received messages.
+  Memory& receive_memory(int rank) { return *receive_memories_[static_cast<size_t>(rank)]; }
 
   sparsecollResult_t destroy(int rank) {
     sparsecollComm_t& handle = handles_[static_cast<size_t>(rank)];
     if (!handle) return sparsecollSuccess;
-    made_[static_cast<size_t>(rank)].reset();
+    communicators_[static_cast<size_t>(rank)].reset();
     const sparsecollResult_t result = sparsecollCommDestroy(handle);
     handle = nullptr;
     return result;
   }
 
-  /// Runs body(rank) on a thread for each rank; the sum of the verdicts.
+  /// Runs body(rank) on one thread for each rank. Returns the errors of all ranks, or "".
   std::string run(const std::string& what, const std::function<std::string(int)>& body) const {
     return test::run_threads(what, size(), body);
   }
 
  private:
-  std::vector<Memory*> mail_;
-  std::vector<std::shared_ptr<Communicator>> made_;
+  std::vector<Memory*> receive_memories_;
+  std::vector<std::shared_ptr<Communicator>> communicators_;
   std::vector<sparsecollComm_t> handles_;
 };
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Configurations: the caller's struct, overridden by the environment, checked field by field.
+// Tests of make_config(): environment variables override fields of the struct, and each field is
+// checked.
 
 #include "api/config.hpp"
 
@@ -19,7 +20,7 @@ namespace {
 
 constexpr sparsecollConfig_t kDefaults = SPARSECOLL_CONFIG_INITIALIZER;
 
-/// An environment variable while it lives; nothing of the kind is set otherwise.
+/// Sets an environment variable and unsets it in the destructor.
 class Variable {
  public:
   Variable(const char* name, const std::string& value) : name_(name) {
@@ -33,7 +34,7 @@ class Variable {
   const char* name_;
 };
 
-/// The message with which a configuration is refused, "" if it is taken.
+/// Returns the error message of make_config(), or "" if it accepts the configuration.
 std::string refusal(const sparsecollConfig_t* config = nullptr) {
   try {
     make_config(config);
@@ -89,7 +90,7 @@ const std::vector<Field>& fields() {
   return all;
 }
 
-TEST_CASE("every field is taken over when it is good and named when it is bad") {
+TEST_CASE("every field is copied if it is valid, and named in the error if it is not") {
   for (const Field& field : fields()) {
     sparsecollConfig_t config = kDefaults;
     for (const int value : field.good) {
@@ -121,7 +122,7 @@ TEST_CASE("a struct that does not start from its initializer is refused") {
 TEST_CASE("a struct of an older or newer header is read as far as it goes") {
   sparsecollConfig_t config = kDefaults;
   config.timeoutMs = 77;
-  config.thresholdInterval = 0;  // bad, but beyond the size
+  config.thresholdInterval = 0;  // invalid, but beyond the size
   config.size = offsetof(sparsecollConfig_t, thresholdInterval);
   const Config shorter = make_config(&config);
   CHECK(shorter.values.timeoutMs == 77);
@@ -163,7 +164,7 @@ struct Words {
   const char* variable;
   std::vector<const char*> good;
   std::vector<const char*> bad;
-  const char* listed;  ///< what the error says is valid
+  const char* listed;  ///< the valid words that the error lists
 };
 
 std::vector<const char*> algorithm_names() {
@@ -215,14 +216,14 @@ TEST_CASE("an unknown word is an error that lists the valid ones") {
   }
 }
 
-TEST_CASE("a log file that cannot be opened is refused, when there is something to log") {
+TEST_CASE("a log file that cannot be opened is refused, if logging is on") {
   const Variable file("SPARSECOLL_DEBUG_FILE", "/nonexistent/folder/log");
   CHECK(refusal() == "");
   const Variable debug("SPARSECOLL_DEBUG", "INFO");
   CHECK(contains(refusal(), "SPARSECOLL_DEBUG_FILE: cannot open '/nonexistent/folder/log'"));
 }
 
-TEST_CASE("what ranks agree on is everything but device and log") {
+TEST_CASE("ranks must agree on every field except the device and the log") {
   std::set<uint64_t> hashes{describe(make_config(nullptr)).hash()};
   size_t expected = 1;
   for (const Field& field : fields()) {

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Single bytes of every message of a call inverted on their way: an error, never a wrong result.
-// Without checksums the result may be wrong, but nothing breaks or hangs.
+// Inverts single bytes of the messages of a call, one byte in each run. With checksums the call
+// must report an error and never give a wrong result. Without checksums the result may be wrong,
+// but the call must end and corrupt nothing else.
 
 #include "api/communicators.hpp"
 #include "support/catch.hpp"
@@ -27,7 +28,7 @@ sparsecollConfig_t config_of(const Task& task, int timeout_ms) {
   return config;
 }
 
-/// All ranks make the call; what they say for themselves.
+/// Makes the call on all ranks and returns their reports.
 std::vector<Report> make_calls(Communicators& ranks, const Step<float>& step) {
   const auto residuals = test::make_residuals<float>(ranks.handles(), step.task.n, true);
   std::vector<Report> reports(residuals.size());
@@ -44,7 +45,7 @@ std::vector<Report> make_calls(Communicators& ranks, const Step<float>& step) {
 
 using Sizes = std::vector<std::vector<size_t>>;
 
-/// How long the messages of each rank are.
+/// Returns the sizes of the messages that each rank sends.
 Sizes message_sizes(const Step<float>& step, int P) {
   Sizes sizes(static_cast<size_t>(P));
   std::vector<std::unique_ptr<Transport>> transports;
@@ -61,39 +62,41 @@ Sizes message_sizes(const Step<float>& step, int P) {
   return sizes;
 }
 
-/// Which byte of which message is inverted.
-struct Backend {
+/// The byte that is inverted: its sender, the number of the message and its position in the
+/// message.
+struct DamagedByte {
   int sender;
-  size_t number;
+  size_t message;
   size_t byte;
 };
 
-std::vector<Report> with_damage(const Step<float>& step, int P, const Backend& backend,
+std::vector<Report> with_damage(const Step<float>& step, int P, const DamagedByte& damage,
                                 bool check) {
-  const auto plan = [backend](int sender, int, size_t number) {
+  const auto plan = [damage](int sender, int, size_t number) {
     MessageFault fault;
-    if (sender == backend.sender && number == backend.number) fault.corrupt_byte = backend.byte;
+    if (sender == damage.sender && number == damage.message) fault.corrupt_byte = damage.byte;
     return fault;
   };
   Communicators ranks(P, config_of(step.task, check ? 20000 : 60), plan, check);
   return make_calls(ranks, step);
 }
 
-/// With checksums: the receiver notices and tells the others, so that nobody waits in vain.
+/// With checksums, some receiver detects the damage and informs the other ranks, so that none waits
+/// for its deadline.
 std::string judge_checked(const std::vector<Report>& reports) {
-  bool noticed = false;
+  bool detected = false;
   for (const Report& report : reports) {
-    noticed = noticed || report.result == sparsecollRemoteError;
+    detected = detected || report.result == sparsecollRemoteError;
     const bool known = report.result == sparsecollSuccess || report.result == sparsecollRemoteError;
     if (!known || !report.wrong.empty() || report.seconds > 10) return describe(report);
   }
-  return noticed ? "" : "nobody noticed";
+  return detected ? "" : "no rank detected the damage";
 }
 
-/// Without: whatever happens ends in time, and an error leaves the residual alone.
+/// Without checksums, each call ends in time, and an error does not change the residual.
 std::string judge_unchecked(const std::vector<Report>& reports) {
   for (const Report& report : reports) {
-    // After Truncated the operation is done, with whatever came.
+    // sparsecollTruncated completes the operation with the data that was received.
     const bool error = report.result != sparsecollSuccess && report.result != sparsecollTruncated;
     if (report.seconds > 0.06 + test::patience() || (error && report.changed) ||
         report.result == sparsecollInternalError)
@@ -122,18 +125,18 @@ void damage_everything(const Task& task, int P, bool check, size_t stride) {
 const std::vector<test::Mode> kModes{test::kAllgather,    test::kOktopk, test::kTopkA2A,
                                      test::kHierarchical, test::kDense,  test::kGtopk};
 
-// Each byte is a call of all ranks. So all of them are tried once for each mode, dense with two
-// ranks, which has every kind of message; elsewhere every fourth of the headers and every 31st, a
-// number that is no multiple of any field's size, of what follows.
+// A run for each byte is expensive. The test with two ranks in dense form, which has every kind of
+// message, tries every byte. The others try every fourth byte of the headers and every 31st of the
+// rest; 31 is no multiple of the size of a field.
 
-TEST_CASE("a damaged byte is noticed, in dense form") {
+TEST_CASE("a damaged byte is detected, in dense form") {
   for (const test::Mode& mode : kModes) {
     damage_everything(task_of(mode, false, 9), 2, true, test::small_run() ? 97 : 1);
     damage_everything(task_of(mode, false, 9), 3, true, test::small_run() ? 97 : 31);
   }
 }
 
-TEST_CASE("a damaged byte is noticed, in coordinate form") {
+TEST_CASE("a damaged byte is detected, in coordinate form") {
   for (const test::Mode& mode : kModes) {
     if (!test::has_coordinate_form(mode)) continue;
     damage_everything(task_of(mode, true, 9), 2, true, test::small_run() ? 97 : 31);
@@ -141,7 +144,7 @@ TEST_CASE("a damaged byte is noticed, in coordinate form") {
   }
 }
 
-TEST_CASE("without checksums damage breaks nothing") {
+TEST_CASE("without checksums a damaged byte neither blocks a call nor changes residuals") {
   for (const test::Mode& mode : kModes) {
     damage_everything(task_of(mode, false, 9), 2, false, test::small_run() ? 97 : 11);
     if (!test::has_coordinate_form(mode)) continue;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The n-th allocation fails, for each n, while all ranks make a call: every rank gets an error or
-// the right result, nothing hangs or leaks, and a residual is as before or as after the call.
+// The n-th allocation of a call fails, for each n. Every rank gets an error or the right result, no
+// rank waits forever, nothing leaks, and a residual is as before or as after the call.
 
 #include "api/communicators.hpp"
 #include "api/sanitizers.hpp"
@@ -33,14 +33,14 @@ std::vector<Task> tasks(size_t n, size_t k) {
   return all;
 }
 
-/// Whose allocations are to fail.
+/// The rank and the memory whose allocation fails.
 struct Victim {
   int rank;
-  bool mail;  ///< the memory in which it receives, which its senders fill; else its own
+  bool receives;  ///< the memory for received messages; otherwise workspace and state
 };
 
-/// All ranks make the call of `step` on fresh communicators with the victim's n-th allocation
-/// failing. *allocations: how many there were.
+/// Makes the call of `step` on all ranks of new communicators. The victim's n-th allocation fails;
+/// with n = 0 none does. Sets *allocations to the number of allocations.
 std::string run(const Step<float>& step, int P, const Victim& victim, size_t n,
                 size_t* allocations) {
   sparsecollConfig_t config = test::config_of(step.task.mode);
@@ -48,7 +48,8 @@ std::string run(const Step<float>& step, int P, const Victim& victim, size_t n,
   Communicators ranks(P, config);
   auto residuals = test::make_residuals<float>(ranks.handles(), step.task.n, true);
   for (size_t r = 0; r < residuals.size(); ++r) residuals[r].write(step.before[r]);
-  Memory& memory = victim.mail ? ranks.mail(victim.rank) : host_memory(ranks[victim.rank]);
+  Memory& memory =
+      victim.receives ? ranks.receive_memory(victim.rank) : host_memory(ranks[victim.rank]);
   const size_t before = memory.allocations();
   memory.fail_at(n);
   std::string verdict = ranks.run(describe(step.task, P), [&](int rank) -> std::string {
@@ -64,7 +65,7 @@ std::string run(const Step<float>& step, int P, const Victim& victim, size_t n,
   *allocations = memory.allocations() - before;
   if (!verdict.empty())
     verdict += text("\n    allocation ", n, " of rank ", victim.rank, "'s ",
-                    victim.mail ? "mail" : "memory");
+                    victim.receives ? "receive memory" : "memory");
   return verdict;
 }
 
@@ -74,19 +75,19 @@ TEST_CASE("every allocation of a call may fail") {
     for (const Task& task : tasks(20000, 5000)) {
       const Step<float> step = make_step(task, first_residuals<float>(task, P));
       for (int rank = 0; rank < P; ++rank) {
-        for (const bool mail : {false, true}) {
+        for (const bool receives : {false, true}) {
           size_t allocations = 0, ignored = 0;
-          REQUIRE(run(step, P, {rank, mail}, 0, &allocations) == "");
-          if (!mail) CHECK(allocations > 0);
+          REQUIRE(run(step, P, {rank, receives}, 0, &allocations) == "");
+          if (!receives) CHECK(allocations > 0);
           for (size_t n = 1; n <= allocations; ++n)
-            REQUIRE(run(step, P, {rank, mail}, n, &ignored) == "");
+            REQUIRE(run(step, P, {rank, receives}, n, &ignored) == "");
         }
       }
     }
   }
 }
 
-/// One rank's call with `room` bytes left in its arena, and no memory for more.
+/// Makes a call on one rank with `room` bytes left in its arena and no memory for another block.
 std::string run_with_room(const Step<float>& step, size_t room) {
   Communicators ranks(1, test::config_of(step.task.mode));
   Communicator& rank = ranks[0];
@@ -106,7 +107,7 @@ std::string run_with_room(const Step<float>& step, size_t room) {
   return known ? "" : describe(report);
 }
 
-TEST_CASE("every single piece of workspace may be the one that is missing") {
+TEST_CASE("every allocation of workspace may be the one that fails") {
   for (const Task& task : tasks(300, 60)) {
     const Step<float> step = make_step(task, first_residuals<float>(task, 1));
     INFO(describe(task, 1));

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// No stack for a call of a group: sparsecollSystemError there, sparsecollRemoteError on the others,
-// at once. And no thread for a queue of calls.
+// A group whose calls get no stack fails at once, with sparsecollSystemError on that rank and
+// sparsecollRemoteError on the others. A queue that gets no thread fails, too.
 
 #include <pthread.h>
 #include <sys/resource.h>
@@ -21,23 +21,25 @@
 namespace sparsecoll::unit {
 namespace {
 
-/// While it lives, the process gets no more address space. Small vectors find room in what it has.
-class NoSpace {
+/// While it exists, the process gets no more address space. Small allocations still succeed in
+/// existing pages.
+class NoAddressSpace {
  public:
-  NoSpace() {
+  NoAddressSpace() {
     getrlimit(RLIMIT_AS, &usual_);
     const rlimit none{1, usual_.rlim_max};
     if (setrlimit(RLIMIT_AS, &none) != 0) throw std::runtime_error("no limit could be set");
   }
-  ~NoSpace() { setrlimit(RLIMIT_AS, &usual_); }
-  NoSpace(const NoSpace&) = delete;
-  NoSpace& operator=(const NoSpace&) = delete;
+  ~NoAddressSpace() { setrlimit(RLIMIT_AS, &usual_); }
+  NoAddressSpace(const NoAddressSpace&) = delete;
+  NoAddressSpace& operator=(const NoAddressSpace&) = delete;
 
  private:
   rlimit usual_;
 };
 
-/// While it lives, no thread can be started: stacks do not fit into any address space.
+/// While it exists, no thread can be started, because the default stack size is larger than any
+/// address space.
 class NoThreads {
  public:
   NoThreads() {
@@ -56,7 +58,7 @@ class NoThreads {
   pthread_attr_t usual_;
 };
 
-/// A group of three calls.
+/// Makes a group of three calls.
 sparsecollResult_t group_of_three(sparsecollComm_t comm) {
   std::vector<float> x(30, 1.0f), y(x), z(x);
   sparsecollGroupStart(comm);
@@ -66,57 +68,58 @@ sparsecollResult_t group_of_three(sparsecollComm_t comm) {
   return sparsecollGroupEnd(comm);
 }
 
-/// What takes workspace that groups take, too.
+/// Makes one call, which allocates workspace that later groups reuse.
 sparsecollResult_t one_call(sparsecollComm_t comm) {
   std::vector<float> x(30, 1.0f);
   return sparseAllreduce(x.data(), x.data(), x.size(), 4, sparsecollFloat32, sparsecollSum, nullptr,
                          comm, nullptr);
 }
 
-bool tells_of_stacks(sparsecollComm_t comm) {
+bool reports_no_stack(sparsecollComm_t comm) {
   return std::string(sparsecollGetLastError(comm)).find("no stack") != std::string::npos;
 }
 
-/// Rank 1 fails for want of stacks before rank 0 comes, or when that is in its group already.
-std::string meet_without_stacks(unit::Communicators& ranks, int rank, bool first,
-                                std::atomic<bool>& failed) {
+/// Rank 1 gets no stacks for its group. `first`: rank 1 fails before rank 0 starts its group;
+/// otherwise rank 0 is already in its group.
+std::string group_without_stacks(unit::Communicators& ranks, int rank, bool first,
+                                 std::atomic<bool>& failed) {
   const sparsecollComm_t comm = ranks.handle(rank);
-  const sparsecollResult_t cache = one_call(comm);
-  if (cache != sparsecollSuccess) return test::explain(cache, comm);
+  const sparsecollResult_t warmup = one_call(comm);
+  if (warmup != sparsecollSuccess) return test::explain(warmup, comm);
   const auto start = Clock::now();
   if (rank == 0) {
     while (first && !failed) std::this_thread::yield();
     const sparsecollResult_t result = group_of_three(comm);
-    // It may be so late that it gets no stacks either.
-    if (!first && result == sparsecollSystemError && tells_of_stacks(comm)) return "";
+    // If rank 0 starts late, it gets no stacks either.
+    if (!first && result == sparsecollSystemError && reports_no_stack(comm)) return "";
     if (result != sparsecollRemoteError) return test::explain(result, comm);
   } else {
     if (!first) std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    std::optional<NoSpace> none(std::in_place);
+    std::optional<NoAddressSpace> none(std::in_place);
     const sparsecollResult_t result = group_of_three(comm);
     none.reset();
     failed = true;
-    if (result != sparsecollSystemError || !tells_of_stacks(comm))
+    if (result != sparsecollSystemError || !reports_no_stack(comm))
       return test::explain(result, comm);
   }
   return Clock::now() - start < std::chrono::seconds(8) ? "" : "late";
 }
 
-TEST_CASE("a rank that gets no stack for its group tells the others") {
-  if (kSanitized) return;  // which take address space of their own all the time
+TEST_CASE("a rank that gets no stack for its group fails the others") {
+  if (kSanitized) return;  // sanitizers map address space at any time
   sparsecollConfig_t config = SPARSECOLL_CONFIG_INITIALIZER;
   config.timeoutMs = 20000;
   for (const bool first : {true, false}) {
     Communicators ranks(2, config);
     std::atomic<bool> failed{false};
     CHECK(ranks.run("groups", [&](int rank) {
-      return meet_without_stacks(ranks, rank, first, failed);
+      return group_without_stacks(ranks, rank, first, failed);
     }) == "");
   }
 }
 
 TEST_CASE("a communicator whose calls are queued needs a thread") {
-  if (kSanitized) return;  // their threads have stacks of their own choice
+  if (kSanitized) return;  // sanitizers choose the stack size of threads
   sparsecollConfig_t config = SPARSECOLL_CONFIG_INITIALIZER;
   config.blocking = 0;
   sparsecollComm_t comms[2] = {nullptr, nullptr};
@@ -128,7 +131,7 @@ TEST_CASE("a communicator whose calls are queued needs a thread") {
   CHECK(comms[0] == nullptr);
 }
 
-TEST_CASE("a group takes the stacks of the one before") {
+TEST_CASE("a group reuses the stacks of the previous one") {
   if (kSanitized) return;
   Communicators ranks(2, SPARSECOLL_CONFIG_INITIALIZER);
   std::atomic<int> ready{0}, done{0};
@@ -138,7 +141,7 @@ TEST_CASE("a group takes the stacks of the one before") {
     if (result != sparsecollSuccess) return test::explain(result, comm);
     ++ready;
     while (ready < 2) std::this_thread::yield();
-    std::optional<NoSpace> none;  // for the whole process
+    std::optional<NoAddressSpace> none;  // limits all ranks of the process
     if (rank == 0) none.emplace();
     for (int round = 0; round < 3 && result == sparsecollSuccess; ++round)
       result = group_of_three(comm);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Which sanitizer this build has, and how to tell it what is meant to be so.
+// Whether this build has a sanitizer, and how to exempt intended leaks.
 
 #if defined(__has_feature)
 #define SPARSECOLL_TEST_FEATURE(name) __has_feature(name)
@@ -19,7 +19,7 @@ namespace sparsecoll::unit {
 #if defined(__SANITIZE_ADDRESS__) || SPARSECOLL_TEST_FEATURE(address_sanitizer)
 inline constexpr bool kSanitized = true;
 
-/// While it lives, what this thread allocates may be given up for good.
+/// While it exists, allocations of this thread are not reported as leaks.
 using LeaksAllowed = __lsan::ScopedDisabler;
 #else
 #if defined(__SANITIZE_THREAD__) || SPARSECOLL_TEST_FEATURE(thread_sanitizer)

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The steady state: after the third call of a shape the library's own allocator is not called, with
-// other data in every call, and the process does not grow.
+// In the steady state, after the third call of a shape, calls use no allocator of the library and
+// the process does not grow. Every call has other data.
 
 #include <malloc.h>
 #include <sys/prctl.h>
@@ -22,7 +22,7 @@ namespace {
 constexpr size_t kLength = 2000;
 constexpr size_t kKept = 40;
 
-/// Cheap random numbers (xorshift64*), other ones for every rank.
+/// A fast generator of random numbers (xorshift64*), with another seed for each rank.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(test::noise(seed, 1) | 1) {}
@@ -32,7 +32,7 @@ class Random {
     state_ ^= state_ >> 27;
     return state_ * 0x2545f4914f6cdd1dull;
   }
-  /// Of very different magnitudes.
+  /// Returns a value; the magnitudes of the values differ widely.
   float value() {
     const float x = static_cast<float>(static_cast<int64_t>(next()) >> 40) * 0x1p-23f;
     return x * x * x;
@@ -42,15 +42,15 @@ class Random {
   uint64_t state_;
 };
 
-/// One by one, or both forms of the verb in a group.
-enum class Way { alone, groups };
+/// Whether a worker makes its calls alone or both forms of the verb in a group.
+enum class Grouping { none, groups };
 
-/// One rank's tensors and what it does with them.
+/// Makes calls on one rank, with the rank's buffers and residual.
 class Worker {
  public:
-  Worker(const test::Mode& mode, Way way, sparsecollComm_t comm, uint64_t seed)
+  Worker(const test::Mode& mode, Grouping grouping, sparsecollComm_t comm, uint64_t seed)
       : mode_(mode),
-        way_(way),
+        grouping_(grouping),
         comm_(comm),
         random_(seed),
         dense_(kLength),
@@ -59,15 +59,15 @@ class Worker {
         selected_(kLength, sparsecollIndex32, kKept),
         reduced_(kLength, sparsecollIndex32, kLength) {}
 
-  /// A call in dense form, and the same in coordinate form: Topk, v verb, Scatter.
+  /// Makes a call in dense form, then the same in coordinate form: select, v verb, scatter.
   sparsecollResult_t call() {
     for (float& value : dense_) value = random_.value();
-    if (way_ == Way::groups) return call_group();
+    if (grouping_ == Grouping::groups) return call_group();
     const sparsecollResult_t result = test::call_dense_verb<float>(
         mode_.verb,
         {dense_.data(), result_.data(), kLength, kKept, sparsecollAvg, residual_.handle()}, comm_);
     if (!test::has_coordinate_form(mode_) || result != sparsecollSuccess) return result;
-    return call_pieces();
+    return call_coordinate_form();
   }
 
  private:
@@ -88,7 +88,7 @@ class Worker {
     return sparsecollGroupEnd(comm_);
   }
 
-  sparsecollResult_t call_pieces() {
+  sparsecollResult_t call_coordinate_form() {
     sparsecollResult_t result = select();
     if (result != sparsecollSuccess) return result;
     result = test::call_sparse_verb(
@@ -99,7 +99,7 @@ class Worker {
     return result == sparsecollSuccess ? call_exchanges() : result;
   }
 
-  /// Every entry to its owner, and the sum by owners.
+  /// Makes a sparseAlltoall and a sparseReduceScatter.
   sparsecollResult_t call_exchanges() {
     const sparsecollResult_t result =
         sparseAlltoall(selected_.get(), reduced_.get(), nullptr, nullptr, comm_, nullptr);
@@ -109,7 +109,7 @@ class Worker {
   }
 
   const test::Mode& mode_;
-  const Way way_;
+  const Grouping grouping_;
   sparsecollComm_t comm_;
   Random random_;
   std::vector<float> dense_, result_;
@@ -120,7 +120,7 @@ class Worker {
 size_t allocations(Communicators& ranks) {
   size_t all = 0;
   for (int r = 0; r < ranks.size(); ++r)
-    all += host_memory(ranks[r]).allocations() + ranks.mail(r).allocations();
+    all += host_memory(ranks[r]).allocations() + ranks.receive_memory(r).allocations();
   return all;
 }
 
@@ -131,26 +131,27 @@ size_t resident_bytes() {
   return resident * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
-/// What the process may grow by. The smallest block of a C library's allocator is 32 bytes: one
-/// lost a call is 256 KB over 8,000 calls of one rank. Measured: at most 28 KiB.
+/// Bytes by which the process may grow. The smallest block of malloc has 32 bytes; a leak of one
+/// such block in each call would be 256 KB over 8,000 calls of one rank. The measured growth is at
+/// most 28 KiB.
 constexpr size_t kTolerance = 100 << 10;
 
 struct Growth {
   size_t allocations = 0;
   size_t resident = 0;
-  size_t heap = 0;  ///< in use, of all threads
+  size_t heap = 0;  ///< bytes in use by all threads
 };
 
 size_t heap_bytes() { return mallinfo2().uordblks; }
 
-/// Three calls, then `calls` of which the growth is measured.
-std::string run(const test::Mode& mode, Way way, int P, int calls, Growth* growth) {
+/// Makes three calls, then `calls` calls of which it measures the growth.
+std::string run(const test::Mode& mode, Grouping grouping, int P, int calls, Growth* growth) {
   Communicators ranks(P, test::config_of(mode));
   Growth before, after;
   std::barrier all(P);
   const std::string verdict = ranks.run(text(mode.name, " P=", P), [&](int rank) -> std::string {
     const sparsecollComm_t comm = ranks.handle(rank);
-    Worker worker(mode, way, comm, test::base_seed() + static_cast<uint64_t>(rank));
+    Worker worker(mode, grouping, comm, test::base_seed() + static_cast<uint64_t>(rank));
     std::string wrong;
     for (int call = 0; call < 3 + calls; ++call) {
       if (call == 3) {
@@ -158,7 +159,7 @@ std::string run(const test::Mode& mode, Way way, int P, int calls, Growth* growt
         if (rank == 0) before = {allocations(ranks), 0, 0};
         all.arrive_and_wait();
       }
-      // What the threads' own allocators take for the first calls is no growth yet.
+      // Allocators of threads take memory during the first calls. This is not counted.
       if (call == 3 + calls / 10) {
         all.arrive_and_wait();
         if (rank == 0) {
@@ -182,23 +183,23 @@ std::string run(const test::Mode& mode, Way way, int P, int calls, Growth* growt
 }
 
 TEST_CASE("after the third call of a shape nothing is allocated and the process does not grow") {
-  prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);             // pages that the kernel joins count as growth
-  const int calls = test::small_run() ? 100 : 4000;  // of each form
+  prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);             // huge pages would count as growth
+  const int calls = test::small_run() ? 100 : 4000;  // in each form
   for (const int P : {1, 2, 4, 5}) {
     for (const test::Mode& mode :
          {test::kAllgather, test::kOktopk, test::kReuse, test::kTopkA2A, test::kHierarchical,
           test::kDense, test::kGtopk, test::kAuto, test::kBf16Modes[1], test::kBf16Modes[4]}) {
       Growth growth;
       INFO(mode.name << " P=" << P);
-      CHECK(run(mode, Way::alone, P, calls, &growth) == "");
+      CHECK(run(mode, Grouping::none, P, calls, &growth) == "");
       CHECK(growth.allocations == 0);
       if (!kSanitized && !test::small_run()) CHECK(growth.resident < kTolerance);
     }
   }
 }
 
-// Not with thresholds that are reused: there a message may be longer than any before.
-TEST_CASE("nor is anything in groups") {
+// Reused thresholds are not tested in groups, because a message may then be longer than all before.
+TEST_CASE("after the third group of a shape nothing is allocated and the heap does not grow") {
   prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
   const int calls = test::small_run() ? 100 : 4000;
   for (const int P : {1, 2, 4, 5}) {
@@ -206,10 +207,10 @@ TEST_CASE("nor is anything in groups") {
                                    test::kGtopk, test::kBf16Modes[1]}) {
       Growth growth;
       INFO(mode.name << " P=" << P);
-      CHECK(run(mode, Way::groups, P, calls, &growth) == "");
+      CHECK(run(mode, Grouping::groups, P, calls, &growth) == "");
       CHECK(growth.allocations == 0);
-      // Not what is resident: rare ways of a call use pages of its stack for the first time. One
-      // block lost a group would be 115 KB.
+      // Resident memory is not checked, because rare branches touch new pages of a stack. A leak of
+      // one block in each group would be 115 KB.
       if (!kSanitized && !test::small_run()) CHECK(growth.heap < size_t{4} << 10);
     }
   }

@@ -1,24 +1,24 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// How ranks agree on a call without a round of its own: coverage, ranks that are ahead, and calls
-// that are abandoned while messages are under way.
+// Tests of agreement without a round of its own: covered ranks, ranks that are calls ahead, and
+// calls that are abandoned while messages are in flight.
 
 #include <chrono>
 #include <thread>
 
-#include "calls/station.hpp"
+#include "calls/channel_ranks.hpp"
 #include "support/catch.hpp"
 
 namespace sparsecoll::unit {
 namespace {
 
-constexpr int kNobody = Station::kNobody;
+constexpr int kNoPeer = ChannelRank::kNoPeer;
 
-TEST_CASE("agree() hears of all ranks in ceil(log2 P) messages") {
+TEST_CASE("agree() covers all ranks in ceil(log2 P) messages") {
   for (const int P : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17}) {
-    Stations stations(P);
-    CHECK(stations.run([P](Station& s) {
+    ChannelRanks ranks(P);
+    CHECK(ranks.run([P](ChannelRank& s) {
       for (int call = 0; call < 3; ++call) {
         s.call(call_with_k(7), [](FramedCall& framed) { framed.agree(); });
         if (s.stats().messages_sent != static_cast<size_t>(ceil_log2(static_cast<uint64_t>(P))))
@@ -32,9 +32,9 @@ TEST_CASE("agree() hears of all ranks in ceil(log2 P) messages") {
   }
 }
 
-TEST_CASE("a call is not confirmed before every rank was heard of") {
-  Stations stations(3);
-  CHECK(stations.run([](Station& s) {
+TEST_CASE("a call is not confirmed before every rank is covered") {
+  ChannelRanks ranks(3);
+  CHECK(ranks.run([](ChannelRank& s) {
     return expect_error(sparsecollInternalError, "2 of 3 ranks", [&] {
       s.call(call_with_k(7), [&](FramedCall& framed) {
         s.exchange(framed, (s.rank() + 1) % 3, "hello", (s.rank() + 2) % 3);
@@ -44,18 +44,18 @@ TEST_CASE("a call is not confirmed before every rank was heard of") {
   }) == "");
 }
 
-TEST_CASE("what a rank heard of is relayed along a chain, and back") {
+TEST_CASE("covered ranks are relayed along a chain, and back") {
   for (const int P : {2, 4, 5, 8}) {
-    Stations stations(P);
-    CHECK(stations.run([P](Station& s) {
+    ChannelRanks ranks(P);
+    CHECK(ranks.run([P](ChannelRank& s) {
       std::string got;
       s.call(call_with_k(7), [&](FramedCall& framed) {
         const int r = s.rank();
-        if (r > 0) got = s.exchange(framed, kNobody, "", r - 1);
+        if (r > 0) got = s.exchange(framed, kNoPeer, "", r - 1);
         got += std::to_string(r);
-        if (r + 1 < P) s.exchange(framed, r + 1, got, kNobody);
-        if (r + 1 < P) got = s.exchange(framed, kNobody, "", r + 1);
-        if (r > 0) s.exchange(framed, r - 1, got, kNobody);
+        if (r + 1 < P) s.exchange(framed, r + 1, got, kNoPeer);
+        if (r + 1 < P) got = s.exchange(framed, kNoPeer, "", r + 1);
+        if (r > 0) s.exchange(framed, r - 1, got, kNoPeer);
         framed.confirm();
       });
       return got == std::string("01234567").substr(0, static_cast<size_t>(P)) ? "" : got;
@@ -63,40 +63,41 @@ TEST_CASE("what a rank heard of is relayed along a chain, and back") {
   }
 }
 
-TEST_CASE("coverage that wraps around the last rank is relayed too") {
-  // Rank 3 of 5 hears of 4 and 0, then tells 1, which knows of 2.
-  Stations stations(5);
-  CHECK(stations.run([](Station& s) {
+TEST_CASE("a range of covered ranks that wraps around the last rank is relayed, too") {
+  // Rank 3 of 5 receives from rank 4, which covers 4 and 0. Then it sends to rank 1, which covers 1
+  // and 2.
+  ChannelRanks ranks(5);
+  CHECK(ranks.run([](ChannelRank& s) {
     s.call(call_with_k(7), [&](FramedCall& framed) {
-      if (s.rank() == 0) s.exchange(framed, 4, "", kNobody);
-      if (s.rank() == 4) s.exchange(framed, kNobody, "", 0);
-      if (s.rank() == 4) s.exchange(framed, 3, "", kNobody);
-      if (s.rank() == 2) s.exchange(framed, 1, "", kNobody);
-      if (s.rank() == 3) s.exchange(framed, kNobody, "", 4);
-      if (s.rank() == 3) s.exchange(framed, 1, "", kNobody);
+      if (s.rank() == 0) s.exchange(framed, 4, "", kNoPeer);
+      if (s.rank() == 4) s.exchange(framed, kNoPeer, "", 0);
+      if (s.rank() == 4) s.exchange(framed, 3, "", kNoPeer);
+      if (s.rank() == 2) s.exchange(framed, 1, "", kNoPeer);
+      if (s.rank() == 3) s.exchange(framed, kNoPeer, "", 4);
+      if (s.rank() == 3) s.exchange(framed, 1, "", kNoPeer);
       if (s.rank() != 1) return;
-      s.exchange(framed, kNobody, "", 2);
-      s.exchange(framed, kNobody, "", 3);
+      s.exchange(framed, kNoPeer, "", 2);
+      s.exchange(framed, kNoPeer, "", 3);
       framed.confirm();
     });
     return std::string();
   }) == "");
 }
 
-TEST_CASE("messages of a rank that is calls ahead wait for their turn") {
-  Stations stations(2);
-  CHECK(stations.run([](Station& s) {
+TEST_CASE("messages of a rank that is calls ahead are queued until their call") {
+  ChannelRanks ranks(2);
+  CHECK(ranks.run([](ChannelRank& s) {
     for (int call = 1; call <= 5; ++call) {
       std::string first, second;
       s.call(call_with_k(7), [&](FramedCall& framed) {
         if (s.rank() == 0) {
-          s.exchange(framed, 1, text("first of ", call), kNobody);
-          s.exchange(framed, 1, text("second of ", call), kNobody);
+          s.exchange(framed, 1, text("first of ", call), kNoPeer);
+          s.exchange(framed, 1, text("second of ", call), kNoPeer);
           return;
         }
         if (call == 1) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-        first = s.exchange(framed, kNobody, "", 0);
-        second = s.exchange(framed, kNobody, "", 0);
+        first = s.exchange(framed, kNoPeer, "", 0);
+        second = s.exchange(framed, kNoPeer, "", 0);
       });
       if (s.rank() == 1 && (first != text("first of ", call) || second != text("second of ", call)))
         return text("call ", call, " got '", first, "' and '", second, "'");
@@ -105,34 +106,35 @@ TEST_CASE("messages of a rank that is calls ahead wait for their turn") {
   }) == "");
 }
 
-/// A call in which rank `culprit` finds its arguments bad after one exchange, while the others go
-/// on sending.
-std::string call_with_culprit(Station& s, int culprit) {
+/// Makes a call in which rank `failing_rank` passes a bad argument, which it detects after one
+/// exchange. The others go on sending.
+std::string call_with_bad_argument(ChannelRank& s, int failing_rank) {
   const int P = s.size(), to = (s.rank() + 1) % P, from = (s.rank() + P - 1) % P;
   const Error problem(sparsecollInvalidArgument, "k: expected a better one");
   const auto body = [&](FramedCall& framed) {
     try {
       s.exchange(framed, to, "first", from);
-      if (s.rank() == culprit) framed.abandon(&problem);
-      for (int more = 0; more < 3; ++more) s.exchange(framed, to, std::string(5000, 'x'), kNobody);
-      for (;;) s.exchange(framed, kNobody, "", from);
+      if (s.rank() == failing_rank) framed.abandon(&problem);
+      for (int more = 0; more < 3; ++more) s.exchange(framed, to, std::string(5000, 'x'), kNoPeer);
+      for (;;) s.exchange(framed, kNoPeer, "", from);
     } catch (const Abandoned&) {
-      framed.abandon(s.rank() == culprit ? &problem : nullptr);
+      framed.abandon(s.rank() == failing_rank ? &problem : nullptr);
     }
   };
-  const bool own = s.rank() == culprit;
-  return expect_error(own ? sparsecollInvalidArgument : sparsecollInvalidUsage,
-                      own ? std::string("k: expected a better one")
-                          : text("rank ", culprit, " passed a bad argument: k: expected a better"),
-                      [&] { s.call(call_with_k(7), body); });
+  const bool own = s.rank() == failing_rank;
+  return expect_error(
+      own ? sparsecollInvalidArgument : sparsecollInvalidUsage,
+      own ? std::string("k: expected a better one")
+          : text("rank ", failing_rank, " passed a bad argument: k: expected a better"),
+      [&] { s.call(call_with_k(7), body); });
 }
 
-TEST_CASE("an abandoned call leaves nothing behind, and the next one works") {
+TEST_CASE("an abandoned call leaves no frame, and the next call works") {
   for (const int P : {2, 3, 6}) {
-    Stations stations(P);
-    CHECK(stations.run([P](Station& s) {
+    ChannelRanks ranks(P);
+    CHECK(ranks.run([P](ChannelRank& s) {
       for (int call = 0; call < 3 * P; ++call) {
-        const std::string verdict = call_with_culprit(s, call % P);
+        const std::string verdict = call_with_bad_argument(s, call % P);
         if (!verdict.empty()) return text("call ", call, ": ", verdict);
         s.call(call_with_k(7), [](FramedCall& framed) { framed.agree(); });
       }
@@ -144,17 +146,17 @@ TEST_CASE("an abandoned call leaves nothing behind, and the next one works") {
 }
 
 TEST_CASE("a rank may abandon its next call while others are still in this one") {
-  Stations stations(3);
-  CHECK(stations.run([](Station& s) -> std::string {
+  ChannelRanks ranks(3);
+  CHECK(ranks.run([](ChannelRank& s) -> std::string {
     std::string got;
     s.call(call_with_k(7), [&](FramedCall& framed) {
       if (s.rank() != 2) {
-        got = s.exchange(framed, kNobody, "", 2);
+        got = s.exchange(framed, kNoPeer, "", 2);
         std::this_thread::sleep_for(std::chrono::milliseconds(30));
         return;
       }
-      s.exchange(framed, 0, "data", kNobody);
-      s.exchange(framed, 1, "data", kNobody);
+      s.exchange(framed, 0, "data", kNoPeer);
+      s.exchange(framed, 1, "data", kNoPeer);
     });
     if (s.rank() != 2 && got != "data") return "the call before got '" + got + "'";
     if (s.rank() == 2) {
@@ -167,7 +169,7 @@ TEST_CASE("a rank may abandon its next call while others are still in this one")
       s.call(call_with_k(7), [&](FramedCall& framed) {
         try {
           s.exchange(framed, 1 - s.rank(), "data", 1 - s.rank());
-          s.exchange(framed, kNobody, "", 2);
+          s.exchange(framed, kNoPeer, "", 2);
         } catch (const Abandoned&) {
           framed.abandon(nullptr);
         }
@@ -176,9 +178,9 @@ TEST_CASE("a rank may abandon its next call while others are still in this one")
   }) == "");
 }
 
-TEST_CASE("different arguments are found and named on every rank") {
-  Stations stations(5);
-  CHECK(stations.run([](Station& s) {
+TEST_CASE("different arguments are detected and named on every rank") {
+  ChannelRanks ranks(5);
+  CHECK(ranks.run([](ChannelRank& s) {
     const uint64_t k = s.rank() == 3 ? 11 : 10;
     const std::string words = s.rank() == 3 ? "k: this rank passed 11, rank 0 passed 10"
                                             : "k: this rank passed 10, rank 3 passed 11";

@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The small collectives that the algorithms share: sums of counters and allgathers of messages.
+// Tests of the basic collectives that the algorithms share: sums of counters and allgathers of
+// messages.
 
 #include <array>
 #include <atomic>
 #include <mutex>
 
-#include "calls/station.hpp"
+#include "calls/channel_ranks.hpp"
 #include "support/catch.hpp"
 #include "support/data.hpp"
 #include "transport/test_messages.hpp"
@@ -19,7 +20,7 @@ using test::noise;
 
 const std::vector<int> kRanks{1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17};
 
-/// Counter c of a rank: of every magnitude, zeros and all ones among them.
+/// Returns counter c of a rank. The counters have all magnitudes and include 0 and the maximum.
 uint64_t counter(int rank, size_t c) {
   const uint64_t bits = noise(static_cast<uint64_t>(rank), c);
   if (bits % 5 == 0) return 0;
@@ -27,7 +28,7 @@ uint64_t counter(int rank, size_t c) {
   return bits >> (noise(bits, 1) % 64);
 }
 
-std::string check_counts(Station& s, size_t count) {
+std::string check_counts(ChannelRank& s, size_t count) {
   std::vector<uint64_t> counters(count), want(count);
   for (size_t c = 0; c < count; ++c) {
     counters[c] = counter(s.rank(), c);
@@ -42,8 +43,8 @@ std::string check_counts(Station& s, size_t count) {
 
 TEST_CASE("allreduce_counts gives every rank the sum over all") {
   for (const int P : kRanks) {
-    Stations stations(P);
-    CHECK(stations.run([](Station& s) {
+    ChannelRanks ranks(P);
+    CHECK(ranks.run([](ChannelRank& s) {
       std::string verdict;
       for (const size_t count : {size_t{0}, size_t{1}, size_t{5}, size_t{257}, size_t{4096}})
         if (verdict.empty()) verdict = check_counts(s, count);
@@ -52,10 +53,10 @@ TEST_CASE("allreduce_counts gives every rank the sum over all") {
   }
 }
 
-TEST_CASE("allreduce_counts takes two messages a round at most and hears of all ranks") {
+TEST_CASE("allreduce_counts sends at most two messages in each round and covers all ranks") {
   for (const int P : kRanks) {
-    Stations stations(P);
-    CHECK(stations.run([P](Station& s) {
+    ChannelRanks ranks(P);
+    CHECK(ranks.run([P](ChannelRank& s) {
       s.collective([](Env& env) {
         uint64_t one = 1;
         allreduce_counts(env, {&one, 1});
@@ -67,9 +68,9 @@ TEST_CASE("allreduce_counts takes two messages a round at most and hears of all 
   }
 }
 
-TEST_CASE("small counters travel in a byte each") {
-  Stations stations(2);
-  CHECK(stations.run([](Station& s) {
+TEST_CASE("small counters are sent in one byte each") {
+  ChannelRanks ranks(2);
+  CHECK(ranks.run([](ChannelRank& s) {
     std::vector<uint64_t> counters(1000, 127);
     s.collective([&](Env& env) { allreduce_counts(env, counters); });
     return s.stats().bytes_sent == sizeof(FrameHeader) + 1000
@@ -78,17 +79,17 @@ TEST_CASE("small counters travel in a byte each") {
   }) == "");
 }
 
-std::string message_of(int rank, uint64_t round) {
+std::string text_message(int rank, uint64_t round) {
   const auto bytes =
       test_message(test_message_size(static_cast<uint64_t>(rank) + round), rank, round);
   return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
-/// A message is said to have `about` bytes, which decides on the way.
-std::string check_gather(Station& s, uint64_t round, size_t about) {
+/// Checks allgather_messages. `about` is the expected size of a message; it selects the algorithm.
+std::string check_gather(ChannelRank& s, uint64_t round, size_t about) {
   std::string verdict;
   s.collective([&](Env& env) {
-    const std::string own = message_of(s.rank(), round);
+    const std::string own = text_message(s.rank(), round);
     const uint64_t note = static_cast<uint64_t>(s.rank()) * 1000 + round;
     const auto all = allgather_messages(env, {std::as_bytes(std::span(own)), note}, about);
     static_cast<FramedCall&>(env.call).confirm();
@@ -97,7 +98,7 @@ std::string check_gather(Station& s, uint64_t round, size_t about) {
       const Gathered& got = all[static_cast<size_t>(r)];
       const std::string bytes(reinterpret_cast<const char*>(got.message.data()),
                               got.message.size());
-      if (bytes != message_of(r, round)) verdict = text("the message of rank ", r, " is wrong");
+      if (bytes != text_message(r, round)) verdict = text("the message of rank ", r, " is wrong");
       if (got.note != static_cast<uint64_t>(r) * 1000 + round) verdict = text("note of rank ", r);
     }
   });
@@ -110,8 +111,8 @@ std::string check_gather(Station& s, uint64_t round, size_t about) {
 
 TEST_CASE("allgather_messages gives every rank all messages, of any size") {
   for (const int P : kRanks) {
-    Stations stations(P);
-    CHECK(stations.run([](Station& s) {
+    ChannelRanks ranks(P);
+    CHECK(ranks.run([](ChannelRank& s) {
       std::string verdict;
       for (uint64_t round = 0; round < 9 && verdict.empty(); ++round)
         verdict = check_gather(s, round, 0) + check_gather(s, round, 1000000);
@@ -120,7 +121,7 @@ TEST_CASE("allgather_messages gives every rank all messages, of any size") {
   }
 }
 
-TEST_CASE("of many long messages a rank has few more under way than have come to it") {
+TEST_CASE("a rank sends only a few long messages more than it received") {
   constexpr int P = 16, kAhead = 4;
   std::mutex mutex;
   std::array<int, P> sent{}, sent_to{};
@@ -133,8 +134,8 @@ TEST_CASE("of many long messages a rank has few more under way than have come to
     ++sent_to[to];
     return MessageFault{};
   };
-  Stations stations(P, 30000, count);
-  CHECK(stations.run([](Station& s) -> std::string {
+  ChannelRanks ranks(P, 30000, count);
+  CHECK(ranks.run([](ChannelRank& s) -> std::string {
     std::string verdict;
     s.collective([&](Env& env) {
       const std::string own(100000 + static_cast<size_t>(s.rank()), 'x');
@@ -148,15 +149,15 @@ TEST_CASE("of many long messages a rank has few more under way than have come to
   CHECK_FALSE(overrun);
 }
 
-TEST_CASE("two late ranks that have all messages but each other's wait for nobody") {
-  constexpr int P = 18, kLate = P / 2;  // ranks 0 and kLate, as far apart as can be
+TEST_CASE("two late ranks for which all other messages arrived wait only for each other") {
+  constexpr int P = 18, kLate = P / 2;  // the late ranks are 0 and kLate, at the largest distance
   std::array<std::atomic<int>, P> sent_to{};
   const auto count = [&](int, int receiver, size_t) {
     ++sent_to[static_cast<size_t>(receiver)];
     return MessageFault{};
   };
-  Stations stations(P, 5000, count);
-  CHECK(stations.run([&](Station& s) -> std::string {
+  ChannelRanks ranks(P, 5000, count);
+  CHECK(ranks.run([&](ChannelRank& s) -> std::string {
     const auto start = Clock::now();
     while (s.rank() % kLate == 0 && (sent_to[0] < P - 2 || sent_to[kLate] < P - 2))
       if (Clock::now() - start > std::chrono::seconds(4)) return "the others do not send";
@@ -168,11 +169,12 @@ TEST_CASE("two late ranks that have all messages but each other's wait for nobod
   }) == "");
 }
 
-/// Rank 1 answers rank 0's collective by `payload`; what rank 0 says to that.
-std::string answer(const std::string& payload, const std::string& words,
-                   const std::function<void(Env&)>& collective) {
-  Stations stations(2);
-  return stations.run([&](Station& s) -> std::string {
+/// Rank 0 makes a collective call, and rank 1 answers with `payload`. Returns "" if rank 0 reports
+/// an error that contains `words`.
+std::string error_on_answer(const std::string& payload, const std::string& words,
+                            const std::function<void(Env&)>& collective) {
+  ChannelRanks ranks(2);
+  return ranks.run([&](ChannelRank& s) -> std::string {
     if (s.rank() == 0)
       return expect_error(sparsecollRemoteError, words, [&] { s.collective(collective); });
     s.call(call_with_k(1), [&](FramedCall& call) { s.exchange(call, 0, payload, 0); });
@@ -186,12 +188,13 @@ TEST_CASE("malformed counters are refused") {
     allreduce_counts(env, counters);
   };
   const std::string endless(30, '\x80');
-  CHECK(answer("", "malformed counters", three) == "");
-  CHECK(answer("\1\2", "malformed counters", three) == "");
-  CHECK(answer("\1\2\x80", "malformed counters", three) == "");
-  CHECK(answer(endless, "malformed counters", three) == "");
-  CHECK(answer("\1\2" + std::string(10, '\xff') + '\1', "malformed counters", three) == "");
-  CHECK(answer("\1\2\3\4", "too many counters", three) == "");
+  CHECK(error_on_answer("", "malformed counters", three) == "");
+  CHECK(error_on_answer("\1\2", "malformed counters", three) == "");
+  CHECK(error_on_answer("\1\2\x80", "malformed counters", three) == "");
+  CHECK(error_on_answer(endless, "malformed counters", three) == "");
+  CHECK(error_on_answer("\1\2" + std::string(10, '\xff') + '\1', "malformed counters", three) ==
+        "");
+  CHECK(error_on_answer("\1\2\3\4", "too many counters", three) == "");
 }
 
 void check_refusals(size_t about) {
@@ -199,19 +202,19 @@ void check_refusals(size_t about) {
     const std::string own = "own";
     allgather_messages(env, {std::as_bytes(std::span(own)), 5}, about);
   };
-  const auto block = [](uint64_t bytes, size_t there) {
-    std::string payload(16 + there, '\0');
+  const auto block = [](uint64_t bytes, size_t available) {
+    std::string payload(16 + available, '\0');
     std::memcpy(payload.data(), &bytes, 8);
     return payload;
   };
-  CHECK(answer("", "too few blocks", gather) == "");
-  CHECK(answer(block(0, 0).substr(0, 15), "too few blocks", gather) == "");
-  CHECK(answer(block(1, 0), "a block of 1 bytes in 0", gather) == "");
-  CHECK(answer(block(9, 15), "a block of 9 bytes in 15", gather) == "");
-  CHECK(answer(block(3, 7), "a block of 3 bytes in 7", gather) == "");
+  CHECK(error_on_answer("", "too few blocks", gather) == "");
+  CHECK(error_on_answer(block(0, 0).substr(0, 15), "too few blocks", gather) == "");
+  CHECK(error_on_answer(block(1, 0), "a block of 1 bytes in 0", gather) == "");
+  CHECK(error_on_answer(block(9, 15), "a block of 9 bytes in 15", gather) == "");
+  CHECK(error_on_answer(block(3, 7), "a block of 3 bytes in 7", gather) == "");
   for (const uint64_t huge : {~uint64_t{0}, ~uint64_t{0} - 6, ~uint64_t{0} - 7, uint64_t{1} << 63})
-    CHECK(answer(block(huge, 8), "a block of", gather) == "");
-  CHECK(answer(block(8, 8).append("x"), "too many blocks", gather) == "");
+    CHECK(error_on_answer(block(huge, 8), "a block of", gather) == "");
+  CHECK(error_on_answer(block(8, 8).append("x"), "too many blocks", gather) == "");
 }
 
 TEST_CASE("malformed blocks are refused") {

@@ -1,17 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Messages that leave piece by piece.
+// Tests of long messages, which are sent in chunks.
 
 #include <algorithm>
 
-#include "calls/station.hpp"
+#include "calls/channel_ranks.hpp"
 #include "support/catch.hpp"
 
 namespace sparsecoll::unit {
 namespace {
 
-constexpr size_t kTestPiece = 16;
+constexpr size_t kTestChunk = 16;
 constexpr int kTimeout = 30000;
 
 std::string pattern(size_t bytes) {
@@ -20,17 +20,18 @@ std::string pattern(size_t bytes) {
   return text;
 }
 
-/// Two ranks whose messages of more than 16 bytes are long.
-class Pair {
+/// Two channels with chunks of 16 bytes, so that messages above 16 bytes are long.
+class ChannelPair {
  public:
-  explicit Pair(const FaultPlan& plan = {}, bool verify = true)
+  explicit ChannelPair(const FaultPlan& plan = {}, bool verify = true)
       : transports_(make_local_transports(2, plan)) {
     for (size_t r = 0; r < 2; ++r)
-      channels_.push_back(std::make_unique<Channel>(*transports_[r], memory_, verify, kTestPiece));
+      channels_.push_back(std::make_unique<Channel>(*transports_[r], memory_, verify, kTestChunk));
   }
   Transport& transport(size_t rank) { return *transports_[rank]; }
 
-  /// Rank 1 sends what `write(end)` puts there when it is asked to.
+  /// Rank 1 sends a long message. The channel calls write(data, end) when it needs the bytes before
+  /// `end`.
   void send(size_t bytes, FunctionRef<void(std::byte* data, size_t end)> write) {
     channels_[1]->begin(1);
     room_.assign(kHeadroom + bytes, std::byte{0xee});
@@ -40,7 +41,7 @@ class Pair {
                                write(data, static_cast<size_t>(end - data));
                              }});
   }
-  /// Rank 1 sends what its host does not look at.
+  /// Rank 1 sends a message whose payload is in device memory.
   void send_from_device(std::string text) {
     channels_[1]->begin(1);
     room_.assign(sizeof(FrameHeader), std::byte{0xee});
@@ -50,7 +51,7 @@ class Pair {
         0, header(),
         {data, device_payload_.size(), room_.data(), nullptr, [](const std::byte*) {}});
   }
-  /// What rank 0 hears of it; "" if nothing.
+  /// Returns the message that rank 0 received, or "" if none arrived.
   std::string receive() {
     channels_[0]->begin(1);
     channels_[0]->progress([](int, const Frame&) {});
@@ -80,19 +81,19 @@ class Pair {
   uint64_t tail_ = 0;
 };
 
-void send_pattern(Pair& pair, size_t bytes) {
+void send_pattern(ChannelPair& pair, size_t bytes) {
   const std::string text = pattern(bytes);
   pair.send(bytes, [&](std::byte* data, size_t) { std::memcpy(data, text.data(), bytes); });
 }
 
-TEST_CASE("a long message arrives whole, and no byte is looked at before it is there") {
-  for (size_t bytes = 1; bytes < 6 * kTestPiece; ++bytes) {
+TEST_CASE("a long message arrives complete, and no byte is read before it is written") {
+  for (size_t bytes = 1; bytes < 6 * kTestChunk; ++bytes) {
     INFO(bytes << " bytes");
     const std::string text = pattern(bytes);
-    Pair pair;
+    ChannelPair pair;
     size_t written = 0;
     pair.send(bytes, [&](std::byte* data, size_t end) {
-      CHECK(end == std::min(written + kTestPiece, bytes));
+      CHECK(end == std::min(written + kTestChunk, bytes));
       std::memcpy(data + written, text.data() + written, end - written);
       written = end;
     });
@@ -102,10 +103,10 @@ TEST_CASE("a long message arrives whole, and no byte is looked at before it is t
 }
 
 TEST_CASE("every byte of a long message is covered by a checksum") {
-  const size_t bytes = 3 * kTestPiece + 5;
+  const size_t bytes = 3 * kTestChunk + 5;
   for (size_t at = 0; at < sizeof(FrameHeader) + bytes + sizeof(uint64_t); ++at) {
     INFO("byte " << at);
-    Pair pair([at](int, int, size_t) {
+    ChannelPair pair([at](int, int, size_t) {
       MessageFault fault;
       fault.corrupt_byte = at;
       return fault;
@@ -116,10 +117,10 @@ TEST_CASE("every byte of a long message is covered by a checksum") {
 }
 
 TEST_CASE("the header of a message from device memory is covered by a checksum") {
-  const size_t bytes = 3 * kTestPiece + 5;
+  const size_t bytes = 3 * kTestChunk + 5;
   for (size_t at = 0; at < sizeof(FrameHeader) + bytes; ++at) {
     INFO("byte " << at);
-    Pair pair([at](int, int, size_t) {
+    ChannelPair pair([at](int, int, size_t) {
       MessageFault fault;
       fault.corrupt_byte = at;
       return fault;
@@ -138,9 +139,9 @@ TEST_CASE("the header of a message from device memory is covered by a checksum")
 
 TEST_CASE("only data may come from device memory") {
   for (const FrameKind kind : {FrameKind::abandon, FrameKind::fatal, FrameKind::gossip}) {
-    Pair pair({}, false);
+    ChannelPair pair({}, false);
     std::byte message[sizeof(FrameHeader) + 64] = {};
-    pair.channel(1).send(0, Pair::header(), {message + sizeof(FrameHeader), 64});
+    pair.channel(1).send(0, ChannelPair::header(), {message + sizeof(FrameHeader), 64});
     FrameHeader header;
     std::memcpy(&header, message, sizeof header);
     pair.receive();
@@ -154,8 +155,8 @@ TEST_CASE("only data may come from device memory") {
   }
 }
 
-TEST_CASE("without checksums the length of what is behind the payload is checked") {
-  Pair pair(
+TEST_CASE("without checksums the length of the tail behind the payload is checked") {
+  ChannelPair pair(
       [](int, int, size_t) {
         MessageFault fault;
         fault.corrupt_byte = offsetof(FrameHeader, tail);
@@ -167,11 +168,11 @@ TEST_CASE("without checksums the length of what is behind the payload is checked
         "");
 }
 
-TEST_CASE("a long message that its sender cannot finish is never heard of, what follows is") {
-  Pair pair;
+TEST_CASE("a long message that its sender cannot finish is not received, but the next message is") {
+  ChannelPair pair;
   CHECK(expect_error(sparsecollUnhandledCudaError, "lost", [&] {
           pair.send(50, [](std::byte*, size_t end) {
-            if (end > 2 * kTestPiece) fail(sparsecollUnhandledCudaError, "lost");
+            if (end > 2 * kTestChunk) fail(sparsecollUnhandledCudaError, "lost");
           });
         }) == "");
   CHECK(pair.receive() == "");
@@ -181,14 +182,14 @@ TEST_CASE("a long message that its sender cannot finish is never heard of, what 
 
 TEST_CASE("ranks exchange long messages") {
   const size_t bytes = 2 * kChunk + 12345;
-  Stations stations(3, kTimeout);
-  CHECK(stations.run([&](Station& s) {
+  ChannelRanks ranks(3, kTimeout);
+  CHECK(ranks.run([&](ChannelRank& s) {
     std::string wrong;
     s.call(call_with_k(1), [&](FramedCall& call) {
       const int right = (s.rank() + 1) % 3, left = (s.rank() + 2) % 3;
       const auto own = static_cast<size_t>(s.rank()), other = static_cast<size_t>(left);
       if (s.exchange(call, right, pattern(bytes + own), left) != pattern(bytes + other))
-        wrong = "another message";
+        wrong = "a wrong message";
       if (s.stats().bytes_sent != sizeof(FrameHeader) + bytes + own + sizeof(uint64_t))
         wrong += text("counted ", s.stats().bytes_sent, " bytes");
       call.agree();
@@ -197,7 +198,7 @@ TEST_CASE("ranks exchange long messages") {
   }) == "");
 }
 
-TEST_CASE("a transport gives a message up when another goes to the same peer") {
+TEST_CASE("a transport drops an unfinished message when another is sent to the same peer") {
   const std::vector<std::byte> first(10), second(3);
   auto ranks = make_local_transports(2);
   ranks[1]->open(0, 20);

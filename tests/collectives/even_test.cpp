@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// How often ranks exchange in one call of an algorithm: all of them as often, whatever they have to
-// send (Call::exchange), so that members of a group can share their exchanges.
+// All ranks make the same number of exchanges in a call, even if they have nothing to send
+// (Call::exchange). Verbs of a group rely on this to share their exchanges.
 
-#include "calls/station.hpp"
+#include "calls/channel_ranks.hpp"
 #include "collectives/alltoall.hpp"
 #include "collectives/regions.hpp"
 #include "collectives/registry.hpp"
@@ -14,7 +14,7 @@
 namespace sparsecoll::unit {
 namespace {
 
-/// Counts the exchanges of a call until it is said to be uneven.
+/// A call that counts its exchanges, until the algorithm allows uneven ones.
 class CountingCall final : public Call {
  public:
   CountingCall(Call& below, bool in_stream_order) : below_(below), ordered_(in_stream_order) {}
@@ -63,12 +63,13 @@ void fill(Env& env, const Case& each, uint64_t call, bool crowded, Problem& prob
   problem.k = each.k;
 }
 
-/// Several calls, the later ones with what the first have learnt. How many exchanges each took.
-std::vector<size_t> exchanges_of(Station& station, const Case& each, bool in_stream_order) {
+/// Makes several calls, which use the cache of earlier ones. Returns the number of exchanges of
+/// each.
+std::vector<size_t> exchanges_of(ChannelRank& self, const Case& each, bool in_stream_order) {
   std::vector<size_t> counts;
   ShapeCache cache;
   for (uint64_t call = 0; call < 6; ++call)
-    station.collective([&](Env& below) {
+    self.collective([&](Env& below) {
       CountingCall counted(below.call, in_stream_order);
       Env env{counted, below.kernels, below.arena, below.stats, below.fault};
       Problem problem{kCount, each.k, {}, 4, 3};
@@ -100,17 +101,16 @@ std::vector<Case> even_cases() {
   return cases;
 }
 
-TEST_CASE("all ranks exchange as often in a call") {
+TEST_CASE("all ranks make the same number of exchanges in a call") {
   const std::vector<Case> cases = even_cases();
   for (const int P : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 23})
     for (const bool in_stream_order : {false, true})
       for (const Case& each : cases) {
         CAPTURE(P, in_stream_order, each.name);
-        Stations stations(P);
+        ChannelRanks ranks(P);
         std::vector<std::vector<size_t>> counts(static_cast<size_t>(P));
-        CHECK(stations.run([&](Station& station) {
-          counts[static_cast<size_t>(station.rank())] =
-              exchanges_of(station, each, in_stream_order);
+        CHECK(ranks.run([&](ChannelRank& self) {
+          counts[static_cast<size_t>(self.rank())] = exchanges_of(self, each, in_stream_order);
           return std::string();
         }) == "");
         for (const auto& of_rank : counts) CHECK(of_rank == counts[0]);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Gossip that is lost, damaged or wrong, and neighbours that are killed.
+// Tests of gossip messages that are lost, damaged or wrong, and of neighbours that fail.
 
 #include <cstring>
 #include <memory>
@@ -19,7 +19,8 @@ constexpr size_t kLength = 100;
 
 using test::kExponential;
 
-/// What becomes of two ranks' steps under a plan: their results, in time, with x as it was.
+/// The results of the steps of two ranks. `verdict` is "" if every step ended in time and no failed
+/// step changed x.
 struct Outcome {
   std::vector<sparsecollResult_t> results{2, sparsecollInternalError};
   std::string verdict;
@@ -55,10 +56,10 @@ Outcome steps_under(const FaultPlan& plan, int timeout_ms, size_t k = 0) {
   return outcome;
 }
 
-/// Messages 0 (and on) of a rank are those of Create; its steps send one each.
+/// Message 0 of a rank belongs to PushSumCreate. Each step sends one message.
 constexpr size_t kFirstStep = 1;
 
-TEST_CASE("a step that is lost is noticed, by the next message or the deadline") {
+TEST_CASE("a lost message is detected by the next message or the deadline") {
   const Outcome outcome = steps_under(
       [](int from, int, size_t number) {
         MessageFault fault;
@@ -71,7 +72,7 @@ TEST_CASE("a step that is lost is noticed, by the next message or the deadline")
     CHECK((result == sparsecollTimeout || result == sparsecollRemoteError));
 }
 
-TEST_CASE("a rank that is killed is noticed within the deadline") {
+TEST_CASE("a rank that fails is detected before the deadline") {
   const Outcome outcome = steps_under(
       [](int from, int, size_t number) {
         MessageFault fault;
@@ -102,7 +103,7 @@ TEST_CASE("every byte of a step's message is covered by its checksum") {
   }
 }
 
-TEST_CASE("a message of a step that the graph does not have is refused") {
+TEST_CASE("a message of a step in which the graph has no such edge is refused") {
   for (const uint64_t step : {uint64_t{1}, uint64_t{5}, ~uint64_t{0}}) {
     Communicators ranks(3, test::default_config());
     std::vector<std::unique_ptr<test::PushSum<double>>> states(3);
@@ -113,7 +114,7 @@ TEST_CASE("a message of a step that the graph does not have is refused") {
           std::make_unique<test::PushSum<double>>(ranks.handle(rank), 1, config);
       return "";
     }) == "");
-    // Rank 0 sends to rank 1 in even steps, the first of which is missing here.
+    // Rank 0 sends to rank 1 in even steps. Its message of the first step was not sent.
     FrameHeader header{};
     header.kind = static_cast<uint16_t>(FrameKind::gossip);
     header.sequence = 2;
@@ -130,7 +131,7 @@ TEST_CASE("a message of a step that the graph does not have is refused") {
   }
 }
 
-TEST_CASE("a part of the wrong length is refused") {
+TEST_CASE("a message with values of the wrong length is refused") {
   Communicators ranks(2, test::default_config());
   std::vector<std::unique_ptr<test::PushSum<double>>> states(2);
   REQUIRE(ranks.run("create", [&](int rank) -> std::string {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Gossip under way: late, for states that are gone, between other calls; and what compressed gossip
-// remembers at both ends of an edge.
+// Tests of gossip messages that are late, belong to destroyed states, or arrive during other calls;
+// and of the copies that compressed gossip keeps at both ends of an edge.
 
 #include <atomic>
 #include <cstring>
@@ -27,13 +27,13 @@ using test::kGraphs;
 FaultPlan random_delays(uint64_t seed, uint64_t longest_in_microseconds) {
   return [=](int from, int to, size_t number) {
     MessageFault fault;
-    const uint64_t dice = test::noise(seed, static_cast<uint64_t>(from * 64 + to), number);
-    fault.delay = std::chrono::microseconds(dice % 3 == 0 ? dice / 3 % longest_in_microseconds : 0);
+    const uint64_t bits = test::noise(seed, static_cast<uint64_t>(from * 64 + to), number);
+    fault.delay = std::chrono::microseconds(bits % 3 == 0 ? bits / 3 % longest_in_microseconds : 0);
     return fault;
   };
 }
 
-/// How a run with delays is to be.
+/// The parameters of a run with delayed messages.
 struct Trial {
   GraphCase graph;
   int P;
@@ -52,8 +52,8 @@ sparsecollPushSumConfig_t config_of(const Trial& trial) {
 
 using Vectors = std::vector<std::vector<double>>;
 
-/// All ranks make the trial's steps and drain; *x in and out. No rank may be further ahead of its
-/// in-neighbours than the delay allows.
+/// Makes the steps of the trial on all ranks and drains. *x is input and output. Checks that no
+/// rank is further ahead of its in-neighbours than the delay allows.
 std::string run(const Trial& trial, Communicators& ranks, Vectors* x,
                 std::vector<double>* weights) {
   const auto P = static_cast<size_t>(trial.P);
@@ -69,10 +69,10 @@ std::string run(const Trial& trial, Communicators& ranks, Vectors* x,
       const sparsecollResult_t result = state.step((*x)[r]);
       if (result != sparsecollSuccess) return test::explain(result, comm);
       if (trial.max_delay < 0 || t < trial.max_delay) continue;
-      const int heard = t - trial.max_delay;
-      const auto matrix = trial.graph.matrix(trial.P, static_cast<uint64_t>(heard));
+      const int required_step = t - trial.max_delay;
+      const auto matrix = trial.graph.matrix(trial.P, static_cast<uint64_t>(required_step));
       for (size_t i = 0; i < P; ++i)
-        if (matrix[r][i] > 0 && begun[i] <= heard)
+        if (matrix[r][i] > 0 && begun[i] <= required_step)
           return text("step ", t, " did not wait for rank ", i);
     }
     (*weights)[r] = state.weight();
@@ -110,7 +110,7 @@ TEST_CASE("random delays: sums are conserved, and no step waits too little") {
   }
 }
 
-TEST_CASE("without delay allowed the bits do not depend on how late messages are") {
+TEST_CASE("with maxDelay = 0 the bits do not depend on delays of messages") {
   for (const size_t k : {size_t{0}, size_t{10}}) {
     const Trial trial{kGraphs[3], 5, 0, k, 10};
     const Vectors start =
@@ -127,7 +127,7 @@ TEST_CASE("without delay allowed the bits do not depend on how late messages are
   }
 }
 
-/// Steps of all ranks, then a drain; the states.
+/// Makes steps on all ranks, drains, and returns the states.
 std::vector<std::unique_ptr<test::PushSum<double>>> stepped(Communicators& ranks,
                                                             const sparsecollPushSumConfig_t& config,
                                                             int steps, Vectors& x) {
@@ -143,7 +143,7 @@ std::vector<std::unique_ptr<test::PushSum<double>>> stepped(Communicators& ranks
   return states;
 }
 
-/// The sender keeps it negated.
+/// Whether both copies are equal. The sender stores its copy negated.
 bool negated(const Block& sent, const Block& received) {
   const auto* a = reinterpret_cast<const double*>(sent.data());
   const auto* b = reinterpret_cast<const double*>(received.data());
@@ -151,7 +151,7 @@ bool negated(const Block& sent, const Block& received) {
                                                       [](double x, double y) { return x == -y; });
 }
 
-TEST_CASE("both ends of an edge remember the same bits, however late the messages") {
+TEST_CASE("both ends of an edge keep the same copy, however late the messages are") {
   for (const int max_delay : {0, 2, -1}) {
     const int P = 6;
     sparsecollPushSumConfig_t config = kGraphs[2].config();
@@ -176,7 +176,7 @@ TEST_CASE("both ends of an edge remember the same bits, however late the message
   }
 }
 
-TEST_CASE("compressed gossip reaches the mean where mixing suits k") {
+TEST_CASE("compressed gossip converges to the mean if mixing is small enough for k") {
   for (const int P : {4, 8}) {
     const size_t n = 200;
     sparsecollPushSumConfig_t config = kExponential.config();
@@ -186,19 +186,19 @@ TEST_CASE("compressed gossip reaches the mean where mixing suits k") {
     Vectors x = test::make_data_of_all<double>(test::Kind::kWideIntegers, n, P, 5);
     std::vector<double> mean = test::sum_of(x);
     for (double& value : mean) value /= P;
-    const auto off = [&](const Vectors& all) {
+    const auto distance = [&](const Vectors& all) {
       double sum = 0;
       for (const auto& each : all)
         for (size_t i = 0; i < n; ++i) sum += (each[i] - mean[i]) * (each[i] - mean[i]);
       return std::sqrt(sum);
     };
-    const double before = off(x);
+    const double before = distance(x);
     stepped(ranks, config, 800, x);
-    CHECK(off(x) < 1e-6 * before);
+    CHECK(distance(x) < 1e-6 * before);
   }
 }
 
-TEST_CASE("other calls go on while gossip is under way, and it is all there afterwards") {
+TEST_CASE("other calls run while gossip is in flight, and no message is lost") {
   for (const int P : {2, 3, 6}) {
     Communicators ranks(P, test::default_config(), random_delays(11, 4000));
     sparsecollPushSumConfig_t config = kExponential.config();
@@ -210,7 +210,7 @@ TEST_CASE("other calls go on while gossip is under way, and it is all there afte
       const sparsecollComm_t comm = ranks.handle(rank);
       const test::PushSum<double> state(comm, kLength, config);
       for (uint64_t round = 0; round < 10; ++round) {
-        if (state.step(x[r]) != sparsecollSuccess) return "a step";
+        if (state.step(x[r]) != sparsecollSuccess) return "a step failed";
         const std::string wrong =
             join_case(comm, test::Case{round, round % 2 ? test::kGtopk : test::kOktopk, 300, 20,
                                        test::Kind::kHeavyTail});
@@ -222,7 +222,7 @@ TEST_CASE("other calls go on while gossip is under way, and it is all there afte
   }
 }
 
-TEST_CASE("what comes for a state that is gone is thrown away, what comes early is kept") {
+TEST_CASE("a message for a destroyed state is dropped, one for a future state is kept") {
   sparsecollPushSumConfig_t config = kExponential.config();
   config.maxDelay = -1;
   Communicators ranks(2, test::default_config());
@@ -237,20 +237,20 @@ TEST_CASE("what comes for a state that is gone is thrown away, what comes early 
   REQUIRE(create(first) == "");
   REQUIRE(create(second) == "");
   std::vector<double> x(kLength, 1.0), y(kLength, 5.0);
-  REQUIRE(first[0]->step(x) == sparsecollSuccess);   // in rank 1's mailbox
-  REQUIRE(second[0]->step(x) == sparsecollSuccess);  // behind it
-  std::deque<Frame>& mail = ranks.channel(1).gossip(0);
+  REQUIRE(first[0]->step(x) == sparsecollSuccess);   // queued on rank 1
+  REQUIRE(second[0]->step(x) == sparsecollSuccess);  // queued behind it
+  std::deque<Frame>& queue = ranks.channel(1).gossip(0);
   ranks.channel(1).progress([](int, const Frame&) {});
-  CHECK(mail.size() == 2);
+  CHECK(queue.size() == 2);
   first[1].reset();
-  CHECK(mail.size() == 1);
+  CHECK(queue.size() == 1);
   REQUIRE(first[0]->step(x) == sparsecollSuccess);
   ranks.channel(1).progress([](int, const Frame&) {});
-  CHECK(mail.size() == 1);
+  CHECK(queue.size() == 1);
   REQUIRE(second[1]->step(y) == sparsecollSuccess);
-  CHECK(mail.empty());
-  CHECK(second[1]->weight() == 1.0);  // 1/2 stayed, 1/2 came
-  // A state that this rank has not opened yet.
+  CHECK(queue.empty());
+  CHECK(second[1]->weight() == 1.0);  // 1/2 kept, 1/2 received
+  // A message for a state that this rank has not created yet is kept.
   FrameHeader header{};
   header.kind = static_cast<uint16_t>(FrameKind::gossip);
   header.sequence = 1000;
@@ -259,7 +259,7 @@ TEST_CASE("what comes for a state that is gone is thrown away, what comes early 
   std::memcpy(message.data() + sizeof header, &early, sizeof early);
   ranks.channel(0).hand_over(1, header, std::move(message));
   ranks.channel(1).progress([](int, const Frame&) {});
-  CHECK(mail.size() == 1);
+  CHECK(queue.size() == 1);
 }
 
 TEST_CASE("the steady state allocates nothing") {
@@ -279,7 +279,7 @@ TEST_CASE("the steady state allocates nothing") {
     const auto allocations = [&] {
       size_t all = 0;
       for (int r = 0; r < 5; ++r)
-        all += host_memory(ranks[r]).allocations() + ranks.mail(r).allocations();
+        all += host_memory(ranks[r]).allocations() + ranks.receive_memory(r).allocations();
       return all;
     };
     size_t before = 0;

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Which ranks share a node, what messages within and between nodes cost, and what Auto makes of it.
+// Tests of the topology, of the measurement of messages within and between nodes, and of the choice
+// of Auto that follows.
 
 #include <cmath>
 #include <set>
 
-#include "calls/station.hpp"
+#include "calls/channel_ranks.hpp"
 #include "collectives/registry.hpp"
 #include "collectives/topology.hpp"
 #include "core/machine.hpp"
@@ -20,7 +21,7 @@ std::vector<int> ranks_of(const Topology& topology, int node) {
   return {ranks.begin(), ranks.end()};
 }
 
-TEST_CASE("nodes are numbered by their lowest ranks, whatever their numbers are") {
+TEST_CASE("nodes are ordered by their lowest ranks, not by their machine numbers") {
   const uint64_t numbers[] = {70, 7, 70, ~uint64_t{0}, 7, 70};
   const Topology topology(numbers);
   REQUIRE(topology.nodes() == 3);
@@ -35,25 +36,28 @@ TEST_CASE("nodes are numbered by their lowest ranks, whatever their numbers are"
   CHECK(Topology({numbers, 1}).largest() == 1);
 }
 
-TEST_CASE("this machine has one number") { CHECK(machine_number() == machine_number()); }
+TEST_CASE("the number of this machine does not change") {
+  CHECK(machine_number() == machine_number());
+}
 
-TEST_CASE("the ranks learn from each other where they are") {
+TEST_CASE("the ranks exchange the numbers of their machines") {
   for (const int P : {1, 2, 5, 8}) {
-    Stations stations(P);
-    CHECK(stations.run([&](Station& station) -> std::string {
+    ChannelRanks ranks(P);
+    CHECK(ranks.run([&](ChannelRank& self) -> std::string {
       std::string wrong;
-      station.collective([&](Env& env) {
+      self.collective([&](Env& env) {
         const Topology topology =
-            learn_topology(env, 1000 + static_cast<uint64_t>(station.rank()) % 3);
+            learn_topology(env, 1000 + static_cast<uint64_t>(self.rank()) % 3);
         for (int rank = 0; rank < P; ++rank)
-          if (topology.node_of(rank) != rank % 3) wrong = text("rank ", rank, " is elsewhere");
+          if (topology.node_of(rank) != rank % 3)
+            wrong = text("rank ", rank, " is on another node");
       });
       return wrong;
     }) == "");
   }
 }
 
-/// What all ranks measure when messages between nodes take so long.
+/// Measures the network on all ranks. Messages between nodes are delayed by 20 ms.
 std::string measure(const Topology& topology, int P, std::vector<Nodes>& measured) {
   measured.assign(static_cast<size_t>(P), {});
   const auto late_between = [&topology](int sender, int receiver, size_t) {
@@ -62,16 +66,18 @@ std::string measure(const Topology& topology, int P, std::vector<Nodes>& measure
       fault.delay = std::chrono::milliseconds(20);
     return fault;
   };
-  Stations stations(P, 30000, late_between);
-  return stations.run([&](Station& station) {
-    station.collective([&](Env& env) {
-      measured[static_cast<size_t>(station.rank())] = measure_nodes(env, topology).value();
+  ChannelRanks ranks(P, 30000, late_between);
+  return ranks.run([&](ChannelRank& self) {
+    self.collective([&](Env& env) {
+      measured[static_cast<size_t>(self.rank())] = measure_nodes(env, topology).value();
     });
     return "";
   });
 }
 
-TEST_CASE("within nodes and between them messages are measured apart, alike on all ranks") {
+TEST_CASE(
+    "messages within nodes and between nodes are measured separately, with the same result on all "
+    "ranks") {
   const uint64_t numbers[] = {1, 2, 1, 2, 3, 3, 3};
   for (const int P : {2, 4, 7}) {
     const Topology topology({numbers, static_cast<size_t>(P)});
@@ -92,16 +98,16 @@ TEST_CASE("within nodes and between them messages are measured apart, alike on a
 }
 
 constexpr Network kShared{60e-6, 8 * 8.5e-9, kGammaOnHost};
-/// Eight ranks on each of eight nodes, of which each has a link of 1 Gbit/s.
+/// Eight nodes with eight ranks each. Each node has a link of 1 Gbit/s.
 constexpr Nodes kEightByEight{8, 8, {1e-6, 1e-10, kGammaOnHost}, {55e-6, 8.5e-9, kGammaOnHost}};
 
-TEST_CASE("Hierarchical has no time where nothing is known of nodes, and Auto does not take it") {
+TEST_CASE("without a topology Hierarchical has infinite cost, and Auto does not choose it") {
   const Shape shape{64, 1 << 24, 100000, 4, 0};
   CHECK(std::isinf(predicted_seconds(AlgorithmId::hierarchical, shape, kShared)));
   CHECK(choose_algorithm(shape, kShared).id == AlgorithmId::oktopk);
 }
 
-TEST_CASE("Auto takes Hierarchical where ranks share slow links, if it may") {
+TEST_CASE("Auto chooses Hierarchical if ranks share slow links") {
   std::set<AlgorithmId> taken;
   double before = 0;
   for (size_t k = 1; k <= 1 << 24; k *= 4) {
@@ -118,35 +124,36 @@ TEST_CASE("Auto takes Hierarchical where ranks share slow links, if it may") {
   CHECK(taken.contains(AlgorithmId::hierarchical));
   CHECK(choose_algorithm({64, 1 << 24, 100000, 4, 0, 0, &kEightByEight}, kShared).id ==
         AlgorithmId::hierarchical);
-  // What a call by node leaves does not say how many entries the ranks had.
+  // A hierarchical call does not tell how many entries the ranks had.
   CHECK(choose_algorithm({64, 1 << 24, kAll, 4, 6400000, 0, &kEightByEight}, kShared).id ==
         AlgorithmId::oktopk);
-  // One rank a node: Oktopk without the steps within.
+  // With one rank on each node, Oktopk is equal but has no steps within nodes.
   const Network slow{60e-6, 8.5e-9, kGammaOnHost};
   const Nodes alone{64, 1, {1e-6, 1e-10, kGammaOnHost}, slow};
   CHECK(choose_algorithm({64, 1 << 24, 100000, 4, 0, 0, &alone}, slow).id == AlgorithmId::oktopk);
 }
 
-TEST_CASE("whom a message speaks for counts as heard of") {
-  Stations stations(3);
-  CHECK(stations.run([](Station& station) -> std::string {
+TEST_CASE("ranks that a message covers count as covered") {
+  ChannelRanks ranks(3);
+  CHECK(ranks.run([](ChannelRank& self) -> std::string {
     std::string wrong;
-    station.call(call_with_k(1), [&](FramedCall& call) {
-      // Rank 1 hears from 0 and speaks for it to 2, which answers; 2's word reaches 0 through 1.
-      if (station.rank() == 0) station.exchange(call, 1, "", 1);
-      if (station.rank() == 1) {
-        station.exchange(call, Station::kNobody, "", 0);
-        station.exchange(call, 2, "", 2);
-        station.exchange(call, 0, "", Station::kNobody);
+    self.call(call_with_k(1), [&](FramedCall& call) {
+      // Rank 1 receives from 0 and covers it in its message to 2, which answers. The answer of 2
+      // covers 2 and reaches 0 through 1.
+      if (self.rank() == 0) self.exchange(call, 1, "", 1);
+      if (self.rank() == 1) {
+        self.exchange(call, ChannelRank::kNoPeer, "", 0);
+        self.exchange(call, 2, "", 2);
+        self.exchange(call, 0, "", ChannelRank::kNoPeer);
       }
-      if (station.rank() == 2) station.exchange(call, 1, "", 1);
+      if (self.rank() == 2) self.exchange(call, 1, "", 1);
       call.confirm();
       const int all[] = {0, 1, 2};
-      call.mark_covered(all);  // again: counts once
+      call.mark_covered(all);  // covered again: no effect
       call.confirm();
     });
-    station.call(call_with_k(1), [&](FramedCall& call) {
-      const int others[] = {(station.rank() + 1) % 3, (station.rank() + 2) % 3};
+    self.call(call_with_k(1), [&](FramedCall& call) {
+      const int others[] = {(self.rank() + 1) % 3, (self.rank() + 2) % 3};
       wrong = expect_error(sparsecollInternalError, "only 1 of 3", [&] { call.confirm(); });
       call.mark_covered({others, 1});
       if (wrong.empty())

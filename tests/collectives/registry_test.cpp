@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The registry of algorithms and the model by which Auto chooses.
+// Tests of the registry of algorithms and of the cost model by which Auto chooses.
 
 #include "collectives/registry.hpp"
 
@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "calls/station.hpp"
+#include "calls/channel_ranks.hpp"
 #include "sparsecoll/sparsecoll.h"
 #include "support/catch.hpp"
 
@@ -68,7 +68,7 @@ TEST_CASE("the model's times rise with k, ranks, count, entries and the size of 
         wide.value_size = 8;
         CHECK(seconds(id, wide) >= now);
       }
-      // More than everything is everything.
+      // A k above count is the same as count.
       CHECK(seconds(id, with_k(ranks, kCount)) == seconds(id, with_k(ranks, 5 * kCount)));
     }
     Shape longer = with_k(8, kCount * 4);
@@ -79,7 +79,9 @@ TEST_CASE("the model's times rise with k, ranks, count, entries and the size of 
     CHECK(seconds(id, with_entries(8, 1000000)) > seconds(id, with_entries(8, 1000)));
 }
 
-TEST_CASE("Auto takes the cheaper one: Allgather for few entries, Oktopk for many, one crossing") {
+TEST_CASE(
+    "Auto chooses the cheaper algorithm: Allgather for few entries, Oktopk for many, with one "
+    "crossover") {
   for (const int ranks : {2, 3, 4, 8, 16, 64, 256}) {
     std::vector<AlgorithmId> chosen;
     for (size_t k = 1; k <= kCount; k *= 2) {
@@ -92,24 +94,26 @@ TEST_CASE("Auto takes the cheaper one: Allgather for few entries, Oktopk for man
     INFO(ranks << " ranks");
     CHECK(chosen.front() == AlgorithmId::allgather);
     CHECK(chosen.back() == AlgorithmId::oktopk);
-    int crossings = 0;
-    for (size_t i = 1; i < chosen.size(); ++i) crossings += chosen[i] != chosen[i - 1];
-    CHECK(crossings == 1);
+    int crossovers = 0;
+    for (size_t i = 1; i < chosen.size(); ++i) crossovers += chosen[i] != chosen[i - 1];
+    CHECK(crossovers == 1);
   }
 }
 
-TEST_CASE("Auto never takes what gives another result, and judges exact sums by what it saw") {
+TEST_CASE(
+    "Auto never chooses an algorithm with another result, and uses the entries of earlier calls "
+    "for exact sums") {
   std::set<AlgorithmId> chosen;
   for (const int ranks : {1, 2, 5, 1000})
     for (const size_t k : {size_t{0}, size_t{1}, size_t{1} << 20, size_t{kCount}, kAll})
       for (const uint64_t entries : {uint64_t{0}, uint64_t{10}, uint64_t{1} << 30})
         chosen.insert(choice({ranks, kCount, k, 8, entries}).id);
   CHECK(chosen == std::set<AlgorithmId>{AlgorithmId::allgather, AlgorithmId::oktopk});
-  CHECK(choice(with_entries(16, 0)).id == AlgorithmId::oktopk);  // nothing is known
+  CHECK(choice(with_entries(16, 0)).id == AlgorithmId::oktopk);  // no earlier call
   CHECK(choice(with_entries(16, 160)).id == AlgorithmId::allgather);
-  // So many that they must overlap, which Oktopk makes use of.
+  // So many entries must share indices, which favours Oktopk.
   CHECK(choice(with_entries(16, 10 * kCount)).id == AlgorithmId::oktopk);
-  // As many entries of which few or most have a place of their own.
+  // Equal numbers of entries; in the first case most share an index, in the second none do.
   Shape some = with_entries(16, 16000);
   some.result = 1000;
   CHECK(choice(some).id == AlgorithmId::oktopk);
@@ -119,7 +123,9 @@ TEST_CASE("Auto never takes what gives another result, and judges exact sums by 
         seconds(AlgorithmId::oktopk, with_entries(16, 16000)));
 }
 
-TEST_CASE("Auto takes Dense where all of a dense vector goes in, once that is known to be much") {
+TEST_CASE(
+    "Auto chooses Dense if the input is a complete dense vector and earlier calls had many "
+    "entries") {
   for (const int ranks : {2, 3, 8, 64}) {
     Shape shape = with_k(ranks, kCount);
     const AlgorithmId sparse = choice(shape).id;
@@ -129,7 +135,7 @@ TEST_CASE("Auto takes Dense where all of a dense vector goes in, once that is kn
     CHECK(choice(shape).id == AlgorithmId::dense);
     shape.entries = ranks * kCount / 10;
     CHECK(choice(shape).id != AlgorithmId::dense);
-    // It is judged by what is there and not by k.
+    // The cost follows from the entries of earlier calls and not from k.
     CHECK(seconds(AlgorithmId::oktopk, shape) <
           seconds(AlgorithmId::oktopk, with_k(ranks, kCount)));
     shape.entries = 0;
@@ -137,37 +143,40 @@ TEST_CASE("Auto takes Dense where all of a dense vector goes in, once that is kn
   }
 }
 
-TEST_CASE("what Auto takes depends on the network") {
+TEST_CASE("the choice of Auto depends on the network") {
   const Shape shape = with_k(8, 2000);
   CHECK(choose_algorithm(shape, {1e-3, 1e-9, kGammaOnHost}).id == AlgorithmId::allgather);
   CHECK(choose_algorithm(shape, {1e-6, 1e-7, kGammaOnHost}).id == AlgorithmId::oktopk);
-  // Two ranks send as much either way; but in Allgather both add everything.
+  // With two ranks both algorithms send the same amount, but in Allgather both ranks add all
+  // entries.
   const Shape pair = with_k(2, 100000);
   CHECK(choose_algorithm(pair, {1e-6, 1e-10, 0}).id == AlgorithmId::allgather);
   CHECK(choose_algorithm(pair, {1e-6, 1e-10, kGammaOnHost}).id == AlgorithmId::oktopk);
 }
 
-TEST_CASE("entries are added by whoever receives them") {
+TEST_CASE("the cost of additions counts received entries") {
   const Network adding{0, 0, 1};
   const Nodes nodes{4, 3, adding, adding};
   const auto entries = [&](AlgorithmId id, int ranks, size_t k) {
     return predicted_seconds(id, {ranks, 4000, k, 4, 0, 0, &nodes}, adding);
   };
-  // Others' entries; of the own region all of them once and, as the sum, at half the cost.
+  // Allgather adds the entries of all others. The others add the entries of the own region, and
+  // half the cost counts for each entry of the sum.
   CHECK(entries(AlgorithmId::allgather, 5, 100) == Approx(4 * 100));
   CHECK(entries(AlgorithmId::oktopk, 5, 100) == Approx(0.8 * 150));
   CHECK(entries(AlgorithmId::topka2a, 5, 100) == Approx(0.8 * (100 + 500 / 2)));
   CHECK(entries(AlgorithmId::topka2a, 5, 1000) == Approx(0.8 * (1000 + 4000 / 2)));
   CHECK(entries(AlgorithmId::dense, 5, 100) == Approx(0.8 * 2 * 4000 / 16));
-  // In the node of three, between four leaders, and down a tree of two levels.
+  // Additions within the node of three ranks, between four leaders, and in a broadcast tree of two
+  // levels.
   CHECK(entries(AlgorithmId::hierarchical, 12, 100) ==
         Approx(2 * 100 + 0.75 * (300 + 100 / 2) + 2 * 100 / 2));
   CHECK(entries(AlgorithmId::hierarchical, 12, 2000) ==
         Approx(2 * 2000 + 0.75 * (4000 + 2000 / 2) + 2 * 2000 / 2));
 }
 
-/// What the ranks measure when every message takes so long, or every one to another distance than
-/// the next rank's.
+/// Measures the network on all ranks with delayed messages. With `far_only`, messages to the next
+/// rank are not delayed.
 std::string measure(int P, std::chrono::microseconds delay, std::vector<Network>& networks,
                     bool far_only = false) {
   networks.assign(static_cast<size_t>(P), {});
@@ -176,16 +185,16 @@ std::string measure(int P, std::chrono::microseconds delay, std::vector<Network>
     if (!far_only || receiver != (sender + 1) % P) fault.delay = delay;
     return fault;
   };
-  Stations stations(P, 30000, delay.count() > 0 ? FaultPlan(late) : FaultPlan());
-  return stations.run([&](Station& station) {
-    station.collective([&](Env& env) {
-      networks[static_cast<size_t>(station.rank())] = measure_network(env).value();
+  ChannelRanks ranks(P, 30000, delay.count() > 0 ? FaultPlan(late) : FaultPlan());
+  return ranks.run([&](ChannelRank& self) {
+    self.collective([&](Env& env) {
+      networks[static_cast<size_t>(self.rank())] = measure_network(env).value();
     });
     return "";
   });
 }
 
-TEST_CASE("all ranks measure the same network, and what its messages take") {
+TEST_CASE("all ranks get the same result, which includes the delay of messages") {
   for (const int P : {2, 3, 4, 7}) {
     CAPTURE(P);
     std::vector<Network> networks;
@@ -201,7 +210,7 @@ TEST_CASE("all ranks measure the same network, and what its messages take") {
   }
 }
 
-TEST_CASE("of two distances the slower one is measured") {
+TEST_CASE("if peers have different delays, the longest is measured") {
   for (const int P : {4, 5, 8}) {
     CAPTURE(P);
     std::vector<Network> networks;

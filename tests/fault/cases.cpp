@@ -13,13 +13,13 @@
 namespace sparsecoll::fault {
 
 std::string run_cases(size_t count, const std::function<std::string(size_t)>& check) {
-  // Those that wait take no time of a core; those that do not are short.
-  const size_t at_a_time = unit::kSanitized ? 4 : 12;
+  // Most cases only wait for a deadline, so that more of them than cores run at the same time.
+  const size_t threads_at_once = unit::kSanitized ? 4 : 12;
   std::atomic<size_t> next{0};
   std::mutex mutex;
   std::string first;
   std::vector<std::thread> threads;
-  for (size_t t = 0; t < at_a_time; ++t) {
+  for (size_t t = 0; t < threads_at_once; ++t) {
     threads.emplace_back([&] {
       for (size_t i = next++; i < count; i = next++) {
         const std::string verdict = check(i);

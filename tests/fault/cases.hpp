@@ -2,18 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Cases of failures mostly wait for deadlines, so several run at a time.
+// Runs many test cases at the same time, because most of them only wait for a deadline.
 
 #include <functional>
 #include <string>
 
 namespace sparsecoll::fault {
 
-/// Runs check(0) to check(count - 1), which return "" or what is wrong, on a few threads. Stops at
-/// the first that fails and returns its verdict.
+/// Calls check(0) to check(count - 1) on a few threads. check() returns "" or a description of the
+/// error. Stops at the first error and returns its description, otherwise "".
 std::string run_cases(size_t count, const std::function<std::string(size_t)>& check);
 
-/// An environment variable as a number.
+/// Returns the value of an environment variable as a number, or `otherwise` if it is not set.
 size_t number_from(const char* variable, size_t otherwise);
 
 }  // namespace sparsecoll::fault

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Groups and splits in a random schedule.
+// Random groups and splits.
 
 #include <sstream>
 
@@ -12,13 +12,13 @@ namespace sparsecoll::fault {
 
 namespace {
 
-/// One call on each of some tensors.
+/// A group with one random call on each tensor of the schedule.
 class Group final : public RandomCall {
  public:
   explicit Group(const Plan& plan) {
-    for (const auto& tensor : plan.world.tensors)
+    for (const auto& tensor : plan.context.tensors)
       members_.push_back(
-          plan_verb({plan.dice, plan.world, *tensor, plan.refused, plan.may_truncate}));
+          plan_verb({plan.random, plan.context, *tensor, plan.refused, plan.may_truncate}));
   }
 
   std::string describe() const override {
@@ -27,12 +27,12 @@ class Group final : public RandomCall {
     return all;
   }
 
-  sparsecollResult_t make(int rank, sparsecollComm_t comm, Flaw flaw) override {
+  sparsecollResult_t make(int rank, sparsecollComm_t comm, BadArgument bad_argument) override {
     const sparsecollResult_t start = sparsecollGroupStart(comm);
     if (start != sparsecollSuccess) return start;
     for (const auto& member : members_) {
-      member->make(rank, comm, flaw);  // what is wrong is said at the end
-      flaw = Flaw::kNone;
+      member->make(rank, comm, bad_argument);  // GroupEnd reports the error
+      bad_argument = BadArgument::kNone;
     }
     return sparsecollGroupEnd(comm);
   }
@@ -42,9 +42,9 @@ class Group final : public RandomCall {
       if (member->truncates(rank)) return true;
     return false;
   }
-  std::string check_output(int rank, sparsecollComm_t comm, bool fetches) override {
+  std::string check_output(int rank, sparsecollComm_t comm, bool may_fetch) override {
     for (const auto& member : members_) {
-      const std::string verdict = member->check_output(rank, comm, fetches);
+      const std::string verdict = member->check_output(rank, comm, may_fetch);
       if (!verdict.empty()) return member->describe() + ": " + verdict;
     }
     return "";
@@ -61,21 +61,21 @@ class Group final : public RandomCall {
   std::vector<std::unique_ptr<RandomCall>> members_;
 };
 
-/// A split, one call on each part, and the end of the parts.
+/// A split, one call on each new communicator, and its destruction.
 class Split final : public RandomCall {
  public:
   explicit Split(const Plan& plan)
-      : may_fail_(plan.world.may_fail),
-        mode_(plan.world.mode(test::Verb::kSparse)),
-        made_(static_cast<size_t>(plan.world.P), kUntouched) {
-    const size_t colors = 1 + plan.dice.pick(3);
-    for (int rank = 0; rank < plan.world.P; ++rank) {
-      const bool apart = plan.dice.one_in(6);
-      colors_.push_back(apart ? SPARSECOLL_SPLIT_NOCOLOR
-                              : static_cast<int>(plan.dice.pick(colors)));
+      : may_fail_(plan.context.may_fail),
+        mode_(plan.context.mode(test::Verb::kSparse)),
+        made_(static_cast<size_t>(plan.context.P), kUntouched) {
+    const size_t colors = 1 + plan.random.below(3);
+    for (int rank = 0; rank < plan.context.P; ++rank) {
+      const bool excluded = plan.random.one_in(6);
+      colors_.push_back(excluded ? SPARSECOLL_SPLIT_NOCOLOR
+                                 : static_cast<int>(plan.random.below(colors)));
     }
-    sends_ = test::make_data_of_all<float>(test::Kind::kHeavyTail, kLength, plan.world.P,
-                                           plan.dice.seed());
+    sends_ = test::make_data_of_all<float>(test::Kind::kHeavyTail, kLength, plan.context.P,
+                                           plan.random.seed());
   }
 
   std::string describe() const override {
@@ -84,21 +84,25 @@ class Split final : public RandomCall {
     return all;
   }
 
-  sparsecollResult_t make(int rank, sparsecollComm_t comm, Flaw flaw) override {
+  sparsecollResult_t make(int rank, sparsecollComm_t comm, BadArgument bad_argument) override {
     const auto r = static_cast<size_t>(rank);
-    const int color = flaw == Flaw::kEnumerator || flaw == Flaw::kStream ? -7 : colors_[r];
-    return sparsecollCommSplit(comm, color, 0, flaw == Flaw::kNull ? nullptr : &made_[r], nullptr);
+    const int color =
+        bad_argument == BadArgument::kEnumerator || bad_argument == BadArgument::kStream
+            ? -7
+            : colors_[r];
+    return sparsecollCommSplit(comm, color, 0,
+                               bad_argument == BadArgument::kNull ? nullptr : &made_[r], nullptr);
   }
 
   bool truncates(int) const override { return false; }
-  bool makes_parts() const override { return true; }
+  bool splits_communicator() const override { return true; }
 
   std::string check_output(int rank, sparsecollComm_t, bool) override {
     const auto r = static_cast<size_t>(rank);
     const sparsecollComm_t part = made_[r];
     if (colors_[r] == SPARSECOLL_SPLIT_NOCOLOR)
-      return part == nullptr ? "" : "a communicator where none was asked for";
-    const std::string verdict = use(part, r);
+      return part == nullptr ? "" : "a communicator for a rank without a color";
+    const std::string verdict = check_part(part, r);
     const sparsecollResult_t end = sparsecollCommDestroy(part);
     if (!verdict.empty() || end == sparsecollSuccess) return verdict;
     return std::string("destroy of the part: ") + sparsecollGetErrorString(end);
@@ -112,11 +116,11 @@ class Split final : public RandomCall {
   static constexpr size_t kLength = 40;
   static inline const sparsecollComm_t kUntouched = reinterpret_cast<sparsecollComm_t>(1);
 
-  std::string use(sparsecollComm_t part, size_t rank) const {
+  std::string check_part(sparsecollComm_t part, size_t rank) const {
     oracle::DenseInputs<float> in;
     test::Mode mode = mode_;
     const std::vector<int> nodes = test::nodes_of(mode, colors_.size());
-    std::vector<int> nodes_of_part;  // whose ranks stay where they are
+    std::vector<int> nodes_of_part;  // each rank stays on its node
     if (!nodes.empty()) mode.nodes = &nodes_of_part;
     int own = 0, size = 0, want = 0;
     for (size_t r = 0; r < colors_.size(); ++r) {
@@ -136,7 +140,7 @@ class Split final : public RandomCall {
     if (result == sparsecollSuccess) result = sparsecollCommSynchronize(part);
     if (may_fail_ && (result == sparsecollTimeout || result == sparsecollRemoteError)) return "";
     if (result != sparsecollSuccess) return "in the part: " + test::explain(result, part);
-    // The first call of a shape selects exactly, also where thresholds are reused.
+    // The first call of a shape selects exactly, even if later calls reuse thresholds.
     return test::difference("recvbuff in the part", recv,
                             test::expected<float>(mode, in, 6, oracle::Op::kSum).result);
   }

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Every single byte of every message of exchanges, groups, splits and push-sum inverted on its way:
-// an error or the right result, never a wrong one. (tests/api/damage_test.cpp has the other
-// verbs.)
+// Inverts every byte of every message of exchanges, groups, splits and push-sum, one byte in each
+// run. Each rank must get an error or the right result. tests/api/damage_test.cpp tests the other
+// verbs.
 
 #include <chrono>
 
@@ -18,38 +18,41 @@ namespace {
 using Planner = std::unique_ptr<RandomCall> (*)(const Plan&);
 using Sizes = std::vector<std::vector<size_t>>;
 
-/// The same call again and again, each time from the start.
+/// One random call with its tensors. Equal arguments give equal trials, so that each damaged byte
+/// is tried on the same call.
 struct Trial {
   Trial(Planner planner, int P, uint64_t seed)
-      : world{P, SPARSECOLL_CONFIG_INITIALIZER, true, true, {}, {}} {
-    Dice dice(seed);
+      : context{P, SPARSECOLL_CONFIG_INITIALIZER, true, true, {}, {}} {
+    Random random(seed);
     for (const bool feedback : {true, false})
-      world.tensors.push_back(std::make_unique<TypedTensor<float>>(
+      context.tensors.push_back(std::make_unique<TypedTensor<float>>(
           size_t{24}, feedback,
           test::make_data_of_all<float>(test::Kind::kWideIntegers, 24, P, seed)));
-    for (const auto& tensor : world.tensors) tensor->next_call();
-    call = planner({dice, world, *world.tensors[0], false, false});
-    // A member of a part that one failed to join meets its deadline.
-    world.config.timeoutMs = call->makes_parts() ? 20 : 20000;
+    for (const auto& tensor : context.tensors) tensor->begin_call();
+    call = planner({random, context, *context.tensors[0], false, false});
+    // After damage a rank may wait in the new communicator for a rank that never joins it, until
+    // the deadline.
+    context.config.timeoutMs = call->splits_communicator() ? 20 : 20000;
   }
 
-  World world;
+  ScheduleContext context;
   std::unique_ptr<RandomCall> call;
 };
 
-/// What one rank may say. *noticed: it saw that something was wrong.
-std::string live(Trial& trial, unit::Communicators& ranks, int rank, char* noticed) {
+/// Makes the call on one rank and returns "" or an error. Sets *noticed if the communicator of the
+/// rank failed.
+std::string run_rank(Trial& trial, unit::Communicators& ranks, int rank, char* noticed) {
   const sparsecollComm_t comm = ranks.handle(rank);
   const auto start = Clock::now();
-  const sparsecollResult_t result = trial.call->make(rank, comm, Flaw::kNone);
+  const sparsecollResult_t result = trial.call->make(rank, comm, BadArgument::kNone);
   std::string verdict;
   if (result == sparsecollSuccess)
     verdict = trial.call->check_output(rank, comm, true);
   else if (result != sparsecollRemoteError &&
-           !(result == sparsecollTimeout && trial.call->makes_parts()))
+           !(result == sparsecollTimeout && trial.call->splits_communicator()))
     verdict = test::explain(result, comm);
-  const std::string after = trial.world.tensors[0]->differs(rank, 1);
-  const std::string before = trial.world.tensors[0]->differs(rank, 0);
+  const std::string after = trial.context.tensors[0]->difference(rank, 1);
+  const std::string before = trial.context.tensors[0]->difference(rank, 0);
   if (result == sparsecollSuccess && verdict.empty()) verdict = after;
   if (!after.empty() && !before.empty()) verdict += "; the residual is neither old nor new";
   sparsecollResult_t asynchronous = sparsecollSuccess;
@@ -60,10 +63,10 @@ std::string live(Trial& trial, unit::Communicators& ranks, int rank, char* notic
 }
 
 std::string run(Trial& trial, unit::Communicators& ranks, bool damaged) {
-  for (const auto& tensor : trial.world.tensors) tensor->create(ranks.handles());
+  for (const auto& tensor : trial.context.tensors) tensor->create(ranks.handles());
   std::vector<char> noticed(static_cast<size_t>(ranks.size()));
   const std::string verdict = ranks.run(trial.call->describe(), [&](int rank) {
-    return live(trial, ranks, rank, &noticed[static_cast<size_t>(rank)]);
+    return run_rank(trial, ranks, rank, &noticed[static_cast<size_t>(rank)]);
   });
   const bool any = std::find(noticed.begin(), noticed.end(), 1) != noticed.end();
   if (any != damaged) return verdict + (damaged ? "nobody noticed" : "a failure without damage");
@@ -78,8 +81,8 @@ Sizes message_sizes(Planner planner, int P, uint64_t seed) {
     transports.push_back(std::make_unique<unit::RecordingTransport>(std::move(transport), own));
   }
   Trial trial(planner, P, seed);
-  trial.world.config.timeoutMs = 20000;
-  unit::Communicators ranks(std::move(transports), trial.world.config);
+  trial.context.config.timeoutMs = 20000;
+  unit::Communicators ranks(std::move(transports), trial.context.config);
   REQUIRE(run(trial, ranks, false) == "");
   return sizes;
 }
@@ -92,7 +95,7 @@ void damage_everything(Planner planner, int P, uint64_t seed) {
     for (size_t message = 0; message < own.size(); ++message) {
       for (size_t byte = 0; byte < own[message]; byte += stride) {
         Trial trial(planner, P, seed);
-        unit::Communicators ranks(P, trial.world.config, [=](int sender, int, size_t number) {
+        unit::Communicators ranks(P, trial.context.config, [=](int sender, int, size_t number) {
           MessageFault fault;
           if (sender == victim && number == message) fault.corrupt_byte = byte;
           return fault;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// sparseAllreduce and gtopkAllreduce in a random schedule.
+// Random calls of sparseAllreduce and gtopkAllreduce.
 
 #include <sstream>
 
@@ -17,25 +17,25 @@ class Dense final : public RandomCall {
  public:
   Dense(const Plan& plan, TypedTensor<T>& tensor)
       : tensor_(tensor),
-        mode_(plan.world.mode(plan.dice.one_in(2) ? test::Verb::kGtopk : test::Verb::kSparse)),
+        mode_(plan.context.mode(plan.random.one_in(2) ? test::Verb::kGtopk : test::Verb::kSparse)),
         n_(tensor.n()),
-        k_(random_k(plan.dice, n_, plan.world.reuses())),
-        kind_(plan.dice.one_of(test::kAllKinds)),
-        op_(plan.dice.one_in(3) ? oracle::Op::kAvg : oracle::Op::kSum),
-        in_place_(plan.dice.one_in(3)),
-        sends_(test::make_data_of_all<T>(kind_, n_, plan.world.P, plan.dice.seed())),
+        k_(random_k(plan.random, n_, plan.context.reuses())),
+        kind_(plan.random.pick(test::kAllKinds)),
+        op_(plan.random.one_in(3) ? oracle::Op::kAvg : oracle::Op::kSum),
+        in_place_(plan.random.one_in(3)),
+        sends_(test::make_data_of_all<T>(kind_, n_, plan.context.P, plan.random.seed())),
         recvs_(in_place_ ? sends_
                          : oracle::PerRank<std::vector<T>>(
                                sends_.size(), std::vector<T>(n_, static_cast<T>(-77.0f)))),
-        at_first_(recvs_) {
+        initial_recvs_(recvs_) {
     if (plan.refused) return;
     const oracle::DenseInputs<T> in{sends_, tensor.before()};
-    const bool replayed = plan.world.reuses() && mode_.verb == test::Verb::kSparse;
+    const bool replayed = plan.context.reuses() && mode_.verb == test::Verb::kSparse;
     const auto want =
-        replayed ? replay_of<T>(plan.world, kDenseForm, n_, k_, op_).sparse_allreduce(in, op_)
+        replayed ? replay_of<T>(plan.context, kDenseForm, n_, k_, op_).sparse_allreduce(in, op_)
                  : test::expected<T>(mode_, in, k_, op_);
     want_ = want.result;
-    tensor.change(want.residuals);
+    tensor.set_after(want.residuals);
   }
 
   std::string describe() const override {
@@ -46,17 +46,19 @@ class Dense final : public RandomCall {
     return out.str();
   }
 
-  sparsecollResult_t make(int rank, sparsecollComm_t comm, Flaw flaw) override {
+  sparsecollResult_t make(int rank, sparsecollComm_t comm, BadArgument bad_argument) override {
     const auto r = static_cast<size_t>(rank);
     const auto function = mode_.verb == test::Verb::kGtopk ? gtopkAllreduce : sparseAllreduce;
     T* recv = recvs_[r].data();
     const T* send = in_place_ ? recv : sends_[r].data();
-    const bool null = flaw == Flaw::kNull && n_ > 0;
-    const bool enumerator = flaw == Flaw::kEnumerator || (flaw == Flaw::kNull && !null);
-    return function(null ? nullptr : send, recv, n_, k_, test::kDatatype<T>,
-                    enumerator ? static_cast<sparsecollRedOp_t>(3) : test::op_of(op_),
-                    tensor_.handle(rank), comm,
-                    flaw == Flaw::kStream ? reinterpret_cast<sparsecollStream_t>(&n_) : nullptr);
+    const bool null = bad_argument == BadArgument::kNull && n_ > 0;
+    const bool enumerator =
+        bad_argument == BadArgument::kEnumerator || (bad_argument == BadArgument::kNull && !null);
+    return function(
+        null ? nullptr : send, recv, n_, k_, test::kDatatype<T>,
+        enumerator ? static_cast<sparsecollRedOp_t>(3) : test::op_of(op_), tensor_.handle(rank),
+        comm,
+        bad_argument == BadArgument::kStream ? reinterpret_cast<sparsecollStream_t>(&n_) : nullptr);
   }
 
   bool truncates(int) const override { return false; }
@@ -65,7 +67,7 @@ class Dense final : public RandomCall {
   }
   std::string check_untouched(int rank) const override {
     const auto r = static_cast<size_t>(rank);
-    return test::difference("recvbuff", recvs_[r], at_first_[r]);
+    return test::difference("recvbuff", recvs_[r], initial_recvs_[r]);
   }
 
  private:
@@ -78,7 +80,7 @@ class Dense final : public RandomCall {
   bool in_place_;
   oracle::PerRank<std::vector<T>> sends_;
   oracle::PerRank<std::vector<T>> recvs_;
-  oracle::PerRank<std::vector<T>> at_first_;
+  oracle::PerRank<std::vector<T>> initial_recvs_;
   std::vector<T> want_;
 };
 

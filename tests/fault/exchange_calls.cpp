@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// sparseReduceScatter and sparseAlltoall in a random schedule.
+// Random calls of sparseReduceScatter and sparseAlltoall.
 
 #include <optional>
 #include <sstream>
@@ -14,7 +14,7 @@ namespace sparsecoll::fault {
 
 namespace {
 
-/// A border beyond the others' is a bad argument; where there is only one region it is too long.
+/// Returns bounds that no verb accepts: the first one is beyond the last.
 std::vector<size_t> wrong_bounds(std::vector<size_t> bounds) {
   bounds.front() = bounds.back() + 1;
   return bounds;
@@ -26,23 +26,24 @@ class ReduceScatter final : public RandomCall {
   ReduceScatter(const Plan& plan, TypedTensor<T>& tensor)
       : tensor_(tensor),
         n_(tensor.n()),
-        k_(random_k(plan.dice, n_, false)),
-        kind_(plan.dice.one_of(test::kAllKinds)),
-        op_(plan.dice.one_in(3) ? oracle::Op::kAvg : oracle::Op::kSum),
-        regions_(plan.dice.one_of(test::kAllBoundsKinds)),
-        bounds_(test::make_bounds(regions_, n_, plan.world.P, plan.dice.seed())),
+        k_(random_k(plan.random, n_, false)),
+        kind_(plan.random.pick(test::kAllKinds)),
+        op_(plan.random.one_in(3) ? oracle::Op::kAvg : oracle::Op::kSum),
+        regions_(plan.random.pick(test::kAllBoundsKinds)),
+        bounds_(test::make_bounds(regions_, n_, plan.context.P, plan.random.seed())),
         wrong_bounds_(wrong_bounds(bounds_)),
-        sends_(test::make_data_of_all<T>(kind_, n_, plan.world.P, plan.dice.seed())) {
+        sends_(test::make_data_of_all<T>(kind_, n_, plan.context.P, plan.random.seed())) {
     oracle::PerRank<oracle::Sparse<T>> want(sends_.size());
     if (!plan.refused) {
       const oracle::DenseInputs<T> in{sends_, tensor.before()};
-      const auto outcome = plan.world.over_bf16()
+      const auto outcome = plan.context.over_bf16()
                                ? oracle::Bf16Oracle<T>::reduce_scatter(in, k_, op_, bounds_)
                                : oracle::ExchangeOracle<T>::reduce_scatter(in, k_, op_, bounds_);
       want = outcome.result;
-      tensor.change(outcome.residuals);
+      tensor.set_after(outcome.residuals);
     }
-    outputs_.emplace(want, random_index_type(plan.dice), plan.may_truncate && plan.dice.one_in(4));
+    outputs_.emplace(want, random_index_type(plan.random),
+                     plan.may_truncate && plan.random.one_in(4));
   }
 
   std::string describe() const override {
@@ -53,18 +54,20 @@ class ReduceScatter final : public RandomCall {
     return out.str();
   }
 
-  sparsecollResult_t make(int rank, sparsecollComm_t comm, Flaw flaw) override {
+  sparsecollResult_t make(int rank, sparsecollComm_t comm, BadArgument bad_argument) override {
     const size_t* bounds = regions_ == test::BoundsKind::kNull ? nullptr : bounds_.data();
     return sparseReduceScatter(
         sends_[static_cast<size_t>(rank)].data(), outputs_->get(rank), n_, k_, test::kDatatype<T>,
-        flaw == Flaw::kEnumerator ? static_cast<sparsecollRedOp_t>(3) : test::op_of(op_),
-        flaw == Flaw::kNull ? wrong_bounds_.data() : bounds, tensor_.handle(rank), comm,
-        flaw == Flaw::kStream ? reinterpret_cast<sparsecollStream_t>(&k_) : nullptr);
+        bad_argument == BadArgument::kEnumerator ? static_cast<sparsecollRedOp_t>(3)
+                                                 : test::op_of(op_),
+        bad_argument == BadArgument::kNull ? wrong_bounds_.data() : bounds, tensor_.handle(rank),
+        comm,
+        bad_argument == BadArgument::kStream ? reinterpret_cast<sparsecollStream_t>(&k_) : nullptr);
   }
 
   bool truncates(int rank) const override { return outputs_->too_small(rank); }
-  std::string check_output(int rank, sparsecollComm_t comm, bool fetches) override {
-    return outputs_->check(rank, comm, fetches);
+  std::string check_output(int rank, sparsecollComm_t comm, bool may_fetch) override {
+    return outputs_->check(rank, comm, may_fetch);
   }
   std::string check_untouched(int rank) const override { return outputs_->check_untouched(rank); }
 
@@ -86,21 +89,21 @@ class Alltoall final : public RandomCall {
  public:
   Alltoall(const Plan& plan, size_t n)
       : n_(n),
-        kind_(plan.dice.one_of(test::kAllSparseKinds)),
-        regions_(plan.dice.one_of(test::kAllBoundsKinds)),
-        bounds_(test::make_bounds(regions_, n_, plan.world.P, plan.dice.seed())),
+        kind_(plan.random.pick(test::kAllSparseKinds)),
+        regions_(plan.random.pick(test::kAllBoundsKinds)),
+        bounds_(test::make_bounds(regions_, n_, plan.context.P, plan.random.seed())),
         wrong_bounds_(wrong_bounds(bounds_)),
-        counts_(static_cast<size_t>(plan.world.P),
-                std::vector<size_t>(static_cast<size_t>(plan.world.P), kUntouched)) {
-    const int index_type = random_index_type(plan.dice);
-    const auto sends = test::make_sparse_of_all<T>(kind_, n_, plan.world.P, plan.dice.seed());
+        counts_(static_cast<size_t>(plan.context.P),
+                std::vector<size_t>(static_cast<size_t>(plan.context.P), kUntouched)) {
+    const int index_type = random_index_type(plan.random);
+    const auto sends = test::make_sparse_of_all<T>(kind_, n_, plan.context.P, plan.random.seed());
     for (const auto& send : sends) sends_.emplace_back(n_, index_type, send);
     oracle::PerRank<oracle::Sparse<T>> want;
     for (const auto& each : oracle::alltoall(sends, bounds_)) {
       want.push_back(each.entries);
       want_counts_.push_back(each.counts);
     }
-    outputs_.emplace(want, index_type, plan.may_truncate && plan.dice.one_in(4));
+    outputs_.emplace(want, index_type, plan.may_truncate && plan.random.one_in(4));
   }
 
   std::string describe() const override {
@@ -110,19 +113,20 @@ class Alltoall final : public RandomCall {
     return out.str();
   }
 
-  sparsecollResult_t make(int rank, sparsecollComm_t comm, Flaw flaw) override {
+  sparsecollResult_t make(int rank, sparsecollComm_t comm, BadArgument bad_argument) override {
     const auto r = static_cast<size_t>(rank);
     const size_t* bounds = regions_ == test::BoundsKind::kNull ? nullptr : bounds_.data();
     return sparseAlltoall(
-        flaw == Flaw::kNull ? nullptr : sends_[r].get(), outputs_->get(rank), counts_[r].data(),
-        flaw == Flaw::kEnumerator ? wrong_bounds_.data() : bounds, comm,
-        flaw == Flaw::kStream ? reinterpret_cast<sparsecollStream_t>(&n_) : nullptr);
+        bad_argument == BadArgument::kNull ? nullptr : sends_[r].get(), outputs_->get(rank),
+        counts_[r].data(), bad_argument == BadArgument::kEnumerator ? wrong_bounds_.data() : bounds,
+        comm,
+        bad_argument == BadArgument::kStream ? reinterpret_cast<sparsecollStream_t>(&n_) : nullptr);
   }
 
   bool truncates(int rank) const override { return outputs_->too_small(rank); }
-  std::string check_output(int rank, sparsecollComm_t comm, bool fetches) override {
+  std::string check_output(int rank, sparsecollComm_t comm, bool may_fetch) override {
     const auto r = static_cast<size_t>(rank);
-    const std::string verdict = outputs_->check(rank, comm, fetches);
+    const std::string verdict = outputs_->check(rank, comm, may_fetch);
     return verdict.empty() ? test::difference("recvcounts", counts_[r], want_counts_[r]) : verdict;
   }
   std::string check_untouched(int rank) const override {
@@ -158,7 +162,7 @@ std::unique_ptr<RandomCall> plan_alltoall(const Plan& plan) {
   const sparsecollDataType_t types[] = {sparsecollInt32,   sparsecollInt64,   sparsecollFloat16,
                                         sparsecollFloat32, sparsecollFloat64, sparsecollBfloat16};
   const size_t n = with_type_of(plan.tensor, [](const auto& tensor) { return tensor.n(); });
-  return test::with_any_type(plan.dice.one_of(types),
+  return test::with_any_type(plan.random.pick(types),
                              [&](auto zero) -> std::unique_ptr<RandomCall> {
                                return std::make_unique<Alltoall<decltype(zero)>>(plan, n);
                              });

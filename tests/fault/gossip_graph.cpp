@@ -6,11 +6,11 @@
 
 namespace sparsecoll::fault {
 
-GossipGraph::GossipGraph(Dice& dice) {
-  if (dice.one_in(3))
-    seed_ = dice.seed();
+GossipGraph::GossipGraph(Random& random) {
+  if (random.one_in(3))
+    seed_ = random.seed();
   else
-    known_ = dice.one_of(test::kGraphs);
+    known_ = random.pick(test::kGraphs);
 }
 
 sparsecollPushSumConfig_t GossipGraph::config() {
@@ -22,7 +22,7 @@ sparsecollPushSumConfig_t GossipGraph::config() {
   return config;
 }
 
-/// Any other ranks, none on some, with parts that leave something to the sender.
+/// Chooses a random set of other ranks, possibly none. The weights leave a part to the sender.
 int GossipGraph::out_neighbours(void* user, int rank, int ranks, uint64_t step, int* neighbours,
                                 double* weights, int capacity) {
   const uint64_t seed = static_cast<const GossipGraph*>(user)->seed_;

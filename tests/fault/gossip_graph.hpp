@@ -5,18 +5,18 @@
 #include <optional>
 #include <string>
 
-#include "fault/dice.hpp"
+#include "fault/random.hpp"
 #include "support/push_sum.hpp"
 
 namespace sparsecoll::fault {
 
-/// A graph of the library's, or a custom one that a seed determines.
+/// One of the predefined graphs, or a custom graph that a seed determines.
 class GossipGraph {
  public:
-  explicit GossipGraph(Dice& dice);
+  explicit GossipGraph(Random& random);
 
   std::string name() const { return known_ ? known_->name : "custom"; }
-  /// For sparsecollPushSumCreate(); refers to this object.
+  /// Returns the configuration for sparsecollPushSumCreate(). It refers to this object.
   sparsecollPushSumConfig_t config();
   oracle::MixingMatrix matrix(int P, uint64_t step) const;
 

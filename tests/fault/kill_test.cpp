@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A rank dies at its N-th message, for every N of a call: every other rank gets the right result or
-// an error, in time; residuals are as before or as after the call; what follows returns the first
-// error at once, and the end of the communicator is bounded.
+// A rank fails when it sends its N-th message, for every N of a call. Every other rank gets the
+// right result or an error before the deadline. Residuals are as before or as after the call. Later
+// calls return the first error at once, and destroying the communicator ends in time.
 
 #include <atomic>
 #include <chrono>
@@ -23,7 +23,7 @@ using FloatStep = unit::Step<float>;
 
 constexpr int kTimeoutMs = 300;
 
-/// One death.
+/// A run in which rank `victim` fails when it sends message `message`.
 struct Case {
   const FloatStep* step;
   int P;
@@ -37,7 +37,7 @@ sparsecollConfig_t config_of(const Task& task) {
   return config;
 }
 
-/// How many messages each rank sends when nobody dies.
+/// Returns how many messages each rank sends if none fails.
 std::vector<size_t> count_messages(const FloatStep& step, int P) {
   std::vector<std::atomic<size_t>> sent(static_cast<size_t>(P));
   sparsecollConfig_t config = config_of(step.task);
@@ -47,7 +47,7 @@ std::vector<size_t> count_messages(const FloatStep& step, int P) {
     return MessageFault{};
   });
   const auto residuals = test::make_residuals<float>(ranks.handles(), step.task.n, true);
-  const std::string verdict = ranks.run("nobody dies", [&](int rank) {
+  const std::string verdict = ranks.run("no failure", [&](int rank) {
     const auto r = static_cast<size_t>(rank);
     sparsecollResidualWrite(residuals[r].handle(), step.before[r].data());
     const Report report = make_call(step, rank, ranks.handle(rank), residuals[r]);
@@ -57,7 +57,7 @@ std::vector<size_t> count_messages(const FloatStep& step, int P) {
   return {sent.begin(), sent.end()};
 }
 
-/// What one rank may say to a call in which `dead` is the victim, or was.
+/// Checks one rank's report of a call. `dead`: the rank is the victim.
 std::string judge(const Report& report, bool dead) {
   if (!report.wrong.empty()) return describe(report);
   if (report.seconds > kTimeoutMs / 1000.0 + test::patience()) return "late: " + describe(report);
@@ -72,9 +72,9 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// One rank's life: the call with the death in it, another call, the end.
-std::string live(const Case& c, Communicators& ranks, int rank,
-                 const test::Residual<float>& residual, std::atomic<int>& failed) {
+/// Makes the call in which the victim fails, then another call, and destroys the communicator.
+std::string run_rank(const Case& c, Communicators& ranks, int rank,
+                     const test::Residual<float>& residual, std::atomic<int>& failed) {
   const bool dead = rank == c.victim;
   const sparsecollComm_t comm = ranks.handle(rank);
   const Report first = make_call(*c.step, rank, comm, residual);
@@ -109,11 +109,13 @@ std::string check(const Case& c) {
   std::atomic<int> failed{0};
   std::string verdict = ranks.run(
       text(describe(c.step->task, c.P), ": rank ", c.victim, " dies at message ", c.message),
-      [&](int rank) { return live(c, ranks, rank, residuals[static_cast<size_t>(rank)], failed); });
-  // Whoever waits for the lost message cannot have succeeded.
+      [&](int rank) {
+        return run_rank(c, ranks, rank, residuals[static_cast<size_t>(rank)], failed);
+      });
+  // A rank that waits for the lost message cannot have succeeded.
   if (verdict.empty() && c.P > 1 && failed == 0)
-    verdict = text(describe(c.step->task, c.P), ": nobody missed message ", c.message, " of rank ",
-                   c.victim);
+    verdict = text(describe(c.step->task, c.P), ": no rank failed without message ", c.message,
+                   " of rank ", c.victim);
   return verdict;
 }
 

@@ -7,43 +7,45 @@ namespace sparsecoll::fault {
 namespace {
 
 template <class T>
-void add_typed(Dice& dice, World& world, size_t n, bool feedback) {
-  world.tensors.push_back(std::make_unique<TypedTensor<T>>(
+void add_typed(Random& random, ScheduleContext& context, size_t n, bool feedback) {
+  context.tensors.push_back(std::make_unique<TypedTensor<T>>(
       n, feedback,
-      test::make_data_of_all<oracle::Wide<T>>(test::Kind::kWideIntegers, n, world.P, dice.seed())));
+      test::make_data_of_all<oracle::Wide<T>>(test::Kind::kWideIntegers, n, context.P,
+                                              random.seed())));
 }
 
 }  // namespace
 
-void add_tensor(Dice& dice, World& world) {
+void add_tensor(Random& random, ScheduleContext& context) {
   const size_t lengths[] = {0, 1, 2, 17, 17, 64, 64, 300, 300, 1500};
   const sparsecollDataType_t types[] = {sparsecollFloat32, sparsecollFloat32, sparsecollFloat64,
                                         sparsecollFloat16, sparsecollBfloat16};
-  const size_t n = dice.one_of(lengths);
-  const bool feedback = !dice.one_in(5);
-  test::with_type(dice.one_of(types),
-                  [&](auto zero) { add_typed<decltype(zero)>(dice, world, n, feedback); });
+  const size_t n = random.pick(lengths);
+  const bool feedback = !random.one_in(5);
+  test::with_type(random.pick(types),
+                  [&](auto zero) { add_typed<decltype(zero)>(random, context, n, feedback); });
 }
 
-size_t random_k(Dice& dice, size_t n, bool reuses) {
+size_t random_k(Random& random, size_t n, bool reuses) {
   const size_t usual[] = {0, 1, n / 100, n / 10, n / 2};
   const size_t beyond[] = {n + 3, SPARSECOLL_ALL};
-  return reuses || !dice.one_in(4) ? std::min(n, dice.one_of(usual)) : dice.one_of(beyond);
+  return reuses || !random.one_in(4) ? std::min(n, random.pick(usual)) : random.pick(beyond);
 }
 
 std::unique_ptr<RandomCall> plan_verb(const Plan& plan) {
   constexpr std::unique_ptr<RandomCall> (*kVerbs[])(const Plan&) = {
       plan_dense,    plan_dense,          plan_coordinates, plan_coordinates,
       plan_integers, plan_reduce_scatter, plan_alltoall};
-  auto call = plan.dice.one_of(kVerbs)(plan);
+  auto call = plan.random.pick(kVerbs)(plan);
   return call ? std::move(call) : plan_dense(plan);
 }
 
 std::unique_ptr<RandomCall> plan_call(const Plan& plan) {
-  const size_t kind = plan.dice.pick(10);
-  // What makes calls when its output is checked must not have others queued behind it.
-  if (kind == 0 && plan.world.waits) return plan_split(plan);
-  if (kind == 1 && plan.world.waits) return plan_gossip(plan);
+  const size_t kind = plan.random.below(10);
+  // Splits and push-sum make calls when their output is checked, so that no other call may be
+  // queued after them.
+  if (kind == 0 && plan.context.waits) return plan_split(plan);
+  if (kind == 1 && plan.context.waits) return plan_gossip(plan);
   if (kind < 4) return plan_group(plan);
   return plan_verb(plan);
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// One collective call of a random schedule, on all ranks. A new verb is a class like those in
+// One collective call of a random schedule on all ranks. To add a verb, add a class like those in
 // dense_calls.cpp and a line in random_call.cpp.
 
 #include <any>
@@ -12,25 +12,25 @@
 #include <tuple>
 #include <vector>
 
-#include "fault/dice.hpp"
+#include "fault/random.hpp"
 #include "fault/tensor.hpp"
 #include "oracle/reuse.hpp"
 
 namespace sparsecoll::fault {
 
-/// What the calls of one schedule share while they are planned.
-struct World {
+/// The configuration and tensors that the calls of one schedule share while they are planned.
+struct ScheduleContext {
   int P;
   sparsecollConfig_t config;
-  bool may_fail;  ///< fatal errors may come
-  bool waits;     ///< for each call before the next one
+  bool may_fail;  ///< a call may fail with a fatal error
+  bool waits;     ///< a rank waits for each call before it makes the next
   std::vector<std::unique_ptr<Tensor>> tensors;
-  /// Thresholds that are reused, by everything that the ranks agree on.
+  /// Reused thresholds by index type, count, k, data type and operation.
   std::map<std::tuple<int, size_t, size_t, int, int>, std::any> replays;
 
   bool reuses() const { return config.selection == sparsecollSelectReuse; }
   bool over_bf16() const { return config.wire == sparsecollWireBf16; }
-  /// But for what is reused, which replay_of() knows.
+  /// Returns the mode of a verb without the reuse of thresholds. replay_of() simulates the reuse.
   test::Mode mode(test::Verb verb) const {
     test::Mode mode{verb == test::Verb::kGtopk ? "gtopkAllreduce" : "sparseAllreduce", verb,
                     config.algorithm, config.residualRule};
@@ -39,8 +39,8 @@ struct World {
   }
 };
 
-/// What is wrong with a rank's arguments.
-enum class Flaw { kNone, kEnumerator, kStream, kNull };
+/// The bad argument that a rank passes. Each verb interprets the values in its own way.
+enum class BadArgument { kNone, kEnumerator, kStream, kNull };
 
 class RandomCall {
  public:
@@ -48,38 +48,39 @@ class RandomCall {
 
   virtual std::string describe() const = 0;
   /// Makes one rank's call, or queues it.
-  virtual sparsecollResult_t make(int rank, sparsecollComm_t comm, Flaw flaw) = 0;
-  /// Whether a call that is done says sparsecollTruncated on this rank.
+  virtual sparsecollResult_t make(int rank, sparsecollComm_t comm, BadArgument bad_argument) = 0;
+  /// Whether the completed call returns sparsecollTruncated on this rank.
   virtual bool truncates(int rank) const = 0;
-  /// Of a call that is done: how its output differs from the oracle's. `fetches`: nothing was
-  /// called in between, so that what was too long can be fetched.
-  virtual std::string check_output(int rank, sparsecollComm_t comm, bool fetches) = 0;
-  /// Of a call that was refused: "" or which output was written.
+  /// Compares the output of a completed call with the oracle's; returns "" if they are equal.
+  /// `may_fetch`: no other call was made since, so that a truncated result can be fetched.
+  virtual std::string check_output(int rank, sparsecollComm_t comm, bool may_fetch) = 0;
+  /// Checks that a refused call wrote no output. Returns "" or names the output.
   virtual std::string check_untouched(int rank) const = 0;
-  /// What only all ranks together show, when all of them are at their end.
-  virtual std::string check_together() const { return ""; }
-  /// How many collective calls there have been once the output is checked.
-  virtual uint64_t collectives() const { return 1; }
-  /// Whether it makes communicators, in which a rank may wait for one that failed in the old one
-  /// and does not know them.
-  virtual bool makes_parts() const { return false; }
+  /// Checks what only the outputs of all ranks together show. Runs after all ranks ended.
+  virtual std::string check_all_ranks() const { return ""; }
+  /// Returns how many collective calls were made once the output is checked.
+  virtual uint64_t collective_calls() const { return 1; }
+  /// Whether the call creates communicators. In them a rank may wait for another rank whose call on
+  /// the old communicator failed.
+  virtual bool splits_communicator() const { return false; }
 };
 
-/// Which call to plan.
+/// The arguments of the planning functions.
 struct Plan {
-  Dice& dice;
-  World& world;
+  Random& random;
+  ScheduleContext& context;
   Tensor& tensor;
-  bool refused;       ///< it will not be done, and changes nothing
-  bool may_truncate;  ///< and do whatever else takes longer
+  bool refused;       ///< the call will fail on all ranks and change nothing
+  bool may_truncate;  ///< outputs may be too short; the call may also save files
 };
 
-/// Any verb that travels in groups.
+/// Plans a random verb that a group may contain.
 std::unique_ptr<RandomCall> plan_verb(const Plan& plan);
-/// Any collective call whatever: a verb, a group, a split, steps of push-sum.
+/// Plans a random collective call: a verb, a group, a split, or push-sum.
 std::unique_ptr<RandomCall> plan_call(const Plan& plan);
 
-// One for each verb; null where the configuration has no such verb or not for this tensor.
+// Each function plans one kind of call. It returns null if the configuration or the tensor does not
+// allow that call.
 std::unique_ptr<RandomCall> plan_dense(const Plan& plan);
 std::unique_ptr<RandomCall> plan_coordinates(const Plan& plan);
 std::unique_ptr<RandomCall> plan_integers(const Plan& plan);
@@ -89,8 +90,8 @@ std::unique_ptr<RandomCall> plan_group(const Plan& plan);
 std::unique_ptr<RandomCall> plan_split(const Plan& plan);
 std::unique_ptr<RandomCall> plan_gossip(const Plan& plan);
 
-/// A tensor of a random type and length, appended to the world's.
-void add_tensor(Dice& dice, World& world);
+/// Appends a tensor of random type and length to the context's tensors.
+void add_tensor(Random& random, ScheduleContext& context);
 
 /// Calls body(TypedTensor<T>&) with the type of the tensor.
 template <class Body>
@@ -101,19 +102,20 @@ auto with_type_of(Tensor& tensor, const Body& body) {
   return body(dynamic_cast<TypedTensor<float>&>(tensor));
 }
 
-/// How many entries to keep of n.
-size_t random_k(Dice& dice, size_t n, bool reuses);
+/// Returns a random number of entries to keep of n.
+size_t random_k(Random& random, size_t n, bool reuses);
 
-/// Thresholds of the calls of one shape, as the schedule has them so far. `form`: the index type,
-/// or kDenseForm.
+/// Returns the simulated thresholds of the calls of one shape planned so far. `form` is the index
+/// type, or kDenseForm.
 inline constexpr int kDenseForm = -1;
 template <class T>
-oracle::ReuseReplay<T>& replay_of(World& world, int form, size_t n, size_t k, oracle::Op op) {
-  std::any& kept = world.replays[{form, n, k, test::kDatatype<T>, static_cast<int>(op)}];
+oracle::ReuseReplay<T>& replay_of(ScheduleContext& context, int form, size_t n, size_t k,
+                                  oracle::Op op) {
+  std::any& kept = context.replays[{form, n, k, test::kDatatype<T>, static_cast<int>(op)}];
   if (!kept.has_value())
-    kept = oracle::ReuseReplay<T>(static_cast<size_t>(world.P), k,
-                                  static_cast<uint64_t>(world.config.thresholdInterval),
-                                  world.over_bf16());
+    kept = oracle::ReuseReplay<T>(static_cast<size_t>(context.P), k,
+                                  static_cast<uint64_t>(context.config.thresholdInterval),
+                                  context.over_bf16());
   return *std::any_cast<oracle::ReuseReplay<T>>(&kept);
 }
 

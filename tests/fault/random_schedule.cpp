@@ -3,31 +3,33 @@
 
 // random_schedule [--seed N] [--cases N] [--case M] [--slack SECONDS]
 //
-// Random schedules: on 1 to 6 ranks, which are threads, 1 to 4 collective calls of random verbs,
-// shapes, types and configurations, blocking and queued, one by one, in groups and on parts, while
-// messages are delayed, lost or damaged, ranks die, leave, stay away, are aborted, pass bad
-// arguments or call something else, and deadlines are short. Prints what fails with its seed and
-// its number; the same --seed with --case runs just that one.
+// Makes random collective calls and checks every result. Each case has 1 to 6 ranks, which are
+// threads, and 1 to 4 calls of random verbs, shapes, types and configurations: blocking and queued,
+// alone, in groups and on communicators of a split. Meanwhile messages are delayed, lost or
+// damaged; ranks fail, destroy their communicators early, make fewer calls, are aborted, pass bad
+// arguments or make different calls; deadlines are short. Prints the seed and number of the first
+// case that fails. --seed with --case runs that case alone.
 //
-// The rules, from the contract:
-//  1. Every call ends within its deadline; where nobody has a reason to wait, at once. Beside that
-//     it may take --slack, 5 s unless told (15 s with a sanitizer), and 50 times what a thread that
-//     only wants to look at the clock had to wait meanwhile: on an idle machine nothing.
-//  2. sparsecollSuccess and sparsecollTruncated: the output is the oracle's, bit for bit, and so is
-//     the residual. All ranks made the same call: none had failed, left, or done something else.
-//  3. A call whose arguments are bad on one rank, or another on one rank, is done on none:
-//     sparsecollInvalidArgument there and sparsecollInvalidUsage elsewhere, outputs and residuals
-//     as before, and the communicator goes on; or an error of rule 4.
-//  4. Any other error is fatal and has a reason: sparsecollTimeout where deadlines are short,
-//     sparsecollRemoteError where something went wrong elsewhere, sparsecollSystemError on a rank
-//     that died, sparsecollInvalidUsage on one that was aborted. The residuals of the call, all
-//     those of a group, are as before or all as after it, so that nothing is lost or doubled.
-//     Every later call returns the same error at once and changes nothing.
-//     What a rank has ended, before it is aborted or leaves, ends without a fatal error on all.
-//  5. Destroying ends in time and succeeds, whatever happened.
-//  6. A residual that is saved and loaded is what it was, whatever happened to its communicator;
-//     push-sum that goes back to a saved step takes the same steps again.
-//  7. Memory is freed: AddressSanitizer's build says so.
+// The rules that it checks:
+//  1. Every call ends before its deadline. If no rank has a reason to wait, it ends at once. The
+//     time allowed beyond that is --slack (default: 5 s, with a sanitizer 15 s) plus 50 times the
+//     longest scheduling delay of a thread meanwhile, which is 0 on an idle machine.
+//  2. After sparsecollSuccess and sparsecollTruncated, output and residual equal those of the
+//     oracle, bit for bit. All ranks made the same call, and none had failed before.
+//  3. If one rank passes a bad argument or makes a different call, the call completes on no rank.
+//     It returns sparsecollInvalidArgument on a rank with a bad argument and sparsecollInvalidUsage
+//     on the others. Outputs and residuals do not change, and the communicator stays usable. An
+//     error by rule 4 may occur instead.
+//  4. Any other error is fatal and has a cause: sparsecollTimeout a short deadline,
+//     sparsecollRemoteError a failure of another rank, sparsecollSystemError a failure of this
+//     rank, sparsecollInvalidUsage an abort of this rank. The residuals of the call, or all those
+//     of a group, are as before or all as after it, so that nothing is lost or doubled. Every later
+//     call returns the same error at once and changes nothing. A call that completed on a rank
+//     before this rank was aborted or left completes on all ranks.
+//  5. Destroying a communicator ends in time and succeeds, whatever happened before.
+//  6. Saving and loading a residual does not change it, whatever happened to its communicator.
+//     Push-sum that loads a saved state repeats its steps exactly.
+//  7. All memory is freed. The build with AddressSanitizer checks this.
 
 #include <cstdio>
 #include <cstdlib>
@@ -35,7 +37,7 @@
 
 #include "api/sanitizers.hpp"
 #include "fault/cases.hpp"
-#include "fault/life.hpp"
+#include "fault/schedule_runner.hpp"
 
 namespace sparsecoll::fault {
 namespace {
@@ -47,26 +49,26 @@ struct Options {
   double slack = unit::kSanitized ? 15 : 5;
 };
 
-/// No rank can be done with a call that another one never made; nor can a call fail that nobody
-/// failed in.
-std::string compare(const Schedule& schedule, const std::vector<Life>& lives) {
-  const Life& victim = lives[static_cast<size_t>(schedule.victim())];
-  for (const Life& life : lives)
-    for (size_t number = 0; schedule.victim_leads() && number < schedule.calls(); ++number)
-      if (victim.survived()[number] && number >= life.failed())
-        return text("\n  call ", number, " failed on rank ", &life - lives.data(),
-                    ", though the rank that failed later had ended it");
-  for (const Life& life : lives)
-    for (const Life& other : lives)
-      for (size_t number = other.entered(); number < life.done().size(); ++number)
-        if (life.done()[number])
-          return text("\n  call ", number, " is done on one rank, but another made only ",
-                      other.entered());
+/// Compares the results of all ranks. No call completes on one rank if another rank never made it.
+/// No call fails that the victim completed before it failed.
+std::string compare(const Schedule& schedule, const std::vector<ScheduleRunner>& runners) {
+  const ScheduleRunner& victim = runners[static_cast<size_t>(schedule.victim())];
+  for (const ScheduleRunner& runner : runners)
+    for (size_t number = 0; schedule.victim_completes_last() && number < schedule.calls(); ++number)
+      if (victim.ended_soundly()[number] && number >= runner.first_failed_call())
+        return text("\n  call ", number, " failed on rank ", &runner - runners.data(),
+                    ", though it succeeded on the rank that failed later");
+  for (const ScheduleRunner& runner : runners)
+    for (const ScheduleRunner& other : runners)
+      for (size_t number = other.started_calls(); number < runner.done().size(); ++number)
+        if (runner.done()[number])
+          return text("\n  call ", number, " succeeded on one rank, but another made only ",
+                      other.started_calls());
   return "";
 }
 
 std::string run_schedule(const std::string& name, const Schedule& schedule,
-                         const Surroundings& surroundings) {
+                         const RunEnvironment& environment) {
   std::atomic<sparsecollComm_t> aborted{nullptr};
   const auto abort = [&aborted] { sparsecollCommAbort(aborted); };
   unit::Communicators ranks(schedule.P(), schedule.config(), schedule.plan(abort));
@@ -75,28 +77,28 @@ std::string run_schedule(const std::string& name, const Schedule& schedule,
     if (schedule.queued()) ranks[rank].start();
   for (const auto& tensor : schedule.tensors()) tensor->create(ranks.handles());
   if (schedule.aborts_first()) abort();
-  std::vector<Life> lives;
+  std::vector<ScheduleRunner> runners;
   for (int rank = 0; rank < schedule.P(); ++rank)
-    lives.emplace_back(schedule, ranks, rank, surroundings);
+    runners.emplace_back(schedule, ranks, rank, environment);
   const std::string verdict =
-      ranks.run(name, [&](int rank) { return lives[static_cast<size_t>(rank)].live(); });
+      ranks.run(name, [&](int rank) { return runners[static_cast<size_t>(rank)].run(); });
   if (!verdict.empty()) return verdict;
   for (size_t number = 0; number < schedule.calls(); ++number) {
     if (schedule.refused(number)) continue;
-    const std::string together = schedule.call(number, 0).check_together();
+    const std::string together = schedule.call(number, 0).check_all_ranks();
     if (!together.empty()) return text("\n  call ", number, ": ", together);
   }
-  return compare(schedule, lives);
+  return compare(schedule, runners);
 }
 
-std::string run_case(const Options& options, const Surroundings& surroundings, size_t number) {
+std::string run_case(const Options& options, const RunEnvironment& environment, size_t number) {
   const std::string name = text("--seed ", options.seed, " --case ", number);
   const Schedule schedule(test::noise(options.seed, number));
-  const std::string verdict = run_schedule(name, schedule, surroundings);
+  const std::string verdict = run_schedule(name, schedule, environment);
   return verdict.empty() ? "" : text(name, ": ", schedule.describe(), verdict);
 }
 
-/// False when the arguments are none.
+/// Parses the command line. Returns false if it is not valid.
 bool parse(int argc, char** argv, Options& options) {
   for (int at = 1; at + 1 < argc; at += 2) {
     const std::string name = argv[at];
@@ -122,12 +124,12 @@ int run(int argc, char** argv) {
                  "usage: random_schedule [--seed N] [--cases N] [--case M] [--slack SECONDS]\n");
     return 2;
   }
-  const Pulse pulse;
+  const SchedulingDelays delays;
   const test::Folder folder;
-  const Surroundings surroundings{options.slack, pulse, folder};
+  const RunEnvironment environment{options.slack, delays, folder};
   const Clock::time_point start = Clock::now();
   const std::string verdict = run_cases(
-      options.cases, [&](size_t i) { return run_case(options, surroundings, options.first + i); });
+      options.cases, [&](size_t i) { return run_case(options, environment, options.first + i); });
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   if (verdict.empty())
     std::printf("seed %llu: %zu cases in %.1f s, no violation\n",

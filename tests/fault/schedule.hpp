@@ -12,90 +12,93 @@
 
 namespace sparsecoll::fault {
 
-/// What goes wrong between the ranks.
-enum class Trouble {
+/// The fault that a schedule injects.
+enum class FaultKind {
   kNone,
-  kKill,     ///< the victim's messages vanish from one of them on, and it fails itself
-  kDamage,   ///< a byte of one of its messages is inverted
-  kLoss,     ///< one of its messages vanishes
-  kAbort,    ///< another thread aborts its communicator
-  kLeave,    ///< it destroys its communicator while the others make more calls
-  kAbsence,  ///< it makes fewer calls than the others
-  kHurry     ///< nothing, but the deadline is short
+  kKill,          ///< the victim fails when it sends a message; later messages are lost
+  kCorrupt,       ///< a byte of one of the victim's messages is inverted
+  kDrop,          ///< one of the victim's messages is lost
+  kAbort,         ///< another thread aborts the victim's communicator
+  kDestroy,       ///< the victim destroys its communicator while the others make more calls
+  kFewerCalls,    ///< the victim makes fewer calls than the others
+  kShortDeadline  ///< no fault, but the deadline is short
 };
 
-/// A call in which one rank does something else than the others.
+/// A call for which one rank passes a bad argument or makes another call.
 struct Deviation {
   size_t call;
   int rank;
-  Flaw flaw;                          ///< its arguments are bad,
-  std::unique_ptr<RandomCall> other;  ///< or it makes this call instead
+  BadArgument bad_argument;           ///< what the rank passes, or kNone
+  std::unique_ptr<RandomCall> other;  ///< what the rank calls instead, or null
 };
 
-/// When a rank with blocking = 0 waits for what it queued.
+/// Which queued calls a rank waits for: each before it makes the next, all after the last, or none.
 enum class Waiting { kEach, kEnd, kNever };
 
-/// Everything about one case, from its seed alone.
+/// One test case: ranks, configuration, calls and faults. The seed determines all of it.
 class Schedule {
  public:
   explicit Schedule(uint64_t seed);
 
   uint64_t seed() const { return seed_; }
-  int P() const { return world_.P; }
-  const sparsecollConfig_t& config() const { return world_.config; }
-  Trouble trouble() const { return trouble_; }
+  int P() const { return context_.P; }
+  const sparsecollConfig_t& config() const { return context_.config; }
+  FaultKind fault_kind() const { return fault_kind_; }
   int victim() const { return victim_; }
   Waiting waiting() const { return waiting_; }
   size_t calls() const { return calls_.size(); }
-  const std::vector<std::unique_ptr<Tensor>>& tensors() const { return world_.tensors; }
-  bool queued() const { return world_.config.blocking == 0; }
+  const std::vector<std::unique_ptr<Tensor>>& tensors() const { return context_.tensors; }
+  bool queued() const { return context_.config.blocking == 0; }
 
-  /// How many of the calls the rank makes.
+  /// Returns how many of the calls the rank makes.
   size_t calls_of(int rank) const;
   RandomCall& call(size_t number, int rank) const;
-  Flaw flaw(size_t number, int rank) const;
+  BadArgument bad_argument(size_t number, int rank) const;
   bool refused(size_t number) const;
-  /// What a rank is told when it is.
+  /// Returns the error that the refused call returns on `rank`.
   sparsecollResult_t refusal(int rank) const;
 
-  bool hurried() const { return world_.config.timeoutMs <= kLongestHurry; }
-  /// What the deadline is for: whether a rank may give up waiting.
-  bool may_time_out() const { return hurried(); }
-  /// Whether a rank may hear of, or notice, a failure of another.
-  bool may_hear_of_failure() const { return trouble_ != Trouble::kNone; }
+  bool has_short_deadline() const { return context_.config.timeoutMs <= kMaxShortDeadlineMs; }
+  /// Whether a call may fail with sparsecollTimeout.
+  bool may_time_out() const { return has_short_deadline(); }
+  /// Whether a call may fail because of another rank.
+  bool may_see_remote_error() const { return fault_kind_ != FaultKind::kNone; }
 
-  /// `abort` aborts the victim's communicator.
+  /// Returns the faults of all messages. Calls `abort` to abort the communicator of the victim.
   FaultPlan plan(const std::function<void()>& abort) const;
-  /// Whether the abort comes before all calls.
-  bool aborts_first() const { return trouble_ == Trouble::kAbort && (P() == 1 || message_ == 0); }
+  /// Whether the communicator of the victim is aborted before all calls.
+  bool aborts_first() const {
+    return fault_kind_ == FaultKind::kAbort && (P() == 1 || message_ == 0);
+  }
 
-  /// Whether only what the victim does to its own communicator goes wrong, and nobody is in a
-  /// hurry: then a call that the victim ended well is one that all ranks end well, since everything
-  /// that it had to send had arrived.
-  bool victim_leads() const {
-    return !hurried() && (trouble_ == Trouble::kAbort || trouble_ == Trouble::kLeave) &&
+  /// Whether a call that succeeds on the victim must succeed on all ranks. This holds if the only
+  /// fault is that the communicator of the victim is aborted or destroyed and no deadline is short:
+  /// all messages of the call were delivered then.
+  bool victim_completes_last() const {
+    return !has_short_deadline() &&
+           (fault_kind_ == FaultKind::kAbort || fault_kind_ == FaultKind::kDestroy) &&
            waiting_ == Waiting::kEach;
   }
 
   std::string describe() const;
 
  private:
-  static constexpr int kLongestHurry = 50;
+  static constexpr int kMaxShortDeadlineMs = 50;
 
-  void plan_deviation(Dice& dice, size_t calls);
-  void plan_deadline(Dice& dice);
+  void plan_deviation(Random& random, size_t calls);
+  void plan_deadline(Random& random);
 
   uint64_t seed_;
-  World world_;
-  Trouble trouble_ = Trouble::kNone;
+  ScheduleContext context_;
+  FaultKind fault_kind_ = FaultKind::kNone;
   bool delays_ = false;
   int victim_ = 0;
   size_t message_ = 0;
   size_t byte_ = 0;
-  size_t from_ = 0;  ///< the first call that an absent victim does not make
+  size_t first_missing_call_ = 0;  ///< the first call that the victim does not make
   Waiting waiting_ = Waiting::kEach;
   std::optional<Deviation> deviation_;
-  std::optional<World> others_;  ///< of the call that a deviation makes
+  std::optional<ScheduleContext> deviation_context_;  ///< for the other call of a deviation
   std::vector<std::unique_ptr<RandomCall>> calls_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Ranks that are slow, late, or never come, and messages that take their time.
+// Tests of ranks that are slow, late, or never make a call, and of delayed messages.
 
 #include <chrono>
 #include <thread>
@@ -36,7 +36,7 @@ std::vector<Task> tasks() {
   return all;
 }
 
-/// A task on P ranks, of which one is special.
+/// A task on P ranks. The special rank is slow, late or does not make the call.
 struct Case {
   Task task;
   int P;
@@ -53,7 +53,7 @@ std::vector<Case> cases(const std::vector<int>& ranks) {
 
 using Body = std::function<std::string(int rank, const std::function<Report()>& call)>;
 
-/// Runs body on each rank; it may make the call.
+/// Runs body(rank, call) on each rank. `call` makes the call of the task.
 std::string run(const Case& c, int timeout_ms, const FaultPlan& plan, const Body& body) {
   const auto step = unit::make_step(c.task, unit::first_residuals<float>(c.task, c.P));
   sparsecollConfig_t config = test::config_of(c.task.mode);
@@ -72,14 +72,14 @@ std::string expect_success(const Report& report) {
   return report.result == sparsecollSuccess ? report.wrong : describe(report);
 }
 
-/// A call that the special rank never makes has no effect on anybody.
+/// Checks that a call failed in time and changed nothing, because the special rank did not make it.
 std::string expect_failure(const Report& report, double limit) {
   const bool known = report.result == sparsecollTimeout || report.result == sparsecollRemoteError;
   if (!known || report.changed || !report.wrong.empty()) return describe(report);
   return report.seconds < limit ? "" : "late: " + describe(report);
 }
 
-TEST_CASE("a rank that is slow to 0.8 of the deadline spoils nothing") {
+TEST_CASE("a rank that is slow to 0.8 of the deadline changes no result") {
   const auto all = cases({2, 5});
   CHECK(run_cases(all.size(), [&](size_t i) {
           return run(all[i], 4000, {}, [&](int rank, const auto& call) {
@@ -89,21 +89,22 @@ TEST_CASE("a rank that is slow to 0.8 of the deadline spoils nothing") {
         }) == "");
 }
 
-TEST_CASE("a rank that never calls: the others know in time, nothing has changed") {
+TEST_CASE("if a rank never makes a call, the others fail in time and change nothing") {
   const auto all = cases({2, 3, 5});
   CHECK(run_cases(all.size(), [&](size_t i) {
           return run(all[i], 250, {}, [&](int rank, const auto& call) -> std::string {
             if (rank == all[i].special) return "";
             const Report report = call();
-            // Not always the rank that is missing: some wait for others who wait for it.
+            // The message may name another rank than the missing one: some ranks wait for others
+            // that wait for it.
             if (report.message.find("nothing was heard from rank") == std::string::npos)
-              return "nobody is named: " + describe(report);
+              return "no rank is named: " + describe(report);
             return expect_failure(report, 0.25 + test::patience());
           });
         }) == "");
 }
 
-TEST_CASE("a rank that comes after the deadline learns at once that the others gave up") {
+TEST_CASE("a rank that makes a call after the deadline fails at once") {
   const auto all = cases({2, 3});
   CHECK(run_cases(all.size(), [&](size_t i) {
           return run(all[i], 250, {}, [&](int rank, const auto& call) -> std::string {
@@ -114,16 +115,16 @@ TEST_CASE("a rank that comes after the deadline learns at once that the others g
         }) == "");
 }
 
-TEST_CASE("messages that take their time change no bit") {
+TEST_CASE("delayed messages change no bit") {
   const size_t seeds = test::small_run() ? 1 : 4;
   const auto all = cases({2, 3, 4, 5});
   CHECK(run_cases(all.size() * seeds, [&](size_t i) {
           const uint64_t seed = test::base_seed() * 100000 + i;
           const FaultPlan plan = [seed](int sender, int receiver, size_t number) {
-            const uint64_t dice =
+            const uint64_t bits =
                 test::noise(seed, number, static_cast<uint64_t>(sender * 64 + receiver));
             MessageFault fault;
-            fault.delay = std::chrono::microseconds(dice % 2 == 0 ? dice % 5000 : 0);
+            fault.delay = std::chrono::microseconds(bits % 2 == 0 ? bits % 5000 : 0);
             return fault;
           };
           const std::string verdict =

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Splits that fail between the agreement of all ranks and that of the part, and splits that are
-// aborted: fatal errors of the communicator that was split, within its deadline.
+// Splits that fail after all ranks agreed and before the new communicator exists, and splits that
+// are aborted. Both are fatal errors of the old communicator, before its deadline.
 
 #include <atomic>
 #include <chrono>
@@ -21,8 +21,8 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Rank 1 waits for rank 0's wish, which is under way for long; rank 0 waits for rank 1 in the
-/// part.
+/// Delays all messages of rank 0 for 20 s. Rank 1 waits for the color of rank 0; rank 0 waits for
+/// rank 1 in the new communicator.
 FaultPlan keep_rank_1_waiting() {
   return [](int sender, int, size_t) {
     MessageFault fault;
@@ -31,7 +31,7 @@ FaultPlan keep_rank_1_waiting() {
   };
 }
 
-TEST_CASE("a rank that does not come to its part: the others' split is a fatal error, at once") {
+TEST_CASE("if a rank does not join the new communicator, the split fails on the others at once") {
   unit::Communicators ranks(2, test::default_config(), keep_rank_1_waiting());
   std::thread aborter([&] {
     std::this_thread::sleep_for(milliseconds(100));
@@ -54,10 +54,11 @@ TEST_CASE("a rank that does not come to its part: the others' split is a fatal e
   aborter.join();
 }
 
-TEST_CASE("a split has one deadline for the old communicator and the part") {
+TEST_CASE("a split has one deadline for the old and the new communicator") {
   sparsecollConfig_t config = test::default_config();
   config.timeoutMs = 3000;
-  // Rank 0 waits for rank 1's wish, then for rank 1 in the part, which never has rank 0's wish.
+  // Rank 0 waits for the color of rank 1, then for rank 1 in the new communicator. Rank 1 never
+  // receives the color of rank 0.
   unit::Communicators ranks(2, config, [](int sender, int, size_t) {
     MessageFault fault;
     fault.delay = milliseconds(sender == 0 ? 20000 : 2500);
@@ -69,12 +70,12 @@ TEST_CASE("a split has one deadline for the old communicator and the part") {
     const sparsecollResult_t got = sparsecollCommSplit(ranks.handle(rank), 0, 0, &part, nullptr);
     const double late = seconds_since(start) - 3.0;
     if (late > test::patience()) return std::to_string(late) + " s after the deadline";
-    if (rank == 0 && got == sparsecollRemoteError) return "";  // rank 1's deadline came first
+    if (rank == 0 && got == sparsecollRemoteError) return "";  // rank 1's deadline passed first
     return got == sparsecollTimeout ? "" : test::explain(got, ranks.handle(rank));
   }) == "");
 }
 
-TEST_CASE("an abort ends a split that waits for its part") {
+TEST_CASE("an abort ends a split that waits in the new communicator") {
   unit::Communicators ranks(2, test::default_config(), keep_rank_1_waiting());
   std::atomic<bool> ended{false};
   Clock::time_point aborted;
@@ -83,7 +84,7 @@ TEST_CASE("an abort ends a split that waits for its part") {
     aborted = Clock::now();
     sparsecollCommAbort(ranks.handle(0));
     while (!ended) std::this_thread::sleep_for(milliseconds(1));
-    sparsecollCommAbort(ranks.handle(1));  // still waits for the wish
+    sparsecollCommAbort(ranks.handle(1));  // still waits for the color of rank 0
   });
   CHECK(ranks.run("split", [&](int rank) -> std::string {
     const sparsecollComm_t comm = ranks.handle(rank);
@@ -102,7 +103,8 @@ TEST_CASE("an abort ends a split that waits for its part") {
   aborter.join();
 }
 
-/// The end of a split during which rank 0 aborts: whoever has a part has one that works or fails.
+/// Checks the result of a split during which rank 0 aborts. A new communicator either works or
+/// fails with sparsecollRemoteError.
 std::string end_of_race(int rank, sparsecollResult_t result, sparsecollComm_t part) {
   if (result != sparsecollSuccess) {
     if (part != nullptr) return "a part in spite of an error";
@@ -117,7 +119,7 @@ std::string end_of_race(int rank, sparsecollResult_t result, sparsecollComm_t pa
   return used == sparsecollRemoteError ? "" : sparsecollGetErrorString(used);
 }
 
-TEST_CASE("an abort at any moment of a split ends it on all ranks") {
+TEST_CASE("an abort at any time of a split ends it on all ranks") {
   sparsecollConfig_t config = test::default_config();
   config.timeoutMs = 20000;
   for (int round = 0; round < 200; ++round) {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The tensors of a random schedule: on every rank a residual, with what must be in it after each
-// call of the schedule.
+// The tensors of a random schedule. Each rank has a residual for each tensor, with its expected
+// values after each call.
 
 #include <memory>
 #include <string>
@@ -17,13 +17,14 @@ namespace sparsecoll::fault {
 class Tensor {
  public:
   virtual ~Tensor() = default;
-  /// Makes the residuals of all ranks, in their first state.
+  /// Creates the residuals of all ranks with their initial values.
   virtual void create(const std::vector<sparsecollComm_t>& comms) = 0;
-  /// From here on the next call of the schedule is planned.
-  virtual void next_call() = 0;
-  /// How rank's residual differs from its state after that many calls; "" = it does not.
-  virtual std::string differs(int rank, size_t calls) const = 0;
-  /// Saves rank's residual, changes it, and loads it; "" = it is what it was.
+  /// Begins to plan the next call of the schedule.
+  virtual void begin_call() = 0;
+  /// Compares rank's residual with its expected values after `calls` calls. Returns "" if they are
+  /// equal.
+  virtual std::string difference(int rank, size_t calls) const = 0;
+  /// Saves rank's residual, changes it, and loads it. Returns "" if the old values are back.
   virtual std::string save_and_load(int rank, const std::string& path) = 0;
 };
 
@@ -32,16 +33,16 @@ class TypedTensor final : public Tensor {
  public:
   using Values = oracle::PerRank<std::vector<oracle::Wide<T>>>;
 
-  /// No values: calls get no residual.
+  /// Without `feedback` the calls get no residual.
   TypedTensor(size_t n, bool feedback, const Values& first) : n_(n), feedback_(feedback) {
     states_.push_back(feedback ? first : Values{});
   }
 
   size_t n() const { return n_; }
-  /// What the residuals are before the call that is planned now.
+  /// The residuals before the call that is being planned.
   const Values& before() const { return states_[states_.size() - 2]; }
-  /// And what they are behind it, if not the same.
-  void change(const Values& after) {
+  /// Sets the residuals after that call. Without this they do not change.
+  void set_after(const Values& after) {
     if (feedback_) states_.back() = after;
   }
   sparsecollResidual_t handle(int rank) const {
@@ -53,8 +54,8 @@ class TypedTensor final : public Tensor {
     residuals_ = test::make_residuals<T>(comms, n_, true);
     for (size_t r = 0; r < comms.size(); ++r) residuals_[r].write(states_[0][r]);
   }
-  void next_call() override { states_.push_back(states_.back()); }
-  std::string differs(int rank, size_t calls) const override {
+  void begin_call() override { states_.push_back(states_.back()); }
+  std::string difference(int rank, size_t calls) const override {
     if (!feedback_) return "";
     const auto r = static_cast<size_t>(rank);
     return test::difference("residual", residuals_[r].read(), states_[calls][r]);

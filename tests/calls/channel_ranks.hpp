@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Collective calls by hand: a channel over a transport with what a communicator would put around
-// it, and exchanges of text.
+// Ranks for tests below the communicator: each has a channel over a transport, an arena and
+// statistics, and makes collective calls and exchanges of text.
 
 #include <cstring>
 #include <functional>
@@ -18,7 +18,7 @@
 
 namespace sparsecoll::unit {
 
-/// Descriptor of a made-up call that differs by k.
+/// Returns a descriptor for tests. Descriptors with different k differ.
 inline Descriptor call_with_k(uint64_t k) {
   Descriptor descriptor;
   descriptor.verb = static_cast<uint64_t>(Verb::sparse_allreduce);
@@ -26,10 +26,10 @@ inline Descriptor call_with_k(uint64_t k) {
   return descriptor;
 }
 
-/// One rank's end.
-class Station {
+/// One rank: a transport, a channel and an arena.
+class ChannelRank {
  public:
-  Station(std::unique_ptr<Transport> transport, int timeout_ms, bool verify)
+  ChannelRank(std::unique_ptr<Transport> transport, int timeout_ms, bool verify)
       : transport_(std::move(transport)),
         timeout_ms_(timeout_ms),
         channel_(*transport_, memory_, verify),
@@ -43,7 +43,7 @@ class Station {
   Memory& memory() { return memory_; }
   const Stats& stats() const { return stats_; }
 
-  /// Makes the next call of the channel.
+  /// Makes the next call of the channel and runs body(FramedCall&) in it.
   template <class Body>
   void call(const Descriptor& descriptor, Body&& body) {
     const Arena::Scope scope(arena_);
@@ -53,9 +53,10 @@ class Station {
                       arena_);
     body(framed);
   }
+  /// Counts a call without making it.
   void skip_call() { ++sequence_; }
 
-  /// The next call with everything an algorithm needs.
+  /// Makes the next call and runs body(Env&), which may run an algorithm.
   template <class Body>
   void collective(Body&& body) {
     call(call_with_k(1), [&](FramedCall& framed) {
@@ -66,21 +67,21 @@ class Station {
     });
   }
 
-  static constexpr int kNobody = -1;
+  static constexpr int kNoPeer = -1;
 
-  /// One exchange: sends `message` to a peer, returns what another sent.
+  /// Sends `message` to a peer and returns the message of another peer. Either may be kNoPeer.
   std::string exchange(FramedCall& call, int to, const std::string& message, int from,
                        size_t in_bound = kUnknownSize) {
     Transfer transfers[2];
     size_t n = 0;
-    if (to != kNobody) {
+    if (to != kNoPeer) {
       std::byte* room = arena_.take<std::byte>(kHeadroom + message.size()) + kHeadroom;
       std::memcpy(room, message.data(), message.size());
       transfers[n++] = {to, {room, message.size(), nullptr}, 0, {}};
     }
-    if (from != kNobody) transfers[n++] = {from, {}, in_bound, {}};
+    if (from != kNoPeer) transfers[n++] = {from, {}, in_bound, {}};
     call.exchange({transfers, n});
-    if (from == kNobody) return "";
+    if (from == kNoPeer) return "";
     const ConstBytes in = transfers[n - 1].in;
     return std::string(reinterpret_cast<const char*>(in.data()), in.size());
   }
@@ -95,26 +96,28 @@ class Station {
   uint64_t sequence_ = 0;
 };
 
-/// P stations whose ranks are threads.
-class Stations {
+/// P ranks. Each runs on a thread of its own.
+class ChannelRanks {
  public:
-  explicit Stations(int P, int timeout_ms = 30000, const FaultPlan& plan = {}, bool verify = true) {
+  explicit ChannelRanks(int P, int timeout_ms = 30000, const FaultPlan& plan = {},
+                        bool verify = true) {
     for (auto& transport : make_local_transports(P, plan))
-      stations_.push_back(std::make_unique<Station>(std::move(transport), timeout_ms, verify));
+      ranks_.push_back(std::make_unique<ChannelRank>(std::move(transport), timeout_ms, verify));
   }
-  Station& operator[](int rank) { return *stations_[static_cast<size_t>(rank)]; }
+  ChannelRank& operator[](int rank) { return *ranks_[static_cast<size_t>(rank)]; }
 
-  /// Runs body(station) on a thread for each rank; the sum of the verdicts.
-  std::string run(const std::function<std::string(Station&)>& body) {
-    return test::run_threads("by hand", static_cast<int>(stations_.size()),
+  /// Runs body(rank) on one thread for each rank. Returns the errors of all ranks, or "".
+  std::string run(const std::function<std::string(ChannelRank&)>& body) {
+    return test::run_threads("channel ranks", static_cast<int>(ranks_.size()),
                              [&](int rank) { return body((*this)[rank]); });
   }
 
  private:
-  std::vector<std::unique_ptr<Station>> stations_;
+  std::vector<std::unique_ptr<ChannelRank>> ranks_;
 };
 
-/// "" when `body` throws an Error with this code whose message contains `words`.
+/// Runs `body`. Returns "" if it throws an Error with this code and a message that contains
+/// `words`; otherwise describes what happened.
 inline std::string expect_error(sparsecollResult_t code, const std::string& words,
                                 const std::function<void()>& body) {
   try {
