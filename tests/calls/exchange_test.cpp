@@ -9,6 +9,8 @@
 #include <mutex>
 
 #include "calls/channel_ranks.hpp"
+#include "collectives/allgather_messages.hpp"
+#include "collectives/allreduce_counts.hpp"
 #include "support/catch.hpp"
 #include "support/data.hpp"
 #include "transport/test_messages.hpp"
@@ -90,16 +92,16 @@ std::string check_gather(ChannelRank& s, uint64_t round, size_t about) {
   std::string verdict;
   s.collective([&](Env& env) {
     const std::string own = text_message(s.rank(), round);
-    const uint64_t note = static_cast<uint64_t>(s.rank()) * 1000 + round;
-    const auto all = allgather_messages(env, {std::as_bytes(std::span(own)), note}, about);
+    const uint64_t number = static_cast<uint64_t>(s.rank()) * 1000 + round;
+    const auto all = allgather_messages(env, {std::as_bytes(std::span(own)), number}, about);
     static_cast<FramedCall&>(env.call).confirm();
     if (all.size() != static_cast<size_t>(s.size())) verdict = text(all.size(), " messages");
     for (int r = 0; verdict.empty() && r < s.size(); ++r) {
-      const Gathered& got = all[static_cast<size_t>(r)];
+      const GatheredMessage& got = all[static_cast<size_t>(r)];
       const std::string bytes(reinterpret_cast<const char*>(got.message.data()),
                               got.message.size());
       if (bytes != text_message(r, round)) verdict = text("the message of rank ", r, " is wrong");
-      if (got.note != static_cast<uint64_t>(r) * 1000 + round) verdict = text("note of rank ", r);
+      if (got.number != static_cast<uint64_t>(r) * 1000 + round) verdict = text("the number of rank ", r);
     }
   });
   const auto ranks = static_cast<uint64_t>(s.size());

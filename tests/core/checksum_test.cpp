@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Checksums and hashes: what must change them does.
+// Checksums and hashes change with every input that they cover.
 
 #include "core/checksum.hpp"
 
@@ -23,7 +23,7 @@ std::vector<std::byte> random_bytes(size_t size, uint64_t seed) {
   return bytes;
 }
 
-TEST_CASE("every single bit of a buffer counts") {
+TEST_CASE("every bit of a buffer changes the checksum") {
   for (const size_t size : {1, 2, 7, 8, 9, 15, 16, 17, 64, 1000}) {
     for (const bool zeros : {false, true}) {
       std::vector<std::byte> bytes =
@@ -34,18 +34,18 @@ TEST_CASE("every single bit of a buffer counts") {
         sums.insert(checksum(bytes));
         bytes[bit / 8] ^= std::byte{1} << (bit % 8);
       }
-      CHECK(sums.size() == 8 * size + 1);  // all of them differ, also from each other
+      CHECK(sums.size() == 8 * size + 1);  // all checksums differ from one another
     }
   }
 }
 
-TEST_CASE("the length counts, also when only zeros are added") {
+TEST_CASE("the length changes the checksum, even if only zeros are appended") {
   std::set<uint64_t> sums;
   for (size_t size = 0; size <= 100; ++size) sums.insert(checksum(std::vector<std::byte>(size)));
   CHECK(sums.size() == 101);
 }
 
-TEST_CASE("the backend of a word counts") {
+TEST_CASE("the position of a word changes the checksum") {
   std::vector<std::byte> bytes = random_bytes(800, 3);
   const uint64_t before = checksum(bytes);
   for (size_t a = 0; a < 100; ++a) {
@@ -68,16 +68,16 @@ TEST_CASE("a checksum does not depend on the buffer's address") {
   }
 }
 
-TEST_CASE("a checksum is that of its definition, by any vector instructions") {
+TEST_CASE("a checksum equals its definition, with any vector instructions") {
   for (size_t size = 0; size < 300; ++size) {
     const std::vector<std::byte> bytes = random_bytes(size, 6);
     for (const size_t first : {size_t{0}, size_t{8}, size_t{1} << 40}) {
-      uint64_t expected = 0, backend = first / 8 * kPositionStep;
+      uint64_t expected = 0, position_key = first / 8 * kPositionStep;
       for (size_t at = 0; at < size; at += 8) {
         uint64_t word = 0;
         for (size_t i = at; i < std::min(at + 8, size); ++i)
           word |= std::to_integer<uint64_t>(bytes[i]) << (8 * (i - at));
-        expected += mix(word ^ (backend += kPositionStep));
+        expected += mix(word ^ (position_key += kPositionStep));
       }
       CHECK(checksum_of_chunk(bytes, first) == expected);
       if (size % 8 == 0) {
@@ -116,7 +116,7 @@ std::string difference_in(Verb verb, size_t argument, uint64_t mine, uint64_t th
   return difference(own, other, 3);
 }
 
-TEST_CASE("differences between calls are told in the words of the API") {
+TEST_CASE("differences between calls are described with the names of the API") {
   const Verb verb = Verb::sparse_allreduce;
   CHECK(difference_in(verb, kCount, 5, 5) == "");
   CHECK(difference_in(verb, kCount, 1000, 1001) ==
@@ -152,7 +152,8 @@ TEST_CASE("every argument of init has a name of its own") {
   CHECK(names.count("") == 0);
 }
 
-TEST_CASE("another function comes before other arguments, the first difference before the rest") {
+TEST_CASE(
+    "a different function is reported before arguments, and of these the first that differs") {
   Descriptor own = describe(Verb::sparse_allreduce), other = describe(Verb::gtopk_allreducev);
   other.argument.fill(9);
   CHECK(difference(own, other, 0) ==
@@ -163,7 +164,7 @@ TEST_CASE("another function comes before other arguments, the first difference b
   CHECK(difference(own, other, 0) == "count: this rank passed 0, rank 0 passed 9");
 }
 
-TEST_CASE("a checksum is the sum of its parts'") {
+TEST_CASE("a checksum is the sum of the checksums of its parts") {
   std::vector<std::byte> bytes(203);
   for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 11);
   const ConstBytes all = bytes;

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Small parts: values as they leave the library, types, deadlines, the log, handles, statistics.
+// Tests of small parts of src/core: canonical values, types, deadlines, the log, handles and
+// statistics.
 
 #include <cfenv>
 #include <fstream>
@@ -23,7 +24,7 @@
 namespace sparsecoll::unit {
 namespace {
 
-TEST_CASE("NaNs become canonical and zeros positive on their way out") {
+TEST_CASE("in results NaNs are canonical and zeros positive") {
   const auto bits = [](float value) { return std::bit_cast<uint32_t>(value); };
   for (const uint32_t nan : {0x7f800001u, 0xff812345u, 0x7fc00000u, 0xffffffffu}) {
     CHECK(bits(canonical(std::bit_cast<float>(nan))) == 0x7fc00000u);
@@ -55,7 +56,7 @@ TEST_CASE("sizes of types, and the narrowest index for a length") {
   CHECK(align_up(9, 8) == 16);
 }
 
-TEST_CASE("deadlines pass when they are due; 0 is none") {
+TEST_CASE("a deadline passes when its time is over; 0 means none") {
   CHECK_FALSE(Deadline::after(0).passed());
   CHECK_FALSE(Deadline::after(100000).passed());
   CHECK_FALSE(Deadline::after(INT_MAX).passed());
@@ -78,14 +79,14 @@ TEST_CASE("which errors are fatal") {
     CHECK(fatal(code));
 }
 
-/// Whether arithmetic rounds down: one less a little is one when it rounds to the nearest.
+/// Whether arithmetic rounds down. 1 minus a small value is 1 if it rounds to nearest.
 template <class T>
 bool rounds_down() {
-  const volatile T one = 1, little = std::numeric_limits<T>::epsilon() / 1024;
-  return one - little < one;
+  const volatile T one = 1, small = std::numeric_limits<T>::epsilon() / 1024;
+  return one - small < one;
 }
 
-TEST_CASE("inside the library rounding is to the nearest, outside as the caller had it") {
+TEST_CASE("the library rounds to nearest and restores the rounding of the caller") {
   std::fesetround(FE_DOWNWARD);
   const bool before = rounds_down<float>() && rounds_down<double>();
   bool within = false;
@@ -100,7 +101,7 @@ TEST_CASE("inside the library rounding is to the nearest, outside as the caller 
   CHECK(after);
 }
 
-TEST_CASE("a log writes what its level asks for, one line each, to its file") {
+TEST_CASE("a log writes the messages of its level to its file, one line each") {
   const std::string path = "unit_core_test.log";
   std::remove(path.c_str());
   {
@@ -123,7 +124,7 @@ TEST_CASE("a log writes what its level asks for, one line each, to its file") {
   CHECK_THROWS_AS(Log(LogLevel::warn, "/nonexistent/folder/log", ""), Error);
 }
 
-TEST_CASE("handles are found while they live, by their own table only") {
+TEST_CASE("a handle is found until it is erased, and only in its own table") {
   HandleTable<int> table(1), other(2);
   void* const a = table.insert(std::make_shared<int>(5));
   void* const b = table.insert(std::make_shared<int>(6));
@@ -142,7 +143,7 @@ TEST_CASE("handles are found while they live, by their own table only") {
   CHECK(table.insert(std::make_shared<int>(8)) != a);  // a handle is never used twice
 }
 
-TEST_CASE("statistics add up; what names the last call does not") {
+TEST_CASE("statistics are summed; the algorithm is that of the last call") {
   Stats total, call;
   call.algorithm = 2;
   call.bytes_sent = 10;

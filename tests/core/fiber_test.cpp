@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Fibers: work on stacks of its own that changes with its owner's in one thread.
+// Tests of fibers: functions that have stacks of their own and yield to their owner in one thread.
 
 #include "core/fiber.hpp"
 
@@ -26,7 +26,7 @@
 namespace sparsecoll {
 namespace {
 
-TEST_CASE("a fiber goes on where it handed back, in the same thread") {
+TEST_CASE("a fiber resumes after its yield, in the same thread") {
   FiberStacks stacks;
   std::string order;
   const auto thread = std::this_thread::get_id();
@@ -59,7 +59,7 @@ TEST_CASE("a fiber that was never resumed does nothing") {
   CHECK_FALSE(ran);
 }
 
-TEST_CASE("what a fiber throws comes out of resume") {
+TEST_CASE("resume() rethrows the exception of a fiber") {
   FiberStacks stacks;
   Fiber* self = nullptr;
   Fiber fiber(stacks, [&] {
@@ -72,8 +72,9 @@ TEST_CASE("what a fiber throws comes out of resume") {
   CHECK(fiber.ended());
 }
 
-/// Handlers of both are open at the same time, and close in the order in which they opened.
-TEST_CASE("exceptions are each stack's own") {
+/// Handlers of fiber and owner are active at the same time, and end in the order in which they
+/// began.
+TEST_CASE("each stack has its own exceptions") {
   FiberStacks stacks;
   Fiber* self = nullptr;
   std::string caught_again;
@@ -107,7 +108,7 @@ TEST_CASE("exceptions are each stack's own") {
   CHECK(std::current_exception() == nullptr);
 }
 
-TEST_CASE("a fiber that hands back while it unwinds is alone in that") {
+TEST_CASE("a fiber that yields while it unwinds does not affect its owner") {
   FiberStacks stacks;
   Fiber* self = nullptr;
   int within = -1;
@@ -131,7 +132,7 @@ TEST_CASE("a fiber that hands back while it unwinds is alone in that") {
   CHECK(std::uncaught_exceptions() == 0);
 }
 
-/// The words that decide about rounding and subnormals, without flags of what has happened.
+/// The settings of rounding and subnormals, without the exception flags.
 struct FloatWords {
   int rounding = std::fegetround();
 #ifdef __SSE2__
@@ -146,7 +147,8 @@ void flush_to_zero() {
 #endif
 }
 
-TEST_CASE("a fiber begins with its owner's floating-point environment, and keeps its own") {
+TEST_CASE(
+    "a fiber starts with the floating-point environment of its owner and then keeps its own") {
   FiberStacks stacks;
   Fiber* self = nullptr;
   std::fenv_t usual;
@@ -176,7 +178,7 @@ TEST_CASE("a fiber begins with its owner's floating-point environment, and keeps
   CHECK(at_end == FloatWords());
 }
 
-/// Its own frame is large.
+/// Fills a large frame with `value`, yields, and returns how many bytes changed meanwhile.
 size_t fill(volatile unsigned char* seen, Fiber& fiber, unsigned char value) {
   volatile unsigned char room[size_t{1} << 18];
   for (size_t i = 0; i < sizeof room; i += 64) room[i] = value;
@@ -187,8 +189,8 @@ size_t fill(volatile unsigned char* seen, Fiber& fiber, unsigned char value) {
   return wrong;
 }
 
-TEST_CASE("hundreds of fibers share nothing, nor do those that take their stacks") {
-  constexpr size_t kFibers = 300;  // more than are kept
+TEST_CASE("hundreds of fibers share no memory, and neither do fibers that reuse their stacks") {
+  constexpr size_t kFibers = 300;  // more than FiberStacks keeps
   FiberStacks stacks;
   for (int generation = 0; generation < 2; ++generation) {
     std::set<uintptr_t> here;
@@ -209,7 +211,7 @@ TEST_CASE("hundreds of fibers share nothing, nor do those that take their stacks
   }
 }
 
-/// 4 GiB of frames.
+/// Recurses through 4 GiB of frames.
 unsigned deeper(unsigned depth) {
   if (depth == 1u << 20) return 0;
   volatile unsigned char room[4096];
@@ -217,7 +219,7 @@ unsigned deeper(unsigned depth) {
   return deeper(depth + 1) + room[depth % sizeof room];
 }
 
-TEST_CASE("a fiber that needs more than its stack ends the process") {
+TEST_CASE("a stack overflow of a fiber ends the process") {
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {
@@ -225,7 +227,7 @@ TEST_CASE("a fiber that needs more than its stack ends the process") {
     std::signal(SIGBUS, SIG_DFL);
     if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(0);
     FiberStacks stacks;
-    // Memory that could be overwritten, were there no guard.
+    // Without a guard page, the overflow would overwrite the stack of this fiber.
     Fiber below(stacks, [] {}), fiber(stacks, [] { deeper(0); });
     fiber.resume();
     below.resume();

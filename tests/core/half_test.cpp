@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Conversions of the 16-bit types: every pattern up, and down every value where rounding changes
-// its mind, against arithmetic in double.
+// Tests of conversions from and to 16-bit types, against arithmetic in double: all patterns are
+// widened, and all values around the rounding boundaries are narrowed.
 
 #include "core/half.hpp"
 
@@ -19,17 +19,17 @@
 namespace sparsecoll::unit {
 namespace {
 
-template <class Theirs>
+template <class Reference>
 float reference(uint32_t pattern) {
-  return Theirs::of_bits(pattern);
+  return Reference::of_bits(pattern);
 }
 
-template <class Ours, class Theirs>
-size_t wrong_upwards() {
+template <class Type, class Reference>
+size_t wrong_widenings() {
   size_t wrong = 0;
   for (uint32_t pattern = 0; pattern <= 0xffff; ++pattern) {
-    const float got = widen(Ours{static_cast<uint16_t>(pattern)});
-    const float want = reference<Theirs>(pattern);
+    const float got = widen(Type{static_cast<uint16_t>(pattern)});
+    const float want = reference<Reference>(pattern);
     if (std::isnan(want) ? !std::isnan(got)
                          : std::bit_cast<uint32_t>(got) != std::bit_cast<uint32_t>(want))
       ++wrong;
@@ -38,84 +38,85 @@ size_t wrong_upwards() {
 }
 
 TEST_CASE("all 65,536 patterns of a 16-bit type widen to their value") {
-  CHECK(wrong_upwards<Float16, oracle::Float16>() == 0);
-  CHECK(wrong_upwards<Bfloat16, oracle::Bfloat16>() == 0);
+  CHECK(wrong_widenings<Float16, oracle::Float16>() == 0);
+  CHECK(wrong_widenings<Bfloat16, oracle::Bfloat16>() == 0);
 }
 
-/// Is `value` rounded as it should be?
-template <class Ours, class Theirs>
+/// Whether `value` is rounded like the reference.
+template <class Type, class Reference>
 bool rounds(float value) {
-  return narrow<Ours>(value).bits == Theirs(value).bits;
+  return narrow<Type>(value).bits == Reference(value).bits;
 }
 
-/// Every value of the type, both its neighbours among floats, the point halfway to the next value,
-/// and that one's neighbours.
-template <class Ours, class Theirs>
-size_t wrong_downwards() {
-  constexpr float kFar = std::numeric_limits<float>::infinity();
+/// Checks every value of the type, the midpoint to the next value, and the float neighbours of
+/// both.
+template <class Type, class Reference>
+size_t wrong_roundings() {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   size_t wrong = 0;
   const auto check_around = [&](float value) {
-    for (const float each : {value, std::nextafter(value, kFar), std::nextafter(value, -kFar)})
-      wrong += !rounds<Ours, Theirs>(each);
+    for (const float each :
+         {value, std::nextafter(value, kInfinity), std::nextafter(value, -kInfinity)})
+      wrong += !rounds<Type, Reference>(each);
   };
   for (uint32_t pattern = 0; pattern <= 0xffff; ++pattern) {
-    const float value = reference<Theirs>(pattern);
-    wrong += !rounds<Ours, Theirs>(value);
+    const float value = reference<Reference>(pattern);
+    wrong += !rounds<Type, Reference>(value);
     if (!std::isfinite(value)) continue;
     check_around(value);
-    const float next = reference<Theirs>(pattern + 1 <= 0xffff ? pattern + 1 : pattern);
+    const float next = reference<Reference>(pattern + 1 <= 0xffff ? pattern + 1 : pattern);
     if (std::isfinite(next)) check_around(static_cast<float>((double{value} + double{next}) / 2));
   }
   return wrong;
 }
 
 TEST_CASE("floats round to the nearest 16-bit value, ties to even") {
-  CHECK(wrong_downwards<Float16, oracle::Float16>() == 0);
-  CHECK(wrong_downwards<Bfloat16, oracle::Bfloat16>() == 0);
+  CHECK(wrong_roundings<Float16, oracle::Float16>() == 0);
+  CHECK(wrong_roundings<Bfloat16, oracle::Bfloat16>() == 0);
 }
 
-template <class Ours, class Theirs>
-size_t wrong_at_random() {
+template <class Type, class Reference>
+size_t wrong_random_roundings() {
   size_t wrong = 0;
   for (uint64_t j = 0; j < 1000000; ++j) {
     const float value = std::bit_cast<float>(static_cast<uint32_t>(test::noise(1, j)));
-    wrong += !rounds<Ours, Theirs>(value);
+    wrong += !rounds<Type, Reference>(value);
   }
   return wrong;
 }
 
-TEST_CASE("a million random floats round as they should") {
-  CHECK(wrong_at_random<Float16, oracle::Float16>() == 0);
-  CHECK(wrong_at_random<Bfloat16, oracle::Bfloat16>() == 0);
+TEST_CASE("a million random floats round correctly") {
+  CHECK(wrong_random_roundings<Float16, oracle::Float16>() == 0);
+  CHECK(wrong_random_roundings<Bfloat16, oracle::Bfloat16>() == 0);
 }
 
 TEST_CASE("well-known 16-bit values") {
   CHECK(narrow<Float16>(1.0f).bits == 0x3c00);
   CHECK(narrow<Float16>(65504.0f).bits == 0x7bff);
   CHECK(narrow<Float16>(65519.9f).bits == 0x7bff);
-  CHECK(narrow<Float16>(65520.0f).bits == 0x7bff);  // IEEE 754 alone would say infinity
+  CHECK(narrow<Float16>(65520.0f).bits == 0x7bff);  // IEEE 754 rounds this to infinity
   CHECK(narrow<Float16>(-1e30f).bits == 0xfbff);
   CHECK(narrow<Float16>(-std::numeric_limits<float>::infinity()).bits == 0xfc00);
   CHECK(narrow<Float16>(std::bit_cast<float>(0xff800001u)).bits == 0x7e00);
   CHECK(narrow<Float16>(5.9604645e-8f).bits == 0x0001);
-  CHECK(narrow<Float16>(2.9802322e-8f).bits == 0x0000);  // half of it: to even
+  CHECK(narrow<Float16>(2.9802322e-8f).bits == 0x0000);  // half the smallest value: ties to even
   CHECK(narrow<Float16>(-0.0f).bits == 0x8000);
   CHECK(narrow<Bfloat16>(1.0f).bits == 0x3f80);
   CHECK(narrow<Bfloat16>(std::numeric_limits<float>::max()).bits == 0x7f7f);
   CHECK(narrow<Bfloat16>(-std::numeric_limits<float>::max()).bits == 0xff7f);
   CHECK(narrow<Bfloat16>(std::numeric_limits<float>::infinity()).bits == 0x7f80);
   CHECK(narrow<Bfloat16>(std::bit_cast<float>(0x7f800001u)).bits == 0x7fc0);
-  CHECK(narrow<Bfloat16>(1.00390625f).bits == 0x3f80);  // halfway: to even
+  CHECK(narrow<Bfloat16>(1.00390625f).bits == 0x3f80);  // midpoint: ties to even
   CHECK(narrow<Bfloat16>(1.01171875f).bits == 0x3f82);
 }
 
-/// Around every value of bfloat16, every point halfway between two, and where floats have fewer
-/// bits than it takes to tell them apart.
+/// Checks the double neighbours of every bfloat16 value and midpoint, and random doubles.
 size_t wrong_doubles() {
-  constexpr double kFar = std::numeric_limits<double>::infinity();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   size_t wrong = 0;
   const auto check_around = [&](double value) {
-    for (const double each : {value, std::nextafter(value, kFar), std::nextafter(value, -kFar)})
+    for (const double each :
+         {value, std::nextafter(value, kInfinity), std::nextafter(value, -kInfinity)})
       wrong += narrow<Bfloat16>(each).bits != oracle::Bfloat16(each).bits;
   };
   for (uint32_t pattern = 0; pattern < 0xffff; ++pattern) {
@@ -127,7 +128,7 @@ size_t wrong_doubles() {
   for (uint64_t j = 0; j < 1000000; ++j) {
     const uint64_t bits = test::noise(3, j);
     const double any = std::bit_cast<double>(bits);
-    // As random, where bfloat16 has values.
+    // A random double in the range of bfloat16.
     const double inside = std::ldexp(1.0 + static_cast<double>(bits >> 12) * 0x1p-52,
                                      static_cast<int>(bits % 280) - 145);
     for (const double each : {any, inside, -inside})
@@ -142,7 +143,7 @@ TEST_CASE("doubles round to the nearest bfloat16, once") {
   CHECK(narrow<Bfloat16>(-1e300).bits == 0xff7f);
   CHECK(narrow<Bfloat16>(1e-300).bits == 0);
   CHECK(narrow<Bfloat16>(-0.0).bits == 0x8000);
-  CHECK(narrow<Bfloat16>(1.00390625 + 0x1p-50).bits == 0x3f81);  // as a float, a tie
+  CHECK(narrow<Bfloat16>(1.00390625 + 0x1p-50).bits == 0x3f81);  // a tie if first rounded to float
 }
 
 template <class A>
@@ -153,7 +154,7 @@ void check_wire(A value) {
   if (std::signbit(rounded) && rounded == 0) FAIL("a negative zero");
 }
 
-TEST_CASE("what travels in bfloat16 and what that takes are together what there was") {
+TEST_CASE("a value rounded to bfloat16 and its rounding error add up to the value") {
   for (uint64_t j = 0; j < 1000000; ++j) {
     check_wire(std::bit_cast<float>(static_cast<uint32_t>(test::noise(4, j))));
     check_wire(std::bit_cast<double>(test::noise(5, j)));
@@ -164,34 +165,35 @@ TEST_CASE("what travels in bfloat16 and what that takes are together what there 
   CHECK(lost_to_bf16(std::numeric_limits<float>::max()) == 0x1.fffffep127f - 0x1.fep127f);
 }
 
-/// What put_back() relies on.
+/// Whether the two parts of `acc` add up to it exactly. put_back() relies on this.
 template <class T>
-bool comes_back(float acc) {
+bool is_restored(float acc) {
   const float back = residual_part<T>(acc) + sent_part<T>(acc);
   return std::bit_cast<uint32_t>(back) == std::bit_cast<uint32_t>(acc);
 }
 
-TEST_CASE("what a 16-bit type ships and what it leaves behind are together what there was") {
+TEST_CASE("the sent and the remaining part of a value add up to the value") {
   for (uint64_t j = 0; j < 4000000; ++j) {
     const float acc = std::bit_cast<float>(static_cast<uint32_t>(test::noise(2, j)));
     if (acc == 0 || acc != acc) continue;
-    // Between 2^29 and 2^30 the largest float16, 65504, is a multiple of half the last place.
+    // Between 2^29 and 2^30 the largest float16, 65504, is a multiple of half a unit in the last
+    // place.
     const bool odd = std::fabs(acc) >= 0x1p29f && std::fabs(acc) < 0x1p30f;
-    if (!odd && !comes_back<Float16>(acc)) FAIL("float16 " << acc);
-    if (!comes_back<Bfloat16>(acc)) FAIL("bfloat16 " << acc);
+    if (!odd && !is_restored<Float16>(acc)) FAIL("float16 " << acc);
+    if (!is_restored<Bfloat16>(acc)) FAIL("bfloat16 " << acc);
     const float back = residual_part<Float16>(acc) + sent_part<Float16>(acc);
     if (odd && std::fabs(back - acc) > 64) FAIL("float16 " << acc);
   }
   for (const float acc : {1e-45f, 3e-8f, 2.9802322e-8f, 6.1e-5f, 65519.0f, 65520.0f, 7e4f, 1e8f,
                           2e9f, 3e38f, std::numeric_limits<float>::infinity()}) {
-    CHECK(comes_back<Float16>(acc));
-    CHECK(comes_back<Float16>(-acc));
-    CHECK(comes_back<Bfloat16>(acc));
-    CHECK(comes_back<Bfloat16>(-acc));
+    CHECK(is_restored<Float16>(acc));
+    CHECK(is_restored<Float16>(-acc));
+    CHECK(is_restored<Bfloat16>(acc));
+    CHECK(is_restored<Bfloat16>(-acc));
   }
 }
 
-TEST_CASE("what is shipped is never a negative zero, and NaNs leave nothing behind") {
+TEST_CASE("a sent value is never a negative zero, and a NaN leaves no remainder") {
   CHECK(std::bit_cast<uint32_t>(sent_part<Float16>(-1e-30f)) == 0);
   CHECK(residual_part<Float16>(-1e-30f) == -1e-30f);
   CHECK(std::bit_cast<uint32_t>(sent_part<Bfloat16>(std::bit_cast<float>(0xffffffffu))) ==
@@ -199,7 +201,7 @@ TEST_CASE("what is shipped is never a negative zero, and NaNs leave nothing behi
   CHECK(residual_part<Bfloat16>(std::bit_cast<float>(0xffffffffu)) == 0);
   CHECK(residual_part<Float16>(-std::numeric_limits<float>::infinity()) == 0);
   CHECK(result_value<Float16>(-1e-30f, 1).bits == 0);
-  CHECK(result_value<Float16>(131008.0f, 2).bits == 0x7bff);  // divided before it is rounded
+  CHECK(result_value<Float16>(131008.0f, 2).bits == 0x7bff);  // divided before rounding
   CHECK(result_value<Float16>(131008.0f, 1).bits == 0x7bff);
   CHECK(result_value<Bfloat16>(3.0f, 2).bits == 0x3fc0);
 }

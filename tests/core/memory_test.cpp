@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The library's memory: what counts it, and workspace that is given back by scope.
+// Tests of memory that is counted, and of arenas, which free their allocations by scope.
 
 #include <cstdlib>
 #include <cstring>
@@ -29,7 +29,7 @@ TEST_CASE("memory is aligned and counted") {
   CHECK(memory.allocations() == 3);
 }
 
-TEST_CASE("sizes that no machine has are refused, not wrapped around") {
+TEST_CASE("sizes near the maximum are refused and do not overflow") {
   Memory memory;
   Arena arena(memory);
   const Arena::Scope scope(arena);
@@ -38,7 +38,7 @@ TEST_CASE("sizes that no machine has are refused, not wrapped around") {
   CHECK_THROWS_AS(arena.take<std::byte>(kAll), std::bad_alloc);
   CHECK_THROWS_AS(arena.take<uint64_t>(kAll / 4), std::bad_alloc);
   CHECK_THROWS_AS(arena.take<uint64_t>(kAll / 8 + 2), std::bad_alloc);
-  if (!kSanitized) {  // a sanitizer's allocator ends the program
+  if (!kSanitized) {  // the allocator of a sanitizer ends the program
     CHECK_THROWS_AS(Block(memory, kAll / 2), std::bad_alloc);
     CHECK_THROWS_AS(arena.take<std::byte>(kAll / 2), std::bad_alloc);
   }
@@ -46,7 +46,7 @@ TEST_CASE("sizes that no machine has are refused, not wrapped around") {
   CHECK(arena.take<std::byte>(10) != nullptr);
 }
 
-TEST_CASE("the n-th allocation fails, and only that") {
+TEST_CASE("fail_at(n) makes only the n-th allocation fail") {
   Memory memory;
   memory.fail_at(3);
   const Block first(memory, 10), second(memory, 10);
@@ -58,7 +58,7 @@ TEST_CASE("the n-th allocation fails, and only that") {
   CHECK(Block(memory, 10).data() != nullptr);
 }
 
-TEST_CASE("blocks have one owner, and what is leaked stays") {
+TEST_CASE("a block has one owner, and leaked memory is not freed") {
   Memory memory;
   Block a(memory, 100);
   std::byte* const at = a.data();
@@ -72,28 +72,30 @@ TEST_CASE("blocks have one owner, and what is leaked stays") {
   CHECK(c.data() == nullptr);
   CHECK(c.leak() == 0);
   c = Block();
-  at[99] = std::byte{1};  // still there
+  at[99] = std::byte{1};  // not freed
   CHECK(memory.bytes_in_use() == 100);
   memory.release(at, 100);
 }
 
-/// Takes pieces of these sizes, fills each with its number, and looks whether all stay as they are.
+/// Makes allocations of these sizes, fills each with its number, and checks that no allocation
+/// overwrites another.
 void take_and_check(Arena& arena, const std::vector<size_t>& sizes) {
-  std::vector<std::byte*> pieces;
+  std::vector<std::byte*> allocations;
   for (size_t i = 0; i < sizes.size(); ++i) {
     std::byte* at = arena.take<std::byte>(sizes[i]);
     CHECK(reinterpret_cast<uintptr_t>(at) % kAlignment == 0);
     std::memset(at, static_cast<int>(i), sizes[i]);
-    pieces.push_back(at);
+    allocations.push_back(at);
   }
   for (size_t i = 0; i < sizes.size(); ++i)
     for (size_t j = 0; j < sizes[i]; ++j)
-      if (pieces[i][j] != static_cast<std::byte>(i)) FAIL("piece " << i << " was overwritten");
+      if (allocations[i][j] != static_cast<std::byte>(i))
+        FAIL("allocation " << i << " was overwritten");
 }
 
 const std::vector<size_t> kSizes{1, 0, 64, 65, 1000, 70000, 3, 200000, 10, 65536, 300000, 7};
 
-TEST_CASE("pieces of an arena do not overlap, also where it grows") {
+TEST_CASE("allocations of an arena do not overlap, even if it grows") {
   Memory memory;
   Arena arena(memory);
   for (int round = 0; round < 3; ++round) {
@@ -107,7 +109,7 @@ TEST_CASE("pieces of an arena do not overlap, also where it grows") {
   }
 }
 
-TEST_CASE("an inner scope gives its pieces back and leaves the outer ones alone") {
+TEST_CASE("an inner scope frees its own allocations and no others") {
   Memory memory;
   Arena arena(memory);
   const Arena::Scope scope(arena);
@@ -118,13 +120,13 @@ TEST_CASE("an inner scope gives its pieces back and leaves the outer ones alone"
     std::byte* at = arena.take<std::byte>(100);
     if (round > 0) CHECK(at == again);
     again = at;
-    arena.take_span<uint64_t>(100000, 9);  // needs a block more
+    arena.take_span<uint64_t>(100000, 9);  // needs another block
   }
   for (const uint64_t value : outer) REQUIRE(value == 7);
   CHECK(arena.take<std::byte>(100) == again);
 }
 
-TEST_CASE("a repeated pattern allocates once, then joins, then never again") {
+TEST_CASE("a repeated pattern allocates once, then joins its blocks, and then allocates no more") {
   Memory memory;
   Arena arena(memory);
   for (int round = 0; round < 50; ++round) {
@@ -137,22 +139,22 @@ TEST_CASE("a repeated pattern allocates once, then joins, then never again") {
   }
   const size_t in_use = memory.bytes_in_use();
   CHECK(in_use >= 636687);   // the sum of kSizes
-  CHECK(in_use <= 1300000);  // joined: not one block for each pattern that there ever was
+  CHECK(in_use <= 1300000);  // the blocks are joined
 }
 
 TEST_CASE("blocks are joined when the outermost scope ends, not before") {
   Memory memory;
   Arena arena(memory);
-  const auto take = [&arena](size_t pieces, size_t size) {
+  const auto take = [&arena](size_t allocations, size_t size) {
     const Arena::Scope inner(arena);
-    for (size_t i = 0; i < pieces; ++i) arena.take<std::byte>(size);
+    for (size_t i = 0; i < allocations; ++i) arena.take<std::byte>(size);
   };
   {
     const Arena::Scope scope(arena);
     take(4, 100000);
   }
   CHECK(memory.allocations() == 5);
-  take(1, 400000);  // one piece as large as the four
+  take(1, 400000);  // as large as the four allocations
   CHECK(memory.allocations() == 5);
 }
 
@@ -166,7 +168,7 @@ TEST_CASE("an arena has slack: a pattern that is a little larger does not alloca
   CHECK(memory.allocations() == 1);
 }
 
-TEST_CASE("an arena that runs out of memory goes on afterwards") {
+TEST_CASE("an arena can be used after an allocation failed") {
   Memory memory;
   Arena arena(memory);
   for (int round = 0; round < 2; ++round) {
@@ -176,14 +178,14 @@ TEST_CASE("an arena that runs out of memory goes on afterwards") {
     if (round == 0) CHECK_THROWS_AS(arena.take<std::byte>(100000), std::bad_alloc);
     memory.fail_at(0);
     take_and_check(arena, kSizes);
-    memory.fail_at(1);  // what joins the blocks on the way out
+    memory.fail_at(1);  // the allocation that joins the blocks
   }
   memory.fail_at(0);
   const Arena::Scope scope(arena);
   take_and_check(arena, kSizes);
 }
 
-TEST_CASE("what an arena leaks stays valid, and it starts afresh") {
+TEST_CASE("leaked memory of an arena stays valid, and the arena takes new memory") {
   Memory memory;
   Arena arena(memory);
   uint64_t* at = nullptr;
@@ -202,7 +204,7 @@ TEST_CASE("what an arena leaks stays valid, and it starts afresh") {
   memory.release(block, bytes);
 }
 
-/// As a device's memory behaves after a kernel has failed.
+/// Memory whose allocations fail, as those of a device after a failed kernel.
 class BrokenMemory final : public Memory {
  public:
   bool broken = false;
@@ -214,7 +216,7 @@ class BrokenMemory final : public Memory {
   }
 };
 
-TEST_CASE("leaving an arena does not throw, whatever its memory does") {
+TEST_CASE("the end of a scope does not throw, even if memory fails") {
   BrokenMemory memory;
   Arena arena(memory);
   {

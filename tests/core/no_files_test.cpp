@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Calls on the host's memory stay out of the file system, where a look for CUDA's driver would
-// lead.
+// A call on host memory opens no files. Loading the CUDA driver would open some.
 
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -25,45 +24,46 @@
 namespace sparsecoll::unit {
 namespace {
 
-/// From now on this process dies of a SIGSYS when it opens a file.
+/// Makes every later open of a file kill this process with SIGSYS. Returns false if the system does
+/// not support this.
 bool forbid_files() {
   const auto load = static_cast<uint16_t>(BPF_LD | BPF_W | BPF_ABS);
   const auto equal = static_cast<uint16_t>(BPF_JMP | BPF_JEQ | BPF_K);
-  const auto answer = static_cast<uint16_t>(BPF_RET | BPF_K);
+  const auto return_code = static_cast<uint16_t>(BPF_RET | BPF_K);
   std::array<sock_filter, 4> filter{{{load, 0, 0, offsetof(seccomp_data, nr)},
                                      {equal, 0, 1, SYS_openat},
-                                     {answer, 0, 0, SECCOMP_RET_TRAP},
-                                     {answer, 0, 0, SECCOMP_RET_ALLOW}}};
+                                     {return_code, 0, 0, SECCOMP_RET_TRAP},
+                                     {return_code, 0, 0, SECCOMP_RET_ALLOW}}};
   const sock_fprog program{filter.size(), filter.data()};
   return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
          prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-enum class End { kWell, kOpenedFile, kNotPossibleHere, kOther };
+enum class Result { kSuccess, kOpenedFile, kNotSupported, kOther };
 
-/// A process of its own, which may open no files.
+/// Runs body in a child process that may not open files.
 template <class Body>
-End without_files(const Body& body) {
+Result without_files(const Body& body) {
   const pid_t child = fork();
   if (child == 0) {
     const rlimit no_core{0, 0};
     setrlimit(RLIMIT_CORE, &no_core);
-    std::signal(SIGSYS, SIG_DFL);  // as without the test framework
+    std::signal(SIGSYS, SIG_DFL);  // the test framework handles this signal
     if (!forbid_files()) _exit(2);
     _exit(body() ? 0 : 1);
   }
   int status = 0;
-  if (child < 0 || waitpid(child, &status, 0) != child) return End::kOther;
-  if (WIFSIGNALED(status)) return WTERMSIG(status) == SIGSYS ? End::kOpenedFile : End::kOther;
-  return WEXITSTATUS(status) == 0   ? End::kWell
-         : WEXITSTATUS(status) == 2 ? End::kNotPossibleHere
-                                    : End::kOther;
+  if (child < 0 || waitpid(child, &status, 0) != child) return Result::kOther;
+  if (WIFSIGNALED(status)) return WTERMSIG(status) == SIGSYS ? Result::kOpenedFile : Result::kOther;
+  return WEXITSTATUS(status) == 0   ? Result::kSuccess
+         : WEXITSTATUS(status) == 2 ? Result::kNotSupported
+                                    : Result::kOther;
 }
 
 TEST_CASE("a call on the host's memory opens no files") {
-  const End seen = without_files([] { return open("/dev/null", O_RDONLY) >= 0; });
-  if (seen == End::kNotPossibleHere || kSanitized) return;  // sanitizers read files themselves
-  REQUIRE(seen == End::kOpenedFile);
+  const Result seen = without_files([] { return open("/dev/null", O_RDONLY) >= 0; });
+  if (seen == Result::kNotSupported || kSanitized) return;  // sanitizers read files themselves
+  REQUIRE(seen == Result::kOpenedFile);
   const test::Ranks ranks(1, test::default_config());
   std::vector<float> x(100, 1.0f);
   const test::Residual<float> residual(ranks.comm(0), x.size());
@@ -72,7 +72,7 @@ TEST_CASE("a call on the host's memory opens no files") {
   CHECK(without_files([&] {
           return test::call_dense_verb(test::Verb::kSparse, call, ranks.comm(0)) ==
                  sparsecollSuccess;
-        }) == End::kWell);
+        }) == Result::kSuccess);
 }
 
 }  // namespace

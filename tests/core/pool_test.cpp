@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Pools of messages: blocks are used again, also by other threads.
+// Tests of pools: blocks are reused, even by other threads.
 
 #include <cstring>
 #include <thread>
@@ -13,7 +13,7 @@
 namespace sparsecoll::unit {
 namespace {
 
-TEST_CASE("a pool uses its blocks again") {
+TEST_CASE("a pool reuses its blocks") {
   Memory memory;
   {
     Pool pool(memory);
@@ -29,13 +29,13 @@ TEST_CASE("a pool uses its blocks again") {
     }
     Buffer a = pool.take(10);
     Buffer b = std::move(a);
-    b = pool.take(20);  // gives the first back
+    b = pool.take(20);  // returns the first block
     CHECK(memory.allocations() == 5);
   }
   CHECK(memory.bytes_in_use() == 0);
 }
 
-TEST_CASE("a pool's blocks are two or three classes apart at most, and have slack") {
+TEST_CASE("a pool reuses a block for other sizes only if it is not much larger") {
   Memory memory;
   Pool pool(memory);
   { const Buffer cache = pool.take(16000); }
@@ -47,7 +47,7 @@ TEST_CASE("a pool's blocks are two or three classes apart at most, and have slac
   CHECK(memory.allocations() == 2);
 }
 
-TEST_CASE("a pool takes large blocks from elsewhere once it is told to") {
+TEST_CASE("a pool takes large blocks from another memory after take_large_from()") {
   Memory memory;
   const auto large = std::make_shared<Memory>();
   {
@@ -56,11 +56,11 @@ TEST_CASE("a pool takes large blocks from elsewhere once it is told to") {
     { const Buffer free = pool.take(100000); }
     const size_t before = memory.bytes_in_use();
     pool.take_large_from(large);
-    CHECK(memory.bytes_in_use() < before);  // the free one has gone
+    CHECK(memory.bytes_in_use() < before);  // the free block was released
     { const Buffer a = pool.take(100000), b = pool.take(1000); }
     CHECK(large->allocations() == 1);
     lent = Buffer();
-    CHECK(memory.bytes_in_use() < 20000);  // the one that was lent, too
+    CHECK(memory.bytes_in_use() < 20000);  // the block on loan was released, too
     { const Buffer a = pool.take(100000), b = pool.take(1000); }
     CHECK(large->allocations() == 1);
     const Buffer c = pool.take(100000);
@@ -72,7 +72,7 @@ TEST_CASE("a pool takes large blocks from elsewhere once it is told to") {
   CHECK(large->bytes_in_use() == 0);
 }
 
-TEST_CASE("reserve makes blocks for so many messages in all, in use or not") {
+TEST_CASE("reserve() makes blocks for a total number of messages, including those in use") {
   Memory memory;
   Pool pool(memory);
   Buffer first = pool.take(1000);
@@ -88,7 +88,7 @@ TEST_CASE("reserve makes blocks for so many messages in all, in use or not") {
   memory.fail_at(2);
   CHECK_THROWS_AS(pool.reserve(first, 8), std::bad_alloc);
   memory.fail_at(0);
-  pool.reserve(first, 5);  // one was made before memory ran out
+  pool.reserve(first, 5);  // one was allocated before the failure
   CHECK(memory.allocations() == 6);
   memory.fail_at(1);
   CHECK_THROWS_AS(pool.take(1 << 20), std::bad_alloc);
@@ -100,19 +100,20 @@ TEST_CASE("a pool serves several threads") {
   Memory memory;
   Pool pool(memory);
   std::vector<std::thread> threads;
-  std::atomic<int> spoilt{0};
+  std::atomic<int> overwritten{0};
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
       for (uint64_t i = 0; i < 2000; ++i) {
         Buffer a = pool.take(test::noise(1, i, t) % 3000), b = pool.take(500);
         std::memset(a.data(), t, a.size());
         std::memset(b.data(), t + 4, b.size());
-        for (size_t j = 0; j < a.size(); ++j) spoilt += a.data()[j] != static_cast<std::byte>(t);
+        for (size_t j = 0; j < a.size(); ++j)
+          overwritten += a.data()[j] != static_cast<std::byte>(t);
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
-  CHECK(spoilt == 0);
+  CHECK(overwritten == 0);
 }
 
 }  // namespace

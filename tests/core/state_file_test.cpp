@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Files of saved state: what was written comes back, and anything else is refused.
+// Tests of state files: the contents can be read back, and any other file is refused.
 
 #include "core/state_file.hpp"
 
@@ -26,14 +26,15 @@ std::string string_of(ConstBytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Three sections: a number, a text, nothing.
+/// Writes a file with three sections: a number, a text, and an empty one.
 void write_example(const std::string& path, uint64_t number, const std::string& words) {
   const StateSection sections[] = {
       state_value("number", number), {"words", bytes_of(words)}, {"nothing", {}}};
   write_state_file(path, "example", sections);
 }
 
-/// "" when reading is refused with this code and a message that has these words.
+/// Reads the file. Returns "" if this fails with the given code and a message that contains
+/// `words`.
 std::string refusal(const std::string& path, sparsecollResult_t code, const std::string& words) {
   Memory memory;
   try {
@@ -46,7 +47,7 @@ std::string refusal(const std::string& path, sparsecollResult_t code, const std:
   }
 }
 
-TEST_CASE("what was written comes back, and the newest is what is there") {
+TEST_CASE("a file that was written can be read, and a second write replaces the first") {
   const Folder folder;
   Memory memory;
   const std::string path = folder.file("state");
@@ -74,7 +75,7 @@ TEST_CASE("only its owner may read a state file") {
   CHECK((status.st_mode & 0777) == 0600);
 }
 
-TEST_CASE("any byte changed, missing or added is noticed") {
+TEST_CASE("a changed, missing or added byte is detected") {
   const Folder folder;
   const std::string good = folder.file("good"), bad = folder.file("bad");
   write_example(good, 12345, "some words");
@@ -99,7 +100,7 @@ TEST_CASE("any byte changed, missing or added is noticed") {
   CHECK(refusal(bad, sparsecollInvalidArgument, "") == "it was read");
 }
 
-TEST_CASE("files of another kind, and what is no file, are refused with the reason") {
+TEST_CASE("files of another kind, and paths that are no file, are refused with the reason") {
   const Folder folder;
   const std::string path = folder.file("state");
   const uint64_t number = 1;
@@ -132,10 +133,10 @@ TEST_CASE("a section that is missing or of another length is refused") {
   CHECK(file.sized("words", 5).size() == 5);
 }
 
-TEST_CASE("a write that fails leaves the old file, and no other") {
+TEST_CASE("a failed write keeps the old file and leaves no temporary one") {
   const Folder folder;
   const std::string path = folder.file("state");
-  fs::create_directory(path);  // nothing can be renamed to it
+  fs::create_directory(path);  // a rename to it fails
   CHECK_THROWS_AS(write_example(path, 1, "words"), Error);
   CHECK(folder.files() == 1);
   CHECK_THROWS_AS(write_example(folder.file("none/state"), 1, "words"), Error);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The threads of long loops: every task once, on CPUs of the caller's, deaf to signals, harmless in
-// processes that were forked.
+// Tests of the thread pool: every task runs once, on CPUs of the caller; the threads block signals
+// and do not disturb a forked process.
 
 #include "core/thread_pool.hpp"
 
@@ -24,7 +24,7 @@
 namespace sparsecoll::unit {
 namespace {
 
-TEST_CASE("every task runs once, and all have when the loop ends") {
+TEST_CASE("every task runs exactly once before the loop ends") {
   for (const size_t threads : {0, 1, 2, 3, 9}) {
     ThreadPool pool(threads, 0);
     CHECK(pool.threads() == std::max<size_t>(threads, 1));
@@ -38,34 +38,35 @@ TEST_CASE("every task runs once, and all have when the loop ends") {
   }
 }
 
-/// Runs a loop in which the pool's own threads take part for certain; what each of them found out.
-template <class Found, class Find>
-std::vector<Found> ask_threads(ThreadPool& pool, Find find) {
+/// Runs body() on every thread of the pool at the same time. Returns the results of all threads
+/// except the caller.
+template <class Result, class Body>
+std::vector<Result> results_of_threads(ThreadPool& pool, Body body) {
   const auto caller = std::this_thread::get_id();
-  std::atomic<size_t> there{0};
-  std::vector<Found> found(pool.threads());
+  std::atomic<size_t> arrived{0};
+  std::vector<Result> results(pool.threads());
   std::vector<int> own(pool.threads(), 0);
   pool.run(pool.threads(), [&](size_t i) {
-    ++there;
-    while (there < pool.threads()) std::this_thread::yield();
+    ++arrived;
+    while (arrived < pool.threads()) std::this_thread::yield();
     if (std::this_thread::get_id() == caller) return;
-    found[i] = find();
+    results[i] = body();
     own[i] = 1;
   });
-  std::vector<Found> others;
-  for (size_t i = 0; i < found.size(); ++i)
-    if (own[i] != 0) others.push_back(found[i]);
-  CHECK(others.size() == pool.threads() - 1);
-  return others;
+  std::vector<Result> results_of_others;
+  for (size_t i = 0; i < results.size(); ++i)
+    if (own[i] != 0) results_of_others.push_back(results[i]);
+  CHECK(results_of_others.size() == pool.threads() - 1);
+  return results_of_others;
 }
 
-TEST_CASE("threads are bound to CPUs of the caller's, and block all signals") {
+TEST_CASE("threads are bound to CPUs of the caller and block all signals") {
   cpu_set_t callers;
   CPU_ZERO(&callers);
   REQUIRE(sched_getaffinity(0, sizeof callers, &callers) == 0);
   for (const size_t pool_index : {0, 1, 5}) {
     ThreadPool pool(3, pool_index);
-    for (const cpu_set_t& mask : ask_threads<cpu_set_t>(pool, [] {
+    for (const cpu_set_t& mask : results_of_threads<cpu_set_t>(pool, [] {
            cpu_set_t own;
            CPU_ZERO(&own);
            sched_getaffinity(0, sizeof own, &own);
@@ -76,7 +77,7 @@ TEST_CASE("threads are bound to CPUs of the caller's, and block all signals") {
       CPU_AND(&both, &mask, &callers);
       CHECK(CPU_COUNT(&both) == 1);
     }
-    for (const bool blocked : ask_threads<char>(pool, [] {
+    for (const bool blocked : results_of_threads<char>(pool, [] {
            sigset_t own;
            pthread_sigmask(SIG_BLOCK, nullptr, &own);
            return static_cast<char>(sigismember(&own, SIGINT) == 1 &&
@@ -90,7 +91,7 @@ TEST_CASE("threads are bound to CPUs of the caller's, and block all signals") {
   CHECK(sigismember(&own, SIGUSR1) == 0);
 }
 
-TEST_CASE("a caller that is bound to one CPU has all of the threads there") {
+TEST_CASE("if the caller is bound to one CPU, so are all threads") {
   std::thread([] {
     cpu_set_t one;
     CPU_ZERO(&one);
@@ -98,7 +99,7 @@ TEST_CASE("a caller that is bound to one CPU has all of the threads there") {
     REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
     CHECK(count_cpus() == 1);
     ThreadPool pool(2, 1);
-    const auto masks = ask_threads<cpu_set_t>(pool, [] {
+    const auto masks = results_of_threads<cpu_set_t>(pool, [] {
       cpu_set_t own;
       CPU_ZERO(&own);
       sched_getaffinity(0, sizeof own, &own);
@@ -109,18 +110,18 @@ TEST_CASE("a caller that is bound to one CPU has all of the threads there") {
   }).join();
 }
 
-TEST_CASE("threads that have nothing to do use no time") {
+TEST_CASE("idle threads use no CPU time") {
   ThreadPool pool(3, 0);
-  ask_threads<int>(pool, [] { return 0; });
+  results_of_threads<int>(pool, [] { return 0; });
   const std::clock_t before = std::clock();
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   CHECK(static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC < 0.1);
 }
 
 TEST_CASE("a forked process runs loops and ends without the threads") {
-  if (kSanitized) return;  // sanitizers have threads of their own, and do not survive it
+  if (kSanitized) return;  // programs with sanitizers do not survive this
   auto* const pool = new ThreadPool(3, 0);
-  ask_threads<int>(*pool, [] { return 0; });
+  results_of_threads<int>(*pool, [] { return 0; });
   const pid_t child = fork();
   if (child == 0) {
     alarm(20);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Timelines: what is in the file, its name, and what does not fit into the ring.
+// Tests of timelines: the contents of the file, its name, and the overflow of the ring.
 
 #include "core/timeline.hpp"
 
@@ -37,7 +37,7 @@ Clock::time_point at(int64_t nanoseconds) {
   return Clock::time_point(std::chrono::nanoseconds(nanoseconds));
 }
 
-TEST_CASE("a timeline is written as JSON that says whose it is") {
+TEST_CASE("a timeline is written as JSON that names its owner") {
   Timeline timeline;
   timeline.add({"exchange", Lane::host, 7, at(1'234'567), at(2'000'001), {}});
   timeline.add({"message",
@@ -76,7 +76,7 @@ TEST_CASE("names are escaped") {
   CHECK(file.spans().at(0).facts.at("word") == "\t\"");
 }
 
-TEST_CASE("the latest spans are kept, and how many were lost is told") {
+TEST_CASE("the latest spans are kept, and the number of lost spans is written") {
   Timeline timeline(8);
   for (int64_t i = 0; i < 20; ++i) timeline.add({"span", Lane::host, 1, at(i), at(i + 1), {}});
   CHECK(timeline.lost() == 12);
@@ -87,11 +87,11 @@ TEST_CASE("the latest spans are kept, and how many were lost is told") {
   CHECK(file.spans().back().begin == Approx(0.019));
 }
 
-TEST_CASE("phases are recorded where statistics are, and lie within each other") {
+TEST_CASE("phases are recorded with the statistics, and are nested") {
   Timeline timeline;
   Stats stats;
   {
-    const Stopwatch watch(stats, Phase::select);  // nowhere
+    const Stopwatch watch(stats, Phase::select);  // not recorded
   }
   stats.timeline = &timeline;
   timeline.begin_call(5);
@@ -109,7 +109,7 @@ TEST_CASE("phases are recorded where statistics are, and lie within each other")
         Approx(stats.in(Phase::exchange)).margin(2e-9));
 }
 
-TEST_CASE("files have names of their own") {
+TEST_CASE("every communicator and rank has a file name of its own") {
   const auto name = [](const char* pattern, uint64_t number) {
     return Timeline::file_name(pattern, {0, 4, 2, number});
   };
@@ -124,7 +124,7 @@ TEST_CASE("files have names of their own") {
   CHECK(name("%x", 1) == "%x.2");
 }
 
-TEST_CASE("a file that cannot be written is an error in words") {
+TEST_CASE("a file that cannot be written is an error with a reason") {
   const Timeline timeline;
   const Folder folder;
   const auto refused = [&](const std::string& file) {
@@ -137,18 +137,18 @@ TEST_CASE("a file that cannot be written is an error in words") {
   };
   CHECK(refused(folder.file("none/t")).find("cannot open '" + folder.file("none/t")) == 0);
   CHECK(refused("/dev/full") == "cannot write '/dev/full': not a regular file");
-  const std::string pipe = folder.file("pipe");  // which would wait for a reader
+  const std::string pipe = folder.file("pipe");  // opening it would block
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
   CHECK(refused(pipe) == "cannot write '" + pipe + "': not a regular file");
 }
 
-TEST_CASE("a file that is there stays until the new one is whole") {
+TEST_CASE("an existing file is replaced only by a complete one") {
   const Folder folder;
   const std::string file = folder.file("timeline");
   Timeline timeline;
   timeline.write(file, kOwner);
   std::ofstream(file, std::ios::app) << "more";
-  std::ifstream reader(file);  // of what was there when it was opened
+  std::ifstream reader(file);  // reads the old file
   timeline.write(file, kOwner);
   const std::string old{std::istreambuf_iterator<char>(reader), {}};
   REQUIRE(old.size() > 4);
