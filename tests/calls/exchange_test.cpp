@@ -101,7 +101,8 @@ std::string check_gather(ChannelRank& s, uint64_t round, size_t about) {
       const std::string bytes(reinterpret_cast<const char*>(got.message.data()),
                               got.message.size());
       if (bytes != text_message(r, round)) verdict = text("the message of rank ", r, " is wrong");
-      if (got.number != static_cast<uint64_t>(r) * 1000 + round) verdict = text("the number of rank ", r);
+      if (got.number != static_cast<uint64_t>(r) * 1000 + round)
+        verdict = text("the number of rank ", r);
     }
   });
   const auto ranks = static_cast<uint64_t>(s.size());
