@@ -97,7 +97,7 @@ class Transport {
   // --- Receiving
   /// Returns the next received message, if there is one, and makes progress.
   virtual std::optional<ReceivedMessage> poll() = 0;
-  /// Waits until something may have happened, at most until `limit`. It may return early.
+  /// Waits until poll() or unsent() may have news, at most until `limit`. It may return early.
   virtual void idle(Clock::time_point limit) = 0;
   /// Returns the current time in seconds since a fixed moment. A simulation returns virtual time.
   virtual double seconds() const {
@@ -108,8 +108,8 @@ class Transport {
   /// Returns true if the transport knows that `peer` has left and that poll() has returned, or will
   /// return at once, all that it sent. False means only that this is not known.
   virtual bool gone(int peer) const = 0;
-  /// Lets the peers know, where that costs no message, that this rank has done its part of call
-  /// number `call`.
+  /// Notifies the peers that this rank has done its part of call number `call`, if that needs no
+  /// message.
   virtual void set_completed(uint64_t /*call*/) {}
   /// Returns the peers that are gone and have not done their part of call number `call`, as far as
   /// the transport knows.

@@ -27,7 +27,7 @@ void expect_message(const ReceivedMessage& message, int peer, const Payload& byt
 
 /// Returns the next message. Throws if none is received in 20 seconds.
 ReceivedMessage receive(Transport& transport);
-/// Waits until all messages that this rank has sent have left. Receivers poll meanwhile.
+/// Waits until unsent() and unsent_handed_over() are 0. Receivers poll meanwhile.
 void flush(Transport& transport);
 /// Returns a buffer of the transport's pool with a copy of the bytes.
 Buffer in_pool(Transport& transport, const Payload& bytes);
