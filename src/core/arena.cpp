@@ -37,7 +37,7 @@ void Arena::leave(size_t block, size_t used) noexcept {
   try {
     blocks_.emplace_back(memory_, total);
   } catch (...) {
-    // The next call starts from nothing and reports it if there is still no memory to be had.
+    // The next call begins with no block. It reports the failure if there is still no memory.
   }
 }
 

@@ -10,25 +10,25 @@
 
 namespace sparsecoll {
 
-/// Workspace of one communicator: taking is a pointer increment, leaving a scope gives everything
-/// taken in it back. After the outermost scope the blocks stay, with slack, so that calls of a
-/// known shape do not allocate.
+/// The workspace of one communicator. Taking memory increments a pointer. Leaving a scope gives
+/// back everything that was taken in it. After the outermost scope the blocks stay, with slack, so
+/// that calls of a known shape do not allocate.
 class Arena {
  public:
-  /// What becomes of several blocks then: they are joined into one, or kept as they are, where to
-  /// give memory back would wait for others who may wait for this call's thread.
+  /// What happens to several blocks after the outermost scope: they are joined into one, or kept.
+  /// Keep them if freeing memory could wait for other ranks that wait for this call's thread.
   enum class Blocks { joined, kept };
 
   explicit Arena(Memory& memory, Blocks blocks = Blocks::joined)
       : memory_(memory), after_(blocks) {}
 
-  /// Uninitialised room for n values, aligned to kAlignment. Throws std::bad_alloc.
+  /// Returns uninitialized memory for n values, aligned to kAlignment. Throws std::bad_alloc.
   template <class T>
   T* take(size_t n) {
     if (n > static_cast<size_t>(-1) / 2 / sizeof(T)) throw std::bad_alloc();
     return reinterpret_cast<T*>(take_bytes(n * sizeof(T)));
   }
-  /// The same as a span.
+  /// Returns uninitialized memory for n values as a span. Throws std::bad_alloc.
   template <class T>
   std::span<T> take_span(size_t n, const T& initial = T{}) {
     T* at = take<T>(n);
@@ -51,7 +51,7 @@ class Arena {
     size_t used_;
   };
 
-  /// Gives all blocks up for good; returns how many bytes.
+  /// Gives up all blocks for good. Returns their bytes.
   size_t leak() noexcept;
 
  private:
@@ -61,8 +61,8 @@ class Arena {
   Memory& memory_;
   const Blocks after_;
   std::vector<Block> blocks_;
-  size_t block_ = 0;  ///< the one in use
-  size_t used_ = 0;   ///< bytes taken of it
+  size_t block_ = 0;  ///< the block in use
+  size_t used_ = 0;   ///< bytes of it that are taken
   int depth_ = 0;
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 using MixedWords = uint64_t (*)(const std::byte*, size_t, uint64_t);
 
-/// The fastest on this machine that SPARSECOLL_SIMD lets it use.
+/// Returns the fastest loop of this machine that SPARSECOLL_SIMD allows.
 MixedWords fastest_mixed_words() {
 #ifdef SPARSECOLL_HAVE_AVX512
   const std::string level = environment("SPARSECOLL_SIMD").value_or("auto");
@@ -37,7 +37,7 @@ uint64_t mixed_words(const std::byte* at, size_t words, uint64_t position) {
 }
 
 uint64_t checksum_of_chunk(ConstBytes bytes, uint64_t first) {
-  static const MixedWords mixed = fastest_mixed_words();  // any of them gives the same
+  static const MixedWords mixed = fastest_mixed_words();  // all of them give the same sum
   const size_t words = bytes.size() / 8, last = words * 8;
   const uint64_t position = first / 8 * kPositionStep;
   uint64_t sum = mixed(bytes.data(), words, position);

@@ -6,26 +6,27 @@
 
 namespace sparsecoll {
 
-/// A bijection of 64-bit words (splitmix64's finaliser): one changed bit changes about half.
+/// Maps 64-bit words one to one (the finalizer of splitmix64). One changed bit changes about half
+/// of the result.
 constexpr uint64_t mix(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
   return x ^ (x >> 31);
 }
 
-/// What bytes that begin `first` (a multiple of 8) bytes behind the start of a message add to its
-/// checksum; a multiple of 8 of them, but for the message's last.
+/// Returns what bytes from offset `first` of a message on add to its checksum. `first` is a
+/// multiple of 8, and so is the number of bytes, except at the end of the message.
 uint64_t checksum_of_chunk(ConstBytes bytes, uint64_t first);
 
-/// Sum of the mixed words, each bound to its position, and of the mixed length. A change within one
-/// word always shows, since mix is a bijection; the sum may be formed in any order, as parallel
-/// code needs, and part by part.
+/// Returns the sum of the mixed words, each combined with its position, and of the mixed length. A
+/// change within one word always changes it, because mix() maps one to one. The sum may be formed
+/// in any order, as parallel code does, and chunk by chunk.
 inline uint64_t checksum(ConstBytes bytes) {
   return mix(bytes.size()) + checksum_of_chunk(bytes, 0);
 }
 
-/// Sum of so many words, each mixed with its position in the message: the first of them with
-/// `position` + kPositionStep (checksum_avx512.hpp), the next with that + kPositionStep.
+/// Returns the sum of so many words, each mixed with its position in the message: the first one
+/// with `position` + kPositionStep (checksum_avx512.hpp), the next one with kPositionStep more.
 uint64_t mixed_words(const std::byte* at, size_t words, uint64_t position);
 
 }  // namespace sparsecoll

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Compiled for AVX-512 F and DQ: nothing of other files that is inline may be used in here.
+// Compiled for AVX-512 F and DQ. Must not use inline functions of other files.
 #include "core/checksum_avx512.hpp"
 
 #include <immintrin.h>

@@ -9,19 +9,19 @@ namespace sparsecoll {
 
 using Clock = std::chrono::steady_clock;
 
-/// The moment after which a call must not wait any longer.
+/// The time at which a call must stop waiting.
 class Deadline {
  public:
-  /// 0 = no deadline.
+  /// Returns the deadline so many milliseconds from now. 0: none.
   static Deadline after(int milliseconds) {
     Deadline deadline;
     if (milliseconds > 0) deadline.at_ = deadline.start_ + std::chrono::milliseconds(milliseconds);
     return deadline;
   }
-  /// More than half of the time is gone.
+  /// Returns whether more than half of the time has passed.
   bool mostly_passed() const { return Clock::now() - start_ > (at_ - start_) / 2; }
   bool passed() const { return at_ != Clock::time_point::max() && Clock::now() >= at_; }
-  /// The deadline or `pause` from now, whichever comes first.
+  /// Returns the deadline or the time `pause` from now, whichever is first.
   Clock::time_point within(std::chrono::microseconds pause) const {
     return std::min(at_, Clock::now() + pause);
   }

@@ -7,7 +7,8 @@
 
 namespace sparsecoll {
 
-/// The value of an environment variable; nothing when it is not set. The one place that asks.
+/// Returns the value of an environment variable; none if it is not set. All of the library reads
+/// its environment with this function.
 std::optional<std::string> environment(const char* name);
 
 }  // namespace sparsecoll

@@ -11,7 +11,7 @@
 
 namespace sparsecoll {
 
-/// The one exception type of the library: a result code and what to tell the user.
+/// The only exception type of the library: a result code and a message for the user.
 class Error : public std::exception {
  public:
   Error(sparsecollResult_t code, std::string message) : code_(code), message_(std::move(message)) {}
@@ -23,7 +23,7 @@ class Error : public std::exception {
   std::string message_;
 };
 
-/// The parts written one after another.
+/// Returns the parts as one string.
 template <class... Parts>
 std::string text(const Parts&... parts) {
   std::ostringstream out;
@@ -36,7 +36,7 @@ template <class... Parts>
   throw Error(code, text(parts...));
 }
 
-/// True for errors after which ranks may disagree about what happened.
+/// Returns whether ranks may disagree, after this error, about what happened.
 constexpr bool fatal(sparsecollResult_t code) {
   return code != sparsecollSuccess && code != sparsecollInvalidArgument &&
          code != sparsecollInvalidUsage && code != sparsecollTruncated;

@@ -23,12 +23,12 @@ size_t page() {
   return bytes;
 }
 
-/// The exceptions that are thrown and caught at the moment, which C++ keeps for each thread: here
-/// they are each stack's own. In front of what the ABI of C++ keeps there are these two.
+/// The exceptions that are being thrown and caught. C++ keeps them for each thread, but each stack
+/// needs its own. These two fields come first in the structure of the C++ ABI.
 class ExceptionState {
  public:
   ExceptionState() { exchange(); }   // none
-  ~ExceptionState() { exchange(); }  // those of before
+  ~ExceptionState() { exchange(); }  // those of the stack before
   ExceptionState(const ExceptionState&) = delete;
   ExceptionState& operator=(const ExceptionState&) = delete;
 
@@ -63,7 +63,8 @@ FiberStacks::Stack::Stack() {
     fail(sparsecollSystemError, "no stack for a call of a group, 8 MiB of address space in two ",
          "mappings (ulimit -v, vm.max_map_count): ", std::strerror(error));
   data_ = static_cast<std::byte*>(at) + page();
-  // Large pages would be cleared whole for the few KiB that are used. A kernel without them fails.
+  // The system would clear a whole large page for the few KiB that are used. A kernel without large
+  // pages returns an error here, which does not matter.
   madvise(data_, kBytes, MADV_NOHUGEPAGE);
 }
 
@@ -89,14 +90,14 @@ Fiber::~Fiber() {
   stacks_.give_back(std::move(stack_));
 }
 
-/// The context begins with the floating-point environment of this thread.
+/// The context takes over the floating-point environment of this thread.
 void Fiber::prepare() {
   stack_ = stacks_.take();
   getcontext(&own_);
   own_.uc_stack.ss_sp = stack_->data();
   own_.uc_stack.ss_size = FiberStacks::Stack::kBytes;
   own_.uc_link = nullptr;
-  const auto self = reinterpret_cast<uintptr_t>(this);  // a context takes nothing but int
+  const auto self = reinterpret_cast<uintptr_t>(this);  // a context passes only values of type int
   makecontext(&own_, reinterpret_cast<void (*)()>(&Fiber::enter), 2,
               static_cast<unsigned>(uint64_t{self} >> 32), static_cast<unsigned>(self));
   sanitizer_.begin(stack_->data(), FiberStacks::Stack::kBytes);
@@ -129,7 +130,7 @@ void Fiber::enter(unsigned high, unsigned low) {
   fiber->sanitizer_.on_fiber();
   fiber->run();
   fiber->leave();
-  std::abort();  // it was resumed behind its end
+  std::abort();  // it was resumed after its end
 }
 
 void Fiber::run() noexcept {

@@ -14,7 +14,7 @@
 
 namespace sparsecoll {
 
-/// Stacks for fibers; some are kept for later ones. One thread at a time.
+/// Stacks for fibers. Keeps some of them for later fibers. Only one thread at a time may use it.
 class FiberStacks {
  public:
   FiberStacks() { idle_.reserve(kKept); }
@@ -25,14 +25,14 @@ class FiberStacks {
   friend class Fiber;
   static constexpr size_t kKept = 256;
 
-  /// As large as a thread's usually is, for CUDA's driver may compile on it. The system gives
-  /// memory for what is used: 50 KiB by what runs on the host. Below is a page that ends whoever
-  /// needs more.
+  /// A stack as large as that of a thread, because CUDA's driver may compile on it. The system
+  /// provides memory only for what is used: 50 KiB for work on the host. The page below it ends a
+  /// program that needs more.
   class Stack {
    public:
     static constexpr size_t kBytes = size_t{8} << 20;
 
-    /// Throws SystemError when there is no room for it.
+    /// Throws SystemError if there is no memory for it.
     Stack();
     ~Stack();
     Stack(const Stack&) = delete;
@@ -49,22 +49,22 @@ class FiberStacks {
   std::vector<std::unique_ptr<Stack>> idle_;
 };
 
-/// Work that runs until it count back, and goes on from there later, on a stack of its own in the
-/// thread of whoever resumes it: to change between two threads instead takes longer than most of
-/// what a fiber does. It always goes on in the thread that it began in.
+/// A function with a stack of its own. It runs until it yields, and continues later, in the thread
+/// that resumes it: always the thread in which it began. Switching between two threads instead
+/// would take longer than most of what a fiber does.
 class Fiber {
  public:
-  /// Nothing runs before the first resume(). The stacks outlive it.
+  /// Runs nothing before the first resume(). `stacks` outlives the fiber.
   Fiber(FiberStacks& stacks, std::function<void()> body);
-  /// A body that has begun must have ended; one that has not never will.
+  /// A body that has begun must have ended. A body that has not begun never runs.
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  /// Owner, until it has ended: lets the body run until it yields or ends. Throws what the body
-  /// threw, or SystemError when there is no stack for it.
+  /// Runs the body until it yields or ends. Throws what the body throws, and SystemError if there
+  /// is no stack for it. For the owner, until the body has ended.
   void resume();
-  /// Body: count back to the owner.
+  /// Returns to the owner until the next resume(). For the body.
   void yield();
 
   bool started() const { return stack_ != nullptr; }
@@ -81,7 +81,8 @@ class Fiber {
   bool ended_ = false;
   std::exception_ptr thrown_;
   std::unique_ptr<FiberStacks::Stack> stack_;
-  // AddressSanitizer's swapcontext() reads members that the C library never writes.
+  // Initialized, because AddressSanitizer's swapcontext() reads members that the C library never
+  // writes.
   ucontext_t own_{}, owners_{};
   FiberSanitizer sanitizer_;
 };

@@ -24,15 +24,15 @@
 
 namespace sparsecoll {
 
-/// Tells a sanitizer, where there is one, of the changes between a fiber's stack and its owner's.
-/// AddressSanitizer forgets what it knew of the frames of a fiber that goes on: it does not find
-/// every fault there.
+/// Reports the switches between a fiber's stack and its owner's to a sanitizer, if there is one.
+/// AddressSanitizer forgets the frames of a fiber that continues, so that it does not find every
+/// fault there.
 class FiberSanitizer {
  public:
 #if defined(SPARSECOLL_ADDRESS_SANITIZER)
   void begin(const void* stack, size_t bytes) { own_ = {stack, bytes, nullptr}; }
   void end() {}
-  // --- before a change, and behind it, on the other stack
+  // --- before a switch; after a switch, on the other stack
   void to_fiber() { __sanitizer_start_switch_fiber(&owner_.state, own_.stack, own_.bytes); }
   void on_fiber() { __sanitizer_finish_switch_fiber(own_.state, &owner_.stack, &owner_.bytes); }
   void to_owner(bool for_good) {

@@ -10,21 +10,21 @@
 
 namespace sparsecoll {
 
-/// Default rounding, traps and treatment of subnormals while it lives, whatever the caller set:
-/// every rank must compute the same bits.
+/// Sets the default rounding, traps and treatment of subnormals while it exists, so that every rank
+/// computes the same bits. Then restores the caller's.
 class FloatEnvironment {
  public:
   FloatEnvironment(const FloatEnvironment&) = delete;
   FloatEnvironment& operator=(const FloatEnvironment&) = delete;
 
 #ifdef __x86_64__
-  // float and double are SSE's. <cfenv> also sets the x87's control word, which nothing here uses,
-  // and takes a tenth of a small call for it.
+  // SSE computes float and double. <cfenv> would also set the control word of the x87, which this
+  // library does not use. That takes a tenth of the time of a small call.
   FloatEnvironment() : callers_(_mm_getcsr()) { _mm_setcsr(kDefault); }
   ~FloatEnvironment() { _mm_setcsr(callers_); }
 
  private:
-  /// To nearest, nothing traps, subnormals as they are.
+  /// round to nearest, no traps, subnormals kept
   static constexpr unsigned kDefault = 0x1f80;
   const unsigned callers_;
 #else

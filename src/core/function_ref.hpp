@@ -12,8 +12,8 @@ namespace sparsecoll {
 template <class Signature>
 class FunctionRef;
 
-/// A callable that is passed down and called, but not kept: unlike a std::function it takes no
-/// memory.
+/// A reference to a callable, for parameters that are called but not kept. Unlike std::function it
+/// allocates nothing.
 template <class Result, class... Arguments>
 class FunctionRef<Result(Arguments...)> {
  public:

@@ -8,8 +8,8 @@
 
 namespace sparsecoll {
 
-// The 16-bit floating-point types: storage only, all arithmetic is float's. Selects instead of
-// branches, so that loops over them vectorise.
+// The floating-point types of 16 bits. They only store: float does all arithmetic. The conversions
+// select instead of branching, so that compilers turn loops over them into vector instructions.
 
 /// IEEE binary16: 5 bits of exponent, 10 of mantissa.
 struct Float16 {
@@ -21,12 +21,13 @@ struct Bfloat16 {
   uint16_t bits;
 };
 
-/// Exact; NaNs stay NaNs.
+/// Converts exactly. NaNs stay NaNs.
 constexpr float widen(Float16 value) {
   constexpr uint32_t kExponent = 0x7c00u << 13, kRebias = 112u << 23;
   const uint32_t magnitude = (value.bits & 0x7fffu) << 13, exponent = magnitude & kExponent;
   const uint32_t normal = magnitude + kRebias + (exponent == kExponent ? kRebias : 0);
-  // 2^-14 plus the subnormal is a normal number, which has the bits of the subnormal below.
+  // The sum of 2^-14 and the subnormal is a normal number with the bits of the subnormal at its low
+  // end.
   constexpr uint32_t kSmallest = 113u << 23;
   const float subnormal =
       std::bit_cast<float>(magnitude + kSmallest) - std::bit_cast<float>(kSmallest);
@@ -41,8 +42,8 @@ constexpr double widen(double value) { return value; }
 constexpr uint32_t widen(uint32_t value) { return value; }
 constexpr uint64_t widen(uint64_t value) { return value; }
 
-/// To the nearest value of T, ties to even. What is finite stays finite: beyond the largest, it is
-/// the largest. NaNs become the canonical one.
+/// Rounds to the nearest value of T, ties to even. Finite values stay finite: beyond the largest
+/// value of T they become that one. NaNs become the canonical NaN.
 template <class T, class Wide>
 constexpr T narrow(Wide value) {
   static_assert(sizeof(T) == sizeof(Wide), "nothing to round");
@@ -52,7 +53,7 @@ template <>
 constexpr Float16 narrow<Float16>(float value) {
   constexpr uint32_t kInfinity = 0x7f800000u, kSmallestNormal = 113u << 23;
   const uint32_t bits = std::bit_cast<uint32_t>(value), magnitude = bits & 0x7fffffffu;
-  // In [0.5, 1) the last place of a float is worth as much as that of a subnormal: 2^-24.
+  // In [0.5, 1) the last bit of a float is worth as much as that of a subnormal: 2^-24.
   const uint32_t subnormal =
       std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - (126u << 23);
   const uint32_t normal = (magnitude - (112u << 23) + 0xfffu + (magnitude >> 13 & 1)) >> 13;
@@ -73,10 +74,10 @@ template <>
 constexpr Bfloat16 narrow<Bfloat16>(double value) {
   constexpr uint64_t kInfinity = 0x7ffull << 52, kSmallestNormal = 897ull << 52;  // 2^-126
   const uint64_t bits = std::bit_cast<uint64_t>(value), magnitude = bits & ~(uint64_t{1} << 63);
-  // A float of the leading bits, the last of which is set if any behind it is: bits enough that
-  // rounding it is rounding the value, once.
+  // A float of the leading bits, whose last bit is also set if any lower bit was. It has enough
+  // bits: rounding it is the same as rounding the value once.
   const uint64_t normal = (magnitude - (896ull << 52)) >> 29 | ((magnitude << 35) != 0);
-  // Below, floats are multiples of 2^-149.
+  // Below the smallest normal number, floats are multiples of 2^-149.
   const double places = std::bit_cast<double>(std::min(magnitude, kSmallestNormal)) *
                         std::bit_cast<double>(1172ull << 52);
   const uint64_t whole = static_cast<uint64_t>(places);

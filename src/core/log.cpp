@@ -23,7 +23,7 @@ void Log::write(LogLevel level, const std::string& line) const {
   if (!wants(level)) return;
   static constexpr const char* kNames[] = {"", "WARN", "INFO", "TRACE"};
   std::FILE* out = file_ ? file_.get() : stderr;
-  // One call per line, so that lines of several ranks do not mix.
+  // One write for each line, so that lines of several ranks do not mix.
   std::fputs(
       text("sparsecoll ", name_, " ", kNames[static_cast<int>(level)], " ", line, "\n").c_str(),
       out);

@@ -10,12 +10,12 @@ namespace sparsecoll {
 
 enum class LogLevel : int { none = 0, warn = 1, info = 2, trace = 3 };
 
-/// What one communicator says when SPARSECOLL_DEBUG asks for it; silent otherwise.
+/// The log of one communicator. Writes nothing unless SPARSECOLL_DEBUG asks for it.
 class Log {
  public:
   Log() = default;
-  /// An empty path means standard error. Throws Error(sparsecollInvalidArgument) when the file
-  /// cannot be opened. `name` stands in front of every line.
+  /// `path`: empty for standard error. `name` begins every line. Throws InvalidArgument if the file
+  /// cannot be opened.
   Log(LogLevel level, const std::string& path, std::string name);
 
   bool wants(LogLevel level) const { return level <= level_; }

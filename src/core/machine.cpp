@@ -14,7 +14,7 @@
 namespace sparsecoll {
 
 uint64_t machine_number() {
-  std::array<char, 257> name{};  // POSIX: at most 255, and what is cut need not end
+  std::array<char, 257> name{};  // POSIX: at most 255 characters; a truncated name may lack its end
   if (gethostname(name.data(), name.size() - 1) != 0) name[0] = '\0';
   std::string known = name.data(), boot;
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);

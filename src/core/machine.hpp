@@ -6,9 +6,9 @@
 
 namespace sparsecoll {
 
-/// A number for the machine that this process runs on, by the host's name and, where the system
-/// tells it, by when it was started: hosts of one name are told apart, and containers count as
-/// hosts if their names differ.
+/// Returns a number of the machine on which this process runs, from the host's name and, if the
+/// system reports it, the time of its start. So hosts with the same name differ. Containers count
+/// as hosts of their own if their names differ.
 uint64_t machine_number();
 
 }  // namespace sparsecoll

@@ -11,9 +11,9 @@
 namespace sparsecoll {
 
 namespace {
-// Small messages share a class, so that their number is all that matters.
+// Small messages share one size of block, so that only their number matters.
 constexpr size_t kSmallestClass = 4096;
-constexpr size_t kLargeClass = 16;  // and above: blocks of 64 KiB or more
+constexpr size_t kLargeClass = 16;  // blocks of 64 KiB or more
 }  // namespace
 
 void* Memory::allocate(size_t bytes) {
@@ -57,12 +57,12 @@ Block Pool::make(size_t its_class) {
   try {
     return Block(*large_, bytes);
   } catch (const std::exception&) {
-    return Block(memory_, bytes);  // does as well, if slower
+    return Block(memory_, bytes);  // slower, but works as well
   }
 }
 
 void Pool::take_large_from(std::shared_ptr<Memory> memory) {
-  std::vector<Block> old;  // freed without the lock
+  std::vector<Block> old;  // freed after the lock is released
   const std::lock_guard lock(mutex_);
   size_t blocks = 0;
   for (size_t c = kLargeClass; c < free_.size(); ++c) blocks += free_[c].size();
@@ -78,7 +78,8 @@ void Pool::take_large_from(std::shared_ptr<Memory> memory) {
 Buffer Pool::take(size_t bytes) {
   if (bytes > static_cast<size_t>(-1) / 4) throw std::bad_alloc();
   const std::lock_guard lock(mutex_);
-  // A block one or two classes larger will do: sizes of one shape vary around a boundary.
+  // Also takes a block one or two classes larger, because sizes of one shape vary around a
+  // boundary.
   const size_t smallest = class_of(bytes);
   for (size_t c = smallest; c < std::min(smallest + 3, free_.size()); ++c) {
     if (free_[c].empty()) continue;
@@ -108,7 +109,7 @@ void Pool::give_back(Block block) noexcept {
     --made_[c];
     return;
   }
-  // Room for every block of the class was reserved when it was made: no allocation here.
+  // Does not allocate: room for every block of the class was reserved when the block was made.
   free_[c].push_back(std::move(block));
 }
 

@@ -20,8 +20,8 @@ constexpr size_t align_up(size_t n, size_t alignment = kAlignment) {
   return (n + alignment - 1) / alignment * alignment;
 }
 
-/// The only source of bulk memory: workspace, messages, residuals. Counts what it does, so that
-/// tests can prove that a steady state does not allocate, and can make the n-th allocation fail.
+/// The source of all bulk memory: workspace, messages, residuals. Counts allocations, so that tests
+/// can prove that a steady state has none, and can make the n-th allocation fail.
 class Memory {
  public:
   Memory() = default;
@@ -29,19 +29,20 @@ class Memory {
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
-  /// Throws std::bad_alloc. Aligned to kAlignment.
+  /// Returns memory that is aligned to kAlignment. Throws std::bad_alloc.
   void* allocate(size_t bytes);
   void release(void* at, size_t bytes) noexcept;
-  /// Copies bytes of it to the host's memory.
+  /// Copies bytes of this memory to the host.
   virtual void read(const void* at, size_t bytes, void* to);
 
   size_t allocations() const { return allocations_; }
   size_t bytes_in_use() const { return in_use_; }
-  /// The n-th allocation from now on fails (1 = the next one); 0 = none.
+  /// Makes the n-th allocation from now on fail. 1: the next one; 0: none.
   void fail_at(size_t n) { fail_in_ = n; }
 
  private:
-  /// Where the bytes come from and go to: the host's heap, unless a place has its own. Null: none.
+  /// Allocates bytes: on the host's heap, unless a subclass overrides it. Returns null if there is
+  /// no memory.
   virtual void* obtain(size_t bytes);
   virtual void give_up(void* at) noexcept;
 
@@ -50,7 +51,7 @@ class Memory {
   std::atomic<size_t> fail_in_{0};
 };
 
-/// Owner of one allocation.
+/// Owns one allocation.
 class Block {
  public:
   Block() = default;
@@ -67,9 +68,10 @@ class Block {
   std::byte* data() const { return data_; }
   size_t size() const { return size_; }
   bool is_from(const Memory& memory) const { return memory_ == &memory; }
-  /// As many of its first bytes.
+  /// Copies its first bytes to the host.
   void read(size_t bytes, void* to) const { memory_->read(data_, bytes, to); }
-  /// Gives the memory up for good: an abandoned message may still touch it.
+  /// Gives up the memory for good, because an abandoned message may still access it. Returns its
+  /// bytes.
   size_t leak() noexcept {
     data_ = nullptr;
     return std::exchange(size_, 0);
@@ -88,7 +90,7 @@ class Block {
 
 class Pool;
 
-/// A block on loan from a Pool; goes back to it.
+/// A block on loan from a Pool, to which it returns.
 class Buffer {
  public:
   Buffer() = default;
@@ -106,11 +108,11 @@ class Buffer {
   std::byte* data() const { return block_.data(); }
   size_t size() const { return size_; }
   size_t capacity() const { return block_.size(); }
-  /// From now on it has only its first bytes.
+  /// Reduces its size to the first bytes.
   void shorten(size_t bytes) { size_ = bytes; }
-  /// All of it, to the host's memory.
+  /// Copies all of it to the host.
   void read(void* to) const { block_.read(size_, to); }
-  /// Pool::reserve() where it is from.
+  /// Calls Pool::reserve() of its pool.
   void reserve(size_t count, size_t spare) const;
   size_t leak() noexcept { return block_.leak(); }
 
@@ -121,17 +123,17 @@ class Buffer {
   size_t size_ = 0;
 };
 
-/// Blocks of received messages, kept for reuse by power-of-two size; from any thread. Outlives its
-/// buffers.
+/// Blocks for received messages, by power-of-two size, which are kept for reuse. Any thread may use
+/// it. It outlives its buffers.
 class Pool {
  public:
   explicit Pool(Memory& memory) : memory_(memory) {}
-  /// From now on large blocks come from there, as long as it has any; those from elsewhere go as
-  /// they come back. Once.
+  /// Takes large blocks from this memory from now on, as long as it has any. Other large blocks are
+  /// freed when they return. May be called once.
   void take_large_from(std::shared_ptr<Memory> memory);
   Buffer take(size_t bytes);
-  /// Sees to it that `count` blocks for messages like `example` exist, in use or not; where they do
-  /// not, makes `spare` more.
+  /// Makes sure that `count` blocks for messages of the size of `example` exist, in use or not. If
+  /// they do not, makes `spare` more.
   void reserve(const Buffer& example, size_t count, size_t spare = 0);
 
  private:
@@ -142,7 +144,7 @@ class Pool {
   void give_back(Block block) noexcept;
 
   Memory& memory_;
-  std::shared_ptr<Memory> large_;  ///< where large blocks are from; null: where all are
+  std::shared_ptr<Memory> large_;  ///< source of large blocks; null: memory_
   std::mutex mutex_;
   std::array<std::vector<Block>, 64> free_;
   std::array<size_t, 64> made_{};

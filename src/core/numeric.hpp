@@ -13,12 +13,12 @@
 
 namespace sparsecoll {
 
-// The value types of the library: float, double, Float16, Bfloat16; and uint32_t and uint64_t,
-// which stand for the signed integers, whose sums wrap.
+// The value types of the library: float, double, Float16, Bfloat16; and uint32_t and uint64_t for
+// the signed integers, because sums wrap.
 template <class T>
 concept Integer = std::unsigned_integral<T>;
 
-/// What selection needs to know of a floating-point type: its bits as an integer of the same width.
+/// The bits of a floating-point type as an integer of the same width, and their layout.
 template <class T>
 struct Float;
 
@@ -66,17 +66,17 @@ constexpr DataType data_type_of() {
     return Float<T>::kType;
 }
 
-/// In which values of T are added, and residuals kept.
+/// The type in which values of T are added and residuals are kept.
 template <class T>
 using Accumulation = std::conditional_t<sizeof(T) == 2, float, T>;
 
-/// An unsigned integer as wide as T.
+/// An unsigned integer with the width of T.
 template <class T>
 using Key = std::conditional_t<sizeof(T) == 2, uint16_t,
                                std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>;
 
-/// An integer that orders values as the library does: by magnitude, zeros 0, every NaN the same key
-/// just above infinity. Integers compare without the surprises of NaN.
+/// Returns an integer that orders values by magnitude: zeros have key 0, and every NaN has the same
+/// key, just above infinity.
 template <class T>
 constexpr Key<T> key_of(T value) {
   if constexpr (Integer<T>) {
@@ -105,7 +105,7 @@ constexpr bool finite(T value) {
   return key_of(value) < Float<T>::kInfinity;
 }
 
-/// The same value, any NaN replaced by the canonical quiet one.
+/// Returns the value, with any NaN replaced by the canonical quiet one.
 template <class T>
 constexpr T canonical(T value) {
   if constexpr (Integer<T>)
@@ -114,13 +114,13 @@ constexpr T canonical(T value) {
     return value != value ? std::bit_cast<T>(Float<T>::kNan) : value;
 }
 
-/// As values leave the library: canonical NaN, no negative zero.
+/// Returns the value as results have it: with the canonical NaN and without negative zero.
 template <class T>
 constexpr T delivered(T value) {
   return canonical(static_cast<T>(value + T{0}));
 }
 
-/// The first key of T whose value, widened, has at least this key.
+/// Returns the first key of T whose value has, when widened, at least this key.
 template <class T>
 constexpr uint64_t narrow_key(uint64_t key) {
   if constexpr (sizeof(T) != 2) {
@@ -136,8 +136,7 @@ constexpr uint64_t narrow_key(uint64_t key) {
   }
 }
 
-/// What travels of a selected value of an accumulation: rounded once to T, and never a negative
-/// zero.
+/// Returns what is sent of a selected value: rounded once to T, never a negative zero.
 template <class T>
 constexpr Accumulation<T> sent_part(Accumulation<T> value) {
   if constexpr (sizeof(T) == 2)
@@ -146,7 +145,7 @@ constexpr Accumulation<T> sent_part(Accumulation<T> value) {
     return canonical(value);
 }
 
-/// What is left behind of it: nothing of what was not finite.
+/// Returns what stays in the residual: the difference; 0 for values that are not finite.
 template <class T>
 constexpr Accumulation<T> residual_part(Accumulation<T> value) {
   if constexpr (sizeof(T) == 2)
@@ -155,20 +154,19 @@ constexpr Accumulation<T> residual_part(Accumulation<T> value) {
     return Accumulation<T>{0};
 }
 
-/// What travels of a value of an accumulation where values travel in bfloat16: rounded once, and
-/// never a negative zero.
+/// Returns what is sent of a value over a bfloat16 wire: rounded once, never a negative zero.
 template <class A>
 constexpr A rounded_to_bf16(A value) {
   return canonical(static_cast<A>(static_cast<A>(widen(narrow<Bfloat16>(value))) + A{0}));
 }
 
-/// What that takes off it: nothing of what is not finite.
+/// Returns what that rounding removes; 0 for values that are not finite.
 template <class A>
 constexpr A lost_to_bf16(A value) {
   return finite(value) ? value - rounded_to_bf16(value) : A{0};
 }
 
-/// The value of a result entry as it leaves the library: divided, then rounded once to T.
+/// Returns the value of a result entry: divided, then rounded once to T.
 template <class T>
 constexpr T result_value(Accumulation<T> sum, int divisor) {
   if (divisor != 1) {

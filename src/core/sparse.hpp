@@ -6,33 +6,34 @@
 
 namespace sparsecoll {
 
-/// A number that may not be known to the host yet: `at` is in the place's memory and written in
-/// stream order; the host knows only the upper bound. Kernels::read() is the way to learn it.
+/// A number that the host may not know yet. It is written in stream order to `at`, in the backend's
+/// memory. The host knows an upper bound, and reads the number with Kernels::read().
 struct Count {
   size_t bound = 0;
-  const uint64_t* at = nullptr;  ///< null: exactly `bound`
+  const uint64_t* at = nullptr;  ///< null: the number is `bound`
 };
 
-/// What values are known to be, whose type is always the accumulation type: sums, or values that
-/// the tensor's own type or bfloat16 holds exactly, and which travel in it.
+/// What is known of values of the accumulation type. `accumulated`: they are sums. Otherwise they
+/// are values that the tensor's type (`stored`), or bfloat16, represents exactly, and they travel
+/// in it.
 enum class Precision : int { accumulated, stored, bfloat16 };
 
-/// View of a sparse vector: indices strictly rising. A null `index` means dense: entry j has index
-/// j. A view of nothing has no entries. The types of index and value are those of the Kernels that
-/// made it.
+/// A view of a sparse vector, whose indices rise strictly. Without an `index` it is dense: entry j
+/// has index j. A default view has no entries. The Kernels that made it know the types of index and
+/// value.
 struct SparseSpan {
   const void* index = nullptr;
   const void* value = nullptr;
   Count nnz;
   Precision precision = Precision::accumulated;
 
-  /// The same, known to hold only what this rank put in and nothing that was added up; or such
-  /// values.
+  /// Returns the view with values that are known to be of the tensor's type; known() sets any
+  /// precision.
   SparseSpan stored() const { return known(Precision::stored); }
   SparseSpan known(Precision what) const { return {index, value, nnz, what}; }
 };
 
-/// A sparse vector to be written, in memory that the call's arena owns.
+/// Memory for a sparse vector, owned by the arena of the call.
 struct SparseBuffer {
   void* index = nullptr;
   void* value = nullptr;
@@ -42,7 +43,7 @@ struct SparseBuffer {
   SparseSpan span() const { return {index, value, {capacity, nnz}}; }
 };
 
-/// Indices [begin, end) of the dense vector.
+/// The indices [begin, end) of a dense vector.
 struct Region {
   uint64_t begin = 0;
   uint64_t end = 0;

@@ -24,7 +24,7 @@ constexpr uint64_t kFileMagic = 0x4554415453435053;  // "SPCSTATE"
 constexpr uint64_t kFileVersion = 2;
 constexpr uint64_t kMostSections = 4096;
 
-/// A file is the header, one entry for each section, then the sections one after another.
+/// A file has this header, one entry for each section, and then the sections.
 struct FileHeader {
   uint64_t magic;
   uint64_t version;
@@ -95,7 +95,7 @@ std::string directory_of(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, std::max<size_t>(slash, 1));
 }
 
-/// Removes the temporary file unless it got its name.
+/// Removes the temporary file unless it was renamed.
 struct Temporary {
   std::string path;
   ~Temporary() {
@@ -129,7 +129,7 @@ void write_state_file(const std::string& path, const char* kind,
   for (const Entry& entry : entries) header.bytes += entry.bytes;
   header.checksum = checksum_of(header, entries);
 
-  // Opened first: what usually goes wrong with it does so while the old file is still there.
+  // Opened first, so that the usual failures happen while the old file is still there.
   const std::string folder = directory_of(path);
   const OpenFile directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory.number() < 0) cannot("open", folder);
@@ -144,7 +144,7 @@ void write_state_file(const std::string& path, const char* kind,
   if (!file.close()) cannot("close", name);
   if (::rename(name.c_str(), path.c_str()) != 0) cannot("rename to", path);
   temporary.path.clear();
-  sync(directory, folder);  // a rename is safe from a crash once the directory is on the disk
+  sync(directory, folder);  // a rename survives a crash once the directory is on the disk
 }
 
 namespace {
@@ -208,9 +208,9 @@ const StateFile::Section* StateFile::find(const char* name) const {
 }
 
 ConstBytes StateFile::section(const char* name) const {
-  const Section* found_section = find(name);
-  if (!found_section) refuse("a section named", name, "none");
-  return found_section->bytes;
+  const Section* found = find(name);
+  if (!found) refuse("a section named", name, "none");
+  return found->bytes;
 }
 
 ConstBytes StateFile::sized(const char* name, size_t bytes) const {

@@ -13,11 +13,11 @@
 
 namespace sparsecoll {
 
-/// The parts of a call that are timed.
+/// The timed phases of a call.
 enum class Phase : size_t { select, pack, exchange, reduce };
 inline constexpr std::array kPhases{"select", "pack", "exchange", "reduce"};
 
-/// What one call did; the C API's sparsecollStats_t is filled from it.
+/// The statistics of one call, from which the C API's sparsecollStats_t is filled.
 struct Stats {
   int algorithm = 0;
   size_t bytes_sent = 0;
@@ -25,10 +25,10 @@ struct Stats {
   size_t messages_sent = 0;
   size_t selected = 0;
   size_t result = 0;
-  bool counts_on_device = false;  ///< some of selected and result is known to the device only
+  bool counts_on_device = false;  ///< `selected` or `result` lack counts that only the device knows
   std::array<double, kPhases.size()> seconds{};  ///< by phase
-  std::optional<Phase> running;                  ///< the innermost that is timed
-  Timeline* timeline = nullptr;                  ///< where phases are recorded, too; null: nowhere
+  std::optional<Phase> running;                  ///< the innermost phase that is timed now
+  Timeline* timeline = nullptr;                  ///< also records phases; null: none
 
   double& in(Phase phase) { return seconds[static_cast<size_t>(phase)]; }
   double in(Phase phase) const { return seconds[static_cast<size_t>(phase)]; }
@@ -44,8 +44,8 @@ struct Stats {
   }
 };
 
-/// Adds the time until it goes out of scope to a phase, and takes it off the phase that it is
-/// inside of, if any.
+/// Adds the time until the end of its scope to a phase, and subtracts it from the phase that
+/// contains it, if any.
 class Stopwatch {
  public:
   Stopwatch(Stats& stats, Phase phase)

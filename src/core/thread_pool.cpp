@@ -18,7 +18,7 @@ namespace sparsecoll {
 
 namespace {
 
-/// The CPUs that the calling thread may run on; empty where the system does not say.
+/// Returns the CPUs on which the calling thread may run; none if the system does not report them.
 std::vector<size_t> own_cpus() {
   cpu_set_t mask;
   CPU_ZERO(&mask);
@@ -29,7 +29,7 @@ std::vector<size_t> own_cpus() {
   return cpus;
 }
 
-/// No signal is delivered to threads that are started while it lives.
+/// Blocks all signals for threads that are started while it exists.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -54,12 +54,12 @@ bool has_all_cpus() {
   return online < 1 || count_cpus() >= static_cast<size_t>(online);
 }
 
-/// The threads beside the caller, and the loop that is shared now.
+/// The threads besides the caller, and the loop that they run now.
 struct ThreadPool::Workers {
   Workers(size_t count, size_t pool_index) {
     const SignalsBlocked blocked;
     std::vector<size_t> cpus = own_cpus();
-    // Who has all of them to itself leaves the caller where it runs now.
+    // If the pool has all CPUs for itself, the caller stays on its current one.
     const int here = sched_getcpu();
     const auto callers = std::find(cpus.begin(), cpus.end(), static_cast<size_t>(here));
     if (pool_index == 0 && here >= 0 && callers != cpus.end())
@@ -73,7 +73,7 @@ struct ThreadPool::Workers {
       cpu_set_t one;
       CPU_ZERO(&one);
       CPU_SET(cpus[(pool_index * (count + 1) + i) % cpus.size()], &one);
-      pthread_setaffinity_np(thread, sizeof one, &one);  // without, it is only slower
+      pthread_setaffinity_np(thread, sizeof one, &one);  // if this fails, it is only slower
     }
   }
 
@@ -101,7 +101,7 @@ struct ThreadPool::Workers {
     }
   }
 
-  /// Takes tasks as long as there are any; with the lock, but not while it works.
+  /// Takes tasks as long as there are any. Releases the lock while it works.
   void share(std::unique_lock<std::mutex>& lock) {
     while (next < tasks) {
       const size_t mine = next++;
@@ -132,7 +132,8 @@ ThreadPool::~ThreadPool() {
   if (workers_->process == getpid())
     workers_->stop();
   else
-    static_cast<void>(workers_.release());  // its threads, and who waits for what, are the parent's
+    static_cast<void>(
+        workers_.release());  // the threads and their locks are those of the parent process
 }
 
 void ThreadPool::run(size_t tasks, FunctionRef<void(size_t)> task) {

@@ -9,27 +9,28 @@
 
 namespace sparsecoll {
 
-/// How many CPUs the calling thread may run on.
+/// Returns the number of CPUs on which the calling thread may run.
 size_t count_cpus();
-/// Whether these are all that the system has: nobody has bound this process.
+/// Returns whether these are all CPUs of the system: this process is not bound.
 bool has_all_cpus();
 
-/// Threads that share long loops with their caller. They are started by the first loop, each bound
-/// to one of the CPUs that its caller may run on, block all signals, and sleep between loops. Where
-/// the system gives fewer threads, or none, loops are slower, and that is all. One caller at a
+/// Threads that run long loops together with their caller. The first loop starts them. Each is
+/// bound to one of the CPUs on which its caller may run, blocks all signals, and sleeps between
+/// loops. If the system provides fewer threads, or none, loops are only slower. One caller at a
 /// time.
 class ThreadPool {
  public:
-  /// `threads` counts the caller. `pool_index`: which of the pools this is that share the caller's
-  /// CPUs.
+  /// `threads` includes the caller. `pool_index` is the index of this pool among those that share
+  /// the caller's CPUs.
   ThreadPool(size_t threads, size_t pool_index);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   size_t threads() const { return threads_; }
-  /// Runs task(0) to task(tasks - 1), which must not throw, each on some thread, and returns when
-  /// all are done. In a process that was forked from the one of the threads the caller runs all.
+  /// Runs task(0) to task(tasks - 1), each on some thread. Returns when all are done. Tasks must
+  /// not throw. In a process that was forked from the one with the threads, the caller runs all
+  /// tasks.
   void run(size_t tasks, FunctionRef<void(size_t)> task);
 
  private:

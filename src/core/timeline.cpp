@@ -29,7 +29,7 @@ constexpr LaneName kLanes[] = {{Timeline::Lane::host, "host"},
                                {Timeline::Lane::device, "device"},
                                {Timeline::Lane::exchange, "exchange on the device"}};
 
-/// As a string of JSON.
+/// Returns a string of JSON.
 std::string quoted(const std::string& plain) {
   std::string json = "\"";
   for (const char c : plain) {
@@ -45,7 +45,7 @@ std::string quoted(const std::string& plain) {
   return json += '"';
 }
 
-/// Microseconds with three decimals, whatever the locale.
+/// Returns microseconds with three decimals, independent of the locale.
 std::string microseconds(Clock::duration time) {
   const int64_t all = std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
   char digits[32];
@@ -54,7 +54,7 @@ std::string microseconds(Clock::duration time) {
   return digits;
 }
 
-/// By the other clock, the time at which this one said 0.
+/// Returns the time by the system clock at which the steady clock was 0.
 int64_t unix_time_of_zero() {
   const auto here = Clock::now().time_since_epoch();
   const auto there = std::chrono::system_clock::now().time_since_epoch();
@@ -73,7 +73,8 @@ std::string facts_of(const Timeline::Entry& entry) {
 
 class Writer {
  public:
-  /// What is there stays until all is written. A pipe might wait for a reader for ever.
+  /// Keeps the old file until all is written. Refuses a pipe, which might wait for a reader
+  /// forever.
   Writer(const std::string& path, int rank)
       : path_(path), part_(path + "." + std::to_string(getpid())), rank_(std::to_string(rank)) {
     std::error_code unknown;
@@ -89,7 +90,7 @@ class Writer {
   }
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
-  /// A name for the process of this file, or for one of its lanes.
+  /// Writes the name of the process of this file, or of one of its lanes.
   void name(const char* what, int lane, const std::string& name) {
     event("\"ph\":\"M\",\"name\":" + quoted(what) + ",\"args\":{\"name\":" + quoted(name) + "}",
           lane);
@@ -101,7 +102,7 @@ class Writer {
     if (entry.lane == Timeline::Lane::receive) {
       event("\"ph\":\"i\",\"s\":\"t\"," + what + begin, lane);
     } else if (entry.lane == Timeline::Lane::send) {
-      // Those of one lane may overlap if they have numbers.
+      // Spans of one lane may overlap if they have numbers.
       const std::string both = ",\"cat\":\"send\",\"id2\":{\"local\":\"" +
                                std::to_string(++sends_) + "\"},\"name\":" + quoted(entry.name);
       event("\"ph\":\"b\",\"args\":" + facts_of(entry) + both + begin, lane);
@@ -144,7 +145,7 @@ class Writer {
   size_t sends_ = 0;
 };
 
-/// True if there was one.
+/// Replaces the first occurrence. Returns whether there was one.
 bool replace(std::string& in, const std::string& what, const std::string& by) {
   bool found = false;
   for (size_t at = 0; (at = in.find(what, at)) != std::string::npos; at += by.size()) {
@@ -155,7 +156,7 @@ bool replace(std::string& in, const std::string& what, const std::string& by) {
 }
 
 void put_before_extension(std::string& path, const std::string& part) {
-  const size_t name = path.rfind('/') + 1;  // 0 where there is none
+  const size_t name = path.rfind('/') + 1;  // 0 if there is no folder
   const size_t dot = path.rfind('.');
   path.insert(dot == std::string::npos || dot <= name ? path.size() : dot, "." + part);
 }

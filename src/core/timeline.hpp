@@ -11,16 +11,16 @@
 
 namespace sparsecoll {
 
-/// What one communicator did when, where SPARSECOLL_TIMELINE asks for it: the latest spans, in
-/// memory that is there before the first, and a file of them that Perfetto and chrome://tracing
-/// open. One thread at a time.
+/// The latest spans of one communicator, if SPARSECOLL_TIMELINE asks for them, in memory that is
+/// allocated beforehand. Writes them to a file that Perfetto and chrome://tracing open. One thread
+/// at a time.
 class Timeline {
  public:
-  /// Spans of the host lie within each other, and so do those of a device; messages that are sent
-  /// overlap, and those that come are moments.
+  /// Spans of the host are nested, and so are those of a device. Spans of sent messages overlap.
+  /// Received messages are points in time.
   enum class Lane : int { host = 1, send, receive, device, exchange };
 
-  /// Something that is known of a span: a number, or a word. Names and words outlive the timeline.
+  /// A property of a span: a number or a word. Names and words outlive the timeline.
   struct Fact {
     const char* name = nullptr;
     uint64_t number = 0;
@@ -29,43 +29,43 @@ class Timeline {
   struct Entry {
     const char* name = "";
     Lane lane = Lane::host;
-    uint64_t call = 0;  ///< its number
+    uint64_t call = 0;  ///< number of the call
     Clock::time_point begin = {}, end = {};
     std::array<Fact, 3> facts = {};
   };
 
-  /// Whose it is.
+  /// Identifies the communicator and the rank whose timeline is written.
   struct Owner {
     int rank;
     int ranks;
-    int world_rank;  ///< the rank by which no other process is known that may write to its folder
-    uint64_t
-        number;  ///< of the communicator in its process; one for all ranks of sparsecollCommInitAll
+    int world_rank;   ///< identifies this process among those that may write to the same folder
+    uint64_t number;  ///< number of the communicator in its process; the same for all ranks of
+                      ///< sparsecollCommInitAll
   };
 
   static constexpr size_t kRoom = size_t{1} << 16;
 
   explicit Timeline(size_t room = kRoom) : entries_(room) {}
 
-  /// What is added from now on is of that call.
+  /// Assigns the spans that are added from now on to this call.
   void begin_call(uint64_t number) { call_ = number; }
   uint64_t call() const { return call_; }
-  /// Where there is no room, the oldest goes.
+  /// Adds a span. Drops the oldest one if there is no room.
   void add(const Entry& entry) noexcept { entries_[added_++ % entries_.size()] = entry; }
   size_t lost() const { return added_ > entries_.size() ? added_ - entries_.size() : 0; }
 
-  /// Throws SystemError where it cannot be written.
+  /// Writes the file. Throws SystemError if that fails.
   void write(const std::string& file, const Owner& owner) const;
 
-  /// The owner's file: `pattern` with its %r, %c and %p replaced by world_rank, number and
-  /// process. Where it has no %r the rank is put in front of the extension, where it has no %c the
-  /// number, from the second on.
+  /// Returns the name of the owner's file: `pattern` with %r, %c and %p replaced by world_rank,
+  /// number and process. Without %r the rank is inserted in front of the extension; without %c so
+  /// is the number, from the second communicator on.
   static std::string file_name(const std::string& pattern, const Owner& owner);
 
-  /// Adds the time until it goes out of scope.
+  /// Adds a span that lasts until the end of its scope.
   class Span {
    public:
-    /// Null: nothing is recorded.
+    /// `timeline` may be null: nothing is recorded.
     Span(Timeline* timeline, const char* name) : timeline_(timeline), name_(name) {
       if (timeline_) begin_ = Clock::now();
     }

@@ -10,7 +10,7 @@ struct CUstream_st;
 
 namespace sparsecoll {
 
-/// Types of values and indices, with the numbers of the C API.
+/// The types of values and indices, with the numbers of the C API.
 enum class DataType : int {
   int32 = 2,
   int64 = 4,
@@ -37,7 +37,7 @@ constexpr size_t size_of(DataType type) {
 }
 constexpr size_t size_of(IndexType type) { return type == IndexType::index32 ? 4 : 8; }
 
-/// The type in which values are added, and residuals kept.
+/// The type in which values are added and residuals are kept.
 constexpr DataType accumulation(DataType type) {
   return size_of(type) == 2 ? DataType::float32 : type;
 }
@@ -46,7 +46,7 @@ constexpr bool is_integer(DataType type) {
   return type == DataType::int32 || type == DataType::int64;
 }
 
-/// The C API's name.
+/// Returns the name in the C API; null for a number that is no type.
 constexpr const char* name_of(DataType type) {
   switch (type) {
     case DataType::int32:
@@ -65,7 +65,7 @@ constexpr const char* name_of(DataType type) {
   return nullptr;  // a number that is no type
 }
 
-/// The narrowest type whose values reach every index of a vector of `count` entries.
+/// Returns the narrowest type that can hold every index of a vector of `count` entries.
 constexpr IndexType narrowest_index(uint64_t count) {
   return count <= (uint64_t{1} << 32) ? IndexType::index32 : IndexType::index64;
 }
@@ -73,13 +73,13 @@ constexpr IndexType narrowest_index(uint64_t count) {
 using Bytes = std::span<std::byte>;
 using ConstBytes = std::span<const std::byte>;
 
-/// A stream of CUDA; null is the legacy default one.
+/// A CUDA stream. Null is the legacy default stream.
 using Stream = CUstream_st*;
 
-/// "Everything" where a number of entries is asked for: no selection.
+/// Stands for "everything" in place of a number of entries: no selection.
 inline constexpr size_t kAll = static_cast<size_t>(-1);
 
-/// Smallest t with 2^t >= x.
+/// Returns the smallest t with 2^t >= x.
 constexpr int ceil_log2(uint64_t x) {
   int t = 0;
   while ((uint64_t{1} << t) < x) ++t;
