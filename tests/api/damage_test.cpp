@@ -144,7 +144,7 @@ TEST_CASE("a damaged byte is detected, in coordinate form") {
   }
 }
 
-TEST_CASE("without checksums a damaged byte neither blocks a call nor changes residuals") {
+TEST_CASE("without checksums a damaged byte blocks no call, and errors change no residual") {
   for (const test::Mode& mode : kModes) {
     damage_everything(task_of(mode, false, 9), 2, false, test::small_run() ? 97 : 11);
     if (!test::has_coordinate_form(mode)) continue;

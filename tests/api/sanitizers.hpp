@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Whether this build has a sanitizer, and how to exempt intended leaks.
+// Detects the sanitizer of this build, and exempts intended leaks.
 
 #if defined(__has_feature)
 #define SPARSECOLL_TEST_FEATURE(name) __has_feature(name)

@@ -42,7 +42,7 @@ class Random {
   uint64_t state_;
 };
 
-/// Whether a worker makes its calls alone or both forms of the verb in a group.
+/// How a worker makes its calls: alone, or both forms of the verb in a group.
 enum class Grouping { none, groups };
 
 /// Makes calls on one rank, with the rank's buffers and residual.

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
-"""check_algorithms.py ROOT: everything that lists the algorithms agrees with their table.
+"""check_algorithms.py ROOT: compares every list of the algorithms with their table.
 
 The table is kAlgorithms in src/calls/algorithm_info.hpp. Checks
-  - sparsecollAlgo_t in sparsecoll.h: the same numbers, and names that differ only by case;
-  - docs/algorithms.md: a row for each algorithm with its name in code, `v` where it has a coordinate
+  - sparsecollAlgo_t in sparsecoll.h: equal numbers, and names that differ only by case;
+  - docs/algorithms.md: a row for each algorithm with its name in code, `v` if it has a coordinate
     form, and a link to its page docs/algorithms/<name>.md (Auto has a section instead);
-  - the Fortran module: every enumerator of sparsecoll.h as a constant with the same number.
+  - the Fortran module: a constant with the same number for every enumerator of sparsecoll.h.
 """
 
 import pathlib
@@ -21,7 +21,7 @@ CONSTANT = re.compile(r"parameter, public :: (sparsecoll\w+) = (-?\d+)")
 
 
 def table(root):
-    """{name: (number, has a coordinate form)} of kAlgorithms."""
+    """Returns {name: (number, has a coordinate form)} of kAlgorithms."""
     text = (root / "src/calls/algorithm_info.hpp").read_text()
     numbers = {name: int(number) for name, number in ID.findall(text)}
     return {name: (numbers[key], form == "true") for key, name, form in ROW.findall(text)}

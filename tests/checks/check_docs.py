@@ -3,23 +3,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles every fenced code block of README.md, docs/ and perf/.
 
-What happens to a block depends on its language:
-  c, cpp  with a main(): compiled and linked. Else compiled inside a function, its #include lines
-          moved to the top, with the public headers and the common ones of the standard included.
-          Headers of src/ and tests/ are found as "core/..." and "support/...". C is C99, C++ is
-          C++20, warnings are errors.
-  fortran with a program: compiled and linked. Else compiled inside one that uses the modules
-          sparsecoll, iso_c_binding and, with MPI, mpi_f08. Left out without a Fortran module.
-  cmake   configured and built as a project against an installation; a source file that it names
-          is an empty program.
-  sh      checked by bash -n; a command that is a relative path must be in the repository.
-  json    parsed.
-  text    left alone. Every other language, and none, is a fault.
-Comments right before a block say more:
-  <!-- run -->      the program, or script, is run and must exit with 0;
-  <!-- run: 4 -->   under mpirun with 4 ranks;
-  <!-- file -->     no function around it: these are declarations of a file;
-  <!-- given: float* gradient; size_t n; -->   goes before the block (cmake: into its project).
+The language of a block determines its check:
+  c, cpp  A block with a main() is compiled and linked. Any other block is compiled inside a
+          function, with the public headers and common standard headers; its #include lines are
+          moved to the top. Headers of src/ and tests/ are found as "core/..." and "support/...".
+          C is C99, C++ is C++20, warnings are errors.
+  fortran A block with a program is compiled and linked. Any other block is compiled inside a
+          program that uses the modules sparsecoll, iso_c_binding and, with MPI, mpi_f08. Without
+          a Fortran module such blocks are skipped.
+  cmake   The block is configured and built as a project against an installation. The source files
+          that it names are empty programs.
+  sh      bash -n checks the syntax. A command that is a relative path must be in the repository.
+  json    The block is parsed.
+  text    The block is not checked. Any other language, or none, is a fault.
+Comments right before a block change its check:
+  <!-- run -->      The program or script is run and must exit with 0.
+  <!-- run: 4 -->   The program is run under mpirun with 4 ranks.
+  <!-- file -->     The block is compiled without a function around it.
+  <!-- given: float* gradient; size_t n; -->   This code is inserted before the block.
 """
 
 import argparse
@@ -55,15 +56,15 @@ class Block:
     line: int
     language: str
     text: str
-    marks: dict  # of the comments before it: run, file, given
+    marks: dict  # from the comments before the block: run, file, given
 
 
 class Fault(Exception):
-    """Why a block is broken, in words for its author."""
+    """A block fails its check. The message is for the author of the block."""
 
 
 def marks_before(lines):
-    """The marks in the comments that end right before a block, blank lines not counted."""
+    """Returns the marks in the comments right before a block. Blank lines are ignored."""
     text = "\n".join(lines).rstrip()
     comments = re.search(r"(<!--(?:(?!-->).)*-->\s*)+\Z", text, re.DOTALL)
     return {m[1]: m[2] or "" for m in COMMENT.finditer(comments[0])} if comments else {}
@@ -82,7 +83,7 @@ def blocks_of(path):
             blocks.append(Block(path, start + 1, opening[3], text, marks_before(lines[:start])))
             start = None
     if start is not None:
-        raise Fault(f"{path}:{start + 1}: this block does not end")
+        raise Fault(f"{path}:{start + 1}: this block has no end")
     return blocks
 
 
@@ -105,7 +106,7 @@ class Checker:
     def check(self, block):
         handler = getattr(self, f"check_{block.language}", None)
         if handler is None:
-            raise Fault(f"a block of '{block.language}': say c, cpp, fortran, cmake, sh, json or text")
+            raise Fault(f"a block of '{block.language}': expected c, cpp, fortran, cmake, sh, json or text")
         handler(block)
 
     def check_text(self, block):
@@ -228,8 +229,8 @@ def check_all(options, work):
             except Fault as fault:
                 faults.append(f"{page.relative_to(root)}:{block.line}: {fault}")
     print("\n".join(faults))
-    print(f"{len(pages)} pages, {checked} blocks checked, {without_mpi} left out for want of MPI, "
-          f"{without_fortran} for want of Fortran, {len(faults)} faults")
+    print(f"{len(pages)} pages, {checked} blocks checked, {without_mpi} skipped without MPI, "
+          f"{without_fortran} skipped without Fortran, {len(faults)} faults")
     return 1 if faults else 0
 
 
@@ -240,9 +241,9 @@ def main():
     parser.add_argument("--cmake", default="cmake")
     parser.add_argument("--cc", default="cc")
     parser.add_argument("--cxx", default="c++")
-    parser.add_argument("--fc", default="", help="Fortran compiler; without one: no such blocks")
+    parser.add_argument("--fc", default="", help="Fortran compiler; without one such blocks are skipped")
     parser.add_argument("--mpifc", default="mpifort")
-    parser.add_argument("--launcher", default="", help="mpirun up to the number of ranks")
+    parser.add_argument("--launcher", default="", help="mpirun with its options up to the number of ranks")
     parser.add_argument("--mpi-include", action="append", default=[])
     parser.add_argument("--mpi-library", action="append", default=[])
     options = parser.parse_args()

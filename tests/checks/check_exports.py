@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
-"""check_exports.py NM LIBRARY HEADER...: does the shared library export exactly what the public
-headers declare?"""
+"""check_exports.py NM LIBRARY HEADER...: checks that the shared library exports exactly the
+functions that the public headers declare."""
 
 import pathlib
 import re

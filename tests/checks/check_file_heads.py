@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """check_file_heads.py ROOT: checks how every file begins.
 
-Sources, scripts and CMake files begin with the two SPDX lines. Headers have include guards where
-users include them (include/, and stand-ins for other projects' headers), #pragma once elsewhere."""
+Sources, scripts and CMake files begin with the two SPDX lines. Headers have #pragma once, except
+those in folders named include, which users include and which have include guards."""
 
 import os
 import pathlib
@@ -21,7 +21,7 @@ LINES = (
 
 
 def listed_by_git(root):
-    """Files that git knows or would add; None without git or its folder (an unpacked archive)."""
+    """Returns the files that git tracks or would add, or None without git or without its folder."""
     if not (root / ".git").exists() or not shutil.which("git"):
         return None
     git = ["git", "-C", str(root), "-c", f"safe.directory={root}", "ls-files", "-z", "--cached"]
@@ -44,7 +44,7 @@ def is_source(path):
 
 
 def fault(root, path):
-    """What is wrong with the first lines of a file; empty when they are right."""
+    """Returns what is wrong with the first lines of a file, or an empty string."""
     text = path.read_text(encoding="utf-8", errors="replace")
     if not all(line in "\n".join(text.split("\n")[:6]) for line in LINES):
         return "no SPDX header"

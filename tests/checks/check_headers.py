@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """check_headers.py --include DIR --version X.Y.Z [--mpi-include DIR]... HEADER...
 
-Compiles each public header alone, twice included, with gcc and clang, whichever are there, with all
-warnings as errors: .h as C99, C11, C++17 and C++20, .hpp as C++17 and C++20. Compares
-SPARSECOLL_VERSION with the build's version.
+Compiles each public header alone, included twice, with gcc and clang as far as they are installed.
+All warnings are errors. A .h is compiled as C99, C11, C++17 and C++20, a .hpp as C++17 and C++20.
+Compares SPARSECOLL_VERSION with the version of the build.
 """
 
 import argparse
@@ -22,7 +22,7 @@ DIALECTS = [
     (["g++", "clang++"], ["-x", "c++", "-std=c++17", "-Wold-style-cast"]),
     (["g++", "clang++"], ["-x", "c++", "-std=c++20"]),
 ]
-# The initializers are part of the header too.
+# Compiles the initializers, too.
 BODY = """
 int main(void) {
   sparsecollConfig_t config = SPARSECOLL_CONFIG_INITIALIZER;

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
-"""check_includes.py ROOT: are the layers of ROOT/src apart?
+"""check_includes.py ROOT: checks the includes between the layers of ROOT/src.
 
-Includes point down only: api -> collectives -> calls -> {kernels | transport} -> core. Kernels and transport
-never meet. Only files named mpi* (in api: *mpi*) see MPI, only files named cuda* or nccl* see CUDA
-and NCCL, and what is built is chosen in CMake, not by #if.
+Includes point down only: api -> collectives -> calls -> {kernels | transport} -> core. Kernels and
+transport do not include each other. Only files named mpi* (in api: *mpi*) include headers of MPI, and
+only files named cuda* or nccl* those of CUDA and NCCL. CMake chooses the files to build; #if does not.
 """
 
 import pathlib
@@ -40,7 +40,7 @@ def may_see_gpu(path):
 
 
 def resolve(source, path, header):
-    """The file below src/ that `#include header` in source/path means; None: it is elsewhere."""
+    """Returns the file of src/ that source/path includes as `header`, or None for other headers."""
     for candidate in (source / header, source / path.parent / header):
         if candidate.is_file():
             return pathlib.PurePath(candidate.resolve().relative_to(source))
@@ -48,7 +48,7 @@ def resolve(source, path, header):
 
 
 def faults_of_include(source, path, found):
-    """What is wrong with the include that the match `found` of INCLUDE describes."""
+    """Returns what is wrong with an include; `found` is the match of INCLUDE."""
     quoted, header = found[1] == '"', found[2]
     if MPI_HEADER.match(header):
         return [] if may_see_mpi(path) else [f"{header} outside the files for MPI"]

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
-"""check_paths.py ROOT: every file and folder that the documentation names must exist.
+"""check_paths.py ROOT: checks that every file and folder named by the documentation exists.
 
 Reads README.md and the Markdown pages of docs/ and perf/. Checks
   - targets of relative links;
-  - inline code that begins with a folder of the repository, such as `src/core/arena.hpp`. `*` and
-    `{a,b}` are patterns of which one file must match; what follows a blank is ignored;
+  - inline code that begins with a folder of the repository, such as `src/core/arena.hpp`. It may have
+    the patterns `*` and `{a,b}`, of which one file must match. Text after a blank is ignored;
   - inline code that is the bare name of a source file, such as `arena.hpp`: some file must have it.
-Names with <placeholders> or $VARIABLES are left alone, and so are those that a page lists in a comment
+Names with <placeholders> or $VARIABLES are not checked, nor are those that a page lists in a comment
 <!-- elsewhere: NAME ... -->.
 """
 
@@ -24,12 +24,12 @@ CODE = re.compile(r"`([^`]+)`")
 BLOCK = re.compile(r"(?ms)^\s*```.*?^\s*```\s*$")
 ELSEWHERE = re.compile(r"<!--\s*elsewhere:(.*?)-->", re.DOTALL)
 SOURCE = re.compile(r"^[\w*]+\.(?:c|h|cpp|hpp|cu|cuh|f90|py|sh|cmake|md)$")
-# Files of other projects and of users, which pages mention by name.
+# Files of other projects and of users that pages mention by name.
 FOREIGN = {"mpi.h", "nccl.h", "cuda_runtime.h", "app.c", "main.c", "app.f90"}
 
 
 def patterns(word):
-    """The patterns that a word with {a,b} stands for."""
+    """Expands {a,b} in a word into several patterns."""
     braces = re.search(r"\{([^{}]*)\}", word)
     if not braces:
         return [word]
@@ -50,7 +50,7 @@ class Tree:
         return any(fnmatch.filter(self.paths, p.rstrip("/")) for p in patterns(word))
 
     def is_missing(self, code):
-        """Whether a piece of inline code names a file or folder that is not in the repository."""
+        """Returns whether inline code names a file or folder that is not in the repository."""
         word = code.split()[0] if code.split() else ""
         if "<" in word or "$" in word or "%" in word:
             return False

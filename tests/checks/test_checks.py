@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
-"""test_checks.py OPTIONS: do the checks find what they are for?
+"""test_checks.py OPTIONS: tests that the checks find faults.
 
-OPTIONS are those of check_docs.py but --root: the documentation check is run on small pages.
+OPTIONS are those of check_docs.py except --root. The check of the documentation runs on small pages.
 """
 
 import pathlib
@@ -21,7 +21,7 @@ SPDX = (
 
 
 class Tree(unittest.TestCase):
-    """A small repository in a folder of its own."""
+    """A small repository in a temporary folder."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
-"""test_gpu_scripts.py ROOT CMAKE: perf/gpu.sh and the run.sh of its packages, without nvcc and a GPU:
-on a package whose programs are shell scripts. And what a configuration does with a broken nvcc."""
+"""test_gpu_scripts.py ROOT CMAKE: tests perf/gpu.sh and the run.sh of its packages without nvcc and
+without a GPU, on a package whose programs are shell scripts. Tests a configuration with a broken nvcc."""
 
 import json
 import os
@@ -19,8 +19,8 @@ ROOT = pathlib.Path(sys.argv[1]).resolve()
 CMAKE = sys.argv[2]
 PARTS = ("run.sh", "steps.sh", "torch_topk.py")
 
-# Writes a row where topk_perf would; the variable STUB says how it ends, STUB_PROBE how the first
-# call of the GPU does.
+# Writes an empty result, as topk_perf does. STUB is its exit status; STUB_PROBE is that of the
+# first GPU call.
 TOPK_PERF = """#!/bin/sh
 [ "$1" = --help ] && exit 0
 while [ $# -gt 0 ]; do
@@ -37,7 +37,7 @@ TEST_GPU = """#!/bin/sh
 [ "${STUB_TEST:-0}" != 77 ] || echo "SKIPPED: a stub"
 exit "${STUB_TEST:-0}"
 """
-# Starts one rank.
+# A stand-in for mpirun that starts one rank.
 MPIRUN = """#!/bin/sh
 [ -n "$OPAL_PREFIX" ] || exit 8
 while [ "$1" != -n ]; do shift; done
@@ -109,7 +109,7 @@ class Arguments(Package):
             with self.subTest(arguments):
                 self.check(status, words, call(ROOT / "perf/gpu.sh", *arguments))
 
-    def test_a_folder_of_other_files_is_no_place_for_results(self):
+    def test_a_folder_of_other_files_is_refused_for_results(self):
         out = self.home / "out"
         out.mkdir()
         (out / "mine.txt").write_text("mine")
@@ -119,7 +119,7 @@ class Arguments(Package):
 
 
 class Repository(Package):
-    """A repository with scripts alone, whose gpu.sh says that it was called."""
+    """A repository that has only scripts. Its gpu.sh prints that it was called."""
 
     def setUp(self):
         super().setUp()
@@ -150,7 +150,7 @@ class Repository(Package):
             self.check(3, "no GPU's driver here", done)
             self.assertNotIn("made", done.stdout)
 
-    def test_a_package_of_other_sources_is_told(self):
+    def test_a_package_of_other_sources_is_reported(self):
         shutil.copytree(self.package, self.root / "build/gpu-package")
         manifest = self.root / "build/gpu-package/MANIFEST"
         self.check(0, "the package is made of here, the sources are ", self.run_here())
@@ -166,13 +166,13 @@ class Machine(Package):
         self.check(3, "no CUDA device (a stub): nothing was run", self.run_package(STUB_PROBE="3"))
         self.assertFalse((self.package / "results").exists())
 
-    def test_a_probe_that_fails_ends_it(self):
+    def test_a_failed_probe_ends_the_run(self):
         done = self.run_package(STUB_PROBE="1")
         self.check(1, "The package was built for 9.0", done)
         self.assertIn("no kernel image is available", done.stderr)
         self.assertFalse((self.package / "results").exists())
 
-    def test_a_package_that_is_not_whole(self):
+    def test_an_incomplete_package_is_refused(self):
         with (self.package / "bin/test_gpu").open("a") as file:
             file.write("# changed\n")
         self.check(1, "is not as it was packed", self.run_package())
@@ -207,16 +207,16 @@ class Steps(Package):
                          ["gpu_select", "topk_float32", "merge_float32", "merge_float64",
                           "merge_bfloat16", "merge_float16"])
 
-    def test_a_step_that_no_file_of_tests_has(self):
+    def test_an_unknown_gpu_step_is_refused(self):
         done = self.run_package("--only", "hello_topk,gpu_nothing")
         self.check(1, "there is no step gpu_nothing", done)
 
-    def bring_nccl(self):
+    def add_nccl(self):
         (self.package / "nccl").mkdir()
         (self.package / "nccl/libnccl.so.2").write_text("")
 
     def test_over_nccl(self):
-        self.bring_nccl()
+        self.add_nccl()
         out = self.home / "out"
         self.check(0, "13 ok, 0 failed, 0 not run", self.run_package("--out", out, "--only", "nccl"))
         self.assertEqual(self.names(out),
@@ -252,8 +252,8 @@ class Steps(Package):
                                 STUB_TEST="77")
         self.check(1, "0 ok, 1 failed, 2 not run", done)
 
-    def test_ranks_that_share_a_gpu_fail_nothing(self):
-        self.bring_nccl()
+    def test_failures_of_ranks_that_share_a_gpu_are_ignored(self):
+        self.add_nccl()
         done = self.run_package("--only", "gpu_nccl,gpu_nccl_two_ranks,hello_topk", STUB_TEST="5")
         self.check(1, "1 ok, 1 failed, 1 not run", done)
         self.assertIn("failed, which decides nothing: exit status 5", done.stdout)
@@ -267,13 +267,13 @@ class Steps(Package):
         done = self.run_package("--only", "nccl", PATH=f"{tools}:{os.environ['PATH']}")
         self.check(1, "not run: no libnccl.so.2 here", done)
 
-    def test_failures_and_what_was_not_run(self):
+    def test_failures_and_skipped_steps(self):
         self.check(1, "0 ok, 1 failed", self.run_package("--only", "yardsticks", STUB="5"))
         self.check(1, "nothing was run", self.run_package("--only", "yardsticks", "--limit", "1"))
         self.check(1, "0 ok, 0 failed, 1 not run",
                    self.run_package("--only", "tests", STUB_TEST="77"))
 
-    def test_only_this_runs_files_are_packed(self):
+    def test_only_files_of_this_run_are_packed(self):
         out = self.home / "out"
         self.check(0, "4 ok", self.run_package("--out", out, "--only", "topk"))
         self.assertIn("topk_float32.json", self.packed(out))
@@ -304,7 +304,7 @@ class Configuration(unittest.TestCase):
         status, said = self.configure("AUTO", CUDACXX=str(self.nvcc))
         self.assertEqual(status, 0, said)
         self.assertIn(f"CUDA: no ({self.nvcc} is there, but cannot compile", said)
-        # The second time it is looked for again.
+        # The second configuration searches for nvcc again.
         status, said = self.configure("ON", CUDACXX=str(self.nvcc))
         self.assertEqual(status, 1, said)
         self.assertIn("cannot compile", said)
@@ -312,7 +312,7 @@ class Configuration(unittest.TestCase):
         self.assertEqual(status, 0, said)
         self.assertIn("CUDA: no (SPARSECOLL_CUDA=OFF)", said)
 
-    def test_one_that_was_named(self):
+    def test_a_named_nvcc_that_is_broken(self):
         (self.home / "build").mkdir()
         (self.home / "build/CMakeCache.txt").write_text(
             f"CMAKE_CUDA_COMPILER:FILEPATH={self.nvcc}\n")

@@ -89,7 +89,7 @@ double total(const std::vector<double>& values) {
   return sum;
 }
 
-TEST_CASE("random delays: sums are conserved, and no step waits too little") {
+TEST_CASE("with random delays sums are conserved, and every step waits for its messages") {
   uint64_t seed = test::base_seed();
   for (const int P : {2, 3, 5, 8}) {
     for (const GraphCase& graph : {kExponential, kGraphs[3], kGraphs[6], kGraphs[7]}) {
@@ -143,7 +143,7 @@ std::vector<std::unique_ptr<test::PushSum<double>>> stepped(Communicators& ranks
   return states;
 }
 
-/// Whether both copies are equal. The sender stores its copy negated.
+/// Returns whether both copies are equal. The sender stores its copy negated.
 bool negated(const Block& sent, const Block& received) {
   const auto* a = reinterpret_cast<const double*>(sent.data());
   const auto* b = reinterpret_cast<const double*>(received.data());

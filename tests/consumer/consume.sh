@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # consume.sh cmake|pkgconfig shared|static BUILD_DIR
-# Installs BUILD_DIR somewhere, moves the installation, builds the C and C++ programs of project/
-# against it and runs them. Environment: CMAKE, CC, CXX, MPICC, PKG_CONFIG, LAUNCHER (mpirun and its
-# flags for two ranks; empty = a library without MPI), FC (empty = no Fortran module), MPIFC.
+# Installs BUILD_DIR, moves the installation, builds the programs of project/ against it, and runs them.
+# Environment: CMAKE, CC, CXX, MPICC, PKG_CONFIG, LAUNCHER (mpirun with its flags for two ranks; empty
+# without MPI), FC (empty without a Fortran module), MPIFC.
 set -euo pipefail
 
 tool=$1 kind=$2 build_dir=$3
@@ -29,7 +29,7 @@ build_with_cmake() {
   "$CMAKE" --build "$work/build" --verbose
 }
 
-# One command, as in a Makefile of someone who knows nothing of CMake.
+# Compiles each program with one command, without CMake.
 build_with_pkgconfig() {
   local file flags libs
   file=$(find "$prefix" -name sparsecoll.pc)

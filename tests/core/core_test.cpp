@@ -79,7 +79,7 @@ TEST_CASE("which errors are fatal") {
     CHECK(fatal(code));
 }
 
-/// Whether arithmetic rounds down. 1 minus a small value is 1 if it rounds to nearest.
+/// Returns whether arithmetic rounds down. 1 minus a small value is 1 if it rounds to nearest.
 template <class T>
 bool rounds_down() {
   const volatile T one = 1, small = std::numeric_limits<T>::epsilon() / 1024;

@@ -42,7 +42,7 @@ TEST_CASE("all 65,536 patterns of a 16-bit type widen to their value") {
   CHECK(wrong_widenings<Bfloat16, oracle::Bfloat16>() == 0);
 }
 
-/// Whether `value` is rounded like the reference.
+/// Returns whether `value` is rounded like the reference.
 template <class Type, class Reference>
 bool rounds(float value) {
   return narrow<Type>(value).bits == Reference(value).bits;
@@ -165,7 +165,7 @@ TEST_CASE("a value rounded to bfloat16 and its rounding error add up to the valu
   CHECK(lost_to_bf16(std::numeric_limits<float>::max()) == 0x1.fffffep127f - 0x1.fep127f);
 }
 
-/// Whether the two parts of `acc` add up to it exactly. put_back() relies on this.
+/// Returns whether the two parts of `acc` add up to it exactly. put_back() relies on this.
 template <class T>
 bool is_restored(float acc) {
   const float back = residual_part<T>(acc) + sent_part<T>(acc);

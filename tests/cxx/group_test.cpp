@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Groups of the C++ header: one message for all, and what an exception does to them.
+// Tests of groups of the C++ header, and of exceptions while a group is open.
 
 #include <memory>
 
@@ -10,7 +10,7 @@
 namespace sparsecoll::test {
 namespace {
 
-TEST_CASE("a group makes its calls at its end, and lets outputs grow") {
+TEST_CASE("a group makes its calls at its end, and outputs grow as needed") {
   for (const int blocking : {1, 0}) {
     Config config = quick_config();
     config.blocking = blocking;
@@ -54,7 +54,7 @@ TEST_CASE("a group makes its calls at its end, and lets outputs grow") {
   }
 }
 
-TEST_CASE("an exception voids the group on all ranks, and touches nothing that died with it") {
+TEST_CASE("an exception cancels the group on all ranks, and no destroyed argument is accessed") {
   for (int P = 1; P <= 4; ++P) {
     CHECK(with_team(P, quick_config(), [P](Communicator& comm) {
             std::vector<float> x(50, 1.0f), y(50, 7.0f), z(50, 7.0f);
@@ -62,7 +62,7 @@ TEST_CASE("an exception voids the group on all ranks, and touches nothing that d
             std::string wrong;
             try {
               Group group(comm);
-              // Dies before the group does: sanitizers see it if that is touched.
+              // These are destroyed before the group. Sanitizers detect any later access.
               auto entries = std::make_unique<SparseVector<float>>(
                   50, std::vector<std::uint32_t>{1}, std::vector<float>{1.0f});
               auto all = std::make_unique<SparseVector<float>>();
@@ -71,7 +71,7 @@ TEST_CASE("an exception voids the group on all ranks, and touches nothing that d
               if (comm.rank() == P - 1) throw std::logic_error("in the middle");
               group.sparseAllreduce(x, z, 5);
               group.end();
-              wrong += "the group was not void; ";
+              wrong += "the group was not cancelled; ";
             } catch (const Error& error) {
               wrong += unless(comm.rank() != P - 1 && error.code() == sparsecollInvalidUsage,
                               error.what());
@@ -87,7 +87,7 @@ TEST_CASE("an exception voids the group on all ranks, and touches nothing that d
   }
 }
 
-TEST_CASE("a bad output is found when the call joins the group") {
+TEST_CASE("a bad output is detected when the call is added to the group") {
   CHECK(with_team(2, quick_config(), [](Communicator& comm) {
           std::vector<float> x(5, 1.0f), y(comm.rank() == 0 ? 4 : 5, 7.0f);
           const auto attempt = [&] {
@@ -103,7 +103,7 @@ TEST_CASE("a bad output is found when the call joins the group") {
         }) == "");
 }
 
-TEST_CASE("a group of a dead communicator throws what killed it, and its end is quiet") {
+TEST_CASE("a group of a failed communicator throws its error, and its destructor throws nothing") {
   std::vector<Communicator> comms = Communicator::initAll(1);
   std::vector<float> x(5, 1.0f);
   comms[0].abort();

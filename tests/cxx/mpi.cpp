@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The C++ header over MPI: a sum, an error on all ranks, a communicator that ends in time.
+// Tests the C++ header over MPI: a sum, an error on all ranks, and the destruction of a
+// communicator before MPI_Finalize.
 
 #include <cstdio>
 #include <numeric>
@@ -9,7 +10,7 @@
 
 namespace {
 
-/// How many things are wrong on this rank.
+/// Returns the number of errors on this rank.
 int failures(int rank, int size) {
   sparsecoll::Config config;
   config.timeoutMs = 60000;

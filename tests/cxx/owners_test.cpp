@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Who owns what: moves, early ends, and what is thrown.
+// Tests of ownership: moves, early destruction, and exceptions.
 
 #include <chrono>
 #include <cmath>
@@ -26,16 +26,16 @@ static_assert(std::is_copy_constructible_v<SparseVector<double>>);
 static_assert(std::is_nothrow_move_constructible_v<SparseVector<double>>);
 static_assert(std::is_base_of_v<std::runtime_error, Truncated>);
 
-bool lives(sparsecollComm_t handle) {
+bool is_valid(sparsecollComm_t handle) {
   int rank = 0;
   return sparsecollCommRank(handle, &rank) == sparsecollSuccess;
 }
 
-bool lives(sparsecollResidual_t handle) {
+bool is_valid(sparsecollResidual_t handle) {
   return sparsecollResidualScale(handle, 1.0) == sparsecollSuccess;
 }
 
-TEST_CASE("NCCL's communicator must be one") {
+TEST_CASE("initNccl() refuses a null communicator") {
   std::string words;
   sparsecollResult_t code = sparsecollSuccess;
   try {
@@ -44,7 +44,7 @@ TEST_CASE("NCCL's communicator must be one") {
     code = error.code();
     words = error.what();
   }
-  // A library without NCCL says so whatever it is given.
+  // A library without NCCL refuses every argument.
   CHECK((code == sparsecollInvalidArgument || code == sparsecollInvalidUsage));
   CHECK(words.find("sparsecollCommInitNccl: nccl: ") != std::string::npos);
 }
@@ -59,31 +59,31 @@ TEST_CASE("a communicator has one owner") {
   Communicator moved(std::move(comms[0]));
   CHECK(!comms[0]);
   CHECK(moved.get() == first);
-  moved = std::move(comms[1]);  // ends the first
-  CHECK(!lives(first));
+  moved = std::move(comms[1]);  // destroys the first
+  CHECK(!is_valid(first));
   CHECK(moved.get() == second);
   Communicator& same = moved;
   moved = std::move(same);
   CHECK(moved.get() == second);
   {
     const Communicator last(std::move(moved));
-    CHECK(lives(second));
+    CHECK(is_valid(second));
   }
-  CHECK(!lives(second));
+  CHECK(!is_valid(second));
   CHECK(throws(sparsecollInvalidArgument, "sparsecollCommRank", [&] { moved.rank(); }) == "");
   CHECK(throws(sparsecollInvalidArgument, "sparsecollCommStreamWait",
                [&] { moved.streamWait(nullptr); }) == "");
 }
 
-TEST_CASE("destroy() and release() leave none") {
+TEST_CASE("destroy() and release() leave an empty object") {
   std::vector<Communicator> comms = Communicator::initAll(1);
   const sparsecollComm_t handle = comms[0].release();
   CHECK(!comms[0]);
-  CHECK(lives(handle));
+  CHECK(is_valid(handle));
   Communicator again(handle);
   again.destroy();
   CHECK(!again);
-  CHECK(!lives(handle));
+  CHECK(!is_valid(handle));
   CHECK(throws(sparsecollInvalidArgument, "", [&] { again.destroy(); }) == "");
 }
 
@@ -117,15 +117,15 @@ TEST_CASE("a residual has one owner, which may outlive its communicator") {
   CHECK(!residual);
   CHECK(moved.get() == handle);
   moved = Residual<double>(comms[0], 5);  // frees the first
-  CHECK(!lives(handle));
+  CHECK(!is_valid(handle));
   CHECK(moved.count() == 5);
   comms[0].destroy();
-  CHECK(!lives(moved.get()));
-  // What is left from before is no message about this.
+  CHECK(!is_valid(moved.get()));
+  // The message of an earlier error is not used.
   CHECK(throws(sparsecollInvalidArgument, "sparsecollResidualRead", [&] { moved.read(); }) == "");
 }
 
-TEST_CASE("an error of a verb has code and message; the communicator goes on") {
+TEST_CASE("an error of a verb has a code and a message, and the communicator stays usable") {
   CHECK(with_team(2, quick_config(), [](Communicator& comm) {
           std::vector<float> x(8, 1.0f);
           std::string wrong = throws(sparsecollInvalidUsage, "ranks disagree on k", [&] {
@@ -147,7 +147,7 @@ TEST_CASE("a peer that left is a fatal error") {
   std::vector<float> x(8, 1.0f);
   try {
     comms[0].sparseAllreduce(x, x, 8);
-    FAIL("the call has no partner");
+    FAIL("the call succeeded without its peer");
   } catch (const Error& error) {
     CHECK(error.code() == sparsecollRemoteError);
     CHECK(error.fatal());
@@ -155,7 +155,7 @@ TEST_CASE("a peer that left is a fatal error") {
   CHECK(comms[0].asyncError() == sparsecollRemoteError);
 }
 
-TEST_CASE("an exception that ends a communicator ends the wait of its peers") {
+TEST_CASE("an exception that destroys a communicator ends the wait of its peers") {
   const auto begin = std::chrono::steady_clock::now();
   std::vector<Communicator> comms = Communicator::initAll(2, quick_config());
   CHECK(run_threads("a rank that throws", 2, [&](int rank) {
@@ -172,7 +172,7 @@ TEST_CASE("an exception that ends a communicator ends the wait of its peers") {
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
 }
 
-TEST_CASE("split makes communicators of their own") {
+TEST_CASE("split() creates new communicators") {
   CHECK(with_team(3, quick_config(), [](Communicator& comm) {
           const bool alone = comm.rank() == 1;
           Communicator part = comm.split(alone ? SPARSECOLL_SPLIT_NOCOLOR : 4, -comm.rank());

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Push-sum through the C++ header, and files of saved state.
+// Tests of push-sum through the C++ header, and of files of saved state.
 
 #include <cmath>
 
@@ -15,7 +15,7 @@ static_assert(std::is_nothrow_move_constructible_v<PushSum<float>>);
 static_assert(std::is_nothrow_move_assignable_v<PushSum<float>>);
 static_assert(!std::is_copy_constructible_v<PushSum<float>>);
 
-TEMPLATE_TEST_CASE("estimates of push-sum come to the mean", "", float, double) {
+TEMPLATE_TEST_CASE("estimates of push-sum converge to the mean", "", float, double) {
   for (int P = 1; P <= 4; ++P) {
     for (const int delay : {0, 2}) {
       CHECK(with_team(P, quick_config(), [P, delay](Communicator& comm) {
@@ -57,7 +57,7 @@ TEST_CASE("a push-sum state has one owner, which may outlive its communicator") 
   CHECK(throws(sparsecollInvalidArgument, "sparsecollPushSumWeight", [&] { one.weight(); }) == "");
 }
 
-TEST_CASE("state goes on from files") {
+TEST_CASE("saved state can be loaded") {
   const Folder residuals, states;
   for (int P = 1; P <= 3; ++P) {
     CHECK(with_team(P, quick_config(), [&](Communicator& comm) {

@@ -10,15 +10,15 @@
 
 namespace sparsecoll::test {
 
-/// Defaults, with a deadline below that of the hang guard.
+/// Returns the default configuration with a deadline shorter than the timeout of the test.
 inline Config quick_config() {
   Config config;
   config.timeoutMs = 20000;
   return config;
 }
 
-/// Runs body(communicator of the rank) on a thread for each of P ranks. What a body finds wrong,
-/// and what it throws, is the result; "" is good.
+/// Runs body(communicator) on one thread for each of P ranks. Returns the errors that the bodies
+/// return or throw, or "".
 template <class Body>
 std::string with_team(int P, const Config& config, Body body) {
   std::vector<Communicator> comms = Communicator::initAll(P, config);
@@ -27,7 +27,7 @@ std::string with_team(int P, const Config& config, Body body) {
   });
 }
 
-/// "" or what is not as it should be.
+/// Returns "" if `good`, otherwise that `what` is wrong.
 inline std::string unless(bool good, const std::string& what) {
   return good ? std::string() : what + " is wrong; ";
 }
@@ -38,7 +38,8 @@ std::string same(const std::string& what, Span<const T> got, const std::vector<T
                 what);
 }
 
-/// "" when `body` throws this result, with these words in what().
+/// Runs `body`. Returns "" if it throws an Error with this code and a message that contains
+/// `words`.
 template <class Body>
 std::string throws(sparsecollResult_t code, const std::string& words, Body body) {
   try {

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Types that are not float or double: the program's own 16-bit numbers, and integers.
+// Tests of types other than float and double: 16-bit types of the program, and integers.
 
 #include "cxx/team.hpp"
 
 namespace {
 
-/// As a program has them: a name of its own for the bits.
+/// Two 16-bit types as a program might define them.
 struct Half {
   std::uint16_t bits;
   friend bool operator==(Half a, Half b) { return a.bits == b.bits; }
@@ -36,7 +36,7 @@ static_assert(std::is_same_v<Accumulation<Brain>, float>);
 static_assert(std::is_same_v<Accumulation<double>, double>);
 static_assert(DatatypeOf<long long>::value == sparsecollInt64);
 
-TEMPLATE_TEST_CASE("16-bit types of the program's own", "", Half, Brain) {
+TEMPLATE_TEST_CASE("16-bit types that the program defines", "", Half, Brain) {
   using T = TestType;
   const bool half = std::is_same_v<T, Half>;
   const T ones[] = {{0x0000},  // 0 to 4
@@ -61,7 +61,7 @@ TEMPLATE_TEST_CASE("16-bit types of the program's own", "", Half, Brain) {
   }
 }
 
-TEMPLATE_TEST_CASE("integers are added up and sent", "", int, std::int64_t) {
+TEMPLATE_TEST_CASE("integers are added and sent", "", int, std::int64_t) {
   using T = TestType;
   for (int P = 1; P <= 4; ++P) {
     CHECK(with_team(P, quick_config(), [&](Communicator& comm) {

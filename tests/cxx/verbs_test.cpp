@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Every verb through the C++ header against plain sums, over data that leave no choice: integers,
-// and k large enough or the same entries selected by all ranks.
+// Compares every verb of the C++ header with plain sums. The data make the results unique:
+// integers, and k so large, or so chosen, that all ranks select the same entries.
 
 #include <algorithm>
 #include <array>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kCount = 24;
 
-/// Values of rank r: r + 1 at multiples of 5, else small.
+/// Returns the values of rank r: 100 (r + 1) at multiples of 5, small values elsewhere.
 template <class T>
 std::vector<T> data_of(int rank) {
   std::vector<T> data(kCount);
@@ -31,7 +31,8 @@ std::vector<T> sum_of(int P) {
   return sum;
 }
 
-/// The part of x at multiples of 5, which is what k = 5 selects, or the other part.
+/// Returns x with zeros except at multiples of 5, which k = 5 selects; with `wanted` = false, the
+/// other part.
 template <class T>
 std::vector<T> large(std::vector<T> x, bool wanted = true) {
   for (std::size_t i = 0; i < x.size(); ++i)
@@ -39,7 +40,7 @@ std::vector<T> large(std::vector<T> x, bool wanted = true) {
   return x;
 }
 
-/// The non-zeros of x.
+/// Returns the non-zero entries of x.
 template <class T, class Index>
 SparseVector<T, Index> sparse(const std::vector<T>& x) {
   SparseVector<T, Index> out(x.size());
@@ -66,14 +67,14 @@ TEMPLATE_TEST_CASE("dense verbs of the C++ header give the sums", "", float, dou
             Residual<T> residual(comm, kCount), other(comm, kCount);
             std::string wrong;
             comm.sparseAllreduce(send, recv, kCount);
-            wrong += same<T>("the whole sum", recv, sum_of<T>(P));
+            wrong += same<T>("the full sum", recv, sum_of<T>(P));
             comm.sparseAllreduce(send, recv, 5, sparsecollSum, &residual);
             wrong += same<T>("the sum", recv, large(sum_of<T>(P)));
             wrong += same<T>("the residual", residual.read(), large(send, false));
             comm.gtopkAllreduce(send, recv, 5, sparsecollSum, &other);
             wrong += same<T>("the tree's sum", recv, large(sum_of<T>(P)));
             wrong += same<T>("the tree's residual", other.read(), large(send, false));
-            // In place, of an array and of a view, the mean.
+            // The mean in place, of an array and of a view.
             std::array<T, 2> pair{static_cast<T>(comm.rank()), T{1}};
             comm.sparseAllreduce(pair, pair, 2, sparsecollAvg);
             wrong += same<T>("the mean", pair, {static_cast<T>(P - 1) / 2, T{1}});
@@ -95,7 +96,7 @@ TEMPLATE_TEST_CASE("verbs in coordinate form grow their output", "", std::uint32
             Residual<float> residual(comm, kCount);
             Vector all, some, tree, out;
             comm.sparseAllreducev(send, all, kAll);
-            wrong += equal("the whole sum", all, sparse<float, TestType>(sum_of<float>(P)));
+            wrong += equal("the full sum", all, sparse<float, TestType>(sum_of<float>(P)));
             wrong += unless(all.needed() == all.nnz() && all.capacity() >= all.nnz(), "needed");
             comm.sparseAllreducev(send, some, 5, sparsecollAvg, &residual);
             comm.gtopkAllreducev(send, tree, 5, sparsecollAvg);
@@ -104,7 +105,7 @@ TEMPLATE_TEST_CASE("verbs in coordinate form grow their output", "", std::uint32
             wrong += equal("the mean", some, sparse<float, TestType>(mean));
             wrong += equal("the tree's mean", tree, sparse<float, TestType>(mean));
             wrong += same<float>("the residual", residual.read(), large(mine, false));
-            // The pieces: what is left in the residual comes out again, then nothing.
+            // topk() with a zero vector selects what is left in the residual.
             comm.topk(std::vector<float>(kCount), kCount, out, &residual);
             wrong += equal("top-k", out, sparse<float, TestType>(large(mine, false)));
             std::vector<float> dense(kCount, 7.0f);
@@ -120,7 +121,7 @@ TEST_CASE("sparseReduceScatter and sparseAlltoall of the C++ header") {
   for (int P = 1; P <= 4; ++P) {
     CHECK(with_team(P, quick_config(), [P](Communicator& comm) {
             const auto rank = static_cast<std::size_t>(comm.rank());
-            // Everything but the first index belongs to the last rank.
+            // The last rank owns everything but the first index.
             std::vector<std::size_t> bounds(static_cast<std::size_t>(P) + 1, 1);
             bounds.front() = 0;
             bounds.back() = kCount;
@@ -165,7 +166,7 @@ TEST_CASE("sparseReduceScatter and sparseAlltoall of the C++ header") {
   }
 }
 
-TEST_CASE("an output of another size is refused on all ranks, and nobody waits") {
+TEST_CASE("an output of another size is refused on all ranks, and no rank waits") {
   for (int P = 1; P <= 3; ++P) {
     CHECK(with_team(P, quick_config(), [P](Communicator& comm) {
             const bool bad = comm.rank() == P - 1;
@@ -173,21 +174,21 @@ TEST_CASE("an output of another size is refused on all ranks, and nobody waits")
             std::vector<float> recv(10, 7.0f), wrong_size(bad ? 9 : 10, 7.0f), none;
             SparseVector<float> entries(10, {2}, {1.0f}), out(0, 4);
             std::vector<std::size_t> counts(static_cast<std::size_t>(bad ? P + 1 : P));
-            const std::vector<std::size_t> bounds(1);  // too few: nothing may read on
-            const auto told = [&](const char* words, const char* others, auto call) {
+            const std::vector<std::size_t> bounds(1);  // too few; the library must not read beyond
+            const auto matches = [&](const char* words, const char* others, auto call) {
               return throws(bad ? sparsecollInvalidArgument : sparsecollInvalidUsage,
                             bad ? words : others, call);
             };
             const auto answer = [&](const char* words, auto call) {
-              return told(words, "rank", call);
+              return matches(words, "rank", call);
             };
             std::string wrong;
-            wrong +=
-                told("recv: expected 10 elements, got 9", "recvbuff: expected 10 values, got NULL",
-                     [&] { comm.sparseAllreduce(send, wrong_size, 3); });
-            wrong +=
-                told("recv: expected 10 elements, got 9", "recvbuff: expected 10 values, got NULL",
-                     [&] { comm.gtopkAllreduce(send, wrong_size, 3); });
+            wrong += matches("recv: expected 10 elements, got 9",
+                             "recvbuff: expected 10 values, got NULL",
+                             [&] { comm.sparseAllreduce(send, wrong_size, 3); });
+            wrong += matches("recv: expected 10 elements, got 9",
+                             "recvbuff: expected 10 values, got NULL",
+                             [&] { comm.gtopkAllreduce(send, wrong_size, 3); });
             wrong += answer("recv: expected 0 elements, got 10",
                             [&] { comm.sparseAllreduce(bad ? none : send, recv, 3); });
             wrong +=
@@ -209,7 +210,7 @@ TEST_CASE("an output of another size is refused on all ranks, and nobody waits")
   }
 }
 
-TEST_CASE("queued calls are waited for, and what did not fit is fetched") {
+TEST_CASE("results of queued calls that did not fit can be fetched after a wait") {
   Config config = quick_config();
   config.blocking = 0;
   for (int P = 1; P <= 3; ++P) {

@@ -39,9 +39,9 @@ struct Trial {
   std::unique_ptr<RandomCall> call;
 };
 
-/// Makes the call on one rank and returns "" or an error. Sets *noticed if the communicator of the
+/// Makes the call on one rank and returns "" or an error. Sets *detected if the communicator of the
 /// rank failed.
-std::string run_rank(Trial& trial, unit::Communicators& ranks, int rank, char* noticed) {
+std::string run_rank(Trial& trial, unit::Communicators& ranks, int rank, char* detected) {
   const sparsecollComm_t comm = ranks.handle(rank);
   const auto start = Clock::now();
   const sparsecollResult_t result = trial.call->make(rank, comm, BadArgument::kNone);
@@ -57,19 +57,20 @@ std::string run_rank(Trial& trial, unit::Communicators& ranks, int rank, char* n
   if (!after.empty() && !before.empty()) verdict += "; the residual is neither old nor new";
   sparsecollResult_t asynchronous = sparsecollSuccess;
   sparsecollCommGetAsyncError(comm, &asynchronous);
-  *noticed = asynchronous != sparsecollSuccess;
+  *detected = asynchronous != sparsecollSuccess;
   if (Clock::now() - start > std::chrono::seconds(10)) verdict += "; late";
   return verdict;
 }
 
 std::string run(Trial& trial, unit::Communicators& ranks, bool damaged) {
   for (const auto& tensor : trial.context.tensors) tensor->create(ranks.handles());
-  std::vector<char> noticed(static_cast<size_t>(ranks.size()));
+  std::vector<char> detected(static_cast<size_t>(ranks.size()));
   const std::string verdict = ranks.run(trial.call->describe(), [&](int rank) {
-    return run_rank(trial, ranks, rank, &noticed[static_cast<size_t>(rank)]);
+    return run_rank(trial, ranks, rank, &detected[static_cast<size_t>(rank)]);
   });
-  const bool any = std::find(noticed.begin(), noticed.end(), 1) != noticed.end();
-  if (any != damaged) return verdict + (damaged ? "nobody noticed" : "a failure without damage");
+  const bool any = std::find(detected.begin(), detected.end(), 1) != detected.end();
+  if (any != damaged)
+    return verdict + (damaged ? "no rank detected the damage" : "a failure without damage");
   return verdict;
 }
 
@@ -112,19 +113,19 @@ void damage_at_two_and_three(Planner planner) {
     for (const uint64_t seed : {1, 2}) damage_everything(planner, P, seed);
 }
 
-TEST_CASE("every damaged byte of a reduce-scatter is noticed") {
+TEST_CASE("every damaged byte of a reduce-scatter is detected") {
   damage_at_two_and_three(plan_reduce_scatter);
 }
 
-TEST_CASE("every damaged byte of an all-to-all is noticed") {
+TEST_CASE("every damaged byte of an all-to-all is detected") {
   damage_at_two_and_three(plan_alltoall);
 }
 
-TEST_CASE("every damaged byte of a group is noticed") { damage_at_two_and_three(plan_group); }
+TEST_CASE("every damaged byte of a group is detected") { damage_at_two_and_three(plan_group); }
 
-TEST_CASE("every damaged byte of a split is noticed") { damage_at_two_and_three(plan_split); }
+TEST_CASE("every damaged byte of a split is detected") { damage_at_two_and_three(plan_split); }
 
-TEST_CASE("every damaged byte of push-sum is noticed") { damage_at_two_and_three(plan_gossip); }
+TEST_CASE("every damaged byte of push-sum is detected") { damage_at_two_and_three(plan_gossip); }
 
 }  // namespace
 }  // namespace sparsecoll::fault

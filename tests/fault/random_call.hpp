@@ -49,7 +49,7 @@ class RandomCall {
   virtual std::string describe() const = 0;
   /// Makes one rank's call, or queues it.
   virtual sparsecollResult_t make(int rank, sparsecollComm_t comm, BadArgument bad_argument) = 0;
-  /// Whether the completed call returns sparsecollTruncated on this rank.
+  /// Returns whether the completed call returns sparsecollTruncated on this rank.
   virtual bool truncates(int rank) const = 0;
   /// Compares the output of a completed call with the oracle's; returns "" if they are equal.
   /// `may_fetch`: no other call was made since, so that a truncated result can be fetched.
@@ -60,8 +60,8 @@ class RandomCall {
   virtual std::string check_all_ranks() const { return ""; }
   /// Returns how many collective calls were made once the output is checked.
   virtual uint64_t collective_calls() const { return 1; }
-  /// Whether the call creates communicators. In them a rank may wait for another rank whose call on
-  /// the old communicator failed.
+  /// Returns whether the call creates communicators. In them a rank may wait for another rank whose
+  /// call on the old communicator failed.
   virtual bool splits_communicator() const { return false; }
 };
 

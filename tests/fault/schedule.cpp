@@ -116,7 +116,7 @@ void Schedule::plan_deviation(Random& random, size_t calls) {
                       random.pick(bad_arguments), nullptr};
   if (deviation.bad_argument == BadArgument::kNone) {
     if (P() == 1) return;
-    // 7: no other tensor has this length.
+    // No other tensor has length 7.
     deviation_context_.emplace(ScheduleContext{P(), context_.config, true, true, {}, {}});
     deviation_context_->tensors.push_back(std::make_unique<TypedTensor<float>>(
         size_t{7}, false, oracle::PerRank<std::vector<float>>{}));

@@ -59,21 +59,21 @@ class Schedule {
   sparsecollResult_t refusal(int rank) const;
 
   bool has_short_deadline() const { return context_.config.timeoutMs <= kMaxShortDeadlineMs; }
-  /// Whether a call may fail with sparsecollTimeout.
+  /// Returns whether a call may fail with sparsecollTimeout.
   bool may_time_out() const { return has_short_deadline(); }
-  /// Whether a call may fail because of another rank.
+  /// Returns whether a call may fail because of another rank.
   bool may_see_remote_error() const { return fault_kind_ != FaultKind::kNone; }
 
   /// Returns the faults of all messages. Calls `abort` to abort the communicator of the victim.
   FaultPlan plan(const std::function<void()>& abort) const;
-  /// Whether the communicator of the victim is aborted before all calls.
+  /// Returns whether the communicator of the victim is aborted before all calls.
   bool aborts_first() const {
     return fault_kind_ == FaultKind::kAbort && (P() == 1 || message_ == 0);
   }
 
-  /// Whether a call that succeeds on the victim must succeed on all ranks. This holds if the only
-  /// fault is that the communicator of the victim is aborted or destroyed and no deadline is short:
-  /// all messages of the call were delivered then.
+  /// Returns whether a call that succeeds on the victim must succeed on all ranks. This holds if
+  /// the only fault is that the communicator of the victim is aborted or destroyed and no deadline
+  /// is short: all messages of the call were delivered then.
   bool victim_completes_last() const {
     return !has_short_deadline() &&
            (fault_kind_ == FaultKind::kAbort || fault_kind_ == FaultKind::kDestroy) &&

@@ -12,7 +12,7 @@
 
 namespace sparsecoll::fault {
 
-/// What all cases of a program run share.
+/// The settings and objects that all cases of a program run share.
 struct RunEnvironment {
   double slack;  ///< seconds that a call may end after its deadline
   const SchedulingDelays& delays;

@@ -44,7 +44,7 @@ TEST_CASE("if a rank does not join the new communicator, the split fails on the 
     const sparsecollResult_t want = rank == 0 ? sparsecollRemoteError : sparsecollInvalidUsage;
     std::string verdict =
         test::expect("split", sparsecollCommSplit(comm, 0, 0, &part, nullptr), want, comm);
-    if (part != nullptr) verdict += "; there is a part";
+    if (part != nullptr) verdict += "; a communicator was returned";
     sparsecollResult_t asynchronous = sparsecollSuccess;
     sparsecollCommGetAsyncError(comm, &asynchronous);
     if (asynchronous != want) verdict += "; the communicator is not poisoned";
@@ -96,7 +96,7 @@ TEST_CASE("an abort ends a split that waits in the new communicator") {
       if (took > test::patience()) verdict += "; it took " + std::to_string(took) + " s";
       ended = true;
     }
-    if (part != nullptr) verdict += "; there is a part";
+    if (part != nullptr) verdict += "; a communicator was returned";
     return verdict + test::expect("again", sparsecollCommSplit(comm, 0, 0, &part, nullptr),
                                   sparsecollInvalidUsage, comm);
   }) == "");

@@ -1,7 +1,7 @@
 ! SPDX-FileCopyrightText: 2026 The sparsecoll authors
 ! SPDX-License-Identifier: Apache-2.0
 
-!> sparseAlltoall and sparsecollFetch.
+!> Tests of sparseAlltoall and sparsecollFetch.
 module alltoall_checks
   use, intrinsic :: iso_c_binding, only: c_double, c_float, c_int32_t, c_int64_t, c_size_t
   use sparsecoll
@@ -22,7 +22,7 @@ contains
     call check_truncated(comm, found)
   end subroutine check_exchange
 
-  !> Every rank sends i * 100 + rank at each index i that rank + 2 divides.
+  !> Each rank sends i * 100 + rank at each index i that is a multiple of rank + 2.
   subroutine check_alltoall(comm, found)
     type(sparsecollComm_t), intent(in) :: comm
     type(verdict_t), intent(inout) :: found
@@ -66,7 +66,7 @@ contains
     end do
   end subroutine check_alltoall
 
-  !> A result that does not fit, and what fetches it.
+  !> Fetches a result that does not fit.
   subroutine check_truncated(comm, found)
     type(sparsecollComm_t), intent(in) :: comm
     type(verdict_t), intent(inout) :: found

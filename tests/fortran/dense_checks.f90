@@ -1,7 +1,7 @@
 ! SPDX-FileCopyrightText: 2026 The sparsecoll authors
 ! SPDX-License-Identifier: Apache-2.0
 
-!> sparseAllreduce and gtopkAllreduce in all their forms against the serial definitions.
+!> Compares all forms of sparseAllreduce and gtopkAllreduce with the serial definitions.
 module dense_checks
   use, intrinsic :: iso_c_binding, only: c_double, c_float, c_loc, c_null_ptr, c_size_t
   use serial
@@ -26,7 +26,7 @@ contains
     call check_addresses(comm, found)
   end subroutine check_dense_forms
 
-  !> Two arrays of rank 2 and kind c_float; error feedback over several steps.
+  !> Checks two arrays of rank 2 and kind c_float, with error feedback over several steps.
   subroutine check_sparse_allreduce(comm, found)
     type(sparsecollComm_t), intent(in) :: comm
     type(verdict_t), intent(inout) :: found
@@ -54,7 +54,7 @@ contains
     call sparsecollResidualDestroy(residual)
   end subroutine check_sparse_allreduce
 
-  !> One array of kind c_double, in place.
+  !> Checks one array of kind c_double, in place.
   subroutine check_gtopk_allreduce(comm, found)
     type(sparsecollComm_t), intent(in) :: comm
     type(verdict_t), intent(inout) :: found
@@ -79,7 +79,7 @@ contains
     call sparsecollResidualDestroy(residual)
   end subroutine check_gtopk_allreduce
 
-  !> The other kinds of each form; arrays with gaps.
+  !> Checks the other kinds of each form, and arrays that are not contiguous.
   subroutine check_without_residual(comm, found)
     type(sparsecollComm_t), intent(in) :: comm
     type(verdict_t), intent(inout) :: found
@@ -115,7 +115,7 @@ contains
     call expect(found, all(small == real(expected, c_float)), 'gtopkAllreduce in place, c_float')
   end subroutine check_without_residual
 
-  !> The arguments of C; nothing to add up.
+  !> Checks the forms with addresses, as in C, and k = 0.
   subroutine check_addresses(comm, found)
     type(sparsecollComm_t), intent(in) :: comm
     type(verdict_t), intent(inout) :: found

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 The sparsecoll authors
  * SPDX-License-Identifier: Apache-2.0 */
 
-/* What the C header says, for layout.f90 to compare with. */
+/* The layout of the C header, with which layout.f90 compares the Fortran types. */
 #include <sparsecoll/sparsecoll.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ int fresh_structures(const sparsecollSparse_t* sparse, const sparsecollConfig_t*
   const sparsecollSparse_t s = SPARSECOLL_SPARSE_INITIALIZER;
   const sparsecollConfig_t c = SPARSECOLL_CONFIG_INITIALIZER;
   const sparsecollStats_t t = SPARSECOLL_STATS_INITIALIZER;
-  /* Behind `algorithm` there are bytes that belong to no field. */
+  /* Padding follows `algorithm`. */
   const size_t head = offsetof(sparsecollStats_t, algorithm) + sizeof t.algorithm;
   const size_t tail = offsetof(sparsecollStats_t, bytesSent);
   return memcmp(sparse, &s, sizeof s) == 0 && memcmp(config, &c, sizeof c) == 0 &&
@@ -29,7 +29,7 @@ int fresh_structures(const sparsecollSparse_t* sparse, const sparsecollConfig_t*
          all == SPARSECOLL_ALL;
 }
 
-/* Every field gets its number. */
+/* Sets each field to its number. */
 void fill_structures(sparsecollSparse_t* sparse, sparsecollConfig_t* config,
                      sparsecollStats_t* stats) {
   const sparsecollSparse_t s = {1, 2, 3, 4, 5, NULL, NULL, 6, 7, NULL, {NULL, NULL, NULL, NULL}};

@@ -1,7 +1,7 @@
 ! SPDX-FileCopyrightText: 2026 The sparsecoll authors
 ! SPDX-License-Identifier: Apache-2.0
 
-!> Structures, their initial values and all numbers are those of the C header.
+!> Compares structures, their initial values and all constants with the C header.
 program layout
   use, intrinsic :: iso_c_binding, only: c_int, c_size_t, c_sizeof
   use sparsecoll

@@ -1,7 +1,7 @@
 ! SPDX-FileCopyrightText: 2026 The sparsecoll authors
 ! SPDX-License-Identifier: Apache-2.0
 
-!> Communicators, residuals, groups, statistics and errors.
+!> Tests of communicators, residuals, groups, statistics and errors.
 module other_checks
   use, intrinsic :: iso_c_binding, only: c_associated, c_double, c_f_pointer, c_float, c_int, &
     c_int32_t, c_int64_t, c_null_ptr, c_ptr, c_size_t
@@ -53,7 +53,7 @@ contains
     call expect(found, .not. c_associated(sparsecollNoResidual%handle), 'no residual is NULL')
   end subroutine check_residual
 
-  !> Two calls in shared messages.
+  !> Checks a group of two calls.
   subroutine check_group(comm, found)
     type(sparsecollComm_t), intent(in) :: comm
     type(verdict_t), intent(inout) :: found
@@ -74,7 +74,7 @@ contains
     call expect(found, all(first == alone) .and. all(second == alone_too), 'group')
   end subroutine check_group
 
-  !> Calls that do not wait, on a communicator of their own.
+  !> Checks queued calls, on a communicator of their own.
   subroutine check_queue(comm, found)
     type(sparsecollComm_t), intent(in) :: comm
     type(verdict_t), intent(inout) :: found
@@ -101,19 +101,19 @@ contains
     call sparsecollCommStreamWait(queued, c_null_ptr)
     call sparsecollCommSynchronize(queued)
     call sparsecollCommGetAsyncError(queued, state)
-    call expect(found, state == sparsecollSuccess, 'nothing is left')
+    call expect(found, state == sparsecollSuccess, 'no error is pending')
     call sparsecollCommWait(queued, sequence + 1, ierr)
     call expect(found, ierr == sparsecollInvalidArgument, 'a call that was not made')
     call sparsecollCommDestroy(queued)
   end subroutine check_queue
 
-  !> Even and odd ranks, in reverse order; the last rank stays out.
+  !> Splits into even and odd ranks, in reverse order, without the last rank.
   subroutine check_split(comm, found)
     type(sparsecollComm_t), intent(in) :: comm
     type(verdict_t), intent(inout) :: found
     type(sparsecollComm_t) :: half
     real(c_float) :: one(1)
-    integer(c_int) :: P, rank, members, place, color
+    integer(c_int) :: P, rank, members, position, color
 
     call sparsecollCommCount(comm, P)
     call sparsecollCommRank(comm, rank)
@@ -123,16 +123,16 @@ contains
     call expect(found, c_associated(half%handle) .eqv. rank < P - 1, 'Split')
     if (rank == P - 1) return
     call sparsecollCommCount(half, members)
-    call sparsecollCommRank(half, place)
-    call expect(found, members == (P - 1 - color + 1) / 2, 'its size')
-    call expect(found, place == members - 1 - rank / 2, 'its order')
+    call sparsecollCommRank(half, position)
+    call expect(found, members == (P - 1 - color + 1) / 2, 'size of the new communicator')
+    call expect(found, position == members - 1 - rank / 2, 'rank in the new communicator')
     one = 1
     call sparseAllreduce(one, 1_c_size_t, sparsecollSum, sparsecollNoResidual, half)
-    call expect(found, nint(one(1)) == members, 'its sum')
+    call expect(found, nint(one(1)) == members, 'sum in the new communicator')
     call sparsecollCommDestroy(half)
   end subroutine check_split
 
-  !> Arguments that cannot be right are told to the caller; the communicator goes on.
+  !> Checks that bad arguments return an error and that the communicator stays usable.
   subroutine check_errors(comm, found)
     type(sparsecollComm_t), intent(in) :: comm
     type(verdict_t), intent(inout) :: found
@@ -156,7 +156,7 @@ contains
     call expect(found, ierr == sparsecollInvalidArgument, 'an op that does not exist')
     ierr = -1
     call sparseAllreduce(mine, total, k, sparsecollSum, sparsecollNoResidual, comm, ierr)
-    call expect(found, ierr == sparsecollSuccess, 'afterwards all is well')
+    call expect(found, ierr == sparsecollSuccess, 'a call after the error')
 
     send = sparsecollSparse_t(indices, values, int(n, c_size_t), nnz=0_c_size_t)
     recv = sparsecollSparse_t(indices, values, int(n, c_size_t))

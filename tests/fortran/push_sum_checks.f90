@@ -1,7 +1,7 @@
 ! SPDX-FileCopyrightText: 2026 The sparsecoll authors
 ! SPDX-License-Identifier: Apache-2.0
 
-!> Push-sum against the definition computed for all ranks in one place. Parts are powers of two, so
+!> Compares push-sum with its definition, computed for all ranks. Weights are powers of two, so
 !> that every number is exact.
 module push_sum_checks
   use, intrinsic :: iso_c_binding, only: c_double, c_f_pointer, c_float, c_funloc, &
@@ -27,7 +27,7 @@ contains
     call check_files(comm, found)
   end subroutine check_push_sum
 
-  !> Defaults: half of (x, w) goes to the rank at distance 2^(t mod ceil(log2 P)).
+  !> Checks the default graph: half of (x, w) is sent to the rank at distance 2^(t mod ceil(log2 P)).
   subroutine check_exponential(comm, found)
     type(sparsecollComm_t), intent(in) :: comm
     type(verdict_t), intent(inout) :: found
@@ -57,12 +57,12 @@ contains
       call expect(found, all_equal(estimate, x / weight), 'its estimate')
     end do
     call sparsecollPushSumDrain(state, x)
-    call expect(found, all_equal(x, x_of(:, rank + 1)), 'nothing is under way')
+    call expect(found, all_equal(x, x_of(:, rank + 1)), 'the drain received all messages')
     call sparsecollPushSumDrain(state, c_loc(x), c_null_ptr, c_null_ptr)
     call sparsecollPushSumDestroy(state)
   end subroutine check_exponential
 
-  !> A graph of the caller: a part of 1 / user to the next rank.
+  !> Checks a custom graph, which sends a part of 1 / user to the next rank.
   subroutine check_custom(comm, found)
     type(sparsecollComm_t), intent(in) :: comm
     type(verdict_t), intent(inout) :: found
@@ -114,7 +114,7 @@ contains
     call expect(found, ierr == sparsecollInvalidArgument, 'destroyed twice')
   end subroutine check_custom
 
-  !> What was saved goes on, for push-sum and for residuals.
+  !> Checks that saved push-sum states and residuals can be loaded.
   subroutine check_files(comm, found)
     type(sparsecollComm_t), intent(in) :: comm
     type(verdict_t), intent(inout) :: found
@@ -154,7 +154,7 @@ contains
     close (i, status='delete')
   end subroutine check_files
 
-  !> One step of all ranks: the given part of everything goes to the rank at this distance.
+  !> Computes one step of all ranks. Each sends the given part to the rank at this distance.
   subroutine spread(x, w, distance, part)
     real(c_double), intent(inout) :: x(:, 0:), w(0:)
     integer, intent(in) :: distance

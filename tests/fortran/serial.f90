@@ -1,7 +1,7 @@
 ! SPDX-FileCopyrightText: 2026 The sparsecoll authors
 ! SPDX-License-Identifier: Apache-2.0
 
-!> The definitions, computed for all ranks in one place and from nothing but the arguments. Values
+!> The definitions of the verbs, computed for all ranks from the arguments alone. Values
 !> are small whole numbers, so that every sum of them is exact in both kinds.
 module serial
   use, intrinsic :: iso_fortran_env, only: real64
@@ -11,7 +11,7 @@ module serial
 
 contains
 
-  !> What rank `rank` contributes at index `i`, both counted from 0.
+  !> Returns the value of rank `rank` at index `i`, both counted from 0.
   elemental function gradient(rank, i, step) result(value)
     integer, intent(in) :: rank, i, step
     real(real64) :: value
@@ -29,7 +29,7 @@ contains
     end do
   end function gradients
 
-  !> Where the k entries of largest magnitude are: ties to the lowest index, never a zero.
+  !> Returns which k entries have the largest magnitudes. Ties select the lowest index; zeros are never selected.
   function largest(x, k) result(chosen)
     real(real64), intent(in) :: x(:)
     integer, intent(in) :: k
@@ -43,7 +43,7 @@ contains
     end do
   end function largest
 
-  !> acc = gradients + residuals in, residuals out.
+  !> Computes sparseAllreduce. On input acc is gradients + residuals, on output the residuals.
   subroutine sparse_allreduce(acc, k, total)
     real(real64), intent(inout) :: acc(:, 0:)
     integer, intent(in) :: k
@@ -63,7 +63,7 @@ contains
     end do
   end subroutine sparse_allreduce
 
-  !> The same by a tree of merges, with the rule that conserves the sum.
+  !> Computes gtopkAllreduce, with the conserving residual rule.
   subroutine gtopk_allreduce(acc, k, total)
     real(real64), intent(inout) :: acc(:, 0:)
     integer, intent(in) :: k

@@ -1,7 +1,7 @@
 ! SPDX-FileCopyrightText: 2026 The sparsecoll authors
 ! SPDX-License-Identifier: Apache-2.0
 
-!> What takes or gives sparse vectors, against the serial definitions.
+!> Compares verbs with sparse vectors with the serial definitions.
 module sparse_checks
   use, intrinsic :: iso_c_binding, only: c_double, c_f_pointer, c_float, c_int32_t, c_int64_t, &
     c_loc, c_null_ptr, c_size_t
@@ -27,7 +27,7 @@ contains
     call check_long_arrays(found)
   end subroutine check_sparse_forms
 
-  !> Capacities that a default integer does not hold; nothing is behind these arrays.
+  !> Checks capacities beyond the default integer. The arrays have no memory behind them.
   subroutine check_long_arrays(found)
     type(verdict_t), intent(inout) :: found
     integer(c_size_t), parameter :: long = 5 * 2_c_size_t**30
@@ -42,7 +42,7 @@ contains
     call expect(found, sparse%capacity == long .and. sparse%nnz == long, 'more than 2^32 entries')
   end subroutine check_long_arrays
 
-  !> With and without borders; all that was sent is delivered.
+  !> Checks sparseReduceScatter with and without bounds. The result and the residuals conserve the sum.
   subroutine check_reduce_scatter(comm, found)
     type(sparsecollComm_t), intent(in) :: comm
     type(verdict_t), intent(inout) :: found
@@ -82,7 +82,7 @@ contains
       int(bounds(rank + 1)), int(bounds(rank + 2))), 'sparseReduceScatter, borders')
   end subroutine check_reduce_scatter
 
-  !> sparsecollTopk, a v verb and sparsecollScatter are the dense verb.
+  !> Checks that sparsecollTopk, a v verb and sparsecollScatter give the result of the dense verb.
   subroutine check_composition(comm, found)
     type(sparsecollComm_t), intent(in) :: comm
     type(verdict_t), intent(inout) :: found
@@ -121,7 +121,7 @@ contains
     call expect(found, all(dense == expected32), 'they are untouched')
   end subroutine check_composition
 
-  !> Sums of everything, c_double and 64-bit indices.
+  !> Checks sums of all entries, with c_double and 64-bit indices.
   subroutine check_exact_sum(comm, found)
     type(sparsecollComm_t), intent(in) :: comm
     type(verdict_t), intent(inout) :: found
@@ -149,7 +149,7 @@ contains
     call expect(found, all(dense == values), 'Topk of an address')
   end subroutine check_exact_sum
 
-  !> Sums of whole numbers, by both verbs.
+  !> Checks sums of integers, with both verbs.
   subroutine check_integers(comm, found)
     type(sparsecollComm_t), intent(in) :: comm
     type(verdict_t), intent(inout) :: found
@@ -189,7 +189,7 @@ contains
     end do
   end function sum_of_selections
 
-  !> Is `part` what `expected` holds in [first, last)?
+  !> Returns whether `part` equals `expected` in [first, last).
   function same(part, indices, values, expected, first, last)
     type(sparsecollSparse_t), intent(in) :: part
     integer(c_int32_t), intent(in) :: indices(:)

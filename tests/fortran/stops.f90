@@ -1,7 +1,7 @@
 ! SPDX-FileCopyrightText: 2026 The sparsecoll authors
 ! SPDX-License-Identifier: Apache-2.0
 
-!> Without ierr an error ends the program with the library's message.
+!> Without ierr, an error stops the program with the library's message.
 program stops
   use, intrinsic :: iso_c_binding, only: c_float, c_int, c_size_t
   use sparsecoll

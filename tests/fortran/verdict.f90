@@ -1,7 +1,7 @@
 ! SPDX-FileCopyrightText: 2026 The sparsecoll authors
 ! SPDX-License-Identifier: Apache-2.0
 
-!> What a rank found wrong.
+!> Counts and prints the failed checks of a rank.
 module verdict
   use, intrinsic :: iso_fortran_env, only: error_unit
   implicit none

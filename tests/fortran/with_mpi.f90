@@ -1,7 +1,7 @@
 ! SPDX-FileCopyrightText: 2026 The sparsecoll authors
 ! SPDX-License-Identifier: Apache-2.0
 
-!> Everything over MPI, by `use mpi`.
+!> Runs all checks over MPI, with `use mpi`.
 program with_mpi
   use alltoall_checks
   use dense_checks

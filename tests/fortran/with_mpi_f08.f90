@@ -1,7 +1,7 @@
 ! SPDX-FileCopyrightText: 2026 The sparsecoll authors
 ! SPDX-License-Identifier: Apache-2.0
 
-!> Everything over MPI, by `use mpi_f08`, with defaults.
+!> Runs all checks over MPI, with `use mpi_f08` and the default configuration.
 program with_mpi_f08
   use alltoall_checks
   use dense_checks

@@ -1,7 +1,7 @@
 ! SPDX-FileCopyrightText: 2026 The sparsecoll authors
 ! SPDX-License-Identifier: Apache-2.0
 
-!> Everything where ranks are threads of OpenMP.
+!> Runs all checks with ranks that are OpenMP threads.
 program with_threads
   use, intrinsic :: iso_c_binding, only: c_associated, c_null_ptr
   use alltoall_checks
@@ -56,7 +56,7 @@ program with_threads
   call sparsecollCommDestroy(comms(1), ierr)
   call sparsecollCommDestroy(comms(2), ierr)
 
-  ! A library without NCCL says so whatever it is given.
+  ! A library without NCCL refuses every argument.
   comms(1) = sparsecollComm_t()
   call sparsecollCommInitNccl(comms(1), c_null_ptr, ierr=ierr)
   call expect(found, ierr == sparsecollInvalidArgument .or. ierr == sparsecollInvalidUsage, 'NCCL')

@@ -12,7 +12,7 @@ namespace sparsecoll::unit {
 
 namespace {
 
-// Nobody waits that long: peers have left before the calls begin.
+// No call waits for this deadline, because all peers close before the calls begin.
 constexpr int kTimeoutMs = 20000;
 
 Config config_of(FuzzCall call) {
@@ -101,7 +101,7 @@ sparsecollResult_t FuzzRank::make() {
                                  sparsecollSum, nullptr, nullptr, comm_, nullptr);
     case FuzzCall::kGroup:
       return group();
-    case FuzzCall::kSplit:  // into no part: the others would have to come to one
+    case FuzzCall::kSplit:  // without a color: the other ranks could not join a new communicator
       return sparsecollCommSplit(comm_, SPARSECOLL_SPLIT_NOCOLOR, 0, &part, nullptr);
     case FuzzCall::kGossip:
     case FuzzCall::kCompressedGossip:
@@ -118,7 +118,7 @@ FuzzRecord record_calls(FuzzCall call, int P) {
     const int from = below->rank();
     const auto sent = [&record, &mutex, from](int to, ConstBytes message) {
       const std::lock_guard lock(mutex);
-      record.letters.push_back({from, to, {message.begin(), message.end()}});
+      record.messages.push_back({from, to, {message.begin(), message.end()}});
     };
     transports.push_back(std::make_unique<RecordingTransport>(std::move(below), sent));
   }

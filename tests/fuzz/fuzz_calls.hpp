@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What fuzz_frames.cpp and its corpus have in common: the calls that a rank makes while messages of
-// any content come in, and the form in which an input has them.
+// Shared by fuzz_frames.cpp and its corpus: the calls that a rank makes while it receives any
+// messages, and the format of an input.
 
 #include <cstdint>
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace sparsecoll::unit {
 
-/// What rank 0 calls.
+/// The call that rank 0 makes.
 enum class FuzzCall : uint8_t {
   kAllgather,
   kOktopk,
@@ -33,23 +33,23 @@ enum class FuzzCall : uint8_t {
 };
 inline constexpr uint8_t kFuzzCalls = 14;
 
-/// In front of each message in an input; `bytes` of it follow.
+/// The head of a message in an input. `bytes` bytes of payload follow.
 struct FuzzFrame {
-  uint8_t form;  ///< bits 0 and 1: kind - 1; then kFuzzRaw and so on
+  uint8_t form;  ///< bits 0 and 1: kind - 1; higher bits: kFuzzRaw and the others below
   uint8_t peer;
   uint8_t covered_first;
   uint8_t covered_count;
   uint8_t bytes[2];
 };
 static_assert(sizeof(FuzzFrame) == 6);
-inline constexpr uint8_t kFuzzRaw = 4;      ///< bytes are the whole message, header and all
-inline constexpr uint8_t kFuzzForeign = 8;  ///< with another descriptor
-inline constexpr uint8_t kFuzzLate = 16;    ///< of a fatal notice: the peer's deadline passed
-inline constexpr int kFuzzSequence = 5;     ///< bits 5 to 7: number of the call - 1
-/// An input is the call, P - 2, and messages.
+inline constexpr uint8_t kFuzzRaw = 4;      ///< the payload is the complete message with its header
+inline constexpr uint8_t kFuzzForeign = 8;  ///< the header has another descriptor
+inline constexpr uint8_t kFuzzLate = 16;    ///< in a fatal notice: the peer's deadline passed
+inline constexpr int kFuzzSequence = 5;     ///< bits 5 to 7: call number - 1
+/// An input has one byte for the call, one for P - 2, and then messages.
 inline constexpr size_t kFuzzPrefix = 2;
 
-/// One rank with what its calls need.
+/// One rank and the buffers of its calls.
 class FuzzRank {
  public:
   FuzzRank(std::unique_ptr<Transport> transport, FuzzCall call);
@@ -57,7 +57,7 @@ class FuzzRank {
   FuzzRank(const FuzzRank&) = delete;
   FuzzRank& operator=(const FuzzRank&) = delete;
 
-  /// The call of this rank; gossip: the making of a state, a step, a drain.
+  /// Makes the call of this rank. For gossip, creates a state, makes steps and drains.
   sparsecollResult_t make();
   const char* message() const { return sparsecollGetLastError(comm_); }
 
@@ -80,15 +80,16 @@ class FuzzRank {
   test::SparseBuffer<float> entries_{kLength, sparsecollIndex32, size_t{40}};
 };
 
-/// What all ranks send where nothing goes wrong.
+/// The messages that all ranks send in a call without faults.
 struct FuzzRecord {
-  struct Letter {
+  struct Message {
     int from;
     int to;
     std::vector<std::byte> bytes;
   };
-  std::vector<Letter> letters;
+  std::vector<Message> messages;
 };
+/// Makes the call on P ranks and returns their messages.
 FuzzRecord record_calls(FuzzCall call, int P);
 
 }  // namespace sparsecoll::unit

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// fuzz_corpus FOLDER: every file of the folder, whole, cut at each byte, and with each byte changed
-// in a few ways, through the function that libFuzzer calls.
-// fuzz_corpus --write FOLDER: the sound inputs that the fuzzer starts from.
+// fuzz_corpus FOLDER: runs the fuzz target on every file of the folder, complete, cut at each byte,
+// and with each byte changed in several ways.
+// fuzz_corpus --write FOLDER: writes the valid inputs from which the fuzzer starts.
 
 #include "fuzz/fuzz_corpus.hpp"
 
@@ -25,16 +25,17 @@ using namespace sparsecoll;
 using namespace sparsecoll::unit;
 using Input = std::vector<uint8_t>;
 
-/// Heap memory of just this size, so that AddressSanitizer sees a step beyond it.
+/// Runs the target on a copy of exact size, so that AddressSanitizer detects an access beyond its
+/// end.
 void try_input(const Input& input) {
   const Input exact(input.begin(), input.end());
   LLVMFuzzerTestOneInput(exact.data(), exact.size());
 }
 
-size_t try_around(const Input& input) {
+size_t try_variants(const Input& input) {
   size_t tried = 1;
   try_input(input);
-  const size_t step = 1 + input.size() / 1024;  // not every byte of a long one
+  const size_t step = 1 + input.size() / 1024;  // skips bytes of long inputs
   for (size_t size = 0; size < input.size(); size += step, ++tried)
     try_input(Input(input.begin(), input.begin() + static_cast<std::ptrdiff_t>(size)));
   for (size_t at = 0; at < input.size(); at += step) {
@@ -53,7 +54,7 @@ int read_folder(const fs::path& folder) {
   size_t files = 0, tried = 0;
   for (const auto& entry : fs::directory_iterator(folder)) {
     std::ifstream file(entry.path(), std::ios::binary);
-    tried += try_around(Input(std::istreambuf_iterator<char>(file), {}));
+    tried += try_variants(Input(std::istreambuf_iterator<char>(file), {}));
     ++files;
   }
   std::printf("%zu files, %zu inputs\n", files, tried);

@@ -6,7 +6,7 @@
 
 namespace sparsecoll::unit {
 
-/// Writes the inputs that a fuzzer starts from; each target has its own.
+/// Writes the inputs from which the fuzzer starts. Each target defines its own.
 int write_corpus(const std::filesystem::path& folder);
 
 }  // namespace sparsecoll::unit

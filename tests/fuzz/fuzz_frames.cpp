@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Messages of any content during any call: it ends at once, with success or an error that has a
-// name, whoever sent them; no memory is taken that the messages only claim. For libFuzzer, and for
-// fuzz_corpus.cpp where there is none.
+// Rank 0 receives any messages during a call. The call ends at once, with success or one of a few
+// errors, and allocates no memory for sizes that a message only claims. Runs under libFuzzer, or in
+// fuzz_corpus.cpp without it.
 //
-// Input: fuzz_calls.hpp. Messages that are not raw get the header that this call of rank 0 expects,
-// with the checksum, so that what is behind the header is looked at.
+// fuzz_calls.hpp describes the input. Messages that are not raw get the header that rank 0 expects,
+// with a valid checksum, so that the payload is parsed.
 
 #include <cstdio>
 #include <cstdlib>
@@ -23,17 +23,17 @@ namespace {
 using namespace sparsecoll;
 using namespace sparsecoll::unit;
 
-constexpr int kMostRanks = 4;
+constexpr int kMaxRanks = 4;
 constexpr uint8_t kKinds = 3;
 
-/// By number of the call, what its messages carry.
+/// The hashes of descriptors by call number.
 using Descriptors = std::map<uint64_t, uint64_t>;
 
 Descriptors descriptors_of(FuzzCall call, int P) {
   Descriptors all;
-  for (const auto& letter : record_calls(call, P).letters) {
+  for (const auto& message : record_calls(call, P).messages) {
     FrameHeader header;
-    std::memcpy(&header, letter.bytes.data(), sizeof header);
+    std::memcpy(&header, message.bytes.data(), sizeof header);
     if (header.kind == static_cast<uint16_t>(FrameKind::data))
       all[header.sequence] = header.descriptor;
   }
@@ -42,18 +42,18 @@ Descriptors descriptors_of(FuzzCall call, int P) {
 
 const Descriptors& known_descriptors(FuzzCall call, int P) {
   static std::map<std::pair<FuzzCall, int>, Descriptors> known;
-  const auto [found, fresh] = known.try_emplace({call, P});
-  if (fresh) found->second = descriptors_of(call, P);
+  const auto [found, inserted] = known.try_emplace({call, P});
+  if (inserted) found->second = descriptors_of(call, P);
   return found->second;
 }
 
-/// The message as rank 0 expects it from its peer.
-class Sealer {
+/// Writes messages with the headers that rank 0 expects.
+class FrameWriter {
  public:
-  Sealer(FuzzCall call, int P)
+  FrameWriter(FuzzCall call, int P)
       : descriptors_(known_descriptors(call, P)), ordinals_(static_cast<size_t>(P)) {}
 
-  std::vector<std::byte> seal(const FuzzFrame& frame, size_t peer, ConstBytes payload) {
+  std::vector<std::byte> frame_of(const FuzzFrame& frame, size_t peer, ConstBytes payload) {
     if (frame.form & kFuzzRaw) return {payload.begin(), payload.end()};
     FrameHeader header{};
     header.magic = 0x46435053;
@@ -82,7 +82,7 @@ class Sealer {
 };
 
 void send_all(FuzzCall call, ConstBytes input, std::vector<std::unique_ptr<Transport>>& ranks) {
-  Sealer sealer(call, static_cast<int>(ranks.size()));
+  FrameWriter writer(call, static_cast<int>(ranks.size()));
   while (input.size() >= sizeof(FuzzFrame)) {
     FuzzFrame frame;
     std::memcpy(&frame, input.data(), sizeof frame);
@@ -91,16 +91,17 @@ void send_all(FuzzCall call, ConstBytes input, std::vector<std::unique_ptr<Trans
     const ConstBytes payload = input.first(std::min(claimed, input.size()));
     input = input.subspan(payload.size());
     const size_t peer = 1 + frame.peer % (ranks.size() - 1);
-    ranks[peer]->send(0, sealer.seal(frame, peer, payload));
+    ranks[peer]->send(0, writer.frame_of(frame, peer, payload));
   }
 }
 
-/// Peers may relay less than they know; that a call confirms all the same would be a bug.
-bool knows_too_few(sparsecollResult_t result, const char* message) {
+/// Returns whether confirm() found ranks that are not covered. Peers may cover fewer ranks than
+/// necessary; the call must not complete then.
+bool covers_too_few(sparsecollResult_t result, const char* message) {
   return result == sparsecollInternalError && std::strstr(message, "ranks were heard of");
 }
 
-bool has_a_name(sparsecollResult_t result) {
+bool is_expected(sparsecollResult_t result) {
   return result == sparsecollSuccess || result == sparsecollTruncated ||
          result == sparsecollRemoteError || result == sparsecollInvalidUsage;
 }
@@ -110,13 +111,13 @@ bool has_a_name(sparsecollResult_t result) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < kFuzzPrefix) return 0;
   const auto call = static_cast<FuzzCall>(data[0] % kFuzzCalls);
-  const int P = 2 + data[1] % (kMostRanks - 1);
+  const int P = 2 + data[1] % (kMaxRanks - 1);
   auto transports = make_local_transports(P);
   send_all(call, std::as_bytes(std::span(data, size)).subspan(kFuzzPrefix), transports);
   FuzzRank rank(std::move(transports[0]), call);
-  transports.clear();  // the others have left: nothing more will come
+  transports.clear();  // the peers close, so that no message follows
   const sparsecollResult_t result = rank.make();
-  if (has_a_name(result) || knows_too_few(result, rank.message())) return 0;
+  if (is_expected(result) || covers_too_few(result, rank.message())) return 0;
   std::fprintf(stderr, "call %d, %d ranks: %s: %s\n", static_cast<int>(call), P,
                sparsecollGetErrorString(result), rank.message());
   std::abort();

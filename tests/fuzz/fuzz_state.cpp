@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Files of any content loaded as residuals and push-sum states: refused, or loaded and good for the
-// calls that follow, which all ranks make with files of the same content. For libFuzzer, and for
-// fuzz_corpus.cpp where there is none.
+// Loads files of any content as residuals and push-sum states. The load fails, or all ranks can
+// make calls with the loaded state. Runs under libFuzzer, or in fuzz_corpus.cpp without it.
 //
-// Input: a byte of flags, then the file as it is, or its sections, which get a header, the rank and
-// checksums, so that what they say is looked at: a byte that names one, two of length, its bytes.
+// Input: a byte of flags, then a complete file, or its sections. A section is a byte for its name,
+// two for its length, and its bytes; the test adds header, rank and checksums, so that the library
+// parses the contents.
 
 #include "fuzz/fuzz_state.hpp"
 
@@ -29,7 +29,7 @@ using namespace sparsecoll::unit;
 
 constexpr int kRanks = 2;
 
-/// A file in memory, which has a path.
+/// A file in memory that has a path.
 class MemoryFile {
  public:
   explicit MemoryFile(const std::string& content) : number_(::memfd_create("state", 0)) {
@@ -71,8 +71,8 @@ void append(std::string& file, const T& value) {
 
 ConstBytes bytes_of(const std::string& bytes) { return std::as_bytes(std::span(bytes)); }
 
-/// A sound file of these sections, by the format's description.
-std::string seal(const std::vector<Section>& sections, const char* kind) {
+/// Returns a valid file with these sections.
+std::string state_file_of(const std::vector<Section>& sections, const char* kind) {
   std::string entries, contents;
   for (const Section& section : sections) {
     std::string name(section.name);
@@ -97,7 +97,7 @@ std::string seal(const std::vector<Section>& sections, const char* kind) {
   return header(sum) + entries + contents;
 }
 
-/// The same content for another rank.
+/// Sets the rank in the contents.
 void set_rank(std::vector<Section>& sections, int rank) {
   const auto value = static_cast<uint64_t>(rank);
   for (Section& each : sections) {
@@ -111,15 +111,15 @@ std::string file_for(int rank, uint8_t flags, ConstBytes input) {
   if (flags & kStateRaw) return {reinterpret_cast<const char*>(input.data()), input.size()};
   std::vector<Section> sections = sections_of(input);
   set_rank(sections, rank);
-  return seal(sections, flags & kStateGossip ? "push-sum" : "residual");
+  return state_file_of(sections, flags & kStateGossip ? "push-sum" : "residual");
 }
 
 bool allowed(sparsecollResult_t load) {
   return load == sparsecollSuccess || load == sparsecollInvalidArgument;
 }
 
-/// Both ranks have loaded, so that they agree in what they go on with.
-std::string go_on(const StatePair& pair, int rank, uint8_t flags) {
+/// Makes calls after both ranks loaded a file. Returns "" or the error.
+std::string make_calls(const StatePair& pair, int rank, uint8_t flags) {
   const sparsecollResult_t result = flags & kStateGossip ? pair.gossip(rank) : pair.reduce(rank);
   return result == sparsecollSuccess ? "" : sparsecollGetLastError(pair.comm(rank));
 }
@@ -142,8 +142,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     both = both && load == sparsecollSuccess;
   }
   if (!both) return 0;
-  const std::string verdict =
-      test::run_threads("after a load", kRanks, [&](int rank) { return go_on(pair, rank, flags); });
+  const std::string verdict = test::run_threads(
+      "after a load", kRanks, [&](int rank) { return make_calls(pair, rank, flags); });
   if (verdict.empty()) return 0;
   std::fprintf(stderr, "%s\n", verdict.c_str());
   std::abort();

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What fuzz_state.cpp and its corpus have in common.
+// Shared by fuzz_state.cpp and its corpus.
 
 #include <sparsecoll/sparsecoll.h>
 
@@ -12,18 +12,18 @@
 namespace sparsecoll::unit {
 
 // Flags of an input.
-inline constexpr uint8_t kStateGossip = 1;      ///< a push-sum state, else a residual
-inline constexpr uint8_t kStateRaw = 2;         ///< the file as it is
+inline constexpr uint8_t kStateGossip = 1;      ///< a push-sum state; otherwise a residual
+inline constexpr uint8_t kStateRaw = 2;         ///< a complete file
 inline constexpr uint8_t kStateReuse = 4;       ///< thresholds are reused
 inline constexpr uint8_t kStateCompressed = 8;  ///< compressed gossip
-inline constexpr uint8_t kStateDelay = 16;      ///< gossip that may be late
+inline constexpr uint8_t kStateDelay = 16;      ///< gossip with maxDelay = 1
 
-/// Names of sections, by their number in an input.
+/// Names of sections; an input has their index.
 inline constexpr const char* kStateSections[] = {"tensor",     "values", "warm",   "shape",
                                                  "progress",   "sent 0", "sent 1", "received 0",
                                                  "received 1", "another"};
 
-/// Two ranks with a residual or a push-sum state of 24 values each.
+/// Two ranks, each with a residual or a push-sum state of 24 values.
 class StatePair {
  public:
   explicit StatePair(uint8_t flags);
@@ -34,13 +34,13 @@ class StatePair {
   sparsecollComm_t comm(int rank) const { return comms_[rank]; }
   sparsecollResult_t load(int rank, const std::string& path) const;
   sparsecollResult_t save(int rank, const std::string& path) const;
-  /// A few calls with the residual, each on the caller's thread.
+  /// Makes a few calls with the residual.
   sparsecollResult_t reduce(int rank) const;
-  /// Steps and a drain.
+  /// Makes steps and drains.
   sparsecollResult_t gossip(int rank) const;
 
  private:
-  bool gossips() const { return flags_ & kStateGossip; }
+  bool is_push_sum() const { return flags_ & kStateGossip; }
 
   uint8_t flags_;
   sparsecollComm_t comms_[2] = {nullptr, nullptr};

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Files that the library wrote, whole and in sections, for fuzz_state.
+// Writes files of the library, complete and as sections, for fuzz_state.
 
 #include <fstream>
 #include <string>

@@ -29,7 +29,7 @@ StatePair::StatePair(uint8_t flags) : flags_(flags) {
   graph.maxDelay = flags & kStateDelay ? 1 : 0;
   const std::string verdict = test::run_threads("make", 2, [&](int rank) -> std::string {
     const sparsecollResult_t result =
-        gossips()
+        is_push_sum()
             ? sparsecollPushSumCreate(&states_[rank], kLength, sparsecollFloat32, &graph,
                                       comms_[rank])
             : sparsecollResidualCreate(&residuals_[rank], kLength, sparsecollFloat32, comms_[rank]);
@@ -43,13 +43,13 @@ StatePair::~StatePair() {
 }
 
 sparsecollResult_t StatePair::load(int rank, const std::string& path) const {
-  return gossips() ? sparsecollPushSumLoad(states_[rank], path.c_str())
-                   : sparsecollResidualLoad(residuals_[rank], path.c_str());
+  return is_push_sum() ? sparsecollPushSumLoad(states_[rank], path.c_str())
+                       : sparsecollResidualLoad(residuals_[rank], path.c_str());
 }
 
 sparsecollResult_t StatePair::save(int rank, const std::string& path) const {
-  return gossips() ? sparsecollPushSumSave(states_[rank], path.c_str())
-                   : sparsecollResidualSave(residuals_[rank], path.c_str());
+  return is_push_sum() ? sparsecollPushSumSave(states_[rank], path.c_str())
+                       : sparsecollResidualSave(residuals_[rank], path.c_str());
 }
 
 sparsecollResult_t StatePair::reduce(int rank) const {

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// unpack_all() on any bytes whatever: nothing outside the buffers is touched, and what comes out
-// is either a fault or entries that rise strictly inside the region. For libFuzzer, and for
-// fuzz_corpus.cpp where there is none.
+// Calls unpack_all() on any bytes. It must not access memory outside the buffers, and returns
+// either a fault or entries with strictly increasing indices in the region. Runs under libFuzzer,
+// or in fuzz_corpus.cpp without it.
 //
-// Input: a byte of flags (bit 0: double, bit 1: 64-bit indices, bit 2: into a dense piece, bit 3:
-// float16, bit 4: bfloat16, bit 5: int32, bit 6: int64; the first of these that is set; bit 7: by
-// this machine's vector instructions), begin and length of the region as uint64, the message.
+// Input: a byte of flags, begin and length of the region as uint64, and the message. Flags: bit 0
+// float64, bit 3 float16, bit 4 bfloat16, bit 5 int32, bit 6 int64 (the first that is set, else
+// float32); bit 1 64-bit indices; bit 2 a dense output; bit 7 vector instructions of this machine.
 
 #include <cstdio>
 #include <cstdlib>
@@ -26,7 +26,7 @@ constexpr uint64_t kLongestDense = 4096;
 struct Shape {
   Region region;
   bool wide;   ///< 64-bit indices
-  bool dense;  ///< into a dense piece
+  bool dense;  ///< dense output
 };
 
 template <class T, DataType kType>
@@ -40,7 +40,7 @@ std::string try_message(const MessageBytes& message, const Shape& shape) {
                         shape.region);
 }
 
-/// A region whose indices the type can hold, as the library's are.
+/// Returns a region whose indices the index type can represent, as in the library.
 Region region_of(uint64_t begin, uint64_t length, bool wide) {
   const uint64_t end = wide ? ~uint64_t{0} : uint64_t{1} << 32;
   begin = begin <= end ? begin : begin % (end + (wide ? 0 : 1));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Sound messages of every representation and type, for fuzz_unpack.
+// Writes valid messages of every representation and data type, for fuzz_unpack.
 
 #include <fstream>
 #include <string>

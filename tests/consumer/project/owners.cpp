@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The C++ header, in C++17: two ranks, two threads of this process, error feedback and an error.
+// Uses the C++ header in C++17: two ranks as threads of this process, error feedback, and an error.
 #include <algorithm>
 #include <cstdio>
 #include <sparsecoll/sparsecoll.hpp>

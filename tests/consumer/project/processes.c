@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 The sparsecoll authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The same between processes: every rank sends its number + 1 at entry 3. */
+ * A sum over processes: each rank sends its number + 1 at entry 3. */
 #include <sparsecoll/sparsecoll_mpi.h>
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 ! SPDX-FileCopyrightText: 2026 The sparsecoll authors
 ! SPDX-License-Identifier: Apache-2.0
 
-!> One rank a process.
+!> A sum over processes, one rank each.
 program processes
   use, intrinsic :: iso_c_binding, only: c_double, c_size_t
   use mpi_f08

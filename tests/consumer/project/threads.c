@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 The sparsecoll authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Two ranks, two threads of this process, one sparseAllreduce with error feedback. */
+ * Two ranks as threads of this process make one sparseAllreduce with error feedback. */
 #include <pthread.h>
 #include <sparsecoll/sparsecoll.h>
 #include <stdio.h>
@@ -9,8 +9,8 @@
 
 enum { kRanks = 2, kCount = 8, kKept = 2 };
 
-/* The two largest of rank 0 are entries 1 and 4, of rank 1 entries 1 and 6. The sums are 7, -3 and
- * 8; the two largest of these are delivered, so that rank 0 keeps the -3 for later. */
+/* Rank 0 selects entries 1 and 4, rank 1 entries 1 and 6. The sums are 7, -3 and 8. The result has
+ * the two largest of them, so that the residual of rank 0 keeps the -3. */
 static const float kSend[kRanks][kCount] = {{0, 5, 1, 0, -3, 0, 1, 0}, {0, 2, 0, 1, 0, 0, 8, -1}};
 static const float kResult[kCount] = {0, 7, 0, 0, 0, 0, 8, 0};
 static const float kResidual[kRanks][kCount] = {{0, 0, 1, 0, -3, 0, 1, 0},

@@ -1,7 +1,7 @@
 ! SPDX-FileCopyrightText: 2026 The sparsecoll authors
 ! SPDX-License-Identifier: Apache-2.0
 
-!> Two ranks in one process, driven by one thread: calls are queued and then waited for.
+!> Two ranks in one thread, which queues their calls and then waits for them.
 program threads
   use, intrinsic :: iso_c_binding, only: c_float, c_size_t
   use sparsecoll
