@@ -17,7 +17,7 @@ namespace sparsecoll::perf {
 template <class T>
 struct Task;
 
-/// What a contestant promises to deliver.
+/// The result that the definition of an algorithm prescribes.
 enum class ExpectedResult {
   kTopkOfSum,             ///< the k largest of the sum of the selections
   kMergeTree,             ///< gTop-k's merge tree
@@ -26,16 +26,18 @@ enum class ExpectedResult {
   kSumOfVectors           ///< the sum of the whole vectors
 };
 
-/// How closely values must agree.
+/// How closely a result must agree with the definition.
 enum class Accuracy {
   kBits,     ///< the sum's order is promised, or the data make any order exact
   kRounding  ///< any order: within (P + 1) u sum|x|
 };
 
-/// Knows the right results of one task, computed when first asked for. Every rank selects from its
-/// own vector; the selections, P k entries, are gathered beside the library and the rest is
-/// replayed on each rank, so that a check costs O(n + P k) and is always of all n values.
-/// Only sums of whole vectors cost O(P n): above a limit they are checked in blocks spread evenly.
+/// Compares results with the definition, executed serially.
+///
+/// Every rank selects from its own vector. The selections, P k entries, are gathered without the
+/// library, and each rank computes the expected result from them when it first needs it. A check
+/// costs O(n + P k) and covers all n values. Only a sum of whole vectors costs O(P n); above a
+/// limit it is checked in blocks that are spread evenly.
 template <class T>
 class Checker {
  public:
@@ -43,20 +45,24 @@ class Checker {
   Checker(const Task<T>& task, Ranks& ranks, const Vectors<T>& vectors);
   ~Checker();
 
-  /// Wrong values of a dense result.
+  /// Returns the number of wrong values of a dense result.
   std::size_t wrong_dense(std::span<const T> result, ExpectedResult kind, Accuracy accuracy) const;
-  /// Wrong entries of a sparse result, missing and superfluous ones included; bits must agree.
+  /// Returns the number of wrong, missing and superfluous entries of a sparse result. Bits must
+  /// agree.
   std::size_t wrong_sparse(std::span<const std::uint32_t> index, std::span<const T> value,
                            ExpectedResult kind) const;
-  /// Of a result whose values were rounded to bfloat16 on their way: entries that no rank selected
-  /// or that are further from the sum than rounding takes them (from 0, in the merge tree, which
-  /// drops parts of sums), and how many too many or too few there are where k are promised.
+  /// Returns the number of wrong entries of a result whose values were sent in bfloat16. An entry
+  /// is wrong if no rank selected it, or if it is further from the sum than rounding explains; the
+  /// merge tree drops parts of sums, so that there the distance is from 0. If the definition
+  /// prescribes k entries, missing and superfluous ones count, too.
   std::size_t wrong_rounded(const Entries<Wide<T>>& result, ExpectedResult kind) const;
-  /// Wrong entries among those that came to this rank, by source and index; bits must agree.
+  /// Returns the number of wrong entries among those that this rank received, in the order of their
+  /// sender, then index. Bits must agree.
   std::size_t wrong_received(std::span<const std::uint32_t> index, std::span<const T> value) const;
-  /// Wrong values of the residual.
+  /// Returns the number of wrong values of the residual.
   std::size_t wrong_residual(std::span<const Wide<T>> residual, ExpectedResult kind) const;
 
+  /// Returns true if sums of the data are exact in any order.
   bool exact() const { return vectors_.exact(); }
 
  private:
@@ -69,7 +75,7 @@ class Checker {
   int rank_;
   const Vectors<T>& vectors_;
   std::vector<Entries<Wide<T>>> selections_;
-  std::vector<Entries<Wide<T>>> by_shard_;  ///< empty where nobody asks for them
+  std::vector<Entries<Wide<T>>> by_shard_;  ///< empty if no algorithm needs them
   struct Cache;
   std::unique_ptr<Cache> cache_;
 };

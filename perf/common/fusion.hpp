@@ -15,20 +15,20 @@
 
 namespace sparsecoll::perf {
 
-/// Counts from a file, or from the text itself where no such file exists: numbers separated by
-/// commas or white space, "#" to the end of a line being a comment. Throws std::runtime_error for
-/// anything that is not a count from 1 to 2^32 - 1.
+/// Reads the counts of tensors from a file, or from the text itself if no such file exists. Numbers
+/// are separated by commas or white space; "#" begins a comment. Throws std::runtime_error if a
+/// word is not a count from 1 to 2^32 - 1.
 std::vector<std::size_t> read_tensors(const std::string& file_or_list);
 
-/// Where groups start: a group takes tensors in order while they fit in `bytes`, and one that is
-/// larger goes alone.
+/// Returns the index of the first tensor of each group. A group takes tensors in order while they
+/// fit in `bytes`; a tensor that is larger is a group of its own. `element`: bytes of a value.
 std::vector<std::size_t> group_starts(std::span<const std::size_t> counts, std::size_t element,
                                       std::size_t bytes);
 
-/// Reduces all tensors of options.tensors, a group for every so many bytes, and finds the size for
-/// which that takes the least time: binary search over powers of two for where the time stops
-/// falling, of which the fastest one measured is taken. For each algorithm and density. Returns the
-/// exit status.
+/// Finds the size of groups, in bytes, for which the reduction of all tensors of options.tensors
+/// takes the least time, for each algorithm and density. A binary search over powers of two looks
+/// for the size at which the time stops falling; the result is the fastest of all sizes that it
+/// measured. Collective. Returns the exit status.
 template <class T>
 int search_fusion(const Options& options, Ranks& ranks, Storage& storage);
 

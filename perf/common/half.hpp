@@ -10,21 +10,21 @@
 
 namespace sparsecoll::perf {
 
-/// A 16-bit floating-point number as it lies in memory, for finite values.
+/// A finite 16-bit floating-point number, in the format in which the library reads it.
 template <int exponent_bits, int mantissa_bits>
 class Half {
  public:
-  /// Integers up to this are exact, and so are their sums.
+  /// All integers up to this one are exact.
   static constexpr int kExactIntegers = 2 << mantissa_bits;
 
   Half() = default;
-  /// To the nearest, ties to even; at most the largest.
+  /// Rounds to the nearest, ties to even. Values beyond the largest become the largest.
   explicit Half(float value) {
     const float magnitude = std::min(std::fabs(value), largest());
     int exponent = 0;
     std::frexp(magnitude, &exponent);
     exponent = magnitude == 0 ? 1 - kBias : std::max(exponent - 1, 1 - kBias);
-    // Carries into the exponent as it should.
+    // Rounding up may carry into the exponent, and the bits below are right then, too.
     const auto significand =
         static_cast<std::uint32_t>(std::nearbyint(std::ldexp(magnitude, mantissa_bits - exponent)));
     const std::uint32_t binade = static_cast<std::uint32_t>(exponent + kBias - 1);
@@ -55,11 +55,11 @@ using Bfloat16 = Half<8, 7>;
 template <class T>
 inline constexpr bool kIsHalf = sizeof(T) == 2;
 
-/// In which values of T are added, and residuals kept.
+/// The accumulation type: values of T are added in it, and residuals have it.
 template <class T>
 using Wide = std::conditional_t<kIsHalf<T>, float, T>;
 
-/// Integers whose sums are exact in T reach up to this.
+/// Returns the largest integer up to which all integers, and hence their sums, are exact in T.
 template <class T>
 constexpr int exact_integers() {
   if constexpr (kIsHalf<T>) return T::kExactIntegers;

@@ -14,7 +14,7 @@ namespace sparsecoll::perf {
 /// `comm` may be NULL: then the explanation is that of this thread's last failed init.
 void require(sparsecollResult_t result, sparsecollComm_t comm, const char* what);
 
-/// The library's number for T.
+/// Returns the library's constant for T.
 template <class T>
 constexpr sparsecollDataType_t datatype_of();
 template <>
@@ -35,7 +35,7 @@ constexpr sparsecollDataType_t datatype_of<Bfloat16>() {
   return sparsecollBfloat16;
 }
 
-/// Owns a communicator. Over MPI the destructor is collective, like the function it calls.
+/// Owns a communicator. Over MPI the destructor is collective, like sparsecollCommDestroy.
 class Communicator {
  public:
   explicit Communicator(sparsecollComm_t comm) : comm_(comm) {}
@@ -52,13 +52,13 @@ class Communicator {
   sparsecollComm_t comm_;
 };
 
-/// A communicator of this one thread, for local functions. Throws on failure.
+/// Makes a communicator of one rank, for local functions. Throws std::runtime_error on failure.
 Communicator connect_single_rank();
 
-/// Owns a residual; must go before its communicator.
+/// Owns a residual. It must be destroyed before its communicator.
 class Residual {
  public:
-  /// None: get() is NULL, which the verbs take as "no error feedback".
+  /// Makes no residual: get() is NULL, for calls without error feedback.
   Residual() = default;
   Residual(std::size_t count, sparsecollDataType_t datatype, sparsecollComm_t comm);
   Residual(const Residual&) = delete;
@@ -68,7 +68,7 @@ class Residual {
 
   sparsecollResidual_t get() const { return residual_; }
   void reset();
-  /// Copies its values, which are of the accumulation type, to `to`. There must be one.
+  /// Copies the values, which have the accumulation type, to `to`. get() must not be NULL.
   void read(void* to) const;
 
  private:

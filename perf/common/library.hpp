@@ -29,25 +29,26 @@ inline constexpr const char* kGtopk = "gtopk";
 /// sparseAlltoall under --algo.
 inline constexpr const char* kAlltoall = "alltoall";
 
-/// The library's contestants, each algorithm on a communicator of its own that lives as long as
-/// this object, as a user's would: what a communicator learns in one call serves the next.
+/// Makes runners of the library's algorithms. Each algorithm has a communicator of its own, which
+/// lives as long as this object: as in a user's program, calls use what earlier calls cached.
 class Library {
  public:
-  /// Of reused thresholds new ones are due in the first call of a shape and once more behind the
-  /// calls that the options ask for: what is timed reuses them, and what is checked before and
-  /// after gives the exact result.
+  /// With reused thresholds, the first call of a shape computes new ones, and so does the first
+  /// call after the timed ones. Hence timed calls reuse thresholds, and checked calls give exact
+  /// results.
   Library(Ranks& ranks, const Options& options, Storage& storage)
       : ranks_(ranks),
         storage_(storage),
         wire_(options.wire == "bf16" ? sparsecollWireBf16 : sparsecollWireNative),
         threshold_interval_(1 + options.warmup + options.iterations) {}
 
-  /// Works on vectors in the storage, and is done when what is on its stream is.
-  /// `name`: one of sparse_algorithms(), kGtopk or kAlltoall. Collective for a name's first use.
+  /// Makes a runner whose vectors are in the storage. A call is complete once the storage's stream
+  /// is. `name`: one of sparse_algorithms(), kGtopk or kAlltoall. Collective at the first use of a
+  /// name.
   template <class T>
   std::unique_ptr<Runner<T>> make(const std::string& name, const Task<T>& task);
 
-  /// The one that contestants of this name use. Collective for a name's first use.
+  /// Returns the communicator of the runners of this name. Collective at the first use of a name.
   const Communicator& communicator(const std::string& name);
 
  private:

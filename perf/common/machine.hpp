@@ -9,26 +9,27 @@
 
 namespace sparsecoll::perf {
 
-/// Where the ranks run; nothing else about the machine or its environment is recorded.
+/// A description of the hosts on which the ranks run. Nothing else about them is recorded.
 struct Machine {
   std::string host;       ///< name of rank 0's host
-  std::string kind;       ///< its processor
-  int cores = 0;          ///< processors that rank 0's host has for this program
-  int hosts = 0;          ///< distinct hosts
+  std::string kind;       ///< model of its processor
+  int cores = 0;          ///< cores of rank 0's host
+  int hosts = 0;          ///< number of hosts
   std::string placement;  ///< "alpha (ranks 0-3), beta (ranks 4-7)"
-  std::string gpu;        ///< name of rank 0's; "": the vectors are in host memory
-  int gpus = 0;           ///< distinct ones of all ranks
+  std::string gpu;        ///< model of rank 0's GPU; "": the vectors are in host memory
+  int gpus = 0;           ///< number of GPUs of all ranks
 };
 
-/// Collective; the same on every rank.
+/// Describes the ranks' hosts, and the GPUs if the vectors are on GPUs. Collective; the result is
+/// the same on every rank.
 Machine describe_machine(Ranks& ranks);
 Machine describe_machine(Ranks& ranks, const Storage& storage);
-/// Where the vectors are, in words.
+/// Returns a phrase for tables: "host memory", or "memory of 2 GPUs: ...".
 std::string memory_of(const Machine& machine);
-/// This rank's number among those on its host. Collective.
+/// Returns this rank's number among the ranks of its host. Collective.
 int rank_on_host(Ranks& ranks);
 
-/// The library's version, "major.minor.patch".
+/// Returns the library's version, "major.minor.patch".
 std::string library_version();
 
 }  // namespace sparsecoll::perf

@@ -10,19 +10,19 @@
 
 namespace sparsecoll::perf {
 
-/// An exchange as Auto sees it.
+/// The arguments of Auto's cost model for one call.
 struct Exchange {
   std::size_t n;
   std::size_t k;        ///< SPARSECOLL_ALL: the exact sum
-  std::size_t entries;  ///< of all ranks
-  std::size_t result;   ///< in the result
+  std::size_t entries;  ///< entries of all ranks
+  std::size_t result;   ///< entries of the result
   std::size_t value_size;
 };
 
-/// Seconds that the library's model gives an algorithm for it, by what `comm`, whose algorithm is
-/// Auto, has measured; measures first where it has not. Hierarchical has one where `comm` may take
-/// it. Nothing for what the model does not know.
-/// Collective.
+/// Returns the time in seconds that the library's cost model predicts for an algorithm. It uses the
+/// network parameters that `comm`, whose algorithm is Auto, has measured; if it has not, a small
+/// call makes it measure them. Returns nothing if the model does not know the algorithm, or for
+/// Hierarchical if `comm` may not choose it. Collective.
 std::optional<double> model_seconds(const std::string& algorithm, const Exchange& exchange,
                                     const Communicator& comm);
 

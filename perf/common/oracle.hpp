@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// @file The verbs' definitions, executed serially and plainly for finite values. Shares nothing
-/// with the library.
+/// @file The definitions of the verbs, executed serially for finite values. This code shares
+/// nothing with the library.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace sparsecoll::perf {
 
-/// A sparse vector; indices strictly increase.
+/// A sparse vector. Indices increase strictly.
 template <class T>
 struct Entries {
   std::vector<std::uint64_t> index;
@@ -22,8 +22,7 @@ struct Entries {
   std::size_t size() const { return index.size(); }
 };
 
-/// The values in the accumulation type, in which all of this is done; `room` is for those that are
-/// not in it.
+/// Returns the values in the accumulation type. They are in `buffer` if T is another type.
 template <class T>
 std::span<const Wide<T>> widened(std::span<const T> values, std::vector<Wide<T>>& buffer) {
   if constexpr (kIsHalf<T>) {
@@ -34,38 +33,40 @@ std::span<const Wide<T>> widened(std::span<const T> values, std::vector<Wide<T>>
   }
 }
 
-/// The k entries of largest magnitude; ties go to the lowest index; zeros are never selected.
+/// Returns the k entries of largest magnitude. The lower index wins a tie; zeros are never
+/// selected.
 template <class T>
 Entries<T> top_k(std::span<const T> dense, std::size_t k);
 template <class T>
 Entries<T> top_k(const Entries<T>& entries, std::size_t k);
 
-/// TopkA2A's selection: with m = ceil(n / ranks), the floor(k (j + 1) / ranks) - floor(k j / ranks)
-/// largest entries of each shard [j m, (j + 1) m).
+/// Returns TopkA2A's selection: with m = ceil(n / ranks), the
+/// floor(k (j + 1) / ranks) - floor(k j / ranks) largest entries of each shard [j m, (j + 1) m).
 template <class T>
 Entries<T> top_k_by_shard(std::span<const T> dense, std::size_t k, std::size_t ranks);
 
-/// a + b, a's value first; zeros that arise stay.
+/// Returns a + b, where a's value is the first operand. Entries that become 0 stay.
 template <class T>
 Entries<T> add(const Entries<T>& a, const Entries<T>& b);
 
-/// The parts added in order, -0 turned into +0; explicit zeros stay.
+/// Returns the sum of the parts, added in order. -0 becomes +0; entries that are 0 stay.
 template <class T>
 Entries<T> sum(std::span<const Entries<T>> parts);
 
-/// gTop-k's tree over the ranks' entries.
+/// The result of gTop-k's merge tree.
 template <class T>
 struct Tree {
   Entries<T> result;
-  std::vector<Entries<T>> dropped;  ///< per rank: what it dropped as the receiver of merges, added
+  std::vector<Entries<T>> dropped;  ///< by rank: the sum of what it dropped when it merged
 };
-/// With `everything`, nothing is dropped at any merge and k is not used.
+/// Merges the ranks' entries in gTop-k's tree. With `everything`, no merge drops entries, and k is
+/// not used.
 template <class T>
 Tree<T> merge_tree(std::span<const Entries<T>> parts, std::size_t k, bool everything);
 
-/// The residual after a call that started from a residual of zeros. `acc` is this rank's input on
-/// entry and the residual on return; `sent` its selection, `delivered` the result, `dropped` what
-/// it dropped as a receiver in the tree (empty elsewhere).
+/// Computes the residual after a call that started with a residual of zeros. `acc` is this rank's
+/// input on entry and the residual on return, `sent` its selection, `delivered` the result, and
+/// `dropped` what it dropped in the merge tree (empty for other algorithms).
 template <class T>
 void leave_residual(std::span<T> acc, const Entries<T>& sent, const Entries<T>& delivered,
                     const Entries<T>& dropped);

@@ -4,19 +4,19 @@
 
 namespace sparsecoll::perf {
 
-// The programs that measure verbs, as functions: main() of each, and of verbs_perf, which is all of
-// them. They return the exit status.
+// The programs that measure verbs. Each has a main() that calls its function; verbs_perf calls any
+// of them. The functions return the exit status.
 
-/// sparseAllreduce (--form dense) and sparseAllreducev (--form sparse, sum); with --tensors it
-/// searches how many bytes of tensors should go into one group.
+/// Measures sparseAllreduce (--form dense) and sparseAllreducev (--form sparse, sum). With
+/// --tensors, searches for the best size of groups of tensors.
 int sparse_allreduce_perf(int argc, char** argv);
-/// gtopkAllreduce (--form dense) and gtopkAllreducev (--form sparse, sum); the algorithms of
-/// sparseAllreduce can be put beside it.
+/// Measures gtopkAllreduce (--form dense) and gtopkAllreducev (--form sparse, sum), and on request
+/// the algorithms of sparseAllreduce on the same data.
 int gtopk_allreduce_perf(int argc, char** argv);
-/// sparseAlltoall: every rank's selection goes to the owners of its indices.
+/// Measures sparseAlltoall: every rank sends its selection to the owners of the indices.
 int sparse_alltoall_perf(int argc, char** argv);
-/// pushSumStep: the estimates' distance from the mean against steps and time, and with --slow what
-/// a slow rank costs, beside dense allreduces.
+/// Measures pushSumStep: the distance of the estimates from the mean after each step. With --slow,
+/// measures the cost of a slow rank, for push-sum and for dense allreduces.
 int push_sum_perf(int argc, char** argv);
 
 }  // namespace sparsecoll::perf

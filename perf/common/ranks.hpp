@@ -18,8 +18,8 @@ namespace sparsecoll::perf {
 
 using Bytes = std::vector<std::byte>;
 
-/// One rank's view of the run, and the little that ranks tell each other beside the library under
-/// test: barriers, times, verdicts, the oracle's selections. Never goes through that library.
+/// One rank of the run. It exchanges with the other ranks what measuring needs: barriers, times,
+/// numbers of wrong values, the oracle's selections. It does not use the library for that.
 class Ranks {
  public:
   Ranks(int rank, int size) : rank_(rank), size_(size) {}
@@ -31,17 +31,17 @@ class Ranks {
   int size() const { return size_; }
 
   virtual void barrier() = 0;
-  /// Seconds since some moment.
+  /// Returns the time in seconds since a fixed time.
   virtual double now();
-  /// Does nothing for so long.
+  /// Waits for that time.
   virtual void sleep(double seconds);
-  /// What every rank gave, in rank order; lengths may differ.
+  /// Returns the bytes that each rank passed, in rank order. Lengths may differ. Collective.
   virtual std::vector<Bytes> allgather(std::span<const std::byte> mine) = 0;
-  /// A communicator of the library over these ranks, which may differ in `device` alone.
-  /// Collective.
+  /// Makes a communicator of the library over these ranks. Their configurations may differ only in
+  /// `device`. Collective.
   virtual Communicator connect(const sparsecollConfig_t& config) = 0;
 
-  /// allgather() of trivially copyable values.
+  /// Returns the values that each rank passed; they must be trivially copyable. Collective.
   template <class T>
   std::vector<std::vector<T>> gather(std::span<const T> mine) {
     std::vector<std::vector<T>> all;
@@ -51,7 +51,7 @@ class Ranks {
     }
     return all;
   }
-  /// One value of every rank.
+  /// Returns the value that each rank passed. Collective.
   template <class T>
   std::vector<T> gather_value(const T& mine) {
     std::vector<T> all;
@@ -64,35 +64,39 @@ class Ranks {
   int size_;
 };
 
-/// What a rank does; returns its exit status.
+/// The function that each rank runs. It returns the rank's exit status.
 using Body = std::function<int(Ranks&)>;
 
-/// The transports of this build, the default first.
+/// Returns the names of the transports of this build, the default first.
 std::vector<std::string> transports();
 
-/// Where ranks run.
+/// The ranks to launch.
 struct World {
   std::string transport;
-  int threads = 4;  ///< ranks; "mpi" takes them from mpirun
+  int threads = 4;  ///< number of ranks; "mpi" ignores it, mpirun gives the number
   NetworkModel network = {};
 };
 
-/// Runs `body` on every rank and returns the largest exit status of the ranks of this process. An
-/// exception of one rank ends the program on all of them, for the others may be waiting for it.
+/// Runs `body` on every rank and returns the largest exit status of the ranks of this process. If a
+/// rank throws, the program ends on all ranks, because the others may wait for that rank.
 int launch(const World& world, const Body& body);
 
-/// What the transport is in words: " over mpi", " as threads over nccl", " as threads".
+/// Returns a phrase for tables: " over mpi", " as threads over nccl", " as threads".
 std::string transport_text(const std::string& transport);
 
-/// Ranks that are threads and talk over NCCL; device/connect_nccl.cpp, or device/without_nccl.cpp.
+/// Returns true if this build has --transport nccl. It and connect_nccl() are defined in
+/// device/connect_nccl.cpp, or in device/without_nccl.cpp in a build without NCCL.
 bool nccl_available();
-/// As Ranks::connect(), each rank on its `config.device`, which is the thread's current one.
+/// Makes a communicator over NCCL like Ranks::connect(). `config.device` must be the current device
+/// of the rank's thread. Collective.
 Communicator connect_nccl(Ranks& ranks, const sparsecollConfig_t& config);
 
-/// The MPI half of the above; ranks_mpi.cpp, or without_mpi.cpp in a build without MPI.
+/// Returns true if this build has --transport mpi. It, launch_mpi() and mpi_version() are defined
+/// in ranks_mpi.cpp, or in without_mpi.cpp in a build without MPI.
 bool mpi_available();
+/// Runs `body` on this process, as one rank of an mpirun.
 int launch_mpi(const Body& body);
-/// Name and version of the MPI library; "" without MPI.
+/// Returns the name and version of the MPI library, or "" without MPI.
 std::string mpi_version();
 
 }  // namespace sparsecoll::perf

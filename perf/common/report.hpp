@@ -11,7 +11,7 @@
 
 namespace sparsecoll::perf {
 
-/// A table in nccl-tests' manner on stdout: comment lines, two lines of titles, rows.
+/// A table on stdout in the style of nccl-tests: comment lines, two lines of titles, rows.
 class Table {
  public:
   struct Column {
@@ -19,7 +19,7 @@ class Table {
     std::string unit;
     int width;
   };
-  /// A silent table (ranks other than 0) takes everything and prints nothing.
+  /// A silent table prints nothing. Ranks other than 0 have silent ones.
   Table(std::vector<Column> columns, bool silent);
   void comment(const std::string& text) const;
   void titles() const;
@@ -31,17 +31,17 @@ class Table {
   bool silent_;
 };
 
-/// Three significant digits or more, no exponent.
+/// Formats with three significant digits or more, without an exponent.
 std::string number(double value);
-/// A time in microseconds from seconds.
+/// Formats a time given in seconds as a number of microseconds.
 std::string microseconds(double seconds);
-/// nccl-tests writes N/A where nothing was checked; so do we for all that is absent.
+/// Formats a count; "N/A" if it is absent, as in nccl-tests.
 std::string count_or_na(const std::optional<std::size_t>& value);
 
-/// Rows as JSON, one object per line; with an empty name it takes them and writes nothing.
+/// A file of JSON rows, one object per line. With an empty name, nothing is written.
 class JsonFile {
  public:
-  /// Throws when the file cannot be written.
+  /// Throws std::runtime_error if the file cannot be written.
   explicit JsonFile(const std::string& name);
   void write(const nlohmann::ordered_json& row);
 
@@ -50,10 +50,11 @@ class JsonFile {
   std::ofstream file_;
 };
 
-/// "shape 3 of 12: oktopk" on one line of stderr that is rewritten; gone at the end.
+/// A line on stderr that shows what is measured now, such as "size 3 of 12, k = 100: oktopk". Each
+/// call rewrites it; the destructor clears it.
 class Progress {
  public:
-  /// Shows nothing unless `wanted` or stderr is a terminal; never on a silent rank.
+  /// Shows the line if `wanted` or if stderr is a terminal, but never on a silent rank.
   Progress(bool wanted, bool silent);
   ~Progress();
   void show(const std::string& text);
@@ -64,7 +65,8 @@ class Progress {
   bool shown_ = false;
 };
 
-/// The closing lines; `wrong` is that of all ranks. Returns the program's exit status.
+/// Prints the last lines of the table. `wrong` is the number of wrong values of all ranks, or
+/// nothing if results were not checked. Returns the program's exit status.
 int conclude(const Table& table, const std::optional<std::size_t>& wrong);
 
 }  // namespace sparsecoll::perf

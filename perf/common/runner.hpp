@@ -12,15 +12,15 @@
 
 namespace sparsecoll::perf {
 
-/// What goes in and out: --form.
+/// The form of the input and the result: --form.
 enum class Form {
-  kDense,   ///< dense vectors, selection included
-  kSparse,  ///< entries, exchange alone; the result is the top-k of the sum
-  kSum,     ///< entries, exchange alone; the result is every entry of the sum
-  kOwners   ///< entries, which go to the owners of their indices
+  kDense,   ///< dense vectors; the call selects
+  kSparse,  ///< entries, without a selection; the result is the top-k of the sum
+  kSum,     ///< entries, without a selection; the result is the whole sum
+  kOwners   ///< entries, each of which is sent to the rank that owns its index
 };
 
-/// One row's work as one rank sees it.
+/// The input of one call on one rank. One row of the table measures one task on all ranks.
 template <class T>
 struct Task {
   std::size_t n = 0;
@@ -29,39 +29,40 @@ struct Task {
   bool average = false;
   Form form = Form::kDense;
   bool feedback = false;
-  bool rounded = false;      ///< the library's values travel in bfloat16
-  std::span<const T> dense;  ///< this rank's vector; but for kDense only its entries
-  const Entries<Wide<T>>* entries = nullptr;   ///< this rank's top-k: what goes in, but for kDense
-  const Entries<Wide<T>>* by_shard = nullptr;  ///< its selection by shards, for who works with that
+  bool rounded = false;      ///< the library sends values in bfloat16
+  std::span<const T> dense;  ///< this rank's vector; unless kDense, zeros except for its entries
+  const Entries<Wide<T>>* entries = nullptr;   ///< this rank's top-k, the input unless kDense
+  const Entries<Wide<T>>* by_shard = nullptr;  ///< its selection by shards; null if unused
   std::vector<std::size_t> bounds;             ///< kOwners: rank r owns [bounds[r], bounds[r + 1])
 };
 
-/// What the last call did on this rank.
+/// Statistics of the last call on this rank.
 struct CallStats {
   std::size_t selected = 0;
   std::size_t result = 0;
-  double wire_bytes = 0;       ///< sent by this rank
-  std::size_t messages = 0;    ///< the same; 0 where they were not counted
-  bool wire_is_model = false;  ///< computed, not counted
+  double wire_bytes = 0;       ///< bytes sent by this rank
+  std::size_t messages = 0;    ///< messages sent by this rank; 0 if they were not counted
+  bool wire_is_model = false;  ///< wire_bytes is computed, not counted
   double select_seconds = 0;
-  double pack_seconds = 0;      ///< 0 where it is not told apart
-  double exchange_seconds = 0;  ///< waiting for messages
+  double pack_seconds = 0;      ///< 0 if it was not measured by itself
+  double exchange_seconds = 0;  ///< time spent waiting for messages
   double reduce_seconds = 0;
-  std::string ran;  ///< the algorithm, where it can differ from the one asked for
+  std::string ran;  ///< the algorithm that ran; empty if it is always the one asked for
 };
 
-/// Something that reduces the ranks' vectors: an algorithm of the library or a baseline.
+/// Runs one task: by an algorithm of the library, or by a baseline.
 template <class T>
 class Runner {
  public:
   virtual ~Runner() = default;
-  /// Before every call, outside the clock.
+  /// Prepares the next call. It precedes every call and is not timed.
   virtual void prepare() {}
   virtual void call() = 0;
-  /// Forgets earlier calls: the residual becomes zeros.
+  /// Sets the residual to zeros.
   virtual void reset() {}
   virtual CallStats stats() const = 0;
-  /// Wrong values that the last call, the first one after reset(), left on this rank.
+  /// Returns the number of wrong values of the last call on this rank. That call must be the first
+  /// one after reset().
   virtual std::size_t wrong(const Checker<T>& checker) const = 0;
 };
 

@@ -11,11 +11,11 @@
 
 namespace sparsecoll::perf {
 
-/// What the local selection is measured against, on the same data in the same run.
+/// Times of simpler operations on the same data in the same run, for comparison with the selection.
 struct SelectionBaselines {
   Times read;         ///< one pass that sums magnitudes
-  Times add;          ///< r += g in place: what plain error feedback costs
-  Times copy;         ///< one vector to another
+  Times add;          ///< r += g in place, the least that error feedback costs
+  Times copy;         ///< copy of the vector
   Times nth_element;  ///< magnitudes to a scratch vector, then std::nth_element
 };
 
@@ -24,8 +24,8 @@ template <class T>
 void measure_passes(Ranks& ranks, const Options& options, std::span<const T> x,
                     SelectionBaselines& out);
 
-/// Fills `nth_element` for the k-th largest, over a quarter of the calls: it is far slower than the
-/// rest. Collective.
+/// Fills `nth_element` for the k-th largest value. It makes a quarter of the calls, because it is
+/// much slower than the rest. Collective.
 template <class T>
 void measure_nth_element(Ranks& ranks, const Options& options, std::span<const T> x, std::size_t k,
                          SelectionBaselines& out);

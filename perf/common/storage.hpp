@@ -16,35 +16,38 @@
 
 namespace sparsecoll::perf {
 
-/// Where one rank's vectors are, as --memory says: on the host, or on its device, where it has a
-/// stream of its own.
+/// The memory of one rank's vectors, which --memory chooses: the host's, or that of the rank's
+/// device. On a device the rank has a stream of its own.
 class Storage {
  public:
   virtual ~Storage() = default;
-  /// `device` of a configuration.
+  /// Returns the value for sparsecollConfig_t::device.
   virtual int device() const = 0;
-  /// Of every call.
+  /// Returns the stream to pass to every call.
   virtual sparsecollStream_t stream() const = 0;
-  /// The device's name; "" on the host.
+  /// Returns the name of the device, or "" on the host.
   virtual std::string gpu() const = 0;
 
-  /// Zeros; not null.
+  /// Allocates memory, filled with zeros. The address is not null even for 0 bytes.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void free(void* at) noexcept = 0;
   virtual void write(void* to, const void* from, std::size_t bytes) = 0;
-  /// What is there once all that is on the stream is done; on a device it is copied to `room`.
+  /// Waits for the stream, then returns the bytes at `from`. From a device they are copied to
+  /// `buffer`.
   virtual const void* read(const void* from, std::size_t bytes, std::vector<std::byte>& buffer) = 0;
-  /// What does the same as `work`, which queues something on the stream, from now on: on a device
-  /// the launch of a CUDA graph, so that nothing is done yet; on the host `work` itself.
+  /// Returns a function that does the same as `work`, which must only queue work on the stream. On
+  /// a device this captures `work` into a CUDA graph, without running it, and the function launches
+  /// the graph. On the host the function is `work` itself.
   virtual std::function<void()> capture(const std::function<void()>& work) = 0;
-  /// Until all that is on the stream is done.
+  /// Waits for the stream.
   virtual void wait() = 0;
 };
 
-/// That of the options; ranks of a host take its devices in turn. Collective.
+/// Makes the storage that options.memory names. The ranks of a host use its devices in turn.
+/// Collective.
 std::unique_ptr<Storage> make_storage(const Options& options, Ranks& ranks);
 
-/// Values in a storage, which outlives them.
+/// An array in a storage, which must outlive it.
 template <class V>
 class Array {
  public:
@@ -59,7 +62,7 @@ class Array {
 
   V* data() const { return data_; }
   std::size_t size() const { return n_; }
-  /// The first n of them on the host, until the next call.
+  /// Returns the first n values in host memory. They are valid until the next call.
   std::span<const V> read(std::size_t n) const {
     return {static_cast<const V*>(storage_->read(data_, n * sizeof(V), buffer_)), n};
   }

@@ -6,9 +6,9 @@
 
 namespace sparsecoll::perf {
 
-/// The whole of a program that measures a reduction: parses the command line, starts the ranks,
-/// measures every algorithm on every shape, prints the table. Returns the exit status, not 0 when
-/// any rank has a wrong result.
+/// Runs a program that measures a verb: parses the command line, launches the ranks, measures every
+/// algorithm on every shape, and prints the table. Returns the exit status, which is not 0 if a
+/// result is wrong on any rank.
 int run_allreduce_program(int argc, char** argv, const Program& program);
 
 }  // namespace sparsecoll::perf

@@ -10,8 +10,8 @@
 
 namespace sparsecoll::perf {
 
-/// Threads that share a loop with their caller, each bound to a CPU of its own as far as there are
-/// enough: what passes over memory are made with, beside the library's own threads.
+/// Threads that share a loop with their caller, for passes over memory. Each is bound to a CPU, to
+/// one of its own if there are enough. The library has its own threads.
 class ThreadTeam {
  public:
   explicit ThreadTeam(std::size_t threads);
@@ -19,7 +19,7 @@ class ThreadTeam {
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;
 
-  /// Runs work(begin, end) for equal parts of [0, count), one on each thread.
+  /// Runs work(begin, end) for equal parts of [0, count), one on each thread. Waits for all.
   void run(std::size_t count, const std::function<void(std::size_t, std::size_t)>& work);
 
  private:
@@ -29,7 +29,7 @@ class ThreadTeam {
   std::size_t threads_;
   std::barrier<> barrier_;
   std::size_t count_ = 0;
-  const std::function<void(std::size_t, std::size_t)>* work_ = nullptr;  ///< null: the end
+  const std::function<void(std::size_t, std::size_t)>* work_ = nullptr;  ///< null: the threads end
   std::vector<std::thread> others_;
 };
 

@@ -10,8 +10,8 @@
 
 namespace sparsecoll::perf {
 
-/// Seconds of one call over the timed calls. Each call starts behind a barrier; its time is the
-/// ranks' average, minimum or maximum (options.combine), the maximum being when the last is done.
+/// Statistics of the timed calls, in seconds. Each call starts after a barrier. Its time is the
+/// average, minimum or maximum of the ranks' times (options.combine).
 struct Times {
   double average = 0;
   double minimum = 0;
@@ -19,11 +19,11 @@ struct Times {
   double maximum = 0;
 };
 
-/// Of these calls, in any order; at least one.
+/// Returns the statistics of these times, of which there must be at least one.
 Times summary(std::vector<double> seconds);
 
-/// options.warmup calls, then options.iterations timed ones. `prepare` precedes every call outside
-/// the clock. Collective; the same numbers on every rank.
+/// Makes options.warmup calls, then options.iterations timed ones. `prepare` precedes every call
+/// and is not timed. Collective; returns the same times on every rank.
 Times measure(Ranks& ranks, const Options& options, const std::function<void()>& prepare,
               const std::function<void()>& call);
 
