@@ -6,9 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "calls/algorithm_info.hpp"
-#include "common/baselines.hpp"
-#include "common/library.hpp"
+#include "common/complete_options.hpp"
 #include "common/patterns.hpp"
 #include "common/ranks.hpp"
 #include "simulated/options.hpp"
@@ -17,15 +15,6 @@ namespace sparsecoll::perf {
 namespace {
 
 using Names = std::vector<std::string>;
-
-/// MPI's means that belong to the program, in a build that has them.
-Names baselines_of(const Program& program) {
-  Names names;
-  for (const std::string& name : baseline_names()) {
-    if (std::ranges::count(program.baselines, name) > 0) names.push_back(name);
-  }
-  return names;
-}
 
 /// A flag that is written 0 or 1, as in nccl-tests.
 void add_switch(CLI::App& app, const std::string& name, bool& value, const std::string& text) {
@@ -173,128 +162,7 @@ void add_collective(CLI::App& app, Options& o, const Program& program) {
       ->capture_default_str();
 }
 
-/// What depends on earlier calls has no result that the steps of a search could be checked against.
-bool needs_equal_steps(const std::string& name) { return name == kReuse; }
-/// Only generated data are exact in any order.
-bool reorders(const std::string& name) {
-  const AlgorithmInfo* const algorithm = algorithm_named(name);
-  return name == kReordered || (algorithm && algorithm->result == ResultKind::sums_by_node);
-}
-
-bool needs_dense_form(const std::string& name) {
-  const AlgorithmInfo* const algorithm = algorithm_named(name);
-  return algorithm && !algorithm->coordinate_form;
-}
-
-/// Options that mean something on one side only.
-void complete_device(CLI::App& app, Options& o) {
-  const bool device = o.memory == "device";
-  for (const char* name : {"--kernel", "--pieces", "--cold", "--check-count"}) {
-    if (!device && app.count(name) > 0) throw CLI::ValidationError(name, "needs --memory device");
-  }
-  for (const char* name : {"--nthreads", "--data", "--average", "--threads", "--simd"}) {
-    if (device && app.count(name) > 0) throw CLI::ValidationError(name, "needs --memory host");
-  }
-  if (o.kernel_ranks.empty()) o.kernel_ranks = {2, 8, 64};
-  if (device && o.kernel != "select" && app.count("--input") > 0) {
-    throw CLI::ValidationError("--input", "needs --kernel select");
-  }
-  if (device && o.kernel == "select" && app.count("--pieces") > 0) {
-    throw CLI::ValidationError("--pieces", "needs --kernel merge, pack or unpack");
-  }
-}
-
-/// What can be captured.
-void check_graph(const Options& o) {
-  if (!o.graph) return;
-  if (o.transport != "nccl") throw CLI::ValidationError("--cudagraph", "needs --transport nccl");
-  if (o.form != "dense" || !o.tensors.empty())
-    throw CLI::ValidationError("--cudagraph", "needs --form dense, and no --tensors");
-  for (const std::string& name : o.algorithms) {
-    if (name != kGtopk)
-      throw CLI::ValidationError("--cudagraph", name + " cannot be captured: it waits for sizes");
-  }
-}
-
-/// What depends on more than one option.
-void complete(CLI::App& app, Options& o, const Program& program) {
-  if (o.min_bytes > o.max_bytes) {
-    // The range grew from one end only: both ends are then the one that was given.
-    if (app.count("--maxbytes") > 0 && app.count("--minbytes") > 0) {
-      throw CLI::ValidationError("-b", "is larger than -e");
-    }
-    (app.count("--minbytes") > 0 ? o.max_bytes : o.min_bytes) =
-        app.count("--minbytes") > 0 ? o.min_bytes : o.max_bytes;
-  }
-  if (o.densities.empty() && o.ks.empty()) o.densities = {0.001, 0.01};
-  if (program.device) complete_device(app, o);
-  if (program.algorithms.empty()) {
-    if (o.inputs.empty()) o.inputs = {pattern_names().front()};
-    o.transport = "local";
-    return;
-  }
-  if (o.transport.empty()) o.transport = transports().front();
-  check_transport(o);
-  check_network(app, o.transport);
-  if (o.transport == "mpi" && app.count("--nthreads") > 0) {
-    throw CLI::ValidationError("-t",
-                               "is the number of ranks that are threads; over mpi it is "
-                               "mpirun's -n");
-  }
-  const Names baselines = baselines_of(program);
-  if (!o.tensors.empty()) {
-    if (o.wire != "native") throw CLI::ValidationError("--tensors", "needs --wire native");
-    if (o.form != "dense") throw CLI::ValidationError("--tensors", "needs --form dense");
-    if (o.algorithms.empty()) {
-      o.algorithms = program.default_algorithms;
-      std::erase_if(o.algorithms, needs_equal_steps);
-    }
-    for (const std::string& name : o.algorithms) {
-      if (needs_equal_steps(name)) {
-        throw CLI::ValidationError("--tensors", name + " gives every step another result");
-      }
-      if (std::ranges::count(baselines, name) > 0) {
-        throw CLI::ValidationError("--tensors", name + " is MPI's own and knows no groups");
-      }
-    }
-  }
-  const bool half = o.datatype == "float16" || o.datatype == "bfloat16";
-  if (o.algorithms.empty()) {
-    o.algorithms = program.default_algorithms;
-    if (o.transport == "mpi" && o.memory == "host" && !half) {
-      o.algorithms.insert(o.algorithms.end(), baselines.begin(), baselines.end());
-    }
-    if (o.form != "dense") std::erase_if(o.algorithms, needs_dense_form);
-    if (!o.data.empty()) std::erase_if(o.algorithms, reorders);
-  }
-  for (const std::string& name : o.algorithms) {
-    if (o.transport != "mpi" && std::ranges::count(baselines, name) > 0) {
-      throw CLI::ValidationError("--algo", name + " is MPI's own and needs --transport mpi");
-    }
-    if (o.memory != "host" && std::ranges::count(baselines, name) > 0) {
-      throw CLI::ValidationError("--algo", name + " is MPI's own and needs --memory host");
-    }
-    if (half && std::ranges::count(baselines, name) > 0) {
-      throw CLI::ValidationError("--algo", name + " is MPI's own, which knows no " + o.datatype);
-    }
-    if (o.form != "dense" && needs_dense_form(name)) {
-      throw CLI::ValidationError("--algo", name + " has no coordinate form; it needs --form dense");
-    }
-    if (o.check && !o.data.empty() && reorders(name)) {
-      throw CLI::ValidationError("--algo", name + " adds in another order; --data needs -c 0");
-    }
-  }
-  check_graph(o);
-}
-
 }  // namespace
-
-void check_transport(const Options& options) {
-  if (options.transport == "nccl" && options.memory != "device")
-    throw CLI::ValidationError("--transport", "nccl needs --memory device");
-  if (options.transport == "simulated" && options.memory != "host")
-    throw CLI::ValidationError("--transport", "simulated needs --memory host");
-}
 
 std::optional<Options> parse(int argc, char** argv, const Program& program, int* status) {
   Options options;
@@ -327,7 +195,7 @@ std::optional<Options> parse(int argc, char** argv, const Program& program, int*
   threads->capture_default_str();
   try {
     app.parse(argc, argv);
-    complete(app, options, program);
+    complete_options(app, options, program);
   } catch (const CLI::ParseError& error) {
     *status = app.exit(error) == 0 ? 0 : 2;
     return std::nullopt;
