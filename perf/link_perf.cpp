@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the network between the ranks' hosts does by itself: MPI's plain messages, without the
-// library. Times of everything else are to be read beside these.
+// Measures plain messages of MPI between the ranks' hosts, without the library. These times show
+// what the network can do.
 #include <mpi.h>
 
 #include <CLI/CLI.hpp>
@@ -27,20 +27,21 @@ using namespace sparsecoll::perf;
 struct LinkOptions {
   Options run;
   std::size_t bytes = std::size_t{4} << 20;
-  double rate = 0;          ///< that the links should have, Mbit/s; 0 = not known
-  double min_percent = 80;  ///< per cent of it that long messages must reach
+  double rate = 0;          ///< expected rate of the links in Mbit/s; 0: not known
+  double min_percent = 80;  ///< percentage of `rate` that long messages must reach
 };
 
-/// Who sends to whom at once.
+/// Messages that are sent at the same time.
 struct Pattern {
   std::string name;
   std::vector<std::pair<int, int>> messages;  ///< from, to
-  int links = 1;              ///< that the busiest direction of a link carries of the messages
-  bool between_hosts = true;  ///< between hosts
-  bool one_link = true;  ///< one link is what limits it, not what the machine does for all of them
+  int links = 1;                              ///< messages in the busiest direction of a link
+  bool between_hosts = true;                  ///< false: all ranks are on one host
+  bool one_link = true;  ///< one link limits the rate, not the machine that carries all links
 };
 
-/// A rank of every host, and a neighbour of rank 0 on its own.
+/// Returns patterns between the first ranks of all hosts, and one between two ranks of rank 0's
+/// host. Collective.
 std::vector<Pattern> patterns(Ranks& ranks) {
   MPI_Comm host = MPI_COMM_NULL;
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, ranks.rank(), MPI_INFO_NULL, &host);
@@ -57,7 +58,8 @@ std::vector<Pattern> patterns(Ranks& ranks) {
   if (others.empty()) return all;
   const int peer = others.front();
   all.push_back({"one way", {{0, peer}}});
-  // Not two ways between two: Open MPI's answer to one message waits behind the other one's bytes.
+  // There is no pattern of two ranks that send to each other: Open MPI's acknowledgement of one
+  // message waits behind the bytes of the other message.
   Pattern ring{"ring", {{0, peer}}, 1, true, false};
   for (std::size_t i = 0; i < others.size(); ++i) {
     ring.messages.emplace_back(others[i], i + 1 < others.size() ? others[i + 1] : 0);
@@ -73,7 +75,7 @@ std::vector<Pattern> patterns(Ranks& ranks) {
   return all;
 }
 
-/// Every message of the pattern at once; this rank's part.
+/// Sends and receives this rank's messages of the pattern, all at once.
 void send_all(const Pattern& pattern, int rank, std::vector<std::vector<char>>& buffers) {
   std::vector<MPI_Request> requests;
   buffers.resize(pattern.messages.size(), std::vector<char>(buffers.front().size()));
@@ -113,7 +115,7 @@ class LinkBench {
     table_.comment("rate: through the busiest link, one direction, payload only");
     table_.titles();
     for (const Pattern& pattern : patterns(ranks_)) {
-      // A word by itself, what a bucket may let through at once, and what fills the link.
+      // A word; what a token bucket may let through at once; and a message that fills the link.
       for (const std::size_t bytes : {std::size_t{8}, std::size_t{64} << 10, options_.bytes})
         measure_pattern(pattern, bytes);
     }
@@ -130,8 +132,8 @@ class LinkBench {
     const double best = bits / times.minimum * 1e-6, median = bits / times.median * 1e-6;
     const bool asked = options_.rate > 0 && pattern.between_hosts;
     if (asked && bytes == options_.bytes) {
-      // Neither a link that is slower than asked nor one that is not limited. After a pause one
-      // message may find the bucket full, and be faster for it; half of them do not.
+      // A link must be neither slower than expected nor unlimited. After a pause a message may find
+      // the token bucket full, and be faster; the median message does not.
       const bool slow = pattern.one_link && best / options_.rate * 100 < options_.min_percent;
       const bool fast = median / options_.rate * 100 > 102;
       wrong_ += slow || fast ? 1 : 0;
@@ -168,12 +170,12 @@ std::optional<LinkOptions> parse_links(int argc, char** argv, int* status) {
   options.run.warmup = 2;
   CLI::App app("Rates and times of plain messages between the ranks' hosts.", "link_perf");
   app.set_help_flag("-h,--help", "print this");
-  app.add_option("--bytes", options.bytes, "of a long message (K, M, G)")
+  app.add_option("--bytes", options.bytes, "size of a long message (K, M, G)")
       ->transform(CLI::AsSizeValue(false))
       ->default_str("4M");
   app.add_option("--rate", options.rate,
-                 "that the links should have, Mbit/s; the exit status is 1 when long messages come "
-                 "through one link slower than --least per cent of it or faster than 102")
+                 "expected rate of the links in Mbit/s; the exit status is 1 if long messages over "
+                 "one link reach less than --least or more than 102 per cent of it")
       ->check(CLI::Range(0.001, 1e6));
   app.add_option("--least", options.min_percent)
       ->check(CLI::Range(0.0, 100.0))
@@ -181,7 +183,7 @@ std::optional<LinkOptions> parse_links(int argc, char** argv, int* status) {
   app.add_option("-n,--iters", options.run.iterations, "timed repetitions")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  app.add_option("-w,--warmup_iters", options.run.warmup, "repetitions before those")
+  app.add_option("-w,--warmup_iters", options.run.warmup, "repetitions before the timed ones")
       ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
   app.add_option("-J,--output_file", options.run.json,

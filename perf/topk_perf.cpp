@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures sparsecollTopk, the local selection, beside passes over the same memory that bound it
-// from below (with as many threads) and std::nth_element, which is what one would write without the
-// library. With --memory device: the kernels for CUDA themselves (device/).
+// Measures sparsecollTopk, the local selection. For comparison it measures passes over the same
+// memory with as many threads, which no selection can beat, and std::nth_element, which one would
+// use without the library. With --memory device it measures CUDA kernels (device/).
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -216,7 +216,7 @@ int main(int argc, char** argv) {
   perf::Program program;
   program.name = "topk_perf";
   program.description =
-      "Time and correctness of sparsecollTopk beside passes over the same memory.";
+      "Time and correctness of sparsecollTopk, compared with passes over the same memory.";
   program.device = true;
   int status = 0;
   const std::optional<perf::Options> options = perf::parse(argc, argv, program, &status);

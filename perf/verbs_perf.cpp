@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The programs that measure verbs in one file, for a package: each alone would bring all kernels.
+// All programs that measure verbs in one executable, for a package: each executable contains all
+// kernels.
 #include <cstdio>
 #include <string>
 

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Gradients that never leave their GPUs: every rank is a thread with a device, a stream and buffers
-// there; ranks may share a device. First each call returns when its messages are through and its
-// last kernels are on the stream (blocking = 1), then at once (blocking = 0). What was delivered
-// and what the residuals still hold must be the plain sum of all that was ever given, which the
-// host adds up.
+// Sparse sums of gradients on GPUs. Every rank is a thread with a device, a stream and buffers on
+// the device; ranks may share a device. The program runs twice. With blocking = 1 a call returns
+// when its messages are sent and received and its last kernels are queued on the stream; with
+// blocking = 0 it returns at once. At the end the host checks that nothing is lost: the delivered
+// sums and the residuals together are the sum of all inputs.
 #include <cuda_runtime.h>
 #include <sparsecoll/sparsecoll.h>
 
@@ -22,7 +22,7 @@ constexpr int P = 4, n = 1 << 18, k = n / 100, steps = 10;
 void check(cudaError_t error) {
   if (error == cudaSuccess) return;
   std::fprintf(stderr, "%s\n", cudaGetErrorString(error));
-  std::exit(EXIT_FAILURE);  // the other threads would wait for this one
+  std::exit(EXIT_FAILURE);  // ends all threads, because the others would wait for this one
 }
 
 void check(sparsecollResult_t result, sparsecollComm_t comm) {
@@ -31,14 +31,14 @@ void check(sparsecollResult_t result, sparsecollComm_t comm) {
   std::exit(EXIT_FAILURE);
 }
 
-// Yours. These are integers, of which the sums are exact in any order.
-__global__ void compute_gradient(float* gradient, float* given, unsigned seed) {
+// Stands for your computation. It makes integers, so that sums are exact in any order.
+__global__ void compute_gradient(float* gradient, float* input, unsigned seed) {
   const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (i >= n) return;
-  unsigned noise = (static_cast<unsigned>(i) + seed * n) * 2654435761u;
-  noise = (noise ^ (noise >> 15)) * 2246822519u;
-  gradient[i] = static_cast<float>(noise >> 24) - 128.0f;
-  given[i] += gradient[i];
+  unsigned bits = (static_cast<unsigned>(i) + seed * n) * 2654435761u;
+  bits = (bits ^ (bits >> 15)) * 2246822519u;
+  gradient[i] = static_cast<float>(bits >> 24) - 128.0f;
+  input[i] += gradient[i];
 }
 
 __global__ void apply(const float* sum, float* delivered) {
@@ -60,57 +60,57 @@ std::vector<float> to_host(float* at) {
   return values;
 }
 
-// What one rank gave and got in all steps, and what its residual holds at the end.
-struct Account {
-  std::vector<float> given, delivered, residual;
+// One rank's sums over all steps, and its residual at the end.
+struct Totals {
+  std::vector<float> input, delivered, residual;
 };
 
-void run_rank(int rank, int device, int blocking, sparsecollComm_t comm, Account& account) {
+void run_rank(int rank, int device, int blocking, sparsecollComm_t comm, Totals& totals) {
   constexpr int threads = 256, blocks = (n + threads - 1) / threads;
   check(cudaSetDevice(device));
   cudaStream_t stream = nullptr;
   check(cudaStreamCreate(&stream));
   float *const gradient = zeros(), *const sum = zeros();
-  float *const given = zeros(), *const delivered = zeros();
-  sparsecollResidual_t residual = nullptr;  // goes where the buffers of its first call are
+  float *const input = zeros(), *const delivered = zeros();
+  sparsecollResidual_t residual = nullptr;  // in the memory of the buffers of its first call
   check(sparsecollResidualCreate(&residual, n, sparsecollFloat32, comm), comm);
   for (int step = 0; step < steps; ++step) {
     const auto seed = static_cast<unsigned>(step * P + rank);
-    compute_gradient<<<blocks, threads, 0, stream>>>(gradient, given, seed);
+    compute_gradient<<<blocks, threads, 0, stream>>>(gradient, input, seed);
     check(cudaGetLastError());
-    // Comes after the kernel, which is on the same stream.
+    // The call follows the kernel, which is on the same stream.
     check(sparseAllreduce(gradient, sum, n, k, sparsecollFloat32, sparsecollSum, residual, comm,
                           stream),
           comm);
-    // A call that was only queued: what follows on the stream waits for it, and the host does not
-    // wait for the device.
+    // With blocking = 0 the call is only queued. Make later work on the stream wait for it; the
+    // host does not wait.
     if (blocking == 0) check(sparsecollCommStreamWait(comm, stream), comm);
     apply<<<blocks, threads, 0, stream>>>(sum, delivered);
     check(cudaGetLastError());
   }
-  check(sparsecollCommSynchronize(comm), comm);  // tells the errors of queued calls
+  check(sparsecollCommSynchronize(comm), comm);  // waits, and returns an error of a queued call
   check(cudaStreamSynchronize(stream));
-  account.residual.resize(n);
-  check(sparsecollResidualRead(residual, account.residual.data()), comm);
-  account.given = to_host(given);
-  account.delivered = to_host(delivered);
+  totals.residual.resize(n);
+  check(sparsecollResidualRead(residual, totals.residual.data()), comm);
+  totals.input = to_host(input);
+  totals.delivered = to_host(delivered);
   check(cudaFree(gradient));
   check(cudaFree(sum));
   check(cudaStreamDestroy(stream));
 }
 
-// How many entries lost something, or differ between ranks.
-int count_wrong(const std::vector<Account>& accounts) {
+// Returns the number of entries that differ between ranks or from the sum of all inputs.
+int count_wrong(const std::vector<Totals>& all_totals) {
   int wrong = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    float all = 0, kept = 0;
+    float input_sum = 0, residual_sum = 0;
     bool same = true;
-    for (const Account& account : accounts) {
-      all += account.given[i];
-      kept += account.residual[i];
-      same = same && account.delivered[i] == accounts[0].delivered[i];
+    for (const Totals& totals : all_totals) {
+      input_sum += totals.input[i];
+      residual_sum += totals.residual[i];
+      same = same && totals.delivered[i] == all_totals[0].delivered[i];
     }
-    if (!same || accounts[0].delivered[i] + kept != all) ++wrong;
+    if (!same || all_totals[0].delivered[i] + residual_sum != input_sum) ++wrong;
   }
   return wrong;
 }
@@ -122,13 +122,13 @@ int run(int devices, int blocking) {
   int device_of[P];
   for (int r = 0; r < P; ++r) device_of[r] = r % devices;
   check(sparsecollCommInitAll(comms, P, device_of, &config), nullptr);
-  std::vector<Account> accounts(P);
+  std::vector<Totals> all_totals(P);
   std::vector<std::thread> ranks;
   for (int r = 0; r < P; ++r)
-    ranks.emplace_back(run_rank, r, device_of[r], blocking, comms[r], std::ref(accounts[r]));
+    ranks.emplace_back(run_rank, r, device_of[r], blocking, comms[r], std::ref(all_totals[r]));
   for (std::thread& rank : ranks) rank.join();
   for (const sparsecollComm_t comm : comms) check(sparsecollCommDestroy(comm), comm);
-  const int wrong = count_wrong(accounts);
+  const int wrong = count_wrong(all_totals);
   std::printf("blocking = %d: %d ranks on %d GPU(s), %d of %d entries a step, %d entries wrong\n",
               blocking, P, devices < P ? devices : P, k, n, wrong);
   return wrong;

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 The sparsecoll authors
  * SPDX-License-Identifier: Apache-2.0 */
 
-/* The same without MPI: the ranks are threads of one process. It also shows what error feedback
- * promises: what was delivered and what the residuals still hold is all that was ever given. */
+/* Sparse sums without MPI: the ranks are threads of one process. The program also shows what error
+ * feedback guarantees: nothing is lost. The delivered sums and the residuals together are the sum
+ * of all inputs. */
 #include <pthread.h>
 #include <sparsecoll/sparsecoll.h>
 #include <stdio.h>
@@ -13,7 +14,8 @@ enum { P = 4, n = 10000, k = n / 100, steps = 100 };
 struct rank {
   sparsecollComm_t comm;
   pthread_t thread;
-  float given[n], delivered[n], residual[n]; /* sums over all steps; what is left at the end */
+  float input[n], delivered[n]; /* sums over all steps */
+  float residual[n];            /* the values that were not delivered */
 };
 
 static struct rank ranks[P];
@@ -21,20 +23,20 @@ static struct rank ranks[P];
 static void check(sparsecollResult_t result, sparsecollComm_t comm) {
   if (result == sparsecollSuccess) return;
   fprintf(stderr, "%s: %s\n", sparsecollGetErrorString(result), sparsecollGetLastError(comm));
-  exit(EXIT_FAILURE); /* the other threads would wait for this one */
+  exit(EXIT_FAILURE); /* ends all threads, because the others would wait for this one */
 }
 
 static void* run(void* argument) {
   struct rank* const me = argument;
   sparsecollResidual_t residual = NULL;
-  unsigned noise = (unsigned)(me - ranks);
+  unsigned bits = (unsigned)(me - ranks);
   float vector[n];
   check(sparsecollResidualCreate(&residual, n, sparsecollFloat32, me->comm), me->comm);
   for (int step = 0; step < steps; ++step) {
     for (int i = 0; i < n; ++i) {
-      noise = noise * 1664525u + 1013904223u;
-      vector[i] = (float)(noise >> 24) - 128.0f; /* integers: their sums are exact */
-      me->given[i] += vector[i];
+      bits = bits * 1664525u + 1013904223u;
+      vector[i] = (float)(bits >> 24) - 128.0f; /* an integer, so that sums are exact */
+      me->input[i] += vector[i];
     }
     check(sparseAllreduce(vector, vector, n, k, sparsecollFloat32, sparsecollSum, residual,
                           me->comm, NULL),
@@ -58,7 +60,7 @@ int main(void) {
   int lost = 0;
   for (int i = 0; i < n; ++i) {
     float missing = -ranks[0].delivered[i]; /* the same on every rank */
-    for (int r = 0; r < P; ++r) missing += ranks[r].given[i] - ranks[r].residual[i];
+    for (int r = 0; r < P; ++r) missing += ranks[r].input[i] - ranks[r].residual[i];
     if (missing != 0.0f) ++lost;
   }
   printf("%d of %d entries a step, %d entries lost something\n", k, n, lost);

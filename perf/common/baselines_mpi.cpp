@@ -47,7 +47,7 @@ class MpiDense final : public Runner<T> {
     CallStats stats;
     stats.selected = task_.n;
     stats.result = task_.n;
-    // The least that any dense allreduce sends: reduce-scatter, then allgather.
+    // No dense allreduce sends less than a reduce-scatter and an allgather.
     stats.wire_bytes = 2.0 * static_cast<double>(task_.n * sizeof(T)) *
                        static_cast<double>(task_.ranks - 1) / static_cast<double>(task_.ranks);
     stats.wire_is_model = true;
@@ -70,10 +70,10 @@ struct Pair {
   T value;
 };
 
-/// MPI_Allgather of the lengths, MPI_Allgatherv of the pairs, scatter-add. In the dense form the
-/// selection is the library's own (sparsecollTopk), so that both sides pay the same for it, and the
-/// result is zeroed within the clock, as a dense result must be; in the sparse forms the target of
-/// the scatter-add is cleared outside of it.
+/// MPI_Allgather of the lengths, MPI_Allgatherv of the pairs, then a scatter-add. In the dense form
+/// it selects with sparsecollTopk, so that both sides pay the same for the selection, and the timed
+/// part sets the result to zeros first, as a dense result requires. In the sparse forms prepare(),
+/// which is not timed, clears the target of the scatter-add.
 template <class T>
 class MpiAllgather final : public Runner<T> {
  public:
@@ -110,7 +110,7 @@ class MpiAllgather final : public Runner<T> {
     if (task_.form == Form::kDense) select();
     mine_.resize(selected_);
     for (std::size_t j = 0; j < selected_; ++j) {
-      // Dividing the k values here spares a pass over the n of the result.
+      // A division of the k values here saves a pass over the n values of the result.
       const T share = task_.average ? value_[j] / static_cast<T>(task_.ranks) : value_[j];
       mine_[j] = {index_[j], share};
     }
@@ -126,7 +126,8 @@ class MpiAllgather final : public Runner<T> {
     stats.selected = selected_;
     stats.result = static_cast<std::size_t>(
         std::ranges::count_if(result_, [](T value) { return value != T(0); }));
-    // What arrives from the other ranks; a ring sends as much, and no algorithm receives less.
+    // The bytes received from the other ranks. No algorithm receives less, and a ring sends as
+    // much.
     stats.wire_bytes = static_cast<double>((all_.size() - selected_) * sizeof(Pair<T>) +
                                            (counts_.size() - 1) * sizeof(int));
     stats.wire_is_model = true;
@@ -188,7 +189,7 @@ class MpiAllgather final : public Runner<T> {
 };
 
 /// MPI_Alltoall of the sizes, then MPI_Alltoallv of indices and of values. The entries are sorted,
-/// so that what goes to one owner lies together already.
+/// so that those of one owner are contiguous.
 template <class T>
 class MpiAlltoallv final : public Runner<T> {
  public:

@@ -33,7 +33,7 @@ std::vector<Entries<T>> gather_entries(Ranks& ranks, const Entries<T>& mine) {
   return all;
 }
 
-/// Sum of magnitudes, the scale of the rounding errors of a sum.
+/// Returns the sum of the magnitudes, to which the rounding errors of the sum are proportional.
 template <class T>
 Entries<T> magnitudes(std::vector<Entries<T>> parts) {
   for (Entries<T>& part : parts) {
@@ -123,7 +123,7 @@ std::size_t Checker<T>::wrong_dense(std::span<const T> result, ExpectedResult ki
   for (std::size_t i = 0; i < result.size(); ++i) {
     const bool entry = j < want.size() && want.index[j] == i;
     const Wide<T> total = entry ? want.value[j] : Wide<T>(0);
-    // Only sums of all selections are judged by rounding, and their scale has the same indices.
+    // Only sums of all selections are compared up to rounding. Their scale has the same indices.
     const Wide<T> scale = entry && !bits ? cache_->scale->value[j] : Wide<T>(0);
     wrong += comparison.right(result[i], total, scale) ? 0 : 1;
     j += entry ? 1 : 0;
@@ -134,17 +134,17 @@ std::size_t Checker<T>::wrong_dense(std::span<const T> result, ExpectedResult ki
 template <class T>
 std::size_t Checker<T>::wrong_sums(std::span<const T> result, Accuracy accuracy) const {
   constexpr std::size_t kBlock = std::size_t{1} << 16;
-  constexpr std::size_t kLimit = std::size_t{1} << 28;  // values drawn, a few seconds' work
+  constexpr std::size_t kLimit = std::size_t{1} << 28;  // generated values: a few seconds
   const Comparison<T> comparison{
       accuracy, task_.average ? static_cast<Wide<T>>(task_.ranks) : Wide<T>(1), task_.ranks};
   const std::size_t every = 1 + task_.n * static_cast<std::size_t>(task_.ranks) / kLimit;
-  std::vector<T> piece(kBlock);
+  std::vector<T> block(kBlock);
   std::vector<Wide<T>> total(kBlock);
   std::vector<Wide<T>> scale(kBlock);
   std::size_t wrong = 0;
   for (std::size_t first = 0; first < task_.n; first += every * kBlock) {
     const std::size_t length = std::min(kBlock, task_.n - first);
-    const std::span<T> values(piece.data(), length);
+    const std::span<T> values(block.data(), length);
     for (int r = 0; r < task_.ranks; ++r) {
       vectors_.fill(r, first, values);
       for (std::size_t j = 0; j < length; ++j) {
@@ -154,7 +154,7 @@ std::size_t Checker<T>::wrong_sums(std::span<const T> result, Accuracy accuracy)
       }
     }
     for (std::size_t j = 0; j < length; ++j) {
-      const Wide<T> want = total[j] == 0 ? Wide<T>(0) : total[j];  // -0 comes out as +0
+      const Wide<T> want = total[j] == 0 ? Wide<T>(0) : total[j];  // -0 becomes +0
       wrong += comparison.right(result[first + j], want, scale[j]) ? 0 : 1;
     }
   }
@@ -177,8 +177,8 @@ std::size_t Checker<T>::wrong_sparse(std::span<const std::uint32_t> index, std::
 
 template <class T>
 std::size_t Checker<T>::wrong_rounded(const Entries<Wide<T>>& result, ExpectedResult kind) const {
-  // Once on the way to the sum and once from there, by half a last place of 8 bits each; and once
-  // more where the result is of a 16-bit type.
+  // A value is rounded to 8 bits when it is sent to be summed, and when its sum is sent; once more
+  // if the result has a 16-bit type. Each rounding is off by at most half a unit in the last place.
   constexpr double kOff = 4.0 / 512;
   const std::vector<Entries<Wide<T>>>& parts =
       kind == ExpectedResult::kSumOfShardSelections ? by_shard_ : selections_;
@@ -223,7 +223,7 @@ std::size_t Checker<T>::wrong_received(std::span<const std::uint32_t> index,
 template <class T>
 std::size_t Checker<T>::wrong_residual(std::span<const Wide<T>> residual,
                                        ExpectedResult kind) const {
-  std::vector<Wide<T>> want(task_.n, 0);  // what stays when everything is delivered
+  std::vector<Wide<T>> want(task_.n, 0);  // zeros if everything was delivered
   if (kind != ExpectedResult::kSumOfVectors) {
     std::ranges::copy(task_.dense, want.begin());
     const Entries<Wide<T>> none;

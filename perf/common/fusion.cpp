@@ -18,7 +18,7 @@
 namespace sparsecoll::perf {
 namespace {
 
-/// What one tensor is on this rank. Stays where it is: task and judge point into it.
+/// One tensor on this rank. It must not be moved: task and checker point into it.
 template <class T>
 struct Tensor {
   std::unique_ptr<Vectors<T>> vectors;
@@ -28,16 +28,16 @@ struct Tensor {
   std::unique_ptr<Checker<T>> checker;
 };
 
-/// One size of groups and what came of it.
+/// One size of groups, and its measurement.
 struct Trial {
-  std::size_t bytes = 0;  ///< 0: every tensor alone
+  std::size_t bytes = 0;  ///< 0: every tensor is a group of its own
   std::vector<std::size_t> starts;
-  std::optional<Times> times;  ///< of one step: all tensors
-  double wire_bytes = 0;       ///< of one step, busiest rank
+  std::optional<Times> times;  ///< times of a step, which reduces all tensors
+  double wire_bytes = 0;       ///< bytes sent in a step by the rank that sends most
   std::optional<std::size_t> wrong;
 };
 
-/// Powers of two, each of which makes fewer groups than the one before.
+/// Returns sizes that are powers of two, each of which makes fewer groups than the one before.
 std::vector<Trial> trials_of(std::span<const std::size_t> counts, std::size_t element) {
   const std::size_t all = std::accumulate(counts.begin(), counts.end(), std::size_t{0}) * element;
   std::vector<Trial> trials;
@@ -137,7 +137,7 @@ class FusionSearch {
     const Trial& alone = trials.front();
     measure_once(trials.front(), alone);
     measure_once(trials.back(), alone);
-    // All ranks have the same times, and so take the same way.
+    // All ranks have the same times. Hence all take the same branches.
     std::size_t low = 0, high = trials.size() - 1;
     while (low < high) {
       const std::size_t middle = low + (high - low) / 2;
@@ -146,7 +146,7 @@ class FusionSearch {
       const bool falls = trials[middle + 1].times->minimum < trials[middle].times->minimum;
       (falls ? low : high) = falls ? middle + 1 : middle;
     }
-    // Where the machine was disturbed, the search may have turned off the way.
+    // Noise may have misled the search, so take the fastest of all trials.
     const Trial& found = *std::ranges::min_element(trials, {}, [](const Trial& trial) {
       return trial.times ? trial.times->minimum : std::numeric_limits<double>::infinity();
     });

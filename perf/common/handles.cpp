@@ -19,7 +19,7 @@ void require(sparsecollResult_t result, sparsecollComm_t comm, const char* what)
 
 Communicator::~Communicator() {
   if (comm_ == nullptr) return;
-  // On the way out with an exception the peers are elsewhere, and a collective would wait for them.
+  // After an exception the peers may not make this collective call, so do not wait for them.
   if (std::uncaught_exceptions() > 0) {
     sparsecollCommAbort(comm_);
   } else {

@@ -12,7 +12,7 @@
 namespace sparsecoll::perf {
 namespace {
 
-/// What --algo can name: an algorithm with the configuration that it needs.
+/// A value of --algo: an algorithm, and the configuration that it needs.
 struct Named {
   const char* word;
   sparsecollAlgo_t algorithm;
@@ -51,7 +51,7 @@ std::vector<std::uint32_t> narrowed(const std::vector<std::uint64_t>& indices) {
   return {indices.begin(), indices.end()};
 }
 
-/// What a contestant works with.
+/// What a runner uses.
 struct Resources {
   const Communicator& comm;
   Storage& storage;
@@ -64,7 +64,7 @@ std::vector<T> narrowed(const std::vector<Wide<T>>& values) {
   return all;
 }
 
-/// What is not zero.
+/// Returns the entries that are not 0.
 template <class T>
 Entries<Wide<T>> entries_of(std::span<const T> dense) {
   Entries<Wide<T>> entries;
@@ -76,7 +76,7 @@ Entries<Wide<T>> entries_of(std::span<const T> dense) {
   return entries;
 }
 
-/// What the two forms share: residual, facts, promise.
+/// The base of the runners: residual, statistics, and the expected result.
 template <class T>
 class LibraryRunner : public Runner<T> {
  public:
@@ -115,7 +115,7 @@ class LibraryRunner : public Runner<T> {
     return result_ == ResultKind::whole_sum ? ExpectedResult::kSumOfVectors
                                             : ExpectedResult::kTopkOfSum;
   }
-  /// Whether values are rounded; without a selection they never are.
+  /// Returns true if sent values are rounded. Without a selection they never are.
   bool rounds() const { return task_.rounded && result_ != ResultKind::whole_sum; }
   sparsecollRedOp_t op() const { return task_.average ? sparsecollAvg : sparsecollSum; }
   std::size_t wrong_in_residual(const Checker<T>& checker) const {
@@ -209,10 +209,10 @@ class SparseVerb final : public LibraryRunner<T> {
   }
 
  private:
-  /// Entries that a result may have.
+  /// Returns the largest number of entries that a result can have.
   static std::size_t most(const std::string& name, const Task<T>& task) {
     std::size_t most = task.k;
-    if (name == kReuse) most = 4 * task.k;  // what near k may mean
+    if (name == kReuse) most = 4 * task.k;  // reused thresholds select about k
     if (task.form == Form::kSum) most = task.k * static_cast<std::size_t>(task.ranks);
     return std::min(most, task.n);
   }

@@ -20,7 +20,7 @@ std::string host_name() {
   return name;
 }
 
-/// The host of every rank. Collective.
+/// Returns the name of each rank's host. Collective.
 std::vector<std::string> gather_host_names(Ranks& ranks) {
   const std::string mine = host_name();
   std::vector<std::string> names;
@@ -30,7 +30,7 @@ std::vector<std::string> gather_host_names(Ranks& ranks) {
   return names;
 }
 
-/// As Linux names it; "" where it does not say.
+/// Returns the model name of the processor from /proc/cpuinfo, or "" if it has none.
 std::string processor() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
@@ -40,10 +40,11 @@ std::string processor() {
   return "";
 }
 
-/// Processors of the system, not of this process: mpirun may have bound it to one of them.
+/// Returns the number of processors of the system. Those of the process may be fewer, because
+/// mpirun may have bound it to one.
 int cores() { return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)); }
 
-/// Rising ranks as "0-3" or "0,2,5-7".
+/// Formats increasing ranks as "0-3" or "0,2,5-7".
 std::string ranges(const std::vector<int>& ranks) {
   std::string text;
   for (std::size_t i = 0; i < ranks.size();) {

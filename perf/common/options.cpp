@@ -16,7 +16,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-/// A flag that is written 0 or 1, as in nccl-tests.
+/// Adds a flag whose value is 0 or 1, as in nccl-tests.
 void add_switch(CLI::App& app, const std::string& name, bool& value, const std::string& text) {
   app.add_option_function<int>(
          name, [&value](const int& given) { value = given != 0; }, text)
@@ -24,7 +24,8 @@ void add_switch(CLI::App& app, const std::string& name, bool& value, const std::
       ->default_str(value ? "1" : "0");
 }
 
-/// A number of bytes or entries. CLI11 would take a sign and wrap it around.
+/// Validates a number of bytes or entries. CLI11 alone would accept a negative number and wrap it
+/// around.
 CLI::Validator size_value() {
   CLI::Validator value(CLI::AsSizeValue(false).get_description());
   value.operation([](std::string& given) {
@@ -62,20 +63,20 @@ void add_sweep(CLI::App& app, Options& o) {
       ->excludes("--minbytes")
       ->excludes("--maxbytes")
       ->excludes("--stepfactor");
-  app.add_option("--seed", o.seed, "of the generated data")->capture_default_str();
+  app.add_option("--seed", o.seed, "seed of the generated data")->capture_default_str();
 }
 
 void add_measurement(CLI::App& app, Options& o, const Program& program) {
   app.add_option("-n,--iters", o.iterations, "timed calls")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  app.add_option("-w,--warmup_iters", o.warmup, "calls before those")
+  app.add_option("-w,--warmup_iters", o.warmup, "calls before the timed ones")
       ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
   add_switch(app, "-c,--check", o.check,
              program.device
-                 ? "compare the results with the serial definition; with --memory device "
-                   "with the host's kernels, bit for bit"
+                 ? "compare the results with the serial definition; with --memory device, "
+                   "compare them with those of the host's kernels, bit for bit"
                  : "compare the results of the first call and of one after the timed "
                    "ones with the serial definition");
   app.add_option("-a,--average", o.combine,
@@ -83,28 +84,29 @@ void add_measurement(CLI::App& app, Options& o, const Program& program) {
       ->check(CLI::IsMember(Names{"average", "min", "max"}))
       ->capture_default_str();
   app.add_option_function<int>(
-         "-z,--blocking", [](const int&) {}, "1: calls return when done")
+         "-z,--blocking", [](const int&) {}, "1: a call returns when it is done")
       ->check(CLI::IsMember(std::vector<int>{1}))
       ->default_str("1");
-  app.add_option("--memory", o.memory, "where the vectors live")
+  app.add_option("--memory", o.memory, "memory of the vectors")
       ->check(CLI::IsMember(Names{"host", "device"}))
       ->capture_default_str();
   app.add_option("-J,--output_file", o.json, "write the rows as JSON, one object per line");
-  app.add_flag("--progress", o.progress, "say on stderr where the run is (default: on a terminal)");
+  app.add_flag("--progress", o.progress,
+               "show on stderr what is measured now (default: on a terminal)");
 }
 
 void add_device(CLI::App& app, Options& o) {
-  app.add_option("--kernel", o.kernel, "with --memory device: what is measured")
+  app.add_option("--kernel", o.kernel, "with --memory device: the kernel to measure")
       ->check(CLI::IsMember(Names{"select", "merge", "pack", "unpack"}))
       ->capture_default_str();
   app.add_option("-p,--pieces", o.kernel_ranks,
-                 "pieces of --kernel merge, messages of pack and unpack, comma separated [2,8,64]")
+                 "inputs of --kernel merge, messages of pack and unpack, comma separated [2,8,64]")
       ->delimiter(',')
       ->check(CLI::Range(1, 1024));
   add_switch(app, "--cold", o.cold,
              "with --memory device: the device's cache is overwritten before each call");
   app.add_option("--check-count", o.check_count,
-                 "with --memory device: with more entries (K, M, G) results are not checked")
+                 "with --memory device: results with more entries (K, M, G) are not checked")
       ->transform(size_value())
       ->default_str("16M");
 }
@@ -112,7 +114,7 @@ void add_device(CLI::App& app, Options& o) {
 void add_collective(CLI::App& app, Options& o, const Program& program) {
   Names valid = program.algorithms;
   for (const std::string& name : baselines_of(program)) valid.push_back(name);
-  app.add_option("--algo", o.algorithms, "comma separated; each runs on the same data")
+  app.add_option("--algo", o.algorithms, "algorithms, comma separated; all run on the same data")
       ->delimiter(',')
       ->check(CLI::IsMember(valid));
   app.add_option("--transport", o.transport, kTransportWords)
@@ -121,8 +123,8 @@ void add_collective(CLI::App& app, Options& o, const Program& program) {
   add_network(app, o.network);
   if (!program.owners) {
     add_switch(app, "-G,--cudagraph", o.graph,
-               "over nccl: each timed call is the launch of a CUDA graph that holds one; gtopk's "
-               "alone can be captured");
+               "over nccl: each timed call launches a CUDA graph that contains one call; only "
+               "gtopk can be captured");
   }
   app.add_option("--overlap", o.overlap, "fraction of the support common to all ranks")
       ->check(CLI::Range(0.0, 1.0))
@@ -137,22 +139,22 @@ void add_collective(CLI::App& app, Options& o, const Program& program) {
     return;
   }
   if (program.tensors) {
-    app.add_option("--tensors", o.tensors,
-                   "search the size in bytes of groups of these tensors for which a step is "
-                   "fastest: their counts, comma separated, or a file of them")
+    app.add_option(
+           "--tensors", o.tensors,
+           "search for the size of groups of tensors, in bytes, for which a step is fastest; "
+           "the value is the tensors' counts, comma separated, or a file of them")
         ->excludes("--minbytes", "--maxbytes", "--stepfactor", "--data", "--k");
   }
   add_switch(app, "--feedback", o.feedback, "with a residual (error feedback)");
   app.add_option("--wire", o.wire,
-                 "in what the library's values travel: as they are, or in bfloat16; then results "
-                 "are checked as far as rounding lets them differ from the definition, residuals "
-                 "not")
+                 "type in which the library sends values: their own, or bfloat16; with bf16, "
+                 "results are checked up to rounding, and residuals are not checked")
       ->check(CLI::IsMember(Names{"native", "bf16"}))
       ->capture_default_str();
   app.add_option("-o,--op", o.op)->check(CLI::IsMember(Names{"sum", "avg"}))->capture_default_str();
   app.add_option("--form", o.form,
-                 "dense: dense in and out; sparse: the v verb, exchange alone, top-k of the sum; "
-                 "sum: the same with every entry of the sum")
+                 "dense: dense input and result; sparse: the v verb, without a selection, the "
+                 "result is the top-k of the sum; sum: the v verb, the result is the whole sum")
       ->check(CLI::IsMember(Names{"dense", "sparse", "sum"}))
       ->capture_default_str();
   app.add_option("--skew", o.skew,
@@ -178,7 +180,7 @@ std::optional<Options> parse(int argc, char** argv, const Program& program, int*
     options.threads = 1;
     threads->description("threads, each with a vector of its own");
     app.add_option("--threads", options.selection_threads,
-                   "threads that select from one vector, and make the passes beside it")
+                   "threads that select from one vector, and that make the passes over memory")
         ->check(CLI::Range(1, 1024))
         ->capture_default_str();
     app.add_option("--simd", options.simd, "vector instructions (SPARSECOLL_SIMD)")
@@ -217,7 +219,7 @@ std::vector<std::size_t> lengths(const Options& options, std::size_t element) {
 std::vector<std::size_t> selections(const Options& options, std::size_t n) {
   std::vector<std::size_t> all;
   const auto add = [&all](std::size_t k) {
-    // Small vectors turn different densities into the same k.
+    // Different densities of a small vector may give the same k.
     if (std::ranges::count(all, k) == 0) all.push_back(k);
   };
   for (const std::size_t k : options.ks) add(std::min(k, n));

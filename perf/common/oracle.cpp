@@ -9,7 +9,7 @@
 namespace sparsecoll::perf {
 namespace {
 
-/// Positions of the top-k in rising order.
+/// Returns the positions of the top-k in increasing order.
 template <class T>
 std::vector<std::size_t> top_k_positions(std::span<const T> x, std::size_t k) {
   std::vector<std::size_t> chosen;
@@ -22,7 +22,7 @@ std::vector<std::size_t> top_k_positions(std::span<const T> x, std::size_t k) {
   const T kth = magnitude[k - 1];
   const auto above =
       static_cast<std::size_t>(std::ranges::count_if(x, [kth](T v) { return std::abs(v) > kth; }));
-  std::size_t ties = k - above;  // places left for entries equal to the k-th, lowest index first
+  std::size_t ties = k - above;  // number of entries to take that are equal to the k-th
   chosen.reserve(k);
   for (std::size_t i = 0; i < x.size(); ++i) {
     const T m = std::abs(x[i]);
@@ -42,7 +42,7 @@ void append(Entries<T>& entries, std::uint64_t index, T value) {
   entries.value.push_back(value);
 }
 
-/// What of `all` is not in `kept`, a subset of it.
+/// Returns the entries of `all` that are not in its subset `kept`.
 template <class T>
 Entries<T> without(const Entries<T>& all, const Entries<T>& kept) {
   Entries<T> rest;

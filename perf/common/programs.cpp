@@ -12,7 +12,8 @@ namespace sparsecoll::perf {
 int sparse_allreduce_perf(int argc, char** argv) {
   Program program;
   program.name = "sparse_allreduce_perf";
-  program.description = "Time, traffic and correctness of sparseAllreduce, beside MPI's own means.";
+  program.description =
+      "Time, traffic and correctness of sparseAllreduce, compared with MPI alone.";
   program.algorithms = sparse_algorithms();
   program.default_algorithms = sparse_algorithms();
   std::erase(program.default_algorithms, kReordered);
@@ -23,7 +24,7 @@ int sparse_allreduce_perf(int argc, char** argv) {
 int gtopk_allreduce_perf(int argc, char** argv) {
   Program program;
   program.name = "gtopk_allreduce_perf";
-  program.description = "Time, traffic and correctness of gtopkAllreduce, beside MPI's own means.";
+  program.description = "Time, traffic and correctness of gtopkAllreduce, compared with MPI alone.";
   program.algorithms = sparse_algorithms();
   program.algorithms.insert(program.algorithms.begin(), kGtopk);
   program.default_algorithms = {kGtopk};
@@ -33,7 +34,7 @@ int gtopk_allreduce_perf(int argc, char** argv) {
 int sparse_alltoall_perf(int argc, char** argv) {
   Program program;
   program.name = "sparse_alltoall_perf";
-  program.description = "Time, traffic and correctness of sparseAlltoall, beside MPI's own means.";
+  program.description = "Time, traffic and correctness of sparseAlltoall, compared with MPI alone.";
   program.algorithms = {kAlltoall};
   program.default_algorithms = {kAlltoall};
   program.baselines = {"mpi-alltoallv"};

@@ -16,7 +16,7 @@
 namespace sparsecoll::perf {
 namespace {
 
-/// What the threads of one run share.
+/// The state that the threads of one run share.
 struct SharedState {
   SharedState(int size, bool nccl)
       : barrier(size), contributions(size), comms(size), devices(size), over_nccl(nccl) {}
@@ -38,7 +38,7 @@ class LocalRanks final : public Ranks {
     shared_.contributions[rank()].assign(mine.begin(), mine.end());
     barrier();
     std::vector<Bytes> all = shared_.contributions;
-    barrier();  // nobody writes its slot again before everybody has read it
+    barrier();  // no rank writes its contribution again before all have read it
     return all;
   }
 

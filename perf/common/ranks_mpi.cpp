@@ -30,7 +30,7 @@ class MpiRanks final : public Ranks {
  public:
   MpiRanks() : Ranks(rank_of_world(), size_of_world()) { MPI_Comm_dup(MPI_COMM_WORLD, &comm_); }
   ~MpiRanks() override {
-    // Collective, so not on the way out with an exception: the peers may be elsewhere.
+    // It is collective: after an exception the peers may not call it.
     if (std::uncaught_exceptions() == 0) MPI_Comm_free(&comm_);
   }
 

@@ -31,7 +31,7 @@ std::string counted(int count, const std::string& noun) {
   return std::to_string(count) + ' ' + noun + (count == 1 ? "" : "s");
 }
 
-/// JSON has no use for more than a nanosecond.
+/// Rounds to a nanosecond.
 double rounded(double microseconds) { return std::round(microseconds * 1e3) / 1e3; }
 
 double skew_of(const Options& options) {
@@ -136,13 +136,13 @@ void record_header(const Table& table, const Options& o, const Machine& machine,
   table.comment("time of a " + timed + ": " + o.combine + " over ranks, between barriers; " +
                 std::to_string(o.iterations) + " " + timed + "s after " + std::to_string(o.warmup));
   if (machine.gpus > 0) {
-    table.comment("a call ends when its stream is done; select: the host's part, which queues it");
-    if (o.transport == "mpi") table.comment("MPI's own means need --memory host and are left out");
+    table.comment("a call ends when its stream is done; select: time of the host to queue it");
+    if (o.transport == "mpi") table.comment("the baselines of MPI need --memory host: left out");
   }
-  // Groups of tensors have a table of their own.
+  // With --tensors the table has other columns.
   if (!o.tensors.empty()) return;
-  table.comment("select, wire: of the last call, of the slowest and of the busiest rank");
-  table.comment("wire (B/rank): sent; * = computed, not counted");
+  table.comment("select, wire: of the last call; the slowest rank, and the rank that sent most");
+  table.comment("wire (B/rank): bytes sent; * = computed, not counted");
   table.comment("wire (B/entry): over nnz in x (P-1)/P; the papers' bound for plain pairs is 8");
   const auto measured = [&o](const char* name) {
     return std::ranges::count(o.algorithms, name) > 0;

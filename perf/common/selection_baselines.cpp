@@ -16,7 +16,8 @@
 namespace sparsecoll::perf {
 namespace {
 
-/// Sum of magnitudes by so many independent chains that memory bounds the pass, not the adder.
+/// Returns the sum of the magnitudes. It adds in so many independent chains that the memory limits
+/// the speed, not the latency of an addition.
 template <class T>
 Wide<T> read_pass(std::span<const T> x) {
   constexpr std::size_t kChains = 32;
@@ -34,7 +35,7 @@ void add_pass(const T* __restrict g, Wide<T>* __restrict r, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) r[i] += g[i];
 }
 
-/// Somewhere for results to go, so that the work that made them is not optimised away.
+/// Uses a result, so that the compiler does not remove its computation.
 template <class T>
 void use(T result) {
   volatile T sink = result;

@@ -30,7 +30,7 @@ Form form_of(const std::string& word) {
   return word == "dense" ? Form::kDense : word == "sparse" ? Form::kSparse : Form::kSum;
 }
 
-/// The sweep of one rank.
+/// The sweep over all shapes and algorithms, on one rank.
 template <class T>
 class Sweep {
  public:
@@ -112,7 +112,7 @@ class Sweep {
     finish(records);
   }
 
-  /// Borders between the owners' indices.
+  /// Returns the bounds of the index ranges that the ranks own.
   std::vector<std::size_t> owners(std::size_t n) const {
     std::vector<double> share(static_cast<std::size_t>(ranks_.size()));
     for (std::size_t r = 0; r < share.size(); ++r) {
@@ -134,12 +134,12 @@ class Sweep {
                            const Checker<T>* checker) {
     const bool own = std::ranges::count(baseline_names(), name) == 0;
     const auto runner = own ? library_.make<T>(name, task) : baseline(name, task);
-    // Twice: what a first call gives, and what one gives that profits from earlier ones.
+    // Check twice: a first call, and below a call that uses what earlier calls cached.
     std::size_t wrong = checker != nullptr ? check(*runner, *checker) : 0;
     runner->reset();
     std::function<void()> timed = [&] { runner->call(); };
     if (options_.graph) {
-      call(*runner);  // only what was called before can be captured
+      call(*runner);  // only a shape that was called before can be captured
       timed = storage_.capture(timed);
     }
     Record record;
@@ -164,7 +164,7 @@ class Sweep {
     return record;
   }
 
-  /// Of exchanges alone, which is what the model knows.
+  /// Returns the prediction of the cost model, which covers calls without a selection.
   std::optional<double> model(const std::string& name, const Task<T>& task, std::size_t result) {
     const auto asked = [this](const char* word) {
       return std::ranges::count(options_.algorithms, word) > 0;
@@ -178,7 +178,7 @@ class Sweep {
                          library_.communicator(chooser));
   }
 
-  /// MPI knows no 16-bit types; the options see to it that nobody asks.
+  /// MPI has no 16-bit types; complete_options() refuses baselines with them.
   static std::unique_ptr<Runner<T>> baseline(const std::string& name, const Task<T>& task) {
     if constexpr (kIsHalf<T>) {
       throw std::logic_error(name + " of a 16-bit type");
@@ -194,13 +194,13 @@ class Sweep {
     return runner.wrong(checker);
   }
 
-  /// Until the result is there.
+  /// Makes one call and waits for its result.
   void call(Runner<T>& runner) {
     runner.call();
     storage_.wait();
   }
 
-  /// One row from what the ranks saw.
+  /// Combines the statistics of all ranks into one row.
   void combine(const CallStats& mine, Record& record) {
     const auto selected = ranks_.gather_value(mine.selected);
     record.nnz_in = std::ranges::max(selected);
@@ -224,7 +224,7 @@ class Sweep {
         std::ranges::find(records, owners ? "mpi-alltoallv" : "mpi-dense", &Record::algorithm);
     for (Record& record : records) {
       if (baseline != records.end()) {
-        // Medians: a single disturbed call moves neither side.
+        // The median is robust against single calls that were disturbed.
         const double faster = baseline->times.median / record.times.median;
         (owners ? record.times_faster_than_mpi : record.times_faster_than_dense) = faster;
       }

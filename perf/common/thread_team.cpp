@@ -10,9 +10,9 @@
 namespace sparsecoll::perf {
 namespace {
 
-constexpr std::size_t kCacheLine = 64;  // elements: parts do not share lines
+constexpr std::size_t kCacheLine = 64;  // elements, so that no two parts share a cache line
 
-/// The CPUs that this thread may run on, the one where it runs now first.
+/// Returns the CPUs on which this thread may run, beginning with the one on which it runs now.
 std::vector<int> own_cpus() {
   cpu_set_t mask;
   CPU_ZERO(&mask);

@@ -43,7 +43,7 @@ class GeneratedVectors final : public Vectors<T> {
     const std::uint64_t own = mix(shared + static_cast<std::uint64_t>(rank) + 1);
     const bool common = (shared & 0xFFFF) < common_below_;
     const std::uint64_t draw = common ? shared : own;
-    // Uniform in (0, 1]; dividing by the local density makes large values as frequent as asked.
+    // Uniform in (0, 1]. The division by the local density gives large values the wanted frequency.
     const double u = (static_cast<double>(draw >> 32) + 1.0) * 0x1p-32 /
                      (i < n_ / 16 ? first_density_ : rest_density_);
     const double root = std::sqrt(u);
@@ -55,7 +55,7 @@ class GeneratedVectors final : public Vectors<T> {
 
   std::size_t n_;
   std::uint64_t seed_;
-  double cap_;  ///< P values of this size still add up exactly, in float32 or a 16-bit T
+  double cap_;  ///< the sum of P values up to this one is exact in float32 or a 16-bit T
   std::uint32_t common_below_;
   double rest_density_;
   double first_density_;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A build without MPI: no such transport, and no baselines, for those are MPI's collectives.
+// Replaces ranks_mpi.cpp and baselines_mpi.cpp in a build without MPI.
 #include <stdexcept>
 
 #include "common/baselines.hpp"

@@ -17,7 +17,7 @@
 namespace sparsecoll::perf {
 namespace {
 
-/// One row's configuration.
+/// The configuration of one row.
 struct Shape {
   std::string graph;
   int delay;
@@ -25,11 +25,11 @@ struct Shape {
   std::size_t k;
 };
 
-/// What came out of it.
+/// The measurement of one row.
 struct Result {
-  std::vector<double> error;    ///< after each step, over that at first
-  std::vector<double> seconds;  ///< of each step, slowest rank
-  std::size_t bytes_sent = 0;   ///< in the last step, busiest rank
+  std::vector<double> error;    ///< error after each step, relative to the initial one
+  std::vector<double> seconds;  ///< time of each step on the slowest rank
+  std::size_t bytes_sent = 0;   ///< bytes sent in the last step by the rank that sends most
   std::optional<std::size_t> wrong;
 };
 
@@ -52,8 +52,8 @@ class Consensus {
 
   int run() {
     push_sum_header(table_, options_, machine_, ranks_.size());
-    table_.comment("time: of a step, slowest rank; error: of the estimates, over that at first;");
-    table_.comment("steps: until the error is below 1e-3; wire: sent in the last step");
+    table_.comment("time: of a step on the slowest rank; error: of the estimates, relative to the");
+    table_.comment("initial one; steps: until it is below 1e-3; wire: sent in the last step");
     table_.comment("");
     table_.titles();
     std::size_t wrong = 0;
@@ -110,7 +110,7 @@ class Consensus {
     return sum;
   }
 
-  /// Distance of all ranks' vectors from the mean, in the Euclidean norm.
+  /// Returns the Euclidean distance of all ranks' vectors from the mean. Collective.
   double distance_from_mean(std::span<const T> x, const std::vector<double>& sum) {
     double own = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -133,9 +133,10 @@ class Consensus {
     return *std::ranges::max_element(all);
   }
 
-  /// Entries whose sum over ranks is not what it was but for rounding, once nothing is under way.
-  /// Values are below 1 at first and mixed from then on. A step rounds each of them a few times,
-  /// by at most epsilon / 2; a sum that is wrong by more than all of that together lost something.
+  /// Drains the state and returns the number of entries whose sum over ranks has changed by more
+  /// than rounding explains. Values are below 1 at first, and steps only mix them. A step rounds
+  /// each value a few times, by at most epsilon / 2. A sum that differs by more than all of these
+  /// together has lost a part.
   std::size_t count_wrong(PushSumRun<T>& run, const std::vector<double>& sum) {
     run.drain();
     const double epsilon = std::numeric_limits<T>::epsilon();

@@ -10,14 +10,15 @@
 
 namespace sparsecoll::perf {
 
-/// How far the ranks' estimates are from their mean after each step, and how long a step takes, for
-/// every size, graph, delay and density. Collective; returns the program's exit status.
+/// Measures the distance of the ranks' estimates from their mean after each step, and the time of a
+/// step, for every size, graph, delay and density. Collective; returns the program's exit status.
 int measure_consensus(const PushSumOptions& options, Ranks& ranks, Storage& storage);
 
-/// What one random slow rank in each step costs push-sum and dense allreduces. Collective.
+/// Measures what one random slow rank in each step costs push-sum and dense allreduces. Collective;
+/// returns the program's exit status.
 int measure_slow_rank(const PushSumOptions& options, Ranks& ranks, Storage& storage);
 
-/// The lines above a table.
+/// Prints the lines above a table.
 void push_sum_header(const Table& table, const PushSumOptions& options, const Machine& machine,
                      int ranks);
 

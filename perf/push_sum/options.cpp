@@ -40,14 +40,14 @@ void add_options(CLI::App& app, PushSumOptions& o) {
       ->capture_default_str();
   app.add_option_function<int>(
          "-c,--check", [&o](const int& given) { o.run.check = given != 0; },
-         "drain at the end; the sums of x and w must be those at first, up to rounding")
+         "drain at the end and check that the sums of x and w have not changed, up to rounding")
       ->check(CLI::IsMember(std::vector<int>{0, 1}))
       ->default_str("1");
   app.add_option("--graph", o.graphs, std::string("comma separated: ") + kGraphWords)
       ->delimiter(',')
       ->check(CLI::Validator(check_graph, "GRAPH"))
       ->capture_default_str();
-  app.add_option("--delay", o.delays, "maxDelay, comma separated; -1 = never waits")
+  app.add_option("--delay", o.delays, "maxDelay, comma separated; -1 = a step never waits")
       ->delimiter(',')
       ->check(CLI::Range(-1, 1000000))
       ->capture_default_str();
@@ -55,19 +55,21 @@ void add_options(CLI::App& app, PushSumOptions& o) {
       ->delimiter(',')
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  app.add_option("--mixing", o.mixing, "of compressed gossip")
+  app.add_option("--mixing", o.mixing, "gamma of compressed gossip")
       ->check(CLI::Range(1e-6, 1.0))
       ->capture_default_str();
   app.add_flag("--slow", o.slow,
-               "ranks sleep for their work in each step, a random one of them longer; beside it "
-               "dense allreduces");
+               "measure a slow rank: ranks sleep in each step instead of working, a random one "
+               "longer; measures dense allreduces, too");
   app.add_option("--work", o.work_ms, "with --slow: a rank's work in a step, milliseconds")
       ->check(CLI::Range(0.01, 1e6))
       ->capture_default_str();
-  app.add_option("--slow-factor", o.slow_factor, "with --slow: how many times as long it takes")
+  app.add_option("--slow-factor", o.slow_factor,
+                 "with --slow: factor by which the slow rank works longer")
       ->check(CLI::Range(1.0, 1e6))
       ->capture_default_str();
-  app.add_option("--seed", o.run.seed, "of vectors and of who is slow")->capture_default_str();
+  app.add_option("--seed", o.run.seed, "seed of the vectors and of the choice of slow ranks")
+      ->capture_default_str();
   app.add_option("-d,--datatype", o.run.datatype)
       ->check(CLI::IsMember(std::vector<std::string>{"float32", "float64"}))
       ->capture_default_str();
@@ -79,7 +81,7 @@ void add_options(CLI::App& app, PushSumOptions& o) {
                  "ranks of --transport local, simulated and nccl")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
-  app.add_option("--memory", o.run.memory, "where the vectors live")
+  app.add_option("--memory", o.run.memory, "memory of the vectors")
       ->check(CLI::IsMember(std::vector<std::string>{"host", "device"}))
       ->capture_default_str();
   app.add_option("-J,--output_file", o.run.json, "write the rows as JSON, one object per line");
@@ -107,7 +109,7 @@ std::optional<PushSumOptions> parse_push_sum(int argc, char** argv, int* status)
   options.run.program = "push_sum_perf";
   options.run.min_bytes = options.run.max_bytes = std::size_t{64} << 10;
   CLI::App app(
-      "How fast pushSumStep brings the ranks to their mean, and what a slow rank costs it.",
+      "Measures how fast pushSumStep brings the ranks to their mean, and the cost of a slow rank.",
       options.run.program);
   app.set_help_flag("-h,--help", "print this");
   add_options(app, options);

@@ -13,23 +13,24 @@
 
 namespace sparsecoll::perf {
 
-/// The command line of push_sum_perf.
+/// The values of the command line of push_sum_perf.
 struct PushSumOptions {
-  Options run;  ///< what all programs have
+  Options run;  ///< the options that all programs have
   std::vector<std::string> graphs{"exponential"};
   std::vector<int> delays{0};
-  std::vector<double> densities{0};  ///< k/n of compressed gossip; 0 = everything is sent
+  std::vector<double> densities{0};  ///< k/n of compressed gossip; 0: everything is sent
   double mixing = 0.5;
   int steps = 60;
-  bool slow = false;       ///< the slow-rank experiment instead of consensus
-  double work_ms = 10;     ///< a rank's work in a step of it
-  double slow_factor = 3;  ///< how many times as long the slow one takes
+  bool slow = false;       ///< measure a slow rank instead of consensus
+  double work_ms = 10;     ///< with `slow`: work of a rank in a step, in milliseconds
+  double slow_factor = 3;  ///< with `slow`: factor by which the slow rank's work is longer
 };
 
-/// As perf::parse().
+/// Parses the command line like parse().
 std::optional<PushSumOptions> parse_push_sum(int argc, char** argv, int* status);
 
-/// A configuration of the library: "ring", "npeer:3" and so on.
+/// Returns the configuration of a graph: "exponential", "npeer:3", "ring" or "bipartite". Throws
+/// std::invalid_argument for another name.
 sparsecollPushSumConfig_t push_sum_config(const std::string& graph, int delay);
 
 }  // namespace sparsecoll::perf

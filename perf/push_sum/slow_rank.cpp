@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Ranks that work for a while in each step, one random one of them longer than the others. Work is
-// sleep, so that a few cores are enough for many ranks.
+// In each step every rank works for a while, a random one longer than the others, and then
+// averages. Work is sleep, so that a few cores are enough for many ranks.
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -32,7 +32,7 @@ class SlowRank {
     push_sum_header(table_, options_, machine_, ranks_.size());
     table_.comment("work of a step: " + number(options_.work_ms) + " ms of sleep, " +
                    number(options_.slow_factor) + " times that on one random rank");
-    table_.comment("own: mean of a rank's own work; x own: mean step over that; 1 = nobody waits");
+    table_.comment("own: mean work of a rank; x own: mean step over it; 1 = no rank waits");
     table_.comment("");
     table_.titles();
     for (const std::size_t n : lengths(options_.run, sizeof(T))) {
@@ -49,7 +49,7 @@ class SlowRank {
   }
 
  private:
-  /// What is done between two pieces of work.
+  /// The method of averaging between two phases of work.
   struct Method {
     std::string name;
     std::string delay;

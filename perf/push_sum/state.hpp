@@ -11,7 +11,7 @@
 
 namespace sparsecoll::perf {
 
-/// A push-sum state with its vectors, on a communicator of its own.
+/// A push-sum state with its vectors. It has a communicator of its own.
 template <class T>
 class PushSumRun {
  public:
@@ -27,7 +27,7 @@ class PushSumRun {
         communicator_.get(), "sparsecollPushSumCreate");
   }
 
-  /// Returns when x and the estimate are there.
+  /// Makes one step. Returns when x and the estimate are complete.
   void step() {
     require(pushSumStep(x_.data(), estimate_.data(), x_.size(), datatype_of<T>(), state_,
                         communicator_.get(), storage_.stream()),
@@ -58,13 +58,13 @@ class PushSumRun {
   }
 
   Storage& storage_;
-  Communicator communicator_;  ///< frees the state
+  Communicator communicator_;  ///< its destructor frees the state
   sparsecollPushSum_t state_ = nullptr;
   Array<T> x_;
   Array<T> estimate_;
 };
 
-/// Uniform in (-1, 1), other values for every rank, step and place.
+/// Returns a number in (-1, 1) that depends on (seed, a, b) and is distributed uniformly.
 inline double noise(std::uint64_t seed, std::uint64_t a, std::uint64_t b) {
   std::uint64_t x = seed * 0x9e3779b97f4a7c15u + a * 0xbf58476d1ce4e5b9u + b * 0x94d049bb133111ebu;
   for (int round = 0; round < 2; ++round) {

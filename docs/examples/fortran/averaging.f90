@@ -1,18 +1,19 @@
 ! SPDX-FileCopyrightText: 2026 The sparsecoll authors
 ! SPDX-License-Identifier: Apache-2.0
 
-!> Ranks that know the mean of a load that moves, by push-sum: mpirun -n 4 ./averaging
+!> Estimates the mean of changing loads by push-sum: mpirun -n 4 ./averaging
 !>
-!> Every rank's load changes in every step. It adds the change to its numerator x and makes one step
-!> of push-sum, in which it hears from one other rank only; its estimate x / w follows the mean over
-!> all ranks. The same steps are computed by each rank alone, for comparison.
+!> The load of every rank changes in every step. The rank adds the change to its numerator x and
+!> makes one step of push-sum, in which it receives a message of only one other rank. Its estimate x
+!> / w follows the mean over all ranks. For comparison each rank also computes the steps of all
+!> ranks itself.
 program averaging
   use, intrinsic :: iso_c_binding, only: c_size_t
   use, intrinsic :: iso_fortran_env, only: real64
   use mpi_f08
   use sparsecoll
   implicit none
-  integer, parameter :: quantities = 3, steps = 200, settled = 20
+  integer, parameter :: quantities = 3, steps = 200, transient = 20
   real(real64), parameter :: swing = 50, period = 400, pi = acos(-1.0_real64)
   type(sparsecollComm_t) :: comm
   type(sparsecollPushSum_t) :: state
@@ -40,13 +41,13 @@ program averaging
     x = x + load(rank, step) - load(rank, step - 1)
     call pushSumStep(x, estimate, state, comm)
 
-    call step_of_all()
+    call simulate_step()
     difference = max(difference, maxval(abs(estimate - all_x(:, rank) / all_w(rank))))
     mean = 0
     do r = 0, P - 1
       mean = mean + load(r, step) / P
     end do
-    if (step <= settled) cycle
+    if (step <= transient) cycle
     worst = max(worst, maxval(abs(estimate - mean)))
     imbalance = max(imbalance, maxval(abs(load(rank, step) - mean)))
   end do
@@ -70,7 +71,7 @@ program averaging
 
 contains
 
-  !> Waves that run from rank to rank, on a mean that rises.
+  !> Returns the loads of rank r in step t: waves that move from rank to rank, on a mean that rises.
   pure function load(r, t)
     integer, intent(in) :: r, t
     real(real64) :: load(quantities)
@@ -80,9 +81,9 @@ contains
       q=1, quantities)]
   end function load
 
-  !> What all ranks do in this step: half of everything goes to the rank at distance
+  !> Computes this step of all ranks: each sends half of x and w to the rank at distance
   !> 2^(t mod ceil(log2 P)).
-  subroutine step_of_all()
+  subroutine simulate_step()
     integer :: distances, distance
 
     do r = 0, P - 1
@@ -93,5 +94,5 @@ contains
     distance = 2**modulo(step - 1, distances)
     all_x = (all_x + cshift(all_x, -distance, dim=2)) / 2
     all_w = (all_w + cshift(all_w, -distance)) / 2
-  end subroutine step_of_all
+  end subroutine simulate_step
 end program averaging

@@ -1,8 +1,8 @@
 ! SPDX-FileCopyrightText: 2026 The sparsecoll authors
 ! SPDX-License-Identifier: Apache-2.0
 
-!> An unstructured mesh of triangles, numbered without order, and Laplace's operator on it by linear
-!> finite elements.
+!> An unstructured mesh of triangles with vertices in random order, and Laplace's operator on it,
+!> discretized by linear finite elements.
 module mesh
   use, intrinsic :: iso_fortran_env, only: int64, real64
   implicit none
@@ -17,7 +17,7 @@ module mesh
     logical, allocatable :: on_border(:)
   end type mesh_t
 
-  !> Row i has number(i) entries value(:, i) at column(:, i).
+  !> A sparse matrix. Row i has number(i) entries: value(:, i) in the columns column(:, i).
   type :: matrix_t
     integer, allocatable :: number(:), column(:, :)
     real(real64), allocatable :: value(:, :)
@@ -25,16 +25,17 @@ module mesh
 
 contains
 
-  !> (m + 1)^2 vertices: those inside are moved about, every square is cut along one of its
-  !> diagonals by chance, and the numbers are shuffled.
-  function unstructured_mesh(m) result(made)
+  !> Makes a mesh of the unit square with (m + 1)^2 vertices. It starts from a grid of m x m
+  !> squares, moves the inner vertices at random, cuts every square along a random diagonal, and
+  !> shuffles the numbers of the vertices.
+  function unstructured_mesh(m) result(grid)
     integer, intent(in) :: m
-    type(mesh_t) :: made
+    type(mesh_t) :: grid
     integer, allocatable :: number(:)
     integer(int64) :: seed
     integer :: i, j, other, swap, vertex, corners(4)
 
-    allocate (made%at(2, (m + 1)**2), made%triangles(3, 2 * m * m), made%on_border((m + 1)**2))
+    allocate (grid%at(2, (m + 1)**2), grid%triangles(3, 2 * m * m), grid%on_border((m + 1)**2))
     seed = 12345
     number = [(i, i=1, (m + 1)**2)]
     do i = size(number), 2, -1
@@ -46,24 +47,25 @@ contains
     do j = 0, m
       do i = 0, m
         vertex = number(1 + i + (m + 1) * j)
-        made%on_border(vertex) = i == 0 .or. i == m .or. j == 0 .or. j == m
-        made%at(:, vertex) = real([i, j], real64) / m
-        if (made%on_border(vertex)) cycle
-        made%at(1, vertex) = made%at(1, vertex) + 0.5_real64 * (chance(seed) - 0.5_real64) / m
-        made%at(2, vertex) = made%at(2, vertex) + 0.5_real64 * (chance(seed) - 0.5_real64) / m
+        grid%on_border(vertex) = i == 0 .or. i == m .or. j == 0 .or. j == m
+        grid%at(:, vertex) = real([i, j], real64) / m
+        if (grid%on_border(vertex)) cycle
+        grid%at(1, vertex) = grid%at(1, vertex) + 0.5_real64 * (chance(seed) - 0.5_real64) / m
+        grid%at(2, vertex) = grid%at(2, vertex) + 0.5_real64 * (chance(seed) - 0.5_real64) / m
       end do
     end do
     do j = 0, m - 1
       do i = 0, m - 1
         corners = number(1 + [i, i + 1, i + 1, i] + (m + 1) * [j, j, j + 1, j + 1])
         if (chance(seed) < 0.5_real64) corners = cshift(corners, 1)
-        made%triangles(:, 1 + 2 * (i + m * j)) = corners([1, 2, 3])
-        made%triangles(:, 2 + 2 * (i + m * j)) = corners([1, 3, 4])
+        grid%triangles(:, 1 + 2 * (i + m * j)) = corners([1, 2, 3])
+        grid%triangles(:, 2 + 2 * (i + m * j)) = corners([1, 3, 4])
       end do
     end do
   end function unstructured_mesh
 
-  !> The stiffness matrix; where the value on the border is given, the row is that of the identity.
+  !> Returns the stiffness matrix. The rows of vertices on the border are those of the identity
+  !> matrix, because the values there are given.
   function stiffness(of) result(matrix)
     type(mesh_t), intent(in) :: of
     type(matrix_t) :: matrix
@@ -91,24 +93,24 @@ contains
     end do
   end function stiffness
 
-  subroutine add(matrix, place, value)
+  subroutine add(matrix, position, value)
     type(matrix_t), intent(inout) :: matrix
-    integer, intent(in) :: place(2)
+    integer, intent(in) :: position(2)
     real(real64), intent(in) :: value
     integer :: at
 
-    associate (number => matrix%number(place(1)), row => place(1))
+    associate (number => matrix%number(position(1)), row => position(1))
       do at = 1, number
-        if (matrix%column(at, row) == place(2)) exit
+        if (matrix%column(at, row) == position(2)) exit
       end do
       if (at > most_neighbours) error stop 'a vertex has too many neighbours'
       number = max(number, at)
-      matrix%column(at, row) = place(2)
+      matrix%column(at, row) = position(2)
       matrix%value(at, row) = matrix%value(at, row) + value
     end associate
   end subroutine add
 
-  !> A number in [0, 1), the same with every compiler.
+  !> Returns a pseudo-random number in [0, 1), the same with every compiler.
   function chance(seed)
     integer(int64), intent(inout) :: seed
     real(real64) :: chance

@@ -1,7 +1,7 @@
 ! SPDX-FileCopyrightText: 2026 The sparsecoll authors
 ! SPDX-License-Identifier: Apache-2.0
 
-!> Recursive coordinate bisection: which rank owns which vertex.
+!> Assigns vertices to ranks by recursive coordinate bisection.
 module partition
   use, intrinsic :: iso_fortran_env, only: real64
   implicit none
@@ -10,8 +10,8 @@ module partition
 
 contains
 
-  !> Owners, from 0, of points given by their coordinates (2, points); every part is connected
-  !> enough, and sizes differ by about one.
+  !> Returns the owners, from 0, of points with the coordinates at(2, points). The numbers of points
+  !> of the ranks differ by about one.
   function owners_of(at, P) result(owner)
     real(real64), intent(in) :: at(:, :)
     integer, intent(in) :: P
@@ -21,7 +21,7 @@ contains
     call bisect([(i, i=1, size(owner))], [0, P], at, owner)
   end function owners_of
 
-  !> Shares `members` out among the ranks [ranks(1), ranks(2)).
+  !> Distributes the points `members` among the ranks [ranks(1), ranks(2)).
   recursive subroutine bisect(members, ranks, at, owner)
     integer, intent(in) :: members(:), ranks(2)
     real(real64), intent(in) :: at(:, :)
@@ -48,7 +48,7 @@ contains
     extent = maxval(x) - minval(x)
   end function extent
 
-  !> Members by rising key, by merging sorted halves.
+  !> Returns the members sorted by increasing key (merge sort).
   recursive function sorted(members, key) result(order)
     integer, intent(in) :: members(:)
     real(real64), intent(in) :: key(:)

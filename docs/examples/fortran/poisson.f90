@@ -1,11 +1,12 @@
 ! SPDX-FileCopyrightText: 2026 The sparsecoll authors
 ! SPDX-License-Identifier: Apache-2.0
 
-!> Conjugate gradients for Poisson's equation on an unstructured mesh: mpirun -n 4 ./poisson
+!> Solves Poisson's equation on an unstructured mesh by conjugate gradients: mpirun -n 4 ./poisson
 !>
-!> -div grad u = 1 in the unit square, u = 0 on its border, linear finite elements. Every rank owns
-!> the vertices that recursive bisection gives it; values of its neighbours' vertices travel by
-!> sparseAlltoall. The same system is solved by one rank alone, for comparison.
+!> The equation is -div grad u = 1 in the unit square, u = 0 on its border, discretized by linear
+!> finite elements. Recursive bisection assigns the vertices to the ranks. The ranks exchange the
+!> values of neighbouring vertices by sparseAlltoall. For comparison each rank also solves the whole
+!> system itself.
 program poisson
   use, intrinsic :: iso_c_binding, only: c_int64_t, c_size_t
   use, intrinsic :: iso_fortran_env, only: real64
@@ -37,7 +38,7 @@ program poisson
   n = size(grid%on_border)
   owner = owners_of(grid%at, P)
 
-  ! New numbers, in which every rank's vertices are a region.
+  ! Number the vertices anew, so that those of each rank are contiguous.
   rows = [0_c_size_t, (count(owner < r, kind=c_size_t), r=1, P)]
   allocate (new_number(n))
   do r = 0, P - 1
@@ -67,11 +68,12 @@ program poisson
 
 contains
 
-  !> This rank's rows: columns are places in its own vector, ghosts behind its own vertices.
+  !> Extracts this rank's rows of the matrix. Columns become positions in its vector, in which the
+  !> ghosts follow its own vertices.
   subroutine take_rows()
     integer, allocatable :: own(:)
     logical :: is_needed(n)
-    integer :: place(n), row, e
+    integer :: position(n), row, e
 
     own = pack([(i, i=1, n)], owner == rank)
     first = int(rows(rank + 1))
@@ -84,16 +86,16 @@ contains
       end do
     end do
     needed = pack([(int(i - 1, c_int64_t), i=1, n)], is_needed)
-    place(first + 1:first + most) = [(i, i=1, most)]
-    place(needed + 1) = [(most + i, i=1, size(needed))]
+    position(first + 1:first + most) = [(i, i=1, most)]
+    position(needed + 1) = [(most + i, i=1, size(needed))]
     do row = 1, most
       do e = 1, mine%number(row)
-        mine%column(e, row) = place(new_number(mine%column(e, row)))
+        mine%column(e, row) = position(new_number(mine%column(e, row)))
       end do
     end do
   end subroutine take_rows
 
-  !> Conjugate gradients, by all ranks together or by each one alone.
+  !> Solves by conjugate gradients: all ranks together, or each rank by itself.
   subroutine solve(rows_of, b, x, steps, together)
     type(matrix_t), intent(in) :: rows_of
     real(real64), intent(in) :: b(:)

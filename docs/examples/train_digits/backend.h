@@ -14,16 +14,16 @@
 
 namespace train {
 
-/// Of matrices, which are rows x columns without gaps.
+/// The shape of a matrix operation. Matrices are stored by rows, without gaps.
 struct Shape {
   std::size_t rows;
   std::size_t inner;
   std::size_t columns;
 };
 
-/// Where one rank's vectors are, and what training computes there: the host's memory, or a GPU's.
-/// Every sum has the same order in both, so that results are the same bit for bit. Pointers are to
-/// the place's memory unless said otherwise; work is done in the order in which it was asked for.
+/// The memory of one rank's vectors, the host's or a GPU's, and the arithmetic of the training on
+/// them. Sums have the same order on both, so that results are the same bit for bit. Pointers are
+/// to this memory unless noted otherwise. Operations run in the order of the calls.
 class Backend {
  public:
   Backend() = default;
@@ -31,14 +31,14 @@ class Backend {
   Backend& operator=(const Backend&) = delete;
   virtual ~Backend() = default;
 
-  /// What sparsecoll's calls are given: they come after the work so far, and the next work after
-  /// them. NULL on the host.
+  /// Returns the stream to pass to sparsecoll, or NULL on the host. Calls on it run after earlier
+  /// operations and before later ones.
   virtual sparsecollStream_t stream() const = 0;
 
-  /// Zeros.
+  /// Allocates memory, filled with zeros.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void free(void* at) noexcept = 0;
-  /// From the host's memory, and to it.
+  /// Copies from host memory, and to it. The host memory can be used again when they return.
   virtual void write(void* to, const void* from, std::size_t bytes) = 0;
   virtual void read(void* to, const void* from, std::size_t bytes) = 0;
 
@@ -50,13 +50,13 @@ class Backend {
   /// w (inner x columns) += transposed x (rows x inner) * z (rows x columns)
   virtual void add_transposed_product(const float* x, const float* z, float* w,
                                       const Shape& shape) = 0;
-  /// to (columns x rows) = transposed from (rows x columns); no `inner`
+  /// to (columns x rows) = transposed from (rows x columns); `inner` is not used
   virtual void transpose(const float* from, float* to, const Shape& shape) = 0;
-  /// Every row of z = row; no `inner`
+  /// every row of z = row; `inner` is not used
   virtual void repeat(const float* row, float* z, const Shape& shape) = 0;
-  /// row += every row of z; no `inner`
+  /// row += every row of z; `inner` is not used
   virtual void add_rows(const float* z, float* row, const Shape& shape) = 0;
-  /// ReLU, and on the way back: no error passes where it was closed.
+  /// z = max(z, 0); and the backward pass: errors become 0 where the activation is 0.
   virtual void relu(float* z, std::size_t count) = 0;
   virtual void relu_backward(const float* activations, float* errors, std::size_t count) = 0;
 
@@ -64,20 +64,20 @@ class Backend {
   virtual void accumulate(std::span<float> velocity, float momentum, const float* gradient) = 0;
   /// x -= rate * direction
   virtual void descend(std::span<float> x, float rate, const float* direction) = 0;
-  /// The same where a sparse vector has entries, and zeros there.
+  /// Likewise for a sparse direction; and x = 0 at the indices of `where`.
   virtual void descend(float* x, float rate, const sparsecollSparse_t& direction) = 0;
   virtual void clear(float* x, const sparsecollSparse_t& where) = 0;
 };
 
 std::unique_ptr<Backend> make_host_backend();
 
-/// The GPU of that rank, which shares it where there are fewer GPUs than ranks. Becomes the calling
-/// thread's current device.
+/// Makes a backend on the GPU of that rank, and makes this GPU the calling thread's current device.
+/// Ranks share GPUs if there are fewer GPUs than ranks. Throws std::runtime_error without a GPU.
 std::unique_ptr<Backend> make_device_backend(int rank);
-/// Why there is no GPU to make one on; empty where there is.
+/// Returns the reason why no GPU can be used, or "" if one can.
 std::string why_no_device();
 
-/// A vector at a place; zeros at first.
+/// A vector in the memory of a backend. Its values are 0 at first.
 template <class T>
 class Vector {
  public:
@@ -95,7 +95,7 @@ class Vector {
   std::size_t size() const { return count_; }
   std::span<T> span() const { return {data_, count_}; }
 
-  /// Room for `count` values; zeros where there was less before.
+  /// Makes room for `count` values. If the vector grows, all values become 0.
   void reserve(std::size_t count) {
     if (count <= count_) return;
     if (data_) backend_->free(std::exchange(data_, nullptr));
@@ -114,7 +114,7 @@ class Vector {
   std::size_t count_ = 0;
 };
 
-/// The values of a vector at a place, on the host.
+/// Returns a copy of the values in host memory.
 inline std::vector<float> read(Backend& backend, std::span<const float> values) {
   std::vector<float> copy(values.size());
   backend.read(copy.data(), values.data(), values.size_bytes());

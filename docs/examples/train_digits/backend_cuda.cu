@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Vectors in a GPU's memory. One thread computes one element at a time and adds in the order of the
-// loops in place_host.cpp; with -fmad=false, as here, the sums are the same bits.
+// Vectors in GPU memory. A thread computes one element at a time and adds in the order of the loops
+// in backend_host.cpp. Compiled with -fmad=false, as here, the sums have the same bits.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ void check(cudaError_t error, const char* what) {
   throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(error));
 }
 
-// Thread t of all takes the elements t, t + all, t + 2 all, ...
+// Thread t of T threads computes the elements t, t + T, t + 2 T, ...
 __device__ std::size_t first() { return std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; }
 __device__ std::size_t stride() { return std::size_t{gridDim.x} * blockDim.x; }
 
@@ -89,7 +89,7 @@ __global__ void descend_kernel(std::span<float> x, float rate, const float* dire
   for (std::size_t i = first(); i < x.size(); i += stride()) x[i] -= rate * direction[i];
 }
 
-// Indices do not repeat: no two threads write the same element.
+// Indices are distinct, so that no two threads write the same element.
 __global__ void descend_sparse_kernel(float* x, float rate, sparsecollSparse_t direction) {
   const auto* const indices = static_cast<const std::uint32_t*>(direction.indices);
   const auto* const values = static_cast<const float*>(direction.values);
@@ -111,7 +111,7 @@ class DeviceBackend final : public Backend {
     check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
           "cudaDeviceGetAttribute");
     most_blocks_ = kBlocksPerMultiprocessor * static_cast<unsigned>(multiprocessors);
-    // One rank's work waits for no other rank's, as it would on the legacy stream.
+    // On a non-blocking stream a rank's work does not wait for the work of other ranks.
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
   }
   ~DeviceBackend() override { cudaStreamDestroy(stream_); }
@@ -127,7 +127,7 @@ class DeviceBackend final : public Backend {
   void free(void* at) noexcept override { cudaFree(at); }
   void write(void* to, const void* from, std::size_t bytes) override {
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_), "cudaMemcpyAsync");
-    wait();  // the caller may change what it has written
+    wait();  // the caller may change `from` afterwards
   }
   void read(void* to, const void* from, std::size_t bytes) override {
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_), "cudaMemcpyAsync");
@@ -177,8 +177,8 @@ class DeviceBackend final : public Backend {
   }
 
  private:
-  /// A call and not <<< >>>, so that a compiler for the host alone can read this file: it is tested
-  /// where there is no GPU.
+  /// Launches a kernel with about one thread for each element. It calls a function instead of using
+  /// <<< >>>, so that a C++ compiler can compile this file for tests without a GPU.
   template <class... Parameters, class... Arguments>
   void launch(std::size_t elements, void (*kernel)(Parameters...), const Arguments&... arguments) {
     cudaLaunchConfig_t config{};

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Vectors in the host's memory. The innermost loops of the matrix products run over columns of both
-// operands and carry no sum, so that a compiler may vectorise them without reordering any addition:
-// results do not depend on the vector width. Zeros of x are skipped: pixels and ReLU outputs are
-// about half zeros.
+// Vectors in host memory. The innermost loops of the matrix products run over columns of both
+// operands and carry no sum. Hence a compiler may vectorise them without reordering additions, and
+// results do not depend on the vector width. Zeros of x are skipped: about half of the pixels and
+// of the ReLU outputs are 0.
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -63,8 +63,8 @@ class HostBackend final : public Backend {
   }
 
   void transpose(const float* from, float* to, const Shape& shape) override {
-    // By strips of rows, so that a line of the cache is written whole: one after the other, the
-    // elements of a row go to as many lines, too many to stay in the cache where layers are wide.
+    // It proceeds in strips of rows, so that whole cache lines are written. The elements of one row
+    // are written to as many cache lines, which are too many for the cache if layers are wide.
     constexpr std::size_t kStrip = 16;
     for (std::size_t top = 0; top < shape.rows; top += kStrip) {
       const std::size_t bottom = std::min(top + kStrip, shape.rows);

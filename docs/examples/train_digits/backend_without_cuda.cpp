@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Where there was no nvcc.
+// Replaces backend_cuda.cu in a build without nvcc.
 #include <stdexcept>
 
 #include "backend.h"

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kDarkest = 16;  // dark pixels in a block of 4 x 4
 
-/// Takes the next number off `text`, and the comma behind it.
+/// Removes the next number and the comma behind it from `text`, and returns the number.
 int take_number(std::string_view& text, int limit) {
   int number = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

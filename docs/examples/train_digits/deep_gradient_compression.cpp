@@ -9,7 +9,8 @@
 
 namespace train {
 
-sparsecollSparse_t DeepGradientCompression::Entries::of(std::size_t count, std::size_t capacity) {
+sparsecollSparse_t DeepGradientCompression::Entries::describe(std::size_t count,
+                                                              std::size_t capacity) {
   indices.reserve(capacity);
   values.reserve(capacity);
   sparsecollSparse_t sparse = SPARSECOLL_SPARSE_INITIALIZER;
@@ -42,25 +43,25 @@ DeepGradientCompression::~DeepGradientCompression() { sparsecollResidualDestroy(
 void DeepGradientCompression::step(std::span<const float> gradient, std::span<float> parameters,
                                    double density) {
   const std::size_t count = velocity_.size();
-  backend_.accumulate(velocity_.span(), momentum_, gradient.data());  // 1
+  backend_.accumulate(velocity_.span(), momentum_, gradient.data());  // 1.
   const std::size_t k = entries_to_keep(density, count);
-  sparsecollSparse_t sent = mine_.of(count, k);
+  sparsecollSparse_t sent = mine_.describe(count, k);
   {
     const Stopwatch watch(calls_);
     require(sparsecollTopk(velocity_.data(), count, k, sparsecollFloat32, residual_, &sent, comm_,
                            backend_.stream()),
-            comm_);  // 2, and of 3 the choice
+            comm_);  // 2., and the selection of 3.
   }
-  backend_.clear(velocity_.data(), sent);  // 4
-  // Every entry of every rank is delivered: no rank has anything to put back into its residual.
-  sparsecollSparse_t mean = all_.of(count, std::min(count, k * ranks_));
+  backend_.clear(velocity_.data(), sent);  // 4.
+  // All entries of all ranks are delivered, so that no residual gets entries back.
+  sparsecollSparse_t mean = all_.describe(count, std::min(count, k * ranks_));
   {
     const Stopwatch watch(calls_);
     require(sparseAllreducev(&sent, &mean, SPARSECOLL_ALL, sparsecollAvg, nullptr, comm_,
                              backend_.stream()),
-            comm_);  // 3
+            comm_);  // 3.
   }
-  backend_.descend(parameters.data(), learning_rate_, mean);  // 5
+  backend_.descend(parameters.data(), learning_rate_, mean);  // 5.
 }
 
 void DeepGradientCompression::average_models(std::span<const float> parameters,

@@ -34,12 +34,12 @@ Gossip::Gossip(const Problem& problem)
 Gossip::~Gossip() { sparsecollPushSumDestroy(state_); }
 
 void Gossip::step(std::span<const float> gradient, std::span<float> parameters, double) {
-  backend_.accumulate(velocity_.span(), momentum_, gradient.data());      // 1
-  backend_.descend(numerator_.span(), learning_rate_, velocity_.data());  // 2
+  backend_.accumulate(velocity_.span(), momentum_, gradient.data());      // 1.
+  backend_.descend(numerator_.span(), learning_rate_, velocity_.data());  // 2.
   const Stopwatch watch(calls_);
   require(pushSumStep(numerator_.data(), parameters.data(), numerator_.size(), sparsecollFloat32,
                       state_, comm_, backend_.stream()),
-          comm_);  // 3
+          comm_);  // 3.
 }
 
 void Gossip::drain(std::span<float> parameters) {
@@ -49,7 +49,7 @@ void Gossip::drain(std::span<float> parameters) {
 }
 
 void Gossip::average_models(std::span<const float>, std::span<float> model) {
-  // The weights of all ranks add up to P, so the mean of x is that of the models. k is all of n.
+  // The weights of all ranks add up to P. Hence the mean of x is the mean of the models. k is n.
   require(sparseAllreduce(numerator_.data(), model.data(), model.size(), model.size(),
                           sparsecollFloat32, sparsecollAvg, nullptr, comm_, backend_.stream()),
           comm_);

@@ -6,15 +6,15 @@
 
 namespace train {
 
-/// Whether a mode exchanges models between neighbours instead of gradients between all.
+/// Returns true if the ranks exchange models with neighbours, and not gradients with all ranks.
 bool is_gossip(Mode mode);
 
-/// Assran, Loizou, Ballas, Rabbat, Stochastic Gradient Push, ICML 2019; with --max-delay its
-/// overlapped form, and with entries left out compressed gossip:
-///   1. velocity = momentum velocity + this rank's own gradient, taken at the estimate z
+/// Stochastic Gradient Push (Assran, Loizou, Ballas, Rabbat, ICML 2019). Mode osgp is its
+/// overlapped form; mode gossip sends only some of the entries (compressed gossip):
+///   1. velocity = momentum velocity + this rank's own gradient at the estimate z
 ///   2. x -= rate * velocity
 ///   3. one step of push-sum on (x, w); z = x / w
-/// The network's parameters are z; x and w stay here.
+/// The network's parameters are z. This class keeps x, and the push-sum state keeps w.
 class Gossip final : public Optimizer {
  public:
   explicit Gossip(const Problem& problem);
@@ -22,9 +22,9 @@ class Gossip final : public Optimizer {
 
   void step(std::span<const float> gradient, std::span<float> parameters, double density) override;
 
-  /// Adds everything that is under way.
+  /// Receives all messages that are in flight.
   void drain(std::span<float> parameters) override;
-  /// The mean of all ranks' models.
+  /// Computes the mean of all ranks' models.
   void average_models(std::span<const float> parameters, std::span<float> model) override;
 
  private:

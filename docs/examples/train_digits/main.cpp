@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Data-parallel training with sparse gradient reduction; see README.md.
-// What calls sparsecoll, to be copied into a training of your own:
+// These files call sparsecoll, and can be copied into other training programs:
 //   reducer.cpp     the mean of all gradients, of one vector or of groups of tensors
-//   deep_gradient_compression.cpp   momentum before the reduction, from the library's pieces
-//   gossip.cpp      push-sum: neighbours mix their models
-// The rest:
-//   optimizer.cpp   which of these a mode uses, and SGD with momentum
+//   deep_gradient_compression.cpp   momentum before the reduction, by sparsecollTopk and a sum
+//   gossip.cpp      push-sum: neighbours average their models
+// The other files:
+//   optimizer.cpp   the choice among these, and SGD with momentum
 //   trainer.cpp     the training loop of one rank
 //   network.cpp     the multilayer perceptron
-//   place_*.cpp     the vectors and their arithmetic, in the host's memory or a GPU's
-//   world_*.cpp     ranks as processes of mpirun, or as threads of this process
+//   backend_*       the vectors and their arithmetic, in host memory or GPU memory
+//   world_*.cpp     the ranks: processes of mpirun, or threads of this process
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -24,7 +24,7 @@
 #include "world.h"
 
 namespace {
-constexpr int kNoDevice = 3;  // exit status, as of the programs in perf/
+constexpr int kNoDevice = 3;  // the exit status that the programs in perf/ use, too
 }
 
 int main(int argc, char** argv) {

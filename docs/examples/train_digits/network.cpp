@@ -17,7 +17,7 @@ double softmax_cross_entropy(std::span<const float> outputs, std::size_t label, 
   const float largest = *std::max_element(outputs.begin(), outputs.end());
   float sum = 0;
   for (std::size_t c = 0; c < outputs.size(); ++c) {
-    errors[c] = std::exp(outputs[c] - largest);  // at most 1: cannot overflow
+    errors[c] = std::exp(outputs[c] - largest);  // at most 1, so that nothing overflows
     sum += errors[c];
   }
   for (float& error : errors) error *= scale / sum;
@@ -92,7 +92,7 @@ void Network::backward(std::size_t rows, std::span<float> gradient) {
     backend_.add_transposed_product(inputs, layer.errors.data(), gradient.data() + layer.weights,
                                     shape);
     backend_.add_rows(layer.errors.data(), gradient.data() + layer.biases, shape);
-    if (l > 0) pass_errors(layer, layers_[l - 1], rows);  // nobody asks for those of the pixels
+    if (l > 0) pass_errors(layer, layers_[l - 1], rows);  // pixels need no errors
   }
 }
 

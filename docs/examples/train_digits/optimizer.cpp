@@ -11,8 +11,8 @@
 namespace train {
 namespace {
 
-/// SGD with momentum on the mean gradient of all ranks. Momentum comes after the reduction: every
-/// rank then holds the same velocity, and the residuals hold plain gradients.
+/// SGD with momentum on the mean gradient of all ranks. The momentum is applied after the
+/// reduction: all ranks have the same velocity, and residuals contain gradients only.
 class MomentumSgd final : public Optimizer {
  public:
   explicit MomentumSgd(const Problem& problem)
@@ -34,7 +34,8 @@ class MomentumSgd final : public Optimizer {
   }
 
  private:
-  /// One vector for all layers, but for the mode that is there to show groups of tensors.
+  /// Returns one length for all layers together, or, in the mode that shows groups, that of each
+  /// tensor.
   static std::vector<std::size_t> parts(const Problem& problem) {
     if (problem.options.mode != Mode::groups) return {problem.parameters.size()};
     return {problem.tensors.begin(), problem.tensors.end()};
@@ -52,7 +53,7 @@ class MomentumSgd final : public Optimizer {
 
 sparsecollConfig_t config_for(Mode mode) {
   sparsecollConfig_t config = SPARSECOLL_CONFIG_INITIALIZER;
-  config.timeoutMs = 60000;  // a step takes seconds at most: a minute without news is a failure
+  config.timeoutMs = 60000;  // far longer than a step
   switch (mode) {
     case Mode::topk:
       config.algorithm = sparsecollAlgoAllgather;
@@ -69,12 +70,12 @@ sparsecollConfig_t config_for(Mode mode) {
       config.algorithm = sparsecollAlgoTopkA2A;
       break;
     case Mode::dense:
-    case Mode::sgp:  // the mean of all ranks' models, which is taken for judging them, is dense
+    case Mode::sgp:  // the mean of all ranks' models, for the evaluation, is dense
     case Mode::osgp:
     case Mode::gossip:
       config.algorithm = sparsecollAlgoDense;
       break;
-    case Mode::gtopk:  // other verbs: no algorithm to choose
+    case Mode::gtopk:  // its verb, and that of dgc, have no choice of algorithms
     case Mode::dgc:
       break;
   }

@@ -14,21 +14,21 @@
 
 namespace train {
 
-/// The configuration of the communicator that a mode needs.
+/// Returns the configuration of the communicator for a mode.
 sparsecollConfig_t config_for(Mode mode);
 
-/// What an optimizer works on.
+/// The arguments of an optimizer.
 struct Problem {
   const Options& options;
-  std::span<const std::size_t> tensors;  // the counts of the network's tensors, in order
-  std::span<const float> parameters;     // the first ones, the same on every rank
+  std::span<const std::size_t> tensors;  // the lengths of the network's tensors, in order
+  std::span<const float> parameters;     // the initial ones, the same on every rank
   sparsecollComm_t comm;                 // made with config_for(options.mode)
-  Backend& backend;                      // of all vectors
-  ThreadTime& calls;                     // where the time of sparsecoll's calls is added
+  Backend& backend;                      // the memory of all vectors
+  ThreadTime& calls;                     // to which the time of sparsecoll's calls is added
 };
 
-/// How the gradients of all ranks move the parameters of this one: all that data-parallel training
-/// asks of sparsecoll.
+/// Updates the parameters of this rank by the gradients of all ranks. Only optimizers call
+/// sparsecoll's collectives.
 class Optimizer {
  public:
   Optimizer() = default;
@@ -36,17 +36,17 @@ class Optimizer {
   Optimizer& operator=(const Optimizer&) = delete;
   virtual ~Optimizer() = default;
 
-  /// Collective. `gradient` is that of this rank's images at `parameters`, which become the next
-  /// ones. Of every vector that is made sparse, the part `density` travels.
+  /// Makes one step: updates `parameters`. `gradient` is the gradient of this rank's images.
+  /// `density`: the fraction of the entries that modes with a selection send. Collective.
   virtual void step(std::span<const float> gradient, std::span<float> parameters,
                     double density) = 0;
 
-  /// Collective, after the same number of steps on all ranks: what these have left on its way
-  /// arrives. It is part of the training, unlike what judging needs.
+  /// Receives the messages of earlier steps that are in flight. All ranks must have made the same
+  /// number of steps. It counts as training time. Collective.
   virtual void drain(std::span<float>) {}
 
-  /// Collective, after settle(): the one model that the ranks have come to, the same bits on every
-  /// rank.
+  /// Writes the mean of the ranks' models to `model`: the same bits on every rank. It follows
+  /// drain() and does not count as training time. Collective.
   virtual void average_models(std::span<const float> parameters, std::span<float> model) = 0;
 };
 

@@ -37,7 +37,7 @@ std::string name_in(const std::map<std::string, Value>& values, Value wanted) {
   return std::find_if(values.begin(), values.end(), has)->first;
 }
 
-/// What any training has.
+/// Adds the options that every mode has.
 void add_training(CLI::App& app, Options& options) {
   app.add_option("--hidden", options.hidden, "widths of the hidden layers, W,W,...")
       ->delimiter(',')
@@ -47,9 +47,9 @@ void add_training(CLI::App& app, Options& options) {
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
   app.add_option("--seconds", options.seconds,
-                 "end training at the first report after so many seconds, judging not counted")
+                 "end training at the first evaluation after this training time in seconds")
       ->check(CLI::PositiveNumber);
-  app.add_option("--seed", options.seed, "of the first weights and the order of the images")
+  app.add_option("--seed", options.seed, "seed of the initial weights and of the order of images")
       ->capture_default_str();
   app.add_option("--batch", options.batch, "images per rank and step")
       ->check(CLI::Range(1, 100000))
@@ -78,13 +78,13 @@ Options parse_options(int argc, char** argv) {
   CLI::App app{
       "Trains a multilayer perceptron on handwritten digits, data-parallel over ranks, with dense "
       "or sparse gradient reduction."};
-  app.add_option("--mode", mode, "how gradients are reduced, or models mixed")
+  app.add_option("--mode", mode, "how gradients are reduced or models are averaged")
       ->check(CLI::IsMember(names_of(kModes)))
       ->capture_default_str();
-  app.add_option("--transport", transport, "processes of mpirun, or threads of this one")
+  app.add_option("--transport", transport, "mpi: ranks are processes of mpirun; local: threads")
       ->check(CLI::IsMember(names_of(kTransports)))
       ->capture_default_str();
-  app.add_option("--memory", memory, "where models and gradients are, and the arithmetic is done")
+  app.add_option("--memory", memory, "memory of models and gradients, and place of the arithmetic")
       ->check(CLI::IsMember(names_of(kMemories)))
       ->capture_default_str();
   app.add_option("--ranks", options.ranks, "threads of --transport local")
@@ -99,30 +99,31 @@ Options parse_options(int argc, char** argv) {
   app.add_option("--fusion", options.fusion_bytes,
                  "groups: most bytes of gradients in one group (K, M, G) [all of them]")
       ->transform(CLI::AsSizeValue(false));
-  app.add_option("--max-delay", options.max_delay, "osgp: steps that a message may be late")
+  app.add_option("--max-delay", options.max_delay, "osgp: steps by which a message may be late")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  app.add_option("--mixing", options.mixing, "gossip: part of the known difference that moves")
+  app.add_option("--mixing", options.mixing,
+                 "gossip: gamma, the fraction of the known difference to add")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   app.add_flag(
       "--validate", options.validate,
-      "train on the first three quarters of the training images and judge on the rest: for "
-      "choosing hyperparameters");
+      "train on the first three quarters of the training images and evaluate on the others, for "
+      "the choice of hyperparameters");
   app.add_flag("--check", options.check,
                "after each epoch, fail unless all ranks hold the same bits");
   app.add_option("--every", options.every,
-                 "judge and report after so many steps, too, not only epochs")
+                 "evaluate also within an epoch, each time after this number of steps")
       ->check(CLI::Range(1, 1000000000));
   app.add_option("-J,--json", options.json_file,
                  "append one JSON object for each line of the table to this file");
-  app.add_option("--network", options.network, "what the JSON says of where it ran, as in 1gbit");
+  app.add_option("--network", options.network, "name of the network for the JSON, such as 1gbit");
   app.add_option("--data-dir", options.data_directory, "folder of optdigits.tra and optdigits.tes")
       ->check(CLI::ExistingDirectory)
       ->capture_default_str();
   app.add_option("--dump-gradient", options.gradient_prefix,
                  "write rank r's dense gradient of the last step to PREFIX.r.f32");
-  // An option of one mode would be ignored by the others.
+  // Refuse options that the mode would ignore.
   const auto belongs_to = [&](const std::string& option, Mode owner) {
     if (app.count(option) > 0 && kModes.at(mode) != owner)
       throw CLI::ValidationError(option, "only with --mode " + name_of(owner));

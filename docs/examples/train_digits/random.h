@@ -11,22 +11,23 @@
 
 namespace train {
 
-/// Seeded random numbers that are the same with every standard library: the generator's output is
-/// laid down by the C++ standard, the distributions of <random> are not, so they are not used.
+/// Seeded random numbers that are the same with every standard library. The C++ standard defines
+/// the output of the generator, but not that of the distributions of <random>, which are not used.
 class Random {
  public:
-  /// One sequence per (seed, stream): stream 0 initialises, stream e shuffles epoch e.
+  /// Makes the sequence number `stream` of a seed. Sequence 0 initializes weights; sequence e
+  /// shuffles the images of epoch e.
   Random(std::uint64_t seed, std::uint64_t stream)
       : generator_(seed * 0x9E3779B97F4A7C15u + stream) {}
 
-  /// Uniform in [-limit, limit).
+  /// Returns a number that is uniform in [-limit, limit).
   float symmetric(float limit) {
     const double unit = static_cast<double>(generator_() >> 11) * 0x1.0p-53;
     return static_cast<float>((2.0 * unit - 1.0) * limit);
   }
 
-  /// 0 .. count-1 in random order (Fisher-Yates; the bias of the remainder, below 2^-51 for a
-  /// few thousand images, does not matter here).
+  /// Returns 0 .. count-1 in random order (Fisher-Yates). The remainder has a bias, below 2^-51 for
+  /// a few thousand images, which does not matter here.
   std::vector<std::size_t> permutation(std::size_t count) {
     std::vector<std::size_t> order(count);
     std::iota(order.begin(), order.end(), std::size_t{0});

@@ -26,7 +26,7 @@ Reducer::Reducer(const Problem& problem, std::span<const std::size_t> tensors)
     tensor.first = first;
     tensor.count = count;
     first += count;
-    // A group takes tensors while they fit in --fusion; one that is larger goes alone.
+    // A group takes tensors while they fit in --fusion. A larger tensor is a group of its own.
     tensor.opens_group =
         tensors_.empty() || group_bytes + count * sizeof(float) > problem.options.fusion_bytes;
     group_bytes = count * sizeof(float) + (tensor.opens_group ? 0 : group_bytes);

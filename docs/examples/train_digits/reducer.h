@@ -12,26 +12,27 @@
 
 namespace train {
 
-/// k of a tensor of `count` values, at least 1.
+/// Returns k for a tensor of `count` values; at least 1.
 std::size_t entries_to_keep(double density, std::size_t count);
 
-/// The mean of the ranks' gradients, with what was not delivered kept in residuals for the next
-/// step.
+/// Computes the mean of the ranks' gradients, with error feedback: residuals keep the values that
+/// were not delivered for the next step.
 class Reducer {
  public:
-  /// `tensors`: the counts of the parts of a gradient, each of which gets its own k and residual.
+  /// `tensors`: the lengths of the tensors of a gradient, each of which has its own k and residual.
   Reducer(const Problem& problem, std::span<const std::size_t> tensors);
   ~Reducer();
   Reducer(const Reducer&) = delete;
   Reducer& operator=(const Reducer&) = delete;
 
-  /// Collective: `mean` becomes the same on every rank. Both are in the memory of the problem's
-  /// place, and so is the residual, which stays where the vectors of its first call are.
+  /// Writes the mean to `mean`, the same on every rank. Both vectors are in the memory of the
+  /// problem's backend. A residual stays in the memory of the vectors of its first call.
+  /// Collective.
   void average(std::span<const float> gradient, std::span<float> mean, double density);
 
  private:
   struct Tensor {
-    std::size_t first = 0;  // where it starts in the gradient
+    std::size_t first = 0;  // offset in the gradient
     std::size_t count = 0;
     bool opens_group = false;
     sparsecollResidual_t residual = nullptr;
@@ -39,7 +40,7 @@ class Reducer {
 
   Mode mode_;
   sparsecollComm_t comm_;
-  sparsecollStream_t stream_;  // NULL with vectors on the host
+  sparsecollStream_t stream_;  // NULL on the host
   ThreadTime& calls_;
   std::vector<Tensor> tensors_;
 };

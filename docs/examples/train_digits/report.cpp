@@ -12,11 +12,11 @@
 namespace train {
 namespace {
 
-/// These ship every entry, whatever --density says.
+/// Returns k / n. Some modes send all entries and ignore --density.
 double density_of(const Options& options) {
-  const bool whole =
+  const bool sends_all =
       options.mode == Mode::dense || options.mode == Mode::sgp || options.mode == Mode::osgp;
-  return whole ? 1.0 : options.density;
+  return sends_all ? 1.0 : options.density;
 }
 
 std::string version() {

@@ -10,27 +10,27 @@
 
 namespace train {
 
-/// What training has come to over all ranks when the model is judged: at the end of an epoch, and
-/// within one with --every. Times are those of training: judging is left out.
+/// The state of the training over all ranks when the model is evaluated: at the end of an epoch,
+/// and within one with --every. Times are training times in seconds, without evaluations.
 struct Row {
-  double epoch;              // how many are done, with parts
-  std::size_t step;          // how many are done
-  double loss;               // mean training loss since the row before
-  double accuracy;           // of the model of all ranks, 0 to 1
-  double own_accuracy;       // of the ranks' own models, each on its share of the images
-  std::uint64_t bytes_sent;  // since the first step, by the rank that sent most
-  double elapsed;            // seconds since the first step: the sum of all rows' ...
-  double seconds;            // ... since the row before, the slowest rank's
-  // Parts of it, the mean over ranks. `compute` and `calls` are all of a rank's time.
-  double compute;            // outside of sparsecoll's calls
-  double compute_cpu;        // what this took of a core: less where ranks share cores
-  double calls;              // in sparsecoll's calls
-  double select;             // of them for selection, and ...
-  double wait;               // ... for messages, as sparsecoll's own clocks say
+  double epoch;              // number of epochs so far, with a fraction
+  std::size_t step;          // number of steps so far
+  double loss;               // mean training loss since the previous row
+  double accuracy;           // accuracy of the mean model, 0 to 1
+  double own_accuracy;       // accuracy of the ranks' own models, each on its share of the images
+  std::uint64_t bytes_sent;  // bytes that the rank that sent most has sent so far
+  double elapsed;            // sum of `seconds` of all rows so far
+  double seconds;            // time since the previous row, of the slowest rank
+  // Parts of a rank's time, means over ranks. `compute` and `calls` add up to the whole.
+  double compute;            // time outside sparsecoll's calls
+  double compute_cpu;        // processor time of `compute`; less if ranks share cores
+  double calls;              // time in sparsecoll's calls
+  double select;             // part of `calls` for selection, measured by sparsecoll
+  double wait;               // part of `calls` for messages, measured by sparsecoll
   std::uint64_t parameters;  // hash of all parameters
 };
 
-/// A table on stdout and JSON lines in a file. One rank of the job makes one.
+/// Writes a table to stdout and JSON lines to a file. Only rank 0 has one.
 class Report {
  public:
   Report(const Options& options, int ranks, std::size_t count);
@@ -39,7 +39,7 @@ class Report {
  private:
   const Options& options_;
   int ranks_;
-  std::size_t count_;  // parameters
+  std::size_t count_;  // number of parameters
   std::ofstream json_;
 };
 

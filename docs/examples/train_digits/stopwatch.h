@@ -8,7 +8,7 @@
 
 namespace train {
 
-/// Seconds of one thread: by the clock, and of a core. They differ where ranks share cores.
+/// Wall-clock time and processor time of one thread, in seconds. They differ if ranks share cores.
 struct ThreadTime {
   double wall = 0;
   double cpu = 0;
@@ -22,7 +22,7 @@ struct ThreadTime {
   }
 };
 
-/// Adds the time that it lives to a sum.
+/// Adds the time of its lifetime to a sum.
 class Stopwatch {
  public:
   explicit Stopwatch(ThreadTime& sum) : sum_(sum), start_(ThreadTime::now()) {}

@@ -29,18 +29,19 @@ std::vector<std::size_t> widths_of(const Options& options) {
   return widths;
 }
 
-/// What a rank's training has cost so far, judging left out.
+/// A rank's totals since the first step, without evaluations.
 struct Totals {
   std::size_t steps = 0;
-  double loss = 0;  // the sum of all steps'
+  double loss = 0;  // sum over all steps
   ThreadTime training;
-  ThreadTime calls;  // of it in sparsecoll's calls; then as the library's own statistics say
+  ThreadTime calls;  // part of `training` in sparsecoll's calls
+  // The library's own statistics.
   double select = 0;
   double wait = 0;
   std::uint64_t bytes_sent = 0;
 };
 
-/// FNV-1a over the bits of all parameters.
+/// Returns the FNV-1a hash of the bits of all parameters.
 std::uint64_t hash(std::span<const float> parameters) {
   std::uint64_t hash = 0xCBF29CE484222325u;
   for (const float parameter : parameters) {
@@ -49,7 +50,7 @@ std::uint64_t hash(std::span<const float> parameters) {
   return hash;
 }
 
-/// Raw little-endian float32, as `--data` of the programs in perf/ reads it.
+/// Writes raw little-endian float32 values, which `--data` of the programs in perf/ reads.
 void dump(std::span<const float> gradient, const std::string& file) {
   static_assert(std::endian::native == std::endian::little);
   std::ofstream out(file, std::ios::binary);
@@ -80,7 +81,7 @@ class Trainer {
   void run() {
     if (world_.rank() == 0) report_.emplace(options_, world_.size(), gradient_.size());
     library_before_ = library_stats();
-    world_.max(0.0);  // no rank's first step waits for another's start
+    world_.max(0.0);  // all ranks start at the same time
     for (std::size_t epoch = 1; epoch <= options_.epochs && !finished_; ++epoch) run_epoch(epoch);
     if (!options_.gradient_prefix.empty()) {
       dump(read(*backend_, gradient_.span()),
@@ -94,9 +95,10 @@ class Trainer {
   }
 
   void run_epoch(std::size_t epoch) {
-    // All ranks shuffle all images alike. A step takes the next global batch of that order, of
-    // which rank r takes its r-th part: the images of a step depend on the global batch's size,
-    // not on how many ranks share it. What is left at the end waits for another epoch's order.
+    // All ranks shuffle all images in the same way. A step takes the next global batch, of which
+    // rank r takes the r-th part. Hence the images of a step depend on the size of the global
+    // batch, but not on the number of ranks. Images that do not fill a batch are left out in this
+    // epoch.
     const std::vector<std::size_t> order =
         Random(options_.seed, epoch).permutation(dataset_.training.count());
     const double density = density_in(epoch);
@@ -116,7 +118,7 @@ class Trainer {
     ++totals_.steps;
   }
 
-  /// Collective, after the same step on all ranks.
+  /// Evaluates the model and reports. All ranks call it after the same step. Collective.
   void evaluate() {
     {
       const Stopwatch watch(totals_.training);
@@ -131,7 +133,7 @@ class Trainer {
     elapsed_ = row.elapsed;
     finished_ = options_.seconds > 0 && elapsed_ >= options_.seconds;
     reported_ = totals_;
-    library_before_ = library_stats();  // without what judging has cost
+    library_before_ = library_stats();  // do not count the evaluation
   }
 
   Row row_of(double accuracy, double own_accuracy) {
@@ -179,7 +181,7 @@ class Trainer {
     totals_.bytes_sent += now.bytesSent - library_before_.bytesSent;
   }
 
-  /// Each rank tests its share of the images.
+  /// Returns the accuracy on the test images, of which each rank tests a share. Collective.
   double test_accuracy(Network& network) {
     std::vector<std::size_t> share;
     for (auto i = static_cast<std::size_t>(world_.rank()); i < dataset_.test.count();
@@ -204,16 +206,16 @@ class Trainer {
   const Dataset& dataset_;
   World& world_;
   std::unique_ptr<Backend> backend_;
-  Network network_;  // this rank's own
-  Network common_;   // what all ranks have come to; the same bits unless the mode is gossip
+  Network network_;  // this rank's model
+  Network common_;   // mean of all ranks' models; equal to network_ unless the mode is gossip
   Vector<float> gradient_;
   Totals totals_;
-  Totals reported_;     // as of the last row
-  double elapsed_ = 0;  // seconds until then, each row's the slowest rank's
-  // The library's counts when training began, or went on after judging.
+  Totals reported_;     // totals_ at the last row
+  double elapsed_ = 0;  // sum of the slowest rank's seconds in each row
+  // The library's statistics when training started, or continued after an evaluation.
   sparsecollStats_t library_before_ = SPARSECOLL_STATS_INITIALIZER;
   std::unique_ptr<Optimizer> optimizer_;
-  std::size_t steps_;  // of an epoch
+  std::size_t steps_;  // steps of an epoch
   bool finished_ = false;
   std::optional<Report> report_;  // on rank 0
 };

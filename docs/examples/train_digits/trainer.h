@@ -8,18 +8,18 @@
 
 namespace train {
 
-/// The images; every rank of a process reads the same ones.
+/// The images. The ranks of a process share them.
 struct Dataset {
   Digits training;
   Digits test;
 };
 
-/// The first three quarters of the images for training, the last for judging.
+/// Splits the images: the first three quarters for training, the others as test images.
 Dataset hold_out(const Digits& training);
 
-/// Trains on this rank together with all others of `world`; rank 0 reports. Throws
-/// std::runtime_error when a call of sparsecoll fails, when the ranks of --check differ, or when a
-/// file cannot be written.
+/// Trains together with the other ranks of `world`; rank 0 reports. Throws std::runtime_error if a
+/// call of sparsecoll fails, if ranks differ with --check, or if a file cannot be written.
+/// Collective.
 void train(const Options& options, const Dataset& dataset, World& world);
 
 }  // namespace train

@@ -10,7 +10,7 @@
 namespace train {
 
 double World::sum(double mine) {
-  double sum = 0;  // in rank order: the same on every rank
+  double sum = 0;  // added in rank order, so that it is the same on every rank
   for (const std::uint64_t bits : allgather(std::bit_cast<std::uint64_t>(mine))) {
     sum += std::bit_cast<double>(bits);
   }

@@ -11,9 +11,9 @@
 
 namespace train {
 
-/// What one rank knows of the others. The gradients go through comm(); everything else that ranks
-/// tell each other (losses, hits, hashes) goes through allgather(), so that the bytes counted by
-/// the communicator are those of the gradients alone.
+/// One rank's connection to the others. Gradients are exchanged through comm(). Losses, accuracies
+/// and hashes are exchanged through allgather(), so that the communicator counts the bytes of
+/// gradients only.
 class World {
  public:
   World(const World&) = delete;
@@ -23,7 +23,7 @@ class World {
   int size() const { return size_; }
   sparsecollComm_t comm() const { return comm_; }
 
-  /// Collective: what every rank passed, by rank.
+  /// Returns the value that each rank passed, in rank order. Collective.
   virtual std::vector<std::uint64_t> allgather(std::uint64_t mine) = 0;
 
   double sum(double mine);
@@ -41,22 +41,22 @@ class World {
   sparsecollComm_t comm_;
 };
 
-/// What a rank does. A rank that throws ends the whole job: its error is printed, and the others
-/// are stopped, since they would wait for it.
+/// The function that each rank runs. If a rank throws, its error is printed and all ranks are
+/// stopped, because the others would wait for it.
 using Body = std::function<void(World&)>;
 
-/// Runs `body` on `ranks` threads of this process; communicators by sparsecollCommInitAll.
+/// Runs `body` on `ranks` threads of this process, with communicators of sparsecollCommInitAll.
 void run_local(int ranks, const sparsecollConfig_t& config, const Body& body);
 
-/// Runs `body` on this process of an mpirun; the communicator by sparsecollCommInitMpi. Throws in
-/// a build without MPI.
+/// Runs `body` on this process of an mpirun, with a communicator of sparsecollCommInitMpi. Throws
+/// std::runtime_error in a build without MPI.
 void run_mpi(const sparsecollConfig_t& config, const Body& body);
 
-/// Whether this build has MPI.
+/// Returns true if this build has MPI.
 bool mpi_is_available();
 
-/// Throws std::runtime_error with the library's own words unless `result` is sparsecollSuccess.
-/// `comm` may be NULL: the last failed init.
+/// Throws std::runtime_error with the library's message unless `result` is sparsecollSuccess.
+/// `comm` may be NULL for the message of the last failed init.
 void require(sparsecollResult_t result, sparsecollComm_t comm);
 
 }  // namespace train

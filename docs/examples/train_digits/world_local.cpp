@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Ranks as threads of this process.
+// Ranks that are threads of this process.
 #include <barrier>
 #include <cstdio>
 #include <cstdlib>
@@ -13,7 +13,7 @@
 namespace train {
 namespace {
 
-/// Where the threads meet: everybody writes a slot, everybody reads all of them.
+/// The state that the threads share. Each rank writes its value, and all read all values.
 struct SharedState {
   explicit SharedState(int ranks) : barrier(ranks), values(static_cast<std::size_t>(ranks)) {}
   std::barrier<> barrier;
@@ -29,7 +29,7 @@ class LocalWorld final : public World {
     shared_.values[static_cast<std::size_t>(rank())] = mine;
     shared_.barrier.arrive_and_wait();
     std::vector<std::uint64_t> all = shared_.values;
-    shared_.barrier.arrive_and_wait();  // nobody writes the next value before all have read
+    shared_.barrier.arrive_and_wait();  // no rank writes again before all have read
     return all;
   }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Ranks as processes of an mpirun.
+// Ranks that are processes of an mpirun.
 #include <mpi.h>
 #include <sparsecoll/sparsecoll_mpi.h>
 
@@ -18,7 +18,7 @@ class MpiWorld final : public World {
  public:
   MpiWorld(int rank, int size, sparsecollComm_t comm) : World(rank, size, comm) {}
 
-  // Errors of MPI itself end the job by MPI's default error handler.
+  // MPI's default error handler ends the job on an error.
   std::vector<std::uint64_t> allgather(std::uint64_t mine) override {
     std::vector<std::uint64_t> all(static_cast<std::size_t>(size()));
     MPI_Allgather(&mine, 1, MPI_UINT64_T, all.data(), 1, MPI_UINT64_T, MPI_COMM_WORLD);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What takes the place of world_mpi.cpp in a build without MPI.
+// Replaces world_mpi.cpp in a build without MPI.
 #include <stdexcept>
 
 #include "world.h"
@@ -11,7 +11,7 @@ namespace train {
 bool mpi_is_available() { return false; }
 
 void run_mpi(const sparsecollConfig_t&, const Body&) {
-  throw std::runtime_error("built without MPI: --transport local is the only one");
+  throw std::runtime_error("this build has no MPI; it needs --transport local");
 }
 
 }  // namespace train
