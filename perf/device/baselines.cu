@@ -12,7 +12,7 @@
 namespace sparsecoll::perf::device {
 namespace {
 
-/// Keys of V and the indices that go with them, before and after sorting.
+/// Keys of V with their indices, before or after the sort.
 template <class V>
 struct Pairs {
   Key<V>* key;
@@ -43,7 +43,7 @@ struct IndexOf {
   __device__ void operator()(size_t i) const { to[i] = static_cast<uint32_t>(i); }
 };
 
-/// Everything before the sort at once. V: in which values are compared.
+/// Does all steps before the sort. V is the type in which values are compared.
 template <class T, class V>
 struct Prepare {
   SelectTask<T> task;

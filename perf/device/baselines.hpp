@@ -7,8 +7,8 @@
 
 namespace sparsecoll::perf::device {
 
-/// A selection as users write it from parts of CUB; the entries come out by magnitude, not by
-/// index, which the library's own are.
+/// The arguments of a selection that users can write with CUB. Its entries are sorted by magnitude;
+/// those of the library are sorted by index.
 template <class T>
 struct SelectTask {
   const T* gradient;
@@ -20,22 +20,24 @@ struct SelectTask {
   Accumulation<T>* value;
 };
 
-/// Keys and indices in one kernel, cub::DeviceRadixSort, the first k and zeros in one kernel.
+/// Selects by a sort: keys and indices in one kernel, cub::DeviceRadixSort, then the first k
+/// entries and the zeros in the residual in one kernel.
 template <class T>
 void sort_chain(cuda::Backend& backend, const SelectTask<T>& task);
 
-/// The same as a framework does it, each step by itself: accumulate; keys; indices; sort; gather;
-/// zeros.
+/// Selects by a sort as frameworks do, with a kernel for each step: accumulate, keys, indices,
+/// sort, gather, zeros.
 template <class T>
 void unfused_chain(cuda::Backend& backend, const SelectTask<T>& task);
 
-/// Accumulate, cub::DeviceTopK, gather and zeros. Only CCCL 3.2 and later (CUDA 13.2) have it;
-/// device_topk.cu, or without_device_topk.cpp.
+/// Returns true if this build has device_topk(). It needs CCCL 3.2 (CUDA 13.2) or later. Both are
+/// defined in device_topk.cu, or else in without_device_topk.cpp.
 bool has_device_topk();
+/// Selects by cub::DeviceTopK: accumulate, cub::DeviceTopK, then gather and zeros in one kernel.
 template <class T>
 void device_topk(cuda::Backend& backend, const SelectTask<T>& task);
 
-/// A merge: all entries of all pieces one after another.
+/// The arguments of a merge: the entries of all inputs, in the order of the inputs.
 template <class Acc>
 struct MergeTask {
   const uint32_t* index;
@@ -46,7 +48,7 @@ struct MergeTask {
   uint64_t* sum_count;
 };
 
-/// cub::DeviceRadixSort by index, which is stable, then cub::DeviceReduce::ReduceByKey.
+/// Merges by cub::DeviceRadixSort by index, which is stable, and cub::DeviceReduce::ReduceByKey.
 template <class Acc>
 void sort_and_reduce(cuda::Backend& backend, const MergeTask<Acc>& task);
 

@@ -18,26 +18,27 @@ namespace sparsecoll::perf::device {
 using sparsecoll::Bfloat16;
 using sparsecoll::Float16;
 
-/// One run of the program.
+/// The arguments of one run of the program.
 struct Bench {
   const Options& options;
   KernelReport& report;
   Progress& progress;
 };
 
-/// Measures over all sizes and densities, and for merges and messages all numbers of them.
+/// Measures a kernel for all sizes and densities; merges and messages also for all numbers of
+/// inputs or messages.
 template <class T>
 void measure_selection(const Bench& bench);
 template <class T>
 void measure_merge(const Bench& bench);
-/// pack, or unpack.
+/// Measures pack or unpack.
 template <class T>
 void measure_messages(const Bench& bench);
 
-/// All indices below 2^32, which all vectors here have.
+/// The type of indices. All vectors here are shorter than 2^32.
 inline constexpr IndexType kIndex = IndexType::index32;
 
-/// Memory and kernels of the device, for one length of vectors.
+/// Memory and kernels of the device. All of its memory is freed with this object.
 template <class T>
 struct Device {
   cuda::Backend backend{nullptr};
@@ -59,7 +60,7 @@ struct Device {
   }
 };
 
-/// The host's kernels, which say what is right.
+/// The host's kernels, whose results are the expected ones.
 template <class T>
 struct Host {
   Memory memory;
@@ -68,7 +69,7 @@ struct Host {
   Kernels& kernels = make_plain_kernels(data_type_of<T>(), kIndex, arena);
 };
 
-/// How many of the values differ in their bits.
+/// Returns the number of values whose bits differ.
 template <class V>
 size_t differing(const std::vector<V>& got, const V* want) {
   size_t wrong = 0;
@@ -77,8 +78,8 @@ size_t differing(const std::vector<V>& got, const V* want) {
   return wrong;
 }
 
-/// Entries of `got` on the device that differ from those of `want` on the host, and how many more
-/// there are of one.
+/// Returns the number of entries of `got`, on the device, that differ from those of `want`, on the
+/// host, plus the difference of their lengths.
 template <class T>
 size_t differing(Device<T>& device, const SparseBuffer& got, const SparseBuffer& want) {
   const size_t nnz = device.kernels->read(got.nnz), right = *want.nnz;

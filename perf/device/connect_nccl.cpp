@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// --transport nccl.
+// --transport nccl: ranks are threads, each with a GPU.
 #include <algorithm>
 #include <set>
 #include <stdexcept>
@@ -16,7 +16,8 @@ void check(const Nccl& nccl, ncclResult_t result, const char* what) {
   throw std::runtime_error(std::string(what) + ": " + nccl.error_string(result));
 }
 
-/// Ends it. The library has a communicator of its own by then.
+/// Owns the NCCL communicator from which the library makes its own. Collective. It can be destroyed
+/// after that.
 class NcclCommunicator {
  public:
   NcclCommunicator(const Nccl& nccl, Ranks& ranks, int device) : nccl_(nccl) {
@@ -30,7 +31,7 @@ class NcclCommunicator {
       throw std::runtime_error(
           std::string("ncclCommInitRank: ") + nccl.error_string(result) + "; " +
           std::to_string(devices.size()) + " ranks share " + std::to_string(distinct.size()) +
-          " GPU(s), which most NCCL refuse: -t must be at most the number of GPUs");
+          " GPU(s), which most versions of NCCL refuse: -t must be at most the number of GPUs");
     check(nccl, result, "ncclCommInitRank");
   }
   ~NcclCommunicator() { nccl_.destroy(comm_); }

@@ -6,8 +6,8 @@
 
 namespace sparsecoll::perf::device {
 
-/// Calls an algorithm of CUB twice, as they want it: the first call says how many bytes of room the
-/// second one needs.
+/// Calls an algorithm of CUB twice: the first call returns the size of the workspace in bytes, the
+/// second one runs with a workspace of this size.
 template <class Call>
 void call_cub(cuda::Backend& backend, const Call& call) {
   const Arena::Scope scope(backend.arena());

@@ -16,7 +16,7 @@ Kind kind_of(const std::string& name) {
   return Kind::random;
 }
 
-/// A hash of (seed, i) with well mixed bits.
+/// Returns a hash of (seed, i) with well mixed bits.
 __device__ uint64_t noise(uint64_t seed, uint64_t i) {
   uint64_t x = (seed + 1) * 0x9e3779b97f4a7c15ull + i * 0xd1342543de82ef95ull;
   x = (x ^ x >> 32) * 0xbf58476d1ce4e5b9ull;

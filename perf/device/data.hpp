@@ -11,22 +11,25 @@
 
 namespace sparsecoll::perf::device {
 
-// Generated where it is needed: the host would take longer for it than for all that is measured.
+// Data are generated on the device, because the host would take longer for that than all
+// measurements.
 
-/// One vector of the kinds of common/patterns.hpp. `random` is heavy-tailed, |x| = u^(-3/4) with
-/// u uniform, and not rounded to integers: few values are equal, but for 16-bit types.
+/// Fills a vector with data of a kind of common/patterns.hpp. `random` is heavy-tailed, |x| =
+/// u^(-3/4) with u uniform. Unlike on the host, values are not rounded to integers, so that few are
+/// equal, except in 16-bit types.
 template <class T>
 void fill(cuda::Backend& backend, const std::string& kind, uint64_t seed, std::span<T> out);
 
-/// A sparse vector whose indices are spread evenly and at random: entry j lies somewhere in
+/// A sparse vector with random indices that are spread evenly: the index of entry j is in
 /// [j * stride, (j + 1) * stride).
 template <class Acc>
 struct MergeInput {
   uint32_t* index;
-  Acc* value;  ///< integers that every type holds
+  Acc* value;  ///< integers that are exact in every type
   size_t count;
   uint64_t stride;
 };
+/// Fills a sparse vector.
 template <class Acc>
 void fill_input(cuda::Backend& backend, uint64_t seed, const MergeInput<Acc>& out);
 

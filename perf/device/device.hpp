@@ -10,22 +10,22 @@
 
 namespace sparsecoll::perf {
 
-/// Exit status where there is no GPU, or no CUDA in this build.
+/// The exit status if there is no GPU or this build has no CUDA.
 inline constexpr int kNoDevice = 3;
 
-// Defined in storage.cpp, or in without_cuda.cpp in a build without nvcc.
+// The following functions are defined in storage.cpp, or in without_cuda.cpp in a build without
+// nvcc.
 
-/// Is there a device for --memory device? Says so on stderr where there is none.
+/// Returns true if there is a device for --memory device. Else prints the reason to stderr.
 bool find_device(const std::string& program);
-/// "13.0" of 13000, as CUDA counts. (In storage.cpp alone.)
+/// Formats a version of CUDA: 13000 is "13.0". Only storage.cpp defines it.
 std::string cuda_version(int number);
-/// Memory and a stream of the device whose number is `rank` modulo the number of devices. It
-/// becomes the calling thread's current one. Throws where there is none.
+/// Makes a storage on the device whose number is `rank` modulo the number of devices, and makes it
+/// the calling thread's current device. Throws std::runtime_error if there is no device.
 std::unique_ptr<Storage> make_device_storage(int rank);
 
-/// topk_perf --memory device: measures one of the kernels for CUDA on the current device, prints
-/// table and rows, and returns the program's exit status. Defined in device.cpp, or in
-/// without_cuda.cpp.
+/// Runs topk_perf --memory device: measures a CUDA kernel on the current device and prints the
+/// table. Returns the program's exit status. Defined in device.cpp, or in without_cuda.cpp.
 int measure_on_device(const Options& options);
 
 }  // namespace sparsecoll::perf

@@ -6,7 +6,7 @@
 
 namespace sparsecoll::perf::device {
 
-/// Entry j of a selection by its index.
+/// Gathers the value of entry j of a selection.
 template <class T>
 struct Gather {
   SelectTask<T> task;
@@ -16,7 +16,7 @@ struct Gather {
   }
 };
 
-/// What is left of entry j in the residual.
+/// Removes the sent value of entry j from the residual.
 template <class T>
 struct Clear {
   SelectTask<T> task;
@@ -26,7 +26,7 @@ struct Clear {
   }
 };
 
-/// Both at once.
+/// Gathers the value of entry j and removes it from the residual.
 template <class T>
 struct GatherAndClear {
   SelectTask<T> task;

@@ -21,7 +21,7 @@ std::vector<Column> columns_of(const std::string& kernel) {
             {"r += g", "add", "in place, 16-byte accesses"},
             {"reduce", "reduce", "cub::DeviceReduce, the largest |x|"},
             {"sort", "sort", "keys, cub::DeviceRadixSort, gather and zeros"},
-            {"unfused", "unfused", "the same, each step in a kernel of its own"},
+            {"unfused", "unfused", "like sort, with a kernel for each step"},
             {"cub topk", "device_topk", "cub::DeviceTopK, gather and zeros"}};
   }
   if (kernel == "merge") {
@@ -80,9 +80,10 @@ void KernelReport::header() const {
   table_.comment("time of a call: by events on its stream, " + std::to_string(options_.iterations) +
                  " calls after " + std::to_string(options_.warmup) +
                  (options_.cold ? ", the cache overwritten before each" : ", back to back"));
-  table_.comment("rate: bytes that have to be read and written at least, over the median");
+  table_.comment("rate: least number of bytes to read and write, over the median");
   table_.comment("(x): the median over the median, on the same data, of");
-  for (const Column& column : columns_) table_.comment("  " + column.title + ": " + column.what);
+  for (const Column& column : columns_)
+    table_.comment("  " + column.title + ": " + column.description);
   table_.comment("");
   table_.titles();
 }

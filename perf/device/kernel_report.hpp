@@ -13,46 +13,48 @@
 
 namespace sparsecoll::perf::device {
 
-/// The GPU and what drives it.
+/// The GPU and its software.
 struct Gpu {
   std::string name;
   std::string capability;  ///< "9.0"
   int multiprocessors = 0;
   size_t memory = 0;  ///< bytes
   size_t cache = 0;   ///< bytes
-  int driver = 0;     ///< newest CUDA it knows: 13000 is 13.0
+  int driver = 0;     ///< newest CUDA that the driver supports: 13000 is 13.0
   int runtime = 0;
 };
 
-/// What is measured beside a kernel, in the order of the columns.
+/// A baseline that is measured with a kernel, and its column.
 struct Column {
-  std::string title;  ///< of the table
-  std::string key;    ///< of the JSON
-  std::string what;   ///< one line for the header
+  std::string title;        ///< title in the table
+  std::string key;          ///< key in the JSON
+  std::string description;  ///< line in the header of the table
 };
 
+/// The measurement of one shape.
 struct Row {
   size_t count = 0;
   size_t k = 0;
-  std::string input;                  ///< selection: kind of data
-  bool feedback = false;              ///< selection
-  int kernel_ranks = 0;               ///< the others: pieces, or messages
-  std::optional<size_t> output_size;  ///< the others: entries of the sum, or bytes of the messages
-  double bytes = 0;                   ///< that have to be read and written at least
+  std::string input;      ///< select: kind of data
+  bool feedback = false;  ///< select
+  int kernel_ranks = 0;   ///< merge: inputs; pack, unpack: messages
+  std::optional<size_t>
+      output_size;   ///< merge: entries of the sum; pack, unpack: bytes of messages
+  double bytes = 0;  ///< least number of bytes to read and write
   Times times;
-  std::vector<std::optional<Times>> baselines;  ///< one for each column; absent: not measured
+  std::vector<std::optional<Times>> baselines;  ///< by column; absent: not measured
   std::optional<size_t> wrong;                  ///< absent: not checked
 };
 
-/// Table and JSON of one run.
+/// Writes the table and the JSON of one run.
 class KernelReport {
  public:
   KernelReport(const Options& options, Gpu gpu, Machine machine);
   void header() const;
   void write(const Row& row);
-  /// A line of the table that is no row.
+  /// Prints a comment line between the rows.
   void note(const std::string& text) const { table_.comment(text); }
-  /// The closing lines; returns the exit status.
+  /// Prints the last lines; returns the exit status.
   int conclude() const;
 
  private:

@@ -10,7 +10,7 @@
 namespace sparsecoll::perf::device {
 namespace {
 
-/// Owns one event.
+/// Owns a CUDA event.
 class Event {
  public:
   Event() { cuda::check(cudaEventCreate(&event_), "cudaEventCreate"); }
@@ -21,7 +21,7 @@ class Event {
   void record(const cuda::Backend& backend) {
     cuda::check(cudaEventRecord(event_, backend.stream()), "cudaEventRecord");
   }
-  /// Both must have happened.
+  /// Both events must be complete.
   double seconds_since(const Event& start) const {
     float milliseconds = 0;
     cuda::check(cudaEventElapsedTime(&milliseconds, start.event_, event_), "cudaEventElapsedTime");

@@ -10,15 +10,16 @@
 
 namespace sparsecoll::perf::device {
 
-/// Seconds that calls take on a backend's stream, by events right before and behind each. Between
-/// calls the device's cache is overwritten (--cold 1), which also keeps the device busy while the
-/// host queues the next call: what is measured are kernels, not launches.
+/// Measures the times of calls on a backend's stream, by events directly before and after each
+/// call. With --cold 1 the device's cache is overwritten between calls. This also keeps the device
+/// busy while the host queues the next call, so that the times are those of kernels, not of
+/// launches.
 class KernelTimer {
  public:
   KernelTimer(cuda::Backend& backend, const Options& options);
 
-  /// options.warmup calls, then options.iterations timed ones, or of each the part `part` (at least
-  /// one timed call) of what is slow.
+  /// Makes options.warmup calls, then options.iterations timed ones; for slow calls, the fraction
+  /// `part` of these numbers, but at least one timed call.
   Times measure(const std::function<void()>& call, double part = 1);
 
  private:
@@ -27,7 +28,7 @@ class KernelTimer {
   cuda::Backend& backend_;
   const Options& options_;
   cuda::DeviceMemory memory_;
-  Block overwritten_;  ///< twice as large as the cache
+  Block overwritten_;  ///< overwritten between calls; twice as large as the cache
 };
 
 }  // namespace sparsecoll::perf::device

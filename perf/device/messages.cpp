@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Kernels::pack_all and unpack_all: one rank's selection cut into messages for the owners of equal
-// regions, and such messages as they arrive.
+// Measures Kernels::pack_all, which packs one rank's selection into messages for the owners of
+// equal regions, and Kernels::unpack_all, which unpacks such messages.
 #include "device/bench.hpp"
 #include "device/data.hpp"
 #include "device/kernel_timer.hpp"
@@ -11,7 +11,7 @@
 namespace sparsecoll::perf::device {
 namespace {
 
-/// k entries below n in so many messages.
+/// A selection of k entries of a vector of length n, packed into `messages` messages.
 struct Shape {
   size_t n;
   size_t k;
@@ -83,7 +83,7 @@ class MessageBench {
   void prepare_unpack() {
     for (size_t p = 0; p < shape_.messages; ++p) {
       messages_.push_back({{packets_.slab + offset_[p], size_[p]}, regions_[p]});
-      // Entries are spread evenly, but for the ends of a region.
+      // Entries are spread evenly; the ends of a region may add two.
       const size_t most = regions_[p].length() / (shape_.n / shape_.k) + 2;
       arrived_.push_back(device_.kernels->sparse(std::min(most, shape_.k)));
     }
@@ -97,7 +97,7 @@ class MessageBench {
     return timer_.measure([&] { copy(device_.backend, {from, bytes}, to); });
   }
 
-  /// The host's messages of the same entries, byte by byte.
+  /// Returns the number of bytes that differ from the messages that the host packs.
   size_t wrong_bytes() {
     Host<T> host;
     const auto index = device_.template download<uint32_t>(entries_.index, shape_.k);
@@ -118,7 +118,7 @@ class MessageBench {
     return wrong;
   }
 
-  /// What was packed comes out again.
+  /// Returns the number of unpacked entries that differ from the packed ones.
   size_t wrong_entries() {
     const auto index = device_.template download<uint32_t>(entries_.index, shape_.k);
     const auto value = device_.template download<Acc>(entries_.value, shape_.k);

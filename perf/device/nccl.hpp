@@ -6,7 +6,7 @@
 
 namespace sparsecoll::perf {
 
-/// What the programs call of NCCL by themselves.
+/// The functions of NCCL that the programs call.
 struct Nccl {
   decltype(&ncclGetErrorString) error_string;
   decltype(&ncclGetUniqueId) unique_id;
@@ -14,8 +14,9 @@ struct Nccl {
   decltype(&ncclCommDestroy) destroy;
 };
 
-/// NCCL is not linked, so that the programs start where there is none: libnccl.so.2 is loaded, by
-/// nccl_library.cpp. (The tests' stand-in is linked: nccl_linked.cpp.) Throws where there is none.
+/// Returns NCCL's functions. nccl_library.cpp loads libnccl.so.2, so that the programs start on
+/// hosts without NCCL; it throws std::runtime_error there. Tests link a stand-in of NCCL:
+/// nccl_linked.cpp.
 Nccl open_nccl();
 
 }  // namespace sparsecoll::perf

@@ -22,7 +22,8 @@ void find(void* library, Function& function, const char* name) {
 }  // namespace
 
 Nccl open_nccl() {
-  void* const library = dlopen(kName, RTLD_NOW | RTLD_GLOBAL);  // stays: the communicators use it
+  void* const library =
+      dlopen(kName, RTLD_NOW | RTLD_GLOBAL);  // never closed: communicators use it
   if (!library)
     throw std::runtime_error(std::string("--transport nccl: cannot load NCCL (") + dlerror() +
                              "); LD_LIBRARY_PATH can name its folder");

@@ -10,14 +10,14 @@
 namespace sparsecoll::perf::device {
 namespace {
 
-/// 16 bytes of values: what one load or store takes.
+/// The values of one 16-byte load or store.
 template <class V>
 struct alignas(16) Pack {
   static constexpr size_t kValues = 16 / sizeof(V);
   V value[kValues];
 };
 
-/// The values of one load of gradients, and the residuals that belong to them.
+/// The residuals of the gradients in one Pack.
 template <class T>
 struct alignas(16) Residuals {
   Pack<Accumulation<T>> pack[sizeof(Accumulation<T>) / sizeof(T)];

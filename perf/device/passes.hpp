@@ -9,16 +9,16 @@
 
 namespace sparsecoll::perf::device {
 
-// The yardsticks: what any kernel that reads or writes as much has to pay.
+// Passes over memory. No kernel that reads or writes as much can be faster.
 
-/// As many bytes, by the driver.
+/// Copies the bytes by cudaMemcpyAsync.
 void copy(cuda::Backend& backend, std::span<const std::byte> from, std::byte* to);
 
-/// residual += gradient in 16-byte accesses; both aligned to 16 bytes.
+/// residual += gradient, in 16-byte accesses. Both must be aligned to 16 bytes.
 template <class T>
 void add(cuda::Backend& backend, std::span<const T> gradient, Accumulation<T>* residual);
 
-/// *largest = the largest key of x, by cub::DeviceReduce: one pass over |x|.
+/// *largest = the largest key of x, by cub::DeviceReduce: one pass over x.
 template <class T>
 void reduce(cuda::Backend& backend, std::span<const T> x, Key<T>* largest);
 

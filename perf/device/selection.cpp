@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Kernels::accumulate_select beside passes over the same memory and beside selections that are put
-// together from CUB.
+// Measures Kernels::accumulate_select, passes over the same memory, and selections written with
+// CUB.
 #include <new>
 
 #include "device/baselines.hpp"
@@ -14,10 +14,10 @@
 namespace sparsecoll::perf::device {
 namespace {
 
-/// Of what takes many times as long as the rest.
+/// The fraction of the calls that baselines get, because they are many times slower.
 constexpr double kSlowPart = 0.25;
 
-/// One length.
+/// Measures selections from vectors of one length.
 template <class T>
 class SelectionBench {
   using Acc = Accumulation<T>;
@@ -86,7 +86,7 @@ class SelectionBench {
     bench_.report.write(row);
   }
 
-  /// Nothing where it does not fit into the memory.
+  /// Returns nothing if the baseline does not fit into the memory.
   std::optional<Times> measure_baseline(void (*baseline)(cuda::Backend&, const SelectTask<T>&),
                                         const SelectTask<T>& task) {
     if (task.k == 0) return std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Vectors on a device. Uses nothing of the library.
+// Vectors in device memory. This file does not use the library.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class DeviceStorage final : public Storage {
  public:
   explicit DeviceStorage(int device) : device_(device) {
     check(cudaSetDevice(device), "cudaSetDevice");
-    // Nothing of one rank's stream may wait for another's, as the legacy stream would make it.
+    // On a non-blocking stream a rank does not wait for the streams of other ranks.
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
   }
   ~DeviceStorage() override {
@@ -46,8 +46,8 @@ class DeviceStorage final : public Storage {
     check(cudaMemsetAsync(at, 0, bytes, stream_), "cudaMemsetAsync");
     return at;
   }
-  // Only ~DeviceStorage() frees: cudaFree() waits for all streams of the device, and over NCCL
-  // those of another rank there may wait for this one.
+  // Keeps the memory for later allocations. cudaFree() waits for all streams of the device, and
+  // over NCCL another rank's stream may wait for this rank. So only ~DeviceStorage() calls it.
   void free(void* at) noexcept override {
     const auto found = sizes_.find(at);
     if (found != sizes_.end()) idle_.emplace(found->second, at);
@@ -61,7 +61,7 @@ class DeviceStorage final : public Storage {
     return buffer.data();
   }
   std::function<void()> capture(const std::function<void()>& work) override {
-    // Ranks may be threads, which go on allocating meanwhile.
+    // Other ranks may be threads of this process that allocate memory during the capture.
     check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal),
           "cudaStreamBeginCapture");
     cudaGraph_t captured = nullptr;
@@ -102,15 +102,16 @@ class DeviceStorage final : public Storage {
 
   int device_;
   cudaStream_t stream_ = nullptr;
-  std::map<const void*, std::size_t> sizes_;  ///< of all that was allocated
-  std::multimap<std::size_t, void*> idle_;    ///< what nobody uses, by size
+  std::map<const void*, std::size_t> sizes_;  ///< sizes of all allocations
+  std::multimap<std::size_t, void*> idle_;    ///< free allocations, by size
 };
 
-/// Why there is none. CUDA calls a driver that is not there insufficient, too.
+/// Returns the reason why there is no device. CUDA calls a driver insufficient even if there is
+/// none.
 std::string why_no_device(cudaError_t error) {
   int driver = 0, runtime = 0;
   if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) return "no NVIDIA driver here";
-  if (error == cudaSuccess || error == cudaErrorNoDevice) return "the driver shows none";
+  if (error == cudaSuccess || error == cudaErrorNoDevice) return "the driver reports no device";
   if (error == cudaErrorInsufficientDriver && cudaRuntimeGetVersion(&runtime) == cudaSuccess)
     return "driver for CUDA " + cuda_version(driver) + ", needs " + cuda_version(runtime);
   return cudaGetErrorString(error);
