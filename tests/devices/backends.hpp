@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// One scenario in two places: what it gives with memory of a device must be what it gives with the
-// host's, bit for bit.
+// Runs a scenario on the host and on devices. The results must be equal bit for bit.
 
 #include <memory>
 
@@ -14,7 +13,7 @@
 
 namespace sparsecoll::devices {
 
-/// As DeviceArray, on the host.
+/// The counterpart of DeviceArray on the host.
 template <class T>
 class HostArray {
  public:
@@ -34,6 +33,7 @@ class HostArray {
   std::size_t n_;
 };
 
+/// The host as backend of a scenario.
 struct Host {
   static constexpr bool kDevice = false;
   template <class T>
@@ -43,6 +43,7 @@ struct Host {
   };
 };
 
+/// A device as backend of a scenario.
 struct Gpu {
   static constexpr bool kDevice = true;
   template <class T>
@@ -50,7 +51,7 @@ struct Gpu {
   using Stream = OwnStream;
 };
 
-/// A sparse vector with 32-bit indices there.
+/// A sparse vector with 32-bit indices in memory of the backend.
 template <class Backend, class T>
 class BackendSparse {
  public:
@@ -75,7 +76,7 @@ class BackendSparse {
     values_.put(value);
     sparse_.nnz = entries.size();
   }
-  /// On a device its length is there from now on, and the host has a bound only.
+  /// On a device, moves the length to device memory. The host then knows only `bound`.
   void count_on_device(std::size_t bound) {
     if (!Backend::kDevice) return;
     nnz_.put({sparse_.nnz});
@@ -100,7 +101,7 @@ class BackendSparse {
   sparsecollSparse_t sparse_ = SPARSECOLL_SPARSE_INITIALIZER;
 };
 
-/// What one rank got, in words that can be compared.
+/// The results of one rank as words, for comparison.
 class Record {
  public:
   template <class T>
@@ -117,13 +118,13 @@ class Record {
     }
   }
   void add(std::uint64_t word) { words_.push_back(word); }
-  /// Of the last call: what does not depend on time.
+  /// Adds the statistics of the last call that do not depend on time.
   void add_stats(sparsecollComm_t comm) {
     sparsecollStats_t stats = SPARSECOLL_STATS_INITIALIZER;
     sparsecollCommGetStats(comm, sparsecollStatsLast, &stats);
     add(std::uint64_t{stats.selected});
     add(std::uint64_t{stats.result});
-    // NCCL's messages are others.
+    // Over NCCL the messages of host and device differ.
     for (const std::size_t each : {stats.bytesSent, stats.bytesReceived, stats.messagesSent})
       if (!over_nccl()) add(std::uint64_t{each});
     add(static_cast<std::uint64_t>(stats.algorithm));
@@ -135,19 +136,19 @@ class Record {
   std::vector<std::uint64_t> words_;
 };
 
-/// Where a scenario of one rank works.
-struct Scene {
+/// One rank of a scenario: its communicator and its results.
+struct RankContext {
   sparsecollComm_t comm;
   int rank;
   int P;
   Record& record;
 
-  /// Throws with the library's message for what was not expected.
+  /// Throws an exception with the library's message if `got` is not `want`.
   void expect(sparsecollResult_t got, sparsecollResult_t want = sparsecollSuccess) const {
     const std::string wrong = test::expect("the call", got, want, comm);
     if (!wrong.empty()) throw std::runtime_error(wrong);
   }
-  /// A call of a verb; where calls are queued, what it gives afterwards.
+  /// Checks the result of a verb. On a communicator with a queue, waits for the call first.
   void done(sparsecollResult_t got, sparsecollResult_t want = sparsecollSuccess) const {
     if (!test::queued_run()) return expect(got, want);
     expect(got);
@@ -155,7 +156,7 @@ struct Scene {
   }
 };
 
-/// Ranks for scenarios with memory of devices, or of the host.
+/// Creates ranks with device memory or host memory.
 template <bool kDevice>
 auto make_ranks(int P, const sparsecollConfig_t& config) {
   if constexpr (kDevice)
@@ -164,17 +165,18 @@ auto make_ranks(int P, const sparsecollConfig_t& config) {
     return std::make_unique<test::Ranks>(P, config);
 }
 
-/// Runs a scenario, `scenario(Backend{}, Scene)`, in both places.
+/// Runs scenario(Backend{}, RankContext) on the host and on devices. Returns "" if the results are
+/// equal.
 template <class Scenario>
 std::string compare_backends(const sparsecollConfig_t& config, int P, const Scenario& scenario) {
-  P = std::min(P, most_ranks());
+  P = std::min(P, max_ranks());
   std::vector<Record> records[2];
   const auto run = [&](auto backend, std::vector<Record>& of_ranks) {
     const auto ranks = make_ranks<decltype(backend)::kDevice>(P, config);
     of_ranks.resize(static_cast<std::size_t>(P));
     return ranks->run(decltype(backend)::kDevice ? "on devices" : "on the host", [&](int rank) {
       scenario(backend,
-               Scene{ranks->comm(rank), rank, P, of_ranks[static_cast<std::size_t>(rank)]});
+               RankContext{ranks->comm(rank), rank, P, of_ranks[static_cast<std::size_t>(rank)]});
       return std::string();
     });
   };

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Which device a communicator has, and that programs that use none never hear of CUDA. On the
-// machine of ../simt, which has two devices and tells who has touched them.
+// Tests of the device of a communicator. Programs that use no device must never call CUDA. The
+// emulator of ../simt has two devices and records which contexts exist.
 
 #include <engine.hpp>
 #include <thread>
@@ -15,38 +15,38 @@ namespace {
 
 constexpr std::size_t kCount = 64;
 
-std::string told(sparsecollComm_t comm, float* x) {
+std::string error_of(sparsecollComm_t comm, float* x) {
   const auto got = test::settle(
       gtopkAllreduce(x, x, kCount, 3, sparsecollFloat32, sparsecollSum, nullptr, comm, nullptr),
       comm);
   return got == sparsecollSuccess ? "" : sparsecollGetLastError(comm);
 }
 
-// First of all, for the others make a context.
-TEST_CASE("1. host buffers make no context") {
+// This test runs first, because the others create a context.
+TEST_CASE("1. host buffers create no context") {
   const test::Ranks ranks(1, test::default_config());
   std::vector<float> x(kCount, 1.0f);
   test::Residual<float> residual(ranks.comm(0), kCount);
-  CHECK(told(ranks.comm(0), x.data()) == "");
+  CHECK(error_of(ranks.comm(0), x.data()) == "");
   CHECK(residual.read() == std::vector<float>(kCount));
   CHECK(sparsecollCommStreamWait(ranks.comm(0), nullptr) == sparsecollSuccess);
   CHECK(sparsecollCommSynchronize(ranks.comm(0)) == sparsecollSuccess);
   CHECK_FALSE(simt::context_exists());
 }
 
-TEST_CASE("1a. without a device of its own it takes that of the first buffer") {
+TEST_CASE("1a. a communicator without a device takes the device of the first buffer") {
   REQUIRE_FALSE(simt::context_exists());
-  const test::Ranks ranks(1, test::default_config());  // before anybody uses a device
+  const test::Ranks ranks(1, test::default_config());  // no device is in use yet
   std::thread([&] {
     check(cudaSetDevice(1));
     DeviceArray<float> one(std::vector<float>(kCount, 1.0f));
-    CHECK(told(ranks.comm(0), one.get()) == "");
-    std::vector<float> here(kCount, 1.0f);
-    CHECK(told(ranks.comm(0), here.data()) == "");  // the host's goes on being good
+    CHECK(error_of(ranks.comm(0), one.get()) == "");
+    std::vector<float> on_host(kCount, 1.0f);
+    CHECK(error_of(ranks.comm(0), on_host.data()) == "");  // host buffers still work
   }).join();
 }
 
-TEST_CASE("1b. queued calls make a context on their device only") {
+TEST_CASE("1b. queued calls create a context on their device only") {
   REQUIRE_FALSE(simt::context_exists_on(0));
   const auto in_a_thread = [](auto body) { std::thread(body).join(); };
   in_a_thread([] {
@@ -68,7 +68,7 @@ TEST_CASE("1b. queued calls make a context on their device only") {
   CHECK_FALSE(simt::context_exists_on(0));
 }
 
-TEST_CASE("2. it takes memory of its own device only") {
+TEST_CASE("2. a communicator accepts memory of its own device only") {
   sparsecollConfig_t config = test::default_config();
   config.device = 1;
   const test::Ranks ranks(1, config);
@@ -76,24 +76,24 @@ TEST_CASE("2. it takes memory of its own device only") {
   DeviceArray<float> one(std::vector<float>(kCount, 1.0f));
   check(cudaSetDevice(0));
   DeviceArray<float> zero(std::vector<float>(kCount, 1.0f));
-  CHECK(told(ranks.comm(0), one.get()) == "");
-  const std::string refused = told(ranks.comm(0), zero.get());
+  CHECK(error_of(ranks.comm(0), one.get()) == "");
+  const std::string refused = error_of(ranks.comm(0), zero.get());
   CHECK(refused.find("sendbuff: expected the host's memory or memory of device 1, the "
                      "communicator's, got memory of device 0") != std::string::npos);
   int current = -1;
   check(cudaGetDevice(&current));
-  CHECK(current == 0);  // as the caller left it
+  CHECK(current == 0);  // unchanged
 }
 
-TEST_CASE("3. where devices are in use it is the current one at init") {
+TEST_CASE("3. if devices are in use, the communicator takes the current one at init") {
   REQUIRE(simt::context_exists());
   check(cudaSetDevice(1));
   const test::Ranks ranks(1, test::default_config());
   DeviceArray<float> one(std::vector<float>(kCount, 1.0f));
   check(cudaSetDevice(0));
   DeviceArray<float> zero(std::vector<float>(kCount, 1.0f));
-  CHECK(told(ranks.comm(0), zero.get()) != "");
-  CHECK(told(ranks.comm(0), one.get()) == "");
+  CHECK(error_of(ranks.comm(0), zero.get()) != "");
+  CHECK(error_of(ranks.comm(0), one.get()) == "");
 }
 
 TEST_CASE("4. each rank may have a device of its own") {
@@ -103,19 +103,19 @@ TEST_CASE("4. each rank may have a device of its own") {
   const std::string verdict = test::run_threads("mixed", 3, [&](int rank) {
     const auto r = static_cast<std::size_t>(rank);
     const std::vector<float> ones(kCount, 1.0f);
-    std::vector<float> here = ones;
+    std::vector<float> on_host = ones;
     std::string wrong;
     if (devices[r] == SPARSECOLL_DEVICE_HOST) {
-      wrong = told(comms[r], here.data());
+      wrong = error_of(comms[r], on_host.data());
     } else {
       check(cudaSetDevice(devices[r]));
-      DeviceArray<float> there(ones);
-      wrong = told(comms[r], there.get());
-      here = there.read();
+      DeviceArray<float> on_device(ones);
+      wrong = error_of(comms[r], on_device.get());
+      on_host = on_device.read();
     }
     std::vector<float> want(kCount, 0.0f);
     std::fill_n(want.begin(), 3, 3.0f);
-    return wrong.empty() ? test::difference("sum", here, want) : wrong;
+    return wrong.empty() ? test::difference("sum", on_host, want) : wrong;
   });
   CHECK(verdict == "");
   for (const sparsecollComm_t comm : comms) sparsecollCommDestroy(comm);
@@ -126,11 +126,11 @@ TEST_CASE("5. a steady state allocates nothing on the device") {
   std::vector<DeviceArray<float>> x;
   for (int r = 0; r < 2; ++r) x.emplace_back(std::vector<float>(kCount, 1.0f));
   const auto residuals = test::make_residuals<float>(ranks.comms(), kCount, true);
-  const auto calls = [&](int how_many) {
+  const auto calls = [&](int count) {
     return ranks.run("calls", [&](int rank) {
       const auto r = static_cast<std::size_t>(rank);
       sparsecollResult_t got = sparsecollSuccess;
-      for (int call = 0; call < how_many && got == sparsecollSuccess; ++call)
+      for (int call = 0; call < count && got == sparsecollSuccess; ++call)
         got = test::settle(
             sparseAllreduce(x[r].get(), x[r].get(), kCount, 5, sparsecollFloat32, sparsecollSum,
                             residuals[r].handle(), ranks.comm(rank), nullptr),
@@ -144,7 +144,7 @@ TEST_CASE("5. a steady state allocates nothing on the device") {
   CHECK(simt::allocations() == before);
 }
 
-TEST_CASE("6. a group works on its device, whichever is current, and leaves that as it is") {
+TEST_CASE("6. a group works on its device and does not change the current device") {
   const int devices[] = {1, 0};
   sparsecollComm_t comms[2] = {};
   REQUIRE(sparsecollCommInitAll(comms, 2, devices, nullptr) == sparsecollSuccess);
@@ -152,8 +152,8 @@ TEST_CASE("6. a group works on its device, whichever is current, and leaves that
     const auto r = static_cast<std::size_t>(rank);
     const std::vector<float> ones(kCount, 1.0f);
     check(cudaSetDevice(devices[r]));
-    std::vector<DeviceArray<float>> there;
-    for (int t = 0; t < 3; ++t) there.emplace_back(ones);
+    std::vector<DeviceArray<float>> on_device;
+    for (int t = 0; t < 3; ++t) on_device.emplace_back(ones);
     const auto residuals =
         test::make_residuals<float>({comms[r], comms[r], comms[r]}, kCount, true);
     std::string wrong;
@@ -161,7 +161,7 @@ TEST_CASE("6. a group works on its device, whichever is current, and leaves that
       check(cudaSetDevice(now));
       sparsecollGroupStart(comms[r]);
       for (std::size_t t = 0; t < 3; ++t)
-        sparseAllreduce(there[t].get(), there[t].get(), kCount, kCount, sparsecollFloat32,
+        sparseAllreduce(on_device[t].get(), on_device[t].get(), kCount, kCount, sparsecollFloat32,
                         sparsecollSum, residuals[t].handle(), comms[r], nullptr);
       const auto got = test::settle(sparsecollGroupEnd(comms[r]), comms[r]);
       if (got != sparsecollSuccess) wrong += test::explain(got, comms[r]);
@@ -169,7 +169,7 @@ TEST_CASE("6. a group works on its device, whichever is current, and leaves that
       check(cudaGetDevice(&current));
       if (current != now) wrong += "; the current device is " + std::to_string(current);
     }
-    for (const DeviceArray<float>& each : there)
+    for (const DeviceArray<float>& each : on_device)
       if (wrong.empty())
         wrong = test::difference("sum", each.read(), std::vector<float>(kCount, 4.0f));
     return wrong;

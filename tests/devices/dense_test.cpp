@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The dense verbs with memory of a device, over ranks that are threads: every bit as the oracles
-// say, residuals too, and over several calls.
+// Tests of the dense verbs with device memory. Results and residuals of several calls equal those
+// of the oracles bit for bit.
 
 #include "devices/device_array.hpp"
 #include "devices/device_ranks.hpp"
@@ -20,7 +20,7 @@ using test::Mode;
 constexpr Mode kModes[] = {test::kAuto,  test::kAllgather, test::kOktopk,     test::kTopkA2A,
                            test::kDense, test::kGtopk,     test::kGtopkPaper, test::kHierarchical};
 
-/// Calls in a row with their residuals, on the devices' buffers of all ranks.
+/// Makes calls one after another on device buffers of all ranks, with residuals.
 template <class T>
 class Run {
  public:
@@ -76,7 +76,7 @@ class Run {
 
 template <class T>
 void check_calls(const Mode& mode, int P, std::size_t n, std::size_t k) {
-  P = std::min(P, most_ranks());
+  P = std::min(P, max_ranks());
   const DeviceRanks ranks(P, test::config_of(mode));
   Run<T> run(ranks, mode, n, k);
   std::uint64_t seed = test::base_seed();
@@ -89,19 +89,19 @@ void check_calls(const Mode& mode, int P, std::size_t n, std::size_t k) {
   }
 }
 
-TEST_CASE("every algorithm on device buffers gives the definition, P = 1 to 9") {
+TEST_CASE("every algorithm on device buffers gives the result of the definition, P = 1 to 9") {
   const std::vector<int> all{1, 2, 3, 4, 5, 6, 7, 8, 9}, some{1, 2, 3, 8};
-  for (const int P : team_sizes(test::small_run() ? some : all))
+  for (const int P : limit_rank_counts(test::small_run() ? some : all))
     for (const Mode& mode : kModes) check_calls<float>(mode, P, 301, 17);
 }
 
-TEST_CASE("every algorithm on device buffers rounds as defined where values are in bfloat16") {
+TEST_CASE("every algorithm on device buffers rounds values sent in bfloat16 as defined") {
   const std::vector<int> all{1, 2, 3, 4, 5, 8}, some{1, 3};
-  for (const int P : team_sizes(test::small_run() ? some : all))
+  for (const int P : limit_rank_counts(test::small_run() ? some : all))
     for (const Mode& mode : test::kBf16Modes) check_calls<float>(mode, P, 301, 17);
 }
 
-TEST_CASE("every type") {
+TEST_CASE("every data type") {
   std::vector<Mode> modes(std::begin(kModes), std::end(kModes));
   modes.insert(modes.end(), std::begin(test::kBf16Modes), std::end(test::kBf16Modes));
   for (const Mode& mode : modes) {
@@ -111,7 +111,7 @@ TEST_CASE("every type") {
   }
 }
 
-TEST_CASE("lengths and numbers of entries at their ends") {
+TEST_CASE("smallest and largest lengths and k") {
   const std::vector<std::size_t> all{0, 1, 2, 1000}, ends{0, 1, 1000};
   for (const Mode& mode : kModes)
     for (const std::size_t n : test::small_run() ? ends : all)

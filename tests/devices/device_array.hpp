@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Device memory and streams as a user of the C API has them.
+// Device memory and streams, as a user of the C API has them.
 
 #include <cuda_runtime.h>
 #include <sparsecoll/sparsecoll.h>
@@ -20,7 +20,7 @@ inline void check(cudaError_t error) {
   if (error != cudaSuccess) throw std::runtime_error(cudaGetErrorString(error));
 }
 
-/// A stream that does not wait for the legacy one: what is queued elsewhere shows.
+/// A stream that does not wait for the default stream, so that missing dependencies show.
 class OwnStream {
  public:
   OwnStream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
@@ -34,9 +34,9 @@ class OwnStream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// When no rank is under way: cudaFree waits for all streams of a device, and so for ranks that may
-/// wait for the one that calls it.
-class Later {
+/// Frees device memory when no ranks exist. cudaFree waits for all streams of a device, and their
+/// ranks may wait for the rank that calls it.
+class DeferredFrees {
  public:
   void add(void* at) {
     {
@@ -45,7 +45,7 @@ class Later {
     }
     cudaFree(at);
   }
-  /// Ranks are made, and end.
+  /// Ranks are created; memory is kept until ranks_end().
   void ranks_begin() {
     const std::lock_guard lock(mutex_);
     ++ranks_;
@@ -68,21 +68,21 @@ class Later {
   std::vector<void*> all_;
   int ranks_ = 0;
 };
-inline Later& later() {
-  static Later all;
+inline DeferredFrees& deferred_frees() {
+  static DeferredFrees all;
   return all;
 }
 inline void free_later(void* at) {
-  if (at) later().add(at);
+  if (at) deferred_frees().add(at);
 }
 
-/// Values on the current device. put() and get() are in the order of a stream, and wait for it.
+/// Values on the current device. put() and read() copy in the order of a stream, and wait for it.
 template <class T>
 class DeviceArray {
  public:
   explicit DeviceArray(std::size_t n) : n_(n) {
     void* at = nullptr;
-    check(cudaMalloc(&at, (n + 1) * sizeof(T)));  // never null
+    check(cudaMalloc(&at, (n + 1) * sizeof(T)));  // + 1: never a null pointer
     at_ = static_cast<T*>(at);
   }
   explicit DeviceArray(const std::vector<T>& values) : DeviceArray(values.size()) { put(values); }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Ranks that work with memory of devices, over what the program was linked with: threads_ranks.cpp,
-// or NCCL (../nccl/nccl_ranks.cpp).
+// Ranks that work with device memory. The linked source decides how they communicate:
+// threads_ranks.cpp, or ../nccl/nccl_ranks.cpp over NCCL.
 
 #include <algorithm>
 
@@ -12,20 +12,21 @@
 
 namespace sparsecoll::devices {
 
-/// Ranks on the first device, or, over NCCL where there are as many, on one each: those that share
-/// one must not give memory back while others wait for them (cudaFree).
+/// `first`: all ranks use the first device. `own`: over NCCL, each rank uses its own device if
+/// there are enough. Ranks that share a device must not free memory (cudaFree) while others wait
+/// for them.
 enum class On { first, own };
-/// Handles of P communicators; throws std::runtime_error.
+/// Creates P communicators. Throws std::runtime_error.
 std::vector<sparsecollComm_t> make_device_comms(int P, const sparsecollConfig_t& config, On on);
-/// That of a rank is the calling thread's current device from now on.
+/// Makes the device of a rank the current device of the calling thread.
 void use_device_of(int rank, On on);
-/// Messages go from device to device, in the order of streams.
+/// Returns whether messages are sent over NCCL, in stream order.
 bool over_nccl();
-/// How many ranks there can be: tests of more take as many.
-int most_ranks();
-/// Of those numbers of ranks, or as many as there can be instead, each once.
-inline std::vector<int> team_sizes(std::vector<int> wanted) {
-  for (int& P : wanted) P = std::min(P, most_ranks());
+/// Returns the largest number of ranks. Tests with more use this number.
+int max_ranks();
+/// Returns `wanted` without duplicates, each limited to max_ranks().
+inline std::vector<int> limit_rank_counts(std::vector<int> wanted) {
+  for (int& P : wanted) P = std::min(P, max_ranks());
   wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
   return wanted;
 }
@@ -34,9 +35,9 @@ class DeviceRanks : public test::Ranks {
  public:
   DeviceRanks(int P, const sparsecollConfig_t& config, On on = On::first)
       : test::Ranks(make_device_comms(P, config, on)), on_(on) {
-    later().ranks_begin();
+    deferred_frees().ranks_begin();
   }
-  ~DeviceRanks() { later().ranks_end(); }
+  ~DeviceRanks() { deferred_frees().ranks_end(); }
 
   std::string run(const std::string& what, const std::function<std::string(int)>& body) const {
     return test::Ranks::run(what, [&](int rank) {

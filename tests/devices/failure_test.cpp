@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Every call of CUDA that a verb makes fails once: both ranks come back with an error that they
-// should have, no residual is between two states, and everything can be freed. On the machine of
-// ../simt, which fails when it is told to.
+// Each CUDA call of a verb fails once. Both ranks return a valid error, no residual is in an
+// intermediate state, and everything can be freed. The emulator of ../simt injects the failures.
 
 #include <engine.hpp>
 
@@ -24,7 +23,7 @@ bool known(sparsecollResult_t result) {
          result == sparsecollInvalidUsage;  // aborted
 }
 
-/// One rank's calls; what the last one gave. Tensors and residuals are made before.
+/// The tensors and the residual of one rank, allocated before a call fails.
 struct Tensors {
   DeviceArray<float> x;
   test::Residual<float> residual;
@@ -63,9 +62,9 @@ sparsecollResult_t gossip(const Tensors& t, sparsecollComm_t comm) {
   return sparsecollPushSumDrain(state, t.x.get(), nullptr, nullptr);
 }
 
-/// Two calls with the n-th call of the runtime failing, of whichever rank. False when nothing
-/// failed any more.
-bool fails_well(const sparsecollConfig_t& config, Call call, std::size_t n, std::string& verdict) {
+/// Makes two calls while the n-th CUDA call of any rank fails. Returns whether a call of the verb
+/// failed.
+bool call_fails(const sparsecollConfig_t& config, Call call, std::size_t n, std::string& verdict) {
   test::Ranks ranks(kRanks, config);
   std::vector<Tensors> tensors;
   for (int r = 0; r < kRanks; ++r)
@@ -88,25 +87,26 @@ bool fails_well(const sparsecollConfig_t& config, Call call, std::size_t n, std:
   bool failed = false;
   for (int r = 0; r < kRanks; ++r) {
     failed |= got[static_cast<std::size_t>(r)] != sparsecollSuccess;
-    // Whatever happened, it can be read.
+    // The residual can always be read.
     for (const float value : tensors[static_cast<std::size_t>(r)].residual.read())
-      if (!std::isfinite(value)) verdict += " a residual that never was";
-    if (ranks.destroy(r) == sparsecollInvalidArgument) verdict += " a handle was lost";
+      if (!std::isfinite(value)) verdict += "; a residual is not valid";
+    if (ranks.destroy(r) == sparsecollInvalidArgument) verdict += "; a handle is not valid";
   }
   return failed;
 }
 
-TEST_CASE("every call of the runtime may fail") {
+TEST_CASE("every call of the CUDA runtime may fail") {
   for (const int blocking : {1, 0})
     for (const Call call : {Call{reduce}, Call{in_group}, Call{exchange}, Call{gossip}}) {
       sparsecollConfig_t config = test::default_config();
       config.blocking = blocking;
       config.timeoutMs = 5000;
-      std::size_t n = 0, quiet = 0;
-      // Which rank makes the n-th call varies, and errors that nobody waits for are not told.
-      for (n = 1; quiet < 20; ++n) {
+      std::size_t n = 0, runs_without_failure = 0;
+      // Which rank makes the n-th call varies. Some failures are not reported, because no rank
+      // waits for them.
+      for (n = 1; runs_without_failure < 20; ++n) {
         std::string verdict;
-        quiet = fails_well(config, call, n, verdict) ? 0 : quiet + 1;
+        runs_without_failure = call_fails(config, call, n, verdict) ? 0 : runs_without_failure + 1;
         CAPTURE(blocking, n);
         CHECK(verdict == "");
         if (n > 5000) break;

@@ -10,7 +10,7 @@
 
 namespace sparsecoll::devices {
 
-/// A CUDA graph of what `body` queues on a stream.
+/// A CUDA graph of the work that `body` enqueues on a stream.
 class Graph {
  public:
   /// Captures `body`, which does not run before launch().

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Streams: a call comes after what is on its stream, and what comes next sees its result.
+// Tests of stream order: a call runs after earlier work of its stream and before later work.
 
 #include "devices/backends.hpp"
 #include "devices/device_ranks.hpp"
@@ -19,15 +19,15 @@ sparsecollConfig_t config_with(int blocking) {
   return config;
 }
 
-/// The gradient is still on its way when the call is made, and the result is copied on before the
-/// host has waited for anything.
+/// The input is still being copied to the device when the call is made, and the output is copied
+/// back before the host waits for the stream.
 std::string pipeline(int P, int blocking, bool other_streams) {
   const DeviceRanks ranks(P, config_with(blocking));
   std::vector<std::vector<float>> results(static_cast<std::size_t>(P));
   const std::string verdict = ranks.run("pipeline", [&](int rank) {
     const sparsecollComm_t comm = ranks.comm(rank);
     Record ignored;
-    const Scene scene{comm, rank, P, ignored};
+    const RankContext context{comm, rank, P, ignored};
     const OwnStream first, second;
     DeviceArray<float> x(kCount), out(kCount);
     std::vector<float> host, got(kCount);
@@ -36,9 +36,9 @@ std::string pipeline(int P, int blocking, bool other_streams) {
       host = test::make_data<float>(test::Kind::kWideIntegers, kCount, rank, P, call);
       check(cudaMemcpyAsync(x.get(), host.data(), kCount * sizeof(float), cudaMemcpyHostToDevice,
                             stream));
-      scene.expect(sparseAllreduce(x.get(), out.get(), kCount, 40, sparsecollFloat32, sparsecollSum,
-                                   nullptr, comm, stream));
-      if (blocking == 0) scene.expect(sparsecollCommStreamWait(comm, stream));
+      context.expect(sparseAllreduce(x.get(), out.get(), kCount, 40, sparsecollFloat32,
+                                     sparsecollSum, nullptr, comm, stream));
+      if (blocking == 0) context.expect(sparsecollCommStreamWait(comm, stream));
       check(cudaMemcpyAsync(got.data(), out.get(), kCount * sizeof(float), cudaMemcpyDeviceToHost,
                             stream));
       check(cudaStreamSynchronize(stream));
@@ -63,7 +63,7 @@ std::string pipeline(int P, int blocking, bool other_streams) {
   return "";
 }
 
-TEST_CASE("calls are ordered with what is queued before and after them") {
+TEST_CASE("calls run after earlier work and before later work of their stream") {
   for (const int blocking : {1, 0})
     for (const bool other_streams : {false, true}) {
       CAPTURE(blocking, other_streams);
@@ -76,17 +76,18 @@ TEST_CASE("queued calls on a device: Synchronize and Wait see the results, strea
   const std::string verdict = ranks.run("queued", [&](int rank) {
     const sparsecollComm_t comm = ranks.comm(rank);
     Record ignored;
-    const Scene scene{comm, rank, 2, ignored};
+    const RankContext context{comm, rank, 2, ignored};
     DeviceArray<float> x(std::vector<float>(kCount, 1.0f)), y(std::vector<float>(kCount, 2.0f));
     for (const auto& each : {&x, &y})
-      scene.expect(sparseAllreduce(each->get(), each->get(), kCount, kCount, sparsecollFloat32,
-                                   sparsecollSum, nullptr, comm, nullptr));
+      context.expect(sparseAllreduce(each->get(), each->get(), kCount, kCount, sparsecollFloat32,
+                                     sparsecollSum, nullptr, comm, nullptr));
     std::uint64_t last = 0;
-    scene.expect(sparsecollCommGetSequence(comm, &last));
-    scene.expect(sparsecollCommWait(comm, last - 1));
-    if (x.read() != std::vector<float>(kCount, 2.0f)) return std::string("Wait came too early");
-    scene.expect(sparsecollCommSynchronize(comm));
-    if (y.read() != std::vector<float>(kCount, 4.0f)) return std::string("so did Synchronize");
+    context.expect(sparsecollCommGetSequence(comm, &last));
+    context.expect(sparsecollCommWait(comm, last - 1));
+    if (x.read() != std::vector<float>(kCount, 2.0f)) return std::string("Wait returned too early");
+    context.expect(sparsecollCommSynchronize(comm));
+    if (y.read() != std::vector<float>(kCount, 4.0f))
+      return std::string("Synchronize returned too early");
     return std::string();
   });
   CHECK(verdict == "");

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What brings other libraries to a stop: memory that comes and goes while calls are under way, many
-// streams, aborts, ranks that disagree.
+// Tests of situations that block other libraries: memory that is allocated and freed during calls,
+// many streams, aborts, and ranks that disagree.
 
 #include <atomic>
 #include <chrono>
@@ -38,7 +38,7 @@ TEST_CASE("device memory is allocated and freed while queued calls run") {
   std::atomic<bool> ends{false};
   std::thread other([&] {
     while (!ends) {
-      const DeviceArray<char> comes_and_goes(1 << 16);
+      const DeviceArray<char> short_lived(1 << 16);
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   });
@@ -85,7 +85,7 @@ TEST_CASE("64 streams, each with a tensor") {
   }
 }
 
-TEST_CASE("an abort ends a call that waits for a peer, and what it worked on can be freed") {
+TEST_CASE("an abort ends a call that waits for a peer, and its memory can be freed") {
   const DeviceRanks ranks(2, config_with(1, 60000));
   const std::string verdict = ranks.run("abort", [&](int rank) {
     if (rank == 1) return std::string();
@@ -104,35 +104,36 @@ TEST_CASE("an abort ends a call that waits for a peer, and what it worked on can
     aborts.join();
     std::string wrong = test::expect("the call", got, sparsecollInvalidUsage, comm);
     if (took.count() > 5 * test::patience()) wrong += " it took too long";
-    // Not between two states: nothing was committed.
+    // The residual is unchanged, because nothing was committed.
     return wrong + test::difference("residual", residual.read(), Ones(kCount, 0.0f));
   });
   CHECK(verdict == "");
 }
 
-TEST_CASE("a peer that does not come is named at the deadline") {
+TEST_CASE("the error of a deadline names the peer that did not make the call") {
   const DeviceRanks ranks(2, config_with(1, 300));
   DeviceArray<float> x(Ones(kCount, 1.0f));
   CHECK(sum(x, 10, ranks.comm(0), nullptr) == sparsecollTimeout);
   CHECK(std::string(sparsecollGetLastError(ranks.comm(0))).find("rank 1") != std::string::npos);
 }
 
-TEST_CASE("ranks that disagree are told, outputs stay, the communicator goes on") {
+TEST_CASE(
+    "if ranks disagree, the call fails, outputs do not change, and the communicator stays usable") {
   for (const int blocking : {1, 0}) {
     const DeviceRanks ranks(3, config_with(blocking, 60000));
     const std::string verdict = ranks.run("disagreement", [&](int rank) {
       const sparsecollComm_t comm = ranks.comm(rank);
       const OwnStream stream;
       DeviceArray<float> x(Ones(kCount, 1.0f));
-      const auto settled = [&](sparsecollResult_t got) {
+      const auto completed = [&](sparsecollResult_t got) {
         return blocking == 0 && got == sparsecollSuccess ? sparsecollCommSynchronize(comm) : got;
       };
       std::string wrong =
-          test::expect("disagreeing", settled(sum(x, rank == 2 ? 5 : 6, comm, stream)),
+          test::expect("disagreeing", completed(sum(x, rank == 2 ? 5 : 6, comm, stream)),
                        sparsecollInvalidUsage, comm);
       wrong += test::difference("untouched", x.read(stream), Ones(kCount, 1.0f));
-      wrong +=
-          test::expect("agreeing", settled(sum(x, kCount, comm, stream)), sparsecollSuccess, comm);
+      wrong += test::expect("agreeing", completed(sum(x, kCount, comm, stream)), sparsecollSuccess,
+                            comm);
       return wrong + test::difference("sum", x.read(stream), Ones(kCount, 3.0f));
     });
     CHECK(verdict == "");

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Push-sum with tensors on a device.
+// Tests of push-sum with tensors on a device.
 
 #include "devices/backends.hpp"
 #include "devices/device_ranks.hpp"
@@ -15,28 +15,28 @@ namespace {
 
 constexpr std::size_t kCount = 333;
 
-/// Steps that wait for their messages, with estimates; a drain where messages may be late.
+/// Makes steps with estimates, and a drain.
 template <class T>
 struct Steps {
   sparsecollPushSumConfig_t config;
 
   template <class Backend>
-  void operator()(Backend, const Scene& scene) const {
+  void operator()(Backend, const RankContext& context) const {
     const typename Backend::Stream stream;
-    const test::PushSum<T> state(scene.comm, kCount, config);
+    const test::PushSum<T> state(context.comm, kCount, config);
     typename Backend::template Array<T> x(
-        test::make_data<T>(test::Kind::kWideIntegers, kCount, scene.rank, scene.P, 1)),
+        test::make_data<T>(test::Kind::kWideIntegers, kCount, context.rank, context.P, 1)),
         estimate(kCount);
     for (int step = 0; step < 5; ++step) {
-      scene.done(pushSumStep(x.get(), step % 2 ? estimate.get() : nullptr, kCount,
-                             test::kDatatype<T>, state.handle(), scene.comm, stream));
-      scene.record.add(x.read(stream));
+      context.done(pushSumStep(x.get(), step % 2 ? estimate.get() : nullptr, kCount,
+                               test::kDatatype<T>, state.handle(), context.comm, stream));
+      context.record.add(x.read(stream));
     }
-    scene.record.add(estimate.read(stream));
-    scene.done(sparsecollPushSumDrain(state.handle(), x.get(), estimate.get(), stream));
-    scene.record.add(x.read(stream));
-    scene.record.add(estimate.read(stream));
-    scene.record.add(std::vector<double>{state.weight()});
+    context.record.add(estimate.read(stream));
+    context.done(sparsecollPushSumDrain(state.handle(), x.get(), estimate.get(), stream));
+    context.record.add(x.read(stream));
+    context.record.add(estimate.read(stream));
+    context.record.add(std::vector<double>{state.weight()});
   }
 };
 
@@ -47,13 +47,13 @@ sparsecollPushSumConfig_t compressed() {
   return config;
 }
 
-TEST_CASE("push-sum on device tensors gives what it gives on the host's") {
-  for (const int P : team_sizes({1, 2, 3, 4, 5, 8, 9}))
+TEST_CASE("push-sum gives the same results on devices and on the host") {
+  for (const int P : limit_rank_counts({1, 2, 3, 4, 5, 8, 9}))
     for (const test::GraphCase& graph : test::kGraphs) {
       CAPTURE(P, graph.name);
       CHECK(compare_backends(test::default_config(), P, Steps<float>{graph.config()}) == "");
     }
-  for (const int P : team_sizes({2, 3, 5})) {
+  for (const int P : limit_rank_counts({2, 3, 5})) {
     CHECK(compare_backends(test::default_config(), P, Steps<float>{compressed()}) == "");
     CHECK(compare_backends(test::default_config(), P, Steps<oracle::Bfloat16>{compressed()}) == "");
     CHECK(compare_backends(test::default_config(), P, Steps<double>{test::kExponential.config()}) ==
@@ -63,13 +63,13 @@ TEST_CASE("push-sum on device tensors gives what it gives on the host's") {
   }
 }
 
-/// Late messages: what is where depends on time, but sums do not.
-TEST_CASE("overlapping push-sum on devices conserves") {
+/// With late messages the values of a rank depend on time, but their sums do not.
+TEST_CASE("overlapping push-sum on devices conserves sums") {
   for (const int delay : {1, 2, -1}) {
-    if (over_nccl() && delay < 0) continue;  // where no message waits for whoever takes it
+    if (over_nccl() && delay < 0) continue;  // NCCL cannot keep messages for later
     sparsecollPushSumConfig_t config = test::kExponential.config();
     config.maxDelay = delay;
-    const int P = std::min(4, most_ranks());
+    const int P = std::min(4, max_ranks());
     const DeviceRanks ranks(P, test::default_config());
     std::vector<std::vector<double>> after(static_cast<std::size_t>(P));
     std::vector<std::vector<double>> before;
@@ -78,14 +78,14 @@ TEST_CASE("overlapping push-sum on devices conserves") {
     const std::string verdict = ranks.run("overlap", [&](int rank) {
       const auto r = static_cast<std::size_t>(rank);
       Record ignored;
-      const Scene scene{ranks.comm(rank), rank, P, ignored};
+      const RankContext context{ranks.comm(rank), rank, P, ignored};
       const OwnStream stream;
-      const test::PushSum<double> state(scene.comm, kCount, config);
+      const test::PushSum<double> state(context.comm, kCount, config);
       DeviceArray<double> x(before[r]);
       for (int step = 0; step < 6; ++step)
-        scene.done(pushSumStep(x.get(), nullptr, kCount, sparsecollFloat64, state.handle(),
-                               scene.comm, stream));
-      scene.done(sparsecollPushSumDrain(state.handle(), x.get(), nullptr, stream));
+        context.done(pushSumStep(x.get(), nullptr, kCount, sparsecollFloat64, state.handle(),
+                                 context.comm, stream));
+      context.done(sparsecollPushSumDrain(state.handle(), x.get(), nullptr, stream));
       after[r] = x.read(stream);
       return std::string();
     });
@@ -94,34 +94,35 @@ TEST_CASE("overlapping push-sum on devices conserves") {
   }
 }
 
-/// A state saved on one place and loaded for the other goes on bit for bit.
+/// Saves a state on one backend, loads it for another, and goes on. Returns the results of the
+/// ranks.
 template <class T, class Before, class After>
 std::vector<Record> saved_and_loaded(const test::Folder& folder) {
-  const int P = std::min(3, most_ranks());
-  const auto ranks_there =
+  const int P = std::min(3, max_ranks());
+  const auto owned_ranks =
       make_ranks < Before::kDevice || After::kDevice > (P, test::default_config());
-  const auto& ranks = *ranks_there;
+  const auto& ranks = *owned_ranks;
   std::vector<Record> records(static_cast<std::size_t>(P));
   const std::string verdict = ranks.run("save and load", [&](int rank) {
-    const Scene scene{ranks.comm(rank), rank, P, records[static_cast<std::size_t>(rank)]};
+    const RankContext context{ranks.comm(rank), rank, P, records[static_cast<std::size_t>(rank)]};
     const std::string path = folder.file(rank);
     std::vector<T> x = test::make_data<T>(test::Kind::kHeavyTail, kCount, rank, P, 2);
     const auto steps = [&](auto backend, const test::PushSum<T>& state) {
       const typename decltype(backend)::Stream stream;
-      typename decltype(backend)::template Array<T> there(x);
+      typename decltype(backend)::template Array<T> on_backend(x);
       for (int step = 0; step < 3; ++step)
-        scene.done(pushSumStep(there.get(), nullptr, kCount, test::kDatatype<T>, state.handle(),
-                               scene.comm, stream));
-      x = there.read(stream);
-      scene.record.add(x);
+        context.done(pushSumStep(on_backend.get(), nullptr, kCount, test::kDatatype<T>,
+                                 state.handle(), context.comm, stream));
+      x = on_backend.read(stream);
+      context.record.add(x);
     };
     {
-      const test::PushSum<T> state(scene.comm, kCount, compressed());
+      const test::PushSum<T> state(context.comm, kCount, compressed());
       steps(Before{}, state);
-      scene.expect(sparsecollPushSumSave(state.handle(), path.c_str()));
+      context.expect(sparsecollPushSumSave(state.handle(), path.c_str()));
     }
-    const test::PushSum<T> state(scene.comm, kCount, compressed());
-    scene.expect(sparsecollPushSumLoad(state.handle(), path.c_str()));
+    const test::PushSum<T> state(context.comm, kCount, compressed());
+    context.expect(sparsecollPushSumLoad(state.handle(), path.c_str()));
     steps(After{}, state);
     return std::string();
   });
@@ -129,7 +130,7 @@ std::vector<Record> saved_and_loaded(const test::Folder& folder) {
   return records;
 }
 
-TEST_CASE("states go through files from backend to backend") {
+TEST_CASE("a state that one backend saved can be loaded for any backend") {
   const test::Folder folder;
   const auto want = saved_and_loaded<float, Host, Host>(folder);
   CHECK((saved_and_loaded<float, Gpu, Gpu>(folder) == want));

@@ -17,6 +17,6 @@ std::vector<sparsecollComm_t> make_device_comms(int P, const sparsecollConfig_t&
 void use_device_of(int, On) {}
 
 bool over_nccl() { return false; }
-int most_ranks() { return std::numeric_limits<int>::max(); }
+int max_ranks() { return std::numeric_limits<int>::max(); }
 
 }  // namespace sparsecoll::devices

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// SPARSECOLL_TIMELINE with device memory: what the device did when lies within the calls.
+// Tests of SPARSECOLL_TIMELINE with device memory: the recorded work of the device is within the
+// calls.
 
 #include <filesystem>
 #include <map>
@@ -20,28 +21,28 @@ namespace {
 using test::RecordedSpan;
 using test::TimelineFile;
 
-// Messages of more than what is copied to the device as it comes.
+// Messages so long that they are not copied to the device while they arrive.
 constexpr std::size_t kCount = 100000, kK = 30000;
 constexpr int kCalls = 3;
-constexpr double kClocksDiffer = 1000;  // microseconds, of a device and a busy host
+constexpr double kClockSkew = 1000;  // microseconds between device and busy host
 const char* const kExchange = "exchange on the device";
 
 template <class T>
 struct Calls {
   template <class Backend>
-  void operator()(Backend, const Scene& scene) const {
+  void operator()(Backend, const RankContext& context) const {
     const typename Backend::Stream stream;
-    const auto x = test::make_data<T>(test::Kind::kHeavyTail, kCount, scene.rank, scene.P, 1);
+    const auto x = test::make_data<T>(test::Kind::kHeavyTail, kCount, context.rank, context.P, 1);
     typename Backend::template Array<T> values(x);
     for (int call = 0; call < kCalls; ++call) {
-      scene.done(sparseAllreduce(values.get(), values.get(), kCount, kK, test::kDatatype<T>,
-                                 sparsecollSum, nullptr, scene.comm, stream));
-      scene.record.add(values.read(stream));
+      context.done(sparseAllreduce(values.get(), values.get(), kCount, kK, test::kDatatype<T>,
+                                   sparsecollSum, nullptr, context.comm, stream));
+      context.record.add(values.read(stream));
     }
   }
 };
 
-/// Of ranks that had spans in that lane.
+/// Returns the files of the ranks that have spans in `lane`.
 std::vector<TimelineFile> files_with(const std::string& lane, const test::Folder& folder) {
   std::vector<TimelineFile> files;
   for (const auto& each : std::filesystem::directory_iterator(folder.file(""))) {
@@ -65,22 +66,22 @@ void check_copies(const TimelineFile& file, std::uint64_t number) {
   CHECK(names.count("pack") == 1);
   CHECK(names.count("copy to device") == 1);
   CHECK(count_names(file.in("host", number)).count("wait for device") == 1);
-  double before = call.begin - kClocksDiffer;
+  double before = call.begin - kClockSkew;
   for (const RecordedSpan& span : spans) {
     CAPTURE(span.name, span.begin, span.end);
-    CHECK(span.within(call, kClocksDiffer));
-    // Those of one stream, one after another.
+    CHECK(span.within(call, kClockSkew));
+    // Spans of one stream follow one another.
     CHECK(span.begin >= before - 1);
     CHECK(span.end >= span.begin);
     before = span.end;
   }
 }
 
-/// Nobody need have waited for the last ones when the call returned.
+/// The last exchanges may end after the call returned.
 void check_exchanges(const TimelineFile& file, std::uint64_t number) {
   CHECK(!file.in(kExchange, number).empty());
   for (const RecordedSpan& span : file.in(kExchange, number)) {
-    CHECK(span.begin >= file.call(number).begin - kClocksDiffer);
+    CHECK(span.begin >= file.call(number).begin - kClockSkew);
     CHECK(span.end >= span.begin);
   }
 }
@@ -90,7 +91,7 @@ TEST_CASE("copies to and from a device lie within their calls") {
   const test::Folder folder;
   {
     const test::Variable variable("SPARSECOLL_TIMELINE", folder.file("%r"));
-    // What the device gives is what the host gives, with a timeline, too.
+    // A timeline does not change results.
     CHECK(compare_backends(test::default_config(), P, Calls<float>{}) == "");
   }
   const auto files = files_with(over_nccl() ? kExchange : "device", folder);

@@ -27,7 +27,7 @@ contains
     call check_files(comm, found)
   end subroutine check_push_sum
 
-  !> Checks the default graph: half of (x, w) is sent to the rank at distance 2^(t mod ceil(log2 P)).
+  !> Checks the default graph, which sends half of (x, w) to distance 2^(t mod ceil(log2 P)).
   subroutine check_exponential(comm, found)
     type(sparsecollComm_t), intent(in) :: comm
     type(verdict_t), intent(inout) :: found

@@ -29,7 +29,8 @@ contains
     end do
   end function gradients
 
-  !> Returns which k entries have the largest magnitudes. Ties select the lowest index; zeros are never selected.
+  !> Returns which k entries have the largest magnitudes. Ties select the lowest index; zeros are
+  !> never selected.
   function largest(x, k) result(chosen)
     real(real64), intent(in) :: x(:)
     integer, intent(in) :: k

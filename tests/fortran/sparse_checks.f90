@@ -42,7 +42,7 @@ contains
     call expect(found, sparse%capacity == long .and. sparse%nnz == long, 'more than 2^32 entries')
   end subroutine check_long_arrays
 
-  !> Checks sparseReduceScatter with and without bounds. The result and the residuals conserve the sum.
+  !> Checks sparseReduceScatter with and without bounds. Every selected entry is delivered.
   subroutine check_reduce_scatter(comm, found)
     type(sparsecollComm_t), intent(in) :: comm
     type(verdict_t), intent(inout) :: found

@@ -48,14 +48,15 @@ int main(int argc, char** argv) {
       sparsecollConfig_t config = config_of(kOktopk);
       config.blocking = way.blocking = blocking;
       const std::string called = blocking ? "blocking" : "queued";
-      compare(verdict, config, "all verbs, " + called,
-              [&](auto place, const Scene& scene) { all_verbs<decltype(place)>(scene, way); });
+      compare(verdict, config, "all verbs, " + called, [&](auto place, const RankContext& context) {
+        all_verbs<decltype(place)>(context, way);
+      });
       for (const Mode& mode : {kAllgather, kOktopk, kTopkA2A, kHierarchical, kDense, kReuse}) {
         config = config_of(mode);
         config.blocking = blocking;
         compare(verdict, config, std::string(mode.name) + ", " + called,
-                [&](auto place, const Scene& scene) {
-                  dense<decltype(place), float>(scene, mode, way);
+                [&](auto place, const RankContext& context) {
+                  dense<decltype(place), float>(context, mode, way);
                 });
       }
       if (verdict.any_failed()) break;

@@ -48,14 +48,16 @@ void check_moved(Verdict& verdict, const Mode& mode, const std::string& what, co
 
 void check_verbs(Verdict& verdict) {
   for (const Mode& mode : {kAllgather, kOktopk, kTopkA2A, kHierarchical, kDense, kReuse, kGtopk})
-    check_moved(verdict, mode, mode.name, [&](auto place, const Scene& scene) {
-      dense<decltype(place), float>(scene, mode, large());
+    check_moved(verdict, mode, mode.name, [&](auto place, const RankContext& context) {
+      dense<decltype(place), float>(context, mode, large());
     });
-  check_moved(verdict, kOktopk, "coordinate form",
-              [](auto place, const Scene& scene) { sparse<decltype(place)>(scene, large()); });
+  check_moved(verdict, kOktopk, "coordinate form", [](auto place, const RankContext& context) {
+    sparse<decltype(place)>(context, large());
+  });
   const aware::Moved gossiped = moved_by([&] {
-    compare(verdict, config_of(kOktopk), "push-sum",
-            [](auto place, const Scene& scene) { gossip<decltype(place)>(scene, 0, large()); });
+    compare(verdict, config_of(kOktopk), "push-sum", [](auto place, const RankContext& context) {
+      gossip<decltype(place)>(context, 0, large());
+    });
   });
   verdict.require("push-sum goes through the host", gossiped.sent + gossiped.received == 0);
 }
@@ -119,16 +121,16 @@ void check_different_ranks(Verdict& verdict) {
   const Variable variable(kVariable, rank_in(MPI_COMM_WORLD) % 2 == 0 ? "1" : "0");
   for (const Mode& mode : {kAllgather, kOktopk, kGtopk})
     compare(verdict, config_of(mode), std::string("different ranks, ") + mode.name,
-            [&](auto place, const Scene& scene) {
-              dense<decltype(place), float>(scene, mode, large());
+            [&](auto place, const RankContext& context) {
+              dense<decltype(place), float>(context, mode, large());
             });
 }
 
 void check_small(Verdict& verdict) {
   const aware::Moved all = moved_by([&] {
-    compare(verdict, config_of(kOktopk), "small", [](auto place, const Scene& scene) {
-      dense<decltype(place), float>(scene, kOktopk, kSmall);
-      sparse<decltype(place)>(scene, kSmall);
+    compare(verdict, config_of(kOktopk), "small", [](auto place, const RankContext& context) {
+      dense<decltype(place), float>(context, kOktopk, kSmall);
+      sparse<decltype(place)>(context, kSmall);
     });
   });
   verdict.require("small messages are staged", all.sent + all.received == 0);
@@ -136,23 +138,24 @@ void check_small(Verdict& verdict) {
 
 /// Members of a group share messages, which are put together on the host.
 template <class Backend>
-void group(const Scene& scene) {
+void group(const RankContext& context) {
   const typename Backend::Stream stream;
   std::vector<typename Backend::template Array<float>> x;
   for (int t = 0; t < 2; ++t)
-    x.emplace_back(make_data<float>(Kind::kHeavyTail, large().count, scene.rank, scene.P, t));
-  scene.expect(sparsecollGroupStart(scene.comm));
+    x.emplace_back(make_data<float>(Kind::kHeavyTail, large().count, context.rank, context.P, t));
+  context.expect(sparsecollGroupStart(context.comm));
   for (auto& each : x)
-    scene.expect(sparseAllreduce(each.get(), each.get(), large().count, large().kept,
-                                 sparsecollFloat32, sparsecollSum, nullptr, scene.comm, stream));
-  scene.expect(sparsecollGroupEnd(scene.comm));
-  for (auto& each : x) scene.record.add(each.read(stream));
+    context.expect(sparseAllreduce(each.get(), each.get(), large().count, large().kept,
+                                   sparsecollFloat32, sparsecollSum, nullptr, context.comm,
+                                   stream));
+  context.expect(sparsecollGroupEnd(context.comm));
+  for (auto& each : x) context.record.add(each.read(stream));
 }
 
 void check_group(Verdict& verdict) {
   const aware::Moved all = moved_by([&] {
     compare(verdict, config_of(kOktopk), "a group",
-            [](auto place, const Scene& scene) { group<decltype(place)>(scene); });
+            [](auto place, const RankContext& context) { group<decltype(place)>(context); });
   });
   verdict.require("a group goes through the host", all.sent + all.received == 0);
 }
@@ -161,14 +164,14 @@ void check_group(Verdict& verdict) {
 void check_part(Verdict& verdict) {
   const int rank = rank_in(MPI_COMM_WORLD);
   const aware::Moved all = moved_by([&] {
-    compare(verdict, config_of(kOktopk), "a part", [&](auto place, const Scene& scene) {
+    compare(verdict, config_of(kOktopk), "a part", [&](auto place, const RankContext& context) {
       sparsecollComm_t part = nullptr;
-      scene.expect(sparsecollCommSplit(scene.comm, rank / 2, -rank, &part, nullptr));
+      context.expect(sparsecollCommSplit(context.comm, rank / 2, -rank, &part, nullptr));
       int own = 0, size = 0;
       sparsecollCommRank(part, &own);
       sparsecollCommCount(part, &size);
-      dense<decltype(place), float>({part, own, size, scene.record}, kGtopk, large());
-      scene.expect(sparsecollCommDestroy(part));
+      dense<decltype(place), float>({part, own, size, context.record}, kGtopk, large());
+      context.expect(sparsecollCommDestroy(part));
     });
   });
   const bool alone = size_of(MPI_COMM_WORLD) % 2 == 1 && rank + 1 == size_of(MPI_COMM_WORLD);

@@ -121,7 +121,7 @@ bool run_with_failure(int P, const std::function<void(size_t)>& fail_at, size_t 
     // One deadline may pass in the call and one in the end of a peer. Interruptions take time.
     if (seconds_since(start) > 2 * kTimeout / 1000.0 + 2) verdict += "the ranks took too long";
   }
-  devices::later().free_all();
+  devices::deferred_frees().free_all();
   verdict += nccl_stand_in::leftovers();
   return failed;
 }

@@ -28,14 +28,14 @@ class Team {
       return got == sparsecollSuccess ? "" : std::string(sparsecollGetLastError(nullptr));
     });
     if (!verdict.empty()) throw std::runtime_error(verdict);
-    devices::later().ranks_begin();
+    devices::deferred_frees().ranks_begin();
   }
   ~Team() {
     run("destroy", [&](int rank) {
       if (comm(rank)) sparsecollCommDestroy(comm(rank));
       return std::string();
     });
-    devices::later().ranks_end();
+    devices::deferred_frees().ranks_end();
   }
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;

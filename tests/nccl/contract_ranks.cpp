@@ -85,7 +85,7 @@ std::string run_contract(const Case& which, const ContractRanks& ranks) {
     return "";
   });
   if (!wrong.empty()) return wrong;
-  devices::later().ranks_begin();
+  devices::deferred_frees().ranks_begin();
   wrong = on_threads(name, ranks, [&](int rank) {
     ThreadRank own(rank, team);
     std::string own_wrong = stream_contract::run(which, own);
@@ -97,7 +97,7 @@ std::string run_contract(const Case& which, const ContractRanks& ranks) {
     team.transports[static_cast<size_t>(rank)].reset();
     return "";
   });
-  devices::later().ranks_end();
+  devices::deferred_frees().ranks_end();
   return wrong;
 }
 

@@ -34,7 +34,7 @@ bool over_nccl() {
   return true;
 }
 
-int most_ranks() {
+int max_ranks() {
   if (!over_nccl()) return std::numeric_limits<int>::max();
   const std::string ranks = std::getenv("SPARSECOLL_TEST_RANKS") ?: "1";
   if (ranks != "1" && ranks != "2")

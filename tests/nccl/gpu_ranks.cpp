@@ -70,7 +70,7 @@ std::vector<sparsecollComm_t> connect_on_gpu(int P, const sparsecollConfig_t& co
 }
 
 GpuRanks::GpuRanks(int P) : test::Ranks(connect_on_gpu(P, test::default_config())) {
-  devices::later().ranks_begin();
+  devices::deferred_frees().ranks_begin();
 }
 
 std::string GpuRanks::run(const std::string& what,

@@ -39,7 +39,7 @@ std::vector<sparsecollComm_t> connect_on_gpu(int P, const sparsecollConfig_t& co
 class GpuRanks : public test::Ranks {
  public:
   explicit GpuRanks(int P);
-  ~GpuRanks() { devices::later().ranks_end(); }
+  ~GpuRanks() { devices::deferred_frees().ranks_end(); }
 
   /// Does the same as test::Ranks::run(), with the first device as the current one.
   std::string run(const std::string& what, const std::function<std::string(int)>& body) const;

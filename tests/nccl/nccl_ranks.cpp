@@ -45,6 +45,6 @@ void use_device_of(int rank, On on) {
 }
 
 bool over_nccl() { return true; }
-int most_ranks() { return std::numeric_limits<int>::max(); }
+int max_ranks() { return std::numeric_limits<int>::max(); }
 
 }  // namespace sparsecoll::devices
