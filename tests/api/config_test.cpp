@@ -49,7 +49,7 @@ bool contains(const std::string& text, const std::string& words) {
   return text.find(words) != std::string::npos;
 }
 
-TEST_CASE("without a struct and without variables there are the documented defaults") {
+TEST_CASE("without a struct and variables the documented defaults apply") {
   const Config config = make_config(nullptr);
   CHECK(std::memcmp(&config.values, &kDefaults, sizeof kDefaults) == 0);
   CHECK(config.check);
@@ -119,7 +119,7 @@ TEST_CASE("a struct that does not start from its initializer is refused") {
   }
 }
 
-TEST_CASE("a struct of an older or newer header is read as far as it goes") {
+TEST_CASE("the known fields of a struct of an older or newer header are read") {
   sparsecollConfig_t config = kDefaults;
   config.timeoutMs = 77;
   config.thresholdInterval = 0;  // invalid, but beyond the size

@@ -83,7 +83,7 @@ std::vector<Report> with_damage(const Step<float>& step, int P, const DamagedByt
 
 /// With checksums, some receiver detects the damage and informs the other ranks, so that none waits
 /// for its deadline.
-std::string judge_checked(const std::vector<Report>& reports) {
+std::string check_with_checksums(const std::vector<Report>& reports) {
   bool detected = false;
   for (const Report& report : reports) {
     detected = detected || report.result == sparsecollRemoteError;
@@ -94,7 +94,7 @@ std::string judge_checked(const std::vector<Report>& reports) {
 }
 
 /// Without checksums, each call ends in time, and an error does not change the residual.
-std::string judge_unchecked(const std::vector<Report>& reports) {
+std::string check_without_checksums(const std::vector<Report>& reports) {
   for (const Report& report : reports) {
     // sparsecollTruncated completes the operation with the data that was received.
     const bool error = report.result != sparsecollSuccess && report.result != sparsecollTruncated;
@@ -113,7 +113,8 @@ void damage_everything(const Task& task, int P, bool check, size_t stride) {
     for (size_t number = 0; number < own.size(); ++number) {
       for (size_t byte = 0; byte < own[number]; byte += byte < 160 ? 1 + stride / 8 : stride) {
         const auto reports = with_damage(step, P, {sender, number, byte}, check);
-        const std::string wrong = check ? judge_checked(reports) : judge_unchecked(reports);
+        const std::string wrong =
+            check ? check_with_checksums(reports) : check_without_checksums(reports);
         INFO(describe(task, P) << ": byte " << byte << " of message " << number << " of rank "
                                << sender);
         REQUIRE(wrong == "");

@@ -141,7 +141,7 @@ TEST_CASE("a frame of an earlier call is refused") {
                      [&] { receive_from_rank_1(ranks[0]); }) == "");
 }
 
-TEST_CASE("a frame of a later call is not taken for one of this call") {
+TEST_CASE("a frame of a later call is not accepted as one of this call") {
   ChannelRanks ranks(2, 200);
   ranks[1].skip_call();
   send_to_rank_0(ranks[1]);

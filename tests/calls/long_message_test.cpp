@@ -137,7 +137,7 @@ TEST_CASE("the header of a message from device memory is covered by a checksum")
   }
 }
 
-TEST_CASE("only data may come from device memory") {
+TEST_CASE("only data frames may be sent from device memory") {
   for (const FrameKind kind : {FrameKind::abandon, FrameKind::fatal, FrameKind::gossip}) {
     ChannelPair pair({}, false);
     std::byte message[sizeof(FrameHeader) + 64] = {};

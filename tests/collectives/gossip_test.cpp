@@ -172,7 +172,7 @@ TEST_CASE("both ends of an edge keep the same copy, however late the messages ar
         ++edges;
       }
     }
-    CHECK(edges == 18);  // distances 1 and 2, then 3; 6 is dropped
+    CHECK(edges == 18);  // distances 1 and 2, then 3; distance 6 is dropped
   }
 }
 

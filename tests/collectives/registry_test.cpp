@@ -52,7 +52,7 @@ const Algorithm& choice(const Shape& shape) { return choose_algorithm(shape, kCo
 Shape with_k(int ranks, size_t k) { return {ranks, kCount, k, 4, 0}; }
 Shape with_entries(int ranks, uint64_t entries) { return {ranks, kCount, kAll, 4, entries}; }
 
-TEST_CASE("the model's times rise with k, ranks, count, entries and the size of a value") {
+TEST_CASE("predicted times increase with k, ranks, count, entries and the size of a value") {
   for (const AlgorithmId id :
        {AlgorithmId::allgather, AlgorithmId::oktopk, AlgorithmId::topka2a, AlgorithmId::dense}) {
     CHECK(seconds(id, with_k(1, 1000)) == 0);

@@ -39,7 +39,7 @@ static_assert(DatatypeOf<long long>::value == sparsecollInt64);
 TEMPLATE_TEST_CASE("16-bit types that the program defines", "", Half, Brain) {
   using T = TestType;
   const bool half = std::is_same_v<T, Half>;
-  const T ones[] = {{0x0000},  // 0 to 4
+  const T ones[] = {{0x0000},  // the values 0 to 4
                     {static_cast<std::uint16_t>(half ? 0x3c00 : 0x3f80)},
                     {static_cast<std::uint16_t>(half ? 0x4000 : 0x4000)},
                     {static_cast<std::uint16_t>(half ? 0x4200 : 0x4040)},

@@ -74,7 +74,7 @@ TEST_CASE("groups give the same results on devices and on the host") {
     const auto config = test::default_config();
     CHECK(compare_backends(config, P, Group<float>{Streams::one, false}) == "");
     CHECK(compare_backends(config, P, Group<float>{Streams::several, false}) == "");
-    // NCCL takes no host tensors.
+    // NCCL accepts no host tensors.
     CHECK(compare_backends(config, P, Group<oracle::Bfloat16>{Streams::several, !over_nccl()}) ==
           "");
   }

@@ -71,7 +71,7 @@ TEST_CASE("calls run after earlier work and before later work of their stream") 
     }
 }
 
-TEST_CASE("queued calls on a device: Synchronize and Wait see the results, stream or not") {
+TEST_CASE("Synchronize and Wait wait for queued calls on a device") {
   const DeviceRanks ranks(2, config_with(0));
   const std::string verdict = ranks.run("queued", [&](int rank) {
     const sparsecollComm_t comm = ranks.comm(rank);

@@ -86,7 +86,7 @@ void check_exchanges(const TimelineFile& file, std::uint64_t number) {
   }
 }
 
-TEST_CASE("copies to and from a device lie within their calls") {
+TEST_CASE("work of a device is recorded within its calls") {
   constexpr int P = 3;
   const test::Folder folder;
   {

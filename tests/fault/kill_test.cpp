@@ -57,11 +57,11 @@ std::vector<size_t> count_messages(const FloatStep& step, int P) {
   return {sent.begin(), sent.end()};
 }
 
-/// Checks one rank's report of a call. `dead`: the rank is the victim.
-std::string judge(const Report& report, bool dead) {
+/// Checks one rank's report of a call. `is_victim`: the rank is the victim.
+std::string check_report(const Report& report, bool is_victim) {
   if (!report.wrong.empty()) return describe(report);
   if (report.seconds > kTimeoutMs / 1000.0 + test::patience()) return "late: " + describe(report);
-  if (dead)
+  if (is_victim)
     return report.result == sparsecollSystemError && !report.changed ? "" : describe(report);
   const bool allowed = report.result == sparsecollSuccess || report.result == sparsecollTimeout ||
                        report.result == sparsecollRemoteError;
@@ -75,21 +75,21 @@ double seconds_since(Clock::time_point start) {
 /// Makes the call in which the victim fails, then another call, and destroys the communicator.
 std::string run_rank(const Case& c, Communicators& ranks, int rank,
                      const test::Residual<float>& residual, std::atomic<int>& failed) {
-  const bool dead = rank == c.victim;
+  const bool is_victim = rank == c.victim;
   const sparsecollComm_t comm = ranks.handle(rank);
   const Report first = make_call(*c.step, rank, comm, residual);
-  std::string verdict = judge(first, dead);
+  std::string verdict = check_report(first, is_victim);
   if (!verdict.empty()) return verdict;
   const Report second = make_call(*c.step, rank, comm, residual);
   if (first.result != sparsecollSuccess) {
-    failed += !dead;
+    failed += !is_victim;
     if (second.result != first.result || second.seconds > test::patience() ||
         second.message != first.message)
       return "first " + describe(first) + ", then " + describe(second);
   } else if (second.result == sparsecollSuccess) {
-    return "a call without the dead rank succeeded";
+    return "a call without the failed rank succeeded";
   } else {
-    verdict = judge(second, dead);
+    verdict = check_report(second, is_victim);
     if (!verdict.empty()) return "the next call: " + verdict;
   }
   const Clock::time_point start = Clock::now();
@@ -108,7 +108,7 @@ std::string check(const Case& c) {
   for (size_t r = 0; r < residuals.size(); ++r) residuals[r].write(c.step->before[r]);
   std::atomic<int> failed{0};
   std::string verdict = ranks.run(
-      text(describe(c.step->task, c.P), ": rank ", c.victim, " dies at message ", c.message),
+      text(describe(c.step->task, c.P), ": rank ", c.victim, " fails at message ", c.message),
       [&](int rank) {
         return run_rank(c, ranks, rank, residuals[static_cast<size_t>(rank)], failed);
       });
@@ -154,11 +154,11 @@ void kill_at_every_message(int P) {
   CHECK(run_cases(cases.size(), [&](size_t i) { return check(cases[i]); }) == "");
 }
 
-TEST_CASE("one of two ranks dies at any message") { kill_at_every_message(2); }
+TEST_CASE("one of two ranks fails at any message") { kill_at_every_message(2); }
 
-TEST_CASE("one of three ranks dies at any message") { kill_at_every_message(3); }
+TEST_CASE("one of three ranks fails at any message") { kill_at_every_message(3); }
 
-TEST_CASE("one of five ranks dies at any message") {
+TEST_CASE("one of five ranks fails at any message") {
   if (!test::small_run()) kill_at_every_message(5);
 }
 

@@ -54,7 +54,8 @@ struct Options {
 std::string compare(const Schedule& schedule, const std::vector<ScheduleRunner>& runners) {
   const ScheduleRunner& victim = runners[static_cast<size_t>(schedule.victim())];
   for (const ScheduleRunner& runner : runners)
-    for (size_t number = 0; schedule.victim_completes_last() && number < schedule.calls(); ++number)
+    for (size_t number = 0; schedule.all_complete_with_victim() && number < schedule.calls();
+         ++number)
       if (victim.ended_soundly()[number] && number >= runner.first_failed_call())
         return text("\n  call ", number, " failed on rank ", &runner - runners.data(),
                     ", though it succeeded on the rank that failed later");

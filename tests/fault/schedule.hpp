@@ -74,7 +74,7 @@ class Schedule {
   /// Returns whether a call that succeeds on the victim must succeed on all ranks. This holds if
   /// the only fault is that the communicator of the victim is aborted or destroyed and no deadline
   /// is short: all messages of the call were delivered then.
-  bool victim_completes_last() const {
+  bool all_complete_with_victim() const {
     return !has_short_deadline() &&
            (fault_kind_ == FaultKind::kAbort || fault_kind_ == FaultKind::kDestroy) &&
            waiting_ == Waiting::kEach;
