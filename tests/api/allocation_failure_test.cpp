@@ -65,7 +65,7 @@ struct RankData {
   test::SparseBuffer<float> out{kLength, sparsecollIndex32, 2 * kLength};
   sparsecollResidual_t residual = nullptr;
   sparsecollPushSum_t state = nullptr;
-  sparsecollComm_t part = nullptr;
+  sparsecollComm_t child = nullptr;
   std::string residual_path, state_path;
 };
 
@@ -105,10 +105,10 @@ class TwoRanks {
       case Operation::kGroup:
         return group(data, rank);
       case Operation::kSplit:
-        return sparsecollCommSplit(comm(rank), 0, 0, &data.part, nullptr);
+        return sparsecollCommSplit(comm(rank), 0, 0, &data.child, nullptr);
       case Operation::kQueuedSplit: {
         const sparsecollConfig_t queued = config(false);
-        return sparsecollCommSplit(comm(rank), 0, 0, &data.part, &queued);
+        return sparsecollCommSplit(comm(rank), 0, 0, &data.child, &queued);
       }
       case Operation::kCreate:
         return sparsecollPushSumCreate(&data.state, kLength, sparsecollFloat64, nullptr,
@@ -140,17 +140,17 @@ class TwoRanks {
 
   /// Makes a call on the new communicator of a split, if this rank has one. The call succeeds, or
   /// fails with sparsecollRemoteError because the other rank did not join.
-  std::string use_part(int rank) {
+  std::string use_child(int rank) {
     RankData& data = data_of(rank);
-    if (data.part == nullptr) return "";
+    if (data.child == nullptr) return "";
     sparsecollResult_t result =
         sparseAllreduce(data.send.data(), data.recv.data(), kLength, kKept, sparsecollFloat32,
-                        sparsecollSum, nullptr, data.part, nullptr);
-    if (result == sparsecollSuccess) result = sparsecollCommSynchronize(data.part);
+                        sparsecollSum, nullptr, data.child, nullptr);
+    if (result == sparsecollSuccess) result = sparsecollCommSynchronize(data.child);
     const bool sound = result == sparsecollSuccess || result == sparsecollRemoteError;
     const std::string verdict =
-        sound ? "" : "in the new communicator: " + test::explain(result, data.part);
-    sparsecollCommDestroy(data.part);
+        sound ? "" : "in the new communicator: " + test::explain(result, data.child);
+    sparsecollCommDestroy(data.child);
     return verdict;
   }
 
@@ -258,7 +258,7 @@ std::string run(const Trial& trial, size_t* allocations) {
     const sparsecollResult_t result =
         rank == trial.victim ? perform_with_failures(ranks, trial, allocations)
                              : ranks.synchronize(ranks.perform(trial.operation, rank), rank);
-    std::string verdict = check_result(ranks, trial, rank, result) + ranks.use_part(rank);
+    std::string verdict = check_result(ranks, trial, rank, result) + ranks.use_child(rank);
     if (Clock::now() - start > std::chrono::duration<double>(kAtOnce)) verdict += "; late";
     return verdict;
   });

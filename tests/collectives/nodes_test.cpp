@@ -124,7 +124,7 @@ TEST_CASE("Auto chooses Hierarchical if ranks share slow links") {
   CHECK(taken.contains(AlgorithmId::hierarchical));
   CHECK(choose_algorithm({64, 1 << 24, 100000, 4, 0, 0, &kEightByEight}, kShared).id ==
         AlgorithmId::hierarchical);
-  // A hierarchical call does not tell how many entries the ranks had.
+  // A hierarchical call does not show how many entries the ranks had.
   CHECK(choose_algorithm({64, 1 << 24, kAll, 4, 6400000, 0, &kEightByEight}, kShared).id ==
         AlgorithmId::oktopk);
   // With one rank on each node, Oktopk is equal but has no steps within nodes.

@@ -67,7 +67,7 @@ class Split final : public RandomCall {
   explicit Split(const Plan& plan)
       : may_fail_(plan.context.may_fail),
         mode_(plan.context.mode(test::Verb::kSparse)),
-        made_(static_cast<size_t>(plan.context.P), kUntouched) {
+        children_(static_cast<size_t>(plan.context.P), kUntouched) {
     const size_t colors = 1 + plan.random.below(3);
     for (int rank = 0; rank < plan.context.P; ++rank) {
       const bool excluded = plan.random.one_in(6);
@@ -90,8 +90,8 @@ class Split final : public RandomCall {
         bad_argument == BadArgument::kEnumerator || bad_argument == BadArgument::kStream
             ? -7
             : colors_[r];
-    return sparsecollCommSplit(comm, color, 0,
-                               bad_argument == BadArgument::kNull ? nullptr : &made_[r], nullptr);
+    return sparsecollCommSplit(
+        comm, color, 0, bad_argument == BadArgument::kNull ? nullptr : &children_[r], nullptr);
   }
 
   bool truncates(int) const override { return false; }
@@ -99,49 +99,50 @@ class Split final : public RandomCall {
 
   std::string check_output(int rank, sparsecollComm_t, bool) override {
     const auto r = static_cast<size_t>(rank);
-    const sparsecollComm_t part = made_[r];
+    const sparsecollComm_t child = children_[r];
     if (colors_[r] == SPARSECOLL_SPLIT_NOCOLOR)
-      return part == nullptr ? "" : "a communicator for a rank without a color";
-    const std::string verdict = check_part(part, r);
-    const sparsecollResult_t end = sparsecollCommDestroy(part);
+      return child == nullptr ? "" : "a communicator for a rank without a color";
+    const std::string verdict = check_child(child, r);
+    const sparsecollResult_t end = sparsecollCommDestroy(child);
     if (!verdict.empty() || end == sparsecollSuccess) return verdict;
-    return std::string("destroy of the part: ") + sparsecollGetErrorString(end);
+    return std::string("destroy of the child communicator: ") + sparsecollGetErrorString(end);
   }
 
   std::string check_untouched(int rank) const override {
-    return made_[static_cast<size_t>(rank)] == kUntouched ? "" : "newcomm was written";
+    return children_[static_cast<size_t>(rank)] == kUntouched ? "" : "newcomm was written";
   }
 
  private:
   static constexpr size_t kLength = 40;
   static inline const sparsecollComm_t kUntouched = reinterpret_cast<sparsecollComm_t>(1);
 
-  std::string check_part(sparsecollComm_t part, size_t rank) const {
+  std::string check_child(sparsecollComm_t child, size_t rank) const {
     oracle::DenseInputs<float> in;
     test::Mode mode = mode_;
     const std::vector<int> nodes = test::nodes_of(mode, colors_.size());
-    std::vector<int> nodes_of_part;  // each rank stays on its node
-    if (!nodes.empty()) mode.nodes = &nodes_of_part;
+    std::vector<int> nodes_of_child;  // each rank stays on its node
+    if (!nodes.empty()) mode.nodes = &nodes_of_child;
     int own = 0, size = 0, want = 0;
     for (size_t r = 0; r < colors_.size(); ++r) {
       if (colors_[r] != colors_[rank]) continue;
       if (r < rank) ++want;
       in.sends.push_back(sends_[r]);
-      if (!nodes.empty()) nodes_of_part.push_back(nodes[r]);
+      if (!nodes.empty()) nodes_of_child.push_back(nodes[r]);
     }
-    sparsecollCommRank(part, &own);
-    sparsecollCommCount(part, &size);
+    sparsecollCommRank(child, &own);
+    sparsecollCommCount(child, &size);
     if (own != want || static_cast<size_t>(size) != in.sends.size())
-      return "rank or size of the part is wrong";
+      return "rank or size of the child communicator is wrong";
     std::vector<float> recv(kLength, -77.0f);
     sparsecollResult_t result =
         sparseAllreduce(sends_[rank].data(), recv.data(), kLength, 6, sparsecollFloat32,
-                        sparsecollSum, nullptr, part, nullptr);
-    if (result == sparsecollSuccess) result = sparsecollCommSynchronize(part);
+                        sparsecollSum, nullptr, child, nullptr);
+    if (result == sparsecollSuccess) result = sparsecollCommSynchronize(child);
     if (may_fail_ && (result == sparsecollTimeout || result == sparsecollRemoteError)) return "";
-    if (result != sparsecollSuccess) return "in the part: " + test::explain(result, part);
+    if (result != sparsecollSuccess)
+      return "in the child communicator: " + test::explain(result, child);
     // The first call of a shape selects exactly, even if later calls reuse thresholds.
-    return test::difference("recvbuff in the part", recv,
+    return test::difference("recvbuff in the child communicator", recv,
                             test::expected<float>(mode, in, 6, oracle::Op::kSum).result);
   }
 
@@ -149,7 +150,7 @@ class Split final : public RandomCall {
   test::Mode mode_;
   std::vector<int> colors_;
   oracle::PerRank<std::vector<float>> sends_;
-  std::vector<sparsecollComm_t> made_;
+  std::vector<sparsecollComm_t> children_;
 };
 
 }  // namespace

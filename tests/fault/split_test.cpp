@@ -40,11 +40,11 @@ TEST_CASE("if a rank does not join the new communicator, the split fails on the 
   const auto start = Clock::now();
   CHECK(ranks.run("split", [&](int rank) -> std::string {
     const sparsecollComm_t comm = ranks.handle(rank);
-    sparsecollComm_t part = nullptr;
+    sparsecollComm_t child = nullptr;
     const sparsecollResult_t want = rank == 0 ? sparsecollRemoteError : sparsecollInvalidUsage;
     std::string verdict =
-        test::expect("split", sparsecollCommSplit(comm, 0, 0, &part, nullptr), want, comm);
-    if (part != nullptr) verdict += "; a communicator was returned";
+        test::expect("split", sparsecollCommSplit(comm, 0, 0, &child, nullptr), want, comm);
+    if (child != nullptr) verdict += "; a communicator was returned";
     sparsecollResult_t asynchronous = sparsecollSuccess;
     sparsecollCommGetAsyncError(comm, &asynchronous);
     if (asynchronous != want) verdict += "; the communicator is not poisoned";
@@ -65,9 +65,9 @@ TEST_CASE("a split has one deadline for the old and the new communicator") {
     return fault;
   });
   CHECK(ranks.run("split", [&](int rank) -> std::string {
-    sparsecollComm_t part = nullptr;
+    sparsecollComm_t child = nullptr;
     const auto start = Clock::now();
-    const sparsecollResult_t got = sparsecollCommSplit(ranks.handle(rank), 0, 0, &part, nullptr);
+    const sparsecollResult_t got = sparsecollCommSplit(ranks.handle(rank), 0, 0, &child, nullptr);
     const double late = seconds_since(start) - 3.0;
     if (late > test::patience()) return std::to_string(late) + " s after the deadline";
     if (rank == 0 && got == sparsecollRemoteError) return "";  // rank 1's deadline passed first
@@ -88,16 +88,16 @@ TEST_CASE("an abort ends a split that waits in the new communicator") {
   });
   CHECK(ranks.run("split", [&](int rank) -> std::string {
     const sparsecollComm_t comm = ranks.handle(rank);
-    sparsecollComm_t part = nullptr;
-    std::string verdict = test::expect("split", sparsecollCommSplit(comm, 0, 0, &part, nullptr),
+    sparsecollComm_t child = nullptr;
+    std::string verdict = test::expect("split", sparsecollCommSplit(comm, 0, 0, &child, nullptr),
                                        sparsecollInvalidUsage, comm);
     if (rank == 0) {
       const double took = seconds_since(aborted);
       if (took > test::patience()) verdict += "; it took " + std::to_string(took) + " s";
       ended = true;
     }
-    if (part != nullptr) verdict += "; a communicator was returned";
-    return verdict + test::expect("again", sparsecollCommSplit(comm, 0, 0, &part, nullptr),
+    if (child != nullptr) verdict += "; a communicator was returned";
+    return verdict + test::expect("again", sparsecollCommSplit(comm, 0, 0, &child, nullptr),
                                   sparsecollInvalidUsage, comm);
   }) == "");
   aborter.join();
@@ -105,17 +105,17 @@ TEST_CASE("an abort ends a split that waits in the new communicator") {
 
 /// Checks the result of a split during which rank 0 aborts. A new communicator either works or
 /// fails with sparsecollRemoteError.
-std::string end_of_race(int rank, sparsecollResult_t result, sparsecollComm_t part) {
+std::string end_of_race(int rank, sparsecollResult_t result, sparsecollComm_t child) {
   if (result != sparsecollSuccess) {
-    if (part != nullptr) return "a part in spite of an error";
+    if (child != nullptr) return "a child in spite of an error";
     if (rank == 0) return result == sparsecollInvalidUsage ? "" : "rank 0 was not aborted";
     return result == sparsecollRemoteError ? "" : sparsecollGetErrorString(result);
   }
   float one = 1, sum = 0;
   const sparsecollResult_t used =
-      sparseAllreduce(&one, &sum, 1, 1, sparsecollFloat32, sparsecollSum, nullptr, part, nullptr);
-  sparsecollCommDestroy(part);
-  if (used == sparsecollSuccess) return sum == 3 ? "" : "a wrong sum in the part";
+      sparseAllreduce(&one, &sum, 1, 1, sparsecollFloat32, sparsecollSum, nullptr, child, nullptr);
+  sparsecollCommDestroy(child);
+  if (used == sparsecollSuccess) return sum == 3 ? "" : "a wrong sum in the child";
   return used == sparsecollRemoteError ? "" : sparsecollGetErrorString(used);
 }
 
@@ -135,10 +135,10 @@ TEST_CASE("an abort at any time of a split ends it on all ranks") {
     INFO("round " << round);
     CHECK(ranks.run("split", [&](int rank) -> std::string {
       ++inside;
-      sparsecollComm_t part = nullptr;
+      sparsecollComm_t child = nullptr;
       const sparsecollResult_t result =
-          sparsecollCommSplit(ranks.handle(rank), 0, -rank, &part, nullptr);
-      return end_of_race(rank, result, part);
+          sparsecollCommSplit(ranks.handle(rank), 0, -rank, &child, nullptr);
+      return end_of_race(rank, result, child);
     }) == "");
     CHECK(seconds_since(start) < test::patience());
     aborter.join();

@@ -15,15 +15,15 @@ program with_mpi_f08
   type(sparsecollComm_t) :: comm
   type(MPI_Comm) :: reversed
   type(verdict_t) :: found
-  integer :: P, failures, place, level, ierr
+  integer :: P, failures, own_rank, level, ierr
 
   call MPI_Init_thread(MPI_THREAD_MULTIPLE, level)
   call MPI_Comm_rank(MPI_COMM_WORLD, found%rank)
   call MPI_Comm_size(MPI_COMM_WORLD, P)
   call MPI_Comm_split(MPI_COMM_WORLD, 0, -found%rank, reversed)
   call sparsecollCommInitMpi(comm, reversed)
-  call sparsecollCommRank(comm, place)
-  call expect(found, place == P - 1 - found%rank, 'ranks are those of the MPI communicator')
+  call sparsecollCommRank(comm, own_rank)
+  call expect(found, own_rank == P - 1 - found%rank, 'ranks are those of the MPI communicator')
   call check_dense_forms(comm, found)
   call check_exchange(comm, found)
   call check_sparse_forms(comm, found)

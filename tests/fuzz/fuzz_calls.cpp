@@ -79,7 +79,7 @@ sparsecollResult_t FuzzRank::gossip() {
 }
 
 sparsecollResult_t FuzzRank::make() {
-  sparsecollComm_t part = nullptr;
+  sparsecollComm_t child = nullptr;
   switch (call_) {
     case FuzzCall::kAllgather:
     case FuzzCall::kOktopk:
@@ -102,7 +102,7 @@ sparsecollResult_t FuzzRank::make() {
     case FuzzCall::kGroup:
       return group();
     case FuzzCall::kSplit:  // without a color: the other ranks could not join a new communicator
-      return sparsecollCommSplit(comm_, SPARSECOLL_SPLIT_NOCOLOR, 0, &part, nullptr);
+      return sparsecollCommSplit(comm_, SPARSECOLL_SPLIT_NOCOLOR, 0, &child, nullptr);
     case FuzzCall::kGossip:
     case FuzzCall::kCompressedGossip:
       return gossip();
