@@ -98,12 +98,12 @@ std::shared_ptr<Residual> check_residual(sparsecollResidual_t handle, Communicat
          ", where the buffers are, got one in ", name_of_memory(residual->device()),
          ", where its first call's were");
   if (tensor.captured) {
-    // Its zeros would be part of the graph.
-    if (!residual->lives_on(tensor.device))
+    // A graph would contain the zeroing of its buffers.
+    if (!residual->is_on(tensor.device))
       fail(sparsecollInvalidUsage,
            "residual: expected one that a call has used before a graph is captured, got a new one");
   }
-  residual->live_on(tensor.device, owner);
+  residual->move_to(tensor.device, owner);
   return residual;
 }
 
@@ -163,7 +163,7 @@ SparseSpan span_of(const sparsecollSparse_t& sparse, Kernels& kernels) {
     kernels.set_count(own, sparse.nnz);
     nnz = own;
   }
-  // An empty vector may have no arrays, but a null index would mean dense.
+  // An empty vector may have no arrays, but a null index array would mean dense.
   static constexpr uint64_t kNothing = 0;
   return {sparse.indices ? sparse.indices : &kNothing, sparse.values, {sparse.nnz, nnz}};
 }

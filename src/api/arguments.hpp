@@ -10,58 +10,60 @@
 
 namespace sparsecoll {
 
-// Checks of arguments. Each throws InvalidArgument that names the argument, what was expected and
-// what it got.
+// Checks of arguments. Each throws InvalidArgument with the name of the argument, what was expected
+// and what it got.
 
 DataType check_type(int datatype);
-/// For what selects or rounds: no integers.
+/// Checks a datatype of a verb that selects or rounds: integers are refused.
 DataType check_float_type(int datatype);
-/// Integers are only added up, all of them.
+/// Checks that integers are only added: without a selection (k) and without an average.
 void check_exact_sum(DataType type, size_t k, int op);
 IndexType check_index_type(int index_type);
-/// The number to divide sums by.
+/// Returns the number by which sums are divided.
 int check_op(int op, int ranks);
-/// Neither NULL nor empty.
+/// Checks that a path is neither NULL nor empty.
 void check_path(const char* path);
 
-/// `count` values of `value_size` bytes at `at`: their size fits, NULL only when there are none,
-/// aligned.
+/// Checks an array of `count` values of `value_size` bytes: its size fits into memory, it is
+/// aligned, and it is NULL only if it is empty.
 void check_array(const ArgumentName& name, const void* at, uint64_t count, size_t value_size);
-/// Memory of the caller's.
+/// A range of the caller's memory.
 struct ByteRange {
   const char* name;
   const void* at;
   size_t bytes;
 };
 bool overlap(const ByteRange& a, const ByteRange& b);
-/// The two are the same place (where `same` allows that) or do not touch.
+/// Checks that two ranges do not overlap. `same` allows identical ranges.
 void check_overlap(const ByteRange& a, const ByteRange& b, bool same);
 
-/// What a call knows of the tensor whose residual it is given.
+/// The tensor of a call, for checking the residual that belongs to it.
 struct CallTensor {
   uint64_t count;
   DataType type;
-  int device;  ///< that its buffers are on
+  int device;  ///< device of the call's buffers, or kHost
   bool captured = false;
 };
-/// The residual behind a handle, null for NULL; of this communicator, for this tensor. Where it was
-/// not used yet, it goes where the buffers are.
+/// Returns the residual of a handle; null for NULL. It must belong to this communicator and fit
+/// this tensor. A residual that no call has used moves to the buffers' device.
 std::shared_ptr<Residual> check_residual(sparsecollResidual_t handle, Communicator& owner,
                                          const CallTensor& tensor);
 
-/// Indices of this type reach all of `count`.
+/// Checks that indices of this type can address all of `count` values.
 void check_reach(const ArgumentName& name, uint64_t count, IndexType index);
 
-/// The struct itself: initialised, types known, arrays there for `capacity` entries, index type
-/// wide enough for count; a count on the device only for arrays there.
+/// Checks the struct of a sparse vector: it is initialized, its types are known, it has arrays for
+/// `capacity` entries, and its index type can address `count`. Only arrays on a device may have
+/// their count there.
 void check_sparse(const char* name, const sparsecollSparse_t* sparse, int device);
-/// Its entries: nnz within capacity, indices strictly rising below count. The kernels are those of
-/// its types and place.
+/// Checks the entries of a sparse vector: nnz is within capacity, and indices rise strictly and are
+/// below count. `kernels` have its types and its backend.
 void check_entries(const char* name, const sparsecollSparse_t& sparse, Kernels& kernels);
 
-/// A user's vector as the kernels see it; the count lives in workspace, or where the user has it.
+/// Returns a view of a user's vector for kernels. Its count is copied to the workspace unless the
+/// user has it on the device.
 SparseSpan span_of(const sparsecollSparse_t& sparse, Kernels& kernels);
-/// Its arrays as a place to write to.
+/// Returns the arrays of a user's vector for kernels to write to.
 SparseBuffer buffer_of(const sparsecollSparse_t& sparse, Kernels& kernels);
 
 }  // namespace sparsecoll

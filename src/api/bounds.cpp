@@ -11,7 +11,7 @@ namespace sparsecoll {
 Bounds::Bounds(const size_t* bounds, sparsecollComm_t comm) noexcept : given_(bounds) {
   try {
     const std::shared_ptr<Communicator> communicator = communicators().find(comm);
-    if (!communicator) return;  // the call is refused anyway
+    if (!communicator) return;  // the call is refused later
     ranks_ = static_cast<size_t>(communicator->size());
     readable_ = reinterpret_cast<uintptr_t>(bounds) % alignof(size_t) == 0;
     if (bounds && readable_) copy_.assign(bounds, bounds + size());

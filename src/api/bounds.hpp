@@ -8,20 +8,21 @@
 
 namespace sparsecoll {
 
-/// The argument `bounds` of a verb: who owns which indices. Read when the call is made, so that the
-/// caller's array is free again when the function returns, whenever the verb runs.
+/// The argument `bounds` of a verb: which rank owns which indices. It is copied when the user
+/// calls, so that the caller may reuse the array when the function returns, even if the verb runs
+/// later.
 class Bounds {
  public:
-  /// `bounds` are P + 1 borders; NULL: floor(r * count / P).
+  /// `bounds` has P + 1 elements. NULL stands for floor(r * count / P).
   Bounds(const size_t* bounds, sparsecollComm_t comm) noexcept;
 
-  /// Throws InvalidArgument unless they rise from 0 to `count`.
+  /// Throws InvalidArgument unless the bounds rise from 0 to `count`.
   void check(uint64_t count) const;
-  /// Puts what the ranks must agree on into the descriptor of a call of length `count`.
+  /// Puts the bounds into the descriptor of a call of length `count`.
   void describe(uint64_t count, Descriptor& descriptor) const;
-  /// The caller's array.
+  /// Returns the caller's array.
   ByteRange byte_range() const { return {"bounds", given_, given_ ? size() * sizeof(size_t) : 0}; }
-  /// One region for each rank.
+  /// Returns one region for each rank.
   std::span<const Region> regions(uint64_t count, Env& env) const;
 
  private:
@@ -30,7 +31,7 @@ class Bounds {
 
   const size_t* given_;
   size_t ranks_ = 1;
-  std::vector<uint64_t> copy_;  ///< empty: uniform regions, or could not be read
+  std::vector<uint64_t> copy_;  ///< empty: uniform regions, or the array could not be read
   bool readable_ = true;
   bool out_of_memory_ = false;
 };

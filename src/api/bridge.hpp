@@ -10,7 +10,7 @@
 
 namespace sparsecoll {
 
-/// Lets go of a communicator that was entered.
+/// Leaves a communicator at the end of its scope.
 class EnteredCommunicator {
  public:
   explicit EnteredCommunicator(Communicator& communicator) : communicator_(communicator) {}
@@ -22,8 +22,9 @@ class EnteredCommunicator {
   Communicator& communicator_;
 };
 
-/// The one way from exceptions to results, for everything that works on a communicator: finds it,
-/// lets one thread in, runs `body(Communicator&)`, keeps the message.
+/// Runs `body(Communicator&)` for a C function and returns its result, or that of the exception
+/// that it throws. Finds the communicator, admits one thread at a time, and keeps the error
+/// message. All functions on a communicator use it.
 template <class Body>
 sparsecollResult_t on_entered(const char* operation, Communicator* communicator,
                               Body&& body) noexcept {
@@ -45,7 +46,7 @@ sparsecollResult_t on_entered(const char* operation, Communicator* communicator,
       return communicator->record_error(operation, Error(sparsecollInternalError, error.what()));
     }
   } catch (const std::exception&) {
-    return sparsecollSystemError;  // no memory left even for the message
+    return sparsecollSystemError;  // there is no memory even for the message
   }
 }
 
@@ -56,7 +57,8 @@ sparsecollResult_t on_entered(const char* operation, sparsecollComm_t handle,
   return on_entered(operation, communicator.get(), body);
 }
 
-/// The same for what must not run beside queued calls: waits for them.
+/// Waits for the queued calls, and then does the same. For functions that must not run at the same
+/// time as queued calls.
 template <class Body>
 sparsecollResult_t on_communicator(const char* operation, Communicator* communicator,
                                    Body&& body) noexcept {
@@ -73,7 +75,7 @@ sparsecollResult_t on_communicator(const char* operation, sparsecollComm_t handl
   return on_communicator(operation, communicator.get(), body);
 }
 
-/// The same for a residual, inside its communicator.
+/// Does the same for a function on a residual, inside its communicator.
 template <class Body>
 sparsecollResult_t on_residual(const char* operation, sparsecollResidual_t handle,
                                Body&& body) noexcept {
@@ -83,10 +85,10 @@ sparsecollResult_t on_residual(const char* operation, sparsecollResidual_t handl
   return on_communicator(operation, owner.get(), [&](Communicator&) { return body(*residual); });
 }
 
-/// The last failed init of this thread.
+/// The message of the last failed init of this thread.
 std::string& init_error();
 
-/// For inits: makes communicators, or leaves the reason in init_error().
+/// Runs a function that makes communicators. Keeps the message of a failure in init_error().
 template <class Body>
 sparsecollResult_t on_init(const char* operation, Body&& body) noexcept {
   try {

@@ -31,7 +31,7 @@ struct Word {
   fail(sparsecollInvalidArgument, variable, ": expected one of ", valid, "; got '", got, "'");
 }
 
-/// The variable's value as a number, or `otherwise` when it is not set.
+/// Returns the value of the word that the variable is set to; `otherwise` if it is not set.
 int choose(const char* variable, const std::vector<Word>& words, int otherwise) {
   const auto got = environment(variable);
   if (!got) return otherwise;
@@ -40,14 +40,14 @@ int choose(const char* variable, const std::vector<Word>& words, int otherwise) 
   unknown_value(variable, *got, words);
 }
 
-/// What numbers a variable takes.
+/// The valid range of a variable's number.
 struct Numbers {
   const char* unit;
   int least;
   int most;
 };
 
-/// Nothing when it is not set.
+/// Returns the variable's number; none if it is not set.
 std::optional<int> number(const char* variable, const Numbers& numbers) {
   const auto got = environment(variable);
   if (!got) return std::nullopt;
@@ -77,8 +77,8 @@ std::optional<host::Simd> simd_level() {
   return simd;
 }
 
-/// "0" or "1", or "auto" for neither.
-std::optional<bool> if_told(const char* variable) {
+/// Returns whether the variable is "0" or "1"; none for "auto" and if it is not set.
+std::optional<bool> optional_switch(const char* variable) {
   constexpr int kAuto = -1;
   const int chosen = choose(variable, {{"auto", kAuto}, {"0", 0}, {"1", 1}}, kAuto);
   return chosen == kAuto ? std::nullopt : std::optional(chosen == 1);
@@ -180,13 +180,13 @@ Config make_config(const sparsecollConfig_t* config, bool check) {
   result.ranks_per_node = number("SPARSECOLL_RANKS_PER_NODE", {"ranks", 1, INT_MAX}).value_or(0);
   result.simd = simd_level();
   result.threads = number("SPARSECOLL_THREADS", {"threads", 1, kMostThreads});
-  result.cuda_aware = if_told("SPARSECOLL_CUDA_AWARE");
-  result.mpi_pieces = if_told("SPARSECOLL_MPI_PIECES");
-  Log(result.log_level, result.log_file, "");  // can the file be opened?
+  result.cuda_aware = optional_switch("SPARSECOLL_CUDA_AWARE");
+  result.mpi_eager = optional_switch("SPARSECOLL_MPI_PIECES");
+  Log(result.log_level, result.log_file, "");  // throws if the file cannot be opened
   return result;
 }
 
-void check_place(const Config& config, int device) {
+void check_nccl_device(const Config& config, int device) {
   const int wanted = config.values.device;
   if (wanted != INT_MIN && wanted != device)
     fail(sparsecollInvalidArgument, "config.device: expected that of the NCCL communicator, ",

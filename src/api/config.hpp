@@ -17,27 +17,29 @@ namespace sparsecoll {
 struct Config {
   sparsecollConfig_t values = SPARSECOLL_CONFIG_INITIALIZER;
   bool check = true;
-  int ranks_per_node = 0;  ///< that many in a row share one; 0: those of one machine
+  int ranks_per_node = 0;  ///< so many consecutive ranks share a node; 0: those of one machine do
   LogLevel log_level = LogLevel::none;
   std::string log_file;
-  std::string timeline;            ///< pattern of files that timelines are written to; empty: none
-  std::optional<host::Simd> simd;  ///< none: the machine's best
-  std::optional<int> threads;      ///< of this rank's selection; none: its share of the CPUs
-  std::optional<bool> cuda_aware;  ///< MPI takes memory of devices; none: as it says itself
-  std::optional<bool> mpi_pieces;  ///< messages go in pieces; none: those to other machines
+  std::string timeline;  ///< pattern of the names of timeline files; empty: none are written
+  std::optional<host::Simd> simd;  ///< none: the best level of the machine
+  std::optional<int> threads;      ///< threads that select; none: this rank's share of the CPUs
+  std::optional<bool> cuda_aware;  ///< whether MPI accepts device memory; none: what MPI reports
+  std::optional<bool>
+      mpi_eager;  ///< whether all messages go in eager chunks; none: those to other machines
 };
 
-/// Throws InvalidArgument naming the field or variable, what was expected and what it got. `check`:
-/// whether messages are verified where the environment does not say.
+/// Returns a checked configuration. `check`: whether messages are verified unless the environment
+/// overrides it. Throws InvalidArgument with the field or variable, what was expected and what it
+/// got.
 Config make_config(const sparsecollConfig_t* config, bool check = true);
 
-/// The number of a device, or one of the two that stand for a choice.
+/// Checks the number of a device, or one of the two numbers that stand for a choice.
 void check_device(const std::string& name, int device);
 
-/// The configuration must not want another device than this one, NCCL's.
-void check_place(const Config& config, int device);
+/// Checks that the configuration asks for no other device than this one, which is NCCL's.
+void check_nccl_device(const Config& config, int device);
 
-/// What ranks agree on at init.
+/// Returns what the ranks must agree on at init.
 Descriptor describe(const Config& config);
 
 }  // namespace sparsecoll

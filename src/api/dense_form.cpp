@@ -64,7 +64,7 @@ class DenseCall final : public Operation, private DenseArguments {
     const ResidualRule rule = is_gtopk ? configured : ResidualRule::conserving;
     algorithm.selection.put_back(env, {gradient, problem, selected, outcome, rule});
     if (residual) {
-      if (context().captured()) residual->join_graph();
+      if (context().captured()) residual->set_captured();
       residual->commit(kernels);
     }
     kernels.scatter(outcome.result, divisor, recv, count);

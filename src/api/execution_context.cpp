@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Where the caller's buffers are.
 #include "api/execution_context.hpp"
 
 #include <ostream>
@@ -26,7 +25,7 @@ void check_on_host(const ArgumentName& name, const void* at) {
 
 namespace {
 
-/// Where all of the buffers are, or where the stream says where there are none.
+/// Returns the device of all buffers, or that of the stream if there are none.
 int find(const Buffers& buffers, const Communicator& communicator) {
   const auto arrays = buffers.arrays();
   const auto only = communicator.link().device();
@@ -54,13 +53,13 @@ void ExecutionContext::mark(Communicator& communicator, const Buffers& buffers) 
     locate(communicator, buffers);
     if (device_ != kHost) event_ = communicator.backends().device(device_).mark(buffers.stream());
   } catch (...) {
-    failure_ = std::current_exception();  // the peers hear of it when the call is made
+    failure_ = std::current_exception();  // the peers are notified when the call runs
   }
 }
 
 void ExecutionContext::locate(Communicator& communicator, const Buffers& buffers) {
   if (failure_) std::rethrow_exception(failure_);
-  if (std::exchange(located_, true)) return;  // by mark(), in the caller's thread
+  if (std::exchange(located_, true)) return;  // mark() did it in the caller's thread
   device_ = find(buffers, communicator);
   if (!buffers.arrays().empty() || buffers.stream()) stream_ = buffers.stream();
   const auto only = communicator.link().device();

@@ -14,7 +14,7 @@ namespace sparsecoll {
 
 class Communicator;
 
-/// "x", or "x.count": put together only when an error names it.
+/// A name such as "x" or "x.count". Its parts are joined only for an error message.
 struct ArgumentName {
   ArgumentName(const char* argument, const char* member = "")
       : argument(argument), member(member) {}
@@ -23,7 +23,7 @@ struct ArgumentName {
 };
 std::ostream& operator<<(std::ostream& out, const ArgumentName& name);
 
-/// The arrays and the stream that a call was given. Takes no memory.
+/// The arrays and the stream of a call. Allocates nothing.
 class Buffers {
  public:
   struct Array {
@@ -34,7 +34,7 @@ class Buffers {
   Buffers(std::initializer_list<Array> arrays, Stream stream) : stream_(stream) {
     for (const Array& each : arrays) add(each);
   }
-  /// The arrays of a sparse vector, where the struct can be read.
+  /// Adds the arrays of a sparse vector, if the struct can be read.
   Buffers& add(const char* name, const sparsecollSparse_t* sparse) {
     if (!sparse || sparse->size < sizeof *sparse) return *this;
     add({{name, ".indices"}, sparse->indices});
@@ -54,30 +54,32 @@ class Buffers {
   Stream stream_;
 };
 
-/// Where one call works: with the host's memory or on the communicator's device, and after what.
+/// Where one call works: on the host or on the communicator's device, and behind which work of the
+/// caller.
 class ExecutionContext {
  public:
-  /// On the caller's thread, for a call that runs later: it comes after what is on the stream now.
+  /// Locates the buffers of a call that will run later, and orders it behind the work that is on
+  /// the caller's stream now. Called in the caller's thread. Keeps an error for locate().
   void mark(Communicator& communicator, const Buffers& buffers) noexcept;
-  /// Finds out where the buffers are. Throws InvalidArgument where they are not in one place, or
-  /// not in one that the communicator works in, InvalidUsage for a stream that is captured, unless
-  /// the call is one that a graph can have.
+  /// Finds the backend of the buffers. Throws InvalidArgument if they are on different ones, or on
+  /// one that the communicator does not work on. Throws InvalidUsage if the stream is captured,
+  /// unless the call may be part of a graph.
   void locate(Communicator& communicator, const Buffers& buffers);
-  /// Begins the work there; its workspace is the call's.
+  /// Begins the work on that backend.
   void begin(Communicator& communicator);
   void enter(Communicator& communicator, const Buffers& buffers) {
     locate(communicator, buffers);
     begin(communicator);
   }
 
-  /// kHost, or the communicator's.
+  /// The number of the communicator's device, or kHost.
   int device() const { return device_; }
-  /// What it does becomes part of a graph.
+  /// Whether the work becomes part of a CUDA graph.
   bool captured() const { return captured_; }
-  /// For a call that does not wait on the host where messages go in stream order.
+  /// Allows capture. For calls that do not wait on the host if messages are in stream order.
   void allow_capture() { capturable_ = true; }
   void forbid_capture() { capturable_ = false; }
-  /// After begin().
+  /// Returns the kernels of the backend. Call begin() first.
   Kernels& kernels(Communicator& communicator, DataType type, IndexType index) const;
 
  private:
@@ -89,16 +91,16 @@ class ExecutionContext {
   int device_ = kHost;
   std::optional<Stream> stream_;  ///< none: the communicator's own, for calls without buffers
   std::shared_ptr<Event> event_;
-  std::exception_ptr failure_;  ///< of mark()
+  std::exception_ptr failure_;  ///< of mark(); thrown when the call runs
 };
 
-/// Throws InvalidArgument for memory of a device.
+/// Throws InvalidArgument for memory on a device.
 void check_on_host(const ArgumentName& name, const void* at);
 
-/// Throws InvalidUsage for a stream of that device from which a graph is captured.
+/// Throws InvalidUsage if this stream of that device is being captured.
 void refuse_capture(int device, Stream stream);
 
-/// What to call a place in a message.
+/// Returns the name of a device's or the host's memory for messages.
 std::string name_of_memory(int device);
 
 }  // namespace sparsecoll

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Making and ending communicators.
+// Functions that make and end communicators.
 #include "api/bridge.hpp"
 #include "calls/framed/framed_link.hpp"
 #include "transport/local.hpp"

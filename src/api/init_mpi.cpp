@@ -11,7 +11,7 @@ using namespace sparsecoll;
 sparsecollResult_t sparsecollCommInitMpi(sparsecollComm_t* comm, MPI_Comm mpi,
                                          const sparsecollConfig_t* config) {
   return on_init("sparsecollCommInitMpi", [&] {
-    // Bad arguments must not keep the other ranks waiting: they are told.
+    // Bad arguments must not keep the other ranks waiting: the init notifies them.
     Config checked;
     std::optional<Error> problem;
     try {
@@ -23,7 +23,7 @@ sparsecollResult_t sparsecollCommInitMpi(sparsecollComm_t* comm, MPI_Comm mpi,
     const Deadline deadline = Deadline::after(checked.values.timeoutMs);
     MpiOptions options;
     options.device_memory = checked.cuda_aware;
-    options.eager = checked.mpi_pieces;
+    options.eager = checked.mpi_eager;
     const auto made = std::make_shared<Communicator>(
         std::make_unique<FramedLink>(make_mpi_transport(mpi, deadline, options)), checked);
     *comm = static_cast<sparsecollComm_t>(made->initialize(problem, deadline));

@@ -10,7 +10,7 @@ using namespace sparsecoll;
 sparsecollResult_t sparsecollCommInitNccl(sparsecollComm_t* comm, struct ncclComm* nccl,
                                           const sparsecollConfig_t* config) {
   return on_init("sparsecollCommInitNccl", [&] {
-    // Bad arguments must not keep the other ranks waiting: they are told.
+    // Bad arguments must not keep the other ranks waiting: the init notifies them.
     Config checked;
     checked.check = false;
     std::optional<Error> problem;
@@ -23,7 +23,7 @@ sparsecollResult_t sparsecollCommInitNccl(sparsecollComm_t* comm, struct ncclCom
     const Deadline deadline = Deadline::after(checked.values.timeoutMs);
     auto transport = make_nccl_transport(nccl, deadline);
     try {
-      check_place(checked, transport->device());
+      check_nccl_device(checked, transport->device());
     } catch (const Error& error) {
       if (!problem) problem = error;
     }

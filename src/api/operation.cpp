@@ -12,7 +12,8 @@ Descriptor with_cache_hash(Descriptor shape, const ShapeCache& cache) {
 void invoke(Operation& operation, const Invocation& invocation) {
   Residual* const residual = operation.memory_use().residual;
   const auto add_to_residual = [&] {
-    if (residual) residual->used_by(invocation.descriptor, invocation.communicator.running_call());
+    if (residual)
+      residual->record_call(invocation.descriptor, invocation.communicator.running_call());
   };
   try {
     operation.run(invocation);

@@ -11,15 +11,15 @@
 
 namespace sparsecoll {
 
-/// One verb in progress, after its arguments were found good.
+/// One verb in progress, whose arguments were checked.
 struct Invocation {
   Communicator& communicator;
   AgreedCall& call;
   const Descriptor& descriptor;  ///< what the ranks agree on
-  ShapeCache& cache;             ///< what this shape's last call left; kept by the commit
+  ShapeCache& cache;             ///< what the last call of this shape left; the commit keeps it
 };
 
-/// The caller's memory that a verb works on.
+/// The caller's memory that a verb reads and writes.
 struct MemoryUse {
   std::vector<ByteRange> reads;
   std::vector<ByteRange> writes;
@@ -32,36 +32,37 @@ class Operation {
   virtual ~Operation() = default;
 
   virtual Descriptor descriptor() const = 0;
-  /// On the caller's thread, when it is to run later.
+  /// Called in the caller's thread if the verb will run later.
   void mark(Communicator& communicator) noexcept { context_.mark(communicator, buffers()); }
-  /// Groups wait on the host.
+  /// Called when the verb is recorded in a group, which cannot be captured because groups wait on
+  /// the host.
   void join_group() { context_.forbid_capture(); }
-  /// Throws InvalidArgument for what this rank should not have passed.
+  /// Throws InvalidArgument for bad arguments of this rank.
   void check(Communicator& communicator) {
     context_.enter(communicator, buffers());
     check_arguments(communicator);
   }
-  /// After check().
+  /// Valid after check().
   virtual MemoryUse memory_use() const = 0;
-  /// Exchanges, confirms, then writes outputs and state. Throws Truncated when all of that is done
-  /// but an output was too small.
+  /// Exchanges, confirms, then writes outputs and state. Throws Truncated if an output was too
+  /// small, after everything else is done.
   virtual void run(const Invocation& invocation) = 0;
 
  protected:
-  /// Where the work is done; known when arguments are checked.
+  /// Where the verb works; known after the arguments were checked.
   const ExecutionContext& context() const { return context_; }
   ExecutionContext& context() { return context_; }
 
  private:
-  /// What there is of them before they are checked.
+  /// The buffers among the arguments, which may not be checked yet.
   virtual Buffers buffers() const noexcept = 0;
   virtual void check_arguments(Communicator& communicator) = 0;
 
   ExecutionContext context_;
 };
 
-/// Puts the hash of the cache that a call starts from into its descriptor: the ranks must agree on
-/// it, too.
+/// Returns the descriptor with the hash of the cache that the call starts from, on which the ranks
+/// must agree, too.
 Descriptor with_cache_hash(Descriptor shape, const ShapeCache& cache);
 /// Runs a verb whose arguments were checked, within a call that is in progress.
 void invoke(Operation& operation, const Invocation& invocation);
@@ -70,9 +71,9 @@ void run(Communicator& communicator, Operation& operation);
 /// Runs one verb behind the queued calls. Returns when it is done. Throws what it throws.
 void run_and_wait(Communicator& communicator, Operation& operation);
 
-/// The way of every verb from the C function to its work: joins the open group, or the queue where
-/// calls do not block, or is done at once. Queued calls may still write counts into structs that an
-/// operation points to: only its turn reads these.
+/// Runs a verb for its C function: adds it to the open group, or queues it if calls do not block,
+/// or runs it. Queued calls may still write counts into structs to which an operation points, so
+/// that it reads them only when it runs.
 template <class Call>
 sparsecollResult_t submit(Verb verb, Call call, sparsecollComm_t comm) {
   const char* const name = verb_name(static_cast<uint64_t>(verb));
@@ -90,7 +91,7 @@ sparsecollResult_t submit(Verb verb, Call call, sparsecollComm_t comm) {
   });
 }
 
-/// The same for a function that is local but works on the caller's buffers; `body(Communicator&,
+/// Runs a local function that works on the caller's buffers in the same way. `body(Communicator&,
 /// const ExecutionContext&)` holds its arguments by value and throws.
 template <class Body>
 sparsecollResult_t submit_local(const char* operation, sparsecollComm_t comm,

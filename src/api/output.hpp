@@ -9,37 +9,37 @@
 
 namespace sparsecoll {
 
-/// What an output has in common with its input: count, types and place.
+/// What an output vector has in common with the input: count, types and backend.
 struct OutputFormat {
   const sparsecollSparse_t& sparse;
   int device;
 };
 
-/// A caller's output vector: sound, and of the types of `like`.
+/// Checks a caller's output vector: its struct is valid, and its types are those of `like`.
 void check_output(const char* name, const sparsecollSparse_t* out, const OutputFormat& format);
 
-/// The two arrays of a vector, as far as its capacity goes, and its count where it has one on a
-/// device.
+/// Returns the arrays of a vector up to its capacity, and its count if that is on a device.
 std::array<ByteRange, 3> byte_ranges(const char* indices, const char* values,
                                      const sparsecollSparse_t& sparse);
 
-/// Room for a result of `nnz` entries.
+/// Allocates memory for a result of `nnz` entries.
 std::unique_ptr<PendingResult> make_pending_result(Communicator& communicator, size_t nnz,
                                                    const OutputFormat& format);
 SparseBuffer pending_result_buffer(const PendingResult& pending_result, Kernels& kernels);
 
-/// A verb's result of `nnz` entries goes to the caller's vector, or to a stash where it is too
-/// small.
+/// Delivers a verb's result of `nnz` entries to the caller's vector, or keeps it as a pending
+/// result if the vector is too small.
 class Output {
  public:
   Output(sparsecollSparse_t* recv, size_t nnz) : recv_(recv), nnz_(nnz) {}
 
   bool fits() const { return nnz_ <= recv_->capacity; }
-  /// Takes memory if it must. Nothing fails after it but for finish()'s message that there was too
-  /// little room.
+  /// Returns the buffer to write to. Allocates it if necessary. Afterwards nothing fails, except
+  /// that finish() may throw Truncated.
   SparseBuffer prepare(Communicator& communicator, const OutputFormat& format, Kernels& kernels);
   PendingResult* pending_result() const { return pending_result_.get(); }
-  /// The struct's numbers and the stash, once the buffer is written. Throws Truncated.
+  /// Sets the struct's numbers and keeps the pending result. Call it after the buffer was written.
+  /// Throws Truncated if the vector is too small.
   void finish(Communicator& communicator, uint64_t count);
 
  private:

@@ -13,7 +13,7 @@ namespace sparsecoll {
 
 namespace {
 
-/// What the ranks agree on when they create a state, and when they drain it.
+/// The arguments on which the ranks agree when they create a state, and when they drain it.
 struct Identity {
   uint64_t count;
   int datatype;

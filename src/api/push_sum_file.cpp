@@ -18,7 +18,7 @@ constexpr const char* kKind = "push-sum";
 constexpr uint64_t kLastStep = uint64_t{1}
                                << 62;  // no run gets so far, and further steps do not overflow
 
-/// What a state and a file must have in common.
+/// What must be the same in a state and in a file.
 struct Shape {
   uint64_t rank;
   uint64_t ranks;
@@ -29,7 +29,7 @@ struct Shape {
   uint64_t compressed;
 };
 
-/// How far a state has got.
+/// The progress of a state.
 struct Progress {
   uint64_t step;
   uint64_t weight_bits;
@@ -116,7 +116,7 @@ void load(PushSumState& state, Communicator& communicator, const char* path) {
   if (progress.step > kLastStep) file.refuse("a step of at most", kLastStep, progress.step);
   if (!std::isfinite(weight)) file.refuse("a weight that is", "finite", weight);
   const size_t bytes = push_sum.shape().copy_bytes();
-  // Everything is read before anything is changed.
+  // Reads everything before it changes anything.
   if (CompressedGossip* const compressed = push_sum.compressed()) {
     CompressedGossip::Copies sent = read_copies(file, kDirections[0], bytes, communicator);
     CompressedGossip::Copies received = read_copies(file, kDirections[1], bytes, communicator);

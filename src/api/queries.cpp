@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// What can be asked of a communicator and of the library.
+// Queries of a communicator and of the library.
 #include <algorithm>
 #include <cstring>
 
@@ -10,7 +10,7 @@ using namespace sparsecoll;
 
 namespace {
 
-/// Queries need no turn: they read what does not change or is locked.
+/// Queries do not enter the communicator: they read what does not change or is locked.
 template <class T, class Get>
 sparsecollResult_t ask(sparsecollComm_t comm, T* out, Get get) {
   const std::shared_ptr<Communicator> communicator = communicators().find(comm);

@@ -10,7 +10,7 @@
 namespace sparsecoll {
 
 namespace {
-constexpr size_t kKeptFailures = 1000;  // of a program that never asks
+constexpr size_t kKeptFailures = 1000;  // of a program that never asks for them
 }
 
 void Queue::stop() {
@@ -74,13 +74,13 @@ std::optional<Queue::Failure> Queue::take_failure(uint64_t number) {
   return first;
 }
 
-void Queue::note(const Task& task, sparsecollResult_t code, const char* why) noexcept {
+void Queue::record_failure(const Task& task, sparsecollResult_t code, const char* why) noexcept {
   const std::lock_guard lock(mutex_);
   try {
     if (failures_.size() < kKeptFailures)
       failures_.push_back({task.number, task.operation, Error(code, why)});
   } catch (const std::bad_alloc&) {
-    // Short of memory for the message: a call that found that out is fatal anyway.
+    // There is no memory for the message. An error that was found this way is fatal anyway.
   }
 }
 
@@ -90,18 +90,18 @@ void Queue::work() {
   for (;;) {
     changed_.wait(lock, [this] { return ends_ || !tasks_.empty(); });
     if (tasks_.empty()) return;
-    Task& task = tasks_.front();  // stays where it is: others only add at the end
+    Task& task = tasks_.front();  // the reference stays valid, because others only add at the end
     lock.unlock();
     try {
       task.run();
     } catch (const Error& error) {
-      note(task, error.code(), error.what());
+      record_failure(task, error.code(), error.what());
     } catch (const std::bad_alloc&) {
-      note(task, sparsecollSystemError, "out of memory");
+      record_failure(task, sparsecollSystemError, "out of memory");
     } catch (const std::exception& error) {
-      note(task, sparsecollInternalError, error.what());
+      record_failure(task, sparsecollInternalError, error.what());
     }
-    task.run = nullptr;  // what it holds dies outside of the lock
+    task.run = nullptr;  // destroys what it holds outside of the lock
     lock.lock();
     if (task.collective) done_ = task.number;
     tasks_.pop_front();

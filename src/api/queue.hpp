@@ -16,11 +16,11 @@
 
 namespace sparsecoll {
 
-/// The calls of a communicator with blocking = 0: they run one after another, in the order in which
-/// they were queued, on the queue's own thread.
+/// The queued calls of a communicator with blocking = 0. They run one after another, in the order
+/// in which they were queued, on the queue's own thread.
 class Queue {
  public:
-  /// What a call left that failed, for whoever waits for it.
+  /// A failed call, for the function that waits for it.
   struct Failure {
     uint64_t number;
     std::string operation;
@@ -32,28 +32,29 @@ class Queue {
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
 
-  /// Waits for the calls that are queued, and ends the thread; nothing is queued any more.
+  /// Waits for the queued calls and ends the thread. Nothing may be queued afterwards.
   void stop();
 
   enum class Kind { collective, local };
-  /// True on the queue's own thread.
+  /// Returns true on the queue's own thread.
   bool runs_here() const { return std::this_thread::get_id() == thread_.get_id(); }
-  /// `run` throws Error. Local calls have the number of the collective call before them.
+  /// Queues a call. `run` throws Error. A local call has the number of the collective call before
+  /// it.
   void push(Kind kind, std::string operation, std::function<void()> run);
 
-  /// Number of the last collective call that was queued; 0 = none.
+  /// Returns the number of the last queued collective call; 0: none.
   uint64_t issued() const;
-  /// Collective call `number` is made now. One that was not queued, as nothing else was then, takes
-  /// the next number here too.
+  /// Marks that collective call `number` runs now. A call that runs without the queue, because
+  /// nothing is queued, takes its number here.
   void begin(uint64_t number);
   bool idle() const;
-  /// Until all that is queued has run, or until `limit`; false then.
+  /// Waits until all queued calls have run, or until `limit`. Returns false at the limit.
   bool wait_idle(std::chrono::steady_clock::time_point limit) const;
   void wait_idle() const;
-  /// Until collective call `number` is done.
+  /// Waits until collective call `number` has run.
   void wait(uint64_t number) const;
-  /// The first failure among the calls up to `number` that was not taken yet. A fatal one takes
-  /// those after it, up to `number`, along: they follow from it.
+  /// Takes the first failure among the calls up to `number` that was not taken yet. A fatal failure
+  /// also takes the later ones up to `number`, which follow from it.
   std::optional<Failure> take_failure(uint64_t number);
 
  private:
@@ -65,7 +66,7 @@ class Queue {
   };
 
   void work();
-  void note(const Task& task, sparsecollResult_t code, const char* why) noexcept;
+  void record_failure(const Task& task, sparsecollResult_t code, const char* why) noexcept;
 
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
@@ -74,7 +75,7 @@ class Queue {
   uint64_t issued_ = 0;
   uint64_t done_ = 0;
   bool ends_ = false;
-  std::thread thread_;  ///< last: it uses the others
+  std::thread thread_;  ///< the last member, because it uses the others
 };
 
 }  // namespace sparsecoll

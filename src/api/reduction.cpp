@@ -28,12 +28,12 @@ Reduction::Reduction(const Invocation& invocation, Kernels& kernels)
 
 Network Reduction::network() {
   if (env_.call.in_stream_order()) return kBesideEachOther;
-  // What is chosen decides which sums are rounded, so that results must not depend on measurements.
+  // The choice decides which sums are rounded, and results must not depend on measurements.
   if (env_.rounds()) return kCommodity;
   if (const auto& known = invocation_.communicator.network_model().network) return *known;
   if (env_.call.size() == 1) return kCommodity;
   measured_ = measure_network(env_);
-  if (!measured_) return kCommodity;  // in a group
+  if (!measured_) return kCommodity;  // a group cannot measure
   invocation_.communicator.log(LogLevel::info, "network: alpha ", measured_->alpha * 1e6,
                                " us, beta ", measured_->beta * 1e9, " ns a byte");
   return *measured_;
@@ -49,13 +49,13 @@ const Topology& Reduction::topology() {
 }
 
 const Nodes* Reduction::nodes() {
-  // Of rounded values no measurement may decide, as in network().
+  // No measurement may decide how values are rounded, as in network().
   if (!invocation_.communicator.config().values.allowReordered || env_.rounds() ||
       env_.call.in_stream_order() || topology().largest() == 1)
     return nullptr;
   if (const auto& known = invocation_.communicator.network_model().nodes) return &*known;
   measured_nodes_ = measure_nodes(env_, topology());
-  if (!measured_nodes_) return nullptr;  // in a group
+  if (!measured_nodes_) return nullptr;  // a group cannot measure
   const auto words = [](const Network& network) {
     return text("alpha ", network.alpha * 1e6, " us, beta ", network.beta * 1e9, " ns a byte");
   };
@@ -110,8 +110,8 @@ Outcome Reduction::run(const Algorithm& algorithm, Problem problem) {
   size_t selected = problem.shards.empty() ? env_.kernels.read(problem.local.nnz.at) : 0;
   for (const SparseSpan& shard : problem.shards) selected += env_.kernels.read(shard.nnz.at);
   const size_t result = env_.kernels.read(outcome.result.nnz.at);
-  // What a rank has of a sum that is scattered, others have not. A group's next call goes on from
-  // this one's confirm.
+  // After a reduce-scatter, ranks have different results. A call of a group starts from what the
+  // call before it confirmed, so that the cache must be complete before confirm().
   if (problem.k == kAll && problem.regions.empty()) invocation_.cache.result = result;
   complete(selected, result);
   invocation_.communicator.shape_caches().store(invocation_.descriptor.hash(), invocation_.cache);

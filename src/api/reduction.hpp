@@ -7,8 +7,7 @@
 
 namespace sparsecoll {
 
-/// One reduction in progress, dense or in coordinate form: what both forms share between their own
-/// ways in and out.
+/// One reduction in progress: what the dense and the coordinate form have in common.
 class Reduction {
  public:
   Reduction(const Invocation& invocation, Kernels& kernels);
@@ -23,19 +22,19 @@ class Reduction {
   Outcome run(const Algorithm& algorithm, Problem problem);
   /// Runs an algorithm of which neither the host nor the next call needs a result. Keeps no cache.
   Outcome run_unread(const Algorithm& algorithm, const Problem& problem);
-  /// The end of an exchange that leaves `result` entries: nothing was malformed, and every rank is
-  /// known to have made the call.
+  /// Ends an exchange whose result has `result` entries. Throws RemoteError if a message was
+  /// malformed. Afterwards all ranks have agreed on the call.
   void complete(size_t selected, size_t result);
-  /// Entries in the result, after run().
+  /// Number of entries of the result. Valid after run().
   size_t result_entries() const { return result_entries_; }
 
  private:
-  /// What the model takes the network to be: as measured once for the communicator, by its first
-  /// call that asks.
+  /// Returns the costs of messages for the model. The first call of the communicator that needs
+  /// them measures them.
   Network network();
-  /// The same of nodes, where Auto may go by them; else null.
+  /// Returns the costs within and between nodes; null if Auto must not use them.
   const Nodes* nodes();
-  /// Who shares a node, as the ranks told each other once, likewise.
+  /// Returns which ranks share a node. The ranks exchange that once.
   const Topology& topology();
   /// Logs a new choice of Auto for a shape, with the predicted times.
   void log_choice(const Algorithm& chosen, const Shape& shape, const Network& network) const;
@@ -48,7 +47,7 @@ class Reduction {
   size_t result_entries_ = 0;
 };
 
-/// What the ranks agree on in one verb.
+/// Returns the descriptor of a verb with these arguments.
 Descriptor describe(Verb verb, const std::array<uint64_t, 5>& arguments);
 
 }  // namespace sparsecoll

@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Error feedback: the state of one tensor.
 #include "api/residual.hpp"
 
 #include <algorithm>
@@ -14,11 +13,11 @@ namespace sparsecoll {
 
 Residual::Residual(const std::shared_ptr<Communicator>& owner, size_t count, DataType type)
     : owner_(owner), memory_(owner->backends().memory(kHost)), count_(count), type_(type) {
-  // Where calls may come with memory of a device it waits for the first.
-  if (owner->backends().device_number() == kHost) live_on(kHost, *owner);
+  // If calls may come with memory of a device, it waits for the first one.
+  if (owner->backends().device_number() == kHost) move_to(kHost, *owner);
 }
 
-void Residual::live_on(int device, Communicator& owner) {
+void Residual::move_to(int device, Communicator& owner) {
   if (made_ && device == device_) return;
   const std::shared_ptr<Memory> memory = owner.backends().memory(device);
   Block there[2] = {Block(*memory, bytes()), Block(*memory, bytes())};
@@ -41,7 +40,7 @@ void Residual::move_to(std::byte* there, int device, Communicator& owner) {
   Kernels& kernels = owner.backends().kernels(std::max(device, device_), type_, IndexType::index64);
   if (device == kHost) return kernels.download(current(), {there, bytes()});
   kernels.copy(kernels.upload({current(), bytes()}), bytes(), there);
-  kernels.read(kernels.counts(1));  // the host's memory goes at once
+  kernels.read(kernels.counts(1));  // waits until the host's memory may be freed
 }
 
 void Residual::read_canonical(Bytes to) {
@@ -53,19 +52,19 @@ void Residual::read_canonical(Bytes to) {
 }
 
 void Residual::write(ConstBytes from) {
-  live_on(device_, *owner());
+  move_to(device_, *owner());
   if (device_ == kHost) {
     if (count_ > 0) std::memmove(current(), from.data(), bytes());
     return;
   }
   with_kernels(*this, [&](Kernels& kernels) {
     kernels.copy(kernels.upload(from), bytes(), current());
-    kernels.read(kernels.counts(1));  // whatever it comes from is free again
+    kernels.read(kernels.counts(1));  // waits until the source is no longer read
   });
 }
 
-void Residual::used_by(const Descriptor& shape, uint64_t sequence) {
-  constexpr size_t kShapes = 8;  // one tensor is used with few
+void Residual::record_call(const Descriptor& shape, uint64_t sequence) {
+  constexpr size_t kShapes = 8;  // one tensor is used with few shapes
   const uint64_t hash = shape.hash();
   std::erase(shapes_, hash);
   if (shapes_.size() == kShapes) shapes_.erase(shapes_.begin());
@@ -77,7 +76,7 @@ void Residual::used_by(const Descriptor& shape, uint64_t sequence) {
 void with_kernels(Residual& residual, FunctionRef<void(Kernels&)> body) {
   Communicator& owner = *residual.owner();
   const Workspace workspace(owner.backends());
-  residual.live_on(residual.device(), owner);
+  residual.move_to(residual.device(), owner);
   if (residual.device() != kHost) owner.backends().device(residual.device()).begin(std::nullopt);
   body(owner.backends().kernels(residual.device(), residual.data_type(), IndexType::index64));
 }

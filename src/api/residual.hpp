@@ -13,54 +13,54 @@ namespace sparsecoll {
 
 class Communicator;
 
-/// Error feedback of one tensor: two buffers, of which a call reads one and writes the other. The
-/// commit swaps them, so that a call that fails leaves the state as it was. It lives where the
-/// buffers of its first call are, on the host until then.
+/// The error feedback of one tensor: two buffers, of which a call reads one and writes the other.
+/// The commit swaps them, so that a failed call leaves the state unchanged. It is on the backend of
+/// the buffers of its first call; before that on the host.
 class Residual {
  public:
-  /// All zeros.
+  /// Creates a residual of zeros.
   Residual(const std::shared_ptr<Communicator>& owner, size_t count, DataType type);
 
-  /// Null once the communicator is gone.
+  /// Returns null after the communicator was destroyed.
   std::shared_ptr<Communicator> owner() const { return owner_.lock(); }
   size_t count() const { return count_; }
-  /// Of the tensor.
+  /// The tensor's type.
   DataType data_type() const { return type_; }
   size_t bytes() const { return count_ * value_size(); }
-  /// It is kept in the accumulation type.
+  /// Bytes of a value, which has the accumulation type.
   size_t value_size() const { return size_of(accumulation(type_)); }
 
   int device() const { return device_; }
-  /// Whether it lives there already.
-  bool lives_on(int device) const { return made_ && device == device_; }
-  /// Whether a call has used it: it does not move any more.
+  /// Returns whether its buffers are on this device.
+  bool is_on(int device) const { return made_ && device == device_; }
+  /// Returns whether a call has used it. Then it does not move any more.
   bool used() const { return used_; }
-  /// Makes it, or moves it, if it is not there yet, for a call that has entered the place.
-  void live_on(int device, Communicator& owner);
-  /// Its values with canonical NaNs, to the host.
+  /// Allocates its buffers on this device, or moves them there. The call has begun its work on it.
+  void move_to(int device, Communicator& owner);
+  /// Copies its values to the host, with canonical NaNs.
   void read_canonical(Bytes to);
-  /// The same the other way; may be its own memory.
+  /// Sets its values from the host, with canonical NaNs. `from` may be its own memory.
   void write(ConstBytes from);
 
   std::byte* current() const { return buffer_[now_].data(); }
   ResidualView view() const { return {current(), buffer_[1 - now_].data()}; }
-  /// What was written is what counts from now on.
+  /// Makes the written buffer the current one.
   void commit(Kernels& kernels) {
-    if (in_graph_)
+    if (captured_)
       kernels.copy(view().write, bytes(), current());
     else
       now_ = 1 - now_;
     used_ = true;
   }
-  /// A graph finds the same two buffers each time, so that they are not swapped any more.
-  void join_graph() { in_graph_ = true; }
+  /// Stops swapping the buffers, because a CUDA graph uses the same two in every launch.
+  void set_captured() { captured_ = true; }
 
-  /// Notes a call that was committed: its shape, and its number in the communicator.
-  void used_by(const Descriptor& shape, uint64_t sequence);
-  /// Hashes of the shapes of the last few calls, and the last one's number.
+  /// Records a committed call: its shape, and its number in the communicator.
+  void record_call(const Descriptor& shape, uint64_t sequence);
+  /// Hashes of the shapes of the last few calls.
   const std::vector<uint64_t>& shapes() const { return shapes_; }
   uint64_t step() const { return step_; }
-  /// What a file says of an earlier life.
+  /// Continues from a saved state.
   void restore(std::vector<uint64_t> shapes, uint64_t step) {
     shapes_ = std::move(shapes);
     step_ = step;
@@ -76,14 +76,14 @@ class Residual {
   int device_ = kHost;
   bool made_ = false;
   bool used_ = false;
-  bool in_graph_ = false;
+  bool captured_ = false;
   Block buffer_[2];
   int now_ = 0;
   std::vector<uint64_t> shapes_;
   uint64_t step_ = 0;
 };
 
-/// Runs `body` with kernels of the residual's type and place, where it lives from now on.
+/// Runs `body` with kernels of the residual's type and backend, where its buffers are from then on.
 void with_kernels(Residual& residual, FunctionRef<void(Kernels&)> body);
 
 }  // namespace sparsecoll

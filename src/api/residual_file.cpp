@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Residuals in files: the values, and what the communicator knows of the calls that used them.
+// Files of residuals: the values, and the caches of the shapes of the calls that used them.
 #include <cstring>
 
 #include "api/arguments.hpp"
@@ -16,13 +16,13 @@ constexpr const char* kKind = "residual";
 // have it.
 constexpr const char* kCaches = "warm";
 
-/// Whose residual it is.
+/// The tensor of a residual.
 struct Tensor {
   uint64_t count;
   uint64_t data_type;
   uint64_t rank;
   uint64_t ranks;
-  uint64_t step;  ///< number of the last call that it was committed by
+  uint64_t step;  ///< number of the last call that committed it
 };
 
 Tensor tensor_of(const Residual& residual, const Communicator& owner) {
@@ -31,8 +31,8 @@ Tensor tensor_of(const Residual& residual, const Communicator& owner) {
           residual.step()};
 }
 
-/// Each shape with what is known of it, as {hash, words that follow, words ...}.
-std::vector<uint64_t> warm_words(const Residual& residual, const Communicator& owner) {
+/// Returns the cache of each shape as {hash, number of words that follow, words ...}.
+std::vector<uint64_t> cache_words(const Residual& residual, const Communicator& owner) {
   std::vector<uint64_t> all;
   for (const uint64_t shape : residual.shapes()) {
     const ShapeCache* cache = owner.shape_caches().find(shape);
@@ -44,13 +44,14 @@ std::vector<uint64_t> warm_words(const Residual& residual, const Communicator& o
   return all;
 }
 
-/// Borders of P regions of a tensor of that length, or of fewer where nodes have them, or none.
-bool are_cuts(std::span<const uint64_t> cuts, uint64_t ranks, uint64_t count) {
+/// Returns whether these are the bounds of P regions of a tensor of that length, or of fewer
+/// regions if nodes have them, or none.
+bool are_region_bounds(std::span<const uint64_t> cuts, uint64_t ranks, uint64_t count) {
   return cuts.empty() ||
          (cuts.size() > 1 && cuts.size() <= ranks + 1 && cuts.front() == 0 && cuts.back() == count);
 }
 
-std::vector<CachedShape> remembered(const StateFile& file, const Tensor& tensor) {
+std::vector<CachedShape> cached_shapes(const StateFile& file, const Tensor& tensor) {
   const ConstBytes bytes = file.section(kCaches);
   std::vector<uint64_t> words(bytes.size() / sizeof(uint64_t));
   if (!words.empty()) std::memcpy(words.data(), bytes.data(), words.size() * sizeof(uint64_t));
@@ -58,7 +59,7 @@ std::vector<CachedShape> remembered(const StateFile& file, const Tensor& tensor)
   for (std::span<const uint64_t> rest = words; !rest.empty();) {
     const bool whole = rest.size() >= 2 && rest[1] <= rest.size() - 2;
     const auto cache = whole ? ShapeCache::from_words(rest.subspan(2, rest[1])) : std::nullopt;
-    if (!cache || !are_cuts(cache->cuts, tensor.ranks, tensor.count))
+    if (!cache || !are_region_bounds(cache->cuts, tensor.ranks, tensor.count))
       file.refuse("thresholds and cuts in", "good order", "others");
     all.push_back({rest[0], *cache});
     rest = rest.subspan(2 + rest[1]);
@@ -72,7 +73,7 @@ void save(Residual& residual, const char* path) {
   std::byte* const values = owner->backends().arena().take<std::byte>(residual.bytes());
   residual.read_canonical({values, residual.bytes()});
   const Tensor tensor = tensor_of(residual, *owner);
-  const std::vector<uint64_t> words = warm_words(residual, *owner);
+  const std::vector<uint64_t> words = cache_words(residual, *owner);
   const StateSection sections[] = {state_value("tensor", tensor),
                                    {"values", {values, residual.bytes()}},
                                    {kCaches, std::as_bytes(std::span(words))}};
@@ -89,10 +90,10 @@ void load(Residual& residual, const char* path) {
   if (tensor.rank != want.rank) file.refuse("rank", want.rank, tensor.rank);
   if (tensor.ranks != want.ranks) file.refuse("a number of ranks of", want.ranks, tensor.ranks);
   const ConstBytes values = file.sized("values", residual.bytes());
-  const std::vector<CachedShape> all = remembered(file, want);
+  const std::vector<CachedShape> all = cached_shapes(file, want);
   std::vector<uint64_t> shapes;
   for (const CachedShape& each : all) shapes.push_back(each.shape);
-  // The file is good; without memory for all that it says nothing is changed.
+  // The file is valid. If there is no memory for its caches, nothing is changed.
   owner->shape_caches().store(all);
   residual.write(values);
   residual.restore(std::move(shapes), tensor.step);

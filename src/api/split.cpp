@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Communicators made of parts of others.
+// Communicators of parts of others.
 #include "api/bridge.hpp"
 
 namespace sparsecoll {
@@ -76,7 +76,7 @@ sparsecollResult_t sparsecollCommSplit(sparsecollComm_t comm, int color, int key
       if (!config) return parent.config();
       const auto device = parent.link().device();
       const Config own = make_config(config, !device);
-      if (device) check_place(own, *device);
+      if (device) check_nccl_device(own, *device);
       return own;
     };
     parent.begin_call([&] {

@@ -147,7 +147,7 @@ TEST_CASE("variables override the struct") {
       wire("SPARSECOLL_WIRE", "bf16"), timeout("SPARSECOLL_TIMEOUT_MS", "1234"),
       check("SPARSECOLL_CHECK", "0"), debug("SPARSECOLL_DEBUG", "WARN"),
       simd("SPARSECOLL_SIMD", "portable"), threads("SPARSECOLL_THREADS", "3"),
-      cuda_aware("SPARSECOLL_CUDA_AWARE", "0"), mpi_pieces("SPARSECOLL_MPI_PIECES", "1");
+      cuda_aware("SPARSECOLL_CUDA_AWARE", "0"), mpi_eager("SPARSECOLL_MPI_PIECES", "1");
   const Config made = make_config(&config);
   CHECK(made.values.algorithm == sparsecollAlgoOktopk);
   CHECK(made.values.wire == sparsecollWireBf16);
@@ -157,7 +157,7 @@ TEST_CASE("variables override the struct") {
   CHECK(made.simd == host::Simd::portable);
   CHECK(made.threads == 3);
   CHECK(made.cuda_aware == false);
-  CHECK(made.mpi_pieces == true);
+  CHECK(made.mpi_eager == true);
 }
 
 struct Words {

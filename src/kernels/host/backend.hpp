@@ -13,11 +13,10 @@ namespace sparsecoll::host {
 /// When and how vectors are selected from with sampled_select(). Tests set these to reach rare
 /// branches.
 struct SelectTuning {
-  size_t min_count = 4096;  ///< shortest vector, in elements
-  size_t min_ratio = 4;     ///< selects at most 1 / min_ratio of the elements
-  size_t sample_groups = size_t{1}
-                         << 13;  ///< of neighbours that the forced_bound is guessed from, at most
-  size_t chunk_capacity = 0;     ///< candidates that fit into a chunk's memory if k do; 0: enough
+  size_t min_count = 4096;                 ///< shortest vector, in elements
+  size_t min_ratio = 4;                    ///< selects at most 1 / min_ratio of the elements
+  size_t sample_groups = size_t{1} << 13;  ///< groups of adjacent elements to sample, at most
+  size_t chunk_capacity = 0;  ///< candidates that fit into a chunk's memory if k do; 0: enough
   uint64_t forced_bound = 0;  ///< least key of a candidate, instead of an estimate; 0: estimate it
   size_t stream_bytes = 0;    ///< size from which residuals bypass the caches; 0: by the machine
   size_t min_chunk = size_t{1} << 17;  ///< elements of a chunk if there are several
