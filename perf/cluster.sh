@@ -2,17 +2,17 @@
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# The library on slow networks, emulated on this machine by perf/netlab: every job is one program
-# there, which measures the library and MPI's own means in one run. Needs root.
+# Measures the library on slow networks, which perf/netlab emulates on this machine. A job runs one
+# program there, which measures the library and MPI's collectives in the same run. Needs root.
 usage="usage: perf/cluster.sh [--quick] [--only JOB,...] [--list] [--out DIR] [--programs DIR]
-  --quick         three minutes: vectors of a sixteenth, few calls, without the slowest jobs
-  --only JOB,...  these only; a pattern as in 'train_*' stands for all that fit
-  --list          says which jobs there are
-  --out DIR       where tables (.txt), rows (.json), pictures and summary.md go (build/perf/cluster);
-                  what other jobs left there stays, and is in the summary too, unless it was --quick
-                  and this is not, or the other way round
-  --programs DIR  of programs that are built already; else they are built in build/perf
-Exit status: 1 when a job failed, 77 where the machine can have no emulated network."
+  --quick         takes three minutes: vectors of 1/16 of the size, few calls, not the slowest jobs
+  --only JOB,...  runs only these jobs; a pattern such as 'train_*' stands for all that match
+  --list          lists the jobs
+  --out DIR       folder of tables (.txt), rows (.json), pictures and summary.md (build/perf/cluster);
+                  results of other jobs in it are kept and are part of the summary, but quick and
+                  full results are never mixed
+  --programs DIR  folder of the built programs; else they are built in build/perf
+Exit status: 1 if a job failed, 77 if the machine does not support emulated networks."
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -46,10 +46,11 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-# NAME NODES RANKS-PER-NODE RATE PROGRAM ARGUMENT...; without nodes: on this machine, without a network.
+# A job is a line: NAME NODES RANKS-PER-NODE RATE PROGRAM ARGUMENT... With 0 nodes it runs on this
+# machine without a network.
 jobs=()
 job() { jobs+=("$1"); }
-# The same that --quick leaves out.
+# Adds a job that --quick leaves out.
 long_job() { [ $quick = 1 ] || job "$1"; }
 
 if [ $quick = 1 ]; then
@@ -57,7 +58,7 @@ if [ $quick = 1 ]; then
 else
   large=64M small=16M few="-n 5 -w 1" many="-n 15 -w 3" steps=150
 fi
-# Ranks have their entries at places of their own: the hardest case for all who add up on the way.
+# All ranks select different indices: the hardest case for algorithms that add on the way.
 apart="--density 0.001,0.01 --overlap 0"
 floats="-b $large -e $large"
 sparse=sparse_allreduce_perf
@@ -74,7 +75,7 @@ job "sum_common 8 1 1gbit $sparse --form sum $floats --density 0.001,0.01 --over
 job "end_to_end 8 1 1gbit $sparse --form dense --feedback 1 $floats $apart \
   --algo auto,oktopk-reuse,mpi-allgather,mpi-dense $few"
 job "shared_nodes 4 2 1gbit $sparse --form sparse $floats $apart --algo $ours,hierarchical,mpi-allgather $many"
-# The gradients of a network, tensor by tensor and in groups.
+# The gradients of a network: tensor by tensor, and in groups.
 for rate in 1gbit 100mbit; do
   long_job "tensors_$rate 8 1 $rate $sparse --tensors perf/tensors/resnet50.txt --algo oktopk \
     --density 0.001 --feedback 1 -c 0 -n 10 -w 2"
@@ -93,18 +94,19 @@ for count in 2 4 8 16 32; do
   long_job "ranks_$count $count 1 100mbit $gtopk --form sparse -b 4M -e 4M --density 0.01 --overlap 0 \
     --algo gtopk,oktopk,allgather,mpi-allgather $few"
 done
-# Links so slow that even 32 of them, and not the cores, are the limit.
+# Links so slow that the links and not the cores limit even 32 nodes.
 for count in 4 8 16 32; do
   long_job "ranks_10mbit_$count $count 1 10mbit $gtopk --form sparse -b 4M -e 4M --density 0.01 \
     --overlap 0 --algo gtopk,oktopk,allgather $few"
 done
-# Training the example, a network of 5.4 million parameters, for so many seconds: --only 'train_*'.
+# train RATE SECONDS HIDDEN MODE...: jobs that train the example with 5.4 million parameters.
 train() {
   local rate=$1 most=$2 hidden=$3 mode own seconds every
   shift 3
   for mode in "$@"; do
     seconds=$most every=15
-    # Steps that a slow link makes long, and judging, which sends the model in the gossip modes.
+    # Long steps need fewer steps between evaluations. In the gossip modes an evaluation sends the
+    # model.
     case $rate-$mode in
       1gbit-dense) every=4 ;;
       1gbit-sgp) every=8 ;;
@@ -113,7 +115,7 @@ train() {
       100mbit-osgp) seconds=45 every=15 ;;
       100mbit-gossip) every=25 ;;
     esac
-    # Its warm-up takes longer than the run, at densities of other trainings.
+    # The warm-up of dgc is longer than the run, and has other densities than the other modes.
     own=$([ "$mode" != dgc ] || echo --warm-up 0)
     job "train_${rate}_$mode 8 1 $rate ../docs/examples/train_digits/train_digits --mode $mode $own \
       --hidden $hidden --batch 4 --lr 0.005 --epochs 1000 --seconds $seconds --every $every \
@@ -128,7 +130,7 @@ else
   train 1gbit 20 2048,2560 $modes
   # shellcheck disable=SC2086
   train 100mbit 30 2048,2560 $modes
-  # What a dense mode reduces in a step, alone and by MPI.
+  # The reduction of one step of the dense mode, by the library and by MPI.
   gradient="-b 21616680 -e 21616680 --density 1 --algo dense,mpi-dense"
   job "train_1gbit_reduce 8 1 1gbit $sparse $gradient $few"
   job "train_100mbit_reduce 8 1 100mbit $sparse $gradient -n 3 -w 1"
@@ -163,11 +165,11 @@ if [ -z "$programs" ]; then
     gtopk_allreduce_perf sparse_alltoall_perf push_sum_perf link_perf train_digits
   programs=$root/build/perf/perf
 fi
-cd "$root"  # where jobs find their files
+cd "$root"  # jobs name files relative to it
 "$root/perf/netlab" run --nodes 1 -- true || exit $?
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
-# describe KEY VALUE...: one line of JSON about the run or a job.
+# describe KEY VALUE...: appends a line about the run or a job to jobs.jsonl.
 describe() {
   python3 -c '
 import json, sys
@@ -177,8 +179,8 @@ print(json.dumps({key: int(value) if key in numbers else value for key, value in
 ' "$@" >>"$out/jobs.jsonl"
 }
 
-# forget NAME...: what earlier runs left of these jobs, and of all where those were quick and this is
-# not, or the other way round.
+# forget NAME...: removes earlier results of these jobs, and all results that are quick if this run
+# is not, or not quick if this run is.
 forget() {
   [ -e "$out/jobs.jsonl" ] || return 0
   python3 - "$out" "$quick" "$@" <<'END'
@@ -189,7 +191,7 @@ for line in (out / "jobs.jsonl").read_text().splitlines():
     try:
         job = json.loads(line)
     except ValueError:
-        continue  # of a run that was stopped in the middle of a line
+        continue  # a run was stopped in the middle of this line
     if "job" not in job:
         run = {key: job[key] for key in ("commit", "date", "tcp")}
     elif job["quick"] == quick and job["job"] not in names:
@@ -208,7 +210,7 @@ run_job() {
   launch=("$root/perf/netlab" run --nodes "$nodes" --ranks-per-node "$per_node" --rate "$rate" --)
   [ "$nodes" != 0 ] || launch=(mpirun -n "$per_node" --oversubscribe --bind-to none)
   echo "${launch[*]##*/} $program $*" >"$out/$name.txt"
-  # A job that hangs ends here; what it left behind netlab removes.
+  # The timeout ends a job that hangs; netlab cleans up after it.
   timeout -k 30 400 "${launch[@]}" "$programs/$program" "$@" -J "$out/$name.json" \
     >>"$out/$name.txt" 2>"$out/$name.err" || status=$?
   [ $status = 0 ] || { tail -n 5 "$out/$name.err" >&2 && failed+=("$name"); }

@@ -2,16 +2,16 @@
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Everything about the kernels for CUDA that needs a GPU, in one package: built where there is nvcc,
-# run where there is a GPU, which may be another machine without compiler and network.
+# Packs all tests and benchmarks that need a GPU. A machine with nvcc builds the package; a machine
+# with a GPU, which needs no compiler and no network, runs it.
 usage="usage: perf/gpu.sh build [--jobs N] [--arch CC] [-DVARIABLE=VALUE...]
        perf/gpu.sh run [--help] [OPTION...] [FOLDER]
-  build   tests and benchmarks, in build/gpu-release; packed into build/gpu-package
-    --jobs N      processes of the compiler (all cores)
+  build   builds tests and benchmarks in build/gpu-release, and packs them into build/gpu-package
+    --jobs N      number of compiler processes (all cores)
     --arch CC     compute capabilities without the point, comma separated: 80, 90 (default), 100;
-                  the package runs on no others
+                  the package runs only on these
     -D...         further options for CMake
-  run     runs what the package holds, as its own run.sh does; builds it first where there is none"
+  run     runs the package by its run.sh; builds the package first if there is none"
 set -euo pipefail
 
 root=$(cd "$(dirname "$(readlink -f "$0")")/.." && pwd)
@@ -22,7 +22,7 @@ die() {
   exit "${2:-2}"
 }
 
-# need_value OPTION ARGUMENT...: is there an argument behind the option?
+# need_value OPTION ARGUMENT...: checks that an argument follows the option.
 need_value() {
   [ $# -gt 1 ] || die "$1 needs a value"
 }
@@ -32,7 +32,7 @@ find_nvcc() {
   command -v nvcc >/dev/null || die "no nvcc on the path or in /usr/local/cuda" 1
 }
 
-# What the configuration needs beside compilers, for a machine where nothing can be installed.
+# pack_headers FOLDER: the headers that the build needs, for machines without package installation.
 pack_headers() {
   local package file
   command -v dpkg >/dev/null || return 0
@@ -44,7 +44,7 @@ pack_headers() {
   done
 }
 
-# The shared libraries of a program, the loader among them.
+# pack_libraries PROGRAM FOLDER: the shared libraries of a program, and its loader.
 pack_libraries() {
   local library
   ldd "$1" | grep -oE '/[^ ]+' | while IFS= read -r library; do
@@ -52,7 +52,8 @@ pack_libraries() {
   done
 }
 
-# Licences of what else is in a package, as far as this machine has them; NOTICE names all of it.
+# pack_licences PACKAGE: the licences of other software in the package that this machine has. NOTICE
+# lists all of that software.
 pack_licences() {
   local package text
   cp "$root/LICENSE" "$root/perf/device/NOTICE" "$1/"
@@ -63,8 +64,8 @@ pack_licences() {
   done
 }
 
-# pack_nccl FOLDER PACKAGE: the NCCL whose header was compiled with, and its licence, if there is room;
-# else run.sh looks for one where it runs.
+# pack_nccl FOLDER PACKAGE: the NCCL whose header the build used, and its licence, if there is room.
+# Else run.sh looks for NCCL on the machine where it runs.
 pack_nccl() {
   local headers library licence size room
   headers=$(sed -n 's/^NCCL_INCLUDE_DIR:[A-Z]*=//p' "$1/CMakeCache.txt")
@@ -89,14 +90,14 @@ pack_nccl() {
   install -D -m 644 "$licence" "$2/licences/nccl"
 }
 
-# Is there an Open MPI 4 to build with, which can be carried elsewhere?
+# Returns 0 if this machine has Open MPI 4, which can be packed.
 has_open_mpi() {
   local tool
   for tool in mpicc mpirun orted ompi_info; do command -v $tool >/dev/null || return 1; done
   [[ $(mpirun --version 2>/dev/null) == *"(Open MPI) 4."* ]]
 }
 
-# with_mpi FOLDER: is that build one with MPI?
+# with_mpi FOLDER: returns 0 if that build has MPI.
 with_mpi() {
   grep -q '^SPARSECOLL_MPI:BOOL=ON$' "$1/CMakeCache.txt"
 }
@@ -105,9 +106,9 @@ open_mpi_path() {
   ompi_info --path "$1" --parsable | cut -d: -f3-
 }
 
-# pack_mpi PACKAGE: what mpirun needs beside the system to run ranks on one machine, as it lies below Open
-# MPI's prefix. Left out are plugins for network hardware and OpenSHMEM, and the C library, which is that
-# of the machine that runs, or in lib.
+# pack_mpi PACKAGE: the files of Open MPI that mpirun needs on one machine, in the layout of its
+# prefix. Plugins for network hardware and OpenSHMEM are left out, and so is the C library: that of
+# the machine is used, or the one in lib.
 pack_mpi() {
   local to=$1/mpi prefix plugins texts plugin others='lib(ucp|fabric|psm|ibverbs|rdmacm|oshmem|nl-3)'
   prefix=$(open_mpi_path prefix)
@@ -129,7 +130,7 @@ pack_mpi() {
   for plugin in "$to"/lib/*; do rm -f "$1/lib/${plugin##*/}"; done
 }
 
-# first_file CANDIDATE...: the first one that is there; else nothing.
+# first_file CANDIDATE...: prints the first one that exists, or nothing.
 first_file() {
   local file
   for file in "$@"; do
@@ -140,7 +141,7 @@ first_file() {
   done
 }
 
-# write_manifest PACKAGE ARCHITECTURES: for sha256sum --check, which skips comments.
+# write_manifest PACKAGE ARCHITECTURES: writes a file for sha256sum --check, which skips comments.
 write_manifest() {
   {
     echo "# sparsecoll, tests and benchmarks for a GPU"
@@ -157,7 +158,8 @@ configure_and_compile() {
   local targets=(test_gpu topk_perf verbs_perf) flags="-static-libstdc++ -static-libgcc -Wl,--as-needed"
   shift 3
   if command -v ninja >/dev/null; then generator=(-G Ninja); fi
-  # Every program has all kernels in it. From 12.8 on nvcc makes them a tenth of the size.
+  # Every program contains all kernels. nvcc 12.8 and later can compress them to a tenth of the
+  # size.
   if [[ $(nvcc --help) == *--compress-mode* ]]; then
     small=("-DCMAKE_CUDA_FLAGS=${CUDAFLAGS:-} --compress-mode=size")
   fi
@@ -176,8 +178,8 @@ configure_and_compile() {
   cmake --build "$folder" --parallel "$jobs" --target "${targets[@]}"
 }
 
-# pack FOLDER PACKAGE ARCHITECTURES: replaces what a package consists of, and leaves alone what else
-# lies there, as results do.
+# pack FOLDER PACKAGE ARCHITECTURES: replaces the files of the package, and keeps other files in its
+# folder, such as results.
 pack() {
   local folder=$1 package=$2 new=$2.new program part bytes
   rm -rf "$new"
@@ -228,7 +230,7 @@ $usage" ;;
     die "--arch needs compute capabilities as 90 or 80,90, not $architectures"
   find_nvcc
   local folder=$root/build/gpu-release package=$root/build/gpu-package
-  # A package that came from elsewhere brings what cannot be installed here.
+  # A package from another machine has headers that may be missing here.
   if [ -d "$package/headers" ]; then options+=("-DCMAKE_PREFIX_PATH=$package/headers"); fi
   configure_and_compile "$folder" "$jobs" "$architectures" "${options[@]}"
   pack "$folder" "$package" "$architectures"

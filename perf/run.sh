@@ -2,12 +2,12 @@
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds the library and runs its main job: sparse allreduces of several ranks on generated vectors
-# and on the gradients of a real training, beside MPI's own means; tables, JSON and pictures.
+# Builds the library and measures sparse allreduces of several ranks, on generated vectors and on
+# gradients of a training, compared with MPI's collectives. Writes tables, JSON and pictures.
 usage="usage: perf/run.sh [--ranks P] [--quick] [--out DIR]
-  --ranks P   processes that mpirun starts (4); may be more than there are cores
-  --quick     a minute's tour: small vectors, few calls
-  --out DIR   where tables, JSON and pictures go (build/perf/results)"
+  --ranks P   number of processes of mpirun (4); may exceed the number of cores
+  --quick     takes a minute: small vectors, few calls
+  --out DIR   folder of tables, JSON and pictures (build/perf/results)"
 set -euo pipefail
 
 ranks=4
@@ -39,13 +39,15 @@ cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DSPARSECOLL_BU
   -DSPARSECOLL_BUILD_PERF=ON -DSPARSECOLL_BUILD_EXAMPLES=ON -DSPARSECOLL_CUDA=OFF
 cmake --build "$build" --parallel "$(nproc)"
 
-# Open MPI refuses to start as root and more ranks than cores unless told; binding several ranks to
-# one core would measure the scheduler. Other MPIs ignore these.
+# These variables let Open MPI start as root and start more ranks than cores. Ranks are not bound to
+# cores, because several ranks on one core would measure the scheduler. Other MPIs ignore the
+# variables.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
 export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe PRTE_MCA_hwloc_default_binding_policy=none
 
-# job NAME P PROGRAM ARGUMENT...: what it prints is kept, its rows too; a wrong result ends it all.
+# job NAME P PROGRAM ARGUMENT...: runs a program under mpirun and keeps its output and its rows. A
+# wrong result ends this script.
 job() {
   local name=$1 processes=$2 program=$3
   shift 3
@@ -53,7 +55,7 @@ job() {
   mpirun -n "$processes" "$build/perf/$program" "$@" -J "$out/$name.json" | tee "$out/$name.txt"
 }
 
-# threads_job NAME PROGRAM ARGUMENT...: the same in one process.
+# threads_job NAME PROGRAM ARGUMENT...: likewise in one process.
 threads_job() {
   local name=$1 program=$2
   shift 2
@@ -61,7 +63,7 @@ threads_job() {
   "$build/perf/$program" "$@" -J "$out/$name.json" | tee "$out/$name.txt"
 }
 
-# train NAME SEED ARGUMENT...: the example on its own data.
+# train NAME SEED ARGUMENT...: trains the example on its own data.
 train() {
   local name=$1 seed=$2
   shift 2
@@ -96,16 +98,16 @@ job gtopk_allreduce "$ranks" gtopk_allreduce_perf "${sizes[@]}" --feedback 1
 job sparse_allreduce_exchange "$ranks" sparse_allreduce_perf "${sizes[@]}" --form sparse
 job gtopk_allreduce_exchange "$ranks" gtopk_allreduce_perf "${sizes[@]}" --form sparse
 
-# Every entry to its owner, with even owners and with one that has half of all.
+# Entries sent to their owners: even owners, and one owner that has half of the indices.
 job sparse_alltoall "$ranks" sparse_alltoall_perf "${sizes[@]}"
 job sparse_alltoall_skew "$ranks" sparse_alltoall_perf "${sizes[@]}" --skew 1
 
-# How many bytes of a network's gradients should go into one group of calls.
+# Searches for the best size of groups of the gradients of a network.
 job fusion "$ranks" sparse_allreduce_perf --tensors "$root/perf/tensors/$network.txt" \
   --density 0.01 --algo oktopk,topka2a --feedback 1 -n 7 -w 2
 
-# The densities that TopkA2A is for: above 1 / (2 (P - 1)) it sends less than an allgather, below 1/2
-# less than a dense allreduce.
+# The densities for which TopkA2A was made: above 1 / (2 (P - 1)) it sends less than an allgather,
+# below 1/2 less than a dense allreduce.
 for count in "$ranks" 8; do
   job "sparse_allreduce_window_p$count" "$count" sparse_allreduce_perf -b "$size" -e "$size" \
     --density "$window" --algo topka2a,allgather,dense,mpi-dense -n 7 -w 2
@@ -119,7 +121,7 @@ for seed in "${seeds[@]}"; do
       --dump-gradient "$out/gradient"
   done
 done | tee "$out/training.txt"
-# The gradients that the last of these runs left, one file for each rank.
+# The gradients of the last of these trainings, one file for each rank.
 for verb in sparse gtopk; do
   job "${verb}_allreduce_gradient" "$ranks" "${verb}_allreduce_perf" --feedback 1 -n 50 \
     --density 0.001,0.01,0.05 --data "$out/gradient.%r.f32"
@@ -132,7 +134,7 @@ for count in "${counts[@]}"; do
   done
 done
 
-# Errors of push-sum, then the slow rank: sleeping threads, so that eight fit on any machine.
+# Errors of push-sum, then the cost of a slow rank. Ranks sleep, so that eight fit on any machine.
 job push_sum "$ranks" push_sum_perf -n 60 --delay 0,2 --density 0,0.1
 threads_job push_sum_slow push_sum_perf --transport local -t 8 -n "$slow_steps" --slow --work 20 \
   --delay 0,1,2,4,-1
@@ -140,7 +142,7 @@ job push_sum_slow_mpi 8 push_sum_perf -n "$slow_steps" --slow --work 20 --delay 
 
 threads_job topk topk_perf "${topk[@]}" --input random,equal,sorted,hot,two-valued
 
-# Debian's matplotlib belongs to Debian's Python, which need not be the first one on the path.
+# Debian's matplotlib works with Debian's Python, which may not be the first one on the path.
 for python in python3 /usr/bin/python3; do
   if "$python" -c 'import matplotlib' 2>/dev/null; then break; fi
 done

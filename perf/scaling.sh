@@ -2,14 +2,15 @@
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# How time and volume grow with the number of ranks, up to many more than there are machines at hand:
-# the library's own messages over a simulated network, in virtual time. Tables, JSON, pictures.
+# Measures how time and volume grow with the number of ranks, beyond the number of machines at hand.
+# The library's messages are sent over a simulated network, in virtual time. Writes tables, JSON,
+# pictures.
 usage="usage: perf/scaling.sh [--most P] [--rate RATE] [--latency TIME] [--out DIR] [--programs DIR]
-  --most P        largest number of ranks (1024), from 4 on by powers of two
-  --rate RATE     of every rank's link (1gbit)
-  --latency TIME  (50us)
-  --out DIR       where tables, JSON and pictures go (build/perf/scaling)
-  --programs DIR  of programs that are built already; else they are built in build/perf"
+  --most P        largest number of ranks (1024); measures 4, 8, 16, ...
+  --rate RATE     rate of every rank's link (1gbit)
+  --latency TIME  latency between ranks (50us)
+  --out DIR       folder of tables, JSON and pictures (build/perf/scaling)
+  --programs DIR  folder of the built programs; else they are built in build/perf"
 set -euo pipefail
 
 most=1024
@@ -50,9 +51,9 @@ if [ -z "$programs" ]; then
   programs=$build/perf
 fi
 
-# job P PROGRAM ALGORITHMS: one call after a first one, on 2^20 values, exchange alone. Every byte and
-# every step is real, the time is the model's, in which computing takes none, so that one call is
-# enough and every run gives the same.
+# job P PROGRAM ALGORITHMS: measures one call after a first one, on 2^20 values, without a
+# selection. All messages are real. The model computes the time, and computing takes none, so that
+# every run gives the same time and one call is enough.
 job() {
   local ranks=$1 program=$2 algorithms=$3
   local name=$program.$algorithms.$ranks
@@ -65,7 +66,7 @@ job() {
 for ((ranks = 4; ranks <= most; ranks *= 2)); do
   job "$ranks" sparse_allreduce_perf oktopk
   job "$ranks" gtopk_allreduce_perf gtopk
-  # Every rank merges what all others sent: work here that grows with the square of P.
+  # Every rank merges the messages of all others: this machine's work grows with the square of P.
   if [ "$ranks" -le 128 ]; then job "$ranks" sparse_allreduce_perf allgather; fi
 done
 

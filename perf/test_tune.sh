@@ -2,15 +2,15 @@
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# perf/tune on rows of a simulated network, where computing takes no time: the model is then nearly
-# right, and Auto takes what is fastest.
+# Tests perf/tune on rows of a simulated network. Computing takes no time there, so that the cost
+# model is nearly exact, and Auto chooses the fastest algorithm.
 set -euo pipefail
 program=$1
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 here=$(cd "$(dirname "$0")" && pwd)
 
-# check RANKS-PER-NODE ALGORITHMS: two shapes with a row of each algorithm.
+# check RANKS-PER-NODE ALGORITHMS: measures two shapes and checks the rows of perf/tune.
 check() {
   "$program" --transport simulated --ranks 8 --ranks-per-node "$1" --compute 0 --form sparse -b 4M -e 4M \
     -k 8,10000 -n 1 -w 3 --algo "$2" -J "$folder/rows.$1.json" > "$folder/table.txt"

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # install-packages.sh PACKAGE...
-# Installs those Debian packages that are missing: by apt-get as root, or by sudo where it asks for
-# no password. Where neither is possible it prints the line to run and exits with 1. Touches
-# nothing and asks nobody when all are there.
+# Installs the Debian packages that are missing, by apt-get as root, or by sudo if it needs no
+# password. If neither is possible, it prints the command to run and exits with 1. It changes
+# nothing if all packages are installed.
 set -euo pipefail
 
 if ! command -v dpkg >/dev/null; then

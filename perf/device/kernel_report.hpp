@@ -35,12 +35,11 @@ struct Column {
 struct Row {
   size_t count = 0;
   size_t k = 0;
-  std::string input;      ///< select: kind of data
-  bool feedback = false;  ///< select
-  int kernel_ranks = 0;   ///< merge: inputs; pack, unpack: messages
-  std::optional<size_t>
-      output_size;   ///< merge: entries of the sum; pack, unpack: bytes of messages
-  double bytes = 0;  ///< least number of bytes to read and write
+  std::string input;                  ///< select: kind of data
+  bool feedback = false;              ///< select
+  int kernel_ranks = 0;               ///< merge: inputs; pack, unpack: messages
+  std::optional<size_t> output_size;  ///< entries of the sum, or bytes of all messages
+  double bytes = 0;                   ///< least number of bytes to read and write
   Times times;
   std::vector<std::optional<Times>> baselines;  ///< by column; absent: not measured
   std::optional<size_t> wrong;                  ///< absent: not checked

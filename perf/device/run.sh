@@ -2,18 +2,18 @@
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs what perf/gpu.sh packed on a machine with a GPU, which needs no compiler and no network: tests,
-# benchmarks, sanitizers, profiles. The steps themselves are in steps.sh.
+# Runs the package of perf/gpu.sh on a machine with a GPU, which needs no compiler and no network:
+# tests, benchmarks, sanitizers, profiles. steps.sh has the steps.
 usage="usage: run.sh [--out DIR] [--only NAMES] [--limit SECONDS] [--quick] [FOLDER]
-  FOLDER        the package: the folder of this script, or build/gpu-package, made if need be
-  --out DIR     logs, rows and reports: a new folder, an empty one or that of a former run; packed
-                into DIR.tar.gz (results beside this script; build/gpu-results in the repository)
+  FOLDER        the package: the folder of this script, or build/gpu-package, which is built if missing
+  --out DIR     folder of logs, rows and reports: new, empty, or of an earlier run; also packed into
+                DIR.tar.gz (results beside this script; build/gpu-results in the repository)
   --only NAMES  these steps, comma separated: hello,yardsticks,tests,topk,adversarial,large,merge,
-                pack,unpack,verbs,mpi,timeline,nccl,torch,memcheck,racecheck,synccheck,ncu; or single ones by the name
-                of their log: topk_float32,gpu_merge,memcheck_select...
-  --limit S     no step runs beyond S seconds in all
-  --quick       small vectors, few calls: do all steps work?
-Exit status: 0 all steps that ran are ok; 1 one failed, or none ran; 2 a bad option; 3 no GPU."
+                pack,unpack,verbs,mpi,timeline,nccl,torch,memcheck,racecheck,synccheck,ncu; or single
+                steps by the name of their log: topk_float32,gpu_merge,memcheck_select...
+  --limit S     all steps together take at most S seconds
+  --quick       small vectors, few calls: a test that all steps work
+Exit status: 0 all steps that ran succeeded; 1 one failed, or none ran; 2 a bad option; 3 no GPU."
 set -euo pipefail
 
 here=$(cd "$(dirname "$(readlink -f "$0")")" && pwd)
@@ -26,19 +26,20 @@ die() {
 # shellcheck source=perf/device/steps.sh
 . "$here/steps.sh"
 
-# need_value OPTION ARGUMENT...: is there an argument behind the option?
+# need_value OPTION ARGUMENT...: checks that an argument follows the option.
 need_value() {
   [ $# -gt 1 ] || die "$1 needs a value"
 }
 
-# start PROGRAM ARGUMENT...: one of the package, which must not hang before there is a log of it.
+# start PROGRAM ARGUMENT...: runs a program of the package for at most 60 s, without a log.
 start() {
   local program=$folder/bin/$1
   shift
   timeout -k 5 60 "${libraries[@]}" "${loader[@]}" "$program" "$@"
 }
 
-# check_only: names of steps that there can be; those of test files are known only on a device.
+# check_only: checks that the names of --only can be names of steps. Names of test files are known
+# only on a device.
 check_only() {
   local name steps="hello_(smi|query|topk)|adversarial_(float32|bfloat16)|ncu_(select|merge)(_text)?"
   steps+="|(topk|merge|pack|unpack|torch)_(float32|float64|bfloat16|float16)"
@@ -52,7 +53,7 @@ check_only() {
   done
 }
 
-# check_out: can results go there? Nothing is made yet.
+# check_out: checks that results can be written to the folder, without making it.
 check_out() {
   local parent=$out
   if [ -d "$out" ]; then
@@ -64,7 +65,7 @@ check_out() {
   [ -w "$parent" ] || die "--out: $parent is not writable"
 }
 
-# check_package: is it whole, and are its files those that were packed?
+# check_package: checks that the package is complete and that its files have not changed.
 check_package() {
   local file
   for file in MANIFEST bin/topk_perf bin/verbs_perf bin/test_gpu lib torch_topk.py; do
@@ -76,8 +77,8 @@ check_package() {
   fi
 }
 
-# choose_loader: the package's own, with its libraries, where those of the machine are too old; else only
-# MPI's are the package's.
+# choose_loader: uses the loader and the libraries of the package if those of the machine are too
+# old; else uses only the package's MPI.
 choose_loader() {
   chmod +x "$folder"/lib/ld-linux* "$folder"/bin/* "$folder"/mpi/bin/* 2>/dev/null || true
   if [ -d "$folder/mpi" ]; then
@@ -90,7 +91,7 @@ choose_loader() {
   start topk_perf --help >/dev/null || die "the package's programs do not start here" 1
 }
 
-# choose_nccl: the package's, that of the system, or that of Python's wheels, which torch uses, too.
+# choose_nccl: uses NCCL of the package, of the system, or of a Python wheel, which torch also uses.
 choose_nccl() {
   local where="import importlib.util as u; s = u.find_spec('nvidia.nccl'); \
 print(list(s.submodule_search_locations)[0] + '/lib' if s else '')"
@@ -102,7 +103,7 @@ print(list(s.submodule_search_locations)[0] + '/lib' if s else '')"
   if [ ! -f "$nccl/libnccl.so.2" ]; then nccl=""; fi
 }
 
-# probe: is there a GPU for which the package was built?
+# probe: checks that there is a GPU for which the package was built.
 probe() {
   local status=0 said
   said=$(start topk_perf --memory device -b 4K -e 4K -n 1 -w 0 -c 0 2>&1) || status=$?
@@ -145,12 +146,12 @@ $usage" ;;
   [[ $limit =~ ^[1-9][0-9]*$ ]] || die "--limit needs seconds, not $limit"
 }
 
-# has_driver: a GPU's, which makes devices (another one under WSL)?
+# has_driver: returns 0 if there are devices of a GPU's driver (/dev/dxg under WSL).
 has_driver() {
   compgen -G '/dev/nvidia[0-9]*' >/dev/null || [ -e /dev/dxg ]
 }
 
-# compare_sources: is the package in the repository made of what is there now?
+# compare_sources: warns if the package was built from other sources than those in the repository.
 compare_sources() {
   local now packed
   packed=$(sed -n 's/^# source: //p' "$folder/MANIFEST" 2>/dev/null) || return 0
@@ -160,8 +161,8 @@ compare_sources() {
   fi
 }
 
-# In the repository, which this script knows by what makes packages, there are two default folders;
-# a package that was carried elsewhere has all beside the script.
+# choose_folders: sets the folders of the package and of the results. In the repository, which has
+# gpu.sh beside this folder, they are in build/; else they are beside this script.
 choose_folders() {
   local maker=$here/../gpu.sh
   if [ -z "$folder" ] && [ ! -f "$maker" ]; then folder=$here; fi
@@ -199,8 +200,8 @@ main() {
 
   printf '\n== %d ok, %d failed, %d not run, %d s\n' "$passed" "$failed" "$not_run" "$SECONDS"
   cat "$out/summary.txt"
-  made+=(steps.jsonl summary.txt)
-  tar -czf "$out.tar.gz" -C "$(dirname "$out")" "${made[@]/#/"$(basename "$out")/"}"
+  written+=(steps.jsonl summary.txt)
+  tar -czf "$out.tar.gz" -C "$(dirname "$out")" "${written[@]/#/"$(basename "$out")/"}"
   echo "all of it: $out.tar.gz"
   local unmet
   unmet=$(unmet_names)

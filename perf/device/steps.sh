@@ -2,17 +2,16 @@
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# The steps of run.sh, which sources this file: one function for each name that --only takes, and
-# what all of them share. A step that fails or takes too long does not keep the next ones from
-# running.
+# The steps of run.sh, which sources this file: a function for each group name of --only, and common
+# functions. After a step that fails or takes too long the next ones still run.
 
-# What run.sh chooses.
+# Variables that run.sh sets.
 folder=.       # the package
-out=.          # where logs and rows go
-loader=()      # the package's own, where the machine's libraries are too old
-libraries=()   # else what lets programs find the package's MPI
-nccl=""        # the folder of libnccl.so.2; empty: none here
-only=()        # names of --only; none: everything
+out=.          # folder of logs and rows
+loader=()      # the package's loader, if the machine's libraries are too old
+libraries=()   # else a command with which programs find the package's MPI
+nccl=""        # folder of libnccl.so.2; empty: none
+only=()        # names of --only; empty: all steps
 limit=1000000  # seconds for all steps
 quick=0
 densities=0.0001,0.001,0.01,0.1
@@ -22,21 +21,21 @@ calls=(-n 20 -w 3)
 
 groups=(hello yardsticks tests topk adversarial large merge pack unpack verbs mpi timeline nccl torch memcheck
   racecheck synccheck ncu)
-group=""       # whose steps run now
-declare -A met=()  # names of --only that there was a step for
-made=()        # this run's files
+group=""       # the group that runs now
+declare -A matched=()  # names of --only for which there was a step
+written=()        # files of this run
 passed=0
 failed=0
 not_run=0
-decides=1      # whether a step that fails is a failure
+failure_counts=1  # 0: the failure of a step does not count
 
-# json STRING: as a string of JSON.
+# json STRING: prints it as a JSON string.
 json() {
   local text=${1//\\/\\\\}
   printf '"%s"' "${text//\"/\\\"}"
 }
 
-# find_tool NAME: Nsight's tools are often beside the path.
+# find_tool NAME: prints the path of a tool. Nsight's tools are often not on the PATH.
 find_tool() {
   local candidate
   for candidate in "$(command -v "$1" || true)" "/usr/local/cuda/bin/$1" \
@@ -49,29 +48,30 @@ find_tool() {
   return 1
 }
 
-# chosen STEP: is it, or its group, one of --only?
+# chosen STEP: returns 0 if --only names the step or its group, or is not given.
 chosen() {
   local name is=1
   if [ ${#only[@]} = 0 ]; then return 0; fi
   for name in "${only[@]}"; do
-    # A group without its tool is one step that stands for all.
+    # If a group's tool is missing, one step stands for the group.
     if [ "$name" = "$1" ] || [ "$name" = "$group" ] || [[ $1 == "$group" && $name == "$group"_* ]]; then
-      met[$name]=1
+      matched[$name]=1
       is=0
     fi
   done
   return $is
 }
 
-# unmet_names: those of --only that there was no step for.
+# unmet_names: prints the names of --only for which there was no step.
 unmet_names() {
   local name
   for name in "${only[@]}"; do
-    if [ -z "${met[$name]:-}" ]; then printf '%s ' "$name"; fi
+    if [ -z "${matched[$name]:-}" ]; then printf '%s ' "$name"; fi
   done
 }
 
-# record STEP SECONDS STATUS COMMAND WORDS
+# record STEP SECONDS STATUS COMMAND VERDICT: writes the result of a step to steps.jsonl and
+# summary.txt.
 record() {
   local command=${4//"$folder/"/}
   printf '{"step": %s, "seconds": %s, "exit": %s, "command": %s}\n' "$(json "$1")" "$2" "$3" \
@@ -84,12 +84,13 @@ record() {
   esac
 }
 
-# step NAME SECONDS COMMAND...: its output is in NAME.log as it comes, its end on stdout.
+# step NAME SECONDS COMMAND...: runs a command for at most that time. NAME.log gets its output,
+# stdout the end of it.
 step() {
   local name=$1 most=$2 begin=$SECONDS status=0 word file
   shift 2
   chosen "$name" || return 0
-  # Those of a former run must not pass for this one's.
+  # Remove the files of an earlier run.
   rm -f "$out/$name.log" "$out/$name.json" "$out/$name.ncu-rep" "$out/$name".*.json
   local left=$((limit - SECONDS))
   if [ "$left" -lt 5 ]; then
@@ -106,19 +107,19 @@ step() {
     124 | 137) word="FAILED: not done after $most s" ;;
     *) word="FAILED: exit status $status" ;;
   esac
-  if [ "$decides" = 0 ]; then word=${word/#FAILED/failed, which decides nothing}; fi
+  if [ "$failure_counts" = 0 ]; then word=${word/#FAILED/failed, which decides nothing}; fi
   for file in "$out/$name".{log,json,ncu-rep} "$out/$name".*.json; do
-    if [ -f "$file" ]; then made+=("${file##*/}"); fi
+    if [ -f "$file" ]; then written+=("${file##*/}"); fi
   done
   record "$name" $((SECONDS - begin)) "$status" "$*" "$word"
 }
 
-# missing STEP TOOL: a step that cannot be.
+# missing STEP TOOL: records that a step cannot run.
 missing() {
   if chosen "$1"; then record "$1" 0 null "$2" "not run: no $2 here"; fi
 }
 
-# measure STEP SECONDS ARGUMENT...: topk_perf on the device, its rows in STEP.json.
+# measure STEP SECONDS ARGUMENT...: runs topk_perf on the device, with its rows in STEP.json.
 measure() {
   local name=$1 most=$2
   shift 2
@@ -138,19 +139,21 @@ step_hello() {
   measure hello_topk 120 -b 256K -e 256K -n 3 -w 1 -c 1
 }
 
-# Nothing is selected: the passes, and what the fused pass costs by itself.
+# Measures the passes over memory. Nothing is selected, so that it also measures the fused pass
+# alone.
 step_yardsticks() {
   measure yardsticks 120 -b 1G -e 1G --density 0 -c 0 "${calls[@]}"
 }
 
-# The source files of the tests, which Catch2 knows as tags: select_test, merge_test... The large
-# one, which takes minutes of the host, is a step of its own.
+# test_files: prints the source files of the tests, which are tags of Catch2: select_test,
+# merge_test...
 test_files() {
   timeout -k 5 60 "${loader[@]}" "$folder/bin/test_gpu" -# --list-tags 2>/dev/null |
     grep -o '\[#[a-z0-9_]*\]' | tr -d '[]#' | LC_ALL=C sort -u || true
 }
 
-# plain_test_files: those that are no step of their own.
+# plain_test_files: prints those without a step of their own. large_test, which takes the host
+# minutes, and the tests over NCCL have one.
 plain_test_files() {
   test_files | grep -vE '^(large|nccl|nccl_two_ranks)_test$' || true
 }
@@ -162,7 +165,7 @@ step_tests() {
   done
 }
 
-# The vectors' types, with the bytes of 2^16 and of 2^28 values.
+# The types of vectors, with the bytes of 2^16 and of 2^28 values.
 types=(float32:256K:1G float64:512K:2G bfloat16:128K:512M float16:128K:512M)
 
 step_topk() {
@@ -182,13 +185,13 @@ step_adversarial() {
   done
 }
 
-# Up to 2^30 values, with the check that is too slow for all the others.
+# Up to 2^30 values, with the check, which is too slow for the other steps.
 step_large() {
   measure large 300 -b 1G -e 4G -f 4 --density 0.001 -n 3 -w 1 --check-count 1G
   step gpu_large 500 "${loader[@]}" "$folder/bin/test_gpu" -# "[#large_test]" -d yes
 }
 
-# kernel_tables merge|pack|unpack
+# kernel_tables merge|pack|unpack: measures the kernel for all types.
 kernel_tables() {
   local type name least most
   for type in "${types[@]}"; do
@@ -203,7 +206,8 @@ step_merge() { kernel_tables merge; }
 step_pack() { kernel_tables pack; }
 step_unpack() { kernel_tables unpack; }
 
-# verb NAME RANKS OPTION...: NAME_perf over threads that share the GPU, its rows in the step's JSON.
+# verb NAME RANKS OPTION...: runs NAME_perf on threads that share the GPU, with its rows in the
+# step's JSON.
 verb() {
   local name=verbs_$1_p$2
   step "$name" 240 "${libraries[@]}" "${loader[@]}" "$folder/bin/verbs_perf" "$1_perf" --memory device \
@@ -224,7 +228,7 @@ step_verbs() {
     --memory device --transport local -t 2 -J "$out/$name.json" "${groups_of_tensors[@]}"
 }
 
-# When copies and messages of a few calls were under way, by ranks that share the GPU: for timeline.py.
+# Records the copies and messages of a few calls of ranks that share the GPU, for timeline.py.
 step_timeline() {
   local size=256M
   if [ "$quick" = 1 ]; then size=1M; fi
@@ -239,7 +243,8 @@ step_timeline() {
     --form sparse --algo oktopk -b "$size" -e "$size" --density 0.01 --overlap 0 -n 5 -w 3 -c 0
 }
 
-# over_mpi RANKS: what starts as many of a program, over the package's MPI.
+# over_mpi RANKS: prints the command that starts a program on that number of ranks by the package's
+# MPI.
 over_mpi() {
   printf '%s\0' env "OPAL_PREFIX=$folder/mpi" OMPI_ALLOW_RUN_AS_ROOT=1 \
     OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PMIX_MCA_pcompress_base_silence_warning=1 \
@@ -247,7 +252,8 @@ over_mpi() {
     --mca btl self,vader -n "$1" "${loader[@]}"
 }
 
-# mpi_verb NAME RANKS OPTION...: NAME_perf over ranks that share the GPU, its rows in the step's JSON.
+# mpi_verb NAME RANKS OPTION...: runs NAME_perf on ranks over MPI that share the GPU, with its rows
+# in the step's JSON.
 mpi_verb() {
   local name=mpi_$1_p$2 start
   mapfile -d '' start < <(over_mpi "$2")
@@ -255,7 +261,7 @@ mpi_verb() {
     --transport mpi -J "$out/$name.json" "${@:3}"
 }
 
-# Ranks are processes that share the GPU. Messages that MPI takes from the device are tested where it can.
+# Ranks are processes that share the GPU. If MPI can send from device memory, that is tested, too.
 step_mpi() {
   local ranks start program sizes=(-b 1M -e 64M -f 8) many=(-n 500 -w 20)
   if [ ! -d "$folder/mpi" ]; then
@@ -273,14 +279,14 @@ step_mpi() {
   done
   for program in sparse_allreduce gtopk_allreduce; do
     mpi_verb "$program" 2 "${sizes[@]}" --density 0.001,0.01 --feedback 1 "${calls[@]}"
-    # What a call costs that has little to do.
+    # The cost of a small call.
     mpi_verb "${program}_small" 2 -b 256K -e 256K -k 64 --feedback 1 "${many[@]}"
   done
   mpi_verb sparse_alltoall 2 "${sizes[@]}" --density 0.001,0.01 "${calls[@]}"
   mpi_verb push_sum 2 "${sizes[@]}" --delay 0,2 --density 0,0.01 -n 10
 }
 
-# Programs load NCCL when they need it.
+# with_nccl: prints the command that starts a program so that it can load NCCL.
 with_nccl() {
   if [ ${#loader[@]} = 0 ]; then
     printf '%s\0' env "LD_LIBRARY_PATH=$nccl:$folder/mpi/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
@@ -289,14 +295,14 @@ with_nccl() {
   fi
 }
 
-# tentative NAME SECONDS COMMAND...: a step that may fail, or hang, without anything being wrong.
+# tentative NAME SECONDS COMMAND...: a step whose failure or timeout does not count.
 tentative() {
-  decides=0
+  failure_counts=0
   step "$@"
-  decides=1
+  failure_counts=1
 }
 
-# Ranks are threads with a GPU each: as many as there are GPUs.
+# Ranks are threads, one for each GPU.
 step_nccl() {
   local ranks start program graph sizes=(-b 1M -e 64M -f 8) tests=("$folder/bin/test_gpu" -#)
   if ! test_files | grep -q '^nccl_test$'; then
@@ -323,7 +329,7 @@ step_nccl() {
   done
   step nccl_tensors 240 "${perf[@]}" sparse_allreduce_perf --memory device --transport nccl \
     -t "$ranks" -J "$out/nccl_tensors.json" "${groups_of_tensors[@]}"
-  # What a call costs that has little to do: by the host, and by a CUDA graph.
+  # The cost of a small call: queued by the host, and as a CUDA graph.
   local small=(-b 256K -e 256K -k 64 --feedback 1 -n 500 -w 20)
   if [ "$quick" = 1 ]; then small=(-b 64K -e 64K -k 64 --feedback 1 -n 3 -w 1); fi
   for graph in 0 1; do
@@ -332,7 +338,8 @@ step_nccl() {
   done
   step nccl_push_sum 240 "${perf[@]}" push_sum_perf --memory device --transport nccl -t "$ranks" \
     -J "$out/nccl_push_sum.json" "${sizes[@]}" --delay 0,2 --density 0,0.01 -n 10
-  # Only some NCCL let ranks share a GPU, and kernels that wait for each other there may do so for ever.
+  # Only some versions of NCCL let ranks share a GPU, and there kernels may wait for each other for
+  # ever.
   tentative gpu_nccl_two_ranks 60 env NCCL_MULTI_RANK_GPU_ENABLE=1 NCCL_MAX_CTAS=4 \
     NCCL_NVLS_ENABLE=0 "${start[@]}" "${tests[@]}" "[#nccl_two_ranks_test]" -d yes
   tentative gpu_nccl_two_ranks_verbs 120 env NCCL_MULTI_RANK_GPU_ENABLE=1 NCCL_MAX_CTAS=4 \
@@ -354,7 +361,7 @@ step_torch() {
   done
 }
 
-# sanitizer memcheck|racecheck|synccheck: small inputs, for it is slow.
+# sanitizer memcheck|racecheck|synccheck: runs the tests on small inputs, because the tool is slow.
 sanitizer() {
   local file tool
   if ! tool=$(find_tool compute-sanitizer); then
@@ -371,8 +378,8 @@ step_memcheck() { sanitizer memcheck; }
 step_racecheck() { sanitizer racecheck; }
 step_synccheck() { sanitizer synccheck; }
 
-# profile NAME TOOL ARGUMENT...: the first launches of one small measurement under Nsight Compute,
-# everything it knows of them. Clocks are left as they are.
+# profile NAME TOOL ARGUMENT...: profiles the first launches of one small measurement by Nsight
+# Compute, with all its metrics. It does not change clocks.
 profile() {
   local name=$1 tool=$2
   shift 2
