@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
-"""cluster_report.py DIR: what perf/cluster.sh measured, as Markdown on standard output.
+"""cluster_report.py DIR: prints the measurements of perf/cluster.sh as Markdown.
 
-Reads DIR/jobs.jsonl and the rows DIR/JOB.json of each job. Every ratio is of one run; a target is met
-when the ratio of the medians meets it. Jobs that were not run have no lines.
+Reads DIR/jobs.jsonl and the rows DIR/JOB.json of each job. Both sides of a ratio are from the same run.
+A target is met if the ratio of the medians meets it. Jobs that were not run are left out.
 """
 
 import json
@@ -14,13 +14,13 @@ import sys
 import cluster_training
 
 MEGABIT = 1e6
-# Bytes of an entry on the wire that the wire format aims at, float32 at a density of 0.1% to 1%.
+# The target of the wire format: bytes of an entry, for float32 at a density of 0.1% to 1%.
 CODED = 5.6
 NONE = "-"
 
 
 class Job:
-    """One job: how it was run, and its rows."""
+    """A job: its command and circumstances, and its rows."""
 
     def __init__(self, entry, rows):
         self.entry = entry
@@ -36,12 +36,12 @@ class Job:
         return None
 
     def line_ms(self, wire_bytes):
-        """Milliseconds that so many bytes take through one link."""
+        """Returns the time in milliseconds that these bytes take on one link."""
         return wire_bytes * 8 / (self.mbit * MEGABIT) * 1e3
 
 
 def nominal(row):
-    """k is a whole number, so that k/n is not exactly what was asked for, which has one digit."""
+    """Returns the density that was asked for, with one digit. k/n differs, because k is an integer."""
     return float(f"{row['density']:.1g}")
 
 
@@ -56,7 +56,7 @@ def load(folder):
 
 
 def other_runs(machine, jobs):
-    """Names of the jobs of other runs, by their commits and dates."""
+    """Returns the names of the jobs of other runs, by commit and date."""
     others = {}
     for name, job in jobs.items():
         run = tuple(job.entry.get(key, machine[key]) for key in ("commit", "date"))
@@ -92,7 +92,7 @@ def verdict(value, target, below=False):
 
 
 def ratio_line(job, words, ours, beside, target, limit_ms, density, faster=True):
-    """One target that is a ratio of two rows; `faster`: how many times faster ours is."""
+    """Returns a line for a target that is a ratio of two rows. `faster`: the ratio is a speed-up."""
     mine, other = job.row(ours, density), job.row(beside, density)
     if mine is None or other is None:
         return []
@@ -107,12 +107,12 @@ def ratio_line(job, words, ours, beside, target, limit_ms, density, faster=True)
 
 
 def coded_exchange(job, row):
-    """Split and reduce, then the k survivors to all: the entries that the busiest rank sends."""
+    """Returns the entries that the busiest rank sends: split and reduce, then all k results to all."""
     return job.line_ms(2 * row["k"] * (row["ranks"] - 1) / row["ranks"] * CODED)
 
 
 def coded_sum(job, row):
-    """The least of both ways to an exact sum: all entries to all, or sums to all."""
+    """Returns the entries of the cheaper way to an exact sum: all entries to all, or sums to all."""
     away = (row["ranks"] - 1) / row["ranks"]
     gathered = (row["ranks"] - 1) * row["k"]
     reduced = (row["k"] + row["nnz_out"]) * away
@@ -257,7 +257,7 @@ def tensors(jobs):
         if name.startswith("tensors_") and job.rows:
             best = {row["fusion_bytes"] for row in job.rows if row["found"]}
             for row in sorted(job.rows, key=lambda row: row["groups"], reverse=True):
-                if not row["found"]:  # its row says again what another one does
+                if not row["found"]:  # this row repeats another one
                     lines.append([name.removeprefix("tensors_"), str(row["groups"]), pair(row),
                                   digits(row["times_faster_than_alone"]),
                                   "yes" if row["fusion_bytes"] in best else ""])

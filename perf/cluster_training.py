@@ -1,13 +1,13 @@
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
-"""The part of cluster_report.py about training: rows of train_digits on slow networks."""
+"""The training part of cluster_report.py: rows of train_digits on slow networks."""
 
-GOALS = (0.80, 0.90)  # accuracies whose time is told
+GOALS = (0.80, 0.90)  # accuracies for which the time is reported
 NONE = "-"
 
 
 class Training:
-    """What one job comes to by the step, as a mean over its steps."""
+    """Means over the steps of one job."""
 
     def __init__(self, rows):
         self.rows = sorted(rows, key=lambda row: row["step"])
@@ -19,15 +19,15 @@ class Training:
         self.sent = self.last["bytes_sent"] / self.last["step"]
 
     def part(self, key):
-        """Seconds a step, the mean over ranks."""
+        """Returns the seconds of a step, a mean over ranks."""
         return sum(row[key] for row in self.rows) / self.last["step"]
 
     def own_core(self):
-        """Computed: as if no rank had to wait for a core to compute."""
+        """Returns the time of a step that would result if no rank waited for a core."""
         return self.step - self.part("compute_seconds") + self.part("compute_cpu_seconds")
 
     def time_to(self, accuracy):
-        """Seconds of training until a row had it; None where none had."""
+        """Returns the seconds of training until a row reached it, or None."""
         return next((row["elapsed"] for row in self.rows if row["accuracy"] >= accuracy), None)
 
 
@@ -52,14 +52,14 @@ def line(training, dense, line_ms):
 
 
 def allreduces(jobs, rate, count):
-    """Of as many values alone: algorithm -> its row."""
+    """Returns the dense allreduces of as many values: algorithm -> row."""
     return {row["algorithm"]: row for job in jobs.values() if job.entry["rate"] == rate
             for row in job.rows
             if row.get("program") == "sparse_allreduce_perf" and row.get("count") == count}
 
 
 def report(jobs, table):
-    """Prints a table for each network. `table` takes titles and lines."""
+    """Prints a table for each network by `table`, which takes titles and lines."""
     networks = {}
     for job in jobs.values():
         rows = [row for row in job.rows if row.get("program") == "train_digits"]

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
-"""Turns the JSON of the programs in perf/ and of the training example into pictures.
+"""Draws pictures from the JSON of the programs in perf/ and of the training example.
 
-Needs matplotlib, and says so where there is none. Prints the names of the files that it wrote.
+Needs matplotlib. Prints the names of the files that it writes.
 """
 
 import argparse
 import pathlib
 import sys
 
-# The modules beside this file, wherever it is started from.
+# Find the modules in this file's folder, whatever the current folder is.
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
@@ -53,7 +53,7 @@ def arguments():
     parser = argparse.ArgumentParser(
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=f"kinds:\n{kinds}\n  all       whatever the records allow, but summary",
+        epilog=f"kinds:\n{kinds}\n  all       all kinds that the records allow, except summary",
     )
     parser.add_argument("kind", choices=[*KINDS, "all"], metavar="KIND", help="see below")
     parser.add_argument("files", nargs="+", metavar="JSON", help="an array or an object per line")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
-"""Draws every kind of picture from made-up records of every program, and looks at what came out.
+"""Draws every kind of picture from invented records of every program, and checks the files.
 
-usage: test_plot.py [FOLDER]     keeps the pictures in FOLDER; else they are thrown away
+usage: test_plot.py [FOLDER]     keeps the pictures in FOLDER; else they are deleted
 """
 
 import json
@@ -30,7 +30,7 @@ PICTURES = {
 
 
 def collective(algorithm, ranks, size, density):
-    """A row by an alpha-beta model with 1 GB/s and 20 us."""
+    """Returns a row whose time is that of an alpha-beta model with 1 GB/s and 20 us."""
     n = size // 4
     k = round(density * n)
     sent = {
@@ -65,7 +65,7 @@ def simulated(ranks):
 
 
 def fusion(size):
-    """A search for the size of groups, of which there are no pictures."""
+    """Returns a row of a search for the size of groups, for which there is no picture."""
     return MACHINE | {
         "program": "sparse_allreduce_perf", "ranks": 4, "feedback": True, "data": "generated",
         "form": "fusion", "op": "sum", "algorithm": "oktopk", "density": 0.01, "tensors": 59,
@@ -116,7 +116,7 @@ def training(mode, seed, epoch):
 
 
 def training_on(network, mode, step):
-    """As with --network and --every: seconds that a rank computes, selects, waits and calls."""
+    """Returns a row of a training with --network and --every."""
     compute, select, wait, rest = 0.3, 0.0 if mode == "dense" else 0.1, 0.2, 0.1
     wait *= {"1gbit": 1, "100mbit": 10}[network] * {"dense": 10, "oktopk": 0.2}[mode]
     second = compute + select + wait + rest
@@ -162,7 +162,7 @@ def plot(*words, fails=False):
 
 
 def check_epoch_parts():
-    """The parts of an epoch of 29 steps: 50 steps were made."""
+    """Checks the parts of an epoch of 29 steps, after 50 steps."""
     sys.path.insert(0, str(HERE))
     from plots import training_time
     rows = [training_on("100mbit", "dense", step) for step in range(10, 60, 10)]

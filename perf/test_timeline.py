@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
-"""Does timeline.py draw, list and put together what ranks recorded? test_timeline.py [FOLDER]"""
+"""Checks that timeline.py draws, lists and merges records of ranks. test_timeline.py [FOLDER]"""
 
 import json
 import pathlib
@@ -14,7 +14,7 @@ LANES = {1: "host", 2: "send", 3: "receive", 4: "device", 5: "exchange on the de
 
 
 def file_of(rank, zero, lost=0):
-    """Two calls of a rank whose clock says 0 at `zero`, in microseconds."""
+    """Returns the file of a rank with two calls. Its clock is 0 at `zero`, in microseconds."""
     def at(time):
         return time - zero
 

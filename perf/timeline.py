@@ -1,18 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
-"""Draws one call from the files that SPARSECOLL_TIMELINE has the ranks of a communicator write, or
-puts them together for Perfetto.
+"""Draws one call from the files that the ranks of a communicator write with SPARSECOLL_TIMELINE, or
+merges the files for Perfetto.
 
-Needs matplotlib for pictures, and says so where there is none. Prints the name of the file that it
-wrote.
+Needs matplotlib for pictures. Prints the name of the file that it writes.
 """
 
 import argparse
 import pathlib
 import sys
 
-# The modules beside this file, wherever it is started from.
+# Find the modules in this file's folder, whatever the current folder is.
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
@@ -22,10 +21,10 @@ from plots import spans  # noqa: E402
 def arguments():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", nargs="+", metavar="FILE", help="of one communicator, one a rank")
-    parser.add_argument("--list", action="store_true", help="says which calls there are")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="files of one communicator, one of each rank")
+    parser.add_argument("--list", action="store_true", help="list the calls")
     parser.add_argument("--call", type=int, help="number of the call (the last of a verb)")
-    parser.add_argument("--title", help="over the picture, in place of what the files say")
+    parser.add_argument("--title", help="title of the picture, instead of one made from the files")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("timeline.png"),
                         help="picture (timeline.png), .png or .svg; .json: all ranks, for Perfetto")
     return parser.parse_args()

@@ -3,11 +3,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """gpu_resources.py [OPTIONS] FILE.cu... -- NVCC_FLAG...
 
-What the kernels for CUDA need on each architecture, as the assembler reports it: registers of a
-thread, shared memory of a block, bytes of a stack frame (arrays that are not in registers) and bytes
-spilled, both in local memory. Prints a table in Markdown and exits with 1 when a kernel uses local
-memory, for all of them are bound by memory as it is (--may-use-local: but for these). --worst: one
-row for all instantiations of a kernel. Needs nvcc and no GPU.
+Prints the resources that the CUDA kernels need on each architecture, as the assembler reports them:
+registers of a thread, shared memory of a block, and bytes of a stack frame (arrays that are not in
+registers) and of spills, which are both in local memory. The table is Markdown. Exits with 1 if a
+kernel uses local memory, because all kernels are bound by memory bandwidth; --may-use-local names
+exceptions. With --worst, all instantiations of a kernel share a row. Needs nvcc and no GPU.
 
 The target gpu_resources of a build with CUDA calls it with the build's own flags:
     cmake --build build/gpu --target gpu_resources"""
@@ -47,13 +47,13 @@ class Resources(NamedTuple):
 
 
 def readable(symbols, demangler):
-    """Names as in the source, without namespaces, return types and parameters."""
+    """Returns the names in the source, without namespaces, return types and parameters."""
     done = subprocess.run([demangler], input="\n".join(symbols), capture_output=True, text=True,
                           check=True)
     names = {}
     for symbol, name in zip(symbols, done.stdout.splitlines()):
         depth, end = 0, len(name)
-        for at, letter in enumerate(name):  # the parameters are the first ( outside of any <
+        for at, letter in enumerate(name):  # parameters begin at the first ( outside all <>
             depth += (letter == "<") - (letter == ">")
             if letter == "(" and depth == 0 and not name.startswith("(anonymous", at):
                 end = at
@@ -66,7 +66,7 @@ def readable(symbols, demangler):
 
 
 def parse(report):
-    """{(symbol, architecture): Resources} from ptxas -v."""
+    """Returns {(symbol, architecture): Resources} from the output of ptxas -v."""
     found, entry, stack, spilled = {}, None, 0, 0
     for text in report.splitlines():
         if match := ENTRY.search(text):
@@ -81,7 +81,7 @@ def parse(report):
 
 
 def compile_file(source, options):
-    """The assembler's report on one file, for all architectures at once."""
+    """Returns the assembler's report on one file, for all architectures."""
     with tempfile.TemporaryDirectory() as folder:
         command = [options.nvcc, *options.flags, "-Xptxas", "-v", "-fatbin", str(source), "-o",
                    f"{folder}/kernels.fatbin"]
@@ -110,7 +110,7 @@ def table(kernels, architectures):
 
 
 def worst(kernels):
-    """{kernel without its types: {architecture: the most of each that one of them needs}}"""
+    """Returns {kernel without its types: {architecture: largest need of any instantiation}}."""
     families = {}
     for name, each in kernels.items():
         family = families.setdefault(name.split("<", maxsplit=1)[0], {})
@@ -125,11 +125,11 @@ def arguments():
     parser.add_argument("--nvcc", default="nvcc")
     parser.add_argument("--demangler", default="c++filt")
     parser.add_argument("--architectures", default="80,90,100")
-    parser.add_argument("--jobs", type=int, default=1, help="files at a time")
-    parser.add_argument("--only", default="", help="regular expression: these kernels")
+    parser.add_argument("--jobs", type=int, default=1, help="number of files to compile at the same time")
+    parser.add_argument("--only", default="", help="regular expression: only these kernels")
     parser.add_argument("--may-use-local", default="$^",
-                        help="regular expression: for these kernels local memory is no failure")
-    parser.add_argument("--worst", action="store_true", help="one row for all types")
+                        help="regular expression: these kernels may use local memory")
+    parser.add_argument("--worst", action="store_true", help="one row for all types of a kernel")
     parser.add_argument("sources", nargs="+", type=pathlib.Path)
     words = sys.argv[1:]
     at = words.index("--") if "--" in words else len(words)

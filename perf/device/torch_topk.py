@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
-"""torch_topk.py [OPTIONS]: torch.topk beside `topk_perf --memory device`, as frameworks use it.
+"""torch_topk.py [OPTIONS]: measures torch.topk for comparison with `topk_perf --memory device`.
 
 Without feedback: absolute values, torch.topk, gather. With feedback: add the residual to the
-gradient, absolute values, torch.topk, gather, zeros where something was taken. The same lengths,
-densities, data and rows of JSON as topk_perf. Ends with 77, and says why, where there is no torch or
-it sees no GPU."""
+gradient, absolute values, torch.topk, gather, zeros at the selected entries. Lengths, densities, data
+and JSON rows are those of topk_perf. Prints the reason and exits with 77 if there is no torch or it
+has no GPU."""
 
 import argparse
 import json
@@ -43,7 +43,7 @@ def arguments():
 
 
 def torch_with_gpu():
-    """The module, or None and the reason why not."""
+    """Returns the module, or None and the reason."""
     try:
         import torch  # pylint: disable=import-outside-toplevel
     except ImportError as error:
@@ -64,7 +64,7 @@ class Bench:
         self.flood = torch.empty(2 * cache + 1, dtype=torch.uint8, device="cuda")
 
     def heavy_tailed(self, n, dtype):
-        """|x| = u^(-3/4), as topk_perf fills its vectors; made in parts, which are float32."""
+        """Fills with |x| = u^(-3/4) like topk_perf, in parts, which are float32 at first."""
         torch = self.torch
         values = torch.empty(n, dtype=dtype, device="cuda")
         for part in values.split(1 << 26):
@@ -74,7 +74,7 @@ class Bench:
         return values
 
     def measure(self, call):
-        """Median and minimum in seconds, by events, the cache overwritten before each call."""
+        """Returns median and minimum in seconds, by events. The cache is overwritten before calls."""
         torch = self.torch
         for _ in range(self.options.warmup_iters):
             call()

@@ -1,18 +1,19 @@
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of the reductions: time against size, density and P, volume against P, speed-up."""
+"""Pictures of allreduces: time against size, density and P, volume against P, speed-up."""
 
 import re
 
 from plots import records, style
 from plots.style import plt
 
-# Rows that can share a picture agree in these. The two programs may: their baselines are the same.
+# Rows of one picture have the same values of these keys. Rows of both programs may share a picture,
+# because they have the same baselines.
 SAME = ("form", "transport", "datatype", "wire", "feedback", "data")
 
 
 def curve(rows, x_key, y_key):
-    """Sorted x, and for each the median over rows (the programs may have measured it twice)."""
+    """Returns the sorted x, and for each the median over rows: both programs may have measured it."""
     points = {}
     for row in rows:
         points.setdefault(row[x_key], []).append(row[y_key])
@@ -21,7 +22,7 @@ def curve(rows, x_key, y_key):
 
 
 def draw_times(axes, rows, x_key):
-    """Median time of every algorithm, with a line down to the minimum."""
+    """Draws the median time of every algorithm, with a line down to the minimum."""
     for name in style.sorted_algorithms(rows):
         mine = records.where(rows, algorithm=name)
         xs, medians = curve(mine, x_key, "time_median_us")
@@ -33,7 +34,7 @@ def draw_times(axes, rows, x_key):
 
 
 def draw_bytes(axis, rows, x_key):
-    """Bytes that the busiest rank sent in a call."""
+    """Draws the bytes that the busiest rank sends in a call."""
     for name in style.sorted_algorithms(rows):
         mine = [row for row in records.where(rows, algorithm=name) if row["wire_bytes"] > 0]
         look = style.look(name)
@@ -46,7 +47,7 @@ def draw_bytes(axis, rows, x_key):
 
 
 def dense_at_best(row, ranks):
-    """Time (us) and bytes that no dense allreduce on the row's network goes below."""
+    """Returns lower bounds of the time (us) and bytes of a dense allreduce on the row's network."""
     sent = 2 * (ranks - 1) / ranks * row["bytes"]
     network = row["network"]
     steps = 2 * (ranks - 1).bit_length()
@@ -54,7 +55,7 @@ def dense_at_best(row, ranks):
 
 
 def draw_dense_at_best(axis, rows, which):
-    """For a simulated network, on which MPI's own means do not run; `which`: 0 time, 1 bytes."""
+    """Draws these bounds for a simulated network, which MPI cannot use; `which`: 0 time, 1 bytes."""
     if "network" not in rows[0] or rows[0]["network"]["ranks_per_node"] != 1:
         return
     xs = records.values(rows, "ranks")
@@ -104,7 +105,7 @@ def panels(count, width=4.0, height=3.6):
 
 
 def largest_ranks(rows):
-    """The rows of the P of which there are most, for pictures at one P."""
+    """Returns the rows of the P that has most rows, for pictures at one P."""
     counts = [row["ranks"] for row in rows]
     most = max(sorted(set(counts)), key=counts.count)
     return records.where(rows, ranks=most)
@@ -188,7 +189,7 @@ def time_against_ranks(rows):
 
 
 def speedup(rows):
-    """Bars over mpi-dense: one cluster for each density, at the largest size."""
+    """Draws bars of the speed-up over mpi-dense: a cluster for each density, at the largest size."""
     for key, group in records.groups(rows, *SAME):
         group = records.nearest_densities(largest_ranks(group))
         group = [row for row in group if row["times_faster_than_dense"] is not None]
@@ -205,7 +206,7 @@ def speedup(rows):
             xs, ys = curve(mine, "density", "times_faster_than_dense")
             at = [densities.index(x) + (place - (len(names) - 1) / 2) * width for x in xs]
             look = style.look(name)
-            # From 1 upwards where it is faster, downwards where it is slower.
+            # A bar goes up from 1 if it is faster, and down if it is slower.
             heights = [y - 1 for y in ys]
             bars = axis.bar(
                 at, heights, width * 0.92, bottom=1, color=look["color"], label=look["label"])

@@ -16,7 +16,7 @@ def delay_text(delay):
 
 
 def consensus(rows):
-    """The distance of the estimates from the mean, a line for each configuration."""
+    """Draws the distance of the estimates from the mean, a line for each configuration."""
     rows = records.where(rows, experiment="consensus")
     for (ranks, count, datatype), group in records.groups(rows, "ranks", "count", "datatype"):
         figure, axes = plt.subplots(1, 2, figsize=(11, 4.0), sharey=True)
@@ -29,7 +29,7 @@ def consensus(rows):
                 "color": COLOURS[place % len(COLOURS)],
                 "linestyle": "--" if row["k"] > 0 else "-",
             }
-            # What is as small as roundings is drawn as small as that.
+            # Errors below the rounding error are drawn at the rounding error.
             errors = [1.0] + [max(error, 1e-17) for error in row["errors"]]
             axes[0].plot(range(len(errors)), errors, **line)
             axes[1].plot([0] + [1e3 * t for t in accumulate(row["seconds"])], errors, **line)
@@ -47,7 +47,7 @@ def consensus(rows):
 
 
 def slow_rank(rows):
-    """Bars: the mean step over a rank's own mean work."""
+    """Draws bars of the mean step over the mean work of a rank."""
     rows = records.where(rows, experiment="slow rank")
     for (ranks, count), group in records.groups(rows, "ranks", "count"):
         figure, axis = plt.subplots(figsize=(8, 3.6))

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
-"""Reading the programs' JSON and choosing rows from it."""
+"""Reads the programs' JSON and selects rows."""
 
 import json
 import pathlib
@@ -9,7 +9,7 @@ COLLECTIVES = ("sparse_allreduce_perf", "gtopk_allreduce_perf", "sparse_alltoall
 
 
 def load(paths):
-    """The objects of all files, each one array or one object per line."""
+    """Returns the objects of all files. A file is one array, or has one object per line."""
     rows = []
     for path in paths:
         text = pathlib.Path(path).read_text(encoding="utf-8")
@@ -24,13 +24,13 @@ def load(paths):
 
 
 def collectives(rows):
-    """Calls one by one; a search for the size of groups is no point on a curve."""
+    """Returns the rows of single calls, without those of searches for the size of groups."""
     calls = [row for row in rows if row.get("program") in COLLECTIVES]
     return [{"wire": "native"} | row for row in calls if row["form"] != "fusion"]
 
 
 def topk(rows):
-    """Those of the host; a device has other yardsticks."""
+    """Returns the rows of the host. A device has other baselines."""
     calls = [row for row in rows if row.get("program") == "topk_perf"]
     return [row for row in calls if row.get("memory") != "device"]
 
@@ -40,17 +40,17 @@ def push_sum(rows):
 
 
 def training(rows):
-    """Without those of a slow network, which have pictures of their own."""
+    """Returns the rows without those of slow networks, which have pictures of their own."""
     return [row for row in rows if row.get("program") == "train_digits" and "network" not in row]
 
 
 def training_on_networks(rows):
-    """Those that say which network they ran on."""
+    """Returns the rows that name their network."""
     return [row for row in rows if row.get("program") == "train_digits" and "network" in row]
 
 
 def values(rows, key):
-    """The different values of a key, sorted."""
+    """Returns the distinct values of a key, sorted."""
     return sorted({row[key] for row in rows})
 
 
@@ -59,7 +59,7 @@ def where(rows, **wanted):
 
 
 def groups(rows, *keys):
-    """(values of keys, rows that have them), sorted."""
+    """Returns pairs (values of the keys, rows with these values), sorted."""
     found = {}
     for row in rows:
         found.setdefault(tuple(row[key] for key in keys), []).append(row)
@@ -67,7 +67,7 @@ def groups(rows, *keys):
 
 
 def nearest_densities(rows):
-    """Rows with 'density' rounded, so that k / n of different n is one density."""
+    """Returns the rows with 'density' rounded, so that it is the same for all n."""
     return [dict(row, density=float(f"{row['density']:.2g}")) for row in rows]
 
 

@@ -1,16 +1,16 @@
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
-"""Reading the timelines of a communicator's ranks (docs/environment.md, SPARSECOLL_TIMELINE)."""
+"""Reads the timelines of a communicator's ranks (docs/environment.md, SPARSECOLL_TIMELINE)."""
 
 import json
 import pathlib
 
-# Calls that no user asks about.
+# Calls that are not listed.
 QUIET = ("sparsecollCommInit", "sparsecollCommDestroy")
 
 
 def load(paths):
-    """[{rank, ranks, communicator, lost, events, spans}] by rank, on the first one's clock."""
+    """Returns [{rank, ranks, communicator, lost, events, spans}] by rank, on the first rank's clock."""
     ranks = []
     for path in paths:
         try:
@@ -33,7 +33,7 @@ def load(paths):
 
 
 def spans_of(events):
-    """name, lane, begin and end in microseconds, and what is known of it: call, bytes, peer."""
+    """Returns spans: name, lane, begin and end in microseconds, and call, bytes, peer if known."""
     lanes = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
     under_way = {}
     for event in events:
@@ -59,13 +59,13 @@ def of_call(one, number):
 
 
 def whole(one, number):
-    """The span of a call: the longest of the host; None where it was lost."""
+    """Returns the span of a call, the longest one of the host, or None if it was lost."""
     mine = [each for each in of_call(one, number) if each["lane"] == "host"]
     return max(mine, key=lambda each: each["end"] - each["begin"], default=None)
 
 
 def calls(ranks):
-    """The calls that all ranks have, by number, as the first has them."""
+    """Returns the calls that all ranks have: number -> span on the first rank."""
     numbers = set.intersection(*({each["call"] for each in one["spans"]} for one in ranks))
     found = {number: [whole(one, number) for one in ranks] for number in numbers}
     return {number: each[0] for number, each in found.items() if None not in each}
@@ -79,7 +79,7 @@ def describe(call):
 
 
 def choose(ranks, wanted):
-    """The number of the call to draw."""
+    """Returns the number of the call to draw."""
     known = calls(ranks)
     verbs = [number for number, call in known.items() if not call["name"].startswith(QUIET)]
     if wanted is None and not verbs:
@@ -91,7 +91,7 @@ def choose(ranks, wanted):
 
 
 def write_together(ranks, path):
-    """One file of all ranks, a process each."""
+    """Writes one file of all ranks, in which each rank is a process."""
     events = [dict(event, pid=one["rank"]) for one in ranks for event in one["events"]]
     lost = sum(one["lost"] for one in ranks)
     path.parent.mkdir(parents=True, exist_ok=True)

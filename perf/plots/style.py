@@ -1,15 +1,15 @@
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
-"""One look for all pictures: an algorithm has the same colour and mark everywhere."""
+"""The style of all pictures. An algorithm has the same colour and marker in all of them."""
 
 import matplotlib
 
-matplotlib.use("Agg")  # files only; needs no display
+matplotlib.use("Agg")  # writes files; needs no display
 
 import matplotlib.pyplot as plt  # noqa: E402  (after the choice of the backend)
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator  # noqa: E402
 
-# Okabe and Ito's palette, which all kinds of colour vision tell apart; marks and dashes differ too.
+# Okabe and Ito's palette, which is also distinct for colour-blind readers. Markers and dashes differ, too.
 LOOKS = {
     "oktopk": ("Ok-Topk", "#0072B2", "o", "-"),
     "allgather": ("Top-k allgather", "#E69F00", "s", "-"),
@@ -69,7 +69,7 @@ def look(name, **overrides):
 
 
 def size_text(number):
-    """Bytes, with binary prefixes."""
+    """Formats bytes with binary prefixes."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if number < 1024 or unit == "GiB":
             return f"{number:.3g} {unit}"
@@ -94,14 +94,14 @@ def two_digits(value):
 
 
 def log_axis(axis, text, base=10):
-    """A logarithmic axis whose ticks are written by `text`."""
+    """Makes an axis logarithmic. `text` formats its ticks."""
     scale = axis.axes.set_xscale if axis.axis_name == "x" else axis.axes.set_yscale
     scale("log", base=base)
     axis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))
     axis.set_minor_formatter(NullFormatter())
     low, high = axis.get_view_interval()
     if base == 10:
-        # Less than two decades show too few ticks with powers of ten alone.
+        # Powers of ten alone are too few ticks on less than two decades.
         subs = (1, 2, 5) if low > 0 and high / low < 300 else (1,)
         axis.set_major_locator(LogLocator(base=10, subs=subs))
     else:
@@ -116,7 +116,7 @@ def ticks_at(axis, places, text):
 
 
 def machine_text(rows):
-    """Ranks, transport and kind of host, for titles: "4 ranks over mpi, 2 cores (Xeon)"."""
+    """Returns ranks, transport and host for titles: "4 ranks over mpi, 2 cores (Xeon)"."""
     row = rows[0]
     counts = sorted({r["ranks"] for r in rows})
     text = f"{counts[0]} rank{'s' if counts[0] > 1 else ''}"
@@ -159,7 +159,7 @@ def verb_text(rows):
 
 
 def legend_right(axes, **options):
-    """Beside the axes, so that it hides nothing."""
+    """Puts the legend beside the axes, where it hides nothing."""
     axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1), **options)
 
 

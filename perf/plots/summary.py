@@ -1,19 +1,19 @@
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
-"""One picture for a README: what a call costs here, what it sends, and what training gets for it."""
+"""One picture for a README: the time of a call, the bytes that it sends, and the accuracy of training."""
 
 from plots import collective, records, style, training
 from plots.style import plt
 
 
 def best_group(rows):
-    """Generated data, dense form, and of the rest the group with most rows, at its largest size."""
+    """Returns rows of generated data in the dense form: the group with most rows, at its largest size."""
     wanted = [row for row in rows if row["form"] == "dense" and row["data"] == "generated"]
     groups = records.groups(collective.largest_ranks(wanted), *collective.SAME) if wanted else []
     if not groups:
         raise SystemExit("summary: there are no rows with form dense and generated data")
     group = max(groups, key=lambda item: len(item[1]))[1]
-    # Auto is always one of the others, and our dense sum is no rival to MPI's.
+    # Auto always runs one of the others, and the library's dense sum does not compete with MPI's.
     group = [row for row in group if row["algorithm"] not in ("auto", "auto-reordered", "dense")]
     return records.where(group, bytes=max(row["bytes"] for row in group))
 

@@ -1,11 +1,11 @@
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
-"""A picture of one call: for every rank what it did when."""
+"""A picture of one call: what every rank does at each time."""
 
 from plots import spans
 from plots.style import plt
 
-# Of every rank, from top to bottom: the lane's name, whose colour, and which spans are in it.
+# The lanes of a rank, from top to bottom: name, owner of the colour, and names of the spans.
 LANES = [
     ("select", "#009E73", lambda s: s["lane"] == "host" and s["name"] == "select"),
     ("pack", "#E69F00", lambda s: s["lane"] == "host" and s["name"] == "pack"),
@@ -18,11 +18,11 @@ LANES = [
     ("receive", "#000000", lambda s: s["lane"] == "receive"),
     ("merge", "#D55E00", lambda s: s["lane"] == "host" and s["name"] == "reduce"),
 ]
-HEIGHT = 0.8  # of a lane
+HEIGHT = 0.8  # height of a lane
 
 
 def lanes_of(ranks, number):
-    """[(name, colour, [spans of each rank])] of those that any rank has spans in."""
+    """Returns [(name, colour, [spans of each rank])] for the lanes that have spans."""
     found = []
     for name, colour, belongs in LANES:
         mine = [[s for s in spans.of_call(one, number) if belongs(s)] for one in ranks]
@@ -32,7 +32,7 @@ def lanes_of(ranks, number):
 
 
 def rows(mine):
-    """(span, its row, number of rows) such that no two in a row overlap."""
+    """Returns (span, its row, number of rows), such that no two spans of a row overlap."""
     ends, placed = [], []
     for each in sorted(mine, key=lambda s: (s["begin"], s["end"])):
         row = next((r for r, end in enumerate(ends) if end <= each["begin"]), len(ends))
@@ -42,7 +42,7 @@ def rows(mine):
 
 
 def draw_lane(axes, place, colour, mine):
-    """`mine` have begin and end in ms since the call began."""
+    """Draws the spans `mine`, whose begin and end are in ms since the call began."""
     moments = [s["begin"] for s in mine if s["begin"] == s["end"]]
     if moments:
         axes.plot(moments, [place] * len(moments), "|", color=colour, markersize=9,

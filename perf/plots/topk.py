@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of the local selection: its time over that of plain passes on the same memory."""
+"""Pictures of the local selection: its time over that of passes over the same memory."""
 
 from plots import records, style
 from plots.style import plt
@@ -13,7 +13,7 @@ COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 
 
 def ratios(rows):
-    """Bars at the largest size: a cluster for each kind of data, a bar for each density."""
+    """Draws bars at the largest size: a cluster for each kind of data, a bar for each density."""
     for (threads, datatype), group in records.groups(rows, "ranks", "datatype"):
         group = records.where(group, bytes=max(row["bytes"] for row in group))
         kinds = sorted({row["input"] for row in group}, key=[r["input"] for r in group].index)

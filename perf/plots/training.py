@@ -15,7 +15,7 @@ def label_of(mode, rows):
 
 
 def look_of(mode, rows):
-    """A mark at the end only."""
+    """Returns the style of a line that has a marker at its end only."""
     name = "mpi-dense" if mode == "dense" else mode
     last = len(records.values(rows, "epoch")) - 1
     look = style.look(name, label=label_of(mode, rows), markevery=[last])
@@ -23,7 +23,7 @@ def look_of(mode, rows):
 
 
 def over_seeds(rows, key):
-    """Epochs, and for each the mean, least and largest value over the seeds."""
+    """Returns the epochs, and for each the mean, least and largest value over the seeds."""
     epochs, means, lows, highs = [], [], [], []
     for epoch in records.values(rows, "epoch"):
         found = [row[key] for row in records.where(rows, epoch=epoch)]
@@ -35,7 +35,7 @@ def over_seeds(rows, key):
 
 
 def draw(axis, rows, against):
-    """Test accuracy in per cent against "epoch" or "bytes_sent"; the band spans the seeds."""
+    """Draws the test accuracy in per cent against "epoch" or "bytes_sent". The band covers the seeds."""
     for (mode, _), mine in sorted(
         records.groups(rows, "mode", "density"), key=lambda item: style.rank_of(item[0][0])
     ):

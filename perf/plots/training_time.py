@@ -5,7 +5,7 @@
 from plots import records, style
 from plots.style import plt
 
-# What a rank's time is made of, and what it looks like.
+# The parts of a rank's time, and their styles.
 PARTS = {
     "computing": "#BBBBBB", "selection": "#E69F00", "waiting for messages": "#0072B2",
     "rest of the calls": "#56B4E9",
@@ -13,7 +13,7 @@ PARTS = {
 
 
 def epoch_parts(rows):
-    """Seconds of an epoch for each of PARTS, by the steps that were made; the mean over ranks."""
+    """Returns the seconds of an epoch for each of PARTS, from the means of all steps over ranks."""
     total = {key: sum(row[key] for row in rows) for key in
              ("compute_seconds", "call_seconds", "select_seconds", "wait_seconds")}
     epochs = max(row["epoch"] for row in rows)
@@ -23,7 +23,7 @@ def epoch_parts(rows):
 
 
 def modes_of(rows):
-    """(mode, its rows in the order of time): dense first, then as they stand in other legends."""
+    """Returns (mode, its rows in order of time): dense first, then in the order of other legends."""
     found = {mode: mine for (mode,), mine in records.groups(rows, "mode")}
     order = sorted(found, key=lambda mode: (mode != "dense", style.rank_of(mode)))
     return [(mode, sorted(found[mode], key=lambda row: row["elapsed"])) for mode in order]
@@ -61,7 +61,7 @@ def draw_epoch(axis, rows):
 
 
 def on_networks(rows):
-    """One picture of each shape of the training, with a column for each network."""
+    """Draws one picture for each shape of the training, with a column for each network."""
     for (ranks, count, batch), group in records.groups(rows, "ranks", "count", "batch"):
         networks = records.groups(group, "network")
         networks.sort(key=lambda item: max(row["elapsed"] / row["step"] for row in item[1]))

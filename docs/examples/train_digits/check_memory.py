@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains with vectors on the host and with vectors on a GPU.
 
-Fails unless both come to the same parameters, bit for bit, with the same loss and the same bytes
-sent. How many bytes groups send depends on which of their messages are ready together, and osgp
-takes messages as they come: it only has to go on. What is not listed below goes to the training.
-Ends with 77 where there is no GPU.
+Fails unless both give the same parameters, bit for bit, the same loss and the same number of bytes
+sent. There are two exceptions: the bytes that groups send depend on which messages are ready at the
+same time, and osgp uses messages in the order of their arrival, so that it only has to finish.
+Options that are not listed below are passed to the training. Exits with 77 if there is no GPU.
 """
 
 import argparse
@@ -17,9 +17,9 @@ from runs import MODES, RunFailed, check, exit_status, train
 SKIPPED = 77
 NO_DEVICE = 3  # exit status of train_digits
 SAME = ("loss", "accuracy", "own_accuracy", "bytes_sent", "parameters")
-# Not Auto, which sends times that it measures, of any length.
+# Not Auto, whose messages contain measured times and vary in length.
 ENVIRONMENT = {"dgc": {"SPARSECOLL_ALGO": "oktopk"}}
-OPEN = {"groups": ("bytes_sent",), "osgp": SAME}  # what need not be the same
+OPEN = {"groups": ("bytes_sent",), "osgp": SAME}  # keys that may differ
 
 
 def compare(options, mode, arguments):
@@ -50,7 +50,7 @@ def compare_all(options, arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", required=True, help="train_digits")
-    parser.add_argument("--device", required=True, help="the one that is given --memory device")
+    parser.add_argument("--device", required=True, help="train_digits to run with --memory device")
     parser.add_argument("--modes", default=",".join(MODES))
     parser.add_argument("--ranks", type=int, default=3)
     options, arguments = parser.parse_known_args()

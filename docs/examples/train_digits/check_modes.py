@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
-"""Two epochs of each mode on three ranks: threads or, with --launcher, under mpirun and as threads.
+"""Trains two epochs of each mode on three ranks: on threads and, with --launcher, under mpirun.
 
-Fails unless every rank holds the same bits after each epoch, both transports end with the same
-parameters (but for osgp, which takes messages as they come), so do the two modes that promise the
-same sums (topk, oktopk) and groups of any size, the loss falls, the sparse modes send less than
-half of what dense sends, warm-up sends more at first, and the dumped gradients are whole.
+Fails unless:
+- all ranks have the same bits after each epoch;
+- both transports give the same parameters, except for osgp, which uses messages in the order of their
+  arrival;
+- topk and oktopk, which are defined by the same sums, give the same parameters, and so do groups of
+  any size;
+- the loss falls, and the sparse modes send less than half of the bytes of dense;
+- warm-up sends more at first;
+- the dumped gradients are complete.
 """
 
 import argparse
@@ -19,7 +24,7 @@ import tempfile
 from runs import MODES, check, exit_status, train
 
 RANKS = 3
-WHOLE = ("dense", "sgp", "osgp")  # send every entry
+WHOLE = ("dense", "sgp", "osgp")  # modes that send all entries
 HELD_OUT = 958  # the last quarter of the 3,823 training images
 PARAMETERS = 64 * 512 + 512 + 512 * 160 + 160 + 160 * 10 + 10
 
@@ -49,7 +54,7 @@ def train_mode(options, mode, launcher):
 
 
 def check_groups(options, parameters):
-    """Results do not depend on how tensors are grouped: one by one, and a few in a group."""
+    """Checks that results do not depend on the groups: single tensors, and a few in a group."""
     for fusion in (0, "400K"):
         arguments = ["--mode", "groups", "--epochs", 2, "--fusion", fusion]
         last = train(options.program, RANKS, arguments, timeout=100)[-1]
@@ -57,7 +62,7 @@ def check_groups(options, parameters):
 
 
 def check_warm_up(options):
-    """An epoch of 25%, which must send more than ten times what one of 1% sends."""
+    """Checks that an epoch of 25% sends more than ten times the bytes of an epoch of 1%."""
     arguments = ["--mode", "dgc", "--epochs", 2, "--warm-up", 1]
     first, second = train(options.program, RANKS, arguments, timeout=100)
     later = second["bytes_sent"] - first["bytes_sent"]
@@ -67,7 +72,7 @@ def check_warm_up(options):
 def check_held_out(options):
     arguments = ["--mode", "dense", "--epochs", 1, "--validate"]
     hits = train(options.program, RANKS, arguments, timeout=100)[0]["accuracy"] * HELD_OUT
-    check(abs(hits - round(hits)) < 1e-6, f"not judged by {HELD_OUT} images")
+    check(abs(hits - round(hits)) < 1e-6, f"the model was not evaluated on {HELD_OUT} images")
 
 
 def check_modes(options):

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
-"""Options that change the model, how often it is judged, and when training ends; what rows say of it.
+"""Checks the options for the model, the evaluations and the end of training, and the rows.
 
-Fails unless the network has the parameters of --hidden, --every adds rows but changes no other,
---seconds ends all ranks after the same step, the first that is reported then, in every mode, and the
-parts of a row's time are parts of it.
+Fails unless:
+- the network has the parameters of --hidden;
+- --every adds rows and changes no other row;
+- --seconds ends all ranks after the same step, at the first evaluation after that time, in every mode;
+- the parts of a row's time add up.
 """
 
 import argparse
@@ -15,7 +17,7 @@ from runs import MODES, RunFailed, check, exit_status, train
 
 RANKS = 3
 BATCH = 100
-STEPS = 3823 // (RANKS * BATCH)  # of an epoch
+STEPS = 3823 // (RANKS * BATCH)  # steps of an epoch
 HIDDEN = (40, 30)
 COUNT = 64 * 40 + 40 + 40 * 30 + 30 + 30 * 10 + 10
 KEYS = {
@@ -34,7 +36,7 @@ def run(options, *arguments):
 
 
 def check_times(row, mode):
-    """Means over ranks, but for `seconds`, the slowest rank's."""
+    """Checks the times of a row: means over ranks, except `seconds`, which is the slowest rank's."""
     calls, compute = row["call_seconds"], row["compute_seconds"]
     check(calls > 0 and compute > 0, f"{mode}: no time in calls or outside of them: {row}")
     check(calls + compute <= row["seconds"] + ROUNDING, f"{mode}: parts are more than all: {row}")
@@ -42,13 +44,13 @@ def check_times(row, mode):
           f"{mode}: computing takes more of a core than there was: {row}")
     check(row["select_seconds"] + row["wait_seconds"] <= calls + ROUNDING,
           f"{mode}: more within calls than calls took: {row}")
-    # The statistics are those of collective calls, and dgc selects by a local one.
+    # The statistics cover collective calls only, and dgc selects by a local call.
     check(row["select_seconds"] > 0 or row["density"] == 1 or mode == "dgc",
           f"{mode}: no time for selection: {row}")
 
 
 def check_rows(options, mode):
-    """Judging more often leaves the training as it is."""
+    """Checks that more evaluations do not change the training."""
     epochs = run(options, "--mode", mode, "--epochs", 2, "--network", "none")
     often = run(options, "--mode", mode, "--epochs", 2, "--every", 5)
     check(all(KEYS | {"network"} == set(row) for row in epochs), f"{mode}: other keys: {epochs[0]}")
@@ -71,7 +73,7 @@ def check_rows(options, mode):
 
 
 def check_seconds(options, mode):
-    """--check compares the ranks' parameters, which differ when they stop after different steps."""
+    """Checks --seconds. --check fails if ranks stop after different steps, because parameters differ."""
     limit, every = 0.5, 5
     rows = run(options, "--mode", mode, "--epochs", 100000, "--seconds", limit, "--every", every)
     check(len({row["step"] for row in rows}) == len(rows), f"{mode}: a step is reported twice")

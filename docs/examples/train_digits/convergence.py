@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
-"""Does sparse reduction train as well as dense reduction?
+"""Checks that sparse reduction trains as well as dense reduction.
 
-Trains with every mode and every seed, with the default hyperparameters of train_digits, and
-compares the mean of the final test accuracies: of the model that all ranks hold, or in the gossip
-modes of the mean of their models after a drain ("own": of the ranks' own). Fails when a mode is more than 1.0 percentage point
-away from dense, when dense itself does not learn, or when topk and oktopk, which promise the same
-bits, end with different parameters.
+Trains in every mode with every seed and the default hyperparameters of train_digits, and compares the
+means of the final test accuracies. The accuracy is that of the mean of all ranks' models, which is the
+common model except in the gossip modes; "own" is the accuracy of the ranks' own models. Fails if a
+mode differs from dense by more than 1.0 percentage points, if dense does not learn, or if topk and
+oktopk, which are defined to give the same bits, end with different parameters.
 """
 
 import argparse
@@ -18,11 +18,11 @@ import sys
 from runs import MODES, train
 
 TOLERANCE = 1.0  # percentage points
-DENSE_LEARNS = 95.0  # percent; below it the comparison says nothing
+DENSE_LEARNS = 95.0  # percent; the comparison is meaningless below
 
 
 def train_all(options):
-    """mode -> the last epoch of each seed."""
+    """Trains, and returns mode -> the last epoch of each seed."""
     last = {mode: [] for mode in MODES}
     for seed in range(1, options.seeds + 1):
         for mode in MODES:
@@ -36,7 +36,7 @@ def train_all(options):
 
 
 def read_all(file):
-    """The same from a file of --json."""
+    """Reads the same from a file of --json."""
     last = {mode: {} for mode in MODES}
     with open(file, encoding="utf-8") as lines:
         for epoch in map(json.loads, lines):
@@ -47,7 +47,7 @@ def read_all(file):
 
 
 def print_table(last):
-    """One row per mode; returns dense's mean accuracy and mode -> difference to it, in percent."""
+    """Prints a row per mode. Returns dense's mean accuracy, and mode -> difference to it, in percent."""
     print(f"{'mode':<14}{'accuracy %':>11}{'min':>8}{'max':>8}{'own %':>8}{'loss':>10}"
           f"{'sent B/rank':>14}{'to dense':>10}")
     dense, differences = 0.0, {}
@@ -80,9 +80,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--program", help="train_digits")
-    what.add_argument("--read", help="train nothing: judge the rows that --json wrote here")
+    what.add_argument("--read", help="do not train: check the rows in this file of --json")
     parser.add_argument("--ranks", type=int, default=4)
-    parser.add_argument("--seeds", type=int, default=5, help="how many: 1, 2, ...")
+    parser.add_argument("--seeds", type=int, default=5, help="number of seeds: 1, 2, ...")
     parser.add_argument("--density", type=float, default=0.01)
     parser.add_argument("--launcher", default="", help="mpirun up to the number of ranks")
     parser.add_argument("--json", help="append every epoch to this file")

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs train_digits and reads what it reports: common to the programs beside it."""
+"""Runs train_digits and reads its report. The other scripts of this folder use it."""
 
 import json
 import os
@@ -12,11 +12,11 @@ import tempfile
 
 MODES = ("dense", "topk", "oktopk", "gtopk", "topka2a", "oktopk-reuse", "groups", "dgc", "sgp",
          "osgp", "gossip")
-SECONDS_TO_DIE = 10  # what mpirun gets to end its ranks before it is killed
+SECONDS_TO_DIE = 10  # time for mpirun to end its ranks before it is killed
 
 
 class RunFailed(RuntimeError):
-    """status: what the program ended with, None where it was ended."""
+    """A run that failed. status: its exit status, or None if it was stopped."""
 
     def __init__(self, message, status):
         super().__init__(message)
@@ -29,7 +29,7 @@ def check(condition, message):
 
 
 def exit_status(work):
-    """Of a program that does this: 0, or 1 with what went wrong on stderr."""
+    """Runs `work` and returns the exit status: 0, or 1 after printing the error to stderr."""
     try:
         work()
     except (OSError, RuntimeError) as error:
@@ -39,7 +39,7 @@ def exit_status(work):
 
 
 def stop(process):
-    """Ends a run that hangs: politely first, because a killed mpirun leaves its ranks behind."""
+    """Stops a run that hangs. It sends SIGTERM first, because a killed mpirun leaves its ranks behind."""
     process.terminate()
     try:
         process.wait(SECONDS_TO_DIE)
@@ -49,7 +49,7 @@ def stop(process):
 
 
 def run(command, timeout, environment):
-    """Runs a command; RunFailed with its output when it fails or does not end in time."""
+    """Runs a command. Raises RunFailed, with the output, if it fails or does not end in time."""
     variables = {**os.environ, **environment}
     status = None
     with tempfile.TemporaryFile("w+") as output:
@@ -68,10 +68,10 @@ def run(command, timeout, environment):
 
 
 def train(program, ranks, arguments, launcher="", timeout=120, environment=None):
-    """One training; a list of its epochs, each what the program wrote to --json.
+    """Runs one training and returns its epochs, each as the row that the program wrote to --json.
 
-    launcher: mpirun up to the number of ranks; empty = ranks as threads. environment: variables that
-    are set beside those of this process.
+    launcher: mpirun up to the number of ranks; empty: ranks are threads. environment: variables to
+    add to those of this process.
     """
     if launcher:
         start = [*shlex.split(launcher), str(ranks), str(program), "--transport", "mpi"]
