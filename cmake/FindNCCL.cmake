@@ -3,25 +3,25 @@
 #
 #   find_package(NCCL [2.28])
 #
-# The header of NCCL: the library itself is not linked, but found in the process that runs. Looked
-# for in NCCL_ROOT (a CMake or an environment variable; also the folder site-packages/nvidia/nccl of a
-# Python wheel), where systems and CUDA's toolkit have it, and in the wheel that python3 knows
-# (nvidia-nccl-cu12, -cu13).
+# Finds the header of NCCL. The library is not linked: a program that uses NCCL has loaded it. The
+# header is searched in NCCL_ROOT (a CMake or environment variable, which may name the folder
+# site-packages/nvidia/nccl of a Python wheel), in the folders of the system and of CUDA's toolkit,
+# and in the wheel of python3 (nvidia-nccl-cu12, -cu13).
 #
 #   NCCL_FOUND, NCCL_VERSION, NCCL_INCLUDE_DIR (cached), NCCL::headers
 
-# What was not found once, or is no longer there, is looked for again.
+# Search again if the cached header no longer exists. find_path() searches again if it found none.
 if(NCCL_INCLUDE_DIR AND NOT EXISTS "${NCCL_INCLUDE_DIR}/nccl.h")
   unset(NCCL_INCLUDE_DIR CACHE)
 endif()
 
-# NCCL_ROOT comes first: find_package() sees to that (CMP0074).
+# find_package() makes find_path() search NCCL_ROOT first (CMP0074).
 find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS} DOC "Folder of nccl.h")
 
 if(NOT NCCL_INCLUDE_DIR)
   find_program(nccl_python NAMES python3 python NO_CACHE)
   if(nccl_python)
-    # The module is not imported: that would load what it depends on.
+    # Do not import the module, which would load its dependencies.
     set(nccl_where "import importlib.util as u; s = u.find_spec('nvidia.nccl'); \
 print(list(s.submodule_search_locations)[0] if s else '')")
     execute_process(COMMAND "${nccl_python}" -c "${nccl_where}" OUTPUT_VARIABLE nccl_wheel

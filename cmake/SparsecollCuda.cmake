@@ -1,16 +1,17 @@
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Turns SPARSECOLL_CUDA (AUTO, ON, OFF) into SPARSECOLL_HAVE_CUDA and enables the language. With AUTO
-# nothing that is wrong with a toolkit ends the configuration: it goes on without CUDA and says why.
+# Sets SPARSECOLL_HAVE_CUDA from SPARSECOLL_CUDA (AUTO, ON, OFF), and enables the language. With
+# AUTO a missing or broken toolkit does not end the configuration, which continues without CUDA and
+# prints the reason.
 
 if(NOT SPARSECOLL_CUDA MATCHES "^(AUTO|ON|OFF)$")
   message(FATAL_ERROR "SPARSECOLL_CUDA is '${SPARSECOLL_CUDA}'; it can be AUTO, ON or OFF")
 endif()
 
-# sparsecoll_find_nvcc(problem): CMAKE_CUDA_COMPILER, or why there is none.
+# sparsecoll_find_nvcc(problem): sets CMAKE_CUDA_COMPILER, or else `problem` to the reason.
 function(sparsecoll_find_nvcc problem)
-  # What was not found once may have come since.
+  # A compiler may have been installed since the last search.
   if(DEFINED CMAKE_CUDA_COMPILER AND NOT CMAKE_CUDA_COMPILER)
     unset(CMAKE_CUDA_COMPILER CACHE)
   endif()
@@ -29,8 +30,9 @@ CMakeConfigureLog.yaml in the build folder" PARENT_SCOPE)
   endif()
 endfunction()
 
-# sparsecoll_choose_architectures(chosen problem): the GPUs to compile for, or why it cannot be. Of
-# the default those that this nvcc knows; what was asked for must be known.
+# sparsecoll_choose_architectures(chosen problem): sets `chosen` to the architectures to compile
+# for, or `problem` to the reason why there are none. Default architectures that this nvcc does not
+# support are left out; architectures that the user asked for must be supported.
 function(sparsecoll_choose_architectures chosen problem)
   execute_process(COMMAND "${CMAKE_CUDA_COMPILER}" --list-gpu-arch OUTPUT_VARIABLE known ERROR_QUIET)
   string(REGEX MATCHALL "compute_[0-9]+" known "${known}")
@@ -50,7 +52,7 @@ function(sparsecoll_choose_architectures chosen problem)
   set(kept)
   set(unknown)
   foreach(architecture IN LISTS wanted)
-    # all, native and the like are CMake's to resolve.
+    # CMake resolves all, native and similar words.
     string(REGEX MATCH "^[0-9]+" number "${architecture}")
     if(number AND NOT "compute_${number}" IN_LIST known)
       list(APPEND unknown ${architecture})
@@ -62,7 +64,7 @@ function(sparsecoll_choose_architectures chosen problem)
   if(unknown AND (asked OR NOT kept))
     set(${problem} "${CMAKE_CUDA_COMPILER} does not know the architectures ${unknown}" PARENT_SCOPE)
   endif()
-  # Without the newest of them the last one that is left brings the PTX for later GPUs.
+  # If the newest one is left out, the last remaining one includes the PTX for later GPUs.
   if(unknown AND kept)
     list(TRANSFORM kept REPLACE "-real$" "" AT -1)
   endif()
@@ -78,7 +80,7 @@ if(NOT SPARSECOLL_CUDA STREQUAL "OFF")
   endif()
   if(NOT sparsecoll_no_cuda)
     if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-      # The cache belongs to the project that is configured, which may be one around this.
+      # The cache belongs to the top-level project, which may be another one.
       if(PROJECT_IS_TOP_LEVEL)
         set(CMAKE_CUDA_ARCHITECTURES "${sparsecoll_architectures}"
             CACHE STRING "GPUs to compile for; without -real or -virtual: with PTX for later ones")
@@ -114,7 +116,7 @@ string(REGEX REPLACE "([0-9]+)([0-9][af]?)(-real|-virtual)?" "\\1.\\2" capabilit
 list(JOIN capabilities " " capabilities)
 message(STATUS "CUDA: yes (${capabilities}), nvcc ${CMAKE_CUDA_COMPILER_VERSION}")
 
-# CMake 3.25 does not know yet that nvcc has C++20.
+# CMake 3.25 does not know that nvcc supports C++20.
 if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
   set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
   set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
@@ -123,7 +125,7 @@ set(CMAKE_CUDA_STANDARD 20)
 set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 set(CMAKE_CUDA_EXTENSIONS OFF)
 
-# The host's rules of floating-point arithmetic: results are equal bit for bit.
+# Floating-point rules that give the same bits as the host.
 set(sparsecoll_cuda_flags -fmad=false -ftz=false -prec-div=true -prec-sqrt=true
                           --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra)
 if(SPARSECOLL_WERROR)

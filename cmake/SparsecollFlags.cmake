@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Compiler flags of everything below this directory. They are set per directory, not per target,
-# because bit equality needs the same floating-point rules in the library and in the oracles that
-# check it, and sanitizers must see every object.
+# Compiler flags for all targets of this directory and below. They are set per directory, not per
+# target, because the library and the oracles that check it need the same floating-point rules to
+# give the same bits, and because sanitizers need all objects.
 
 set(CMAKE_C_STANDARD 99)
 set(CMAKE_C_STANDARD_REQUIRED ON)
@@ -20,7 +20,7 @@ if(PROJECT_IS_TOP_LEVEL)
   find_program(SPARSECOLL_CCACHE ccache DOC "Compiler cache, used when it is there")
   if(SPARSECOLL_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
     set(CMAKE_C_COMPILER_LAUNCHER "${SPARSECOLL_CCACHE}")
-    # What includes a precompiled header it keeps with these only.
+    # ccache needs these options to cache objects that use a precompiled header.
     set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
                                     CCACHE_SLOPPINESS=pch_defines,time_macros "${SPARSECOLL_CCACHE}")
     add_compile_options(
@@ -33,8 +33,7 @@ add_compile_options(
   "$<${sparsecoll_host}:-Wall;-Wextra;-ffp-contract=off;-fno-fast-math>"
   "$<$<AND:${sparsecoll_host},$<BOOL:${SPARSECOLL_WERROR}>>:-Werror>")
 
-# The C++ bindings of old MPIs are part of mpi.h unless these are set; they need a library of their
-# own.
+# Without these definitions mpi.h of old MPIs includes C++ bindings, which need another library.
 add_compile_definitions(OMPI_SKIP_MPICXX=1 MPICH_SKIP_MPICXX=1)
 
 if(SPARSECOLL_SANITIZE)

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Is the Fortran module to be built? SPARSECOLL_FORTRAN is ON by default where there is a compiler
-# and, with MPI, the same MPI for Fortran as for C.
+# Decides whether to build the Fortran module. SPARSECOLL_FORTRAN is ON by default if there is a
+# compiler and, with MPI, the MPI of C also supports Fortran.
 
 include(CheckLanguage)
 
@@ -20,7 +20,7 @@ endif()
 enable_language(Fortran)
 
 if(SPARSECOLL_MPI)
-  # Where several MPIs are installed, take the one whose C compiler was chosen.
+  # If several MPIs are installed, use the one of the C compiler.
   if(MPI_C_COMPILER MATCHES "mpicc" AND NOT MPI_Fortran_COMPILER)
     string(REGEX REPLACE "mpicc([^/]*)$" "mpifort\\1" sibling "${MPI_C_COMPILER}")
     if(EXISTS "${sibling}")
@@ -37,11 +37,11 @@ if(SPARSECOLL_MPI)
   endif()
 endif()
 
-# Where the module files are, here and when installed.
+# Folders of the module files: in the build, and when installed.
 set(sparsecoll_fortran_modules "${PROJECT_BINARY_DIR}/src/fortran/modules")
 set(SPARSECOLL_FORTRAN_INSTALL_DIR "${CMAKE_INSTALL_INCLUDEDIR}/sparsecoll/fortran")
 
-# As in SparsecollFlags.cmake.
+# The flags of SparsecollFlags.cmake, for gfortran.
 set(sparsecoll_gfortran "$<COMPILE_LANG_AND_ID:Fortran,GNU>")
 add_compile_options(
   "$<${sparsecoll_gfortran}:-std=f2018;-Wall;-Wextra;-ffp-contract=off>"

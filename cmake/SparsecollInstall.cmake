@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Headers, libraries, the config package and the pkg-config file. Shared and static libraries are
-# exported apart, because only the static one makes its user find MPI and threads.
+# Installs headers, libraries, the config package and the pkg-config file. The shared and the static
+# library have export sets of their own, because only users of the static one need MPI and threads.
 
 include(CMakePackageConfigHelpers)
 
@@ -16,11 +16,11 @@ install(FILES ${public_headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sparsec
 install(DIRECTORY include/sparsecoll/cxx DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sparsecoll")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
-# What a C compiler does not link by itself: the C++ runtime.
+# The C++ runtime, which a C compiler does not link by itself.
 set(cxx_runtime ${CMAKE_CXX_IMPLICIT_LINK_LIBRARIES})
 list(REMOVE_DUPLICATES cxx_runtime)
 list(REMOVE_ITEM cxx_runtime ${CMAKE_C_IMPLICIT_LINK_LIBRARIES})
-# With -l, because a bare name could be a target of whoever includes this project.
+# The prefix -l keeps CMake from taking a name for a target of an enclosing project.
 list(TRANSFORM cxx_runtime PREPEND -l)
 target_link_libraries(sparsecoll_static INTERFACE "$<INSTALL_INTERFACE:${cxx_runtime}>")
 

@@ -1,8 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Turns SPARSECOLL_NCCL (AUTO, ON, OFF) into SPARSECOLL_HAVE_NCCL and the target NCCL::headers. With
-# AUTO the configuration goes on without NCCL where there is none, and says why.
+# Sets SPARSECOLL_HAVE_NCCL from SPARSECOLL_NCCL (AUTO, ON, OFF), and makes the target
+# NCCL::headers. With AUTO a missing NCCL does not end the configuration, which continues without it
+# and prints the reason.
 
 if(NOT SPARSECOLL_NCCL MATCHES "^(AUTO|ON|OFF)$")
   message(FATAL_ERROR "SPARSECOLL_NCCL is '${SPARSECOLL_NCCL}'; it can be AUTO, ON or OFF")

@@ -1,8 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Writes sparsecoll.pc. What the static library needs stands in Libs.private and not in
-# Requires.private: pkg-config would want MPI's own file even of those who link the shared library.
+# Writes sparsecoll.pc. The dependencies of the static library are in Libs.private, not in
+# Requires.private, because with the latter pkg-config would need MPI's file for the shared library,
+# too.
 
 set(static_needs ${cxx_runtime} -pthread)
 if(SPARSECOLL_MPI)
@@ -20,7 +21,7 @@ else()
   set(PC_LIBS "-lsparsecoll ${PC_STATIC_NEEDS}")
   set(PC_LIBS_PRIVATE "")
 endif()
-# The prefix is found from where the file lies, so that an installation can be moved.
+# The prefix is relative to the file, so that an installation can be moved.
 file(RELATIVE_PATH PC_PREFIX "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
 string(REGEX REPLACE "/$" "" PC_PREFIX "${PC_PREFIX}")
 configure_file(cmake/sparsecoll.pc.in "${CMAKE_CURRENT_BINARY_DIR}/sparsecoll.pc" @ONLY)

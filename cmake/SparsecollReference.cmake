@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# `docs`: the reference of the public headers as HTML, where doxygen is there. The test
-# checks.doxygen makes it too, for its errors.
+# Adds the target `docs` if doxygen is installed: the reference of the public headers as HTML. The
+# test checks.doxygen also makes the reference, and fails on errors.
 
 find_program(SPARSECOLL_DOXYGEN doxygen DOC "Makes the reference of the API")
 if(SPARSECOLL_DOXYGEN)

@@ -1,13 +1,13 @@
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# sparsecoll_add_catch_test() and sparsecoll_add_mpi_test(). Labels of tests: unit, ranks, mpi,
-# fault, netlab, gpu, fuzz, consumer, checks, convergence.
+# Defines sparsecoll_add_catch_test() and sparsecoll_add_mpi_test(). Tests have the labels unit,
+# ranks, mpi, fault, netlab, gpu, fuzz, consumer, checks, convergence, perf, long.
 
 find_package(Catch2 REQUIRED)
 set(SPARSECOLL_TESTS_DIR "${PROJECT_SOURCE_DIR}/tests")
 
-# `sparsecoll_catch` links Catch2, version 2 or 3, and its main().
+# The target `sparsecoll_catch` links Catch2, version 2 or 3, with its main().
 add_library(sparsecoll_catch INTERFACE)
 target_include_directories(sparsecoll_catch INTERFACE "${SPARSECOLL_TESTS_DIR}")
 # Test code is compiled often and need not be fast.
@@ -21,9 +21,9 @@ else()
   target_sources(sparsecoll_catch INTERFACE $<TARGET_OBJECTS:sparsecoll_catch_main>)
 endif()
 
-# Headers that most tests include are precompiled once, with the flags of sparsecoll_catch. Targets
-# with another level of optimisation cannot use them: GCC crashes. The empty source is there because
-# a target without sources has no precompiled header.
+# Precompiles the headers that most tests include, with the flags of sparsecoll_catch. Targets with
+# another level of optimisation cannot use the precompiled header, because GCC crashes. The target
+# has an empty source, because without sources CMake makes no precompiled header.
 add_library(sparsecoll_tests_precompiled OBJECT "${SPARSECOLL_TESTS_DIR}/support/precompiled.cpp")
 target_link_libraries(sparsecoll_tests_precompiled PRIVATE sparsecoll_catch)
 target_precompile_headers(
@@ -32,12 +32,12 @@ target_precompile_headers(
   <functional> <limits> <map> <memory> <mutex> <numeric> <optional> <random> <set> <span> <stdexcept>
   <string> <thread> <utility> <vector>)
 
-# Some tests ask for more memory than the machine has. The sanitizers must refuse, not abort.
+# Some tests allocate more memory than the machine has. The sanitizers must return null, not abort.
 set(SPARSECOLL_SANITIZER_ENVIRONMENT
     ASAN_OPTIONS=allocator_may_return_null=1
     TSAN_OPTIONS=allocator_may_return_null=1
     UBSAN_OPTIONS=print_stacktrace=1)
-# Ranks that are threads pretend to be on nodes of two ranks each, for the hierarchical algorithm.
+# Ranks that are threads act as if nodes had two ranks each, for the hierarchical algorithm.
 set(SPARSECOLL_THREADS_ENVIRONMENT SPARSECOLL_RANKS_PER_NODE=2 ${SPARSECOLL_SANITIZER_ENVIRONMENT})
 
 # sparsecoll_add_catch_test(NAME name LABEL label... SOURCES file... [SUPPORT target...]
@@ -75,8 +75,8 @@ if(NOT SPARSECOLL_MPI)
   return()
 endif()
 
-# How to start more ranks than cores, as any user. Open MPI refuses both unless told; MPICH does
-# neither.
+# Lets mpirun start more ranks than cores, and start as root. Open MPI needs options for both; MPICH
+# does not.
 execute_process(
   COMMAND "${MPIEXEC_EXECUTABLE}" --version
   OUTPUT_VARIABLE launcher_version
@@ -92,7 +92,7 @@ find_program(SPARSECOLL_TIMEOUT timeout REQUIRED DOC "coreutils' timeout, the gu
 
 # sparsecoll_add_mpi_test(NAME name RANKS p... COMMAND program argument... [LABEL label...]
 #                         [TIMEOUT seconds])
-# One test NAME.npP for each number of ranks. A run that hangs is killed with all its ranks.
+# Adds a test NAME.npP for each number of ranks P. A run that hangs is killed with all its ranks.
 function(sparsecoll_add_mpi_test)
   cmake_parse_arguments(arg "" "NAME;TIMEOUT" "RANKS;COMMAND;LABEL" ${ARGN})
   if(NOT arg_TIMEOUT)
@@ -101,7 +101,7 @@ function(sparsecoll_add_mpi_test)
   if(NOT arg_LABEL)
     set(arg_LABEL mpi)
   endif()
-  # ctest starts targets by their name only as first word of the command.
+  # add_test() replaces the name of a target only if it is the first word of the command.
   list(POP_FRONT arg_COMMAND program)
   if(TARGET ${program})
     set(program "$<TARGET_FILE:${program}>")

@@ -1,11 +1,12 @@
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
 
-# The programs, started as users start them, on vectors so small that nothing is measured: their own
-# check of every result is the test. Label: perf.
+# Runs the programs like users do, on vectors too small for measurements. The programs' own checks
+# of their results are the tests. The label is perf.
 
 # sparsecoll_add_perf_test(name COMMAND argument... [ENVIRONMENT variable=value...]
 #                          [PROPERTIES property value...])
+# Adds the test perf.name.
 function(sparsecoll_add_perf_test name)
   cmake_parse_arguments(arg "" "" "COMMAND;ENVIRONMENT;PROPERTIES" ${ARGN})
   add_test(NAME perf.${name} COMMAND ${arg_COMMAND})
@@ -34,11 +35,11 @@ endforeach()
 sparsecoll_add_perf_test(
   gtopk_allreduce.bf16_wire COMMAND gtopk_allreduce_perf --transport local -t 5 --wire bf16 ${small}
   PROPERTIES PASS_REGULAR_EXPRESSION "wire bf16.*Wrong results : 0 OK")
-# The model's times: over a network that is the model's, nearly.
+# The predictions of the cost model, on a simulated network that nearly equals the model.
 add_test(NAME perf.tune COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/test_tune.sh"
                                 $<TARGET_FILE:sparse_allreduce_perf>)
 set_tests_properties(perf.tune PROPERTIES LABELS perf TIMEOUT 120)
-# Over the simulated network, whose own test follows.
+# The simulated network: the programs on it, and then its own test.
 set(simulated --transport simulated --ranks 7 --rate 100mbit --latency 20us)
 foreach(form IN ITEMS dense sparse sum)
   sparsecoll_add_perf_test(
@@ -94,7 +95,7 @@ endforeach()
 sparsecoll_add_perf_test(
   topk COMMAND topk_perf -t 2 --input random,equal,sorted,hot,two-valued ${small})
 
-# Kernels for CUDA: skipped where there is no GPU, refused in words where none is seen.
+# CUDA kernels. Without a GPU the tests are skipped; if GPUs are hidden, the program must say so.
 set(device --memory device -n 2 -w 1 -b 64K -e 256K --density 0,0.01,0.5)
 foreach(kernel IN ITEMS select "merge;-p;1,5" "pack;-p;1,5" "unpack;-p;1,5")
   list(GET kernel 0 name)
@@ -116,8 +117,8 @@ sparsecoll_add_perf_test(
   topk.negative_size COMMAND topk_perf -b -4K
   PROPERTIES PASS_REGULAR_EXPRESSION "--minbytes: -4K is negative")
 
-# The collectives on vectors in device memory: on the tests' machine without a GPU, and on a GPU where
-# there is one.
+# The collectives on vectors in device memory: on the emulator of a GPU, and on a GPU if there is
+# one.
 add_library(sparsecoll_perf_simt STATIC device/storage.cpp device/connect_nccl.cpp
                                         device/nccl_linked.cpp)
 target_link_libraries(sparsecoll_perf_simt PUBLIC sparsecoll_perf sparsecoll_simt)
@@ -163,7 +164,7 @@ foreach(name IN ITEMS device simt)
                            --algo oktopk --tensors 300,1,17,400 -n 1 -w 0 --feedback 1
                            ${properties})
 endforeach()
-# The same over NCCL's stand-in.
+# The collectives over the stand-in of NCCL.
 set(once -n 1 -w 1 --density 0.01)
 foreach(call IN ITEMS "sparse_allreduce;--feedback;1;${once}" "gtopk_allreduce;-o;avg;${once}"
                       "sparse_alltoall;${once}" "push_sum;-n;4;--delay;0,2;--density;0,0.1")
@@ -185,7 +186,7 @@ sparsecoll_add_perf_test(
 sparsecoll_add_perf_test(
   nccl.push_sum_host_memory COMMAND simt_verbs_perf push_sum_perf --transport nccl
   PROPERTIES PASS_REGULAR_EXPRESSION "--transport: nccl needs --memory device")
-# Calls that a graph holds.
+# Calls in a CUDA graph.
 sparsecoll_add_perf_test(
   gtopk_allreduce.graph.simt
   COMMAND simt_verbs_perf gtopk_allreduce_perf --memory device --transport nccl -t 2 -b 8K -e 8K
@@ -221,7 +222,7 @@ sparsecoll_add_perf_test(
 sparsecoll_add_perf_test(
   push_sum COMMAND push_sum_perf --transport local -t 5 -n 6 --delay 0,2,-1 --density 0,0.1
                    --graph exponential,npeer:2,ring,bipartite -d float64)
-# Sums are right up to rounding, of which many steps do more.
+# The check of the sums allows for rounding, of which many steps cause more.
 sparsecoll_add_perf_test(
   push_sum.many_steps COMMAND push_sum_perf --transport local -t 4 -n 240 -b 4K -e 4K
                               --density 0.01 --mixing 0.02)
@@ -231,7 +232,7 @@ sparsecoll_add_perf_test(
   push_sum.bad_graph COMMAND push_sum_perf --graph star
   PROPERTIES PASS_REGULAR_EXPRESSION "star is no graph: exponential, npeer:P, ring or bipartite")
 
-# Groups of tensors of all sizes; a tensor of one value, and one larger than most groups.
+# Groups of tensors, of which one has one value and one is larger than most groups.
 set(tensors --tensors 3000,1,17,40000,256,256,5000,12 -n 1 -w 0)
 sparsecoll_add_perf_test(fusion COMMAND sparse_allreduce_perf --transport local -t 3 --feedback 1 -o
                                         avg ${tensors})
@@ -249,8 +250,8 @@ sparsecoll_add_perf_test(
   fusion.reuse COMMAND sparse_allreduce_perf --transport local -t 2 --algo oktopk-reuse ${tensors}
   PROPERTIES PASS_REGULAR_EXPRESSION "oktopk-reuse gives every step another result")
 
-# Another algorithm than the one whose result is promised: the check must see it and say so, in
-# words and by the exit status.
+# Runs another algorithm than the one whose result is expected. The check must report wrong results,
+# and set the exit status.
 set(deceived COMMAND sparse_allreduce_perf --transport local -t 2 --algo oktopk -b 64K -e 64K -n 1
              ENVIRONMENT SPARSECOLL_ALGO=dense)
 sparsecoll_add_perf_test(check_sees_wrong_results.exit_status ${deceived} PROPERTIES WILL_FAIL
@@ -258,7 +259,7 @@ sparsecoll_add_perf_test(check_sees_wrong_results.exit_status ${deceived} PROPER
 sparsecoll_add_perf_test(check_sees_wrong_results.message ${deceived} PROPERTIES
                          PASS_REGULAR_EXPRESSION "Wrong results : [1-9][0-9]* FAILED")
 
-# Where no such thing exists, the message lists what does.
+# The message for a bad value lists the valid ones.
 sparsecoll_add_perf_test(
   bad_option COMMAND sparse_allreduce_perf --algo ring
   PROPERTIES PASS_REGULAR_EXPRESSION "ring not in {auto,allgather,oktopk,oktopk-reuse,topka2a,hierarchical,dense,auto-reordered")
@@ -287,7 +288,7 @@ if(SPARSECOLL_MPI)
 endif()
 
 if(SPARSECOLL_MPI)
-  # All ranks on one host: there is one pattern, and a rate has nothing to be compared with.
+  # All ranks are on one host: there is only one pattern, and no link whose rate is checked.
   sparsecoll_add_mpi_test(NAME perf.link RANKS 3 LABEL perf COMMAND link_perf --bytes 64K -n 2 --rate 10)
   set_tests_properties(perf.link.np3 PROPERTIES PASS_REGULAR_EXPRESSION
                        "same host +65536 .* -\n.*Wrong results : 0 OK")
@@ -295,7 +296,7 @@ endif()
 
 find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND)
-  # The summary that is kept beside the rows is what the report makes of them.
+  # The summaries in results/ must equal what cluster_report.py prints for their rows.
   file(GLOB results CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/results/*/jobs.jsonl")
   foreach(jobs IN LISTS results)
     get_filename_component(folder "${jobs}" DIRECTORY)
@@ -305,7 +306,7 @@ if(Python3_FOUND)
       COMMAND sh -c "\"$1\" -B \"$2\" \"$3\" | diff \"$3/summary.md\" -" -
               "${Python3_EXECUTABLE}" "${CMAKE_CURRENT_SOURCE_DIR}/cluster_report.py" "${folder}")
   endforeach()
-  # A machine that only builds and tests has no matplotlib.
+  # matplotlib is optional.
   execute_process(
     COMMAND "${Python3_EXECUTABLE}" -c "import matplotlib"
     RESULT_VARIABLE no_matplotlib
