@@ -39,7 +39,7 @@ size_t end_allocation_failures() noexcept {
 
 void* operator new(std::size_t bytes) { return sparsecoll::unit::allocate(bytes); }
 void* operator new[](std::size_t bytes) { return sparsecoll::unit::allocate(bytes); }
-// Sanitizers define their own, so that the library would not get this one otherwise.
+// Without this one, the operator of a sanitizer would serve these allocations.
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   try {
     return sparsecoll::unit::allocate(bytes);

@@ -35,7 +35,7 @@ TEST_CASE("a pool reuses its blocks") {
   CHECK(memory.bytes_in_use() == 0);
 }
 
-TEST_CASE("a pool reuses a block for other sizes only if it is not much larger") {
+TEST_CASE("a pool reuses a block for sizes two or three classes smaller, and blocks have slack") {
   Memory memory;
   Pool pool(memory);
   { const Buffer cache = pool.take(16000); }
