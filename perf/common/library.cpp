@@ -51,7 +51,7 @@ std::vector<std::uint32_t> narrowed(const std::vector<std::uint64_t>& indices) {
   return {indices.begin(), indices.end()};
 }
 
-/// What a runner uses.
+/// The communicator and the storage of a runner.
 struct Resources {
   const Communicator& comm;
   Storage& storage;

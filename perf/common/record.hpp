@@ -30,9 +30,9 @@ struct Record {
   double pack_seconds = 0;
   double exchange_seconds = 0;
   double reduce_seconds = 0;
-  double wire_bytes = 0;                ///< last call, rank that sent most
-  std::size_t messages = 0;             ///< likewise; 0 if they were not counted
-  bool wire_is_model = false;           ///< wire_bytes is computed, not counted
+  double wire_bytes = 0;       ///< last call, rank that sent most
+  std::size_t messages = 0;    ///< messages sent by the rank that sent most; 0: not counted
+  bool wire_is_model = false;  ///< wire_bytes is computed, not counted
   std::optional<double> model_seconds;  ///< prediction of Auto's cost model
   std::optional<double> times_faster_than_dense;
   std::optional<double> times_faster_than_mpi;  ///< baseline mpi-alltoallv
@@ -45,7 +45,7 @@ struct Record {
   std::optional<double> wire_bytes_per_entry(int ranks) const;
 };
 
-/// Returns the columns of the table; record_cells() returns the cells of a row.
+/// Returns the columns of the table, and the cells of a row.
 std::vector<Table::Column> record_columns(const Options& options);
 std::vector<std::string> record_cells(const Record& record, const Options& options, int ranks);
 /// Prints the lines above the table.

@@ -64,7 +64,7 @@ class Backend {
   virtual void accumulate(std::span<float> velocity, float momentum, const float* gradient) = 0;
   /// x -= rate * direction
   virtual void descend(std::span<float> x, float rate, const float* direction) = 0;
-  /// Likewise for a sparse direction; and x = 0 at the indices of `where`.
+  /// x -= rate * direction for a sparse direction; and x = 0 at the indices of `where`
   virtual void descend(float* x, float rate, const sparsecollSparse_t& direction) = 0;
   virtual void clear(float* x, const sparsecollSparse_t& where) = 0;
 };

@@ -25,7 +25,7 @@ enum class Mode {
   gossip
 };
 
-/// What a rank is: a process of mpirun, or a thread of this process.
+/// The kind of ranks: processes of mpirun, or threads of this process.
 enum class Transport { mpi, local };
 
 /// The memory of a rank's vectors.
