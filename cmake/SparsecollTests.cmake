@@ -10,7 +10,7 @@ set(SPARSECOLL_TESTS_DIR "${PROJECT_SOURCE_DIR}/tests")
 # The target `sparsecoll_catch` links Catch2, version 2 or 3, with its main().
 add_library(sparsecoll_catch INTERFACE)
 target_include_directories(sparsecoll_catch INTERFACE "${SPARSECOLL_TESTS_DIR}")
-# Test code is compiled often and need not be fast.
+# Tests are compiled with -O1, because they are compiled often and need not be fast.
 target_compile_options(sparsecoll_catch INTERFACE -O1)
 if(TARGET Catch2::Catch2WithMain)
   target_link_libraries(sparsecoll_catch INTERFACE Catch2::Catch2WithMain)

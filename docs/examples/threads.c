@@ -59,7 +59,7 @@ int main(void) {
 
   int lost = 0;
   for (int i = 0; i < n; ++i) {
-    float missing = -ranks[0].delivered[i]; /* the same on every rank */
+    float missing = -ranks[0].delivered[i]; /* equal on all ranks */
     for (int r = 0; r < P; ++r) missing += ranks[r].input[i] - ranks[r].residual[i];
     if (missing != 0.0f) ++lost;
   }

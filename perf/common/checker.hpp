@@ -28,8 +28,8 @@ enum class ExpectedResult {
 
 /// How closely a result must agree with the definition.
 enum class Accuracy {
-  kBits,     ///< the sum's order is promised, or the data make any order exact
-  kRounding  ///< any order: within (P + 1) u sum|x|
+  kBits,     ///< equal bits: the order of the sum is defined, or sums are exact
+  kRounding  ///< the order is free: the error is at most (P + 1) u sum|x|
 };
 
 /// Compares results with the definition, executed serially.

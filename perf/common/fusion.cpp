@@ -99,7 +99,7 @@ class FusionSearch {
     for (const std::size_t n : counts_) {
       Tensor<T>& tensor = tensors_.emplace_back();
       tensor.vectors = generated_vectors<T>(n, ranks_.size(), mine);
-      ++mine.seed;  // no two tensors alike
+      ++mine.seed;  // other data for the next tensor
       tensor.dense.resize(n);
       tensor.vectors->fill(ranks_.rank(), 0, tensor.dense);
       Task<T>& task = tensor.task;

@@ -31,7 +31,7 @@ class Half {
     bits_ = static_cast<std::uint16_t>((std::signbit(value) ? 0x8000u : 0u) |
                                        ((binade << mantissa_bits) + significand));
   }
-  operator float() const {  // NOLINT: a number like any other
+  operator float() const {  // NOLINT: implicit, as for other numbers
     const int exponent = (bits_ & 0x7fff) >> mantissa_bits;
     const int mantissa = bits_ & ((1 << mantissa_bits) - 1);
     const int significand = exponent == 0 ? mantissa : mantissa + (1 << mantissa_bits);

@@ -10,8 +10,8 @@
 
 namespace sparsecoll::perf {
 
-/// Throws std::runtime_error with `what` and the library's explanation unless `result` is Success.
-/// `comm` may be NULL: then the explanation is that of this thread's last failed init.
+/// Throws std::runtime_error with `what` and the library's message unless `result` is Success.
+/// `comm` may be NULL for the message of this thread's last failed init.
 void require(sparsecollResult_t result, sparsecollComm_t comm, const char* what);
 
 /// Returns the library's constant for T.

@@ -15,18 +15,18 @@
 
 namespace sparsecoll::perf {
 
-/// The algorithms of sparseAllreduce, by the words of --algo: auto, allgather, oktopk,
-/// oktopk-reuse, topka2a, hierarchical, dense, auto-reordered.
+/// Returns the values of --algo for sparseAllreduce: the library's algorithms, and the variants
+/// kReuse and kReordered.
 std::vector<std::string> sparse_algorithms();
-/// Ok-Topk with reused thresholds, under --algo.
+/// The value of --algo for Ok-Topk with reused thresholds.
 inline constexpr const char* kReuse = "oktopk-reuse";
 inline constexpr const char* kHierarchical = "hierarchical";
-/// Auto with allowReordered = 1, under --algo.
+/// The value of --algo for Auto with allowReordered = 1.
 inline constexpr const char* kReordered = "auto-reordered";
-/// gtopkAllreduce under --algo.
+/// The value of --algo for gtopkAllreduce.
 inline constexpr const char* kGtopk = "gtopk";
 
-/// sparseAlltoall under --algo.
+/// The value of --algo for sparseAlltoall.
 inline constexpr const char* kAlltoall = "alltoall";
 
 /// Makes runners of the library's algorithms. Each algorithm has a communicator of its own, which

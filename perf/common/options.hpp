@@ -16,7 +16,7 @@ namespace sparsecoll::perf {
 struct Program {
   std::string name;
   std::string description;
-  std::vector<std::string> algorithms;          ///< the library's; empty: a local kernel, no --algo
+  std::vector<std::string> algorithms;          ///< the library's; empty: topk_perf, without --algo
   std::vector<std::string> default_algorithms;  ///< --algo if not given; baselines are added
   std::vector<std::string> baselines = {"mpi-dense", "mpi-allgather"};  ///< with MPI
   bool tensors = false;                                                 ///< has --tensors

@@ -26,7 +26,7 @@ std::string label(const Record& record) {
   return same ? record.algorithm : record.algorithm + ':' + record.ran;
 }
 
-/// "1 rank", "4 ranks".
+/// Formats a count with its noun: "1 rank", "4 ranks".
 std::string counted(int count, const std::string& noun) {
   return std::to_string(count) + ' ' + noun + (count == 1 ? "" : "s");
 }

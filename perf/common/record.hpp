@@ -15,7 +15,7 @@
 
 namespace sparsecoll::perf {
 
-/// One row: an algorithm on a shape, over all ranks.
+/// One row of the table: the measurement of an algorithm on a shape, over all ranks.
 struct Record {
   std::string algorithm;  ///< the value of --algo
   std::string ran;        ///< the algorithm that ran; another one if `algorithm` is auto

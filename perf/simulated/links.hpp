@@ -42,7 +42,7 @@ class Links {
   /// A part of a message on its way. The last one carries the message.
   struct Chunk {
     const RankGroup* group;
-    Inbox* inbox;                   ///< the receiver's
+    Inbox* inbox;                   ///< inbox of the receiver
     int peer;                       ///< the sender
     std::shared_ptr<Buffer> bytes;  ///< the whole message; null if more chunks follow
   };

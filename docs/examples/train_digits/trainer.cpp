@@ -60,7 +60,7 @@ void dump(std::span<const float> gradient, const std::string& file) {
   if (!out) throw std::runtime_error("cannot write " + file);
 }
 
-/// One rank of the training.
+/// Trains on one rank.
 class Trainer {
  public:
   Trainer(const Options& options, const Dataset& dataset, World& world)
