@@ -54,8 +54,7 @@ class Buffers {
   Stream stream_;
 };
 
-/// Where one call works: on the host or on the communicator's device, and behind which work of the
-/// caller.
+/// The backend on which one call works, and the caller's work that it follows.
 class ExecutionContext {
  public:
   /// Locates the buffers of a call that will run later, and orders it behind the work that is on

@@ -9,7 +9,7 @@
 
 namespace sparsecoll {
 
-/// What an output vector has in common with the input: count, types and backend.
+/// The properties that an output vector shares with the input: count, types and backend.
 struct OutputFormat {
   const sparsecollSparse_t& sparse;
   int device;

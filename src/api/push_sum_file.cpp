@@ -18,7 +18,7 @@ constexpr const char* kKind = "push-sum";
 constexpr uint64_t kLastStep = uint64_t{1}
                                << 62;  // no run gets so far, and further steps do not overflow
 
-/// What must be the same in a state and in a file.
+/// The properties that must be the same in a state and in a file.
 struct Shape {
   uint64_t rank;
   uint64_t ranks;

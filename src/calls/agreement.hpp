@@ -13,7 +13,7 @@ namespace sparsecoll {
 /// Longest text about a bad argument that a rank sends to the others, with its final zero.
 inline constexpr size_t kNoticeText = 400;
 
-/// What a rank reports to all others about its arguments, before a call or after a disagreement.
+/// A rank's report on its arguments to all others, before a call or after a disagreement.
 struct CallNotice {
   Descriptor descriptor;
   bool bad_arguments = false;  ///< `problem` says what is wrong with this rank's arguments

@@ -16,7 +16,7 @@ enum class AlgorithmId : int {
   dense = 5,
 };
 
-/// What an algorithm of sparseAllreduce returns (docs/semantics.md).
+/// The result of an algorithm of sparseAllreduce (docs/semantics.md).
 enum class ResultKind {
   definition,    ///< the top-k of the sum in rank order, bit for bit
   sums_by_node,  ///< the same, but sums are added by node first
@@ -24,7 +24,7 @@ enum class ResultKind {
   whole_sum,     ///< the sum of all values in rank order, without a selection
 };
 
-/// What users, programs and tests know of an algorithm without running it.
+/// The properties of an algorithm that users, programs and tests need without running it.
 struct AlgorithmInfo {
   AlgorithmId id;
   const char* name;  ///< for SPARSECOLL_ALGO, messages and its page docs/algorithms/<name>.md

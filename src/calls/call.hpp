@@ -34,7 +34,7 @@ struct Packet {
 /// has its messages, or always the host's.
 enum class MessageMemory { backend, host };
 
-/// What is sent to and received from one peer in one exchange.
+/// The messages to and from one peer in one exchange.
 struct Transfer {
   int peer = 0;
   Packet out;

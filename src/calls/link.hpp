@@ -39,7 +39,7 @@ struct AbandonedMemory {
   bool touches_workspace = false;  ///< The workspace of the communicator must be given up, too.
 };
 
-/// What a rank passes to sparsecollCommSplit().
+/// The arguments of sparsecollCommSplit().
 struct SplitWish {
   int color;
   int key;

@@ -1,7 +1,7 @@
 ! SPDX-FileCopyrightText: 2026 The sparsecoll authors
 ! SPDX-License-Identifier: Apache-2.0
 
-!> What several modules need to hand arrays to C.
+!> Addresses of arrays for C, used by several modules.
 module sparsecoll_addresses
   use, intrinsic :: iso_c_binding, only: c_int, c_intptr_t, c_loc, c_null_ptr, c_ptr, c_size_t
   use sparsecoll_communicators, only: sparsecollCommCount

@@ -35,9 +35,9 @@ module sparsecoll_alltoall
 
 contains
 
-  !> Sends every entry of `send` to the rank whose region [bounds(r), bounds(r+1)) has its index.
-  !> Where recvcounts (P) or bounds (P + 1) are left out, the arguments behind them are given by
-  !> name.
+  !> Sends every entry of `send` to the rank whose region [bounds(r),
+  !> bounds(r+1)) has its index. If recvcounts (P) or bounds (P + 1) is
+  !> absent, pass the arguments after it by name.
   subroutine sparseAlltoall(send, recv, recvcounts, bounds, comm, ierr)
     type(sparsecollSparse_t), target, intent(in) :: send
     type(sparsecollSparse_t), target, intent(inout) :: recv

@@ -256,7 +256,8 @@ contains
     call finish(c_get_async_error(comm, asyncError), 'sparsecollCommGetAsyncError', comm, ierr)
   end subroutine sparsecollCommGetAsyncError
 
-  !> What this rank's verbs did; `which` is sparsecollStatsLast or sparsecollStatsTotal.
+  !> Returns the statistics of this rank's verbs; `which` is
+  !> sparsecollStatsLast or sparsecollStatsTotal.
   subroutine sparsecollCommGetStats(comm, which, stats, ierr)
     type(sparsecollComm_t), intent(in) :: comm
     integer(c_int), intent(in) :: which

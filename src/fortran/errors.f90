@@ -1,7 +1,7 @@
 ! SPDX-FileCopyrightText: 2026 The sparsecoll authors
 ! SPDX-License-Identifier: Apache-2.0
 
-!> What results mean, and what becomes of one that is not success.
+!> Results as text, and the handling of results other than success.
 module sparsecoll_errors
   use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_f_pointer, c_int, c_ptr, c_size_t
   use sparsecoll_types

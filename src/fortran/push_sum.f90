@@ -28,7 +28,8 @@ module sparsecoll_push_sum
   end interface sparsecollPushSumDrain
 
   abstract interface
-    !> What outNeighbours of a configuration points to, by c_funloc. Ranks count from 0.
+    !> The interface of outNeighbours of a configuration, which gets its
+    !> address by c_funloc. Ranks count from 0.
     function sparsecollOutNeighbours(user, rank, nranks, step, neighbours, weights, capacity) &
         bind(C)
       import :: c_double, c_int, c_int64_t, c_ptr

@@ -113,7 +113,8 @@ contains
     call finish(c_scale(residual, factor), 'sparsecollResidualScale', ierr=ierr)
   end subroutine sparsecollResidualScale
 
-  !> Where the residual lives, until the next call that uses it.
+  !> Returns the address of the current values, valid until the next call that
+  !> uses it.
   subroutine sparsecollResidualPointer(residual, pointer, ierr)
     type(sparsecollResidual_t), intent(in) :: residual
     type(c_ptr), intent(inout) :: pointer

@@ -11,7 +11,7 @@ module sparsecoll_types
 
   integer(c_int), parameter, public :: SPARSECOLL_VERSION = 100
 
-  ! What every procedure leaves in ierr.
+  ! Results, which every procedure returns in ierr.
   integer(c_int), parameter, public :: sparsecollSuccess = 0
   integer(c_int), parameter, public :: sparsecollUnhandledCudaError = 1
   integer(c_int), parameter, public :: sparsecollSystemError = 2
@@ -61,9 +61,10 @@ module sparsecoll_types
   integer(c_int), parameter, public :: sparsecollGraphBipartiteExponential = 3
   integer(c_int), parameter, public :: sparsecollGraphCustom = 4
 
-  !> As k of a v verb: the exact sum of all entries.
+  !> For the argument k of a v verb: the exact sum of all entries.
   integer(c_size_t), parameter, public :: SPARSECOLL_ALL = -1_c_size_t
-  !> As color of sparsecollCommSplit: not part of any new communicator.
+  !> For the argument color of sparsecollCommSplit: no part of any new
+  !> communicator.
   integer(c_int), parameter, public :: SPARSECOLL_SPLIT_NOCOLOR = -1
   integer(c_int), parameter, public :: sparsecollStatsLast = 0
   integer(c_int), parameter, public :: sparsecollStatsTotal = 1
@@ -105,7 +106,7 @@ module sparsecoll_types
     type(c_ptr) :: reserved(4) = c_null_ptr
   end type sparsecollSparse_t
 
-  !> How a communicator works.
+  !> The configuration of a communicator.
   type, bind(C), public :: sparsecollConfig_t
     integer(c_size_t) :: size = 56
     integer(c_int) :: magic = int(z'53504346', c_int)
@@ -122,7 +123,7 @@ module sparsecoll_types
     integer(c_int) :: allowReordered = 0
   end type sparsecollConfig_t
 
-  !> What one rank's verbs did.
+  !> Statistics of one rank's verbs.
   type, bind(C), public :: sparsecollStats_t
     integer(c_size_t) :: size = 104
     integer(c_int) :: magic = int(z'53505354', c_int)
@@ -140,7 +141,7 @@ module sparsecoll_types
     integer(c_size_t) :: abandonedBytes = 0
   end type sparsecollStats_t
 
-  !> How push-sum works.
+  !> The configuration of push-sum.
   type, bind(C), public :: sparsecollPushSumConfig_t
     integer(c_size_t) :: size = 64
     integer(c_int) :: magic = int(z'53505053', c_int)

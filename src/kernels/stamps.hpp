@@ -43,7 +43,7 @@ struct DeviceTotals {
   uint64_t last_selected, last_result, selected, result;
 };
 
-/// Where the device writes its totals and errors.
+/// The memory to which a device writes its totals and errors.
 struct DeviceReport {
   DeviceTotals* totals;  ///< on the device
   DeviceTotals* mirror;  ///< a copy that the host can read

@@ -67,7 +67,7 @@ struct Framed {
 void put_frame_header(FrameHeader header, const Framed& payload, bool with_checksum,
                       std::byte* head);
 
-/// What a receiver knows of a frame beforehand.
+/// The properties of the next frame that its receiver knows.
 struct ExpectedFrame {
   int peer;
   int ranks;

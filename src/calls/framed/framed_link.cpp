@@ -14,7 +14,7 @@ namespace sparsecoll {
 
 namespace {
 
-/// What each rank tells all others before a split.
+/// Sent by each rank to all others before a split.
 struct SplitMessage {
   SplitWish wish;
   uint64_t address;  ///< of the sender in its part

@@ -16,7 +16,7 @@ namespace sparsecoll {
 
 class StreamWatchdog;
 
-/// What all calls in stream order of one communicator use.
+/// The objects that all calls in stream order of one communicator share.
 struct StreamResources {
   StreamTransport& transport;
   Device& device;  ///< It has begun its work of the call.

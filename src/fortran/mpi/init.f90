@@ -11,8 +11,9 @@ module sparsecoll_mpi
   private
   public :: sparsecollCommInitMpi
 
-  !> (comm, mpi, [config,] [ierr]): makes a communicator over the ranks of `mpi`. Collective.
-  !> Where config is left out, ierr is given by name; it then works by defaults.
+  !> (comm, mpi, [config,] [ierr]): makes a communicator over the ranks of
+  !> `mpi`. Collective. If config is absent, the defaults apply, and ierr is
+  !> passed by name.
   interface sparsecollCommInitMpi
     procedure of_integer, of_type
   end interface sparsecollCommInitMpi

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 The sparsecoll authors
  * SPDX-License-Identifier: Apache-2.0 */
 
-/* What Fortran calls an MPI communicator is a number that only MPI can turn into one of C. */
+/* In Fortran an MPI communicator is a number, which only MPI converts to one of C. */
 #include <sparsecoll/sparsecoll_mpi.h>
 
 sparsecollResult_t sparsecoll_fortran_init_mpi(sparsecollComm_t* comm, const MPI_Fint* mpi,

@@ -180,7 +180,7 @@ class CudaDevice final : public Device {
   }
 
  private:
-  /// What exists from begin() to end().
+  /// The state of a device from begin() to end().
   struct CallState {
     CallState(int device, cuda::Backend& where, bool is_captured)
         : current(device),

@@ -257,7 +257,7 @@ class CandidateSelection {
   FilterFunction<T> fast_;
   FilterFunction<T> slow_;
   std::span<Chunk<Acc>> chunks_;
-  std::span<Key<Acc>> keys_;  ///< of candidates that are looked at closely
+  std::span<Key<Acc>> keys_;  ///< of the candidates that K2 compares closely
 };
 
 }  // namespace sparsecoll::host

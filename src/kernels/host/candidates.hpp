@@ -25,9 +25,9 @@ struct Chunk {
   size_t found = 0;
   size_t discarded = 0;   ///< before those found, and not staged any more
   Threshold threshold{};  ///< with its share of the ties
-  size_t above = 0;       ///< of them, the threshold
+  size_t above = 0;       ///< candidates above the threshold
   size_t ties = 0;        ///< with it
-  size_t at = 0;          ///< where its first one goes
+  size_t at = 0;          ///< where the first entry of this chunk is written
   size_t written = 0;
 };
 

@@ -35,7 +35,7 @@ struct FilterTask {
   /// none.
   uint64_t bound;
   uint32_t* index;         ///< room for count + kRow
-  Accumulation<T>* value;  ///< likewise
+  Accumulation<T>* value;  ///< has room for count + kRow
   uint32_t first;          ///< index of values[0]
   bool streaming;          ///< `next` is too large for the caches
   bool dense;              ///< candidates are many: do not branch for each
@@ -59,8 +59,8 @@ struct ExtractTask {
   T* values;
   size_t count;        ///< whole rows
   uint64_t bound;      ///< key of T that the large ones reach
-  uint32_t* position;  ///< of the large ones, rising; room for kExtractSlack more than there are
-  T* value;            ///< of the large ones; likewise
+  uint32_t* position;  ///< positions of the large values, rising; has room for kExtractSlack more
+  T* value;            ///< the large values; has room for kExtractSlack more
 };
 /// Elements that may be written behind the last one. It takes longer to predict whether a row has
 /// any large value.

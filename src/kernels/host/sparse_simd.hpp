@@ -31,7 +31,7 @@ inline constexpr uint64_t kSimdTail = 64;
 struct EncodeTask {
   const uint32_t* index;
   uint64_t nnz;
-  uint32_t begin;  ///< of the region
+  uint32_t begin;  ///< begin of the region
   unsigned low;
   uint64_t unary;
   uint64_t words;
@@ -47,7 +47,7 @@ struct PartitionTask {
   uint64_t key;
   uint32_t* kept_index;  ///< room for those that pass
   T* kept_value;
-  uint32_t* dropped_index;  ///< of the other non-zeros; null: they are not wanted
+  uint32_t* dropped_index;  ///< the other non-zeros; null: not wanted
   T* dropped_value;
 };
 

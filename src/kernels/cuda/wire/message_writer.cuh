@@ -12,7 +12,7 @@
 
 namespace sparsecoll::cuda {
 
-/// What is known of a message before it is written.
+/// A message that is not written yet: its format and size.
 struct MessagePlan {
   Region region;
   WireShape shape;

@@ -26,7 +26,7 @@
 
 namespace sparsecoll::cuda {
 
-/// What one chunk has found.
+/// The result of unpacking one chunk.
 struct ChunkState {
   uint64_t entries;  ///< one bits in the chunk's share of the words
   bool fault;
