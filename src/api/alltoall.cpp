@@ -68,7 +68,7 @@ class AlltoallCall final : public Operation, private AlltoallArguments {
     Env& env = reduction.env();
     const ReceivedVectors came =
         alltoall(env, kernels.widened(span_of(*send, kernels)), bounds.regions(send->count, env));
-    reduction.complete(send->nnz, came.entries);
+    reduction.confirm(send->nnz, came.entries);
     Output output(recv, came.entries);
     const SparseBuffer out = output.prepare(communicator, {*send, context().device()}, kernels);
     if (PendingResult* pending_result = output.pending_result())

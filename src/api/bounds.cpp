@@ -21,7 +21,7 @@ Bounds::Bounds(const size_t* bounds, sparsecollComm_t comm) noexcept : given_(bo
 }
 
 uint64_t Bounds::at(size_t r, uint64_t count) const {
-  return copy_.empty() ? border(count, ranks_, r) : copy_[r];
+  return copy_.empty() ? even_boundary(count, ranks_, r) : copy_[r];
 }
 
 void Bounds::check(uint64_t count) const {

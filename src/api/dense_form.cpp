@@ -56,8 +56,8 @@ class DenseCall final : public Operation, private DenseArguments {
         is_gtopk ? gtopk() : reduction.sparse_algorithm(problem, Reduction::Form::dense);
     const Gradient gradient{send, count, residual ? residual->view() : ResidualView{}};
     const Selected selected = algorithm.selection.select(env, gradient, problem, invocation.cache);
-    const Outcome outcome =
-        is_gtopk ? reduction.run_unread(algorithm, problem) : reduction.run(algorithm, problem);
+    const Outcome outcome = is_gtopk ? reduction.run_without_reading(algorithm, problem)
+                                     : reduction.run(algorithm, problem);
     const Stopwatch watch(env.stats, Phase::reduce);
     const auto configured =
         static_cast<ResidualRule>(invocation.communicator.config().values.residualRule);

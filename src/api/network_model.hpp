@@ -15,7 +15,8 @@ struct NetworkModel {
   uint64_t node;                     ///< number of this rank's node
   std::optional<Network> network;    ///< cost of messages between any two ranks, as measured
   std::optional<Topology> topology;  ///< which ranks share a node
-  std::optional<Nodes> nodes;  ///< cost of messages within nodes and between them, as measured
+  std::optional<NodeNetwork>
+      nodes;  ///< cost of messages within nodes and between them, as measured
 };
 
 }  // namespace sparsecoll

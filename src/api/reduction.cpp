@@ -27,42 +27,42 @@ Reduction::Reduction(const Invocation& invocation, Kernels& kernels)
 }
 
 Network Reduction::network() {
-  if (env_.call.in_stream_order()) return kBesideEachOther;
+  if (env_.call.in_stream_order()) return kSameMachine;
   // The choice decides which sums are rounded, and results must not depend on measurements.
   if (env_.rounds()) return kCommodity;
   if (const auto& known = invocation_.communicator.network_model().network) return *known;
   if (env_.call.size() == 1) return kCommodity;
-  measured_ = measure_network(env_);
-  if (!measured_) return kCommodity;  // a group cannot measure
-  invocation_.communicator.log(LogLevel::info, "network: alpha ", measured_->alpha * 1e6,
-                               " us, beta ", measured_->beta * 1e9, " ns a byte");
-  return *measured_;
+  measured_network_ = measure_network(env_);
+  if (!measured_network_) return kCommodity;  // a group cannot measure
+  invocation_.communicator.log(LogLevel::info, "network: alpha ", measured_network_->alpha * 1e6,
+                               " us, beta ", measured_network_->beta * 1e9, " ns a byte");
+  return *measured_network_;
 }
 
 const Topology& Reduction::topology() {
   if (const auto& known = invocation_.communicator.network_model().topology) return *known;
-  if (learned_) return *learned_;
-  learned_ = learn_topology(env_, invocation_.communicator.network_model().node);
-  invocation_.communicator.log(LogLevel::info, "nodes: ", learned_->nodes(), ", with ",
-                               learned_->largest(), " ranks at most");
-  return *learned_;
+  if (learned_topology_) return *learned_topology_;
+  learned_topology_ = learn_topology(env_, invocation_.communicator.network_model().node);
+  invocation_.communicator.log(LogLevel::info, "nodes: ", learned_topology_->nodes(), ", with ",
+                               learned_topology_->largest_node_size(), " ranks at most");
+  return *learned_topology_;
 }
 
-const Nodes* Reduction::nodes() {
+const NodeNetwork* Reduction::nodes() {
   // No measurement may decide how values are rounded, as in network().
   if (!invocation_.communicator.config().values.allowReordered || env_.rounds() ||
-      env_.call.in_stream_order() || topology().largest() == 1)
+      env_.call.in_stream_order() || topology().largest_node_size() == 1)
     return nullptr;
   if (const auto& known = invocation_.communicator.network_model().nodes) return &*known;
-  measured_nodes_ = measure_nodes(env_, topology());
-  if (!measured_nodes_) return nullptr;  // a group cannot measure
+  measured_node_network_ = measure_node_network(env_, topology());
+  if (!measured_node_network_) return nullptr;  // a group cannot measure
   const auto words = [](const Network& network) {
     return text("alpha ", network.alpha * 1e6, " us, beta ", network.beta * 1e9, " ns a byte");
   };
   invocation_.communicator.log(LogLevel::info, "network: within nodes ",
-                               words(measured_nodes_->within), "; between leaders ",
-                               words(measured_nodes_->leaders));
-  return &*measured_nodes_;
+                               words(measured_node_network_->within), "; between leaders ",
+                               words(measured_node_network_->leaders));
+  return &*measured_node_network_;
 }
 
 void Reduction::log_choice(const Algorithm& chosen, const Shape& shape,
@@ -113,22 +113,23 @@ Outcome Reduction::run(const Algorithm& algorithm, Problem problem) {
   // After a reduce-scatter, ranks have different results. A call of a group starts from what the
   // call before it confirmed, so that the cache must be complete before confirm().
   if (problem.k == kAll && problem.regions.empty()) invocation_.cache.result = result;
-  complete(selected, result);
+  confirm(selected, result);
   invocation_.communicator.shape_caches().store(invocation_.descriptor.hash(), invocation_.cache);
-  if (measured_) invocation_.communicator.network_model().network = *measured_;
-  if (learned_) invocation_.communicator.network_model().topology = *learned_;
-  if (measured_nodes_) invocation_.communicator.network_model().nodes = *measured_nodes_;
+  if (measured_network_) invocation_.communicator.network_model().network = *measured_network_;
+  if (learned_topology_) invocation_.communicator.network_model().topology = *learned_topology_;
+  if (measured_node_network_)
+    invocation_.communicator.network_model().nodes = *measured_node_network_;
   return outcome;
 }
 
-Outcome Reduction::run_unread(const Algorithm& algorithm, const Problem& problem) {
+Outcome Reduction::run_without_reading(const Algorithm& algorithm, const Problem& problem) {
   const Outcome outcome = algorithm.run(env_, problem, invocation_.cache);
   invocation_.call.confirm_counts(env_.kernels,
                                   {problem.local.nnz.at, outcome.result.nnz.at, env_.fault});
   return outcome;
 }
 
-void Reduction::complete(size_t selected, size_t result) {
+void Reduction::confirm(size_t selected, size_t result) {
   env_.stats.selected = selected;
   env_.stats.result = result_entries_ = result;
   refuse_malformed(env_.kernels.read(env_.fault));

@@ -21,10 +21,10 @@ class Reduction {
   /// is kept for the next call. Writes nothing of the caller's.
   Outcome run(const Algorithm& algorithm, Problem problem);
   /// Runs an algorithm of which neither the host nor the next call needs a result. Keeps no cache.
-  Outcome run_unread(const Algorithm& algorithm, const Problem& problem);
+  Outcome run_without_reading(const Algorithm& algorithm, const Problem& problem);
   /// Ends an exchange whose result has `result` entries. Throws RemoteError if a message was
   /// malformed. Afterwards all ranks have agreed on the call.
-  void complete(size_t selected, size_t result);
+  void confirm(size_t selected, size_t result);
   /// Number of entries of the result. Valid after run().
   size_t result_entries() const { return result_entries_; }
 
@@ -33,7 +33,7 @@ class Reduction {
   /// them measures them.
   Network network();
   /// Returns the costs within and between nodes; null if Auto must not use them.
-  const Nodes* nodes();
+  const NodeNetwork* nodes();
   /// Returns which ranks share a node. The ranks exchange that once.
   const Topology& topology();
   /// Logs a new choice of Auto for a shape, with the predicted times.
@@ -41,9 +41,9 @@ class Reduction {
 
   const Invocation& invocation_;
   Env env_;
-  std::optional<Network> measured_;
-  std::optional<Nodes> measured_nodes_;
-  std::optional<Topology> learned_;
+  std::optional<Network> measured_network_;
+  std::optional<NodeNetwork> measured_node_network_;
+  std::optional<Topology> learned_topology_;
   size_t result_entries_ = 0;
 };
 

@@ -59,7 +59,7 @@ std::vector<CachedShape> cached_shapes(const StateFile& file, const Tensor& tens
   for (std::span<const uint64_t> rest = words; !rest.empty();) {
     const bool whole = rest.size() >= 2 && rest[1] <= rest.size() - 2;
     const auto cache = whole ? ShapeCache::from_words(rest.subspan(2, rest[1])) : std::nullopt;
-    if (!cache || !are_region_bounds(cache->cuts, tensor.ranks, tensor.count))
+    if (!cache || !are_region_bounds(cache->boundaries, tensor.ranks, tensor.count))
       file.refuse("thresholds and cuts in", "good order", "others");
     all.push_back({rest[0], *cache});
     rest = rest.subspan(2 + rest[1]);

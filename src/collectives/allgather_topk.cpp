@@ -1,17 +1,18 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Classic Top-k allreduce by allgather (as in Shi et al., ICDCS 2019, section 2, and SparCML,
-// Renggli et al., SC 2019): the algorithm of the latency regime.
+// Top-k allreduce by an allgather of the selections (Shi et al., ICDCS 2019, section 2; SparCML,
+// Renggli et al., SC 2019). It is the best algorithm if latency dominates.
 //
 //   1. Pack the local selection L_r into one message.
 //   2. Allgather the messages.
-//   3. Unpack all and add them in rank order: s.
+//   3. Unpack all messages and add them in rank order: s.
 //   4. Result = top-k of s (all of s for k = SPARSECOLL_ALL).
 //
 // Cost per rank: ceil(log2 P) messages, P - 1 long ones; k (P - 1) entries sent.
-// Predicted: ceil(log2 P) alpha + (P - 1) (b(e) beta + e gamma), by cost_model.hpp. Its long
-// messages are under way at the same time, too, which is left out. Guarantees: the contract's
-// definition bit for bit. Every rank does the same work on the same data.
+// Predicted: ceil(log2 P) alpha + (P - 1) (b(e) beta + e gamma), by cost_model.hpp. The formula
+// leaves out that long messages are under way at the same time.
+//
+// Guarantees: the verb's definition bit for bit. Every rank does the same work on the same data.
 #include <algorithm>
 
 #include "collectives/algorithm.hpp"
@@ -53,12 +54,13 @@ Outcome run(Env& env, const Problem& problem, ShapeCache& cache) {
 
 double seconds(const Shape& shape, const Network& network) {
   const auto [alpha, beta, gamma] = network;
-  const double own = volume_of(shape).own;
+  const double own = entry_counts(shape).own;
   return rounds_of(shape.ranks) * alpha +
          (shape.ranks - 1) * (bytes_of(own, shape) * beta + own * gamma);
 }
 
-// Before the first exact sum of a shape the number of entries is unknown. Ok-Topk is never far off.
+// The number of entries is unknown before the first exact sum of a shape. Ok-Topk is a safe choice
+// then, because its cost is never far above the lowest.
 bool suits(const Shape& shape) { return !shape.entries_unknown(); }
 
 }  // namespace

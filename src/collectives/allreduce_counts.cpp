@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// The sum of counters over ranks, for every P in about log2 P rounds.
+// Allreduce of counters: the sum over ranks, for every P in ceil(log2 P) rounds.
 #include "collectives/allreduce_counts.hpp"
 
 #include <algorithm>
@@ -11,9 +11,10 @@ namespace sparsecoll {
 
 namespace {
 
-constexpr size_t kVarint = 10;  // bytes of the longest
+constexpr size_t kVarint = 10;  // bytes of the longest encoded counter
 
-/// Counters travel as base-128 digits, lowest first: most are small.
+/// Encodes counters as base-128 digits, the lowest first, because most counters are small. Returns
+/// the number of bytes.
 size_t encode(std::span<const uint64_t> counters, std::byte* out) {
   std::byte* at = out;
   for (uint64_t value : counters) {
@@ -23,6 +24,7 @@ size_t encode(std::span<const uint64_t> counters, std::byte* out) {
   return static_cast<size_t>(at - out);
 }
 
+/// Decodes counters and adds them to `counters`.
 void add_decoded(ConstBytes in, int sender, std::span<uint64_t> counters) {
   size_t at = 0;
   for (uint64_t& counter : counters) {
@@ -36,7 +38,7 @@ void add_decoded(ConstBytes in, int sender, std::span<uint64_t> counters) {
     }
     counter += value;
   }
-  // Where sizes are agreed there is room left.
+  // In stream order a message has its largest size; the unused bytes are 0.
   if (std::any_of(in.begin() + static_cast<std::ptrdiff_t>(at), in.end(),
                   [](std::byte each) { return each != std::byte{}; }))
     fail(sparsecollRemoteError, "rank ", sender, " sent too many counters");
@@ -44,11 +46,11 @@ void add_decoded(ConstBytes in, int sender, std::span<uint64_t> counters) {
 
 }  // namespace
 
-// Window sums. Before round t every rank r has W_t = the sum over ranks r - 2^t + 1 .. r, and R =
-// the sum over the `done` ranks r - done + 1 .. r, where done = P mod 2^t.
+// Sums over windows of ranks. Before round t each rank r has W_t, the sum over ranks r - 2^t + 1 ..
+// r, and R, the sum over the `done` ranks r - done + 1 .. r, where done = P mod 2^t.
 //   1. If bit t of P is set, R += W_t of rank r - done; done += 2^t.
 //   2. W_{t+1} = W_t + W_t of rank r - 2^t.
-// ceil(log2 P) rounds, at most two messages a round.
+// There are ceil(log2 P) rounds. A rank sends at most two messages in a round.
 void allreduce_counts(Env& env, std::span<uint64_t> counters) {
   const int ranks = env.call.size(), rank = env.call.rank();
   const auto window = env.arena.take_span<uint64_t>(counters.size());
@@ -56,14 +58,15 @@ void allreduce_counts(Env& env, std::span<uint64_t> counters) {
   int done = 0;
   for (int bit = 1; bit <= ranks; bit *= 2) {
     const bool joins = ranks & bit;
-    const bool far = joins && done > 0;  // W_t of another rank is needed for R
+    const bool far = joins && done > 0;  // R needs W_t of another rank
     const bool grows = bit * 2 <= ranks;
     if (joins && !far) std::copy(window.begin(), window.end(), counters.begin());
     Transfer transfers[4];
     size_t n = 0;
     const auto shift = [&](int distance) {
-      // Each message has room of its own: both carry a header.
-      const size_t most = std::max<size_t>(window.size() * kVarint, 1);  // 0 is no message
+      // Each message has memory of its own, because the call writes a header into its headroom.
+      const size_t most =
+          std::max<size_t>(window.size() * kVarint, 1);  // a bound of 0 means no message
       std::byte* room = packet_memory(env, most);
       const size_t bytes = encode(window, room);
       transfers[n++] = {(rank + distance) % ranks, {room, bytes, nullptr, most}, 0, {}};

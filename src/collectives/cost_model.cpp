@@ -22,7 +22,7 @@ double approximate_log2(double x) {
 
 bool Shape::entries_unknown() const { return k == kAll && entries == 0; }
 
-Volume volume_of(const Shape& shape) {
+EntryCounts entry_counts(const Shape& shape) {
   const double ranks = shape.ranks, n = static_cast<double>(shape.count);
   const bool counted = shape.k == kAll || (shape.selects_all && shape.entries > 0);
   const double own = std::min(

@@ -27,10 +27,10 @@ struct Shape {
   int ranks;
   uint64_t count;
   size_t k;
-  size_t value_size;             ///< bytes of a value on the wire
-  uint64_t entries;              ///< of all ranks in the last call; 0: unknown
-  uint64_t result = 0;           ///< of an exact sum: entries of the last result; 0: unknown
-  const Nodes* nodes = nullptr;  ///< null: Auto may not take Hierarchical
+  size_t value_size;                   ///< bytes of a value on the wire
+  uint64_t entries;                    ///< of all ranks in the last call; 0: unknown
+  uint64_t result = 0;                 ///< of an exact sum: entries of the last result; 0: unknown
+  const NodeNetwork* nodes = nullptr;  ///< null: Auto may not take Hierarchical
   /// All of a dense vector is selected, and its values travel as they are.
   bool selects_all = false;
 
@@ -39,12 +39,12 @@ struct Shape {
 };
 
 /// Entries that an exchange moves.
-struct Volume {
-  double own;     ///< e, contributed by each rank
-  double result;  ///< u
-  double all;     ///< entries of a sum of which nothing is dropped: min(P e, n)
+struct EntryCounts {
+  double own;       ///< e, contributed by each rank
+  double result;    ///< u
+  double unpruned;  ///< entries of a sum of which nothing is dropped: min(P e, n)
 };
-Volume volume_of(const Shape& shape);
+EntryCounts entry_counts(const Shape& shape);
 
 /// Returns ceil(log2(ranks)) as a double.
 double rounds_of(int ranks);

@@ -1,18 +1,20 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Dense allreduce: no selection, the whole of acc. Rabenseifner's two phases with direct exchange,
-// so that every element is added in rank order.
+// Dense allreduce: the sum of all values, without a selection. It has the two phases of
+// Rabenseifner's algorithm, reduce-scatter and allgather, but with direct exchanges, so that every
+// element is added in rank order.
 //
 //   1. Region r = [r n / P, (r + 1) n / P) belongs to rank r. Send every region to its owner.
-//   2. The owner adds the P pieces in rank order.
-//   3. Allgather the sums; where Auto chose, with how many values of each rank were not zero, by
-//      which it chooses again.
+//   2. The owner adds the P vectors in rank order.
+//   3. Allgather the sums. If Auto chose Dense, each rank also sends the number of its values that
+//      are not 0, on which Auto's next choice depends.
 //
-// Cost per rank: 2 (P - 1) messages, P - 1 + ceil(log2 P) of short vectors; 2 n (P - 1) / P values
-// sent.
+// Cost per rank: 2 (P - 1) messages, or P - 1 + ceil(log2 P) for short vectors; 2 n (P - 1) / P
+// values sent.
 // Predicted: latency(P - 1) + ceil(log2 P) alpha + 2 n (P - 1) / P (v beta + gamma / 16), with v
-// bytes a value, by cost_model.hpp. Guarantees: the rank-order sum of all acc, the same bits on
-// every rank.
+// bytes per value, by cost_model.hpp.
+//
+// Guarantees: the sum of all acc in rank order, the same bits on every rank.
 #include <bit>
 
 #include "collectives/algorithm.hpp"
@@ -24,7 +26,7 @@ namespace sparsecoll {
 
 namespace {
 
-/// Makes all of acc the Problem's entries. A gradient without residual travels in its own type.
+/// Selects all of acc. Without a residual the values are sent in the gradient's own type.
 Selected select(Env& env, const Gradient& gradient, Problem& problem, ShapeCache&) {
   const Stopwatch watch(env.stats, Phase::select);
   void* const acc =
@@ -38,22 +40,23 @@ Selected select(Env& env, const Gradient& gradient, Problem& problem, ShapeCache
   return {.acc = acc};
 }
 
-/// Everything is delivered.
+/// Zeroes the residual: all values were delivered.
 void zero_residual(Env& env, const Delivery& delivery) {
   void* const residual = delivery.gradient.residual.write;
   if (residual) env.kernels.zero(residual, delivery.problem.count);
 }
 
+/// Returns the number of values that are not 0. Waits for it.
 uint64_t count_nonzeros(Env& env, const SparseSpan& values) {
-  // One bin for all keys but 0.
+  // One bin that has all keys except 0.
   const int bits = static_cast<int>(std::bit_width(env.kernels.keys().end));
   uint64_t* const counted = env.kernels.counts(2);
   env.kernels.key_histogram(values, {1, bits, 1}, counted);
   return env.kernels.read(counted);
 }
 
-// As Auto takes Dense, everything is selected in the sense of the definition: values of 0 are no
-// entries, and sums of 0 are not delivered.
+// If Auto chose Dense, the result follows the definition with k = n: values of 0 are not entries,
+// and sums of 0 are not delivered.
 
 Selected select_nonzeros(Env& env, const Gradient& gradient, Problem& problem, ShapeCache& cache) {
   const Selected selected = select(env, gradient, problem, cache);
@@ -77,15 +80,15 @@ Outcome run(Env& env, const Problem& problem, ShapeCache& cache) {
   const auto rank = static_cast<size_t>(env.call.rank());
   const size_t value = size_of(accumulation(kernels.data_type()));
   const std::span<const Region> regions = uniform_regions(env, problem.count);
-  const Region mine = regions[rank];
+  const Region own_region = regions[rank];
 
   // 1.
   const auto messages = env.arena.take_span<Message>(ranks);
   const auto own_vector =
       exchange_regions(env, problem.local, regions, [&](int source, ConstBytes message) {
-        messages[static_cast<size_t>(source)] = {message, mine};
+        messages[static_cast<size_t>(source)] = {message, own_region};
       });
-  messages[rank] = {own_vector.message, mine};  // for it is dense
+  messages[rank] = {own_vector.message, own_region};  // a dense vector is always packed
   // 2.
   const auto dense_vector = [&](size_t n) {
     return SparseBuffer{nullptr, kernels.bytes(n * value), kernels.counts(1), n};
@@ -93,20 +96,20 @@ Outcome run(Env& env, const Problem& problem, ShapeCache& cache) {
   const auto buffers = env.arena.take_span<SparseBuffer>(ranks);
   const auto vectors = env.arena.take_span<SparseSpan>(ranks);
   for (size_t r = 0; r < ranks; ++r) {
-    buffers[r] = dense_vector(mine.length());
+    buffers[r] = dense_vector(own_region.length());
     vectors[r] = buffers[r].span();
   }
   {
     const Stopwatch watch(env.stats, Phase::pack);
     kernels.unpack_all(messages, buffers, env.fault);
   }
-  const SparseBuffer sum = dense_vector(mine.length());
+  const SparseBuffer sum = dense_vector(own_region.length());
   {
     const Stopwatch watch(env.stats, Phase::reduce);
     kernels.merge(vectors, sum);
   }
   // 3.
-  const ConstBytes own = pack_region(env, sum.span(), {0, mine.length()});
+  const ConstBytes own = pack_region(env, sum.span(), {0, own_region.length()});
   const std::span<const GatheredMessage> all =
       allgather_messages(env, {own, problem.nonzeros.value_or(0)}, problem.count / ranks * value);
   if (problem.nonzeros) cache.entries = 0;
@@ -138,11 +141,10 @@ bool suits(const Shape& shape) { return shape.selects_all && shape.entries > 0; 
 extern constinit const Algorithm kDense{
     .id = AlgorithmId::dense, .run = run, .selection = {select, zero_residual}, .seconds = seconds};
 
-extern constinit const Algorithm kDenseOfSelected{
-    .id = AlgorithmId::dense,
-    .run = run,
-    .selection = {select_nonzeros, put_back_cancelled},
-    .seconds = seconds,
-    .suits = suits};
+extern constinit const Algorithm kDenseByAuto{.id = AlgorithmId::dense,
+                                              .run = run,
+                                              .selection = {select_nonzeros, put_back_cancelled},
+                                              .seconds = seconds,
+                                              .suits = suits};
 
 }  // namespace sparsecoll

@@ -2,27 +2,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hierarchical: Ok-Topk (oktopk.cpp) between nodes, for several ranks that share a node's link.
 //
-//   1. Every rank sends L_r to the leader of its node, which adds them in rank order, all of them:
-//      nothing is pruned before the sum of all ranks is known. (Over a bfloat16 wire it rounds the
-//      sums, since they travel next.)
+//   1. Every rank sends L_r to the leader of its node, which adds the L_r in rank order. It drops
+//   no
+//      entry, because only the sum of all ranks decides which are in the result. (Over a bfloat16
+//      wire it rounds the sums before it sends them.)
 //   2. The leaders run Ok-Topk with exact selection on the sums of their nodes.
-//   3. The result goes from each leader to the ranks of its node by a binomial tree, and with it
-//      what leaders remember of the call: the next one starts from that on all ranks.
+//   3. Each leader broadcasts the result and its cache to the ranks of its node by a binomial tree,
+//      so that all ranks have the same cache in the next call.
 //
-// With m ranks on each of P / m nodes, u entries in the sum of a node (at most m k), k in the
-// result. Cost through a node's link: Ok-Topk's of P / m ranks, u + k entries out, where m ranks
-// would send 2 m k. Within a node: m - 1 messages of k entries to the leader, and ceil(log2 m)
-// rounds of the result.
+// Cost with m ranks on each of P / m nodes, u entries in the sum of a node (at most m k), and k
+// entries in the result: over a node's link that of Ok-Topk with P / m ranks, u + k entries sent
+// instead of 2 m k by m ranks of Ok-Topk. Within a node m - 1 messages of k entries to the leader,
+// and ceil(log2 m) rounds that send the result.
 //
-// Predicted, with alpha and beta within nodes, by cost_model.hpp: latency(m - 1) + (m - 1) (b(e)
-// beta
-// + e gamma) + Ok-Topk between leaders with min(m e, n) entries each + ceil(log2 m) (alpha + b(u)
-// beta
-// + u / 2 gamma).
+// Predicted, with alpha and beta within nodes, by cost_model.hpp:
+//   latency(m - 1) + (m - 1) (b(e) beta + e gamma)
+//   + Ok-Topk between leaders with min(m e, n) entries each
+//   + ceil(log2 m) (alpha + b(u) beta + u / 2 gamma)
 //
-// Guarantees: the contract's definition but for the order of the sums, which is by node first: in
-// rank order within nodes, then in the order of nodes by their lowest ranks. The same bits on every
-// rank and in every run; the definition's own where sums are exact. Any P, any nodes.
+// Guarantees: the verb's definition, except for the order of additions: in rank order within each
+// node, then in the order of the nodes' lowest ranks. The bits are the same on every rank and in
+// every run, and those of the definition if no addition rounds. P and the sizes of nodes are
+// arbitrary.
 #include <algorithm>
 #include <limits>
 
@@ -36,48 +37,48 @@ namespace sparsecoll {
 
 namespace {
 
-/// The call as the leaders see it among themselves: rank j is the leader of node j.
+/// The call between the leaders. Its rank j is the leader of node j.
 class Leaders final : public Call {
  public:
-  Leaders(Call& whole, const Topology& topology) : whole_(whole), topology_(topology) {}
+  Leaders(Call& call, const Topology& topology) : call_(call), topology_(topology) {}
 
-  int rank() const override { return topology_.node_of(whole_.rank()); }
+  int rank() const override { return topology_.node_of(call_.rank()); }
   int size() const override { return topology_.nodes(); }
-  bool in_stream_order() const override { return whole_.in_stream_order(); }
+  bool in_stream_order() const override { return call_.in_stream_order(); }
   int communicator_rank(int peer) const override {
-    return whole_.communicator_rank(topology_.leader(peer));
+    return call_.communicator_rank(topology_.leader(peer));
   }
   void exchange_each(std::span<Transfer> transfers,
                      FunctionRef<void(size_t transfer)> on_message) override {
     for (Transfer& transfer : transfers) transfer.peer = topology_.leader(transfer.peer);
-    whole_.exchange(transfers);
+    call_.exchange(transfers);
     for (Transfer& transfer : transfers) {
       transfer.peer = topology_.node_of(transfer.peer);
-      // A leader says nothing to the others before it has heard from all of its node.
-      if (transfer.in_bound > 0) whole_.mark_covered(topology_.ranks_of(transfer.peer));
+      // A leader sends to other leaders only after it has received from all ranks of its node.
+      if (transfer.in_bound > 0) call_.mark_covered(topology_.ranks_of(transfer.peer));
     }
     visit_received(transfers, on_message);
   }
 
  private:
-  Call& whole_;
+  Call& call_;
   const Topology& topology_;
 };
 
-/// This rank's node.
+/// The node of this rank: the messages between its ranks.
 class Node {
  public:
   Node(Env& env, const Problem& problem)
       : env_(env),
         ranks_(problem.topology->ranks_of(problem.topology->node_of(env.call.rank()))),
-        place_(static_cast<size_t>(std::ranges::find(ranks_, env.call.rank()) - ranks_.begin())),
-        whole_{0, problem.count} {}
+        position_(static_cast<size_t>(std::ranges::find(ranks_, env.call.rank()) - ranks_.begin())),
+        all_indices_{0, problem.count} {}
 
-  bool is_led_here() const { return place_ == 0; }
+  bool is_leader() const { return position_ == 0; }
 
-  void give_to_leader(const SparseSpan& local) { give(ranks_[0], local); }
+  void send_to_leader(const SparseSpan& local) { send(ranks_[0], local); }
 
-  /// On the leader: the sum of what the ranks put in.
+  /// Receives the vectors of the node's other ranks and returns the sum of all. For the leader.
   SparseSpan add(const SparseSpan& local) {
     if (ranks_.size() == 1) return local;
     const auto transfers = env_.arena.take_span<Transfer>(ranks_.size() - 1);
@@ -85,69 +86,69 @@ class Node {
       transfers[i] = {ranks_[i + 1], {}, kUnknownSize, {}};
     env_.call.exchange(transfers);
     const auto messages = env_.arena.take_span<Message>(transfers.size());
-    for (size_t i = 0; i < transfers.size(); ++i) messages[i] = {transfers[i].in, whole_};
+    for (size_t i = 0; i < transfers.size(); ++i) messages[i] = {transfers[i].in, all_indices_};
     const ReceivedVectors others = unpack_vectors(env_, messages);
     const Stopwatch watch(env_.stats, Phase::reduce);
-    const auto pieces = env_.arena.take_span<SparseSpan>(ranks_.size());
-    pieces[0] = local;
-    std::copy(others.spans.begin(), others.spans.end(), pieces.begin() + 1);
-    const SparseBuffer sum =
-        env_.kernels.sparse(std::min<uint64_t>(local.nnz.bound + others.entries, whole_.length()));
-    env_.kernels.merge(pieces, sum);
+    const auto vectors = env_.arena.take_span<SparseSpan>(ranks_.size());
+    vectors[0] = local;
+    std::copy(others.spans.begin(), others.spans.end(), vectors.begin() + 1);
+    const SparseBuffer sum = env_.kernels.sparse(
+        std::min<uint64_t>(local.nnz.bound + others.entries, all_indices_.length()));
+    env_.kernels.merge(vectors, sum);
     return sum.span();
   }
 
-  /// Brings what the leader has to all: a binomial tree. The result is packed anew for every child,
-  /// since each message needs its own headroom while it is under way.
-  void spread(SparseSpan& result, ShapeCache& cache) {
+  /// Broadcasts the leader's result and cache by a binomial tree. The result is packed again for
+  /// every child, because each message needs its own headroom while it is sent.
+  void broadcast(SparseSpan& result, ShapeCache& cache) {
     size_t distance = 1;
-    while (distance < ranks_.size() && place_ % (2 * distance) == 0) distance *= 2;
-    if (!is_led_here()) {
-      const int parent = ranks_[place_ - distance];
-      take_warm(parent, cache);
-      const Message message{take(parent, MessageMemory::backend), whole_};
+    while (distance < ranks_.size() && position_ % (2 * distance) == 0) distance *= 2;
+    if (!is_leader()) {
+      const int parent = ranks_[position_ - distance];
+      receive_cache(parent, cache);
+      const Message message{receive(parent, MessageMemory::backend), all_indices_};
       const Precision precision = env_.rounds() ? Precision::bfloat16 : Precision::accumulated;
       result = unpack_vectors(env_, {&message, 1}).spans[0].known(precision);
     }
     const std::vector<uint64_t> words = cache.words();
     for (distance /= 2; distance > 0; distance /= 2) {
-      if (place_ + distance >= ranks_.size()) continue;
-      give_words(ranks_[place_ + distance], words);
-      give(ranks_[place_ + distance], result);
+      if (position_ + distance >= ranks_.size()) continue;
+      send_words(ranks_[position_ + distance], words);
+      send(ranks_[position_ + distance], result);
     }
   }
 
  private:
-  void give(int peer, const SparseSpan& entries) {
+  void send(int peer, const SparseSpan& entries) {
     Transfer transfer;
     transfer.peer = peer;
     {
       const Stopwatch watch(env_.stats, Phase::pack);
       const Packets packets =
-          env_.kernels.packets(entries.nnz.bound, {&whole_, 1}, entries.precision);
-      env_.kernels.pack_all(entries, {&whole_, 1}, packets);
+          env_.kernels.packets(entries.nnz.bound, {&all_indices_, 1}, entries.precision);
+      env_.kernels.pack_all(entries, {&all_indices_, 1}, packets);
       // One message starts right behind its headroom.
       transfer.out = {packets.slab + kHeadroom, packets.capacity - kHeadroom, packets.size};
     }
     env_.call.exchange({&transfer, 1});
   }
 
-  void give_words(int peer, std::span<const uint64_t> words) {
+  void send_words(int peer, std::span<const uint64_t> words) {
     const ConstBytes bytes = std::as_bytes(words);
-    std::byte* const room = packet_memory(env_, bytes.size());
-    std::copy(bytes.begin(), bytes.end(), room);
-    Transfer transfer{peer, {room, bytes.size(), nullptr}, 0, {}, MessageMemory::host};
+    std::byte* const packet = packet_memory(env_, bytes.size());
+    std::copy(bytes.begin(), bytes.end(), packet);
+    Transfer transfer{peer, {packet, bytes.size(), nullptr}, 0, {}, MessageMemory::host};
     env_.call.exchange({&transfer, 1});
   }
 
-  ConstBytes take(int peer, MessageMemory message_memory) {
+  ConstBytes receive(int peer, MessageMemory message_memory) {
     Transfer transfer{peer, {}, kUnknownSize, {}, message_memory};
     env_.call.exchange({&transfer, 1});
     return transfer.in;
   }
 
-  void take_warm(int peer, ShapeCache& cache) {
-    const ConstBytes bytes = take(peer, MessageMemory::host);
+  void receive_cache(int peer, ShapeCache& cache) {
+    const ConstBytes bytes = receive(peer, MessageMemory::host);
     const auto words = env_.arena.take_span<uint64_t>(bytes.size() / sizeof(uint64_t));
     std::copy_n(bytes.begin(), words.size_bytes(), std::as_writable_bytes(words).begin());
     std::optional<ShapeCache> known = ShapeCache::from_words(words);
@@ -159,59 +160,62 @@ class Node {
 
   Env& env_;
   std::span<const int> ranks_;
-  size_t place_;  ///< of this rank among them
-  const Region whole_;
+  size_t position_;  ///< index of this rank in ranks_
+  const Region all_indices_;
 };
 
-/// What a leader rounds off twice: the sum of its node, and its region of the sum of all.
-SparseSpan both(Env& env, const SparseSpan& first, const SparseSpan& second) {
+/// Returns what rounding removed in a leader: from the sum of its node, and from its region of the
+/// sum of all nodes.
+SparseSpan add_losses(Env& env, const SparseSpan& first, const SparseSpan& second) {
   if (!env.rounds()) return {};
-  const SparseSpan pieces[2] = {first, second};
+  const SparseSpan vectors[2] = {first, second};
   const SparseBuffer sum = env.kernels.sparse(first.nnz.bound + second.nnz.bound);
-  env.kernels.merge(pieces, sum);
+  env.kernels.merge(vectors, sum);
   return sum.span();
 }
 
 Outcome run(Env& env, const Problem& problem, ShapeCache& cache) {
-  env.call.allow_uneven_exchanges();  // leaders have their own
+  env.call.allow_uneven_exchanges();  // leaders make more exchanges
   Node node(env, problem);
   SparseSpan result, lost;
-  if (node.is_led_here()) {
+  if (node.is_leader()) {
     // 1.
-    Problem of_node = problem;
+    Problem node_problem = problem;
     const Rounded sum = round_for_wire(env, node.add(problem.local));
-    of_node.local = sum.values;
+    node_problem.local = sum.values;
     // 2.
     Leaders leaders(env.call, *problem.topology);
     Env between{leaders, env.kernels, env.arena, env.stats, env.fault, env.wire};
-    const Outcome outcome = run_oktopk(between, of_node, cache);
+    const Outcome outcome = run_oktopk(between, node_problem, cache);
     result = outcome.result;
-    cache.entries = 0;  // what leaders put in is not what the ranks had
-    lost = both(env, sum.lost, outcome.dropped);
+    cache.entries = 0;  // the leaders' sums do not tell how many entries the ranks had
+    lost = add_losses(env, sum.lost, outcome.dropped);
   } else {
-    node.give_to_leader(problem.local);
+    node.send_to_leader(problem.local);
   }
   // 3.
-  node.spread(result, cache);
+  node.broadcast(result, cache);
   return {result, lost};
 }
 
 double seconds(const Shape& shape, const Network&) {
   if (!shape.nodes) return std::numeric_limits<double>::infinity();
-  const Nodes& nodes = *shape.nodes;
-  const Volume volume = volume_of(shape);
+  const NodeNetwork& nodes = *shape.nodes;
+  const EntryCounts entries = entry_counts(shape);
   const auto [alpha, beta, gamma] = nodes.within;
   const double others = nodes.largest - 1, rounds = rounds_of(nodes.largest);
-  const double of_node = std::min(nodes.largest * volume.own, static_cast<double>(shape.count));
+  const double node_entries =
+      std::min(nodes.largest * entries.own, static_cast<double>(shape.count));
   Shape between = shape;
   between.ranks = nodes.count;
   return latency_of(others, alpha) +
-         others * (bytes_of(volume.own, shape) * beta + volume.own * gamma) +
-         reduce_and_gather_seconds(of_node, volume.result, between, nodes.leaders) +
-         rounds * (alpha + bytes_of(volume.result, shape) * beta + volume.result / 2 * gamma);
+         others * (bytes_of(entries.own, shape) * beta + entries.own * gamma) +
+         reduce_and_gather_seconds(node_entries, entries.result, between, nodes.leaders) +
+         rounds * (alpha + bytes_of(entries.result, shape) * beta + entries.result / 2 * gamma);
 }
 
-// Not for exact sums: a call that adds by node does not tell how many entries the ranks had.
+// It does not suit exact sums, because the formula needs the ranks' entries of the last call, and a
+// call that adds by node does not count them.
 bool suits(const Shape& shape) { return shape.nodes && shape.k != kAll; }
 
 }  // namespace

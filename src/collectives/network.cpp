@@ -1,23 +1,25 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// What messages cost, by a few of them.
+// Measures the cost of messages by sending a few.
 //
-//   1. Small messages: in each of a few rounds every rank sends one to the rank that is a distance
-//      ahead, and waits for the one that comes.
-//   2. The same with long ones.
-//   3. Both for the next rank and for the one half way round: however ranks are placed on several
-//      nodes, one of these is elsewhere. All links are busy, both ways, as in the collectives, and
-//      ranks of one node share theirs.
-//   4. What every round took, as the mean over ranks, in whole numbers, so that all have the same.
-//      A rank that is late waits the less for it, but the one it sends to waits the more: in the
-//      mean over a ring this cancels, and a round never seems shorter than its messages were under
-//      way. The fastest of the small rounds is alpha; what the fastest long one takes more is its
-//      length's: beta, by the byte. Of the distance with the slower long messages.
-//   5. By nodes: both for the next rank of the own node, then, between leaders only, for the one
-//      half way round, which has the node's link to itself.
+//   1. Small messages: in each of a few rounds every rank sends a message to the rank that is a
+//      certain distance ahead of it in a ring, and waits for the message of the rank behind it.
+//   2. Long messages: likewise.
+//   3. Do both for distance 1 and for distance P / 2. However the ranks are placed on several
+//   nodes,
+//      one of these two ranks is on another node. All links are busy in both directions, as in the
+//      collectives, and the ranks of a node share its link.
+//   4. Compute the mean of each round's time over the ranks, in whole picoseconds, so that all
+//   ranks
+//      have the same. If a rank is late, it waits less, but its successor waits longer. This
+//      cancels in the mean over the ring, and a round never seems shorter than its messages take.
+//      Alpha is the time of the fastest small round. Beta is what the fastest long round takes
+//      beyond that, per byte. Take both from the distance whose long messages are slower.
+//   5. By nodes: do the same for the next rank of the node, and then, between leaders only, for the
+//      leader half way round the ring. A leader has the link of its node to itself.
 //
 // Cost per rank: 16 messages of 64 bytes, 6 of 128 KiB, and one sum of counters; by nodes at most
-// as much again.
+// the same again.
 #include "collectives/network.hpp"
 
 #include <algorithm>
@@ -34,11 +36,11 @@ constexpr size_t kSmallRounds = 8, kLongRounds = 3, kRounds = kSmallRounds + kLo
 constexpr size_t kSmall = 64, kLong = size_t{1} << 17;
 constexpr double kPicosecond = 1e-12;
 
-/// Picoseconds of each round, of one rank or of several together.
+/// The picoseconds of each round, of one rank or the sum over several.
 using Rounds = std::span<uint64_t, kRounds>;
 
-/// 1. and 2. False where messages cannot be timed.
-bool spend(Env& env, Probe probe, Rounds rounds) {
+/// Does steps 1 and 2. Returns false if messages cannot be timed.
+bool time_rounds(Env& env, Probe probe, Rounds rounds) {
   for (size_t i = 0; i < kRounds; ++i) {
     probe.bytes = i < kSmallRounds ? kSmall : kLong;
     const std::optional<double> spent = env.call.probe(probe);
@@ -48,7 +50,7 @@ bool spend(Env& env, Probe probe, Rounds rounds) {
   return true;
 }
 
-/// 4. By what that many ranks spent together.
+/// Does step 4 for a number of ranks, from the sums of their times.
 Network mean_of(Rounds sums, int ranks) {
   const auto mean = [&](uint64_t all) {
     return static_cast<double>(std::max<uint64_t>(all, 1)) / ranks * kPicosecond;
@@ -58,10 +60,11 @@ Network mean_of(Rounds sums, int ranks) {
   return {mean(small), mean(large - small) / (kLong - kSmall), kGammaOnHost};
 }
 
-/// To the rank that is a distance ahead in a ring, from the one that is as far behind.
-Probe in_ring(std::span<const int> ring, size_t place, size_t distance) {
+/// Returns the probe that sends to the rank `distance` ahead in a ring and receives from the rank
+/// as far behind.
+Probe ring_probe(std::span<const int> ring, size_t position, size_t distance) {
   const size_t all = ring.size();
-  return {ring[(place + distance) % all], ring[(place + all - distance) % all], 0};
+  return {ring[(position + distance) % all], ring[(position + all - distance) % all], 0};
 }
 
 }  // namespace
@@ -72,40 +75,42 @@ std::optional<Network> measure_network(Env& env) {
   const Rounds near{sums, kRounds}, far{sums + kRounds, kRounds};
   // 3.
   const auto measure = [&](int distance, Rounds rounds) {
-    return spend(env, {(rank + distance) % ranks, (rank - distance + ranks) % ranks, 0}, rounds);
+    return time_rounds(env, {(rank + distance) % ranks, (rank - distance + ranks) % ranks, 0},
+                       rounds);
   };
   if (!measure(1, near) || !measure(std::max(ranks / 2, 1), far)) return {};
   // 4.
   allreduce_counts(env, sums);
   const Network next = mean_of(near, ranks), across = mean_of(far, ranks);
-  const auto of_long = [](const Network& n) { return n.alpha + n.beta * (kLong - kSmall); };
-  return of_long(across) > of_long(next) ? across : next;
+  const auto long_seconds = [](const Network& n) { return n.alpha + n.beta * (kLong - kSmall); };
+  return long_seconds(across) > long_seconds(next) ? across : next;
 }
 
 // 5.
-std::optional<Nodes> measure_nodes(Env& env, const Topology& topology) {
+std::optional<NodeNetwork> measure_node_network(Env& env, const Topology& topology) {
   const int rank = env.call.rank(), node = topology.node_of(rank), nodes = topology.nodes();
   const std::span<const int> neighbours = topology.ranks_of(node);
   uint64_t sums[2 * kRounds] = {};
   const Rounds within{sums, kRounds}, between{sums + kRounds, kRounds};
   if (neighbours.size() > 1) {
-    const auto place = std::ranges::find(neighbours, rank) - neighbours.begin();
-    if (!spend(env, in_ring(neighbours, static_cast<size_t>(place), 1), within)) return {};
+    const auto position = std::ranges::find(neighbours, rank) - neighbours.begin();
+    if (!time_rounds(env, ring_probe(neighbours, static_cast<size_t>(position), 1), within))
+      return {};
   }
   if (rank == topology.leader(node) && nodes > 1) {
     const auto leaders = env.arena.take_span<int>(static_cast<size_t>(nodes));
     for (int each = 0; each < nodes; ++each)
       leaders[static_cast<size_t>(each)] = topology.leader(each);
-    const Probe probe = in_ring(leaders, static_cast<size_t>(node), leaders.size() / 2);
-    if (!spend(env, probe, between)) return {};
+    const Probe probe = ring_probe(leaders, static_cast<size_t>(node), leaders.size() / 2);
+    if (!time_rounds(env, probe, between)) return {};
   }
   allreduce_counts(env, sums);
-  int sharing = 0;  // ranks that are not alone
+  int timed_ranks = 0;  // ranks that share a node
   for (int each = 0; each < nodes; ++each)
     if (const size_t here = topology.ranks_of(each).size(); here > 1)
-      sharing += static_cast<int>(here);
-  return Nodes{nodes, topology.largest(), mean_of(within, std::max(sharing, 1)),
-               mean_of(between, nodes)};
+      timed_ranks += static_cast<int>(here);
+  return NodeNetwork{nodes, topology.largest_node_size(), mean_of(within, std::max(timed_ranks, 1)),
+                     mean_of(between, nodes)};
 }
 
 }  // namespace sparsecoll

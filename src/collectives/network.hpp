@@ -20,7 +20,7 @@ struct Network {
 inline constexpr double kGammaOnHost = 4e-9;
 
 /// The same by nodes, several ranks on some of them.
-struct Nodes {
+struct NodeNetwork {
   int count;
   int largest;      ///< ranks of the one with the most
   Network within;   ///< between ranks of one node
@@ -31,11 +31,11 @@ struct Nodes {
 /// nothing was measured.
 inline constexpr Network kCommodity{30e-6, 1.0 / 117e6, kGammaOnHost};
 /// GPUs beside each other, whose messages the host cannot time; next to those they add in no time.
-inline constexpr Network kBesideEachOther{10e-6, 1.0 / 20e9, 0};
+inline constexpr Network kSameMachine{10e-6, 1.0 / 20e9, 0};
 
 /// Measures it, while all ranks send at once; nothing where messages cannot be timed. Collective.
 std::optional<Network> measure_network(Env& env);
 /// The same of nodes.
-std::optional<Nodes> measure_nodes(Env& env, const Topology& topology);
+std::optional<NodeNetwork> measure_node_network(Env& env, const Topology& topology);
 
 }  // namespace sparsecoll

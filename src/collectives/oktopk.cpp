@@ -7,7 +7,7 @@
 //      twice the mean load: sum over ranks of a coarse index histogram; cut it in P regions of
 //      equal load. (The paper averages the ranks' own quantiles, which one skewed rank defeats.)
 //   2. Split and reduce. Send each region's entries to its owner, destinations rotating; the owner
-//      adds the P pieces in rank order: its part of s. (Over a bfloat16 wire it rounds the sums,
+//      adds the P vectors in rank order: its part of s. (Over a bfloat16 wire it rounds the sums,
 //      since they travel next, before anything is selected of them. Else, what cannot pass by step
 //      3's guess is not even written, and a wrong guess has it add once more.)
 //   3. Where the last calls' thresholds hardly moved: what reaches the last one, less twice that
@@ -46,10 +46,10 @@ namespace {
 
 constexpr int kKeyDigit = 8;  // 256 key ranges a round
 /// Calls without a guess after a wrong one, which sent too many entries, or too few in vain.
-constexpr uint64_t kCaution = 16;
+constexpr uint64_t kExactCalls = 16;
 
 /// How many entries that are in no result a guess may send.
-uint64_t most_spare(size_t k) { return 16 + k / 16; }
+uint64_t surplus_limit(size_t k) { return 16 + k / 16; }
 
 // --- step 3
 
@@ -81,7 +81,7 @@ KeyBins divide(uint64_t begin, uint64_t end, int least) {
 }
 
 /// A sixteenth of an octave: how far around the last threshold this one may be looked for.
-uint64_t near(const KeySpace& keys) { return uint64_t{1} << (keys.octave - 4); }
+uint64_t search_radius(const KeySpace& keys) { return uint64_t{1} << (keys.octave - 4); }
 
 /// What the k largest of all ranks' sums pass, and at most `slack` others. Leaves the k-th key,
 /// nearly, in warm.threshold.
@@ -91,7 +91,7 @@ Threshold global_threshold(Env& env, const SparseSpan& sum, size_t k, ShapeCache
   const uint64_t slack = 16 + k / 128;
   uint64_t begin = 1, end = keys.end;
   if (cache.threshold != 0) {
-    const uint64_t reach = near(keys);
+    const uint64_t reach = search_radius(keys);
     begin = cache.threshold > reach ? cache.threshold - reach : 1;
     end = std::min(cache.threshold + reach, keys.end);
   }
@@ -126,7 +126,8 @@ Threshold global_threshold(Env& env, const SparseSpan& sum, size_t k, ShapeCache
     cache.threshold = lowest;
     if (here - needed <= slack) return {lowest - 1, 0};
     if (bins.shift == space) {  // one key, the only multiple in this range
-      if (here - needed > most_spare(k)) cache.caution = kCaution;  // a guess would send them all
+      if (here - needed > surplus_limit(k))
+        cache.exact_calls = kExactCalls;  // a guess would send them all
       const uint64_t key = (((lowest - 1) >> space) + 1) << space;
       return {key, share_ties(env, own[b - 1], needed)};
     }
@@ -139,21 +140,23 @@ Threshold global_threshold(Env& env, const SparseSpan& sum, size_t k, ShapeCache
 
 /// A key below which this call's threshold will hardly be; 0: nobody can tell. Rounded sums stay
 /// where they are for a while, and then move by a whole step.
-uint64_t guess(const KeySpace& keys, Precision precision, ShapeCache& cache) {
-  if (cache.caution > 0) --cache.caution;
+uint64_t predict_threshold(const KeySpace& keys, Precision precision, ShapeCache& cache) {
+  if (cache.exact_calls > 0) --cache.exact_calls;
   const uint64_t step = uint64_t{1} << spacing(keys, precision, cache.threshold + 1);
-  const uint64_t reach = std::max(2 * cache.drift, step);
-  const bool known = cache.threshold > 0 && cache.drift > 0 && reach <= near(keys);
-  if (!known || cache.caution > 0) return 0;
+  const uint64_t reach = std::max(2 * cache.threshold_change, step);
+  const bool known =
+      cache.threshold > 0 && cache.threshold_change > 0 && reach <= search_radius(keys);
+  if (!known || cache.exact_calls > 0) return 0;
   return cache.threshold > reach ? cache.threshold - reach : 1;
 }
 
 /// What the next guess is made of. `spare` entries were sent beside those that are in the result.
-void learn(const Problem& problem, uint64_t last, uint64_t spare, ShapeCache& cache) {
-  if (spare > most_spare(problem.k)) cache.caution = kCaution;
+void update_prediction(const Problem& problem, uint64_t last, uint64_t surplus, ShapeCache& cache) {
+  if (surplus > surplus_limit(problem.k)) cache.exact_calls = kExactCalls;
   if (last == 0) return;
   const uint64_t moved = std::max(cache.threshold, last) - std::min(cache.threshold, last);
-  cache.drift = std::max({moved, cache.drift - cache.drift / 8, uint64_t{1}});
+  cache.threshold_change =
+      std::max({moved, cache.threshold_change - cache.threshold_change / 8, uint64_t{1}});
 }
 
 /// Reserves workspace that only a wrong guess needs, so that a later call with one need not
@@ -172,36 +175,38 @@ void reserve_for_wrong_guess(Env& env, uint64_t length, uint64_t own, uint64_t a
 Outcome run_oktopk(Env& env, const Problem& problem, ShapeCache& cache) {
   // 1.
   const std::span<const Region> regions = balanced_regions(env, problem, cache);
-  const uint64_t mine = regions[static_cast<size_t>(env.call.rank())].length();
+  const uint64_t own_length = regions[static_cast<size_t>(env.call.rank())].length();
   // 2.; the owner adds where it is asked for sums
   RegionSum sum(env, problem.local, regions);
   const auto gather = [&](const SparseSpan& part) {
-    const uint64_t about = problem.k == kAll ? cache.result : problem.k;
-    const GatheredVector whole = gather_regions(
-        env, {part, sum.load(), std::min(about, problem.count) / regions.size()}, regions);
-    remember_loads(whole.numbers, cache);
-    return whole.entries;
+    const uint64_t expected_entries = problem.k == kAll ? cache.result : problem.k;
+    const GatheredVector gathered = gather_regions(
+        env, {part, sum.load(), std::min(expected_entries, problem.count) / regions.size()},
+        regions);
+    remember_loads(gathered.numbers, cache);
+    return gathered.entries;
   };
   if (problem.k == kAll) {
-    const auto& [values, lost] = sum.whole();
+    const auto& [values, lost] = sum.rounded();
     return {gather(values).span().known(values.precision), lost};
   }
   // 3., 4.
   const Precision precision = env.rounds() ? Precision::bfloat16 : Precision::accumulated;
-  const uint64_t last = cache.threshold, floor = guess(env.kernels.keys(), precision, cache);
+  const uint64_t last = cache.threshold,
+                 predicted = predict_threshold(env.kernels.keys(), precision, cache);
   SparseBuffer all;
-  if (floor > 0) all = gather(sum.reaching(floor));
-  const bool enough = floor == 1 || (floor > 0 && all.capacity >= problem.k);
+  if (predicted > 0) all = gather(sum.reaching(predicted));
+  const bool enough = predicted == 1 || (predicted > 0 && all.capacity >= problem.k);
   if (!enough) {
-    if (floor > 0) {
+    if (predicted > 0) {
       // What was malformed counts as nothing here, and may be sound elsewhere.
       refuse_malformed(env.kernels.read(env.fault));
-      cache.caution = kCaution;
+      cache.exact_calls = kExactCalls;
     }
-    const SparseSpan& values = sum.whole().values;
+    const SparseSpan& values = sum.rounded().values;
     const Threshold threshold = global_threshold(env, values, problem.k, cache);
     all = gather(survivors(env, values, threshold));
-    if (floor == 0) reserve_for_wrong_guess(env, mine, values.nnz.bound, all.capacity);
+    if (predicted == 0) reserve_for_wrong_guess(env, own_length, values.nnz.bound, all.capacity);
   }
   // 5.
   const Stopwatch watch(env.stats, Phase::reduce);
@@ -212,15 +217,15 @@ Outcome run_oktopk(Env& env, const Problem& problem, ShapeCache& cache) {
     result = kept.span();
   }
   if (all.capacity >= problem.k) cache.threshold = env.kernels.least_key(result);
-  learn(problem, last, all.capacity - std::min(all.capacity, problem.k), cache);
+  update_prediction(problem, last, all.capacity - std::min(all.capacity, problem.k), cache);
   return {result.known(precision), sum.lost()};
 }
 
 namespace {
 
 double seconds(const Shape& shape, const Network& network) {
-  const Volume volume = volume_of(shape);
-  return reduce_and_gather_seconds(volume.own, volume.result, shape, network);
+  const EntryCounts entries = entry_counts(shape);
+  return reduce_and_gather_seconds(entries.own, entries.result, shape, network);
 }
 
 bool suits(const Shape&) { return true; }

@@ -14,7 +14,7 @@
 //      then adapts to their number. If they are not near k, or there is no threshold, as when due.
 //   2. Cuts of equal load, every `repartition_interval` calls, as with exact selection. (The paper
 //      averages the ranks' own quantiles, which one skewed rank defeats.)
-//   3. Split and reduce. Send each region's entries to its owner; the owner adds the P pieces in
+//   3. Split and reduce. Send each region's entries to its owner; the owner adds the P vectors in
 //      rank order: its part of s. (Over a bfloat16 wire it rounds the sums. Else, with a threshold
 //      that is reused, it writes what reaches that, and adds once more where step 5 needs all.)
 //   4. Unless the global threshold is due or there is none: survivors = the entries of s that reach
@@ -89,7 +89,7 @@ Selected select(Env& env, const Gradient& gradient, Problem& problem, ShapeCache
 }
 
 /// What earlier calls left, and where the shares of the ranks lie.
-struct Reused {
+struct Reuse {
   ShapeCache& cache;
   std::span<Region> regions;
 };
@@ -97,9 +97,9 @@ struct Reused {
 // --- step 4
 
 /// The survivors of all ranks, numbered in index order: rank r has [begin[r], begin[r + 1]).
-class Numbering {
+class SurvivorOffsets {
  public:
-  Numbering(Env& env, uint64_t own) : ranks_(static_cast<size_t>(env.call.size())) {
+  SurvivorOffsets(Env& env, uint64_t own) : ranks_(static_cast<size_t>(env.call.size())) {
     const auto counted = env.arena.take_span<uint64_t>(ranks_);
     counted[static_cast<size_t>(env.call.rank())] = own;
     allreduce_counts(env, counted);
@@ -116,16 +116,16 @@ class Numbering {
   }
 
   size_t ranks() const { return ranks_; }
-  uint64_t all() const { return begin_[ranks_]; }
+  uint64_t total() const { return begin_[ranks_]; }
   /// The largest share is above 4 times the mean.
-  bool lopsided() const { return times(ranks_, largest_) > times(4, all()); }
-  Region held_by(size_t rank) const { return {begin_[rank], begin_[rank + 1]}; }
+  bool is_imbalanced() const { return times(ranks_, largest_) > times(4, total()); }
+  Region survivors_of(size_t rank) const { return {begin_[rank], begin_[rank + 1]}; }
   Region share_of(size_t rank) const {
-    return {border(all(), ranks_, rank), border(all(), ranks_, rank + 1)};
+    return {even_boundary(total(), ranks_, rank), even_boundary(total(), ranks_, rank + 1)};
   }
   /// What `from` has of the share of `to`; may be empty.
-  Region moved(size_t from, size_t to) const {
-    const Region held = held_by(from), share = share_of(to);
+  Region overlap(size_t from, size_t to) const {
+    const Region held = survivors_of(from), share = share_of(to);
     const uint64_t begin = std::max(held.begin, share.begin);
     return {begin, std::max(begin, std::min(held.end, share.end))};
   }
@@ -152,14 +152,15 @@ SparseSpan slice(Kernels& kernels, const SparseSpan& in, uint64_t first, uint64_
 }
 
 /// This rank's share of the survivors. `regions` become those in which the shares lie.
-SparseSpan balance(Env& env, const SparseSpan& survivors, const Numbering& numbers,
+SparseSpan balance(Env& env, const SparseSpan& survivors, const SurvivorOffsets& offsets,
                    std::span<Region> regions) {
-  const size_t ranks = numbers.ranks();
+  const size_t ranks = offsets.ranks();
   const auto rank = static_cast<size_t>(env.call.rank());
   const auto pack = [&](size_t to) {
-    const Region part = numbers.moved(rank, to);
+    const Region part = offsets.overlap(rank, to);
     return pack_region(
-        env, slice(env.kernels, survivors, part.begin - numbers.held_by(rank).begin, part.length()),
+        env,
+        slice(env.kernels, survivors, part.begin - offsets.survivors_of(rank).begin, part.length()),
         regions[rank]);
   };
   const auto transfers = env.arena.take_span<Transfer>(ranks - 1);
@@ -167,11 +168,11 @@ SparseSpan balance(Env& env, const SparseSpan& survivors, const Numbering& numbe
     const size_t peer = (rank + i) % ranks;
     Transfer& transfer = transfers[i - 1];
     transfer.peer = static_cast<int>(peer);
-    if (numbers.moved(rank, peer).length() > 0) {
+    if (offsets.overlap(rank, peer).length() > 0) {
       const Bytes message = pack(peer);
       transfer.out = {message.data(), message.size()};
     }
-    transfer.in_bound = numbers.moved(peer, rank).length() > 0 ? kUnknownSize : 0;
+    transfer.in_bound = offsets.overlap(peer, rank).length() > 0 ? kUnknownSize : 0;
   }
   env.call.exchange(transfers);
   const auto messages = env.arena.take_span<Message>(ranks);
@@ -180,61 +181,61 @@ SparseSpan balance(Env& env, const SparseSpan& survivors, const Numbering& numbe
     messages[static_cast<size_t>(transfer.peer)].bytes = transfer.in;
   size_t sources = 0;
   for (size_t from = 0; from < ranks; ++from)
-    if (numbers.moved(from, rank).length() > 0)
+    if (offsets.overlap(from, rank).length() > 0)
       messages[sources++] = {messages[from].bytes, regions[from]};
-  const ReceivedVectors pieces = unpack_vectors(env, messages.first(sources));
-  const SparseBuffer share = env.kernels.sparse(pieces.entries);
-  env.kernels.concatenate(pieces.spans, share);
+  const ReceivedVectors vectors = unpack_vectors(env, messages.first(sources));
+  const SparseBuffer share = env.kernels.sparse(vectors.entries);
+  env.kernels.concatenate(vectors.spans, share);
 
-  const auto around = env.arena.take_span<Region>(ranks);
+  const auto spanned = env.arena.take_span<Region>(ranks);
   for (size_t to = 0; to < ranks; ++to)
     for (size_t from = 0; from < ranks; ++from)
-      if (numbers.moved(from, to).length() > 0) {
-        if (around[to].end == 0) around[to].begin = regions[from].begin;
-        around[to].end = regions[from].end;
+      if (offsets.overlap(from, to).length() > 0) {
+        if (spanned[to].end == 0) spanned[to].begin = regions[from].begin;
+        spanned[to].end = regions[from].end;
       }
-  std::copy(around.begin(), around.end(), regions.begin());
+  std::copy(spanned.begin(), spanned.end(), regions.begin());
   return share.span().known(survivors.precision);
 }
 
 /// This rank's share of what reaches the threshold (steps 4 and 6); none where step 5 is due, or
 /// all that reach it are not near k.
-std::optional<SparseSpan> chosen_of(Env& env, const Problem& problem, RegionSum& sum,
-                                    Reused& reused) {
-  ShapeCache& cache = reused.cache;
+std::optional<SparseSpan> select_survivors(Env& env, const Problem& problem, RegionSum& sum,
+                                           Reuse& reuse) {
+  ShapeCache& cache = reuse.cache;
   if (cache.threshold_age == 0 || cache.reused_threshold == 0) return {};
   // 4.
   const SparseSpan own = sum.reaching(cache.reused_threshold);
-  const Numbering numbers(env, env.kernels.read(own.nnz.at));
-  if (!is_near(numbers.all(), problem.k)) return {};
+  const SurvivorOffsets offsets(env, env.kernels.read(own.nnz.at));
+  if (!is_near(offsets.total(), problem.k)) return {};
   cache.reused_threshold =
-      adapt(env.kernels.keys(), cache.reused_threshold, numbers.all(), problem.k);
+      adapt(env.kernels.keys(), cache.reused_threshold, offsets.total(), problem.k);
   // 6.
-  if (!numbers.lopsided()) return own;
-  return balance(env, own, numbers, reused.regions);
+  if (!offsets.is_imbalanced()) return own;
+  return balance(env, own, offsets, reuse.regions);
 }
 
 Outcome run(Env& env, const Problem& problem, ShapeCache& cache) {
   // 2.
-  const std::span<const Region> cuts = balanced_regions(env, problem, cache);
+  const std::span<const Region> owned = balanced_regions(env, problem, cache);
   // 3.; the owner adds where it is asked for sums
-  RegionSum sum(env, problem.local, cuts);
+  RegionSum sum(env, problem.local, owned);
   // 4. and 6.
-  const auto regions = env.arena.take_span<Region>(cuts.size());
-  std::copy(cuts.begin(), cuts.end(), regions.begin());
-  Reused reused{cache, regions};
-  const std::optional<SparseSpan> chosen = chosen_of(env, problem, sum, reused);
+  const auto regions = env.arena.take_span<Region>(owned.size());
+  std::copy(owned.begin(), owned.end(), regions.begin());
+  Reuse reuse{cache, regions};
+  const std::optional<SparseSpan> chosen = select_survivors(env, problem, sum, reuse);
   // 5. or 7.
-  const SparseSpan part = chosen ? *chosen : sum.whole().values;
-  const GatheredVector whole =
-      gather_regions(env, {part, sum.load(), problem.k / cuts.size()}, regions);
-  remember_loads(whole.numbers, cache);
+  const SparseSpan part = chosen ? *chosen : sum.rounded().values;
+  const GatheredVector gathered =
+      gather_regions(env, {part, sum.load(), problem.k / owned.size()}, regions);
+  remember_loads(gathered.numbers, cache);
   cache.threshold_age = (cache.threshold_age + 1) % problem.threshold_interval;
-  if (chosen) return {whole.entries.span(), sum.lost()};
+  if (chosen) return {gathered.entries.span(), sum.lost()};
   // 5.
   const Stopwatch watch(env.stats, Phase::reduce);
-  const SparseBuffer result = env.kernels.sparse(std::min(problem.k, whole.entries.capacity));
-  env.kernels.top_k(whole.entries.span(), problem.k, result, SparseBuffer{});
+  const SparseBuffer result = env.kernels.sparse(std::min(problem.k, gathered.entries.capacity));
+  env.kernels.top_k(gathered.entries.span(), problem.k, result, SparseBuffer{});
   cache.reused_threshold = env.kernels.least_key(result.span());
   return {result.span(), sum.lost()};
 }

@@ -5,12 +5,16 @@
 //
 //   1. Region r = [bounds[r], bounds[r + 1]) belongs to rank r. Send every rank the entries of the
 //      local selection L_r that lie in its region, destinations rotating.
-//   2. The owner adds the P pieces in rank order: its region of s = sum over ranks of L_r.
+//   2. The owner adds the P vectors in rank order. The sum is its region of s, the sum over ranks
+//   of
+//      L_r.
 //
-// Cost per rank: P - 1 messages; k (P - 1) / P entries sent and received when regions share the
-// load evenly, all k P of all ranks received by one rank at worst.
+// Cost per rank: P - 1 messages; k (P - 1) / P entries sent and received if the regions share the
+// load evenly. At worst one rank receives the entries of all ranks, k P.
+//
 // Guarantees: every entry of s on exactly one rank, the same bits in every run; entries that cancel
-// stay, as zeros. What is sent is delivered: nothing goes back to the residual.
+// stay, as zeros. All selected entries are delivered, so that none returns to the residual, except
+// for what rounding removed.
 #include "collectives/algorithm.hpp"
 #include "collectives/regions.hpp"
 

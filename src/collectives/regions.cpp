@@ -13,13 +13,13 @@ std::span<const Region> uniform_regions(Env& env, uint64_t count) {
   const auto ranks = static_cast<uint64_t>(env.call.size());
   const auto regions = env.arena.take_span<Region>(ranks);
   for (uint64_t r = 0; r < ranks; ++r)
-    regions[r] = {border(count, ranks, r), border(count, ranks, r + 1)};
+    regions[r] = {even_boundary(count, ranks, r), even_boundary(count, ranks, r + 1)};
   return regions;
 }
 
-std::span<const Region> regions_between(Env& env, std::span<const uint64_t> cuts) {
-  const auto regions = env.arena.take_span<Region>(cuts.size() - 1);
-  for (size_t r = 0; r < regions.size(); ++r) regions[r] = {cuts[r], cuts[r + 1]};
+std::span<const Region> regions_between(Env& env, std::span<const uint64_t> boundaries) {
+  const auto regions = env.arena.take_span<Region>(boundaries.size() - 1);
+  for (size_t r = 0; r < regions.size(); ++r) regions[r] = {boundaries[r], boundaries[r + 1]};
   return regions;
 }
 
@@ -29,8 +29,8 @@ OwnVector exchange_regions(Env& env, const SparseSpan& in, std::span<const Regio
   const auto rank = static_cast<size_t>(env.call.rank());
   const auto peer = [&](size_t i) { return (rank + 1 + i) % ranks; };
   OwnVector own{env.kernels.slice(in, regions[rank]), {}};
-  // Packed in the order of sending, this rank's own, if at all, last: what is packed first can
-  // leave first.
+  // Regions are packed in the order of sending, so that the first message can be sent first. If
+  // this rank's own region is packed, it is the last.
   const size_t packed = own.entries ? ranks - 1 : ranks;
   const auto sent = env.arena.take_span<Region>(packed);
   for (size_t i = 0; i < packed; ++i) sent[i] = regions[peer(i)];
@@ -72,10 +72,10 @@ Bytes pack_region(Env& env, const SparseSpan& in, const Region& region) {
   const Stopwatch watch(env.stats, Phase::pack);
   const Packets packet = env.kernels.packets(in.nnz.bound, {&region, 1}, in.precision);
   env.kernels.pack_all(in, {&region, 1}, packet);
-  uint64_t place[2];  // offset and size
-  env.kernels.read(packet.offset, 2, place);
-  const Bytes message{packet.slab + place[0], place[1]};
-  env.kernels.wait_packed(message.data() + message.size());  // it is copied from
+  uint64_t extent[2];  // offset and size
+  env.kernels.read(packet.offset, 2, extent);
+  const Bytes message{packet.slab + extent[0], extent[1]};
+  env.kernels.wait_packed(message.data() + message.size());  // the caller copies it
   return message;
 }
 
@@ -93,20 +93,20 @@ RegionSum::RegionSum(Env& env, const SparseSpan& in, std::span<const Region> reg
 
 SparseSpan RegionSum::add() {
   const Stopwatch watch(env_.stats, Phase::reduce);
-  const SparseBuffer sum = room();
+  const SparseBuffer sum = sum_buffer();
   env_.kernels.merge(received_.spans, sum);
   return sum.span();
 }
 
-const Rounded& RegionSum::whole() {
-  if (!whole_) whole_ = round_for_wire(env_, add());
-  return *whole_;
+const Rounded& RegionSum::rounded() {
+  if (!rounded_) rounded_ = round_for_wire(env_, add());
+  return *rounded_;
 }
 
 SparseSpan RegionSum::reaching(uint64_t key) {
-  if (env_.rounds()) return survivors(env_, whole().values, {key - 1, 0});
+  if (env_.rounds()) return survivors(env_, rounded().values, {key - 1, 0});
   const Stopwatch watch(env_.stats, Phase::reduce);
-  const SparseBuffer kept = room();
+  const SparseBuffer kept = sum_buffer();
   env_.kernels.merge_above(received_.spans, key, kept);
   return kept.span();
 }
@@ -119,11 +119,11 @@ GatheredVector gather_regions(Env& env, const Contribution& part, std::span<cons
   MessageUnpacker unpacker(env, regions.size());
   const auto own = env.kernels.slice(part.entries, regions[rank]);
   if (own) unpacker.set(rank, *own);
-  const auto came = [&](int source, const GatheredMessage& received) {
+  const auto add_message = [&](int source, const GatheredMessage& received) {
     const auto r = static_cast<size_t>(source);
     if (!own || r != rank) unpacker.add(r, {received.message, regions[r]});
   };
-  const auto all = allgather_messages(env, {message, part.number}, expected_bytes, came);
+  const auto all = allgather_messages(env, {message, part.number}, expected_bytes, add_message);
   const auto numbers = env.arena.take_span<uint64_t>(all.size());
   std::ranges::transform(all, numbers.begin(), &GatheredMessage::number);
   const ReceivedVectors vectors = unpacker.finish();
@@ -136,23 +136,24 @@ GatheredVector gather_regions(Env& env, const Contribution& part, std::span<cons
 namespace {
 
 constexpr size_t kIndexBins = 4096;
-constexpr uint64_t kFewEntries = 64;  // loads below this are never called crowded
+constexpr uint64_t kSmallLoad = 64;  // up to this load no owner is overloaded
 
-bool wants_cuts(const Env& env, const Problem& problem, const ShapeCache& cache) {
-  if (cache.cuts.size() != static_cast<size_t>(env.call.size()) + 1) return true;
-  // Cuts that were crowded from the start would be so again.
-  return cache.calls_since_cut >= problem.repartition_interval ||
-         (cache.crowded && cache.calls_since_cut > 1);
+bool needs_boundaries(const Env& env, const Problem& problem, const ShapeCache& cache) {
+  if (cache.boundaries.size() != static_cast<size_t>(env.call.size()) + 1) return true;
+  // New boundaries do not help if the owner was overloaded already in their first call.
+  return cache.calls_since_repartition >= problem.repartition_interval ||
+         (cache.overloaded && cache.calls_since_repartition > 1);
 }
 
-/// P + 1 borders that give every region about the same number of entries; inside a bin they are
-/// taken as evenly spread.
-void cut(std::span<const uint64_t> bins, uint64_t width, uint64_t count, std::span<uint64_t> cuts) {
-  const size_t regions = cuts.size() - 1;
+/// Computes P + 1 boundaries between which there are about equally many entries. The entries of a
+/// bin are assumed to be spread evenly.
+void split_evenly(std::span<const uint64_t> bins, uint64_t width, uint64_t count,
+                  std::span<uint64_t> boundaries) {
+  const size_t regions = boundaries.size() - 1;
   uint64_t total = 0;
   for (const uint64_t n : bins) total += n;
-  cuts[0] = 0;
-  cuts[regions] = count;
+  boundaries[0] = 0;
+  boundaries[regions] = count;
   size_t b = 0;
   uint64_t before = 0;
   for (size_t r = 1; r < regions; ++r) {
@@ -161,11 +162,11 @@ void cut(std::span<const uint64_t> bins, uint64_t width, uint64_t count, std::sp
       before += bins[b++];
     const double share = bins[b] == 0 ? 0.0 : (target - before) / static_cast<double>(bins[b]);
     const uint64_t inside = static_cast<uint64_t>(std::min(share, 1.0) * width);
-    cuts[r] = std::clamp(b * width + inside, cuts[r - 1], count);
+    boundaries[r] = std::clamp(b * width + inside, boundaries[r - 1], count);
   }
 }
 
-void new_cuts(Env& env, const Problem& problem, ShapeCache& cache) {
+void compute_boundaries(Env& env, const Problem& problem, ShapeCache& cache) {
   const uint64_t width =
       std::max<uint64_t>(problem.count / kIndexBins + (problem.count % kIndexBins != 0), 1);
   uint64_t* counted = env.kernels.counts(kIndexBins);
@@ -173,27 +174,27 @@ void new_cuts(Env& env, const Problem& problem, ShapeCache& cache) {
   const auto bins = env.arena.take_span<uint64_t>(kIndexBins);
   env.kernels.read(counted, kIndexBins, bins.data());
   allreduce_counts(env, bins);
-  cache.cuts.resize(static_cast<size_t>(env.call.size()) + 1);
-  cut(bins, width, problem.count, cache.cuts);
-  cache.calls_since_cut = 0;
+  cache.boundaries.resize(static_cast<size_t>(env.call.size()) + 1);
+  split_evenly(bins, width, problem.count, cache.boundaries);
+  cache.calls_since_repartition = 0;
 }
 
 }  // namespace
 
 std::span<const Region> balanced_regions(Env& env, const Problem& problem, ShapeCache& cache) {
-  if (wants_cuts(env, problem, cache)) new_cuts(env, problem, cache);
-  ++cache.calls_since_cut;
-  return regions_between(env, cache.cuts);
+  if (needs_boundaries(env, problem, cache)) compute_boundaries(env, problem, cache);
+  ++cache.calls_since_repartition;
+  return regions_between(env, cache.boundaries);
 }
 
 void remember_loads(std::span<const uint64_t> loads, ShapeCache& cache) {
-  uint64_t all = 0, heaviest = 0;
+  uint64_t all = 0, largest = 0;
   for (const uint64_t load : loads) {
     all += load;
-    heaviest = std::max(heaviest, load);
+    largest = std::max(largest, load);
   }
   cache.entries = all;
-  cache.crowded = heaviest > kFewEntries && heaviest / 2 > all / loads.size();
+  cache.overloaded = largest > kSmallLoad && largest / 2 > all / loads.size();
 }
 
 }  // namespace sparsecoll

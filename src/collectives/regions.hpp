@@ -9,83 +9,88 @@
 
 namespace sparsecoll {
 
-// Between vectors cut into regions and the messages that carry them.
+// Regions of a vector, and messages that contain one region of it.
 
-/// floor(r * count / ranks): where part r of `count` begins when it is shared evenly.
-constexpr uint64_t border(uint64_t count, uint64_t ranks, uint64_t r) {
+/// Returns floor(r * count / ranks): the start of part r if `count` is divided evenly.
+constexpr uint64_t even_boundary(uint64_t count, uint64_t ranks, uint64_t r) {
   return count / ranks * r + count % ranks * r / ranks;
 }
 
-/// P regions of equal length, but for rounding.
+/// Returns P regions of equal length, apart from rounding.
 std::span<const Region> uniform_regions(Env& env, uint64_t count);
 
-/// Regions between P + 1 borders.
-std::span<const Region> regions_between(Env& env, std::span<const uint64_t> cuts);
+/// Returns the P regions between P + 1 boundaries.
+std::span<const Region> regions_between(Env& env, std::span<const uint64_t> boundaries);
 
-/// What a rank has for its own region: its entries where they can be looked at, else a message.
+/// This rank's entries in its own region. They are a message if the backend cannot take part of a
+/// vector without packing it.
 struct OwnVector {
   std::optional<SparseSpan> entries;
   ConstBytes message;
 };
-/// Packs `in` by regions and sends each rank its own; on_message is told what others have for this
-/// rank's region. Destinations rotate, r + 1, r + 2, ..., so that no two ranks hit one receiver
-/// together.
+/// Packs `in` by region, sends each rank the entries of its region, and calls on_message for each
+/// message with entries of this rank's region. Destinations rotate, r + 1, r + 2, ..., so that no
+/// two ranks send to the same one at a time.
 OwnVector exchange_regions(Env& env, const SparseSpan& in, std::span<const Region> regions,
                            FunctionRef<void(int source, ConstBytes message)> on_message);
 
-/// What all ranks have for this rank's region.
+/// Sends each region's entries to its owner. Returns the vectors of all ranks for this rank's
+/// region, by source.
 ReceivedVectors exchange_vectors(Env& env, const SparseSpan& in, std::span<const Region> regions);
 
-/// The entries of a vector that pass.
+/// Returns the entries of a vector that pass the threshold.
 SparseSpan survivors(Env& env, const SparseSpan& in, const Threshold& threshold);
 
-/// This rank's region of the sum over ranks: the pieces that came for it, added in rank order.
+/// This rank's region of the sum over ranks: the received vectors, added in rank order.
 class RegionSum {
  public:
   /// Sends each region's entries to its owner.
   RegionSum(Env& env, const SparseSpan& in, std::span<const Region> regions);
 
-  uint64_t load() const { return received_.entries; }  ///< entries that came in, of all ranks
-  SparseSpan add();                                    ///< all of it
-  /// The same, made once, as it is to travel. Over a bfloat16 wire that is rounded, before
-  /// anything is selected of it.
-  const Rounded& whole();
-  /// Of that, entries with a key of at least `key` (1 or more). Where nothing is rounded the others
-  /// are not even written.
+  uint64_t load() const { return received_.entries; }  ///< entries received, of all ranks
+  /// Returns the sum without rounding.
+  SparseSpan add();
+  /// Returns the sum as it is sent: over a bfloat16 wire it is rounded, before any selection. It is
+  /// computed once.
+  const Rounded& rounded();
+  /// Returns the entries of rounded() with a key of at least `key`, which is 1 or more. If nothing
+  /// is rounded, the other entries are never written.
   SparseSpan reaching(uint64_t key);
-  /// What rounding took off the sums.
-  SparseSpan lost() const { return whole_ ? whole_->lost : SparseSpan{}; }
+  /// Returns what rounding removed from the sums.
+  SparseSpan lost() const { return rounded_ ? rounded_->lost : SparseSpan{}; }
 
  private:
-  SparseBuffer room() { return env_.kernels.sparse(std::min(received_.entries, length_)); }
+  SparseBuffer sum_buffer() { return env_.kernels.sparse(std::min(received_.entries, length_)); }
 
   Env& env_;
   const uint64_t length_;
   const ReceivedVectors received_;
-  std::optional<Rounded> whole_;
+  std::optional<Rounded> rounded_;
 };
 
-/// One message with the entries of `in`, which lie in `region`.
+/// Packs `in`, whose entries are in `region`, into one message. Waits for it.
 Bytes pack_region(Env& env, const SparseSpan& in, const Region& region);
 
-/// What a rank puts into a vector that all ranks are to have, within its own region.
+/// A rank's region of a vector that is gathered on all ranks.
 struct Contribution {
   SparseSpan entries;
   uint64_t number = 0;            ///< a number that travels with it
-  uint64_t expected_entries = 0;  ///< its size as far as all ranks know
+  uint64_t expected_entries = 0;  ///< estimate of its size, equal on all ranks
 };
-/// The parts of all ranks, one after another, and the numbers beside them.
+/// The contributions of all ranks one after another, and their numbers.
 struct GatheredVector {
   SparseBuffer entries;
   std::span<const uint64_t> numbers;  ///< by rank
 };
+/// Gathers the contributions of all ranks on all ranks.
 GatheredVector gather_regions(Env& env, const Contribution& part, std::span<const Region> regions);
 
-/// P regions of about equal load by the ranks' `local` vectors. Cut anew every
-/// `repartition_interval` calls of a shape, and at once when an owner was crowded.
+/// Returns P regions that have about equally many entries of all ranks' `local` vectors. Computes
+/// them anew every `repartition_interval` calls of a shape, and in the next call if an owner was
+/// overloaded.
 std::span<const Region> balanced_regions(Env& env, const Problem& problem, ShapeCache& cache);
 
-/// Notes for the next call how many entries came to each owner.
+/// Stores for the next call how many entries the owners received.
 void remember_loads(std::span<const uint64_t> loads, ShapeCache& cache);
 
 }  // namespace sparsecoll

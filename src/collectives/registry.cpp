@@ -6,7 +6,7 @@ namespace sparsecoll {
 
 // Each stands at the end of its own file.
 extern const Algorithm kAllgatherTopk, kOktopk, kTopkA2A, kHierarchical, kDense;
-extern const Algorithm kOktopkReuse, kDenseOfSelected;
+extern const Algorithm kOktopkReuse, kDenseByAuto;
 extern const Algorithm kGtopk, kReduceScatter;
 
 namespace {
@@ -19,7 +19,7 @@ const Algorithm* const kTable[] = {
     &kDense,
     // variants
     &kOktopkReuse,
-    &kDenseOfSelected,
+    &kDenseByAuto,
 };
 
 }  // namespace

@@ -5,19 +5,20 @@
 //
 //   1. Shards. Rank j owns shard j = [j m, (j + 1) m) of the n values, m = ceil(n / P). Every rank
 //      selects the floor(k (j + 1) / P) - floor(k j / P) largest entries of each shard of its acc:
-//      k in all, for the quotas telescope.
-//   2. All-to-all. Send each shard's selection to its owner, destinations rotating. How large a
-//      message can be is known to both sides, so sizes need no exchange.
-//   3. The owner adds the P pieces in rank order. (Over a bfloat16 wire it rounds the sums.)
-//   4. Allgather the sums of any size, packed by the wire rule: without indices where a
-//      shard is full, as dense values then.
+//      the quotas add up to k.
+//   2. All-to-all. Send each shard's selection to its owner; destinations rotate. Sender and
+//   receiver
+//      know a bound of each message's size, so that sizes need no exchange.
+//   3. The owner adds the P vectors in rank order. (Over a bfloat16 wire it rounds the sums.)
+//   4. Allgather the sums, whose sizes vary, in the smallest of the wire's representations. A full
+//      shard is sent as dense values without indices.
 //
 // There is no second selection: the result is the sum of all selections, up to P k entries.
 //
-// Cost per rank: P - 1 messages in step 2, ceil(log2 P) in step 4; k (P - 1) / P entries out in
-// step 2, at most min(P k, n) (P - 1) / P in step 4: (2 k + n) (P - 1) / P words at worst. By words
-// alone it beats an allgather of selections when k / n > 1 / (2 (P - 1)), and a dense ring when
-// k / n < 1 / 2: a method for high densities.
+// Cost per rank: P - 1 messages in step 2, ceil(log2 P) in step 4; k (P - 1) / P entries sent in
+// step 2, at most min(P k, n) (P - 1) / P in step 4: (2 k + n) (P - 1) / P words at worst. Counted
+// in words, it sends less than an allgather of selections if k / n > 1 / (2 (P - 1)), and less than
+// a dense ring if k / n < 1 / 2. It is a method for high densities.
 //
 // Predicted: reduce_and_gather_seconds() of e and min(P e, n) entries, by cost_model.hpp.
 //
@@ -34,7 +35,7 @@ namespace sparsecoll {
 
 namespace {
 
-/// A part of the vector whose k largest entries are selected by themselves.
+/// A part of the vector, of which the k largest entries are selected.
 struct Shard {
   Region region;
   size_t k = 0;
@@ -50,8 +51,8 @@ std::span<const Shard> shards_of(Env& env, uint64_t count, size_t k) {
   for (uint64_t j = 0; j < ranks; ++j) {
     shards[j].region = {std::min(j * length, count), std::min((j + 1) * length, count)};
     // The last shards may be shorter than their quota, or empty.
-    shards[j].k =
-        std::min(border(k, ranks, j + 1) - border(k, ranks, j), shards[j].region.length());
+    shards[j].k = std::min(even_boundary(k, ranks, j + 1) - even_boundary(k, ranks, j),
+                           shards[j].region.length());
   }
   return shards;
 }
@@ -85,7 +86,7 @@ Selected select(Env& env, const Gradient& gradient, Problem& problem, ShapeCache
   return {lost};
 }
 
-// All that was selected is delivered, but for what rounding removed.
+// All selected entries were delivered, except for what rounding removed.
 void put_back(Env& env, const Delivery& delivery) {
   const Gradient& gradient = delivery.gradient;
   if (!gradient.residual.write) return;
@@ -98,7 +99,8 @@ void put_back(Env& env, const Delivery& delivery) {
 
 // --- step 2
 
-/// The messages of all ranks for this rank's shard, by source.
+/// Sends each shard's selection to its owner. Returns the messages of all ranks for this rank's
+/// shard, by source.
 std::span<const Message> exchange_shards(Env& env, const Problem& problem,
                                          std::span<const Shard> shards) {
   const size_t ranks = shards.size();
@@ -107,13 +109,13 @@ std::span<const Message> exchange_shards(Env& env, const Problem& problem,
     return wire_bound(
         {shard.k, shard.region.length(), env.kernels.wire_value_size(problem.shards[0].precision)});
   };
-  // Indices in messages count from the region's start, as those of the shards' selections do.
+  // In messages, as in the shards' selections, indices count from the start of the shard.
   const auto pack = [&](size_t j) {
     const Stopwatch watch(env.stats, Phase::pack);
-    const Region whole{0, shards[j].region.length()};
+    const Region all_indices{0, shards[j].region.length()};
     const SparseSpan& in = problem.shards[j];
-    const Packets packets = env.kernels.packets(in.nnz.bound, {&whole, 1}, in.precision);
-    env.kernels.pack_all(in, {&whole, 1}, packets);
+    const Packets packets = env.kernels.packets(in.nnz.bound, {&all_indices, 1}, in.precision);
+    env.kernels.pack_all(in, {&all_indices, 1}, packets);
     // One message starts right behind its headroom.
     return Packet{packets.slab + kHeadroom, packets.capacity - kHeadroom, packets.size,
                   bound(shards[j])};
@@ -139,25 +141,25 @@ Outcome run(Env& env, const Problem& problem, ShapeCache&) {
   const std::span<const Shard> shards = shards_of(env, problem.count, problem.k);
   const Region mine = shards[static_cast<size_t>(env.call.rank())].region;
   // 2.
-  const ReceivedVectors pieces = unpack_vectors(env, exchange_shards(env, problem, shards));
+  const ReceivedVectors vectors = unpack_vectors(env, exchange_shards(env, problem, shards));
   // 3.
-  const SparseBuffer sum = kernels.sparse(std::min<uint64_t>(pieces.entries, mine.length()));
+  const SparseBuffer sum = kernels.sparse(std::min<uint64_t>(vectors.entries, mine.length()));
   {
     const Stopwatch watch(env.stats, Phase::reduce);
-    kernels.merge(pieces.spans, sum);
+    kernels.merge(vectors.spans, sum);
   }
   const Rounded part = round_for_wire(env, sum.span());
   // 4.
   const auto regions = env.arena.take_span<Region>(shards.size());
   for (size_t j = 0; j < shards.size(); ++j) regions[j] = shards[j].region;
-  const GatheredVector whole =
+  const GatheredVector gathered =
       gather_regions(env, {part.values, 0, problem.k / shards.size()}, regions);
-  return {whole.entries.span(), part.lost};
+  return {gathered.entries.span(), part.lost};
 }
 
 double seconds(const Shape& shape, const Network& network) {
-  const Volume volume = volume_of(shape);
-  return reduce_and_gather_seconds(volume.own, volume.all, shape, network);
+  const EntryCounts entries = entry_counts(shape);
+  return reduce_and_gather_seconds(entries.own, entries.unpruned, shape, network);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ Topology::Topology(std::span<const uint64_t> numbers) {
   }
 }
 
-int Topology::largest() const {
+int Topology::largest_node_size() const {
   size_t most = 0;
   for (const std::vector<int>& ranks : ranks_) most = std::max(most, ranks.size());
   return static_cast<int>(most);

@@ -10,8 +10,8 @@ namespace sparsecoll {
 
 struct Env;
 
-/// Which ranks share a node: its memory, and its way to all others. Nodes are numbered by their
-/// lowest ranks, which are their leaders. The same on all ranks.
+/// Which ranks share a node: its memory, and its way to all others. Nodes are numbered by
+/// their lowest ranks, which are their leaders. The same on all ranks.
 class Topology {
  public:
   /// From a number for each rank's node, by rank; ranks with the same one share it.
@@ -23,7 +23,7 @@ class Topology {
   std::span<const int> ranks_of(int node) const { return ranks_[static_cast<size_t>(node)]; }
   int leader(int node) const { return ranks_of(node).front(); }
   /// Ranks of the node with the most.
-  int largest() const;
+  int largest_node_size() const;
 
  private:
   std::vector<int> node_;

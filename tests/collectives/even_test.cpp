@@ -48,13 +48,13 @@ struct Case {
   Selection selection = kSelectTopk;
 };
 
-/// Fills in what a rank contributes. Some ranks have nothing. If `crowded`, all entries are in one
-/// rank's region.
-void fill(Env& env, const Case& each, uint64_t call, bool crowded, Problem& problem) {
+/// Fills in what a rank contributes. Some ranks have nothing. If `overloaded`, all entries are in
+/// one rank's region.
+void fill(Env& env, const Case& each, uint64_t call, bool overloaded, Problem& problem) {
   const int rank = env.call.rank();
   const auto values = env.arena.take_span<float>(kCount);
   if (rank % 4 != 2)
-    for (uint64_t i = 0; i < kCount / (crowded ? 16 : 1); ++i)
+    for (uint64_t i = 0; i < kCount / (overloaded ? 16 : 1); ++i)
       values[i] =
           static_cast<float>(test::noise(call, i, static_cast<uint64_t>(rank)) % 1999) - 999.0f;
   problem.k = std::min<size_t>(each.k, kCount);

@@ -32,8 +32,8 @@ TEST_CASE("nodes are ordered by their lowest ranks, not by their machine numbers
     CHECK(topology.leader(node) == ranks_of(topology, node).front());
     for (const int rank : ranks_of(topology, node)) CHECK(topology.node_of(rank) == node);
   }
-  CHECK(topology.largest() == 3);
-  CHECK(Topology({numbers, 1}).largest() == 1);
+  CHECK(topology.largest_node_size() == 3);
+  CHECK(Topology({numbers, 1}).largest_node_size() == 1);
 }
 
 TEST_CASE("the number of this machine does not change") {
@@ -58,7 +58,7 @@ TEST_CASE("the ranks exchange the numbers of their machines") {
 }
 
 /// Measures the network on all ranks. Messages between nodes are delayed by 20 ms.
-std::string measure(const Topology& topology, int P, std::vector<Nodes>& measured) {
+std::string measure(const Topology& topology, int P, std::vector<NodeNetwork>& measured) {
   measured.assign(static_cast<size_t>(P), {});
   const auto late_between = [&topology](int sender, int receiver, size_t) {
     MessageFault fault;
@@ -69,7 +69,7 @@ std::string measure(const Topology& topology, int P, std::vector<Nodes>& measure
   ChannelRanks ranks(P, 30000, late_between);
   return ranks.run([&](ChannelRank& self) {
     self.collective([&](Env& env) {
-      measured[static_cast<size_t>(self.rank())] = measure_nodes(env, topology).value();
+      measured[static_cast<size_t>(self.rank())] = measure_node_network(env, topology).value();
     });
     return "";
   });
@@ -81,14 +81,14 @@ TEST_CASE(
   const uint64_t numbers[] = {1, 2, 1, 2, 3, 3, 3};
   for (const int P : {2, 4, 7}) {
     const Topology topology({numbers, static_cast<size_t>(P)});
-    std::vector<Nodes> measured;
+    std::vector<NodeNetwork> measured;
     REQUIRE(measure(topology, P, measured) == "");
     CAPTURE(P);
     for (const Nodes& each : measured) {
       CHECK(each.count == topology.nodes());
-      CHECK(each.largest == topology.largest());
+      CHECK(each.largest == topology.largest_node_size());
       CHECK(each.leaders.alpha >= 0.02);
-      if (topology.largest() > 1) CHECK(each.within.alpha < 0.02);
+      if (topology.largest_node_size() > 1) CHECK(each.within.alpha < 0.02);
       CHECK(each.within.alpha == measured[0].within.alpha);
       CHECK(each.within.beta == measured[0].within.beta);
       CHECK(each.leaders.alpha == measured[0].leaders.alpha);
@@ -99,7 +99,8 @@ TEST_CASE(
 
 constexpr Network kShared{60e-6, 8 * 8.5e-9, kGammaOnHost};
 /// Eight nodes with eight ranks each. Each node has a link of 1 Gbit/s.
-constexpr Nodes kEightByEight{8, 8, {1e-6, 1e-10, kGammaOnHost}, {55e-6, 8.5e-9, kGammaOnHost}};
+constexpr NodeNetwork kEightByEight{
+    8, 8, {1e-6, 1e-10, kGammaOnHost}, {55e-6, 8.5e-9, kGammaOnHost}};
 
 TEST_CASE("without a topology Hierarchical has infinite cost, and Auto does not choose it") {
   const Shape shape{64, 1 << 24, 100000, 4, 0};
@@ -129,7 +130,7 @@ TEST_CASE("Auto chooses Hierarchical if ranks share slow links") {
         AlgorithmId::oktopk);
   // With one rank on each node, Oktopk is equal but has no steps within nodes.
   const Network slow{60e-6, 8.5e-9, kGammaOnHost};
-  const Nodes alone{64, 1, {1e-6, 1e-10, kGammaOnHost}, slow};
+  const NodeNetwork alone{64, 1, {1e-6, 1e-10, kGammaOnHost}, slow};
   CHECK(choose_algorithm({64, 1 << 24, 100000, 4, 0, 0, &alone}, slow).id == AlgorithmId::oktopk);
 }
 

@@ -156,7 +156,7 @@ TEST_CASE("the choice of Auto depends on the network") {
 
 TEST_CASE("the cost of additions counts received entries") {
   const Network adding{0, 0, 1};
-  const Nodes nodes{4, 3, adding, adding};
+  const NodeNetwork nodes{4, 3, adding, adding};
   const auto entries = [&](AlgorithmId id, int ranks, size_t k) {
     return predicted_seconds(id, {ranks, 4000, k, 4, 0, 0, &nodes}, adding);
   };
