@@ -15,12 +15,13 @@ struct GatheredMessage {
 
 /// Gathers every rank's message on all ranks. Messages may have any size.
 ///
-/// `expected_bytes` is the size of a message as far as all ranks know alike: it chooses between
-/// Bruck's rounds and direct messages. The result is ordered by rank and lives as long as the call.
+/// `expected_bytes` is an estimate of a message's size. All ranks must pass the same, because it
+/// chooses between Bruck's rounds and direct messages. The result is ordered by rank and lives as
+/// long as the call.
 std::span<const GatheredMessage> allgather_messages(Env& env, const GatheredMessage& own,
                                                     size_t expected_bytes);
-/// Gathers likewise, and calls on_message once for each rank, its own included, where possible
-/// while other messages are still under way.
+/// Does the same and calls on_message once for each rank, including this one. If possible it does
+/// so while other messages are still under way.
 std::span<const GatheredMessage> allgather_messages(
     Env& env, const GatheredMessage& own, size_t expected_bytes,
     FunctionRef<void(int rank, const GatheredMessage& received)> on_message);

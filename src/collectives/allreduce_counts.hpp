@@ -9,8 +9,8 @@
 
 namespace sparsecoll {
 
-/// Replaces each counter by its sum over ranks, the same on all ranks, for any P. Takes about
-/// log2 P rounds with at most two messages each.
+/// Replaces each counter by its sum over all ranks, for any P. Takes ceil(log2 P) rounds; a rank
+/// sends at most two messages in each.
 void allreduce_counts(Env& env, std::span<uint64_t> counters);
 
 }  // namespace sparsecoll

@@ -6,8 +6,8 @@
 
 namespace sparsecoll {
 
-/// Sends the entries of each region to its owner. Returns what all ranks sent to this rank's
-/// region. See alltoall.cpp.
+/// Sends the entries of each region to its owner. Returns the entries that the ranks sent for this
+/// rank's region, by source. See alltoall.cpp.
 ReceivedVectors alltoall(Env& env, const SparseSpan& local, std::span<const Region> regions);
 
 }  // namespace sparsecoll

@@ -11,7 +11,8 @@ namespace sparsecoll {
 
 namespace {
 
-/// Straight lines between the powers of two: the same on every processor, which log2() is not.
+/// Interpolates log2 linearly between powers of two. Unlike std::log2() this gives the same bits on
+/// every processor, so that all ranks choose the same algorithm.
 double approximate_log2(double x) {
   int exponent = 0;
   const double mantissa = std::frexp(x, &exponent);  // x = mantissa 2^exponent, in [0.5, 1)

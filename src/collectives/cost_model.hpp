@@ -1,18 +1,19 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 // The alpha-beta-gamma model by which Auto chooses. Every algorithm has its formula, seconds(), in
-// its own file; here are the terms that the formulas share.
+// its own file. This file has the terms that the formulas share.
 //
 // A message costs alpha, a byte beta, and an entry that is unpacked and added gamma (network.hpp).
-// An entry that is only concatenated costs half of gamma, a value without an index a sixteenth. Of
-// j messages that are under way at the same time each costs a quarter of alpha, which is the
-// software on both sides; all of them cost at least one alpha. x entries of n have b(x) bytes: a
-// value each and, coded, 2 + log2(n / x) bits of index, or n / x in a bitmap.
+// An entry that is only concatenated costs half of gamma, a value without an index a sixteenth. If
+// several messages are under way at the same time, each costs a quarter of alpha, the share of the
+// software on both sides; together they cost at least one alpha. A message of x entries out of n
+// has b(x) bytes: for each entry a value and an index of 2 + log2(n / x) bits, or of n / x bits in
+// a bitmap if that is less.
 //
-// A rank contributes e entries: k; if the sum is exact or a whole vector is selected, what it had
-// on average in the last call. The result has u entries: k; for an exact sum what the last call
-// had; for a whole vector at most min(P e, n). The formulas leave out the sums of counters for
-// regions and thresholds, of which there are few if calls resemble the last ones.
+// A rank contributes e entries: k or, for an exact sum or a vector that is selected as a whole, the
+// ranks' mean in the last call. The result has u entries: k or, for an exact sum, as many as in the
+// last call, or, for a vector that is selected as a whole, at most min(P e, n). The formulas leave
+// out the sums of counters for regions and thresholds: there are few if calls resemble each other.
 #pragma once
 
 #include <cstddef>
@@ -22,36 +23,37 @@
 
 namespace sparsecoll {
 
-/// What Auto decides by; the same on all ranks.
+/// What Auto's choice depends on. All ranks have the same.
 struct Shape {
   int ranks;
   uint64_t count;
   size_t k;
   size_t value_size;                   ///< bytes of a value on the wire
-  uint64_t entries;                    ///< of all ranks in the last call; 0: unknown
-  uint64_t result = 0;                 ///< of an exact sum: entries of the last result; 0: unknown
+  uint64_t entries;                    ///< entries of all ranks in the last call; 0: unknown
+  uint64_t result = 0;                 ///< entries of the last result of an exact sum; 0: unknown
   const NodeNetwork* nodes = nullptr;  ///< null: Auto may not take Hierarchical
-  /// All of a dense vector is selected, and its values travel as they are.
+  /// Whether a dense vector is selected as a whole and its values are sent without rounding.
   bool selects_all = false;
 
-  /// Whether the number of entries is known only from the last call.
+  /// Returns whether an exact sum is asked for and no earlier call has counted its entries.
   bool entries_unknown() const;
 };
 
-/// Entries that an exchange moves.
+/// The numbers of entries in the formulas.
 struct EntryCounts {
-  double own;       ///< e, contributed by each rank
-  double result;    ///< u
-  double unpruned;  ///< entries of a sum of which nothing is dropped: min(P e, n)
+  double own;       ///< e, the entries that each rank contributes
+  double result;    ///< u, the entries of the result
+  double unpruned;  ///< the entries of the sum before a selection: min(P e, n)
 };
+/// Returns the numbers of entries of a call.
 EntryCounts entry_counts(const Shape& shape);
 
 /// Returns ceil(log2(ranks)) as a double.
 double rounds_of(int ranks);
-/// Returns b(entries) in bytes.
+/// Returns b(entries), the bytes of a message with so many entries.
 double bytes_of(double entries, const Shape& shape);
-/// Returns the seconds of so many messages that are under way at the same time, without their
-/// bytes.
+/// Returns the seconds for a number of messages that are under way at the same time, without the
+/// time for their bytes.
 double latency_of(double messages, double alpha);
 
 /// Returns the seconds of a reduce-scatter of sparse vectors with `own` entries and an allgather of

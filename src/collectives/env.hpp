@@ -9,22 +9,22 @@
 
 namespace sparsecoll {
 
-/// The type in which values travel; the numbers of the C API's sparsecollWire_t.
+/// The type in which values are sent. The numbers are those of sparsecollWire_t in the C API.
 enum class Wire : int { native = 0, bf16 = 1 };
 
-/// What an algorithm works with: the call to its peers, the arithmetic of the backend, and
-/// workspace on the host that lasts until the call ends.
+/// What an algorithm works with: the call to its peers, the kernels of the backend, and host
+/// workspace that lasts until the call ends.
 struct Env {
   Call& call;
   Kernels& kernels;
   Arena& arena;
   Stats& stats;
-  /// The malformed messages that were received: a count in the backend's memory. It is read before
+  /// The number of malformed messages received, in the backend's memory. The verb reads it before
   /// the commit.
   uint64_t* fault;
   Wire wire = Wire::native;
 
-  /// Returns whether values are rounded before they travel. Integers never are.
+  /// Returns whether values are rounded before they are sent. Integers never are.
   bool rounds() const { return wire == Wire::bf16 && !is_integer(kernels.data_type()); }
 };
 

@@ -9,33 +9,36 @@ namespace sparsecoll {
 struct Env;
 class Topology;
 
-/// What messages between the ranks of a communicator cost; the same numbers on all of them.
+/// The cost of messages between the ranks of a communicator. All ranks have the same numbers.
 struct Network {
-  double alpha;  ///< seconds a message
-  double beta;   ///< seconds a byte
-  double gamma;  ///< seconds an entry that its receiver unpacks and adds
+  double alpha;  ///< seconds per message
+  double beta;   ///< seconds per byte
+  double gamma;  ///< seconds per entry that the receiver unpacks and adds
 };
-/// On a core of the early 2020s. Not measured: processors differ less than networks do. Taken for
-/// entries on devices, too, since ranks that differ in that must choose alike.
+/// Gamma of a processor core of the early 2020s. It is not measured, because processors differ less
+/// than networks do. It also stands for devices: ranks with different backends must choose the same
+/// algorithm.
 inline constexpr double kGammaOnHost = 4e-9;
 
-/// The same by nodes, several ranks on some of them.
+/// The cost of messages within nodes and between nodes.
 struct NodeNetwork {
-  int count;
-  int largest;      ///< ranks of the one with the most
+  int count;        ///< number of nodes
+  int largest;      ///< ranks on the node that has the most
   Network within;   ///< between ranks of one node
-  Network leaders;  ///< between nodes, while one rank of each sends
+  Network leaders;  ///< between nodes, when one rank of each node sends
 };
 
-/// A commodity cluster on 1 Gbit/s Ethernet, the kind of network this library is for: assumed where
+/// A commodity cluster on 1 Gbit/s Ethernet, the kind of network that this library is for. Used if
 /// nothing was measured.
 inline constexpr Network kCommodity{30e-6, 1.0 / 117e6, kGammaOnHost};
-/// GPUs beside each other, whose messages the host cannot time; next to those they add in no time.
+/// GPUs of one machine. The host cannot time their messages. The time to add entries is
+/// negligible beside them.
 inline constexpr Network kSameMachine{10e-6, 1.0 / 20e9, 0};
 
-/// Measures it, while all ranks send at once; nothing where messages cannot be timed. Collective.
+/// Measures the network while all ranks send. Returns nothing if messages cannot be timed.
+/// Collective.
 std::optional<Network> measure_network(Env& env);
-/// The same of nodes.
+/// Measures the network within nodes and between their leaders, likewise.
 std::optional<NodeNetwork> measure_node_network(Env& env, const Topology& topology);
 
 }  // namespace sparsecoll

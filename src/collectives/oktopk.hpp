@@ -6,7 +6,7 @@
 
 namespace sparsecoll {
 
-/// Ok-Topk with exact selection; see oktopk.cpp. Hierarchical runs it between leaders.
+/// Runs Ok-Topk with exact selection (oktopk.cpp). Hierarchical calls it for the leaders.
 Outcome run_oktopk(Env& env, const Problem& problem, ShapeCache& cache);
 
 }  // namespace sparsecoll

@@ -11,7 +11,7 @@ namespace sparsecoll {
 /// Vectors unpacked from messages, by source.
 struct ReceivedVectors {
   std::span<SparseSpan> spans;
-  size_t entries = 0;  ///< in all of them
+  size_t entries = 0;  ///< upper bound of the entries of all vectors
 };
 
 /// Unpacks messages into vectors. Where kernels run at once it unpacks a long message as soon as it
@@ -24,6 +24,7 @@ class MessageUnpacker {
   void set(size_t source, const SparseSpan& entries) { spans_[source] = entries; }
   /// Adds the message of a source. It stays as it is until the end of the call.
   void add(size_t source, const Message& message);
+  /// Unpacks the remaining messages. Returns all vectors, by source.
   ReceivedVectors finish();
 
  private:
@@ -31,7 +32,7 @@ class MessageUnpacker {
 
   Env& env_;
   std::span<SparseSpan> spans_;
-  // The messages that are still to be unpacked.
+  // The messages that are not yet unpacked.
   size_t pending_ = 0;
   std::span<size_t> pending_source_;
   std::span<Message> pending_message_;

@@ -9,26 +9,26 @@
 
 namespace sparsecoll {
 
-/// All algorithms of sparseAllreduce, those of kAlgorithms first and then variants, which share
-/// their ids. Auto is none of them: it chooses.
+/// Returns all algorithms of sparseAllreduce: those of kAlgorithms and then variants, which share
+/// their ids. Auto is not among them.
 std::span<const Algorithm* const> algorithms();
 
-/// Returns the algorithm with this number of the C API; null for Auto and unknown numbers.
+/// Returns the algorithm with this number in the C API, or null for Auto and unknown numbers.
 const Algorithm* find_algorithm(int id);
 
 /// Returns Ok-Topk with reused thresholds.
 const Algorithm& oktopk_with_reused_thresholds();
 
-/// Algorithms of other verbs, which have no choice.
+/// Return the algorithms of verbs that have only one.
 const Algorithm& gtopk();
 const Algorithm& reduce_scatter();
 
-/// Returns the seconds that the model predicts; infinite for Hierarchical if nothing is known of
-/// nodes, 0 for Auto.
+/// Returns the predicted seconds of a call: infinite for Hierarchical if the shape has no nodes, 0
+/// for Auto.
 double predicted_seconds(AlgorithmId id, const Shape& shape, const Network& network);
 
-/// Returns the algorithm that Auto takes: of those that suit the shape the one with the fewest
-/// predicted seconds, the first of several.
+/// Returns Auto's choice: the algorithm with the shortest predicted time among those that suit the
+/// shape. On a tie the first in the table wins.
 const Algorithm& choose_algorithm(const Shape& shape, const Network& network);
 
 }  // namespace sparsecoll

@@ -6,14 +6,14 @@
 
 namespace sparsecoll {
 
-/// Values as they travel, and what rounding removed from each of them.
+/// Values as they are sent, and what rounding removed from each of them.
 struct Rounded {
   SparseSpan values;
-  SparseSpan lost;  ///< without values where nothing was rounded
+  SparseSpan lost;  ///< has no values if nothing was rounded
 };
 
-/// Returns `in` with every value rounded to bfloat16 where env.rounds(), and `in` itself elsewhere.
-/// A rank that rounds values also computes with the rounded ones, and accounts for what is lost.
+/// Rounds every value to bfloat16 if env.rounds(), and else returns `in` itself. A rank that rounds
+/// values computes with the rounded ones from then on, and puts `lost` back into its residual.
 Rounded round_for_wire(Env& env, const SparseSpan& in);
 
 }  // namespace sparsecoll

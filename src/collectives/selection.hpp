@@ -11,14 +11,14 @@ namespace sparsecoll {
 struct Outcome;
 struct Problem;
 
-/// What a rank selected from its dense vector, besides the entries in the Problem.
+/// What a selection leaves for put_back(), besides the entries in the Problem.
 struct Selected {
   /// What rounding removed from each selected vector.
   std::span<const SparseSpan> lost = {};
-  const void* acc = nullptr;  ///< all of acc, if all was selected
+  const void* acc = nullptr;  ///< acc, if it was selected as a whole
 };
 
-/// A call after its exchange, for Selection::put_back().
+/// The arguments of Selection::put_back().
 struct Delivery {
   const Gradient& gradient;
   const Problem& problem;
@@ -27,14 +27,14 @@ struct Delivery {
   ResidualRule rule;
 };
 
-/// How a verb in dense form turns a dense vector into a Problem, and keeps the entries that were
-/// not delivered (error feedback). acc = gradient + residual.
+/// How a verb in dense form selects entries of a dense vector, and keeps in the residual those that
+/// were not delivered (error feedback). acc = gradient + residual.
 struct Selection {
-  /// Selects from acc, rounds for the wire, and puts the entries into the Problem, of which count
-  /// and k are set. Writes to the residual, if there is one, what was not selected.
+  /// Selects entries of acc, rounds them for the wire, and puts them into the Problem, whose count
+  /// and k are set. Writes the other entries to the residual, if there is one.
   Selected (*select)(Env&, const Gradient&, Problem&, ShapeCache&);
-  /// Adds to the residual, if there is one, what was selected and not delivered. Called after all
-  /// ranks have agreed on the call.
+  /// Adds the entries that were selected but not delivered to the residual, if there is one. It is
+  /// called after all ranks have agreed on the call.
   void (*put_back)(Env&, const Delivery&);
 };
 
@@ -46,10 +46,10 @@ void put_back_entries(Env& env, const Delivery& delivery);
 /// Rounds the selected entries for the wire and puts them into the Problem.
 Selected contribute(Env& env, const SparseSpan& entries, Problem& problem);
 
-/// Adds to a residual what rounding removed from values, all of which were sent or delivered.
+/// Adds to a residual what rounding removed from values that were sent.
 void add_lost(Kernels& kernels, const SparseSpan& lost, void* residual);
 
-/// Selects top-k of acc.
+/// The selection of most algorithms: top-k of acc.
 inline constexpr Selection kSelectTopk{select_topk, put_back_entries};
 
 }  // namespace sparsecoll

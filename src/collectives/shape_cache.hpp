@@ -9,28 +9,30 @@
 
 namespace sparsecoll {
 
-/// What one shape of call left for the next: equal on all ranks but for `own_threshold`, since it
-/// is computed from what all ranks know. A call works on a copy that the commit keeps.
+/// What the calls of one shape keep for the next. It is computed from what all ranks know, so that
+/// it is equal on all ranks, except for `own_threshold`. A call works on a copy, which the commit
+/// stores.
 struct ShapeCache {
-  std::vector<uint64_t> boundaries;  ///< Ok-Topk: P + 1 region borders
+  std::vector<uint64_t> boundaries;  ///< Ok-Topk: the P + 1 boundaries of regions
   uint64_t calls_since_repartition = 0;
-  bool overloaded = false;        ///< an owner had more than twice the mean load
-  uint64_t threshold = 0;         ///< last global threshold as a key; 0 = none
-  uint64_t threshold_change = 0;  ///< how far it moved lately from call to call; 0 = unknown
-  uint64_t exact_calls = 0;       ///< calls in which nothing is guessed from these two
+  bool overloaded = false;        ///< an owner received over twice the mean load
+  uint64_t threshold = 0;         ///< key of the last global threshold; 0 = none
+  uint64_t threshold_change = 0;  ///< by how much it changed in recent calls; 0 = unknown
+  uint64_t exact_calls = 0;       ///< calls left in which the threshold is not predicted
   uint64_t entries = 0;           ///< entries of all ranks in the last call; 0 = unknown
-  uint64_t result = 0;            ///< of an exact sum: entries in the last one; 0 = unknown
-  int chosen = 0;                 ///< by Auto, in the last call; of no use to the next one
-  // Ok-Topk with reused thresholds; keys, 0 = none.
-  uint64_t threshold_age = 0;     ///< calls since thresholds were due; 0 = due now
-  uint64_t reused_threshold = 0;  ///< of the sum
-  uint64_t own_threshold = 0;     ///< of this rank's own selection: no other rank knows it
+  uint64_t result = 0;            ///< entries of the last exact sum; 0 = unknown
+  int chosen = 0;                 ///< Auto's choice in the last call, to log changes of it
+  // Ok-Topk with reused thresholds. Thresholds are keys; 0 = none.
+  uint64_t threshold_age = 0;     ///< calls since exact thresholds were due; 0 = due now
+  uint64_t reused_threshold = 0;  ///< threshold of the sum
+  uint64_t own_threshold = 0;     ///< threshold of this rank's selection; no other rank knows it
 
-  /// Of what is equal on all ranks. Ranks that restored it from files of different calls, or only
-  /// some of them, find out by it.
+  /// Returns a hash of the parts that are equal on all ranks. By it the ranks detect that they
+  /// restored caches of different calls, or that only some of them did.
   uint64_t hash() const;
 
-  /// As words for a file; the way back, which is none for words that are not such.
+  /// Returns the cache as words for a file or a message.
+  /// from_words() is the inverse. It returns nothing if the words are not those of a cache.
   std::vector<uint64_t> words() const;
   static std::optional<ShapeCache> from_words(std::span<const uint64_t> words);
 };

@@ -10,19 +10,21 @@ namespace sparsecoll {
 
 struct Env;
 
-/// Which ranks share a node: its memory, and its way to all others. Nodes are numbered by
-/// their lowest ranks, which are their leaders. The same on all ranks.
+/// Which ranks share a node. Ranks of a node share its memory and its link to other nodes. The
+/// lowest rank of a node is its leader, and nodes are numbered in the order of their leaders. The
+/// topology is the same on all ranks.
 class Topology {
  public:
-  /// From a number for each rank's node, by rank; ranks with the same one share it.
+  /// Groups the ranks by node. `numbers` has a number for each rank; ranks with the same number
+  /// share a node.
   explicit Topology(std::span<const uint64_t> numbers);
 
   int nodes() const { return static_cast<int>(ranks_.size()); }
   int node_of(int rank) const { return node_[static_cast<size_t>(rank)]; }
-  /// Rising, the leader first.
+  /// Returns the ranks of a node in ascending order. The first is the leader.
   std::span<const int> ranks_of(int node) const { return ranks_[static_cast<size_t>(node)]; }
   int leader(int node) const { return ranks_of(node).front(); }
-  /// Ranks of the node with the most.
+  /// Returns the number of ranks on the node that has the most.
   int largest_node_size() const;
 
  private:
@@ -30,8 +32,8 @@ class Topology {
   std::vector<std::vector<int>> ranks_;  ///< by node
 };
 
-/// What the ranks tell each other, `own` being the number of this one's node. Collective; costs
-/// ceil(log2 P) messages.
+/// Returns the topology of the communicator. `own` is the number of this rank's node, and the ranks
+/// exchange these numbers. Collective; sends ceil(log2 P) messages.
 Topology learn_topology(Env& env, uint64_t own);
 
 }  // namespace sparsecoll
