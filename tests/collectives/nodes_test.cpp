@@ -84,7 +84,7 @@ TEST_CASE(
     std::vector<NodeNetwork> measured;
     REQUIRE(measure(topology, P, measured) == "");
     CAPTURE(P);
-    for (const Nodes& each : measured) {
+    for (const NodeNetwork& each : measured) {
       CHECK(each.count == topology.nodes());
       CHECK(each.largest == topology.largest_node_size());
       CHECK(each.leaders.alpha >= 0.02);
