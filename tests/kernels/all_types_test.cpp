@@ -96,7 +96,7 @@ std::vector<T> values_of(test::Kind kind, size_t n, uint64_t seed) {
   }
 }
 
-/// What goes out of a selected value, and what stays.
+/// The part of a selected value that is sent, and the part that stays.
 template <class T>
 Wide<T> shipped_of(Wide<T> value) {
   if constexpr (oracle::kIsHalf<T>)
@@ -112,7 +112,7 @@ Wide<T> left_of(Wide<T> value) {
     return Wide<T>{0};
 }
 
-/// All that reaches `least`, into room for `room` entries.
+/// Selects all values that reach `least`, into memory for `room` entries.
 template <class T>
 std::string check_above(const std::vector<T>& gradient, const std::vector<Wide<T>>* old,
                         Wide<T> least, size_t room) {
@@ -157,7 +157,7 @@ TEMPLATE_TEST_CASE("accumulate_above takes what reaches a magnitude, the rest st
         some.push_back(kNotANumber<W>);
       }
       for (const W least : some) {
-        if (least == 0) continue;  // of which there is no key
+        if (least == 0) continue;  // no key is below 0
         INFO(test::name_of(kind) << ", n = " << n << ", least " << least);
         CHECK(check_above<TestType>(gradient, nullptr, least, n) == "");
         CHECK(check_above<TestType>(gradient, &old, least, n) == "");
@@ -199,7 +199,7 @@ TEMPLATE_TEST_CASE("deliver_concatenated keeps order, repetitions and bits, but 
     for (uint64_t p = 0; p < 5; ++p) {
       Entries<W> piece;
       for (const TestType value : values_of<TestType>(kind, p == 2 ? 0 : 90, p)) {
-        // The same indices in every piece, from high ones back to low ones.
+        // Every input has the same indices, in falling order.
         piece.push_back({7 * piece.size(), static_cast<W>(value)});
         const bool nan = is_nan(static_cast<W>(value));
         want.push_back({piece.back().index, nan ? TestType(std::nan("")) : value});

@@ -229,7 +229,7 @@ void DeferredCall::exchange_each(std::span<Transfer> transfers,
 }
 
 void DeferredCall::send(const Transfer& transfer) {
-  // As long as agreed, whatever is there.
+  // The message has the agreed size, whatever is used of it.
   std::vector<std::byte> message(transfer.out.agreed_bytes);
   std::copy_n(transfer.out.data, std::min(transfer.out.bound, transfer.out.agreed_bytes),
               message.begin());
@@ -246,7 +246,7 @@ void DeferredCall::receive(int peer, std::byte* into, size_t bound) {
     else
       transport_.idle(Clock::now() + std::chrono::milliseconds(1));
   }
-  // As NCCL: both sides name the same size, or the call is broken.
+  // As over NCCL, both sides must give the same size.
   if (queue.front().size() != bound) throw std::runtime_error("the bounds of both sides differ");
   std::memcpy(into, queue.front().data(), queue.front().size());
   queue.pop_front();

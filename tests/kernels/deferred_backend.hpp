@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A place that is as late as a device: kernels and exchanges are queued on a stream and run when it
-// is drained. Until then counts and buffers hold poison, so that code which looks at them too early
+// A backend that is as late as a device: kernels and exchanges are queued on a stream and run when
+// it is drained. Until then counts and buffers hold poison, so that code that reads them too early
 // fails without a GPU. Exchanges carry the bound of each message, as NCCL does.
 
 #include <deque>
@@ -32,7 +32,7 @@ class DeferredKernels final : public Kernels {
   DeferredKernels(Kernels& host, Arena& arena, DeferredStream& stream)
       : host_(host), arena_(arena), stream_(stream) {}
 
-  /// How often the host waited for counts.
+  /// Number of times that the host waited for counts.
   size_t reads() const { return reads_; }
 
   using Kernels::read;

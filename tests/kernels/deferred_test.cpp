@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// gTop-k and the kernels on a place that runs late: nothing looks at a count before its time, no
-// host wait is needed, and the results are those of the oracle.
+// gTop-k and the kernels on the deferred backend: nothing reads a count too early, the host never
+// waits, and the results are the oracle's.
 
 #include <random>
 
@@ -18,7 +18,7 @@ namespace sparsecoll::test {
 
 namespace {
 
-/// One rank of a gTop-k with feedback, on the deferred place from gradient to residual.
+/// One rank of a gTop-k with feedback, on the deferred backend from gradient to residual.
 template <class T>
 struct Rank {
   std::vector<T> gradient;

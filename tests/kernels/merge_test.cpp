@@ -13,7 +13,7 @@ namespace {
 using host::Simd;
 using test::Kind;
 
-/// Room for a sum: what it needs, or all that goes into it.
+/// Memory for a sum: as much as it needs, or as much as all inputs have.
 template <class T>
 std::vector<size_t> rooms_for(const Entries<T>& sum, const std::vector<Entries<T>>& pieces) {
   size_t all = 0;
@@ -81,7 +81,7 @@ std::vector<uint64_t> some_keys(const Entries<T>& entries) {
   return keys;
 }
 
-/// By the plain loops, and by each level that this machine has.
+/// Checks the plain loops, and each level of vector instructions that this machine has.
 template <class T, class I>
 std::string check_merge_above(const std::vector<Entries<T>>& pieces) {
   const Entries<T> sum = naive_sum(pieces);
@@ -166,15 +166,15 @@ Entries<T> every(size_t n, uint64_t stride, uint64_t first) {
   return entries;
 }
 
-// Two pieces are cut into stretches, wherever that is: between others, beside what both have,
-// behind one of them. From 64 entries in all on.
+// From 64 entries on, two inputs are cut into chunks: between entries, beside an index that both
+// have, or behind one of them.
 TEST_CASE("two pieces of any lengths, apart, mixed and alike") {
   for (const size_t a : {0, 1, 31, 32, 33, 63, 64, 65, 200, 3001}) {
     for (const size_t b : {1, 31, 32, 33, 63, 64, 200, 3000}) {
       const auto first = every<float>(a, 3, 9);
       const auto wide = every<double>(a, 3, 9);
       INFO(a << " and " << b << " entries");
-      // The same, some the same, between, behind.
+      // The same indices, some the same, in between, and behind.
       for (const auto& [stride, begin] : {std::pair(3, 9), {2, 9}, {6, 12}, {3, 10}, {1, 9100}}) {
         const auto second = every<float>(b, static_cast<uint64_t>(stride), begin);
         CHECK(check_merge<float, uint32_t>({first, second}) == "");

@@ -87,7 +87,7 @@ Unpacked<T> unpack(const MessageBytes& bytes, const Region& region, size_t capac
   return {faults, backend.get(out)};
 }
 
-/// The same into a dense piece.
+/// Unpacks a message into a dense vector.
 template <class T, DataType kType = kOwnType<T>>
 Unpacked<T> unpack_dense(const MessageBytes& bytes, const Region& region) {
   Backend<T, uint32_t, kType> backend;
@@ -130,8 +130,8 @@ struct WireCase {
 /// Shapes for every representation, with their borders.
 const std::vector<WireCase>& wire_cases();
 
-/// Entries for a shape: indices spread over the region, both of its ends included where there are
-/// two or more; values that tell all apart, NaN and -0 among them.
+/// Returns entries for a shape. Indices are spread over the region and include both of its ends if
+/// there are two or more. All values differ; NaN and -0 are among them.
 template <class T>
 Entries<T> entries_of(const WireCase& shape, uint64_t seed);
 

@@ -22,7 +22,7 @@ constexpr T kNotANumber = std::numeric_limits<T>::quiet_NaN();
 template <class T>
 constexpr T kInfinite = std::numeric_limits<T>::infinity();
 
-/// Does |a| come before |b|: NaN above infinity above every finite value?
+/// Returns whether |a| is ordered before |b|: NaN above infinity above every finite value.
 template <class T>
 bool larger(T a, T b) {
   if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && !std::isnan(b);
@@ -54,7 +54,7 @@ Entries<T> naive_rest(const Entries<T>& in, const Entries<T>& taken) {
   return rest;
 }
 
-/// Sum by index in the order of the pieces, starting from the first value.
+/// Adds by index in the order of the inputs, beginning with the first value.
 template <class T>
 Entries<T> naive_sum(const std::vector<Entries<T>>& pieces) {
   std::map<uint64_t, T> sum;
@@ -84,7 +84,7 @@ std::vector<T> one_nan(std::vector<T> values) {
   return values;
 }
 
-/// What a dense vector may be made of.
+/// Kinds of data for dense vectors.
 inline constexpr test::Kind kDenseKinds[] = {
     test::Kind::kIntegers,  test::Kind::kHeavyTail,     test::Kind::kAllEqual,
     test::Kind::kAllZero,   test::Kind::kOneNonZero,    test::Kind::kHotBlock,

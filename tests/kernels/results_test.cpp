@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What is done with results on the host, and with vectors as they are, against naive code:
-// put_back, deliver, scatter, accumulate, copy_canonical, scale, check_indices.
+// The host's functions on results and residuals, compared with naive code: put_back, deliver,
+// scatter, accumulate, copy_canonical, scale, check_indices.
 
 #include "kernels/naive.hpp"
 #include "support/catch.hpp"
@@ -159,7 +159,7 @@ TEST_CASE("check_indices names the first that does not rise below count") {
 
 // With a level's own loop as with the plain one, wherever it is in what is compared together.
 TEST_CASE("check_indices finds an index that does not rise at every position") {
-  constexpr uint64_t kMiddle = uint64_t{1} << 31;  // as signed numbers, indices fall there
+  constexpr uint64_t kMiddle = uint64_t{1} << 31;  // as signed numbers, indices fall here
   for (const auto level : {std::optional<host::Simd>{}, std::optional(host::best_simd())}) {
     for (size_t n = 2; n < 50; ++n) {
       for (size_t at = 1; at <= n; ++at) {

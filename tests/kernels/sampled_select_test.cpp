@@ -83,7 +83,7 @@ std::vector<T> values_of(Pattern pattern, size_t n, uint64_t seed) {
   return values;
 }
 
-/// What a selection did. Which of two NaNs an addition passes on compilers may choose.
+/// The outputs of a selection. Compilers may choose which of two NaNs an addition returns.
 template <class T>
 struct Outcome {
   std::vector<uint64_t> index;
@@ -102,7 +102,7 @@ struct Outcome {
   }
 };
 
-/// What is selected from: `offset` elements behind the alignment of vectors.
+/// The input of a selection, `offset` elements behind the alignment of vectors.
 template <class T>
 struct Input {
   std::vector<T> gradient;
@@ -151,7 +151,7 @@ class Ways {
         if (host::find_filters(simd)) ways_.push_back(std::make_unique<Way>(simd, threads));
   }
 
-  /// Calls check(place, name) for each with that tuning.
+  /// Calls check(backend, name) for each backend with this tuning.
   template <class Check>
   void each(const SelectTuning& tuning, Check check) {
     for (const auto& way : ways_) {

@@ -102,7 +102,7 @@ TEST_CASE("top_k of many entries, whatever a sample of them says") {
     INFO(test::name_of(kind));
     check(sparse_of<float>(kind, kMany, 3, 1000), sparse_of<double>(kind, kMany, 4, 1000));
   }
-  // What lies at equal distances, as a sample may, is larger, or smaller, than all else.
+  // Values at equal distances, where a sample may lie, are larger, or smaller, than all others.
   for (const bool large : {true, false}) {
     INFO(large);
     Entries<float> floats;

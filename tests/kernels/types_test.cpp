@@ -43,7 +43,7 @@ struct HalfPlace : Backend<float, uint32_t, kHalf<Half>> {
   }
 };
 
-/// What the type makes of a value on its way out.
+/// Returns the part of a value that the type sends.
 template <class Half>
 float rounded(float value) {
   return static_cast<float>(Half(value)) + 0.0f;
@@ -122,7 +122,7 @@ TEMPLATE_TEST_CASE("stored values travel in two bytes, sums in four, and either 
                          one_nan(exact)) == "");
   CHECK(test::difference("sums", backend.unpack(wide, region, &faults), sums) == "");
   CHECK(faults == 0);
-  // Whoever knows the type of a tensor knows both of its messages, and no others.
+  // A tensor's type has exactly two types of values in messages.
   for (int type = 0; type < 256; ++type) {
     const auto sent = static_cast<DataType>(type);
     if (sent == kHalf<TestType> || sent == DataType::float32) continue;

@@ -217,7 +217,7 @@ TEST_CASE("bits beyond the end or of another number are refused") {
     spoilt[kBodyAt + bit / 8] ^= std::byte{1} << (bit % 8);
     CHECK(refused(spoilt, region));
   }
-  MessageBytes moved(good);  // the same number, one bit behind the end
+  MessageBytes moved(good);  // as many bits, but one behind the end
   moved[kBodyAt] ^= std::byte{1};
   moved[kBodyAt + 12] ^= std::byte{0x10};
   CHECK(refused(moved, region));

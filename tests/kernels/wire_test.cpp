@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The wire format: what goes out comes back, in the smallest representation, within its bound, and
-// in the very bytes that the format's description promises.
+// The wire format: unpacking restores what was packed. Messages have the smallest representation,
+// stay within their bound, and have exactly the bytes that the description of the format gives.
 
 #include <cstring>
 
@@ -96,7 +96,7 @@ std::string check_round_trip(const WireCase& shape) {
   if (wire_entries(message, Backend<T, I>::kData, shape.region.length()) != shape.nnz)
     return "wire_entries() is wrong";
   MessageBytes longer(message);
-  longer.resize(message.size() + 40);  // where sizes are fixed, messages are as long as the longest
+  longer.resize(message.size() + 40);  // messages of fixed size are as long as the longest
   for (const MessageBytes& bytes : {message, longer}) {
     const Unpacked<T> back = unpack<T, I>(bytes, shape.region);
     if (back.faults != 0) return "refused";
@@ -174,8 +174,8 @@ TEST_CASE("the bytes on the wire are those of the format's description") {
         "53504357 02 01 07 00 0200000000000000 801a060000000000"
         "0000c02725000000"
         "0000803f 00000040");
-  // Of 4, 44, 45, 744 and 745 seven bits, 4, 44, 45, 104 and 105, then ones at 35 + 0, 36 + 0,
-  // 37 + 0, 38 + 5 and 39 + 5.
+  // The low seven bits of 4, 44, 45, 744 and 745 are 4, 44, 45, 104 and 105. Then there are ones at
+  // 35 + 0, 36 + 0, 37 + 0, 38 + 5 and 39 + 5.
   const Entries<float> code{{260, 1.0f}, {300, 2.0f}, {301, 1.0f}, {1000, 2.0f}, {1001, 1.0f}};
   CHECK(in_hex(pack<float, uint32_t>(code, {{256, 1256}})[0]) ==
         "53504357 02 01 07 00 0500000000000000 e803000000000000"
@@ -251,7 +251,8 @@ std::vector<Region> random_regions(uint64_t length, size_t regions, uint64_t see
   return result;
 }
 
-/// Packs random entries by random regions: nothing overlaps, everything fits and comes back.
+/// Packs random entries by random regions: messages do not overlap, fit, and unpack to the same
+/// entries.
 std::string check_random_regions(uint64_t seed) {
   const uint64_t length = noise(seed, 0) % 3 == 0 ? noise(seed, 1) % 300 : noise(seed, 1) % 200000;
   const uint64_t nnz = length == 0 ? 0 : noise(seed, 2) % (length / (1 + noise(seed, 3) % 100) + 1);

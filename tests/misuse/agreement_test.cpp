@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// One rank deviates, in every way there is: the promised errors on all ranks at once, nothing
-// changed, and the communicator goes on.
+// One rank deviates in every possible way. All ranks get the documented errors, nothing is changed,
+// and the communicator stays usable.
 
 #include <algorithm>
 #include <thread>
@@ -41,7 +41,7 @@ std::string check_timing(const std::vector<Attempt>& done) {
   return took.count() < patience() ? "" : "the errors took " + std::to_string(took.count()) + " s";
 }
 
-/// All ranks make the usual call but for `odd`.
+/// All ranks make the usual call, except `odd`.
 std::string deviate(const Ranks& ranks, const Mode& mode, const Deviation& deviation, int odd,
                     sparsecollResidual_t foreign) {
   std::vector<Attempt> done(ranks.comms().size());
@@ -51,7 +51,7 @@ std::string deviate(const Ranks& ranks, const Mode& mode, const Deviation& devia
     Tensor tensor(ranks.comm(rank), rank, foreign);
     Arguments arguments = tensor.usual(deviation.coordinate_form, mode.verb);
     if (rank == odd) deviation.apply(arguments, tensor);
-    // Sometimes the odd rank comes first, sometimes last, sometimes all come together.
+    // The odd rank is first, or last, or all ranks call at the same time.
     const int order = (odd + static_cast<int>(deviation.name[0])) % 3;
     if ((rank == odd && order == 1) || (rank != odd && order == 2)) {
       std::this_thread::sleep_for(milliseconds(2));

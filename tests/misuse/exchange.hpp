@@ -37,7 +37,7 @@ struct ExchangeCall {
   std::vector<std::size_t> counts = std::vector<std::size_t>(kRanks, 77);
   std::vector<std::uint64_t> spare = std::vector<std::uint64_t>(kCount);
 
-  // What is passed.
+  // The arguments of a call.
   bool reduces = false;  ///< sparseReduceScatter
   sparsecollSparse_t in, out;
   const sparsecollSparse_t* send = &in;
@@ -72,7 +72,7 @@ struct Difference {
   bool reduces;
   bool bad;
   void (*apply)(ExchangeCall&);
-  /// As in Deviation.
+  /// See Deviation.
   std::vector<std::vector<std::string>> words = {};
 };
 

@@ -31,7 +31,7 @@ std::string differ(const Ranks& ranks, const Difference& difference, int odd) {
   });
 }
 
-/// Both verbs still do what they should.
+/// Checks that both verbs still work.
 std::string good_calls(const Ranks& ranks) {
   return ranks.run("good calls", [&](int rank) {
     const std::string verdict =

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kCount = 100;
 
-/// One rank's groups of two calls, the second of which may be bad here.
+/// The groups of one rank, of two calls each. On this rank the second call may be bad.
 class Group {
  public:
   Group(sparsecollComm_t comm, std::size_t ranks, bool bad)

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Handles that are none: NULL, destroyed, foreign. They reach no communicator, so nobody can be
-// told; peers that wait meet their deadline.
+// Invalid handles: NULL, destroyed, foreign. They reach no communicator, so that no peer can be
+// notified. Peers that wait get Timeout.
 
 #include <chrono>
 #include <set>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Bad arguments of local functions: refused without effect, and heard by nobody else.
+// Bad arguments of local functions have no effect, and other ranks do not notice.
 
 #include "support/attempt.hpp"
 #include "support/catch.hpp"

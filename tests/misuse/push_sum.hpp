@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What tests of push-sum's errors share.
+// Helpers for the tests of push-sum's errors.
 
 #include <cstdint>
 #include <string>
@@ -31,7 +31,7 @@ inline std::string refused(const std::string& what, sparsecollResult_t got, spar
   return "";
 }
 
-/// One step, exactly as it must be for P = 2 and all ones.
+/// Makes one step and checks it exactly, for P = 2 and all ones.
 inline std::string works(const PushSum<double>& state, sparsecollComm_t comm) {
   std::vector<double> x(kLength, 1.0), estimate(kLength);
   const sparsecollResult_t result = state.step(x, &estimate);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Neighbours that do something else, come late, or are gone.
+// Neighbours that call something else, are late, or have gone.
 
 #include <chrono>
 #include <memory>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What can be done wrong with push-sum, and what happens then.
+// Misuse of push-sum, and the errors that follow.
 
 #include "support/push_sum.hpp"
 
@@ -231,7 +231,7 @@ TEST_CASE("push-sum is no part of a group") {
   }) == "");
 }
 
-/// What a custom graph may answer that is no graph.
+/// An invalid answer of a custom graph.
 struct Answer {
   const char* words;
   int count;

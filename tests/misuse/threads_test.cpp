@@ -31,7 +31,7 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// A small call in place; every rank passes the same numbers.
+/// Makes a small call in place. Every rank passes the same numbers.
 sparsecollResult_t small_call(const Mode& mode, sparsecollComm_t comm) {
   std::vector<float> x{1, 2, 3, 4, 5, 6, 7, 8};
   return call_dense_verb<float>(mode.verb, {x.data(), x.data(), x.size(), 3}, comm);
@@ -94,8 +94,8 @@ TEST_CASE("abort from another thread ends a call that waits") {
       CHECK(result == sparsecollInvalidUsage);
       CHECK(seconds_since(aborted) < patience());
       CHECK(check_poisoned(ranks, 0, mode, sparsecollInvalidUsage) == "");
-      // The peers come too late: whoever waits for the aborted rank sees that it is gone, and tells
-      // the others.
+      // The peers are late: a rank that waits for the aborted one sees that it has gone, and
+      // notifies the others.
       CHECK(ranks.run("the peers of an aborted rank", [&](int rank) -> std::string {
         if (rank == 0) return "";
         const Clock::time_point start = Clock::now();

@@ -27,7 +27,7 @@ struct Moving {
   std::vector<std::byte> copy;
 };
 
-std::mutex mutex;  // of all that follows
+std::mutex mutex;  // guards all members below
 std::map<MPI_Request, Moving> moving;
 Moved total;
 std::atomic<bool> is_aware{true}, is_held{false};
@@ -41,7 +41,7 @@ void expect(cudaError_t error) {
   if (error != cudaSuccess) stop(cudaGetErrorString(error));
 }
 
-/// Of the memory; -1: the host.
+/// Returns the device of this memory; -1 for the host's.
 int device_of(const void* memory) {
   if (!simt::context_exists()) return -1;
   cudaPointerAttributes attributes{};
@@ -113,7 +113,7 @@ bool sparsecoll::test::aware::under_way_is_there() {
   });
 }
 
-// These take the place of MPI's own.
+// These functions replace MPI's.
 
 extern "C" int MPIX_Query_cuda_support(void) { return is_aware ? 1 : 0; }
 
@@ -124,7 +124,7 @@ int MPI_Isend(const void* data, int count, MPI_Datatype type, int peer, int tag,
   const std::lock_guard lock(mutex);
   Moving one = begin(const_cast<void*>(data), count, true);
   const std::byte* const from = one.copy.data();
-  // One that the peer has to take, as large ones are: some MPIs have one handle for all others.
+  // A synchronous send, as for large messages: some MPIs have one handle for all other sends.
   const int code = PMPI_Issend(from, count, type, peer, tag, comm, request);
   return keep(std::move(one), code, *request);
 }

@@ -20,10 +20,10 @@ struct Moved {
 };
 Moved moved();
 
-/// What MPIX_Query_cuda_support() says; true at first.
+/// Sets the result of MPIX_Query_cuda_support(), which is true at first.
 void says(bool aware);
 
-/// As long as it is so, none of them is told to be complete.
+/// Holds all requests: none of them is reported as complete.
 void hold(bool held);
 
 /// Whether the memory of all that is under way is still allocated.

@@ -190,7 +190,7 @@ void check_own_messages(Verdict& verdict) {
   int done = 1;
   MPI_Test(&request, &done, MPI_STATUS_IGNORE);
   verdict.require("the library's messages are its own", done == 0);
-  MPI_Barrier(MPI_COMM_WORLD);  // nobody's message may come before everybody has looked
+  MPI_Barrier(MPI_COMM_WORLD);  // no message may arrive before all ranks have looked
   MPI_Send(&rank, 1, MPI_INT, (rank + 1) % P, 9, MPI_COMM_WORLD);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   verdict.require("the caller's message", got == (rank + P - 1) % P);

@@ -26,7 +26,8 @@ void check_dense_forms(Verdict& verdict, const Mode& mode, int P) {
   }
 }
 
-/// Some ranks send long messages in pieces, as if the others were on other machines; others do not.
+/// Some ranks send long messages in eager chunks, as if the others were on other machines; others
+/// do not.
 void check_large_vectors(Verdict& verdict, const Mode& mode) {
   constexpr const char* kVariable = "SPARSECOLL_MPI_PIECES";
   setenv(kVariable, rank_in(MPI_COMM_WORLD) % 2 == 0 ? "1" : "0", 1);
@@ -83,7 +84,7 @@ void check_long_run(Verdict& verdict, const Mode& mode) {
   verdict.check("50 calls in a row", join_case(comm.get(), c));
 }
 
-/// What the ranks sent is what they received.
+/// Checks that the ranks received as many bytes as they sent.
 void check_traffic(Verdict& verdict, const Mode& mode, int P) {
   const MpiCommunicator comm(MPI_COMM_WORLD, config_of(mode));
   verdict.check("traffic", join_case(comm.get(), Case{1, mode, 20000, 300, Kind::kHeavyTail}));

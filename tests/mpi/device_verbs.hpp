@@ -14,12 +14,12 @@ namespace sparsecoll::test {
 
 using namespace sparsecoll::devices;
 
-/// How it is called.
+/// How the verbs are called.
 struct Way {
   bool blocking = true;
   std::size_t count = 3000;
   std::size_t kept = 60;
-  /// Some messages do not pass through the host; they have no checksums, and are cut otherwise.
+  /// Some messages bypass the host. They have no checksums, and their regions differ.
   bool direct = false;
 };
 
@@ -47,13 +47,13 @@ void dense(const RankContext& context, const Mode& mode, const Way& way) {
   }
 }
 
-/// So that P ranks send each other messages of more than 64 KiB in every verb.
+/// With so many entries, P ranks send each other messages of more than 64 KiB in every verb.
 inline Way direct_way(int P) {
   const auto ranks = static_cast<std::size_t>(P);
   return {true, 35000 * ranks, 17500 * ranks, true};
 }
 
-/// Where many are kept, every second or third index or so.
+/// With a large k, entries are at about every second or third index.
 inline sparsecoll::oracle::Sparse<float> entries_of(const RankContext& context, const Way& way) {
   if (!way.direct)
     return make_sparse_of_all<float>(SparseKind::kHeavyTail, way.count, context.P,
@@ -124,7 +124,8 @@ template <class Run>
 void compare(Verdict& verdict, const sparsecollConfig_t& config, const std::string& what,
              const Run& run) {
   const int rank = rank_in(MPI_COMM_WORLD), P = size_of(MPI_COMM_WORLD);
-  // One for each place: calls of a shape start from what the last one left.
+  // One communicator for each backend, because calls of a shape start from the cache of the last
+  // one.
   const MpiCommunicator on_host(MPI_COMM_WORLD, config), on_device(MPI_COMM_WORLD, config);
   Record records[2];
   try {

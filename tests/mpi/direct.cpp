@@ -19,12 +19,12 @@ namespace {
 using namespace sparsecoll::test;
 
 constexpr const char* kVariable = "SPARSECOLL_CUDA_AWARE";
-/// Of all ranks.
+/// Calls with large messages.
 Way large() { return direct_way(size_of(MPI_COMM_WORLD)); }
 constexpr Way kSmall{true, 3000, 60, true};
 constexpr std::size_t kStaged = 65536;  // larger messages are not
 
-/// What `run` has moved from and to devices on this rank.
+/// Returns how many bytes `run` copied from and to devices on this rank.
 template <class Run>
 aware::Moved moved_by(const Run& run) {
   const aware::Moved before = aware::moved();
@@ -62,7 +62,7 @@ void check_verbs(Verdict& verdict) {
   verdict.require("push-sum goes through the host", gossiped.sent + gossiped.received == 0);
 }
 
-/// Nothing that arrives in large messages has passed through the host.
+/// Checks that large messages bypass the host.
 void check_bytes(Verdict& verdict) {
   const MpiCommunicator comm(MPI_COMM_WORLD, config_of(kGtopk));
   const int rank = rank_in(MPI_COMM_WORLD), P = size_of(MPI_COMM_WORLD);
@@ -82,7 +82,7 @@ void check_bytes(Verdict& verdict) {
                   stats.bytesSent - all.bytes_sent <= 64 * 8);
 }
 
-/// Who is asked whether MPI takes memory of devices.
+/// Checks who decides whether MPI accepts device memory.
 void check_choice(Verdict& verdict) {
   const auto run = [&] {
     const MpiCommunicator comm(MPI_COMM_WORLD, config_of(kGtopk));
@@ -206,8 +206,8 @@ void check_other_device(Verdict& verdict) {
   cudaSetDevice(0);
 }
 
-/// Calls of a shape soon take no memory, as long as no rank is a call ahead of another: there is no
-/// spare room for large messages that come early.
+/// Checks that calls of a shape soon allocate nothing, if no rank is a call ahead. There is no
+/// spare memory for large messages that arrive early.
 void check_steady(Verdict& verdict) {
   const MpiCommunicator comm(MPI_COMM_WORLD, config_of(kOktopk));
   const int rank = rank_in(MPI_COMM_WORLD), P = size_of(MPI_COMM_WORLD);

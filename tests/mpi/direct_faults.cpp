@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Messages that a CUDA-aware MPI moves from device to device (aware_mpi.hpp) where not all goes
-// well: ranks with memory of the host among others, calls that ranks do not agree on, peers that do
-// not take what they are sent.
+// Errors with messages that a CUDA-aware MPI moves from device to device (aware_mpi.hpp): ranks
+// with host memory among the others, disagreement, and peers that do not receive.
 
 #include <chrono>
 
@@ -27,8 +26,8 @@ sparsecollResult_t call(const Mode& mode, float* x, sparsecollComm_t comm, std::
   return call_dense_verb<float>(mode.verb, {x, x, kLength, k}, comm);
 }
 
-/// Calls in which ranks' vectors are on the host or on a device by turns, so that messages between
-/// devices come to ranks that are on the host then, before and after they have seen a device.
+/// Makes calls in which the ranks' vectors are alternately on the host and on a device. So messages
+/// between devices reach ranks that work on the host, before and after these have used a device.
 std::vector<std::vector<float>> results(Verdict& verdict, const Mode& mode, bool mixed) {
   const MpiCommunicator comm(MPI_COMM_WORLD, config_of(mode));
   const int rank = rank_in(MPI_COMM_WORLD);
@@ -57,7 +56,7 @@ void check_mixed(Verdict& verdict) {
                   after.received > before.received || size_of(MPI_COMM_WORLD) == 1);
 }
 
-/// One rank asks for something else, or for what cannot be; all are told, and go on.
+/// One rank passes other, or bad, arguments. All ranks are notified, and continue.
 void check_disagreement(Verdict& verdict) {
   const int rank = rank_in(MPI_COMM_WORLD), P = size_of(MPI_COMM_WORLD);
   for (const Mode& mode : {kAllgather, kOktopk, kGtopk}) {

@@ -24,7 +24,7 @@ inline constexpr int kCallsAtMost = 100000;
 
 double seconds_since(Clock::time_point start);
 
-/// A child, made before MPI starts, that wakes its parent some time after being told.
+/// A child process, started before MPI, that wakes its parent some time after it was asked to.
 class Waker {
  public:
   Waker();
@@ -35,7 +35,7 @@ class Waker {
   int tell_;
 };
 
-/// What a rank is told on the command line.
+/// The command line of a rank.
 struct FaultCase {
   std::string scenario;
   std::string verb;
@@ -56,7 +56,7 @@ class Victim {
   /// Whether everything is expected to work, for a few calls more.
   bool harmless() const { return scenario_ == "pause"; }
 
-  /// Whether the victim never joins the call that fails, so that everybody can tell who is missing.
+  /// Returns whether the victim never joins the call that fails, so that all others can name it.
   bool stays_away() const {
     return scenario_ == "kill-before" || scenario_ == "never" || scenario_ == "stop" ||
            scenario_ == "exit" || scenario_ == "ask-before";
@@ -69,7 +69,8 @@ class Victim {
   std::string directory_;
 };
 
-/// What a poisoned communicator owes: the first error again, at once, from `call`, and an end.
+/// Checks a poisoned communicator: `call` returns the first error again, at once, and the
+/// communicator can be destroyed.
 std::string check_poisoned(sparsecollComm_t comm, const std::function<sparsecollResult_t()>& call,
                            sparsecollResult_t first);
 

@@ -26,7 +26,7 @@ std::function<void()> at_message;
 
 }  // namespace
 
-// This takes the place of MPI's own.
+// Replaces MPI's function.
 int MPI_Isend(const void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
               MPI_Request* request) {
   if (messages_left >= 0 && messages_left-- == 0) at_message();

@@ -47,7 +47,7 @@ void check_steps(Verdict& verdict, const GraphCase& graph, int P) {
   }
 }
 
-/// How steps overlap: with small messages, and with such as MPI does not send at once.
+/// Overlap of steps: with small messages, and with messages that MPI does not send eagerly.
 struct Overlap {
   int max_delay;
   std::size_t n;
@@ -68,7 +68,7 @@ void check_overlap(Verdict& verdict, const Overlap& overlap, int P) {
                            std::to_string(overlap.n) + ", k " + std::to_string(overlap.k);
   for (std::uint64_t t = 0; t < 12; ++t) {
     verdict.check(what, expect("step", state.step(x), sparsecollSuccess, comm.get()));
-    // Ranks come late in turn, and other calls go between.
+    // Ranks are late by turns, with other calls in between.
     if (t % static_cast<std::uint64_t>(P) == static_cast<std::uint64_t>(rank))
       std::this_thread::sleep_for(std::chrono::milliseconds(3));
     if (t % 4 == 3)
@@ -80,7 +80,7 @@ void check_overlap(Verdict& verdict, const Overlap& overlap, int P) {
   verdict.require(what + ": sum of w", std::fabs(w[0] - P) <= 1e-12 * P);
 }
 
-/// Nobody drains: whatever is under way must neither keep anyone waiting nor be touched later.
+/// No rank drains. Messages in flight must neither make a rank wait nor be accessed later.
 void check_destroy(Verdict& verdict, bool state_first) {
   MpiCommunicator comm(MPI_COMM_WORLD, default_config());
   sparsecollPushSumConfig_t config = kExponential.config();

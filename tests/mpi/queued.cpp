@@ -25,7 +25,7 @@ std::size_t length_of(std::size_t tensor) { return tensor * tensor * 40; }
 std::size_t kept_of(std::size_t tensor) { return tensor * 3; }
 Verb verb_of(std::size_t tensor) { return tensor % 3 == 2 ? Verb::kGtopk : Verb::kSparse; }
 
-/// What all tensors of this round come to.
+/// Returns the expected sums of all tensors of this round.
 std::vector<std::vector<float>> expected_of(std::uint64_t round, int P) {
   std::vector<std::vector<float>> all;
   for (std::size_t t = 0; t < kTensors; ++t) {

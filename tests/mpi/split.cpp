@@ -23,7 +23,7 @@ sparsecollResult_t sum(const std::vector<float>& send, std::vector<float>& recv,
                          sparsecollSum, nullptr, comm, nullptr);
 }
 
-/// What was called on a part of these ranks, in their order there, is right.
+/// Checks a call of these ranks on their child communicator.
 std::string use(sparsecollComm_t part, const std::vector<int>& members) {
   const int own = rank_in(MPI_COMM_WORLD);
   int rank = -1, size = -1;

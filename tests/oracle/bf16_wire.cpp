@@ -10,7 +10,7 @@
 namespace sparsecoll::oracle {
 namespace {
 
-/// What a rank rounds: the values as they travel, and what that took off each.
+/// The values that a rank sends, and what rounding removed from each.
 template <class A>
 struct Shipment {
   Sparse<A> values;
@@ -86,7 +86,7 @@ Tree<A> rounding_tree(PerRank<Sparse<A>> s, std::uint64_t k) {
   return tree;
 }
 
-/// What sparsecollTopk gives on every rank.
+/// Returns the result of sparsecollTopk on every rank.
 template <class T>
 SparseInputs<T> topk_on_each(const DenseInputs<T>& in, std::uint64_t k) {
   SparseInputs<T> selected;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// sparsecollWireBf16: what the verbs give where values travel in bfloat16, and where what that
-// takes off them goes.
+// Definitions of the verbs with sparsecollWireBf16: values travel in bfloat16, and the rank that
+// rounds keeps the difference.
 
 #include <cmath>
 
@@ -11,7 +11,7 @@
 
 namespace sparsecoll::oracle {
 
-/// What travels of a value, and what stays of it with whoever rounds.
+/// The part of a value that travels, and the part that stays with the rank that rounds.
 template <class A>
 A on_bf16_wire(A value) {
   const A rounded = static_cast<A>(static_cast<float>(Bfloat16(static_cast<double>(value))));
@@ -31,7 +31,7 @@ std::size_t owner_of(std::uint64_t index, const Borders& borders);
 template <class A>
 Borders equal_load(const PerRank<Sparse<A>>& all, std::uint64_t count);
 
-/// Where sums of what ranks sent are rounded, as they travel on.
+/// Whether sums travel on, and are rounded for that.
 enum class Sums {
   kStay,   ///< nowhere: Allgather, and sparseReduceScatter
   kTravel  ///< at the owners of regions of equal load that are cut anew in this call: Oktopk

@@ -25,7 +25,7 @@ Sparse<T> in_range(const Sparse<T>& x, std::uint64_t begin, std::uint64_t end) {
   return inside;
 }
 
-/// What is shipped of acc, rounded to T, and what that leaves behind.
+/// Splits acc into the part that is sent, rounded to T, and the part that stays.
 template <class T>
 struct Selections {
   PerRank<Sparse<Wide<T>>> shipped;
@@ -55,7 +55,7 @@ Sparse<T> finished_sum(const PerRank<Sparse<Wide<T>>>& shipped, Op op) {
   return finish<T>(Oracle<T>::sum_in_order(shipped), op, shipped.size());
 }
 
-/// As it is, NaNs canonical.
+/// Returns the value with canonical NaNs.
 template <class T>
 T handed_over(T value) {
   if constexpr (std::is_integral_v<T>) return value;

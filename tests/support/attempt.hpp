@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// One rank's call with arguments that may be wrong, and what it did.
+// A call of one rank with arguments that may be bad, and its effects.
 
 #include <sparsecoll/sparsecoll.h>
 
@@ -35,7 +35,8 @@ struct Arguments {
   bool no_out;  ///< pass NULL instead of out
 };
 
-/// One rank's memory: buffers with room for other types and lengths, residuals of every sort.
+/// The memory of one rank: buffers that also hold other types and lengths, and residuals of every
+/// kind.
 class Tensor {
  public:
   static constexpr std::size_t kLength = 1000;
@@ -45,7 +46,7 @@ class Tensor {
   /// `foreign` is a residual of another communicator, or NULL.
   Tensor(sparsecollComm_t comm, int rank, sparsecollResidual_t foreign);
 
-  /// What every rank passes when nothing is wrong.
+  /// Returns the valid arguments of all ranks.
   Arguments usual(bool coordinate_form, Verb verb);
 
   /// Every bit that a refused call must leave alone.

@@ -26,7 +26,7 @@ struct Mode {
   const std::vector<int>* nodes = nullptr;  ///< see nodes_of()
 };
 
-/// What the library says of the algorithm of a mode.
+/// Returns the table's row of the algorithm of a mode.
 constexpr const AlgorithmInfo& info_of(const Mode& mode) { return *algorithm_info(mode.algorithm); }
 
 inline constexpr Mode kAuto{"sparseAllreduce/auto", Verb::kSparse, sparsecollAlgoAuto,
@@ -63,8 +63,8 @@ extern const std::vector<Mode> kSparseModes;
 extern const std::vector<Mode> kTopkModes;
 /// The verbs and algorithms with conserving residuals.
 extern const std::vector<Mode> kConservingModes;
-/// Those over a bfloat16 wire. Auto is left out, since it chooses among different results then, and
-/// so are sums by node, for which the oracle has no rounding.
+/// Modes over a bfloat16 wire. Auto is left out, because it chooses among different results then,
+/// and so are sums by node, for which the oracle has no rounding.
 extern const std::vector<Mode> kBf16Modes;
 
 /// Whether the verb has a form for sparse vectors under this configuration.
@@ -92,7 +92,7 @@ int ranks_per_node();
 /// one for all; empty for every other mode.
 std::vector<int> nodes_of(const Mode& mode, std::size_t ranks);
 
-/// How long something that takes no time may take, in seconds, on a busy machine.
+/// Returns the seconds that an operation without waits may take on a busy machine.
 double patience();
 
 /// The P of most tests: 1 to 9 and 16.
@@ -105,7 +105,7 @@ const char* name_of(oracle::Op op);
 /// "sparsecollTimeout: deadline ..." with the communicator's last error. comm may be NULL.
 std::string explain(sparsecollResult_t result, sparsecollComm_t comm);
 
-/// "" for the expected result and else a line that says what came instead.
+/// Returns "" for the expected result, and otherwise a line with the result.
 std::string expect(const std::string& call, sparsecollResult_t got, sparsecollResult_t want,
                    sparsecollComm_t comm);
 

@@ -10,7 +10,7 @@
 namespace sparsecoll::test {
 namespace {
 
-/// Where a value stands.
+/// The position of a value.
 struct Backend {
   std::size_t n;
   std::size_t i;

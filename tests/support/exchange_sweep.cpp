@@ -38,7 +38,7 @@ std::size_t capacity_of(bool too_small, const Backend& place, std::size_t needed
   return needed + place.at();
 }
 
-/// What the call left in `output`, which may be that it was too small: then fetches it, twice.
+/// Checks what the call left in `output`. If that was too small, fetches the result twice.
 template <class T>
 std::string compare(const Backend& place, sparsecollResult_t result, SparseBuffer<T>& output,
                     const oracle::Received<T>& want, std::uint64_t count) {

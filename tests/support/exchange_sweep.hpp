@@ -14,7 +14,7 @@
 
 namespace sparsecoll::test {
 
-/// Who owns what.
+/// How indices are assigned to ranks.
 enum class BoundsKind {
   kNull,      ///< NULL
   kRandom,    ///< regions of very different lengths
@@ -63,7 +63,8 @@ struct ReduceScatterCase {
 std::string join_case(sparsecollComm_t comm, const AlltoallCase& c);
 std::string join_case(sparsecollComm_t comm, const ReduceScatterCase& c);
 
-/// All kinds of data and bounds; lengths, types and the rest vary. One case in `thinning` is kept.
+/// Returns cases with all kinds of data and bounds; lengths, types and the rest vary. Keeps one
+/// case in `thinning`.
 std::vector<AlltoallCase> alltoall_cases_of(int P, std::uint64_t thinning);
 std::vector<ReduceScatterCase> reduce_scatter_cases_of(int P, std::uint64_t thinning);
 

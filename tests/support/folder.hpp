@@ -13,7 +13,7 @@
 
 namespace sparsecoll::test {
 
-/// A directory that goes away with its files.
+/// A directory that is removed with its files at the end of its scope.
 class Folder {
  public:
   Folder() {
@@ -26,7 +26,7 @@ class Folder {
   Folder& operator=(const Folder&) = delete;
 
   std::string file(const std::string& name) const { return (path_ / name).string(); }
-  /// One for each rank.
+  /// Returns a file name for each rank.
   std::string file(int rank) const { return file("rank" + std::to_string(rank)); }
   std::size_t files() const {
     return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(path_), {}));

@@ -10,7 +10,7 @@
 
 namespace sparsecoll::test {
 
-/// What one rank found wrong; what all ranks found, once they reduce it.
+/// The errors that one rank found; after the reduction, those of all ranks.
 class Verdict {
  public:
   /// Notes a failure unless `text` is empty.

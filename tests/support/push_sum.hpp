@@ -112,7 +112,7 @@ std::string distance(const std::string& what, const std::vector<T>& got,
   return "";
 }
 
-/// What a few steps may round, of the largest value.
+/// Returns how much a few steps may round, relative to the largest value.
 template <class T>
 inline constexpr double kTolerance = sizeof(T) == 4 ? 2e-6 : 4e-15;
 

@@ -23,7 +23,7 @@ Ranks::Ranks(int P, const sparsecollConfig_t& config)
 }
 
 Ranks::~Ranks() {
-  // Some wait for each other at the end.
+  // All threads run at the same time, because some wait for each other at the end.
   std::vector<std::thread> pool;
   for (int rank = 1; rank < size(); ++rank) pool.emplace_back([this, rank] { destroy(rank); });
   if (size() > 0) destroy(0);

@@ -41,7 +41,7 @@ class Ranks {
   std::vector<sparsecollComm_t> comms_;
 };
 
-/// The same for any number of threads, without communicators.
+/// Runs body(i) on any number of threads, without communicators.
 std::string run_threads(const std::string& what, int threads,
                         const std::function<std::string(int)>& body);
 

@@ -39,14 +39,14 @@ template <class T>
 oracle::PerRank<oracle::Sparse<T>> make_sparse_of_all(SparseKind kind, std::uint64_t count, int P,
                                                       std::uint64_t seed);
 
-/// A sparsecollSparse_t with the arrays behind it. Arrays start out filled with rubbish, so that
-/// what a call wrote can be told from what was there.
+/// A sparsecollSparse_t with its arrays. They begin with garbage, so that values that a call wrote
+/// can be distinguished.
 template <class T>
 class SparseBuffer {
  public:
   /// An empty one with room for `capacity` entries.
   SparseBuffer(std::uint64_t count, int index_type, std::size_t capacity);
-  /// One that holds `entries` and nothing more.
+  /// Creates a vector that holds exactly `entries`.
   SparseBuffer(std::uint64_t count, int index_type, const oracle::Sparse<T>& entries);
   SparseBuffer(SparseBuffer&&) noexcept = default;
   SparseBuffer(const SparseBuffer&) = delete;

@@ -58,7 +58,7 @@ std::string run_typed(const Ranks& ranks, const SparseCase& c) {
   return "";
 }
 
-/// As run_typed(), on one rank only.
+/// Runs a case as run_typed() does, on one rank.
 template <class T>
 std::string join_typed(sparsecollComm_t comm, const SparseCase& c) {
   int rank = 0;

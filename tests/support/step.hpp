@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// One collective call that may fail: what every rank puts in, what must come out where it succeeds,
-// and the two states that a residual may be in afterwards.
+// One collective call that may fail: the inputs of all ranks, the results if it succeeds, and the
+// two states that a residual may have afterwards.
 
 #include <string>
 #include <vector>
@@ -49,7 +49,7 @@ Residuals<T> first_residuals(const Task& task, int P);
 template <class T>
 Step<T> make_step(const Task& task, const Residuals<T>& before);
 
-/// What a rank saw.
+/// What one rank got.
 struct Report {
   sparsecollResult_t result = sparsecollInternalError;
   double seconds = 0;
@@ -59,7 +59,7 @@ struct Report {
   std::string wrong;  ///< a wrong result or residual: what must never be
 };
 
-/// One rank's part. sparsecollTruncated counts as success, and the data are fetched.
+/// Makes the call on one rank. sparsecollTruncated counts as success, and the data are fetched.
 template <class T>
 Report make_call(const Step<T>& step, int rank, sparsecollComm_t comm,
                  const test::Residual<T>& residual);

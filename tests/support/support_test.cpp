@@ -24,7 +24,7 @@
 namespace sparsecoll::test {
 namespace {
 
-/// What a child process that runs `body` writes to stderr, and how it ended.
+/// Runs `body` in a child process. Returns what it writes to stderr, and its exit status.
 template <class Body>
 int run_in_child(const Body& body, std::string& text) {
   int ends[2];

@@ -12,7 +12,7 @@
 namespace sparsecoll::test {
 namespace {
 
-/// One call of a dense verb on one rank, compared with what the oracle wants.
+/// Makes one call of a dense verb on one rank and compares it with the oracle.
 template <class T>
 std::string call_and_compare(const Case& c, sparsecollComm_t comm, const std::vector<T>& send,
                              const oracle::DenseOutcome<T>& want, std::size_t rank,
@@ -32,8 +32,8 @@ std::string call_and_compare(const Case& c, sparsecollComm_t comm, const std::ve
   return verdict;
 }
 
-/// Zeros, as new residuals are; for 16-bit types in every second case what these cannot hold, so
-/// that something is left of what is shipped.
+/// Returns zeros, as in new residuals. For 16-bit types every second case has values that these
+/// cannot hold, so that sending leaves a remainder.
 template <class T>
 oracle::PerRank<std::vector<oracle::Wide<T>>> first_residuals(const Case& c, int P) {
   if (oracle::kIsHalf<T> && c.seed % 2 == 0)
@@ -61,7 +61,7 @@ std::string run_typed(const Ranks& ranks, const Case& c) {
   return "";
 }
 
-/// As run_typed(), on one rank only.
+/// Runs a case as run_typed() does, on one rank.
 template <class T>
 std::string join_typed(sparsecollComm_t comm, const Case& c) {
   int rank = 0;

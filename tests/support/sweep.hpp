@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// One case = one tensor shape and one kind of data, called a few times in a row and compared with
-// the oracle on every rank: results, residuals and untouched inputs, bit for bit.
+// A case is one shape of a tensor and one kind of data. It is called a few times, and every rank
+// compares results, residuals and unchanged inputs with the oracle, bit for bit.
 
 #include <cstdint>
 #include <string>
@@ -49,10 +49,10 @@ std::vector<std::size_t> interesting_k(std::size_t n, int P);
 /// and in place vary from case to case. One case in `thinning` is kept.
 std::vector<Case> cases_of(const Mode& mode, int P, std::uint64_t thinning);
 
-/// All cases on one communicator. Stops at the first failure.
+/// Runs all cases on one communicator. Stops at the first failure.
 std::string sweep(const Mode& mode, int P);
 
-/// The same for the `v` verbs.
+/// A case of the `v` verbs.
 struct SparseCase {
   std::uint64_t seed = 1;
   Mode mode = kAuto;

@@ -12,7 +12,7 @@
 
 namespace sparsecoll::test {
 
-/// One that was recorded; in microseconds.
+/// A recorded span, in microseconds.
 struct RecordedSpan {
   std::string name;
   std::string lane;
@@ -63,7 +63,7 @@ class TimelineFile {
   const nlohmann::json& about() const { return json_.at("otherData"); }
   const std::string& process() const { return process_; }
   const std::vector<RecordedSpan>& spans() const { return spans_; }
-  /// Those of a lane, of one call.
+  /// Returns the spans of one call in one lane.
   std::vector<RecordedSpan> in(const std::string& lane, std::uint64_t call) const {
     std::vector<RecordedSpan> found;
     for (const RecordedSpan& span : spans_)

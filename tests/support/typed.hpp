@@ -41,7 +41,7 @@ auto with_type(sparsecollDataType_t type, Body body) {
   return body(float{});
 }
 
-/// The same, integers included.
+/// Calls body for the type of a datatype, integers included.
 template <class Body>
 auto with_any_type(sparsecollDataType_t type, Body body) {
   if (type == sparsecollInt32) return body(std::int32_t{});
@@ -103,7 +103,7 @@ class Residual {
   std::size_t count_;
 };
 
-/// One residual per rank, each made by the main thread.
+/// Returns one residual for each rank, made by the main thread.
 template <class T>
 std::vector<Residual<T>> make_residuals(const std::vector<sparsecollComm_t>& comms,
                                         std::size_t count, bool wanted) {
@@ -112,12 +112,12 @@ std::vector<Residual<T>> make_residuals(const std::vector<sparsecollComm_t>& com
   return residuals;
 }
 
-/// What a call gave in the end: with blocking = 0 that is known when it was waited for.
+/// Returns the result of a call. With blocking = 0, waits for it.
 inline sparsecollResult_t settle(sparsecollResult_t queued, sparsecollComm_t comm) {
   return queued == sparsecollSuccess && queued_run() ? sparsecollCommSynchronize(comm) : queued;
 }
 
-/// What the end of a group gave whose calls `body()` makes.
+/// Returns the result of a group with the calls of `body()`.
 template <class Body>
 sparsecollResult_t in_group(sparsecollComm_t comm, Body body) {
   if (sparsecollGroupStart(comm) != sparsecollSuccess) return sparsecollInternalError;
@@ -125,7 +125,7 @@ sparsecollResult_t in_group(sparsecollComm_t comm, Body body) {
   return settle(sparsecollGroupEnd(comm), comm);
 }
 
-/// What the dense verbs have in common.
+/// The arguments that dense verbs have in common.
 template <class T>
 struct DenseCall {
   const T* send;
@@ -143,7 +143,7 @@ sparsecollResult_t call_dense_verb(Verb verb, const DenseCall<T>& c, sparsecollC
                 comm);
 }
 
-/// What the `v` verbs have in common.
+/// The arguments that `v` verbs have in common.
 struct SparseCall {
   const sparsecollSparse_t* send;
   sparsecollSparse_t* recv;
@@ -162,7 +162,7 @@ constexpr oracle::Sums sums_of(const Mode& mode) {
   return info_of(mode).rounds_sums ? oracle::Sums::kTravel : oracle::Sums::kStay;
 }
 
-/// What the oracle says about a dense verb.
+/// Returns the oracle's result of a dense verb.
 template <class T>
 oracle::DenseOutcome<T> expected(const Mode& mode, const oracle::DenseInputs<T>& in, std::size_t k,
                                  oracle::Op op) {
@@ -184,7 +184,7 @@ oracle::DenseOutcome<T> expected(const Mode& mode, const oracle::DenseInputs<T>&
   return Oracle::sparse_allreduce(in, k, op, nodes_of(mode, in.sends.size()));
 }
 
-/// What the oracle says about a `v` verb.
+/// Returns the oracle's result of a `v` verb.
 template <class T>
 oracle::SparseOutcome<T> expected(const Mode& mode, const oracle::SparseInputs<T>& in,
                                   std::uint64_t k, oracle::Op op) {

@@ -33,7 +33,7 @@ class Variable {
   std::string before_;
 };
 
-/// How many lines of the file have these words.
+/// Returns how many lines of the file contain these words.
 inline int lines_with(const std::string& file, const std::string& words) {
   std::ifstream lines(file);
   int found = 0;

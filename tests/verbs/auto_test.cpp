@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What Auto measures and chooses, by the lines that it writes. In one program with the other tests
-// of environment variables, which belong to the process.
+// What Auto measures and chooses, read from its log. In one program with the other tests of
+// environment variables, because these belong to the process.
 
 #include <string>
 
@@ -16,10 +16,10 @@
 namespace sparsecoll::test {
 namespace {
 
-/// Where the lines go while it lives.
+/// Collects the log while it exists.
 class Lines {
  public:
-  /// How many so far have these words.
+  /// Returns how many lines contain these words so far.
   int with(const std::string& words) const { return lines_with(folder_.file("log"), words); }
 
  private:
@@ -103,9 +103,9 @@ TEST_CASE("a group measures nothing, and the parts of a communicator measure ane
   CHECK(lines.with(kMeasured) == 8);
 }
 
-/// One call of all of a vector, k = n, in a group, where nothing is measured. Only even ranks have
-/// a residual, and -0 in every seventieth place, where others have values. `left` is what each has
-/// in its residual, and -0 for the others.
+/// One call with all of a vector, k = n, in a group, which measures nothing. Only even ranks have a
+/// residual. Every seventieth value is -0 on them, where other ranks have values. `left` gets the
+/// residual of each rank, -0 for those without.
 template <class T>
 std::string select_whole(const Ranks& ranks, Kind kind, std::size_t n, std::uint64_t seed,
                          const std::vector<Residual<T>>& residuals,
@@ -164,7 +164,7 @@ TEST_CASE("Auto takes Dense where all of dense vectors is selected, and gives th
     CHECK(select_wholes<double>(ranks) == "");
     const int both = lines.with("auto: dense for count");
     if (P != 2) CHECK(both == 2 * chosen);
-    // Whose rounding is another.
+    // bfloat16 rounds differently.
     CHECK(select_wholes<oracle::Bfloat16>(ranks) == "");
     CHECK(lines.with("auto: dense for count") == both);
   }

@@ -51,7 +51,7 @@ std::string conserve(const Ranks& ranks, const Mode& mode, Kind kind, unsigned c
       return std::string(mode.name) + " P=" + std::to_string(ranks.size()) +
              " data=" + name_of(kind) + " call=" + std::to_string(call) + ": " + lost;
   }
-  // Where there are more than 8 bits of a value, something must have been rounded.
+  // Values of more than 8 bits must have been rounded somewhere.
   return kind == Kind::kWideIntegers && rounded == 0 ? "nothing was ever rounded" : "";
 }
 
@@ -190,14 +190,14 @@ std::size_t bytes_sent(const Mode& mode, sparsecollDataType_t type) {
 TEST_CASE("values take two bytes") {
   for (const Mode& mode : {kAllgather, kGtopk}) {
     const std::size_t narrow = bytes_sent(over_bf16(mode, mode.name), sparsecollFloat32);
-    // Of either two bytes less an entry, of which rank 0 sends k or more.
+    // Two bytes less for each entry, of which rank 0 sends k or more.
     CHECK(bytes_sent(mode, sparsecollFloat32) >= narrow + 2 * 1000);
     CHECK(bytes_sent(mode, sparsecollFloat64) >= narrow + 6 * 1000);
   }
 }
 
 TEST_CASE("what Auto takes does not depend on measurements") {
-  // The same choice on communicators that would measure anew.
+  // Communicators that would measure again choose the same.
   const Case c{base_seed(), kAutoBf16, 3000, 60, Kind::kHeavyTail};
   std::vector<int> chosen;
   for (int again = 0; again < 3; ++again) {
@@ -213,7 +213,7 @@ TEST_CASE("what Auto takes does not depend on measurements") {
     sparsecollStats_t stats = SPARSECOLL_STATS_INITIALIZER;
     sparsecollCommGetStats(ranks.comm(0), sparsecollStatsLast, &stats);
     chosen.push_back(stats.algorithm);
-    // Nothing was sent but the call's own messages: none to measure with.
+    // Only messages of the call itself were sent, none to measure.
     CHECK(stats.messagesSent < 20);
   }
   CHECK(chosen == std::vector<int>(3, chosen[0]));

@@ -26,7 +26,7 @@ std::vector<double> sum_by_index(const Vectors& vectors) {
   return sum;
 }
 
-/// One call; afterwards `residuals` holds what the ranks hold and `result` what rank 0 got.
+/// Makes one call. Afterwards `residuals` are those of the ranks, and `result` is that of rank 0.
 std::string step(const Ranks& ranks, const Mode& mode, const Vectors& sends,
                  const std::vector<Residual<float>>& handles, Vectors& residuals,
                  std::vector<float>& result) {

@@ -36,7 +36,7 @@ const std::vector<Shape>& mixed_shapes() {
   return shapes;
 }
 
-/// What one rank holds for all tensors.
+/// The memory of one rank for all tensors.
 template <class T>
 struct Tensors {
   std::vector<std::vector<T>> recv;
@@ -52,7 +52,7 @@ struct Tensors {
 
 enum class Way { one_by_one, group };
 
-/// Several rounds over all tensors; everything that came out of them.
+/// Runs several rounds over all tensors. Returns all results.
 template <class T>
 std::string run_rounds(const Ranks& ranks, const std::vector<Shape>& shapes, Way way,
                        std::vector<std::vector<std::vector<T>>>& out) {
@@ -88,7 +88,7 @@ std::string run_rounds(const Ranks& ranks, const std::vector<Shape>& shapes, Way
   });
 }
 
-/// Whatever of these there is over a bfloat16 wire, too, where Auto goes on from call to call.
+/// All of these, also over a bfloat16 wire, where Auto depends on earlier calls.
 std::vector<Mode> modes_of_groups() {
   std::vector<Mode> modes(std::begin(kConservingModes), std::end(kConservingModes));
   modes.push_back(kReuse);
@@ -171,7 +171,7 @@ TEST_CASE("results of a group that did not fit are fetched one by one") {
   }) == "");
 }
 
-/// What exact sums of the same indices on all ranks over a bfloat16 wire come to, in four calls.
+/// Returns four exact sums over a bfloat16 wire, of the same indices on all ranks.
 std::string exact_sums(const Ranks& ranks, Way way, std::vector<oracle::Sparse<float>>& out) {
   constexpr std::size_t kEntries = 2000, kCalls = 4;
   return ranks.run("exact sums", [&](int rank) {
@@ -203,7 +203,7 @@ std::string exact_sums(const Ranks& ranks, Way way, std::vector<oracle::Sparse<f
   });
 }
 
-// There results depend on what Auto chooses, and that on what the call before has come to.
+// These results depend on the choice of Auto, which depends on the call before.
 TEST_CASE("calls of a group go on from each other as one by one") {
   constexpr int P = 8;
   const sparsecollConfig_t config = config_of(over_bf16(kAuto, "auto, bf16"));

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kLength = 3000;
 constexpr std::size_t kKept = 150;
 
-/// How the values of a call are scaled.
+/// How the values of each call are scaled.
 struct Course {
   const char* name;
   float (*scale)(int call);
@@ -37,7 +37,8 @@ constexpr Course kCourses[] = {
 
 constexpr Mode kOktopkBf16 = over_bf16(kOktopk, "sparseAllreduce/oktopk, bf16");
 
-/// As config_of(); cuts that stay, which no result depends on, are no messages.
+/// As config_of(), but with regions that stay, so that no messages are needed for them. No result
+/// depends on regions.
 sparsecollConfig_t warm_config(const Mode& mode) {
   sparsecollConfig_t config = config_of(mode);
   config.repartitionInterval = 64;
@@ -53,7 +54,7 @@ std::vector<T> sum_of_largest(const Mode& mode, const oracle::PerRank<std::vecto
   return oracle::Oracle<T>::sparse_allreduce({sends, {}}, kKept, oracle::Op::kSum).result;
 }
 
-/// What the ranks do.
+/// The parameters of one run.
 struct Setting {
   Mode mode;
   Kind kind;

@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* kVariable = "SPARSECOLL_RANKS_PER_NODE";
 
-/// One case in so many of those of the other algorithms, whose P times node sizes are fewer.
+/// One in so many cases of the other algorithms: here each is run for several sizes of nodes.
 constexpr std::uint64_t kThinning = 5;
 
 std::string sweep_both(const Ranks& ranks, const Mode& mode) {
@@ -47,13 +47,14 @@ TEST_CASE("sums are by node: one rank on each, several, another number on the la
   }
 }
 
-/// Where the ranks of a part are, in its order: rank r of the whole was on node r / size.
+/// The nodes of the ranks of a child communicator, in its order: rank r of the parent is on node r
+/// / size.
 struct Part {
   std::vector<sparsecollComm_t> comms;
   std::vector<int> nodes;
 };
 
-/// Of the ranks that `takes`, in the order of their keys.
+/// Returns the child of the ranks that `takes`, in the order of their keys.
 template <class Takes, class Key>
 Part split(const Ranks& whole, int size, Takes takes, Key key) {
   std::vector<sparsecollComm_t> of_rank(whole.comms().size());
@@ -125,7 +126,8 @@ TEST_CASE("only leaders send to other nodes") {
   for (int rank = 0; rank < ranks.size(); ++rank) {
     const sparsecollStats_t stats = stats_of(ranks, rank, sparsecollStatsLast);
     CHECK(stats.algorithm == sparsecollAlgoHierarchical);
-    // Of four, the leader's tree has two children, the third rank one; each gets two messages.
+    // In a node of four, the leader has two children in the tree, and the third rank has one. Each
+    // child gets two messages.
     const std::size_t in_node[] = {4, 1, 3, 1};
     if (rank % 4 != 0) CHECK(stats.messagesSent == in_node[rank % 4]);
     if (rank % 4 == 0) CHECK(stats.messagesSent > in_node[0]);

@@ -18,7 +18,7 @@
 namespace sparsecoll::test {
 namespace {
 
-/// What one rank puts in: small numbers, the ends of the range, zeros; both ends of the index
+/// The input of one rank: small numbers, the ends of the range, zeros, at both ends of the index
 /// range.
 template <class T>
 oracle::Sparse<T> make_integers(std::uint64_t count, int rank, std::uint64_t seed) {

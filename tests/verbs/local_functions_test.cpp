@@ -92,7 +92,7 @@ TEST_CASE("sparsecollScatter fills with zeros and writes +0 and canonical NaNs")
   }
 }
 
-/// What one rank holds after a reduction.
+/// What one rank has after a reduction.
 template <class T>
 struct Held {
   std::vector<T> result;
@@ -140,7 +140,7 @@ std::string compose(const Ranks& ranks, const Mode& mode, Kind kind, bool feedba
     const sparsecollComm_t comm = ranks.comm(rank);
     Residual<T> one(comm, n, feedback);
     Residual<T> other(comm, n, feedback);
-    if (feedback) {  // what a 16-bit type must round, and sometimes saturate
+    if (feedback) {  // values that a 16-bit type must round, and sometimes saturates
       const auto first =
           make_data<oracle::Wide<T>>(Kind::kHeavyTail, n, rank, ranks.size(), base_seed() + 9);
       one.write(first);

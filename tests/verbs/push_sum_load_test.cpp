@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Drain, load, step, without a barrier: a rank that has left the drain goes back to a saved step
-// and sends from there while others are still in the drain, or have not loaded yet.
+// Drain, load and step without a barrier: a rank that has left the drain returns to a saved step
+// and sends from there, while others are still in the drain or have not loaded yet.
 
 #include <chrono>
 #include <thread>
@@ -25,7 +25,7 @@ struct Setting {
   int P;
   GraphCase graph;
   int delay;
-  std::size_t k;  ///< of compressed gossip; 0 = whole
+  std::size_t k;  ///< entries of compressed messages; 0: not compressed
 
   sparsecollPushSumConfig_t config() const {
     sparsecollPushSumConfig_t config = graph.config();
@@ -42,7 +42,7 @@ void stagger(int rank, int round) {
   if (dice % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(dice % 500));
 }
 
-/// One rank: goes back to what it saved, again and again.
+/// One rank, which returns to its saved state again and again.
 class Traveller {
  public:
   Traveller(const Ranks& ranks, int rank, const Setting& setting, const std::string& path)

@@ -15,7 +15,7 @@
 namespace sparsecoll::test {
 namespace {
 
-/// What every rank has after every step: [step][rank], where 0 is before the first.
+/// The state of every rank after every step: [step][rank]. Index 0 is before the first step.
 struct Course {
   std::vector<std::vector<std::vector<double>>> x;
   std::vector<std::vector<double>> w;
@@ -39,7 +39,8 @@ Course course(const GraphCase& graph, const std::vector<std::vector<T>>& start, 
   }
 }
 
-/// All ranks make `steps` steps, each compared with the oracle's; *last: their x afterwards.
+/// All ranks make `steps` steps, each of which is compared with the oracle's. *last gets their
+/// final x.
 template <class T>
 std::string follow(const GraphCase& graph, const std::vector<std::vector<T>>& start, int steps,
                    std::vector<std::vector<T>>* last) {
@@ -107,7 +108,7 @@ TEST_CASE("sums of x and w stay what they are over many steps, whatever the grap
       }) == "");
       CHECK(distance("sum of x", sum_of(last), sum_of(start), 1e-12) == "");
       CHECK(std::fabs(std::accumulate(weights.begin(), weights.end(), 0.0) - P) <= 1e-12 * P);
-      // All graphs mix: every rank has the mean by now.
+      // All graphs mix, so that every rank has the mean by now.
       for (std::size_t r = 0; r < last.size(); ++r) {
         std::vector<double> mean = sum_of(start);
         for (double& value : mean) value *= weights[r] / P;

@@ -11,8 +11,8 @@
 namespace sparsecoll::test {
 namespace {
 
-/// One step of all ranks where each has one out-neighbour, with every rounding: what is sent is
-/// rounded to the type, sums are formed in the accumulation type and rounded once.
+/// One step of all ranks with one out-neighbour each, with every rounding: messages are rounded to
+/// the type, and sums are formed in the accumulation type and rounded once.
 template <class T>
 void step_with_roundings(const oracle::MixingMatrix& matrix, std::vector<std::vector<T>>& x,
                          std::vector<double>& w) {

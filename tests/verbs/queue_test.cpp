@@ -168,7 +168,7 @@ TEST_CASE("abort from another thread ends what is queued within a second") {
   const Ranks ranks(2, queued_config());
   std::vector<float> x(10, 1.0f), y(10), z(10);
   const sparsecollComm_t comm = ranks.comm(0);
-  CHECK(add(x, y, comm) == sparsecollSuccess);  // rank 1 never comes
+  CHECK(add(x, y, comm) == sparsecollSuccess);  // rank 1 never calls
   CHECK(add(x, z, comm) == sparsecollSuccess);
   std::thread aborter([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));

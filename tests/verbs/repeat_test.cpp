@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The same bits in every run, whatever the timing and the floating-point environment; and how far
-// they are from the exact sum.
+// Results have the same bits in every run, whatever the timing and the floating-point environment.
+// How far they are from the exact sum.
 
 #include <cfenv>
 #include <chrono>
@@ -114,7 +114,7 @@ TEST_CASE("sums are within (P - 1) u sum |x| of the exact ones") {
   }
 }
 
-/// What a program may have done to its floating-point unit.
+/// A floating-point environment that a program may have set.
 class OddEnvironment {
  public:
   OddEnvironment() {

@@ -83,7 +83,7 @@ std::string check(int P, const Run& run, oracle::ReuseReplay<T>& replay) {
   return "";
 }
 
-/// The same in coordinate form, where only the global threshold is reused.
+/// The coordinate form, which reuses only the global threshold.
 template <class T>
 std::string check_v(int P, const Run& run, SparseKind kind, oracle::ReuseReplay<T>& replay) {
   const Ranks ranks(P, reusing(run.interval));

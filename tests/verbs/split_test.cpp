@@ -29,7 +29,7 @@ struct Wish {
   int key;
 };
 
-/// What MPI_Comm_split would give: color's members by key, then rank.
+/// Returns the ranks as MPI_Comm_split orders them: those of one color by key, then by rank.
 std::vector<int> expected_members(int color, const std::vector<Wish>& wishes) {
   std::vector<int> members;
   for (int turn = 0; turn < static_cast<int>(wishes.size()); ++turn) {

@@ -36,7 +36,7 @@ void check_one_rank(const sparsecollStats_t& last, const Mode& mode, int P) {
   }
 }
 
-/// One call, and what every rank's last statistics say about it.
+/// Makes one call and checks every rank's last statistics.
 void check_call(const Ranks& ranks, const Mode& mode, std::uint64_t seed) {
   const Case c{seed, mode, 3000, 40, Kind::kHeavyTail};
   CHECK(run_case(ranks, c) == "");

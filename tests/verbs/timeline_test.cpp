@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// SPARSECOLL_TIMELINE: what is recorded of calls, that it changes nothing, and where it goes.
+// SPARSECOLL_TIMELINE: what is recorded of calls, that results do not change, and where the file is
+// written.
 
 #include <algorithm>
 #include <filesystem>
@@ -28,7 +29,7 @@ sparsecollStats_t last_stats(sparsecollComm_t comm) {
   return stats;
 }
 
-/// What the ranks of a run were left with.
+/// The results of all ranks of a run.
 struct Outcome {
   std::vector<std::vector<float>> results;  ///< of all calls, by rank
   std::vector<std::vector<sparsecollStats_t>> stats;
@@ -82,7 +83,7 @@ void check_call(const TimelineFile& file, std::uint64_t number, const sparsecoll
   const RecordedSpan whole = file.call(number);
   CHECK(whole.facts.at("count") == kCount);
   CHECK(whole.facts.at("k") == kK);
-  // One and the same clock says both.
+  // The same clock measures both.
   CHECK(seconds_of(file, "select", number) == Approx(stats.selectSeconds).margin(1e-7));
   CHECK(seconds_of(file, "pack", number) == Approx(stats.packSeconds).margin(1e-7));
   CHECK(seconds_of(file, "exchange", number) == Approx(stats.exchangeSeconds).margin(1e-7));
@@ -203,7 +204,7 @@ TEST_CASE("every communicator of a process has files of its own") {
     const Ranks ranks(2, default_config());
     std::vector<sparsecollComm_t> parts(2);
     CHECK(ranks.run("split", [&](int rank) {
-      // Both are rank 0 of their part.
+      // Both ranks are rank 0 of their child.
       return expect("split", sparsecollCommSplit(ranks.comm(rank), rank, 0, &parts[rank], nullptr),
                     sparsecollSuccess, ranks.comm(rank));
     }) == "");

@@ -52,7 +52,7 @@ std::string fetch_wrongly(sparsecollComm_t comm, int index_type, std::size_t cap
                 sparsecollInvalidArgument, comm);
 }
 
-/// One call in which the ranks of `is_small` have no room for the last `missing` entries.
+/// Makes one call in which the ranks of `is_small` lack memory for the last `missing` entries.
 std::string truncate(const Ranks& ranks, const Mode& mode, std::size_t k, int index_type,
                      const std::function<bool(int)>& is_small) {
   const auto P = static_cast<std::size_t>(ranks.size());

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the device makes of a message, sound or not, is what the host makes of it.
+// The device unpacks every message, valid or not, as the host does.
 
 #include "kernels/cuda/arrived.hpp"
 #include "support/catch.hpp"

@@ -24,7 +24,7 @@ struct Cut {
   std::vector<Region> regions;
 };
 
-/// What pack_all() of `kernels` has left, by read(at, n), which copies to the host.
+/// Returns what pack_all() of `kernels` wrote. read(at, n) copies to the host.
 template <class Read>
 std::vector<MessageBytes> messages_of(Kernels& kernels, const Packets& packets, size_t n,
                                       const Read& read) {
@@ -55,14 +55,14 @@ std::string compare(const std::vector<MessageBytes>& got, const std::vector<Mess
   return "";
 }
 
-/// Both places pack the same; a null index where `dense`.
+/// Checks that both backends pack the same messages. `dense`: without an index array.
 template <class T, class I>
 std::string check_pack(const Cut<Accumulation<T>>& cut, Precision precision, bool dense = false) {
   using Acc = Accumulation<T>;
   const size_t nnz = cut.entries.size(), n = cut.regions.size();
   Pair<Acc, I, data_type_of<T>()> pair;
   SparseSpan ours = pair.host.put(cut.entries), theirs = pair.device.put(cut.entries);
-  // As little aligned as vectors may be.
+  // With the smallest alignment that vectors may have.
   theirs.index = pair.device.upload(pair.device.template download<I>(theirs.index, nnz), sizeof(I));
   theirs.value =
       pair.device.upload(pair.device.template download<Acc>(theirs.value, nnz), sizeof(Acc));
