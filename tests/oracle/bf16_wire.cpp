@@ -32,7 +32,7 @@ void add(const Sparse<A>& x, std::vector<A>& residual) {
   for (const Entry<A>& entry : x) residual[entry.index] += entry.value;
 }
 
-/// sparseAllreducev with given owners; without any, sums are not rounded.
+/// sparseAllreducev with given owners. Without owners, sums are not rounded.
 template <class T>
 SparseOutcome<T> reduce(const SparseInputs<T>& in, std::uint64_t k, Op op, const Borders& owners) {
   using A = Wide<T>;
@@ -63,7 +63,7 @@ SparseOutcome<T> reduce(const SparseInputs<T>& in, std::uint64_t k, Op op, const
   return outcome;
 }
 
-/// The merge tree, each of whose sums is rounded before the selection.
+/// The merge tree. Each of its sums is rounded before the selection.
 template <class A>
 Tree<A> rounding_tree(PerRank<Sparse<A>> s, std::uint64_t k) {
   Tree<A> tree;
@@ -108,7 +108,7 @@ DenseOutcome<T> scattered(const SparseOutcome<T>& outcome, std::size_t count) {
           outcome.delivered};
 }
 
-/// Without residuals it does not matter who owns what.
+/// Without residuals the owners do not matter.
 template <class T>
 Borders owners_of(const SparseInputs<T>& in, Sums sums) {
   if (sums == Sums::kStay) return {};
@@ -138,7 +138,8 @@ Borders equal_load(const PerRank<Sparse<A>>& all, std::uint64_t count) {
   const std::size_t P = all.size();
   Borders borders{0};
   for (std::size_t r = 1; r < P; ++r) {
-    // P times as many entries lie in front of range b as of border r, or fewer; with range b, more.
+    // At most as many entries, times P, lie in front of range b as border r needs; with range b,
+    // more.
     std::uint64_t before = 0;
     std::size_t b = 0;
     while (b + 1 < kRanges && P * (before + in_range[b]) < total * r) before += in_range[b++];

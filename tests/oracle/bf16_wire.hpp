@@ -22,19 +22,19 @@ A off_bf16_wire(A value) {
   return std::isfinite(value) ? value - on_bf16_wire(value) : A{0};
 }
 
-/// P + 1 borders between regions: rank r owns those indices from borders[r] to borders[r + 1].
+/// P + 1 borders between regions: rank r owns the indices from borders[r] to borders[r + 1].
 using Borders = std::vector<std::uint64_t>;
 std::size_t owner_of(std::uint64_t index, const Borders& borders);
 
-/// Regions in which all vectors together have about as many entries: borders are where the share
-/// r / P of them is reached, by a histogram of 4096 ranges of indices.
+/// Returns regions in which all vectors together have about equally many entries. Border r is where
+/// the share r / P of them is reached, by a histogram of 4096 ranges of indices.
 template <class A>
 Borders equal_load(const PerRank<Sparse<A>>& all, std::uint64_t count);
 
 /// Whether sums travel on, and are rounded for that.
 enum class Sums {
   kStay,   ///< nowhere: Allgather, and sparseReduceScatter
-  kTravel  ///< at the owners of regions of equal load that are cut anew in this call: Oktopk
+  kTravel  ///< at the owners of regions of equal load, which this call computes: Oktopk
 };
 
 template <class T>
@@ -44,7 +44,7 @@ struct Bf16Oracle {
   static SparseOutcome<T> gtopk_allreducev(const SparseInputs<T>& in, std::uint64_t k, Op op,
                                            Rule rule);
 
-  // In dense form: sparsecollTopk, the above, sparsecollScatter.
+  // The dense form: sparsecollTopk, the verb above, sparsecollScatter.
   static DenseOutcome<T> sparse_allreduce(const DenseInputs<T>& in, std::uint64_t k, Op op,
                                           Sums sums);
   static DenseOutcome<T> gtopk_allreduce(const DenseInputs<T>& in, std::uint64_t k, Op op,

@@ -8,17 +8,18 @@
 
 namespace sparsecoll::oracle {
 
-/// floor(r * count / P) for r = 0 .. P: what bounds = NULL means.
+/// Returns floor(r * count / P) for r = 0 .. P, the bounds for which NULL stands.
 std::vector<std::size_t> even_bounds(std::uint64_t count, std::size_t P);
 
-/// What one rank receives: by source and, per source, by index, so that indices may repeat.
+/// The entries that one rank receives: by source and, for each source, by index, so that indices
+/// may repeat.
 template <class T>
 struct Received {
   Sparse<T> entries;
   std::vector<std::size_t> counts;  ///< from each source
 };
 
-/// Of any type, integers too.
+/// Takes any type, integers included.
 template <class T>
 PerRank<Received<T>> alltoall(const PerRank<Sparse<T>>& sends,
                               const std::vector<std::size_t>& bounds);

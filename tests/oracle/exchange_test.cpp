@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The oracles of the exchanges, of TopkA2A and of reused thresholds on cases made by hand: those of
-// the documentation.
+// The oracles of the exchanges, of TopkA2A and of reused thresholds, on the examples of the
+// documentation.
 
 #include "oracle/exchange.hpp"
 
@@ -65,7 +65,8 @@ TEST_CASE("thresholds are found, reused and moved") {
   CHECK(result({2, 0, -9, 1, 0}, {0, 0, -2, 0, 2}) ==
         std::pair(Numbers{0, 0, -11, 0, 0}, Selected{1, 2}));
   CHECK(replay.reused() == 6);
-  // Due again: exactly two entries, of which one is smaller than all thresholds so far.
+  // An exact threshold is due again: exactly two entries, one of which is smaller than all
+  // thresholds so far.
   CHECK(result({1, 0, 0, 0, 0}, {0, 0, 0, 0.5f, 0.25f}) ==
         std::pair(Numbers{1, 0, 0, 0.5f, 0}, Selected{1, 2}));
   CHECK(replay.fell_back() == 0);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The 16-bit floating-point types as the tests see them: by the value of their fields, in double,
-// where the library shuffles bits.
+// The 16-bit floating-point types of the tests. They compute with the values of their fields, in
+// double, where the library manipulates bits.
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@
 
 namespace sparsecoll::oracle {
 
-/// sign, `exponent_bits`, `mantissa_bits`, as IEEE 754 has them.
+/// A type with a sign, `exponent_bits` and `mantissa_bits`, as in IEEE 754.
 template <int exponent_bits, int mantissa_bits>
 struct Half {
   static_assert(1 + exponent_bits + mantissa_bits == 16);
@@ -24,8 +24,8 @@ struct Half {
   std::uint16_t bits = 0;
 
   Half() = default;
-  /// Rounded to nearest, ties to even; beyond the largest value it is the largest. NaNs become the
-  /// canonical one.
+  /// Rounds to nearest, ties to even. Beyond the largest value the result is that value. NaNs
+  /// become the canonical one.
   explicit Half(double value) : bits(nearest(value)) {}
   static Half of_bits(unsigned pattern) {
     Half half;
@@ -33,7 +33,7 @@ struct Half {
     return half;
   }
 
-  /// Exact, but for the payloads of NaNs.
+  /// Converts exactly, except for the payloads of NaNs.
   operator float() const {  // NOLINT: a value like any other
     const int exponent = (bits & 0x7fff) >> mantissa_bits;
     const int mantissa = bits & (kOne - 1);
@@ -54,14 +54,14 @@ struct Half {
     if (std::isinf(value)) return static_cast<std::uint16_t>(sign + (kSpecial << mantissa_bits));
     const double largest = std::ldexp(2 * kOne - 1, kSpecial - 1 - kBias - mantissa_bits);
     if (magnitude == 0) return static_cast<std::uint16_t>(sign);
-    // Multiples of the last place of its binade, or of the subnormals.
+    // Returns multiples of the last bit of the value's binade, or of the subnormals.
     int exponent = std::max(std::ilogb(magnitude), 1 - kBias);
     double places = std::nearbyint(std::ldexp(magnitude, mantissa_bits - exponent));
     if (std::ldexp(places, exponent - mantissa_bits) > largest) {
       exponent = kSpecial - 1 - kBias;
       places = 2 * kOne - 1;
     }
-    // A carry into the exponent is what IEEE 754 makes of the sum.
+    // A carry into the exponent gives the sum of IEEE 754.
     const int pattern = ((exponent + kBias - 1) << mantissa_bits) + static_cast<int>(places);
     return static_cast<std::uint16_t>(sign + static_cast<unsigned>(pattern));
   }

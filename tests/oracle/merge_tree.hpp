@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// gtopkAllreduce's tree, replayed by one process.
+// The tree of gtopkAllreduce, computed by one process.
 
 #include <algorithm>
 #include <map>
@@ -21,7 +21,8 @@ bool contains(const Sparse<T>& x, std::uint64_t index) {
   return std::binary_search(x.begin(), x.end(), Entry<T>{index, T{0}}, index_before<T>);
 }
 
-/// What the merge tree leaves: rank 0's entries, and per rank what it dropped as a receiver.
+/// The result of the merge tree: rank 0's entries, and for each rank the entries that it dropped as
+/// a receiver.
 template <class T>
 struct Tree {
   Sparse<T> result;

@@ -22,7 +22,7 @@ bool ranks_before(const Entry<T>& a, const Entry<T>& b) {
   return a.index < b.index;
 }
 
-/// What both dense verbs have in common: the result, and residuals that keep what was not shipped.
+/// The common part of both dense verbs: the result, and residuals that keep what was not sent.
 template <class T>
 DenseOutcome<T> deliver(const PerRank<std::vector<Wide<T>>>& accs,
                         const PerRank<Sparse<Wide<T>>>& selected, const Sparse<Wide<T>>& result,
@@ -37,7 +37,7 @@ DenseOutcome<T> deliver(const PerRank<std::vector<Wide<T>>>& accs,
     for (const Entry<Wide<T>>& entry : selected[r]) {
       Wide<T>& residual = outcome.residuals[r][entry.index];
       residual = left_behind(residual, entry.value);
-      // What was not delivered comes back: acc, up to a rounding where float16 saturates.
+      // Undelivered entries return to the residual: acc, except for rounding if float16 saturates.
       if (!contains(result, entry.index)) residual += entry.value;
     }
   }
@@ -130,7 +130,7 @@ DenseOutcome<T> Oracle<T>::gtopk_allreduce(const DenseInputs<T>& in, std::uint64
                                            Rule rule) {
   const PerRank<std::vector<Wide<T>>> accs = accumulate(in);
   const PerRank<Sparse<Wide<T>>> selected = select_on_each<T>(accs, k);
-  // In a dense verb SPARSECOLL_ALL is simply n, and n entries are never exceeded.
+  // In a dense verb SPARSECOLL_ALL means n, since there are never more than n entries.
   const Tree<Wide<T>> tree = merge_tree(selected, std::min<std::uint64_t>(k, accs[0].size()));
   DenseOutcome<T> outcome = deliver<T>(accs, selected, tree.result, op);
   if (rule == Rule::kConserving) return_dropped(tree, outcome.residuals);

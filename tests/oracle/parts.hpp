@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the definitions of several verbs have in common.
+// Steps that the definitions of several verbs have in common.
 
 #include <cmath>
 
@@ -10,8 +10,8 @@
 
 namespace sparsecoll::oracle {
 
-/// acc = gradient + residual in the accumulation type, one rounding; the gradient itself when there
-/// is no residual.
+/// Returns acc = gradient + residual in the accumulation type, rounded once; the gradient itself if
+/// there is no residual.
 template <class T>
 PerRank<std::vector<Wide<T>>> accumulate(const DenseInputs<T>& in) {
   PerRank<std::vector<Wide<T>>> accs;
@@ -29,7 +29,7 @@ Sparse<Wide<T>> widened(const Sparse<T>& x) {
   return wide;
 }
 
-/// L of one rank: the top-k of acc, each value rounded to T.
+/// Returns L of one rank: the top-k of acc, each value rounded to T.
 template <class T>
 Sparse<Wide<T>> select(const std::vector<Wide<T>>& acc, std::uint64_t k) {
   Sparse<Wide<T>> selected = Oracle<T>::top_k(Oracle<T>::entries_of(acc), k);
@@ -45,7 +45,7 @@ PerRank<Sparse<Wide<T>>> select_on_each(const PerRank<std::vector<Wide<T>>>& acc
   return selected;
 }
 
-/// What an entry leaves behind that was shipped: what rounding took from it, and nothing of what is
+/// Returns what a sent entry leaves in the residual: what rounding removed; 0 for values that are
 /// not finite.
 template <class A>
 A left_behind(A acc, A shipped) {

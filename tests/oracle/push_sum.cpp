@@ -11,7 +11,7 @@ namespace sparsecoll::oracle {
 
 namespace {
 
-/// Where rank i may send in the t-th step, by distances that are written down one after another.
+/// Lists the distances at which rank i sends in step t.
 std::set<int> destinations(GraphKind kind, int peers, int P, std::uint64_t t, int i) {
   std::set<int> to;
   if (P == 1) return to;

@@ -11,19 +11,20 @@
 
 namespace sparsecoll::oracle {
 
-/// part[j][i]: what rank i gives to rank j in one step; part[i][i] is what it keeps.
+/// part[j][i] is the share that rank i sends to rank j in one step; part[i][i] is the share that it
+/// keeps.
 using MixingMatrix = std::vector<std::vector<double>>;
 
 enum class GraphKind { kExponential, kNPeer, kRing, kBipartite };
 
-/// The matrix of step t for P ranks; `peers` of the n-peer graph.
+/// Returns the matrix of step t for P ranks. `peers` is for the n-peer graph.
 MixingMatrix mixing_matrix(GraphKind kind, int peers, int P, std::uint64_t t);
 
-/// Numerators and weights of all ranks, and what is under way. Ranks step one by one in any order;
-/// a message is there for the receiver's next look.
+/// Numerators and weights of all ranks, and the messages in flight. Ranks make steps in any order.
+/// A message is available when its receiver looks next.
 class PushSumReplay {
  public:
-  /// How x moves: whole, or k entries at a time with the part `mixing`.
+  /// How x is sent: uncompressed, or k entries at a time with the share `mixing`.
   struct Compression {
     std::size_t k = 0;  ///< 0: whole
     double mixing = 1;
@@ -36,24 +37,24 @@ class PushSumReplay {
   int ranks() const { return static_cast<int>(x_.size()); }
   const std::vector<double>& x(int rank) const { return x_[static_cast<std::size_t>(rank)]; }
   double weight(int rank) const { return w_[static_cast<std::size_t>(rank)]; }
-  /// Sums over ranks and over messages.
+  /// Sums over ranks and messages.
   std::vector<double> sum_of_x() const;
   double sum_of_w() const;
   /// Sums over messages only.
   std::vector<double> x_under_way() const;
   double w_under_way() const;
 
-  /// One rank sends by this matrix, keeps the rest, and takes in what there is.
+  /// One rank sends by this matrix, keeps the rest, and adds the messages that have arrived.
   void step(int rank, const MixingMatrix& matrix);
-  /// All ranks send, then all take in: what a step without delay does.
+  /// All ranks send, and then all add: a step without delay.
   void step_of_all(const MixingMatrix& matrix);
-  /// Everything under way arrives.
+  /// Delivers all messages in flight.
   void drain();
 
  private:
   struct Message {
     int from;
-    std::vector<double> body;  ///< mass, or the change of what the receiver knows
+    std::vector<double> body;  ///< mass, or the change of the receiver's copy
     double part;
     double weight;
   };

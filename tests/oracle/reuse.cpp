@@ -17,18 +17,18 @@ namespace {
 template <class T>
 using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 
-/// Magnitudes as integers: the bits, every NaN just above infinity.
+/// Returns magnitudes as integers: the bits, with every NaN just above infinity.
 template <class T>
 std::uint64_t magnitude(T value) {
   const std::uint64_t infinity = std::bit_cast<Bits<T>>(std::numeric_limits<T>::infinity());
   return std::isnan(value) ? infinity + 1 : std::bit_cast<Bits<T>>(std::fabs(value));
 }
 
-/// 1/64 of the integers between a power of two and the next.
+/// 1/64 of the integers between two powers of two.
 template <class T>
 constexpr std::uint64_t kStep = (std::uint64_t{1} << (std::numeric_limits<T>::digits - 1)) / 64;
 
-/// Rounds x to bfloat16; gives back what that takes off it.
+/// Rounds x to bfloat16. Returns what that removes.
 template <class A>
 Sparse<A> round_to_wire(Sparse<A>& x) {
   Sparse<A> lost;

@@ -2,33 +2,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// sparsecollSelectReuse, replayed call by call from its documented rule.
+// sparsecollSelectReuse, computed call by call from its documented rule.
 
 #include "oracle/oracle.hpp"
 
 namespace sparsecoll::oracle {
 
-/// The calls of one shape: k and the interval stay, thresholds are carried on.
+/// The calls of one shape: k and the interval are constant, and thresholds pass from call to call.
 template <class T>
 class ReuseReplay {
  public:
-  /// With `bf16` values travel in bfloat16, and regions are cut anew in every call.
+  /// `bf16`: values travel in bfloat16, and every call computes new regions.
   ReuseReplay(std::size_t P, std::uint64_t k, std::uint64_t interval, bool bf16 = false)
       : k_(k), interval_(interval), bf16_(bf16), own_(P, 0) {}
 
   DenseOutcome<T> sparse_allreduce(const DenseInputs<T>& in, Op op);
   SparseOutcome<T> sparse_allreducev(const SparseInputs<T>& in, Op op);
 
-  /// How often a threshold found the entries, and how often it was too far off or not there.
+  /// Number of calls in which a threshold selected the entries, and in which it was too far off or
+  /// missing.
   std::size_t reused() const { return reused_; }
   std::size_t fell_back() const { return fell_back_; }
 
  private:
-  /// The entries that the rule picks, `rounded` to T where they are a rank's own; moves the
-  /// threshold, 0 being none.
+  /// Returns the entries that the rule selects, `rounded` to T if they are a rank's own. Moves the
+  /// threshold; 0: none.
   Sparse<Wide<T>> pick(const Sparse<Wide<T>>& x, std::uint64_t& threshold, bool rounded);
 
-  /// What is delivered of what ranks send, and what that leaves in the residuals, which have what
+  /// Returns what is delivered of the sent entries. Adds the rest to the residuals, which hold what
   /// was not sent.
   Sparse<Wide<T>> reduce(PerRank<Sparse<Wide<T>>> sends, PerRank<std::vector<Wide<T>>>& residuals);
 

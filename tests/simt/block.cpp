@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#undef _FORTIFY_SOURCE  // its longjmp refuses to go to another stack
+#undef _FORTIFY_SOURCE  // its longjmp refuses to switch to another stack
 #include "block.hpp"
 
 #include <sys/mman.h>
@@ -25,15 +25,15 @@ constexpr size_t kStack = size_t{64} << 10;
 constexpr size_t kThreads = 1024;
 thread_local Block* current = nullptr;
 
-/// Where a stack's first thread began, so that the next ones begin there again: a context would be
-/// two calls of the system for each of them.
+/// Where the first thread of a stack began, so that the next ones begin there again. A new context
+/// for each of them would take two system calls.
 struct Beginning {
   jmp_buf at;
   bool known;
 };
 
-/// Room for the stacks of a block of any size, and behind them for their beginnings, kept for the
-/// next one: the system would have to clear fresh memory.
+/// Memory for the stacks of a block of any size and, behind them, for their beginnings. It is kept
+/// for the next block, because the system would have to clear fresh memory.
 class Stacks {
  public:
   char* take() {
@@ -62,7 +62,7 @@ Beginning& beginning_of(char* stacks, unsigned thread) {
   return reinterpret_cast<Beginning*>(stacks + kThreads * kStack)[thread];
 }
 
-// A thread sanitizer has to be told of every change of stacks, and knows no jumps between fibers.
+// A thread sanitizer must be notified of every switch of stacks. It knows no jumps between fibers.
 #if defined(__SANITIZE_THREAD__)
 void* this_fiber() { return __tsan_get_current_fiber(); }
 void* new_fiber() { return __tsan_create_fiber(0); }
@@ -185,8 +185,8 @@ void Block::enter() {
   run_lane();
 }
 
-/// Not a part of enter(), which may begin again in another thread of the system with what it knows
-/// of `current` from the first one.
+/// Not a part of enter(), which may continue in another thread of the system while it still has the
+/// first thread's `current`.
 [[gnu::noinline]] void Block::run_lane() {
   (*current->body_)();
   current->lanes_[current->running_].ended = true;
@@ -227,7 +227,8 @@ const uint64_t* Block::exchange(Operation operation, uint64_t value) {
   return warp.value[turn];
 }
 
-/// Lets those go on who wait for the block or the grid, where all do. Who has ended will not come.
+/// Releases the lanes that wait for the block or the grid, if all of them wait. A lane that has
+/// ended never waits.
 bool Block::release() {
   bool some_ended = false;
   Wait common = Wait::none;

@@ -14,8 +14,8 @@
 
 namespace simt {
 
-/// Where the blocks of a cooperative launch wait for each other. Ends the program when some wait
-/// for one that has ended.
+/// The barrier of the blocks of a cooperative launch. Ends the program if a block waits for one
+/// that has ended.
 class GridBarrier {
  public:
   explicit GridBarrier(unsigned blocks) : blocks_(blocks) {}
@@ -34,19 +34,19 @@ class GridBarrier {
   std::condition_variable all_came_;
 };
 
-/// One block of threads; runs on the thread that calls run().
+/// One block of threads. It runs on the thread that calls run().
 class Block {
  public:
-  /// `barrier`: what the blocks of a cooperative launch wait at, else null.
+  /// `barrier`: that of a cooperative launch; null otherwise.
   Block(const dim3& grid, const dim3& block, GridBarrier* barrier);
   ~Block();
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
 
-  /// As block number `index` of a grid.
+  /// Runs block number `index` of a grid.
   void run(const std::function<void()>& body, unsigned index, uint64_t seed);
 
-  // Of the thread that is running.
+  // Properties of the lane that runs now.
   const uint64_t* exchange(Operation operation, uint64_t value);
   void wait_for_block() { wait(Wait::block); }
   void wait_for_grid();
@@ -77,7 +77,7 @@ class Block {
   GridBarrier* const barrier_;
   char* stacks_;
   std::vector<Lane> lanes_;
-  std::vector<void*> fibers_;  ///< what a thread sanitizer knows of the lanes
+  std::vector<void*> fibers_;  ///< the lanes as a thread sanitizer sees them
   void* scheduler_fiber_ = nullptr;
   std::vector<Warp> warps_;
   const std::function<void()>* body_ = nullptr;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Captures, and what breaks them.
+// Captures of streams, and the calls that invalidate them.
 
 #include <algorithm>
 #include <utility>
@@ -19,7 +19,7 @@ unsigned long long next_id() {
   return ++id;
 }
 
-/// Whether a capture keeps this thread from calls that might wait for it.
+/// Returns whether a capture forbids this thread calls that might wait for it.
 bool prohibits(const Capture& capture) {
   if (thread_mode == cudaStreamCaptureModeRelaxed) return false;
   if (capture.is_of_this_thread()) return capture.mode() != cudaStreamCaptureModeRelaxed;
@@ -27,7 +27,7 @@ bool prohibits(const Capture& capture) {
          capture.mode() == cudaStreamCaptureModeGlobal;
 }
 
-/// Whether the legacy stream would have to wait for a capture.
+/// Returns whether the legacy stream would have to wait for a capture.
 bool hinders_legacy(const CUstream_st& each, const CUstream_st& stream) {
   using Kind = CUstream_st::Kind;
   return stream.kind == Kind::legacy && each.kind == Kind::blocking && each.capture &&
@@ -70,7 +70,7 @@ size_t Capture::nodes(size_t branch) const {
 }
 
 bool Capture::is_joined() const {
-  // From the last node back: how much of each branch the end of the first one comes after.
+  // From the last node backwards: how much of each branch the end of the first one follows.
   std::vector<size_t> left(streams_.size()), covered(streams_.size());
   for (size_t b = 0; b < left.size(); ++b) left[b] = nodes(b);
   covered[0] = left[0];
@@ -93,7 +93,7 @@ cudaError_t Capture::end(const CUstream_st& stream, cudaGraph_t* graph) {
     invalidate();
     return cudaErrorStreamCaptureWrongThread;
   }
-  const auto keep = stream.capture;  // it may hold the last of this
+  const auto keep = stream.capture;  // may hold the last reference to this
   for (const auto& each : streams_) each->capture = nullptr;
   const bool joined = is_joined();
   CUgraph_st captured = std::exchange(graph_, {});
@@ -158,7 +158,7 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, cudaStreamCaptureStatu
   if (fails()) return cudaErrorUnknown;
   const Lock lock(mutex);
   const auto stream = find(handle);
-  // To ask does not break it.
+  // A query does not invalidate it.
   for (const auto& each : streams())
     if (hinders_legacy(*each, *stream)) return cudaErrorStreamCaptureImplicit;
   *status = cudaStreamCaptureStatusNone;

@@ -10,5 +10,5 @@ bool context_exists_on(int device) { return simt::context_exists_on(device); }
 void load_kernels(std::span<const void* const>) {}  // they are
 }  // namespace sparsecoll::cuda
 
-/// No MPI can touch memory of this machine; a stand-in for one that can says so instead.
+/// No MPI can access the device memory of this machine. A stand-in for one that can overrides this.
 extern "C" __attribute__((weak)) int MPIX_Query_cuda_support(void) { return 0; }

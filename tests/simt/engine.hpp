@@ -32,28 +32,28 @@
 
 namespace simt {
 
-/// Of the device: SIMT_MULTIPROCESSORS, or kMultiprocessors. Where sums are over blocks, hundreds
-/// of them take other ways than a few.
+/// Number of multiprocessors: SIMT_MULTIPROCESSORS, or kMultiprocessors. Sums over hundreds of
+/// blocks use other code than sums over a few.
 int multiprocessors();
 
-/// Kernels that were launched, in this process. For tests of how many a call takes.
+/// Number of kernels that this process has launched. For tests of how many a call needs.
 size_t launches();
 
-/// Pieces of memory that were allocated, of the device or page-locked, in this process.
+/// Number of allocations of this process, of device or page-locked memory.
 size_t allocations();
 
-/// Times that somebody waited for a stream or for an event, in this process.
+/// Number of waits for a stream or an event in this process.
 size_t waits();
 
-/// The n-th call of the runtime from now on fails (1 = the next one); 0 = none. Not those that give
-/// something back.
+/// Makes the n-th call of the runtime from now on fail. 1: the next one; 0: none. Calls that free
+/// something do not count.
 void fail_at(size_t n);
 
-/// Whether this process has done what makes a context on a GPU.
+/// Returns whether this process has made a call that creates a context on a GPU.
 bool context_exists();
 bool context_exists_on(int device);
 
-/// Devices to choose from, one for each of many ranks; they have one heap.
+/// Number of devices, one for each of many ranks. They share one heap.
 inline constexpr int kDevices = 16;
 
 }  // namespace simt

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Graphs, and their launches.
+// Graphs and their launches.
 
 #include "graph.hpp"
 
@@ -12,7 +12,7 @@ using namespace simt;
 
 namespace {
 
-/// Those that have not been destroyed.
+/// The graphs that have not been destroyed.
 template <class Handle>
 std::set<Handle>& known() {
   static auto& all = *new std::set<Handle>;
@@ -37,7 +37,7 @@ cudaError_t destroy(Handle graph) {
   return cudaSuccess;
 }
 
-/// Queues a graph once, each branch in a stream of its own.
+/// Queues the work of a graph, each branch in a stream of its own.
 std::vector<Marker> queue(const CUgraph_st& graph, const std::vector<Marker>& after) {
   std::vector<std::shared_ptr<CUstream_st>> branches;
   std::vector<uint64_t> before;  // the branch's own work
@@ -78,7 +78,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t handle) {
   check_known(graph);
   const auto stream = find(handle);
   if (const cudaError_t error = refuse_implicit(*stream); error != cudaSuccess) return error;
-  // On a GPU it would be a graph within the graph, which nobody here needs.
+  // On a GPU it would become a child graph, which the library does not need.
   if (stream->capture) stop("a graph that is launched into another one");
   std::vector<Marker> after = graph->last;
   after.push_back(everything(stream));

@@ -8,9 +8,10 @@
 
 #include "machine.hpp"
 
-/// A branch is what one stream was given.
+/// A branch is the work of one stream.
 struct CUgraph_st {
-  /// Work; or, where it has none, that the branch goes on after the first nodes of another.
+  /// A node has work; or, without work, it says that the branch continues after the first nodes of
+  /// another branch.
   struct Node {
     size_t branch;
     simt::MakeWork make;
@@ -24,25 +25,26 @@ struct CUgraph_st {
 
 struct CUgraphExec_st {
   CUgraph_st graph;
-  std::vector<simt::Marker> last;  ///< launch: no two of them run at once
+  std::vector<simt::Marker>
+      last;  ///< held by a launch: launches of one graph do not run at the same time
 };
 
 namespace simt {
 
-/// A handle, which can be told from those of destroyed graphs.
+/// A handle that can be distinguished from those of destroyed graphs.
 cudaGraph_t make_graph(CUgraph_st graph);
 
-/// What goes on between the begin and the end of a capture. Held by its streams, and by events that
+/// The state of a capture between its begin and its end. Its streams hold it, and so do events that
 /// were recorded there.
 class Capture {
  public:
   Capture(const std::shared_ptr<CUstream_st>& origin, cudaStreamCaptureMode mode);
 
   cudaError_t add(size_t branch, const MakeWork& make);
-  /// Makes a stream go on after an event of this capture, and makes it one of its streams.
+  /// Continues a stream after an event of this capture, and makes it one of the capture's streams.
   cudaError_t add_wait(const std::shared_ptr<CUstream_st>& stream, const CUevent_st& event);
   void invalidate() { invalidated_ = true; }
-  /// Of everything; the graph is null where there is an error.
+  /// Ends the capture. Returns the graph, null after an error.
   cudaError_t end(const CUstream_st& stream, cudaGraph_t* graph);
 
   cudaError_t error() const {
@@ -56,10 +58,11 @@ class Capture {
 
  private:
   void join(const std::shared_ptr<CUstream_st>& stream);
-  /// Whether the first branch ends after all others.
+  /// Returns whether the first branch ends after all others.
   bool is_joined() const;
 
-  std::vector<std::shared_ptr<CUstream_st>> streams_;  ///< the first is where it began
+  std::vector<std::shared_ptr<CUstream_st>>
+      streams_;  ///< the first is the stream on which the capture began
   const cudaStreamCaptureMode mode_;
   const std::thread::id thread_ = std::this_thread::get_id();
   const unsigned long long id_;

@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kHeap = size_t{1} << 30;
 constexpr size_t kHugePage = size_t{2} << 20;
-constexpr size_t kBorder = 256;  // nobody's bytes after every allocation
+constexpr size_t kBorder = 256;  // unused bytes behind every allocation
 constexpr int kNobody = 0xcd;
 
 void protect(void* at, int how) {
@@ -33,7 +33,8 @@ Heap::Heap() {
   void* at = mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (at == MAP_FAILED || !std::align(kHugePage, kHeap, at, room)) std::abort();
   begin_ = static_cast<char*>(at);
-  // open() and close() take as long as there are pages; without huge ones all else is the same.
+  // The time of open() and close() grows with the number of pages. Without huge pages they are only
+  // slower.
   madvise(begin_, kHeap, MADV_HUGEPAGE);
   free_[0] = kHeap;
 }

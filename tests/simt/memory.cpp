@@ -16,7 +16,7 @@ namespace {
 
 std::map<void*, int> devices;  // of allocations
 
-/// Whether memory is where it is said to be, and all of it allocated where it is the device's.
+/// Returns whether memory is of the given kind and, on a device, completely allocated.
 bool is_at(const void* memory, size_t bytes, bool device) {
   return device ? heap().holds(memory, bytes) : !heap().owns(memory);
 }
@@ -36,7 +36,7 @@ bool is_right(cudaMemcpyKind kind, const void* to, const void* from, size_t byte
   return is_at(to, bytes, heap().owns(to)) && is_at(from, bytes, heap().owns(from));
 }
 
-/// When it runs, all that it touches must still be there, as in a launch of an old graph.
+/// All memory that it accesses must still exist when it runs, as in a launch of an old graph.
 void check_still(bool right) {
   if (!right) stop("a copy whose memory has been freed since it was queued");
 }

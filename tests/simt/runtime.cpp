@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Launches, and what runs their blocks; the device.
+// Launches of kernels, the threads that run their blocks, and the device.
 
 #include <cstdlib>
 #include <numeric>

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Queues of streams, and who runs what is in them: whoever waits, in its own thread, with the mutex
-// held, one piece of work after the other. Where a piece is not ready what it waits for is run, in
-// whichever stream that is; where that is not ready either, the thread sleeps until something has
-// changed. So that two threads never run the same, nor one stream out of order.
+// The queues of streams, and how their work runs. A thread that waits runs the work itself, item by
+// item, with the mutex held. If an item is not ready, it runs what that waits for, in whichever
+// stream it is. If that is not ready either, the thread sleeps until something changes. So two
+// threads never run the same item, and no stream runs out of order.
 
 #include <algorithm>
 #include <array>
@@ -88,7 +88,7 @@ std::shared_ptr<CUstream_st> legacy_on(int device) {
   return stream;
 }
 
-/// The legacy stream of a device waits for its blocking ones, and they for it.
+/// The legacy stream of a device waits for its blocking streams, and they wait for it.
 void keep_order(const std::shared_ptr<CUstream_st>& stream) {
   using Kind = CUstream_st::Kind;
   if (stream->kind == Kind::free) return;
@@ -102,7 +102,7 @@ void keep_order(const std::shared_ptr<CUstream_st>& stream) {
   }
 }
 
-/// Runs at most one piece of work: the stream's next, or what that waits for.
+/// Runs at most one item of work: the next one of the stream, or one for which that waits.
 void step(CUstream_st& stream, std::set<const CUstream_st*>& seen) {
   if (stream.work.empty() || !seen.insert(&stream).second) return;
   heap().open();
@@ -200,7 +200,7 @@ void wait_for(Lock& lock, const Marker& marker) {
     heap().close();
     changed.wait(lock, [&] { return changes != before; });
   }
-  heap().close();  // once for all that has run: it takes as long as a small kernel
+  heap().close();  // once for all work that has run: it takes as long as a small kernel
 }
 
 bool advance(const Marker& marker) {

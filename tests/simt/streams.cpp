@@ -14,7 +14,7 @@ cudaError_t record(CUevent_st& event, cudaStream_t handle) {
   event.capture = stream->capture;
   if (event.times && !stream->capture) {
     event.passed = std::make_shared<Clock::time_point>();
-    everything(stream);  // what comes before it, of other streams as well
+    everything(stream);  // all earlier work, also of other streams
     push(stream, task([passed = event.passed] { *passed = Clock::now(); })());
   }
   event.at = stream->capture ? Marker() : everything(stream);
@@ -42,7 +42,7 @@ cudaError_t wait_event(cudaStream_t handle, const CUevent_st& event) {
     if (!stream->capture || stream->capture == from) return from->add_wait(stream, event);
     from->invalidate();
   }
-  // An order across the border of a graph, or of two of them.
+  // An order between a graph and work outside of it, or between two graphs.
   if (stream->capture) stream->capture->invalidate();
   return from && stream->capture && !from->ended() ? cudaErrorStreamCaptureMerge
                                                    : cudaErrorStreamCaptureIsolation;
@@ -50,7 +50,7 @@ cudaError_t wait_event(cudaStream_t handle, const CUevent_st& event) {
 
 namespace {
 
-/// Of an event that is waited for or asked.
+/// Refuses an event that was recorded in a capture, for a wait or a query.
 cudaError_t refuse_recorded(const CUevent_st& event) {
   if (!event.capture) return refuse_unsafe();
   event.capture->invalidate();
@@ -62,7 +62,7 @@ cudaError_t refuse_wait(const CUstream_st& stream) {
   return refuse_unsafe();
 }
 
-/// What was before the question: whoever asks is never told at once.
+/// Returns the state before the query, so that no query succeeds at once.
 cudaError_t ask(const Marker& marker) {
   const bool reached = marker.reached();
   advance(marker);
@@ -97,7 +97,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t handle) {
   const Lock lock(mutex);
   const auto stream = find(handle);
   if (stream->capture) stop("a stream that is destroyed while it is captured");
-  // What is queued still runs when somebody waits for it.
+  // The queued work still runs when a thread waits for it.
   stream->nameless = true;
   if (stream->work.empty()) std::erase(streams(), stream);
   return cudaSuccess;

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The part of CUDA that the library's kernels use, on a machine without a GPU. The kernels' own
-// sources are compiled by the host's compiler against this header; ../engine.hpp says what runs
-// them, and what it finds that a GPU would not tell. For tests only: nothing here is fast.
+// The part of CUDA that the library's kernels use, for machines without a GPU. The host's compiler
+// compiles the sources of the kernels against this header. ../engine.hpp describes how they run,
+// and which errors it finds that a GPU does not report. For tests only: nothing here is fast.
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Atomics on device memory or shared memory, in no order but their own.
+// Atomics on device memory or shared memory, with relaxed order.
 
 #include <type_traits>
 
@@ -41,5 +41,5 @@ T atomicMax(T* at, std::type_identity_t<T> value) {
   return old;
 }
 
-/// What was written before is seen, by the host too, before what is written afterwards.
+/// All earlier writes are visible, to the host too, before later ones.
 inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What a host calls: memory, streams, launches.
+// Functions for the host: memory, streams, launches.
 
 #include <cstddef>
 #include <functional>
@@ -92,7 +92,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 
 namespace simt {
-/// As on a device with 2 multiprocessors that hold 3 blocks each.
+/// Returns the values of a device with 2 multiprocessors, each of which holds 3 blocks.
 inline constexpr int kMultiprocessors = 2, kResident = 3;
 cudaError_t launch(const cudaLaunchConfig_t& config, std::function<void()> body);
 }  // namespace simt

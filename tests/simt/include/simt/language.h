@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What CUDA adds to C++: words, types, and which thread one is.
+// CUDA's extensions of C++: keywords, types, and the indices of a thread.
 
 #define __global__
 #define __device__

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The part of the runtime that orders streams and tells memory apart, for ../cuda_runtime.h.
+// The part of the runtime that orders streams and identifies memory, for ../cuda_runtime.h.
 
 #include "simt/calls.h"
 
@@ -33,7 +33,7 @@ enum cudaStreamCaptureMode {
 };
 using cudaGraph_t = struct CUgraph_st*;
 using cudaGraphExec_t = struct CUgraphExec_st*;
-/// The default stream of a device, under a name of its own; and that of the calling thread.
+/// The default stream of a device, under its own name, and that of the calling thread.
 #define cudaStreamLegacy (reinterpret_cast<cudaStream_t>(0x1))
 #define cudaStreamPerThread (reinterpret_cast<cudaStream_t>(0x2))
 
@@ -46,14 +46,14 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
-/// Runs what can run by itself, and says what was before.
+/// Returns the state before the call. Then runs the work that need not wait.
 cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end);
 cudaError_t cudaStreamQuery(cudaStream_t stream);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags);
 
-// What is queued on a captured stream goes into the graph, and every launch queues it again. What
-// breaks a capture on a GPU breaks it here.
+// Work that is queued on a captured stream becomes part of the graph, and every launch queues it
+// again. Calls that invalidate a capture on a GPU do so here.
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
 cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode);

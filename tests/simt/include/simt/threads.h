@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What threads of a block do together, functions of one thread, and loads.
+// Operations of the threads of a block with each other, functions of one thread, and loads.
 
 #include <algorithm>
 #include <cstddef>
@@ -16,10 +16,10 @@ namespace simt {
 enum class Wait { none, block, warp, grid };
 enum class Operation { none, sync, ballot, shuffle, match, reduce };
 
-/// One value of every lane of the calling thread's warp, when all of them have come.
+/// Exchanges one value of every lane of the calling thread's warp. Waits for all lanes.
 const uint64_t* exchange(Operation operation, uint64_t value);
 void block_barrier();
-/// Of a cooperative launch.
+/// For a cooperative launch.
 void grid_barrier();
 
 inline unsigned lane() { return threadIdx.x % 32; }
@@ -37,7 +37,7 @@ T from_bits(uint64_t bits) {
   __builtin_memcpy(&value, &bits, sizeof value);
   return value;
 }
-/// Lanes of a warp in an order of their own are no warp: the mask is always all of them.
+/// The lanes of a warp run in any order here, so that the mask must always be all of them.
 void check_mask(unsigned mask);
 
 }  // namespace simt

@@ -7,8 +7,8 @@
 
 namespace cub {
 
-/// Sums over the threads of a block; as CUB's, it leaves its storage in use: who calls again
-/// synchronises first.
+/// Sums over the threads of a block. As with CUB's, its storage is in use afterwards: synchronize
+/// before the next call.
 template <class T, int kThreads>
 class BlockScan {
  public:
