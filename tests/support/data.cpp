@@ -11,7 +11,7 @@ namespace sparsecoll::test {
 namespace {
 
 /// The position of a value.
-struct Backend {
+struct Position {
   std::size_t n;
   std::size_t i;
   int rank;
@@ -74,7 +74,7 @@ T signed_zero_or_one(std::uint64_t h) {
 }
 
 template <class T>
-T wide_value_at(Kind kind, const Backend& p) {
+T wide_value_at(Kind kind, const Position& p) {
   using Limits = std::numeric_limits<T>;
   const auto rank = static_cast<std::uint64_t>(p.rank);
   const auto P = static_cast<std::uint64_t>(p.P);
@@ -127,7 +127,7 @@ T wide_value_at(Kind kind, const Backend& p) {
 }
 
 template <class T>
-T value_at(Kind kind, const Backend& p) {
+T value_at(Kind kind, const Position& p) {
   if constexpr (oracle::kIsHalf<T>) {
     const std::uint64_t h = noise(p.seed, static_cast<std::uint64_t>(p.rank), p.i);
     return half_value<T>(kind, value_at<float>(kind, p), h);
