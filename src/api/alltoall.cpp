@@ -21,9 +21,10 @@ struct AlltoallArguments {
   sparsecollStream_t stream;
 };
 
-class AlltoallCall final : public Operation, private AlltoallArguments {
+class AlltoallOperation final : public Operation, private AlltoallArguments {
  public:
-  explicit AlltoallCall(AlltoallArguments arguments) : AlltoallArguments(std::move(arguments)) {}
+  explicit AlltoallOperation(AlltoallArguments arguments)
+      : AlltoallArguments(std::move(arguments)) {}
 
   Descriptor descriptor() const override {
     const bool there = send && send->size >= sizeof *send;
@@ -106,5 +107,5 @@ sparsecollResult_t sparseAlltoall(const sparsecollSparse_t* send, sparsecollSpar
                                   size_t* recvcounts, const size_t* bounds, sparsecollComm_t comm,
                                   sparsecollStream_t stream) {
   return submit(Verb::sparse_alltoall,
-                AlltoallCall({send, recv, recvcounts, Bounds(bounds, comm), stream}), comm);
+                AlltoallOperation({send, recv, recvcounts, Bounds(bounds, comm), stream}), comm);
 }

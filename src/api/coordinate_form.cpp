@@ -9,7 +9,7 @@ namespace sparsecoll {
 
 namespace {
 
-struct SparseArguments {
+struct CoordinateArguments {
   Verb verb;
   const sparsecollSparse_t* send;
   sparsecollSparse_t* recv;
@@ -19,9 +19,10 @@ struct SparseArguments {
   sparsecollStream_t stream;
 };
 
-class SparseCall final : public Operation, private SparseArguments {
+class CoordinateOperation final : public Operation, private CoordinateArguments {
  public:
-  explicit SparseCall(const SparseArguments& arguments) : SparseArguments(arguments) {}
+  explicit CoordinateOperation(const CoordinateArguments& arguments)
+      : CoordinateArguments(arguments) {}
 
   Descriptor descriptor() const override {
     const bool there = send && send->size >= sizeof *send;
@@ -122,12 +123,14 @@ sparsecollResult_t sparseAllreducev(const sparsecollSparse_t* send, sparsecollSp
                                     size_t k, sparsecollRedOp_t op, sparsecollResidual_t residual,
                                     sparsecollComm_t comm, sparsecollStream_t stream) {
   return submit(Verb::sparse_allreducev,
-                SparseCall({Verb::sparse_allreducev, send, recv, k, op, residual, stream}), comm);
+                CoordinateOperation({Verb::sparse_allreducev, send, recv, k, op, residual, stream}),
+                comm);
 }
 
 sparsecollResult_t gtopkAllreducev(const sparsecollSparse_t* send, sparsecollSparse_t* recv,
                                    size_t k, sparsecollRedOp_t op, sparsecollResidual_t residual,
                                    sparsecollComm_t comm, sparsecollStream_t stream) {
   return submit(Verb::gtopk_allreducev,
-                SparseCall({Verb::gtopk_allreducev, send, recv, k, op, residual, stream}), comm);
+                CoordinateOperation({Verb::gtopk_allreducev, send, recv, k, op, residual, stream}),
+                comm);
 }

@@ -20,9 +20,9 @@ struct DenseArguments {
   sparsecollStream_t stream;
 };
 
-class DenseCall final : public Operation, private DenseArguments {
+class DenseOperation final : public Operation, private DenseArguments {
  public:
-  explicit DenseCall(const DenseArguments& arguments) : DenseArguments(arguments) {
+  explicit DenseOperation(const DenseArguments& arguments) : DenseArguments(arguments) {
     if (verb == Verb::gtopk_allreduce) context().allow_capture();
   }
 
@@ -92,8 +92,8 @@ sparsecollResult_t sparseAllreduce(const void* sendbuff, void* recvbuff, size_t 
                                    sparsecollResidual_t residual, sparsecollComm_t comm,
                                    sparsecollStream_t stream) {
   return submit(Verb::sparse_allreduce,
-                DenseCall({Verb::sparse_allreduce, sendbuff, recvbuff, count, k, datatype, op,
-                           residual, stream}),
+                DenseOperation({Verb::sparse_allreduce, sendbuff, recvbuff, count, k, datatype, op,
+                                residual, stream}),
                 comm);
 }
 
@@ -102,7 +102,7 @@ sparsecollResult_t gtopkAllreduce(const void* sendbuff, void* recvbuff, size_t c
                                   sparsecollResidual_t residual, sparsecollComm_t comm,
                                   sparsecollStream_t stream) {
   return submit(Verb::gtopk_allreduce,
-                DenseCall({Verb::gtopk_allreduce, sendbuff, recvbuff, count, k, datatype, op,
-                           residual, stream}),
+                DenseOperation({Verb::gtopk_allreduce, sendbuff, recvbuff, count, k, datatype, op,
+                                residual, stream}),
                 comm);
 }

@@ -8,7 +8,7 @@ namespace sparsecoll {
 
 namespace {
 
-struct TopkCall {
+struct TopkArguments {
   const void* dense;
   size_t count;
   size_t k;
@@ -111,7 +111,7 @@ sparsecollResult_t sparsecollTopk(const void* dense, size_t count, size_t k,
                                   sparsecollSparse_t* out, sparsecollComm_t comm,
                                   sparsecollStream_t stream) {
   const Buffers buffers = Buffers({{"dense", dense}}, stream).add("out", out);
-  const TopkCall call{dense, count, k, datatype, residual, out};
+  const TopkArguments call{dense, count, k, datatype, residual, out};
   return submit_local("sparsecollTopk", comm, buffers,
                       [call](Communicator& communicator, const ExecutionContext& context) {
                         call.run(communicator, context);

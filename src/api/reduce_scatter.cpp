@@ -22,9 +22,9 @@ struct ReduceScatterArguments {
   sparsecollStream_t stream;
 };
 
-class ReduceScatterCall final : public Operation, private ReduceScatterArguments {
+class ReduceScatterOperation final : public Operation, private ReduceScatterArguments {
  public:
-  explicit ReduceScatterCall(ReduceScatterArguments arguments)
+  explicit ReduceScatterOperation(ReduceScatterArguments arguments)
       : ReduceScatterArguments(std::move(arguments)) {}
 
   Descriptor descriptor() const override {
@@ -105,7 +105,7 @@ sparsecollResult_t sparseReduceScatter(const void* sendbuff, sparsecollSparse_t*
                                        sparsecollResidual_t residual, sparsecollComm_t comm,
                                        sparsecollStream_t stream) {
   return submit(Verb::sparse_reduce_scatter,
-                ReduceScatterCall({sendbuff, recv, count, k, datatype, op, Bounds(bounds, comm),
-                                   residual, stream}),
+                ReduceScatterOperation({sendbuff, recv, count, k, datatype, op,
+                                        Bounds(bounds, comm), residual, stream}),
                 comm);
 }

@@ -123,19 +123,19 @@ void StreamWatchdog::poll() {
   check_transport();
   check_alarm();
   // Without the lock: a query of CUDA may wait, and other threads need the lock to interrupt it.
-  while (const std::optional<Call> call = oldest()) {
+  while (const std::optional<WatchedCall> call = oldest()) {
     if (!is_done(*call)) return check_deadline(*call);
     const std::lock_guard lock(mutex_);
     calls_.pop_front();
   }
 }
 
-std::optional<StreamWatchdog::Call> StreamWatchdog::oldest() const {
+std::optional<StreamWatchdog::WatchedCall> StreamWatchdog::oldest() const {
   const std::lock_guard lock(mutex_);
   return calls_.empty() ? std::nullopt : std::optional(calls_.front());
 }
 
-bool StreamWatchdog::is_done(const Call& call) const {
+bool StreamWatchdog::is_done(const WatchedCall& call) const {
   return call.end && watched_.device.passed(*call.end) &&
          (!call.concurrent_end || watched_.device.passed(*call.concurrent_end));
 }
@@ -152,7 +152,7 @@ void StreamWatchdog::check_alarm() const {
   refuse_malformed(reason == Alarm::malformed ? 1 : 0);
 }
 
-void StreamWatchdog::check_deadline(const Call& call) {
+void StreamWatchdog::check_deadline(const WatchedCall& call) {
   if (watched_.timeout_ms == 0 || !call.start) return;
   if (!call.limit && watched_.device.passed(*call.start)) {
     const std::lock_guard lock(mutex_);

@@ -57,7 +57,7 @@ class StreamWatchdog {
   void stop();
 
  private:
-  struct Call {
+  struct WatchedCall {
     uint64_t sequence;
     std::shared_ptr<Event> start;  ///< of its first exchange; null: none was queued
     std::shared_ptr<Event> end, concurrent_end;
@@ -72,15 +72,15 @@ class StreamWatchdog {
   /// Throws if the device has raised an alarm.
   void check_alarm() const;
   /// Throws Timeout if the deadline of the oldest call has passed.
-  void check_deadline(const Call& oldest);
-  std::optional<Call> oldest() const;
-  bool is_done(const Call& call) const;
+  void check_deadline(const WatchedCall& oldest);
+  std::optional<WatchedCall> oldest() const;
+  bool is_done(const WatchedCall& call) const;
   void interrupt_with(const std::exception& why) noexcept;
 
   const Watched watched_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Call> calls_;  ///< calls that are not known to be done
+  std::deque<WatchedCall> calls_;  ///< calls that are not known to be done
   std::optional<Error> failure_;
   bool stops_ = false;
   std::thread thread_;  ///< the last member, because it uses the others

@@ -37,7 +37,7 @@ constexpr size_t kBodyOffset = 64;  // of a message; the weight is in front of i
 
 class StreamPushSum::StreamRound final : public PushSum::Round {
  public:
-  StreamRound(StreamPushSum& state, const Call& call, const GossipContext& context,
+  StreamRound(StreamPushSum& state, const CallContext& call, const GossipContext& context,
               const Tensors& tensors);
 
   /// Orders a step behind the exchanges whose buffers it uses.
@@ -72,7 +72,7 @@ class StreamPushSum::StreamRound final : public PushSum::Round {
   void confirm_counts();
 
   StreamPushSum& own_;
-  Call call_;
+  CallContext call_;
   std::vector<Transfer> transfers_;
   std::vector<double> outgoing_shares_;    ///< which part of (x, w) each outgoing message moves
   std::vector<double*> outgoing_weights_;  ///< where the weight of each outgoing message is
@@ -122,18 +122,20 @@ bool StreamPushSum::can_be_captured() {
          std::ranges::all_of(sources_, has_copy_of_source);
 }
 
-void StreamPushSum::step(const Call& call, const GossipContext& context, const Tensors& tensors) {
+void StreamPushSum::step(const CallContext& call, const GossipContext& context,
+                         const Tensors& tensors) {
   StreamRound round(*this, call, context, tensors);
   round.order_behind_exchanges();
   round.step();
 }
 
-void StreamPushSum::drain(const Call& call, const GossipContext& context, const Tensors& tensors) {
+void StreamPushSum::drain(const CallContext& call, const GossipContext& context,
+                          const Tensors& tensors) {
   StreamRound round(*this, call, context, tensors);
   round.drain();
 }
 
-StreamPushSum::StreamRound::StreamRound(StreamPushSum& state, const Call& call,
+StreamPushSum::StreamRound::StreamRound(StreamPushSum& state, const CallContext& call,
                                         const GossipContext& context, const Tensors& tensors)
     : Round(state, context, tensors), own_(state), call_(call), fault_(context.kernels.counts(1)) {
   copy_weight_to_device();

@@ -16,7 +16,7 @@ class StreamCall;
 class StreamPushSum final : public PushSum {
  public:
   /// The call of a step or drain.
-  struct Call {
+  struct CallContext {
     StreamCall& call;
     bool captured;  ///< the step becomes part of a CUDA graph
   };
@@ -31,9 +31,9 @@ class StreamPushSum final : public PushSum {
   void resume(uint64_t step, double weight) override;
   void find_neighbours(int rank, bool captured) override;
   /// Queues the next step. Does not wait on the host, except once after creation or resume().
-  void step(const Call& call, const GossipContext& context, const Tensors& tensors);
+  void step(const CallContext& call, const GossipContext& context, const Tensors& tensors);
   /// Queues the update of x and w by all messages in flight.
-  void drain(const Call& call, const GossipContext& context, const Tensors& tensors);
+  void drain(const CallContext& call, const GossipContext& context, const Tensors& tensors);
 
  private:
   class StreamRound;

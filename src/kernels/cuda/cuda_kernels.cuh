@@ -82,18 +82,18 @@ class CudaKernels final : public Kernels {
              const SparseBuffer& dropped) override {
     cuda::top_k<Acc, I>(backend_, In(in), k, kept, dropped);
   }
-  void merge(std::span<const SparseSpan> pieces, const SparseBuffer& sum) override {
-    cuda::merge<Acc, I>(backend_, pieces, sum);
+  void merge(std::span<const SparseSpan> inputs, const SparseBuffer& sum) override {
+    cuda::merge<Acc, I>(backend_, inputs, sum);
   }
-  void merge_above(std::span<const SparseSpan> pieces, uint64_t key,
+  void merge_above(std::span<const SparseSpan> inputs, uint64_t key,
                    const SparseBuffer& out) override {
     const Arena::Scope scope(backend_.arena());
     const SparseBuffer sum = sparse(out.capacity);
-    merge(pieces, sum);
+    merge(inputs, sum);
     select_above(sum.span(), {key - 1, 0}, out);
   }
-  void concatenate(std::span<const SparseSpan> pieces, const SparseBuffer& out) override {
-    cuda::concatenate<Acc, I>(backend_, pieces, out);
+  void concatenate(std::span<const SparseSpan> inputs, const SparseBuffer& out) override {
+    cuda::concatenate<Acc, I>(backend_, inputs, out);
   }
   void select_above(const SparseSpan& in, const Threshold& threshold,
                     const SparseBuffer& out) override {
@@ -177,8 +177,8 @@ class CudaKernels final : public Kernels {
   void deliver(const SparseSpan& in, int divisor, const SparseBuffer& out) override {
     cuda::deliver<T, I>(backend_, In(in), divisor, out);
   }
-  void deliver_concatenated(std::span<const SparseSpan> pieces, const SparseBuffer& out) override {
-    cuda::hand_over<T, I>(backend_, pieces, out);
+  void deliver_concatenated(std::span<const SparseSpan> inputs, const SparseBuffer& out) override {
+    cuda::deliver_concatenated<T, I>(backend_, inputs, out);
   }
   void scatter(const SparseSpan& in, int divisor, void* dense, size_t count) override {
     cuda::scatter<T, I>(backend_, In(in), divisor, std::span(static_cast<T*>(dense), count));

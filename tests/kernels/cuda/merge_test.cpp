@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests merge, concatenate and hand_over on the device against the host.
+// Tests merge, concatenate and deliver_concatenated on the device against the host.
 
 #include "kernels/cuda/device_backend.hpp"
 #include "kernels/naive.hpp"
@@ -223,7 +223,7 @@ void check_joined(const std::vector<size_t>& lengths) {
       Acc value = entry.value;
       if constexpr (Integer<Acc>)
         value /= 3;
-      else  // hand_over() takes values that T holds
+      else  // deliver_concatenated() takes values that T holds
         value = entry.index % 7 == 0 ? std::bit_cast<Acc>(~Key<Acc>{entry.index % 5 == 0})
                                      : sparsecoll::widen(narrow<T>(value));
       any.back().push_back({entry.index % 97, value});
@@ -240,7 +240,7 @@ void check_joined(const std::vector<size_t>& lengths) {
       }) == "");
 }
 
-TEST_CASE("concatenate and hand_over put pieces one behind the other") {
+TEST_CASE("concatenate and deliver_concatenated put inputs one behind the other") {
   for (const std::vector<size_t>& lengths :
        {std::vector<size_t>{}, {0}, {1}, {0, 0, 3, 0}, {1023, 0, 2, 1500, 1}, {5000}}) {
     check_joined<float, uint32_t>(lengths);

@@ -121,7 +121,8 @@ void concatenate(Backend& backend, std::span<const SparseSpan> inputs, const Spa
 }
 
 template <class T, class I>
-void hand_over(Backend& backend, std::span<const SparseSpan> inputs, const SparseBuffer& out) {
+void deliver_concatenated(Backend& backend, std::span<const SparseSpan> inputs,
+                          const SparseBuffer& out) {
   copy_all<Accumulation<T>, I>(backend, inputs, NarrowToTensorType<T>{}, out);
 }
 
