@@ -7,7 +7,7 @@
 #include "api/operation.hpp"
 #include "api/output.hpp"
 #include "api/reduction.hpp"
-#include "collectives/regions.hpp"
+#include "collectives/building_blocks/regions.hpp"
 
 namespace sparsecoll {
 

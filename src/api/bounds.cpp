@@ -3,7 +3,7 @@
 #include "api/bounds.hpp"
 
 #include "api/handles.hpp"
-#include "collectives/regions.hpp"
+#include "collectives/building_blocks/regions.hpp"
 #include "core/checksum.hpp"
 
 namespace sparsecoll {

@@ -4,8 +4,8 @@
 
 #include <optional>
 
-#include "collectives/network.hpp"
-#include "collectives/topology.hpp"
+#include "collectives/network/network.hpp"
+#include "collectives/network/topology.hpp"
 
 namespace sparsecoll {
 

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "calls/descriptor.hpp"
-#include "collectives/shape_cache.hpp"
+#include "collectives/interface/shape_cache.hpp"
 
 namespace sparsecoll {
 

@@ -50,7 +50,7 @@ struct CallIdentity {
 
 /// Arguments of the collectives. The first bounds of regions have an argument each; kAllBounds is a
 /// hash of all bounds. kCacheHash is the hash of the cache of the shape
-/// (collectives/shape_cache.hpp).
+/// (collectives/interface/shape_cache.hpp).
 enum VerbArgument : size_t {
   kCount,
   kK,

@@ -15,10 +15,10 @@
 // Guarantees: the verb's definition bit for bit. Every rank does the same work on the same data.
 #include <algorithm>
 
-#include "collectives/algorithm.hpp"
-#include "collectives/allgather_messages.hpp"
-#include "collectives/cost_model.hpp"
-#include "collectives/regions.hpp"
+#include "collectives/building_blocks/allgather_messages.hpp"
+#include "collectives/building_blocks/region_exchange.hpp"
+#include "collectives/interface/algorithm.hpp"
+#include "collectives/network/cost_model.hpp"
 
 namespace sparsecoll {
 

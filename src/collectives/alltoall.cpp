@@ -16,7 +16,7 @@
 // Guarantees: every entry arrives exactly once, with the same bits.
 #include "collectives/alltoall.hpp"
 
-#include "collectives/regions.hpp"
+#include "collectives/building_blocks/region_exchange.hpp"
 
 namespace sparsecoll {
 

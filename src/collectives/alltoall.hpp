@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "collectives/received_vectors.hpp"
+#include "collectives/building_blocks/received_vectors.hpp"
 
 namespace sparsecoll {
 

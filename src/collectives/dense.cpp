@@ -17,10 +17,11 @@
 // Guarantees: the sum of all acc in rank order, the same bits on every rank.
 #include <bit>
 
-#include "collectives/algorithm.hpp"
-#include "collectives/allgather_messages.hpp"
-#include "collectives/cost_model.hpp"
-#include "collectives/regions.hpp"
+#include "collectives/building_blocks/allgather_messages.hpp"
+#include "collectives/building_blocks/region_exchange.hpp"
+#include "collectives/building_blocks/regions.hpp"
+#include "collectives/interface/algorithm.hpp"
+#include "collectives/network/cost_model.hpp"
 
 namespace sparsecoll {
 

@@ -27,7 +27,7 @@
 // has a bound that is known in advance, so that the host never waits for a count.
 #include <algorithm>
 
-#include "collectives/algorithm.hpp"
+#include "collectives/interface/algorithm.hpp"
 #include "kernels/wire.hpp"
 
 namespace sparsecoll {

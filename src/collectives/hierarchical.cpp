@@ -27,10 +27,10 @@
 #include <algorithm>
 #include <limits>
 
-#include "collectives/cost_model.hpp"
+#include "collectives/building_blocks/received_vectors.hpp"
+#include "collectives/network/cost_model.hpp"
+#include "collectives/network/topology.hpp"
 #include "collectives/oktopk.hpp"
-#include "collectives/received_vectors.hpp"
-#include "collectives/topology.hpp"
 #include "core/error.hpp"
 
 namespace sparsecoll {

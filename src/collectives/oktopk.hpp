@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "collectives/algorithm.hpp"
+#include "collectives/interface/algorithm.hpp"
 
 namespace sparsecoll {
 

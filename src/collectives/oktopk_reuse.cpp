@@ -35,9 +35,10 @@
 #include <algorithm>
 #include <optional>
 
-#include "collectives/algorithm.hpp"
-#include "collectives/allreduce_counts.hpp"
-#include "collectives/regions.hpp"
+#include "collectives/building_blocks/allreduce_counts.hpp"
+#include "collectives/building_blocks/region_exchange.hpp"
+#include "collectives/building_blocks/regions.hpp"
+#include "collectives/interface/algorithm.hpp"
 #include "core/error.hpp"
 
 namespace sparsecoll {

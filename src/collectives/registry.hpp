@@ -4,8 +4,8 @@
 
 #include <span>
 
-#include "collectives/algorithm.hpp"
-#include "collectives/cost_model.hpp"
+#include "collectives/interface/algorithm.hpp"
+#include "collectives/network/cost_model.hpp"
 
 namespace sparsecoll {
 

@@ -26,9 +26,10 @@
 // run.
 #include <algorithm>
 
-#include "collectives/algorithm.hpp"
-#include "collectives/cost_model.hpp"
-#include "collectives/regions.hpp"
+#include "collectives/building_blocks/region_exchange.hpp"
+#include "collectives/building_blocks/regions.hpp"
+#include "collectives/interface/algorithm.hpp"
+#include "collectives/network/cost_model.hpp"
 #include "kernels/wire.hpp"
 
 namespace sparsecoll {

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "calls/framed/framed_call.hpp"
-#include "collectives/algorithm.hpp"
+#include "collectives/interface/algorithm.hpp"
 #include "core/error.hpp"
 #include "support/ranks.hpp"
 #include "transport/local.hpp"

@@ -9,8 +9,8 @@
 #include <mutex>
 
 #include "calls/channel_ranks.hpp"
-#include "collectives/allgather_messages.hpp"
-#include "collectives/allreduce_counts.hpp"
+#include "collectives/building_blocks/allgather_messages.hpp"
+#include "collectives/building_blocks/allreduce_counts.hpp"
 #include "support/catch.hpp"
 #include "support/data.hpp"
 #include "transport/test_messages.hpp"

@@ -6,7 +6,7 @@
 
 #include "calls/channel_ranks.hpp"
 #include "collectives/alltoall.hpp"
-#include "collectives/regions.hpp"
+#include "collectives/building_blocks/regions.hpp"
 #include "collectives/registry.hpp"
 #include "support/catch.hpp"
 #include "support/data.hpp"

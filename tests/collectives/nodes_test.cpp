@@ -8,8 +8,8 @@
 #include <set>
 
 #include "calls/channel_ranks.hpp"
+#include "collectives/network/topology.hpp"
 #include "collectives/registry.hpp"
-#include "collectives/topology.hpp"
 #include "core/machine.hpp"
 #include "support/catch.hpp"
 

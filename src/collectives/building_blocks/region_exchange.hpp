@@ -1,26 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
+// Exchange by region. Each rank sends every region of its vector to the region's owner, which adds
+// the ranks' vectors (a reduce-scatter); all ranks gather the owners' results (an allgather).
 #pragma once
 
 #include <algorithm>
+#include <optional>
 
-#include "collectives/algorithm.hpp"
-#include "collectives/received_vectors.hpp"
+#include "collectives/building_blocks/received_vectors.hpp"
+#include "collectives/building_blocks/rounding.hpp"
+#include "collectives/interface/env.hpp"
 
 namespace sparsecoll {
-
-// Regions of a vector, and messages that contain one region of it.
-
-/// Returns floor(r * count / ranks): the start of part r if `count` is divided evenly.
-constexpr uint64_t even_boundary(uint64_t count, uint64_t ranks, uint64_t r) {
-  return count / ranks * r + count % ranks * r / ranks;
-}
-
-/// Returns P regions of equal length, apart from rounding.
-std::span<const Region> uniform_regions(Env& env, uint64_t count);
-
-/// Returns the P regions between P + 1 boundaries.
-std::span<const Region> regions_between(Env& env, std::span<const uint64_t> boundaries);
 
 /// This rank's entries in its own region. They are a message if the backend cannot take part of a
 /// vector without packing it.
@@ -84,13 +75,5 @@ struct GatheredVector {
 };
 /// Gathers the contributions of all ranks on all ranks.
 GatheredVector gather_regions(Env& env, const Contribution& part, std::span<const Region> regions);
-
-/// Returns P regions that have about equally many entries of all ranks' `local` vectors. Computes
-/// them anew every `repartition_interval` calls of a shape, and in the next call if an owner was
-/// overloaded.
-std::span<const Region> balanced_regions(Env& env, const Problem& problem, ShapeCache& cache);
-
-/// Stores for the next call how many entries the owners received.
-void remember_loads(std::span<const uint64_t> loads, ShapeCache& cache);
 
 }  // namespace sparsecoll

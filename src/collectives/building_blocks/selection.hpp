@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "collectives/env.hpp"
-#include "collectives/rounding.hpp"
-#include "collectives/shape_cache.hpp"
+#include "collectives/building_blocks/rounding.hpp"
+#include "collectives/interface/env.hpp"
+#include "collectives/interface/shape_cache.hpp"
 
 namespace sparsecoll {
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "collectives/env.hpp"
+#include "collectives/interface/env.hpp"
 #include "core/function_ref.hpp"
 
 namespace sparsecoll {

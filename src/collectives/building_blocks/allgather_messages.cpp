@@ -6,7 +6,7 @@
 // Message-Passing Systems (IEEE TPDS 1997), in ceil(log2 P) rounds.
 // Long messages: each rank sends its message directly to all others, P - 1 messages that are under
 // way at the same time. A message in device memory needs P - 1 short messages more, for its size.
-#include "collectives/allgather_messages.hpp"
+#include "collectives/building_blocks/allgather_messages.hpp"
 
 #include <algorithm>
 #include <array>

@@ -19,7 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "collectives/network.hpp"
+#include "collectives/network/network.hpp"
 
 namespace sparsecoll {
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/selection.hpp"
+#include "collectives/building_blocks/selection.hpp"
 
-#include "collectives/algorithm.hpp"
+#include "collectives/interface/algorithm.hpp"
 
 namespace sparsecoll {
 

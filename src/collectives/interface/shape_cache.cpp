@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/shape_cache.hpp"
+#include "collectives/interface/shape_cache.hpp"
 
 #include <algorithm>
 

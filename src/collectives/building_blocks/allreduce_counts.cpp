@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 // Allreduce of counters: the sum over ranks, for every P in ceil(log2 P) rounds.
-#include "collectives/allreduce_counts.hpp"
+#include "collectives/building_blocks/allreduce_counts.hpp"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/cost_model.hpp"
+#include "collectives/network/cost_model.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -20,13 +20,13 @@
 //
 // Cost per rank: 16 messages of 64 bytes, 6 of 128 KiB, and one sum of counters; by nodes at most
 // the same again.
-#include "collectives/network.hpp"
+#include "collectives/network/network.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "collectives/allreduce_counts.hpp"
-#include "collectives/topology.hpp"
+#include "collectives/building_blocks/allreduce_counts.hpp"
+#include "collectives/network/topology.hpp"
 
 namespace sparsecoll {
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/received_vectors.hpp"
+#include "collectives/building_blocks/received_vectors.hpp"
 
 namespace sparsecoll {
 

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/topology.hpp"
+#include "collectives/network/topology.hpp"
 
 #include <algorithm>
 #include <map>
 
-#include "collectives/allgather_messages.hpp"
+#include "collectives/building_blocks/allgather_messages.hpp"
 
 namespace sparsecoll {
 

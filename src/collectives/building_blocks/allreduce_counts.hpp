@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "collectives/env.hpp"
+#include "collectives/interface/env.hpp"
 
 namespace sparsecoll {
 

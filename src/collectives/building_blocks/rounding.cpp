@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/rounding.hpp"
+#include "collectives/building_blocks/rounding.hpp"
 
 namespace sparsecoll {
 

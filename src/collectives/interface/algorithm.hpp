@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "calls/algorithm_info.hpp"
-#include "collectives/env.hpp"
-#include "collectives/selection.hpp"
-#include "collectives/shape_cache.hpp"
+#include "collectives/building_blocks/selection.hpp"
+#include "collectives/interface/env.hpp"
+#include "collectives/interface/shape_cache.hpp"
 
 namespace sparsecoll {
 

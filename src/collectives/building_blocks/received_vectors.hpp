@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "collectives/env.hpp"
+#include "collectives/interface/env.hpp"
 
 namespace sparsecoll {
 
