@@ -20,6 +20,8 @@ Comments right before a block change its check:
   <!-- run -->      The program or script is run and must exit with 0.
   <!-- run: 4 -->   The program is run under mpirun with 4 ranks.
   <!-- file -->     The block is compiled without a function around it.
+  <!-- file: src/core/x.hpp -->   The block is this file without its licence lines. It is compiled
+                    as it is, and later blocks of the page can include it.
   <!-- given: float* gradient; size_t n; -->   This code is inserted before the block.
 """
 
@@ -87,6 +89,14 @@ def blocks_of(path):
     return blocks
 
 
+def write_file(block, folder):
+    """Writes the block as the file that its mark names. Returns the path."""
+    path = folder / block.marks["file"]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(block.text)
+    return path
+
+
 def call(command, **options):
     done = subprocess.run(
         [str(word) for word in command], capture_output=True, text=True, timeout=300, **options)
@@ -125,12 +135,16 @@ class Checker:
         self.check_code(block, self.options.cxx)
 
     def check_code(self, block, compiler):
+        files = self.work / "files" / block.path.stem
         program = re.search(r"\bmain\s*\(", block.text)
         code = block.text if program else self.wrapped(block)
+        if block.marks.get("file"):
+            code = f'#include "{write_file(block, files)}"\n'
         source = self.work / "block"
         source.write_text(code)
         command = [compiler, *FLAGS[block.language], *WARNINGS, f"-I{self.prefix}/include"]
-        command += [f"-I{self.options.root}/{folder}" for folder in ("src", "tests")]
+        for root in (files, self.options.root):
+            command += [f"-I{root}/{folder}" for folder in ("src", "tests")]
         command += ["-DOMPI_SKIP_MPICXX=1", "-DMPICH_SKIP_MPICXX=1"]
         for folder in self.options.mpi_include:
             command += ["-isystem", folder]

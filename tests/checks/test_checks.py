@@ -131,6 +131,8 @@ class Docs(Tree):
         "if (sparsecollCommRank(comm, &rank) != sparsecollSuccess) abort();\n```\n",
         "declarations": "<!-- file -->\n```cpp\ntemplate <class T>\nT twice(T x) { return x + x; }\n"
         "```\n",
+        "file that the next one includes": "<!-- file: src/x.hpp -->\n```cpp\n#pragma once\nint x();\n"
+        "```\n<!-- file: src/x.cpp -->\n```cpp\n#include \"x.hpp\"\nint x() { return 1; }\n```\n",
         "program": f"<!-- run -->\n\n```c\n{PROGRAM.format('sparsecollGetVersion(&v)')}```\n",
         "project": "```cmake\nfind_package(sparsecoll REQUIRED)\nadd_executable(app app.c)\n"
         "target_link_libraries(app PRIVATE sparsecoll::sparsecoll)\n```\n",
@@ -140,6 +142,7 @@ class Docs(Tree):
     BAD = {
         "unknown function": "```c\nsparsecollNothing();\n```\n",
         "unknown name": "```cpp\nint x = y;\n```\n",
+        "file without its includes": "<!-- file: src/x.cpp -->\n```cpp\nstd::string x;\n```\n",
         "program that does not link": "```c\nvoid f(void);\nint main(void) { f(); return 0; }\n```\n",
         "program that fails": f"<!-- run -->\n```c\n{PROGRAM.format('3')}```\n",
         "unknown target": "```cmake\nfind_package(sparsecoll REQUIRED)\nadd_executable(app app.c)\n"
