@@ -1,13 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
-"""check_paths.py ROOT: checks that every file and folder named by the documentation exists.
+"""check_paths.py ROOT: checks that files, folders and names of the code which pages mention exist.
 
 Reads README.md and the Markdown pages of docs/ and perf/. Checks
   - targets of relative links;
   - inline code that begins with a folder of the repository, such as `src/core/arena.hpp`. It may have
     the patterns `*` and `{a,b}`, of which one file must match. Text after a blank is ignored;
-  - inline code that is the bare name of a source file, such as `arena.hpp`: some file must have it.
+  - inline code that is the bare name of a source file, such as `arena.hpp`: some file must have it;
+  - inline code that is a qualified name, such as `Arena::take`: one file must define the class,
+    enumeration or namespace and have the member. Names of std are not checked;
+  - inline code that is a name of two words or more, such as `SparseSpan` or `pack_all`: a source or
+    a result of perf must have it, or a name that ends with it;
+  - names of source files in blocks of text (```text), with or without folders.
 Names with <placeholders> or $VARIABLES are not checked, nor are those that a page lists in a comment
 <!-- elsewhere: NAME ... -->.
 """
@@ -17,13 +22,21 @@ import pathlib
 import re
 import sys
 
-from check_file_heads import listed_by_git, walked
+from check_file_heads import is_source, listed_by_git, walked
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s#]+)[^)]*\)")
 CODE = re.compile(r"`([^`]+)`")
-BLOCK = re.compile(r"(?ms)^\s*```.*?^\s*```\s*$")
+BLOCK = re.compile(r"(?ms)^\s*```(\w*)(.*?)^\s*```\s*$")
 ELSEWHERE = re.compile(r"<!--\s*elsewhere:(.*?)-->", re.DOTALL)
-SOURCE = re.compile(r"^[\w*]+\.(?:c|h|cpp|hpp|cu|cuh|f90|py|sh|cmake|md)$")
+ENDINGS = r"\.(?:c|h|cpp|hpp|cu|cuh|f90|py|sh|cmake|md)"
+SOURCE = re.compile(rf"^[\w*]+{ENDINGS}$")
+FILE_IN_TEXT = re.compile(rf"(?<![\w./<>$%])[\w./*{{}}-]*[\w*]{ENDINGS}(?![\w<])")
+QUALIFIED = re.compile(r"^(?:\w+::)*(\w+)::(\w+)(?:\(\))?$")
+NAME = re.compile(r"^(?=\w*[a-z]\w*(?:[A-Z]|_\w))[A-Za-z]\w*(?:\(\))?$")
+SCOPE = re.compile(
+    r"\b(?:class|struct|enum|union|namespace)\s+(?:class\s+|alignas\([^)]*\)\s+)?"
+    r"(?:\w+::)*(\w+)[^;{}()]*\{")
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 # Files of other projects and of users that pages mention by name.
 FOREIGN = {"mpi.h", "nccl.h", "cuda_runtime.h", "app.c", "main.c", "app.f90"}
 
@@ -37,10 +50,41 @@ def patterns(word):
     return [p for head in heads for p in patterns(head + word[braces.end() :])]
 
 
+class Names:
+    """The words of all sources outside comments; for each class and namespace, those of its files."""
+
+    def __init__(self, files):
+        self.words = set()
+        self.scopes = {}
+        for path in files:
+            if not is_source(path) and path.suffix != ".jsonl":
+                continue
+            text = path.read_text(encoding="utf-8", errors="replace")
+            if path.suffix in {".c", ".h", ".cpp", ".hpp", ".cu", ".cuh"}:
+                text = COMMENT.sub("", text)
+            words = set(re.findall(r"\w+", text))
+            self.words |= words
+            for scope in SCOPE.findall(text):
+                self.scopes.setdefault(scope, set()).update(words)
+
+    def is_missing(self, code):
+        """Returns whether inline code is a name that no source has."""
+        qualified = QUALIFIED.match(code)
+        if qualified:
+            scope, member = qualified.groups()
+            return not code.startswith("std::") and member not in self.scopes.get(scope, ())
+        name = code.removesuffix("()")
+        if not NAME.match(code) or name in self.words:
+            return False
+        return not any(word.endswith(name) for word in self.words)
+
+
 class Tree:
     def __init__(self, root):
         files = listed_by_git(root)
-        paths = [p.relative_to(root) for p in (walked(root) if files is None else files)]
+        files = list(walked(root)) if files is None else files
+        paths = [p.relative_to(root) for p in files]
+        self.code = Names(files)
         self.names = {path.name for path in paths}
         self.paths = {str(path) for path in paths}
         self.paths |= {str(folder) for path in paths for folder in path.parents}
@@ -59,17 +103,31 @@ class Tree:
             return word.split("/")[0] in self.folders and not self.has(word)
         if SOURCE.match(word) and word not in FOREIGN:
             return not fnmatch.filter(self.names, word)
-        return False
+        return self.code.is_missing(code)
+
+    def is_missing_file(self, word):
+        """Returns whether no file has this name, or this path below the root or below any folder."""
+        if "/" not in word:
+            return word not in FOREIGN and not fnmatch.filter(self.names, word)
+        return not self.has(word) and not self.has(f"*/{word}")
 
 
 def faults_of(page, tree):
-    text = BLOCK.sub(lambda block: "\n" * block[0].count("\n"), page.read_text(encoding="utf-8"))
+    text = page.read_text(encoding="utf-8")
     elsewhere = {name for names in ELSEWHERE.findall(text) for name in names.split()}
-    for number, line in enumerate(text.split("\n"), 1):
+    # Blocks become empty lines, so that the numbers of lines stay.
+    plain = BLOCK.sub(lambda block: "\n" * block[0].count("\n"), text)
+    for number, line in enumerate(plain.split("\n"), 1):
         for code in CODE.findall(line):
             if code not in elsewhere and tree.is_missing(code):
-                yield f"{page}:{number}: no such file: {code}"
-    for target in LINK.findall(text):
+                yield f"{page}:{number}: no such file or name: {code}"
+    for block in BLOCK.finditer(text):
+        if block[1] == "text":
+            for word in FILE_IN_TEXT.findall(block[2]):
+                if word not in elsewhere and tree.is_missing_file(word):
+                    number = text.count("\n", 0, block.start(2)) + 1
+                    yield f"{page}:{number}: no such file in this block: {word}"
+    for target in LINK.findall(plain):
         if not re.match(r"\w+:", target) and not (page.parent / target).exists():
             yield f"{page}: no such file: {target}"
 

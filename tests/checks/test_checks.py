@@ -99,15 +99,22 @@ class Paths(Tree):
         "[page](README.md)", "[place](README.md#place)", "[site](https://example.org)", "`src/core`",
         "`src/core/arena.hpp`", "`src/core/arena.{hpp,cpp}`", "`src/*/arena.cpp`", "`arena.hpp`",
         "`src/<layer>/<file>.cpp`", "`and/or`", "`x.y`", "<!-- elsewhere: mine.cpp -->\n`mine.cpp`",
+        "`Arena`", "`Arena::take`", "`Arena::take()`", "`core::Arena`", "`std::vector`", "`take_span`", "`TakeAll`",
+        "`any word`", "`Word`", "`word`", "```text\narena.hpp core/arena.hpp src/core/arena.cpp x.y\n```",
+        "```sh\nrm nothing.hpp\n```",
     )
     BAD = (
         "[page](nothing.md)", "`src/core/nothing.hpp`", "`src/kernels`", "`arena.cu`",
         "`src/core/arena.{c,h}`", "`src/*/nothing.cpp`", "`docs/nothing.md --option`",
+        "`Arena::give`", "`Arena::commented`", "`Nothing::take`", "`take_nothing`", "`TakeNothing`",
+        "```text\nsee (nothing.hpp)\n```", "```text\ncore/nothing.hpp\n```",
+        "```text\nsrc/nothing/arena.hpp: x\n```",
     )
 
     def check(self, text):
-        self.write("src/core/arena.hpp", "")
-        self.write("src/core/arena.cpp", "")
+        self.write("src/core/arena.hpp", "namespace core {\nclass Arena final : public Base {\n"
+                   "  int take();  // commented\n  int take_span();\n};\nclass Nothing;\n}\n")
+        self.write("src/core/arena.cpp", "int kTakeAll, give;\n")
         self.write("docs/page.md", "")
         self.write("README.md", text)
         return self.run_check("check_paths.py", self.root)

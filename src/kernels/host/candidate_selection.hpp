@@ -11,7 +11,7 @@
 //       that reach the bound become candidates, by index. Each thread takes chunks of the vector.
 //       If a chunk's memory for candidates is full, its k largest stay and its bound rises above
 //       the least of them. A later tie with that one would lose, since ties go to the lowest index.
-//   K2. Refine: find the k-th largest key of the candidates. If they are k or more, it is that of
+//   K2. Find the k-th largest key of the candidates. If they are k or more, it is that of
 //       the vector, because all entries that reach the bound are candidates.
 //   K3. Write the entries that pass, in order. Give the others back to the residual.
 //
