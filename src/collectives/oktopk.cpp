@@ -1,35 +1,46 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Ok-Topk (Li & Hoefler, Near-Optimal Sparse Allreduce for Distributed Deep Learning, PPoPP 2022)
-// with exact selection: the threshold of the sum is found exactly in every call, without gathering.
+// Ok-Topk with an exact threshold (Li & Hoefler, Near-Optimal Sparse Allreduce for Distributed Deep
+// Learning, PPoPP 2022). The paper's own way, thresholds that are estimated and reused, is in
+// oktopk_reuse.cpp.
 //
-//   1. Cuts. Every `repartition_interval` calls of a shape, and at once when an owner had more than
-//      twice the mean load: sum over ranks of a coarse index histogram; cut it in P regions of
-//      equal load. (The paper averages the ranks' own quantiles, which one skewed rank defeats.)
-//   2. Split and reduce. Send each region's entries to its owner, destinations rotating; the owner
-//      adds the P vectors in rank order: its part of s. (Over a bfloat16 wire it rounds the sums,
-//      since they travel next, before anything is selected of them. Else, what cannot pass by step
-//      3's guess is not even written, and a wrong guess has it add once more.)
-//   3. Where the last calls' thresholds hardly moved: what reaches the last one, less twice that
-//      move, passes. If that is k or more, as step 4 shows to all ranks, it was enough.
-//      Else, exact global threshold. Sum over ranks of a histogram of 256 key ranges, around the
-//      last call's threshold first; narrow down to the range that holds the k-th largest, until at
-//      most a few entries too many would pass. If equal keys remain: ties go to the lowest index,
-//      and regions are in rank order, so an exclusive scan of the ranks' tie counts splits them.
-//   4. Allgather the survivors. There is no balance phase.
-//   5. If a few too many passed: top-k of the survivors, the same on every rank.
+// Rank r of P contributes L_r, which has k entries; s is the sum of all L_r. The result is the
+// top-k of s on every rank. A key is a magnitude as an integer (core/numeric.hpp), and so is a
+// threshold.
 //
-// Cost per rank: P - 1 messages in step 2, ceil(log2 P) or P - 1 long ones in step 4, and ceil(log2
-// P) to twice that for each sum of counters: none with warm cuts and a good guess, one with a warm
-// threshold, two or three without, at most 7 (float32) or 11 (float64) on adversarial data. A bad
-// guess costs the adding and step 4 twice, in one of 16 calls at most. k (P - 1) / P entries out in
-// step 2 and, with balanced regions, as many in step 4: 4 k (P - 1) / P words before coding,
-// against 6 k (P - 1) / P of the paper.
+//   1. Partition. Divide the indices into P regions of about equal load; rank r owns region r. The
+//      regions are kept for `repartition_interval` calls of a shape, or until an owner receives
+//      more than twice the mean. New ones come from a histogram of the indices, summed over all
+//      ranks. (The paper averages quantiles that each rank computes for itself. One skewed rank
+//      defeats that.)
+//   2. Split and reduce. Send the entries of each region to its owner, to rank r + 1 first, then to
+//      r + 2, ... The owner adds the P vectors in rank order, which gives its region of s. Over a
+//      bfloat16 wire it rounds the sums, because they travel in step 4.
+//   3. Threshold. It decides which sums survive, by one of two ways:
+//      a. Predict it, if the thresholds of recent calls changed little: the last one, less twice
+//      the
+//         largest recent change. The sums that reach it survive; the owner need not even write the
+//         others. If fewer than k survive, which step 4 shows to all ranks, go on with b.
+//      b. Find it. Count the sums in at most 256 ranges of keys and add the counts of all ranks.
+//         Repeat this within the range of the k-th largest key, until at most 16 + k/128 entries
+//         too many survive. The first ranges lie around the last threshold. If equal keys remain,
+//         the lowest indices survive: the ranks add their numbers of equal keys, and each passes
+//         what the ranks before it leave over.
+//   4. Allgather the survivors. (The paper balances them first.)
+//   5. Select. If more than k survived, the result is the top-k of them, the same on every rank.
 //
-// Predicted: reduce_and_gather_seconds() of e and u entries, by cost_model.hpp.
+// Cost per rank, in messages: P - 1 in step 2; ceil(log2 P), or P - 1 long ones, in step 4; and
+// ceil(log2 P) to twice that for each sum of counts. Step 1 takes one sum where regions are new,
+// step 3a none, and step 3b one near the last threshold, else two or three, and at most 7 (float32)
+// or 11 (float64) on adversarial data. A wrong prediction costs the addition and step 4 once more,
+// in one of 16 calls at most.
+// In words, before coding: 2 k (P - 1) / P are sent in step 2 and, with balanced regions, as many
+// in step 4: 4 k (P - 1) / P in all, against 6 k (P - 1) / P of the paper.
 //
-// Guarantees: the contract's definition bit for bit, for any P and any data; over a bfloat16 wire
-// that of rounded sums.
+// Predicted by network/cost_model.hpp: reduce_and_gather_seconds() of e and u entries.
+//
+// Guarantees: the definition bit for bit, for any P and any data; over a bfloat16 wire the
+// definition with rounded sums. What calls keep for the next changes the time, never the result.
 #include "collectives/oktopk.hpp"
 
 #include <algorithm>
@@ -45,105 +56,40 @@ namespace sparsecoll {
 
 namespace {
 
-constexpr int kKeyDigit = 8;  // 256 key ranges a round
-/// Calls without a guess after a wrong one, which sent too many entries, or too few in vain.
-constexpr uint64_t kExactCalls = 16;
+// --- step 3: keys
 
-/// How many entries that are in no result a guess may send.
-uint64_t surplus_limit(size_t k) { return 16 + k / 16; }
+/// A range of keys, at least 1: a zero never survives.
+struct KeyRange {
+  uint64_t begin, end;
+};
 
-// --- step 3
+/// Returns how far from the last threshold this one is predicted or searched first: a sixteenth of
+/// a factor of two.
+uint64_t search_radius(const KeySpace& keys) { return uint64_t{1} << (keys.octave - 4); }
 
-/// How many of the equal keys this rank may pass: those that are left after the ranks before it.
-uint64_t share_ties(Env& env, uint64_t own, uint64_t budget) {
-  const auto ties = env.arena.take_span<uint64_t>(static_cast<size_t>(env.call.size()));
-  const auto rank = static_cast<size_t>(env.call.rank());
-  ties[rank] = own;
-  allreduce_counts(env, ties);
-  uint64_t before = 0;
-  for (size_t r = 0; r < rank; ++r) before += ties[r];
-  return before >= budget ? 0 : std::min(own, budget - before);
-}
-
-/// Values in [begin, end) have keys that are multiples of two to the power of this: rounded ones
-/// have few bits. (But for NaN, next to infinity.)
-int spacing(const KeySpace& keys, Precision precision, uint64_t end) {
+/// Returns the exponent of a power of two of which all keys below `end` are multiples. Rounded
+/// values have few significant bits. NaN has the key after infinity, which is no multiple, so that
+/// the exponent is 0 if `end` is near it.
+int key_spacing(const KeySpace& keys, Precision precision, uint64_t end) {
   const int bits = precision == Precision::bfloat16 ? keys.octave - 7 : 0;
   return keys.end - end > uint64_t{1} << bits ? bits : 0;
 }
 
-/// The key ranges of one round: at most 2^kKeyDigit that cover [begin, end), none with fewer than
-/// 2^least keys.
-KeyBins divide(uint64_t begin, uint64_t end, int least) {
-  KeyBins bins{begin,
-               std::max(static_cast<int>(std::bit_width(end - begin - 1)) - kKeyDigit, least), 0};
-  bins.bins = ((end - begin - 1) >> bins.shift) + 1;
-  return bins;
-}
+// --- step 3a
 
-/// A sixteenth of an octave: how far around the last threshold this one may be looked for.
-uint64_t search_radius(const KeySpace& keys) { return uint64_t{1} << (keys.octave - 4); }
+/// The number of next calls that do not predict, after a prediction that was wrong, or that let
+/// too many survive.
+constexpr uint64_t kExactCalls = 16;
 
-/// What the k largest of all ranks' sums pass, and at most `slack` others. Leaves the k-th key,
-/// nearly, in warm.threshold.
-Threshold global_threshold(Env& env, const SparseSpan& sum, size_t k, ShapeCache& cache) {
-  const KeySpace keys = env.kernels.keys();
-  if (k == 0) return {keys.end, 0};
-  const uint64_t slack = 16 + k / 128;
-  uint64_t begin = 1, end = keys.end;
-  if (cache.threshold != 0) {
-    const uint64_t reach = search_radius(keys);
-    begin = cache.threshold > reach ? cache.threshold - reach : 1;
-    end = std::min(cache.threshold + reach, keys.end);
-  }
-  for (;;) {
-    const int space = spacing(keys, sum.precision, end);
-    const KeyBins bins = divide(begin, end, space);
-    uint64_t* counted = env.kernels.counts(bins.bins + 1);
-    env.kernels.key_histogram(sum, bins, counted);
-    const auto own = env.arena.take_span<uint64_t>(bins.bins + 1);
-    env.kernels.read(counted, own.size(), own.data());
-    const auto all = env.arena.take_span<uint64_t>(own.size());
-    std::copy(own.begin(), own.end(), all.begin());
-    allreduce_counts(env, all);
+/// Returns how many survivors beyond k a prediction may cause.
+uint64_t surplus_limit(size_t k) { return 16 + k / 16; }
 
-    uint64_t above = all[bins.bins];
-    if (above >= k && bins.end() < keys.end) {  // the last threshold was too low a guess
-      begin = bins.end();
-      end = keys.end;
-      continue;
-    }
-    size_t b = bins.bins;
-    while (b > 0 && above + all[b - 1] < k) above += all[--b];
-    if (b == 0) {  // fewer than k keys in this range and above
-      cache.threshold = begin;
-      if (begin == 1) return Threshold{};
-      end = begin;
-      begin = 1;
-      continue;
-    }
-    const uint64_t lowest = bins.begin + (uint64_t{b - 1} << bins.shift);
-    const uint64_t here = all[b - 1], needed = k - above;
-    cache.threshold = lowest;
-    if (here - needed <= slack) return {lowest - 1, 0};
-    if (bins.shift == space) {  // one key, the only multiple in this range
-      if (here - needed > surplus_limit(k))
-        cache.exact_calls = kExactCalls;  // a guess would send them all
-      const uint64_t key = (((lowest - 1) >> space) + 1) << space;
-      return {key, share_ties(env, own[b - 1], needed)};
-    }
-    begin = lowest;
-    end = std::min(lowest + (uint64_t{1} << bins.shift), keys.end);
-  }
-}
-
-// --- the guess
-
-/// A key below which this call's threshold will hardly be; 0: nobody can tell. Rounded sums stay
-/// where they are for a while, and then move by a whole step.
+/// Returns a key that this call's threshold is unlikely to be below, or 0 if there is no
+/// prediction.
 uint64_t predict_threshold(const KeySpace& keys, Precision precision, ShapeCache& cache) {
   if (cache.exact_calls > 0) --cache.exact_calls;
-  const uint64_t step = uint64_t{1} << spacing(keys, precision, cache.threshold + 1);
+  // The threshold of rounded sums often stays for a while and then changes by a whole step.
+  const uint64_t step = uint64_t{1} << key_spacing(keys, precision, cache.threshold + 1);
   const uint64_t reach = std::max(2 * cache.threshold_change, step);
   const bool known =
       cache.threshold > 0 && cache.threshold_change > 0 && reach <= search_radius(keys);
@@ -151,24 +97,111 @@ uint64_t predict_threshold(const KeySpace& keys, Precision precision, ShapeCache
   return cache.threshold > reach ? cache.threshold - reach : 1;
 }
 
-/// What the next guess is made of. `spare` entries were sent beside those that are in the result.
+/// Stores what the next call's prediction needs. `last` is the threshold of the call before, 0 if
+/// there is none; `surplus` is the number of survivors beyond k.
 void update_prediction(const Problem& problem, uint64_t last, uint64_t surplus, ShapeCache& cache) {
   if (surplus > surplus_limit(problem.k)) cache.exact_calls = kExactCalls;
   if (last == 0) return;
-  const uint64_t moved = std::max(cache.threshold, last) - std::min(cache.threshold, last);
+  const uint64_t change = std::max(cache.threshold, last) - std::min(cache.threshold, last);
   cache.threshold_change =
-      std::max({moved, cache.threshold_change - cache.threshold_change / 8, uint64_t{1}});
+      std::max({change, cache.threshold_change - cache.threshold_change / 8, uint64_t{1}});
 }
 
-/// Reserves workspace that only a wrong guess needs, so that a later call with one need not
-/// allocate. A wrong guess takes three copies of the survivors of this rank's region, which has
-/// `length` indices and at most `own` survivors: the entries, their message and a backend's copy of
-/// the sums. It takes three of `all` entries of the result: messages, vectors and the result.
-/// Counters and the workspace of a merge add to that.
-void reserve_for_wrong_guess(Env& env, uint64_t length, uint64_t own, uint64_t all) {
+/// Reserves workspace that only a wrong prediction needs, so that a later call with one need not
+/// allocate. A wrong prediction takes three copies of the survivors of this rank's region, which
+/// has `length` indices and at most `own` survivors: the entries, their message and a backend's
+/// copy of the sums. It takes three of `all` entries of the result: messages, vectors and the
+/// result. Counters and the workspace of a merge add to that.
+void reserve_for_wrong_prediction(Env& env, uint64_t length, uint64_t own, uint64_t all) {
   constexpr size_t kEntry = 16, kCounters = size_t{1} << 15;
   env.arena.take<std::byte>(3 * kEntry * (own + all) + kCounters +
                             Kernels::merge_workspace(length));
+}
+
+// --- step 3b
+
+/// The numbers of sums by range of keys. The last number is that of the keys above all ranges.
+struct KeyHistogram {
+  KeyBins bins;
+  std::span<const uint64_t> own;  ///< in this rank's region
+  std::span<const uint64_t> all;  ///< in all regions
+};
+
+/// Divides the keys into at most 256 ranges of 2^spacing keys or more.
+KeyBins divide(const KeyRange& keys, int spacing) {
+  constexpr int kRangeBits = 8;
+  const uint64_t last = keys.end - keys.begin - 1;
+  KeyBins bins{keys.begin, std::max(static_cast<int>(std::bit_width(last)) - kRangeBits, spacing),
+               0};
+  bins.bins = (last >> bins.shift) + 1;
+  return bins;
+}
+
+/// Counts the sums of all ranks.
+KeyHistogram count_keys(Env& env, const SparseSpan& sum, const KeyBins& bins) {
+  uint64_t* const counts = env.kernels.counts(bins.bins + 1);
+  env.kernels.key_histogram(sum, bins, counts);
+  const auto own = env.arena.take_span<uint64_t>(bins.bins + 1);
+  env.kernels.read(counts, own.size(), own.data());
+  const auto all = env.arena.take_span<uint64_t>(own.size());
+  std::copy(own.begin(), own.end(), all.begin());
+  allreduce_counts(env, all);
+  return {bins, own, all};
+}
+
+/// Returns how many of this rank's `own` sums with the k-th largest key survive: those that the
+/// ranks before it leave of the `needed` ones.
+uint64_t share_of_ties(Env& env, uint64_t own, uint64_t needed) {
+  const auto ties = env.arena.take_span<uint64_t>(static_cast<size_t>(env.call.size()));
+  const auto rank = static_cast<size_t>(env.call.rank());
+  ties[rank] = own;
+  allreduce_counts(env, ties);
+  uint64_t before = 0;
+  for (size_t r = 0; r < rank; ++r) before += ties[r];
+  return before >= needed ? 0 : std::min(own, needed - before);
+}
+
+/// Returns the range of keys around the last threshold, or all keys if there is none.
+KeyRange first_range(const KeySpace& keys, uint64_t last) {
+  if (last == 0) return {1, keys.end};
+  const uint64_t reach = search_radius(keys);
+  return {last > reach ? last - reach : 1, std::min(last + reach, keys.end)};
+}
+
+/// Finds the threshold that the k largest sums of all ranks pass, and at most 16 + k/128 others.
+/// Stores the lowest key that may pass in cache.threshold.
+Threshold find_threshold(Env& env, const SparseSpan& sum, size_t k, ShapeCache& cache) {
+  const KeySpace keys = env.kernels.keys();
+  if (k == 0) return {keys.end, 0};
+  for (KeyRange range = first_range(keys, cache.threshold);;) {
+    const int spacing = key_spacing(keys, sum.precision, range.end);
+    const auto [bins, own, all] = count_keys(env, sum, divide(range, spacing));
+    uint64_t above = all[bins.bins];
+    if (above >= k && bins.end() < keys.end) {  // The threshold is above this range.
+      range = {bins.end(), keys.end};
+      continue;
+    }
+    size_t b = bins.bins;
+    while (b > 0 && above + all[b - 1] < k) above += all[--b];
+    if (b == 0) {  // The threshold is below this range.
+      cache.threshold = range.begin;
+      if (range.begin == 1) return Threshold{};  // There are fewer than k sums: all survive.
+      range = {1, range.begin};
+      continue;
+    }
+    // The k-th largest key is in bin b - 1.
+    const uint64_t lowest = bins.begin + (uint64_t{b - 1} << bins.shift);
+    const uint64_t needed = k - above, surplus = all[b - 1] - needed;
+    cache.threshold = lowest;
+    if (surplus <= 16 + k / 128) return {lowest - 1, 0};
+    if (bins.shift == spacing) {  // The bin has one key. Its sums are ties.
+      // A prediction near this key would let all ties survive.
+      if (surplus > surplus_limit(k)) cache.exact_calls = kExactCalls;
+      const uint64_t key = (((lowest - 1) >> spacing) + 1) << spacing;
+      return {key, share_of_ties(env, own[b - 1], needed)};
+    }
+    range = {lowest, std::min(lowest + (uint64_t{1} << bins.shift), keys.end)};
+  }
 }
 
 }  // namespace
@@ -176,49 +209,55 @@ void reserve_for_wrong_guess(Env& env, uint64_t length, uint64_t own, uint64_t a
 Outcome run_oktopk(Env& env, const Problem& problem, ShapeCache& cache) {
   // 1.
   const std::span<const Region> regions = balanced_regions(env, problem, cache);
-  const uint64_t own_length = regions[static_cast<size_t>(env.call.rank())].length();
-  // 2.; the owner adds where it is asked for sums
+  // 2. The sum is split here; it adds when it is asked for sums.
   RegionSum sum(env, problem.local, regions);
+  // 4. All ranks also learn the loads of step 2.
+  const uint64_t expected = problem.k == kAll ? cache.result : problem.k;
   const auto gather = [&](const SparseSpan& part) {
-    const uint64_t expected_entries = problem.k == kAll ? cache.result : problem.k;
     const GatheredVector gathered = gather_regions(
-        env, {part, sum.load(), std::min(expected_entries, problem.count) / regions.size()},
-        regions);
+        env, {part, sum.load(), std::min(expected, problem.count) / regions.size()}, regions);
     remember_loads(gathered.numbers, cache);
     return gathered.entries;
   };
-  if (problem.k == kAll) {
+  if (problem.k == kAll) {  // Every sum survives, zeros too.
     const auto& [values, lost] = sum.rounded();
     return {gather(values).span().known(values.precision), lost};
   }
-  // 3., 4.
+  // 3a. and 4.
   const Precision precision = env.rounds() ? Precision::bfloat16 : Precision::accumulated;
-  const uint64_t last = cache.threshold,
-                 predicted = predict_threshold(env.kernels.keys(), precision, cache);
-  SparseBuffer all;
-  if (predicted > 0) all = gather(sum.reaching(predicted));
-  const bool enough = predicted == 1 || (predicted > 0 && all.capacity >= problem.k);
+  const uint64_t last = cache.threshold;
+  const uint64_t predicted = predict_threshold(env.kernels.keys(), precision, cache);
+  SparseBuffer gathered;
+  if (predicted > 0) gathered = gather(sum.reaching(predicted));
+  // Nothing but zeros is below key 1.
+  const bool enough = predicted == 1 || (predicted > 0 && gathered.capacity >= problem.k);
   if (!enough) {
     if (predicted > 0) {
-      // What was malformed counts as nothing here, and may be sound elsewhere.
+      // A malformed message has no entries here, but it may be sound on other ranks, which would
+      // not continue with step 3b.
       refuse_malformed(env.kernels.read(env.fault));
       cache.exact_calls = kExactCalls;
     }
+    // 3b. and 4.
     const SparseSpan& values = sum.rounded().values;
-    const Threshold threshold = global_threshold(env, values, problem.k, cache);
-    all = gather(survivors(env, values, threshold));
-    if (predicted == 0) reserve_for_wrong_guess(env, own_length, values.nnz.bound, all.capacity);
+    const Threshold threshold = find_threshold(env, values, problem.k, cache);
+    gathered = gather(survivors(env, values, threshold));
+    if (predicted == 0) {
+      const uint64_t length = regions[static_cast<size_t>(env.call.rank())].length();
+      reserve_for_wrong_prediction(env, length, values.nnz.bound, gathered.capacity);
+    }
   }
   // 5.
   const Stopwatch watch(env.stats, Phase::reduce);
-  SparseSpan result = all.span();
-  if (all.capacity > problem.k) {
+  SparseSpan result = gathered.span();
+  if (gathered.capacity > problem.k) {
     const SparseBuffer kept = env.kernels.sparse(problem.k);
     env.kernels.top_k(result, problem.k, kept, SparseBuffer{});
     result = kept.span();
   }
-  if (all.capacity >= problem.k) cache.threshold = env.kernels.least_key(result);
-  update_prediction(problem, last, all.capacity - std::min(all.capacity, problem.k), cache);
+  if (gathered.capacity >= problem.k) cache.threshold = env.kernels.least_key(result);
+  update_prediction(problem, last, gathered.capacity - std::min(gathered.capacity, problem.k),
+                    cache);
   return {result.known(precision), sum.lost()};
 }
 

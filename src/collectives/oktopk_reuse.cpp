@@ -1,37 +1,39 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Ok-Topk with its own selection (Li & Hoefler, Near-Optimal Sparse Allreduce for Distributed Deep
-// Learning, PPoPP 2022, algorithms 1 and 2): thresholds are estimated now and then and reused.
+// Ok-Topk with estimated thresholds (Li & Hoefler, Near-Optimal Sparse Allreduce for Distributed
+// Deep Learning, PPoPP 2022, algorithms 1 and 2): thresholds are computed now and then and reused.
 //
-// A threshold is a magnitude; magnitudes are compared, and thresholds moved, as the integers that
-// the bits of the accumulation type make (core/numeric.hpp). Thresholds are *due* in the first of
-// `threshold_interval` calls of a shape. `n is near k`: k / 4 <= n <= 4 k. To adapt a threshold to
-// n found entries: up a step if n > 4/3 k, down a step if n < 2/3 k, where a step is 1/64 of the
-// way to the double (0.8% to 1.6%; the paper's code has 0.8% to 3.6%).
+// A threshold is a magnitude as an integer, a key (core/numeric.hpp). Thresholds are *due* in the
+// first of `threshold_interval` calls of a shape. A number x is *near* k if k / 4 <= x <= 4 k. To
+// *adapt* a threshold to x found entries is to raise it by a step if x > 4/3 k and to lower it by a
+// step if x < 2/3 k. A step is 1/64 of a factor of two (0.8% to 1.6%; in the paper's code 0.8% to
+// 3.6%).
 //
-//   1. Local selection (dense form). When due: L_r = top-k of acc, and the rank's own threshold is
-//      the least magnitude in it. Else L_r = all entries of acc that reach the threshold, which
-//      then adapts to their number. If they are not near k, or there is no threshold, as when due.
-//   2. Cuts of equal load, every `repartition_interval` calls, as with exact selection. (The paper
-//      averages the ranks' own quantiles, which one skewed rank defeats.)
-//   3. Split and reduce. Send each region's entries to its owner; the owner adds the P vectors in
-//      rank order: its part of s. (Over a bfloat16 wire it rounds the sums. Else, with a threshold
-//      that is reused, it writes what reaches that, and adds once more where step 5 needs all.)
-//   4. Unless the global threshold is due or there is none: survivors = the entries of s that reach
-//      it; sum over ranks of the P counters that tell how many each owner has. If all together are
-//      not near k, go on as when due.
-//   5. When due: allgather all of s; G = top-k of s; the threshold is the least magnitude in it.
-//   6. Else G = the survivors. Balance: if the largest share is above 4 times the mean, number them
-//      in index order and send rank r those from floor(r N / P) to floor((r + 1) N / P) of N.
-//   7. Allgather the shares; the threshold adapts to N.
+//   1. Select (dense form). When due, L_r is the top-k of acc, and the rank's own threshold is the
+//      least magnitude in it. Else L_r is all entries of acc that reach the own threshold, which
+//      then adapts to their number. If there is no threshold or their number is not near k, select
+//      as when due.
+//   2. Partition, as in step 1 of oktopk.cpp.
+//   3. Split and reduce, as in step 2 of oktopk.cpp; s is the sum. If a threshold is reused and
+//      nothing is rounded, the owner writes only the sums that reach it, and adds once more if step
+//      5 needs all.
+//   4. Unless the global threshold is due or there is none: the survivors are the entries of s that
+//      reach it. Add the ranks' numbers of survivors. If their total N is not near k, continue as
+//      when due; else the threshold adapts to N.
+//   5. When due: allgather all of s. The result is its top-k; the threshold is the least magnitude
+//      in it.
+//   6. Else balance: if the largest number of survivors of a rank is above 4 times the mean, number
+//      all in index order, and send rank r its share, those from floor(r N / P) to
+//      floor((r + 1) N / P).
+//   7. Allgather the survivors. They are the result.
 //
-// Cost per rank: P - 1 messages in step 3, ceil(log2 P) to twice that in step 4, at most P - 1 in
-// step 6, ceil(log2 P) in step 5 or 7. About k (P - 1) / P entries each in steps 3, 6 and 7: 6 k
-// (P - 1) / P words; when due, step 5 sends all of s instead, up to P k entries.
+// Cost per rank, in messages: P - 1 in step 3, ceil(log2 P) to twice that in step 4, at most P - 1
+// in step 6, ceil(log2 P) in step 5 or 7. In entries: about k (P - 1) / P each in steps 3, 6 and 7,
+// which is 6 k (P - 1) / P words. When due, step 5 sends all of s instead, up to P k entries.
 //
 // Guarantees: the result is the same bits on every rank: every s[i] that reaches the global
-// threshold, between k / 4 and 4 k entries, or the top-k of s. Only a rank's own threshold, which
-// decides nothing but what that rank sends, may differ between ranks. Sums are in rank order.
+// threshold, between k / 4 and 4 k entries, or the top-k of s. Only a rank's own threshold may
+// differ between ranks; it decides only what that rank sends. Sums are in rank order.
 #include <algorithm>
 #include <optional>
 
@@ -219,7 +221,7 @@ std::optional<SparseSpan> select_survivors(Env& env, const Problem& problem, Reg
 Outcome run(Env& env, const Problem& problem, ShapeCache& cache) {
   // 2.
   const std::span<const Region> owned = balanced_regions(env, problem, cache);
-  // 3.; the owner adds where it is asked for sums
+  // 3. The sum is split here; it adds when it is asked for sums.
   RegionSum sum(env, problem.local, owned);
   // 4. and 6.
   const auto regions = env.arena.take_span<Region>(owned.size());
