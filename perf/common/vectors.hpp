@@ -29,9 +29,9 @@ class Vectors {
 /// Returns a hash of x with well mixed bits.
 std::uint64_t mix(std::uint64_t x);
 
-/// Generates heavy-tailed integers: |x| = 4 u^(-3/4) with u uniform. As in gradients, few entries
-/// carry most of the mass; there are many ties. A fraction `overlap` of the entries has the same u
-/// on all ranks. Hence, for every k, this fraction of the largest entries is common; their signs
+/// Generates heavy-tailed integers: |x| = 4 u^(-3/4) with u uniform. Few entries carry most of the
+/// mass, as in gradients, and there are many ties. A fraction `overlap` of the entries has the same
+/// u on all ranks. Hence, for every k, this fraction of the largest entries is common; their signs
 /// mostly agree.
 template <class T>
 std::unique_ptr<Vectors<T>> generated_vectors(std::size_t n, int ranks, const Options& options);

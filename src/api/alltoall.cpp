@@ -94,7 +94,7 @@ class AlltoallOperation final : public Operation, private AlltoallArguments {
                              static_cast<IndexType>(send->indexType));
   }
 
-  size_t ranks = 1;  ///< set by check()
+  size_t ranks = 1;  ///< set by check_arguments()
 };
 
 }  // namespace

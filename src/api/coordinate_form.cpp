@@ -108,7 +108,7 @@ class CoordinateOperation final : public Operation, private CoordinateArguments 
                              static_cast<IndexType>(send->indexType));
   }
 
-  // Set by check().
+  // Set by check_arguments().
   int divisor = 1;
   std::shared_ptr<Residual> residual;
 };

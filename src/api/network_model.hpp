@@ -9,8 +9,8 @@
 
 namespace sparsecoll {
 
-/// What a communicator knows of the network between its ranks. A call fills the optional members
-/// when it first needs them; they stay as they are from then on.
+/// The network between the ranks of a communicator. A call measures an optional member when it
+/// first needs it. Then the member stays as it is.
 struct NetworkModel {
   uint64_t node;                     ///< number of this rank's node
   std::optional<Network> network;    ///< cost of messages between any two ranks, as measured

@@ -42,19 +42,19 @@ class Operation {
     context_.enter(communicator, buffers());
     check_arguments(communicator);
   }
-  /// Valid after check().
+  /// Returns the caller's memory that the verb uses. Valid after check().
   virtual MemoryUse memory_use() const = 0;
   /// Exchanges, confirms, then writes outputs and state. Throws Truncated if an output was too
   /// small, after everything else is done.
   virtual void run(const Invocation& invocation) = 0;
 
  protected:
-  /// Where the verb works; known after the arguments were checked.
+  /// Returns the backend and stream on which the verb works. Valid after check().
   const ExecutionContext& context() const { return context_; }
   ExecutionContext& context() { return context_; }
 
  private:
-  /// The buffers among the arguments, which may not be checked yet.
+  /// Returns the buffers among the arguments, which may not be checked yet.
   virtual Buffers buffers() const noexcept = 0;
   virtual void check_arguments(Communicator& communicator) = 0;
 

@@ -86,7 +86,7 @@ class ReduceScatterOperation final : public Operation, private ReduceScatterArgu
     return Buffers({{"sendbuff", send}}, stream).add("recv", recv);
   }
 
-  // Set by check().
+  // Set by check_arguments().
   DataType type = DataType::float32;
   int divisor = 1;
   sparsecollSparse_t format = SPARSECOLL_SPARSE_INITIALIZER;

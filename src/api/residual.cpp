@@ -13,7 +13,7 @@ namespace sparsecoll {
 
 Residual::Residual(const std::shared_ptr<Communicator>& owner, size_t count, DataType type)
     : owner_(owner), memory_(owner->backends().memory(kHost)), count_(count), type_(type) {
-  // If calls may come with memory of a device, it waits for the first one.
+  // If calls may use device memory, the first call allocates the residual, where its own data are.
   if (owner->backends().device_number() == kHost) move_to(kHost, *owner);
 }
 

@@ -120,7 +120,7 @@ class AgreedCall : public Call {
   virtual void confirm_counts(Kernels& kernels, const CallCounts& counts);
 };
 
-/// What the communicator knows of a call before it runs.
+/// The properties of a call that its communicator sets before the call runs.
 struct CallParameters {
   uint64_t sequence;  ///< number of the call
   Deadline deadline;

@@ -91,7 +91,7 @@ Selected select(Env& env, const Gradient& gradient, Problem& problem, ShapeCache
   return contribute(env, selected, problem);
 }
 
-/// What earlier calls left, and where the shares of the ranks lie.
+/// The cache of earlier calls, and the regions in which the shares of the ranks lie.
 struct Reuse {
   ShapeCache& cache;
   std::span<Region> regions;
@@ -126,7 +126,7 @@ class SurvivorOffsets {
   Region share_of(size_t rank) const {
     return {even_boundary(total(), ranks_, rank), even_boundary(total(), ranks_, rank + 1)};
   }
-  /// What `from` has of the share of `to`; may be empty.
+  /// Returns the part of the share of `to` that `from` has; may be empty.
   Region overlap(size_t from, size_t to) const {
     const Region held = survivors_of(from), share = share_of(to);
     const uint64_t begin = std::max(held.begin, share.begin);

@@ -79,9 +79,9 @@ class Device {
   virtual Kernels& kernels(DataType data_type, IndexType index_type) = 0;
   /// Returns an event for the work queued so far. After begin().
   virtual std::shared_ptr<Event> event() = 0;
-  /// After begin(): queues `work`, which must not use workspace, concurrently with what is queued
-  /// next: it runs after the work queued so far, but later work does not wait for it before
-  /// wait_for() of the returned event.
+  /// After begin(): queues `work` so that it runs after the work queued so far, but beside the work
+  /// queued later. Later work waits for it only after wait_for() of the returned event. `work` must
+  /// not use workspace.
   virtual std::shared_ptr<Event> run_concurrently(FunctionRef<void()> work) = 0;
   /// Returns whether the event has completed. Any thread may call.
   virtual bool passed(const Event& event) = 0;

@@ -178,7 +178,7 @@ class Kernels {
 
   /// Computes the smallest key of the entries, 0 if there are none.
   virtual void least_key(const SparseSpan& in, uint64_t* key) = 0;
-  /// Computes and returns it. Waits for it.
+  /// Computes the smallest key, waits for it, and returns it.
   uint64_t least_key(const SparseSpan& in) {
     uint64_t* const least = counts(1);
     least_key(in, least);

@@ -167,8 +167,8 @@ TEST_CASE("the cost of additions counts received entries") {
   CHECK(entries(AlgorithmId::topka2a, 5, 100) == Approx(0.8 * (100 + 500 / 2)));
   CHECK(entries(AlgorithmId::topka2a, 5, 1000) == Approx(0.8 * (1000 + 4000 / 2)));
   CHECK(entries(AlgorithmId::dense, 5, 100) == Approx(0.8 * 2 * 4000 / 16));
-  // Additions within the node of three ranks, between four leaders, and in a broadcast tree of two
-  // levels.
+  // Hierarchical adds within the node of three ranks, between four leaders, and in a broadcast tree
+  // of two levels.
   CHECK(entries(AlgorithmId::hierarchical, 12, 100) ==
         Approx(2 * 100 + 0.75 * (300 + 100 / 2) + 2 * 100 / 2));
   CHECK(entries(AlgorithmId::hierarchical, 12, 2000) ==

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Shared by fuzz_state.cpp and its corpus.
+// The format of inputs, which fuzz_state.cpp and its corpus share.
 
 #include <sparsecoll/sparsecoll.h>
 

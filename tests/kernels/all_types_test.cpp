@@ -148,7 +148,7 @@ TEMPLATE_TEST_CASE("accumulate_above takes what reaches a magnitude, the rest st
       for (size_t i = 0; i < n; i += 1 + n / 5) {
         some.push_back(static_cast<W>(gradient[i]));
         some.push_back(sum_of(static_cast<W>(gradient[i]), old[i]));
-        // Between two values of a 16-bit type.
+        // This value is between two values of a 16-bit type.
         if constexpr (!std::is_integral_v<W>)
           some.push_back(std::nextafter(std::fabs(static_cast<W>(gradient[i])), W(HUGE_VAL)));
       }

@@ -246,7 +246,7 @@ void DeferredCall::receive(int peer, std::byte* into, size_t bound) {
     else
       transport_.idle(Clock::now() + std::chrono::milliseconds(1));
   }
-  // As over NCCL, both sides must give the same size.
+  // Both sides must give the same size, because NCCL requires it.
   if (queue.front().size() != bound) throw std::runtime_error("the bounds of both sides differ");
   std::memcpy(into, queue.front().data(), queue.front().size());
   queue.pop_front();

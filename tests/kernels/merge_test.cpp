@@ -146,7 +146,7 @@ TEST_CASE("merge adds by index, in the order of the pieces, zeros kept") {
         std::vector<Entries<double>> wide;
         for (size_t p = 0; p < count; ++p) {
           narrow.push_back(p % 3 == 1 ? Entries<float>{} : sparse_of<float>(kind, n, p));
-          // From one tile to tiles far apart.
+          // The indices lie in one tile or in tiles that are far apart.
           wide.push_back(sparse_of<double>(kind, n, p, p % 2 == 0 ? 3 : 9000, 1ull << (20 + p)));
         }
         INFO(test::name_of(kind) << ", " << count << " pieces of " << n);
@@ -174,7 +174,7 @@ TEST_CASE("two pieces of any lengths, apart, mixed and alike") {
       const auto first = every<float>(a, 3, 9);
       const auto wide = every<double>(a, 3, 9);
       INFO(a << " and " << b << " entries");
-      // The same indices, some the same, in between, and behind.
+      // The second vector has the same indices, some of them, indices in between, or later ones.
       for (const auto& [stride, begin] : {std::pair(3, 9), {2, 9}, {6, 12}, {3, 10}, {1, 9100}}) {
         const auto second = every<float>(b, static_cast<uint64_t>(stride), begin);
         CHECK(check_merge<float, uint32_t>({first, second}) == "");

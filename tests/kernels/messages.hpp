@@ -22,8 +22,9 @@ namespace sparsecoll::unit {
 
 using MessageBytes = std::vector<std::byte>;
 
-/// The messages of `entries` cut into `regions`; of 16-bit tensors as they are, so that T must hold
-/// values that these have. Where they travel in bfloat16, what is not one is rounded.
+/// Packs `entries` into one message for each region. For 16-bit tensors T is wider than the type,
+/// so the values must be ones that the type has. If the precision is bfloat16, other values are
+/// rounded.
 template <class T, class I, DataType kType = kOwnType<T>>
 std::vector<MessageBytes> pack(const Entries<T>& entries, const std::vector<Region>& regions,
                                Precision precision = Precision::stored) {

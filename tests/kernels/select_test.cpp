@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Selection on the host against naive code: accumulate_select, top_k, above, histograms of keys.
+// Compares the host's selection with naive code: accumulate_select, top_k, above, histograms of
+// keys.
 
 #include "kernels/naive.hpp"
 #include "support/catch.hpp"

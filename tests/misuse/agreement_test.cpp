@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// One rank deviates in every possible way. All ranks get the documented errors, nothing is changed,
-// and the communicator stays usable.
+// Tests calls in which one rank deviates, in every possible way. All ranks get the documented
+// errors, nothing is changed, and the communicator stays usable.
 
 #include <algorithm>
 #include <thread>

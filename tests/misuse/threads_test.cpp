@@ -248,7 +248,7 @@ std::string ask_until_gone(sparsecollComm_t comm, std::atomic<int>& asked) {
     const sparsecollResult_t answer = sparsecollCommGetAsyncError(comm, &error);
     if (answer == sparsecollInvalidArgument) return "";
     if (answer != sparsecollSuccess) return explain(answer, nullptr);
-    // Destroyed between finding it and looking.
+    // InvalidArgument: it was destroyed after it was found.
     if (error != sparsecollSuccess && error != sparsecollInProgress &&
         error != sparsecollInvalidArgument)
       return std::string("the asynchronous error is ") + sparsecollGetErrorString(error);

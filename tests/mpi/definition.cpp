@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A selection of the definitions over MPI: results and residuals bit for bit.
+// Tests verbs over MPI in a selection of cases: results and residuals have the bits of the
+// definition.
 
 #include <chrono>
 #include <cstdlib>

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Every verb over MPI with memory of a device and with the host's: the same, bit for bit.
+// Tests every verb over MPI with device memory and with host memory. The results have the same
+// bits.
 
 #include "devices/backends.hpp"
 #include "support/data.hpp"

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Collectives while a rank fails as fault_rank.hpp says. What must be seen: Timeout or RemoteError
-// within the deadline and a second, the same at once from every later call, residuals as before or
-// after the call that failed, and a destroy that ends.
+// Runs collectives while a rank fails as fault_rank.hpp says. The other ranks must get Timeout or
+// RemoteError within the deadline and a second, and the same error at once from every later call.
+// Residuals must be as before or after the call that failed, and the destroy must end.
 
 #include <cstdio>
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Steps of push-sum while a rank fails as fault_rank.hpp says. What must be seen: Timeout or
-// RemoteError within the deadline and a second, x and weight as before the step that failed, the
-// same error at once from every later call, and a destroy that ends.
+// Runs steps of push-sum while a rank fails as fault_rank.hpp says. The other ranks must get
+// Timeout or RemoteError within the deadline and a second, and the same error at once from every
+// later call. x and weight must be as before the step that failed, and the destroy must end.
 
 #include <cstdio>
 

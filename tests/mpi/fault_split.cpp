@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// sparsecollCommSplit while a rank fails as fault_rank.hpp says. SCENARIO is kill-at, stop-at or
-// abort-at; VERB is all, half or none, a hyphen, and before which of its messages in the split the
-// victim dies or stops; abort-at: when it has stopped, the rank after it aborts the communicator.
-// all: one part, in reverse order; half: even and odd ranks; none: all but rank 0.
+// Runs sparsecollCommSplit while a rank fails as fault_rank.hpp says. SCENARIO is kill-at, stop-at
+// or abort-at. VERB is a split, a hyphen and a number: the victim dies or stops before its message
+// of that number in the split. With abort-at the next rank then aborts the communicator. The splits
+// are all (one child, in reverse order), half (even and odd ranks) and none (all but rank 0).
 //
-// What must be seen: the split ends within its deadline and a second; a part, where there is one,
-// works or fails but does not hang; the communicator that was split fails, the split or later, and
-// ends.
+// The split must end within its deadline and a second. A child, if there is one, must work or fail,
+// but not hang. The communicator that was split must fail, in the split or later, and its destroy
+// must end.
 
 #include <signal.h>
 

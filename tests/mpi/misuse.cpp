@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// One rank deviates in every possible way, over MPI.
+// Tests calls over MPI in which one rank deviates, in every possible way.
 
 #include <chrono>
 

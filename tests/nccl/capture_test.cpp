@@ -83,7 +83,7 @@ std::string replay(int P, const sparsecollConfig_t& config, bool feedback, int r
         called.must_call();
         wrong += replayed.differs_from(called);
       }
-      // A second graph beside the first.
+      // The second graph exists beside the first.
       const Graph second(replayed.stream, [&] {
         replayed.must_call();
         replayed.must_call();

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Ranks over NCCL that make another call than their peers. All ranks know the shapes of both calls,
-// so they do not compare descriptors first: the call fails, but no rank waits for ever. Also bad
-// configurations and bad buffers.
+// Tests ranks over NCCL that make another call than their peers. All ranks know the shapes of both
+// calls, so they do not compare descriptors first: the call fails, but no rank waits for ever.
+// Other cases have bad configurations and bad buffers.
 
 #include "nccl/api_team.hpp"
 #include "support/catch.hpp"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The oracles of the exchanges, of TopkA2A and of reused thresholds, on the examples of the
+// Tests the oracles of the exchanges, of TopkA2A and of reused thresholds with the examples of the
 // documentation.
 
 #include "oracle/exchange.hpp"

@@ -25,8 +25,8 @@ constexpr size_t kStack = size_t{64} << 10;
 constexpr size_t kThreads = 1024;
 thread_local Block* current = nullptr;
 
-/// Where the first thread of a stack began, so that the next ones begin there again. A new context
-/// for each of them would take two system calls.
+/// The context in which the first thread of a stack began. Later threads on this stack begin there
+/// again, because a new context would take two system calls.
 struct Beginning {
   jmp_buf at;
   bool known;

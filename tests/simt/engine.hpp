@@ -2,31 +2,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Kernels on a machine without a GPU. Every thread of a block is a fiber, every block a thread of
-// the operating system, and a stream is a list of what to do at the next synchronisation. Made to
-// find faults, not to be fast:
+// An emulator that runs CUDA kernels on a machine without a GPU. Every thread of a block is a
+// fiber, every block is a thread of the operating system, and a stream is a list of the work to do
+// at the next synchronisation. It is made to find faults, not to be fast:
 //
-// - the order of threads and blocks is random (SIMT_SEED), so that a missing barrier shows;
-// - memory of the device can be touched by kernels and copies only, and is full of 0xcd at first;
-//   who writes to nobody's memory is told when that is freed or allocated the next time;
-// - a barrier or a warp's exchange that some thread does not reach, or has ended before, or another
-//   exchange in the same warp, ends the program with a message that says which thread waits where;
-// - blocks run in parallel, so that a thread sanitizer sees them race, and all those of a
-//   cooperative launch at once, which is refused when it is too large;
-// - parameters are copied at the launch, and whatever is on the host may change before it is read:
-//   as late as the next synchronisation;
-// - a stream runs when somebody waits for it, no further than that, in the thread that waits; where
-//   it has to wait for others those run first, and where they cannot it sleeps. Who asks whether
-//   something is done is told what was before the question;
-// - each device has a legacy stream, in order with its blocking streams and nobody else's;
-// - a captured stream runs nothing before its graph is launched, and what breaks a capture on a GPU
-//   breaks it here. Where CUDA says only "potentially unsafe", which calls are is guessed: all that
-//   wait, ask, allocate or free.
+// - The order of threads and blocks is random (SIMT_SEED), so that a missing barrier shows.
+// - Only kernels and copies can access device memory, which is full of 0xcd at first. A write
+//   outside of an allocation is reported when the memory is freed or allocated the next time.
+// - The program ends with a message that says which thread waits where, if a thread does not reach
+//   a barrier or an exchange of its warp, has ended before it, or takes part in another exchange.
+// - Blocks run in parallel, so that a thread sanitizer sees them race. All blocks of a cooperative
+//   launch run at the same time; a launch of too many blocks is refused.
+// - Parameters are copied at the launch, but host memory is read as late as the next
+//   synchronisation, so that it may have changed.
+// - A stream runs when a thread waits for it, in that thread, and only as far as the thread waits.
+//   If the stream depends on other streams, these run first; if they cannot, the thread sleeps. A
+//   query reports the work that was done before the query.
+// - Each device has a legacy stream, which is in order with the device's blocking streams only.
+// - A captured stream runs nothing before its graph is launched. A call that breaks a capture on a
+//   GPU breaks it here. CUDA calls some functions only "potentially unsafe"; the emulator takes all
+//   those that wait, query, allocate or free for such functions.
 //
-// What it does not find: races inside a block that the order does not show, shared memory that is
-// read before it is written (it is zero at first), pointers to the host's memory in a kernel,
-// misaligned vectors (a sanitizer does), and, of course, anything about speed. A thread that waits
-// for another one in a loop waits for ever.
+// It does not find races inside a block that the order does not show, reads of shared memory before
+// it is written (it is zero at first), host pointers in a kernel, and misaligned vectors (a
+// sanitizer finds these). It says nothing about speed. A thread that waits in a loop for another
+// thread waits for ever.
 
 #include <cstddef>
 

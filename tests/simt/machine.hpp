@@ -85,8 +85,8 @@ std::shared_ptr<CUstream_st> nameless_stream(int device);
 /// Returns all streams, with and without handles.
 std::vector<std::shared_ptr<CUstream_st>>& streams();
 
-// Runs work. As late as possible: only what a thread waits for, and what that needs in other
-// streams.
+// Functions that run work. They run it as late as possible: only the work that a thread waits for,
+// and the work of other streams on which that depends.
 
 /// Waits until the marker is reached, which may never happen.
 void wait_for(Lock& lock, const Marker& marker);
@@ -134,8 +134,8 @@ struct CUstream_st {
   size_t branch = 0;  ///< of the capture
 };
 
-/// What the event marks: nothing, because it was not recorded; work; or a position in a captured
-/// graph.
+/// An event. It marks nothing (before it is recorded), work of a stream, or a position in a
+/// captured graph.
 struct CUevent_st {
   int device = 0;
   bool times = false;  ///< whether it records its time of completion

@@ -62,7 +62,7 @@ T half_value(Kind kind, float wide, std::uint64_t h) {
     const float largest = Limits::max();
     return T(((h & 1) != 0 ? largest : -largest) / static_cast<float>(1 + (h >> 8) % 3));
   }
-  // NaNs of both signs, with payloads.
+  // NaNs have both signs, and payloads.
   if (wide != wide) return T::of_bits(Limits::infinity().bits + 1 + (h >> 20) % 60 + (h & 0x8000));
   return T(wide);
 }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// sparseAlltoall and sparseReduceScatter against their oracles, case by case. Every rank asks the
-// oracle for itself, so that ranks may be threads or processes.
+// Compares sparseAlltoall and sparseReduceScatter with their oracles, case by case. Every rank
+// computes the oracle's answer for itself, so that ranks may be threads or processes.
 
 #include <cstdint>
 #include <string>

@@ -22,7 +22,8 @@ class Verdict {
   /// ranks part company ask this before they go on.
   bool any_failed() const;
 
-  /// Collective over MPI_COMM_WORLD: rank 0 prints everything. The exit code, the same everywhere.
+  /// Prints all failures on rank 0, and returns the exit code, which is the same on all ranks.
+  /// Collective over MPI_COMM_WORLD.
   int report(const char* program) const;
 
  private:

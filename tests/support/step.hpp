@@ -49,7 +49,7 @@ Residuals<T> first_residuals(const Task& task, int P);
 template <class T>
 Step<T> make_step(const Task& task, const Residuals<T>& before);
 
-/// What one rank got.
+/// The outcome of a step on one rank.
 struct Report {
   sparsecollResult_t result = sparsecollInternalError;
   double seconds = 0;

@@ -37,7 +37,7 @@ int MPI_Isend(const void* data, int count, MPI_Datatype type, int peer, int tag,
   if (eager_chunks_to_send == 0)
     return PMPI_Isend(data, 0, type, MPI_PROC_NULL, tag, comm, request);
   if (eager_chunks_to_send > 0) --eager_chunks_to_send;
-  // An announced message: an empty MPI message, the size, chunks.
+  // An announced message consists of an empty MPI message, the size, and chunks.
   static const uint64_t too_little = 1500;
   static bool size_follows = false;
   static uint64_t bytes_follow = 0;

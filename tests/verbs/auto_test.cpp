@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What Auto measures and chooses, read from its log. In one program with the other tests of
-// environment variables, because these belong to the process.
+// Tests what Auto measures and chooses, as its log says. The tests are in one program with the
+// other tests of environment variables, because these belong to the process.
 
 #include <string>
 

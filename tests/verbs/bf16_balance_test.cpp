@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// sparsecollWireBf16: nothing is lost, in groups either; what is not rounded; how much is sent.
+// Tests of sparsecollWireBf16: that no value is lost, in groups either; which values are not
+// rounded; how much is sent.
 
 #include "support/catch.hpp"
 #include "support/compare.hpp"

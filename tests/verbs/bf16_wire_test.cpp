@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// sparsecollWireBf16: every verb against its definition, bit for bit, on every rank.
+// Compares every verb with sparsecollWireBf16 with its definition, bit for bit, on every rank.
 
 #include "oracle/bf16_wire.hpp"
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Communicators of threads as objects: made, asked, destroyed, many at once.
+// Tests of communicators of threads as objects, which are made, queried and destroyed, many at
+// once.
 
 #include <cstring>
 #include <memory>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The `v` verbs against their definitions.
+// Compares the `v` verbs with their definitions.
 
 #include "support/catch.hpp"
 #include "support/sweep.hpp"

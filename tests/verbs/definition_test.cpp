@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Dense verbs against their definitions: results and residuals bit for bit, on every rank.
+// Compares the dense verbs with their definitions: results and residuals, bit for bit, on every
+// rank.
 
 #include "support/catch.hpp"
 #include "support/sweep.hpp"

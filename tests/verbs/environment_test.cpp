@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Environment variables override the configuration, and unknown values are refused. A program of
-// its own, because the environment belongs to the process.
+// Environment variables override the configuration, and unknown values are refused. The tests are a
+// program of their own, because the environment belongs to the process.
 
 #include <chrono>
 #include <cstdlib>

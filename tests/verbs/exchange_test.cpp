@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// sparseAlltoall and sparseReduceScatter against their definitions, on every rank, bit for bit.
+// Compares sparseAlltoall and sparseReduceScatter with their definitions, on every rank, bit for
+// bit.
 
 #include "oracle/exchange.hpp"
 

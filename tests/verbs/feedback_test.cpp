@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Many calls in a row: the residuals' long run, and state that one shape leaves for the next.
+// Tests many calls in a row: how residuals develop, and what calls of one shape leave for calls of
+// another.
 
 #include <vector>
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Groups: the results and residuals of one by one, in fewer messages. What is wrong in a group is
-// in tests/misuse/group_test.cpp.
+// Tests that groups give the results and residuals of separate calls, in fewer messages. Misuse of
+// groups is tested in tests/misuse/group_test.cpp.
 
 #include "support/catch.hpp"
 #include "support/compare.hpp"

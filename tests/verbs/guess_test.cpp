@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Ok-Topk guesses the threshold of a call from those of the last ones. Whatever becomes of a guess,
-// the result is the definition's; where thresholds hardly move, fewer messages are sent.
+// Ok-Topk guesses the threshold of a call from those of the last ones. A good guess saves messages,
+// and a bad one does not change the result.
 
 #include <cmath>
 
@@ -37,8 +37,8 @@ constexpr Course kCourses[] = {
 
 constexpr Mode kOktopkBf16 = over_bf16(kOktopk, "sparseAllreduce/oktopk, bf16");
 
-/// As config_of(), but with regions that stay, so that no messages are needed for them. No result
-/// depends on regions.
+/// Returns config_of() with regions that stay, so that later calls need no messages for them. No
+/// result depends on regions.
 sparsecollConfig_t warm_config(const Mode& mode) {
   sparsecollConfig_t config = config_of(mode);
   config.repartitionInterval = 64;

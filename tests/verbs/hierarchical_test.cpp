@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Hierarchical with ranks on nodes of any size and in any order: sums by node, then over nodes. A
-// program of its own, because the environment belongs to the process.
+// Tests Hierarchical with nodes of any size whose ranks are in any order: it sums within each node
+// first, then over the nodes. The tests are a program of their own, because the environment belongs
+// to the process.
 
 #include <algorithm>
 #include <string>

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// int32 and int64: exact sums that wrap, in coordinate form; refused wherever something would be
-// selected, divided or kept back.
+// Tests int32 and int64. In coordinate form sums are exact and wrap. Calls that would select,
+// divide or keep values back are refused.
 
 #include <cstdint>
 #include <limits>

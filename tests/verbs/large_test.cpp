@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Vectors that do not fit any cache or any single block of indices.
+// Tests vectors that fit neither a cache nor a single block of indices.
 
 #include "support/catch.hpp"
 #include "support/sweep.hpp"

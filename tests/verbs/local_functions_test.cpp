@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// sparsecollTopk and sparsecollScatter alone, and composed with a `v` verb to the dense verb.
+// Tests sparsecollTopk and sparsecollScatter alone, and together with a `v` verb, which gives the
+// dense verb.
 
 #include <set>
 
@@ -92,7 +93,7 @@ TEST_CASE("sparsecollScatter fills with zeros and writes +0 and canonical NaNs")
   }
 }
 
-/// What one rank has after a reduction.
+/// The result and residual of one rank after a reduction.
 template <class T>
 struct Held {
   std::vector<T> result;

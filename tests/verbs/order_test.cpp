@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The order of the terms in a residual: acc = residual + sent with one rounding, then what merges
-// dropped.
+// Tests the order of the terms in a residual: acc = residual + sent with one rounding, then the
+// values that merges dropped.
 
 #include <array>
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Drains whose peers go on at once: what they send next is not of the drain.
+// Tests drains whose peers go on at once. The drain leaves the messages that they send next.
 
 #include "support/catch.hpp"
 #include "support/config.hpp"

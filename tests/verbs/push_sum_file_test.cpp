@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Saved push-sum states: a run that is continued from files has the same bits as one that was not
-// interrupted, and what does not fit is refused and changes nothing.
+// Tests saved push-sum states. A run that is continued from files has the same bits as one that was
+// not interrupted. A file that does not fit is refused and changes nothing.
 
 #include <sys/stat.h>
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Drain, load and step without a barrier: a rank that has left the drain returns to a saved step
-// and sends from there, while others are still in the drain or have not loaded yet.
+// Tests drain, load and step without a barrier between them: a rank that has left the drain loads a
+// saved step and sends from there, while others are still in the drain or have not loaded yet.
 
 #include <chrono>
 #include <thread>

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Steps that are queued, and steps that do not wait, in any order, against a replay of what moves.
+// Compares steps that are queued, and steps that do not wait, in any order, with a replay of the
+// messages.
 
 #include <algorithm>
 #include <memory>

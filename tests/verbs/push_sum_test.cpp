@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// pushSumStep against the dense mixing matrices: every graph, every P, conservation, exact means.
+// Compares pushSumStep with dense mixing matrices for every graph and every P; tests that x and w
+// are conserved, and where the mean is exact.
 
 #include "support/push_sum.hpp"
 
@@ -55,7 +56,7 @@ std::string follow(const GraphCase& graph, const std::vector<std::vector<T>>& st
     const PushSum<T> state(ranks.comm(rank), x.size(), graph.config());
     for (std::size_t t = 1; t <= static_cast<std::size_t>(steps); ++t) {
       const std::string after = " after step " + std::to_string(t);
-      // Every third one without an estimate.
+      // Every third step asks for no estimate.
       const auto result = state.step(x, t % 3 == 0 ? nullptr : &estimate);
       if (result != sparsecollSuccess) return explain(result, ranks.comm(rank));
       std::string wrong = distance("x" + after, x, want.x[t][r], kTolerance<T>);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// pushSumStep in every floating-point type, with its roundings.
+// Tests pushSumStep in every floating-point type, with its roundings.
 
 #include "support/catch.hpp"
 #include "support/data.hpp"

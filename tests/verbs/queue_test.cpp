@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// blocking = 0: calls that are queued, waited for, failing and aborted.
+// Tests communicators with blocking = 0: calls that are queued, waited for, failing and aborted.
 
 #include <atomic>
 #include <chrono>

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Results have the same bits in every run, whatever the timing and the floating-point environment.
-// How far they are from the exact sum.
+// Tests that results have the same bits in every run, whatever the timing and the floating-point
+// environment, and how far they are from the exact sum.
 
 #include <cfenv>
 #include <chrono>

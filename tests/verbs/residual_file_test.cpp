@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// sparsecollResidualSave and sparsecollResidualLoad: an interrupted run continues with the same
-// bits, and invalid files change nothing.
+// Tests sparsecollResidualSave and sparsecollResidualLoad: an interrupted run continues with the
+// same bits, and invalid files change nothing.
 
 #include "core/state_file.hpp"
 #include "support/catch.hpp"

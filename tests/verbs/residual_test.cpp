@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Residuals as objects: created as zeros, read, written, scaled, pointed into.
+// Tests of residuals as objects: they are zero at first, and can be read, written, scaled and
+// accessed by a pointer.
 
 #include <limits>
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// sparsecollSelectReuse: results and residuals of many calls in a row against a replay of the rule.
+// Compares the results and residuals of many calls in a row with sparsecollSelectReuse with a
+// replay of its rule.
 
 #include "oracle/reuse.hpp"
 

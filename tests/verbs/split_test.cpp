@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// sparsecollCommSplit between threads.
+// Tests sparsecollCommSplit between threads.
 
 #include <atomic>
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Statistics: what was sent was received, and totals are the sum of the calls.
+// Tests of statistics: all bytes sent were received, and totals are the sums over the calls.
 
 #include <cstddef>
 #include <cstring>

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// SPARSECOLL_TIMELINE: what is recorded of calls, that results do not change, and where the file is
-// written.
+// Tests of SPARSECOLL_TIMELINE: what is recorded of calls, that results do not change, and where
+// the file is written.
 
 #include <algorithm>
 #include <filesystem>
@@ -83,7 +83,7 @@ void check_call(const TimelineFile& file, std::uint64_t number, const sparsecoll
   const RecordedSpan whole = file.call(number);
   CHECK(whole.facts.at("count") == kCount);
   CHECK(whole.facts.at("k") == kK);
-  // The same clock measures both.
+  // One clock measures the spans and the statistics.
   CHECK(seconds_of(file, "select", number) == Approx(stats.selectSeconds).margin(1e-7));
   CHECK(seconds_of(file, "pack", number) == Approx(stats.packSeconds).margin(1e-7));
   CHECK(seconds_of(file, "exchange", number) == Approx(stats.exchangeSeconds).margin(1e-7));

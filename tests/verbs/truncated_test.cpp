@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Outputs that are too small, and fetching what they could not hold.
+// Tests outputs that are too small, and sparsecollFetch of the results that did not fit.
 
 #include "support/catch.hpp"
 #include "support/compare.hpp"

@@ -139,7 +139,7 @@ class Channel {
   void put_header(int peer, FrameHeader header, const Framed& payload, std::byte* head);
   /// Returns whether a state of this rank is, or may yet be, open for this gossip.
   bool is_wanted(const Frame& gossip) const;
-  /// Returns those of the peers that will send nothing more. What they sent before may still
+  /// Returns those of the peers that will send nothing more. Earlier messages from them may still
   /// arrive.
   std::vector<int> gone(const std::vector<int>& peers) const;
   /// Throws RemoteError if a peer of `gone` is still awaited.

@@ -59,9 +59,9 @@ class StreamCall final : public AgreedCall {
   void confirm() override;
   void confirm_counts(Kernels& kernels, const CallCounts& counts) override;
 
-  /// Sends this rank's arguments to all ranks, with `problem`, what is wrong with them, if that is
-  /// not null. Waits for those of all ranks. Throws on all ranks if they differ or are wrong:
-  /// `problem`, or InvalidUsage with what is wrong on other ranks.
+  /// Sends this rank's arguments to all ranks and waits for theirs. `problem` is the error of this
+  /// rank's arguments, or null if they are good. If arguments are bad or differ, all ranks throw: a
+  /// rank with bad arguments throws `problem`, any other rank InvalidUsage with the reason.
   void compare_arguments(const Error* problem);
 
  private:

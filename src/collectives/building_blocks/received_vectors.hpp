@@ -14,8 +14,8 @@ struct ReceivedVectors {
   size_t entries = 0;  ///< upper bound of the entries of all vectors
 };
 
-/// Unpacks messages into vectors. Where kernels run at once it unpacks a long message as soon as it
-/// is added; it unpacks all others together in finish().
+/// Unpacks messages into vectors, all of them together in finish(). If the backend runs kernels at
+/// once, as the host does, a long message is unpacked as soon as it is added.
 class MessageUnpacker {
  public:
   MessageUnpacker(Env& env, size_t sources);
@@ -32,7 +32,7 @@ class MessageUnpacker {
 
   Env& env_;
   std::span<SparseSpan> spans_;
-  // The messages that are not yet unpacked.
+  // Messages that are not yet unpacked.
   size_t pending_ = 0;
   std::span<size_t> pending_source_;
   std::span<Message> pending_message_;

@@ -12,8 +12,8 @@ namespace sparsecoll {
 /// The type in which values are sent. The numbers are those of sparsecollWire_t in the C API.
 enum class Wire : int { native = 0, bf16 = 1 };
 
-/// What an algorithm works with: the call to its peers, the kernels of the backend, and host
-/// workspace that lasts until the call ends.
+/// The objects with which an algorithm works: the call, through which it reaches its peers, the
+/// kernels of the backend, and an arena for host workspace that lasts until the call ends.
 struct Env {
   Call& call;
   Kernels& kernels;

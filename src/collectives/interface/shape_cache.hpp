@@ -9,9 +9,9 @@
 
 namespace sparsecoll {
 
-/// What the calls of one shape keep for the next. It is computed from what all ranks know, so that
-/// it is equal on all ranks, except for `own_threshold`. A call works on a copy, which the commit
-/// stores.
+/// The numbers that a call of one shape keeps for the next call. They are computed from data that
+/// all ranks have, so that they are equal on all ranks, except for `own_threshold`. A call works on
+/// a copy, which the commit stores.
 struct ShapeCache {
   std::vector<uint64_t> boundaries;  ///< Ok-Topk: the P + 1 boundaries of regions
   uint64_t calls_since_repartition = 0;

@@ -23,7 +23,7 @@
 
 namespace sparsecoll {
 
-/// What Auto's choice depends on. All ranks have the same.
+/// The numbers on which Auto's choice depends. They are equal on all ranks.
 struct Shape {
   int ranks;
   uint64_t count;

@@ -9,7 +9,7 @@
 
 namespace sparsecoll {
 
-/// What the ranks agree on when they create a push-sum state.
+/// The arguments on which the ranks agree when they create a push-sum state.
 struct PushSumShape {
   uint64_t id = 0;  ///< number of the call that created the state
   size_t count = 0;
@@ -23,7 +23,7 @@ struct PushSumShape {
 };
 inline constexpr int kNeverWaits = -1;
 
-/// What one step or drain works with.
+/// The objects with which one step or drain works.
 struct GossipContext {
   Kernels& kernels;  ///< of the backend and the type of the tensors
   Memory& memory;    ///< of that backend, for what outlives the call
@@ -36,7 +36,8 @@ struct Tensors {
   void* estimate;  ///< x / w; written. Null: not wanted
 };
 
-/// What one step or drain does to x and w, collected until all messages have been received.
+/// The changes of x and w in one step or drain. They are applied when all messages have been
+/// received.
 struct StepUpdate {
   std::vector<double> shares;             ///< p_ji of every part of x that is sent uncompressed
   std::vector<const void*> received;      ///< the uncompressed parts that are received

@@ -22,7 +22,7 @@ std::vector<int> exponential(int rank, int ranks, uint64_t step) {
 }
 
 /// p peers at the distances j (p + 1)^i, j = 1..p, where i = t modulo the number of powers of p + 1
-/// below P. What comes out as 0 or twice is dropped.
+/// below P. The rank itself and repeated peers are left out.
 std::vector<int> n_peer(int rank, int ranks, const uint64_t step, int peers) {
   const uint64_t all = static_cast<uint64_t>(ranks), base = static_cast<uint64_t>(peers) + 1;
   std::vector<uint64_t> powers;
@@ -37,9 +37,9 @@ std::vector<int> n_peer(int rank, int ranks, const uint64_t step, int peers) {
   return found;
 }
 
-/// Even and odd ranks send to each other only: in turn forwards and backwards by 1, then by
-/// 1 + 2^i for i = 1 .. log2(P - 1). Where P is odd a step around the end joins equals; such peers
-/// are left out, as are repeated ones.
+/// Even and odd ranks send to each other only: in turn forwards and backwards by 1, then by 1 + 2^i
+/// for i = 1 .. log2(P - 1). If P is odd, a step past the last rank can join two even or two odd
+/// ranks. Such peers are left out, and so are repeated ones.
 std::vector<int> bipartite(int rank, int ranks, uint64_t step) {
   const int64_t all = ranks;
   std::vector<int> peers;

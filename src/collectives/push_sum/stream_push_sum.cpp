@@ -179,7 +179,8 @@ void StreamPushSum::StreamRound::send(const Neighbour& to) {
   if (CompressedGossip* const compressed = own_.compressed()) {
     const auto [packets, entries] =
         compressed->pack(context_, {to.rank, share}, tensors_.x, update_);
-    // The message starts behind its headroom. What follows it in the slab does no harm.
+    // The message starts behind its headroom. The copy may read bytes behind the message, which the
+    // receiver ignores.
     kernels().copy(packets.slab + kHeadroom,
                    std::min(bytes - kBodyOffset, packets.capacity - kHeadroom), body);
     selected_ = entries;

@@ -19,8 +19,8 @@ inline constexpr unsigned kFullWarp = 0xffffffffu;
 /// are compiled with __launch_bounds__(kThreads, kResidentBlocks) and use at most 16 KiB of shared
 /// memory.
 inline constexpr unsigned kResidentBlocks = 3;
-/// The same for kernels that need half as many registers. The bound also keeps the assembler from
-/// spilling registers to fit even more blocks.
+/// Number of blocks that fit on a multiprocessor at once if their kernel needs half as many
+/// registers. The bound also keeps the assembler from spilling registers to fit even more blocks.
 inline constexpr unsigned kResidentLightBlocks = 2 * kResidentBlocks;
 
 template <class... Parameters, class... Arguments>

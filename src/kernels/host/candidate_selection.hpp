@@ -47,8 +47,8 @@ inline FilterFunction<Bfloat16> filter_of(const FilterFunctions& filters, Bfloat
   return filters.bf16;
 }
 
-/// What happens to candidates for which there is no memory: `returned` gives all but the k largest
-/// of their chunk back to the residual, `counted` only counts them.
+/// How a full chunk treats further candidates: `returned` keeps the k largest of the chunk and
+/// gives the others back to the residual; `counted` only counts them.
 enum class Overflow { returned, counted };
 
 /// Stages K1 to K3 of one call. Keys are of the accumulation type.

@@ -66,7 +66,7 @@ uint64_t put_low_bits(std::byte* at, std::span<const I> index, uint64_t begin,
   return writer.rest();
 }
 
-/// Writes coded indices. `loops`: those of this machine; null: the plain loops.
+/// Writes coded indices. `loops` are those of this machine, or null for the plain loops.
 template <class I>
 void put_coded(std::byte* at, std::span<const I> index, const Region& region,
                const SparseLoops* loops) {

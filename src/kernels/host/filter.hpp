@@ -70,8 +70,8 @@ inline constexpr size_t kExtractSlack = 3;
 template <class T>
 using ExtractFunction = size_t (*)(const ExtractTask<T>&);
 
-/// The loops of one level. All but portable_filters() take multiples of kRow, with `next` aligned
-/// to kAlignment.
+/// The loops for one level of vector instructions. All but portable_filters() take multiples of
+/// kRow, with `next` aligned to kAlignment.
 struct FilterFunctions {
   ExtractFunction<float> extract_f32;
   ExtractFunction<double> extract_f64;

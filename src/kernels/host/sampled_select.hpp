@@ -12,7 +12,7 @@ namespace sparsecoll::host {
 
 /// Adjacent elements that are sampled together: a cache line of floats.
 constexpr size_t kGroup = 16;
-/// At most one of so many elements is sampled.
+/// At most one in kSparsely elements is sampled.
 constexpr size_t kSparsely = 32;
 /// With fewer groups an estimate does not pay.
 constexpr size_t kFewGroups = 4;

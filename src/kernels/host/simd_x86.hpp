@@ -7,7 +7,8 @@
 
 namespace sparsecoll::host {
 
-// Only for machines that have the level: ask find_filters().
+// The loops for the levels of vector instructions (Simd) of x86-64 processors. Only processors that
+// have the level can run them, so callers get them from find_filters() and find_sparse_loops().
 extern const FilterFunctions kAvx2Filters;
 extern const FilterFunctions kAvx512Filters;
 extern const SparseLoops kAvx512SparseLoops;

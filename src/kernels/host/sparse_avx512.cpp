@@ -1,6 +1,5 @@
-// SPDX-FileCopyrightText: 2026 The sparsecoll authors
-// SPDX-License-Identifier: Apache-2.0
-// Compiled for AVX-512 F, BW, DQ and VL and BMI2. Only the table has external linkage.
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors SPDX-License-Identifier: Apache-2.0 This file
+// is compiled for AVX-512 F, BW, DQ and VL and BMI2. Only the table has external linkage.
 #include <immintrin.h>
 
 #include <cstring>
@@ -51,7 +50,7 @@ class Bits {
     filled_ -= 64;
     word_ = filled_ == 0 ? 0 : bits >> (n - filled_);
   }
-  /// From here on, only ones are added, at rising positions.
+  /// Adds the ones of the unary part, at rising positions. put() cannot be called afterwards.
   void put_ones(const EncodeTask& in);
 
  private:
@@ -59,7 +58,7 @@ class Bits {
     std::memcpy(at_ + w_ * 8, &word_, 8);
     ++w_;
   }
-  /// Has `word_` be that word, all before it stored.
+  /// Stores all words before word w, and makes `word_` the word w.
   void go_to(uint64_t w) {
     for (; w_ < w; word_ = 0) store();
   }
@@ -190,7 +189,7 @@ struct FloatKeys {
   using Mask = __mmask16;
   static constexpr size_t kLanes = 16;
   static __m512i load(Mask mask, const float* at) { return _mm512_maskz_loadu_epi32(mask, at); }
-  /// As in key_of(), every NaN is just above infinity.
+  /// Returns the keys of key_of(): every NaN is just above infinity.
   static __m512i key(__m512i value) {
     return _mm512_min_epu32(_mm512_and_si512(value, set(0x7fffffff)), set(0x7f800001));
   }

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Loops over sparse entries with indices of 32 bits, for levels of vector instructions that make
-// them faster. Otherwise the plain loops of elias_fano.hpp, threshold.hpp, select.hpp and
-// feedback.hpp run. This header, too, has plain structs and function pointers only (filter.hpp).
+// Loops over sparse entries with indices of 32 bits. They exist for those levels of vector
+// instructions (Simd) that make them faster. At other levels the plain loops of elias_fano.hpp,
+// threshold.hpp, select.hpp and feedback.hpp run. This header, too, has plain structs and function
+// pointers only (filter.hpp).
 
 #include <cstddef>
 #include <cstdint>
@@ -71,7 +72,7 @@ struct KeyRangeCounts {
   size_t above;  ///< keys of at least `end`
 };
 
-/// The loops of one level.
+/// The loops for one level of vector instructions (Simd).
 struct SparseLoops {
   /// Returns whether each of n indices is larger than the one before it.
   bool (*rising)(const uint32_t* index, size_t n);

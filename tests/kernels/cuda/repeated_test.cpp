@@ -60,7 +60,7 @@ class Repeated {
     for (int run = 1; run < kRuns; ++run)
       if (pack(run) != messages) return "other messages in run " + std::to_string(run);
     std::vector<MessageBytes> spoilt = messages;
-    // in the ones of the unary part, or in its zeros
+    // The inverted bit is in the unary part of the indices.
     const size_t one = EliasFanoLayout(5001, 200001).unary / 8 + 1;
     spoilt[1][sizeof(WireHeader) + one] ^= std::byte{0x80};
     for (const auto& arrived : {messages, spoilt}) {

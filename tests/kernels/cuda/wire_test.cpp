@@ -55,7 +55,7 @@ std::string compare(const std::vector<MessageBytes>& got, const std::vector<Mess
   return "";
 }
 
-/// Checks that both backends pack the same messages. `dense`: without an index array.
+/// Checks that both backends pack the same messages. `dense`: the vector has no index array.
 template <class T, class I>
 std::string check_pack(const Cut<Accumulation<T>>& cut, Precision precision, bool dense = false) {
   using Acc = Accumulation<T>;

@@ -99,7 +99,7 @@ struct Tile {
     }
   };
 
-  /// Merges runs of `width` inputs in pairs. Of equal keys, the entry of the earlier run comes
+  /// Merges runs of `width` inputs in pairs. If keys are equal, the entry of the earlier run comes
   /// first.
   __device__ void merge_runs(unsigned width, ThreadEntries& own) {
     if (own.begin < own.end) {

@@ -9,8 +9,8 @@
 // 2. Scan. When all warps have counted, every warp adds up the counts of the warps before it.
 // 3. Write. Every warp reads its items again, 32 at a time. Ballots give each item its position.
 //
-// Of the items that equal the threshold, the first `ties` by index pass. All counts are exact, so
-// the result does not depend on the order in which warps run.
+// Items above the threshold pass, and so do the first `ties` items, by index, that equal it. All
+// counts are exact, so the result does not depend on the order in which warps run.
 
 #include <cooperative_groups.h>
 

@@ -7,7 +7,7 @@
 
 namespace cub {
 
-/// Sums over the threads of a block. As with CUB's, its storage is in use afterwards: synchronize
+/// Sums over the threads of a block. A call leaves the storage in use, as CUB's does: synchronize
 /// before the next call.
 template <class T, int kThreads>
 class BlockScan {
