@@ -420,8 +420,11 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommGetSequence(sparsecollComm_t com
 /**
  * @brief Waits for every queued call. Local; returns at once with blocking = 1.
  *
+ * A failure of a queued call is never lost. 1,024 errors that were not returned are kept one by
+ * one. Beyond, errors of calls in a row become one, that of the first; if no two are in a row, the
+ * last two become one, which then covers the calls between them, too.
  * @return the first error of a queued call that was not returned before; its message names the
- *         call. Errors that follow from a fatal one are dropped. If the error is
+ *         call or calls. Errors that follow from a fatal one are dropped. If the error is
  *         sparsecollTruncated, sparsecollFetch() gets the result, provided that no other verb was
  *         queued after the call. sparsecollInvalidUsage while a group is open;
  *         sparsecollInvalidArgument; the first fatal error of a poisoned communicator.

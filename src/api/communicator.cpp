@@ -258,9 +258,12 @@ sparsecollResult_t Communicator::record_error(const char* operation, const Error
 }
 
 void Communicator::throw_queued_failure(uint64_t number) {
-  if (const auto failure = queue_->take_failure(number))
-    fail(failure->error.code(), failure->operation, ", call ", failure->number, ": ",
-         failure->error.what());
+  const auto failure = queue_->take_failure(number);
+  if (!failure) return;
+  const std::string numbers = failure->first == failure->last
+                                  ? text(", call ", failure->first)
+                                  : text(", calls ", failure->first, " to ", failure->last);
+  fail(failure->error.code(), failure->operation, numbers, ": ", failure->error.what());
 }
 
 void Communicator::wait_for_device(const std::optional<Stream>& stream) {

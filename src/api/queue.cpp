@@ -10,7 +10,22 @@
 namespace sparsecoll {
 
 namespace {
-constexpr size_t kKeptFailures = 1000;  // of a program that never asks for them
+
+/// Lets one failure stand for two. The first error counts, unless its call was complete and the
+/// other was not.
+void join(Queue::Failure& failure, Queue::Failure&& next) noexcept {
+  if (failure.error.code() == sparsecollTruncated && next.error.code() != sparsecollTruncated) {
+    failure.operation = std::move(next.operation);
+    failure.error = std::move(next.error);
+  }
+  failure.last = next.last;
+}
+
+}  // namespace
+
+Queue::Queue() {
+  failures_.reserve(1);  // so that a failure is kept even when memory is short
+  thread_ = std::thread(&Queue::work, this);
 }
 
 void Queue::stop() {
@@ -66,22 +81,42 @@ void Queue::wait(uint64_t number) const {
 
 std::optional<Queue::Failure> Queue::take_failure(uint64_t number) {
   const std::lock_guard lock(mutex_);
-  const auto end = std::find_if(failures_.begin(), failures_.end(),
-                                [&](const Failure& each) { return each.number > number; });
-  if (end == failures_.begin()) return std::nullopt;
-  Failure first = std::move(failures_.front());
-  failures_.erase(failures_.begin(), fatal(first.error.code()) ? end : failures_.begin() + 1);
-  return first;
+  if (failures_.empty() || failures_.front().first > number) return std::nullopt;
+  Failure taken = failures_.front();
+  taken.last = std::min(taken.last, number);
+  const bool with_later = fatal(taken.error.code());
+  do {
+    if (failures_.front().last > number) {
+      failures_.front().first = number + 1;
+      break;
+    }
+    failures_.erase(failures_.begin());
+  } while (with_later && !failures_.empty() && failures_.front().first <= number);
+  return taken;
 }
 
 void Queue::record_failure(const Task& task, sparsecollResult_t code, const char* why) noexcept {
   const std::lock_guard lock(mutex_);
+  if (failures_.size() == kKeptFailures) join_failures();
   try {
-    if (failures_.size() < kKeptFailures)
-      failures_.push_back({task.number, task.operation, Error(code, why)});
+    failures_.push_back({task.number, task.number, task.operation, Error(code, why)});
   } catch (const std::bad_alloc&) {
-    // There is no memory for the message. An error that was found this way is fatal anyway.
+    Failure without_text{task.number, task.number, "", Error(code, "")};  // needs no memory
+    if (failures_.size() == failures_.capacity())
+      join(failures_.back(), std::move(without_text));
+    else
+      failures_.push_back(std::move(without_text));
   }
+}
+
+void Queue::join_failures() noexcept {
+  const auto in_a_row = [](const Failure& later, const Failure& earlier) {
+    return later.first <= earlier.last + 1;
+  };
+  auto later = std::adjacent_find(failures_.rbegin(), failures_.rend(), in_a_row);
+  if (later == failures_.rend()) later = failures_.rbegin();
+  join(later[1], std::move(*later));
+  failures_.erase(later.base() - 1);
 }
 
 void Queue::work() {

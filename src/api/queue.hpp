@@ -20,14 +20,18 @@ namespace sparsecoll {
 /// in which they were queued, on the queue's own thread.
 class Queue {
  public:
-  /// A failed call, for the function that waits for it.
+  /// A failed call, or several in a row, for the function that waits for them.
   struct Failure {
-    uint64_t number;
-    std::string operation;
-    Error error;
+    uint64_t first;
+    uint64_t last;
+    std::string operation;  ///< of the first one
+    Error error;            ///< of the first one
   };
+  /// So many failures are kept one by one. To make room for another one, failures in a row become
+  /// one; if no two are in a row, the last two become one that covers the calls between them, too.
+  static constexpr size_t kKeptFailures = 1024;
 
-  Queue() : thread_(&Queue::work, this) {}
+  Queue();
   ~Queue() { stop(); }
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
@@ -53,8 +57,9 @@ class Queue {
   void wait_idle() const;
   /// Waits until collective call `number` has run.
   void wait(uint64_t number) const;
-  /// Takes the first failure among the calls up to `number` that was not taken yet. A fatal failure
-  /// also takes the later ones up to `number`, which follow from it.
+  /// Takes the first failure among the calls up to `number` that was not taken yet. Failures that
+  /// became one are taken together, up to `number`. A fatal failure also takes the later ones up to
+  /// `number`, which follow from it.
   std::optional<Failure> take_failure(uint64_t number);
 
  private:
@@ -67,11 +72,13 @@ class Queue {
 
   void work();
   void record_failure(const Task& task, sparsecollResult_t code, const char* why) noexcept;
+  /// Makes room for one more failure.
+  void join_failures() noexcept;
 
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
-  std::deque<Task> tasks_;  ///< the first one may be running
-  std::vector<Failure> failures_;
+  std::deque<Task> tasks_;         ///< the first one may be running
+  std::vector<Failure> failures_;  ///< by number
   uint64_t issued_ = 0;
   uint64_t done_ = 0;
   bool ends_ = false;
