@@ -16,17 +16,27 @@ cd "$(dirname "$0")/.."
 preset=host
 targets=(all)
 select=(--label-exclude '^(gpu|convergence|long)$')
+announcement="On two idle cores the build takes 10 minutes, the tests take 10. Disk: 3 GB."
+left_out="tests that train or take long (tests/run.sh --all), tests that need a GPU (perf/gpu.sh)"
 name_tests() {
   targets=("${@/#/test_}")
   select=(--tests-regex "^($(IFS='|' && echo "$*"))\$")
+  announcement="On two idle cores a first build of one test takes 3 minutes."
+  left_out=
 }
 case ${1:-} in
   '') ;;
-  --all) select=(--label-exclude '^gpu$') ;;
+  --all)
+    select=(--label-exclude '^gpu$')
+    announcement="On two idle cores the build takes 10 minutes, the tests take more than 30."
+    left_out="tests that need a GPU (perf/gpu.sh)"
+    ;;
   --asan | --tsan)
     preset=${1#--}
     targets=(tests_unit tests_ranks test_fault_threads_random_schedule)
     select=(--label-regex '^(unit|ranks|schedule)$' --exclude-regex '^(cxx20|fortran|perf|example)')
+    announcement="This takes longer than a run without sanitizer: on two idle cores about 30 minutes."
+    left_out="tests over MPI and of programs (tests/run.sh)"
     shift
     if [ $# -gt 0 ]; then name_tests "$@"; fi
     export SPARSECOLL_TEST_SMALL=1
@@ -42,6 +52,7 @@ case ${1:-} in
   *) name_tests "$@" ;;
 esac
 
+echo "$announcement"
 scripts/install-packages.sh build-essential gfortran cmake ninja-build pkg-config libopenmpi-dev \
   openmpi-bin catch2 nlohmann-json3-dev libcli11-dev ccache python3 iproute2
 
@@ -53,5 +64,11 @@ fi
 
 cmake --preset "$preset"
 cmake --build --preset "$preset" --parallel "$(nproc)" --target "${targets[@]}"
-exec "${fixed_addresses[@]}" ctest --test-dir "build/$preset" --output-on-failure \
-  --no-tests=error --parallel "$(nproc)" "${select[@]}"
+results=$PWD/build/$preset/tests.xml
+rm -f "$results"
+status=0
+"${fixed_addresses[@]}" ctest --test-dir "build/$preset" --output-on-failure --no-tests=error \
+  --parallel "$(nproc)" --output-junit "$results" "${select[@]}" || status=$?
+[ ! -f "$results" ] || tests/report_skipped.py "$results" "build/$preset/CMakeCache.txt"
+[ -z "$left_out" ] || echo "not run: $left_out"
+exit "$status"

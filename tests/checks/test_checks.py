@@ -178,5 +178,40 @@ class Docs(Tree):
                 self.assertIn("README.md", done.stdout)
 
 
+class Skipped(Tree):
+    TEST = '<testcase name="{}" status="notrun"><skipped/><system-out>{}</system-out></testcase>'
+    CACHE = (
+        "CMAKE_CUDA_COMPILER:STRING=/bin/nvcc\nNCCL_INCLUDE_DIR:PATH=/include\n"
+        "SPARSECOLL_DOXYGEN:FILEPATH=/bin/doxygen\nSPARSECOLL_PKG_CONFIG:FILEPATH=/bin/pkg-config\n"
+        "SPARSECOLL_MPI:BOOL=ON\nSPARSECOLL_FORTRAN:BOOL=ON\n"
+    )
+
+    def report(self, tests, cache):
+        passed = '<testcase name="passed" status="run"><system-out>SKIPPED: no</system-out></testcase>'
+        self.write("tests.xml", f"<testsuite>{passed}{tests}</testsuite>")
+        self.write("CMakeCache.txt", cache)
+        script = "../report_skipped.py"
+        done = self.run_check(script, self.root / "tests.xml", self.root / "CMakeCache.txt")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_nothing_is_missing(self):
+        self.assertEqual(self.report("", self.CACHE), "no test was skipped\n")
+
+    def test_tests_are_listed_by_reason(self):
+        tests = self.TEST.format("one", "noise\nSKIPPED: no device\n")
+        tests += self.TEST.format("two", "a_perf: --memory device: no device\n")
+        tests += self.TEST.format("three", "")
+        self.assertEqual(
+            self.report(tests, self.CACHE),
+            "skipped, 1: it printed no reason: three\nskipped, 2: no device: one, two\n",
+        )
+
+    def test_missing_parts_are_named(self):
+        cache = self.CACHE.replace("=/bin/doxygen", "=SPARSECOLL_DOXYGEN-NOTFOUND")
+        self.assertIn("not built: the reference of the API", self.report("", cache))
+        self.assertIn("not built: kernels for GPUs", self.report("", ""))
+
+
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])
