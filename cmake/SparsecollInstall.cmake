@@ -50,5 +50,8 @@ write_basic_package_version_file(
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/sparsecollConfig.cmake"
               "${CMAKE_CURRENT_BINARY_DIR}/sparsecollConfigVersion.cmake"
         DESTINATION "${package_dir}")
+if(SPARSECOLL_HWLOC)
+  install(FILES cmake/FindHwloc.cmake DESTINATION "${package_dir}")
+endif()
 
 include(SparsecollPkgConfig)

@@ -156,7 +156,7 @@ fi
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 if [ -z "$programs" ]; then
-  "$root/scripts/install-packages.sh" build-essential cmake ninja-build libopenmpi-dev openmpi-bin \
+  "$root/scripts/install-packages.sh" build-essential cmake ninja-build libopenmpi-dev openmpi-bin libhwloc-dev \
     nlohmann-json3-dev libcli11-dev iproute2 python3 python3-matplotlib
   cmake -S "$root" -B "$root/build/perf" -G Ninja -DCMAKE_BUILD_TYPE=Release \
     -DSPARSECOLL_BUILD_TESTS=OFF -DSPARSECOLL_BUILD_PERF=ON -DSPARSECOLL_BUILD_EXAMPLES=ON \

@@ -32,7 +32,7 @@ done
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 
-"$root/scripts/install-packages.sh" build-essential cmake ninja-build libopenmpi-dev openmpi-bin \
+"$root/scripts/install-packages.sh" build-essential cmake ninja-build libopenmpi-dev openmpi-bin libhwloc-dev \
   nlohmann-json3-dev libcli11-dev python3 python3-matplotlib
 
 cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DSPARSECOLL_BUILD_TESTS=OFF \

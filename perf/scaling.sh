@@ -43,7 +43,7 @@ mkdir -p "$out"
 out=$(cd "$out" && pwd)
 
 if [ -z "$programs" ]; then
-  "$root/scripts/install-packages.sh" build-essential cmake ninja-build libopenmpi-dev \
+  "$root/scripts/install-packages.sh" build-essential cmake ninja-build libopenmpi-dev libhwloc-dev \
     openmpi-bin nlohmann-json3-dev libcli11-dev python3 python3-matplotlib
   cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DSPARSECOLL_BUILD_TESTS=OFF \
     -DSPARSECOLL_BUILD_PERF=ON -DSPARSECOLL_BUILD_EXAMPLES=ON -DSPARSECOLL_CUDA=OFF

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "calls/framed/framed_link.hpp"
-#include "core/machine.hpp"
 
 namespace sparsecoll {
 
@@ -25,20 +24,20 @@ int first_device(int configured) {
 
 /// Returns how many threads select: those that are configured, or this rank's share of the CPUs on
 /// which the calling thread may run.
-size_t threads_of(const Config& config, const Link& link) {
-  const auto sharing = static_cast<size_t>(link.ranks_sharing_cpus());
-  return config.threads ? static_cast<size_t>(*config.threads) : count_cpus() / sharing;
+size_t threads_of(const Config& config, const CpuShare& share) {
+  return config.threads ? static_cast<size_t>(*config.threads) : count_cpus() / share.ranks;
 }
 
 }  // namespace
 
-Backends::Backends(const Config& config, Link& link, Timeline* timeline)
+Backends::Backends(const Config& config, Link& link, const ThreadPlacement& placement,
+                   Timeline* timeline)
     : link_(link),
       framed_link_(link_as<FramedLink>(link)),
       timeline_(timeline),
       device_number_(link.device().value_or(first_device(config.values.device))),
-      host_(arena_, config.simd.value_or(host::best_simd()), threads_of(config, link),
-            static_cast<size_t>(link.rank() % link.ranks_sharing_cpus())) {}
+      host_(arena_, config.simd.value_or(host::best_simd()), threads_of(config, placement.share),
+            placement) {}
 
 int Backends::device_number() const {
   const int decided = device_number_;

@@ -21,7 +21,10 @@ class Backends {
  public:
   /// `link` outlives all use of this object, `timeline` the object itself. A null timeline records
   /// nothing.
-  Backends(const Config& config, Link& link, Timeline* timeline);
+  Backends(const Config& config, Link& link, const ThreadPlacement& placement, Timeline* timeline);
+
+  /// Returns the number of threads that select, this rank's calling thread included.
+  size_t threads() const { return host_.threads(); }
 
   /// Workspace on the host.
   Arena& arena() { return arena_; }

@@ -24,15 +24,16 @@ uint64_t node_of(const Config& config, const Link& link) {
 
 }  // namespace
 
-Communicator::Communicator(std::unique_ptr<Link> link, Config config, std::optional<uint64_t> node)
+Communicator::Communicator(std::unique_ptr<Link> link, Config config, const Communicator* whole)
     : config_(std::move(config)),
       log_(config_.log_level, config_.log_file, text("rank ", link->rank(), " of ", link->size())),
       timeline_file_(config_.timeline, log_),
-      backends_(config_, *link, timeline_file_.timeline()),
+      placement_{whole ? whole->placement().share : link->cpu_share(), config_.binds},
+      backends_(config_, *link, placement_, timeline_file_.timeline()),
       link_(std::move(link)),
       health_(link_as<StreamLink>(*link_)),
       statistics_(link_as<StreamLink>(*link_)),
-      network_model_{node ? *node : node_of(config_, *link_), {}, {}, {}},
+      network_model_{whole ? whole->network_model().node : node_of(config_, *link_), {}, {}, {}},
       residuals_(sparsecoll::residuals()),
       push_sums_(sparsecoll::push_sums()) {
   link_->open({*backends_.memory(kHost), backends_.arena(), config_.check, config_.values.timeoutMs,
@@ -101,7 +102,7 @@ void Communicator::start() {
   statistics_.reset();  // the initialisation is no verb
   if (config_.values.blocking) return;
   try {
-    queue_ = std::make_unique<Queue>();
+    queue_ = std::make_unique<Queue>(placement_.for_queue());
   } catch (const std::system_error& error) {
     fail(sparsecollSystemError, "no thread for queued calls: ", error.what());
   }

@@ -34,8 +34,8 @@ namespace sparsecoll {
 /// queue() that say so.
 class Communicator : public std::enable_shared_from_this<Communicator> {
  public:
-  /// `node`: number of this rank's node, if a communicator of which this one is a part knows it.
-  Communicator(std::unique_ptr<Link> link, Config config, std::optional<uint64_t> node = {});
+  /// `whole`: the communicator of which this one is a part; its ranks stay where they are.
+  Communicator(std::unique_ptr<Link> link, Config config, const Communicator* whole = nullptr);
   /// Ends queued calls with an abort. Destroys the residuals and push-sum states.
   ~Communicator();
 
@@ -46,12 +46,15 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   const Link& link() const { return *link_; }
   Backends& backends() { return backends_; }
   const Backends& backends() const { return backends_; }
+  /// Returns where the threads of this rank run.
+  const ThreadPlacement& placement() const { return placement_; }
   Health& health() { return health_; }
   const Health& health() const { return health_; }
   const Statistics& statistics() const { return statistics_; }
   ShapeCaches& shape_caches() { return shape_caches_; }
   const ShapeCaches& shape_caches() const { return shape_caches_; }
   NetworkModel& network_model() { return network_model_; }
+  const NetworkModel& network_model() const { return network_model_; }
   PendingResults& pending_results() { return pending_results_; }
   Group& group() { return group_; }
   OwnedHandles<Residual>& residuals() { return residuals_; }
@@ -149,6 +152,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   Config config_;
   Log log_;
   TimelineFile timeline_file_;
+  const ThreadPlacement placement_;
   Backends backends_;
   std::unique_ptr<Link> link_;
   Health health_;

@@ -179,6 +179,7 @@ Config make_config(const sparsecollConfig_t* config, bool check) {
   result.timeline = environment("SPARSECOLL_TIMELINE").value_or("");
   result.ranks_per_node = number("SPARSECOLL_RANKS_PER_NODE", {"ranks", 1, INT_MAX}).value_or(0);
   result.simd = simd_level();
+  result.binds = choose("SPARSECOLL_BIND", {{"0", 0}, {"1", 1}}, 1) != 0;
   result.threads = number("SPARSECOLL_THREADS", {"threads", 1, kMostThreads});
   result.cuda_aware = optional_switch("SPARSECOLL_CUDA_AWARE");
   result.mpi_eager = optional_switch("SPARSECOLL_MPI_PIECES");

@@ -22,6 +22,7 @@ struct Config {
   std::string log_file;
   std::string timeline;  ///< pattern of the names of timeline files; empty: none are written
   std::optional<host::Simd> simd;  ///< none: the best level of the machine
+  bool binds = true;               ///< whether threads of the library are bound to CPUs
   std::optional<int> threads;      ///< threads that select; none: this rank's share of the CPUs
   std::optional<bool> cuda_aware;  ///< whether MPI accepts device memory; none: what MPI reports
   std::optional<bool>

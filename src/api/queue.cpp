@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "core/float_environment.hpp"
 
@@ -23,7 +24,7 @@ void join(Queue::Failure& failure, Queue::Failure&& next) noexcept {
 
 }  // namespace
 
-Queue::Queue() {
+Queue::Queue(Cpus cpus) : cpus_(std::move(cpus)) {
   failures_.reserve(1);  // so that a failure is kept even when memory is short
   thread_ = std::thread(&Queue::work, this);
 }
@@ -121,6 +122,7 @@ void Queue::join_failures() noexcept {
 
 void Queue::work() {
   const FloatEnvironment environment;
+  bind_this_thread(cpus_);
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return ends_ || !tasks_.empty(); });

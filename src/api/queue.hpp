@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/thread_placement.hpp"
 
 namespace sparsecoll {
 
@@ -31,7 +32,8 @@ class Queue {
   /// one; if no two are in a row, the last two become one that covers the calls between them, too.
   static constexpr size_t kKeptFailures = 1024;
 
-  Queue();
+  /// `cpus`: those on which the thread may run; none: wherever the calling thread may.
+  explicit Queue(Cpus cpus = {});
   ~Queue() { stop(); }
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
@@ -75,6 +77,7 @@ class Queue {
   /// Makes room for one more failure.
   void join_failures() noexcept;
 
+  const Cpus cpus_;
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   std::deque<Task> tasks_;         ///< the first one may be running

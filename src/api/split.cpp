@@ -11,8 +11,7 @@ namespace {
 /// part, and returns its handle. An abort of `parent` meanwhile aborts the part.
 void* make_part(Communicator& parent, std::unique_ptr<Link> link, const Config& config,
                 const Deadline& deadline) {
-  const auto part =
-      std::make_shared<Communicator>(std::move(link), config, parent.network_model().node);
+  const auto part = std::make_shared<Communicator>(std::move(link), config, &parent);
   parent.set_part(part);
   try {
     if (parent.health().code() != sparsecollSuccess) part->abort();  // parent was aborted before

@@ -14,6 +14,7 @@
 #include "core/deadline.hpp"
 #include "core/error.hpp"
 #include "core/function_ref.hpp"
+#include "core/thread_placement.hpp"
 
 namespace sparsecoll {
 
@@ -56,7 +57,7 @@ class Link {
   virtual int rank() const = 0;
   virtual int size() const = 0;
   /// Returns how many ranks run on the CPUs of this rank, including itself, as far as it knows.
-  virtual int ranks_sharing_cpus() const = 0;
+  virtual CpuShare cpu_share() const = 0;
   /// Returns a number of the node of this rank. Ranks with the same number share its memory.
   virtual uint64_t node() const = 0;
   /// Returns the rank of this process in the job that started it.

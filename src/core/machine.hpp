@@ -3,12 +3,21 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace sparsecoll {
 
-/// Returns a number of the machine on which this process runs, from the host's name and, if the
-/// system reports it, the time of its start. So hosts with the same name differ. Containers count
-/// as hosts of their own if their names differ.
+/// Returns the name of this host; empty if the system does not report it.
+std::string host_name();
+
+/// Returns a number of the machine on which this process runs: of the time of its start, or of the
+/// host's name if the system does not report that. Containers of one machine have the same number,
+/// whatever their names.
 uint64_t machine_number();
+
+/// Returns a number of the node on which this process runs. Processes of one machine are on one
+/// node if they share its network: the network namespace is part of the number. So containers with
+/// a network of their own are nodes of their own, and those with the machine's network are not.
+uint64_t node_number();
 
 }  // namespace sparsecoll

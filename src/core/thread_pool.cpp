@@ -18,17 +18,6 @@ namespace sparsecoll {
 
 namespace {
 
-/// Returns the CPUs on which the calling thread may run; none if the system does not report them.
-std::vector<size_t> own_cpus() {
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  std::vector<size_t> cpus;
-  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return cpus;
-  for (size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-    if (CPU_ISSET(cpu, &mask)) cpus.push_back(cpu);
-  return cpus;
-}
-
 /// Blocks all signals for threads that are started while it exists.
 class SignalsBlocked {
  public:
@@ -47,23 +36,11 @@ class SignalsBlocked {
 
 }  // namespace
 
-size_t count_cpus() { return std::max<size_t>(own_cpus().size(), 1); }
-
-bool has_all_cpus() {
-  const long online = sysconf(_SC_NPROCESSORS_ONLN);
-  return online < 1 || count_cpus() >= static_cast<size_t>(online);
-}
-
 /// The threads besides the caller, and the loop that they run now.
 struct ThreadPool::Workers {
-  Workers(size_t count, size_t pool_index) {
+  Workers(size_t count, const ThreadPlacement& placement) {
     const SignalsBlocked blocked;
-    std::vector<size_t> cpus = own_cpus();
-    // If the pool has all CPUs for itself, the caller stays on its current one.
-    const int here = sched_getcpu();
-    const auto callers = std::find(cpus.begin(), cpus.end(), static_cast<size_t>(here));
-    if (pool_index == 0 && here >= 0 && callers != cpus.end())
-      std::rotate(cpus.begin(), callers, cpus.end());
+    const Cpus cpus = placement.for_loop();
     threads.reserve(count);
     for (size_t i = 1; i <= count; ++i) {
       pthread_t thread;
@@ -72,7 +49,7 @@ struct ThreadPool::Workers {
       if (cpus.empty()) continue;
       cpu_set_t one;
       CPU_ZERO(&one);
-      CPU_SET(cpus[(pool_index * (count + 1) + i) % cpus.size()], &one);
+      CPU_SET(cpus[i % cpus.size()], &one);
       pthread_setaffinity_np(thread, sizeof one, &one);  // if this fails, it is only slower
     }
   }
@@ -124,8 +101,8 @@ struct ThreadPool::Workers {
   bool ends = false;
 };
 
-ThreadPool::ThreadPool(size_t threads, size_t pool_index)
-    : threads_(std::max<size_t>(threads, 1)), pool_index_(pool_index) {}
+ThreadPool::ThreadPool(size_t threads, const ThreadPlacement& placement)
+    : threads_(std::max<size_t>(threads, 1)), placement_(placement) {}
 
 ThreadPool::~ThreadPool() {
   if (!workers_) return;
@@ -138,7 +115,7 @@ ThreadPool::~ThreadPool() {
 
 void ThreadPool::run(size_t tasks, FunctionRef<void(size_t)> task) {
   if (threads_ > 1 && tasks > 1 && !workers_)
-    workers_ = std::make_unique<Workers>(threads_ - 1, pool_index_);
+    workers_ = std::make_unique<Workers>(threads_ - 1, placement_);
   if (!workers_ || tasks <= 1 || workers_->threads.empty() || workers_->process != getpid()) {
     for (size_t i = 0; i < tasks; ++i) task(i);
     return;

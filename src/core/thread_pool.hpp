@@ -6,23 +6,18 @@
 #include <memory>
 
 #include "core/function_ref.hpp"
+#include "core/thread_placement.hpp"
 
 namespace sparsecoll {
 
-/// Returns the number of CPUs on which the calling thread may run.
-size_t count_cpus();
-/// Returns whether these are all CPUs of the system: this process is not bound.
-bool has_all_cpus();
-
 /// Threads that run long loops together with their caller. The first loop starts them. Each is
-/// bound to one of the CPUs on which its caller may run, blocks all signals, and sleeps between
-/// loops. If the system provides fewer threads, or none, loops are only slower. One caller at a
-/// time.
+/// bound to one of the CPUs on which its caller may run (thread_placement.hpp), blocks all signals,
+/// and sleeps between loops. If the system provides fewer threads, or none, loops are only slower.
+/// One caller at a time.
 class ThreadPool {
  public:
-  /// `threads` includes the caller. `pool_index` is the index of this pool among those that share
-  /// the caller's CPUs.
-  ThreadPool(size_t threads, size_t pool_index);
+  /// `threads` includes the caller.
+  explicit ThreadPool(size_t threads, const ThreadPlacement& placement = {});
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -37,7 +32,7 @@ class ThreadPool {
   struct Workers;
 
   const size_t threads_;
-  const size_t pool_index_;
+  const ThreadPlacement placement_;
   std::unique_ptr<Workers> workers_;
 };
 

@@ -115,7 +115,10 @@ class LocalTransport final : public Transport {
 
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(group_->inboxes.size()); }
-  int ranks_sharing_cpus() const override { return group_->ranks_sharing_cpus; }
+  CpuShare cpu_share() const override {
+    const auto ranks = static_cast<size_t>(group_->ranks_sharing_cpus);
+    return {ranks, static_cast<size_t>(rank_) % ranks};
+  }
   void check_thread() const override {}
   void check_queue() const override {}
 

@@ -22,12 +22,12 @@ namespace sparsecoll {
 namespace {
 
 /// Returns how many processes the launcher started on this machine, or 0 if it does not say.
-int count_processes() {
+size_t count_processes() {
   for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) {
     const std::string count = environment(variable).value_or("");
-    int value = 0;
+    size_t value = 0;
     if (std::from_chars(count.data(), count.data() + count.size(), value).ec == std::errc())
-      return std::max(value, 0);
+      return value;
   }
   return 0;
 }
@@ -47,14 +47,15 @@ class MpiTransport final : public Transport {
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(peers_.size()); }
   int world_rank() const override { return duplicate_->world_rank(); }
-  /// A process that is bound to some of the CPUs does not share them.
-  int ranks_sharing_cpus() const override {
-    const int processes = count_processes();
-    if (!has_all_cpus()) return 1;
-    return processes > 0 ? processes : size();
+  /// The launcher may have started more processes than this communicator has ranks. They share the
+  /// CPUs, too, unless this process is bound to some of them.
+  CpuShare cpu_share() const override {
+    CpuShare share = duplicate_->cpu_share();
+    if (has_all_cpus()) share.ranks = std::max(share.ranks, count_processes());
+    return share;
   }
 
-  uint64_t node() const override { return machine_number(); }
+  uint64_t node() const override { return node_number(); }
 
   void check_thread() const override { check_mpi_caller(); }
   void check_queue() const override {
@@ -145,7 +146,7 @@ class MpiTransport final : public Transport {
   std::vector<bool> eager_peers() const {
     std::vector<bool> eager;
     for (const MpiAddress& each : peers_)
-      eager.push_back(options_.eager.value_or(duplicate_->is_on_other_machine(each.rank)));
+      eager.push_back(options_.eager.value_or(duplicate_->is_on_other_node(each.rank)));
     return eager;
   }
 

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "core/error.hpp"
-#include "core/machine.hpp"
 
 namespace sparsecoll {
 
@@ -52,22 +51,23 @@ MPI_Comm duplicate(MPI_Comm original, const Deadline& deadline) {
   return *made;
 }
 
-/// Returns the machine numbers of all ranks.
-std::vector<uint64_t> gather_machines(MPI_Comm comm, uint64_t own, const Deadline& deadline) {
+/// Gathers what all ranks say of where they run.
+std::vector<RankLocation> gather_locations(MPI_Comm comm, const RankLocation& own,
+                                           const Deadline& deadline) {
   int size = 1;
   check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
-  struct Numbers {
-    uint64_t own;
-    std::vector<uint64_t> all;
+  struct Locations {
+    RankLocation own;
+    std::vector<RankLocation> all;
   };
-  auto numbers =
-      std::make_unique<Numbers>(Numbers{own, std::vector<uint64_t>(static_cast<size_t>(size))});
+  auto locations = std::make_unique<Locations>(
+      Locations{own, std::vector<RankLocation>(static_cast<size_t>(size))});
   MPI_Request request;
-  check_mpi(MPI_Iallgather(&numbers->own, 1, MPI_UINT64_T, numbers->all.data(), 1, MPI_UINT64_T,
-                           comm, &request),
+  check_mpi(MPI_Iallgather(&locations->own, sizeof own, MPI_BYTE, locations->all.data(), sizeof own,
+                           MPI_BYTE, comm, &request),
             "MPI_Iallgather");
-  wait_for_all(request, numbers, deadline, "MPI_Iallgather");
-  return std::move(numbers->all);
+  wait_for_all(request, locations, deadline, "MPI_Iallgather");
+  return std::move(locations->all);
 }
 
 }  // namespace
@@ -101,9 +101,12 @@ MpiDuplicate::MpiDuplicate(MPI_Comm original, const Deadline& deadline)
   if (!found) fail(sparsecollSystemError, "MPI has no attribute MPI_TAG_UB");
   highest_ = *highest;
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &world_rank_), "MPI_Comm_rank");
-  const uint64_t own = machine_number();
-  for (const uint64_t each : gather_machines(comm_, own, deadline))
-    elsewhere_.push_back(each != own);
+  int rank = 0;
+  check_mpi(MPI_Comm_rank(comm_, &rank), "MPI_Comm_rank");
+  const std::vector<RankLocation> all = gather_locations(comm_, RankLocation::here(), deadline);
+  for (const RankLocation& each : all)
+    elsewhere_.push_back(each.node != all[static_cast<size_t>(rank)].node);
+  cpu_share_ = share_cpus(all, static_cast<size_t>(rank));
 }
 
 int MpiDuplicate::acquire_tag() {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/deadline.hpp"
+#include "transport/rank_location.hpp"
 
 namespace sparsecoll {
 
@@ -51,8 +52,10 @@ class MpiDuplicate {
   int highest_tag() const { return highest_; }
   /// Returns this process's rank in MPI_COMM_WORLD.
   int world_rank() const { return world_rank_; }
-  /// Returns true if that rank of comm() is on another machine than this one.
-  bool is_on_other_machine(int rank) const { return elsewhere_[static_cast<size_t>(rank)]; }
+  /// Returns true if that rank of comm() is on another node than this one.
+  bool is_on_other_node(int rank) const { return elsewhere_[static_cast<size_t>(rank)]; }
+  /// Returns how many ranks of comm() use the same CPUs as this one.
+  const CpuShare& cpu_share() const { return cpu_share_; }
   /// Returns a tag that is not in use and for which no message is pending. Throws SystemError if
   /// there is none.
   int acquire_tag();
@@ -63,7 +66,8 @@ class MpiDuplicate {
   MPI_Comm comm_ = MPI_COMM_NULL;
   int highest_ = 0;
   int world_rank_ = 0;
-  std::vector<bool> elsewhere_;  ///< by rank of comm(): on another machine
+  std::vector<bool> elsewhere_;  ///< by rank of comm(): on another node
+  CpuShare cpu_share_;
   /// Guards the tags: two threads may use two communicators at the same time.
   std::mutex mutex_;
   std::set<int> in_use_{kFirstTag};

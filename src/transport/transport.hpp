@@ -8,6 +8,7 @@
 
 #include "core/deadline.hpp"
 #include "core/memory.hpp"
+#include "core/thread_placement.hpp"
 
 namespace sparsecoll {
 
@@ -61,7 +62,9 @@ class Transport {
   virtual int world_rank() const { return rank(); }
   /// Returns how many ranks run on the same CPUs as this one, this one included, as far as the
   /// transport knows.
-  virtual int ranks_sharing_cpus() const { return size(); }
+  virtual CpuShare cpu_share() const {
+    return {static_cast<size_t>(size()), static_cast<size_t>(rank())};
+  }
   /// Returns a number that identifies the node of this rank. Ranks with the same number share its
   /// memory and its network link.
   virtual uint64_t node() const { return 0; }

@@ -147,7 +147,8 @@ TEST_CASE("variables override the struct") {
       wire("SPARSECOLL_WIRE", "bf16"), timeout("SPARSECOLL_TIMEOUT_MS", "1234"),
       check("SPARSECOLL_CHECK", "0"), debug("SPARSECOLL_DEBUG", "WARN"),
       simd("SPARSECOLL_SIMD", "portable"), threads("SPARSECOLL_THREADS", "3"),
-      cuda_aware("SPARSECOLL_CUDA_AWARE", "0"), mpi_eager("SPARSECOLL_MPI_PIECES", "1");
+      bind("SPARSECOLL_BIND", "0"), cuda_aware("SPARSECOLL_CUDA_AWARE", "0"),
+      mpi_eager("SPARSECOLL_MPI_PIECES", "1");
   const Config made = make_config(&config);
   CHECK(made.values.algorithm == sparsecollAlgoOktopk);
   CHECK(made.values.wire == sparsecollWireBf16);
@@ -156,6 +157,7 @@ TEST_CASE("variables override the struct") {
   CHECK(made.log_level == LogLevel::warn);
   CHECK(made.simd == host::Simd::portable);
   CHECK(made.threads == 3);
+  CHECK_FALSE(made.binds);
   CHECK(made.cuda_aware == false);
   CHECK(made.mpi_eager == true);
 }
@@ -194,6 +196,7 @@ TEST_CASE("an unknown word is an error that lists the valid ones") {
        {"auto", "portable"},
        {"", "AVX2", "sse2", "0"},
        "auto, avx512, avx2, portable"},
+      {"SPARSECOLL_BIND", {"0", "1"}, {"", "auto", "yes"}, "0, 1"},
       {"SPARSECOLL_CUDA_AWARE", {"auto", "0", "1"}, {"", "yes", "2", "AUTO"}, "auto, 0, 1"},
       {"SPARSECOLL_MPI_PIECES", {"auto", "0", "1"}, {"", "-1", "61440"}, "auto, 0, 1"},
       {"SPARSECOLL_THREADS",

@@ -4,6 +4,10 @@
 // Tests of the topology, of the measurement of messages within and between nodes, and of the choice
 // of Auto that follows.
 
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cmath>
 #include <set>
 
@@ -21,7 +25,7 @@ std::vector<int> ranks_of(const Topology& topology, int node) {
   return {ranks.begin(), ranks.end()};
 }
 
-TEST_CASE("nodes are ordered by their lowest ranks, not by their machine numbers") {
+TEST_CASE("nodes are ordered by their lowest ranks, not by their numbers") {
   const uint64_t numbers[] = {70, 7, 70, ~uint64_t{0}, 7, 70};
   const Topology topology(numbers);
   REQUIRE(topology.nodes() == 3);
@@ -36,8 +40,34 @@ TEST_CASE("nodes are ordered by their lowest ranks, not by their machine numbers
   CHECK(Topology({numbers, 1}).largest_node_size() == 1);
 }
 
-TEST_CASE("the number of this machine does not change") {
-  CHECK(machine_number() == machine_number());
+/// Runs body() in a process of its own, which may change its namespaces. Returns what body()
+/// returns, or -1 if this process may not have the namespace.
+template <class Body>
+int in_namespace(int flag, Body body) {
+  const pid_t child = fork();
+  if (child == 0) _exit(unshare(flag) != 0 ? 255 : body());
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  return WEXITSTATUS(status) == 255 ? -1 : WEXITSTATUS(status);
+}
+
+TEST_CASE("the numbers of this machine and node do not depend on the host's name") {
+  const uint64_t machine = machine_number(), node = node_number();
+  CHECK(machine_number() == machine);
+  CHECK(node_number() == node);
+  const int differ = in_namespace(CLONE_NEWUTS, [&] {
+    if (sethostname("elsewhere", 9) != 0 || host_name() != "elsewhere") return 2;
+    return machine_number() == machine && node_number() == node ? 0 : 1;
+  });
+  CHECK(differ <= 0);
+}
+
+TEST_CASE("a process with a network of its own is a node of its own on the same machine") {
+  const uint64_t machine = machine_number(), node = node_number();
+  const int wrong = in_namespace(
+      CLONE_NEWNET, [&] { return machine_number() == machine && node_number() != node ? 0 : 1; });
+  CHECK(wrong <= 0);
 }
 
 TEST_CASE("the ranks exchange the numbers of their machines") {

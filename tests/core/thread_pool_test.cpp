@@ -26,7 +26,7 @@ namespace {
 
 TEST_CASE("every task runs exactly once before the loop ends") {
   for (const size_t threads : {0, 1, 2, 3, 9}) {
-    ThreadPool pool(threads, 0);
+    ThreadPool pool(threads);
     CHECK(pool.threads() == std::max<size_t>(threads, 1));
     for (const size_t tasks : {0, 1, 2, 7, 100}) {
       for (int repeat = 0; repeat < 20; ++repeat) {
@@ -64,8 +64,8 @@ TEST_CASE("threads are bound to CPUs of the caller and block all signals") {
   cpu_set_t callers;
   CPU_ZERO(&callers);
   REQUIRE(sched_getaffinity(0, sizeof callers, &callers) == 0);
-  for (const size_t pool_index : {0, 1, 5}) {
-    ThreadPool pool(3, pool_index);
+  for (const size_t index : {0, 1, 5}) {
+    ThreadPool pool(3, {{6, index}});
     for (const cpu_set_t& mask : results_of_threads<cpu_set_t>(pool, [] {
            cpu_set_t own;
            CPU_ZERO(&own);
@@ -98,7 +98,7 @@ TEST_CASE("if the caller is bound to one CPU, so are all threads") {
     CPU_SET(static_cast<size_t>(sched_getcpu()), &one);
     REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
     CHECK(count_cpus() == 1);
-    ThreadPool pool(2, 1);
+    ThreadPool pool(2, {{2, 1}});
     const auto masks = results_of_threads<cpu_set_t>(pool, [] {
       cpu_set_t own;
       CPU_ZERO(&own);
@@ -111,7 +111,7 @@ TEST_CASE("if the caller is bound to one CPU, so are all threads") {
 }
 
 TEST_CASE("idle threads use no CPU time") {
-  ThreadPool pool(3, 0);
+  ThreadPool pool(3);
   results_of_threads<int>(pool, [] { return 0; });
   const std::clock_t before = std::clock();
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
@@ -120,7 +120,7 @@ TEST_CASE("idle threads use no CPU time") {
 
 TEST_CASE("a forked process runs loops and ends without the threads") {
   if (kSanitized) return;  // programs with sanitizers do not survive this
-  auto* const pool = new ThreadPool(3, 0);
+  auto* const pool = new ThreadPool(3);
   results_of_threads<int>(*pool, [] { return 0; });
   const pid_t child = fork();
   if (child == 0) {

@@ -26,7 +26,8 @@ void identity(Rank& rank) {
   std::vector<uint64_t> world = rank.allgather(static_cast<uint64_t>(transport.world_rank()));
   std::sort(world.begin(), world.end());
   expect(std::adjacent_find(world.begin(), world.end()) == world.end(), "a world rank twice");
-  expect(transport.ranks_sharing_cpus() >= 1, "a rank shares its CPUs at least with itself");
+  const CpuShare share = transport.cpu_share();
+  expect(share.index < share.ranks, "a rank is not among those that share its CPUs");
   expect(transport.node() == transport.node(), "the node changes");
   expect(transport.close_is_collective() == rank.traits().close_is_collective, "close()");
   expect(!transport.gone(transport.rank()), "a rank is gone for itself");

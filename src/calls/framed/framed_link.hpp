@@ -23,7 +23,7 @@ class FramedLink final : public Link {
 
   int rank() const override { return transport_->rank(); }
   int size() const override { return transport_->size(); }
-  int ranks_sharing_cpus() const override { return transport_->ranks_sharing_cpus(); }
+  CpuShare cpu_share() const override { return transport_->cpu_share(); }
   uint64_t node() const override { return transport_->node(); }
   int world_rank() const override { return transport_->world_rank(); }
   std::optional<int> device() const override { return {}; }

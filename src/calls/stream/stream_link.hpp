@@ -36,8 +36,10 @@ class StreamLink final : public Link {
 
   int rank() const override { return transport_->rank(); }
   int size() const override { return transport_->size(); }
-  int ranks_sharing_cpus() const override { return size(); }
-  uint64_t node() const override { return machine_number(); }
+  CpuShare cpu_share() const override {
+    return {static_cast<size_t>(size()), static_cast<size_t>(rank())};
+  }
+  uint64_t node() const override { return node_number(); }
   int world_rank() const override { return rank(); }
   std::optional<int> device() const override { return transport_->device(); }
   LinkKind kind() override { return this; }

@@ -35,12 +35,12 @@ size_t beyond_caches() {
 
 }  // namespace
 
-Backend::Backend(Arena& arena, Simd simd, size_t threads, size_t pool_index)
+Backend::Backend(Arena& arena, Simd simd, size_t threads, const ThreadPlacement& placement)
     : arena_(arena),
       filters_(filters_of(simd)),
       loops_(find_sparse_loops(simd)),
       beyond_caches_(beyond_caches()),
-      threads_(threads, pool_index) {}
+      threads_(threads, placement) {}
 
 size_t Backend::chunks(size_t count) const {
   const size_t threads = threads_.threads();

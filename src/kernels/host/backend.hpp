@@ -42,8 +42,8 @@ constexpr size_t cut(size_t count, size_t n, size_t s) {
 class Backend {
  public:
   /// Throws InvalidArgument for a level that this machine does not have. For `threads` and
-  /// `pool_index` see ThreadPool.
-  Backend(Arena& arena, Simd simd, size_t threads = 1, size_t pool_index = 0);
+  /// `placement` see ThreadPool.
+  Backend(Arena& arena, Simd simd, size_t threads = 1, const ThreadPlacement& placement = {});
 
   Arena& arena() { return arena_; }
   const FilterFunctions& filters() const { return filters_; }

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/hardware.hpp"
+
+namespace sparsecoll {
+
+/// Returns the CPUs on which the calling thread may run, in ascending order; none if the system
+/// does not report them. Launchers and containers restrict them.
+Cpus own_cpus();
+/// Returns the number of these CPUs, at least 1.
+size_t count_cpus();
+/// Returns whether these are all CPUs of the system: this process is not bound.
+bool has_all_cpus();
+
+/// How many ranks use the same CPUs as this one, and which of them this one is.
+struct CpuShare {
+  size_t ranks = 1;
+  size_t index = 0;  ///< less than `ranks`
+
+  bool operator==(const CpuShare&) const = default;
+};
+
+/// Returns this rank's part of some CPUs: of n CPUs those from floor(n index / ranks) to
+/// floor(n (index + 1) / ranks), by closeness, or one of them if this is none. `hardware` may be
+/// null: nothing is known of the machine then.
+Cpus share_of(const Hardware* hardware, std::span<const size_t> cpus, const CpuShare& share);
+
+/// Returns the CPUs to which the threads of a loop are bound, one after another, for a caller that
+/// runs on the CPU `here`: those of the share, the caller's own first, then one for each core. The
+/// other ones of `cpus` follow, for more threads than the share has CPUs. The caller itself is not
+/// bound.
+Cpus cpus_of_loop(const Hardware* hardware, std::span<const size_t> cpus,
+                  std::span<const size_t> share, size_t here);
+
+/// Returns the CPUs on which the thread of queued calls may run: all of `cpus` that are in the same
+/// NUMA nodes as the share, so that the system can still choose among them.
+Cpus cpus_of_queue(const Hardware* hardware, std::span<const size_t> cpus,
+                   std::span<const size_t> share);
+
+/// Binds the calling thread to these CPUs. Does nothing if there are none; if the system refuses,
+/// the thread is only slower.
+void bind_this_thread(std::span<const size_t> cpus) noexcept;
+
+/// Where the threads of one rank run.
+struct ThreadPlacement {
+  CpuShare share;
+  bool binds = true;  ///< false: threads may run wherever the thread may that starts them
+
+  /// Returns this rank's share of the calling thread's CPUs. Loads what is known of the machine.
+  Cpus own_share() const;
+  /// Returns cpus_of_loop() for a loop of the calling thread; none if threads are not bound.
+  Cpus for_loop() const;
+  /// Returns cpus_of_queue() for a queue that the calling thread makes; none likewise, or if these
+  /// are all of the thread's CPUs.
+  Cpus for_queue() const;
+};
+
+}  // namespace sparsecoll

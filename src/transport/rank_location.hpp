@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "core/thread_placement.hpp"
+
+namespace sparsecoll {
+
+/// What a process says to the other ranks of where it runs. Its bytes are sent as they are.
+struct RankLocation {
+  uint64_t machine = 0;  ///< machine_number()
+  uint64_t node = 0;     ///< node_number()
+  /// The CPUs on which it may run, a bit for each. Those from number 1024 on are left out.
+  std::array<uint64_t, 16> cpus{};
+
+  /// Returns that of this process.
+  static RankLocation here();
+};
+
+/// Returns how many ranks share the CPUs of rank `rank`: those on its machine that may run on one
+/// of its CPUs. The index is its position among them.
+CpuShare share_cpus(std::span<const RankLocation> ranks, size_t rank);
+
+}  // namespace sparsecoll
