@@ -459,11 +459,12 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommStreamWait(sparsecollComm_t comm
  * @brief Frees a communicator, its residuals and its push-sum states. All their handles become
  *        invalid.
  *
- * Queued calls are done first, within the deadline; calls that are still queued then are aborted.
- * Over MPI and NCCL the function is collective while the communicator is healthy. Over MPI it must
- * be called before MPI_Finalize. On a poisoned communicator it is local and bounded. Between
- * threads of one process it never waits, so that one thread can destroy all of them in turn; a peer
- * that still waits for this rank gets sparsecollRemoteError.
+ * Queued calls are done first; calls that are still queued at the deadline are aborted. Over MPI
+ * and NCCL the function is collective while the communicator is healthy. All that it waits for has
+ * one deadline, `timeoutMs` after the call. Over MPI it must be called before MPI_Finalize. On a
+ * poisoned communicator it is local and bounded. Between threads of one process it never waits, so
+ * that one thread can destroy all of them in turn; a peer that still waits for this rank gets
+ * sparsecollRemoteError.
  * @return sparsecollInvalidArgument for a handle that is not a communicator's or was destroyed
  *         before. sparsecollInvalidUsage when another thread is inside a call on it, while a group
  *         is open, or when peers make another call: nothing is freed, and the handle stays valid.

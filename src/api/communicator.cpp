@@ -79,7 +79,6 @@ void* Communicator::initialize(const std::optional<Error>& problem, const Deadli
 }
 
 void Communicator::agree_on_config(const std::optional<Error>& problem, const Deadline& deadline) {
-  init_deadline_ = deadline;
   const auto check = [&] {
     if (problem) throw Error(*problem);
     if (!config_.values.blocking) link_->check_queue();
@@ -87,10 +86,11 @@ void Communicator::agree_on_config(const std::optional<Error>& problem, const De
   // This call gets number 0. Before it ends here, messages of call 1 may arrive.
   running_call_ = ~uint64_t{0};
   try {
-    run_collective(describe(config_), check, [](AgreedCall& call) { call.agree(); });
+    run_collective(
+        describe(config_), check, [](AgreedCall& call) { call.agree(); }, deadline);
   } catch (const Error&) {
     if (health_.code() == sparsecollSuccess) {
-      link_->close();
+      link_->close(deadline);
       abandoned_ = closed_ = true;
     }
     throw;
@@ -98,7 +98,6 @@ void Communicator::agree_on_config(const std::optional<Error>& problem, const De
 }
 
 void Communicator::start() {
-  init_deadline_.reset();
   statistics_.reset();  // the initialisation is no verb
   if (config_.values.blocking) return;
   try {
@@ -108,17 +107,17 @@ void Communicator::start() {
   }
 }
 
-void Communicator::drain_queue() {
+void Communicator::drain_queue(const Deadline& deadline) {
   if (!queue_) return;
-  const Deadline deadline = Deadline::after(config_.values.timeoutMs);
   if (!queue_->wait_idle(deadline.within(std::chrono::hours(24 * 365)))) abort();
 }
 
 void Communicator::close() {
   if (closed_) check_healthy();
+  const Deadline deadline = new_deadline();
   if (health_.code() == sparsecollSuccess) {
     group_.check_closed();
-    drain_queue();
+    drain_queue(deadline);
   }
   if (health_.code() != sparsecollSuccess) {
     if (queue_) queue_->stop();
@@ -128,11 +127,11 @@ void Communicator::close() {
     Descriptor descriptor;
     descriptor.verb = static_cast<uint64_t>(Verb::destroy);
     run_collective(
-        descriptor, [] {}, [this](AgreedCall& call) { link_->agree_to_close(call); });
+        descriptor, [] {}, [this](AgreedCall& call) { link_->agree_to_close(call); }, deadline);
   }
   if (queue_) queue_->stop();
   try {
-    link_->close();
+    link_->close(deadline);
   } catch (const Error& error) {
     if (fatal(error.code())) poison_and_throw(error);  // a link cannot be closed twice
     throw;
@@ -170,15 +169,17 @@ void Communicator::enqueue(const char* name, std::function<void()> task) {
 }
 
 void Communicator::run_collective(const CallIdentity& identity, FunctionRef<void()> check,
-                                  FunctionRef<void(AgreedCall&)> body) {
-  run_call(identity.descriptor, [&](const CallParameters& parameters) {
+                                  FunctionRef<void(AgreedCall&)> body,
+                                  std::optional<Deadline> deadline) {
+  const auto run = [&](const CallParameters& parameters) {
     link_->run(parameters, identity, check, body);
-  });
+  };
+  run_call(identity.descriptor, deadline.value_or(new_deadline()), run);
 }
 
 void Communicator::run_group(const CallIdentity& identity, FunctionRef<void()> check,
                              std::span<const GroupTask> tasks) {
-  run_call(identity.descriptor, [&](const CallParameters& parameters) {
+  run_call(identity.descriptor, new_deadline(), [&](const CallParameters& parameters) {
     link_->run_group(parameters, identity, check, tasks);
   });
 }
@@ -186,7 +187,7 @@ void Communicator::run_group(const CallIdentity& identity, FunctionRef<void()> c
 void Communicator::run_without_agreement(Verb verb, FunctionRef<void(const CallParameters&)> body) {
   Descriptor call;
   call.verb = static_cast<uint64_t>(verb);
-  run_call(call, [&](const CallParameters& parameters) {
+  run_call(call, new_deadline(), [&](const CallParameters& parameters) {
     try {
       body(parameters);
     } catch (const Error& error) {
@@ -195,7 +196,8 @@ void Communicator::run_without_agreement(Verb verb, FunctionRef<void(const CallP
   });
 }
 
-void Communicator::run_call(const Descriptor& call, FunctionRef<void(const CallParameters&)> body) {
+void Communicator::run_call(const Descriptor& call, const Deadline& deadline,
+                            FunctionRef<void(const CallParameters&)> body) {
   check_healthy();
   link_->check_thread();
   pending_results_.clear(call.verb == static_cast<uint64_t>(Verb::group));
@@ -210,7 +212,7 @@ void Communicator::run_call(const Descriptor& call, FunctionRef<void(const CallP
     current_device = backends_.keep_device_current();
     const CallSpan span(call, sequence, stats);
     link_->begin_call(sequence);
-    body({sequence, init_deadline_.value_or(Deadline::after(config_.values.timeoutMs)), stats});
+    body({sequence, deadline, stats});
   } catch (const CallNotStarted&) {
     if (!queue_) --running_call_;
     throw;

@@ -99,9 +99,10 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   void enqueue(const char* name, std::function<void()> task);
   /// Runs the next collective call. `check` throws InvalidArgument or InvalidUsage for bad
   /// arguments of this rank; `body` exchanges, confirms and commits. Rethrows any error after all
-  /// ranks know of it; a fatal error poisons the communicator.
+  /// ranks know of it; a fatal error poisons the communicator. Without `deadline` the call's time
+  /// begins now.
   void run_collective(const CallIdentity& identity, FunctionRef<void()> check,
-                      FunctionRef<void(AgreedCall&)> body);
+                      FunctionRef<void(AgreedCall&)> body, std::optional<Deadline> deadline = {});
   /// Runs the verbs of a group as the next collective call. Errors are those of run_collective().
   void run_group(const CallIdentity& identity, FunctionRef<void()> check,
                  std::span<const GroupTask> tasks);
@@ -139,10 +140,13 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// Makes the first call: the ranks agree on the configuration. Closes the link if they do not.
   void agree_on_config(const std::optional<Error>& problem, const Deadline& deadline);
   /// Counts a call and runs it with workspace. Poisons the communicator if the call fails fatally.
-  void run_call(const Descriptor& call, FunctionRef<void(const CallParameters&)> body);
+  void run_call(const Descriptor& call, const Deadline& deadline,
+                FunctionRef<void(const CallParameters&)> body);
   void log_result(const Stats& stats) const noexcept;
+  /// Returns the deadline of a call that begins now.
+  Deadline new_deadline() const { return Deadline::after(config_.values.timeoutMs); }
   /// Waits for the queued calls; aborts them at the deadline.
-  void drain_queue();
+  void drain_queue(const Deadline& deadline);
   /// Gives up the link, once, and all memory that messages on their way may still use. Sends
   /// `notice` to the peers unless it is null.
   void abandon(const Error* notice);
@@ -166,7 +170,6 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   uint64_t number_ = 0;  ///< 0: the initialisation failed before there was a handle
   std::atomic<bool> busy_{false};
   std::atomic<uint64_t> running_call_{0};
-  std::optional<Deadline> init_deadline_;  ///< during the initialisation
   bool abandoned_ = false;
   bool closed_ = false;
   std::mutex part_mutex_;

@@ -110,10 +110,10 @@ class Link {
 
   /// True when close() is collective. Then all ranks call agree_to_close() first.
   virtual bool close_is_collective() const = 0;
-  /// Confirms that all ranks close. In a call of run().
+  /// Confirms that all ranks close, and that no gossip is under way. In a call of run().
   virtual void agree_to_close(AgreedCall& call) = 0;
-  /// Closes the connection in order. No call may be in progress.
-  virtual void close() = 0;
+  /// Closes the connection in order, before the deadline. No call may be in progress.
+  virtual void close(const Deadline& deadline) = 0;
 
   /// Makes every wait of this rank fail. From any thread.
   virtual void abort() noexcept = 0;

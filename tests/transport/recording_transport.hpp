@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "transport/transport.hpp"
+#include "transport/forwarding_transport.hpp"
 
 namespace sparsecoll::unit {
 
 /// Wraps a transport and reports every message that this rank sends.
-class RecordingTransport final : public Transport {
+class RecordingTransport final : public ForwardingTransport {
  public:
   /// Called with each message before its last chunk is sent.
   using Sent = std::function<void(int peer, ConstBytes message)>;
@@ -23,49 +23,28 @@ class RecordingTransport final : public Transport {
                            [&sizes](int, ConstBytes message) { sizes.push_back(message.size()); }) {
   }
   RecordingTransport(std::unique_ptr<Transport> below, Sent sent)
-      : below_(std::move(below)), sent_(std::move(sent)) {}
+      : ForwardingTransport(std::move(below)), sent_(std::move(sent)) {}
 
-  int rank() const override { return below_->rank(); }
-  int size() const override { return below_->size(); }
-  void check_thread() const override { below_->check_thread(); }
-  void check_queue() const override { below_->check_queue(); }
   void send(int peer, ConstBytes bytes) override {
     sent_(peer, bytes);
-    below_->send(peer, bytes);
+    ForwardingTransport::send(peer, bytes);
   }
   void open(int peer, const MessageLength& length) override {
     open_[peer].clear();
     sizes_[peer] = length.bytes;
-    below_->open(peer, length);
+    ForwardingTransport::open(peer, length);
   }
   void send_chunk(int peer, ConstBytes chunk) override {
     open_[peer].insert(open_[peer].end(), chunk.begin(), chunk.end());
     if (open_[peer].size() == sizes_[peer]) sent_(peer, open_[peer]);
-    below_->send_chunk(peer, chunk);
+    ForwardingTransport::send_chunk(peer, chunk);
   }
   void hand_over(int peer, Buffer message) override {
     sent_(peer, {message.data(), message.size()});
-    below_->hand_over(peer, std::move(message));
+    ForwardingTransport::hand_over(peer, std::move(message));
   }
-  size_t unsent() override { return below_->unsent(); }
-  size_t unsent_handed_over() override { return below_->unsent_handed_over(); }
-  size_t unsent_to(int peer) override { return below_->unsent_to(peer); }
-  std::optional<ReceivedMessage> poll() override { return below_->poll(); }
-  bool gone(int peer) const override { return below_->gone(peer); }
-  void idle(Clock::time_point limit) override { below_->idle(limit); }
-  void interrupt() noexcept override { below_->interrupt(); }
-  uint64_t next_address() override { return below_->next_address(); }
-  std::unique_ptr<Transport> split(std::span<const RankAddress> members, uint64_t id) override {
-    return below_->split(members, id);
-  }
-  bool close_is_collective() const override { return below_->close_is_collective(); }
-  void close() override { below_->close(); }
-  size_t abandon(bool* touches_caller) noexcept override { return below_->abandon(touches_caller); }
-  Pool& pool() override { return below_->pool(); }
-  const Memory& memory() const override { return below_->memory(); }
 
  private:
-  std::unique_ptr<Transport> below_;
   Sent sent_;
   std::map<int, std::vector<std::byte>> open_;  ///< by peer
   std::map<int, size_t> sizes_;

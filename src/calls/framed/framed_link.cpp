@@ -47,7 +47,6 @@ FramedLink::FramedLink(std::unique_ptr<Transport> transport) : transport_(std::m
 
 void FramedLink::open(const LinkResources& resources) {
   arena_ = &resources.arena;
-  timeout_ms_ = resources.timeout_ms;
   channel_.emplace(*transport_, resources.memory, resources.verify);
   if (resources.timeline) channel_->record_in(*resources.timeline);
 }
@@ -108,7 +107,7 @@ void FramedLink::open_gossip(AgreedCall& call, uint64_t state) {
 void FramedLink::agree_to_close(AgreedCall& call) {
   if (!channel_->gossiped()) return call.agree();
   flush_gossip(call);  // No rank may leave while its gossip is under way.
-  channel_->flush_handed_over(Deadline::after(timeout_ms_));
+  channel_->flush_handed_over(call.deadline());
 }
 
 AbandonedMemory FramedLink::abandon(const Error* notice) noexcept {

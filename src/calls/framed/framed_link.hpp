@@ -53,7 +53,7 @@ class FramedLink final : public Link {
 
   bool close_is_collective() const override { return transport_->close_is_collective(); }
   void agree_to_close(AgreedCall& call) override;
-  void close() override { transport_->close(); }
+  void close(const Deadline&) override { transport_->close(); }
 
   void abort() noexcept override { channel_->abort(); }
   bool aborted() const override { return channel_->aborted(); }
@@ -67,7 +67,6 @@ class FramedLink final : public Link {
   std::optional<Channel> channel_;  ///< since open()
   Arena* arena_ = nullptr;
   FiberStacks stacks_;  ///< for the verbs of groups
-  int timeout_ms_ = 0;
 };
 
 }  // namespace sparsecoll

@@ -164,10 +164,10 @@ std::unique_ptr<Link> StreamLink::split(AgreedCall& call, const SplitWish& wish)
   return part ? std::make_unique<StreamLink>(std::move(part)) : nullptr;
 }
 
-void StreamLink::close() {
+void StreamLink::close(const Deadline& deadline) {
   device_->wait();
   watchdog_->stop();
-  with_first_failure([&] { transport_->close(Deadline::after(resources_->timeout_ms)); });
+  with_first_failure([&] { transport_->close(deadline); });
   closed_ = true;
 }
 

@@ -66,7 +66,7 @@ class StreamLink final : public Link {
 
   bool close_is_collective() const override { return true; }
   void agree_to_close(AgreedCall& call) override { call.agree(); }
-  void close() override;
+  void close(const Deadline& deadline) override;
 
   void abort() noexcept override;
   bool aborted() const override { return aborted_; }

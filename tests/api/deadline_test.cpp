@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// One call has one deadline, however many waits it consists of.
+
+#include <chrono>
+#include <thread>
+
+#include "api/communicators.hpp"
+#include "support/catch.hpp"
+#include "support/step.hpp"
+#include "transport/forwarding_transport.hpp"
+
+namespace sparsecoll::unit {
+namespace {
+
+constexpr int kDeadlineMs = 2000;
+constexpr auto kDelay = std::chrono::milliseconds(1600);
+// Two waits in turn, of which the second has a deadline of its own, take 3.6 s.
+constexpr double kLimit = 3.0;
+
+/// Ends collectively, as over MPI. With `keeps_gossip`, gossip never leaves this rank.
+class CollectiveEnd final : public ForwardingTransport {
+ public:
+  CollectiveEnd(std::unique_ptr<Transport> below, bool keeps_gossip)
+      : ForwardingTransport(std::move(below)), keeps_gossip_(keeps_gossip) {}
+  bool close_is_collective() const override { return true; }
+  size_t unsent_handed_over() override { return keeps_gossip_ ? 100 : 0; }
+
+ private:
+  bool keeps_gossip_;
+};
+
+std::vector<std::unique_ptr<Transport>> make_transports(bool keeps_gossip) {
+  std::vector<std::unique_ptr<Transport>> transports;
+  for (auto& each : make_local_transports(2))
+    transports.push_back(std::make_unique<CollectiveEnd>(std::move(each), keeps_gossip));
+  return transports;
+}
+
+sparsecollConfig_t config_of(int blocking) {
+  sparsecollConfig_t config = test::default_config();
+  config.timeoutMs = kDeadlineMs;
+  config.blocking = blocking;
+  return config;
+}
+
+/// Destroys the communicator of a rank. Returns "" if that ends with a Timeout and in time.
+std::string destroy_in_time(Communicators& ranks, int rank) {
+  const auto start = Clock::now();
+  const sparsecollResult_t result = ranks.destroy(rank);
+  const std::chrono::duration<double> took = Clock::now() - start;
+  if (took.count() > kLimit) return text("destroy took ", took.count(), " s");
+  return result == sparsecollTimeout ? "" : text("destroy returned ", result);
+}
+
+TEST_CASE("destroy: queued calls and the end with the other ranks have one deadline") {
+  Communicators ranks(make_transports(false), config_of(0));
+  for (int rank = 0; rank < 2; ++rank) ranks[rank].start();
+  CHECK(ranks.run("destroy", [&](int rank) -> std::string {
+    const std::vector<float> x(4, 1.0f);
+    std::vector<float> y(4);
+    if (rank == 1) std::this_thread::sleep_for(kDelay);
+    sparseAllreduce(x.data(), y.data(), 4, 4, sparsecollFloat32, sparsecollSum, nullptr,
+                    ranks.handle(rank), nullptr);
+    if (rank == 0) return destroy_in_time(ranks, rank);  // the other rank never destroys its own
+    return test::expect("synchronize", sparsecollCommSynchronize(ranks.handle(1)),
+                        sparsecollSuccess, ranks.handle(1));
+  }) == "");
+}
+
+TEST_CASE("destroy: the end with the other ranks and that of gossip have one deadline") {
+  Communicators ranks(make_transports(true), config_of(1));
+  CHECK(ranks.run("destroy", [&](int rank) -> std::string {
+    const sparsecollPushSumConfig_t config = SPARSECOLL_PUSHSUM_CONFIG_INITIALIZER;
+    sparsecollPushSum_t state = nullptr;
+    const sparsecollResult_t made =
+        sparsecollPushSumCreate(&state, 4, sparsecollFloat32, &config, ranks.handle(rank));
+    if (made != sparsecollSuccess) return test::explain(made, ranks.handle(rank));
+    if (rank == 0) return destroy_in_time(ranks, rank);
+    std::this_thread::sleep_for(kDelay);
+    ranks.destroy(rank);
+    return "";
+  }) == "");
+}
+
+TEST_CASE("a peer that is missing in a queued call holds no later function for longer") {
+  const std::vector<float> x(4, 1.0f);
+  std::vector<float> y(4), read(4);
+  const auto functions = std::to_array<std::function<sparsecollResult_t(sparsecollComm_t)>>({
+      [](sparsecollComm_t comm) { return sparsecollCommSynchronize(comm); },
+      [](sparsecollComm_t comm) { return sparsecollCommWait(comm, 2); },
+      [](sparsecollComm_t comm) {
+        sparsecollComm_t part = nullptr;
+        return sparsecollCommSplit(comm, 0, 0, &part, nullptr);
+      },
+      [](sparsecollComm_t comm) {
+        const sparsecollPushSumConfig_t config = SPARSECOLL_PUSHSUM_CONFIG_INITIALIZER;
+        sparsecollPushSum_t state = nullptr;
+        return sparsecollPushSumCreate(&state, 4, sparsecollFloat32, &config, comm);
+      },
+  });
+  for (size_t f = 0; f < functions.size(); ++f) {
+    sparsecollConfig_t config = config_of(0);
+    config.timeoutMs = 300;
+    Communicators ranks(make_transports(false), config);
+    for (int rank = 0; rank < 2; ++rank) ranks[rank].start();
+    const sparsecollComm_t comm = ranks.handle(0);
+    const auto start = Clock::now();
+    for (int call = 0; call < 20; ++call)  // the other rank makes none of them
+      sparseAllreduce(x.data(), y.data(), 4, 4, sparsecollFloat32, sparsecollSum, nullptr, comm,
+                      nullptr);
+    INFO("function " << f);
+    CHECK(functions[f](comm) == sparsecollTimeout);
+    CHECK(std::chrono::duration<double>(Clock::now() - start).count() < 3.0);
+    CHECK(ranks.destroy(0) == sparsecollSuccess);
+  }
+}
+
+}  // namespace
+}  // namespace sparsecoll::unit
