@@ -259,10 +259,18 @@ sparsecoll_add_perf_test(check_sees_wrong_results.exit_status ${deceived} PROPER
 sparsecoll_add_perf_test(check_sees_wrong_results.message ${deceived} PROPERTIES
                          PASS_REGULAR_EXPRESSION "Wrong results : [1-9][0-9]* FAILED")
 
-# The message for a bad value lists the valid ones.
+# The message for a bad value lists the valid ones: the library's algorithms and two variants.
+set(table "${PROJECT_SOURCE_DIR}/src/calls/algorithm_info.hpp")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${table}")
+file(STRINGS "${table}" names REGEX "\\.name = \"")
+list(TRANSFORM names REPLACE ".*\\.name = \"([^\"]+)\".*" "\\1")
+list(FIND names oktopk oktopk)
+math(EXPR next "${oktopk} + 1")
+list(INSERT names ${next} oktopk-reuse)
+list(JOIN names "," names)
 sparsecoll_add_perf_test(
-  bad_option COMMAND sparse_allreduce_perf --algo ring
-  PROPERTIES PASS_REGULAR_EXPRESSION "ring not in {auto,allgather,oktopk,oktopk-reuse,topka2a,hierarchical,dense,auto-reordered")
+  bad_option COMMAND sparse_allreduce_perf --algo no-algorithm
+  PROPERTIES PASS_REGULAR_EXPRESSION "no-algorithm not in {${names},auto-reordered")
 
 if(SPARSECOLL_MPI)
   sparsecoll_add_mpi_test(NAME perf.fusion.mpi RANKS 3 LABEL perf

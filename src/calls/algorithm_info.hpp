@@ -4,16 +4,18 @@
 
 #include <string_view>
 
+#include "sparsecoll/sparsecoll.h"
+
 namespace sparsecoll {
 
-/// An algorithm of sparseAllreduce, by its number in the C API's sparsecollAlgo_t.
+/// An algorithm of sparseAllreduce. The numbers are those of the C API.
 enum class AlgorithmId : int {
-  automatic = 0,
-  allgather = 1,
-  oktopk = 2,
-  topka2a = 3,
-  hierarchical = 4,
-  dense = 5,
+  automatic = sparsecollAlgoAuto,
+  allgather = sparsecollAlgoAllgather,
+  oktopk = sparsecollAlgoOktopk,
+  topka2a = sparsecollAlgoTopkA2A,
+  hierarchical = sparsecollAlgoHierarchical,
+  dense = sparsecollAlgoDense,
 };
 
 /// The result of an algorithm of sparseAllreduce (docs/semantics.md).
@@ -28,21 +30,33 @@ enum class ResultKind {
 struct AlgorithmInfo {
   AlgorithmId id;
   const char* name;  ///< for SPARSECOLL_ALGO, messages and its page docs/algorithms/<name>.md
-  ResultKind result;
-  bool coordinate_form;  ///< sparseAllreducev has the algorithm, too
-  bool rounds_sums;      ///< over a bfloat16 wire, sums travel and are rounded before the selection
-  bool uneven;           ///< ranks make different numbers of exchanges (Call)
+  ResultKind result = ResultKind::definition;
+  bool coordinate_form = true;  ///< sparseAllreducev has the algorithm, too
+  /// Over a bfloat16 wire, sums travel and are rounded before the selection.
+  bool rounds_sums = false;
+  /// Ranks make different numbers of exchanges (Call::allow_uneven_exchanges).
+  bool uneven = false;
 };
 
 /// All algorithms of sparseAllreduce, by number. Each but Auto has its functions in
-/// collectives/registry.cpp and a page in docs/algorithms.
+/// collectives/registry.cpp, which follows this table, and a page in docs/algorithms.
 inline constexpr AlgorithmInfo kAlgorithms[] = {
-    {AlgorithmId::automatic, "auto", ResultKind::definition, true, false, false},
-    {AlgorithmId::allgather, "allgather", ResultKind::definition, true, false, false},
-    {AlgorithmId::oktopk, "oktopk", ResultKind::definition, true, true, false},
-    {AlgorithmId::topka2a, "topka2a", ResultKind::shard_sums, false, false, false},
-    {AlgorithmId::hierarchical, "hierarchical", ResultKind::sums_by_node, true, true, true},
-    {AlgorithmId::dense, "dense", ResultKind::whole_sum, false, false, false},
+    {.id = AlgorithmId::automatic, .name = "auto"},
+    {.id = AlgorithmId::allgather, .name = "allgather"},
+    {.id = AlgorithmId::oktopk, .name = "oktopk", .rounds_sums = true},
+    {.id = AlgorithmId::topka2a,
+     .name = "topka2a",
+     .result = ResultKind::shard_sums,
+     .coordinate_form = false},
+    {.id = AlgorithmId::hierarchical,
+     .name = "hierarchical",
+     .result = ResultKind::sums_by_node,
+     .rounds_sums = true,
+     .uneven = true},
+    {.id = AlgorithmId::dense,
+     .name = "dense",
+     .result = ResultKind::whole_sum,
+     .coordinate_form = false},
 };
 
 /// Returns the algorithm with this number, or null for an unknown number.

@@ -4,13 +4,14 @@
 
 namespace sparsecoll {
 
-// Each stands at the end of its own file.
+// Each constant is at the end of its algorithm's file.
 extern const Algorithm kAllgatherTopk, kOktopk, kTopkA2A, kHierarchical, kDense;
 extern const Algorithm kOktopkReuse, kDenseByAuto;
 extern const Algorithm kGtopk, kReduceScatter;
 
 namespace {
 
+/// The algorithms of sparseAllreduce in the order of kAlgorithms, without Auto, then variants.
 const Algorithm* const kTable[] = {
     &kAllgatherTopk,
     &kOktopk,
@@ -21,6 +22,9 @@ const Algorithm* const kTable[] = {
     &kOktopkReuse,
     &kDenseByAuto,
 };
+constexpr size_t kVariants = 2;
+static_assert(std::size(kTable) == std::size(kAlgorithms) - 1 + kVariants,
+              "each row of kAlgorithms, except Auto's, needs its functions in kTable");
 
 }  // namespace
 

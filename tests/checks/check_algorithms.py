@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """check_algorithms.py ROOT: compares every list of the algorithms with their table.
 
-The table is kAlgorithms in src/calls/algorithm_info.hpp. Checks
-  - sparsecollAlgo_t in sparsecoll.h: equal numbers, and names that differ only by case;
+The table is kAlgorithms in src/calls/algorithm_info.hpp; its numbers are those of sparsecoll.h. Checks
+  - sparsecollAlgo_t in sparsecoll.h: an enumerator for each row, with a name that differs only by case;
   - docs/algorithms.md: a row for each algorithm with its name in code, `v` if it has a coordinate
     form, and a link to its page docs/algorithms/<name>.md (Auto has a section instead);
   - the Fortran module: a constant with the same number for every enumerator of sparsecoll.h.
@@ -14,17 +14,17 @@ import pathlib
 import re
 import sys
 
-ID = re.compile(r"^  (\w+) = (\d+),$", re.MULTILINE)
-ROW = re.compile(r'\{AlgorithmId::(\w+), "([\w-]+)", ResultKind::\w+,\s*(true|false),')
+ID = re.compile(r"^  (\w+) = (sparsecollAlgo\w+),$", re.MULTILINE)
+ROW = re.compile(r'\{\.id = AlgorithmId::(\w+),\s*\.name = "([\w-]+)"([^}]*)\}')
 ENUMERATOR = re.compile(r"^  (sparsecoll\w+) = (-?\w+)", re.MULTILINE)
 CONSTANT = re.compile(r"parameter, public :: (sparsecoll\w+) = (-?\d+)")
 
 
 def table(root):
-    """Returns {name: (number, has a coordinate form)} of kAlgorithms."""
+    """Returns {name: (enumerator of sparsecoll.h, has a coordinate form)} of kAlgorithms."""
     text = (root / "src/calls/algorithm_info.hpp").read_text()
-    numbers = {name: int(number) for name, number in ID.findall(text)}
-    return {name: (numbers[key], form == "true") for key, name, form in ROW.findall(text)}
+    enumerator = dict(ID.findall(text))
+    return {name: (enumerator[key], ".coordinate_form = false" not in rest) for key, name, rest in ROW.findall(text)}
 
 
 def enumerators(root):
@@ -36,10 +36,11 @@ def enumerators(root):
 def faults_of_header(algorithms, constants):
     known = {name: number for name, number in constants.items() if name.startswith("sparsecollAlgo")}
     faults = []
-    for name, (number, _) in algorithms.items():
-        public = [c for c, n in known.items() if n == number]
-        if len(public) != 1 or public[0].lower() != f"sparsecollalgo{name}":
-            faults.append(f"sparsecoll.h: expected an enumerator for {name} = {number}, got {public}")
+    for name, (enumerator, _) in algorithms.items():
+        if enumerator not in known or enumerator.lower() != f"sparsecollalgo{name}":
+            faults.append(f"sparsecoll.h: expected an enumerator for {name}, got {enumerator}")
+    if list(known.values()) != list(range(len(known))):
+        faults.append(f"sparsecoll.h: expected the numbers 0, 1, ... for the algorithms, got {known}")
     if len(known) != len(algorithms):
         faults.append(f"sparsecoll.h: expected {len(algorithms)} algorithms, got {len(known)}")
     return faults

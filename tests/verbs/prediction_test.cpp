@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Ok-Topk guesses the threshold of a call from those of the last ones. A good guess saves messages,
-// and a bad one does not change the result.
+// Ok-Topk predicts the threshold of a call from those of the last ones. Right or wrong, the result
+// is the definition's; if thresholds hardly change, fewer messages are sent.
 
 #include <cmath>
 
@@ -91,7 +91,7 @@ std::string follow(const Ranks& ranks, const Setting& setting, std::vector<std::
   return "";
 }
 
-TEST_CASE("guessed thresholds give the definition's result") {
+TEST_CASE("predicted thresholds give the definition's result") {
   for (const Mode& mode : {kOktopk, kOktopkBf16}) {
     for (const int P : rank_counts()) {
       for (const Kind kind : {Kind::kHeavyTail, Kind::kAllEqual, Kind::kSkewed}) {
@@ -121,7 +121,7 @@ TEST_CASE("where thresholds stay, no counters are summed") {
   }
 }
 
-TEST_CASE("equal values are not guessed: all of them would be sent") {
+TEST_CASE("the threshold of equal values is not predicted: all of them would be sent") {
   for (const Mode& mode : {kOktopk, kOktopkBf16}) {
     const Ranks ranks(8, warm_config(mode));
     std::vector<std::size_t> messages;
