@@ -103,10 +103,27 @@ std::vector<Word> algorithm_words() {
   return words;
 }
 
-void check_field(const char* field, bool good, const std::string& expected, int got) {
-  if (!good)
-    fail(sparsecollInvalidArgument, "config.", field, ": expected ", expected, ", got ", got);
-}
+/// Runs checks and keeps the first error that one of them throws.
+class FirstError {
+ public:
+  /// Returns what `get` returns; `otherwise` if it throws.
+  template <class T, class Get>
+  T value(const T& otherwise, Get get) {
+    try {
+      return get();
+    } catch (const Error& error) {
+      keep(error);
+      return otherwise;
+    }
+  }
+  void keep(const Error& error) {
+    if (!error_) error_ = error;
+  }
+  const std::optional<Error>& error() const { return error_; }
+
+ private:
+  std::optional<Error> error_;
+};
 
 }  // namespace
 
@@ -121,70 +138,112 @@ void check_device(const std::string& name, int device) {
 
 namespace {
 
-void check_values(const sparsecollConfig_t& c) {
-  check_field("blocking", c.blocking == 0 || c.blocking == 1, "0 or 1", c.blocking);
-  check_device("config.device", c.device);
-  check_field("timeoutMs", c.timeoutMs >= 0, "0 or more", c.timeoutMs);
-  check_field("algorithm", algorithm_info(c.algorithm) != nullptr,
-              text("a sparsecollAlgo_t: ", algorithm_numbers()), c.algorithm);
-  check_field("selection",
-              c.selection == sparsecollSelectExact || c.selection == sparsecollSelectReuse,
-              "0 (exact) or 1 (reuse)", c.selection);
-  check_field(
-      "residualRule",
-      c.residualRule == sparsecollResidualConserving || c.residualRule == sparsecollResidualPaper,
-      "0 (conserving) or 1 (paper)", c.residualRule);
-  check_field("wire", c.wire == sparsecollWireNative || c.wire == sparsecollWireBf16,
-              "0 (native) or 1 (bf16)", c.wire);
-  check_field("repartitionInterval", c.repartitionInterval >= 1, "1 or more",
-              c.repartitionInterval);
-  check_field("thresholdInterval", c.thresholdInterval >= 1, "1 or more", c.thresholdInterval);
-  check_field("allowReordered", c.allowReordered == 0 || c.allowReordered == 1, "0 or 1",
-              c.allowReordered);
+using Field = int sparsecollConfig_t::*;
+
+/// Checks the fields of a struct, and gives bad ones their defaults.
+void check_values(sparsecollConfig_t& c, FirstError& first) {
+  const auto check = [&](const char* name, Field field, bool good, const std::string& expected) {
+    if (good) return;
+    first.keep({sparsecollInvalidArgument,
+                text("config.", name, ": expected ", expected, ", got ", c.*field)});
+    c.*field = kDefaults.*field;
+  };
+  using C = sparsecollConfig_t;
+  check("blocking", &C::blocking, c.blocking == 0 || c.blocking == 1, "0 or 1");
+  c.device = first.value(kDefaults.device, [&] {
+    check_device("config.device", c.device);
+    return c.device;
+  });
+  check("timeoutMs", &C::timeoutMs, c.timeoutMs >= 0, "0 or more");
+  check("algorithm", &C::algorithm, algorithm_info(c.algorithm) != nullptr,
+        text("a sparsecollAlgo_t: ", algorithm_numbers()));
+  check("selection", &C::selection,
+        c.selection == sparsecollSelectExact || c.selection == sparsecollSelectReuse,
+        "0 (exact) or 1 (reuse)");
+  check("residualRule", &C::residualRule,
+        c.residualRule == sparsecollResidualConserving || c.residualRule == sparsecollResidualPaper,
+        "0 (conserving) or 1 (paper)");
+  check("wire", &C::wire, c.wire == sparsecollWireNative || c.wire == sparsecollWireBf16,
+        "0 (native) or 1 (bf16)");
+  check("repartitionInterval", &C::repartitionInterval, c.repartitionInterval >= 1, "1 or more");
+  check("thresholdInterval", &C::thresholdInterval, c.thresholdInterval >= 1, "1 or more");
+  check("allowReordered", &C::allowReordered, c.allowReordered == 0 || c.allowReordered == 1,
+        "0 or 1");
+}
+
+/// Returns the caller's struct, with defaults for fields that it does not have.
+sparsecollConfig_t copy_of(const sparsecollConfig_t& config) {
+  if (config.size < offsetof(sparsecollConfig_t, blocking) || config.magic != kDefaults.magic ||
+      config.version == 0)
+    fail(sparsecollInvalidArgument,
+         "config: expected a struct that starts from SPARSECOLL_CONFIG_INITIALIZER, got size ",
+         config.size, ", magic ", config.magic, ", version ", config.version);
+  sparsecollConfig_t c = kDefaults;
+  std::memcpy(&c, &config, std::min(config.size, sizeof c));
+  c.size = sizeof c;
+  c.version = kDefaults.version;
+  return c;
+}
+
+/// Replaces fields by what the environment has for them.
+void override_values(sparsecollConfig_t& c, FirstError& first) {
+  const auto replace = [&](Field field, const char* variable, const std::vector<Word>& words) {
+    c.*field = first.value(c.*field, [&] { return choose(variable, words, c.*field); });
+  };
+  replace(&sparsecollConfig_t::algorithm, "SPARSECOLL_ALGO", algorithm_words());
+  replace(&sparsecollConfig_t::selection, "SPARSECOLL_SELECT",
+          {{"exact", sparsecollSelectExact}, {"reuse", sparsecollSelectReuse}});
+  if (c.selection == sparsecollSelectReuse && c.algorithm != sparsecollAlgoAuto &&
+      c.algorithm != sparsecollAlgoOktopk) {
+    first.keep({sparsecollInvalidArgument,
+                text("config.selection (SPARSECOLL_SELECT): reuse expects config.algorithm "
+                     "(SPARSECOLL_ALGO) auto or oktopk, got ",
+                     algorithm_info(c.algorithm)->name)});
+    c.selection = kDefaults.selection;
+  }
+  replace(&sparsecollConfig_t::wire, "SPARSECOLL_WIRE",
+          {{"native", sparsecollWireNative}, {"bf16", sparsecollWireBf16}});
+  c.timeoutMs = first.value(c.timeoutMs, [&] {
+    return number("SPARSECOLL_TIMEOUT_MS", {"milliseconds", 0, INT_MAX}).value_or(c.timeoutMs);
+  });
 }
 
 }  // namespace
 
-Config make_config(const sparsecollConfig_t* config, bool check) {
+CheckedConfig check_config(const sparsecollConfig_t* config, bool check) {
   Config result;
-  sparsecollConfig_t& c = result.values;
-  if (config) {
-    if (config->size < offsetof(sparsecollConfig_t, blocking) || config->magic != kDefaults.magic ||
-        config->version == 0)
-      fail(sparsecollInvalidArgument,
-           "config: expected a struct that starts from SPARSECOLL_CONFIG_INITIALIZER, got size ",
-           config->size, ", magic ", config->magic, ", version ", config->version);
-    std::memcpy(&c, config, std::min(config->size, sizeof c));
-    c.size = sizeof c;
-    c.version = kDefaults.version;
-  }
-  check_values(c);
-  c.algorithm = choose("SPARSECOLL_ALGO", algorithm_words(), c.algorithm);
-  c.selection =
-      choose("SPARSECOLL_SELECT",
-             {{"exact", sparsecollSelectExact}, {"reuse", sparsecollSelectReuse}}, c.selection);
-  if (c.selection == sparsecollSelectReuse && c.algorithm != sparsecollAlgoAuto &&
-      c.algorithm != sparsecollAlgoOktopk)
-    fail(sparsecollInvalidArgument,
-         "config.selection (SPARSECOLL_SELECT): reuse expects config.algorithm (SPARSECOLL_ALGO) "
-         "auto or oktopk, got ",
-         algorithm_info(c.algorithm)->name);
-  c.wire = choose("SPARSECOLL_WIRE",
-                  {{"native", sparsecollWireNative}, {"bf16", sparsecollWireBf16}}, c.wire);
-  c.timeoutMs = number("SPARSECOLL_TIMEOUT_MS", {"milliseconds", 0, INT_MAX}).value_or(c.timeoutMs);
-  result.check = choose("SPARSECOLL_CHECK", {{"0", 0}, {"1", 1}}, check) != 0;
-  result.log_level = static_cast<LogLevel>(
-      choose("SPARSECOLL_DEBUG", {{"WARN", 1}, {"INFO", 2}, {"TRACE", 3}}, 0));
+  FirstError first;
+  if (config) result.values = first.value(kDefaults, [&] { return copy_of(*config); });
+  check_values(result.values, first);
+  override_values(result.values, first);
+  const auto set = [&first](auto& setting, auto get) { setting = first.value(setting, get); };
+  result.check = check;
+  set(result.check, [&] { return choose("SPARSECOLL_CHECK", {{"0", 0}, {"1", 1}}, check) != 0; });
+  set(result.log_level, [] {
+    return static_cast<LogLevel>(
+        choose("SPARSECOLL_DEBUG", {{"WARN", 1}, {"INFO", 2}, {"TRACE", 3}}, 0));
+  });
   result.log_file = environment("SPARSECOLL_DEBUG_FILE").value_or("");
   result.timeline = environment("SPARSECOLL_TIMELINE").value_or("");
-  result.ranks_per_node = number("SPARSECOLL_RANKS_PER_NODE", {"ranks", 1, INT_MAX}).value_or(0);
-  result.simd = simd_level();
-  result.binds = choose("SPARSECOLL_BIND", {{"0", 0}, {"1", 1}}, 1) != 0;
-  result.threads = number("SPARSECOLL_THREADS", {"threads", 1, kMostThreads});
-  result.cuda_aware = optional_switch("SPARSECOLL_CUDA_AWARE");
-  result.mpi_eager = optional_switch("SPARSECOLL_MPI_PIECES");
-  Log(result.log_level, result.log_file, "");  // throws if the file cannot be opened
-  return result;
+  set(result.ranks_per_node, [] {
+    return number("SPARSECOLL_RANKS_PER_NODE", {"ranks", 1, INT_MAX}).value_or(0);
+  });
+  set(result.simd, simd_level);
+  set(result.binds, [] { return choose("SPARSECOLL_BIND", {{"0", 0}, {"1", 1}}, 1) != 0; });
+  set(result.threads, [] { return number("SPARSECOLL_THREADS", {"threads", 1, kMostThreads}); });
+  set(result.cuda_aware, [] { return optional_switch("SPARSECOLL_CUDA_AWARE"); });
+  set(result.mpi_eager, [] { return optional_switch("SPARSECOLL_MPI_PIECES"); });
+  result.log_level = first.value(LogLevel::none, [&] {
+    Log(result.log_level, result.log_file, "");  // throws if the file cannot be opened
+    return result.log_level;
+  });
+  return {result, first.error()};
+}
+
+Config make_config(const sparsecollConfig_t* config, bool check) {
+  CheckedConfig checked = check_config(config, check);
+  if (checked.problem) throw Error(*checked.problem);
+  return checked.config;
 }
 
 void check_nccl_device(const Config& config, int device) {

@@ -29,9 +29,19 @@ struct Config {
       mpi_eager;  ///< whether all messages go in eager chunks; none: those to other machines
 };
 
-/// Returns a checked configuration. `check`: whether messages are verified unless the environment
-/// overrides it. Throws InvalidArgument with the field or variable, what was expected and what it
-/// got.
+/// A configuration that can be used, and the first thing that is wrong with what it comes from: the
+/// field or variable, what was expected and what it got. Each bad part has its default, the good
+/// parts count: they say how long this rank waits until all ranks know of the problem.
+struct CheckedConfig {
+  Config config;
+  std::optional<Error> problem;  ///< InvalidArgument
+};
+
+/// Checks a configuration. `check`: whether messages are verified unless the environment overrides
+/// it.
+CheckedConfig check_config(const sparsecollConfig_t* config, bool check = true);
+
+/// Does the same, but throws the problem.
 Config make_config(const sparsecollConfig_t* config, bool check = true);
 
 /// Checks the number of a device, or one of the two numbers that stand for a choice.

@@ -12,14 +12,9 @@ sparsecollResult_t sparsecollCommInitMpi(sparsecollComm_t* comm, MPI_Comm mpi,
                                          const sparsecollConfig_t* config) {
   return on_init("sparsecollCommInitMpi", [&] {
     // Bad arguments must not keep the other ranks waiting: the init notifies them.
-    Config checked;
-    std::optional<Error> problem;
-    try {
-      checked = make_config(config);
-      if (!comm) fail(sparsecollInvalidArgument, "comm: expected a pointer, got NULL");
-    } catch (const Error& error) {
-      problem = error;
-    }
+    auto [checked, problem] = check_config(config);
+    if (!comm && !problem)
+      problem = Error(sparsecollInvalidArgument, "comm: expected a pointer, got NULL");
     const Deadline deadline = Deadline::after(checked.values.timeoutMs);
     MpiOptions options;
     options.device_memory = checked.cuda_aware;

@@ -11,15 +11,9 @@ sparsecollResult_t sparsecollCommInitNccl(sparsecollComm_t* comm, struct ncclCom
                                           const sparsecollConfig_t* config) {
   return on_init("sparsecollCommInitNccl", [&] {
     // Bad arguments must not keep the other ranks waiting: the init notifies them.
-    Config checked;
-    checked.check = false;
-    std::optional<Error> problem;
-    try {
-      checked = make_config(config, false);
-      if (!comm) fail(sparsecollInvalidArgument, "comm: expected a pointer, got NULL");
-    } catch (const Error& error) {
-      problem = error;
-    }
+    auto [checked, problem] = check_config(config, false);
+    if (!comm && !problem)
+      problem = Error(sparsecollInvalidArgument, "comm: expected a pointer, got NULL");
     const Deadline deadline = Deadline::after(checked.values.timeoutMs);
     auto transport = make_nccl_transport(nccl, deadline);
     try {

@@ -226,6 +226,53 @@ TEST_CASE("a log file that cannot be opened is refused, if logging is on") {
   CHECK(contains(refusal(), "SPARSECOLL_DEBUG_FILE: cannot open '/nonexistent/folder/log'"));
 }
 
+TEST_CASE("of a bad configuration the good parts count, and the bad ones have their defaults") {
+  sparsecollConfig_t good = kDefaults;
+  good.timeoutMs = 77;
+  good.thresholdInterval = 5;
+  for (const Field& field : fields()) {
+    sparsecollConfig_t config = good;
+    config.*field.member = field.bad.front();
+    const CheckedConfig checked = check_config(&config);
+    REQUIRE(checked.problem);
+    CHECK(contains(checked.problem->what(), field.name));
+    sparsecollConfig_t expected = good;
+    expected.*field.member = kDefaults.*field.member;
+    CHECK(std::memcmp(&checked.config.values, &expected, sizeof expected) == 0);
+  }
+  struct Bad {
+    const char* variable;
+    const char* value;
+  };
+  for (const Bad& bad :
+       {Bad{"SPARSECOLL_ALGO", "x"}, Bad{"SPARSECOLL_SELECT", "x"}, Bad{"SPARSECOLL_WIRE", "x"},
+        Bad{"SPARSECOLL_TIMEOUT_MS", "x"}, Bad{"SPARSECOLL_CHECK", "x"},
+        Bad{"SPARSECOLL_DEBUG", "x"}, Bad{"SPARSECOLL_SIMD", "x"}, Bad{"SPARSECOLL_THREADS", "x"},
+        Bad{"SPARSECOLL_CUDA_AWARE", "x"}, Bad{"SPARSECOLL_MPI_PIECES", "x"},
+        Bad{"SPARSECOLL_RANKS_PER_NODE", "0"}}) {
+    const Variable variable(bad.variable, bad.value);
+    const CheckedConfig checked = check_config(&good);
+    REQUIRE(checked.problem);
+    CHECK(contains(checked.problem->what(), bad.variable));
+    CHECK(std::memcmp(&checked.config.values, &good, sizeof good) == 0);
+  }
+  sparsecollConfig_t foreign = good;
+  foreign.magic ^= 1;
+  const Variable timeout("SPARSECOLL_TIMEOUT_MS", "1234");
+  CHECK(check_config(&foreign).problem);
+  CHECK(check_config(&foreign).config.values.timeoutMs == 1234);
+  CHECK(check_config(&foreign).config.values.thresholdInterval == kDefaults.thresholdInterval);
+}
+
+TEST_CASE("the first problem of several is the one that is named") {
+  const Variable algorithm("SPARSECOLL_ALGO", "x"), wire("SPARSECOLL_WIRE", "x");
+  sparsecollConfig_t config = kDefaults;
+  config.blocking = 7;
+  CHECK(contains(refusal(&config), "config.blocking"));
+  config.blocking = 1;
+  CHECK(contains(refusal(&config), "SPARSECOLL_ALGO"));
+}
+
 TEST_CASE("ranks must agree on every field except the device and the log") {
   std::set<uint64_t> hashes{describe(make_config(nullptr)).hash()};
   size_t expected = 1;

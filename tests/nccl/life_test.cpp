@@ -8,6 +8,7 @@
 #include "nccl/api_team.hpp"
 #include "nccl/stand_in_library.hpp"
 #include "support/catch.hpp"
+#include "support/hang_guard.hpp"
 #include "support/push_sum.hpp"
 
 namespace sparsecoll::nccl_tests {
@@ -157,6 +158,17 @@ std::string without_peer(Team& team, const WaitingCall& waiting,
     return wrong + (seconds_since(end) > kAtOnce ? "destroy takes too long; " : "");
   });
   return verdict;
+}
+
+TEST_CASE("an init alone, with a bad argument, ends by the deadline that it was given") {
+  const UserComms user_comms(2);
+  sparsecollConfig_t config = config_with_timeout(kTimeout);
+  config.algorithm = 99;
+  sparsecollComm_t comm = nullptr;
+  const test::HangGuard guard("init", 1, std::chrono::seconds(60));  // the default is 600 s
+  devices::check(cudaSetDevice(UserComms::device(0)));
+  CHECK(sparsecollCommInitNccl(&comm, user_comms[0], &config) == sparsecollTimeout);
+  CHECK(comm == nullptr);
 }
 
 TEST_CASE("a rank does not call: Timeout in every call of its peer that waits") {
