@@ -801,9 +801,8 @@ SPARSECOLL_API sparsecollResult_t sparsecollPushSumDrain(sparsecollPushSum_t sta
  * @brief Writes weight, step counter and the copies of compressed gossip to a file, but not x.
  *        Local.
  *
- * At every moment the path holds either the old file or the whole new one: the function writes a
- * temporary file beside it, calls fsync and renames it. The mode is 0600. With maxDelay = 0 the
- * function may be called after any step, otherwise only after a drain, a load or the creation.
+ * The file is written like that of sparsecollResidualSave(). With maxDelay = 0 the function may be
+ * called after any step, otherwise only after a drain, a load or the creation.
  * @return sparsecollInvalidArgument, sparsecollInvalidUsage when messages may be in flight,
  *         sparsecollSystemError when the file cannot be written.
  */
@@ -817,7 +816,8 @@ SPARSECOLL_API sparsecollResult_t sparsecollPushSumSave(sparsecollPushSum_t stat
  * The new state may differ from the saved one in maxDelay, in mixing, and in k if both k are 0 or
  * neither is.
  * @return sparsecollInvalidArgument for a file that is damaged, of another version, or of another
- *         rank, P, count, datatype, graph, number of peers or kind of gossip.
+ *         rank, P, count, datatype, graph, number of peers or kind of gossip, and at once for what
+ *         is not a regular file.
  *         sparsecollInvalidUsage when messages may be in flight, or steps of the state were
  *         captured into a CUDA graph. sparsecollSystemError when the file cannot be read. After an
  *         error the state is unchanged.
@@ -889,10 +889,12 @@ SPARSECOLL_API sparsecollResult_t sparsecollResidualPointer(sparsecollResidual_t
  *
  * The file also holds rank, P and the number of the residual's last call. NaNs become canonical.
  * At every moment the path holds either the old file or the whole new one: the function writes a
- * temporary file beside it, calls fsync and renames it. The mode is 0600. The file has a version
- * and a checksum.
- * @param path this rank's own file.
- * @return sparsecollSystemError when the file cannot be written, sparsecollInvalidArgument.
+ * temporary file beside it (the path with ".sparsecoll-part" behind it; after a kill the next save
+ * removes it), calls fsync and renames it. The mode is 0600. The file has a version and a checksum.
+ * @param path this rank's own file, which may not exist yet.
+ * @return sparsecollSystemError when the file cannot be written, or when another process or thread
+ *         is saving to this path. sparsecollInvalidArgument, also for a path that is not a regular
+ *         file: a symbolic link, a FIFO, a device.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollResidualSave(sparsecollResidual_t residual,
                                                          const char* path);
@@ -905,8 +907,9 @@ SPARSECOLL_API sparsecollResult_t sparsecollResidualSave(sparsecollResidual_t re
  * ranks load, every call whose result depends on the restored thresholds or regions returns
  * sparsecollInvalidUsage until all ranks have loaded.
  * @param path a file of the same count, datatype, rank and P.
- * @return sparsecollInvalidArgument for any other file and for a damaged one,
- *         sparsecollSystemError when it cannot be read. After an error nothing is changed.
+ * @return sparsecollInvalidArgument for any other file, for a damaged one, and at once for what is
+ *         not a regular file (a FIFO, a device). sparsecollSystemError when it cannot be read.
+ *         After an error nothing is changed.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollResidualLoad(sparsecollResidual_t residual,
                                                          const char* path);

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 // Saves push-sum states to files and loads them.
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <deque>
@@ -94,15 +93,11 @@ void save(PushSumState& state, Communicator& communicator, const char* path) {
 
 /// Returns the file's copies of one direction.
 CompressedGossip::Copies read_copies(const StateFile& file, const char* direction, size_t bytes,
-                                     Communicator& communicator) {
+                                     int ranks) {
   CompressedGossip::Copies copies;
-  for (int peer = 0; peer < communicator.size(); ++peer) {
+  for (int peer = 0; peer < ranks; ++peer) {
     const std::string name = name_of(direction, peer);
-    if (!file.has(name.c_str())) continue;
-    const ConstBytes saved = file.sized(name.c_str(), bytes);
-    Block copy(*communicator.backends().memory(kHost), bytes);
-    std::copy(saved.begin(), saved.end(), copy.data());
-    copies.emplace(peer, std::move(copy));
+    if (file.has(name.c_str())) copies.emplace(peer, file.sized(name.c_str(), bytes));
   }
   return copies;
 }
@@ -118,8 +113,9 @@ void load(PushSumState& state, Communicator& communicator, const char* path) {
   const size_t bytes = push_sum.shape().copy_bytes();
   // Reads everything before it changes anything.
   if (CompressedGossip* const compressed = push_sum.compressed()) {
-    CompressedGossip::Copies sent = read_copies(file, kDirections[0], bytes, communicator);
-    CompressedGossip::Copies received = read_copies(file, kDirections[1], bytes, communicator);
+    CompressedGossip::Copies sent = read_copies(file, kDirections[0], bytes, communicator.size());
+    CompressedGossip::Copies received =
+        read_copies(file, kDirections[1], bytes, communicator.size());
     compressed->sent_copies().swap(sent);
     compressed->received_copies().swap(received);
   }

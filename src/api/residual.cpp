@@ -64,10 +64,9 @@ void Residual::write(ConstBytes from) {
 }
 
 void Residual::record_call(const Descriptor& shape, uint64_t sequence) {
-  constexpr size_t kShapes = 8;  // one tensor is used with few shapes
   const uint64_t hash = shape.hash();
   std::erase(shapes_, hash);
-  if (shapes_.size() == kShapes) shapes_.erase(shapes_.begin());
+  if (shapes_.size() == kMostShapes) shapes_.erase(shapes_.begin());
   shapes_.push_back(hash);
   step_ = sequence;
   used_ = true;

@@ -18,6 +18,8 @@ class Communicator;
 /// the buffers of its first call; before that on the host.
 class Residual {
  public:
+  static constexpr size_t kMostShapes = 8;  // one tensor is used with few shapes
+
   /// Creates a residual of zeros.
   Residual(const std::shared_ptr<Communicator>& owner, size_t count, DataType type);
 
@@ -57,7 +59,7 @@ class Residual {
 
   /// Records a committed call: its shape, and its number in the communicator.
   void record_call(const Descriptor& shape, uint64_t sequence);
-  /// Hashes of the shapes of the last few calls.
+  /// Hashes of the shapes of its last calls, at most kMostShapes.
   const std::vector<uint64_t>& shapes() const { return shapes_; }
   uint64_t step() const { return step_; }
   /// Continues from a saved state.

@@ -52,7 +52,11 @@ bool are_region_bounds(std::span<const uint64_t> cuts, uint64_t ranks, uint64_t 
 }
 
 std::vector<CachedShape> cached_shapes(const StateFile& file, const Tensor& tensor) {
-  const ConstBytes bytes = file.section(kCaches);
+  constexpr size_t kWords = 64;  // of a shape, besides its bounds: more than any has
+  const size_t most = Residual::kMostShapes * (kWords + tensor.ranks) * sizeof(uint64_t);
+  if (file.size(kCaches) > most)
+    file.refuse("bytes of thresholds and cuts, at most", most, file.size(kCaches));
+  const Block bytes = file.section(kCaches);
   std::vector<uint64_t> words(bytes.size() / sizeof(uint64_t));
   if (!words.empty()) std::memcpy(words.data(), bytes.data(), words.size() * sizeof(uint64_t));
   std::vector<CachedShape> all;
@@ -89,13 +93,13 @@ void load(Residual& residual, const char* path) {
   if (tensor.data_type != want.data_type) file.refuse("datatype", want.data_type, tensor.data_type);
   if (tensor.rank != want.rank) file.refuse("rank", want.rank, tensor.rank);
   if (tensor.ranks != want.ranks) file.refuse("a number of ranks of", want.ranks, tensor.ranks);
-  const ConstBytes values = file.sized("values", residual.bytes());
+  const Block values = file.sized("values", residual.bytes());
   const std::vector<CachedShape> all = cached_shapes(file, want);
   std::vector<uint64_t> shapes;
   for (const CachedShape& each : all) shapes.push_back(each.shape);
   // The file is valid. If there is no memory for its caches, nothing is changed.
   owner->shape_caches().store(all);
-  residual.write(values);
+  residual.write({values.data(), values.size()});
   residual.restore(std::move(shapes), tensor.step);
 }
 

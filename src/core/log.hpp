@@ -14,8 +14,9 @@ enum class LogLevel : int { none = 0, warn = 1, info = 2, trace = 3 };
 class Log {
  public:
   Log() = default;
-  /// `path`: empty for standard error. `name` begins every line. Throws InvalidArgument if the file
-  /// cannot be opened.
+  /// `path`: a regular file or a character device, or empty for standard error; /dev/stderr and
+  /// /dev/stdout are the process's own streams, whatever they are. `name` begins every line. Throws
+  /// InvalidArgument if the file is another one or cannot be opened; never waits for a reader.
   Log(LogLevel level, const std::string& path, std::string name);
 
   bool wants(LogLevel level) const { return level <= level_; }
@@ -27,6 +28,7 @@ class Log {
   };
   LogLevel level_ = LogLevel::none;
   std::unique_ptr<std::FILE, Close> file_;
+  std::FILE* stream_ = stderr;  ///< file_, or a stream of the process
   std::string name_;
 };
 

@@ -9,8 +9,7 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <cstdlib>
-#include <utility>
+#include <cstring>
 
 #include "core/checksum.hpp"
 
@@ -55,53 +54,10 @@ std::string get_name(const char (&field)[N]) {
   return std::string(field, strnlen(field, N));
 }
 
-[[noreturn]] void cannot(const char* what, const std::string& path) {
-  fail(sparsecollSystemError, "cannot ", what, " '", path, "': ", std::strerror(errno));
-}
-
-/// An open file.
-class OpenFile {
- public:
-  explicit OpenFile(int number) : number_(number) {}
-  ~OpenFile() {
-    if (number_ >= 0) ::close(number_);
-  }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-
-  int number() const { return number_; }
-  bool close() { return ::close(std::exchange(number_, -1)) == 0; }
-
- private:
-  int number_;
-};
-
-void write_all(const OpenFile& file, ConstBytes bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(file.number(), bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) cannot("write", path);
-    bytes = bytes.subspan(static_cast<size_t>(written));
-  }
-}
-
-void sync(const OpenFile& file, const std::string& path) {
-  while (::fsync(file.number()) != 0)
-    if (errno != EINTR) cannot("sync", path);
-}
-
 std::string directory_of(const std::string& path) {
   const size_t slash = path.rfind('/');
   return slash == std::string::npos ? "." : path.substr(0, std::max<size_t>(slash, 1));
 }
-
-/// Removes the temporary file unless it was renamed.
-struct Temporary {
-  std::string path;
-  ~Temporary() {
-    if (!path.empty()) ::unlink(path.c_str());
-  }
-};
 
 std::vector<Entry> entries_of(std::span<const StateSection> sections) {
   std::vector<Entry> entries;
@@ -133,38 +89,23 @@ void write_state_file(const std::string& path, const char* kind,
   const std::string folder = directory_of(path);
   const OpenFile directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory.number() < 0) cannot("open", folder);
-  std::string name = path + ".XXXXXX";
-  OpenFile file(::mkstemp(name.data()));  // mode 0600
-  if (file.number() < 0) cannot("create", name);
-  Temporary temporary{name};
-  write_all(file, std::as_bytes(std::span(&header, 1)), name);
-  write_all(file, std::as_bytes(std::span(entries)), name);
-  for (const StateSection& section : sections) write_all(file, section.bytes, name);
-  sync(file, name);
-  if (!file.close()) cannot("close", name);
-  if (::rename(name.c_str(), path.c_str()) != 0) cannot("rename to", path);
-  temporary.path.clear();
-  sync(directory, folder);  // a rename survives a crash once the directory is on the disk
+  FileReplacement file(path);
+  file.write(std::as_bytes(std::span(&header, 1)));
+  file.write(std::as_bytes(std::span(entries)));
+  for (const StateSection& section : sections) file.write(section.bytes);
+  file.sync();
+  file.replace();
+  // A rename survives a crash once the directory is on the disk.
+  while (::fsync(directory.number()) != 0)
+    if (errno != EINTR) cannot("sync", folder);
 }
 
 namespace {
 
-Block read_whole(const std::string& path, Memory& memory) {
-  const OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.number() < 0) cannot("open", path);
+size_t size_of_file(const OpenFile& file, const std::string& path) {
   struct stat status {};
   if (::fstat(file.number(), &status) != 0) cannot("look at", path);
-  if (!S_ISREG(status.st_mode))
-    fail(sparsecollInvalidArgument, "path '", path, "': expected a file, got something else");
-  Block content(memory, static_cast<size_t>(status.st_size));
-  for (size_t at = 0; at < content.size();) {
-    const ssize_t got = ::read(file.number(), content.data() + at, content.size() - at);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) cannot("read", path);
-    if (got == 0) fail(sparsecollSystemError, "'", path, "' became shorter while it was read");
-    at += static_cast<size_t>(got);
-  }
-  return content;
+  return static_cast<size_t>(status.st_size);
 }
 
 std::string damaged(uint64_t checksum) { return text(checksum, " (the file is damaged)"); }
@@ -172,34 +113,62 @@ std::string damaged(uint64_t checksum) { return text(checksum, " (the file is da
 }  // namespace
 
 StateFile::StateFile(const std::string& path, const char* kind, Memory& memory)
-    : path_(path), content_(read_whole(path, memory)) {
-  ConstBytes rest(content_.data(), content_.size());
+    : path_(path), memory_(memory), file_(open_regular(path)) {
+  const size_t size = size_of_file(file_, path);
   FileHeader header;
-  if (rest.size() < sizeof header) refuse("at least this many bytes:", sizeof header, rest.size());
-  std::memcpy(&header, rest.data(), sizeof header);
-  rest = rest.subspan(sizeof header);
+  if (size < sizeof header) refuse("at least this many bytes:", sizeof header, size);
+  read_at(0, std::as_writable_bytes(std::span(&header, 1)));
   if (header.magic != kFileMagic)
     refuse("a file saved by", "sparsecollResidualSave or sparsecollPushSumSave", "something else");
   if (header.version != kFileVersion) refuse("version", kFileVersion, header.version);
-  if (header.bytes != content_.size()) refuse("bytes", header.bytes, content_.size());
-  if (header.sections > kMostSections || header.sections * sizeof(Entry) > rest.size())
-    refuse("sections, at most", rest.size() / sizeof(Entry), header.sections);
+  if (header.bytes != size) refuse("bytes", header.bytes, size);
+  const size_t most = std::min<size_t>(kMostSections, (size - sizeof header) / sizeof(Entry));
+  if (header.sections > most) refuse("sections, at most", most, header.sections);
   std::vector<Entry> entries(header.sections);
-  std::copy_n(rest.data(), header.sections * sizeof(Entry),
-              std::as_writable_bytes(std::span(entries)).data());
-  rest = rest.subspan(header.sections * sizeof(Entry));
+  read_at(sizeof header, std::as_writable_bytes(std::span(entries)));
   const uint64_t sum = checksum_of(header, entries);
   if (header.checksum != sum) refuse("checksum", header.checksum, damaged(sum));
   if (get_name(header.kind) != kind) refuse("state of kind", kind, get_name(header.kind));
+  size_t at = sizeof header + entries.size() * sizeof(Entry);
   for (const Entry& entry : entries) {
-    if (entry.bytes > rest.size()) refuse("bytes in a section, at most", rest.size(), entry.bytes);
-    const ConstBytes bytes = rest.first(entry.bytes);
-    if (const uint64_t own = checksum(bytes); entry.checksum != own)
-      refuse("checksum", entry.checksum, damaged(own));
-    sections_.push_back({get_name(entry.name), bytes});
-    rest = rest.subspan(entry.bytes);
+    if (entry.bytes > size - at) refuse("bytes in a section, at most", size - at, entry.bytes);
+    sections_.push_back({get_name(entry.name), at, entry.bytes, entry.checksum});
+    at += entry.bytes;
   }
-  if (!rest.empty()) refuse("bytes behind the sections:", 0, rest.size());
+  if (at != size) refuse("bytes behind the sections:", 0, size - at);
+  check_sections();
+}
+
+void StateFile::check_sections() const {
+  constexpr size_t kChunk = size_t{1} << 20;
+  size_t longest = 0;
+  for (const Section& section : sections_) longest = std::max(longest, section.size);
+  const Block chunk(memory_, std::min(longest, kChunk));
+  for (const Section& section : sections_) {
+    uint64_t sum = mix(section.size);
+    for (size_t done = 0; done < section.size;) {
+      const Bytes bytes(chunk.data(), std::min(section.size - done, kChunk));
+      read_at(section.at + done, bytes);
+      sum += checksum_of_chunk(bytes, done);
+      done += bytes.size();
+    }
+    check_sum(section, sum);
+  }
+}
+
+void StateFile::check_sum(const Section& section, uint64_t sum) const {
+  if (section.checksum != sum) refuse("checksum", section.checksum, damaged(sum));
+}
+
+void StateFile::read_at(size_t offset, Bytes to) const {
+  while (!to.empty()) {
+    const ssize_t got = ::pread(file_.number(), to.data(), to.size(), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) cannot("read", path_);
+    if (got == 0) fail(sparsecollSystemError, "'", path_, "' became shorter while it was read");
+    offset += static_cast<size_t>(got);
+    to = to.subspan(static_cast<size_t>(got));
+  }
 }
 
 const StateFile::Section* StateFile::find(const char* name) const {
@@ -207,16 +176,31 @@ const StateFile::Section* StateFile::find(const char* name) const {
   return found == sections_.end() ? nullptr : &*found;
 }
 
-ConstBytes StateFile::section(const char* name) const {
+const StateFile::Section& StateFile::get(const char* name) const {
   const Section* found = find(name);
   if (!found) refuse("a section named", name, "none");
-  return found->bytes;
+  return *found;
 }
 
-ConstBytes StateFile::sized(const char* name, size_t bytes) const {
-  const ConstBytes found = section(name);
-  if (found.size() != bytes) refuse(text("bytes in section ", name).c_str(), bytes, found.size());
-  return found;
+void StateFile::check_size(const char* name, size_t bytes) const {
+  if (const size_t found = get(name).size; found != bytes)
+    refuse(text("bytes in section ", name).c_str(), bytes, found);
+}
+
+void StateFile::read(const char* name, Bytes to) const {
+  check_size(name, to.size());
+  const Section& section = get(name);
+  read_at(section.at, to);
+  check_sum(section, checksum(to));  // another process may have changed it meanwhile
+}
+
+Block StateFile::section(const char* name) const { return sized(name, get(name).size); }
+
+Block StateFile::sized(const char* name, size_t bytes) const {
+  check_size(name, bytes);
+  Block block(memory_, bytes);
+  read(name, {block.data(), bytes});
+  return block;
 }
 
 }  // namespace sparsecoll

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstring>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/file.hpp"
 #include "core/memory.hpp"
 
 namespace sparsecoll {
@@ -32,35 +32,39 @@ template <class T>
 StateSection state_value(const char* name, const T&& value) = delete;
 
 /// Writes the sections to `path`, so that at any time either the old file or the complete new one
-/// is there: writes a temporary file beside it (path.XXXXXX, mode 0600), calls fsync, renames.
-/// `kind` names the type of state in at most 15 characters. Throws SystemError with the reason.
-/// Then the old file is still there, unless the directory could not be synchronized at the end:
-/// then the new file is there, but may not survive a crash of the machine.
+/// is there: writes a file beside it (FileReplacement), calls fsync, renames. `kind` names the type
+/// of state in at most 15 characters. Throws InvalidArgument if there is something at `path` that
+/// is no regular file, SystemError with the reason. Then the old file is still there, unless the
+/// directory could not be synchronized at the end: then the new file is there, but may not survive
+/// a crash of the machine.
 void write_state_file(const std::string& path, const char* kind,
                       std::span<const StateSection> sections);
 
-/// A state file that was read and is valid: its format, version, kind, lengths and checksums are
-/// right. The reader judges the content of the sections.
+/// An open state file that is valid: its format, version, kind, lengths and checksums are right.
+/// The reader judges the content of the sections. The checks read it in chunks, so that the memory
+/// that they take does not depend on what the file claims.
 class StateFile {
  public:
-  /// Throws InvalidArgument if the file is not a valid one of this kind, SystemError if it cannot
-  /// be read, and std::bad_alloc.
+  /// `memory` outlives this object. Throws InvalidArgument if the file is not a valid one of this
+  /// kind, SystemError if it cannot be read, and std::bad_alloc.
   StateFile(const std::string& path, const char* kind, Memory& memory);
 
   const std::string& path() const { return path_; }
   bool has(const char* name) const { return find(name) != nullptr; }
-  /// Returns a section. Throws InvalidArgument if there is none with this name.
-  ConstBytes section(const char* name) const;
-  /// Returns a section of exactly sizeof(T) bytes as a T.
+  /// Returns the bytes of a section. Throws InvalidArgument if there is none with this name.
+  size_t size(const char* name) const { return get(name).size; }
+  /// Reads a section. Throws InvalidArgument, too, if it has changed since it was checked.
+  Block section(const char* name) const;
+  /// Reads a section of exactly `bytes` bytes.
+  Block sized(const char* name, size_t bytes) const;
+  /// Reads a section of exactly sizeof(T) bytes as a T.
   template <class T>
   T value(const char* name) const {
     static_assert(std::is_trivially_copyable_v<T>);
     T value;
-    std::memcpy(&value, sized(name, sizeof value).data(), sizeof value);
+    read(name, std::as_writable_bytes(std::span(&value, 1)));
     return value;
   }
-  /// Returns a section of exactly `bytes` bytes.
-  ConstBytes sized(const char* name, size_t bytes) const;
 
   /// Throws InvalidArgument with the name of the file, what was expected and what it has.
   template <class Expected, class Got>
@@ -72,12 +76,23 @@ class StateFile {
  private:
   struct Section {
     std::string name;
-    ConstBytes bytes;
+    size_t at;  ///< its offset in the file
+    size_t size;
+    uint64_t checksum;
   };
   const Section* find(const char* name) const;
+  const Section& get(const char* name) const;
+  void check_size(const char* name, size_t bytes) const;
+  /// Throws InvalidArgument unless this is the checksum of the section.
+  void check_sum(const Section& section, uint64_t sum) const;
+  void check_sections() const;
+  /// Fills `to` with a section of its size.
+  void read(const char* name, Bytes to) const;
+  void read_at(size_t offset, Bytes to) const;
 
   std::string path_;
-  Block content_;
+  Memory& memory_;
+  OpenFile file_;
   std::vector<Section> sections_;
 };
 

@@ -5,15 +5,12 @@
 
 #include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
-#include <cstring>
-#include <filesystem>
-#include <memory>
+#include <span>
 
 #include "core/error.hpp"
+#include "core/file.hpp"
 
 namespace sparsecoll {
 
@@ -71,25 +68,19 @@ std::string facts_of(const Timeline::Entry& entry) {
   return json + "}";
 }
 
+const std::string& check_replaceable(const std::string& path) {
+  if (irreplaceable(path))
+    fail(sparsecollSystemError, "cannot write '", path, "': not a regular file");
+  return path;
+}
+
 class Writer {
  public:
-  /// Keeps the old file until all is written. Refuses a pipe, which might wait for a reader
-  /// forever.
+  /// Keeps the old file until all is written.
   Writer(const std::string& path, int rank)
-      : path_(path), part_(path + "." + std::to_string(getpid())), rank_(std::to_string(rank)) {
-    std::error_code unknown;
-    const auto there = std::filesystem::status(path, unknown);
-    if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there))
-      fail(sparsecollSystemError, "cannot write '", path, "': not a regular file");
-    file_.reset(std::fopen(part_.c_str(), "w"));
-    if (!file_) give_up("cannot open");
+      : file_(check_replaceable(path)), rank_(std::to_string(rank)) {
     put("{\"traceEvents\":[\n");
   }
-  ~Writer() {
-    if (file_) std::remove(part_.c_str());
-  }
-  Writer(const Writer&) = delete;
-  Writer& operator=(const Writer&) = delete;
   /// Writes the name of the process of this file, or of one of its lanes.
   void name(const char* what, int lane, const std::string& name) {
     event("\"ph\":\"M\",\"name\":" + quoted(what) + ",\"args\":{\"name\":" + quoted(name) + "}",
@@ -117,30 +108,29 @@ class Writer {
              std::to_string(owner.ranks), ",\"communicator\":", std::to_string(owner.number),
              ",\"process\":", std::to_string(getpid()), ",\"unixTimeOfZero\":",
              std::to_string(unix_time_of_zero()), ",\"lost\":", std::to_string(lost), "}}\n"));
-    if (std::fflush(file_.get()) != 0) give_up("cannot write");
-    if (std::rename(part_.c_str(), path_.c_str()) != 0) give_up("cannot write");
-    file_.reset();
+    flush();
+    file_.replace();
   }
 
  private:
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  [[noreturn]] void give_up(const char* what) const {
-    fail(sparsecollSystemError, what, " '", path_, "': ", std::strerror(errno));
-  }
   void event(const std::string& rest, int lane) {
     put(first_ ? "{" : ",\n{");
     first_ = false;
     put("\"pid\":" + rank_ + ",\"tid\":" + std::to_string(lane) + "," + rest + "}");
   }
   void put(const std::string& bytes) {
-    if (std::fwrite(bytes.data(), 1, bytes.size(), file_.get()) != bytes.size())
-      give_up("cannot write");
+    constexpr size_t kAtOnce = size_t{1} << 16;
+    buffer_ += bytes;
+    if (buffer_.size() >= kAtOnce) flush();
+  }
+  void flush() {
+    file_.write(std::as_bytes(std::span(buffer_)));
+    buffer_.clear();
   }
 
-  const std::string path_, part_, rank_;
-  std::unique_ptr<std::FILE, Close> file_;
+  FileReplacement file_;
+  const std::string rank_;
+  std::string buffer_;
   bool first_ = true;
   size_t sends_ = 0;
 };

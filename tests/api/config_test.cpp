@@ -6,6 +6,11 @@
 
 #include "api/config.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <set>
@@ -14,6 +19,8 @@
 
 #include "calls/algorithm_info.hpp"
 #include "support/catch.hpp"
+#include "support/folder.hpp"
+#include "support/hang_guard.hpp"
 
 namespace sparsecoll::unit {
 namespace {
@@ -271,6 +278,73 @@ TEST_CASE("the first problem of several is the one that is named") {
   CHECK(contains(refusal(&config), "config.blocking"));
   config.blocking = 1;
   CHECK(contains(refusal(&config), "SPARSECOLL_ALGO"));
+}
+
+TEST_CASE("a log is a file or a terminal; nothing else is opened") {
+  const test::HangGuard guard("the log's file", 1, std::chrono::seconds(60));
+  const Variable debug("SPARSECOLL_DEBUG", "INFO");
+  const test::Folder folder;
+  const std::string pipe = folder.file("pipe"), file = folder.file("log");
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  {
+    const Variable variable("SPARSECOLL_DEBUG_FILE", pipe);
+    CHECK(refusal() ==
+          "SPARSECOLL_DEBUG_FILE: expected a file, a terminal or /dev/null, got a "
+          "FIFO, '" +
+              pipe + "'");
+  }
+  const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK);  // also if an open would not block
+  {
+    const Variable variable("SPARSECOLL_DEBUG_FILE", pipe);
+    CHECK(contains(refusal(), "got a FIFO"));
+  }
+  close(reader);
+  {
+    const Variable variable("SPARSECOLL_DEBUG_FILE", folder.file(""));
+    CHECK(contains(refusal(), "got a directory"));
+  }
+  for (const std::string& good :
+       {file, std::string("/dev/null"), std::string("/dev/stderr"), std::string("/dev/stdout")}) {
+    const Variable variable("SPARSECOLL_DEBUG_FILE", good);
+    CHECK(refusal() == "");
+  }
+}
+
+/// Runs body in a process whose standard error is a pipe. Returns what it wrote there.
+template <class Body>
+std::string standard_error_of(const Body& body) {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    dup2(ends[1], STDERR_FILENO);
+    body();
+    _exit(0);
+  }
+  close(ends[1]);
+  std::string all;
+  char some[256];
+  for (ssize_t got; (got = read(ends[0], some, sizeof some)) > 0;)
+    all.append(some, static_cast<size_t>(got));
+  close(ends[0]);
+  REQUIRE(waitpid(child, nullptr, 0) == child);
+  return all;
+}
+
+TEST_CASE("/dev/stderr is the standard error also where that is a pipe") {
+  CHECK(standard_error_of([] {
+          Log(LogLevel::info, "/dev/stderr", "rank 0").write(LogLevel::info, "hello");
+        }) == "sparsecoll rank 0 INFO hello\n");
+}
+
+TEST_CASE("a log is appended to its file") {
+  const test::Folder folder;
+  const std::string file = folder.file("log");
+  test::put(file, "before\n");
+  Log(LogLevel::info, file, "rank 0").write(LogLevel::info, "one");
+  Log(LogLevel::info, file, "rank 1").write(LogLevel::warn, "two");
+  CHECK(test::content(file) == "before\nsparsecoll rank 0 INFO one\nsparsecoll rank 1 WARN two\n");
 }
 
 TEST_CASE("ranks must agree on every field except the device and the log") {

@@ -3,10 +3,9 @@
 
 // Tests of state files: the contents can be read back, and any other file is refused.
 
-#include "core/state_file.hpp"
-
 #include <sys/stat.h>
 
+#include "core/state_file_example.hpp"
 #include "support/catch.hpp"
 #include "support/folder.hpp"
 
@@ -18,35 +17,6 @@ using test::content;
 using test::Folder;
 using test::put;
 
-ConstBytes bytes_of(const std::string& string) {
-  return std::as_bytes(std::span(string.data(), string.size()));
-}
-
-std::string string_of(ConstBytes bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-/// Writes a file with three sections: a number, a text, and an empty one.
-void write_example(const std::string& path, uint64_t number, const std::string& words) {
-  const StateSection sections[] = {
-      state_value("number", number), {"words", bytes_of(words)}, {"nothing", {}}};
-  write_state_file(path, "example", sections);
-}
-
-/// Reads the file. Returns "" if this fails with the given code and a message that contains
-/// `words`.
-std::string refusal(const std::string& path, sparsecollResult_t code, const std::string& words) {
-  Memory memory;
-  try {
-    const StateFile file(path, "example", memory);
-    return "it was read";
-  } catch (const Error& error) {
-    if (error.code() != code) return text("error ", error.code(), ": ", error.what());
-    const std::string what = error.what();
-    return what.find(words) == std::string::npos ? what : "";
-  }
-}
-
 TEST_CASE("a file that was written can be read, and a second write replaces the first") {
   const Folder folder;
   Memory memory;
@@ -57,7 +27,7 @@ TEST_CASE("a file that was written can be read, and a second write replaces the 
     const StateFile file(path, "example", memory);
     CHECK(file.value<uint64_t>("number") == number);
     CHECK(string_of(file.section("words")) == words);
-    CHECK(file.section("nothing").empty());
+    CHECK(file.section("nothing").size() == 0);
     CHECK(file.has("nothing"));
     CHECK(!file.has("more"));
     CHECK(folder.files() == 1);
@@ -149,6 +119,69 @@ TEST_CASE("a file that does not fit into memory is refused") {
   Memory memory;
   memory.fail_at(1);
   CHECK_THROWS_AS(StateFile(folder.file("state"), "example", memory), std::bad_alloc);
+}
+
+/// Memory that keeps the size of its largest allocation.
+class WatchedMemory final : public Memory {
+ public:
+  std::size_t largest() const { return largest_; }
+
+ private:
+  void* obtain(size_t bytes) override {
+    largest_ = std::max(largest_, bytes);
+    return std::aligned_alloc(kAlignment, bytes);
+  }
+  void give_up(void* at) noexcept override { std::free(at); }
+
+  std::size_t largest_ = 0;
+};
+
+constexpr std::size_t kChunkLimit = std::size_t{1} << 21;
+
+TEST_CASE("a large file that is none of these is refused by its first bytes") {
+  const Folder folder;
+  const std::string path = folder.file("zeros");
+  put(path, "");
+  fs::resize_file(path, std::uintmax_t{1} << 40);  // a hole: reading it would take hours
+  WatchedMemory memory;
+  CHECK_THROWS_AS(StateFile(path, "example", memory), Error);
+  CHECK(memory.largest() <= kChunkLimit);
+  write_example(path, 1, "words");
+  fs::resize_file(path, std::uintmax_t{1} << 40);
+  CHECK(refusal(path, sparsecollInvalidArgument, "expected bytes") == "");
+}
+
+TEST_CASE("checks take little memory, however long the sections are") {
+  const Folder folder;
+  const std::string path = folder.file("state");
+  std::string words(5'000'001, 'x');
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = static_cast<char>(i % 251);
+  write_example(path, 1, words);
+  WatchedMemory memory;
+  const StateFile file(path, "example", memory);
+  CHECK(memory.largest() <= kChunkLimit);
+  CHECK(string_of(file.section("words")) == words);
+  for (const std::size_t at : {words.size() - 1, words.size() / 2, std::size_t{0}}) {
+    std::string changed = content(path);
+    changed[changed.size() - words.size() + at] ^= 1;
+    put(folder.file("bad"), changed);
+    CHECK(refusal(folder.file("bad"), sparsecollInvalidArgument, "(the file is damaged)") == "");
+  }
+}
+
+TEST_CASE("a section that changes after the checks is not returned") {
+  const Folder folder;
+  Memory memory;
+  const std::string path = folder.file("state");
+  write_example(path, 1, "words");
+  const StateFile file(path, "example", memory);
+  std::string changed = content(path);
+  changed.back() = 'x';
+  std::fstream(path, std::ios::in | std::ios::out) << changed;  // in the same file
+  CHECK_THROWS_AS(file.section("words"), Error);
+  CHECK(file.value<uint64_t>("number") == 1);
+  fs::resize_file(path, 10);
+  CHECK_THROWS_AS(file.section("words"), Error);
 }
 
 }  // namespace

@@ -140,6 +140,21 @@ TEST_CASE("a file that cannot be written is an error with a reason") {
   const std::string pipe = folder.file("pipe");  // opening it would block
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
   CHECK(refused(pipe) == "cannot write '" + pipe + "': not a regular file");
+  const std::string link = folder.file("link"), file = folder.file("file");
+  std::ofstream(file) << "mine";
+  std::filesystem::create_symlink(file, link);
+  CHECK(refused(link) == "cannot write '" + link + "': not a regular file");
+  CHECK(std::filesystem::is_symlink(link));
+  CHECK(folder.files() == 3);
+}
+
+TEST_CASE("what a killed process left beside a timeline is removed") {
+  const Folder folder;
+  const std::string file = folder.file("timeline");
+  std::ofstream(file + ".sparsecoll-part") << "half of it";
+  Timeline().write(file, kOwner);
+  CHECK_NOTHROW(TimelineFile(file));
+  CHECK(folder.files() == 1);
 }
 
 TEST_CASE("an existing file is replaced only by a complete one") {

@@ -84,7 +84,7 @@ std::string state_file_of(const std::vector<Section>& sections, const char* kind
   }
   const auto header = [&](uint64_t sum) {
     std::string head("SPCSTATE");
-    append(head, uint64_t{1});
+    append(head, uint64_t{2});  // version
     std::string padded(kind);
     padded.resize(16);
     head += padded;

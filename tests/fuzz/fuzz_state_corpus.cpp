@@ -22,7 +22,7 @@ std::string sections_of(const std::string& path, const char* kind) {
   std::string input;
   for (size_t name = 0; name < std::size(kStateSections); ++name) {
     if (!file.has(kStateSections[name])) continue;
-    const ConstBytes bytes = file.section(kStateSections[name]);
+    const Block bytes = file.section(kStateSections[name]);
     input += {static_cast<char>(name), static_cast<char>(bytes.size()),
               static_cast<char>(bytes.size() >> 8)};
     input.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());

@@ -15,6 +15,7 @@
 #include "support/catch.hpp"
 #include "support/data.hpp"
 #include "support/folder.hpp"
+#include "support/hang_guard.hpp"
 #include "support/push_sum.hpp"
 #include "support/ranks.hpp"
 
@@ -215,6 +216,17 @@ TEST_CASE("files that do not fit the state are refused by what does not fit") {
   CHECK(sparsecollPushSumSave(run.handle(0), nullptr) == sparsecollInvalidArgument);
   CHECK(sparsecollPushSumSave(run.handle(0), folder.file("no/such").c_str()) ==
         sparsecollSystemError);
+}
+
+TEST_CASE("a path that is no regular file is refused at once, by what it is") {
+  const HangGuard guard("a FIFO", 1, std::chrono::seconds(60));
+  const Folder folder;
+  const Run run(1, config_of(kExponential, 0, 0), Vectors(1, std::vector<double>(kLength, 1)));
+  const std::string pipe = folder.file("pipe");
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK(refusal(run, pipe, "expected a file, got a FIFO") == "");
+  CHECK(sparsecollPushSumSave(run.handle(0), pipe.c_str()) == sparsecollInvalidArgument);
+  CHECK(std::string(sparsecollGetLastError(run.comm(0))).find("got a FIFO") != std::string::npos);
 }
 
 TEST_CASE("damaged files are refused") {

@@ -4,10 +4,13 @@
 // Tests sparsecollResidualSave and sparsecollResidualLoad: an interrupted run continues with the
 // same bits, and invalid files change nothing.
 
+#include <sys/stat.h>
+
 #include "core/state_file.hpp"
 #include "support/catch.hpp"
 #include "support/compare.hpp"
 #include "support/folder.hpp"
+#include "support/hang_guard.hpp"
 #include "support/sweep.hpp"
 #include "support/typed.hpp"
 
@@ -186,6 +189,24 @@ TEST_CASE("regions that do not make up the tensor are refused, whatever the chec
     CHECK(sparsecollResidualLoad(residual.handle(), path.c_str()) == sparsecollSuccess);
   }
   CHECK(difference("residual", residual.read(), std::vector<float>(100, 7.0f)) == "");
+}
+
+TEST_CASE("a path that is no regular file is refused at once, by what it is") {
+  const HangGuard guard("a FIFO", 1, std::chrono::seconds(60));
+  const Folder folder;
+  const Ranks ranks(1, default_config());
+  Residual<float> residual(ranks.comm(0), 100);
+  residual.write(std::vector<float>(100, 3.0f));
+  const std::string pipe = folder.file("pipe");
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  for (const auto call : {sparsecollResidualLoad, sparsecollResidualSave}) {
+    CHECK(call(residual.handle(), pipe.c_str()) == sparsecollInvalidArgument);
+    const std::string message = sparsecollGetLastError(ranks.comm(0));
+    INFO(message);
+    CHECK(message.find("path '" + pipe + "': expected a") != std::string::npos);
+    CHECK(message.find("got a FIFO") != std::string::npos);
+  }
+  CHECK(difference("residual", residual.read(), std::vector<float>(100, 3.0f)) == "");
 }
 
 }  // namespace
