@@ -24,15 +24,15 @@ std::optional<double> model_seconds(const std::string& algorithm, const Exchange
   if (!internal->network_model().network) return std::nullopt;
   const auto& nodes = internal->network_model().nodes;
   const bool by_node = nodes && algorithm != "auto";
-  const Shape shape{internal->size(),           exchange.n,       exchange.k,
-                    exchange.value_size,        exchange.entries, exchange.result,
-                    by_node ? &*nodes : nullptr};
+  const ProblemSize size{internal->size(),           exchange.n,       exchange.k,
+                         exchange.value_size,        exchange.entries, exchange.result,
+                         by_node ? &*nodes : nullptr};
   const Network& network = *internal->network_model().network;
   if (algorithm == kHierarchical && !by_node) return std::nullopt;
   if (algorithm == "auto" || algorithm == kReordered)
-    return choose_algorithm(shape, network).seconds(shape, network);
+    return choose_algorithm(size, network).seconds(size, network);
   if (const AlgorithmInfo* const named = algorithm_named(algorithm))
-    return predicted_seconds(named->id, shape, network);
+    return predicted_seconds(named->id, size, network);
   return std::nullopt;
 }
 

@@ -16,7 +16,7 @@ namespace sparsecoll {
 
 namespace {
 
-/// Returns the number of this rank's node in a communicator that is no part of another.
+/// Returns the number of this rank's node in a communicator without a parent.
 uint64_t node_of(const Config& config, const Link& link) {
   return config.ranks_per_node > 0 ? static_cast<uint64_t>(link.rank() / config.ranks_per_node)
                                    : link.node();
@@ -24,16 +24,16 @@ uint64_t node_of(const Config& config, const Link& link) {
 
 }  // namespace
 
-Communicator::Communicator(std::unique_ptr<Link> link, Config config, const Communicator* whole)
+Communicator::Communicator(std::unique_ptr<Link> link, Config config, const Communicator* parent)
     : config_(std::move(config)),
       log_(config_.log_level, config_.log_file, text("rank ", link->rank(), " of ", link->size())),
       timeline_file_(config_.timeline, log_),
-      placement_{whole ? whole->placement().share : link->cpu_share(), config_.binds},
+      placement_{parent ? parent->placement().share : link->cpu_share(), config_.binds},
       backends_(config_, *link, placement_, timeline_file_.timeline()),
       link_(std::move(link)),
       health_(link_as<StreamLink>(*link_)),
       statistics_(link_as<StreamLink>(*link_)),
-      network_model_{whole ? whole->network_model().node : node_of(config_, *link_), {}, {}, {}},
+      network_model_{parent ? parent->network_model().node : node_of(config_, *link_), {}, {}, {}},
       residuals_(sparsecoll::residuals()),
       push_sums_(sparsecoll::push_sums()) {
   link_->open({*backends_.memory(kHost), backends_.arena(), config_.check, config_.values.timeoutMs,
@@ -143,15 +143,15 @@ void Communicator::close() {
 void Communicator::abort() noexcept {
   health_.poison(sparsecollInvalidUsage, "aborted by sparsecollCommAbort");
   {
-    const std::lock_guard lock(part_mutex_);
-    if (part_) part_->abort();
+    const std::lock_guard lock(child_mutex_);
+    if (child_) child_->abort();
   }
   link_->abort();
 }
 
-void Communicator::set_part(std::shared_ptr<Communicator> part) {
-  const std::lock_guard lock(part_mutex_);
-  part_ = std::move(part);
+void Communicator::set_child(std::shared_ptr<Communicator> child) {
+  const std::lock_guard lock(child_mutex_);
+  child_ = std::move(child);
 }
 
 void Communicator::begin_call(FunctionRef<void()> begin) {

@@ -34,8 +34,8 @@ namespace sparsecoll {
 /// queue() that say so.
 class Communicator : public std::enable_shared_from_this<Communicator> {
  public:
-  /// `whole`: the communicator of which this one is a part; its ranks stay where they are.
-  Communicator(std::unique_ptr<Link> link, Config config, const Communicator* whole = nullptr);
+  /// `parent`: the communicator from which this one is split. Its ranks are on the same nodes.
+  Communicator(std::unique_ptr<Link> link, Config config, const Communicator* parent = nullptr);
   /// Ends queued calls with an abort. Destroys the residuals and push-sum states.
   ~Communicator();
 
@@ -85,7 +85,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   void abort() noexcept;
   /// Lets abort() abort this communicator, too, which is being made from a part of this one's
   /// ranks. Null ends that.
-  void set_part(std::shared_ptr<Communicator> part);
+  void set_child(std::shared_ptr<Communicator> child);
 
   // --- calls
   /// Number of the last collective call that was made or queued.
@@ -172,9 +172,9 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   std::atomic<uint64_t> running_call_{0};
   bool abandoned_ = false;
   bool closed_ = false;
-  std::mutex part_mutex_;
-  std::shared_ptr<Communicator> part_;  ///< guarded by part_mutex_
-  std::unique_ptr<Queue> queue_;        ///< destroyed first: its thread uses all other members
+  std::mutex child_mutex_;
+  std::shared_ptr<Communicator> child_;  ///< guarded by child_mutex_
+  std::unique_ptr<Queue> queue_;         ///< destroyed first: its thread uses all other members
 };
 
 }  // namespace sparsecoll

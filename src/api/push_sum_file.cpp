@@ -18,7 +18,7 @@ constexpr uint64_t kLastStep = uint64_t{1}
                                << 62;  // no run gets so far, and further steps do not overflow
 
 /// The properties that must be the same in a state and in a file.
-struct Shape {
+struct StateProperties {
   uint64_t rank;
   uint64_t ranks;
   uint64_t count;
@@ -34,7 +34,7 @@ struct Progress {
   uint64_t weight_bits;
 };
 
-Shape shape_of(const PushSumState& state, const Communicator& communicator) {
+StateProperties properties_of(const PushSumState& state, const Communicator& communicator) {
   const sparsecollPushSumConfig_t& config = state.config();
   return {static_cast<uint64_t>(communicator.rank()),
           static_cast<uint64_t>(communicator.size()),
@@ -45,8 +45,8 @@ Shape shape_of(const PushSumState& state, const Communicator& communicator) {
           config.k > 0};
 }
 
-void check_shape(const StateFile& file, const Shape& own) {
-  const Shape saved = file.value<Shape>("shape");
+void check_properties(const StateFile& file, const StateProperties& own) {
+  const StateProperties saved = file.value<StateProperties>("shape");
   const auto check = [&](const char* what, uint64_t expected, uint64_t got) {
     if (expected != got) file.refuse(what, expected, got);
   };
@@ -76,11 +76,11 @@ void check_nothing_in_flight(const PushSum& push_sum) {
 
 void save(PushSumState& state, Communicator& communicator, const char* path) {
   PushSum& push_sum = state.push_sum();
-  const Shape shape = shape_of(state, communicator);
+  const StateProperties properties = properties_of(state, communicator);
   const Progress progress{push_sum.step_number(),
                           std::bit_cast<uint64_t>(state.weight(communicator))};
   const Workspace workspace(communicator.backends());
-  std::vector<StateSection> sections{state_value("shape", shape),
+  std::vector<StateSection> sections{state_value("shape", properties),
                                      state_value("progress", progress)};
   std::deque<std::string> names;  // of sections; a deque does not move them
   if (CompressedGossip* const compressed = push_sum.compressed())
@@ -105,7 +105,7 @@ CompressedGossip::Copies read_copies(const StateFile& file, const char* directio
 void load(PushSumState& state, Communicator& communicator, const char* path) {
   PushSum& push_sum = state.push_sum();
   const StateFile file(path, kKind, *communicator.backends().memory(kHost));
-  check_shape(file, shape_of(state, communicator));
+  check_properties(file, properties_of(state, communicator));
   const Progress progress = file.value<Progress>("progress");
   const auto weight = std::bit_cast<double>(progress.weight_bits);
   if (progress.step > kLastStep) file.refuse("a step of at most", kLastStep, progress.step);

@@ -65,18 +65,18 @@ const NodeNetwork* Reduction::nodes() {
   return &*measured_node_network_;
 }
 
-void Reduction::log_choice(const Algorithm& chosen, const Shape& shape,
+void Reduction::log_choice(const Algorithm& chosen, const ProblemSize& size,
                            const Network& network) const {
   std::string times;
   for (const Algorithm* const each : algorithms()) {
-    if (!each->suits || !each->suits(shape)) continue;
+    if (!each->suits || !each->suits(size)) continue;
     times += text(times.empty() ? "" : ", ", name_of(each->id),
-                  times.empty() ? " would take " : " ", each->seconds(shape, network) * 1e6, " us");
+                  times.empty() ? " would take " : " ", each->seconds(size, network) * 1e6, " us");
   }
   invocation_.communicator.log(
-      LogLevel::info, "auto: ", name_of(chosen.id), " for count ", shape.count, ", k ",
-      shape.k == kAll ? "SPARSECOLL_ALL" : std::to_string(shape.k), ": ",
-      shape.entries_unknown() ? "how many entries there are is not known yet" : times);
+      LogLevel::info, "auto: ", name_of(chosen.id), " for count ", size.count, ", k ",
+      size.k == kAll ? "SPARSECOLL_ALL" : std::to_string(size.k), ": ",
+      size.entries_unknown() ? "how many entries there are is not known yet" : times);
 }
 
 const Algorithm& Reduction::sparse_algorithm(const Problem& problem, Form form) {
@@ -90,12 +90,12 @@ const Algorithm& Reduction::sparse_algorithm(const Problem& problem, Form form) 
   const bool whole = form == Form::dense && problem.k >= problem.count &&
                      type == accumulation(type) && !env_.rounds();
   const Network speed = network();
-  const Shape shape{
+  const ProblemSize size{
       invocation_.call.size(),  problem.count, problem.k, value_size, invocation_.cache.entries,
       invocation_.cache.result, nodes(),       whole};
-  const Algorithm& chosen = choose_algorithm(shape, speed);
+  const Algorithm& chosen = choose_algorithm(size, speed);
   const int id = static_cast<int>(chosen.id);
-  if (std::exchange(invocation_.cache.chosen, id) != id) log_choice(chosen, shape, speed);
+  if (std::exchange(invocation_.cache.chosen, id) != id) log_choice(chosen, size, speed);
   return chosen;
 }
 

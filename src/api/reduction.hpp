@@ -37,7 +37,7 @@ class Reduction {
   /// Returns which ranks share a node. The ranks exchange that once.
   const Topology& topology();
   /// Logs a new choice of Auto for a shape, with the predicted times.
-  void log_choice(const Algorithm& chosen, const Shape& shape, const Network& network) const;
+  void log_choice(const Algorithm& chosen, const ProblemSize& size, const Network& network) const;
 
   const Invocation& invocation_;
   Env env_;

@@ -7,25 +7,25 @@ namespace sparsecoll {
 
 namespace {
 
-/// Makes this rank's end of a part of `parent`, initialises it together with the other ranks of the
-/// part, and returns its handle. An abort of `parent` meanwhile aborts the part.
-void* make_part(Communicator& parent, std::unique_ptr<Link> link, const Config& config,
-                const Deadline& deadline) {
-  const auto part = std::make_shared<Communicator>(std::move(link), config, &parent);
-  parent.set_part(part);
+/// Makes this rank's end of a child of `parent`, initialises it together with the other ranks of
+/// the child, and returns its handle. An abort of `parent` meanwhile aborts the child.
+void* make_child(Communicator& parent, std::unique_ptr<Link> link, const Config& config,
+                 const Deadline& deadline) {
+  const auto child = std::make_shared<Communicator>(std::move(link), config, &parent);
+  parent.set_child(child);
   try {
-    if (parent.health().code() != sparsecollSuccess) part->abort();  // parent was aborted before
-    void* const handle = part->initialize(std::nullopt, deadline);
-    parent.set_part(nullptr);
+    if (parent.health().code() != sparsecollSuccess) child->abort();  // parent was aborted before
+    void* const handle = child->initialize(std::nullopt, deadline);
+    parent.set_child(nullptr);
     try {
-      part->check_healthy();  // parent may have been aborted after the part's last exchange
+      child->check_healthy();  // parent may have been aborted after the child's last exchange
       return handle;
     } catch (const Error& error) {
       communicators().erase(handle);
-      part->poison_and_throw(error);
+      child->poison_and_throw(error);
     }
   } catch (...) {
-    parent.set_part(nullptr);
+    parent.set_child(nullptr);
     throw;
   }
 }
@@ -33,7 +33,7 @@ void* make_part(Communicator& parent, std::unique_ptr<Link> link, const Config& 
 /// Returns the handle of a communicator of the ranks of one color, in the order of their keys; null
 /// for SPARSECOLL_SPLIT_NOCOLOR. Collective. `check` returns the configuration of the new
 /// communicator or throws InvalidArgument.
-void* split(Communicator& parent, FunctionRef<Config()> check, const SplitWish& wish) {
+void* split(Communicator& parent, FunctionRef<Config()> check, const SplitArguments& arguments) {
   Descriptor descriptor;
   descriptor.verb = static_cast<uint64_t>(Verb::comm_split);
   Config config;
@@ -41,15 +41,15 @@ void* split(Communicator& parent, FunctionRef<Config()> check, const SplitWish& 
   std::unique_ptr<Link> link;
   const auto body = [&](AgreedCall& call) {
     deadline = call.deadline();
-    link = parent.link().split(call, wish);
+    link = parent.link().split(call, arguments);
   };
   parent.run_collective(
       descriptor, [&] { config = check(); }, body);
   if (!link) return nullptr;
   try {
-    return make_part(parent, std::move(link), config, deadline);
+    return make_child(parent, std::move(link), config, deadline);
   } catch (const Error& error) {
-    // A rank that is lost to the part is lost to the parent, too.
+    // A rank that is lost to the child is lost to the parent, too.
     if (fatal(error.code()) || parent.health().code() != sparsecollSuccess)
       parent.poison_and_throw(error);
     throw;

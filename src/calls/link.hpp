@@ -41,7 +41,7 @@ struct AbandonedMemory {
 };
 
 /// The arguments of sparsecollCommSplit().
-struct SplitWish {
+struct SplitArguments {
   int color;
   int key;
 };
@@ -95,9 +95,9 @@ class Link {
   virtual void run_unagreed(const CallParameters& parameters, const Descriptor& descriptor,
                             FunctionRef<void()> body) = 0;
 
-  /// Returns the link of this rank's part of the communicator; null without a color. In a call of
-  /// run(). Confirms.
-  virtual std::unique_ptr<Link> split(AgreedCall& call, const SplitWish& wish) = 0;
+  /// Returns this rank's link of the child communicator, or null without a color. Called within
+  /// run(). Confirms the call.
+  virtual std::unique_ptr<Link> split(AgreedCall& call, const SplitArguments& arguments) = 0;
 
   /// Confirms the call and, on return, has received all gossip that any rank sent before. In a call
   /// of run().

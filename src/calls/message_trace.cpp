@@ -11,7 +11,7 @@
 
 namespace sparsecoll {
 
-void MessageTrace::add(Timeline::Lane lane, const UnderWay& message,
+void MessageTrace::add(Timeline::Lane lane, const PendingSend& message,
                        Clock::time_point end) noexcept {
   const auto& [name, peer, call, bytes] = message.message;
   timeline_.add({name,
@@ -22,14 +22,14 @@ void MessageTrace::add(Timeline::Lane lane, const UnderWay& message,
                  {{{"peer", static_cast<uint64_t>(peer)}, {"bytes", bytes}}}});
 }
 
-void MessageTrace::record_arrival(const Message& message) noexcept {
+void MessageTrace::record_arrival(const TracedMessage& message) noexcept {
   const auto now = Clock::now();
   add(Timeline::Lane::receive, {message, now}, now);
 }
 
-void MessageTrace::follow(const Message& message, Clock::time_point begin) noexcept {
+void MessageTrace::follow(const TracedMessage& message, Clock::time_point begin) noexcept {
   try {
-    under_way_.push_back({message, begin});
+    pending_.push_back({message, begin});
   } catch (const std::bad_alloc&) {
     return;  // A call does not fail because there is no memory for its trace.
   }
@@ -37,7 +37,7 @@ void MessageTrace::follow(const Message& message, Clock::time_point begin) noexc
 }
 
 void MessageTrace::poll() noexcept {
-  if (under_way_.empty()) return;
+  if (pending_.empty()) return;
   try {
     find_left();
   } catch (const std::exception&) {
@@ -49,8 +49,8 @@ void MessageTrace::find_left() {
   const auto now = Clock::now();
   // By peer: unsent bytes that belong to the messages in front of those already looked at.
   std::map<int, size_t> left;
-  for (auto each = under_way_.rbegin(); each != under_way_.rend(); ++each) {
-    Message& message = each->message;
+  for (auto each = pending_.rbegin(); each != pending_.rend(); ++each) {
+    TracedMessage& message = each->message;
     if (message.bytes == 0) continue;
     const auto [known, fresh] = left.try_emplace(message.peer, 0);
     if (fresh) known->second = transport_.unsent_to(message.peer);
@@ -61,7 +61,7 @@ void MessageTrace::find_left() {
     add(Timeline::Lane::send, *each, now);
     message.bytes = 0;  // marks it as done; no message has 0 bytes
   }
-  std::erase_if(under_way_, [](const UnderWay& each) { return each.message.bytes == 0; });
+  std::erase_if(pending_, [](const PendingSend& each) { return each.message.bytes == 0; });
 }
 
 }  // namespace sparsecoll

@@ -14,7 +14,7 @@ class Transport;
 /// until it is known to have left, and a received message at the time of its arrival.
 class MessageTrace {
  public:
-  struct Message {
+  struct TracedMessage {
     const char* name;
     int peer;
     uint64_t call;
@@ -28,7 +28,7 @@ class MessageTrace {
   class Send {
    public:
     /// `trace` may be null: nothing is recorded.
-    Send(MessageTrace* trace, const Message& message) : trace_(trace), message_(message) {
+    Send(MessageTrace* trace, const TracedMessage& message) : trace_(trace), message_(message) {
       if (trace_) begin_ = Clock::now();
     }
     ~Send() {
@@ -39,31 +39,31 @@ class MessageTrace {
 
    private:
     MessageTrace* trace_;
-    const Message message_;
+    const TracedMessage message_;
     Clock::time_point begin_;
   };
 
   /// Records a received message.
-  void record_arrival(const Message& message) noexcept;
+  void record_arrival(const TracedMessage& message) noexcept;
   /// Records the messages that have left since the last poll.
   void poll() noexcept;
 
  private:
-  struct UnderWay {
-    Message message;
+  struct PendingSend {
+    TracedMessage message;
     Clock::time_point begin;
   };
 
   /// Begins to follow a message that the transport has taken.
-  void follow(const Message& message, Clock::time_point begin) noexcept;
+  void follow(const TracedMessage& message, Clock::time_point begin) noexcept;
   /// Finds the messages that have left. A transport reports how many bytes to a peer have not left,
   /// and sends messages to one peer in order: so the last ones have not.
   void find_left();
-  void add(Timeline::Lane lane, const UnderWay& message, Clock::time_point end) noexcept;
+  void add(Timeline::Lane lane, const PendingSend& message, Clock::time_point end) noexcept;
 
   Timeline& timeline_;
   Transport& transport_;
-  std::deque<UnderWay> under_way_;  ///< in the order in which they were sent
+  std::deque<PendingSend> pending_;  ///< in the order in which they were sent
 };
 
 }  // namespace sparsecoll

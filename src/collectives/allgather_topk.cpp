@@ -52,16 +52,16 @@ Outcome run(Env& env, const Problem& problem, ShapeCache& cache) {
   return {result.span(), {}};
 }
 
-double seconds(const Shape& shape, const Network& network) {
+double seconds(const ProblemSize& size, const Network& network) {
   const auto [alpha, beta, gamma] = network;
-  const double own = entry_counts(shape).own;
-  return rounds_of(shape.ranks) * alpha +
-         (shape.ranks - 1) * (bytes_of(own, shape) * beta + own * gamma);
+  const double own = entry_counts(size).own;
+  return rounds_of(size.ranks) * alpha +
+         (size.ranks - 1) * (bytes_of(own, size) * beta + own * gamma);
 }
 
 // The number of entries is unknown before the first exact sum of a shape. Ok-Topk is a safe choice
 // then, because its cost is never far above the lowest.
-bool suits(const Shape& shape) { return !shape.entries_unknown(); }
+bool suits(const ProblemSize& size) { return !size.entries_unknown(); }
 
 }  // namespace
 

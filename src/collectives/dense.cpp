@@ -128,14 +128,14 @@ Outcome run(Env& env, const Problem& problem, ShapeCache& cache) {
   return {result.span(), {}};
 }
 
-double seconds(const Shape& shape, const Network& network) {
-  const double ranks = shape.ranks, n = static_cast<double>(shape.count);
+double seconds(const ProblemSize& size, const Network& network) {
+  const double ranks = size.ranks, n = static_cast<double>(size.count);
   const auto [alpha, beta, gamma] = network;
-  return latency_of(ranks - 1, alpha) + rounds_of(shape.ranks) * alpha +
-         (ranks - 1) / ranks * 2 * n * (static_cast<double>(shape.value_size) * beta + gamma / 16);
+  return latency_of(ranks - 1, alpha) + rounds_of(size.ranks) * alpha +
+         (ranks - 1) / ranks * 2 * n * (static_cast<double>(size.value_size) * beta + gamma / 16);
 }
 
-bool suits(const Shape& shape) { return shape.selects_all && shape.entries > 0; }
+bool suits(const ProblemSize& size) { return size.selects_all && size.entries > 0; }
 
 }  // namespace
 

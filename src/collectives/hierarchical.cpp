@@ -198,25 +198,25 @@ Outcome run(Env& env, const Problem& problem, ShapeCache& cache) {
   return {result, lost};
 }
 
-double seconds(const Shape& shape, const Network&) {
-  if (!shape.nodes) return std::numeric_limits<double>::infinity();
-  const NodeNetwork& nodes = *shape.nodes;
-  const EntryCounts entries = entry_counts(shape);
+double seconds(const ProblemSize& size, const Network&) {
+  if (!size.nodes) return std::numeric_limits<double>::infinity();
+  const NodeNetwork& nodes = *size.nodes;
+  const EntryCounts entries = entry_counts(size);
   const auto [alpha, beta, gamma] = nodes.within;
   const double others = nodes.largest - 1, rounds = rounds_of(nodes.largest);
   const double node_entries =
-      std::min(nodes.largest * entries.own, static_cast<double>(shape.count));
-  Shape between = shape;
+      std::min(nodes.largest * entries.own, static_cast<double>(size.count));
+  ProblemSize between = size;
   between.ranks = nodes.count;
   return latency_of(others, alpha) +
-         others * (bytes_of(entries.own, shape) * beta + entries.own * gamma) +
+         others * (bytes_of(entries.own, size) * beta + entries.own * gamma) +
          reduce_and_gather_seconds(node_entries, entries.result, between, nodes.leaders) +
-         rounds * (alpha + bytes_of(entries.result, shape) * beta + entries.result / 2 * gamma);
+         rounds * (alpha + bytes_of(entries.result, size) * beta + entries.result / 2 * gamma);
 }
 
 // It does not suit exact sums, because the formula needs the ranks' entries of the last call, and a
 // call that adds by node does not count them.
-bool suits(const Shape& shape) { return shape.nodes && shape.k != kAll; }
+bool suits(const ProblemSize& size) { return size.nodes && size.k != kAll; }
 
 }  // namespace
 

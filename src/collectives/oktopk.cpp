@@ -263,12 +263,12 @@ Outcome run_oktopk(Env& env, const Problem& problem, ShapeCache& cache) {
 
 namespace {
 
-double seconds(const Shape& shape, const Network& network) {
-  const EntryCounts entries = entry_counts(shape);
-  return reduce_and_gather_seconds(entries.own, entries.result, shape, network);
+double seconds(const ProblemSize& size, const Network& network) {
+  const EntryCounts entries = entry_counts(size);
+  return reduce_and_gather_seconds(entries.own, entries.result, size, network);
 }
 
-bool suits(const Shape&) { return true; }
+bool suits(const ProblemSize&) { return true; }
 
 }  // namespace
 

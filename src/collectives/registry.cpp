@@ -42,22 +42,22 @@ const Algorithm& gtopk() { return kGtopk; }
 
 const Algorithm& reduce_scatter() { return kReduceScatter; }
 
-double predicted_seconds(AlgorithmId id, const Shape& shape, const Network& network) {
+double predicted_seconds(AlgorithmId id, const ProblemSize& size, const Network& network) {
   const Algorithm* const algorithm = find_algorithm(static_cast<int>(id));
-  return algorithm ? algorithm->seconds(shape, network) : 0;
+  return algorithm ? algorithm->seconds(size, network) : 0;
 }
 
-const Algorithm& choose_algorithm(const Shape& shape, const Network& network) {
+const Algorithm& choose_algorithm(const ProblemSize& size, const Network& network) {
   const Algorithm* best = nullptr;
   double least = 0;
   for (const Algorithm* const each : kTable) {
-    if (!each->suits || !each->suits(shape)) continue;
-    const double seconds = each->seconds(shape, network);
+    if (!each->suits || !each->suits(size)) continue;
+    const double seconds = each->seconds(size, network);
     if (best && seconds >= least) continue;
     best = each;
     least = seconds;
   }
-  return *best;  // Ok-Topk suits every shape
+  return *best;  // Ok-Topk suits every size
 }
 
 }  // namespace sparsecoll

@@ -23,12 +23,12 @@ const Algorithm& oktopk_with_reused_thresholds();
 const Algorithm& gtopk();
 const Algorithm& reduce_scatter();
 
-/// Returns the predicted seconds of a call: infinite for Hierarchical if the shape has no nodes, 0
+/// Returns the predicted seconds of a call: infinite for Hierarchical if the nodes are not known, 0
 /// for Auto.
-double predicted_seconds(AlgorithmId id, const Shape& shape, const Network& network);
+double predicted_seconds(AlgorithmId id, const ProblemSize& size, const Network& network);
 
 /// Returns Auto's choice: the algorithm with the shortest predicted time among those that suit the
-/// shape. On a tie the first in the table wins.
-const Algorithm& choose_algorithm(const Shape& shape, const Network& network);
+/// size. On a tie the first in the table wins.
+const Algorithm& choose_algorithm(const ProblemSize& size, const Network& network);
 
 }  // namespace sparsecoll

@@ -158,9 +158,9 @@ Outcome run(Env& env, const Problem& problem, ShapeCache&) {
   return {gathered.entries.span(), part.lost};
 }
 
-double seconds(const Shape& shape, const Network& network) {
-  const EntryCounts entries = entry_counts(shape);
-  return reduce_and_gather_seconds(entries.own, entries.unpruned, shape, network);
+double seconds(const ProblemSize& size, const Network& network) {
+  const EntryCounts entries = entry_counts(size);
+  return reduce_and_gather_seconds(entries.own, entries.unpruned, size, network);
 }
 
 }  // namespace

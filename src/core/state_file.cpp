@@ -32,13 +32,13 @@ struct FileHeader {
   uint64_t bytes;     ///< of the whole file
   uint64_t checksum;  ///< of header (with 0 here) and entries
 };
-struct Entry {
+struct SectionEntry {
   char name[24];
   uint64_t bytes;
   uint64_t checksum;
 };
 
-uint64_t checksum_of(FileHeader header, std::span<const Entry> entries) {
+uint64_t checksum_of(FileHeader header, std::span<const SectionEntry> entries) {
   header.checksum = 0;
   return mix(checksum(std::as_bytes(std::span(&header, 1)))) + checksum(std::as_bytes(entries));
 }
@@ -59,10 +59,10 @@ std::string directory_of(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, std::max<size_t>(slash, 1));
 }
 
-std::vector<Entry> entries_of(std::span<const StateSection> sections) {
-  std::vector<Entry> entries;
+std::vector<SectionEntry> entries_of(std::span<const StateSection> sections) {
+  std::vector<SectionEntry> entries;
   for (const StateSection& section : sections) {
-    Entry entry{};
+    SectionEntry entry{};
     put_name(entry.name, section.name);
     entry.bytes = section.bytes.size();
     entry.checksum = checksum(section.bytes);
@@ -75,14 +75,14 @@ std::vector<Entry> entries_of(std::span<const StateSection> sections) {
 
 void write_state_file(const std::string& path, const char* kind,
                       std::span<const StateSection> sections) {
-  const std::vector<Entry> entries = entries_of(sections);
+  const std::vector<SectionEntry> entries = entries_of(sections);
   FileHeader header{};
   header.magic = kFileMagic;
   header.version = kFileVersion;
   put_name(header.kind, kind);
   header.sections = entries.size();
-  header.bytes = sizeof header + entries.size() * sizeof(Entry);
-  for (const Entry& entry : entries) header.bytes += entry.bytes;
+  header.bytes = sizeof header + entries.size() * sizeof(SectionEntry);
+  for (const SectionEntry& entry : entries) header.bytes += entry.bytes;
   header.checksum = checksum_of(header, entries);
 
   // Opened first, so that the usual failures happen while the old file is still there.
@@ -122,15 +122,16 @@ StateFile::StateFile(const std::string& path, const char* kind, Memory& memory)
     refuse("a file saved by", "sparsecollResidualSave or sparsecollPushSumSave", "something else");
   if (header.version != kFileVersion) refuse("version", kFileVersion, header.version);
   if (header.bytes != size) refuse("bytes", header.bytes, size);
-  const size_t most = std::min<size_t>(kMostSections, (size - sizeof header) / sizeof(Entry));
+  const size_t most =
+      std::min<size_t>(kMostSections, (size - sizeof header) / sizeof(SectionEntry));
   if (header.sections > most) refuse("sections, at most", most, header.sections);
-  std::vector<Entry> entries(header.sections);
+  std::vector<SectionEntry> entries(header.sections);
   read_at(sizeof header, std::as_writable_bytes(std::span(entries)));
   const uint64_t sum = checksum_of(header, entries);
   if (header.checksum != sum) refuse("checksum", header.checksum, damaged(sum));
   if (get_name(header.kind) != kind) refuse("state of kind", kind, get_name(header.kind));
-  size_t at = sizeof header + entries.size() * sizeof(Entry);
-  for (const Entry& entry : entries) {
+  size_t at = sizeof header + entries.size() * sizeof(SectionEntry);
+  for (const SectionEntry& entry : entries) {
     if (entry.bytes > size - at) refuse("bytes in a section, at most", size - at, entry.bytes);
     sections_.push_back({get_name(entry.name), at, entry.bytes, entry.checksum});
     at += entry.bytes;

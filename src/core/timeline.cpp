@@ -58,7 +58,7 @@ int64_t unix_time_of_zero() {
   return std::chrono::duration_cast<std::chrono::microseconds>(there - here).count();
 }
 
-std::string facts_of(const Timeline::Entry& entry) {
+std::string facts_of(const Timeline::SpanRecord& entry) {
   std::string json = "{\"call\":" + std::to_string(entry.call);
   for (const Timeline::Fact& fact : entry.facts)
     if (fact.name) {
@@ -86,7 +86,7 @@ class Writer {
     event("\"ph\":\"M\",\"name\":" + quoted(what) + ",\"args\":{\"name\":" + quoted(name) + "}",
           lane);
   }
-  void add(const Timeline::Entry& entry) {
+  void add(const Timeline::SpanRecord& entry) {
     const std::string begin = ",\"ts\":" + microseconds(entry.begin.time_since_epoch());
     const std::string what = "\"name\":" + quoted(entry.name) + ",\"args\":" + facts_of(entry);
     const int lane = static_cast<int>(entry.lane);
@@ -159,7 +159,7 @@ void Timeline::write(const std::string& file, const Owner& owner) const {
               text("rank ", std::to_string(owner.rank), " of ", std::to_string(owner.ranks),
                    ", communicator ", std::to_string(owner.number)));
   for (const auto& [lane, name] : kLanes) writer.name("thread_name", static_cast<int>(lane), name);
-  for (size_t i = lost(); i < added_; ++i) writer.add(entries_[i % entries_.size()]);
+  for (size_t i = lost(); i < added_; ++i) writer.add(records_[i % records_.size()]);
   writer.end(owner, lost());
 }
 

@@ -26,7 +26,7 @@ class Timeline {
     uint64_t number = 0;
     const char* word = nullptr;
   };
-  struct Entry {
+  struct SpanRecord {
     const char* name = "";
     Lane lane = Lane::host;
     uint64_t call = 0;  ///< number of the call
@@ -45,14 +45,14 @@ class Timeline {
 
   static constexpr size_t kRoom = size_t{1} << 16;
 
-  explicit Timeline(size_t room = kRoom) : entries_(room) {}
+  explicit Timeline(size_t room = kRoom) : records_(room) {}
 
   /// Assigns the spans that are added from now on to this call.
   void begin_call(uint64_t number) { call_ = number; }
   uint64_t call() const { return call_; }
   /// Adds a span. Drops the oldest one if there is no room.
-  void add(const Entry& entry) noexcept { entries_[added_++ % entries_.size()] = entry; }
-  size_t lost() const { return added_ > entries_.size() ? added_ - entries_.size() : 0; }
+  void add(const SpanRecord& entry) noexcept { records_[added_++ % records_.size()] = entry; }
+  size_t lost() const { return added_ > records_.size() ? added_ - records_.size() : 0; }
 
   /// Writes the file. Throws SystemError if that fails.
   void write(const std::string& file, const Owner& owner) const;
@@ -63,18 +63,18 @@ class Timeline {
   static std::string file_name(const std::string& pattern, const Owner& owner);
 
   /// Adds a span that lasts until the end of its scope.
-  class Span {
+  class Scope {
    public:
     /// `timeline` may be null: nothing is recorded.
-    Span(Timeline* timeline, const char* name) : timeline_(timeline), name_(name) {
+    Scope(Timeline* timeline, const char* name) : timeline_(timeline), name_(name) {
       if (timeline_) begin_ = Clock::now();
     }
-    ~Span() {
+    ~Scope() {
       if (timeline_)
         timeline_->add({name_, Lane::host, timeline_->call(), begin_, Clock::now(), {}});
     }
-    Span(const Span&) = delete;
-    Span& operator=(const Span&) = delete;
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
 
    private:
     Timeline* timeline_;
@@ -83,7 +83,7 @@ class Timeline {
   };
 
  private:
-  std::vector<Entry> entries_;  ///< a ring
+  std::vector<SpanRecord> records_;  ///< a ring
   size_t added_ = 0;
   uint64_t call_ = 0;
 };

@@ -2,7 +2,7 @@
 ! SPDX-License-Identifier: Apache-2.0
 
 !> Top-k of a dense array, and a sparse vector written out as one.
-module sparsecoll_pieces
+module sparsecoll_local_functions
   use, intrinsic :: iso_c_binding, only: c_double, c_float, c_int, c_loc, c_null_ptr, c_ptr, &
     c_size_t
   use sparsecoll_addresses, only: address_if
@@ -120,4 +120,4 @@ contains
 
     call finish(c_scatter(in, dense, comm, stream), 'sparsecollScatter', comm, ierr)
   end subroutine scatter_to_address
-end module sparsecoll_pieces
+end module sparsecoll_local_functions

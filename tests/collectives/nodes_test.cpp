@@ -133,23 +133,23 @@ constexpr NodeNetwork kEightByEight{
     8, 8, {1e-6, 1e-10, kGammaOnHost}, {55e-6, 8.5e-9, kGammaOnHost}};
 
 TEST_CASE("without a topology Hierarchical has infinite cost, and Auto does not choose it") {
-  const Shape shape{64, 1 << 24, 100000, 4, 0};
-  CHECK(std::isinf(predicted_seconds(AlgorithmId::hierarchical, shape, kShared)));
-  CHECK(choose_algorithm(shape, kShared).id == AlgorithmId::oktopk);
+  const ProblemSize size{64, 1 << 24, 100000, 4, 0};
+  CHECK(std::isinf(predicted_seconds(AlgorithmId::hierarchical, size, kShared)));
+  CHECK(choose_algorithm(size, kShared).id == AlgorithmId::oktopk);
 }
 
 TEST_CASE("Auto chooses Hierarchical if ranks share slow links") {
   std::set<AlgorithmId> taken;
   double before = 0;
   for (size_t k = 1; k <= 1 << 24; k *= 4) {
-    const Shape shape{64, 1 << 24, k, 4, 0, 0, &kEightByEight};
-    const double now = predicted_seconds(AlgorithmId::hierarchical, shape, kShared);
+    const ProblemSize size{64, 1 << 24, k, 4, 0, 0, &kEightByEight};
+    const double now = predicted_seconds(AlgorithmId::hierarchical, size, kShared);
     CHECK(now > before);
     before = now;
-    const AlgorithmId id = choose_algorithm(shape, kShared).id;
+    const AlgorithmId id = choose_algorithm(size, kShared).id;
     for (const AlgorithmId other :
          {AlgorithmId::allgather, AlgorithmId::oktopk, AlgorithmId::hierarchical})
-      CHECK(predicted_seconds(id, shape, kShared) <= predicted_seconds(other, shape, kShared));
+      CHECK(predicted_seconds(id, size, kShared) <= predicted_seconds(other, size, kShared));
     taken.insert(id);
   }
   CHECK(taken.contains(AlgorithmId::hierarchical));

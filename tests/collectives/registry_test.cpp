@@ -44,13 +44,13 @@ TEST_CASE("every algorithm but Auto has its functions, by its number") {
 
 constexpr uint64_t kCount = 1 << 24;
 
-double seconds(AlgorithmId id, const Shape& shape) {
-  return predicted_seconds(id, shape, kCommodity);
+double seconds(AlgorithmId id, const ProblemSize& size) {
+  return predicted_seconds(id, size, kCommodity);
 }
-const Algorithm& choice(const Shape& shape) { return choose_algorithm(shape, kCommodity); }
+const Algorithm& choice(const ProblemSize& size) { return choose_algorithm(size, kCommodity); }
 
-Shape with_k(int ranks, size_t k) { return {ranks, kCount, k, 4, 0}; }
-Shape with_entries(int ranks, uint64_t entries) { return {ranks, kCount, kAll, 4, entries}; }
+ProblemSize with_k(int ranks, size_t k) { return {ranks, kCount, k, 4, 0}; }
+ProblemSize with_entries(int ranks, uint64_t entries) { return {ranks, kCount, kAll, 4, entries}; }
 
 TEST_CASE("predicted times increase with k, ranks, count, entries and the size of a value") {
   for (const AlgorithmId id :
@@ -64,14 +64,14 @@ TEST_CASE("predicted times increase with k, ranks, count, entries and the size o
         CHECK(now >= before);
         before = now;
         CHECK(seconds(id, with_k(ranks + 1, k)) >= now);
-        Shape wide = with_k(ranks, k);
+        ProblemSize wide = with_k(ranks, k);
         wide.value_size = 8;
         CHECK(seconds(id, wide) >= now);
       }
       // A k above count is the same as count.
       CHECK(seconds(id, with_k(ranks, kCount)) == seconds(id, with_k(ranks, 5 * kCount)));
     }
-    Shape longer = with_k(8, kCount * 4);
+    ProblemSize longer = with_k(8, kCount * 4);
     longer.count *= 2;
     CHECK(seconds(id, longer) > seconds(id, with_k(8, kCount * 4)));
   }
@@ -85,10 +85,10 @@ TEST_CASE(
   for (const int ranks : {2, 3, 4, 8, 16, 64, 256}) {
     std::vector<AlgorithmId> chosen;
     for (size_t k = 1; k <= kCount; k *= 2) {
-      const Shape shape = with_k(ranks, k);
-      chosen.push_back(choice(shape).id);
-      const double allgather = seconds(AlgorithmId::allgather, shape);
-      const double oktopk = seconds(AlgorithmId::oktopk, shape);
+      const ProblemSize size = with_k(ranks, k);
+      chosen.push_back(choice(size).id);
+      const double allgather = seconds(AlgorithmId::allgather, size);
+      const double oktopk = seconds(AlgorithmId::oktopk, size);
       CHECK(chosen.back() == (allgather <= oktopk ? AlgorithmId::allgather : AlgorithmId::oktopk));
     }
     INFO(ranks << " ranks");
@@ -114,7 +114,7 @@ TEST_CASE(
   // So many entries must share indices, which favours Oktopk.
   CHECK(choice(with_entries(16, 10 * kCount)).id == AlgorithmId::oktopk);
   // Equal numbers of entries; in the first case most share an index, in the second none do.
-  Shape some = with_entries(16, 16000);
+  ProblemSize some = with_entries(16, 16000);
   some.result = 1000;
   CHECK(choice(some).id == AlgorithmId::oktopk);
   some.result = 16000;
@@ -127,29 +127,28 @@ TEST_CASE(
     "Auto chooses Dense if the input is a complete dense vector and earlier calls had many "
     "entries") {
   for (const int ranks : {2, 3, 8, 64}) {
-    Shape shape = with_k(ranks, kCount);
-    const AlgorithmId sparse = choice(shape).id;
-    shape.entries = ranks * kCount;
-    CHECK(choice(shape).id == sparse);
-    shape.selects_all = true;
-    CHECK(choice(shape).id == AlgorithmId::dense);
-    shape.entries = ranks * kCount / 10;
-    CHECK(choice(shape).id != AlgorithmId::dense);
+    ProblemSize size = with_k(ranks, kCount);
+    const AlgorithmId sparse = choice(size).id;
+    size.entries = ranks * kCount;
+    CHECK(choice(size).id == sparse);
+    size.selects_all = true;
+    CHECK(choice(size).id == AlgorithmId::dense);
+    size.entries = ranks * kCount / 10;
+    CHECK(choice(size).id != AlgorithmId::dense);
     // The cost follows from the entries of earlier calls and not from k.
-    CHECK(seconds(AlgorithmId::oktopk, shape) <
-          seconds(AlgorithmId::oktopk, with_k(ranks, kCount)));
-    shape.entries = 0;
-    CHECK(choice(shape).id == sparse);
+    CHECK(seconds(AlgorithmId::oktopk, size) < seconds(AlgorithmId::oktopk, with_k(ranks, kCount)));
+    size.entries = 0;
+    CHECK(choice(size).id == sparse);
   }
 }
 
 TEST_CASE("the choice of Auto depends on the network") {
-  const Shape shape = with_k(8, 2000);
-  CHECK(choose_algorithm(shape, {1e-3, 1e-9, kGammaOnHost}).id == AlgorithmId::allgather);
-  CHECK(choose_algorithm(shape, {1e-6, 1e-7, kGammaOnHost}).id == AlgorithmId::oktopk);
+  const ProblemSize size = with_k(8, 2000);
+  CHECK(choose_algorithm(size, {1e-3, 1e-9, kGammaOnHost}).id == AlgorithmId::allgather);
+  CHECK(choose_algorithm(size, {1e-6, 1e-7, kGammaOnHost}).id == AlgorithmId::oktopk);
   // With two ranks both algorithms send the same amount, but in Allgather both ranks add all
   // entries.
-  const Shape pair = with_k(2, 100000);
+  const ProblemSize pair = with_k(2, 100000);
   CHECK(choose_algorithm(pair, {1e-6, 1e-10, 0}).id == AlgorithmId::allgather);
   CHECK(choose_algorithm(pair, {1e-6, 1e-10, kGammaOnHost}).id == AlgorithmId::oktopk);
 }

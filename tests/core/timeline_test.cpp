@@ -97,8 +97,8 @@ TEST_CASE("phases are recorded with the statistics, and are nested") {
   timeline.begin_call(5);
   {
     const Stopwatch outer(stats, Phase::exchange);
-    const Timeline::Span inner(&timeline, "wait");
-    const Timeline::Span none(nullptr, "nowhere");
+    const Timeline::Scope inner(&timeline, "wait");
+    const Timeline::Scope none(nullptr, "nowhere");
   }
   const TimelineFile file = written(timeline);
   REQUIRE(file.spans().size() == 2);

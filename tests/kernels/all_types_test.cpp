@@ -194,20 +194,20 @@ TEMPLATE_TEST_CASE("deliver_concatenated keeps order, repetitions and bits, but 
   using W = Wide<TestType>;
   for (const test::Kind kind : kDenseKinds) {
     PlaceOf<TestType> backend;
-    std::vector<SparseSpan> pieces;
+    std::vector<SparseSpan> inputs;
     Entries<TestType> want;
     for (uint64_t p = 0; p < 5; ++p) {
-      Entries<W> piece;
+      Entries<W> input;
       for (const TestType value : values_of<TestType>(kind, p == 2 ? 0 : 90, p)) {
         // Every input has the same indices, in falling order.
-        piece.push_back({7 * piece.size(), static_cast<W>(value)});
+        input.push_back({7 * input.size(), static_cast<W>(value)});
         const bool nan = is_nan(static_cast<W>(value));
-        want.push_back({piece.back().index, nan ? TestType(std::nan("")) : value});
+        want.push_back({input.back().index, nan ? TestType(std::nan("")) : value});
       }
-      pieces.push_back(backend.put(piece));
+      inputs.push_back(backend.put(input));
     }
     const SparseBuffer out = backend.kernels().sparse(want.size());
-    backend.kernels().deliver_concatenated(pieces, out);
+    backend.kernels().deliver_concatenated(inputs, out);
     INFO(test::name_of(kind));
     CHECK(test::difference("all", backend.template get<TestType>(out), want) == "");
     backend.kernels().deliver_concatenated({}, out);

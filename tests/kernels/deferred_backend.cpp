@@ -79,17 +79,17 @@ void DeferredKernels::top_k(const SparseSpan& in, size_t k, const SparseBuffer& 
   stream_.submit([=, this] { host_.top_k(in, k, kept, dropped); });
 }
 
-void DeferredKernels::merge(std::span<const SparseSpan> pieces, const SparseBuffer& sum) {
-  stream_.submit([=, this, own = own_copy(pieces)] { host_.merge(own, sum); });
+void DeferredKernels::merge(std::span<const SparseSpan> inputs, const SparseBuffer& sum) {
+  stream_.submit([=, this, own = own_copy(inputs)] { host_.merge(own, sum); });
 }
 
-void DeferredKernels::merge_above(std::span<const SparseSpan> pieces, uint64_t key,
+void DeferredKernels::merge_above(std::span<const SparseSpan> inputs, uint64_t key,
                                   const SparseBuffer& out) {
-  stream_.submit([=, this, own = own_copy(pieces)] { host_.merge_above(own, key, out); });
+  stream_.submit([=, this, own = own_copy(inputs)] { host_.merge_above(own, key, out); });
 }
 
-void DeferredKernels::concatenate(std::span<const SparseSpan> pieces, const SparseBuffer& out) {
-  stream_.submit([=, this, own = own_copy(pieces)] { host_.concatenate(own, out); });
+void DeferredKernels::concatenate(std::span<const SparseSpan> inputs, const SparseBuffer& out) {
+  stream_.submit([=, this, own = own_copy(inputs)] { host_.concatenate(own, out); });
 }
 
 void DeferredKernels::select_above(const SparseSpan& in, const Threshold& threshold,
@@ -146,9 +146,9 @@ void DeferredKernels::deliver(const SparseSpan& in, int divisor, const SparseBuf
   stream_.submit([=, this] { host_.deliver(in, divisor, out); });
 }
 
-void DeferredKernels::deliver_concatenated(std::span<const SparseSpan> pieces,
+void DeferredKernels::deliver_concatenated(std::span<const SparseSpan> inputs,
                                            const SparseBuffer& out) {
-  stream_.submit([=, this, own = own_copy(pieces)] { host_.deliver_concatenated(own, out); });
+  stream_.submit([=, this, own = own_copy(inputs)] { host_.deliver_concatenated(own, out); });
 }
 
 void DeferredKernels::scatter(const SparseSpan& in, int divisor, void* dense, size_t count) {

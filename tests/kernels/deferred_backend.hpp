@@ -52,10 +52,10 @@ class DeferredKernels final : public Kernels {
   void zero(void* values, size_t count) override;
   void top_k(const SparseSpan& in, size_t k, const SparseBuffer& kept,
              const SparseBuffer& dropped) override;
-  void merge(std::span<const SparseSpan> pieces, const SparseBuffer& sum) override;
-  void merge_above(std::span<const SparseSpan> pieces, uint64_t key,
+  void merge(std::span<const SparseSpan> inputs, const SparseBuffer& sum) override;
+  void merge_above(std::span<const SparseSpan> inputs, uint64_t key,
                    const SparseBuffer& out) override;
-  void concatenate(std::span<const SparseSpan> pieces, const SparseBuffer& out) override;
+  void concatenate(std::span<const SparseSpan> inputs, const SparseBuffer& out) override;
   void select_above(const SparseSpan& in, const Threshold& threshold,
                     const SparseBuffer& out) override;
   void least_key(const SparseSpan& in, uint64_t* key) override;
@@ -72,7 +72,7 @@ class DeferredKernels final : public Kernels {
   void put_back(const Feedback& feedback, void* residual) override;
   void keep_cancelled(const void* acc, const SparseSpan& sum, void* residual) override;
   void deliver(const SparseSpan& in, int divisor, const SparseBuffer& out) override;
-  void deliver_concatenated(std::span<const SparseSpan> pieces, const SparseBuffer& out) override;
+  void deliver_concatenated(std::span<const SparseSpan> inputs, const SparseBuffer& out) override;
   void scatter(const SparseSpan& in, int divisor, void* dense, size_t count) override;
   void check_indices(const SparseSpan& in, uint64_t count, uint64_t* first_bad) override;
   void push_sum_share(const void* values, size_t count, double share, void* out) override;

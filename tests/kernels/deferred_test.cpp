@@ -134,10 +134,10 @@ TEST_CASE("kernels queued in a row give on the deferred backend what they give a
     const SparseBuffer first = kernels.sparse(100), second = kernels.sparse(100);
     kernels.accumulate_select({a.data(), a.size(), {}}, 100, first);
     kernels.accumulate_select({b.data(), b.size(), {}}, 100, second);
-    const SparseSpan pieces[] = {first.span(), second.span()};
+    const SparseSpan inputs[] = {first.span(), second.span()};
     const SparseBuffer sum = kernels.sparse(200), top = kernels.sparse(50);
-    kernels.merge(pieces, sum);
-    kernels.merge_above(pieces, key_of(3.0f), sum);
+    kernels.merge(inputs, sum);
+    kernels.merge_above(inputs, key_of(3.0f), sum);
     kernels.top_k(sum.span(), 50, top, SparseBuffer{});
     const Region regions[] = {{0, 300}, {300, 1000}};
     const Packets packets = kernels.packets(50, regions);

@@ -15,9 +15,9 @@ using test::Kind;
 
 /// Memory for a sum: as much as it needs, or as much as all inputs have.
 template <class T>
-std::vector<size_t> rooms_for(const Entries<T>& sum, const std::vector<Entries<T>>& pieces) {
+std::vector<size_t> rooms_for(const Entries<T>& sum, const std::vector<Entries<T>>& inputs) {
   size_t all = 0;
-  for (const Entries<T>& piece : pieces) all += piece.size();
+  for (const Entries<T>& input : inputs) all += input.size();
   return {sum.size(), all};
 }
 
@@ -46,13 +46,13 @@ class Guarded {
 };
 
 template <class T, class I>
-std::string check_merge(const std::vector<Entries<T>>& pieces) {
+std::string check_merge(const std::vector<Entries<T>>& inputs) {
   Backend<T, I> backend;
   std::vector<SparseSpan> spans;
-  for (const Entries<T>& piece : pieces) spans.push_back(backend.put(piece));
-  const Entries<T> want = naive_sum(pieces);
+  for (const Entries<T>& input : inputs) spans.push_back(backend.put(input));
+  const Entries<T> want = naive_sum(inputs);
   std::string differs;
-  for (const size_t room : rooms_for(want, pieces)) {
+  for (const size_t room : rooms_for(want, inputs)) {
     Guarded<T, I> sum(backend, room);
     backend.kernels().merge(spans, sum.buffer());
     differs += test::difference("sum in room for " + std::to_string(room),
@@ -83,19 +83,19 @@ std::vector<uint64_t> some_keys(const Entries<T>& entries) {
 
 /// Checks the plain loops, and each level of vector instructions that this machine has.
 template <class T, class I>
-std::string check_merge_above(const std::vector<Entries<T>>& pieces) {
-  const Entries<T> sum = naive_sum(pieces);
+std::string check_merge_above(const std::vector<Entries<T>>& inputs) {
+  const Entries<T> sum = naive_sum(inputs);
   std::string differs;
   for (const auto level : {std::optional<Simd>{}, std::optional(Simd::portable),
                            std::optional(Simd::avx2), std::optional(Simd::avx512)}) {
     if (level && !host::find_filters(*level)) continue;
     Backend<T, I> backend(level);
     std::vector<SparseSpan> spans;
-    for (const Entries<T>& piece : pieces) spans.push_back(backend.put(piece));
+    for (const Entries<T>& input : inputs) spans.push_back(backend.put(input));
     for (const uint64_t key : some_keys(sum)) {
       Entries<T> want = sum;
       std::erase_if(want, [key](const auto& entry) { return key_of(entry.value) < key; });
-      for (const size_t room : rooms_for(sum, pieces)) {
+      for (const size_t room : rooms_for(sum, inputs)) {
         Guarded<T, I> out(backend, room);
         backend.kernels().merge_above(spans, key, out.buffer());
         differs += test::difference("from key " + std::to_string(key),
@@ -119,7 +119,7 @@ TEST_CASE("merge_above adds by index and writes what is large enough") {
           wide.push_back(sparse_of<double>(kind, n / 10, p, p % 2 == 0 ? 3 : 9000, 1ull << 33));
           narrow.push_back(sparse_of<double>(kind, n / 4, p, 1 + p));
         }
-        INFO(test::name_of(kind) << ", " << count << " pieces of " << n);
+        INFO(test::name_of(kind) << ", " << count << " inputs of " << n);
         CHECK(check_merge_above<float, uint32_t>(often) == "");
         CHECK(check_merge_above<float, uint32_t>(rarely) == "");
         CHECK(check_merge_above<double, uint64_t>(wide) == "");
@@ -138,7 +138,7 @@ TEST_CASE("merge_above reaches the last index of a type") {
         "");
 }
 
-TEST_CASE("merge adds by index, in the order of the pieces, zeros kept") {
+TEST_CASE("merge adds by index, in the order of the inputs, zeros kept") {
   for (const Kind kind : kDenseKinds) {
     for (const size_t count : {1, 2, 3, 7, 17}) {
       for (const size_t n : {size_t{0}, size_t{1}, size_t{100}, size_t{20000}}) {
@@ -149,7 +149,7 @@ TEST_CASE("merge adds by index, in the order of the pieces, zeros kept") {
           // The indices lie in one tile or in tiles that are far apart.
           wide.push_back(sparse_of<double>(kind, n, p, p % 2 == 0 ? 3 : 9000, 1ull << (20 + p)));
         }
-        INFO(test::name_of(kind) << ", " << count << " pieces of " << n);
+        INFO(test::name_of(kind) << ", " << count << " inputs of " << n);
         CHECK(check_merge<float, uint32_t>(narrow) == "");
         CHECK(check_merge<double, uint64_t>(wide) == "");
       }
@@ -168,7 +168,7 @@ Entries<T> every(size_t n, uint64_t stride, uint64_t first) {
 
 // From 64 entries on, two inputs are cut into chunks: between entries, beside an index that both
 // have, or behind one of them.
-TEST_CASE("two pieces of any lengths, apart, mixed and alike") {
+TEST_CASE("two inputs of any lengths, apart, mixed and alike") {
   for (const size_t a : {0, 1, 31, 32, 33, 63, 64, 65, 200, 3001}) {
     for (const size_t b : {1, 31, 32, 33, 63, 64, 200, 3000}) {
       const auto first = every<float>(a, 3, 9);
@@ -198,12 +198,12 @@ TEST_CASE("merge reaches the ends of the index types and keeps a lone -0") {
             {{{0, 1.0}, {~uint64_t{0} - 1, 2.0}}, {{~uint64_t{0}, -0.0}}, {}}) == "");
 }
 
-TEST_CASE("no pieces add up to nothing") {
+TEST_CASE("no inputs add up to nothing") {
   CHECK(check_merge<float, uint32_t>({}) == "");
   CHECK(check_merge_above<double, uint64_t>({}) == "");
 }
 
-TEST_CASE("the order of the pieces shows in the rounding") {
+TEST_CASE("the order of the inputs shows in the rounding") {
   const Entries<float> large{{5, 1e8f}}, small{{5, 3.0f}}, minus{{5, -1e8f}};
   CHECK(check_merge<float, uint32_t>({large, small, minus}) == "");
   CHECK(check_merge<float, uint32_t>({large, minus, small}) == "");
@@ -211,21 +211,21 @@ TEST_CASE("the order of the pieces shows in the rounding") {
         naive_sum<float>({large, minus, small})[0].value);
 }
 
-TEST_CASE("merge of dense pieces adds element by element in their order") {
+TEST_CASE("merge of dense inputs adds element by element in their order") {
   for (const Kind kind : kDenseKinds) {
     for (const size_t n : {size_t{0}, size_t{1}, size_t{1000}}) {
       Backend<float, uint32_t> backend;
-      std::vector<SparseSpan> pieces;
+      std::vector<SparseSpan> inputs;
       std::vector<float> want;
       for (uint64_t p = 0; p < 4; ++p) {
         const auto values = dense_of<float>(kind, n, p);
-        pieces.push_back(backend.put_dense(values));
+        inputs.push_back(backend.put_dense(values));
         if (p == 0) want = values;
         for (size_t i = 0; p > 0 && i < n; ++i) want[i] = want[i] + values[i];
       }
       uint64_t nnz = 99;
       std::vector<float> sum(n);
-      backend.kernels().merge(pieces, {nullptr, sum.data(), &nnz, n});
+      backend.kernels().merge(inputs, {nullptr, sum.data(), &nnz, n});
       INFO(test::name_of(kind));
       CHECK(nnz == n);
       CHECK(test::difference("sum", one_nan(sum), one_nan(want)) == "");
@@ -233,18 +233,18 @@ TEST_CASE("merge of dense pieces adds element by element in their order") {
   }
 }
 
-TEST_CASE("concatenate puts pieces of rising ranges one behind the other") {
+TEST_CASE("concatenate puts inputs of rising ranges one behind the other") {
   Backend<double, uint64_t> backend;
-  std::vector<SparseSpan> pieces;
+  std::vector<SparseSpan> inputs;
   Entries<double> want;
   for (uint64_t p = 0; p < 6; ++p) {
-    const auto piece =
+    const auto input =
         p % 3 == 2 ? Entries<double>{} : sparse_of<double>(Kind::kNotFinite, 50, p, 1, p * 50);
-    pieces.push_back(backend.put(piece));
-    want.insert(want.end(), piece.begin(), piece.end());
+    inputs.push_back(backend.put(input));
+    want.insert(want.end(), input.begin(), input.end());
   }
   const SparseBuffer out = backend.kernels().sparse(want.size());
-  backend.kernels().concatenate(pieces, out);
+  backend.kernels().concatenate(inputs, out);
   CHECK(test::difference("all", backend.get(out), want) == "");
   backend.kernels().concatenate({}, out);
   CHECK(backend.get(out).empty());

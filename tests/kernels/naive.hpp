@@ -56,10 +56,10 @@ Entries<T> naive_rest(const Entries<T>& in, const Entries<T>& taken) {
 
 /// Adds by index in the order of the inputs, beginning with the first value.
 template <class T>
-Entries<T> naive_sum(const std::vector<Entries<T>>& pieces) {
+Entries<T> naive_sum(const std::vector<Entries<T>>& inputs) {
   std::map<uint64_t, T> sum;
-  for (const Entries<T>& piece : pieces) {
-    for (const auto& entry : piece) {
+  for (const Entries<T>& input : inputs) {
+    for (const auto& entry : input) {
       const auto [at, fresh] = sum.emplace(entry.index, entry.value);
       if (!fresh) at->second = at->second + entry.value;
     }

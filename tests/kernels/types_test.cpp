@@ -23,7 +23,7 @@ constexpr DataType kHalf =
 
 /// Kernels of a tensor of a 16-bit type.
 template <class Half>
-struct HalfPlace : Backend<float, uint32_t, kHalf<Half>> {
+struct HalfBackend : Backend<float, uint32_t, kHalf<Half>> {
   Bytes16 pack(const SparseSpan& in, const Region& region) {
     const Packets packets = this->kernels().packets(in.nnz.bound, {&region, 1}, in.precision);
     this->kernels().pack_all(in, {&region, 1}, packets);
@@ -65,7 +65,7 @@ std::string check_select(test::Kind kind, size_t n, size_t k, bool feedback) {
     want_left[entry.index] = std::isfinite(entry.value) ? entry.value - shipped : 0.0f;
     entry.value = shipped;
   }
-  HalfPlace<Half> backend;
+  HalfBackend<Half> backend;
   const SparseBuffer selected = backend.kernels().sparse(std::min(k, n));
   const ResidualView view{feedback ? old.data() : nullptr, feedback ? left.data() : nullptr};
   backend.kernels().accumulate_select({gradient.data(), n, view}, k, selected);
@@ -89,7 +89,7 @@ TEMPLATE_TEST_CASE("accumulate_select rounds what it ships and keeps what that t
 
 TEMPLATE_TEST_CASE("selection goes by what acc was before it was rounded", "", oracle::Float16,
                    oracle::Bfloat16) {
-  HalfPlace<TestType> backend;
+  HalfBackend<TestType> backend;
   // Both of the first two are 1 in a 16-bit type, the last one is 0.
   const std::vector<TestType> gradient{TestType(1.0), TestType(1.0), TestType(0.0)};
   const std::vector<float> old{0.0f, 1e-6f, -1e-42f};
@@ -111,7 +111,7 @@ TEMPLATE_TEST_CASE("stored values travel in two bytes, sums in four, and either 
     exact.push_back({100 + j * 1900, static_cast<float>(TestType::of_bits(pattern))});
     sums.push_back({100 + j * 1900, static_cast<float>(j) + 1e-6f});
   }
-  HalfPlace<TestType> backend;
+  HalfBackend<TestType> backend;
   const Bytes16 narrow = backend.pack(backend.put(exact).stored(), region);
   const Bytes16 wide = backend.pack(backend.put(sums), region);
   CHECK(wide.size() == narrow.size() + 50 * 2);
@@ -142,7 +142,7 @@ TEMPLATE_TEST_CASE("no change and no truncation of a message does harm, whatever
   const Region region{7, 1007};
   Entries<float> entries;
   for (uint64_t j = 0; j < 40; ++j) entries.push_back({7 + j * 25, static_cast<float>(j)});
-  HalfPlace<TestType> backend;
+  HalfBackend<TestType> backend;
   const SparseSpan in = backend.put(entries);
   for (const Bytes16& good : {backend.pack(in, region), backend.pack(in.stored(), region)}) {
     uint64_t faults = 0;
@@ -175,7 +175,7 @@ TEMPLATE_TEST_CASE("deliver and scatter divide sums first and round once", "", o
   const auto odd = test::make_data<float>(test::Kind::kInfinityClash, 500, 0, 1, 9);
   for (uint64_t i = 0; i < 500; ++i) sums.push_back({i, i % 3 == 0 ? odd[i] : wide[i]});
   sums.push_back({500, -1e-44f});
-  HalfPlace<TestType> backend;
+  HalfBackend<TestType> backend;
   for (const int divisor : {1, 2, 3, 16}) {
     Entries<TestType> want;
     for (const auto& entry : sums) {
@@ -193,7 +193,7 @@ TEMPLATE_TEST_CASE("deliver and scatter divide sums first and round once", "", o
 
 TEMPLATE_TEST_CASE("a caller's vector is widened exactly, gradients too", "", oracle::Float16,
                    oracle::Bfloat16) {
-  HalfPlace<TestType> backend;
+  HalfBackend<TestType> backend;
   std::vector<uint32_t> index;
   std::vector<TestType> values;
   for (unsigned pattern = 0; pattern < 0x10000; pattern += 17) {
@@ -305,11 +305,11 @@ TEST_CASE("integer kernels wrap, order by magnitude and divide with their sign")
       return values;
     };
     const int64_t max = type == DataType::int32 ? INT32_MAX : INT64_MAX, min = -max - 1;
-    const SparseSpan pieces[] = {put({max, min, 5}), put({1, -1, -5})};
+    const SparseSpan inputs[] = {put({max, min, 5}), put({1, -1, -5})};
     const SparseBuffer sum = kernels.sparse(3), kept = kernels.sparse(2), out = kernels.sparse(3);
-    kernels.merge(pieces, sum);
+    kernels.merge(inputs, sum);
     CHECK(get(sum) == std::vector<int64_t>{min, max, 0});
-    kernels.merge_above(pieces, static_cast<uint64_t>(max) + 1, sum);
+    kernels.merge_above(inputs, static_cast<uint64_t>(max) + 1, sum);
     CHECK(get(sum) == std::vector<int64_t>{min});
     kernels.top_k(put({max, 7, min}), 2, kept, SparseBuffer{});
     CHECK(get(kept) == std::vector<int64_t>{max, min});

@@ -136,7 +136,7 @@ TEST_CASE("a dense vector is packed and unpacked without indices") {
   }
 }
 
-TEST_CASE("a dense piece takes a dense message only") {
+TEST_CASE("a dense vector is unpacked from a dense message only") {
   const Region region{0, 100};
   const MessageBytes sparse = pack<float, uint32_t>({{3, 1.0f}, {99, 2.0f}}, {region})[0];
   const Unpacked<float> back = unpack_dense<float>(sparse, region);

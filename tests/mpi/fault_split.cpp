@@ -51,8 +51,8 @@ sparsecollResult_t use(sparsecollComm_t comm) {
 }
 
 /// VERB, taken apart for this rank.
-struct Wish {
-  explicit Wish(const FaultCase& fault) {
+struct SplitCase {
+  explicit SplitCase(const FaultCase& fault) {
     const std::string who = fault.verb.substr(0, fault.verb.find('-'));
     const int rank = rank_in(MPI_COMM_WORLD), victim = std::atoi(fault.victims_number.c_str());
     key = -rank;
@@ -62,50 +62,50 @@ struct Wish {
     // Every rank sends two messages for the agreement of three or four ranks.
     with_victim = who == "all" || (who == "half" && (rank - victim) % 2 == 0) ||
                   (who == "none" && rank > 0 && victim > 0);
-    dies_in_part = messages >= 2;
+    dies_in_child = messages >= 2;
     aborts = fault.scenario == "abort-at" && rank == (victim + 1) % size_of(MPI_COMM_WORLD);
   }
   int color = 0;
   int key = 0;
   int messages = 0;
   bool with_victim = false;
-  bool dies_in_part = false;
+  bool dies_in_child = false;
   bool aborts = false;
 };
 
 /// Whether the split may end like this, after so many seconds.
-std::string check_split(const FaultCase& fault, const Wish& wish, sparsecollResult_t result,
+std::string check_split(const FaultCase& fault, const SplitCase& split, sparsecollResult_t result,
                         double took) {
   std::printf("split: %s after %.3f s; ", sparsecollGetErrorString(result), took);
   const double limit = fault.is_victim ? kStopMs : kDeadlineMs;
   if (took > limit / 1000.0 + 1.0) return "it took too long";
   if (fault.scenario == "abort-at" && !fault.is_victim) {
     if (took > kAbortMs / 1000.0 + 1.0) return "the abort came late";
-    const auto want = wish.aborts ? sparsecollInvalidUsage : sparsecollRemoteError;
+    const auto want = split.aborts ? sparsecollInvalidUsage : sparsecollRemoteError;
     return result == want ? "" : "not the end of an abort";
   }
   if (result != sparsecollSuccess && !failed(result)) return "another error";
-  if (wish.dies_in_part && !wish.with_victim && result != sparsecollSuccess)
-    return "a part without the victim";
+  if (split.dies_in_child && !split.with_victim && result != sparsecollSuccess)
+    return "a child without the victim";
   return "";
 }
 
-std::string check_part(const Wish& wish, sparsecollComm_t part) {
-  if (part == nullptr) return "";
+std::string check_child(const SplitCase& split, sparsecollComm_t child) {
+  if (child == nullptr) return "";
   Clock::time_point start = Clock::now();
-  const sparsecollResult_t used = use(part);
-  if (seconds_since(start) > kDeadlineMs / 1000.0 + 1.0) return "a call in the part took long";
-  const bool must_work = wish.dies_in_part && !wish.with_victim;
-  if (used != sparsecollSuccess && (must_work || !failed(used))) return explain(used, part);
+  const sparsecollResult_t used = use(child);
+  if (seconds_since(start) > kDeadlineMs / 1000.0 + 1.0) return "a call in the child took long";
+  const bool must_work = split.dies_in_child && !split.with_victim;
+  if (used != sparsecollSuccess && (must_work || !failed(used))) return explain(used, child);
   start = Clock::now();
-  const sparsecollResult_t ended = sparsecollCommDestroy(part);
-  if (seconds_since(start) > kDeadlineMs / 1000.0 + 1.0) return "the part's end took long";
+  const sparsecollResult_t ended = sparsecollCommDestroy(child);
+  if (seconds_since(start) > kDeadlineMs / 1000.0 + 1.0) return "the child's end took long";
   if (ended == sparsecollSuccess || (failed(ended) && !must_work)) return "";
-  return std::string("the part's end: ") + sparsecollGetErrorString(ended);
+  return std::string("the child's end: ") + sparsecollGetErrorString(ended);
 }
 
 std::string run(sparsecollComm_t comm, const FaultCase& fault, const Waker& waker) {
-  const Wish wish(fault);
+  const SplitCase split(fault);
   if (use(comm) != sparsecollSuccess) return "the first call failed";
   MPI_Barrier(MPI_COMM_WORLD);
   if (fault.is_victim) {
@@ -113,24 +113,24 @@ std::string run(sparsecollComm_t comm, const FaultCase& fault, const Waker& wake
       if (fault.scenario == "kill-at") raise(SIGKILL);
       waker.stop_for(kStopMs);
     };
-    messages_left = wish.messages;
+    messages_left = split.messages;
   }
   std::thread aborter([&] {
-    if (!wish.aborts) return;
+    if (!split.aborts) return;
     std::this_thread::sleep_for(milliseconds(kAbortMs));
     sparsecollCommAbort(comm);
   });
-  sparsecollComm_t part = nullptr;
+  sparsecollComm_t child = nullptr;
   const Clock::time_point start = Clock::now();
-  sparsecollResult_t result = sparsecollCommSplit(comm, wish.color, wish.key, &part, nullptr);
+  sparsecollResult_t result = sparsecollCommSplit(comm, split.color, split.key, &child, nullptr);
   const double took = seconds_since(start);
   aborter.join();
-  std::string text = check_split(fault, wish, result, took);
-  if (text.empty()) text = check_part(wish, part);
+  std::string text = check_split(fault, split, result, took);
+  if (text.empty()) text = check_child(split, child);
   if (!text.empty()) return text;
   if (result != sparsecollSuccess)
     return check_poisoned(
-        comm, [&] { return sparsecollCommSplit(comm, wish.color, wish.key, &part, nullptr); },
+        comm, [&] { return sparsecollCommSplit(comm, split.color, split.key, &child, nullptr); },
         result);
   const Clock::time_point next = Clock::now();
   result = use(comm);

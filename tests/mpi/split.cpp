@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// sparsecollCommSplit over MPI: who is in which part, parts of parts, ends in every order, many
-// times, and a whole and its parts in use by several threads at once.
+// sparsecollCommSplit over MPI: who is in which child, children of children, ends in every order,
+// many times, and a parent and its children in use by several threads at once.
 
 #include <algorithm>
 
@@ -24,17 +24,17 @@ sparsecollResult_t sum(const std::vector<float>& send, std::vector<float>& recv,
 }
 
 /// Checks a call of these ranks on their child communicator.
-std::string use(sparsecollComm_t part, const std::vector<int>& members) {
+std::string use(sparsecollComm_t child, const std::vector<int>& members) {
   const int own = rank_in(MPI_COMM_WORLD);
   int rank = -1, size = -1;
-  sparsecollCommRank(part, &rank);
-  sparsecollCommCount(part, &size);
+  sparsecollCommRank(child, &rank);
+  sparsecollCommCount(child, &size);
   if (size != static_cast<int>(members.size())) return "wrong size " + std::to_string(size);
   if (members[static_cast<std::size_t>(rank)] != own) return "wrong order";
   const std::vector<float> send(9, static_cast<float>(1 << own));
   std::vector<float> recv(9);
-  const sparsecollResult_t result = sum(send, recv, part);
-  if (result != sparsecollSuccess) return explain(result, part);
+  const sparsecollResult_t result = sum(send, recv, child);
+  if (result != sparsecollSuccess) return explain(result, child);
   float want = 0;
   for (const int member : members) want += static_cast<float>(1 << member);
   return recv == std::vector<float>(9, want) ? "" : "wrong members";
@@ -47,12 +47,12 @@ std::vector<int> every(int step, int first) {
 }
 
 /// A communicator of the library, or none; its end is the test's.
-sparsecollComm_t split(Verdict& verdict, sparsecollComm_t whole, int color, int key) {
-  sparsecollComm_t part = nullptr;
-  verdict.check("split", expect("split", sparsecollCommSplit(whole, color, key, &part, nullptr),
-                                sparsecollSuccess, whole));
-  verdict.require("a part for a color", (part != nullptr) == (color != kNone));
-  return part;
+sparsecollComm_t split(Verdict& verdict, sparsecollComm_t parent, int color, int key) {
+  sparsecollComm_t child = nullptr;
+  verdict.check("split", expect("split", sparsecollCommSplit(parent, color, key, &child, nullptr),
+                                sparsecollSuccess, parent));
+  verdict.require("a child for a color", (child != nullptr) == (color != kNone));
+  return child;
 }
 
 void end(Verdict& verdict, sparsecollComm_t comm) {
@@ -63,40 +63,41 @@ void end(Verdict& verdict, sparsecollComm_t comm) {
 
 void check_members(Verdict& verdict) {
   const int rank = rank_in(MPI_COMM_WORLD), P = size_of(MPI_COMM_WORLD);
-  const MpiCommunicator whole(MPI_COMM_WORLD, default_config());
+  const MpiCommunicator parent(MPI_COMM_WORLD, default_config());
   // Everybody, in reverse order; parity; all but rank 0; each alone.
-  const sparsecollComm_t reversed = split(verdict, whole.get(), 3, P - rank);
+  const sparsecollComm_t reversed = split(verdict, parent.get(), 3, P - rank);
   std::vector<int> members = every(1, 0);
   std::reverse(members.begin(), members.end());
   verdict.check("reversed", use(reversed, members));
-  const sparsecollComm_t parity = split(verdict, whole.get(), rank % 2, 0);
+  const sparsecollComm_t parity = split(verdict, parent.get(), rank % 2, 0);
   verdict.check("parity", use(parity, every(2, rank % 2)));
-  const sparsecollComm_t most = split(verdict, whole.get(), rank == 0 ? kNone : 0, 0);
+  const sparsecollComm_t most = split(verdict, parent.get(), rank == 0 ? kNone : 0, 0);
   if (most != nullptr) verdict.check("all but one", use(most, every(1, 1)));
-  const sparsecollComm_t alone = split(verdict, whole.get(), rank, 0);
+  const sparsecollComm_t alone = split(verdict, parent.get(), rank, 0);
   verdict.check("alone", use(alone, {rank}));
-  // Parts of parts, made on ranks that have made different numbers of parts; some at the same time.
+  // Children of children, made on ranks that have made different numbers of children; some at the
+  // same time.
   const sparsecollComm_t inner = split(verdict, parity, rank < 2 ? kNone : 1, 0);
   if (inner != nullptr) verdict.check("inner", use(inner, every(2, 2 + rank % 2)));
   const sparsecollComm_t again = split(verdict, reversed, 0, P - rank);
   verdict.check("the order that it had", use(again, members));
   verdict.check("parity, later", use(parity, every(2, rank % 2)));
-  verdict.check("the whole, later", use(whole.get(), every(1, 0)));
+  verdict.check("the parent, later", use(parent.get(), every(1, 0)));
   for (const sparsecollComm_t each : {reversed, inner, alone, most, again, parity})
     end(verdict, each);
 }
 
-/// A whole, its part and the part's part end in one of the six orders. The parts of the odd ranks
-/// end in another one than those of the even ranks, as far as the whole lets them.
+/// A parent, its child and the child's child end in one of the six orders. The children of the odd
+/// ranks end in another one than those of the even ranks, as far as the parent lets them.
 void check_order_of_ends(Verdict& verdict, int way) {
   const int rank = rank_in(MPI_COMM_WORLD);
-  sparsecollComm_t whole = nullptr;
+  sparsecollComm_t parent = nullptr;
   verdict.require("init",
-                  sparsecollCommInitMpi(&whole, MPI_COMM_WORLD, nullptr) == sparsecollSuccess);
+                  sparsecollCommInitMpi(&parent, MPI_COMM_WORLD, nullptr) == sparsecollSuccess);
   const bool none = way % 2 == 1 && rank == 0;
-  const sparsecollComm_t part = split(verdict, whole, none ? kNone : rank % 2, 0);
-  const sparsecollComm_t inner = none ? nullptr : split(verdict, part, 0, 0);
-  std::vector<sparsecollComm_t> order{whole, part, inner};
+  const sparsecollComm_t child = split(verdict, parent, none ? kNone : rank % 2, 0);
+  const sparsecollComm_t inner = none ? nullptr : split(verdict, child, 0, 0);
+  std::vector<sparsecollComm_t> order{parent, child, inner};
   std::vector<int> turns{0, 1, 2};
   for (int i = 0; i < (way + rank % 2 * 3) % 6; ++i)
     std::next_permutation(turns.begin(), turns.end());
@@ -111,31 +112,31 @@ void check_order_of_ends(Verdict& verdict, int way) {
 /// MPI runs out of communicators (MPICH after some 2000) and of tags if they are not given back.
 void check_many(Verdict& verdict) {
   const int rank = rank_in(MPI_COMM_WORLD), P = size_of(MPI_COMM_WORLD);
-  const MpiCommunicator whole(MPI_COMM_WORLD, default_config());
+  const MpiCommunicator parent(MPI_COMM_WORLD, default_config());
   for (int round = 0; round < 3000; ++round) {
-    const sparsecollComm_t part = split(verdict, whole.get(), (rank + round) % 3, round % P);
-    if (round % 500 == 0) verdict.check("the whole", use(whole.get(), every(1, 0)));
-    end(verdict, part);
+    const sparsecollComm_t child = split(verdict, parent.get(), (rank + round) % 3, round % P);
+    if (round % 500 == 0) verdict.check("the parent", use(parent.get(), every(1, 0)));
+    end(verdict, child);
   }
   for (int round = 0; round < 2500; ++round) {
     sparsecollComm_t old = nullptr;
     verdict.require("init",
                     sparsecollCommInitMpi(&old, MPI_COMM_WORLD, nullptr) == sparsecollSuccess);
-    const sparsecollComm_t part = split(verdict, old, rank == 0 ? kNone : 0, 0);
+    const sparsecollComm_t child = split(verdict, old, rank == 0 ? kNone : 0, 0);
     end(verdict, old);
-    if (part != nullptr && round % 500 == 0) verdict.check("the part", use(part, every(1, 1)));
-    end(verdict, part);
+    if (child != nullptr && round % 500 == 0) verdict.check("the child", use(child, every(1, 1)));
+    end(verdict, child);
   }
 }
 
-/// Calls of the whole and of two parts, each made by a thread of its own.
+/// Calls of the parent and of two children, each made by a thread of its own.
 void check_threads(Verdict& verdict) {
   const int rank = rank_in(MPI_COMM_WORLD);
   sparsecollConfig_t config = default_config();
   config.blocking = 0;
-  const MpiCommunicator whole(MPI_COMM_WORLD, config);
-  const sparsecollComm_t comms[] = {whole.get(), split(verdict, whole.get(), rank % 2, 0),
-                                    split(verdict, whole.get(), 0, -rank)};
+  const MpiCommunicator parent(MPI_COMM_WORLD, config);
+  const sparsecollComm_t comms[] = {parent.get(), split(verdict, parent.get(), rank % 2, 0),
+                                    split(verdict, parent.get(), 0, -rank)};
   const std::size_t sizes[] = {every(1, 0).size(), every(2, rank % 2).size(), every(1, 0).size()};
   constexpr std::size_t kCalls = 30;
   std::vector<std::vector<float>> sends, recvs;

@@ -90,14 +90,14 @@ TEST_CASE("Topk, the v verb and Scatter compose to the dense verb") {
       }
       INFO("P = " << P << ", data " << test::name_of(kind));
       const DenseOutcome<float> sparse = Oracle::sparse_allreduce(in, 7, Op::kSum);
-      const SparseOutcome<float> pieces = Oracle::sparse_allreducev(selected, 7, Op::kSum);
-      CHECK(difference("result", Oracle::scatter(pieces.result, 50), sparse.result) == "");
+      const SparseOutcome<float> composed = Oracle::sparse_allreducev(selected, 7, Op::kSum);
+      CHECK(difference("result", Oracle::scatter(composed.result, 50), sparse.result) == "");
       const DenseOutcome<float> gtopk = Oracle::gtopk_allreduce(in, 7, Op::kSum, Rule::kConserving);
       const SparseOutcome<float> tree =
           Oracle::gtopk_allreducev(selected, 7, Op::kSum, Rule::kConserving);
       CHECK(difference("result", Oracle::scatter(tree.result, 50), gtopk.result) == "");
       for (std::size_t r = 0; r < in.sends.size(); ++r) {
-        CHECK(difference("residual", pieces.residuals[r], sparse.residuals[r]) == "");
+        CHECK(difference("residual", composed.residuals[r], sparse.residuals[r]) == "");
         CHECK(difference("residual", tree.residuals[r], gtopk.residuals[r]) == "");
       }
     }

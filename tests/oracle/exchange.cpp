@@ -76,9 +76,9 @@ PerRank<Received<T>> alltoall(const PerRank<Sparse<T>>& sends,
   PerRank<Received<T>> all(sends.size());
   for (std::size_t to = 0; to < sends.size(); ++to) {
     for (const Sparse<T>& send : sends) {
-      const Sparse<T> piece = in_range(send, bounds[to], bounds[to + 1]);
-      all[to].counts.push_back(piece.size());
-      for (const Entry<T>& entry : piece) {
+      const Sparse<T> own = in_range(send, bounds[to], bounds[to + 1]);
+      all[to].counts.push_back(own.size());
+      for (const Entry<T>& entry : own) {
         all[to].entries.push_back({entry.index, handed_over(entry.value)});
       }
     }

@@ -80,9 +80,9 @@ Sparse<A> Arithmetic<A>::entries_of(const std::vector<A>& dense) {
 }
 
 template <class A>
-Sparse<A> Arithmetic<A>::sum_in_order(const PerRank<Sparse<A>>& pieces) {
+Sparse<A> Arithmetic<A>::sum_in_order(const PerRank<Sparse<A>>& inputs) {
   Sparse<A> all;
-  for (const Sparse<A>& piece : pieces) all.insert(all.end(), piece.begin(), piece.end());
+  for (const Sparse<A>& input : inputs) all.insert(all.end(), input.begin(), input.end());
   std::stable_sort(all.begin(), all.end(), index_before<A>);
   Sparse<A> sum;
   for (const Entry<A>& entry : all) {
@@ -96,17 +96,17 @@ Sparse<A> Arithmetic<A>::sum_in_order(const PerRank<Sparse<A>>& pieces) {
 }
 
 template <class A>
-Sparse<A> Arithmetic<A>::sum_by_node(const PerRank<Sparse<A>>& pieces, const PerRank<int>& nodes) {
-  if (nodes.empty()) return sum_in_order(pieces);
+Sparse<A> Arithmetic<A>::sum_by_node(const PerRank<Sparse<A>>& inputs, const PerRank<int>& nodes) {
+  if (nodes.empty()) return sum_in_order(inputs);
   PerRank<Sparse<A>> sums;
-  for (std::size_t r = 0; r < pieces.size(); ++r) {
+  for (std::size_t r = 0; r < inputs.size(); ++r) {
     if (std::find(nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(r), nodes[r]) !=
         nodes.begin() + static_cast<std::ptrdiff_t>(r)) {
       continue;  // of a node that is done
     }
     PerRank<Sparse<A>> of_node;
-    for (std::size_t other = r; other < pieces.size(); ++other) {
-      if (nodes[other] == nodes[r]) of_node.push_back(pieces[other]);
+    for (std::size_t other = r; other < inputs.size(); ++other) {
+      if (nodes[other] == nodes[r]) of_node.push_back(inputs[other]);
     }
     sums.push_back(sum_in_order(of_node));
   }

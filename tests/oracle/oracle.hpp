@@ -75,11 +75,11 @@ struct Arithmetic {
   static Sparse<A> entries_of(const std::vector<A>& dense);
 
   /// Adds by index in the order of the inputs, beginning with the first value. Zeros stay.
-  static Sparse<A> sum_in_order(const PerRank<Sparse<A>>& pieces);
+  static Sparse<A> sum_in_order(const PerRank<Sparse<A>>& inputs);
 
   /// Adds by node: in rank order within each node, and then the sums of the nodes in the order of
   /// their lowest ranks. `nodes`: a number for each rank's node; empty: each rank has its own.
-  static Sparse<A> sum_by_node(const PerRank<Sparse<A>>& pieces, const PerRank<int>& nodes);
+  static Sparse<A> sum_by_node(const PerRank<Sparse<A>>& inputs, const PerRank<int>& nodes);
 };
 
 /// The definitions for values of type T: float, double, Float16 or Bfloat16.

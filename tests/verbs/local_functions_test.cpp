@@ -101,8 +101,8 @@ struct Held {
 };
 
 template <class T>
-Held<T> reduce_by_pieces(const Mode& mode, const std::vector<T>& send, std::size_t k,
-                         const Residual<T>& residual, sparsecollComm_t comm) {
+Held<T> reduce_in_steps(const Mode& mode, const std::vector<T>& send, std::size_t k,
+                        const Residual<T>& residual, sparsecollComm_t comm) {
   const std::size_t n = send.size();
   SparseBuffer<T> local(n, sparsecollIndex32, std::min(k, n));
   SparseBuffer<T> global(n, sparsecollIndex32, std::min(k, n));
@@ -149,10 +149,10 @@ std::string compose(const Ranks& ranks, const Mode& mode, Kind kind, bool feedba
     }
     for (std::uint64_t call = 0; call < 3; ++call) {
       const auto send = make_data<T>(kind, n, rank, ranks.size(), base_seed() + call);
-      const Held<T> pieces = reduce_by_pieces(mode, send, k, one, comm);
+      const Held<T> steps = reduce_in_steps(mode, send, k, one, comm);
       const Held<T> dense = reduce_dense(mode, send, k, other, comm);
-      std::string verdict = difference("result by pieces", pieces.result, dense.result);
-      if (verdict.empty()) verdict = difference("residual", pieces.residual, dense.residual);
+      std::string verdict = difference("result in steps", steps.result, dense.result);
+      if (verdict.empty()) verdict = difference("residual", steps.residual, dense.residual);
       if (!verdict.empty()) return verdict;
     }
     return std::string();

@@ -24,71 +24,73 @@ std::string members_of(sparsecollComm_t comm, int rank_in_whole, unsigned& membe
   return "";
 }
 
-struct Wish {
+struct SplitArguments {
   int color;
   int key;
 };
 
 /// Returns the ranks as MPI_Comm_split orders them: those of one color by key, then by rank.
-std::vector<int> expected_members(int color, const std::vector<Wish>& wishes) {
+std::vector<int> expected_members(int color, const std::vector<SplitArguments>& arguments_of) {
   std::vector<int> members;
-  for (int turn = 0; turn < static_cast<int>(wishes.size()); ++turn) {
+  for (int turn = 0; turn < static_cast<int>(arguments_of.size()); ++turn) {
     int best = -1;
-    for (int r = 0; r < static_cast<int>(wishes.size()); ++r) {
-      const Wish& wish = wishes[static_cast<std::size_t>(r)];
+    for (int r = 0; r < static_cast<int>(arguments_of.size()); ++r) {
+      const SplitArguments& arguments = arguments_of[static_cast<std::size_t>(r)];
       bool taken = false;
       for (const int member : members) taken = taken || member == r;
-      if (wish.color != color || taken) continue;
-      if (best < 0 || wish.key < wishes[static_cast<std::size_t>(best)].key) best = r;
+      if (arguments.color != color || taken) continue;
+      if (best < 0 || arguments.key < arguments_of[static_cast<std::size_t>(best)].key) best = r;
     }
     if (best >= 0) members.push_back(best);
   }
   return members;
 }
 
-std::string check_part(sparsecollComm_t part, int rank, const std::vector<Wish>& wishes) {
-  const Wish& own = wishes[static_cast<std::size_t>(rank)];
+std::string check_child(sparsecollComm_t child, int rank,
+                        const std::vector<SplitArguments>& arguments_of) {
+  const SplitArguments& own = arguments_of[static_cast<std::size_t>(rank)];
   if (own.color == SPARSECOLL_SPLIT_NOCOLOR)
-    return part == nullptr ? "" : "a communicator without a color";
-  const std::vector<int> want = expected_members(own.color, wishes);
+    return child == nullptr ? "" : "a communicator without a color";
+  const std::vector<int> want = expected_members(own.color, arguments_of);
   int new_rank = -1, size = -1;
-  sparsecollCommRank(part, &new_rank);
-  sparsecollCommCount(part, &size);
+  sparsecollCommRank(child, &new_rank);
+  sparsecollCommCount(child, &size);
   if (size != static_cast<int>(want.size())) return "wrong size";
   if (want[static_cast<std::size_t>(new_rank)] != rank) return "wrong order";
   unsigned members = 0, wanted = 0;
   for (const int member : want) wanted |= 1u << member;
-  const std::string verdict = members_of(part, rank, members);
+  const std::string verdict = members_of(child, rank, members);
   if (!verdict.empty()) return verdict;
   return members == wanted ? "" : "wrong members";
 }
 
-TEST_CASE("split: colors, keys, no color, parts of parts") {
+TEST_CASE("split: colors, keys, no color, children of children") {
   for (const int P : rank_counts()) {
     for (unsigned way = 0; way < 4; ++way) {
-      std::vector<Wish> wishes;
+      std::vector<SplitArguments> arguments_of;
       for (int r = 0; r < P; ++r) {
         const auto h = static_cast<int>(noise(way, static_cast<std::uint64_t>(r)) % 1000);
-        if (way == 0) wishes.push_back({0, 0});
-        if (way == 1) wishes.push_back({r % 2, -r});
-        if (way == 2) wishes.push_back({h % 3 == 0 ? SPARSECOLL_SPLIT_NOCOLOR : h % 3, h / 3 % 4});
-        if (way == 3) wishes.push_back({r, 7});
+        if (way == 0) arguments_of.push_back({0, 0});
+        if (way == 1) arguments_of.push_back({r % 2, -r});
+        if (way == 2)
+          arguments_of.push_back({h % 3 == 0 ? SPARSECOLL_SPLIT_NOCOLOR : h % 3, h / 3 % 4});
+        if (way == 3) arguments_of.push_back({r, 7});
       }
       const Ranks ranks(P, default_config());
       INFO("P=" << P << " way " << way);
       CHECK(ranks.run("split", [&](int rank) {
-        const Wish& own = wishes[static_cast<std::size_t>(rank)];
-        sparsecollComm_t part = nullptr, part_of_part = nullptr;
+        const SplitArguments& own = arguments_of[static_cast<std::size_t>(rank)];
+        sparsecollComm_t child = nullptr, grandchild = nullptr;
         const sparsecollResult_t result =
-            sparsecollCommSplit(ranks.comm(rank), own.color, own.key, &part, nullptr);
+            sparsecollCommSplit(ranks.comm(rank), own.color, own.key, &child, nullptr);
         if (result != sparsecollSuccess) return explain(result, ranks.comm(rank));
-        std::string verdict = check_part(part, rank, wishes);
-        if (!verdict.empty() || part == nullptr) return verdict;
-        if (sparsecollCommSplit(part, 5, 0, &part_of_part, nullptr) != sparsecollSuccess)
-          return std::string("the part does not split");
-        if (sparsecollCommDestroy(part) != sparsecollSuccess) return std::string("destroy");
-        verdict = check_part(part_of_part, rank, wishes);
-        if (sparsecollCommDestroy(part_of_part) != sparsecollSuccess) return std::string("destroy");
+        std::string verdict = check_child(child, rank, arguments_of);
+        if (!verdict.empty() || child == nullptr) return verdict;
+        if (sparsecollCommSplit(child, 5, 0, &grandchild, nullptr) != sparsecollSuccess)
+          return std::string("the child does not split");
+        if (sparsecollCommDestroy(child) != sparsecollSuccess) return std::string("destroy");
+        verdict = check_child(grandchild, rank, arguments_of);
+        if (sparsecollCommDestroy(grandchild) != sparsecollSuccess) return std::string("destroy");
         return verdict;
       }) == "");
     }
@@ -103,32 +105,33 @@ TEST_CASE("split: the configuration is the parent's, or given and agreed on by c
     const sparsecollComm_t comm = ranks.comm(rank);
     const float x[8] = {1, 1, 1, 1, 1, 1, 1, 1};
     float y[8] = {};
-    sparsecollComm_t part = nullptr;
-    std::string verdict =
-        expect("inherit", sparsecollCommSplit(comm, 0, 0, &part, nullptr), sparsecollSuccess, comm);
+    sparsecollComm_t child = nullptr;
+    std::string verdict = expect("inherit", sparsecollCommSplit(comm, 0, 0, &child, nullptr),
+                                 sparsecollSuccess, comm);
     if (!verdict.empty()) return verdict;
     // Dense delivers everything, whatever k is.
-    call_dense_verb(Verb::kSparse, DenseCall<float>{x, y, 8, 1}, part);
+    call_dense_verb(Verb::kSparse, DenseCall<float>{x, y, 8, 1}, child);
     if (y[7] != 4.0f) verdict += "not the parent's algorithm; ";
-    sparsecollCommDestroy(part);
+    sparsecollCommDestroy(child);
 
     sparsecollConfig_t other = default_config();
     other.repartitionInterval = rank == 3 ? 5 : 6;  // rank 3 disagrees with rank 2
-    part = nullptr;
-    const sparsecollResult_t got = sparsecollCommSplit(comm, rank / 2, 0, &part, &other);
+    child = nullptr;
+    const sparsecollResult_t got = sparsecollCommSplit(comm, rank / 2, 0, &child, &other);
     verdict += expect("other", got, rank < 2 ? sparsecollSuccess : sparsecollInvalidUsage, comm);
     if (rank < 2) {
-      call_dense_verb(Verb::kSparse, DenseCall<float>{x, y, 8, 1}, part);
+      call_dense_verb(Verb::kSparse, DenseCall<float>{x, y, 8, 1}, child);
       if (y[0] != 2.0f || y[7] != 0.0f) verdict += "not the given algorithm; ";
-      sparsecollCommDestroy(part);
+      sparsecollCommDestroy(child);
     }
     other.magic = rank == 0 ? 1 : other.magic;
-    verdict += expect("bad configuration", sparsecollCommSplit(comm, 0, 0, &part, &other),
+    verdict += expect("bad configuration", sparsecollCommSplit(comm, 0, 0, &child, &other),
                       rank == 0 ? sparsecollInvalidArgument : sparsecollInvalidUsage, comm);
-    verdict += expect("bad color", sparsecollCommSplit(comm, rank == 1 ? -7 : 0, 0, &part, nullptr),
-                      rank == 1 ? sparsecollInvalidArgument : sparsecollInvalidUsage, comm);
     verdict +=
-        expect("no pointer", sparsecollCommSplit(comm, 0, 0, rank == 2 ? nullptr : &part, nullptr),
+        expect("bad color", sparsecollCommSplit(comm, rank == 1 ? -7 : 0, 0, &child, nullptr),
+               rank == 1 ? sparsecollInvalidArgument : sparsecollInvalidUsage, comm);
+    verdict +=
+        expect("no pointer", sparsecollCommSplit(comm, 0, 0, rank == 2 ? nullptr : &child, nullptr),
                rank == 2 ? sparsecollInvalidArgument : sparsecollInvalidUsage, comm);
     return verdict + expect("the parent goes on",
                             call_dense_verb(Verb::kSparse, DenseCall<float>{x, y, 8, 1}, comm),

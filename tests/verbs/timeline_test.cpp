@@ -132,7 +132,7 @@ TEST_CASE("every call has its spans, which agree with its statistics") {
     }
 }
 
-TEST_CASE("long messages are recorded piece by piece") {
+TEST_CASE("long messages are recorded chunk by chunk") {
   const Folder folder;
   constexpr int P = 2;
   constexpr std::size_t kLong = std::size_t{1} << 20;
@@ -140,7 +140,7 @@ TEST_CASE("long messages are recorded piece by piece") {
   {
     const Variable variable("SPARSECOLL_TIMELINE", folder.file("%r"));
     const Ranks ranks(P, config_of(kDense));
-    CHECK(ranks.run("pieces", [&](int rank) {
+    CHECK(ranks.run("chunks", [&](int rank) {
       std::vector<float> x(kLong, 1.0f);
       const DenseCall<float> c{x.data(), x.data(), kLong, kLong};
       const auto got = call_dense_verb(Verb::kSparse, c, ranks.comm(rank));

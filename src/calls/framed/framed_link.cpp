@@ -16,12 +16,13 @@ namespace {
 
 /// Sent by each rank to all others before a split.
 struct SplitMessage {
-  SplitWish wish;
-  uint64_t address;  ///< of the sender in its part
+  SplitArguments arguments;
+  uint64_t address;  ///< of the sender in its child communicator
 };
 
 /// Returns what every rank sent, by rank.
-std::vector<SplitMessage> gather_wishes(AgreedCall& call, Arena& arena, const SplitMessage& own) {
+std::vector<SplitMessage> gather_split_messages(AgreedCall& call, Arena& arena,
+                                                const SplitMessage& own) {
   std::vector<SplitMessage> messages;
   for (const ConstBytes each : allgather_equal(call, arena, std::as_bytes(std::span(&own, 1))))
     std::memcpy(&messages.emplace_back(), each.data(), each.size());
@@ -33,10 +34,10 @@ std::vector<RankAddress> members_of(int color, const std::vector<SplitMessage>& 
   std::vector<RankAddress> members;
   if (color == SPARSECOLL_SPLIT_NOCOLOR) return members;
   for (size_t r = 0; r < messages.size(); ++r)
-    if (messages[r].wish.color == color)
+    if (messages[r].arguments.color == color)
       members.push_back({static_cast<int>(r), messages[r].address});
   std::ranges::stable_sort(members, {}, [&](const RankAddress& each) {
-    return messages[static_cast<size_t>(each.rank)].wish.key;
+    return messages[static_cast<size_t>(each.rank)].arguments.key;
   });
   return members;
 }
@@ -86,11 +87,12 @@ void FramedLink::run_unagreed(const CallParameters&, const Descriptor&, Function
   body();
 }
 
-std::unique_ptr<Link> FramedLink::split(AgreedCall& call, const SplitWish& wish) {
-  const auto messages = gather_wishes(call, *arena_, {wish, transport_->next_address()});
+std::unique_ptr<Link> FramedLink::split(AgreedCall& call, const SplitArguments& arguments) {
+  const auto messages =
+      gather_split_messages(call, *arena_, {arguments, transport_->next_address()});
   call.confirm();
-  auto part = transport_->split(members_of(wish.color, messages), call.sequence());
-  return part ? std::make_unique<FramedLink>(std::move(part)) : nullptr;
+  auto child = transport_->split(members_of(arguments.color, messages), call.sequence());
+  return child ? std::make_unique<FramedLink>(std::move(child)) : nullptr;
 }
 
 void FramedLink::flush_gossip(AgreedCall& call) {

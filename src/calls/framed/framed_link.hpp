@@ -45,7 +45,7 @@ class FramedLink final : public Link {
                  FunctionRef<void()> check, std::span<const GroupTask> tasks) override;
   void run_unagreed(const CallParameters& parameters, const Descriptor& descriptor,
                     FunctionRef<void()> body) override;
-  std::unique_ptr<Link> split(AgreedCall& call, const SplitWish& wish) override;
+  std::unique_ptr<Link> split(AgreedCall& call, const SplitArguments& arguments) override;
 
   void flush_gossip(AgreedCall& call) override;
   void open_gossip(AgreedCall& call, uint64_t state) override;

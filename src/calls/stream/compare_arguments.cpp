@@ -38,7 +38,7 @@ struct StreamCall::Notice {
 };
 
 std::vector<ConstBytes> StreamCall::allgather(ConstBytes own) {
-  std::vector<Message> messages;
+  std::vector<StreamMessage> messages;
   std::vector<ConstBytes> all(static_cast<size_t>(size()));
   all[static_cast<size_t>(rank())] = own;
   auto* const sent = const_cast<std::byte*>(own.data());  // only read
@@ -48,7 +48,7 @@ std::vector<ConstBytes> StreamCall::allgather(ConstBytes own) {
     messages.push_back({peer, false, MessageMemory::host, nullptr, own.size()});
   }
   if (!messages.empty()) exchange_messages(messages);
-  for (const Message& each : messages)
+  for (const StreamMessage& each : messages)
     if (!each.sends) all[static_cast<size_t>(each.peer)] = {each.at, each.bytes};
   return all;
 }

@@ -54,7 +54,7 @@ void StreamCall::exchange_each(std::span<Transfer> transfers,
   if (transfers.empty()) return;
   {
     const Stopwatch watch(stats(), Phase::exchange);
-    std::vector<Message> messages;
+    std::vector<StreamMessage> messages;
     add_first_messages(transfers, messages);
     exchange_messages(messages);
     receive_first_messages(transfers, messages);
@@ -65,7 +65,7 @@ void StreamCall::exchange_each(std::span<Transfer> transfers,
 
 std::shared_ptr<Event> StreamCall::exchange_concurrently(std::span<Transfer> transfers) {
   const Stopwatch watch(stats(), Phase::exchange);
-  std::vector<Message> messages;
+  std::vector<StreamMessage> messages;
   add_first_messages(transfers, messages);
   auto end = resources_.device.run_concurrently([&] {
     exchange_messages(messages);
@@ -112,7 +112,8 @@ std::byte* StreamCall::room_for_stamp(const Packet& packet) {
   return room;
 }
 
-void StreamCall::add_first_messages(std::span<Transfer> transfers, std::vector<Message>& messages) {
+void StreamCall::add_first_messages(std::span<Transfer> transfers,
+                                    std::vector<StreamMessage>& messages) {
   std::vector<std::byte*> to_stamp;
   for (const Transfer& transfer : transfers) {
     if (transfer.out.data) {
@@ -136,7 +137,7 @@ void StreamCall::add_first_messages(std::span<Transfer> transfers, std::vector<M
 }
 
 void StreamCall::receive_first_messages(std::span<Transfer> transfers,
-                                        std::span<const Message> messages) {
+                                        std::span<const StreamMessage> messages) {
   std::vector<StampedMessage> on_device;
   auto message = messages.begin();
   for (Transfer& transfer : transfers) {
@@ -156,7 +157,7 @@ void StreamCall::receive_first_messages(std::span<Transfer> transfers,
 }
 
 void StreamCall::exchange_announced(std::span<Transfer> transfers) {
-  std::vector<Message> messages;
+  std::vector<StreamMessage> messages;
   std::vector<Transfer*> to;
   for (Transfer& transfer : transfers) {
     if (const size_t bytes = announces(transfer) ? used(transfer.out) : 0; bytes > 0)
@@ -174,14 +175,14 @@ void StreamCall::exchange_announced(std::span<Transfer> transfers) {
     if (to[p]) to[p]->in = {messages[p].at, messages[p].bytes};
 }
 
-void StreamCall::exchange_messages(std::span<Message> messages) {
+void StreamCall::exchange_messages(std::span<StreamMessage> messages) {
   size_t up = 0, down = 0;
   const size_t sent_before = stats().bytes_sent;
-  for (const Message& message : messages)
+  for (const StreamMessage& message : messages)
     if (message.message_memory == MessageMemory::host)
       (message.sends ? up : down) += align_up(message.bytes);
   const auto staged = resources_.arena.take_span<std::byte>(up);
-  for (size_t at = 0; const Message& message : messages) {
+  for (size_t at = 0; const StreamMessage& message : messages) {
     if (message.message_memory == MessageMemory::backend || !message.sends) continue;
     std::memcpy(&staged[at], message.at, message.bytes);
     at += align_up(message.bytes);
@@ -190,7 +191,7 @@ void StreamCall::exchange_messages(std::span<Message> messages) {
   std::byte* const received = kernels().bytes(down);
   std::byte* to = received;
   std::vector<StreamTransfer> stream_transfers;
-  for (Message& message : messages) {
+  for (StreamMessage& message : messages) {
     const bool host = message.message_memory == MessageMemory::host;
     if (message.sends) {
       stream_transfers.push_back(
@@ -216,7 +217,7 @@ void StreamCall::exchange_messages(std::span<Message> messages) {
   const Bytes on_host(resources_.arena.take<std::byte>(down), down);
   kernels().download(received, on_host);
   resources_.watchdog.check();  // an interrupted exchange has received nothing
-  for (Message& message : messages)
+  for (StreamMessage& message : messages)
     if (message.message_memory == MessageMemory::host && !message.sends)
       message.at = on_host.data() + (message.at - received);
 }

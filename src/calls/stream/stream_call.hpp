@@ -66,7 +66,7 @@ class StreamCall final : public AgreedCall {
 
  private:
   /// A message of known size.
-  struct Message {
+  struct StreamMessage {
     int peer;
     bool sends;  ///< false: it is received
     MessageMemory message_memory;
@@ -79,9 +79,10 @@ class StreamCall final : public AgreedCall {
   Kernels& kernels();
   /// Adds the messages that are exchanged first: those of agreed size, and announcements of the
   /// others.
-  void add_first_messages(std::span<Transfer> transfers, std::vector<Message>& messages);
+  void add_first_messages(std::span<Transfer> transfers, std::vector<StreamMessage>& messages);
   /// Checks the stamps of the received messages and sets the transfers' `in`.
-  void receive_first_messages(std::span<Transfer> transfers, std::span<const Message> messages);
+  void receive_first_messages(std::span<Transfer> transfers,
+                              std::span<const StreamMessage> messages);
   /// Exchanges the messages that were announced.
   void exchange_announced(std::span<Transfer> transfers);
   /// Returns a stamped copy of a packet in host memory, or its announcement.
@@ -91,7 +92,7 @@ class StreamCall final : public AgreedCall {
   /// Returns how many bytes of a packet are sent.
   size_t used(const Packet& packet);
   /// Exchanges all of these messages. Waits if one is received in host memory.
-  void exchange_messages(std::span<Message> messages);
+  void exchange_messages(std::span<StreamMessage> messages);
   /// Throws RemoteError for the stamp of another call.
   [[noreturn]] void refuse(const Stamp& got, int peer) const;
   /// Returns the bytes of every rank, by rank. All ranks pass equally many.

@@ -158,10 +158,10 @@ void StreamLink::with_first_failure(FunctionRef<void()> work) {
   }
 }
 
-std::unique_ptr<Link> StreamLink::split(AgreedCall& call, const SplitWish& wish) {
+std::unique_ptr<Link> StreamLink::split(AgreedCall& call, const SplitArguments& arguments) {
   call.agree();
-  auto part = transport_->split(wish.color, wish.key, call.deadline());
-  return part ? std::make_unique<StreamLink>(std::move(part)) : nullptr;
+  auto child = transport_->split(arguments.color, arguments.key, call.deadline());
+  return child ? std::make_unique<StreamLink>(std::move(child)) : nullptr;
 }
 
 void StreamLink::close(const Deadline& deadline) {

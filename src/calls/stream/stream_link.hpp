@@ -58,7 +58,7 @@ class StreamLink final : public Link {
                  FunctionRef<void()> check, std::span<const GroupTask> tasks) override;
   void run_unagreed(const CallParameters& parameters, const Descriptor& descriptor,
                     FunctionRef<void()> body) override;
-  std::unique_ptr<Link> split(AgreedCall& call, const SplitWish& wish) override;
+  std::unique_ptr<Link> split(AgreedCall& call, const SplitArguments& arguments) override;
 
   void flush_gossip(AgreedCall& call) override { call.agree(); }  // None waits at a receiver.
   void open_gossip(AgreedCall& call, uint64_t) override { call.agree(); }

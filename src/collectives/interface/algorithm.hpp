@@ -13,7 +13,7 @@ namespace sparsecoll {
 
 class Topology;
 struct Network;
-struct Shape;
+struct ProblemSize;
 
 /// The input of an algorithm.
 struct Problem {
@@ -53,12 +53,13 @@ struct Algorithm {
   RunFunction run;
   Selection selection;
   bool needs_topology = false;  ///< run() reads Problem::topology
-  /// Returns the predicted seconds of a call (cost_model.hpp). Null: there is no prediction.
-  double (*seconds)(const Shape&, const Network&) = nullptr;
-  /// Returns whether Auto may choose the algorithm for this shape. Null: never. It may do so only
-  /// if the result is the one of the definition, or if sums are added by node and the user allows
-  /// this.
-  bool (*suits)(const Shape&) = nullptr;
+  /// Returns the predicted seconds of a call (cost_model.hpp). Null only if neither users nor Auto
+  /// choose among several: Ok-Topk with reused thresholds, and verbs with one algorithm.
+  double (*seconds)(const ProblemSize&, const Network&) = nullptr;
+  /// Returns whether Auto may choose the algorithm for a problem of this size. Null: never. It may
+  /// do so only if the result is the one of the definition, or if sums are added by node and the
+  /// user allows this.
+  bool (*suits)(const ProblemSize&) = nullptr;
 };
 
 }  // namespace sparsecoll

@@ -21,38 +21,38 @@ double approximate_log2(double x) {
 
 }  // namespace
 
-bool Shape::entries_unknown() const { return k == kAll && entries == 0; }
+bool ProblemSize::entries_unknown() const { return k == kAll && entries == 0; }
 
-EntryCounts entry_counts(const Shape& shape) {
-  const double ranks = shape.ranks, n = static_cast<double>(shape.count);
-  const bool counted = shape.k == kAll || (shape.selects_all && shape.entries > 0);
+EntryCounts entry_counts(const ProblemSize& size) {
+  const double ranks = size.ranks, n = static_cast<double>(size.count);
+  const bool counted = size.k == kAll || (size.selects_all && size.entries > 0);
   const double own = std::min(
-      counted ? static_cast<double>(shape.entries) / ranks : static_cast<double>(shape.k), n);
+      counted ? static_cast<double>(size.entries) / ranks : static_cast<double>(size.k), n);
   const double all = std::min(own * ranks, n);
-  const double sum = shape.result > 0 ? std::min(static_cast<double>(shape.result), all) : all;
+  const double sum = size.result > 0 ? std::min(static_cast<double>(size.result), all) : all;
   return {own, counted ? sum : own, all};
 }
 
 double rounds_of(int ranks) { return ceil_log2(static_cast<uint64_t>(ranks)); }
 
-double bytes_of(double entries, const Shape& shape) {
+double bytes_of(double entries, const ProblemSize& size) {
   if (entries == 0) return 0;
-  const double n = static_cast<double>(shape.count);
+  const double n = static_cast<double>(size.count);
   const double index_bits = std::min(2 + approximate_log2(n / entries), n / entries);
-  return entries * (static_cast<double>(shape.value_size) + index_bits / 8);
+  return entries * (static_cast<double>(size.value_size) + index_bits / 8);
 }
 
 double latency_of(double messages, double alpha) {
   return messages > 0 ? std::max(1.0, messages / 4) * alpha : 0;
 }
 
-double reduce_and_gather_seconds(double own, double result, const Shape& shape,
+double reduce_and_gather_seconds(double own, double result, const ProblemSize& size,
                                  const Network& network) {
-  const double ranks = shape.ranks;
+  const double ranks = size.ranks;
   const auto [alpha, beta, gamma] = network;
-  return latency_of(ranks - 1, alpha) + rounds_of(shape.ranks) * alpha +
+  return latency_of(ranks - 1, alpha) + rounds_of(size.ranks) * alpha +
          (ranks - 1) / ranks *
-             ((bytes_of(own, shape) + bytes_of(result, shape)) * beta + (own + result / 2) * gamma);
+             ((bytes_of(own, size) + bytes_of(result, size)) * beta + (own + result / 2) * gamma);
 }
 
 }  // namespace sparsecoll

@@ -24,7 +24,7 @@
 namespace sparsecoll {
 
 /// The numbers on which Auto's choice depends. They are equal on all ranks.
-struct Shape {
+struct ProblemSize {
   int ranks;
   uint64_t count;
   size_t k;
@@ -46,12 +46,12 @@ struct EntryCounts {
   double unpruned;  ///< the entries of the sum before a selection: min(P e, n)
 };
 /// Returns the numbers of entries of a call.
-EntryCounts entry_counts(const Shape& shape);
+EntryCounts entry_counts(const ProblemSize& size);
 
 /// Returns ceil(log2(ranks)) as a double.
 double rounds_of(int ranks);
 /// Returns b(entries), the bytes of a message with so many entries.
-double bytes_of(double entries, const Shape& shape);
+double bytes_of(double entries, const ProblemSize& size);
 /// Returns the seconds for a number of messages that are under way at the same time, without the
 /// time for their bytes.
 double latency_of(double messages, double alpha);
@@ -60,7 +60,7 @@ double latency_of(double messages, double alpha);
 /// the sums, `result` entries in all:
 ///   latency(P - 1) + ceil(log2 P) alpha
 ///   + (P - 1) / P ((b(own) + b(result)) beta + (own + result / 2) gamma)
-double reduce_and_gather_seconds(double own, double result, const Shape& shape,
+double reduce_and_gather_seconds(double own, double result, const ProblemSize& size,
                                  const Network& network);
 
 }  // namespace sparsecoll

@@ -41,7 +41,7 @@ void check_not_in_other_call(uint64_t sequence, int peer, const Frame& frame) {
 
 class FramedPushSum::FramedRound final : public PushSum::Round {
  public:
-  FramedRound(FramedPushSum& state, const CallContext& call, const GossipContext& context,
+  FramedRound(FramedPushSum& state, const FramedCallContext& call, const GossipContext& context,
               const Tensors& tensors)
       : Round(state, context, tensors), own_(state), call_(call) {
     update_.weight = state.weight_;
@@ -74,7 +74,7 @@ class FramedPushSum::FramedRound final : public PushSum::Round {
   void unpack(const GossipMessage& message);
 
   FramedPushSum& own_;
-  CallContext call_;
+  FramedCallContext call_;
   std::vector<GossipMessage> messages_;
 };
 
@@ -100,12 +100,12 @@ void FramedPushSum::find_neighbours(int rank, bool) {
   sources_ = graph_.in_neighbours(rank, step_ - delay);
 }
 
-void FramedPushSum::step(const CallContext& call, const GossipContext& context,
+void FramedPushSum::step(const FramedCallContext& call, const GossipContext& context,
                          const Tensors& tensors) {
   FramedRound(*this, call, context, tensors).step();
 }
 
-void FramedPushSum::drain(const CallContext& call, const GossipContext& context,
+void FramedPushSum::drain(const FramedCallContext& call, const GossipContext& context,
                           const Tensors& tensors) {
   FramedRound(*this, call, context, tensors).drain();
 }

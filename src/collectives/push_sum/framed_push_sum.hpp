@@ -15,7 +15,7 @@ inline constexpr size_t kGossipHeaders = sizeof(FrameHeader) + sizeof(GossipHead
 class FramedPushSum final : public PushSum {
  public:
   /// The call of a step or drain.
-  struct CallContext {
+  struct FramedCallContext {
     Channel& channel;
     uint64_t sequence;
     Deadline deadline;
@@ -27,9 +27,9 @@ class FramedPushSum final : public PushSum {
   void find_neighbours(int rank, bool captured) override;
   /// Makes the next step. Throws Timeout if messages that it waits for do not arrive before the
   /// deadline, RemoteError if their sender has gone or sent something else. x is then untouched.
-  void step(const CallContext& call, const GossipContext& context, const Tensors& tensors);
+  void step(const FramedCallContext& call, const GossipContext& context, const Tensors& tensors);
   /// Adds all messages in flight. The caller knows that those of all peers have arrived.
-  void drain(const CallContext& call, const GossipContext& context, const Tensors& tensors);
+  void drain(const FramedCallContext& call, const GossipContext& context, const Tensors& tensors);
 
  private:
   class FramedRound;

@@ -37,7 +37,7 @@ constexpr size_t kBodyOffset = 64;  // of a message; the weight is in front of i
 
 class StreamPushSum::StreamRound final : public PushSum::Round {
  public:
-  StreamRound(StreamPushSum& state, const CallContext& call, const GossipContext& context,
+  StreamRound(StreamPushSum& state, const StreamCallContext& call, const GossipContext& context,
               const Tensors& tensors);
 
   /// Orders a step behind the exchanges whose buffers it uses.
@@ -64,21 +64,21 @@ class StreamPushSum::StreamRound final : public PushSum::Round {
   std::byte* next_buffer();
   /// Sends and receives the messages of this step. `delayed` owns the receive buffers; null: they
   /// live as long as the call, and later work is ordered behind the exchange.
-  std::vector<IncomingMessage> exchange(DelayedExchange* delayed);
-  void unpack(const IncomingMessage& message);
+  std::vector<StreamGossipMessage> exchange(DelayedExchange* delayed);
+  void unpack(const StreamGossipMessage& message);
   /// Zeroes the receive buffers of all delayed exchanges, so that graphs and later steps add
   /// nothing until new messages arrive in them.
   void clear_buffers();
   void confirm_counts();
 
   StreamPushSum& own_;
-  CallContext call_;
+  StreamCallContext call_;
   std::vector<Transfer> transfers_;
-  std::vector<double> outgoing_shares_;    ///< which part of (x, w) each outgoing message moves
-  std::vector<double*> outgoing_weights_;  ///< where the weight of each outgoing message is
-  std::vector<IncomingMessage> messages_;  ///< the messages that this round adds
-  uint64_t* fault_;                        ///< number of malformed messages; a count
-  const uint64_t* selected_ = nullptr;     ///< entries of the last compressed message; null: none
+  std::vector<double> outgoing_shares_;        ///< which part of (x, w) each outgoing message moves
+  std::vector<double*> outgoing_weights_;      ///< where the weight of each outgoing message is
+  std::vector<StreamGossipMessage> messages_;  ///< the messages that this round adds
+  uint64_t* fault_;                            ///< number of malformed messages; a count
+  const uint64_t* selected_ = nullptr;  ///< entries of the last compressed message; null: none
 };
 
 StreamPushSum::StreamPushSum(const PushSumShape& shape, const Graph& graph)
@@ -122,20 +122,20 @@ bool StreamPushSum::can_be_captured() {
          std::ranges::all_of(sources_, has_copy_of_source);
 }
 
-void StreamPushSum::step(const CallContext& call, const GossipContext& context,
+void StreamPushSum::step(const StreamCallContext& call, const GossipContext& context,
                          const Tensors& tensors) {
   StreamRound round(*this, call, context, tensors);
   round.order_behind_exchanges();
   round.step();
 }
 
-void StreamPushSum::drain(const CallContext& call, const GossipContext& context,
+void StreamPushSum::drain(const StreamCallContext& call, const GossipContext& context,
                           const Tensors& tensors) {
   StreamRound round(*this, call, context, tensors);
   round.drain();
 }
 
-StreamPushSum::StreamRound::StreamRound(StreamPushSum& state, const CallContext& call,
+StreamPushSum::StreamRound::StreamRound(StreamPushSum& state, const StreamCallContext& call,
                                         const GossipContext& context, const Tensors& tensors)
     : Round(state, context, tensors), own_(state), call_(call), fault_(context.kernels.counts(1)) {
   copy_weight_to_device();
@@ -223,7 +223,7 @@ void StreamPushSum::StreamRound::receive_all() {
   }
 }
 
-std::vector<StreamPushSum::IncomingMessage> StreamPushSum::StreamRound::exchange(
+std::vector<StreamPushSum::StreamGossipMessage> StreamPushSum::StreamRound::exchange(
     DelayedExchange* delayed) {
   const size_t bytes = message_bytes(), outgoing = transfers_.size();
   for (size_t i = 0; i < own_.sources_.size(); ++i) {
@@ -237,7 +237,7 @@ std::vector<StreamPushSum::IncomingMessage> StreamPushSum::StreamRound::exchange
     delayed->exchanged = call_.call.exchange_concurrently(transfers_);
   else
     call_.call.exchange(transfers_);
-  std::vector<IncomingMessage> messages;
+  std::vector<StreamGossipMessage> messages;
   for (size_t i = 0; i < own_.sources_.size(); ++i) {
     double share = 0;
     for (const Neighbour& to : own_.graph_.out_neighbours(own_.sources_[i], own_.step_))
@@ -252,7 +252,7 @@ std::vector<StreamPushSum::IncomingMessage> StreamPushSum::StreamRound::exchange
 void StreamPushSum::StreamRound::add_received() {
   const Stopwatch watch(context_.stats, Phase::reduce);
   std::vector<const double*> weights;
-  for (const IncomingMessage& each : messages_) {
+  for (const StreamGossipMessage& each : messages_) {
     weights.push_back(reinterpret_cast<const double*>(each.data));
     unpack(each);
   }
@@ -260,7 +260,7 @@ void StreamPushSum::StreamRound::add_received() {
   apply_update();
 }
 
-void StreamPushSum::StreamRound::unpack(const IncomingMessage& message) {
+void StreamPushSum::StreamRound::unpack(const StreamGossipMessage& message) {
   const std::byte* const body = message.data + kBodyOffset;
   if (CompressedGossip* const compressed = own_.compressed())
     compressed->unpack(context_, {message.peer, message.share},

@@ -16,7 +16,7 @@ class StreamCall;
 class StreamPushSum final : public PushSum {
  public:
   /// The call of a step or drain.
-  struct CallContext {
+  struct StreamCallContext {
     StreamCall& call;
     bool captured;  ///< the step becomes part of a CUDA graph
   };
@@ -31,15 +31,15 @@ class StreamPushSum final : public PushSum {
   void resume(uint64_t step, double weight) override;
   void find_neighbours(int rank, bool captured) override;
   /// Queues the next step. Does not wait on the host, except once after creation or resume().
-  void step(const CallContext& call, const GossipContext& context, const Tensors& tensors);
+  void step(const StreamCallContext& call, const GossipContext& context, const Tensors& tensors);
   /// Queues the update of x and w by all messages in flight.
-  void drain(const CallContext& call, const GossipContext& context, const Tensors& tensors);
+  void drain(const StreamCallContext& call, const GossipContext& context, const Tensors& tensors);
 
  private:
   class StreamRound;
 
   /// A message whose memory is known when its exchange is queued.
-  struct IncomingMessage {
+  struct StreamGossipMessage {
     int peer;
     double share;           ///< which part of its sender's x it moves
     const std::byte* data;  ///< kBodyOffset bytes that begin with the weight, then the body
@@ -47,10 +47,10 @@ class StreamPushSum final : public PushSum {
 
   /// The exchange of one step with tau > 0, in flight or done, and its buffers.
   struct DelayedExchange {
-    std::vector<IncomingMessage> messages;  ///< to be added tau steps later
-    std::vector<Block> received;            ///< kHeadroom bytes and a message each
-    std::vector<Block> sent;                ///< the same
-    std::shared_ptr<Event> exchanged;       ///< null: later work is ordered behind the exchange
+    std::vector<StreamGossipMessage> messages;  ///< to be added tau steps later
+    std::vector<Block> received;                ///< kHeadroom bytes and a message each
+    std::vector<Block> sent;                    ///< the same
+    std::shared_ptr<Event> exchanged;           ///< null: later work is ordered behind the exchange
   };
 
   DelayedExchange& exchange_of(uint64_t step) { return exchanges_[step % exchanges_.size()]; }

@@ -10,7 +10,7 @@ module sparsecoll
     sparsecollGetVersion
   use sparsecoll_gtopk_allreduce
   use sparsecoll_mpi
-  use sparsecoll_pieces
+  use sparsecoll_local_functions
   use sparsecoll_push_sum
   use sparsecoll_reduce_scatter
   use sparsecoll_residuals

@@ -111,7 +111,7 @@ void Backend::copy(const void* from, size_t bytes, void* to) const {
 }
 
 void Backend::wait() const {
-  const Timeline::Span waiting(timeline() ? &timeline()->host() : nullptr, "wait for device");
+  const Timeline::Scope waiting(timeline() ? &timeline()->host() : nullptr, "wait for device");
   check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
 }
 

@@ -45,7 +45,7 @@ class CudaKernels final : public Kernels {
   const std::byte* upload(ConstBytes host) override {
     if (const std::byte* here = backend_.staging().device_copy_of(host)) return here;
     std::byte* const at = backend_.arena().take<std::byte>(host.size());
-    const DeviceTimeline::Span copying(
+    const DeviceTimeline::Scope copying(
         backend_.timeline(), {"copy to device", {"bytes", host.size()}}, backend_.stream());
     backend_.copy(host.data(), host.size(), at);
     return at;
@@ -53,7 +53,7 @@ class CudaKernels final : public Kernels {
   std::byte* download_buffer(Bytes host) override { return bytes(host.size()); }
   void download(const std::byte* stand_in, Bytes host) override {
     {
-      const DeviceTimeline::Span copying(
+      const DeviceTimeline::Scope copying(
           backend_.timeline(), {"copy to host", {"bytes", host.size()}}, backend_.stream());
       backend_.copy(stand_in, host.size(), host.data());
     }

@@ -128,7 +128,7 @@ class CudaDevice final : public Device {
     cuda::add_counts(call_->backend, counts, report);
   }
   void timed(const char* name, size_t bytes, FunctionRef<void()> work) override {
-    const cuda::DeviceTimeline::Span span(
+    const cuda::DeviceTimeline::Scope span(
         call_->backend.timeline(), {name, {"bytes", bytes}, Timeline::Lane::exchange}, stream());
     work();
   }

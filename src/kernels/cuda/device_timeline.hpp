@@ -24,18 +24,18 @@ class DeviceTimeline {
     Timeline::Lane lane = Timeline::Lane::device;
   };
   /// A span of all work that is queued on the stream during its lifetime.
-  class Span {
+  class Scope {
    public:
     /// `timeline` may be null; then nothing is recorded.
-    Span(DeviceTimeline* timeline, const SpanInfo& info, cudaStream_t stream)
+    Scope(DeviceTimeline* timeline, const SpanInfo& info, cudaStream_t stream)
         : timeline_(timeline), stream_(stream) {
       if (timeline_) timeline_->open(info, stream_);
     }
-    ~Span() {
+    ~Scope() {
       if (timeline_) timeline_->close(stream_);
     }
-    Span(const Span&) = delete;
-    Span& operator=(const Span&) = delete;
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
 
    private:
     DeviceTimeline* timeline_;

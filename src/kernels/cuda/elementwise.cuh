@@ -160,7 +160,7 @@ struct RoundToBf16 {
   __device__ Acc operator()(Acc value) const { return rounded_to_bf16(value); }
 };
 template <class Acc>
-struct LoseToBf16 {
+struct Bf16RoundingError {
   __device__ Acc operator()(Acc value) const { return lost_to_bf16(value); }
 };
 
@@ -168,7 +168,7 @@ struct LoseToBf16 {
 template <class Acc, class I>
 void round_to_bf16(Backend& backend, const View<Acc, I>& in, Acc* rounded, Acc* lost) {
   map(backend, in.nnz, RoundToBf16<Acc>{}, rounded, in.value);
-  map(backend, in.nnz, LoseToBf16<Acc>{}, lost, in.value);
+  map(backend, in.nnz, Bf16RoundingError<Acc>{}, lost, in.value);
 }
 
 template <class Acc>

@@ -27,7 +27,7 @@ const CudaEvent* StagingBuffer::event_on(cudaStream_t stream) {
 }
 
 void StagingBuffer::wait(const CudaEvent& event) const {
-  const Timeline::Span waiting(timeline_ ? &timeline_->host() : nullptr, "wait for device");
+  const Timeline::Scope waiting(timeline_ ? &timeline_->host() : nullptr, "wait for device");
   event.wait();
 }
 
@@ -61,7 +61,8 @@ void StagingBuffer::wait_for(const std::byte* end) const {
 }
 
 void StagingBuffer::prefetch(ConstBytes host, std::byte* here, cudaStream_t stream) {
-  const DeviceTimeline::Span copying(timeline_, {"copy to device", {"bytes", host.size()}}, stream);
+  const DeviceTimeline::Scope copying(timeline_, {"copy to device", {"bytes", host.size()}},
+                                      stream);
   check(cudaMemcpyAsync(here, host.data(), host.size(), cudaMemcpyHostToDevice, stream),
         "cudaMemcpyAsync of a message");
   device_copies_.push_back({host, here});

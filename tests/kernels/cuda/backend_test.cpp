@@ -75,8 +75,8 @@ void call(FloatPlace& device, float* x, const float* y, size_t n) {
   kernels.deliver(selected.span(), 3, out);
   kernels.check_indices(out.span(), n, bad);
   kernels.push_sum_update({shares, arrived, y, 0.5}, n, x, nullptr);
-  const std::vector<SparseSpan> pieces(40, selected.span());
-  kernels.merge(pieces, kernels.sparse(n));
+  const std::vector<SparseSpan> inputs(40, selected.span());
+  kernels.merge(inputs, kernels.sparse(n));
   const Region regions[] = {{0, n / 2}, {n / 2, n}};
   const Packets packets = kernels.packets(n / 10, regions);
   kernels.pack_all(selected.span(), regions, packets);

@@ -11,12 +11,12 @@
 namespace sparsecoll::cuda_test {
 namespace {
 
-constexpr size_t kTestPiece = 4096;
+constexpr size_t kTestChunk = 4096;
 constexpr uint64_t kLength = 70000;
 
 /// A device backend whose messages are in host memory, and the host's backend.
-struct Places {
-  Places() { device.backend().tuning().chunk = kTestPiece; }
+struct Backends {
+  Backends() { device.backend().tuning().chunk = kTestChunk; }
   unit::Backend<float, uint32_t> host;
   DeviceBackend<float, uint32_t, DataType::float32> device{MessageLocation::on_host};
 };
@@ -28,10 +28,10 @@ Entries<float> some_entries(size_t n, uint64_t seed) {
   return entries;
 }
 
-TEST_CASE("the host reads each piece of a message as soon as it is written") {
+TEST_CASE("the host reads each chunk of a message as soon as it is written") {
   for (const size_t n : {size_t{0}, size_t{1}, size_t{1000}, size_t{10000}}) {
     CAPTURE(n);
-    Places backends;
+    Backends backends;
     const Entries<float> entries = some_entries(n, n);
     Kernels &host = backends.host.kernels(), &device = backends.device.kernels();
     // Unordered regions: one is empty, one has most of the entries.
@@ -59,7 +59,7 @@ TEST_CASE("the host reads each piece of a message as soon as it is written") {
 }
 
 TEST_CASE("messages that were fetched are unpacked from there") {
-  Places backends;
+  Backends backends;
   backends.device.backend().tuning().prefetch_from = 1000;
   const Entries<float> entries = some_entries(5000, 3);
   const Region whole{0, kLength};

@@ -124,7 +124,7 @@ TEST_CASE("more than 2^32 values are copied, scaled and cleared") {
   CHECK(difference(pair.device, to, kWide, std::vector<float>(kPeriod)) == "");
 }
 
-TEST_CASE("dense pieces of more than 2^32 values are added") {
+TEST_CASE("dense inputs of more than 2^32 values are added") {
   if (!has_room(42)) return;
   LargePair pair;
   const std::vector<float> period = period_of(2);

@@ -22,7 +22,7 @@ std::vector<size_t> launches_of_choices(test::Kind kind, uint64_t seed) {
   SparseSpan sparse = device.put(entries_of<float>(kind, kCount, seed));
   sparse.nnz.bound = kCount;
   const SparseBuffer out = kernels.sparse(kKept), all = kernels.sparse(9 * kCount);
-  const std::vector<SparseSpan> pieces(9, sparse);
+  const std::vector<SparseSpan> inputs(9, sparse);
   const Region regions[] = {{0, kCount / 2}, {kCount / 2, kCount}};
   const Packets packets = kernels.packets(kCount, regions);
   uint64_t* const bins = kernels.counts(100);
@@ -39,8 +39,8 @@ std::vector<size_t> launches_of_choices(test::Kind kind, uint64_t seed) {
   }
   count([&] { kernels.top_k(sparse, kKept, out, {}); });
   count([&] { kernels.select_above(sparse, {1, 5}, all); });
-  count([&] { kernels.merge(pieces, all); });
-  count([&] { kernels.concatenate(pieces, all); });
+  count([&] { kernels.merge(inputs, all); });
+  count([&] { kernels.concatenate(inputs, all); });
   count([&] { kernels.pack_all(sparse, regions, packets); });
   const Message message{{packets.slab + kHeadroom, packets.capacity - kHeadroom}, regions[0]};
   count([&] { kernels.unpack_all({&message, 1}, {&all, 1}, kernels.counts(1)); });

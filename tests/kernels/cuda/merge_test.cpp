@@ -14,7 +14,7 @@ using test::Kind;
 using test::noise;
 
 template <class Acc>
-using Pieces = std::vector<Entries<Acc>>;
+using Inputs = std::vector<Entries<Acc>>;
 using Spans = std::vector<SparseSpan>;
 
 /// Makes all NaNs the same, in types that have any.
@@ -27,15 +27,15 @@ Entries<Acc> plain(Entries<Acc> entries) {
 /// Returns what `call` makes of the inputs on host and device. V is the type of its values, or of
 /// their bits.
 template <class T, class I, class V, class Call>
-std::string check_call(const Pieces<Accumulation<T>>& pieces, const Call& call) {
+std::string check_call(const Inputs<Accumulation<T>>& inputs, const Call& call) {
   Pair<Accumulation<T>, I, data_type_of<T>()> pair;
   Spans ours, theirs;
   size_t most = 0;
-  for (const auto& piece : pieces) {
-    ours.push_back(pair.host.put(piece));
-    theirs.push_back(pair.device.put(piece));
+  for (const auto& input : inputs) {
+    ours.push_back(pair.host.put(input));
+    theirs.push_back(pair.device.put(input));
     theirs.back().nnz.bound += most % 3 * 1000;  // the host may know only a loose bound
-    most += piece.size();
+    most += input.size();
   }
   const SparseBuffer host = pair.host.kernels().sparse(most);
   const SparseBuffer device = pair.device.kernels().sparse(most);
@@ -51,20 +51,20 @@ std::string check_call(const Pieces<Accumulation<T>>& pieces, const Call& call) 
 }
 
 template <class T, class I>
-std::string check_merge(const Pieces<Accumulation<T>>& pieces) {
+std::string check_merge(const Inputs<Accumulation<T>>& inputs) {
   return check_call<T, I, Accumulation<T>>(
-      pieces,
+      inputs,
       [](Kernels& kernels, const Spans& in, const SparseBuffer& out) { kernels.merge(in, out); });
 }
 
 /// Compares the part of the sum that reaches the key of a middle entry.
 template <class T, class I>
-std::string check_merge_above(const Pieces<Accumulation<T>>& pieces) {
+std::string check_merge_above(const Inputs<Accumulation<T>>& inputs) {
   uint64_t key = 1;
-  for (const auto& piece : pieces)
-    if (!piece.empty()) key = std::max<uint64_t>(key, key_of(piece[piece.size() / 2].value));
+  for (const auto& input : inputs)
+    if (!input.empty()) key = std::max<uint64_t>(key, key_of(input[input.size() / 2].value));
   return check_call<T, I, Accumulation<T>>(
-      pieces, [key](Kernels& kernels, const Spans& in, const SparseBuffer& out) {
+      inputs, [key](Kernels& kernels, const Spans& in, const SparseBuffer& out) {
         kernels.merge_above(in, key, out);
       });
 }
@@ -97,7 +97,7 @@ template <class T, class I>
 void check_supports(size_t count, size_t n) {
   using Acc = Accumulation<T>;
   const uint64_t far = sizeof(I) == 8 ? uint64_t{1} << 40 : 1000;
-  Pieces<Acc> overlapping, identical, disjoint, interleaved, skewed, uneven;
+  Inputs<Acc> overlapping, identical, disjoint, interleaved, skewed, uneven;
   for (size_t p = 0; p < count; ++p) {
     overlapping.push_back(piece_of<Acc>(p, n, 1 + p % 4, far));
     identical.push_back(piece_of<Acc>(p, n, 1, 5));
@@ -109,7 +109,7 @@ void check_supports(size_t count, size_t n) {
                                     : piece_of<Acc>(p, p % 3, 2, n * count));
     uneven.push_back(p % 3 == 1 ? Entries<Acc>{} : piece_of<Acc>(p, noise(3, p) % (2 * n), 3));
   }
-  INFO(count << " pieces of " << n);
+  INFO(count << " inputs of " << n);
   CHECK(check_merge<T, I>(overlapping) == "");
   CHECK(check_merge_above<T, I>(overlapping) == "");
   CHECK(check_merge<T, I>(identical) == "");
@@ -120,7 +120,7 @@ void check_supports(size_t count, size_t n) {
   CHECK(check_merge<T, I>(uneven) == "");
 }
 
-TEST_CASE("merge gives the host's bits for any number of pieces") {
+TEST_CASE("merge gives the host's bits for any number of inputs") {
   for (size_t count = 1; count <= 9; ++count) {
     check_supports<float, uint32_t>(count, 900);
     if (!test::small_run()) check_supports<double, uint64_t>(count, 300);
@@ -131,7 +131,7 @@ TEST_CASE("merge gives the host's bits for any number of pieces") {
   check_supports<uint64_t, uint64_t>(4, 300);
 }
 
-TEST_CASE("merge gives the host's bits for more pieces than go together") {
+TEST_CASE("merge gives the host's bits for more inputs than go together") {
   for (const size_t count : {32, 33, 64}) check_supports<float, uint32_t>(count, 50);
   check_supports<double, uint64_t>(64, 10);
   check_supports<float, uint64_t>(130, 3);
@@ -140,11 +140,11 @@ TEST_CASE("merge gives the host's bits for more pieces than go together") {
 TEST_CASE("merge knows every kind of value") {
   for (const Kind kind : unit::kDenseKinds) {
     for (const size_t n : {0, 1, 2, 600}) {
-      Pieces<float> pieces;
+      Inputs<float> inputs;
       for (uint64_t p = 0; p < 5; ++p)
-        pieces.push_back(p == 1 ? Entries<float>{} : unit::sparse_of<float>(kind, n, p));
+        inputs.push_back(p == 1 ? Entries<float>{} : unit::sparse_of<float>(kind, n, p));
       INFO(test::name_of(kind) << ", n = " << n);
-      CHECK(check_merge<float, uint32_t>(pieces) == "");
+      CHECK(check_merge<float, uint32_t>(inputs) == "");
     }
   }
 }
@@ -183,11 +183,11 @@ std::string check_dense(Kind kind, size_t count, size_t n) {
                           unit::one_nan(want));
 }
 
-TEST_CASE("merge of dense pieces gives the host's bits") {
+TEST_CASE("merge of dense inputs gives the host's bits") {
   for (const Kind kind : unit::kDenseKinds) {
     for (const size_t count : {1, 2, 5}) {
       for (const size_t n : {0, 1, 255, 3000}) {
-        INFO(test::name_of(kind) << ", " << count << " pieces of " << n);
+        INFO(test::name_of(kind) << ", " << count << " inputs of " << n);
         CHECK(check_dense<float, uint32_t>(kind, count, n) == "");
       }
     }
@@ -196,7 +196,7 @@ TEST_CASE("merge of dense pieces gives the host's bits") {
   CHECK(check_dense<Bfloat16, uint32_t>(Kind::kHeavyTail, 64, 40) == "");
 }
 
-TEST_CASE("merge takes dense pieces among sparse ones") {
+TEST_CASE("merge takes dense inputs among sparse ones") {
   Pair<float, uint32_t, DataType::float32> pair;
   const auto dense = unit::dense_of<float>(Kind::kHeavyTail, 5000, 1);
   const auto sparse = piece_of<float>(1, 700, 3, 2000);
@@ -213,7 +213,7 @@ TEST_CASE("merge takes dense pieces among sparse ones") {
 template <class T, class I>
 void check_joined(const std::vector<size_t>& lengths) {
   using Acc = Accumulation<T>;
-  Pieces<Acc> rising, any;
+  Inputs<Acc> rising, any;
   uint64_t first = 0;
   for (size_t p = 0; p < lengths.size(); ++p) {
     rising.push_back(piece_of<Acc>(p, lengths[p], 2, first));
@@ -229,7 +229,7 @@ void check_joined(const std::vector<size_t>& lengths) {
       any.back().push_back({entry.index % 97, value});
     }
   }
-  INFO(lengths.size() << " pieces");
+  INFO(lengths.size() << " inputs");
   CHECK(check_call<T, I, Key<Acc>>(rising,
                                    [](Kernels& kernels, const Spans& in, const SparseBuffer& out) {
                                      kernels.concatenate(in, out);

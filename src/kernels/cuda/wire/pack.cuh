@@ -114,8 +114,8 @@ void write_for_host(Backend& backend, const PlannedMessages<W, T, I>& all) {
     const WordRange chunk{at, at + runs * kWarpWords};
     const size_t end = std::min(chunk.end * 8, all.out.capacity);
     {
-      const DeviceTimeline::Span writing(backend.timeline(), {"pack", {"most_bytes", end - at * 8}},
-                                         backend.stream());
+      const DeviceTimeline::Scope writing(backend.timeline(),
+                                          {"pack", {"most_bytes", end - at * 8}}, backend.stream());
       launch(backend, blocks_for(backend, runs * kWarpWords, kWarpWords * kWarps),
              write_messages<W, T, I>, all, chunk);
     }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#include "common/sweep.hpp"
+#include "common/benchmark.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -30,11 +30,11 @@ Form form_of(const std::string& word) {
   return word == "dense" ? Form::kDense : word == "sparse" ? Form::kSparse : Form::kSum;
 }
 
-/// The sweep over all shapes and algorithms, on one rank.
+/// Measures all algorithms on vectors of all lengths and densities, on one rank.
 template <class T>
-class Sweep {
+class Benchmark {
  public:
-  Sweep(const Options& options, Ranks& ranks, Storage& storage)
+  Benchmark(const Options& options, Ranks& ranks, Storage& storage)
       : options_(options),
         ranks_(ranks),
         storage_(storage),
@@ -248,7 +248,7 @@ class Sweep {
 template <class T>
 int run_as(const Options& options, Ranks& ranks) {
   const std::unique_ptr<Storage> storage = make_storage(options, ranks);
-  return options.tensors.empty() ? Sweep<T>(options, ranks, *storage).run()
+  return options.tensors.empty() ? Benchmark<T>(options, ranks, *storage).run()
                                  : search_fusion<T>(options, ranks, *storage);
 }
 
