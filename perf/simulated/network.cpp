@@ -138,7 +138,7 @@ class SimulatedTransport final : public Transport {
   const Memory& memory() const override { return inbox_.memory; }
 
  private:
-  /// A message of which some chunks are still missing.
+  /// A message some of whose chunks are still missing.
   struct OpenMessage {
     std::shared_ptr<Buffer> bytes;
     size_t filled = 0;

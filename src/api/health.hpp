@@ -17,7 +17,7 @@ class StreamLink;
 class Health {
  public:
   /// `stream_link` reports failures of calls that have returned already. It outlives this object.
-  /// Null: no call fails after it has returned.
+  /// It is null if no call can fail after it has returned.
   explicit Health(StreamLink* stream_link) : stream_link_(stream_link) {}
 
   /// Throws the first fatal error, if there is one.

@@ -30,8 +30,8 @@ struct PendingResult {
 /// use it.
 class PendingResults {
  public:
-  /// Drops the results of the call before. `from_group`: the next call is a group. If it is none,
-  /// its result may be fetched with any vector.
+  /// Drops the results of the last call. `from_group` says whether the next call is a group. The
+  /// result of a call that is no group can be fetched with any vector.
   void clear(bool from_group) {
     results_.clear();
     from_group_ = from_group;

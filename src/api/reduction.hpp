@@ -20,7 +20,8 @@ class Reduction {
   /// Runs the algorithm. Afterwards all ranks have agreed on the call, and the cache of the shape
   /// is kept for the next call. Writes nothing of the caller's.
   Outcome run(const Algorithm& algorithm, Problem problem);
-  /// Runs an algorithm of which neither the host nor the next call needs a result. Keeps no cache.
+  /// Runs an algorithm without reading its result on the host. Keeps no cache, so that the next
+  /// call must not need one.
   Outcome run_without_reading(const Algorithm& algorithm, const Problem& problem);
   /// Ends an exchange whose result has `result` entries. Throws RemoteError if a message was
   /// malformed. Afterwards all ranks have agreed on the call.

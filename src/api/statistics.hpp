@@ -15,8 +15,8 @@ class StreamLink;
 /// thread may call any method.
 class Statistics {
  public:
-  /// `stream_link` knows the counts that only its device has. It outlives this object. Null: the
-  /// host has all counts.
+  /// `stream_link` knows the counts that only its device has. It outlives this object. It is null
+  /// if the host has all counts.
   explicit Statistics(const StreamLink* stream_link) : stream_link_(stream_link) {}
 
   /// Adds the statistics of a call that has ended.

@@ -70,7 +70,7 @@ class Link {
   virtual bool keeps_gossip() const = 0;
   /// Throws InvalidUsage when the calling thread must not make calls (thread levels of MPI).
   virtual void check_thread() const = 0;
-  /// Throws InvalidUsage when calls must not run on a thread of the library (likewise).
+  /// Throws InvalidUsage when calls must not run on a thread of the library (thread levels of MPI).
   virtual void check_queue() const = 0;
 
   /// Hands over what the link borrows. Must be the first call.
@@ -79,9 +79,10 @@ class Link {
   /// needs it before its first call.
   virtual void attach(Device& device) = 0;
 
-  /// Marks the begin of this rank's part of a call. Throws what peers have reported of it already.
+  /// Marks the begin of this rank's part of a call. Throws the error of a peer that has already
+  /// failed in the call.
   virtual void begin_call(uint64_t sequence) = 0;
-  /// Marks the end of this rank's part of that call.
+  /// Marks the end of this rank's part of the call.
   virtual void end_call() = 0;
   /// Runs a call that all ranks make. `check` throws when this rank's arguments are wrong; `body`
   /// exchanges messages and confirms. When the ranks disagree, all of them throw, and the error is
@@ -108,7 +109,7 @@ class Link {
   /// Drops the gossip for this state that has arrived and that will arrive.
   virtual void close_gossip(uint64_t state) noexcept = 0;
 
-  /// True when close() is collective. Then all ranks call agree_to_close() first.
+  /// Returns whether close() is collective. If it is, all ranks call agree_to_close() first.
   virtual bool close_is_collective() const = 0;
   /// Confirms that all ranks close, and that no gossip is under way. In a call of run().
   virtual void agree_to_close(AgreedCall& call) = 0;

@@ -133,7 +133,7 @@ class Pool {
   void take_large_from(std::shared_ptr<Memory> memory);
   Buffer take(size_t bytes);
   /// Makes sure that `count` blocks for messages of the size of `example` exist, in use or not. If
-  /// they do not, makes `spare` more.
+  /// blocks are missing, it makes `spare` blocks more than are missing.
   void reserve(const Buffer& example, size_t count, size_t spare = 0);
 
  private:

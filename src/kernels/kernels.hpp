@@ -163,8 +163,8 @@ class Kernels {
   /// Adds the inputs in their order. `sum` gets every index that an input has, even if its sum is
   /// zero.
   virtual void merge(std::span<const SparseSpan> inputs, const SparseBuffer& sum) = 0;
-  /// Adds likewise, and keeps the sums whose key is at least `key`, from 1 to keys().end - 1. `out`
-  /// must have room for all sums.
+  /// Adds the inputs in their order and keeps the sums whose key is at least `key`, which is from 1
+  /// to keys().end - 1. `out` must have room for all sums.
   virtual void merge_above(std::span<const SparseSpan> inputs, uint64_t key,
                            const SparseBuffer& out) = 0;
   /// Returns an upper bound, for every backend, of the bytes that merge() or merge_above()

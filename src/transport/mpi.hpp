@@ -17,10 +17,10 @@ inline constexpr size_t kMaxMpiMessage = size_t{1} << 30;
 
 /// Options of the transport on this rank. Ranks may have different ones.
 struct MpiOptions {
-  /// True to pass device memory to MPI. Default: true if MPI says that it is CUDA-aware.
+  /// Whether device memory is passed to MPI. The default is true if MPI says that it is CUDA-aware.
   std::optional<bool> device_memory = {};
-  /// True to send eager messages if their size allows it (mpi_eager.hpp). Default: true for peers
-  /// on other machines.
+  /// Whether messages are sent eagerly if their size allows it (mpi_eager.hpp). The default is true
+  /// for peers on other machines.
   std::optional<bool> eager = {};
   size_t max_message = kMaxMpiMessage;  ///< bytes of an MPI message; for tests
 };

@@ -125,7 +125,7 @@ struct Growth {
   HeapCount heap_before, heap_after;
 };
 
-/// Makes three calls, then `calls` calls of which it measures the growth.
+/// Makes three calls, then `calls` more, and measures how memory grows during the latter.
 std::string run(const test::Mode& mode, Grouping grouping, int P, int calls, Growth* growth) {
   Communicators ranks(P, test::config_of(mode));
   std::barrier all(P);

@@ -163,7 +163,7 @@ TEST_CASE("a frame longer than its bound is refused") {
                      [&] { receive_from_rank_1(ranks[0], 8); }) == "");
 }
 
-/// Rank 1 sends a frame of which byte `at` is inverted. Returns "" if rank 0 reports an error that
+/// Rank 1 sends a frame whose byte `at` is inverted. Returns "" if rank 0 reports an error that
 /// contains `words`.
 std::string with_damage(size_t at, bool verify, const std::string& words) {
   const auto invert = [at](int, int, size_t) {

@@ -229,7 +229,7 @@ void DeferredCall::exchange_each(std::span<Transfer> transfers,
 }
 
 void DeferredCall::send(const Transfer& transfer) {
-  // The message has the agreed size, whatever is used of it.
+  // The message has the agreed size, even if only a part of it is used.
   std::vector<std::byte> message(transfer.out.agreed_bytes);
   std::copy_n(transfer.out.data, std::min(transfer.out.bound, transfer.out.agreed_bytes),
               message.begin());

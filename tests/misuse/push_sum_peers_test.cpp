@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Neighbours that call something else, are late, or have gone.
+// Tests neighbours that call another function, are late, or have left.
 
 #include <chrono>
 #include <memory>

@@ -75,7 +75,7 @@ TEST_CASE("arguments that do not fit are refused here, and the repeated call is 
 
 int no_graph(void*, int, int, std::uint64_t, int*, double*, int) { return 0; }
 
-/// A configuration with one thing wrong, and what the message says of it.
+/// A configuration with one wrong field, and the part of the message that names it.
 struct Flaw {
   const char* words;
   void (*spoil)(sparsecollPushSumConfig_t&);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Messages that a CUDA-aware MPI moves from device to device (aware_mpi.hpp): which do, in every
-// verb, and that results are those of the host's memory, on ranks of which some have that, in parts
-// of a communicator, on another device than the current one.
+// Tests messages that a CUDA-aware MPI moves from device to device (aware_mpi.hpp): which messages
+// of each verb move so, and that results equal those with host memory. Some ranks use host memory,
+// some communicators are children of others, and some devices are not the current one.
 
 #include <chrono>
 

@@ -37,7 +37,7 @@ std::string deviate(sparsecollComm_t comm, const Mode& mode, const Deviation& de
   return mine == highest ? "" : "ranks count calls differently";
 }
 
-/// False when the ranks have parted company and nothing more can be asked.
+/// Returns false if the ranks disagree on the last call, so that no more calls can be made.
 bool deviate_everywhere(Verdict& verdict, const Mode& mode, int P) {
   const int rank = rank_in(MPI_COMM_WORLD);
   const MpiCommunicator comm(MPI_COMM_WORLD, config_of(mode));

@@ -23,7 +23,7 @@ enum class Kind {
   kCancelling,     ///< ranks 2j and 2j + 1 cancel exactly at most indices
   kDisjoint,       ///< index i is non-zero on rank i mod P only
   kIdentical,      ///< the same vector on every rank
-  kSkewed,         ///< one rank a million times larger than the others
+  kSkewed,         ///< the values of one rank are a million times larger than the others'
   kNotFinite,      ///< NaN, Inf and -Inf on one rank
   kInfinityClash,  ///< Inf against -Inf and NaNs of every sort, on several ranks
   kSignedZeros,    ///< mostly -0 and +0

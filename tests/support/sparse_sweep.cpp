@@ -15,7 +15,7 @@ std::string call_and_compare(const SparseCase& c, sparsecollComm_t comm,
                              const oracle::Sparse<T>& send, const oracle::SparseOutcome<T>& want,
                              std::size_t rank, const Residual<T>& residual) {
   const SparseBuffer<T> input(c.count, c.index_type, send);
-  // Room to spare, and a count that the call must overwrite.
+  // The output has more room than needed, and a count that the call must overwrite.
   SparseBuffer<T> output(c.count + 1, c.index_type, want.result.size() + rank);
   const std::vector<std::uint64_t> before = input.image();
   const SparseCall call{input.get(), output.get(), c.k, op_of(c.op), residual.handle()};

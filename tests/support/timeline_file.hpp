@@ -70,7 +70,7 @@ class TimelineFile {
       if (span.lane == lane && span.call() == call) found.push_back(span);
     return found;
   }
-  /// The whole of a call: the longest span that the host has of it.
+  /// Returns the span of a whole call, which is the longest one of the host.
   RecordedSpan call(std::uint64_t number) const {
     RecordedSpan longest;
     for (const RecordedSpan& span : in("host", number))

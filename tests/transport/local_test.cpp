@@ -186,7 +186,8 @@ TEST_CASE(
   }
 }
 
-/// Returns the seconds that idle() takes, of ten at most, if `event` happens after 50 ms.
+/// Calls idle() with a limit of ten seconds and lets `event` happen after 50 ms. Returns the
+/// seconds that idle() takes.
 template <class Event>
 double idle_seconds(Transport& transport, Event event) {
   CHECK_FALSE(transport.poll());

@@ -191,7 +191,7 @@ std::size_t bytes_sent(const Mode& mode, sparsecollDataType_t type) {
 TEST_CASE("values take two bytes") {
   for (const Mode& mode : {kAllgather, kGtopk}) {
     const std::size_t narrow = bytes_sent(over_bf16(mode, mode.name), sparsecollFloat32);
-    // Two bytes less for each entry, of which rank 0 sends k or more.
+    // Each entry takes two bytes less, and rank 0 sends k entries or more.
     CHECK(bytes_sent(mode, sparsecollFloat32) >= narrow + 2 * 1000);
     CHECK(bytes_sent(mode, sparsecollFloat64) >= narrow + 6 * 1000);
   }

@@ -39,7 +39,7 @@ oracle::Sparse<T> make_integers(std::uint64_t count, int rank, std::uint64_t see
   return sorted;
 }
 
-/// The sum modulo 2^64, of which T keeps its part.
+/// Returns the sum modulo 2^64, converted to T.
 template <class T>
 oracle::Sparse<T> wrapping_sum(const oracle::PerRank<oracle::Sparse<T>>& sends) {
   std::map<std::uint64_t, std::uint64_t> sums;

@@ -65,7 +65,8 @@ bool is_phase(const RecordedSpan& span) {
   return std::find(phases.begin(), phases.end(), span.name) != phases.end();
 }
 
-/// Without those that are inside of it, none of which has others inside.
+/// Returns the seconds of all spans of this phase, without the spans inside of them. Spans are
+/// nested once at most.
 double seconds_of(const TimelineFile& file, const char* phase, std::uint64_t call) {
   double sum = 0;
   const auto spans = file.in("host", call);

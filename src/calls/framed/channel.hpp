@@ -56,11 +56,11 @@ struct ChannelWait {
   FunctionRef<void(std::vector<int>& awaited)> update;
   /// Returns a text for errors: from whom messages are missing.
   FunctionRef<std::string(const std::vector<int>& awaited)> missing;
-  /// True: fails, too, if any other rank has gone without its part of the call.
+  /// If true, the wait also fails when any other rank has left without doing its part of the call.
   bool needs_all_ranks = false;
-  /// If a peer reports that it timed out: true throws Timeout with `missing` once most of this
-  /// rank's own time has passed, since this rank, too, misses those messages; false throws the
-  /// peer's report.
+  /// Decides what is thrown if a peer reports that it timed out. If true, this rank misses the same
+  /// messages, so it throws Timeout with `missing` once most of its own time has passed. If false,
+  /// it throws the peer's report.
   bool reports_own_timeout = true;
 };
 
@@ -83,9 +83,9 @@ class Channel {
   bool is_long(size_t payload) const { return payload > chunk_; }
 
   /// Marks the begin of this rank's part of a call. Throws RemoteError if a peer has already failed
-  /// in that call.
+  /// in the call.
   void begin(uint64_t sequence);
-  /// Marks the end of this rank's part of that call.
+  /// Marks the end of this rank's part of the call.
   void end();
   /// Completes the header, which lies directly in front of the payload, and starts to send. The
   /// memory must stay until flush().
@@ -97,8 +97,8 @@ class Channel {
   void hand_over(int peer, FrameHeader header, Buffer frame);
   /// Receives everything that has arrived. Calls `on_frame` for each frame as soon as it is queued.
   /// Throws RemoteError for a damaged frame, and for a peer's notice that it failed (PeerTimeout if
-  /// its deadline passed). The notice of a peer that failed in a later call stays in its queue
-  /// until this rank begins that call.
+  /// its deadline passed). If the peer failed in a later call, its notice stays in the queue until
+  /// this rank begins that call.
   void progress(FunctionRef<void(int peer, const Frame&)> on_frame);
   /// Receives until nothing is awaited any more. Throws Timeout at the deadline, RemoteError if an
   /// awaited peer has gone, and whatever progress() throws.

@@ -56,8 +56,8 @@ static_assert(sizeof(GossipHeader) == 32);
 
 GossipHeader gossip_header(const Frame& frame);
 
-/// A payload that gets a header. `sent_before`: the header of an earlier frame with the same
-/// payload, which spares its checksum; null: there is none.
+/// A payload that gets a header. `sent_before` is the header of an earlier frame with the same
+/// payload, whose checksum is copied, or null.
 struct Framed {
   ConstBytes bytes;
   const std::byte* sent_before = nullptr;

@@ -60,7 +60,7 @@ class StreamLink final : public Link {
                     FunctionRef<void()> body) override;
   std::unique_ptr<Link> split(AgreedCall& call, const SplitArguments& arguments) override;
 
-  void flush_gossip(AgreedCall& call) override { call.agree(); }  // None waits at a receiver.
+  void flush_gossip(AgreedCall& call) override { call.agree(); }  // No gossip waits at a receiver.
   void open_gossip(AgreedCall& call, uint64_t) override { call.agree(); }
   void close_gossip(uint64_t) noexcept override {}
 

@@ -4,18 +4,16 @@
 //
 //   1. Small messages: in each of a few rounds every rank sends a message to the rank that is a
 //      certain distance ahead of it in a ring, and waits for the message of the rank behind it.
-//   2. Long messages: likewise.
+//   2. Long messages: make such rounds with them, too.
 //   3. Do both for distance 1 and for distance P / 2. However the ranks are placed on several
-//   nodes,
-//      one of these two ranks is on another node. All links are busy in both directions, as in the
-//      collectives, and the ranks of a node share its link.
+//      nodes, one of these two ranks is on another node. All links are busy in both directions, as
+//      in the collectives, and the ranks of a node share its link.
 //   4. Compute the mean of each round's time over the ranks, in whole picoseconds, so that all
-//   ranks
-//      have the same. If a rank is late, it waits less, but its successor waits longer. This
+//      ranks have the same. If a rank is late, it waits less, but its successor waits longer. This
 //      cancels in the mean over the ring, and a round never seems shorter than its messages take.
 //      Alpha is the time of the fastest small round. Beta is what the fastest long round takes
 //      beyond that, per byte. Take both from the distance whose long messages are slower.
-//   5. By nodes: do the same for the next rank of the node, and then, between leaders only, for the
+//   5. By nodes: measure in this way the next rank of the node, and then, between leaders only, the
 //      leader half way round the ring. A leader has the link of its node to itself.
 //
 // Cost per rank: 16 messages of 64 bytes, 6 of 128 KiB, and one sum of counters; by nodes at most

@@ -38,7 +38,8 @@ inline constexpr Network kSameMachine{10e-6, 1.0 / 20e9, 0};
 /// Measures the network while all ranks send. Returns nothing if messages cannot be timed.
 /// Collective.
 std::optional<Network> measure_network(Env& env);
-/// Measures the network within nodes and between their leaders, likewise.
+/// Measures the network within nodes and between their leaders while all ranks send. Returns
+/// nothing if messages cannot be timed. Collective.
 std::optional<NodeNetwork> measure_node_network(Env& env, const Topology& topology);
 
 }  // namespace sparsecoll

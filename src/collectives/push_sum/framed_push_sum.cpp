@@ -69,7 +69,7 @@ class FramedPushSum::FramedRound final : public PushSum::Round {
   bool adds_next_of(int peer) const;
   /// Checks that this is the next message that the graph has for this edge, and counts it.
   void count(const GossipMessage& message);
-  /// The peers of which required messages are missing.
+  /// Returns the peers whose required messages are missing.
   std::vector<int> missing() const;
   void unpack(const GossipMessage& message);
 

@@ -41,7 +41,7 @@ struct Tensors {
 struct StepUpdate {
   std::vector<double> shares;             ///< p_ji of every part of x that is sent uncompressed
   std::vector<const void*> received;      ///< the uncompressed parts that are received
-  void* net = nullptr;                    ///< sum of what compressed messages move; null: none
+  void* net = nullptr;                    ///< sum of the changes by compressed messages; null: none
   double weight = 1;                      ///< w after the update
   const double* device_weight = nullptr;  ///< w after the update, on the device; null: `weight`
 };

@@ -44,7 +44,8 @@ struct alignas(kValues * sizeof(V)) Pack {
 template <class... V>
 inline constexpr size_t kPacked = 16 / std::max({sizeof(V)...});
 
-/// Returns whether packs of kValues values are aligned in all these vectors. Null is aligned.
+/// Returns whether packs of kValues values are aligned in all these vectors. A null pointer counts
+/// as aligned.
 template <size_t kValues, class... V>
 bool aligned(const V*... values) {
   return ((reinterpret_cast<uintptr_t>(values) % (kValues * sizeof(V)) == 0) && ...);

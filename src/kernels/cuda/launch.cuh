@@ -46,7 +46,7 @@ inline size_t blocks_for(const Backend& backend, size_t n, size_t per_block) {
   return std::min<size_t>(n / per_block + 1, size_t{kResidentBlocks} * backend.multiprocessors());
 }
 
-/// Returns the same for light blocks, of which twice as many run at once.
+/// Returns the number of light blocks for n items. Twice as many light blocks run at once.
 inline size_t light_blocks_for(const Backend& backend, size_t n, size_t per_block) {
   return kResidentLightBlocks / kResidentBlocks * blocks_for(backend, n, per_block);
 }

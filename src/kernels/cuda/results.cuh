@@ -6,9 +6,10 @@
 // indices.
 //
 // put_back takes two launches; one if nothing can have been dropped or the rule does not need it.
-//   1. Every entry sent is searched among the delivered entries. If it is absent, it is added to
+//   1. Every sent entry is searched among the delivered entries. If it is absent, it is added to
 //      the residual.
-//   2. Every entry dropped is searched likewise. If it was delivered, it is added to the residual.
+//   2. Every dropped entry is searched among the delivered entries. If it is there, it is added to
+//      the residual.
 // The indices of a vector are distinct, so no two threads add to one value, and the second launch
 // adds after the first. Adjacent threads search along the same path, most of it in the cache.
 //

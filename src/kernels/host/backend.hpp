@@ -22,7 +22,8 @@ struct SelectTuning {
   size_t min_chunk = size_t{1} << 17;  ///< elements of a chunk if there are several
 };
 
-/// Null where that level has none, as all have none for integers.
+/// Returns the loop that extracts large values, or null if the level has none. No level has one for
+/// integers.
 template <class T>
 ExtractFunction<T> extract_of(const FilterFunctions& filters) {
   if constexpr (std::is_same_v<T, float>)

@@ -29,12 +29,12 @@ template <class T>
 struct FilterTask {
   const T* values;
   const Accumulation<T>* previous;  ///< null: no residual; acc is the values
-  Accumulation<T>* next;            ///< null likewise
+  Accumulation<T>* next;            ///< null: no residual
   size_t count;
   /// Least key of a candidate: of the accumulation type; of T if there is no residual. kNoKey:
   /// none.
   uint64_t bound;
-  uint32_t* index;         ///< room for count + kRow
+  uint32_t* index;         ///< has room for count + kRow
   Accumulation<T>* value;  ///< has room for count + kRow
   uint32_t first;          ///< index of values[0]
   bool streaming;          ///< `next` is too large for the caches

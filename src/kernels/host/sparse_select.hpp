@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Selection among sparse entries by the loops of sparse_simd.hpp. Null stands for the plain loops.
+// Selects among sparse entries with the loops of sparse_simd.hpp, or with the plain loops if a
+// function gets null instead.
 
 #include <algorithm>
 #include <array>

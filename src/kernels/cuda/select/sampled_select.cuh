@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Selection from gradient + residual. A long vector of which little is wanted takes the sampled
-// way: sample, filter pass (filter.cuh), exact selection among the candidates. Any other vector is
-// selected from directly (select.cuh). Both ways give the same result.
+// Selection from gradient + residual. If few entries of a long vector are wanted, the vector is
+// sampled and filtered (filter.cuh), and the exact selection is made among the candidates.
+// Otherwise the exact selection reads the whole vector (select.cuh). Both ways give the same
+// result.
 
 #include <cmath>
 
