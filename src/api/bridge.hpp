@@ -57,8 +57,8 @@ sparsecollResult_t on_entered(const char* operation, sparsecollComm_t handle,
   return on_entered(operation, communicator.get(), body);
 }
 
-/// Waits for the queued calls, and then does the same. For functions that must not run at the same
-/// time as queued calls.
+/// Waits for the queued calls, and then runs `body` as on_communicator() does. For functions that
+/// must not run at the same time as queued calls.
 template <class Body>
 sparsecollResult_t on_communicator(const char* operation, Communicator* communicator,
                                    Body&& body) noexcept {

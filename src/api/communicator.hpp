@@ -83,8 +83,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   void close();
   /// Makes all calls fail, those in progress, too. From any thread.
   void abort() noexcept;
-  /// Lets abort() abort this communicator, too, which is being made from a part of this one's
-  /// ranks. Null ends that.
+  /// While a split makes `child`, abort() of this communicator also aborts the child. Null ends
+  /// that.
   void set_child(std::shared_ptr<Communicator> child);
 
   // --- calls

@@ -6,7 +6,7 @@ namespace sparsecoll {
 
 void check_output(const char* name, const sparsecollSparse_t* out, const OutputFormat& format) {
   if (!out) fail(sparsecollInvalidArgument, name, ": expected a sparse vector, got NULL");
-  sparsecollSparse_t with_count = *out;  // count is ours to write
+  sparsecollSparse_t with_count = *out;  // `count` is an output, so its value is not checked
   with_count.count = 0;
   check_sparse(name, &with_count, format.device);
   if (out->datatype != format.sparse.datatype)

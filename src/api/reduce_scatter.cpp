@@ -1,6 +1,6 @@
-// SPDX-FileCopyrightText: 2026 The sparsecoll authors
-// SPDX-License-Identifier: Apache-2.0
-// sparseReduceScatter: a dense vector in, this rank's region of the sum out in coordinate form.
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors SPDX-License-Identifier: Apache-2.0
+// sparseReduceScatter: takes a dense vector and gives this rank's region of the sum in coordinate
+// form.
 #include "api/bounds.hpp"
 #include "api/operation.hpp"
 #include "api/output.hpp"

@@ -1,6 +1,5 @@
-// SPDX-FileCopyrightText: 2026 The sparsecoll authors
-// SPDX-License-Identifier: Apache-2.0
-// Communicators of parts of others.
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors SPDX-License-Identifier: Apache-2.0 Splits
+// communicators.
 #include "api/bridge.hpp"
 
 namespace sparsecoll {

@@ -100,18 +100,18 @@ class Link {
   /// run(). Confirms the call.
   virtual std::unique_ptr<Link> split(AgreedCall& call, const SplitArguments& arguments) = 0;
 
-  /// Confirms the call and, on return, has received all gossip that any rank sent before. In a call
-  /// of run().
+  /// Confirms the call and, on return, has received all gossip that any rank sent before. Called
+  /// within run().
   virtual void flush_gossip(AgreedCall& call) = 0;
-  /// Confirms the call. From then on the link keeps gossip for the state with this number. In a
-  /// call of run().
+  /// Confirms the call. From then on the link keeps gossip for the state with this number. Called
+  /// within run().
   virtual void open_gossip(AgreedCall& call, uint64_t state) = 0;
   /// Drops the gossip for this state that has arrived and that will arrive.
   virtual void close_gossip(uint64_t state) noexcept = 0;
 
   /// Returns whether close() is collective. If it is, all ranks call agree_to_close() first.
   virtual bool close_is_collective() const = 0;
-  /// Confirms that all ranks close, and that no gossip is under way. In a call of run().
+  /// Confirms that all ranks close, and that no gossip is under way. Called within run().
   virtual void agree_to_close(AgreedCall& call) = 0;
   /// Closes the connection in order, before the deadline. No call may be in progress.
   virtual void close(const Deadline& deadline) = 0;

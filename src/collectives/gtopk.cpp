@@ -88,7 +88,7 @@ class Tree {
 
   /// Returns the bytes of the largest message of entries with that precision.
   size_t bound(Precision precision) const {
-    // A bound above all memory is no bound.
+    // There is no bound if it would be larger than any memory.
     if (exact_sum_ || k_ > kAll / 64) return kUnknownSize;
     return wire_bound({k_, problem_.count, kernels_.wire_value_size(precision)});
   }

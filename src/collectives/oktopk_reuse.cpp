@@ -47,7 +47,7 @@ namespace sparsecoll {
 
 namespace {
 
-/// factor * n, or the largest number there is.
+/// Returns factor * n, or the largest number if that overflows.
 constexpr uint64_t times(uint64_t factor, uint64_t n) {
   return n > kAll / factor ? kAll : factor * n;
 }
@@ -120,7 +120,7 @@ class SurvivorOffsets {
 
   size_t ranks() const { return ranks_; }
   uint64_t total() const { return begin_[ranks_]; }
-  /// The largest share is above 4 times the mean.
+  /// Returns whether the largest share is above 4 times the mean.
   bool is_imbalanced() const { return times(ranks_, largest_) > times(4, total()); }
   Region survivors_of(size_t rank) const { return {begin_[rank], begin_[rank + 1]}; }
   Region share_of(size_t rank) const {
@@ -141,7 +141,7 @@ class SurvivorOffsets {
 
 // --- step 6
 
-/// Entries [first, first + n) of a vector.
+/// Returns the entries [first, first + n) of a vector.
 SparseSpan slice(Kernels& kernels, const SparseSpan& in, uint64_t first, uint64_t n) {
   const auto at = [first](const void* array, size_t size) {
     return static_cast<const std::byte*>(array) + first * size;
@@ -154,7 +154,7 @@ SparseSpan slice(Kernels& kernels, const SparseSpan& in, uint64_t first, uint64_
           in.precision};
 }
 
-/// This rank's share of the survivors. `regions` become those in which the shares lie.
+/// Returns this rank's share of the survivors. Sets `regions` to those in which the shares lie.
 SparseSpan balance(Env& env, const SparseSpan& survivors, const SurvivorOffsets& offsets,
                    std::span<Region> regions) {
   const size_t ranks = offsets.ranks();
@@ -201,8 +201,8 @@ SparseSpan balance(Env& env, const SparseSpan& survivors, const SurvivorOffsets&
   return share.span().known(survivors.precision);
 }
 
-/// This rank's share of what reaches the threshold (steps 4 and 6); none where step 5 is due, or
-/// all that reach it are not near k.
+/// Returns this rank's share of the survivors (steps 4 and 6). Returns nothing if step 5 is due, or
+/// if the number of survivors is not near k.
 std::optional<SparseSpan> select_survivors(Env& env, const Problem& problem, RegionSum& sum,
                                            Reuse& reuse) {
   ShapeCache& cache = reuse.cache;

@@ -14,8 +14,8 @@ constexpr uint64_t mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// Returns what bytes from offset `first` of a message on add to its checksum. `first` is a
-/// multiple of 8, and so is the number of bytes, except at the end of the message.
+/// Returns the contribution of a chunk to the checksum of its message. The chunk begins at offset
+/// `first`, a multiple of 8. Its size is a multiple of 8, too, except at the end of the message.
 uint64_t checksum_of_chunk(ConstBytes bytes, uint64_t first);
 
 /// Returns the sum of the mixed words, each combined with its position, and of the mixed length. A

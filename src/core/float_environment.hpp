@@ -19,7 +19,7 @@ class FloatEnvironment {
 
 #ifdef __x86_64__
   // SSE computes float and double. <cfenv> would also set the control word of the x87, which this
-  // library does not use. That takes a tenth of the time of a small call.
+  // library does not use, and would take a tenth of the time of a small call.
   FloatEnvironment() : callers_(_mm_getcsr()) { _mm_setcsr(kDefault); }
   ~FloatEnvironment() { _mm_setcsr(callers_); }
 

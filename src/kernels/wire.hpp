@@ -27,7 +27,8 @@ struct WireHeader {
   uint8_t version;
   uint8_t representation;
   uint8_t data_type;
-  uint8_t rounded;  ///< wire_rounds(), 0 or 1: so that no change of one byte passes for it
+  uint8_t
+      rounded;  ///< wire_rounds(), 0 or 1; repeats what the types say, so that a changed byte shows
   uint64_t nnz;
   uint64_t length;  ///< of the region
 };
@@ -89,9 +90,10 @@ constexpr uint64_t wire_bytes(Representation representation, const WireShape& sh
          shape.nnz * shape.value_size;
 }
 
-/// Returns an upper bound of all messages with at most shape.nnz entries. It also bounds several
-/// messages that share the entries and the region among them, but for a header and rounding
-/// (kAlignment) each: with the low bits of one code for all, their codes have no more bits than it.
+/// Returns an upper bound of all messages with at most shape.nnz entries. Several messages that
+/// share the entries and the region among them are together no longer than this bound plus a header
+/// and kAlignment bytes for each: with the same number of low bits, their codes have no more bits
+/// than one code for all.
 constexpr uint64_t wire_bound(const WireShape& shape) {
   const WireShape most{std::min(shape.nnz, shape.length), shape.length, shape.value_size};
   return sizeof(WireHeader) + most.nnz * most.value_size +

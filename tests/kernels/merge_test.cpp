@@ -62,7 +62,8 @@ std::string check_merge(const std::vector<Entries<T>>& inputs) {
   return differs;
 }
 
-/// Keys at which a choice among these entries is worth a look.
+/// Returns the limits of the range of keys, keys of some entries, and keys that a half, few or
+/// hardly any entries reach.
 template <class T>
 std::vector<uint64_t> some_keys(const Entries<T>& entries) {
   constexpr uint64_t infinity = key_of(kInfinite<T>);

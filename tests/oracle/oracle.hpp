@@ -15,7 +15,7 @@
 
 namespace sparsecoll::oracle {
 
-/// For k of a `v` verb: no selection, and zeros are kept.
+/// The k of a `v` verb that selects nothing and keeps zeros.
 inline constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
 
 enum class Op { kSum, kAvg };

@@ -32,7 +32,7 @@ constexpr sparsecollDataType_t datatype_of() {
 template <class T>
 inline constexpr sparsecollDataType_t kDatatype = datatype_of<T>();
 
-/// body(T{}) with the floating-point type T that `type` stands for.
+/// Calls body(T{}) with the floating-point type T that `type` stands for.
 template <class Body>
 auto with_type(sparsecollDataType_t type, Body body) {
   if (type == sparsecollFloat16) return body(oracle::Float16{});

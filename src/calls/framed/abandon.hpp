@@ -16,8 +16,8 @@ void refuse_gossip(const CallParameters& parameters, const Descriptor& descripto
                    const Frame& frame);
 
 /// Abandons a call on all ranks: sends this rank's arguments to all others, receives theirs, and
-/// drops all other frames of the call. Throws `problem`, what is wrong with this rank's arguments;
-/// if that is null, InvalidUsage with what is wrong on other ranks.
+/// drops all other frames of the call. Throws `problem`, the error of this rank's arguments, or
+/// InvalidUsage with the reason of other ranks if it is null.
 [[noreturn]] void abandon_call(Channel& channel, FrameSender& sender,
                                const CallParameters& parameters, const CallIdentity& identity,
                                const Error* problem);

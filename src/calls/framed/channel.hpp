@@ -22,8 +22,9 @@ namespace sparsecoll {
 /// A longer payload is sent chunk by chunk, while it is packed. A transport may cut chunks further.
 inline constexpr size_t kChunk = size_t{1} << 20;
 
-/// A payload that is complete. `sent_before`: the same payload as this call sent it to another
-/// peer, behind its header, so that its checksum is known; null: it was not sent before.
+/// A payload that is complete. If this call has sent the same payload to another peer,
+/// `sent_before` is that message, whose header has the checksum of the payload; otherwise it is
+/// null.
 struct Payload {
   std::byte* data;
   size_t bytes;

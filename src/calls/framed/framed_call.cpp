@@ -44,7 +44,7 @@ FramedCall::~FramedCall() {
     reserve_buffers(&Frame::buffer);
     reserve_buffers(&Frame::device_payload);
   } catch (const std::exception&) {
-    // Then the pool grows when it has to.
+    // Without memory for them, the pool grows when it has to.
   }
 }
 

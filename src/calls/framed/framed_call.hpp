@@ -62,8 +62,8 @@ class FramedCall final : public AgreedCall {
   /// Takes ceil(log2 P) exchanges of empty messages.
   void agree() override;
   void confirm() override;
-  /// Abandons the call on all ranks. Throws `problem`, what is wrong with this rank's arguments; if
-  /// that is null, InvalidUsage with what is wrong on other ranks.
+  /// Abandons the call on all ranks. Throws `problem`, the error of this rank's arguments, or
+  /// InvalidUsage with the reason of other ranks if it is null.
   [[noreturn]] void abandon(const Error* problem);
 
  private:
@@ -94,7 +94,7 @@ class FramedCall final : public AgreedCall {
   Arena& arena_;
   FrameSender sender_;
   Kernels* kernels_ = nullptr;
-  bool probes_ = false;      ///< The messages have no content.
+  bool probes_ = false;      ///< The messages of this call are measurements without content.
   std::vector<Frame> kept_;  ///< received frames, whose payloads the algorithm reads
 };
 

@@ -106,7 +106,7 @@ std::byte* StreamCall::stamped_on_host(const Packet& packet) {
 
 std::byte* StreamCall::room_for_stamp(const Packet& packet) {
   if (packet.bound >= packet.agreed_bytes) return packet.data - kHeadroom;
-  // The receiver expects a longer message than there is memory here.
+  // The receiver expects a message that is longer than the memory of the packet.
   std::byte* const room = kernels().bytes(kHeadroom + packet.agreed_bytes);
   kernels().copy(packet.data, packet.bound, room + kHeadroom);
   return room;

@@ -11,9 +11,9 @@ namespace sparsecoll {
 struct Outcome;
 struct Problem;
 
-/// What a selection leaves for put_back(), besides the entries in the Problem.
+/// The data that a selection keeps for put_back(), besides the entries in the Problem.
 struct Selected {
-  /// What rounding removed from each selected vector.
+  /// The values that rounding removed from each selected vector.
   std::span<const SparseSpan> lost = {};
   const void* acc = nullptr;  ///< acc, if it was selected as a whole
 };

@@ -38,8 +38,8 @@ struct Problem {
 /// The output of an algorithm.
 struct Outcome {
   SparseSpan result;  ///< sums, not yet divided for the average
-  /// What this rank removed from the sums during the exchange, by dropping or by rounding. Empty if
-  /// each rank can see from the result which of its entries were not delivered.
+  /// The values that this rank removed from the sums during the exchange, by dropping or by
+  /// rounding. Empty if each rank can see from the result which of its entries were not delivered.
   SparseSpan dropped;
 };
 

@@ -37,11 +37,13 @@ class CompressedGossip {
 
   /// Returns an upper bound of the bytes of any message.
   size_t message_bound(const Kernels& kernels) const;
-  /// Steps 1 to 3: packs the message to this edge's receiver and adds to `update` what leaves x.
+  /// Steps 1 to 3: packs the message to this edge's receiver and subtracts in `update` the mass
+  /// that leaves x.
   PackedChange pack(const GossipContext& context, const Edge& to, const void* x,
                     StepUpdate& update);
-  /// Step 4: adds to `update` what this message brings. `message` is where messages are. Raises
-  /// *fault, a count in the backend's memory, for a malformed message, which changes nothing.
+  /// Step 4: adds to `update` the mass that this message brings. `message` is where messages are.
+  /// Raises *fault, a count in the backend's memory, for a malformed message, which changes
+  /// nothing.
   void unpack(const GossipContext& context, const Edge& from, ConstBytes message, uint64_t* fault,
               StepUpdate& update);
 

@@ -26,7 +26,7 @@ inline constexpr int kNeverWaits = -1;
 /// The objects with which one step or drain works.
 struct GossipContext {
   Kernels& kernels;  ///< of the backend and the type of the tensors
-  Memory& memory;    ///< of that backend, for what outlives the call
+  Memory& memory;    ///< of that backend, for memory that outlives the call
   Stats& stats;
 };
 

@@ -15,14 +15,14 @@ namespace sparsecoll {
 
 namespace {
 
-/// One peer at distance 2^(t mod ceil(log2 P)).
+/// Returns one peer, at distance 2^(t mod ceil(log2 P)).
 std::vector<int> exponential(int rank, int ranks, uint64_t step) {
   const uint64_t distance = uint64_t{1} << (step % static_cast<uint64_t>(ceil_log2(ranks)));
   return {static_cast<int>((static_cast<uint64_t>(rank) + distance) % ranks)};
 }
 
-/// p peers at the distances j (p + 1)^i, j = 1..p, where i = t modulo the number of powers of p + 1
-/// below P. The rank itself and repeated peers are left out.
+/// Returns p peers, at the distances j (p + 1)^i, j = 1..p, where i = t modulo the number of powers
+/// of p + 1 below P. The rank itself and repeated peers are left out.
 std::vector<int> n_peer(int rank, int ranks, const uint64_t step, int peers) {
   const uint64_t all = static_cast<uint64_t>(ranks), base = static_cast<uint64_t>(peers) + 1;
   std::vector<uint64_t> powers;

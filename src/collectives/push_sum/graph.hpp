@@ -7,7 +7,8 @@
 
 namespace sparsecoll {
 
-/// Who sends to whom in a step of push-sum; the numbers of the C API's sparsecollGraphKind_t.
+/// The graphs of push-sum, which say who sends to whom in a step. The numbers are those of
+/// sparsecollGraphKind_t in the C API.
 enum class GraphKind : int {
   exponential = 0,
   n_peer_exponential = 1,
@@ -43,11 +44,10 @@ class Graph {
   const Choice& choice() const { return choice_; }
   int ranks() const { return ranks_; }
 
-  /// Those to whom `rank` sends in this step. Throws InvalidArgument for a custom graph that gives
-  /// something else than distinct other ranks with positive weights that leave at least 0 for the
-  /// rank itself.
+  /// Returns the ranks to which `rank` sends in this step. Throws InvalidArgument if a custom graph
+  /// does not give distinct other ranks with positive weights whose sum is at most 1.
   std::vector<Neighbour> out_neighbours(int rank, uint64_t step) const;
-  /// Those that send to `rank` in this step, rising.
+  /// Returns the ranks that send to `rank` in this step, in rising order.
   std::vector<int> in_neighbours(int rank, uint64_t step) const;
   bool sends(int from, int to, uint64_t step) const;
 

@@ -8,8 +8,8 @@
 //   1. The graph gives the out-neighbours j with their shares p_ji, and the in-neighbours.
 //   2. Send p_ji (x, w) to each out-neighbour j.
 //   3. Receive. Wait for the messages of step t - tau (tau = 0: of this step; tau = -1: for none).
-//   4. x := x - what was sent + what was received, in the order of steps, then of ranks. w :=
-//      likewise.
+//   4. x := x - what was sent + what was received, in the order of steps, then of ranks. w changes
+//      in the same way.
 //   5. estimate := x / w (z in the paper).
 //
 // Two classes send and receive the messages:

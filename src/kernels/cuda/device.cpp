@@ -136,7 +136,7 @@ class CudaDevice final : public Device {
   void end(bool failed) noexcept override {
     if (!call_) return;
     if (call_->captured) {
-      call_->backend.move_to(own_stream_->get());  // for the same reason as below
+      call_->backend.move_to(own_stream_->get());  // the caller may destroy its stream
       return call_.reset();
     }
     try {

@@ -116,7 +116,7 @@ class CandidateSelection {
     return find_threshold<Acc>(std::span<const Chunk<Acc>>(chunks_), k_, keys_);
   }
 
-  /// K3. Returns how many entries pass.
+  /// K3. ge K3. Returns the number of entries that pass.
   template <class I>
   size_t write(const Threshold& threshold, const SparseBuffer& selected) {
     split_threshold(backend_, chunks_, threshold);
@@ -157,7 +157,8 @@ class CandidateSelection {
     backend_.filters().finish();
   }
 
-  /// Returns the elements from `at` on in front of the first aligned one of `next`.
+  /// Returns the number of elements from `at` on that come before the first aligned element of
+  /// `next`.
   size_t misaligned(size_t at) const {
     const size_t over = reinterpret_cast<uintptr_t>(next_ + (next_ ? at : 0)) % kAlignment;
     return over == 0 ? 0 : (kAlignment - over) / sizeof(Acc);
@@ -217,8 +218,8 @@ class CandidateSelection {
     next_[chunk.begin + chunk.index[j]] = chunk.value[j];
   }
 
-  /// Prefetches the parts of the residual that will be written. It has left the caches, and so
-  /// these waits overlap.
+  /// Prefetches the parts of the residual that will be written. The residual has left the caches,
+  /// and so the waits for it overlap.
   void prefetch_residual(const Chunk<Acc>& from, size_t j) const {
     if (j >= from.found) return;
     const uint64_t key = key_of(from.value[j]);

@@ -33,7 +33,7 @@ class PairMerge {
  private:
   static constexpr size_t kSegments = 3;         ///< more would not leave registers enough
   static constexpr size_t kInterleaveFrom = 64;  ///< entries for which cuts pay
-  static constexpr size_t kFew = 4;  ///< steps that are not worth counting how many are left
+  static constexpr size_t kFew = 4;  ///< with so few steps left, no more steps are made in parallel
 
   struct Position {
     size_t i, j;  ///< positions in a and b

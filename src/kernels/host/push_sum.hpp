@@ -10,7 +10,7 @@
 
 namespace sparsecoll::host {
 
-// Never called for integers, which have no shares.
+// These functions are never called for integers, which have no shares.
 
 /// Returns the share of a value that is sent, as it travels.
 template <class T>
