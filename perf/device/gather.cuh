@@ -36,7 +36,7 @@ struct GatherAndClear {
   }
 };
 
-/// next = gradient + residual.
+/// Computes next = gradient + residual.
 template <class T>
 struct Accumulate {
   SelectTask<T> task;

@@ -14,11 +14,11 @@ namespace sparsecoll::perf::device {
 /// Copies the bytes by cudaMemcpyAsync.
 void copy(cuda::Backend& backend, std::span<const std::byte> from, std::byte* to);
 
-/// residual += gradient, in 16-byte accesses. Both must be aligned to 16 bytes.
+/// Computes residual += gradient, in 16-byte accesses. Both must be aligned to 16 bytes.
 template <class T>
 void add(cuda::Backend& backend, std::span<const T> gradient, Accumulation<T>* residual);
 
-/// *largest = the largest key of x, by cub::DeviceReduce: one pass over x.
+/// Sets *largest to the largest key of x by cub::DeviceReduce: one pass over x.
 template <class T>
 void reduce(cuda::Backend& backend, std::span<const T> x, Key<T>* largest);
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Kernels that no verb shows by themselves, against their meaning in plain loops, for every type:
-// accumulate_above, least_key, deliver_concatenated.
+// Compares kernels that no verb uses alone with plain loops, for every type: accumulate_above,
+// least_key, deliver_concatenated.
 
 #include <cmath>
 #include <cstdlib>
@@ -31,14 +31,15 @@ bool is_nan(W value) {
     return std::isnan(value);
 }
 
-/// |a| of an integer; that of the smallest one has no signed form.
+/// Returns |a| of an integer. It is unsigned, because the smallest integer has no positive
+/// counterpart.
 template <class W>
 std::make_unsigned_t<W> magnitude(W a) {
   const auto bits = static_cast<std::make_unsigned_t<W>>(a);
   return a < 0 ? std::make_unsigned_t<W>(0) - bits : bits;
 }
 
-/// Is |a| at least |b|, NaN above all?
+/// Returns whether |a| is at least |b|, with NaN above all.
 template <class W>
 bool reaches(W a, W b) {
   if constexpr (std::is_integral_v<W>)
@@ -47,7 +48,7 @@ bool reaches(W a, W b) {
     return !larger(b, a);
 }
 
-/// The key of a value, which other tests compare with the order of values.
+/// Returns the key of a value. Other tests compare keys with the order of values.
 template <class W>
 uint64_t key_in(W value) {
   if constexpr (std::is_integral_v<W>)
@@ -80,7 +81,8 @@ Entries<W> plain(Entries<W> entries) {
   return entries;
 }
 
-/// Values of T: integers of every size and both ends, or floating-point ones of this kind.
+/// Returns values of T: integers of every size with both ends of the range, or floating-point
+/// values of this kind.
 template <class T>
 std::vector<T> values_of(test::Kind kind, size_t n, uint64_t seed) {
   if constexpr (std::is_integral_v<T>) {
@@ -96,7 +98,7 @@ std::vector<T> values_of(test::Kind kind, size_t n, uint64_t seed) {
   }
 }
 
-/// The part of a selected value that is sent, and the part that stays.
+/// Returns the part of a selected value that is sent, and the part that stays.
 template <class T>
 Wide<T> shipped_of(Wide<T> value) {
   if constexpr (oracle::kIsHalf<T>)

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Host kernels of one pair of types with memory of their own, and the way between vectors that
-// tests can read and the spans that kernels see.
+// Host kernels of one pair of types with memory of their own, and conversions between vectors for
+// tests and spans for kernels.
 
 #include <algorithm>
 #include <cstdlib>
@@ -23,8 +23,8 @@ using Entries = oracle::Sparse<T>;
 template <class T>
 inline constexpr DataType kOwnType = sizeof(T) == 4 ? DataType::float32 : DataType::float64;
 
-/// Whether places take the loops that this machine is best at, instead of the plain ones: where
-/// SPARSECOLL_TEST_BACKEND is set, or a test says so.
+/// Whether backends use the vector instructions of this machine instead of the plain loops.
+/// SPARSECOLL_TEST_BACKEND or a test sets it.
 inline bool& best_loops() {
   static bool best = std::getenv("SPARSECOLL_TEST_BACKEND") != nullptr;
   return best;
@@ -38,13 +38,13 @@ class Backend {
   static constexpr IndexType kIndex = sizeof(I) == 4 ? IndexType::index32 : IndexType::index64;
 
   Backend() : Backend(best_loops() ? std::optional(host::best_simd()) : std::nullopt) {}
-  /// Without a level: the plain loops.
+  /// Without a level, it uses the plain loops.
   explicit Backend(std::optional<host::Simd> level) : level_(level) {}
 
   Arena& arena() { return arena_; }
   Kernels& kernels() { return kernels_; }
 
-  /// A copy of the entries as a kernel's input.
+  /// Returns a copy of the entries as a kernel's input.
   SparseSpan put(const Entries<T>& entries) {
     const SparseBuffer buffer = kernels_.sparse(entries.size());
     for (size_t j = 0; j < entries.size(); ++j) {
@@ -55,7 +55,7 @@ class Backend {
     return buffer.span();
   }
 
-  /// A dense vector as a kernel's input: no indices.
+  /// Returns a dense vector, which has no indices, as a kernel's input.
   SparseSpan put_dense(const std::vector<T>& values) {
     T* at = arena_.take<T>(values.size());
     std::copy(values.begin(), values.end(), at);
@@ -64,7 +64,8 @@ class Backend {
     return {nullptr, at, {values.size(), nnz}};
   }
 
-  /// Values of V: what the accumulation became, where it left the library.
+  /// Returns the entries of a kernel's output with values of type V, the tensor's type if the
+  /// output is a result.
   template <class V = T>
   Entries<V> get(const SparseBuffer& buffer) const {
     Entries<V> entries;

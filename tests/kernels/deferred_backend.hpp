@@ -97,8 +97,8 @@ class DeferredKernels final : public Kernels {
   size_t reads_ = 0;
 };
 
-/// A call whose exchanges are work on the stream, with messages as long as their bounds. One whose
-/// size is not known beforehand throws.
+/// A call whose exchanges are work on the stream, with messages as long as their bounds. An
+/// exchange with a message of unknown size throws.
 class DeferredCall final : public Call {
  public:
   DeferredCall(Transport& transport, Arena& arena, DeferredStream& stream)

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// gTop-k and the kernels on the deferred backend: nothing reads a count too early, the host never
-// waits, and the results are the oracle's.
+// Tests gTop-k and the kernels on the deferred backend: no code reads a count too early, the host
+// never waits, and the results are those of the oracle.
 
 #include <random>
 
@@ -67,7 +67,8 @@ void check_gtopk(int P, size_t n, size_t k, ResidualRule rule, Wire wire = Wire:
     std::mt19937 random(static_cast<unsigned>(97 * P + r));
     Rank<T>& rank = ranks[static_cast<size_t>(r)];
     rank.gradient.resize(n);
-    // Ties; or integers of more bits than a bfloat16 has.
+    // These values have ties; over a bfloat16 wire they are integers with more bits than a bfloat16
+    // has.
     const int most = wire == Wire::bf16 ? 999 : 9;
     for (T& value : rank.gradient)
       value =
@@ -76,7 +77,7 @@ void check_gtopk(int P, size_t n, size_t k, ResidualRule rule, Wire wire = Wire:
     in.sends.push_back(rank.gradient);
     in.residuals.push_back(rank.residual);
   }
-  // Two calls, so that the second starts from what the first left.
+  // There are two calls, so that the second starts from the residual of the first.
   for (int call = 0; call < 2; ++call) {
     const std::string verdict = run_threads("gTop-k on the deferred backend", P, [&](int r) {
       return ranks[static_cast<size_t>(r)].run(*transports[static_cast<size_t>(r)], k, rule, wire);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Sums on the host against naive code: merge, merge_above, concatenate.
+// Compares sums on the host with naive code: merge, merge_above, concatenate.
 
 #include "kernels/naive.hpp"
 #include "support/catch.hpp"
@@ -13,7 +13,7 @@ namespace {
 using host::Simd;
 using test::Kind;
 
-/// Memory for a sum: as much as it needs, or as much as all inputs have.
+/// Returns sizes of memory for a sum: as many entries as it has, or as many as all inputs have.
 template <class T>
 std::vector<size_t> rooms_for(const Entries<T>& sum, const std::vector<Entries<T>>& inputs) {
   size_t all = 0;
@@ -21,7 +21,7 @@ std::vector<size_t> rooms_for(const Entries<T>& sum, const std::vector<Entries<T
   return {sum.size(), all};
 }
 
-/// A sparse vector to be written, and whether anything was behind its end.
+/// A sparse vector to be written, which detects writes behind its end.
 template <class T, class I>
 class Guarded {
  public:
@@ -158,7 +158,7 @@ TEST_CASE("merge adds by index, in the order of the inputs, zeros kept") {
   }
 }
 
-/// Every `stride`-th index from `first` on.
+/// Returns entries at every `stride`-th index from `first` on.
 template <class T>
 Entries<T> every(size_t n, uint64_t stride, uint64_t first) {
   const std::vector<T> values = dense_of<T>(Kind::kSignedZeros, n, first);

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Messages in the wire format: made by pack_all(), or taken apart by unpack_all() with input and
-// output in heap blocks of exactly the size they need, so that AddressSanitizer sees every step
-// beyond them.
+// Packs and unpacks messages in the wire format. Input and output are in heap blocks of exactly the
+// size they need, so that AddressSanitizer sees every access beyond them.
 
 #include <algorithm>
 #include <cstddef>
@@ -47,8 +46,8 @@ struct Unpacked {
   Entries<T> entries;
 };
 
-/// Values that can be read where they are have the bits that are unpacked otherwise, and lie in the
-/// message, whatever that is.
+/// Checks values that are read in place: they lie in the message, and have the same bits as
+/// unpacked values.
 template <class T>
 void check_in_place(const void* values, const MessageBytes& message, const T* unpacked, size_t n) {
   const auto* const at = static_cast<const std::byte*>(values);
@@ -59,7 +58,7 @@ void check_in_place(const void* values, const MessageBytes& message, const T* un
     throw std::logic_error("other values where they are");
 }
 
-/// `capacity`: kAll = what wire_entries() asks for.
+/// `capacity` = kAll means the number that wire_entries() gives.
 template <class T, class I, DataType kType = kOwnType<T>>
 Unpacked<T> unpack(const MessageBytes& bytes, const Region& region, size_t capacity = kAll) {
   Backend<T, I, kType> backend;
@@ -103,8 +102,8 @@ Unpacked<T> unpack_dense(const MessageBytes& bytes, const Region& region) {
   return unpacked;
 }
 
-/// "" when the outcome is one that any bytes at all may have: a fault and no entries, or entries
-/// that rise strictly inside the region.
+/// Returns "" if the outcome is one that arbitrary bytes may have: a fault and no entries, or
+/// entries with strictly rising indices inside the region.
 template <class T>
 std::string check_harmless(const Unpacked<T>& unpacked, const Region& region) {
   if (unpacked.faults > 1) return "more than one fault";
@@ -128,7 +127,7 @@ struct WireCase {
   bool wide;  ///< needs 64-bit indices
 };
 
-/// Shapes for every representation, with their borders.
+/// Returns shapes for every representation, and for the borders between them.
 const std::vector<WireCase>& wire_cases();
 
 /// Returns entries for a shape. Indices are spread over the region and include both of its ends if

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The kernels' meaning once more, as slowly and plainly as possible, and the inputs that are most
+// Does what the kernels do, as slowly and plainly as possible, and has the inputs that are most
 // likely to break them.
 
 #include <algorithm>
@@ -29,7 +29,7 @@ bool larger(T a, T b) {
   return std::fabs(a) > std::fabs(b);
 }
 
-/// The k largest non-zeros, ties to the lowest index, in index order.
+/// Returns the k largest non-zeros in index order. The lower index wins a tie.
 template <class T>
 Entries<T> naive_top_k(Entries<T> in, size_t k) {
   std::erase_if(in, [](const auto& entry) { return entry.value == 0; });
@@ -40,7 +40,7 @@ Entries<T> naive_top_k(Entries<T> in, size_t k) {
   return in;
 }
 
-/// The non-zeros of `in` that are not in `taken`, a part of it.
+/// Returns the non-zeros of `in` that are not in its subset `taken`.
 template <class T>
 Entries<T> naive_rest(const Entries<T>& in, const Entries<T>& taken) {
   Entries<T> rest;
@@ -69,7 +69,7 @@ Entries<T> naive_sum(const std::vector<Entries<T>>& inputs) {
   return entries;
 }
 
-/// Every NaN the same one: which of two NaNs an addition keeps is the compiler's choice.
+/// Makes all NaNs the same, because which of two NaNs an addition keeps depends on the compiler.
 template <class T>
 Entries<T> one_nan(Entries<T> entries) {
   for (auto& entry : entries)
@@ -96,7 +96,7 @@ std::vector<T> dense_of(test::Kind kind, size_t n, uint64_t seed) {
   return test::make_data<T>(kind, n, 0, 2, seed);
 }
 
-/// About half of the entries of a dense vector, spread by `stride` and starting at `first`.
+/// Returns about half of the entries of a dense vector, spread by `stride` and starting at `first`.
 template <class T>
 Entries<T> sparse_of(test::Kind kind, size_t n, uint64_t seed, uint64_t stride = 1,
                      uint64_t first = 0) {
@@ -107,14 +107,14 @@ Entries<T> sparse_of(test::Kind kind, size_t n, uint64_t seed, uint64_t stride =
   return entries;
 }
 
-/// Lengths around the borders of digits and tiles.
+/// Returns lengths around the borders of digits and tiles.
 inline std::vector<size_t> lengths() {
   std::vector<size_t> all{0, 1, 2, 3, 64, 65, 1000};
   if (!test::small_run()) all.insert(all.end(), {8192, 8193});
   return all;
 }
 
-/// Every k worth a test for n entries.
+/// Returns the values of k to test for n entries.
 inline std::vector<size_t> some_k(size_t n) {
   return {0, 1, 2, n / 100, n / 2, n == 0 ? 0 : n - 1, n, n + 1, 10 * n + 7, kAll / 2};
 }

@@ -157,7 +157,8 @@ TEST_CASE("check_indices names the first that does not rise below count") {
   CHECK(first_bad({{~uint64_t{0} - 1, 1.0f}}, ~uint64_t{0}) == 1);
 }
 
-// With a level's own loop as with the plain one, wherever it is in what is compared together.
+// The bad index is found by the plain loop and by the loop of every level, wherever it is in a
+// group of indices that are compared together.
 TEST_CASE("check_indices finds an index that does not rise at every position") {
   constexpr uint64_t kMiddle = uint64_t{1} << 31;  // as signed numbers, indices fall here
   for (const auto level : {std::optional<host::Simd>{}, std::optional(host::best_simd())}) {

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Selection by stages against the plain loops, bit by bit: every level of vector instructions that
-// this machine has, every type, several threads, inputs that defeat guesses, guesses that are
-// wrong.
+// Compares the sampled selection with the plain loops, bit by bit, for every level of vector
+// instructions that this machine has, every type, several threads, inputs that defeat estimates,
+// and wrong estimates.
 
 #include <cstring>
 #include <memory>
@@ -112,7 +112,8 @@ struct Input {
 
 struct Wanted {
   size_t k = 0;
-  uint64_t key = 0;  ///< 0: the k largest; else what reaches it, if k or fewer
+  /// 0: selects the k largest. Otherwise selects the entries that reach it, if there are at most k.
+  uint64_t key = 0;
 };
 
 template <class T, class I>
@@ -142,7 +143,7 @@ Outcome<T> select(Kernels& kernels, Arena& arena, const Input<T>& input, const W
   return outcome;
 }
 
-/// Every way there is on this machine.
+/// The backends for all levels of vector instructions that this machine has.
 class Ways {
  public:
   Ways() {
@@ -173,7 +174,7 @@ class Ways {
   std::vector<std::unique_ptr<Way>> ways_;
 };
 
-/// Long vectors' way for all, in stretches of a few rows.
+/// Returns a tuning that samples vectors of any length, in chunks of a few rows.
 SelectTuning eager() {
   SelectTuning tuning;
   tuning.min_count = 0;
@@ -201,7 +202,7 @@ void check_all(Ways& ways, const SelectTuning& tuning, const Input<T>& input,
 template <class T>
 Input<T> input_of(Pattern pattern, size_t n, bool feedback) {
   Input<T> input{values_of<T>(pattern, n, 5 * n), {}, 0};
-  // With one's own negative half much cancels; NaNs and infinities do not.
+  // If n is odd, the residual equals the gradient; otherwise its values are independent.
   if (feedback) input.residual = values_of<Accumulation<T>>(pattern, n, n % 2 == 0 ? 77 : 5 * n);
   return input;
 }

@@ -118,7 +118,7 @@ TEST_CASE("top_k of many entries, whatever a sample of them says") {
   }
 }
 
-/// Few entries and, since those are looked at in another way, many: the others are smaller.
+/// Selects few entries, and many, which takes another path. The other entries are smaller.
 template <class T, class I>
 void check_few_and_many(Entries<T> in) {
   const size_t few = in.size();

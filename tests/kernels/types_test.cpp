@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Kernels of the types whose values are kept in another one: where a 16-bit type is rounded, what
-// travels in two bytes and what in four; and integers.
+// Tests kernels of types that are accumulated in another type: where a 16-bit type is rounded, and
+// which values are sent in two bytes and which in four. Tests integers, too.
 
 #include <cstring>
 
@@ -33,7 +33,7 @@ struct HalfBackend : Backend<float, uint32_t, kHalf<Half>> {
     return {at, at + packets.size[0]};
   }
 
-  /// The entries, or nothing for a fault.
+  /// Returns the entries, or nothing after a fault.
   Entries<float> unpack(const Bytes16& bytes, const Region& region, uint64_t* faults) {
     const SparseBuffer out =
         this->kernels().sparse(wire_entries(bytes, this->kernels().data_type(), region.length()));
@@ -213,7 +213,7 @@ TEMPLATE_TEST_CASE("a caller's vector is widened exactly, gradients too", "", or
   CHECK(test::difference("accumulated", one_nan(acc), one_nan(want)) == "");
 }
 
-/// Packs `sums` after rounding; the message and the entries have what they should.
+/// Rounds and packs `sums`, and checks the message and its entries.
 template <class A, DataType kType>
 void check_rounding(const Entries<A>& sums) {
   const Region region{100, 100000};

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// unpack_all() trusts nothing: whatever the bytes are, it stays inside its buffers and gives either
-// a fault or entries that a sound message could have.
+// Tests that unpack_all() trusts nothing: whatever the bytes are, it stays inside its buffers and
+// gives either a fault or entries that a valid message could have.
 
 #include <cstring>
 
@@ -15,7 +15,8 @@
 namespace sparsecoll::unit {
 namespace {
 
-/// Messages that are short enough to spoil at every byte, one for each representation and border.
+/// Returns messages that are short enough to change every byte, one for each representation and
+/// border.
 std::vector<WireCase> short_cases() {
   std::vector<WireCase> cases;
   for (WireCase shape : wire_cases()) {
@@ -48,7 +49,8 @@ TEST_CASE("every truncation is refused") {
   }
 }
 
-/// Every byte changed in several ways. The values at the end may be anything, so a few of them do.
+/// Changes every byte in several ways. The values at the end may be anything, so only a few of them
+/// are changed.
 template <class T, class I>
 std::string check_flips(const WireCase& shape, Precision precision) {
   const Entries<T> entries = entries_of<T>(shape, 3);
@@ -67,7 +69,7 @@ std::string check_flips(const WireCase& shape, Precision precision) {
       best_loops() = !best_loops();
       if (wrong.empty() && other.faults != back.faults) wrong = "a fault by one way only";
       if (wrong.empty()) wrong = test::difference("by both ways", other.entries, back.entries);
-      // The version, the type, whether it is another one, and the length admit one value only.
+      // Version, type, rounding and length have only one valid value.
       const bool in_header = at < 5 || at == 6 || at == 7 || (at >= 16 && at < 24);
       if (wrong.empty() && in_header && back.faults == 0) wrong = "was taken";
       if (!wrong.empty())
@@ -87,7 +89,7 @@ TEST_CASE("any changed byte gives a fault or entries that rise inside the region
   }
 }
 
-/// A message with one field of its header replaced.
+/// Returns a message with one field of its header replaced.
 template <class Field>
 MessageBytes with_field(MessageBytes message, size_t offset, Field value) {
   std::memcpy(message.data() + offset, &value, sizeof value);
@@ -148,7 +150,7 @@ TEST_CASE("numbers near 2^64 in a header do not overflow the check of its size")
   }
 }
 
-/// The message with these bits of its index part flipped.
+/// Returns the message with these bits of its index part flipped.
 MessageBytes flipped(MessageBytes message, std::initializer_list<size_t> bits) {
   for (const size_t bit : bits) message[kBodyAt + bit / 8] ^= std::byte{1} << (bit % 8);
   return message;

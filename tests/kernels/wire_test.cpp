@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The wire format: unpacking restores what was packed. Messages have the smallest representation,
-// stay within their bound, and have exactly the bytes that the description of the format gives.
+// Tests the wire format: unpacking restores the packed entries, and messages have the smallest
+// representation, stay within their bound, and have the bytes that the description of the format
+// gives.
 
 #include <cstring>
 
@@ -16,13 +17,13 @@ namespace {
 
 using test::noise;
 
-/// Bits of coded indices with `low` bits of each apart, by the description of the format.
+/// Returns the bits of coded indices with `low` low bits each, by the description of the format.
 uint64_t coded_bits(uint64_t nnz, uint64_t length, int low) {
   return nnz == 0 ? 0 : nnz * static_cast<uint64_t>(low) + nnz + ((length - 1) >> low);
 }
 
-/// The number of low bits for which they are fewest: the smallest such number. Tries those for
-/// which nothing overflows.
+/// Returns the number of low bits that gives the fewest bits, the smallest on a tie. Tries the
+/// numbers for which nothing overflows.
 int best_low(uint64_t nnz, uint64_t length) {
   int best = 63;
   for (int low = 63; low >= 0 && (length - 1) >> low < uint64_t{1} << 62; --low)
@@ -30,7 +31,7 @@ int best_low(uint64_t nnz, uint64_t length) {
   return best;
 }
 
-/// Bytes of a message, by the description of the format.
+/// Returns the bytes of a message, by the description of the format.
 uint64_t smallest_size(uint64_t nnz, uint64_t length, uint64_t value_size) {
   const auto words = [](uint64_t bits) { return bits / 64 + (bits % 64 != 0); };
   const uint64_t coded = nnz == 0 ? 0 : words(coded_bits(nnz, length, best_low(nnz, length)));
@@ -38,7 +39,7 @@ uint64_t smallest_size(uint64_t nnz, uint64_t length, uint64_t value_size) {
   return 24 + 8 * index + nnz * value_size;
 }
 
-/// Entries that lie evenly, or in clusters with nothing between them.
+/// Returns entries that lie evenly, or in clusters with nothing between them.
 Entries<float> many_entries(const Region& region, uint64_t nnz, bool clusters) {
   const uint64_t share = region.length() / nnz;
   Entries<float> entries;
@@ -50,7 +51,7 @@ Entries<float> many_entries(const Region& region, uint64_t nnz, bool clusters) {
   return entries;
 }
 
-/// The other loops, plain ones or vectors', make the same message, and read it.
+/// Checks that the loops of all levels, and the plain ones, write the same message and read it.
 std::string check_other_loops(const MessageBytes& message, const Entries<float>& entries,
                               const Region& region) {
   best_loops() = !best_loops();
@@ -202,7 +203,7 @@ TEST_CASE("rounded values are marked in the header") {
         "803f");
 }
 
-/// Coded indices bit by bit, as the description of the format has them.
+/// Writes coded indices bit by bit, by the description of the format.
 MessageBytes coded_by_bit(const Entries<float>& entries, const Region& region) {
   const uint64_t nnz = entries.size();
   const int low = best_low(nnz, region.length());
@@ -240,7 +241,7 @@ TEST_CASE("coded indices are the description's bits, whatever their number and d
   }
 }
 
-/// Borders of `regions` regions of [0, length), some of them empty.
+/// Returns `regions` regions of [0, length), some of them empty.
 std::vector<Region> random_regions(uint64_t length, size_t regions, uint64_t seed) {
   std::vector<uint64_t> borders{0, length};
   for (size_t r = 1; r < regions; ++r)
@@ -251,8 +252,8 @@ std::vector<Region> random_regions(uint64_t length, size_t regions, uint64_t see
   return result;
 }
 
-/// Packs random entries by random regions: messages do not overlap, fit, and unpack to the same
-/// entries.
+/// Packs random entries by random regions, and checks that messages do not overlap, fit, and unpack
+/// to the same entries.
 std::string check_random_regions(uint64_t seed) {
   const uint64_t length = noise(seed, 0) % 3 == 0 ? noise(seed, 1) % 300 : noise(seed, 1) % 200000;
   const uint64_t nnz = length == 0 ? 0 : noise(seed, 2) % (length / (1 + noise(seed, 3) % 100) + 1);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// An abort at any moment gives one error: the call it meets, the asynchronous error and all later
-// calls agree.
+// Tests that an abort at any moment gives one error: the call that it ends, the asynchronous error
+// and all later calls agree.
 
 #include <atomic>
 #include <chrono>

@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Good calls of the very shape from which the ranks deviate later.
+/// Makes good calls of the shape from which one rank deviates later.
 std::string warm_up(const Ranks& ranks, const Mode& mode, int calls) {
   return ranks.run("good calls before the misuse", [&](int rank) {
     Tensor tensor(ranks.comm(rank), rank, nullptr);
@@ -41,7 +41,7 @@ std::string check_timing(const std::vector<Attempt>& done) {
   return took.count() < patience() ? "" : "the errors took " + std::to_string(took.count()) + " s";
 }
 
-/// All ranks make the usual call, except `odd`.
+/// Makes the usual call on all ranks except `odd`, which deviates.
 std::string deviate(const Ranks& ranks, const Mode& mode, const Deviation& deviation, int odd,
                     sparsecollResidual_t foreign) {
   std::vector<Attempt> done(ranks.comms().size());
@@ -64,7 +64,7 @@ std::string deviate(const Ranks& ranks, const Mode& mode, const Deviation& devia
   return verdict.empty() ? "" : what + ": " + verdict;
 }
 
-/// A good call of either form, against the oracle.
+/// Makes a good call of either form and compares it with the oracle.
 std::string good_call(const Ranks& ranks, const Mode& mode, bool coordinate_form) {
   if (coordinate_form) return run_case(ranks, SparseCase{1, mode, 300, 9, SparseKind::kRandom});
   return run_case(ranks, Case{1, mode, 300, 9, Kind::kHeavyTail});
@@ -76,7 +76,7 @@ void deviate_everywhere(const Mode& mode, int P) {
   const Residual<float> foreign(other.comm(0), Tensor::kLength);
   REQUIRE(warm_up(ranks, mode, small_run() ? 20 : 500) == "");
   for (const Deviation& deviation : all_deviations()) {
-    // Dense has no coordinate form, so that taking it is bad in itself.
+    // Dense has no coordinate form, so that choosing it is a bad argument.
     const bool form = deviation.coordinate_form || std::string(deviation.name) == "form";
     if (form && !has_coordinate_form(mode)) continue;
     for (int odd = 0; odd < P; ++odd) {
@@ -84,7 +84,7 @@ void deviate_everywhere(const Mode& mode, int P) {
       CHECK(verdict == "");
       const std::string after = good_call(ranks, mode, deviation.coordinate_form);
       INFO("after rank " << odd << " deviated: " << deviation.name);
-      // A communicator that does not go on makes every further case meaningless.
+      // If the communicator does not work any more, the further cases show nothing.
       REQUIRE(after == "");
     }
   }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Configurations that cannot be, and what is said about them.
+// Tests invalid configurations and their error messages.
 
 #include <cstddef>
 #include <cstring>
@@ -13,7 +13,7 @@
 namespace sparsecoll::test {
 namespace {
 
-/// The result of an init with `config`; nothing is left behind.
+/// Returns the result of an init with `config`. Destroys the communicator.
 sparsecollResult_t init_with(const sparsecollConfig_t* config, int nranks = 2) {
   std::vector<sparsecollComm_t> comms(static_cast<std::size_t>(nranks), nullptr);
   const sparsecollResult_t result = sparsecollCommInitAll(comms.data(), nranks, nullptr, config);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A call of sparseAlltoall or sparseReduceScatter, and all ways in which one rank's may differ from
-// the others'.
+// A call of sparseAlltoall or sparseReduceScatter, and all ways in which the call of one rank may
+// differ from the others'.
 
 #include <string>
 #include <vector>
@@ -17,7 +17,7 @@ namespace sparsecoll::test {
 inline constexpr std::uint64_t kCount = 100;
 inline constexpr int kRanks = 4;
 
-/// Everything that both verbs are given, and the memory behind it.
+/// The arguments of both verbs, and the memory to which they point.
 struct ExchangeCall {
   explicit ExchangeCall(sparsecollComm_t communicator)
       : comm(communicator),
@@ -57,7 +57,7 @@ struct ExchangeCall {
     return sparseReduceScatter(sendbuff, recv, count, k, datatype, op, bounds, feedback, comm,
                                stream);
   }
-  /// Every bit that a refused call must leave alone.
+  /// Returns all memory that a refused call must not change.
   std::vector<std::uint64_t> image() const {
     std::vector<std::uint64_t> all = output.image();
     all.insert(all.end(), counts.begin(), counts.end());

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// sparseAlltoall and sparseReduceScatter: one rank does something else than the others, or
-// something that nobody may do.
+// Tests sparseAlltoall and sparseReduceScatter if one rank makes another call than the others, or
+// an invalid one.
 
 #include "misuse/exchange.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Groups in which something is wrong, and groups within groups.
+// Tests groups with errors, and groups within groups.
 
 #include <algorithm>
 #include <string>
@@ -28,10 +28,12 @@ class Group {
     void (Group::*second)();
     sparsecollResult_t own, others;
     const char* words;
-    bool differs_only = false;  ///< from the other ranks, so that one rank alone may do it
+    bool differs_only =
+        false;  ///< the call is valid and only differs from those of the other ranks
   };
 
-  /// "" where the group ended as it should and, unless it succeeded, touched nothing.
+  /// Returns "" if the group ended with the expected result and, unless it succeeded, changed
+  /// nothing.
   std::string check(const Case& each) {
     sum_.assign(kCount + 10, 7.0f);
     residual_.write(std::vector<float>(kCount));
@@ -65,14 +67,15 @@ class Group {
     sparseReduceScatter(input_.data(), part_.get(), kCount, 5, sparsecollFloat32, sparsecollSum,
                         bad_ ? borders_.data() : nullptr, nullptr, comm_, nullptr);
   }
-  /// The struct itself: whether its numbers are known before the group is done.
+  /// Sends the output of an earlier call of the group, whose numbers are not known before the group
+  /// is done.
   void output_is_sent() {
     sparseAlltoall(send_.get(), recv_.get(), nullptr, nullptr, comm_, nullptr);
     sparseAlltoall(bad_ ? recv_.get() : send_.get(), part_.get(), nullptr, nullptr, comm_, nullptr);
   }
   void same_output() { call(bad_ ? sum_.data() + 10 : other_.data(), 5, nullptr); }
 
-  /// The sum of ones over the ranks.
+  /// Returns the sum of ones over the ranks.
   float works() {
     const sparsecollResult_t result =
         in_group(comm_, [&] { call(other_.data(), 5, residual_.handle()); });

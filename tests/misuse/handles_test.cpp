@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Invalid handles: NULL, destroyed, foreign. They reach no communicator, so that no peer can be
-// notified. Peers that wait get Timeout.
+// Tests invalid handles: NULL, destroyed and foreign ones. They reach no communicator, so that no
+// peer can be notified. Peers that wait get Timeout.
 
 #include <chrono>
 #include <set>
@@ -59,7 +59,7 @@ TEST_CASE("a handle that is none is refused, and the peers time out") {
   }
 }
 
-/// Every function that takes a communicator refuses this one.
+/// Checks that every function that takes a communicator refuses this one.
 void check_all_refuse(sparsecollComm_t comm) {
   int number = 0;
   std::uint64_t sequence = 0;
@@ -121,7 +121,7 @@ TEST_CASE("a destroyed handle does not come to life again") {
   }
 }
 
-/// Every function that takes a residual refuses this one.
+/// Checks that every function that takes a residual refuses this one.
 void check_all_refuse(sparsecollResidual_t residual) {
   std::vector<float> values(8);
   void* pointer = nullptr;

@@ -22,7 +22,7 @@ inline std::uint64_t sequence_of(sparsecollComm_t comm) {
   return sequence;
 }
 
-/// "" when the call failed with this code and a message that has these words.
+/// Returns "" if the call failed with this code and a message that has these words.
 inline std::string refused(const std::string& what, sparsecollResult_t got, sparsecollResult_t want,
                            const std::string& words, sparsecollComm_t comm) {
   const std::string message = sparsecollGetLastError(comm);

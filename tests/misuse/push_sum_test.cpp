@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Misuse of push-sum, and the errors that follow.
+// Tests misuse of push-sum, and the errors that follow.
 
 #include "support/push_sum.hpp"
 
@@ -174,7 +174,7 @@ TEST_CASE("a drain finds out that ranks made different numbers of steps, and cha
     const sparsecollComm_t comm = ranks.comm(rank);
     const PushSum<double> state(comm, kLength, config), other(comm, kLength, config);
     std::vector<double> x(kLength, rank);
-    // Rank 0 counts a call more for this state, and a call less for the other.
+    // Rank 0 counts one call more for this state, and one call less for the other.
     if (state.step(x) != sparsecollSuccess) return "step";
     if ((rank == 0 ? state : other).step(x) != sparsecollSuccess) return "step";
     const std::vector<double> before = x;
@@ -279,7 +279,7 @@ TEST_CASE("a custom graph that is none is refused before anything happens") {
     const std::uint64_t sequence = sequence_of(comm);
     for (const Answer& each : wrong_answers) {
       now = &each;
-      // The answer is the same for every rank that is asked about; rank 0 is the one it fits least.
+      // The graph gives the same answer for every rank; it is least valid for rank 0.
       if (rank != 0) break;
       const std::string wrong =
           refused(each.words, state.step(x), sparsecollInvalidArgument, each.words, comm);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Calls at the wrong time or from the wrong thread, calls that nobody joins, abort, and what a
-// poisoned communicator says afterwards.
+// Tests calls at the wrong time or from the wrong thread, calls that no other rank makes, aborts,
+// and what a poisoned communicator returns afterwards.
 
 #include <atomic>
 #include <chrono>
@@ -37,7 +37,7 @@ sparsecollResult_t small_call(const Mode& mode, sparsecollComm_t comm) {
   return call_dense_verb<float>(mode.verb, {x.data(), x.data(), x.size(), 3}, comm);
 }
 
-/// Every later call returns the first error at once, and destroy is bounded.
+/// Checks that every later call returns the first error at once, and that destroy ends in time.
 std::string check_poisoned(Ranks& ranks, int rank, const Mode& mode, sparsecollResult_t first) {
   const sparsecollComm_t comm = ranks.comm(rank);
   const std::string message = sparsecollGetLastError(comm);
@@ -239,7 +239,7 @@ TEST_CASE("no deadline: a call waits as long as it takes") {
   }) == "");
 }
 
-/// Asks until the handle is none any more; "" or the first wrong answer.
+/// Queries the communicator until its handle is destroyed. Returns "" or the first wrong answer.
 std::string ask_until_gone(sparsecollComm_t comm, std::atomic<int>& asked) {
   for (;; ++asked) {
     sparsecollResult_t error = sparsecollInternalError;

@@ -19,7 +19,7 @@ namespace {
 
 using namespace sparsecoll::test::aware;
 
-/// A message between memory of a device and a peer: MPI has a copy on the host.
+/// A message between device memory and a peer. MPI gets a copy on the host.
 struct Moving {
   std::byte* at;
   int device;
@@ -55,7 +55,7 @@ void expect_current(int device) {
   if (current != device) stop("another device is current");
 }
 
-/// In no stream's order: what is still to be written there is not.
+/// Copies outside of any stream's order, so that work which is still queued shows.
 void copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
   cudaStream_t stream = nullptr;
   expect(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A CUDA-aware MPI in front of the one that there is, for memory of the machine of ../simt, which
-// none can touch. Programs that are linked with aware_mpi.cpp have it. It ends a program that
+// A stand-in of a CUDA-aware MPI, which replaces functions of the real MPI and accepts device
+// memory of the emulator (../simt). Programs link it with aware_mpi.cpp. It ends a program that
 // - sends before what it sends is there, or writes to it before it has been sent (the peer finds
 //   the one, the end of the send the other);
 // - sends, receives or tests while another device than that of the memory is current;
@@ -13,7 +13,7 @@
 
 namespace sparsecoll::test::aware {
 
-/// Messages and their bytes that were sent from, or have been received into, memory of a device.
+/// The messages that were sent from or received into device memory, and their bytes.
 struct Moved {
   size_t sent = 0, received = 0;
   size_t bytes_sent = 0, bytes_received = 0;
@@ -23,10 +23,10 @@ Moved moved();
 /// Sets the result of MPIX_Query_cuda_support(), which is true at first.
 void says(bool aware);
 
-/// Holds all requests: none of them is reported as complete.
+/// Reports no request as complete while `held` is true.
 void hold(bool held);
 
-/// Whether the memory of all that is under way is still allocated.
+/// Returns whether the memory of all pending messages is still allocated.
 bool under_way_is_there();
 
 }  // namespace sparsecoll::test::aware

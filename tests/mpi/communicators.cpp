@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Communicators over MPI as objects: made from all sorts of MPI communicators, refused when ranks
-// disagree, and invisible to the caller's own messages.
+// Tests communicators over MPI as objects: they are made from all sorts of MPI communicators,
+// refused if ranks disagree, and do not disturb the caller's own messages.
 
 #include <chrono>
 #include <cstdlib>
@@ -65,7 +65,7 @@ struct Difference {
   const char* variable;
   const char* other_name;
   void (*make)(sparsecollConfig_t&);
-  bool bad;  ///< bad in itself, not only different
+  bool bad;  ///< an invalid configuration, not only a different one
 };
 
 const Difference kDifferences[] = {
@@ -176,7 +176,7 @@ void check_many_times(Verdict& verdict) {
   }
 }
 
-/// A receive of the caller's that would take anything takes nothing of the library's.
+/// A receive of the caller that accepts any message gets none of the library's.
 void check_own_messages(Verdict& verdict) {
   const int rank = rank_in(MPI_COMM_WORLD);
   const int P = size_of(MPI_COMM_WORLD);
@@ -199,7 +199,7 @@ void check_own_messages(Verdict& verdict) {
   verdict.require("the caller's error handler", handler == MPI_ERRORS_ARE_FATAL);
 }
 
-/// Odd and even ranks, in reverse order; the parts outlive the whole.
+/// Splits odd and even ranks, in reverse order. The children outlive the parent.
 void check_split(Verdict& verdict) {
   const int rank = rank_in(MPI_COMM_WORLD), P = size_of(MPI_COMM_WORLD);
   sparsecollComm_t part = nullptr, none = nullptr;

@@ -52,7 +52,7 @@ void check_coordinate_forms(Verdict& verdict, const Mode& mode, int P) {
   }
 }
 
-/// A selection of the cases where values travel in bfloat16.
+/// Tests a selection of the cases in which values are sent in bfloat16.
 void check_rounded_values(Verdict& verdict, const Mode& mode, int P) {
   const MpiCommunicator comm(MPI_COMM_WORLD, config_of(mode));
   for (const Case& c : cases_of(mode, P, 24)) {

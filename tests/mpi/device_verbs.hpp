@@ -29,7 +29,7 @@ inline void done(const RankContext& context, sparsecollResult_t got, const Way& 
   if (!way.blocking) context.expect(sparsecollCommSynchronize(context.comm));
 }
 
-/// Dense verbs with feedback, a few calls in a row.
+/// Makes a few calls of the dense verbs in a row, with feedback.
 template <class Backend, class T>
 void dense(const RankContext& context, const Mode& mode, const Way& way) {
   const typename Backend::Stream stream;

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Device buffers over MPI, ranks sharing a device: every verb gives with them what it gives with
-// the host's, bit for bit, residuals and wire traffic too. blocking = 1 and 0. With the argument
-// "direct" messages are so large that a CUDA-aware MPI moves them from device to device; blocking
-// = 0 then.
+// Tests device buffers over MPI, with ranks that share a device. Every verb gives the bits that it
+// gives with host buffers, in results and residuals, and sends as many bytes, with blocking = 1 and
+// 0. With the argument "direct" messages are so large that a CUDA-aware MPI moves them from device
+// to device; blocking is 0 then.
 
 #include <chrono>
 #include <cstdio>

@@ -19,7 +19,7 @@ namespace {
 using namespace sparsecoll::test;
 
 constexpr const char* kVariable = "SPARSECOLL_CUDA_AWARE";
-/// Calls with large messages.
+/// Returns a way to call verbs with large messages.
 Way large() { return direct_way(size_of(MPI_COMM_WORLD)); }
 constexpr Way kSmall{true, 3000, 60, true};
 constexpr std::size_t kStaged = 65536;  // larger messages are not
@@ -37,7 +37,8 @@ aware::Moved moved_by(const Run& run) {
   return all;
 }
 
-/// A verb in both places; whether something large was moved on this rank, both ways.
+/// Makes a call with device memory and with host memory, and checks whether large messages of this
+/// rank went from and to the device.
 template <class Run>
 void check_moved(Verdict& verdict, const Mode& mode, const std::string& what, const Run& run) {
   const aware::Moved all = moved_by([&] { compare(verdict, config_of(mode), what, run); });
@@ -116,7 +117,7 @@ void check_choice(Verdict& verdict) {
                   has_word(sparsecollGetLastError(nullptr), "SPARSECOLL_CUDA_AWARE"));
 }
 
-/// On every second rank MPI takes the host's memory only.
+/// On every second rank MPI accepts host memory only.
 void check_different_ranks(Verdict& verdict) {
   const Variable variable(kVariable, rank_in(MPI_COMM_WORLD) % 2 == 0 ? "1" : "0");
   for (const Mode& mode : {kAllgather, kOktopk, kGtopk})
@@ -160,7 +161,7 @@ void check_group(Verdict& verdict) {
   verdict.require("a group goes through the host", all.sent + all.received == 0);
 }
 
-/// A part does as the whole.
+/// Checks that a child communicator does the same as its parent.
 void check_part(Verdict& verdict) {
   const int rank = rank_in(MPI_COMM_WORLD);
   const aware::Moved all = moved_by([&] {
@@ -178,8 +179,8 @@ void check_part(Verdict& verdict) {
   verdict.require("a part moves from devices", alone || (all.sent > 0 && all.received > 0));
 }
 
-/// The communicator's device is not the current one; aware_mpi.hpp wants it to be where MPI is
-/// called, while the host's memory is used, too.
+/// Makes calls with device and host memory while another device is current. The library must make
+/// the communicator's device current before it calls MPI, which aware_mpi.hpp checks.
 void check_other_device(Verdict& verdict) {
   cudaSetDevice(1);
   const aware::Moved all = moved_by([&] {

@@ -31,8 +31,8 @@ std::vector<float> send_of(int rank) {
   return make_data<float>(Kind::kHeavyTail, kLength, rank, 8, 1);
 }
 
-/// Old or new, never between: this rank's residual is, bit for bit, what the oracle has after so
-/// many calls or after one more.
+/// Checks that this rank's residual is, bit for bit, that of the oracle after so many calls, or
+/// after one more.
 std::string check_residual(const Mode& mode, int calls, const std::vector<float>& residual) {
   const auto ranks = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
   const auto own = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD));
@@ -49,7 +49,7 @@ std::string check_residual(const Mode& mode, int calls, const std::vector<float>
   return after.empty() ? "" : "neither as before: " + before + "; nor as after: " + after;
 }
 
-/// Calls until one fails. Large enough for a kill to hit the middle of something.
+/// Makes calls until one fails. They are so long that a kill hits the middle of one.
 std::string run(sparsecollComm_t comm, const Mode& mode, const Victim& victim,
                 const std::string& victims_number, const Waker& waker) {
   const std::vector<float> send = send_of(rank_in(MPI_COMM_WORLD));

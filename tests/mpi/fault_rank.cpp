@@ -18,7 +18,8 @@ namespace sparsecoll::test {
 
 namespace {
 
-/// In the middle of one of the coming calls: another point of the protocol in every run.
+/// Kills this rank in the middle of one of the next calls, at another point of the protocol in
+/// every run.
 void kill_soon() {
   const auto delay =
       std::chrono::microseconds(Clock::now().time_since_epoch().count() / 1000 % 20000);
@@ -36,8 +37,8 @@ void ask_for_fault(const std::string& directory, bool wait) {
     std::this_thread::sleep_for(milliseconds(5));
 }
 
-/// Waits until every rank that lives has its verdict, or for some seconds: a launcher that sees one
-/// exit may end the others.
+/// Waits until every rank that lives has its verdict, or for some seconds, because a launcher that
+/// sees one rank exit may end the others.
 void wait_for_others(const FaultCase& fault, const std::string& directory) {
   const bool one_dies = fault.scenario == "exit" || fault.scenario.rfind("kill-", 0) == 0;
   const int victim = std::atoi(fault.victims_number.c_str());

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// PROGRAM SCENARIO VERB VICTIM DIRECTORY
-// One rank dies, stops, sleeps or leaves; every other rank writes to DIRECTORY/rank_R what it saw.
-// run_fault.sh collects the files. In the scenarios ask-before and ask-during it is somebody else
-// who does it, when told by the file DIRECTORY/ask: ../netlab/run_netlab.sh cuts the rank's link.
+// PROGRAM SCENARIO VERB VICTIM DIRECTORY One rank dies, stops, sleeps or leaves; every other rank
+// writes to DIRECTORY/rank_R what it saw. run_fault.sh collects the files. In the scenarios
+// ask-before and ask-during another program makes the rank fail when the file DIRECTORY/ask tells
+// it to: ../netlab/run_netlab.sh cuts the rank's link.
 
 #include <chrono>
 #include <functional>
@@ -53,7 +53,7 @@ class Victim {
   void before_call(int call, const Waker& waker) const;
   void after_call(int call) const;
 
-  /// Whether everything is expected to work, for a few calls more.
+  /// Returns whether all calls are expected to work.
   bool harmless() const { return scenario_ == "pause"; }
 
   /// Returns whether the victim never joins the call that fails, so that all others can name it.

@@ -50,7 +50,7 @@ sparsecollResult_t use(sparsecollComm_t comm) {
                          nullptr);
 }
 
-/// VERB, taken apart for this rank.
+/// The meaning of VERB for this rank.
 struct SplitCase {
   explicit SplitCase(const FaultCase& fault) {
     const std::string who = fault.verb.substr(0, fault.verb.find('-'));
@@ -73,7 +73,7 @@ struct SplitCase {
   bool aborts = false;
 };
 
-/// Whether the split may end like this, after so many seconds.
+/// Returns "" if the split may end with this result after so many seconds.
 std::string check_split(const FaultCase& fault, const SplitCase& split, sparsecollResult_t result,
                         double took) {
   std::printf("split: %s after %.3f s; ", sparsecollGetErrorString(result), took);

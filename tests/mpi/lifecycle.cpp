@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Before MPI_Init and after MPI_Finalize there is no MPI to build on: the init says so.
+// Tests that the init fails with a message before MPI_Init and after MPI_Finalize.
 
 #include <cstdio>
 #include <string>

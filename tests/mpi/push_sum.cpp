@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Push-sum over MPI: steps against the mixing matrices, overlap with messages that outlive their
-// call, other calls in between, and communicators destroyed while gossip is under way.
+// Tests push-sum over MPI: steps are compared with mixing matrices, messages outlive their call,
+// other calls come in between, and communicators are destroyed while gossip is under way.
 
 #include "support/push_sum.hpp"
 
@@ -20,7 +20,7 @@ namespace {
 using namespace sparsecoll::test;
 namespace oracle = sparsecoll::oracle;
 
-/// The vectors of all ranks, on all ranks.
+/// Returns the vectors of all ranks on all ranks.
 std::vector<std::vector<double>> gather(const std::vector<double>& mine, int P) {
   std::vector<double> all(mine.size() * static_cast<std::size_t>(P));
   MPI_Allgather(mine.data(), static_cast<int>(mine.size()), MPI_DOUBLE, all.data(),
@@ -47,7 +47,8 @@ void check_steps(Verdict& verdict, const GraphCase& graph, int P) {
   }
 }
 
-/// Overlap of steps: with small messages, and with messages that MPI does not send eagerly.
+/// A run of steps that overlap, with small messages or with messages that MPI does not send
+/// eagerly.
 struct Overlap {
   int max_delay;
   std::size_t n;
@@ -68,7 +69,7 @@ void check_overlap(Verdict& verdict, const Overlap& overlap, int P) {
                            std::to_string(overlap.n) + ", k " + std::to_string(overlap.k);
   for (std::uint64_t t = 0; t < 12; ++t) {
     verdict.check(what, expect("step", state.step(x), sparsecollSuccess, comm.get()));
-    // Ranks are late by turns, with other calls in between.
+    // Ranks are late in turn, with other calls in between.
     if (t % static_cast<std::uint64_t>(P) == static_cast<std::uint64_t>(rank))
       std::this_thread::sleep_for(std::chrono::milliseconds(3));
     if (t % 4 == 3)

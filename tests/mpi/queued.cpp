@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// blocking = 0 and groups over MPI: the definitions bit for bit, with many calls in flight.
+// Tests blocking = 0 and groups over MPI: results have the bits of the definition, with many calls
+// in flight.
 
 #include <chrono>
 #include <cstdlib>
@@ -47,7 +48,7 @@ struct Tensors {
   }
 };
 
-/// Starts the calls of all tensors; they are waited for elsewhere.
+/// Starts the calls of all tensors. The caller waits for them.
 std::string start_all(Tensors& tensors, sparsecollComm_t comm) {
   for (std::size_t t = 0; t < kTensors; ++t) {
     const auto verb = verb_of(t) == Verb::kGtopk ? gtopkAllreduce : sparseAllreduce;
@@ -67,7 +68,7 @@ std::string compare(const Tensors& tensors, std::uint64_t round, int P) {
   return verdict;
 }
 
-/// Rounds of calls one by one and in groups, all queued before the first is waited for.
+/// Makes rounds of calls, one by one and in groups. All are queued before the first wait.
 void check_rounds(Verdict& verdict, bool blocking) {
   const int rank = rank_in(MPI_COMM_WORLD), P = size_of(MPI_COMM_WORLD);
   sparsecollConfig_t config = default_config();
@@ -90,7 +91,7 @@ void check_rounds(Verdict& verdict, bool blocking) {
   verdict.require("a group is one call", sequence == 3 * kTensors + 3);
 }
 
-/// The whole of a definition's sweep with calls that are queued and waited for.
+/// Runs all cases of a definition with calls that are queued and waited for.
 void check_definition(Verdict& verdict) {
   setenv("SPARSECOLL_TEST_BLOCKING", "0", 1);
   const int P = size_of(MPI_COMM_WORLD);
@@ -101,7 +102,7 @@ void check_definition(Verdict& verdict) {
   unsetenv("SPARSECOLL_TEST_BLOCKING");
 }
 
-/// A caller that asks for the queue without the threads for it.
+/// Checks that a queue is refused if MPI's thread level does not allow it.
 void check_refusal(Verdict& verdict) {
   sparsecollConfig_t config = default_config();
   config.blocking = 0;

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// sparsecollCommSplit over MPI: who is in which child, children of children, ends in every order,
-// many times, and a parent and its children in use by several threads at once.
+// Tests sparsecollCommSplit over MPI: which ranks are in which child, children of children,
+// destruction in every order, many splits, and a parent and its children that several threads use
+// at the same time.
 
 #include <algorithm>
 
@@ -46,7 +47,7 @@ std::vector<int> every(int step, int first) {
   return ranks;
 }
 
-/// A communicator of the library, or none; its end is the test's.
+/// Splits and returns the new communicator, or none. The caller destroys it.
 sparsecollComm_t split(Verdict& verdict, sparsecollComm_t parent, int color, int key) {
   sparsecollComm_t child = nullptr;
   verdict.check("split", expect("split", sparsecollCommSplit(parent, color, key, &child, nullptr),
@@ -64,7 +65,8 @@ void end(Verdict& verdict, sparsecollComm_t comm) {
 void check_members(Verdict& verdict) {
   const int rank = rank_in(MPI_COMM_WORLD), P = size_of(MPI_COMM_WORLD);
   const MpiCommunicator parent(MPI_COMM_WORLD, default_config());
-  // Everybody, in reverse order; parity; all but rank 0; each alone.
+  // The splits are: all ranks in reverse order, odd and even ranks, all but rank 0, and each rank
+  // alone.
   const sparsecollComm_t reversed = split(verdict, parent.get(), 3, P - rank);
   std::vector<int> members = every(1, 0);
   std::reverse(members.begin(), members.end());
@@ -75,8 +77,8 @@ void check_members(Verdict& verdict) {
   if (most != nullptr) verdict.check("all but one", use(most, every(1, 1)));
   const sparsecollComm_t alone = split(verdict, parent.get(), rank, 0);
   verdict.check("alone", use(alone, {rank}));
-  // Children of children, made on ranks that have made different numbers of children; some at the
-  // same time.
+  // These children of children are made on ranks that have made different numbers of children, some
+  // at the same time.
   const sparsecollComm_t inner = split(verdict, parity, rank < 2 ? kNone : 1, 0);
   if (inner != nullptr) verdict.check("inner", use(inner, every(2, 2 + rank % 2)));
   const sparsecollComm_t again = split(verdict, reversed, 0, P - rank);
@@ -88,7 +90,7 @@ void check_members(Verdict& verdict) {
 }
 
 /// A parent, its child and the child's child end in one of the six orders. The children of the odd
-/// ranks end in another one than those of the even ranks, as far as the parent lets them.
+/// ranks end in another order than those of the even ranks, as far as the parent allows.
 void check_order_of_ends(Verdict& verdict, int way) {
   const int rank = rank_in(MPI_COMM_WORLD);
   sparsecollComm_t parent = nullptr;
@@ -129,7 +131,7 @@ void check_many(Verdict& verdict) {
   }
 }
 
-/// Calls of the parent and of two children, each made by a thread of its own.
+/// Makes calls of a parent and of two children, each in a thread of its own.
 void check_threads(Verdict& verdict) {
   const int rank = rank_in(MPI_COMM_WORLD);
   sparsecollConfig_t config = default_config();

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// MPI's thread levels: what is allowed works, what is not is turned away.
+// Tests MPI's thread levels: allowed calls work, others are refused.
 
 #include <chrono>
 #include <cstdio>
@@ -38,7 +38,7 @@ std::string call_in_vain(sparsecollComm_t comm) {
                 sparsecollInvalidUsage, comm);
 }
 
-/// SINGLE and FUNNELED: the main thread only.
+/// SINGLE and FUNNELED allow the main thread only.
 void check_main_thread_only(Verdict& verdict) {
   const MpiCommunicator comm(MPI_COMM_WORLD, default_config());
   const Case c{1, kAuto, 300, 10, Kind::kHeavyTail};
@@ -54,7 +54,7 @@ void check_main_thread_only(Verdict& verdict) {
   verdict.check("the main thread again", join_case(comm.get(), c));
 }
 
-/// SERIALIZED: any thread, one at a time.
+/// SERIALIZED allows any thread, one at a time.
 void check_one_at_a_time(Verdict& verdict) {
   const Case c{1, kOktopk, 300, 10, Kind::kHeavyTail};
   verdict.check("everything in another thread", in_another_thread([&] {
@@ -67,7 +67,7 @@ void check_one_at_a_time(Verdict& verdict) {
   verdict.check("and here again", join_case(comm.get(), c));
 }
 
-/// MULTIPLE: two communicators in two threads at once.
+/// MULTIPLE allows two communicators in two threads at the same time.
 void check_at_once(Verdict& verdict) {
   const MpiCommunicator one(MPI_COMM_WORLD, config_of(kOktopk));
   const MpiCommunicator two(MPI_COMM_WORLD, config_of(kAllgather));

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Calls over NCCL on which the ranks disagree, or in which one rank passes bad arguments. Every
-// rank gets a message about it in the first call of a shape, and with SPARSECOLL_CHECK in every
-// call.
+// Tests calls over NCCL on which the ranks disagree, or in which one rank passes bad arguments.
+// Every rank gets a message about it in the first call of a shape, and with SPARSECOLL_CHECK in
+// every call.
 
 #include <cstdlib>
 

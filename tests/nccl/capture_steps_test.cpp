@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// pushSumStep in CUDA graphs. A replay is a full period of steps.
+// Tests pushSumStep in CUDA graphs. A replay is a full period of steps.
 
 #include <numeric>
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// gtopkAllreduce in CUDA graphs. Every replay is a call.
+// Tests gtopkAllreduce in CUDA graphs. Every replay is a call.
 
 #include "devices/graph.hpp"
 #include "nccl/api_team.hpp"

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// How the library finds NCCL in a process, and the error if it was built without NCCL. FAKE_NCCL is
-// the path of a libnccl.so.2 that is compiled from fake_nccl.cpp. FAKE_NCCL_WITHOUT_RECV is the
-// path of one that lacks ncclRecv.
+// Tests how the library finds NCCL in a process, and the error if it was built without NCCL.
+// FAKE_NCCL is the path of a libnccl.so.2 that is compiled from fake_nccl.cpp.
+// FAKE_NCCL_WITHOUT_RECV is the path of one that lacks ncclRecv.
 
 #include <dlfcn.h>
 

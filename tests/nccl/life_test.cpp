@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Communicators over NCCL: splits, and the end if a rank does not call, is broken, or aborts.
+// Tests communicators over NCCL: splits, and the end if a rank does not call, is broken, or aborts.
 
 #include <thread>
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Groups of the stand-in that are captured into CUDA graphs.
+// Tests groups of the stand-in that are captured into CUDA graphs.
 
 #include <atomic>
 #include <chrono>

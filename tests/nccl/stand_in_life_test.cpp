@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Communicators of the stand-in: init, split, states, errors, and the end.
+// Tests communicators of the stand-in: init, split, states, errors, and the end.
 
 #include <atomic>
 #include <thread>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The stand-in moves data as NCCL does, and no earlier than NCCL must.
+// Tests that the stand-in moves data as NCCL does, and no earlier than NCCL must.
 
 #include <atomic>
 #include <chrono>

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Calls over NCCL that do not wait: memory, waits, statistics; and communicators with blocking = 0.
+// Tests calls over NCCL that do not wait: memory, waits, statistics; and communicators with
+// blocking = 0.
 
 #include "devices/graph.hpp"
 #include "nccl/api_team.hpp"

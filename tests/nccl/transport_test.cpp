@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Properties that only the transport over NCCL has: the user's communicator, groups of NCCL, and
-// calls of NCCL that fail. contract_test.cpp tests those that every StreamTransport has.
+// Tests properties that only the transport over NCCL has: the user's communicator, groups of NCCL,
+// and calls of NCCL that fail. contract_test.cpp tests those that every StreamTransport has.
 
 #include <optional>
 #include <thread>

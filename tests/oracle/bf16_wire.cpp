@@ -10,7 +10,7 @@
 namespace sparsecoll::oracle {
 namespace {
 
-/// The values that a rank sends, and what rounding removed from each.
+/// The values that a rank sends, and the part that rounding removed from each.
 template <class A>
 struct Shipment {
   Sparse<A> values;

@@ -31,10 +31,10 @@ std::size_t owner_of(std::uint64_t index, const Borders& borders);
 template <class A>
 Borders equal_load(const PerRank<Sparse<A>>& all, std::uint64_t count);
 
-/// Whether sums travel on, and are rounded for that.
+/// Whether sums are sent on, and are rounded for that.
 enum class Sums {
-  kStay,   ///< nowhere: Allgather, and sparseReduceScatter
-  kTravel  ///< at the owners of regions of equal load, which this call computes: Oktopk
+  kStay,   ///< sums are not sent: Allgather, and sparseReduceScatter
+  kTravel  ///< owners of regions of equal load, which this call computes, send sums: Oktopk
 };
 
 template <class T>
@@ -44,7 +44,7 @@ struct Bf16Oracle {
   static SparseOutcome<T> gtopk_allreducev(const SparseInputs<T>& in, std::uint64_t k, Op op,
                                            Rule rule);
 
-  // The dense form: sparsecollTopk, the verb above, sparsecollScatter.
+  // Computes the dense form: sparsecollTopk, the verb above, sparsecollScatter.
   static DenseOutcome<T> sparse_allreduce(const DenseInputs<T>& in, std::uint64_t k, Op op,
                                           Sums sums);
   static DenseOutcome<T> gtopk_allreduce(const DenseInputs<T>& in, std::uint64_t k, Op op,

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The oracles of the coordinate form: by hand, and composed against the oracles of the dense verbs.
+// Tests the oracles of the coordinate form: by hand, and in combination against the oracles of the
+// dense verbs.
 
 #include <limits>
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The oracle of gtopkAllreduce on trees that are small enough for paper.
+// Tests the oracle of gtopkAllreduce on trees that are small enough to compute by hand.
 
 #include "oracle/oracle.hpp"
 #include "support/catch.hpp"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The oracle's selection and summation on examples that were computed by hand.
+// Tests the oracle's selection and summation on examples that were computed by hand.
 
 #include <limits>
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The oracles of sparseAllreduce and of its dense form on examples that were computed by hand.
+// Tests the oracles of sparseAllreduce and of its coordinate form on examples that were computed by
+// hand.
 
 #include <limits>
 

@@ -20,7 +20,7 @@ class GridBarrier {
  public:
   explicit GridBarrier(unsigned blocks) : blocks_(blocks) {}
   void wait();
-  /// A block has ended.
+  /// Records that a block has ended.
   void leave();
 
  private:

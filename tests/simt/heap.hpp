@@ -13,7 +13,7 @@ class Heap {
  public:
   Heap();
 
-  /// First fit; null: none.
+  /// Returns the first free memory that fits, or null if there is none.
   void* allocate(size_t bytes);
   void release(void* pointer);
   void open();

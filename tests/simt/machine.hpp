@@ -107,9 +107,9 @@ bool wait_until(Lock& lock, const std::function<bool()>& condition,
 /// Returns the error of a call that is forbidden during a capture, after it has invalidated the
 /// capture, as on a GPU.
 cudaError_t refuse_unsafe();
-/// Does so for a call that uses this stream, or an event that was recorded there.
+/// Does the same for a call that uses this stream, or an event that was recorded there.
 cudaError_t refuse_captured(const CUstream_st& stream);
-/// Does so for a call on the legacy stream while a blocking stream of its device is captured.
+/// Does the same for a call on the legacy stream while a blocking stream of its device is captured.
 cudaError_t refuse_implicit(const CUstream_st& stream);
 
 /// cudaEventRecord and cudaStreamWaitEvent, with the mutex held.

@@ -16,7 +16,7 @@
 
 namespace sparsecoll::test {
 
-/// Everything a verb is given, dense or in coordinate form.
+/// The arguments of a verb, in dense or in coordinate form.
 struct Arguments {
   bool coordinate_form;
   Verb verb;
@@ -49,7 +49,7 @@ class Tensor {
   /// Returns the valid arguments of all ranks.
   Arguments usual(bool coordinate_form, Verb verb);
 
-  /// Every bit that a refused call must leave alone.
+  /// Returns all memory that a refused call must not change.
   std::vector<std::uint64_t> image(const Arguments& arguments) const;
 
   sparsecollComm_t comm;
@@ -69,13 +69,13 @@ class Tensor {
 struct Attempt {
   sparsecollResult_t result;
   std::string message;
-  bool changed;  ///< whether any bit of the rank's memory is another one now
+  bool changed;  ///< the call has changed the rank's memory
   std::uint64_t sequence;
   std::chrono::steady_clock::time_point start;
   std::chrono::steady_clock::time_point end;
 };
 
-/// Makes the call and looks what it changed. `arguments` may have been spoilt beforehand.
+/// Makes the call and finds what it changed. `arguments` may be bad.
 Attempt attempt(const Tensor& tensor, Arguments arguments);
 
 }  // namespace sparsecoll::test

@@ -25,7 +25,7 @@ Deviation bad_sparse(const char* name, void (*apply)(Arguments&, Tensor&)) {
   return bad(name, true, apply);
 }
 
-/// Bad arguments that dense and `v` verbs have in common.
+/// Returns bad arguments that dense and `v` verbs have in common.
 std::vector<Deviation> bad_everywhere(bool form) {
   return {
       bad("op 1", form, [](Arguments& a, Tensor&) { a.op = static_cast<sparsecollRedOp_t>(1); }),

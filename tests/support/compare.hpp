@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Bitwise comparison. Each function returns "" for equal and else a line a human can act on.
+// Compares bit by bit. Each function returns "" if the arguments are equal, and otherwise a line
+// that describes the first difference.
 
 #include <bit>
 #include <cstdint>
@@ -26,7 +27,7 @@ BitsOf<T> bits(T value) {
   return std::bit_cast<BitsOf<T>>(value);
 }
 
-/// A value with its bits: "-1.5 (0xbfc00000)".
+/// Returns a value with its bits: "-1.5 (0xbfc00000)".
 template <class T>
 std::string show(T value) {
   std::ostringstream out;

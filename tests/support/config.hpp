@@ -22,7 +22,7 @@ struct Mode {
   int algorithm;
   int residual_rule;
   int selection = sparsecollSelectExact;
-  int wire = sparsecollWireNative;          ///< with Bf16 regions are cut anew in every call
+  int wire = sparsecollWireNative;          ///< with Bf16, every call computes new regions
   const std::vector<int>* nodes = nullptr;  ///< see nodes_of()
 };
 
@@ -48,7 +48,7 @@ inline constexpr Mode kGtopk{"gtopkAllreduce/conserving", Verb::kGtopk, sparseco
 inline constexpr Mode kGtopkPaper{"gtopkAllreduce/paper", Verb::kGtopk, sparsecollAlgoAuto,
                                   sparsecollResidualPaper};
 
-/// The mode over a bfloat16 wire.
+/// Returns the mode over a bfloat16 wire.
 constexpr Mode over_bf16(Mode mode, const char* name) {
   mode.name = name;
   mode.wire = sparsecollWireBf16;
@@ -67,42 +67,47 @@ extern const std::vector<Mode> kConservingModes;
 /// and so are sums by node, for which the oracle has no rounding.
 extern const std::vector<Mode> kBf16Modes;
 
-/// Whether the verb has a form for sparse vectors under this configuration.
+/// Returns whether the verb has a form for sparse vectors under this configuration.
 constexpr bool has_coordinate_form(const Mode& mode) {
   return mode.verb == Verb::kGtopk || info_of(mode).coordinate_form;
 }
 
-/// Defaults, with a deadline below that of the hang guard, so that the library speaks first.
+/// Returns the defaults with a deadline below that of the hang guard, so that the library reports
+/// an error first.
 sparsecollConfig_t default_config();
 sparsecollConfig_t config_of(const Mode& mode);
 
-/// SPARSECOLL_TEST_SMALL=1: smaller n and fewer cases, for builds with sanitizers.
+/// Returns whether SPARSECOLL_TEST_SMALL asks for smaller n and fewer cases, for builds with
+/// sanitizers.
 bool small_run();
 
-/// SPARSECOLL_TEST_BLOCKING=0: all communicators queue their calls, and every call is waited for.
+/// Returns whether SPARSECOLL_TEST_BLOCKING=0 asks that all communicators queue their calls. Tests
+/// then wait for every call.
 bool queued_run();
 
 /// SPARSECOLL_TEST_SEED, or 1.
 std::uint64_t base_seed();
 
-/// SPARSECOLL_RANKS_PER_NODE, or 0: ranks that are threads are all on one node.
+/// Returns SPARSECOLL_RANKS_PER_NODE, or 0 if it is not set: then ranks that are threads are all on
+/// one node.
 int ranks_per_node();
 
-/// A number for each rank's node where sums are by node: mode.nodes, or as the environment says, or
-/// one for all; empty for every other mode.
+/// Returns the number of each rank's node if the mode sums by node: those of mode.nodes, or of the
+/// environment, or the same for all ranks. Returns nothing for other modes.
 std::vector<int> nodes_of(const Mode& mode, std::size_t ranks);
 
 /// Returns the seconds that an operation without waits may take on a busy machine.
 double patience();
 
-/// The P of most tests: 1 to 9 and 16.
+/// Returns the P of most tests: 1 to 9 and 16.
 std::vector<int> rank_counts();
 
 sparsecollRedOp_t op_of(oracle::Op op);
 oracle::Rule rule_of(const Mode& mode);
 const char* name_of(oracle::Op op);
 
-/// "sparsecollTimeout: deadline ..." with the communicator's last error. comm may be NULL.
+/// Returns the result's name and the communicator's last error, "sparsecollTimeout: deadline ...".
+/// comm may be NULL.
 std::string explain(sparsecollResult_t result, sparsecollComm_t comm);
 
 /// Returns "" for the expected result, and otherwise a line with the result.

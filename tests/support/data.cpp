@@ -19,20 +19,20 @@ struct Position {
   std::uint64_t seed;
 };
 
-/// An integer in [-limit, limit].
+/// Returns an integer in [-limit, limit].
 int integer(std::uint64_t h, int limit) {
   return static_cast<int>(h % (2 * static_cast<std::uint64_t>(limit) + 1)) - limit;
 }
 
-/// sign / u^3 for uniform u in (0, 1]: magnitudes over many decades, by correctly rounded
-/// operations only.
+/// Returns sign / u^3 for uniform u in (0, 1], so that magnitudes extend over many decades. Uses
+/// correctly rounded operations only.
 template <class T>
 T heavy_tail(std::uint64_t h) {
   const T u = static_cast<T>((h >> 41) + 1) / static_cast<T>(1 << 23);
   return ((h & 1) != 0 ? T{-1} : T{1}) / (u * u * u);
 }
 
-/// NaNs of both signs, with payloads, and infinities; finite mostly.
+/// Returns mostly finite values, and NaNs of both signs, with payloads, and infinities.
 template <class T>
 T not_finite(std::uint64_t h) {
   using Limits = std::numeric_limits<T>;
@@ -52,7 +52,7 @@ T not_finite(std::uint64_t h) {
   return static_cast<T>(integer(h >> 16, 1000));
 }
 
-/// A 16-bit type's own extremes; else what float has, rounded.
+/// Returns the extreme values of a 16-bit type, or else those of float, rounded.
 template <class T>
 T half_value(Kind kind, float wide, std::uint64_t h) {
   using Limits = std::numeric_limits<T>;

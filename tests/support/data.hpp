@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Dense test data. Every value is a pure function of (kind, shape, seed, rank, index), the same
-// with every compiler and on every machine.
+// Generates dense test data. Every value is a pure function of (kind, shape, seed, rank, index),
+// the same with every compiler and on every machine.
 
 #include <cstddef>
 #include <cstdint>
@@ -38,21 +38,22 @@ inline constexpr Kind kAllKinds[] = {Kind::kIntegers,  Kind::kWideIntegers,  Kin
                                      Kind::kNotFinite, Kind::kInfinityClash, Kind::kSignedZeros,
                                      Kind::kDenormals, Kind::kHuge};
 
-/// Integer-valued and small enough that every sum of 50 calls over 16 ranks is exact in float.
+/// These kinds have integers that are so small that every sum of 50 calls over 16 ranks is exact in
+/// float.
 inline constexpr Kind kIntegerKinds[] = {Kind::kIntegers,  Kind::kAllEqual,   Kind::kOneNonZero,
                                          Kind::kOneRegion, Kind::kCancelling, Kind::kDisjoint,
                                          Kind::kIdentical};
 
 const char* name_of(Kind kind);
 
-/// Deterministic noise from a seed and two coordinates (splitmix64's finaliser).
+/// Returns deterministic noise from a seed and two coordinates (splitmix64's finaliser).
 std::uint64_t noise(std::uint64_t seed, std::uint64_t a, std::uint64_t b = 0);
 
-/// The vector of one rank, of float, double or a 16-bit type.
+/// Returns the vector of one rank, of float, double or a 16-bit type.
 template <class T>
 std::vector<T> make_data(Kind kind, std::size_t n, int rank, int P, std::uint64_t seed);
 
-/// The vectors of all ranks.
+/// Returns the vectors of all ranks.
 template <class T>
 std::vector<std::vector<T>> make_data_of_all(Kind kind, std::size_t n, int P, std::uint64_t seed);
 

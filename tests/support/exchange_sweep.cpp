@@ -32,7 +32,7 @@ Backend place_of(sparsecollComm_t comm) {
   return place;
 }
 
-/// Room for all, or a little too little.
+/// Returns a capacity for all entries, or one that is a little too small.
 std::size_t capacity_of(bool too_small, const Backend& place, std::size_t needed) {
   if (too_small && place.rank % 2 == 0 && needed > 0) return needed - 1 - needed / 3;
   return needed + place.at();

@@ -29,7 +29,7 @@ inline constexpr BoundsKind kAllBoundsKinds[] = {BoundsKind::kNull, BoundsKind::
 
 const char* name_of(BoundsKind kind);
 
-/// P + 1 borders, for kNull those that NULL means.
+/// Returns P + 1 bounds, for kNull those for which NULL stands.
 std::vector<std::size_t> make_bounds(BoundsKind kind, std::uint64_t count, int P,
                                      std::uint64_t seed);
 
@@ -59,7 +59,7 @@ struct ReduceScatterCase {
   int wire = sparsecollWireNative;  ///< of the communicator
 };
 
-/// The part of one rank: "" or what differs.
+/// Runs the case on one rank. Returns "" or the difference.
 std::string join_case(sparsecollComm_t comm, const AlltoallCase& c);
 std::string join_case(sparsecollComm_t comm, const ReduceScatterCase& c);
 

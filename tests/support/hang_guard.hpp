@@ -12,8 +12,8 @@
 
 namespace sparsecoll::test {
 
-/// Ends the process, with the list of the ranks that have not left, when its scope lasts too long.
-/// A hung rank cannot be unwound, so nothing softer would end.
+/// Ends the process if its scope lasts too long, and lists the ranks that have not left. A rank
+/// that hangs cannot be unwound, so only the end of the process helps.
 class HangGuard {
  public:
   HangGuard(std::string what, int ranks, std::chrono::milliseconds limit);

@@ -18,8 +18,8 @@ class Verdict {
   /// Notes a failure unless `good`.
   void require(const std::string& what, bool good);
 
-  /// Collective over MPI_COMM_WORLD: whether any rank failed so far. Tests that would hang when the
-  /// ranks part company ask this before they go on.
+  /// Returns whether any rank failed so far. Collective over MPI_COMM_WORLD. Tests that would hang
+  /// if the ranks disagree ask this before they go on.
   bool any_failed() const;
 
   /// Prints all failures on rank 0, and returns the exit code, which is the same on all ranks.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Push-sum states with C++ types, and the graphs as library and oracle name them.
+// Push-sum states with C++ types, and graphs with their names in the library and in the oracle.
 
 #include <sparsecoll/sparsecoll.h>
 
@@ -48,7 +48,7 @@ inline constexpr GraphCase kGraphs[] = {
     {"ring", sparsecollGraphRing, oracle::GraphKind::kRing, 1},
     {"bipartite", sparsecollGraphBipartiteExponential, oracle::GraphKind::kBipartite, 1}};
 
-/// A state of one rank; making it is collective.
+/// A state of one rank. The constructor is collective.
 template <class T>
 class PushSum {
  public:
@@ -64,7 +64,7 @@ class PushSum {
     other.handle_ = nullptr;
   }
   PushSum& operator=(PushSum&&) = delete;
-  /// Harmless after the communicator's end.
+  /// Does nothing after the communicator's end.
   ~PushSum() {
     if (handle_ != nullptr) sparsecollPushSumDestroy(handle_);
   }
@@ -74,7 +74,7 @@ class PushSum {
   sparsecollResult_t step(std::vector<T>& x, std::vector<T>* estimate = nullptr) const {
     return settle(submit_step(x, estimate), comm_);
   }
-  /// Without waiting for it where calls are queued.
+  /// Makes a step. Does not wait for it if calls are queued.
   sparsecollResult_t submit_step(std::vector<T>& x, std::vector<T>* estimate = nullptr) const {
     return pushSumStep(x.data(), estimate ? estimate->data() : nullptr, count_, kDatatype<T>,
                        handle_, comm_, nullptr);
@@ -84,7 +84,7 @@ class PushSum {
         sparsecollPushSumDrain(handle_, x.data(), estimate ? estimate->data() : nullptr, nullptr),
         comm_);
   }
-  /// NaN when it cannot be had.
+  /// Returns the weight, or NaN after an error.
   double weight() const {
     double weight = 0;
     const sparsecollResult_t result = sparsecollPushSumWeight(handle_, &weight);
@@ -97,7 +97,7 @@ class PushSum {
   std::size_t count_;
 };
 
-/// "" when no value is further from what it should be than `tolerance` times `scale`.
+/// Returns "" if no value differs from the expected one by more than `tolerance` times `scale`.
 template <class T>
 std::string distance(const std::string& what, const std::vector<T>& got,
                      const std::vector<double>& want, double tolerance) {
@@ -116,7 +116,7 @@ std::string distance(const std::string& what, const std::vector<T>& got,
 template <class T>
 inline constexpr double kTolerance = sizeof(T) == 4 ? 2e-6 : 4e-15;
 
-/// The vectors of all ranks, added in double.
+/// Returns the sum of the vectors of all ranks, in double.
 template <class T>
 std::vector<double> sum_of(const std::vector<std::vector<T>>& vectors) {
   std::vector<double> sum(vectors[0].size(), 0.0);

@@ -13,8 +13,8 @@ namespace sparsecoll::test {
 
 /// P ranks of one process, each a thread while run() lasts.
 ///
-/// Catch2's assertions belong to the main thread, so ranks hand their verdict back as text: "" is
-/// good, and so is the empty sum of all.
+/// Only the main thread may use Catch2's assertions, so each rank returns its errors as text, ""
+/// for none.
 class Ranks {
  public:
   /// Throws std::runtime_error with the library's message when the init fails.
@@ -34,7 +34,8 @@ class Ranks {
   /// Destroys one rank's communicator now.
   sparsecollResult_t destroy(int rank);
 
-  /// Runs body(rank) on a thread for each rank, under a hang guard. Exceptions become verdicts.
+  /// Runs body(rank) on a thread for each rank, under a hang guard. Returns the texts of all ranks;
+  /// an exception becomes a text.
   std::string run(const std::string& what, const std::function<std::string(int)>& body) const;
 
  private:

@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::uint64_t kRubbish = 0xabadcafeu;
 
-/// Indices of one rank: half from a pool that all ranks draw from, and both ends of the range.
+/// Returns indices of one rank. Half of them are from a pool that all ranks share, and both ends of
+/// the range are among them.
 std::vector<std::uint64_t> draw_indices(std::uint64_t count, std::uint64_t rank,
                                         std::uint64_t seed) {
   std::vector<std::uint64_t> indices;

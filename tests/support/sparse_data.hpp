@@ -44,7 +44,7 @@ oracle::PerRank<oracle::Sparse<T>> make_sparse_of_all(SparseKind kind, std::uint
 template <class T>
 class SparseBuffer {
  public:
-  /// An empty one with room for `capacity` entries.
+  /// Creates an empty vector with room for `capacity` entries.
   SparseBuffer(std::uint64_t count, int index_type, std::size_t capacity);
   /// Creates a vector that holds exactly `entries`.
   SparseBuffer(std::uint64_t count, int index_type, const oracle::Sparse<T>& entries);
@@ -55,10 +55,10 @@ class SparseBuffer {
   sparsecollSparse_t* get() { return &sparse_; }
   const sparsecollSparse_t* get() const { return &sparse_; }
 
-  /// The first nnz entries.
+  /// Returns the first nnz entries.
   oracle::Sparse<T> entries() const;
 
-  /// Everything a call could have written, for a comparison before and after.
+  /// Returns all memory that a call could write, for a comparison before and after.
   std::vector<std::uint64_t> image() const;
 
  private:

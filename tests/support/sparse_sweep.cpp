@@ -38,7 +38,7 @@ std::string run_typed(const Ranks& ranks, const SparseCase& c) {
   std::vector<Residual<T>> residuals = make_residuals<T>(ranks.comms(), c.count, c.feedback);
   oracle::SparseInputs<T> in;
   if (c.feedback) {
-    // Not zeros: the v verbs must add to what is there, and leave the rest alone.
+    // The residuals are not zeros: the `v` verbs must add to them, and leave the rest alone.
     in.residuals =
         make_data_of_all<oracle::Wide<T>>(Kind::kWideIntegers, c.count, ranks.size(), c.seed);
     for (std::size_t r = 0; r < P; ++r) residuals[r].write(in.residuals[r]);

@@ -42,7 +42,7 @@ struct Step {
   Residuals<T> after;
 };
 
-/// Random residuals to start from.
+/// Returns random residuals to start from.
 template <class T>
 Residuals<T> first_residuals(const Task& task, int P);
 
@@ -64,7 +64,7 @@ template <class T>
 Report make_call(const Step<T>& step, int rank, sparsecollComm_t comm,
                  const test::Residual<T>& residual);
 
-/// "sparsecollTimeout [message], residual changed, 0.2 s" - for failed tests.
+/// Returns "sparsecollTimeout [message], residual changed, 0.2 s", for failed tests.
 std::string describe(const Report& report);
 
 }  // namespace sparsecoll::unit

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The tests' own tools must be able to fail.
+// Tests that the tests' own tools find errors.
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -16,9 +16,9 @@
 
 namespace sparsecoll::test {
 
-/// A floating-point type, each as often as the others.
+/// Returns a floating-point type, each with the same probability.
 sparsecollDataType_t some_type(std::uint64_t h);
-/// Any type, integers too.
+/// Returns any type, integers too.
 sparsecollDataType_t any_type(std::uint64_t h);
 
 struct Case {
@@ -36,17 +36,18 @@ struct Case {
 
 std::string describe(const Case& c, int P);
 
-/// "" or what differs.
+/// Runs the case on all ranks. Returns "" or the difference.
 std::string run_case(const Ranks& ranks, const Case& c);
 
-/// The part of one rank, for ranks that share no memory: each asks the oracle for itself.
+/// Runs the case on one rank, for ranks that share no memory: each computes the oracle's answer for
+/// itself.
 std::string join_case(sparsecollComm_t comm, const Case& c);
 
-/// Every k worth a test for n: 0, 1, P - 1, 7, 1%, beyond n, SPARSECOLL_ALL.
+/// Returns the values of k to test for n: 0, 1, P - 1, 7, 1%, beyond n, SPARSECOLL_ALL.
 std::vector<std::size_t> interesting_k(std::size_t n, int P);
 
-/// All of n in {0, 1, P - 1, P, 1000} x interesting_k x kinds of data; type, operation, feedback
-/// and in place vary from case to case. One case in `thinning` is kept.
+/// Returns all combinations of n in {0, 1, P - 1, P, 1000}, interesting_k() and the kinds of data.
+/// Type, operation, feedback and in place vary from case to case. Keeps one case in `thinning`.
 std::vector<Case> cases_of(const Mode& mode, int P, std::uint64_t thinning);
 
 /// Runs all cases on one communicator. Stops at the first failure.

@@ -27,7 +27,8 @@ struct RecordedSpan {
   }
 };
 
-/// A file that SPARSECOLL_TIMELINE asked for; throws where it is none.
+/// A timeline file, as SPARSECOLL_TIMELINE asks for. The constructor throws if the file is not
+/// valid.
 class TimelineFile {
  public:
   explicit TimelineFile(const std::string& path) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The C API with C++ types: only what saves every test from repeating itself.
+// The C API with C++ types, as far as several tests need it.
 
 #include <sparsecoll/sparsecoll.h>
 
@@ -72,14 +72,14 @@ class Residual {
     other.handle_ = nullptr;
   }
   Residual& operator=(Residual&&) = delete;
-  /// Harmless after the communicator's end: the handle is none any more then.
+  /// Does nothing after the communicator's end, because the handle is invalid then.
   ~Residual() {
     if (handle_ != nullptr) sparsecollResidualDestroy(handle_);
   }
 
   sparsecollResidual_t handle() const { return handle_; }
 
-  /// Values of the accumulation type.
+  /// Returns the values, which have the accumulation type.
   std::vector<oracle::Wide<T>> read() const {
     std::vector<oracle::Wide<T>> values(count_);
     const sparsecollResult_t result = sparsecollResidualRead(handle_, values.data());
@@ -157,7 +157,7 @@ inline sparsecollResult_t call_sparse_verb(Verb verb, const SparseCall& c, spars
   return settle(function(c.send, c.recv, c.k, c.op, c.residual, comm, nullptr), comm);
 }
 
-/// Whether the algorithm hands on sums that it rounds.
+/// Returns whether the algorithm rounds sums and sends them on.
 constexpr oracle::Sums sums_of(const Mode& mode) {
   return info_of(mode).rounds_sums ? oracle::Sums::kTravel : oracle::Sums::kStay;
 }

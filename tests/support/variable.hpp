@@ -8,7 +8,7 @@
 
 namespace sparsecoll::test {
 
-/// A variable of the environment that is set while the scope lasts, and then again what it was.
+/// Sets an environment variable while the scope lasts, and then restores it.
 class Variable {
  public:
   Variable(const char* name, const std::string& value) : name_(name) {

@@ -63,7 +63,7 @@ void reversed_and_nested(Rank& rank) {
   for (const auto* each : {&one, &two, &inner, &later}) (*each)->close();
 }
 
-/// Splits some ranks, and then from ranks that have child different numbers of splits.
+/// Splits some ranks, and then ranks that have made different numbers of splits.
 void some_of_the_ranks(Rank& rank) {
   Transport& parent = rank.transport();
   const bool is_first = parent.rank() == 0;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Properties that only the transport between threads has: sending never waits, messages that are
-// handed over are not copied, peers that leave are gone at once, and faults that tests inject.
+// Tests properties that only the transport between threads has: sending never waits, messages that
+// are handed over are not copied, peers that leave are gone at once, and faults that tests inject.
 
 #include "transport/local.hpp"
 

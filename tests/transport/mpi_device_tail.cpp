@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Messages over MPI whose last bytes may be in device memory: into which memory they are received.
-// The device memory of this test is host memory, which every MPI accepts.
+// Tests messages over MPI whose last bytes may be in device memory: into which memory they are
+// received. The device memory of this test is host memory, which every MPI accepts.
 
 #include <cstdio>
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Failures of the transport over MPI: transports that are abandoned in the middle of a message, MPI
-// calls that fail, messages in a wrong form. With SPARSECOLL_TEST_LARGE=1 and 8 GB of free memory,
-// it also sends a message of more than 2^31 bytes.
+// Tests failures of the transport over MPI: transports that are abandoned in the middle of a
+// message, MPI calls that fail, messages in a wrong form. With SPARSECOLL_TEST_LARGE=1 and 8 GB of
+// free memory, it also sends a message of more than 2^31 bytes.
 
 #include <cstdlib>
 #include <cstring>

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The MPI communicator and the tags that a transport over MPI shares with those that are split from
-// it: the last one to end frees the communicator, in whatever order they end; tags are used again.
+// Tests the MPI communicator and the tags that a transport over MPI shares with those that are
+// split from it: the last one to end frees the communicator, in whatever order they end, and tags
+// are used again.
 
 #include "support/hang_guard.hpp"
 #include "support/mpi_verdict.hpp"

@@ -103,9 +103,9 @@ TEST_CASE("a group measures nothing, and the parts of a communicator measure ane
   CHECK(lines.with(kMeasured) == 8);
 }
 
-/// One call with all of a vector, k = n, in a group, which measures nothing. Only even ranks have a
-/// residual. Every seventieth value is -0 on them, where other ranks have values. `left` gets the
-/// residual of each rank, -0 for those without.
+/// Makes one call with a whole vector, k = n, in a group, which measures nothing. Only even ranks
+/// have a residual. Every seventieth value is -0 on them, where other ranks have values. `left`
+/// gets the residual of each rank, -0 for those without.
 template <class T>
 std::string select_whole(const Ranks& ranks, Kind kind, std::size_t n, std::uint64_t seed,
                          const std::vector<Residual<T>>& residuals,
@@ -134,7 +134,7 @@ std::string select_whole(const Ranks& ranks, Kind kind, std::size_t n, std::uint
   });
 }
 
-/// Calls on vectors that are full, cancel, are empty, and are full again.
+/// Makes calls on vectors that are full, cancel, are empty, and are full again.
 template <class T>
 std::string select_wholes(const Ranks& ranks) {
   constexpr std::size_t kLength = 40000;

@@ -16,7 +16,7 @@ namespace {
 constexpr Mode kOktopkBf16 = over_bf16(kOktopk, "sparseAllreduce/oktopk, bf16");
 constexpr Mode kAutoBf16 = over_bf16(kAuto, "sparseAllreduce/auto, bf16");
 
-/// Residuals after + delivered = gradients + residuals before, exactly, index by index.
+/// Checks that residuals after + delivered = gradients + residuals before, exactly, index by index.
 std::string conserve(const Ranks& ranks, const Mode& mode, Kind kind, unsigned calls) {
   const std::size_t n = 257, k = 12;
   const auto residuals = make_residuals<double>(ranks.comms(), n, true);
@@ -176,7 +176,7 @@ TEST_CASE("pushSumStep sends values as they are") {
     CHECK(difference("x", results[sparsecollWireBf16][r], results[sparsecollWireNative][r]) == "");
 }
 
-/// Bytes that rank 0 sends in the last of three calls.
+/// Returns the bytes that rank 0 sends in the last of three calls.
 std::size_t bytes_sent(const Mode& mode, sparsecollDataType_t type) {
   const int P = 4;
   const Ranks ranks(P, config_of(mode));

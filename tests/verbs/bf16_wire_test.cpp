@@ -58,7 +58,7 @@ TEST_CASE("sparseReduceScatter rounds what is sent, and no sum") {
   }
 }
 
-/// Calls in a row with reused thresholds, dense or in coordinate form.
+/// Makes calls in a row with reused thresholds, in dense or in coordinate form.
 template <class T>
 std::string check_reuse(int P, Kind kind, bool coordinate_form) {
   const std::size_t n = 600, k = 40;

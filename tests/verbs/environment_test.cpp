@@ -41,7 +41,7 @@ TEST_CASE("SPARSECOLL_ALGO overrides the algorithm") {
   CHECK(algorithm_that_ran(sparsecollAlgoDense) != sparsecollAlgoDense);
 }
 
-/// The message of an init that must fail.
+/// Returns the message of an init that must fail.
 std::string refused() {
   sparsecollComm_t comms[2] = {};
   const sparsecollResult_t result = sparsecollCommInitAll(comms, 2, nullptr, nullptr);

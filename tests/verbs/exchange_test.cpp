@@ -78,7 +78,8 @@ TEST_CASE("values arrive with the bits that they were sent with, NaNs canonical"
   }) == "");
 }
 
-/// Two exchanges, in a group or queued, whose bounds are gone when they run.
+/// Makes two exchanges, in a group or queued, whose arrays of bounds do not exist any more when
+/// they run.
 std::string exchange_later(sparsecollComm_t comm, int rank, int P, bool grouped) {
   const std::uint64_t count = 500;
   const std::size_t n = 300;
@@ -133,7 +134,8 @@ TEST_CASE("exchanges in a group and in the queue, with bounds that do not last")
   }
 }
 
-/// Sum over ranks of residuals and of what was delivered = sum over ranks of acc, 30 calls long.
+/// In each of 30 calls, the sum of all residuals and of the delivered values equals the sum of acc
+/// over the ranks.
 TEST_CASE("sparseReduceScatter loses nothing") {
   const std::size_t n = 500;
   for (const int P : {1, 2, 5, 8}) {

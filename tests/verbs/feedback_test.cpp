@@ -47,7 +47,8 @@ std::string step(const Ranks& ranks, const Mode& mode, const Vectors& sends,
   return verdict;
 }
 
-/// The invariant, index by index: residuals after + delivered = gradients + residuals before.
+/// Checks the invariant, index by index: residuals after + delivered = gradients + residuals
+/// before.
 std::string conserve(const Ranks& ranks, const Mode& mode, Kind kind, int calls) {
   const int P = ranks.size();
   const auto handles = make_residuals<float>(ranks.comms(), kLength, true);

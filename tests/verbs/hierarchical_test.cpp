@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kVariable = "SPARSECOLL_RANKS_PER_NODE";
 
-/// One in so many cases of the other algorithms: here each is run for several sizes of nodes.
+/// Keeps one in kThinning cases, because each case is run for several sizes of nodes.
 constexpr std::uint64_t kThinning = 5;
 
 std::string sweep_both(const Ranks& ranks, const Mode& mode) {
@@ -121,7 +121,7 @@ sparsecollStats_t stats_of(const Ranks& ranks, int rank, int which) {
 TEST_CASE("only leaders send to other nodes") {
   const Variable nodes(kVariable, "4");
   const Ranks ranks(8, config_of(kHierarchical));
-  // The second call of a shape: who is where is known, and the cuts.
+  // In the second call of a shape, the topology and the regions are known.
   CHECK(run_case(ranks, Case{1, kHierarchical, 5000, 100, Kind::kHeavyTail, oracle::Op::kSum,
                              sparsecollFloat32, false, false, 2}) == "");
   for (int rank = 0; rank < ranks.size(); ++rank) {
@@ -135,14 +135,14 @@ TEST_CASE("only leaders send to other nodes") {
   }
 }
 
-/// Algorithms that a call of this shape has taken on one communicator, again and again.
+/// Returns the algorithm that Auto takes in calls of one shape.
 int algorithm_of_auto(int allow_reordered, const Folder& folder) {
   const Variable debug("SPARSECOLL_DEBUG", "INFO");
   const Variable file("SPARSECOLL_DEBUG_FILE", folder.file("log"));
   sparsecollConfig_t config = default_config();
   config.allowReordered = allow_reordered;
   const Ranks ranks(4, config);
-  // Integers: the definition's bits in any order.
+  // Sums of integers have the definition's bits in any order.
   CHECK(run_case(ranks, Case{1, kAuto, 400, 10, Kind::kIntegers, oracle::Op::kSum,
                              sparsecollFloat32, false, false, 3}) == "");
   return stats_of(ranks, 0, sparsecollStatsLast).algorithm;

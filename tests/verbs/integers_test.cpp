@@ -18,8 +18,8 @@
 namespace sparsecoll::test {
 namespace {
 
-/// The input of one rank: small numbers, the ends of the range, zeros, at both ends of the index
-/// range.
+/// Returns the input of one rank: small numbers, the ends of the range and zeros, at both ends of
+/// the index range.
 template <class T>
 oracle::Sparse<T> make_integers(std::uint64_t count, int rank, std::uint64_t seed) {
   using Limits = std::numeric_limits<T>;
@@ -100,7 +100,8 @@ TEST_CASE("a sum of integers that does not fit can be fetched") {
   }) == "");
 }
 
-/// InvalidArgument that says why, from a verb whose arguments all ranks get wrong alike.
+/// Makes a call with bad arguments. Returns "" if the result is InvalidArgument with a message that
+/// contains `why`, and otherwise a description.
 std::string refused(const SparseCall& call, Verb verb, sparsecollComm_t comm,
                     const std::string& why) {
   const std::string verdict =

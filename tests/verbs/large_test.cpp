@@ -15,7 +15,7 @@ std::vector<int> some_rank_counts() {
   return small_run() ? std::vector<int>{3} : std::vector<int>{1, 2, 3, 8};
 }
 
-/// Two cases of a mode, other ones for every P.
+/// Checks two cases of a mode, which are others for every P.
 void check_large(const Mode& mode) {
   const std::size_t n = large_n();
   const std::size_t ks[] = {n / 100, n / 1000, 1, n / 20};
@@ -33,7 +33,7 @@ void check_large(const Mode& mode) {
   }
 }
 
-/// More entries than a bitmap is worth, and all of them.
+/// Checks so many entries that dense messages are shorter than bitmaps, and all entries.
 void check_dense_limit(const Mode& mode) {
   const std::size_t n = large_n() / 4;
   const Ranks ranks(3, config_of(mode));

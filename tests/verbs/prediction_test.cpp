@@ -61,7 +61,7 @@ struct Setting {
   Course course;
 };
 
-/// Calls of one shape; messages that rank 0 sent in each.
+/// Makes calls of one shape. Returns the number of messages that rank 0 sent in each.
 template <class T>
 std::string follow(const Ranks& ranks, const Setting& setting, std::vector<std::size_t>& messages) {
   const Course& course = setting.course;
@@ -115,7 +115,8 @@ TEST_CASE("where thresholds stay, no counters are summed") {
     std::vector<std::size_t> messages;
     REQUIRE(follow<float>(ranks, {mode, Kind::kHeavyTail, kCourses[0]}, messages) == "");
     CAPTURE(mode.name);
-    CHECK(messages[1] >= kSplit + kCounters + kGather);  // one threshold tells nothing of its moves
+    CHECK(messages[1] >=
+          kSplit + kCounters + kGather);  // one threshold does not show how thresholds change
     for (std::size_t call = 2; call < messages.size(); ++call)
       CHECK(messages[call] == kSplit + kGather);
   }

@@ -11,7 +11,8 @@ namespace sparsecoll::cuda_test {
 
 using unit::MessageBytes;
 
-/// A received message: the first `size` of its bytes. The bytes that follow must not matter.
+/// A received message, which is the first `size` of these bytes. The bytes behind it must not
+/// matter.
 struct Arrived {
   MessageBytes bytes;
   size_t size;

@@ -12,7 +12,7 @@ namespace {
 
 using test::Kind;
 
-/// Values of T, in its accumulation type: two-valued, all equal, and so on.
+/// Returns values of T, in its accumulation type: two-valued, all equal, and so on.
 template <class T>
 std::vector<Accumulation<T>> values_of(Kind kind, size_t n) {
   using Acc = Accumulation<T>;
@@ -28,7 +28,8 @@ std::vector<Accumulation<T>> values_of(Kind kind, size_t n) {
   return values;
 }
 
-/// Bins over all keys and over a few, many bins and few, one for each key and one for all.
+/// Returns bins over all keys or over a few: many bins, few bins, one for each key, and one for
+/// all.
 template <class Acc>
 std::vector<KeyBins> some_bins() {
   const int bits = static_cast<int>(std::bit_width(kKeyEnd<Acc> - 1));

@@ -75,7 +75,7 @@ TEST_CASE("selection from more than 2^31 elements") {
 
 // --- results
 
-/// Indices spread over the vector, and consecutive ones around 2^31, 2^32 and at the end.
+/// Returns indices spread over the vector, and consecutive ones around 2^31, 2^32 and at the end.
 std::vector<uint64_t> spread_indices() {
   std::vector<uint64_t> all;
   for (uint64_t i = 0; i < kWide; i += 1 + test::noise(1, i) % 20000) all.push_back(i);
@@ -86,7 +86,7 @@ std::vector<uint64_t> spread_indices() {
   return all;
 }
 
-/// Entries with the values of `period` at those indices.
+/// Returns entries with the values of `period` at those indices.
 Entries<float> entries_at(const std::vector<uint64_t>& indices, const std::vector<float>& period) {
   Entries<float> entries;
   for (const uint64_t i : indices) entries.push_back({i, period[i % kPeriod]});

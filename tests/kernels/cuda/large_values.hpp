@@ -20,7 +20,7 @@ inline constexpr size_t kPeriod = (size_t{1} << 24) + 43;
 inline std::vector<float> period_of(uint64_t seed) {
   return values_of<float>(test::Kind::kHeavyTail, kPeriod, seed);
 }
-/// One period that begins with the value at `first`.
+/// Returns one period that begins with the value at `first`.
 template <class V>
 std::vector<V> rotated(std::vector<V> period, size_t by) {
   std::rotate(period.begin(), period.begin() + static_cast<ptrdiff_t>(by), period.end());

@@ -69,7 +69,8 @@ std::string check_merge_above(const Inputs<Accumulation<T>>& inputs) {
       });
 }
 
-/// Numbers of every kind: fractions of very different magnitude, whose sums depend on the order.
+/// Returns numbers of every kind. Most are fractions of very different magnitude, whose sums depend
+/// on the order.
 template <class Acc>
 Acc value_of(uint64_t p, uint64_t i) {
   const uint64_t bits = noise(5, p, i);
@@ -81,9 +82,9 @@ Acc value_of(uint64_t p, uint64_t i) {
   }
 }
 
-/// About n entries of input p: indices are `gap` apart on average and begin at `first`.
+/// Returns about n entries of input p. Indices are `gap` apart on average and begin at `first`.
 template <class Acc>
-Entries<Acc> piece_of(uint64_t p, size_t n, uint64_t gap, uint64_t first = 0) {
+Entries<Acc> spread_entries(uint64_t p, size_t n, uint64_t gap, uint64_t first = 0) {
   Entries<Acc> entries;
   for (uint64_t j = 0, i = first; j < n; ++j, ++i) {
     if (gap > 1) i += noise(7, p, j) % (2 * gap - 1);
@@ -92,22 +93,23 @@ Entries<Acc> piece_of(uint64_t p, size_t n, uint64_t gap, uint64_t first = 0) {
   return entries;
 }
 
-/// Inputs of about n entries with all kinds of supports.
+/// Checks inputs of about n entries whose sets of indices overlap in every way.
 template <class T, class I>
 void check_supports(size_t count, size_t n) {
   using Acc = Accumulation<T>;
   const uint64_t far = sizeof(I) == 8 ? uint64_t{1} << 40 : 1000;
   Inputs<Acc> overlapping, identical, disjoint, interleaved, skewed, uneven;
   for (size_t p = 0; p < count; ++p) {
-    overlapping.push_back(piece_of<Acc>(p, n, 1 + p % 4, far));
-    identical.push_back(piece_of<Acc>(p, n, 1, 5));
-    disjoint.push_back(piece_of<Acc>(p, n, 2, far + (count - p) * 2 * n));
+    overlapping.push_back(spread_entries<Acc>(p, n, 1 + p % 4, far));
+    identical.push_back(spread_entries<Acc>(p, n, 1, 5));
+    disjoint.push_back(spread_entries<Acc>(p, n, 2, far + (count - p) * 2 * n));
     Entries<Acc> each;
     for (uint64_t j = 0; j < n; ++j) each.push_back({j * count + p, value_of<Acc>(p, j)});
     interleaved.push_back(each);
-    skewed.push_back(p == count / 2 ? piece_of<Acc>(p, n * count, 2, 17)
-                                    : piece_of<Acc>(p, p % 3, 2, n * count));
-    uneven.push_back(p % 3 == 1 ? Entries<Acc>{} : piece_of<Acc>(p, noise(3, p) % (2 * n), 3));
+    skewed.push_back(p == count / 2 ? spread_entries<Acc>(p, n * count, 2, 17)
+                                    : spread_entries<Acc>(p, p % 3, 2, n * count));
+    uneven.push_back(p % 3 == 1 ? Entries<Acc>{}
+                                : spread_entries<Acc>(p, noise(3, p) % (2 * n), 3));
   }
   INFO(count << " inputs of " << n);
   CHECK(check_merge<T, I>(overlapping) == "");
@@ -152,9 +154,10 @@ TEST_CASE("merge knows every kind of value") {
 TEST_CASE("merge has no trouble with tiles' borders, the ends of indices, or a lone -0") {
   for (const size_t n : {1023, 1024, 1025, 2047, 2048, 2049, 9000}) {
     INFO("n = " << n);
-    CHECK(check_merge<float, uint32_t>({piece_of<float>(0, n, 1), piece_of<float>(1, 1, 1, n)}) ==
-          "");
-    CHECK(check_merge<float, uint32_t>({piece_of<float>(0, n, 1), piece_of<float>(1, n, 1)}) == "");
+    CHECK(check_merge<float, uint32_t>(
+              {spread_entries<float>(0, n, 1), spread_entries<float>(1, 1, 1, n)}) == "");
+    CHECK(check_merge<float, uint32_t>(
+              {spread_entries<float>(0, n, 1), spread_entries<float>(1, n, 1)}) == "");
   }
   CHECK(check_merge<float, uint32_t>({{{0, 1.0f}, {0xffffffff, 2.0f}},
                                       {{8191, -0.0f}, {8192, 3.0f}, {0xffffffff, -2.0f}}}) == "");
@@ -199,7 +202,7 @@ TEST_CASE("merge of dense inputs gives the host's bits") {
 TEST_CASE("merge takes dense inputs among sparse ones") {
   Pair<float, uint32_t, DataType::float32> pair;
   const auto dense = unit::dense_of<float>(Kind::kHeavyTail, 5000, 1);
-  const auto sparse = piece_of<float>(1, 700, 3, 2000);
+  const auto sparse = spread_entries<float>(1, 700, 3, 2000);
   const SparseBuffer host = pair.host.kernels().sparse(5700);
   const SparseBuffer device = pair.device.kernels().sparse(5700);
   const SparseSpan ours[] = {pair.host.put(sparse), pair.host.put_dense(dense)};
@@ -216,7 +219,7 @@ void check_joined(const std::vector<size_t>& lengths) {
   Inputs<Acc> rising, any;
   uint64_t first = 0;
   for (size_t p = 0; p < lengths.size(); ++p) {
-    rising.push_back(piece_of<Acc>(p, lengths[p], 2, first));
+    rising.push_back(spread_entries<Acc>(p, lengths[p], 2, first));
     first += 4 * lengths[p];
     any.push_back({});
     for (const auto& entry : rising.back()) {

@@ -23,7 +23,7 @@ struct Part {
   Representation expected;
 };
 
-/// Every representation, and a region without entries.
+/// Returns parts for every representation, and one without entries.
 const std::vector<Part>& parts() {
   static const std::vector<Part> all{{{0, 1000000}, 40009, Representation::coded},
                                      {{1000000, 1200001}, 40, Representation::coded},
@@ -33,7 +33,7 @@ const std::vector<Part>& parts() {
   return all;
 }
 
-/// Values that every type can hold.
+/// Returns values that every type can hold.
 template <class Acc>
 Entries<Acc> entries_of_parts() {
   Entries<Acc> entries;

@@ -125,7 +125,7 @@ std::string check_lists(const Entries<Acc>& entries, size_t k, const Threshold& 
   return test::difference("above", pair.device.get(got), pair.host.get(want));
 }
 
-/// Integers with the largest magnitude among them; sorted values; few distinct values.
+/// Tests integers up to the largest magnitude, sorted values, and few distinct values.
 template <class T>
 Input<T> special_of(size_t n, int which) {
   Input<T> input;

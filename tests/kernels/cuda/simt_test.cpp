@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The machine without a GPU finds what it says it finds (simt/engine.hpp): barriers and exchanges
-// that some do not reach, and those that are missing.
+// Tests that the emulator finds the faults that simt/engine.hpp lists: barriers and exchanges that
+// some threads do not reach, and barriers that are missing.
 
 #include <cooperative_groups.h>
 
@@ -120,7 +120,7 @@ TEST_CASE("a missing barrier shows") {
     run(1, neighbour<true>, device);
     CHECK(fetch(device, cuda::kThreads) == want);
   }
-  // Only the first time: then what is wanted is in the shared memory already.
+  // Only the first run finds it: later the value is already in shared memory.
   run(1, neighbour<false>, device);
   CHECK(fetch(device, cuda::kThreads) != want);
   cudaFree(device);
@@ -134,7 +134,8 @@ TEST_CASE("a missing barrier of the grid shows") {
     run_together(4, next_block<true>, device);
     CHECK(fetch(device, 8) == want);
   }
-  // In a child: a thread sanitizer sees the race itself, and ends the process.
+  // This runs in a child process, because a thread sanitizer sees the race itself and ends the
+  // process.
   const Ending ending = ending_of([&] {
     for (int r = 0; r < 10; ++r) {
       cudaMemset(device, 0xff, 32);

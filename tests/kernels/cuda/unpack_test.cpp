@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The device unpacks every message, valid or not, as the host does.
+// Tests that the device unpacks every message, valid or not, as the host does.
 
 #include "kernels/cuda/arrived.hpp"
 #include "support/catch.hpp"
@@ -21,7 +21,7 @@ size_t entries_in(const MessageBytes& bytes, size_t size, const Region& region) 
   return wire_entries(ConstBytes(bytes).first(size), data_type_of<T>(), region.length());
 }
 
-/// The message of a shape, with values as they are, as sums or rounded.
+/// Returns the message of a shape, with values as they are, as sums or rounded.
 template <class T>
 MessageBytes message_of(const WireCase& shape, Precision precision) {
   using Acc = Accumulation<T>;
@@ -34,7 +34,8 @@ MessageBytes message_of(const WireCase& shape, Precision precision) {
   return {packets.slab + packets.offset[0], packets.slab + packets.offset[0] + packets.size[0]};
 }
 
-/// Sound messages of all shapes: as long as needed and longer, with room enough and too little.
+/// Checks valid messages of all shapes, with and without bytes behind them, and with enough or too
+/// little room.
 template <class T, class I>
 std::vector<Arrived> sound_messages() {
   std::vector<Arrived> all;
@@ -68,7 +69,8 @@ TEST_CASE("what messages hold is what the host finds in them") {
   CHECK(check_unpack<float, uint32_t>({}, 0) == "");
 }
 
-/// Long messages that many blocks share, with all entries in few words or blocks, or everywhere.
+/// Checks long messages that many blocks share. The entries are in few words or blocks, or
+/// everywhere.
 template <class T, class I>
 std::string check_long(uint64_t length, uint64_t first, uint64_t last, uint64_t one_in) {
   Entries<Accumulation<T>> entries;
@@ -99,7 +101,7 @@ TEST_CASE("long messages are shared by blocks") {
   CHECK(check_long<float, uint32_t>(kLong * 300, 70000, kLong, 2) == "");
 }
 
-/// Short shapes of every representation.
+/// Returns short shapes of every representation.
 std::vector<WireCase> short_shapes() {
   return {{"coded", Representation::coded, {12345, 1012345}, 7, false},
           {"above 2^32", Representation::coded, {3, k2to32 + 4}, 6, true},
@@ -110,7 +112,8 @@ std::vector<WireCase> short_shapes() {
           {"nothing", Representation::coded, {5, 100000}, 0, false}};
 }
 
-/// Each message in one call, with room for as many entries as it claims and for as many as it had.
+/// Unpacks all messages in one call, with room for the entries that they claim, and then for those
+/// that they had.
 template <class T, class I>
 std::string check_damaged(const std::vector<MessageBytes>& damaged, const WireCase& shape) {
   std::vector<Arrived> all;
@@ -122,14 +125,14 @@ std::string check_damaged(const std::vector<MessageBytes>& damaged, const WireCa
   return check_unpack<T, I>(all, shape.nnz % 2);
 }
 
-/// Every byte changed, each in a message of its own.
+/// Returns copies of a message, each with another byte changed.
 std::vector<MessageBytes> with_bytes_changed(const MessageBytes& message) {
   std::vector<MessageBytes> damaged(message.size(), message);
   for (size_t at = 0; at < message.size(); ++at) damaged[at][at] = ~damaged[at][at];
   return damaged;
 }
 
-/// The header as it is, any number of bytes of the rest replaced by noise.
+/// Returns copies of a message with the same header, in which some of the other bytes are noise.
 std::vector<MessageBytes> with_noise(const MessageBytes& message, uint64_t seed) {
   std::vector<MessageBytes> damaged;
   for (uint64_t c = 0; c < (test::small_run() ? 10 : 30); ++c) {

@@ -9,11 +9,11 @@
 
 namespace sparsecoll::cuda_test {
 
-/// Kernels of both for a tensor of T.
+/// The kernels of host and device for a tensor of T.
 template <class T, class I = uint32_t>
 using PairOf = Pair<Accumulation<T>, I, data_type_of<T>()>;
 
-/// Values of any type; integers are of any magnitude, whatever the kind.
+/// Returns values of any type. Integers have any magnitude, whatever the kind.
 template <class T>
 std::vector<T> values_of(test::Kind kind, size_t n, uint64_t seed) {
   std::vector<T> values;
@@ -29,7 +29,7 @@ std::vector<T> values_of(test::Kind kind, size_t n, uint64_t seed) {
   return values;
 }
 
-/// About half of the indices below n, times `stride`, with such values.
+/// Returns entries with such values at about half of the indices below n, times `stride`.
 template <class Acc>
 Entries<Acc> entries_of(test::Kind kind, size_t n, uint64_t seed, uint64_t stride = 1) {
   const std::vector<Acc> values = values_of<Acc>(kind, n, seed);
@@ -46,7 +46,7 @@ std::vector<Key<T>> bits_of(const std::vector<T>& values) {
   return bits;
 }
 
-/// Every NaN the same one: which of two NaNs an addition keeps is the machine's choice.
+/// Makes all NaNs the same, because which of two NaNs an addition keeps depends on the machine.
 template <class T>
 std::vector<Key<T>> bits_but_nan(const std::vector<T>& values) {
   std::vector<Key<T>> bits = bits_of(values);
@@ -57,7 +57,7 @@ std::vector<Key<T>> bits_but_nan(const std::vector<T>& values) {
   return bits;
 }
 
-/// Indices and the bits of values.
+/// Returns the indices and the bits of the values.
 template <class T>
 std::vector<uint64_t> bits_of(const Entries<T>& entries) {
   std::vector<uint64_t> bits;
@@ -72,8 +72,8 @@ struct Input {
   size_t n;
 };
 
-/// Every kind of one length, and lengths around the borders of packs, blocks and groups of values,
-/// and one that more than fills the machine.
+/// Returns every kind of data with one length, lengths around the borders of packs, blocks and
+/// groups of values, and one that needs more threads than the machine has.
 inline std::vector<Input> inputs() {
   std::vector<Input> all;
   for (const test::Kind kind : unit::kDenseKinds) all.push_back({kind, 1000});

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Messages made on the device are the host's, byte for byte.
+// Tests that messages made on the device are those of the host, byte for byte.
 
 #include "kernels/cuda/device_backend.hpp"
 #include "kernels/messages.hpp"
@@ -62,7 +62,7 @@ std::string check_pack(const Cut<Accumulation<T>>& cut, Precision precision, boo
   const size_t nnz = cut.entries.size(), n = cut.regions.size();
   Pair<Acc, I, data_type_of<T>()> pair;
   SparseSpan ours = pair.host.put(cut.entries), theirs = pair.device.put(cut.entries);
-  // With the smallest alignment that vectors may have.
+  // Vectors have the smallest alignment that is allowed.
   theirs.index = pair.device.upload(pair.device.template download<I>(theirs.index, nnz), sizeof(I));
   theirs.value =
       pair.device.upload(pair.device.template download<Acc>(theirs.value, nnz), sizeof(Acc));
@@ -85,7 +85,7 @@ std::string check_pack(const Cut<Accumulation<T>>& cut, Precision precision, boo
                  }));
 }
 
-/// For all types whose indices reach as far; `of(Acc{})` gives the cut.
+/// Runs the check for all types whose indices reach far enough; `of(Acc{})` gives the cut.
 template <class Make>
 std::string check_types(const Make& of, bool wide) {
   std::string wrong = check_pack<double, uint64_t>(of(double{}), Precision::accumulated);
@@ -111,7 +111,7 @@ TEST_CASE("messages of every representation are the host's") {
   }
 }
 
-/// `n` regions of [0, length) with borders near multiples of `step`, some of them empty.
+/// Returns `n` regions of [0, length) with borders near multiples of `step`. Some are empty.
 std::vector<Region> regions_near(uint64_t length, uint64_t step, size_t n, uint64_t seed) {
   std::vector<uint64_t> borders{0, length};
   for (size_t r = 1; r < n; ++r) {
@@ -124,7 +124,8 @@ std::vector<Region> regions_near(uint64_t length, uint64_t step, size_t n, uint6
   return regions;
 }
 
-/// Entries near multiples of `step`, the share 1 / `one_in` of all such indices below `length`.
+/// Returns entries near multiples of `step`: the share 1 / `one_in` of all such indices below
+/// `length`.
 template <class Acc>
 Entries<Acc> entries_near(uint64_t length, uint64_t step, uint64_t one_in, uint64_t seed) {
   Entries<Acc> entries;

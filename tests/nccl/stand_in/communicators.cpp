@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Initialisation of communicators, and queries of their properties and state.
+// Initialises communicators, and returns their properties and state.
 
 #include <algorithm>
 #include <cstring>
