@@ -13,6 +13,7 @@ Reads README.md and the Markdown pages of docs/ and perf/. Checks
   - inline code that is a name of two words or more, such as `SparseSpan` or `pack_all`: a source or
     a result of perf must have it, or a name that ends with it;
   - names of source files in blocks of text (```text), with or without folders.
+Names of tests, such as `unit_core`, are not checked, because CMake composes them.
 Names with <placeholders> or $VARIABLES are not checked, nor are those that a page lists in a comment
 <!-- elsewhere: NAME ... -->.
 """
@@ -32,6 +33,7 @@ ENDINGS = r"\.(?:c|h|cpp|hpp|cu|cuh|f90|py|sh|cmake|md)"
 SOURCE = re.compile(rf"^[\w*]+{ENDINGS}$")
 FILE_IN_TEXT = re.compile(rf"(?<![\w./<>$%])[\w./*{{}}-]*[\w*]{ENDINGS}(?![\w<])")
 QUALIFIED = re.compile(r"^(?:\w+::)*(\w+)::(\w+)(?:\(\))?$")
+TEST = re.compile(r"^(?:unit|ranks|mpi|gpu|fault|perf|test)_")
 NAME = re.compile(r"^(?=\w*[a-z]\w*(?:[A-Z]|_\w))[A-Za-z]\w*(?:\(\))?$")
 SCOPE = re.compile(
     r"\b(?:class|struct|enum|union|namespace)\s+(?:class\s+|alignas\([^)]*\)\s+)?"
@@ -74,7 +76,7 @@ class Names:
             scope, member = qualified.groups()
             return not code.startswith("std::") and member not in self.scopes.get(scope, ())
         name = code.removesuffix("()")
-        if not NAME.match(code) or name in self.words:
+        if not NAME.match(code) or TEST.match(code) or name in self.words:
             return False
         return not any(word.endswith(name) for word in self.words)
 

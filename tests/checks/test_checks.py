@@ -100,7 +100,7 @@ class Paths(Tree):
         "`src/core/arena.hpp`", "`src/core/arena.{hpp,cpp}`", "`src/*/arena.cpp`", "`arena.hpp`",
         "`src/<layer>/<file>.cpp`", "`and/or`", "`x.y`", "<!-- elsewhere: mine.cpp -->\n`mine.cpp`",
         "`Arena`", "`Arena::take`", "`Arena::take()`", "`core::Arena`", "`std::vector`", "`take_span`", "`TakeAll`",
-        "`any word`", "`Word`", "`word`", "```text\narena.hpp core/arena.hpp src/core/arena.cpp x.y\n```",
+        "`any word`", "`unit_nothing`", "`Word`", "`word`", "```text\narena.hpp core/arena.hpp src/core/arena.cpp x.y\n```",
         "```sh\nrm nothing.hpp\n```",
     )
     BAD = (
