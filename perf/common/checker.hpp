@@ -52,9 +52,10 @@ class Checker {
   std::size_t wrong_sparse(std::span<const std::uint32_t> index, std::span<const T> value,
                            ExpectedResult kind) const;
   /// Returns the number of wrong entries of a result whose values were sent in bfloat16. An entry
-  /// is wrong if no rank selected it, or if it is further from the sum than rounding explains; the
-  /// merge tree drops parts of sums, so that there the distance is from 0. If the definition
-  /// prescribes k entries, missing and superfluous ones count, too.
+  /// is wrong if no rank selected it, or if its distance from the sum is larger than rounding
+  /// explains. The merge tree drops parts of sums: there an entry is wrong if its magnitude is
+  /// larger than the sum of all magnitudes and rounding explain. If the definition prescribes k
+  /// entries, missing and superfluous ones count, too.
   std::size_t wrong_rounded(const Entries<Wide<T>>& result, ExpectedResult kind) const;
   /// Returns the number of wrong entries among those that this rank received, in the order of their
   /// sender, then index. Bits must agree.

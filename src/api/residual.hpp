@@ -13,9 +13,9 @@ namespace sparsecoll {
 
 class Communicator;
 
-/// The error feedback of one tensor: two buffers, of which a call reads one and writes the other.
-/// The commit swaps them, so that a failed call leaves the state unchanged. It is on the backend of
-/// the buffers of its first call; before that on the host.
+/// The error feedback of one tensor. It has two buffers: a call reads one and writes the other. The
+/// commit swaps them, so that a failed call leaves the state unchanged. It is on the backend of the
+/// buffers of its first call; before that on the host.
 class Residual {
  public:
   static constexpr size_t kMostShapes = 8;  // one tensor is used with few shapes

@@ -36,7 +36,7 @@ namespace sparsecoll {
 
 namespace {
 
-/// A part of the vector, of which the k largest entries are selected.
+/// A part of the vector whose k largest entries are selected.
 struct Shard {
   Region region;
   size_t k = 0;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// One call has one deadline, however many waits it consists of.
+// Tests that a call has one deadline, however often it waits.
 
 #include <chrono>
 #include <thread>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kDeadlineMs = 2000;
 constexpr auto kDelay = std::chrono::milliseconds(1600);
-// Two waits in turn, of which the second has a deadline of its own, take 3.6 s.
+// A call whose second wait had a deadline of its own would take 3.6 s.
 constexpr double kLimit = 3.0;
 
 /// Ends collectively, as over MPI. With `keeps_gossip`, gossip never leaves this rank.

@@ -26,7 +26,8 @@ constexpr LanesOfMask<4> kFour;
 struct FloatLanes {
   static constexpr size_t kLanes = 8;
   using Vector = __m256;
-  /// Magnitudes have no sign bit, so that they compare as signed numbers do: above the one before.
+  /// Returns the number just below the key, because AVX2 only compares with "greater than". It
+  /// compares signed numbers, which is right for magnitudes, since they have no sign bit.
   static __m256i bound_of(uint64_t key) {
     return _mm256_set1_epi32(static_cast<int>(static_cast<uint32_t>(key) - 1));
   }

@@ -126,7 +126,7 @@ __device__ SelectionCounts compact(const Source& source, const Threshold& thresh
   return of_earlier + block;
 }
 
-/// A source of n consecutive items, of which every warp takes a consecutive range. `Items` has
+/// A source of n consecutive items. Every warp takes a consecutive range of them. `Items` has
 /// item(j) and key(item).
 template <class Items>
 struct ItemsInOrder {

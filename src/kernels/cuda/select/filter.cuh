@@ -62,8 +62,8 @@ struct CandidateBuffer {
 /// Slots that a warp reserves at a time.
 inline constexpr size_t kAllocationUnit = 512;
 
-/// Loads n elements from `from` on, of which `available` exist; the others are zeros. `vectorized`:
-/// uses 16-byte accesses if all n are available.
+/// Loads n elements from `from` on. Only `available` of them exist; the others are set to zero.
+/// `vectorized`: uses 16-byte accesses if all n are available.
 template <unsigned n, class V>
 __device__ void load_items(const V* from, size_t available, bool vectorized, V (&to)[n]) {
   if (vectorized && available >= n) {

@@ -137,7 +137,8 @@ CandidateBuffer<T> make_candidate_buffer(Backend& backend, size_t count, size_t 
   CandidateBuffer<T> buffer;
   buffer.tiles =
       count / CandidateBuffer<T>::kTileItems + (count % CandidateBuffer<T>::kTileItems != 0);
-  // A warp releases fewer slots than it needs next, and at the end at most one allocation unit.
+  // A warp that reserves new slots leaves fewer old ones unused than it needs next. At the end it
+  // leaves at most one allocation unit unused.
   buffer.capacity = std::min({2 * candidates + warps * kAllocationUnit,
                               backend.tuning().candidate_capacity, size_t{0xffffffff}});
   buffer.value = backend.arena().take<Accumulation<T>>(buffer.capacity);
