@@ -4,6 +4,8 @@
 #include "api/operation.hpp"
 #include "api/output.hpp"
 #include "api/reduction.hpp"
+#include "collectives/building_blocks/rounding.hpp"
+#include "collectives/building_blocks/selection.hpp"
 
 namespace sparsecoll {
 
@@ -11,6 +13,7 @@ namespace {
 
 struct CoordinateArguments {
   Verb verb;
+  const Algorithm* only;  ///< the verb's only algorithm; null: the configured one, or Auto's choice
   const sparsecollSparse_t* send;
   sparsecollSparse_t* recv;
   size_t k;
@@ -36,7 +39,7 @@ class CoordinateOperation final : public Operation, private CoordinateArguments 
     divisor = check_op(op, communicator.size());
     check_exact_sum(static_cast<DataType>(send->datatype), k, op);
     const AlgorithmInfo& configured = *algorithm_info(communicator.config().values.algorithm);
-    if (verb == Verb::sparse_allreducev && !configured.coordinate_form)
+    if (!only && !configured.coordinate_form)
       fail(sparsecollInvalidArgument, "algorithm: expected one that works in coordinate form, got ",
            configured.name);
     for (const ByteRange& in : byte_ranges("send.indices", "send.values", *send))
@@ -60,40 +63,30 @@ class CoordinateOperation final : public Operation, private CoordinateArguments 
     Communicator& communicator = invocation.communicator;
     Kernels& kernels = this->kernels(communicator);
     Reduction reduction(invocation, kernels);
-    const auto rule = static_cast<ResidualRule>(communicator.config().values.residualRule);
     const SparseSpan sent = kernels.widened(span_of(*send, kernels));
     Problem problem{send->count, k == kAll ? k : std::min(k, send->count), sent, 0};
+    const Algorithm& algorithm =
+        only ? *only : reduction.sparse_algorithm(problem, Reduction::Form::sparse);
     SparseSpan unsent;
-    Rounded local;
-    Outcome outcome;
-    if (verb == Verb::gtopk_allreducev) {
-      if (k != kAll) {  // L_r = top-k of send_r; the rest stays here
-        const SparseBuffer kept = kernels.sparse(std::min(k, send->nnz));
-        const SparseBuffer rest = kernels.sparse(send->nnz);
-        kernels.top_k(sent, k, kept, rest);
-        problem.local = kept.span().stored();
-        unsent = rest.span();
-      }
-      local = round_for_wire(reduction.env(), problem.local);
-      problem.local = local.values;
-      outcome = reduction.run(gtopk(), problem);
-    } else {
-      const Algorithm& chosen = reduction.sparse_algorithm(problem, Reduction::Form::sparse);
-      local = round_for_wire(reduction.env(), problem.local);
-      problem.local = local.values;
-      outcome = reduction.run(chosen, problem);
+    if (algorithm.selects_input && k != kAll) {  // L_r = top-k of send_r; the rest stays here
+      const SparseBuffer kept = kernels.sparse(std::min(k, send->nnz));
+      const SparseBuffer rest = kernels.sparse(send->nnz);
+      kernels.top_k(sent, k, kept, rest);
+      problem.local = kept.span().stored();
+      unsent = rest.span();
     }
+    const Rounded local = round_for_wire(reduction.env(), problem.local);
+    problem.local = local.values;
+    const Outcome outcome = reduction.run(algorithm, problem);
     Output output(recv, reduction.result_entries());
     const SparseBuffer out = output.prepare(communicator, {*send, context().device()}, kernels);
     // Nothing can fail from here on.
     if (residual) {
+      const ResidualRule rule = reduction.residual_rule(algorithm);
       // acc first, then what merges dropped: the order of the definition.
       kernels.put_back({unsent, {}, {}, rule}, residual->current());
       add_lost(kernels, local.lost, residual->current());
-      const bool tree = verb == Verb::gtopk_allreducev;
-      kernels.put_back(
-          {problem.local, outcome.result, outcome.dropped, tree ? rule : ResidualRule::conserving},
-          residual->current());
+      kernels.put_back({problem.local, outcome.result, outcome.dropped, rule}, residual->current());
     }
     kernels.deliver(outcome.result, divisor, out);
     output.finish(communicator, send->count);
@@ -122,15 +115,17 @@ using namespace sparsecoll;
 sparsecollResult_t sparseAllreducev(const sparsecollSparse_t* send, sparsecollSparse_t* recv,
                                     size_t k, sparsecollRedOp_t op, sparsecollResidual_t residual,
                                     sparsecollComm_t comm, sparsecollStream_t stream) {
-  return submit(Verb::sparse_allreducev,
-                CoordinateOperation({Verb::sparse_allreducev, send, recv, k, op, residual, stream}),
-                comm);
+  return submit(
+      Verb::sparse_allreducev,
+      CoordinateOperation({Verb::sparse_allreducev, nullptr, send, recv, k, op, residual, stream}),
+      comm);
 }
 
 sparsecollResult_t gtopkAllreducev(const sparsecollSparse_t* send, sparsecollSparse_t* recv,
                                    size_t k, sparsecollRedOp_t op, sparsecollResidual_t residual,
                                    sparsecollComm_t comm, sparsecollStream_t stream) {
-  return submit(Verb::gtopk_allreducev,
-                CoordinateOperation({Verb::gtopk_allreducev, send, recv, k, op, residual, stream}),
-                comm);
+  return submit(
+      Verb::gtopk_allreducev,
+      CoordinateOperation({Verb::gtopk_allreducev, &gtopk(), send, recv, k, op, residual, stream}),
+      comm);
 }

@@ -10,6 +10,7 @@ namespace {
 
 struct DenseArguments {
   Verb verb;
+  const Algorithm* only;  ///< the verb's only algorithm; null: the configured one, or Auto's choice
   const void* send;
   void* recv;
   size_t count;
@@ -23,7 +24,7 @@ struct DenseArguments {
 class DenseOperation final : public Operation, private DenseArguments {
  public:
   explicit DenseOperation(const DenseArguments& arguments) : DenseArguments(arguments) {
-    if (verb == Verb::gtopk_allreduce) context().allow_capture();
+    if (only && only->knows_bounds) context().allow_capture();
   }
 
   Descriptor descriptor() const override {
@@ -51,18 +52,16 @@ class DenseOperation final : public Operation, private DenseArguments {
     Reduction reduction(invocation, kernels);
     Env& env = reduction.env();
     Problem problem{count, std::min(k, count), {}, 0};
-    const bool is_gtopk = verb == Verb::gtopk_allreduce;
     const Algorithm& algorithm =
-        is_gtopk ? gtopk() : reduction.sparse_algorithm(problem, Reduction::Form::dense);
+        only ? *only : reduction.sparse_algorithm(problem, Reduction::Form::dense);
     const Gradient gradient{send, count, residual ? residual->view() : ResidualView{}};
     const Selected selected = algorithm.selection.select(env, gradient, problem, invocation.cache);
-    const Outcome outcome = is_gtopk ? reduction.run_without_reading(algorithm, problem)
-                                     : reduction.run(algorithm, problem);
+    const Outcome outcome = algorithm.knows_bounds
+                                ? reduction.run_without_reading(algorithm, problem)
+                                : reduction.run(algorithm, problem);
     const Stopwatch watch(env.stats, Phase::reduce);
-    const auto configured =
-        static_cast<ResidualRule>(invocation.communicator.config().values.residualRule);
-    const ResidualRule rule = is_gtopk ? configured : ResidualRule::conserving;
-    algorithm.selection.put_back(env, {gradient, problem, selected, outcome, rule});
+    algorithm.selection.put_back(
+        env, {gradient, problem, selected, outcome, reduction.residual_rule(algorithm)});
     if (residual) {
       if (context().captured()) residual->set_captured();
       residual->commit(kernels);
@@ -92,8 +91,8 @@ sparsecollResult_t sparseAllreduce(const void* sendbuff, void* recvbuff, size_t 
                                    sparsecollResidual_t residual, sparsecollComm_t comm,
                                    sparsecollStream_t stream) {
   return submit(Verb::sparse_allreduce,
-                DenseOperation({Verb::sparse_allreduce, sendbuff, recvbuff, count, k, datatype, op,
-                                residual, stream}),
+                DenseOperation({Verb::sparse_allreduce, nullptr, sendbuff, recvbuff, count, k,
+                                datatype, op, residual, stream}),
                 comm);
 }
 
@@ -102,7 +101,7 @@ sparsecollResult_t gtopkAllreduce(const void* sendbuff, void* recvbuff, size_t c
                                   sparsecollResidual_t residual, sparsecollComm_t comm,
                                   sparsecollStream_t stream) {
   return submit(Verb::gtopk_allreduce,
-                DenseOperation({Verb::gtopk_allreduce, sendbuff, recvbuff, count, k, datatype, op,
-                                residual, stream}),
+                DenseOperation({Verb::gtopk_allreduce, &gtopk(), sendbuff, recvbuff, count, k,
+                                datatype, op, residual, stream}),
                 comm);
 }

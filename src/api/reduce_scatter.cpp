@@ -5,6 +5,7 @@
 #include "api/operation.hpp"
 #include "api/output.hpp"
 #include "api/reduction.hpp"
+#include "collectives/building_blocks/selection.hpp"
 
 namespace sparsecoll {
 

@@ -69,7 +69,7 @@ void Reduction::log_choice(const Algorithm& chosen, const ProblemSize& size,
                            const Network& network) const {
   std::string times;
   for (const Algorithm* const each : algorithms()) {
-    if (!each->suits || !each->suits(size)) continue;
+    if (!each->suits(size)) continue;
     times += text(times.empty() ? "" : ", ", name_of(each->id),
                   times.empty() ? " would take " : " ", each->seconds(size, network) * 1e6, " us");
   }
@@ -127,6 +127,11 @@ Outcome Reduction::run_without_reading(const Algorithm& algorithm, const Problem
   invocation_.call.confirm_counts(env_.kernels,
                                   {problem.local.nnz.at, outcome.result.nnz.at, env_.fault});
   return outcome;
+}
+
+ResidualRule Reduction::residual_rule(const Algorithm& algorithm) const {
+  if (!algorithm.drops_entries) return ResidualRule::conserving;
+  return static_cast<ResidualRule>(invocation_.communicator.config().values.residualRule);
 }
 
 void Reduction::confirm(size_t selected, size_t result) {

@@ -23,6 +23,8 @@ class Reduction {
   /// Runs an algorithm without reading its result on the host. Keeps no cache, so that the next
   /// call must not need one.
   Outcome run_without_reading(const Algorithm& algorithm, const Problem& problem);
+  /// Returns what the residual gets of the entries that the algorithm drops on the way.
+  ResidualRule residual_rule(const Algorithm& algorithm) const;
   /// Ends an exchange whose result has `result` entries. Throws RemoteError if a message was
   /// malformed. Afterwards all ranks have agreed on the call.
   void confirm(size_t selected, size_t result);

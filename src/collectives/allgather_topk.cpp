@@ -17,6 +17,7 @@
 
 #include "collectives/building_blocks/allgather_messages.hpp"
 #include "collectives/building_blocks/region_exchange.hpp"
+#include "collectives/building_blocks/selection.hpp"
 #include "collectives/interface/algorithm.hpp"
 #include "collectives/network/cost_model.hpp"
 

@@ -27,6 +27,8 @@
 // has a bound that is known in advance, so that the host never waits for a count.
 #include <algorithm>
 
+#include "collectives/building_blocks/rounding.hpp"
+#include "collectives/building_blocks/selection.hpp"
 #include "collectives/interface/algorithm.hpp"
 #include "kernels/wire.hpp"
 
@@ -171,7 +173,11 @@ Outcome run(Env& env, const Problem& problem, ShapeCache&) { return Tree(env, pr
 
 }  // namespace
 
-extern constinit const Algorithm kGtopk{
-    .id = AlgorithmId::automatic, .run = run, .selection = kSelectTopk};
+extern constinit const Algorithm kGtopk{.id = AlgorithmId::automatic,
+                                        .run = run,
+                                        .selection = kSelectTopk,
+                                        .knows_bounds = true,
+                                        .drops_entries = true,
+                                        .selects_input = true};
 
 }  // namespace sparsecoll

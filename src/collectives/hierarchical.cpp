@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hierarchical: Ok-Topk (oktopk.cpp) between nodes, for several ranks that share a node's link.
 //
-//   1. Every rank sends L_r to the leader of its node, which adds the L_r in rank order. It drops
-//   no
+//   1. Every rank sends L_r to the leader of its node, which adds them in rank order. It drops no
 //      entry, because only the sum of all ranks decides which are in the result. (Over a bfloat16
 //      wire it rounds the sums before it sends them.)
 //   2. The leaders run Ok-Topk with exact selection on the sums of their nodes.
@@ -28,6 +27,8 @@
 #include <limits>
 
 #include "collectives/building_blocks/received_vectors.hpp"
+#include "collectives/building_blocks/rounding.hpp"
+#include "collectives/building_blocks/selection.hpp"
 #include "collectives/network/cost_model.hpp"
 #include "collectives/network/topology.hpp"
 #include "collectives/oktopk.hpp"

@@ -40,6 +40,7 @@
 #include "collectives/building_blocks/allreduce_counts.hpp"
 #include "collectives/building_blocks/region_exchange.hpp"
 #include "collectives/building_blocks/regions.hpp"
+#include "collectives/building_blocks/selection.hpp"
 #include "collectives/interface/algorithm.hpp"
 #include "core/error.hpp"
 

@@ -5,8 +5,7 @@
 //
 //   1. Region r = [bounds[r], bounds[r + 1]) belongs to rank r. Send every rank the entries of the
 //      local selection L_r that lie in its region, destinations rotating.
-//   2. The owner adds the P vectors in rank order. The sum is its region of s, the sum over ranks
-//   of
+//   2. The owner adds the P vectors in rank order. The result is its region of s, the sum of all
 //      L_r.
 //
 // Cost per rank: P - 1 messages; k (P - 1) / P entries sent and received if the regions share the
@@ -16,6 +15,7 @@
 // stay, as zeros. All selected entries are delivered, so that none returns to the residual, except
 // for what rounding removed.
 #include "collectives/building_blocks/region_exchange.hpp"
+#include "collectives/building_blocks/selection.hpp"
 #include "collectives/interface/algorithm.hpp"
 
 namespace sparsecoll {

@@ -51,7 +51,7 @@ const Algorithm& choose_algorithm(const ProblemSize& size, const Network& networ
   const Algorithm* best = nullptr;
   double least = 0;
   for (const Algorithm* const each : kTable) {
-    if (!each->suits || !each->suits(size)) continue;
+    if (!each->suits(size)) continue;
     const double seconds = each->seconds(size, network);
     if (best && seconds >= least) continue;
     best = each;

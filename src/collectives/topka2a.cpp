@@ -28,6 +28,7 @@
 
 #include "collectives/building_blocks/region_exchange.hpp"
 #include "collectives/building_blocks/regions.hpp"
+#include "collectives/building_blocks/selection.hpp"
 #include "collectives/interface/algorithm.hpp"
 #include "collectives/network/cost_model.hpp"
 #include "kernels/wire.hpp"

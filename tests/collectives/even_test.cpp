@@ -7,6 +7,7 @@
 #include "calls/channel_ranks.hpp"
 #include "collectives/alltoall.hpp"
 #include "collectives/building_blocks/regions.hpp"
+#include "collectives/building_blocks/selection.hpp"
 #include "collectives/registry.hpp"
 #include "support/catch.hpp"
 #include "support/data.hpp"

@@ -27,12 +27,14 @@ TEST_CASE("every algorithm but Auto has its functions, by its number") {
     if (!algorithm) continue;
     CHECK(algorithm == algorithms()[found++]);
     CHECK(algorithm->id == each.id);
-    CHECK(algorithm->seconds != nullptr);
+    CHECK(algorithm->seconds != not_predicted);
     // Auto gives the definition, but for sums by node where the user allows them.
     const bool may_suit =
         each.result == ResultKind::definition || each.result == ResultKind::sums_by_node;
-    CHECK((may_suit || !algorithm->suits));
+    CHECK((may_suit || algorithm->suits == never_suits));
   }
+  for (const Algorithm* const each : algorithms())
+    CHECK((each->suits == never_suits || each->seconds != not_predicted));
   const int unknown = static_cast<int>(std::size(kAlgorithms));
   for (const int id : {-1, unknown, 1000}) {
     CHECK(find_algorithm(id) == nullptr);

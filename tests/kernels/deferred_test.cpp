@@ -6,6 +6,7 @@
 
 #include <random>
 
+#include "collectives/building_blocks/rounding.hpp"
 #include "collectives/registry.hpp"
 #include "core/numeric.hpp"
 #include "kernels/deferred_backend.hpp"

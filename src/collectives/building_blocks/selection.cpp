@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/building_blocks/selection.hpp"
 
-#include "collectives/interface/algorithm.hpp"
+#include "collectives/building_blocks/rounding.hpp"
 
 namespace sparsecoll {
 

@@ -2,41 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "collectives/building_blocks/rounding.hpp"
-#include "collectives/interface/env.hpp"
-#include "collectives/interface/shape_cache.hpp"
+#include "collectives/interface/algorithm.hpp"
 
 namespace sparsecoll {
-
-struct Outcome;
-struct Problem;
-
-/// The data that a selection keeps for put_back(), besides the entries in the Problem.
-struct Selected {
-  /// The values that rounding removed from each selected vector.
-  std::span<const SparseSpan> lost = {};
-  const void* acc = nullptr;  ///< acc, if it was selected as a whole
-};
-
-/// The arguments of Selection::put_back().
-struct Delivery {
-  const Gradient& gradient;
-  const Problem& problem;
-  const Selected& selected;
-  const Outcome& outcome;
-  ResidualRule rule;
-};
-
-/// How a verb in dense form selects entries of a dense vector, and keeps in the residual those that
-/// were not delivered (error feedback). acc = gradient + residual.
-struct Selection {
-  /// Selects entries of acc, rounds them for the wire, and puts them into the Problem, whose count
-  /// and k are set. Writes the other entries to the residual, if there is one.
-  Selected (*select)(Env&, const Gradient&, Problem&, ShapeCache&);
-  /// Adds the entries that were selected but not delivered to the residual, if there is one. It is
-  /// called after all ranks have agreed on the call.
-  void (*put_back)(Env&, const Delivery&);
-};
 
 /// Selects the k largest entries of acc.
 Selected select_topk(Env& env, const Gradient& gradient, Problem& problem, ShapeCache& cache);

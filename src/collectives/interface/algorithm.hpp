@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <limits>
 #include <optional>
 
 #include "calls/algorithm_info.hpp"
-#include "collectives/building_blocks/selection.hpp"
 #include "collectives/interface/env.hpp"
 #include "collectives/interface/shape_cache.hpp"
 
@@ -46,6 +46,40 @@ struct Outcome {
 /// Runs the exchange of an algorithm on all ranks. The cache may change its time, never its result.
 using RunFunction = Outcome (*)(Env&, const Problem&, ShapeCache&);
 
+/// The data that a selection keeps for put_back(), besides the entries in the Problem.
+struct Selected {
+  /// The values that rounding removed from each selected vector.
+  std::span<const SparseSpan> lost = {};
+  const void* acc = nullptr;  ///< acc, if it was selected as a whole
+};
+
+/// The arguments of Selection::put_back().
+struct Delivery {
+  const Gradient& gradient;
+  const Problem& problem;
+  const Selected& selected;
+  const Outcome& outcome;
+  ResidualRule rule;
+};
+
+/// How a verb in dense form selects entries of a dense vector, and keeps in the residual those that
+/// were not delivered (error feedback). acc = gradient + residual.
+struct Selection {
+  /// Selects entries of acc, rounds them for the wire, and puts them into the Problem, whose count
+  /// and k are set. Writes the other entries to the residual, if there is one.
+  Selected (*select)(Env&, const Gradient&, Problem&, ShapeCache&);
+  /// Adds the entries that were selected but not delivered to the residual, if there is one. It is
+  /// called after all ranks have agreed on the call.
+  void (*put_back)(Env&, const Delivery&);
+};
+
+/// Predicts no time: Auto never takes the algorithm.
+inline double not_predicted(const ProblemSize&, const Network&) {
+  return std::numeric_limits<double>::infinity();
+}
+/// Suits no problem: Auto never takes the algorithm.
+inline bool never_suits(const ProblemSize&) { return false; }
+
 /// An algorithm: the functions that select entries, run the exchange, put back what was not
 /// delivered, and predict the time. The constant is at the end of the algorithm's own file.
 struct Algorithm {
@@ -53,13 +87,20 @@ struct Algorithm {
   RunFunction run;
   Selection selection;
   bool needs_topology = false;  ///< run() reads Problem::topology
-  /// Returns the predicted seconds of a call (cost_model.hpp). Null only if neither users nor Auto
-  /// choose among several: Ok-Topk with reused thresholds, and verbs with one algorithm.
-  double (*seconds)(const ProblemSize&, const Network&) = nullptr;
-  /// Returns whether Auto may choose the algorithm for a problem of this size. Null: never. It may
-  /// do so only if the result is the one of the definition, or if sums are added by node and the
-  /// user allows this.
-  bool (*suits)(const ProblemSize&) = nullptr;
+  /// run() knows a bound of every size if k is not kAll. In dense form the host then reads no
+  /// number, no cache is kept, and a CUDA graph can capture the call.
+  bool knows_bounds = false;
+  /// run() drops entries of the sums on the way. The configured residual rule says which of them
+  /// return to the residual.
+  bool drops_entries = false;
+  /// In coordinate form L_r is the top-k of the caller's entries instead of all of them.
+  bool selects_input = false;
+  /// Returns the predicted seconds of a call (cost_model.hpp).
+  double (*seconds)(const ProblemSize&, const Network&) = not_predicted;
+  /// Returns whether Auto may choose the algorithm for a problem of this size. It may do so only if
+  /// the result is the one of the definition, or if sums are added by node and the user allows
+  /// this. An algorithm that suits a problem predicts its time.
+  bool (*suits)(const ProblemSize&) = never_suits;
 };
 
 }  // namespace sparsecoll
