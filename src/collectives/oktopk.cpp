@@ -40,7 +40,7 @@
 // Predicted by network/cost_model.hpp: reduce_and_gather_seconds() of e and u entries.
 //
 // Guarantees: the definition bit for bit, for any P and any data; over a bfloat16 wire the
-// definition with rounded sums. What calls keep for the next changes the time, never the result.
+// definition with rounded sums. The cache changes the time of a call, never its result.
 #include "collectives/oktopk.hpp"
 
 #include <algorithm>

@@ -14,7 +14,7 @@ namespace sparsecoll {
 /// CPUs (hardware threads) by the operating system's numbers.
 using Cpus = std::vector<size_t>;
 
-/// Where some CPUs are on their machine. A member is -1 if it is unknown, or if the CPUs are in
+/// The place of some CPUs on their machine. A member is -1 if it is unknown, or if the CPUs are in
 /// several of its kind.
 struct Place {
   int package = -1;    ///< index of the package (socket)

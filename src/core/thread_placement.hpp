@@ -43,10 +43,10 @@ Cpus cpus_of_queue(const Hardware* hardware, std::span<const size_t> cpus,
 /// the thread is only slower.
 void bind_this_thread(std::span<const size_t> cpus) noexcept;
 
-/// Where the threads of one rank run.
+/// The placement of the threads of one rank on CPUs.
 struct ThreadPlacement {
   CpuShare share;
-  bool binds = true;  ///< false: threads may run wherever the thread may that starts them
+  bool binds = true;  ///< false: threads may run on any CPU of the thread that starts them
 
   /// Returns this rank's share of the calling thread's CPUs. Loads what is known of the machine.
   Cpus own_share() const;

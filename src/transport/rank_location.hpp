@@ -10,14 +10,14 @@
 
 namespace sparsecoll {
 
-/// What a process says to the other ranks of where it runs. Its bytes are sent as they are.
+/// The location of a process, which it sends to the other ranks. Its bytes are sent as they are.
 struct RankLocation {
   uint64_t machine = 0;  ///< machine_number()
   uint64_t node = 0;     ///< node_number()
   /// The CPUs on which it may run, a bit for each. Those from number 1024 on are left out.
   std::array<uint64_t, 16> cpus{};
 
-  /// Returns that of this process.
+  /// Returns the location of this process.
   static RankLocation here();
 };
 
