@@ -57,6 +57,8 @@
  *  - Only one thread at a time may use a communicator; a second one gets sparsecollInvalidUsage.
  *    Several threads may use different communicators at once. Over MPI this requires
  *    MPI_THREAD_MULTIPLE.
+ *  - In a call pthread_cancel() has no effect; the thread ends at its next cancellation point after
+ *    the call.
  *  - count = 0 and k = 0 are valid. With k = 0 the result is zero and residual += gradient.
  *  - Every call ends by its deadline, `timeoutMs` of the configuration.
  */
@@ -313,7 +315,9 @@ typedef struct {
   /** The graph function of sparsecollGraphCustom; NULL with other graphs. It writes the
    *  out-neighbours of any rank in any step, and for each the share p > 0 of (x, w) that it gets.
    *  The rank keeps the rest of 1. It returns their number, at most `capacity` = P - 1. It must
-   *  give the same answer on all ranks and at all times. The thread that runs the step calls it. */
+   *  give the same answer on all ranks and at all times. The thread that runs the step calls it.
+   *  It may call queries and sparsecollCommAbort() on the communicator; all else is
+   *  sparsecollInvalidUsage in it. An exception that it throws is treated as a wrong answer. */
   int (*outNeighbours)(void* user, int rank, int nranks, uint64_t step, int* neighbours,
                        double* weights, int capacity);
   /** The first argument of outNeighbours. The caller owns it and keeps it while the state lives. */

@@ -5,6 +5,7 @@
 #include "api/communicator.hpp"
 #include "api/handles.hpp"
 #include "api/residual.hpp"
+#include "core/cancellation.hpp"
 #include "core/error.hpp"
 #include "core/float_environment.hpp"
 
@@ -23,13 +24,19 @@ class EnteredCommunicator {
 };
 
 /// Runs `body(Communicator&)` for a C function and returns its result, or that of the exception
-/// that it throws. Finds the communicator, admits one thread at a time, and keeps the error
-/// message. All functions on a communicator use it.
+/// that it throws. Finds the communicator, admits one thread at a time, keeps cancellation out, and
+/// keeps the error message. Refuses a callback of a queued call, which would
+/// wait for itself. All functions on a communicator use it, except queries and CommAbort.
 template <class Body>
 sparsecollResult_t on_entered(const char* operation, Communicator* communicator,
                               Body&& body) noexcept {
   if (!communicator) return sparsecollInvalidArgument;
+  const CancellationDisabled uncancelled;
   try {
+    if (communicator->queue() && communicator->queue()->runs_here())
+      return communicator->record_error(
+          operation, Error(sparsecollInvalidUsage,
+                           "called from a callback of a queued call on this communicator"));
     if (!communicator->enter())
       return communicator->record_error(operation, Error(sparsecollInvalidUsage,
                                                          "another thread is inside a call on this "
@@ -37,13 +44,13 @@ sparsecollResult_t on_entered(const char* operation, Communicator* communicator,
     const EnteredCommunicator inside(*communicator);
     const FloatEnvironment environment;
     try {
-      return body(*communicator);
+      sparsecollResult_t result = sparsecollSuccess;
+      communicator->contain([&] { result = body(*communicator); });
+      return result;
     } catch (const Error& error) {
       return communicator->record_error(operation, error);
     } catch (const std::bad_alloc&) {
       return communicator->record_error(operation, Error(sparsecollSystemError, "out of memory"));
-    } catch (const std::exception& error) {
-      return communicator->record_error(operation, Error(sparsecollInternalError, error.what()));
     }
   } catch (const std::exception&) {
     return sparsecollSystemError;  // there is no memory even for the message
@@ -91,6 +98,7 @@ std::string& init_error();
 /// Runs a function that makes communicators. Keeps the message of a failure in init_error().
 template <class Body>
 sparsecollResult_t on_init(const char* operation, Body&& body) noexcept {
+  const CancellationDisabled uncancelled;
   try {
     const auto failed = [&](sparsecollResult_t code, const char* why) {
       init_error() = text(operation, ": ", why);
@@ -105,6 +113,8 @@ sparsecollResult_t on_init(const char* operation, Body&& body) noexcept {
       return failed(sparsecollSystemError, "out of memory");
     } catch (const std::exception& error) {
       return failed(sparsecollInternalError, error.what());
+    } catch (...) {
+      return failed(sparsecollInternalError, "an exception that is no std::exception");
     }
   } catch (const std::exception&) {
     return sparsecollSystemError;

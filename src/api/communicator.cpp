@@ -16,6 +16,8 @@ namespace sparsecoll {
 
 namespace {
 
+constexpr const char* kUnknownException = "an exception that is no std::exception";
+
 /// Returns the number of this rank's node in a communicator without a parent.
 uint64_t node_of(const Config& config, const Link& link) {
   return config.ranks_per_node > 0 ? static_cast<uint64_t>(link.rank() / config.ranks_per_node)
@@ -156,11 +158,24 @@ void Communicator::set_child(std::shared_ptr<Communicator> child) {
 
 void Communicator::begin_call(FunctionRef<void()> begin) {
   try {
-    begin();
+    contain(begin);
   } catch (const std::bad_alloc&) {
-    // The calls queued before still run; until they are done, their thread uses the link.
-    if (queue_ && !queue_->runs_here()) queue_->wait_idle();
-    poison_and_throw(Error(sparsecollSystemError, "out of memory"));
+    poison_when_idle(Error(sparsecollSystemError, "out of memory"));
+  }
+}
+
+void Communicator::contain(FunctionRef<void()> body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    if (error.code() != sparsecollInternalError) throw;
+    poison_when_idle(error);
+  } catch (const std::bad_alloc&) {
+    throw;  // a local function has changed nothing
+  } catch (const std::exception& error) {
+    poison_when_idle(Error(sparsecollInternalError, error.what()));
+  } catch (...) {
+    poison_when_idle(Error(sparsecollInternalError, kUnknownException));
   }
 }
 
@@ -225,6 +240,8 @@ void Communicator::run_call(const Descriptor& call, const Deadline& deadline,
     poison_and_throw(Error(sparsecollSystemError, "out of memory"));
   } catch (const std::exception& error) {
     poison_and_throw(Error(sparsecollInternalError, error.what()));
+  } catch (...) {
+    poison_and_throw(Error(sparsecollInternalError, kUnknownException));
   }
   link_->end_call();
   statistics_.add(stats);
@@ -252,6 +269,11 @@ void Communicator::poison_and_throw(const Error& error) {
   health_.throw_poison();
 }
 
+void Communicator::poison_when_idle(const Error& error) {
+  if (queue_ && !queue_->runs_here()) queue_->wait_idle();
+  poison_and_throw(error);
+}
+
 sparsecollResult_t Communicator::record_error(const char* operation, const Error& error) {
   std::string line = text("rank ", rank(), " of ", size(), ", ", operation, ", call ",
                           running_call_.load(), ": ", error.what());
@@ -272,14 +294,12 @@ void Communicator::throw_queued_failure(uint64_t number) {
 void Communicator::wait_for_device(const std::optional<Stream>& stream) {
   Device* const device = backends_.device();
   if (!device) return;
-  if (stream) {
-    refuse_capture(device->number(), *stream);
-    return device->order_after_calls(*stream);
-  }
+  if (stream) refuse_capture(device->number(), *stream);
   try {
+    if (stream) return device->order_after_calls(*stream);
     device->wait();
   } catch (const Error& error) {
-    poison_and_throw(error);
+    poison_when_idle(error);
   }
   check_healthy();  // calls in stream order may have failed on the device
 }

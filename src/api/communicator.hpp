@@ -95,6 +95,9 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// Runs `begin`, which makes or queues a collective call. If it runs out of memory, poisons the
   /// communicator: the peers are notified instead of waiting for their deadlines.
   void begin_call(FunctionRef<void()> begin);
+  /// Runs `body`, which is all that a function or a queued task does here. An InternalError, and an
+  /// exception that is none of the library's, poisons the communicator, whichever way it comes.
+  void contain(FunctionRef<void()> body);
   /// Queues a collective call. There is a queue.
   void enqueue(const char* name, std::function<void()> task);
   /// Runs the next collective call. `check` throws InvalidArgument or InvalidUsage for bad
@@ -116,13 +119,15 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// Makes `error` the first fatal error, unless there is one; notifies the peers; gives up the
   /// link. Throws the first fatal error.
   [[noreturn]] void poison_and_throw(const Error& error);
+  /// Does the same when the queued calls are done: until then their thread uses the link.
+  [[noreturn]] void poison_when_idle(const Error& error);
   /// Keeps and logs the message of a failed C function. Returns the code of the error.
   sparsecollResult_t record_error(const char* operation, const Error& error);
   /// Throws the first error among the queued calls up to `number` that was not thrown before.
   void throw_queued_failure(uint64_t number);
 
-  /// Waits for the device's work of all calls; poisons the communicator if the device is lost. With
-  /// a stream: makes the stream wait instead. No call is queued.
+  /// Waits for the device's work of all calls. With a stream: makes the stream wait instead.
+  /// Poisons the communicator if the device fails.
   void wait_for_device(const std::optional<Stream>& stream);
 
   /// Logs a line about the call that runs, if SPARSECOLL_DEBUG asks for this level.

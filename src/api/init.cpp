@@ -3,6 +3,7 @@
 // Functions that make and end communicators.
 #include "api/bridge.hpp"
 #include "calls/framed/framed_link.hpp"
+#include "core/cancellation.hpp"
 #include "transport/local.hpp"
 
 namespace sparsecoll {
@@ -67,6 +68,7 @@ sparsecollResult_t sparsecollCommDestroy(sparsecollComm_t comm) {
 sparsecollResult_t sparsecollCommAbort(sparsecollComm_t comm) {
   const std::shared_ptr<Communicator> communicator = communicators().find(comm);
   if (!communicator) return sparsecollInvalidArgument;
+  const CancellationDisabled uncancelled;
   communicator->abort();
   return sparsecollSuccess;
 }

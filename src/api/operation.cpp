@@ -40,7 +40,7 @@ void run_and_wait(Communicator& communicator, Operation& operation) {
   const auto task = [&] {
     try {
       run(communicator, operation);
-    } catch (const std::exception&) {
+    } catch (...) {
       failure = std::current_exception();
     }
   };

@@ -110,7 +110,7 @@ sparsecollResult_t submit_local(const char* operation, sparsecollComm_t comm,
       context.mark(communicator, buffers);
       communicator.queue()->push(Queue::Kind::local, operation, [&communicator, work, context] {
         communicator.check_healthy();
-        work(context);
+        communicator.contain([&] { work(context); });
       });
     }
     return sparsecollSuccess;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "api/bridge.hpp"
+#include "core/cancellation.hpp"
 
 using namespace sparsecoll;
 
@@ -15,6 +16,7 @@ template <class T, class Get>
 sparsecollResult_t ask(sparsecollComm_t comm, T* out, Get get) {
   const std::shared_ptr<Communicator> communicator = communicators().find(comm);
   if (!communicator || !out) return sparsecollInvalidArgument;
+  const CancellationDisabled uncancelled;
   *out = get(*communicator);
   return sparsecollSuccess;
 }
@@ -94,7 +96,7 @@ sparsecollResult_t sparsecollCommWait(sparsecollComm_t comm, uint64_t sequence) 
       c.throw_queued_failure(sequence);
     }
     c.check_healthy();
-    if (Device* const device = c.backends().device()) device->wait();
+    c.wait_for_device(std::nullopt);
     return sparsecollSuccess;
   });
 }

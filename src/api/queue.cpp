@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "core/cancellation.hpp"
 #include "core/float_environment.hpp"
 
 namespace sparsecoll {
@@ -121,6 +122,7 @@ void Queue::join_failures() noexcept {
 }
 
 void Queue::work() {
+  const CancellationDisabled uncancelled;  // a callback could give away the thread's id
   const FloatEnvironment environment;
   bind_this_thread(cpus_);
   std::unique_lock lock(mutex_);
@@ -137,6 +139,8 @@ void Queue::work() {
       record_failure(task, sparsecollSystemError, "out of memory");
     } catch (const std::exception& error) {
       record_failure(task, sparsecollInternalError, error.what());
+    } catch (...) {
+      record_failure(task, sparsecollInternalError, "an exception that is no std::exception");
     }
     task.run = nullptr;  // destroys what it holds outside of the lock
     lock.lock();

@@ -31,10 +31,11 @@ inline std::string refused(const std::string& what, sparsecollResult_t got, spar
   return "";
 }
 
-/// Makes one step and checks it exactly, for P = 2 and all ones.
+/// Makes one step, waits for it, and checks it exactly, for P = 2 and all ones.
 inline std::string works(const PushSum<double>& state, sparsecollComm_t comm) {
   std::vector<double> x(kLength, 1.0), estimate(kLength);
-  const sparsecollResult_t result = state.step(x, &estimate);
+  sparsecollResult_t result = state.step(x, &estimate);
+  if (result == sparsecollSuccess) result = sparsecollCommSynchronize(comm);
   if (result != sparsecollSuccess) return explain(result, comm);
   return difference("estimate", estimate, std::vector<double>(kLength, 1.0));
 }

@@ -92,8 +92,14 @@ std::vector<Neighbour> Graph::ask(int rank, uint64_t step) const {
   const int most = ranks_ - 1;
   std::vector<int> peers(static_cast<size_t>(ranks_), -1);
   std::vector<double> weights(static_cast<size_t>(ranks_));
-  const int count =
-      choice_.custom(choice_.user, rank, ranks_, step, peers.data(), weights.data(), most);
+  int count = 0;
+  try {
+    count = choice_.custom(choice_.user, rank, ranks_, step, peers.data(), weights.data(), most);
+  } catch (const std::exception& error) {
+    wrong("expected neighbours, got an exception: ", error.what());
+  } catch (...) {
+    wrong("expected neighbours, got an exception that is no std::exception");
+  }
   if (count < 0 || count > most) wrong("expected 0 to ", most, " neighbours, got ", count);
   std::vector<Neighbour> neighbours;
   double given = 0;
