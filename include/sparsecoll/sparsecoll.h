@@ -57,6 +57,8 @@
  *  - Only one thread at a time may use a communicator; a second one gets sparsecollInvalidUsage.
  *    Several threads may use different communicators at once. Over MPI this requires
  *    MPI_THREAD_MULTIPLE.
+ *  - In a child of fork() every function on its parent's communicators, residuals and push-sum
+ *    states returns sparsecollInvalidUsage at once. The child may make communicators of its own.
  *  - In a call pthread_cancel() has no effect; the thread ends at its next cancellation point after
  *    the call.
  *  - count = 0 and k = 0 are valid. With k = 0 the result is zero and residual += gradient.

@@ -25,12 +25,13 @@ class EnteredCommunicator {
 
 /// Runs `body(Communicator&)` for a C function and returns its result, or that of the exception
 /// that it throws. Finds the communicator, admits one thread at a time, keeps cancellation out, and
-/// keeps the error message. Refuses a callback of a queued call, which would
+/// keeps the error message. Refuses a forked child, and a callback of a queued call, which would
 /// wait for itself. All functions on a communicator use it, except queries and CommAbort.
 template <class Body>
 sparsecollResult_t on_entered(const char* operation, Communicator* communicator,
                               Body&& body) noexcept {
   if (!communicator) return sparsecollInvalidArgument;
+  if (communicator->is_inherited()) return sparsecollInvalidUsage;
   const CancellationDisabled uncancelled;
   try {
     if (communicator->queue() && communicator->queue()->runs_here())

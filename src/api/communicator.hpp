@@ -63,6 +63,11 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   Queue* queue() { return queue_.get(); }
   const Queue* queue() const { return queue_.get(); }
 
+  /// Returns whether this process is a child, forked from the one that made the communicator. The
+  /// child has neither its threads nor the right to its messages, and its locks may be held for
+  /// ever: nothing else of the communicator may be used.
+  bool is_inherited() const { return generation_ != process_generation(); }
+
   /// Lets the calling thread in. Returns false if another thread is inside.
   bool enter() { return !busy_.exchange(true); }
   void leave() { busy_ = false; }
@@ -157,6 +162,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   void abandon(const Error* notice);
   void write_timeline() noexcept;
 
+  const uint64_t generation_ = process_generation();
   // The link, which may still use the members above it, is destroyed before them.
   Config config_;
   Log log_;

@@ -32,6 +32,10 @@ class HandleTable {
     const auto found = objects_.find(reinterpret_cast<uintptr_t>(handle));
     return found == objects_.end() ? nullptr : found->second;
   }
+  /// Keep its lock during a fork, so that the child can use the table.
+  void lock_for_fork() { mutex_.lock(); }
+  void unlock_after_fork() { mutex_.unlock(); }
+
   /// Returns the number of a handle: its table's first handle has 1, the next 2.
   static uint64_t number_of(const void* handle) { return reinterpret_cast<uintptr_t>(handle) >> 4; }
   /// Removes a handle. Does nothing if the table does not have it.
@@ -86,6 +90,11 @@ class OwnedHandles {
 class Communicator;
 class PushSumState;
 class Residual;
+
+/// Returns how many forks lie between the first process with this library and this one. An object
+/// that was made at another number is one of a parent process. Throws SystemError if the system
+/// cannot report forks.
+uint64_t process_generation();
 
 /// The handle tables of the process.
 HandleTable<Communicator>& communicators();

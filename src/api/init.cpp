@@ -68,6 +68,7 @@ sparsecollResult_t sparsecollCommDestroy(sparsecollComm_t comm) {
 sparsecollResult_t sparsecollCommAbort(sparsecollComm_t comm) {
   const std::shared_ptr<Communicator> communicator = communicators().find(comm);
   if (!communicator) return sparsecollInvalidArgument;
+  if (communicator->is_inherited()) return sparsecollInvalidUsage;
   const CancellationDisabled uncancelled;
   communicator->abort();
   return sparsecollSuccess;

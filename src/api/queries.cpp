@@ -16,6 +16,7 @@ template <class T, class Get>
 sparsecollResult_t ask(sparsecollComm_t comm, T* out, Get get) {
   const std::shared_ptr<Communicator> communicator = communicators().find(comm);
   if (!communicator || !out) return sparsecollInvalidArgument;
+  if (communicator->is_inherited()) return sparsecollInvalidUsage;
   const CancellationDisabled uncancelled;
   *out = get(*communicator);
   return sparsecollSuccess;
@@ -52,6 +53,7 @@ sparsecollResult_t sparsecollCommGetStats(sparsecollComm_t comm, int which,
       stats->size < offsetof(sparsecollStats_t, algorithm) || stats->magic != kInitial.magic ||
       stats->version == 0)
     return sparsecollInvalidArgument;
+  if (communicator->is_inherited()) return sparsecollInvalidUsage;
   const Statistics& statistics = communicator->statistics();
   const Stats kept = which == sparsecollStatsTotal ? statistics.total() : statistics.last();
   sparsecollStats_t out = kInitial;
@@ -113,8 +115,10 @@ sparsecollResult_t sparsecollCommStreamWait(sparsecollComm_t comm, sparsecollStr
 const char* sparsecollGetLastError(sparsecollComm_t comm) {
   if (!comm) return init_error().c_str();
   const std::shared_ptr<Communicator> communicator = communicators().find(comm);
-  return communicator ? communicator->health().last_error()
-                      : "not a communicator, or destroyed already";
+  if (!communicator) return "not a communicator, or destroyed already";
+  return communicator->is_inherited()
+             ? "the communicator is that of the process that forked this one"
+             : communicator->health().last_error();
 }
 
 const char* sparsecollGetErrorString(sparsecollResult_t result) {

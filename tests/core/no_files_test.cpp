@@ -41,16 +41,18 @@ bool forbid_files() {
 
 enum class Result { kSuccess, kOpenedFile, kNotSupported, kOther };
 
-/// Runs body in a child process that may not open files.
-template <class Body>
-Result without_files(const Body& body) {
+/// Runs prepare in a child process, and then body, which gets what prepare returned, without the
+/// permission to open files.
+template <class Prepare, class Body>
+Result without_files(const Prepare& prepare, const Body& body) {
   const pid_t child = fork();
   if (child == 0) {
+    const auto prepared = prepare();
     const rlimit no_core{0, 0};
     setrlimit(RLIMIT_CORE, &no_core);
     std::signal(SIGSYS, SIG_DFL);  // the test framework handles this signal
     if (!forbid_files()) _exit(2);
-    _exit(body() ? 0 : 1);
+    _exit(body(prepared) ? 0 : 1);
   }
   int status = 0;
   if (child < 0 || waitpid(child, &status, 0) != child) return Result::kOther;
@@ -61,16 +63,18 @@ Result without_files(const Body& body) {
 }
 
 TEST_CASE("a call on the host's memory opens no files") {
-  const Result seen = without_files([] { return open("/dev/null", O_RDONLY) >= 0; });
+  const Result seen =
+      without_files([] { return 0; }, [](int) { return open("/dev/null", O_RDONLY) >= 0; });
   if (seen == Result::kNotSupported || kSanitized) return;  // sanitizers read files themselves
   REQUIRE(seen == Result::kOpenedFile);
-  const test::Ranks ranks(1, test::default_config());
-  std::vector<float> x(100, 1.0f);
-  const test::Residual<float> residual(ranks.comm(0), x.size());
-  const test::DenseCall<float> call{x.data(), x.data(),      x.size(),
-                                    5,        sparsecollSum, residual.handle()};
-  CHECK(without_files([&] {
-          return test::call_dense_verb(test::Verb::kSparse, call, ranks.comm(0)) ==
+  // The communicator is the child's own: a forked process cannot use its parent's.
+  const auto prepare = [] { return std::make_unique<test::Ranks>(1, test::default_config()); };
+  CHECK(without_files(prepare, [](const std::unique_ptr<test::Ranks>& ranks) {
+          std::vector<float> x(100, 1.0f);
+          const test::Residual<float> residual(ranks->comm(0), x.size());
+          const test::DenseCall<float> call{x.data(), x.data(),      x.size(),
+                                            5,        sparsecollSum, residual.handle()};
+          return test::call_dense_verb(test::Verb::kSparse, call, ranks->comm(0)) ==
                  sparsecollSuccess;
         }) == Result::kSuccess);
 }
