@@ -17,10 +17,10 @@
 //      r + 2, ... The owner adds the P vectors in rank order, which gives its region of s. Over a
 //      bfloat16 wire it rounds the sums, because they travel in step 4.
 //   3. Threshold. It decides which sums survive, by one of two ways:
-//      a. Predict it, if the thresholds of recent calls changed little: the last one, less twice
-//      the
-//         largest recent change. The sums that reach it survive; the owner need not even write the
-//         others. If fewer than k survive, which step 4 shows to all ranks, go on with b.
+//      a. Predict it, if the thresholds of recent calls changed little. The prediction is the last
+//         threshold, less twice the largest recent change. The sums that reach it survive; the
+//         owner need not even write the others. If fewer than k survive, which step 4 shows to all
+//         ranks, go on with b.
 //      b. Find it. Count the sums in at most 256 ranges of keys and add the counts of all ranks.
 //         Repeat this within the range of the k-th largest key, until at most 16 + k/128 entries
 //         too many survive. The first ranges lie around the last threshold. If equal keys remain,
