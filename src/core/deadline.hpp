@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/error.hpp"
+
 namespace sparsecoll {
 
 using Clock = std::chrono::steady_clock;
@@ -30,5 +32,11 @@ class Deadline {
   Clock::time_point start_ = Clock::now();
   Clock::time_point at_ = Clock::time_point::max();
 };
+
+/// Throws Timeout if the deadline of a call has passed while this rank computes.
+inline void refuse_passed(const Deadline& deadline) {
+  if (deadline.passed())
+    fail(sparsecollTimeout, "deadline passed while this rank computed its part of the call");
+}
 
 }  // namespace sparsecoll

@@ -12,8 +12,14 @@ namespace sparsecoll {
 
 namespace {
 // Small messages share one size of block, so that only their number matters.
-constexpr size_t kSmallestClass = 4096;
-constexpr size_t kLargeClass = 16;  // blocks of 64 KiB or more
+constexpr size_t kSmallestClass = 12;        // 4 KiB
+constexpr size_t kSmallestFittingClass = 8;  // 256 bytes
+constexpr size_t kLargeClass = 16;           // blocks of 64 KiB or more
+
+/// Returns the class of the smallest block that has so many bytes.
+size_t class_of(size_t bytes, size_t smallest = 0) {
+  return std::max(static_cast<size_t>(std::countr_zero(std::bit_ceil(bytes))), smallest);
+}
 }  // namespace
 
 void* Memory::allocate(size_t bytes) {
@@ -41,10 +47,6 @@ void Buffer::reserve(size_t count, size_t spare) const { pool_->reserve(*this, c
 
 void Buffer::give_back() noexcept {
   if (block_.data()) pool_->give_back(std::move(block_));
-}
-
-size_t Pool::class_of(size_t bytes) {
-  return static_cast<size_t>(std::countr_zero(std::bit_ceil(std::max(bytes, kSmallestClass))));
 }
 
 Memory& Pool::memory_of(size_t its_class) const {
@@ -75,19 +77,23 @@ void Pool::take_large_from(std::shared_ptr<Memory> memory) {
   }
 }
 
-Buffer Pool::take(size_t bytes) {
+Buffer Pool::take(size_t bytes) { return take_from(kSmallestClass, bytes); }
+
+Buffer Pool::take_fitting(size_t bytes) { return take_from(kSmallestFittingClass, bytes); }
+
+Buffer Pool::take_from(size_t smallest_class, size_t bytes) {
   if (bytes > static_cast<size_t>(-1) / 4) throw std::bad_alloc();
   const std::lock_guard lock(mutex_);
   // Also takes a block one or two classes larger, because sizes of one shape vary around a
   // boundary.
-  const size_t smallest = class_of(bytes);
+  const size_t smallest = class_of(bytes, smallest_class);
   for (size_t c = smallest; c < std::min(smallest + 3, free_.size()); ++c) {
     if (free_[c].empty()) continue;
     Block block = std::move(free_[c].back());
     free_[c].pop_back();
     return Buffer(*this, std::move(block), bytes);
   }
-  const size_t roomy = class_of(bytes + bytes / 4);
+  const size_t roomy = class_of(bytes + bytes / 4, smallest_class);
   free_[roomy].reserve(made_[roomy] + 1);
   Buffer buffer(*this, make(roomy), bytes);
   ++made_[roomy];

@@ -132,13 +132,16 @@ class Pool {
   /// freed when they return. May be called once.
   void take_large_from(std::shared_ptr<Memory> memory);
   Buffer take(size_t bytes);
+  /// Takes a block that is hardly larger than the message, which may wait for long beside many
+  /// others.
+  Buffer take_fitting(size_t bytes);
   /// Makes sure that `count` blocks for messages of the size of `example` exist, in use or not. If
   /// blocks are missing, it makes `spare` blocks more than are missing.
   void reserve(const Buffer& example, size_t count, size_t spare = 0);
 
  private:
   friend class Buffer;
-  static size_t class_of(size_t bytes);
+  Buffer take_from(size_t smallest_class, size_t bytes);
   Memory& memory_of(size_t its_class) const;
   Block make(size_t its_class);
   void give_back(Block block) noexcept;

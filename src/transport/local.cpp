@@ -18,7 +18,9 @@ namespace {
 /// The messages that one rank has not yet received.
 struct Inbox {
   struct QueuedMessage {
-    ReceivedMessage message;
+    int peer;  ///< the sender
+    bool handed_over;
+    Buffer bytes;
     Clock::time_point due;  ///< it may be received from then on; in the future if a test delays it
   };
   Memory memory;
@@ -26,7 +28,8 @@ struct Inbox {
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<QueuedMessage> messages;
-  std::atomic<size_t> events{0};  ///< counts new messages and peers that left
+  std::atomic<size_t> handed_over{0};  ///< bytes of those messages that were handed over
+  std::atomic<size_t> events{0};       ///< counts new messages and peers that left
   bool interrupted = false;
 };
 
@@ -105,10 +108,7 @@ struct RankGroup {
 class LocalTransport final : public Transport {
  public:
   LocalTransport(std::shared_ptr<RankGroup> group, int rank)
-      : group_(std::move(group)),
-        rank_(rank),
-        inbox_(group_->inboxes[rank]),
-        open_(group_->inboxes.size()) {
+      : group_(std::move(group)), rank_(rank), inbox_(group_->inboxes[rank]) {
     group_->joined[rank] = true;
   }
   ~LocalTransport() override { leave(); }
@@ -128,34 +128,34 @@ class LocalTransport final : public Transport {
   }
 
   void open(int peer, const MessageLength& length) override {
-    OpenMessage& message = open_[static_cast<size_t>(peer)];
-    message = {};
+    cancel(peer);
     if (group_->gone[peer]) return;
-    message.fault = next_fault(peer);
-    message.delivers = !killed_ && !message.fault.drop;
-    if (message.delivers) message.bytes = group_->inboxes[peer].pool.take(length.bytes);
+    const MessageFault fault = next_fault(peer);
+    if (killed_ || fault.drop) return;
+    open_.push_back({peer, group_->inboxes[peer].pool.take(length.bytes), 0, fault});
   }
 
   void send_chunk(int peer, ConstBytes chunk) override {
-    OpenMessage& message = open_[static_cast<size_t>(peer)];
-    if (!message.delivers) return;
-    std::copy(chunk.begin(), chunk.end(), message.bytes.data() + message.written);
-    message.written += chunk.size();
-    if (message.written < message.bytes.size()) return;
-    deliver(peer, std::move(message.bytes), message.fault);
-    message.delivers = false;
+    const auto message = std::ranges::find(open_, peer, &OpenMessage::peer);
+    if (message == open_.end()) return;
+    std::copy(chunk.begin(), chunk.end(), message->bytes.data() + message->written);
+    message->written += chunk.size();
+    if (message->written < message->bytes.size()) return;
+    deliver(peer, std::move(message->bytes), message->fault, false);
+    open_.erase(message);
   }
 
   void hand_over(int peer, Buffer message) override {
-    open_[static_cast<size_t>(peer)] = {};
+    cancel(peer);
     if (group_->gone[peer]) return;
     const MessageFault fault = next_fault(peer);
-    if (!killed_ && !fault.drop) deliver(peer, std::move(message), fault);
+    if (!killed_ && !fault.drop) deliver(peer, std::move(message), fault, true);
   }
 
   size_t unsent() override { return 0; }
   size_t unsent_handed_over() override { return 0; }
   size_t unsent_to(int) override { return 0; }
+  size_t waiting_for(int peer) const override { return group_->inboxes[peer].handed_over; }
 
   std::optional<ReceivedMessage> poll() override {
     if (killed_) fail(sparsecollSystemError, "the fault plan of the test killed this rank");
@@ -169,7 +169,8 @@ class LocalTransport final : public Transport {
         look_again_ = true;  // no event announces when the message is due
         continue;
       }
-      ReceivedMessage received = std::move(each->message);
+      ReceivedMessage received{each->peer, std::move(each->bytes)};
+      if (each->handed_over) inbox_.handed_over -= received.bytes.capacity();
       inbox_.messages.erase(each);
       look_again_ = true;
       return received;
@@ -183,7 +184,7 @@ class LocalTransport final : public Transport {
     if (!group_->plan) return true;
     const std::lock_guard lock(inbox_.mutex);  // a delayed message is still to be received
     return std::none_of(inbox_.messages.begin(), inbox_.messages.end(),
-                        [peer](const auto& each) { return each.message.peer == peer; });
+                        [peer](const auto& each) { return each.peer == peer; });
   }
 
   void set_completed(uint64_t call) override { group_->completed[rank_] = call + 1; }
@@ -234,11 +235,15 @@ class LocalTransport final : public Transport {
  private:
   /// A message whose chunks are still being written.
   struct OpenMessage {
+    int peer;
     Buffer bytes;
-    size_t written = 0;
+    size_t written;
     MessageFault fault;
-    bool delivers = false;  ///< it has a buffer and will be delivered
   };
+
+  void cancel(int peer) {
+    std::erase_if(open_, [peer](const OpenMessage& each) { return each.peer == peer; });
+  }
 
   MessageFault next_fault(int peer) {
     const MessageFault fault = group_->plan ? group_->plan(rank_, peer, sent_++) : MessageFault{};
@@ -246,13 +251,15 @@ class LocalTransport final : public Transport {
     return fault;
   }
 
-  void deliver(int peer, Buffer message, const MessageFault& fault) {
+  void deliver(int peer, Buffer message, const MessageFault& fault, bool handed_over) {
     if (fault.corrupt_byte != kAll)
       message.data()[fault.corrupt_byte % message.size()] ^= std::byte{0xff};
     Inbox& inbox = group_->inboxes[peer];
     {
       const std::lock_guard lock(inbox.mutex);
-      inbox.messages.push_back({{rank_, std::move(message)}, Clock::now() + fault.delay});
+      if (handed_over) inbox.handed_over += message.capacity();
+      inbox.messages.push_back(
+          {rank_, handed_over, std::move(message), Clock::now() + fault.delay});
       ++inbox.events;
     }
     inbox.changed.notify_one();
@@ -262,7 +269,7 @@ class LocalTransport final : public Transport {
   bool overtakes(std::deque<Inbox::QueuedMessage>::iterator message) const {
     if (!group_->plan) return false;
     for (auto each = inbox_.messages.begin(); each != message; ++each)
-      if (each->message.peer == message->message.peer) return true;
+      if (each->peer == message->peer) return true;
     return false;
   }
 
@@ -276,7 +283,7 @@ class LocalTransport final : public Transport {
   std::shared_ptr<RankGroup> group_;
   int rank_;
   Inbox& inbox_;
-  std::vector<OpenMessage> open_;  ///< by peer
+  std::vector<OpenMessage> open_;  ///< to one peer at most one, and only those that are delivered
   size_t sent_ = 0;
   size_t seen_ = 0;
   bool look_again_ = false;  ///< true if no event announces some of the queued messages

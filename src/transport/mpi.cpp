@@ -83,6 +83,7 @@ class MpiTransport final : public Transport {
     return outbox_.unsent_handed_over();
   }
   size_t unsent_to(int peer) override { return outbox_.unsent_to(peer); }
+  size_t waiting_for(int peer) const override { return outbox_.handed_over_to(peer); }
 
   std::optional<ReceivedMessage> poll() override {
     outbox_.progress();

@@ -13,6 +13,7 @@ namespace sparsecoll {
 namespace {
 
 constexpr int kNoPeer = -1;
+constexpr int kMostMatches = 256;  // in one poll(), which ends even if peers never stop sending
 constexpr size_t kMinDeviceBytes = size_t{1} << 16;  // smaller tails are received into host memory
 
 /// Throws RemoteError because `peer` has sent an MPI message of the wrong size.
@@ -37,7 +38,17 @@ void MpiInbox::set_device_memory(std::shared_ptr<Memory> device) {
 }
 
 std::optional<ReceivedMessage> MpiInbox::poll() {
-  while (std::optional<Matched> chunk = match()) {
+  // New messages are matched after those that are complete, so that incoming_ stays short.
+  if (auto earlier = take_complete()) return earlier;
+  match_arrived();
+  progress();
+  return take_complete();
+}
+
+void MpiInbox::match_arrived() {
+  for (int matches = 0; matches < kMostMatches; ++matches) {
+    std::optional<Matched> chunk = match();
+    if (!chunk) return;
     Incoming* const target = unfinished(chunk->peer);
     if (!target) {
       begin_message(*chunk);
@@ -47,7 +58,9 @@ std::optional<ReceivedMessage> MpiInbox::poll() {
       receive_chunk(*target, *chunk);
     }
   }
-  progress();
+}
+
+std::optional<ReceivedMessage> MpiInbox::take_complete() {
   for (auto each = incoming_.begin(); each != incoming_.end();) {
     if (!each->complete() || is_blocked(each)) {
       ++each;

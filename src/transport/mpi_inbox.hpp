@@ -80,6 +80,9 @@ class MpiInbox {
   };
 
   std::optional<Matched> match();
+  /// Begins to receive what has arrived.
+  void match_arrived();
+  std::optional<ReceivedMessage> take_complete();
   /// Returns the message of that peer whose chunks are not all matched, or null.
   Incoming* unfinished(int peer);
   void begin_message(Matched& first);

@@ -59,7 +59,7 @@ void MpiOutbox::start(int peer, ConstBytes bytes, const OwnedMessage& owner) {
                      request);
   });
   check_mpi_peer(peer, code, "a send to");
-  unsent_of(owner) += bytes.size();
+  count_unsent(peer, owner, bytes.size());
 }
 
 void MpiOutbox::progress() {
@@ -69,7 +69,7 @@ void MpiOutbox::progress() {
       failure = code;
       peer = one.peer;
     }
-    unsent_of(one.owner) -= one.bytes;
+    count_unsent(one.peer, one.owner, 0 - one.bytes);
   });
   if (requests_.empty()) announced_->clear();
   check_mpi_peer(peer, failure, "a send to");

@@ -35,6 +35,7 @@ class MpiOutbox {
         peers_(std::move(peers)),
         options_(std::move(options)),
         open_(peers_.size()),
+        handed_over_to_(peers_.size()),
         requests_(peers_.size()),
         announced_(std::make_unique<std::deque<Announcement>>()) {}
 
@@ -47,6 +48,8 @@ class MpiOutbox {
   size_t unsent() const { return unsent_; }
   size_t unsent_handed_over() const { return unsent_handed_over_; }
   size_t unsent_to(int peer) const;
+  /// Returns the part of unsent_handed_over() that goes to `peer`.
+  size_t handed_over_to(int peer) const { return handed_over_to_[static_cast<size_t>(peer)]; }
   /// Leaks the transport's own memory that MPI may still read, and returns its size.
   size_t abandon() noexcept;
 
@@ -61,12 +64,17 @@ class MpiOutbox {
   void cancel_open(int peer);
   void start(int peer, ConstBytes bytes, const OwnedMessage& owner);
   void send_eager(int peer, ConstBytes message, const OwnedMessage& owner);
-  size_t& unsent_of(const OwnedMessage& owner) { return owner ? unsent_handed_over_ : unsent_; }
+  /// Adds to the bytes that are being sent, modulo 2^64.
+  void count_unsent(int peer, const OwnedMessage& owner, size_t bytes) {
+    (owner ? unsent_handed_over_ : unsent_) += bytes;
+    if (owner) handed_over_to_[static_cast<size_t>(peer)] += bytes;
+  }
 
   MPI_Comm comm_;
   std::vector<MpiAddress> peers_;
   const Options options_;
   std::vector<size_t> open_;  ///< by peer: bytes of the open message that are not yet sent
+  std::vector<size_t> handed_over_to_;  ///< by peer
   MpiRequests<Sending> requests_;
   std::unique_ptr<std::deque<Announcement>> announced_;  ///< being sent; a deque never moves them
   size_t unsent_ = 0;

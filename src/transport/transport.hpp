@@ -96,6 +96,9 @@ class Transport {
   /// Returns the part of these two that goes to `peer`, or all of it if the transport does not
   /// count by peer.
   virtual size_t unsent_to(int peer) = 0;
+  /// Returns how many bytes were handed over for `peer`, by any rank, that it has not received, as
+  /// far as the transport knows. Makes no progress.
+  virtual size_t waiting_for(int /*peer*/) const { return 0; }
 
   // --- Receiving
   /// Returns the next received message, if there is one, and makes progress.

@@ -26,7 +26,8 @@ class ChannelPair {
   explicit ChannelPair(const FaultPlan& plan = {}, bool verify = true)
       : transports_(make_local_transports(2, plan)) {
     for (size_t r = 0; r < 2; ++r)
-      channels_.push_back(std::make_unique<Channel>(*transports_[r], memory_, verify, kTestChunk));
+      channels_.push_back(std::make_unique<Channel>(*transports_[r], memory_, verify,
+                                                    ChannelLimits{.chunk = kTestChunk}));
   }
   Transport& transport(size_t rank) { return *transports_[rank]; }
 
@@ -181,7 +182,7 @@ TEST_CASE("a long message that its sender cannot finish is not received, but the
 }
 
 TEST_CASE("ranks exchange long messages") {
-  const size_t bytes = 2 * kChunk + 12345;
+  const size_t bytes = 2 * ChannelLimits{}.chunk + 12345;
   ChannelRanks ranks(3, kTimeout);
   CHECK(ranks.run([&](ChannelRank& s) {
     std::string wrong;

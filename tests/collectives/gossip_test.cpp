@@ -239,7 +239,7 @@ TEST_CASE("a message for a destroyed state is dropped, one for a future state is
   std::vector<double> x(kLength, 1.0), y(kLength, 5.0);
   REQUIRE(first[0]->step(x) == sparsecollSuccess);   // queued on rank 1
   REQUIRE(second[0]->step(x) == sparsecollSuccess);  // queued behind it
-  std::deque<Frame>& queue = ranks.channel(1).gossip(0);
+  FrameQueue& queue = ranks.channel(1).gossip(0);
   ranks.channel(1).progress([](int, const Frame&) {});
   CHECK(queue.size() == 2);
   first[1].reset();

@@ -96,6 +96,23 @@ TEST_CASE("reserve() makes blocks for a total number of messages, including thos
   CHECK(other.size() == 1 << 20);
 }
 
+TEST_CASE(
+    "a fitting block is hardly larger than its message, and is reused for such messages only") {
+  Memory memory;
+  Pool pool(memory);
+  for (int round = 0; round < 3; ++round) {
+    const Buffer tiny = pool.take_fitting(10), small = pool.take_fitting(300);
+    const Buffer large = pool.take_fitting(2500);
+    CHECK(tiny.capacity() == 256);
+    CHECK(small.capacity() == 512);
+    CHECK(large.capacity() == 4096);
+    CHECK(memory.allocations() == 3);
+  }
+  const Buffer any = pool.take(10);  // as for any other small message
+  CHECK(any.capacity() == 4096);
+  CHECK(memory.allocations() == 3);
+}
+
 TEST_CASE("a pool serves several threads") {
   Memory memory;
   Pool pool(memory);

@@ -25,6 +25,7 @@ class ForwardingTransport : public Transport {
   size_t unsent() override { return below_->unsent(); }
   size_t unsent_handed_over() override { return below_->unsent_handed_over(); }
   size_t unsent_to(int peer) override { return below_->unsent_to(peer); }
+  size_t waiting_for(int peer) const override { return below_->waiting_for(peer); }
   std::optional<ReceivedMessage> poll() override { return below_->poll(); }
   bool gone(int peer) const override { return below_->gone(peer); }
   void idle(Clock::time_point limit) override { below_->idle(limit); }

@@ -15,17 +15,21 @@ namespace {
 constexpr size_t kLongestNotice = 1000;
 constexpr auto kPause = std::chrono::milliseconds(20);
 
+// How much progress() receives at most, if that is more than a few frames from each rank.
+constexpr size_t kMostFrames = 1024;
+constexpr size_t kManyBytes = size_t{1} << 28;
+
 constexpr auto ignore_frame = [](int /*peer*/, const Frame&) {};
 
 }  // namespace
 
-Channel::Channel(Transport& transport, Memory& memory, bool verify, size_t chunk)
+Channel::Channel(Transport& transport, Memory& memory, bool verify, const ChannelLimits& limits)
     : transport_(transport),
       memory_(memory),
       rank_(transport.rank()),
       size_(transport.size()),
       verify_(verify),
-      chunk_(chunk),
+      limits_(limits),
       queues_(static_cast<size_t>(size_)),
       gossip_(static_cast<size_t>(size_)),
       sent_(static_cast<size_t>(size_)),
@@ -73,8 +77,8 @@ void Channel::send_long(int peer, FrameHeader header, const LongPayload& payload
     const MessageTrace::Send sent(trace(), {"piece", peer, header.sequence, sizeof header});
     transport_.send_chunk(peer, {payload.head, sizeof header});
   }
-  for (size_t at = 0; at < payload.bytes; at += chunk_) {
-    ConstBytes chunk(payload.data + at, std::min(chunk_, payload.bytes - at));
+  for (size_t at = 0; at < payload.bytes; at += limits_.chunk) {
+    ConstBytes chunk(payload.data + at, std::min(limits_.chunk, payload.bytes - at));
     payload.wait(chunk.data() + chunk.size());
     if (aborted_) fail(sparsecollInvalidUsage, "aborted by sparsecollCommAbort");
     if (!on_device && has_checksum(header)) *payload.tail += checksum_of_chunk(chunk, at);
@@ -93,6 +97,10 @@ void Channel::send_long(int peer, FrameHeader header, const LongPayload& payload
 }
 
 void Channel::hand_over(int peer, FrameHeader header, Buffer message) {
+  const size_t waiting = transport_.waiting_for(peer) + message.capacity();
+  if (waiting > limits_.waiting_gossip)
+    fail(sparsecollRemoteError, "rank ", peer, " has not received gossip of ", waiting,
+         " bytes that was sent to it; expected at most ", limits_.waiting_gossip);
   put_header(peer, header, {ConstBytes(message.data(), message.size()).subspan(sizeof header)},
              message.data());
   const MessageTrace::Send sent(trace(), {"message", peer, header.sequence, message.size()});
@@ -109,43 +117,40 @@ void Channel::throw_notice(int peer, const Frame& frame) {
   throw Error(sparsecollRemoteError, what);
 }
 
-void Channel::progress(FunctionRef<void(int peer, const Frame&)> on_frame) {
-  while (auto arrived = transport_.poll()) {
-    const int peer = arrived->peer;
-    Frame frame{{}, std::move(arrived->bytes), std::move(arrived->device_tail)};
-    if (frame.buffer.size() < sizeof(FrameHeader))
-      fail(sparsecollRemoteError, "a message of rank ", peer, " is damaged: expected at least ",
-           sizeof(FrameHeader), " bytes, got ", frame.buffer.size());
-    std::memcpy(&frame.header, frame.buffer.data(), sizeof(FrameHeader));
-    uint64_t& received = received_[static_cast<size_t>(peer)];
-    check_frame(frame, {peer, size_, received, has_checksum(frame.header)});
-    ++received;
-    if (trace_) trace_->record_arrival({"message", peer, frame.header.sequence, frame.size()});
-    if (ends_call(frame)) throw_notice(peer, frame);
-    const bool gossips = frame.kind() == FrameKind::gossip;
-    auto& frames = gossips ? gossip(peer) : queue(peer);
-    frames.push_back(std::move(frame));
-    on_frame(peer, frames.back());
-    if (gossips && !is_wanted(frames.back())) frames.pop_back();
+bool Channel::progress(FunctionRef<void(int peer, const Frame&)> on_frame) {
+  // A peer that is one call ahead has sent few frames. Only gossip can be more.
+  const size_t few = 4 * static_cast<size_t>(size_);
+  size_t frames = 0, bytes = 0;
+  bool all = false;
+  while (frames < std::max(few, kMostFrames) && (frames < few || bytes < kManyBytes)) {
+    std::optional<ReceivedMessage> arrived = transport_.poll();
+    all = !arrived;
+    if (all) break;
+    ++frames;
+    bytes += arrived->bytes.size();
+    receive(std::move(*arrived), on_frame);
   }
   if (trace_) trace_->poll();
+  return all;
 }
 
-void Channel::open(uint64_t state) {
-  states_.push_back(state);
-  newest_state_ = state;
-}
-
-void Channel::close(uint64_t state) noexcept {
-  std::erase(states_, state);
-  for (auto& frames : gossip_)
-    std::erase_if(frames, [&](const Frame& each) { return gossip_header(each).state == state; });
-}
-
-bool Channel::is_wanted(const Frame& gossip) const {
-  // A peer may send the first message of a state before this rank has opened it.
-  const uint64_t state = gossip_header(gossip).state;
-  return state > newest_state_ || std::ranges::binary_search(states_, state);
+void Channel::receive(ReceivedMessage message, FunctionRef<void(int peer, const Frame&)> on_frame) {
+  const int peer = message.peer;
+  Frame frame{{}, std::move(message.bytes), std::move(message.device_tail)};
+  if (frame.buffer.size() < sizeof(FrameHeader))
+    fail(sparsecollRemoteError, "a message of rank ", peer, " is damaged: expected at least ",
+         sizeof(FrameHeader), " bytes, got ", frame.buffer.size());
+  std::memcpy(&frame.header, frame.buffer.data(), sizeof(FrameHeader));
+  uint64_t& received = received_[static_cast<size_t>(peer)];
+  check_frame(frame, {peer, size_, received, has_checksum(frame.header)});
+  ++received;
+  if (trace_) trace_->record_arrival({"message", peer, frame.header.sequence, frame.size()});
+  if (ends_call(frame)) throw_notice(peer, frame);
+  const bool gossips = frame.kind() == FrameKind::gossip;
+  FrameQueue& frames = gossips ? gossip(peer) : queue(peer);
+  frames.push_back(std::move(frame));
+  on_frame(peer, frames.back());
+  if (gossips) keep_gossip(peer);
 }
 
 void Channel::send_fatal(const Error& error) noexcept {
@@ -191,23 +196,32 @@ void Channel::wait(std::vector<int> awaited, const ChannelWait& wait) {
     const std::vector<int> left =
         wait.needs_all_ranks ? transport_.gone_before(current_) : std::vector<int>{};
     const auto missing = [&] { return wait.missing(awaited); };
+    bool all = false;
     try {
-      progress(wait.on_frame);
+      all = progress(wait.on_frame);
     } catch (const PeerTimeout&) {
       if (!wait.reports_own_timeout) throw;
       rethrow_timeout(wait.deadline, missing);
     }
     wait.update(awaited);
     if (awaited.empty()) return;
+    if (!all) {
+      check(wait.deadline, missing);
+      continue;
+    }
     refuse_gone(gone_peers, awaited);
     refuse_gone(left, left);
     pause(wait.deadline, missing);
   }
 }
 
-void Channel::pause(const Deadline& deadline, FunctionRef<std::string()> missing) {
+void Channel::check(const Deadline& deadline, FunctionRef<std::string()> missing) const {
   if (aborted_) fail(sparsecollInvalidUsage, "aborted by sparsecollCommAbort");
   if (deadline.passed()) fail(sparsecollTimeout, "deadline passed, ", missing());
+}
+
+void Channel::pause(const Deadline& deadline, FunctionRef<std::string()> missing) {
+  check(deadline, missing);
   transport_.idle(deadline.within(kPause));
 }
 

@@ -3,12 +3,11 @@
 #pragma once
 
 #include <atomic>
-#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "calls/framed/frame.hpp"
+#include "calls/framed/frame_queue.hpp"
 #include "calls/message_trace.hpp"
 #include "core/arena.hpp"
 #include "core/deadline.hpp"
@@ -19,8 +18,14 @@
 
 namespace sparsecoll {
 
-/// A longer payload is sent chunk by chunk, while it is packed. A transport may cut chunks further.
-inline constexpr size_t kChunk = size_t{1} << 20;
+/// Sizes that tests reduce.
+struct ChannelLimits {
+  /// A longer payload is sent chunk by chunk, while it is packed. A multiple of 8. A transport may
+  /// cut chunks further.
+  size_t chunk = size_t{1} << 20;
+  /// Bytes of gossip that may wait: here for steps of this rank, and on the way to one peer.
+  size_t waiting_gossip = size_t{1} << 30;
+};
 
 /// A payload that is complete. If this call has sent the same payload to another peer,
 /// `sent_before` is that message, whose header has the checksum of the payload; otherwise it is
@@ -72,8 +77,8 @@ struct ChannelWait {
 class Channel {
  public:
   /// `verify`: frames carry checksums, and receivers check them. Frames of call 0, in which the
-  /// ranks agree on that, always do. Tests pass a smaller `chunk`, a multiple of 8.
-  Channel(Transport& transport, Memory& memory, bool verify, size_t chunk = kChunk);
+  /// ranks agree on that, always do.
+  Channel(Transport& transport, Memory& memory, bool verify, const ChannelLimits& limits = {});
 
   /// Records all messages in this timeline from now on.
   void record_in(Timeline& timeline) { trace_.emplace(timeline, transport_); }
@@ -81,7 +86,7 @@ class Channel {
   int rank() const { return rank_; }
   int size() const { return size_; }
   /// Returns whether a payload of so many bytes must be sent with send_long().
-  bool is_long(size_t payload) const { return payload > chunk_; }
+  bool is_long(size_t payload) const { return payload > limits_.chunk; }
 
   /// Marks the begin of this rank's part of a call. Throws RemoteError if a peer has already failed
   /// in the call.
@@ -95,19 +100,23 @@ class Channel {
   /// stay until flush().
   void send_long(int peer, FrameHeader header, const LongPayload& payload);
   /// Starts to send a frame that may outlive the call. The payload lies behind room for the header.
+  /// Throws RemoteError if too many bytes are on the way to the peer.
   void hand_over(int peer, FrameHeader header, Buffer frame);
-  /// Receives everything that has arrived. Calls `on_frame` for each frame as soon as it is queued.
-  /// Throws RemoteError for a damaged frame, and for a peer's notice that it failed (PeerTimeout if
-  /// its deadline passed). If the peer failed in a later call, its notice stays in the queue until
-  /// this rank begins that call.
-  void progress(FunctionRef<void(int peer, const Frame&)> on_frame);
+  /// Receives what has arrived, but only so much that it ends soon even if mail arrives without
+  /// end; returns whether it was everything. Calls `on_frame` for each frame as soon as it is
+  /// queued. Throws RemoteError for a damaged frame, for too much gossip, and for a peer's notice
+  /// that it failed (PeerTimeout if its deadline passed). If the peer failed in a later call, its
+  /// notice stays in the queue until this rank begins that call.
+  bool progress(FunctionRef<void(int peer, const Frame&)> on_frame);
   /// Receives until nothing is awaited any more. Throws Timeout at the deadline, RemoteError if an
   /// awaited peer has gone, and whatever progress() throws.
   void wait(std::vector<int> awaited, const ChannelWait& wait);
   /// Frames of this peer in the order in which it sent them.
-  std::deque<Frame>& queue(int peer) { return queues_[static_cast<size_t>(peer)]; }
+  FrameQueue& queue(int peer) { return queues_[static_cast<size_t>(peer)]; }
   /// Gossip of this peer for all states, in the order in which it sent them.
-  std::deque<Frame>& gossip(int peer) { return gossip_[static_cast<size_t>(peer)]; }
+  FrameQueue& gossip(int peer) { return gossip_[static_cast<size_t>(peer)]; }
+  /// Takes a frame out of the gossip of that peer. Moves `frame` to the next one.
+  Frame take_gossip(int peer, FrameQueue::Iterator& frame);
   /// Keeps gossip for this state from now on. States have rising numbers.
   void open(uint64_t state);
   bool gossiped() const { return newest_state_ > 0; }
@@ -138,6 +147,9 @@ class Channel {
   bool has_checksum(const FrameHeader& header) const { return verify_ || header.sequence == 0; }
   /// Completes the header for this payload and writes it to `head`.
   void put_header(int peer, FrameHeader header, const Framed& payload, std::byte* head);
+  /// Checks a received message and puts it into its queue.
+  void receive(ReceivedMessage message, FunctionRef<void(int peer, const Frame&)> on_frame);
+  void keep_gossip(int peer);
   /// Returns whether a state of this rank is, or may yet be, open for this gossip.
   bool is_wanted(const Frame& gossip) const;
   /// Returns those of the peers that will send nothing more. Earlier messages from them may still
@@ -145,7 +157,9 @@ class Channel {
   std::vector<int> gone(const std::vector<int>& peers) const;
   /// Throws RemoteError if a peer of `gone` is still awaited.
   static void refuse_gone(const std::vector<int>& gone, const std::vector<int>& awaited);
-  /// Lets some time pass. Throws if the deadline has passed or the communicator was aborted.
+  /// Throws if the deadline has passed or the communicator was aborted.
+  void check(const Deadline& deadline, FunctionRef<std::string()> missing) const;
+  /// Does the same, and lets some time pass.
   void pause(const Deadline& deadline, FunctionRef<std::string()> missing);
   void flush_until_0(const Deadline& deadline, size_t (Transport::*unsent)());
   bool ends_call(const Frame& frame) const {
@@ -158,12 +172,13 @@ class Channel {
   int rank_;
   int size_;
   bool verify_;
-  size_t chunk_;
+  ChannelLimits limits_;
   std::atomic<bool> aborted_{false};
   uint64_t current_ = 0;  ///< the last call that this rank began
   bool ended_ = false;    ///< This rank has done its part of that call.
-  std::vector<std::deque<Frame>> queues_;
-  std::vector<std::deque<Frame>> gossip_;
+  std::vector<FrameQueue> queues_;
+  std::vector<FrameQueue> gossip_;
+  size_t gossip_bytes_ = 0;       ///< of the blocks in gossip_
   std::vector<uint64_t> states_;  ///< open states, rising
   uint64_t newest_state_ = 0;     ///< the newest state that was ever open here
   std::vector<uint64_t> sent_;

@@ -213,7 +213,7 @@ std::vector<FramedCall::Received> FramedCall::receive_some(std::span<const int> 
 }
 
 bool FramedCall::has_arrived(int peer) const {
-  const auto& queue = channel_.queue(peer);
+  FrameQueue& queue = channel_.queue(peer);
   if (queue.empty()) return false;
   const uint64_t got = queue.front().header.sequence;
   if (got != sequence())

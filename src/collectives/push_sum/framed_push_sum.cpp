@@ -18,6 +18,11 @@ constexpr uint64_t kAllCalls = ~uint64_t{0};  // larger than the number of any c
 // A message whose step is so far ahead of the expected one is refused without a look at the graph.
 constexpr uint64_t kLongestGap = uint64_t{1} << 32;
 
+// A step adds no more messages than it must if it has so many of them, and more than a few from
+// each rank.
+constexpr size_t kManyMessages = 1024;
+constexpr size_t kManyBytes = size_t{1} << 28;
+
 /// A message that was received.
 struct GossipMessage {
   int peer;
@@ -60,13 +65,15 @@ class FramedPushSum::FramedRound final : public PushSum::Round {
   Buffer pack_whole(const Neighbour& to);
   Buffer pack_compressed(CompressedGossip& compressed, const Neighbour& to);
   Buffer take_message(size_t body_bytes) {
-    return call_.channel.transport().pool().take(kGossipHeaders + body_bytes);
+    return call_.channel.transport().pool().take_fitting(kGossipHeaders + body_bytes);
   }
   void receive_required();
   /// Takes that peer's messages of calls before number `before` out of the channel.
   void receive_from(int peer, uint64_t before);
   /// Whether this step adds the peer's next message.
   bool adds_next_of(int peer) const;
+  /// Whether it adds no more than those that it waits for; a drain adds all.
+  bool has_many_messages() const;
   /// Checks that this is the next message that the graph has for this edge, and counts it.
   void count(const GossipMessage& message);
   /// Returns the peers whose required messages are missing.
@@ -76,6 +83,8 @@ class FramedPushSum::FramedRound final : public PushSum::Round {
   FramedPushSum& own_;
   FramedCallContext call_;
   std::vector<GossipMessage> messages_;
+  size_t bytes_ = 0;  ///< of these messages
+  bool drains_ = false;
 };
 
 FramedPushSum::FramedPushSum(const PushSumShape& shape, const Graph& graph)
@@ -113,6 +122,7 @@ void FramedPushSum::drain(const FramedCallContext& call, const GossipContext& co
 // 2. Send.
 
 void FramedPushSum::FramedRound::send(const Neighbour& to) {
+  refuse_passed(call_.deadline);
   const double share = own_.moved_share(to);
   const GossipHeader gossip{own_.shape_.id, own_.step_, share, share * own_.weight_};
   Buffer message = pack(to);
@@ -176,7 +186,9 @@ void FramedPushSum::FramedRound::receive_required() {
   for (int peer = 0; peer < channel.size(); ++peer)
     for (const Frame& frame : channel.queue(peer)) check(peer, frame);
   const auto take_messages = [&](std::vector<int>& awaited) {
-    for (int peer = 0; peer < channel.size(); ++peer) receive_from(peer, kAllCalls);
+    // In every step another rank comes first, in case this step does not add all.
+    const auto first = static_cast<int>(own_.step_ % static_cast<uint64_t>(channel.size()));
+    for (int i = 0; i < channel.size(); ++i) receive_from((first + i) % channel.size(), kAllCalls);
     awaited = missing();
   };
   channel.wait(missing(), {.deadline = call_.deadline,
@@ -192,11 +204,12 @@ void FramedPushSum::FramedRound::receive_required() {
 void FramedPushSum::FramedRound::receive_all() {
   // A peer that has left this drain may have sent messages of its next step. Those have the number
   // of a later call and wait for the next step of this rank.
+  drains_ = true;
   for (int peer = 0; peer < call_.channel.size(); ++peer) receive_from(peer, call_.sequence);
 }
 
 void FramedPushSum::FramedRound::receive_from(int peer, uint64_t before) {
-  std::deque<Frame>& frames = call_.channel.gossip(peer);
+  FrameQueue& frames = call_.channel.gossip(peer);
   for (auto each = frames.begin(); each != frames.end();) {
     GossipHeader header;
     std::memcpy(&header, each->payload().data(), sizeof header);
@@ -205,17 +218,24 @@ void FramedPushSum::FramedRound::receive_from(int peer, uint64_t before) {
       continue;
     }
     if (!adds_next_of(peer) || each->header.sequence >= before) return;
-    messages_.push_back({peer, header, std::move(*each)});
-    each = frames.erase(each);
+    messages_.push_back({peer, header, call_.channel.take_gossip(peer, each)});
+    bytes_ += messages_.back().frame.buffer.size();
     count(messages_.back());
   }
 }
 
 bool FramedPushSum::FramedRound::adds_next_of(int peer) const {
-  if (own_.shape_.max_delay != 0) return true;
   // A peer may be a step ahead. With tau = 0 every run adds the same messages: those of this step.
   const auto p = static_cast<size_t>(peer);
-  return own_.received_until_[p] < own_.required_until_[p];
+  if (own_.received_until_[p] < own_.required_until_[p]) return true;
+  return own_.shape_.max_delay != 0 && !has_many_messages();
+}
+
+bool FramedPushSum::FramedRound::has_many_messages() const {
+  if (drains_) return false;
+  const size_t few = 4 * own_.received_until_.size();
+  return messages_.size() >= std::max(few, kManyMessages) ||
+         (messages_.size() >= few && (bytes_ >= kManyBytes || call_.deadline.passed()));
 }
 
 void FramedPushSum::FramedRound::count(const GossipMessage& message) {
