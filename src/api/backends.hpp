@@ -26,6 +26,8 @@ class Backends {
   /// Returns the number of threads that select, this rank's calling thread included.
   size_t threads() const { return host_.threads(); }
 
+  /// Bounds the host's selections; see host::Backend::set_deadline().
+  Deadline set_deadline(const Deadline& deadline) { return host_.set_deadline(deadline); }
   /// Workspace on the host.
   Arena& arena() { return arena_; }
   /// Returns the number of the communicator's device. While that is undecided, returns the current
@@ -68,11 +70,13 @@ class Backends {
 };
 
 /// A scope that gives back the workspace taken in it, on the host and on the device, and that ends
-/// the device's work of a call.
+/// the device's work of a call. The call's deadline bounds what the host computes in the scope.
 class Workspace {
  public:
-  explicit Workspace(Backends& backends) : backends_(backends), scope_(backends.arena()) {}
+  explicit Workspace(Backends& backends, const Deadline& deadline = {})
+      : backends_(backends), scope_(backends.arena()), outer_(backends.set_deadline(deadline)) {}
   ~Workspace() {
+    backends_.set_deadline(outer_);
     if (Device* const device = backends_.device())
       device->end(std::uncaught_exceptions() > exceptions_);
   }
@@ -82,6 +86,7 @@ class Workspace {
  private:
   Backends& backends_;
   const Arena::Scope scope_;
+  const Deadline outer_;
   const int exceptions_ = std::uncaught_exceptions();
 };
 

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/group.hpp"
 
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "api/operation.hpp"
@@ -30,6 +33,67 @@ void check_independent(size_t earlier, const MemoryUse& a, size_t later, const M
   check(a.writes, b.writes);
 }
 
+/// Where ranges that were added end that is furthest, apart from those of one call.
+class FurthestEnd {
+ public:
+  void add(size_t call, uintptr_t end) {
+    if (call == call_) {
+      end_ = std::max(end_, end);
+    } else if (end > end_) {
+      others_ = std::exchange(end_, end);
+      call_ = call;
+    } else {
+      others_ = std::max(others_, end);
+    }
+  }
+  uintptr_t of_others(size_t call) const { return call == call_ ? others_ : end_; }
+
+ private:
+  size_t call_ = kAll;
+  uintptr_t end_ = 0;
+  uintptr_t others_ = 0;
+};
+
+/// Whether two calls use the same residual, or one writes memory that another uses. Takes n log n
+/// steps, so that a group of thousands of calls does not spend its time here.
+bool any_depend(const std::vector<MemoryUse>& uses) {
+  struct Use {
+    uintptr_t begin, end;
+    size_t call;
+    bool writes;
+  };
+  std::vector<Use> ranges;
+  std::unordered_set<const Residual*> residuals;
+  for (size_t c = 0; c < uses.size(); ++c) {
+    if (uses[c].residual && !residuals.insert(uses[c].residual).second) return true;
+    const auto add = [&](const std::vector<ByteRange>& from, bool writes) {
+      for (const ByteRange& each : from) {
+        const auto begin = reinterpret_cast<uintptr_t>(each.at);
+        if (each.bytes > 0) ranges.push_back({begin, begin + each.bytes, c, writes});
+      }
+    };
+    add(uses[c].reads, false);
+    add(uses[c].writes, true);
+  }
+  std::ranges::sort(ranges, {}, &Use::begin);
+  FurthestEnd written, used;
+  for (const Use& each : ranges) {
+    const FurthestEnd& conflicting = each.writes ? used : written;
+    if (conflicting.of_others(each.call) > each.begin) return true;
+    used.add(each.call, each.end);
+    if (each.writes) written.add(each.call, each.end);
+  }
+  return false;
+}
+
+/// Throws InvalidUsage if a call depends on another.
+void check_independent(const std::vector<MemoryUse>& uses) {
+  if (!any_depend(uses)) return;
+  for (size_t c = 0; c < uses.size(); ++c)
+    for (size_t earlier = 0; earlier < c; ++earlier)
+      check_independent(earlier, uses[earlier], c, uses[c]);
+}
+
 /// Checks the arguments of all calls, and that no call depends on another.
 void check_operations(const Operations& operations, Communicator& communicator) {
   std::vector<MemoryUse> uses;
@@ -37,13 +101,13 @@ void check_operations(const Operations& operations, Communicator& communicator) 
     try {
       operations[c]->check(communicator);
     } catch (const Error& error) {
+      check_independent(uses);
       fail(error.code(), "call ", c + 1, " of the group, ",
            verb_name(operations[c]->descriptor().verb), ": ", error.what());
     }
     uses.push_back(operations[c]->memory_use());
-    for (size_t earlier = 0; earlier < c; ++earlier)
-      check_independent(earlier, uses[earlier], c, uses[c]);
   }
+  check_independent(uses);
 }
 
 }  // namespace
@@ -84,10 +148,13 @@ void run_group(Communicator& communicator, const Operations& operations) {
   const bool ordered =
       config.selection != sparsecollSelectExact || config.wire != sparsecollWireNative;
   std::vector<GroupTask> tasks;
+  std::unordered_map<uint64_t, int> latest;  // call of each shape, by its hash
   for (size_t c = 0; c < operations.size(); ++c) {
     int after = -1;
-    for (size_t earlier = 0; ordered && earlier < c; ++earlier)
-      if (shapes[earlier] == shapes[c]) after = static_cast<int>(earlier);
+    if (ordered) {
+      const auto [call, is_first] = latest.try_emplace(shapes[c].hash(), static_cast<int>(c));
+      if (!is_first) after = std::exchange(call->second, static_cast<int>(c));
+    }
     const auto run = [&, c, after](AgreedCall& call) {
       if (after >= 0) caches[c] = caches[static_cast<size_t>(after)];
       invoke(*operations[c], {communicator, call, shapes[c], caches[c]});

@@ -109,6 +109,9 @@ class AgreedCall : public Call {
   /// before they started.
   virtual uint64_t number() const { return sequence(); }
   virtual const Deadline& deadline() const = 0;
+  /// Throws Timeout if the deadline has passed. For work without waits. Where only the device works
+  /// it does nothing.
+  virtual void check_deadline() const {}
   /// Makes sure that all ranks made this call. For calls that exchange nothing.
   virtual void agree() = 0;
   /// Returns when all ranks are known to have made this call and everything sent has left this

@@ -82,7 +82,8 @@ class MemberCalls {
 
   /// Runs all verbs to their end. `advance` brings at least one verb from its exchange to the next
   /// one, or to its confirm(). When all verbs have come to confirm(), this confirms the call of the
-  /// group, and only then do verbs write outputs. Throws what the first verb to fail threw; the
+  /// group, and only then do verbs write outputs. Up to there the deadline is looked at between the
+  /// verbs; what they write is not left half done. Throws what the first verb to fail threw; the
   /// others are cancelled. An exception after the confirmation lets the others end first.
   void run(FunctionRef<void()> advance) {
     try {
@@ -102,7 +103,9 @@ class MemberCalls {
       const bool free =
           member.after() < 0 ||
           members_[static_cast<size_t>(member.after())].state() == MemberCall::State::confirming;
-      if (member.state() == MemberCall::State::not_started && free) member.resume();
+      if (member.state() != MemberCall::State::not_started || !free) continue;
+      call_.check_deadline();
+      member.resume();
     }
   }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests that a call has one deadline, however often it waits.
+// Tests that a call has one deadline, however often it waits, and whether it waits or computes.
 
 #include <chrono>
 #include <thread>
@@ -38,7 +38,7 @@ std::vector<std::unique_ptr<Transport>> make_transports(bool keeps_gossip) {
   return transports;
 }
 
-sparsecollConfig_t config_of(int blocking) {
+sparsecollConfig_t queueing(int blocking) {
   sparsecollConfig_t config = test::default_config();
   config.timeoutMs = kDeadlineMs;
   config.blocking = blocking;
@@ -55,7 +55,7 @@ std::string destroy_in_time(Communicators& ranks, int rank) {
 }
 
 TEST_CASE("destroy: queued calls and the end with the other ranks have one deadline") {
-  Communicators ranks(make_transports(false), config_of(0));
+  Communicators ranks(make_transports(false), queueing(0));
   for (int rank = 0; rank < 2; ++rank) ranks[rank].start();
   CHECK(ranks.run("destroy", [&](int rank) -> std::string {
     const std::vector<float> x(4, 1.0f);
@@ -70,7 +70,7 @@ TEST_CASE("destroy: queued calls and the end with the other ranks have one deadl
 }
 
 TEST_CASE("destroy: the end with the other ranks and that of gossip have one deadline") {
-  Communicators ranks(make_transports(true), config_of(1));
+  Communicators ranks(make_transports(true), queueing(1));
   CHECK(ranks.run("destroy", [&](int rank) -> std::string {
     const sparsecollPushSumConfig_t config = SPARSECOLL_PUSHSUM_CONFIG_INITIALIZER;
     sparsecollPushSum_t state = nullptr;
@@ -101,7 +101,7 @@ TEST_CASE("a peer that is missing in a queued call holds no later function for l
       },
   });
   for (size_t f = 0; f < functions.size(); ++f) {
-    sparsecollConfig_t config = config_of(0);
+    sparsecollConfig_t config = queueing(0);
     config.timeoutMs = 300;
     Communicators ranks(make_transports(false), config);
     for (int rank = 0; rank < 2; ++rank) ranks[rank].start();
@@ -114,6 +114,60 @@ TEST_CASE("a peer that is missing in a queued call holds no later function for l
     CHECK(functions[f](comm) == sparsecollTimeout);
     CHECK(std::chrono::duration<double>(Clock::now() - start).count() < 3.0);
     CHECK(ranks.destroy(0) == sparsecollSuccess);
+  }
+}
+
+sparsecollConfig_t config_with(int timeout_ms) {
+  sparsecollConfig_t config = test::default_config();
+  config.timeoutMs = timeout_ms;
+  return config;
+}
+
+/// Runs a group of that many calls on a rank. Returns "" if it ends as a call does whose deadline
+/// passes while it computes: with a fatal error, and the residual as before.
+std::string refuse_long_group(sparsecollComm_t comm, size_t calls) {
+  constexpr size_t n = 1000;
+  const std::vector<float> x(n, 1.0f);
+  std::vector<std::vector<float>> y(calls, std::vector<float>(n));
+  test::Residual<float> residual(comm, n);
+  residual.write(std::vector<float>(n, 3.0f));
+  sparsecollGroupStart(comm);
+  for (size_t call = 0; call < calls; ++call)
+    sparseAllreduce(x.data(), y[call].data(), n, 10, sparsecollFloat32, sparsecollSum,
+                    call == 0 ? residual.handle() : nullptr, comm, nullptr);
+  const sparsecollResult_t result = sparsecollGroupEnd(comm);
+  if (result != sparsecollTimeout && result != sparsecollRemoteError)
+    return text("the group returned ", test::explain(result, comm));
+  if (residual.read() != std::vector<float>(n, 3.0f)) return "the residual changed";
+  sparsecollResult_t state = sparsecollSuccess;
+  sparsecollCommGetAsyncError(comm, &state);
+  return state == result ? "" : text("the communicator has ", state);
+}
+
+// No call of such a group is long, and none of them waits for a peer that is late.
+TEST_CASE("a group whose work takes longer than the deadline fails on all ranks") {
+  for (const int P : {1, 2, 3}) {
+    Communicators ranks(P, config_with(1));
+    CHECK(ranks.run("group",
+                    [&](int rank) { return refuse_long_group(ranks.handle(rank), 2000); }) == "");
+  }
+}
+
+TEST_CASE("a selection that takes longer than the deadline fails") {
+  const size_t n = size_t{1} << 24;
+  const std::vector<float> x(n, 1.0f);
+  std::vector<float> y(n);
+  for (const int P : {1, 2}) {
+    Communicators ranks(P, config_with(1));
+    CHECK(ranks.run("call", [&](int rank) -> std::string {
+      std::vector<float> own(P == 1 ? 0 : n);
+      float* const out = P == 1 ? y.data() : own.data();
+      const sparsecollResult_t result =
+          sparseAllreduce(x.data(), out, n, 1000, sparsecollFloat32, sparsecollSum, nullptr,
+                          ranks.handle(rank), nullptr);
+      const bool failed = result == sparsecollTimeout || result == sparsecollRemoteError;
+      return failed ? "" : test::explain(result, ranks.handle(rank));
+    }) == "");
   }
 }
 

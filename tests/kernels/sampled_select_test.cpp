@@ -282,6 +282,35 @@ TEMPLATE_TEST_CASE("what reaches a key, and how much of it there is", "", float,
   }
 }
 
+TEST_CASE("a selection stops soon after its deadline") {
+  Memory memory;
+  Arena arena(memory);
+  const Arena::Scope scope(arena);
+  host::Backend backend(arena, host::best_simd());
+  constexpr size_t n = size_t{1} << 23, k = 1000;
+  const std::vector<float> values(n, 1.0f), before(n, 2.0f);
+  std::vector<float> after(n, -7.0f);
+  const SparseBuffer selected{arena.take<uint32_t>(k), arena.take<float>(k),
+                              arena.take<uint64_t>(1), k};
+  Kernels& kernels = make_host_kernels(DataType::float32, IndexType::index32, backend);
+  const auto run = [&] {
+    kernels.accumulate_select({values.data(), n, {before.data(), after.data()}}, k, selected);
+  };
+  const Deadline deadline = Deadline::after(1);
+  while (!deadline.passed()) {
+  }
+  backend.set_deadline(deadline);
+  CHECK_THROWS_MATCHES(run(), Error, Catch::Matchers::Predicate<Error>([](const Error& error) {
+                         return error.code() == sparsecollTimeout;
+                       }));
+  CHECK(after[n / 2] == -7.0f);
+  CHECK(after[n - 1] == -7.0f);
+  backend.set_deadline({});
+  run();
+  CHECK(*selected.nnz == k);
+  CHECK(after[n - 1] == 3.0f);
+}
+
 TEST_CASE("the workspace is a small part of the vector, whatever is in it") {
   Memory memory;
   Arena arena(memory);

@@ -22,6 +22,7 @@ FrameSender::FrameSender(Channel& channel, const CallParameters& parameters,
       sequence_(parameters.sequence),
       hash_(descriptor.hash()),
       arena_(arena),
+      deadline_(parameters.deadline),
       stats_(parameters.stats),
       covered_(channel.rank(), channel.size()) {}
 
@@ -56,7 +57,10 @@ void FrameSender::send(int peer, const Packet& packet, bool again) {
   if (bytes > 0 && (on_device || channel_.is_long(bytes))) {
     uint64_t* const tail = on_device ? nullptr : arena_.take<uint64_t>(1);
     if (tail) stats_.bytes_sent += sizeof *tail;
-    const auto wait = [&](const std::byte* end) { wait_packed(end, bytes); };
+    const auto wait = [&](const std::byte* end) {
+      refuse_passed(deadline_);
+      wait_packed(end, bytes);
+    };
     return channel_.send_long(peer, header(FrameKind::data), {data, bytes, head, tail, wait});
   }
   wait_packed(packet.data + bytes, bytes);

@@ -39,6 +39,7 @@ class FrameSender {
   uint64_t sequence_;
   uint64_t hash_;
   Arena& arena_;
+  const Deadline deadline_;
   Stats& stats_;
   CoveredRanks covered_;
   Kernels* kernels_ = nullptr;

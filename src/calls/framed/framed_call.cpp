@@ -75,6 +75,7 @@ void FramedCall::exchange_each(std::span<Transfer> transfers,
                                FunctionRef<void(size_t transfer)> on_message) {
   if (transfers.empty()) return;
   const Stopwatch watch(stats(), Phase::exchange);
+  check_deadline();
   if (rotates(transfers)) {
     send_paced(transfers);
   } else {
@@ -266,6 +267,7 @@ void FramedCall::confirm() {
   if (!sender_.covered().all())
     fail(sparsecollInternalError, "only ", sender_.covered().count(), " of ", size(),
          " ranks were heard of");
+  check_deadline();
   const Stopwatch watch(stats(), Phase::exchange);
   channel_.flush(deadline());
 }

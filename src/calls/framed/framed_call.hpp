@@ -45,6 +45,7 @@ class FramedCall final : public AgreedCall {
   Stats& stats() override { return parameters_.stats; }
   uint64_t sequence() const override { return parameters_.sequence; }
   const Deadline& deadline() const override { return parameters_.deadline; }
+  void check_deadline() const override { refuse_passed(parameters_.deadline); }
 
   int rank() const override { return channel_.rank(); }
   int size() const override { return channel_.size(); }

@@ -100,6 +100,7 @@ void FramedGroup::send() {
       total += sizeof(PartHeader) + align_up(members_[v].used(transfer), 8);
     });
     if (total == 0) continue;
+    call_.check_deadline();
     std::byte* const message = arena_.take<std::byte>(kHeadroom + total) + kHeadroom;
     std::byte* at = message;
     each_part(peer, [&](size_t v, const Transfer& transfer) {
@@ -125,6 +126,7 @@ bool FramedGroup::deliver() {
   bool any = false;
   for (FramedMember& member : members_) {
     if (member.state() != MemberCall::State::exchanging || !member.has_all()) continue;
+    call_.check_deadline();
     member.take_all();
     member.resume();
     any = true;

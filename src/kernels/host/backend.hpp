@@ -3,8 +3,10 @@
 #pragma once
 
 #include <type_traits>
+#include <utility>
 
 #include "core/arena.hpp"
+#include "core/deadline.hpp"
 #include "core/thread_pool.hpp"
 #include "kernels/host/filter.hpp"
 
@@ -55,6 +57,9 @@ class Backend {
     return tuning_.stream_bytes != 0 ? tuning_.stream_bytes : beyond_caches_;
   }
   size_t threads() const { return threads_.threads(); }
+  /// Lets long selections end with a Timeout at the deadline. Returns the one that was set before.
+  Deadline set_deadline(const Deadline& deadline) { return std::exchange(deadline_, deadline); }
+  const Deadline& deadline() const { return deadline_; }
   /// Returns the number of chunks into which a loop over so many elements is cut.
   size_t chunks(size_t count) const;
   /// Runs task(0) to task(tasks - 1) on the threads. Tasks must not throw.
@@ -69,6 +74,7 @@ class Backend {
   SelectTuning tuning_;
   const size_t beyond_caches_;
   ThreadPool threads_;
+  Deadline deadline_;
 };
 
 }  // namespace sparsecoll::host

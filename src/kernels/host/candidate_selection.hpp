@@ -29,6 +29,8 @@ namespace sparsecoll::host {
 
 /// Elements between two checks of how much memory is left.
 constexpr size_t kBlock = 4096;
+/// Elements between two looks at the deadline: less than a millisecond.
+constexpr size_t kLook = size_t{1} << 20;
 /// How many candidates ahead the residual is prefetched.
 constexpr size_t kAhead = 64;
 /// If more than one of so many elements is a candidate, the filter does not branch for each.
@@ -83,9 +85,10 @@ class CandidateSelection {
     }
   }
 
-  /// K1.
+  /// K1. Throws Timeout if the deadline passes.
   void filter(uint64_t bound) {
     backend_.run(chunks_.size(), [&](size_t s) { filter_chunk(chunks_[s], bound); });
+    if (count_ > kLook) refuse_passed(backend_.deadline());
   }
 
   /// Returns the number of candidates.
@@ -142,7 +145,10 @@ class CandidateSelection {
     uint64_t bound = bits_of(key);
     bool dense = false;
     out.found = out.discarded = 0;
+    size_t look = out.begin + kLook;
     for (size_t at = out.begin; at < out.end;) {
+      if (at >= look && backend_.deadline().passed()) break;
+      if (at >= look) look += kLook;
       const size_t head = misaligned(at);
       const size_t n = std::min(head != 0 ? head : kBlock, out.end - at);
       if (out.found + n + kRow > out.capacity) bound = raise_bound(out, bound);
