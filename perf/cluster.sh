@@ -82,6 +82,9 @@ for rate in 1gbit 100mbit; do
 done
 long_job "shared_nodes_dense 4 2 1gbit $sparse --form dense --feedback 1 $floats --density 0.01 \
   --overlap 0 --algo auto,mpi-allgather,mpi-dense $few"
+# Another definition: gradients are summed by node before the selection.
+job "sharded_nodes 4 2 1gbit $sparse --form dense --feedback 1 $floats --density 0.01 --overlap 0 \
+  --algo oktopk,sharded,hierarchical,mpi-dense $few"
 job "links_100mbit 32 1 100mbit link_perf --rate 100 --least 0 --bytes 256K -n 5 -w 1"
 job "gtopk 32 1 100mbit $gtopk --form sparse -b $small -e $small --density 0.001 --overlap 0 \
   --algo gtopk,allgather,oktopk,mpi-allgather $many"

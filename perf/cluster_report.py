@@ -140,6 +140,16 @@ def ratios(jobs):
                 job = jobs[name]
                 lines += ratio_line(job, f"{words}, {density:.1%}", ours, beside, target,
                                     lambda row, job=job, limit=limit: limit(job, row), density)
+    if "sharded_nodes" in jobs:
+        job = jobs["sharded_nodes"]
+
+        def link_of_node(row):
+            nodes = row["ranks"] // 2
+            return job.line_ms(2 * row["k"] * (nodes - 1) / nodes * CODED)
+
+        for beside, target in (("oktopk", 1.5), ("mpi-dense", 15)):
+            lines += ratio_line(job, "end to end by shard, 4 nodes of 2 ranks, 1.0%", "sharded", beside,
+                                target, link_of_node, 0.01)
     if "gtopk" in jobs:
         job = jobs["gtopk"]
 

@@ -155,6 +155,10 @@ typedef enum {
   sparsecollAlgoDense = 5, /**< dense allreduce of acc without a selection. The residual becomes 0.
                                 Exception: when sparsecollAlgoAuto takes it for k = n, the residual
                                 keeps the entries whose sum is zero */
+  /** The gradients of one node are added before anything is selected. Each rank selects from one
+   *  shard of the sum and exchanges it with its owners on other nodes (HiTopKComm, Shi et al.,
+   *  MLSys 2021). Its result has another definition, and its residuals hold one shard only. */
+  sparsecollAlgoSharded = 6,
   sparsecollAlgoMaxEnum = 0x7fffffff
 } sparsecollAlgo_t;
 
@@ -242,8 +246,8 @@ typedef struct {
 /**
  * The configuration of a communicator. Start from SPARSECOLL_CONFIG_INITIALIZER: a struct that was
  * not initialized so is sparsecollInvalidArgument. The environment variables SPARSECOLL_ALGO,
- * SPARSECOLL_SELECT, SPARSECOLL_WIRE and SPARSECOLL_TIMEOUT_MS override it (docs/environment.md).
- * All ranks must agree on every field except `device`.
+ * SPARSECOLL_SELECT, SPARSECOLL_WIRE, SPARSECOLL_ALLOW_SHARDED and SPARSECOLL_TIMEOUT_MS override
+ * it (docs/environment.md). All ranks must agree on every field except `device`.
  */
 typedef struct {
   size_t size;      /**< sizeof the struct, set by the initializer */
@@ -254,7 +258,8 @@ typedef struct {
                          the current device at init if CUDA is in use, otherwise the device of the
                          first device buffer. SPARSECOLL_DEVICE_HOST: none */
   int timeoutMs;    /**< deadline of a call in milliseconds; 0 = none */
-  int algorithm;    /**< sparsecollAlgo_t of sparseAllreduce() and sparseAllreducev() */
+  int algorithm;    /**< sparsecollAlgo_t of sparseAllreduce() and sparseAllreducev();
+                         sparsecollAlgoSharded also of sparseReduceScatter() */
   int selection;    /**< sparsecollSelect_t */
   int residualRule; /**< sparsecollResidualRule_t of gtopkAllreduce() and gtopkAllreducev() */
   int wire;         /**< sparsecollWire_t */
@@ -264,13 +269,15 @@ typedef struct {
                                 computed anew, at least 1 */
   int allowReordered; /**< 1 allows Auto to take sparsecollAlgoHierarchical, whose sums round in
                            another order; 0 does not */
+  int allowSharded;   /**< 1 allows Auto to take sparsecollAlgoSharded, which has another
+                           definition; 0 does not */
 } sparsecollConfig_t;
 
 /** The default configuration. */
 #define SPARSECOLL_CONFIG_INITIALIZER                                                            \
   {                                                                                              \
     sizeof(sparsecollConfig_t), 0x53504346u, SPARSECOLL_VERSION, 1, INT_MIN, 600000, 0, 0, 0, 0, \
-        64, 32, 0                                                                                \
+        64, 32, 0, 0                                                                             \
   }
 
 /** Statistics of one rank's verbs. Start from SPARSECOLL_STATS_INITIALIZER. Later versions add
@@ -617,6 +624,10 @@ SPARSECOLL_API sparsecollResult_t gtopkAllreduce(const void* sendbuff, void* rec
  * cancelled is returned as an explicit 0. Everything that is sent is delivered: residual_r = acc_r
  * minus L_r.
  *
+ * With sparsecollAlgoSharded the sums are those of its definition, and the region of each rank must
+ * lie in the rank's shard, or be empty; other bounds are sparsecollInvalidArgument. Where
+ * sparsecollAlgoAuto takes it, it does so only for bounds that agree with the shards.
+ *
  * @param sendbuff count values.
  * @param recv     out. The caller sets indexType (the same on all ranks), datatype, arrays and
  *                 capacity; the function writes count and nnz. Indices are those of the whole
@@ -841,8 +852,13 @@ SPARSECOLL_API sparsecollResult_t sparsecollPushSumLoad(sparsecollPushSum_t stat
  * Its values are of the accumulation type: float32 for 16-bit tensors. The first call that uses the
  * residual places it where that call's buffers are, on the host or a device. A later call with
  * buffers elsewhere, or with another count or datatype, returns sparsecollInvalidArgument.
+ *
+ * On a communicator with sparsecollAlgoSharded, or whose Auto takes it for such a tensor, the
+ * residual holds only the values of this rank's shard, or none if the rank owns no shard. Calls of
+ * gtopkAllreduce(), the `v` verbs and sparsecollTopk() with it are sparsecollInvalidArgument.
  * @param residual out.
- * @param count    number of values; the residual has two buffers of that length.
+ * @param count    number of values of the tensor; the residual has two buffers of the values that
+ *                 it holds.
  * @param datatype the type of the tensor, a floating-point type.
  * @param comm     the communicator that uses and owns the residual.
  * @return sparsecollInvalidArgument, or sparsecollSystemError if an allocation fails.
@@ -856,14 +872,16 @@ SPARSECOLL_API sparsecollResult_t sparsecollResidualCreate(sparsecollResidual_t*
 SPARSECOLL_API sparsecollResult_t sparsecollResidualDestroy(sparsecollResidual_t residual);
 
 /**
- * @brief Copies the values of the residual to `dst`. Local. NaNs become canonical.
+ * @brief Copies the values of the residual to `dst`. Local. NaNs become canonical. A residual of
+ *        sparsecollAlgoSharded gives 0 outside its shard.
  * @param dst out: count values of the accumulation type in host memory.
  * @return sparsecollInvalidArgument.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollResidualRead(sparsecollResidual_t residual, void* dst);
 
 /**
- * @brief Replaces the values of the residual. Local.
+ * @brief Replaces the values of the residual. Local. A residual of sparsecollAlgoSharded takes
+ *        those of its shard only.
  * @param src count values of the accumulation type in host memory.
  * @return sparsecollInvalidArgument.
  */
@@ -884,7 +902,7 @@ SPARSECOLL_API sparsecollResult_t sparsecollResidualScale(sparsecollResidual_t r
  * The values are in host memory until the first call with device buffers. The address is valid
  * until the next call that uses the residual.
  * @param pointer out: count values of the accumulation type; the residual owns them.
- * @return sparsecollInvalidArgument.
+ * @return sparsecollInvalidArgument, also for a residual of sparsecollAlgoSharded.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollResidualPointer(sparsecollResidual_t residual,
                                                             void** pointer);
@@ -912,7 +930,8 @@ SPARSECOLL_API sparsecollResult_t sparsecollResidualSave(sparsecollResidual_t re
  * Later results are then bit-identical to those of a run without the interruption. If only some
  * ranks load, every call whose result depends on the restored thresholds or regions returns
  * sparsecollInvalidUsage until all ranks have loaded.
- * @param path a file of the same count, datatype, rank and P.
+ * @param path a file of the same count, datatype, rank and P, and with sparsecollAlgoSharded of the
+ *             same shard.
  * @return sparsecollInvalidArgument for any other file, for a damaged one, and at once for what is
  *         not a regular file (a FIFO, a device). sparsecollSystemError when it cannot be read.
  *         After an error nothing is changed.

@@ -95,6 +95,8 @@ class Benchmark {
       by_shard = top_k_by_shard<Wide<T>>(wide, task.k, static_cast<std::size_t>(task.ranks));
       task.by_shard = &by_shard;
     }
+    if (options_.check && std::ranges::count(options_.algorithms, kSharded) > 0)
+      task.nodes = library_.nodes();
     if (task.form != Form::kDense) {
       only_selected.assign(task.n, T(0.0f));
       for (std::size_t j = 0; j < selection.size(); ++j) {

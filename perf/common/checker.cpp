@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "common/runner.hpp"
+#include "common/sharded.hpp"
 
 namespace sparsecoll::perf {
 namespace {
@@ -65,6 +66,7 @@ struct Checker<T>::Cache {
   std::optional<Entries<Wide<T>>> shards;
   std::optional<Entries<Wide<T>>> scale;
   std::optional<Tree<Wide<T>>> tree;
+  std::optional<ShardedDefinition<T>> sharded;
 };
 
 template <class T>
@@ -96,7 +98,14 @@ const Tree<Wide<T>>& Checker<T>::tree() const {
 }
 
 template <class T>
+const ShardedDefinition<T>& Checker<T>::sharded() const {
+  if (!cache_->sharded) cache_->sharded.emplace(task_, vectors_);
+  return *cache_->sharded;
+}
+
+template <class T>
 const Entries<Wide<T>>& Checker<T>::expected(ExpectedResult kind) const {
+  if (kind == ExpectedResult::kSharded) return sharded().result();
   if (kind == ExpectedResult::kMergeTree) return tree().result;
   if (kind == ExpectedResult::kSumOfShardSelections) {
     if (!cache_->shards) cache_->shards = sum(std::span<const Entries<Wide<T>>>(by_shard_));
@@ -180,10 +189,11 @@ std::size_t Checker<T>::wrong_rounded(const Entries<Wide<T>>& result, ExpectedRe
   // A value is rounded to 8 bits when it is sent to be summed, and when its sum is sent; once more
   // if the result has a 16-bit type. Each rounding is off by at most half a unit in the last place.
   constexpr double kOff = 4.0 / 512;
-  const std::vector<Entries<Wide<T>>>& parts =
-      kind == ExpectedResult::kSumOfShardSelections ? by_shard_ : selections_;
-  const Entries<Wide<T>> all = sum(std::span<const Entries<Wide<T>>>(parts));
-  const Entries<Wide<T>> scale = magnitudes(parts);
+  std::span<const Entries<Wide<T>>> parts = selections_;
+  if (kind == ExpectedResult::kSumOfShardSelections) parts = by_shard_;
+  if (kind == ExpectedResult::kSharded) parts = sharded().sent();
+  const Entries<Wide<T>> all = sum(parts);
+  const Entries<Wide<T>> scale = magnitudes<Wide<T>>({parts.begin(), parts.end()});
   const double divisor = task_.average ? task_.ranks : 1;
   std::size_t wrong = 0, j = 0;
   for (std::size_t i = 0; i < result.size(); ++i) {
@@ -196,7 +206,8 @@ std::size_t Checker<T>::wrong_rounded(const Entries<Wide<T>>& result, ExpectedRe
     const bool near = known && std::abs(got - want) <= most * static_cast<double>(scale.value[j]);
     wrong += near ? 0 : 1;
   }
-  const bool selects = kind == ExpectedResult::kTopkOfSum || kind == ExpectedResult::kMergeTree;
+  const bool selects = kind == ExpectedResult::kTopkOfSum || kind == ExpectedResult::kMergeTree ||
+                       kind == ExpectedResult::kSharded;
   if (!selects || task_.form == Form::kSum) return wrong;
   const std::size_t promised = expected(kind).size();
   return wrong + std::max(result.size(), promised) - std::min(result.size(), promised);
@@ -224,7 +235,9 @@ template <class T>
 std::size_t Checker<T>::wrong_residual(std::span<const Wide<T>> residual,
                                        ExpectedResult kind) const {
   std::vector<Wide<T>> want(task_.n, 0);  // zeros if everything was delivered
-  if (kind != ExpectedResult::kSumOfVectors) {
+  if (kind == ExpectedResult::kSharded) {
+    want = sharded().residual(rank_);
+  } else if (kind != ExpectedResult::kSumOfVectors) {
     std::ranges::copy(task_.dense, want.begin());
     const Entries<Wide<T>> none;
     leave_residual(std::span<Wide<T>>(want),

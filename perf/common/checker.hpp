@@ -16,6 +16,8 @@ namespace sparsecoll::perf {
 
 template <class T>
 struct Task;
+template <class T>
+class ShardedDefinition;
 
 /// The result that the definition of an algorithm prescribes.
 enum class ExpectedResult {
@@ -23,6 +25,7 @@ enum class ExpectedResult {
   kMergeTree,             ///< gTop-k's merge tree
   kSumOfSelections,       ///< the sum of the selections
   kSumOfShardSelections,  ///< the sum of the selections by shards
+  kSharded,               ///< the k largest, by shard, of the sum of the nodes' selections
   kSumOfVectors           ///< the sum of the whole vectors
 };
 
@@ -36,8 +39,8 @@ enum class Accuracy {
 ///
 /// Every rank selects from its own vector. The selections, P k entries, are gathered without the
 /// library, and each rank computes the expected result from them when it first needs it. A check
-/// costs O(n + P k) and covers all n values. Only a sum of whole vectors costs O(P n); above a
-/// limit it is checked in blocks that are spread evenly.
+/// costs O(n + P k) and covers all n values. Sharded and a sum of whole vectors cost O(P n); above
+/// a limit the sum is checked in blocks that are spread evenly.
 template <class T>
 class Checker {
  public:
@@ -69,6 +72,7 @@ class Checker {
  private:
   const Entries<Wide<T>>& total() const;
   const Tree<Wide<T>>& tree() const;
+  const ShardedDefinition<T>& sharded() const;
   const Entries<Wide<T>>& expected(ExpectedResult kind) const;
   std::size_t wrong_sums(std::span<const T> result, Accuracy accuracy) const;
 

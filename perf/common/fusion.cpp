@@ -123,6 +123,7 @@ class FusionSearch {
       tensor.by_shard = top_k_by_shard<Wide<T>>(wide, task.k, static_cast<std::size_t>(task.ranks));
       task.by_shard = &tensor.by_shard;
     }
+    if (std::ranges::count(options_.algorithms, kSharded) > 0) task.nodes = library_.nodes();
     tensor.checker = std::make_unique<Checker<T>>(task, ranks_, *tensor.vectors);
   }
 

@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "api/communicator.hpp"
+#include "api/handles.hpp"
 #include "calls/algorithm_info.hpp"
 
 namespace sparsecoll::perf {
@@ -112,6 +114,7 @@ class LibraryRunner : public Runner<T> {
   ExpectedResult expected_result() const {
     if (name_ == kGtopk) return ExpectedResult::kMergeTree;
     if (result_ == ResultKind::shard_sums) return ExpectedResult::kSumOfShardSelections;
+    if (result_ == ResultKind::sharded) return ExpectedResult::kSharded;
     return result_ == ResultKind::whole_sum ? ExpectedResult::kSumOfVectors
                                             : ExpectedResult::kTopkOfSum;
   }
@@ -283,6 +286,14 @@ const Communicator& Library::communicator(const std::string& name) {
   config.wire = wire_;
   config.thresholdInterval = threshold_interval_;
   return communicators_.emplace(name, ranks_.connect(config)).first->second;
+}
+
+std::vector<int> Library::nodes() {
+  const auto internal = communicators().find(communicator(kSharded).get());
+  std::vector<int> nodes;
+  for (int rank = 0; rank < ranks_.size(); ++rank)
+    nodes.push_back(internal->network_model().topology->node_of(rank));
+  return nodes;
 }
 
 template <class T>

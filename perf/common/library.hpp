@@ -21,6 +21,7 @@ std::vector<std::string> sparse_algorithms();
 /// The value of --algo for Ok-Topk with reused thresholds.
 inline constexpr const char* kReuse = "oktopk-reuse";
 inline constexpr const char* kHierarchical = "hierarchical";
+inline constexpr const char* kSharded = "sharded";
 /// The value of --algo for Auto with allowReordered = 1.
 inline constexpr const char* kReordered = "auto-reordered";
 /// The value of --algo for gtopkAllreduce.
@@ -47,6 +48,9 @@ class Library {
   /// name.
   template <class T>
   std::unique_ptr<Runner<T>> make(const std::string& name, const Task<T>& task);
+
+  /// Returns the numbers of the ranks' nodes, as Sharded sees them. Collective at the first use.
+  std::vector<int> nodes();
 
   /// Returns the communicator of the runners of this name. Collective at the first use of a name.
   const Communicator& communicator(const std::string& name);

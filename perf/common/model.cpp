@@ -28,7 +28,7 @@ std::optional<double> model_seconds(const std::string& algorithm, const Exchange
                          exchange.value_size,        exchange.entries, exchange.result,
                          by_node ? &*nodes : nullptr};
   const Network& network = *internal->network_model().network;
-  if (algorithm == kHierarchical && !by_node) return std::nullopt;
+  if ((algorithm == kHierarchical || algorithm == kSharded) && !by_node) return std::nullopt;
   if (algorithm == "auto" || algorithm == kReordered)
     return choose_algorithm(size, network).seconds(size, network);
   if (const AlgorithmInfo* const named = algorithm_named(algorithm))

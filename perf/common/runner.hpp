@@ -33,6 +33,7 @@ struct Task {
   std::span<const T> dense;  ///< this rank's vector; unless kDense, zeros except for its entries
   const Entries<Wide<T>>* entries = nullptr;   ///< this rank's top-k, the input unless kDense
   const Entries<Wide<T>>* by_shard = nullptr;  ///< its selection by shards; null if unused
+  std::vector<int> nodes;                      ///< of the ranks, for Sharded; empty if unused
   std::vector<std::size_t> bounds;             ///< kOwners: rank r owns [bounds[r], bounds[r + 1])
 };
 

@@ -16,6 +16,7 @@ LOOKS = {
     "gtopk": ("gTop-k", "#009E73", "^", "-"),
     "topk": ("Top-k allgather", "#E69F00", "s", "-"),
     "topka2a": ("TopkA2A", "#8C510A", "P", "-"),
+    "sharded": ("Sharded", "#35978F", "p", "-"),
     "hierarchical": ("hierarchical", "#D55E00", "X", "-"),
     "oktopk-reuse": ("Ok-Topk, reused thresholds", "#0072B2", "h", "-."),
     "groups": ("Ok-Topk, a group of tensors", "#56B4E9", "d", "-"),

@@ -66,6 +66,10 @@ class SimulatedRanks final : public Ranks {
     auto& transport = simulation_.transports[static_cast<std::size_t>(rank())];
     const auto made = std::make_shared<sparsecoll::Communicator>(
         std::make_unique<sparsecoll::FramedLink>(std::move(transport)), config);
+    std::vector<std::uint64_t> nodes;
+    for (int r = 0; r < size(); ++r)
+      nodes.push_back(static_cast<std::uint64_t>(r / simulation_.model.ranks_per_node));
+    made->network_model().topology.emplace(nodes);
     made->start();
     Communicator mine(static_cast<sparsecollComm_t>(communicators().insert(made)));
     barrier();

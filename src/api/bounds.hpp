@@ -22,6 +22,11 @@ class Bounds {
   void describe(uint64_t count, Descriptor& descriptor) const;
   /// Returns the caller's array.
   ByteRange byte_range() const { return {"bounds", given_, given_ ? size() * sizeof(size_t) : 0}; }
+  /// Returns the region of a rank.
+  Region region(int rank, uint64_t count) const {
+    const auto r = static_cast<size_t>(rank);
+    return {at(r, count), at(r + 1, count)};
+  }
   /// Returns one region for each rank.
   std::span<const Region> regions(uint64_t count, Env& env) const;
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/communicator.hpp"
 
+#include <cstring>
 #include <system_error>
 #include <utility>
 
@@ -10,7 +11,9 @@
 #include "api/operation.hpp"
 #include "api/push_sum_state.hpp"
 #include "api/residual.hpp"
+#include "api/sharding.hpp"
 #include "calls/algorithm_info.hpp"
+#include "calls/basic_collectives.hpp"
 
 namespace sparsecoll {
 
@@ -18,9 +21,10 @@ namespace {
 
 constexpr const char* kUnknownException = "an exception that is no std::exception";
 
-/// Returns the number of this rank's node in a communicator without a parent.
-uint64_t node_of(const Config& config, const Link& link) {
-  return config.ranks_per_node > 0 ? static_cast<uint64_t>(link.rank() / config.ranks_per_node)
+/// Returns the number of the node of a rank that is on this machine, in a communicator without a
+/// parent.
+uint64_t node_of(int rank, const Config& config, const Link& link) {
+  return config.ranks_per_node > 0 ? static_cast<uint64_t>(rank / config.ranks_per_node)
                                    : link.node();
 }
 
@@ -35,7 +39,11 @@ Communicator::Communicator(std::unique_ptr<Link> link, Config config, const Comm
       link_(std::move(link)),
       health_(link_as<StreamLink>(*link_)),
       statistics_(link_as<StreamLink>(*link_)),
-      network_model_{parent ? parent->network_model().node : node_of(config_, *link_), {}, {}, {}},
+      network_model_{
+          parent ? parent->network_model().node : node_of(link_->rank(), config_, *link_),
+          {},
+          {},
+          {}},
       residuals_(sparsecoll::residuals()),
       push_sums_(sparsecoll::push_sums()) {
   link_->open({*backends_.memory(kHost), backends_.arena(), config_.check, config_.values.timeoutMs,
@@ -88,8 +96,17 @@ void Communicator::agree_on_config(const std::optional<Error>& problem, const De
   // This call gets number 0. Before it ends here, messages of call 1 may arrive.
   running_call_ = ~uint64_t{0};
   try {
-    run_collective(
-        describe(config_), check, [](AgreedCall& call) { call.agree(); }, deadline);
+    const auto body = [this](AgreedCall& call) {
+      call.agree();
+      if (!may_shard(config_)) return;
+      std::vector<uint64_t> numbers;
+      const ConstBytes own = std::as_bytes(std::span(&network_model_.node, 1));
+      for (const ConstBytes each : allgather_equal(call, backends_.arena(), own))
+        std::memcpy(&numbers.emplace_back(), each.data(), each.size());
+      call.confirm();
+      network_model_.topology.emplace(numbers);
+    };
+    run_collective(describe(config_), check, body, deadline);
   } catch (const Error&) {
     if (health_.code() == sparsecollSuccess) {
       link_->close(deadline);
@@ -101,6 +118,12 @@ void Communicator::agree_on_config(const std::optional<Error>& problem, const De
 
 void Communicator::start() {
   statistics_.reset();  // the initialisation is no verb
+  if (may_shard(config_) && !network_model_.topology) {
+    // The ranks are threads of this process, on this machine, which exchange nothing at init.
+    std::vector<uint64_t> nodes;
+    for (int r = 0; r < size(); ++r) nodes.push_back(node_of(r, config_, *link_));
+    network_model_.topology.emplace(nodes);
+  }
   if (config_.values.blocking) return;
   try {
     queue_ = std::make_unique<Queue>(placement_.for_queue());

@@ -147,7 +147,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   }
 
  private:
-  /// Makes the first call: the ranks agree on the configuration. Closes the link if they do not.
+  /// Makes the first call: the ranks agree on the configuration, and learn which of them share a
+  /// node if residuals depend on that. Closes the link if they do not agree.
   void agree_on_config(const std::optional<Error>& problem, const Deadline& deadline);
   /// Counts a call and runs it with workspace. Poisons the communicator if the call fails fatally.
   void run_call(const Descriptor& call, const Deadline& deadline,

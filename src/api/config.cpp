@@ -169,6 +169,7 @@ void check_values(sparsecollConfig_t& c, FirstError& first) {
   check("thresholdInterval", &C::thresholdInterval, c.thresholdInterval >= 1, "1 or more");
   check("allowReordered", &C::allowReordered, c.allowReordered == 0 || c.allowReordered == 1,
         "0 or 1");
+  check("allowSharded", &C::allowSharded, c.allowSharded == 0 || c.allowSharded == 1, "0 or 1");
 }
 
 /// Returns the caller's struct, with defaults for fields that it does not have.
@@ -203,6 +204,7 @@ void override_values(sparsecollConfig_t& c, FirstError& first) {
   }
   replace(&sparsecollConfig_t::wire, "SPARSECOLL_WIRE",
           {{"native", sparsecollWireNative}, {"bf16", sparsecollWireBf16}});
+  replace(&sparsecollConfig_t::allowSharded, "SPARSECOLL_ALLOW_SHARDED", {{"0", 0}, {"1", 1}});
   c.timeoutMs = first.value(c.timeoutMs, [&] {
     return number("SPARSECOLL_TIMEOUT_MS", {"milliseconds", 0, INT_MAX}).value_or(c.timeoutMs);
   });
@@ -272,6 +274,7 @@ Descriptor describe(const Config& config) {
   set(kAllowReordered, c.allowReordered);
   set(kRanksPerNode, config.ranks_per_node);
   set(kCheck, config.check);
+  set(kAllowSharded, c.allowSharded);
   return descriptor;
 }
 

@@ -4,6 +4,7 @@
 #include "api/operation.hpp"
 #include "api/output.hpp"
 #include "api/reduction.hpp"
+#include "api/sharding.hpp"
 #include "collectives/building_blocks/rounding.hpp"
 #include "collectives/building_blocks/selection.hpp"
 
@@ -48,6 +49,7 @@ class CoordinateOperation final : public Operation, private CoordinateArguments 
     residual =
         check_residual(residual_handle, communicator,
                        {send->count, static_cast<DataType>(send->datatype), context().device()});
+    check_rule(residual.get(), false);
     check_entries("send", *send, kernels(communicator));
   }
 

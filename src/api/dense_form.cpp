@@ -3,6 +3,7 @@
 // The verbs in dense form: sparseAllreduce and gtopkAllreduce.
 #include "api/operation.hpp"
 #include "api/reduction.hpp"
+#include "api/sharding.hpp"
 
 namespace sparsecoll {
 
@@ -40,6 +41,7 @@ class DenseOperation final : public Operation, private DenseArguments {
     check_overlap({"sendbuff", send, bytes}, {"recvbuff", recv, bytes}, true);
     residual = check_residual(residual_handle, communicator,
                               {count, type, context().device(), context().captured()});
+    check_rule(residual.get(), !only && shards(communicator, count, type));
   }
 
   MemoryUse memory_use() const override {
@@ -52,6 +54,7 @@ class DenseOperation final : public Operation, private DenseArguments {
     Reduction reduction(invocation, kernels);
     Env& env = reduction.env();
     Problem problem{count, std::min(k, count), {}, 0};
+    problem.topology = reduction.known_topology();
     const Algorithm& algorithm =
         only ? *only : reduction.sparse_algorithm(problem, Reduction::Form::dense);
     const Gradient gradient{send, count, residual ? residual->view() : ResidualView{}};

@@ -3,6 +3,7 @@
 // The functions without communication: sparsecollTopk, sparsecollScatter and sparsecollFetch.
 #include "api/operation.hpp"
 #include "api/output.hpp"
+#include "api/sharding.hpp"
 
 namespace sparsecoll {
 
@@ -37,6 +38,7 @@ struct TopkArguments {
   void run(Communicator& communicator, const ExecutionContext& context) const {
     const DataType type = check(context.device());
     const auto feedback = check_residual(residual, communicator, {count, type, context.device()});
+    check_rule(feedback.get(), false);
     Kernels& kernels = context.kernels(communicator, type, static_cast<IndexType>(out->indexType));
     const SparseBuffer result = buffer_of(*out, kernels);
     const bool direct = accumulation(type) == type;

@@ -5,6 +5,7 @@
 #include "api/operation.hpp"
 #include "api/output.hpp"
 #include "api/reduction.hpp"
+#include "api/sharding.hpp"
 #include "collectives/building_blocks/selection.hpp"
 
 namespace sparsecoll {
@@ -50,6 +51,8 @@ class ReduceScatterOperation final : public Operation, private ReduceScatterArgu
       check_overlap({"sendbuff", send, count * size_of(type)}, out, false);
     bounds.check(count);
     residual = check_residual(residual_handle, communicator, {count, type, context().device()});
+    sharded = is_sharded(communicator);
+    check_rule(residual.get(), sharded);
   }
 
   MemoryUse memory_use() const override {
@@ -67,15 +70,17 @@ class ReduceScatterOperation final : public Operation, private ReduceScatterArgu
     Env& env = reduction.env();
     Problem problem{count, std::min(k, count), {}, 0};
     problem.regions = bounds.regions(count, env);
+    problem.topology = reduction.known_topology();
     const Gradient gradient{send, count, residual ? residual->view() : ResidualView{}};
-    const Selected selected = select_topk(env, gradient, problem, invocation.cache);
-    const Outcome outcome = reduction.run(reduce_scatter(), problem);
+    const Algorithm& algorithm = sharded ? sharded_reduce_scatter() : reduce_scatter();
+    const Selected selected = algorithm.selection.select(env, gradient, problem, invocation.cache);
+    const Outcome outcome = reduction.run(algorithm, problem);
     Output output(recv, reduction.result_entries());
     const SparseBuffer out = output.prepare(communicator, {format, context().device()}, kernels);
     // Nothing can fail from here on.
     const Stopwatch watch(env.stats, Phase::reduce);
     if (residual) {
-      add_lost(kernels, selected.lost[0], residual->view().write);
+      for (const SparseSpan& lost : selected.lost) add_lost(kernels, lost, residual->view().write);
       residual->commit(kernels);
     }
     kernels.deliver(outcome.result, divisor, out);
@@ -87,7 +92,21 @@ class ReduceScatterOperation final : public Operation, private ReduceScatterArgu
     return Buffers({{"sendbuff", send}}, stream).add("recv", recv);
   }
 
+  /// Returns whether the sums are Sharded's. Throws InvalidArgument if they must be and the bounds
+  /// do not agree with the shards.
+  bool is_sharded(const Communicator& communicator) const {
+    if (!shards(communicator, count, type)) return false;
+    const auto region_of = [&](int rank) { return bounds.region(rank, count); };
+    const std::optional<int> odd = rank_outside_its_shard(communicator, count, region_of);
+    if (odd && communicator.config().values.algorithm == sparsecollAlgoSharded)
+      fail(sparsecollInvalidArgument, "bounds: expected regions within the ranks' shards, got ",
+           region_of(*odd).begin, " to ", region_of(*odd).end, " for rank ", *odd,
+           " (sparsecollAlgoSharded)");
+    return !odd;
+  }
+
   // Set by check_arguments().
+  bool sharded = false;
   DataType type = DataType::float32;
   int divisor = 1;
   sparsecollSparse_t format = SPARSECOLL_SPARSE_INITIALIZER;

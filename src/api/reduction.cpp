@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "api/sharding.hpp"
 #include "core/error.hpp"
 
 namespace sparsecoll {
@@ -37,6 +38,11 @@ Network Reduction::network() {
   invocation_.communicator.log(LogLevel::info, "network: alpha ", measured_network_->alpha * 1e6,
                                " us, beta ", measured_network_->beta * 1e9, " ns a byte");
   return *measured_network_;
+}
+
+const Topology* Reduction::known_topology() const {
+  const auto& known = invocation_.communicator.network_model().topology;
+  return known ? &*known : nullptr;
 }
 
 const Topology& Reduction::topology() {
@@ -84,6 +90,9 @@ const Algorithm& Reduction::sparse_algorithm(const Problem& problem, Form form) 
   const bool reuses = config.selection == sparsecollSelectReuse;
   if (reuses && problem.k != kAll) return oktopk_with_reused_thresholds();
   if (const Algorithm* const configured = find_algorithm(config.algorithm)) return *configured;
+  if (form == Form::dense &&
+      shards(invocation_.communicator, problem.count, env_.kernels.data_type()))
+    return *find_algorithm(sparsecollAlgoSharded);
   const size_t value_size =
       env_.kernels.wire_value_size(env_.rounds() ? Precision::bfloat16 : Precision::stored);
   const DataType type = env_.kernels.data_type();

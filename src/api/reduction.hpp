@@ -17,6 +17,8 @@ class Reduction {
   /// Returns the algorithm of sparseAllreduce for this shape: the configured one, or what Auto
   /// takes.
   const Algorithm& sparse_algorithm(const Problem& problem, Form form);
+  /// Returns which ranks share a node; null if the communicator does not know it yet.
+  const Topology* known_topology() const;
   /// Runs the algorithm. Afterwards all ranks have agreed on the call, and the cache of the shape
   /// is kept for the next call. Writes nothing of the caller's.
   Outcome run(const Algorithm& algorithm, Problem problem);

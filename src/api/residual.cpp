@@ -8,11 +8,13 @@
 
 #include "api/arguments.hpp"
 #include "api/bridge.hpp"
+#include "api/sharding.hpp"
 
 namespace sparsecoll {
 
-Residual::Residual(const std::shared_ptr<Communicator>& owner, size_t count, DataType type)
-    : owner_(owner), memory_(owner->backends().memory(kHost)), count_(count), type_(type) {
+Residual::Residual(const std::shared_ptr<Communicator>& owner, const ResidualExtent& extent,
+                   DataType type)
+    : owner_(owner), memory_(owner->backends().memory(kHost)), extent_(extent), type_(type) {
   // If calls may use device memory, the first call allocates the residual, where its own data are.
   if (owner->backends().device_number() == kHost) move_to(kHost, *owner);
 }
@@ -26,7 +28,7 @@ void Residual::move_to(int device, Communicator& owner) {
   } else if (device == kHost) {
     std::memset(there[0].data(), 0, bytes());
   } else {
-    owner.backends().kernels(device, type_, IndexType::index64).zero(there[0].data(), count_);
+    owner.backends().kernels(device, type_, IndexType::index64).zero(there[0].data(), held_count());
   }
   std::swap(buffer_[now_], there[0]);
   std::swap(buffer_[1 - now_], there[1]);
@@ -46,7 +48,7 @@ void Residual::move_to(std::byte* there, int device, Communicator& owner) {
 void Residual::read_canonical(Bytes to) {
   with_kernels(*this, [&](Kernels& kernels) {
     std::byte* const at = kernels.download_buffer(to);
-    kernels.copy_canonical(current(), count_, at);
+    kernels.copy_canonical(current(), held_count(), at);
     kernels.download(at, to);
   });
 }
@@ -54,7 +56,7 @@ void Residual::read_canonical(Bytes to) {
 void Residual::write(ConstBytes from) {
   move_to(device_, *owner());
   if (device_ == kHost) {
-    if (count_ > 0) std::memmove(current(), from.data(), bytes());
+    if (held_count() > 0) std::memmove(current(), from.data(), bytes());
     return;
   }
   with_kernels(*this, [&](Kernels& kernels) {
@@ -93,8 +95,8 @@ sparsecollResult_t sparsecollResidualCreate(sparsecollResidual_t* residual, size
     const DataType type = check_float_type(datatype);
     if (count > static_cast<size_t>(-1) / 4 / size_of(accumulation(type)))
       fail(sparsecollInvalidArgument, "count: expected a size that fits into memory, got ", count);
-    void* const handle = communicator.residuals().insert(
-        std::make_shared<Residual>(communicator.shared_from_this(), count, type));
+    void* const handle = communicator.residuals().insert(std::make_shared<Residual>(
+        communicator.shared_from_this(), residual_extent(communicator, count, type), type));
     *residual = static_cast<sparsecollResidual_t>(handle);
     return sparsecollSuccess;
   });
@@ -112,7 +114,11 @@ sparsecollResult_t sparsecollResidualRead(sparsecollResidual_t residual, void* d
   return on_residual("sparsecollResidualRead", residual, [&](Residual& r) {
     check_array("dst", dst, r.count(), r.value_size());
     check_on_host("dst", dst);
-    r.read_canonical({static_cast<std::byte*>(dst), r.bytes()});
+    auto* const values = static_cast<std::byte*>(dst);
+    const size_t begin = r.held().begin * r.value_size(), end = begin + r.bytes();
+    std::fill_n(values, begin, std::byte{0});
+    std::fill_n(values + end, r.count() * r.value_size() - end, std::byte{0});
+    r.read_canonical({values + begin, r.bytes()});
     return sparsecollSuccess;
   });
 }
@@ -121,7 +127,7 @@ sparsecollResult_t sparsecollResidualWrite(sparsecollResidual_t residual, const 
   return on_residual("sparsecollResidualWrite", residual, [&](Residual& r) {
     check_array("src", src, r.count(), r.value_size());
     check_on_host("src", src);
-    r.write({static_cast<const std::byte*>(src), r.bytes()});
+    r.write({static_cast<const std::byte*>(src) + r.held().begin * r.value_size(), r.bytes()});
     return sparsecollSuccess;
   });
 }
@@ -133,7 +139,7 @@ sparsecollResult_t sparsecollResidualScale(sparsecollResidual_t residual, double
     if (!std::isfinite(factor) || !fits)
       fail(sparsecollInvalidArgument,
            "factor: expected a number finite in the residual's type, got ", factor);
-    with_kernels(r, [&](Kernels& kernels) { kernels.scale(r.current(), r.count(), factor); });
+    with_kernels(r, [&](Kernels& kernels) { kernels.scale(r.current(), r.held_count(), factor); });
     return sparsecollSuccess;
   });
 }
@@ -141,6 +147,10 @@ sparsecollResult_t sparsecollResidualScale(sparsecollResidual_t residual, double
 sparsecollResult_t sparsecollResidualPointer(sparsecollResidual_t residual, void** pointer) {
   return on_residual("sparsecollResidualPointer", residual, [&](Residual& r) {
     if (!pointer) fail(sparsecollInvalidArgument, "pointer: expected a pointer, got NULL");
+    if (r.sharded())
+      fail(sparsecollInvalidArgument, "residual: expected one of all ", r.count(),
+           " values, got one of sparsecollAlgoSharded, which holds those from ", r.held().begin,
+           " to ", r.held().end);
     with_kernels(r, [&](Kernels&) { *pointer = r.current(); });
     return sparsecollSuccess;
   });

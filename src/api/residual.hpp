@@ -13,6 +13,13 @@ namespace sparsecoll {
 
 class Communicator;
 
+/// What a residual holds.
+struct ResidualExtent {
+  size_t count;          ///< n, the length of the tensor
+  Region held;           ///< the indices whose values it holds
+  bool sharded = false;  ///< it is for Sharded and holds this rank's shard
+};
+
 /// The error feedback of one tensor. It has two buffers: a call reads one and writes the other. The
 /// commit swaps them, so that a failed call leaves the state unchanged. It is on the backend of the
 /// buffers of its first call; before that on the host.
@@ -21,14 +28,20 @@ class Residual {
   static constexpr size_t kMostShapes = 8;  // one tensor is used with few shapes
 
   /// Creates a residual of zeros.
-  Residual(const std::shared_ptr<Communicator>& owner, size_t count, DataType type);
+  Residual(const std::shared_ptr<Communicator>& owner, const ResidualExtent& extent, DataType type);
 
   /// Returns null after the communicator was destroyed.
   std::shared_ptr<Communicator> owner() const { return owner_.lock(); }
-  size_t count() const { return count_; }
+  /// The length of the tensor.
+  size_t count() const { return extent_.count; }
+  /// Returns whether it is for Sharded.
+  bool sharded() const { return extent_.sharded; }
+  /// The indices whose values it holds, and their number.
+  const Region& held() const { return extent_.held; }
+  size_t held_count() const { return extent_.held.length(); }
   /// The tensor's type.
   DataType data_type() const { return type_; }
-  size_t bytes() const { return count_ * value_size(); }
+  size_t bytes() const { return held_count() * value_size(); }
   /// Bytes of a value, which has the accumulation type.
   size_t value_size() const { return size_of(accumulation(type_)); }
 
@@ -73,7 +86,7 @@ class Residual {
 
   std::weak_ptr<Communicator> owner_;
   std::shared_ptr<Memory> memory_;  ///< outlives the buffers
-  size_t count_;
+  ResidualExtent extent_;
   DataType type_;
   int device_ = kHost;
   bool made_ = false;

@@ -15,6 +15,8 @@ constexpr const char* kKind = "residual";
 // Names the section with the caches of shapes. Part of the file format: files of earlier releases
 // have it.
 constexpr const char* kCaches = "warm";
+// The region that a residual of Sharded holds. Other residuals have no such section.
+constexpr const char* kShard = "shard";
 
 /// The tensor of a residual.
 struct Tensor {
@@ -44,14 +46,16 @@ std::vector<uint64_t> cache_words(const Residual& residual, const Communicator& 
   return all;
 }
 
-/// Returns whether these are the bounds of P regions of a tensor of that length, or of fewer
-/// regions if nodes have them, or none.
+/// Returns whether these are the bounds of P regions of that length, or of fewer regions if nodes
+/// have them, or none.
 bool are_region_bounds(std::span<const uint64_t> cuts, uint64_t ranks, uint64_t count) {
   return cuts.empty() ||
          (cuts.size() > 1 && cuts.size() <= ranks + 1 && cuts.front() == 0 && cuts.back() == count);
 }
 
-std::vector<CachedShape> cached_shapes(const StateFile& file, const Tensor& tensor) {
+/// `length`: that of the vector of which the caches have regions.
+std::vector<CachedShape> cached_shapes(const StateFile& file, const Tensor& tensor,
+                                       uint64_t length) {
   constexpr size_t kWords = 64;  // of a shape, besides its bounds: more than any has
   const size_t most = Residual::kMostShapes * (kWords + tensor.ranks) * sizeof(uint64_t);
   if (file.size(kCaches) > most)
@@ -63,12 +67,25 @@ std::vector<CachedShape> cached_shapes(const StateFile& file, const Tensor& tens
   for (std::span<const uint64_t> rest = words; !rest.empty();) {
     const bool whole = rest.size() >= 2 && rest[1] <= rest.size() - 2;
     const auto cache = whole ? ShapeCache::from_words(rest.subspan(2, rest[1])) : std::nullopt;
-    if (!cache || !are_region_bounds(cache->boundaries, tensor.ranks, tensor.count))
+    if (!cache || !are_region_bounds(cache->boundaries, tensor.ranks, length))
       file.refuse("thresholds and cuts in", "good order", "others");
     all.push_back({rest[0], *cache});
     rest = rest.subspan(2 + rest[1]);
   }
   return all;
+}
+
+/// Throws InvalidArgument if the file's residual holds other indices than this one.
+void check_held(const StateFile& file, const Residual& residual) {
+  const bool sharded = file.has(kShard);
+  if (sharded != residual.sharded())
+    file.refuse("a residual of", residual.sharded() ? "a shard" : "the whole tensor",
+                sharded ? "one of a shard" : "one of the whole tensor");
+  if (!sharded) return;
+  const auto held = file.value<Region>(kShard);
+  const auto words = [](const Region& each) { return text(each.begin, " to ", each.end); };
+  if (held.begin != residual.held().begin || held.end != residual.held().end)
+    file.refuse("the shard from", words(residual.held()), words(held));
 }
 
 void save(Residual& residual, const char* path) {
@@ -80,8 +97,9 @@ void save(Residual& residual, const char* path) {
   const std::vector<uint64_t> words = cache_words(residual, *owner);
   const StateSection sections[] = {state_value("tensor", tensor),
                                    {"values", {values, residual.bytes()}},
-                                   {kCaches, std::as_bytes(std::span(words))}};
-  write_state_file(path, kKind, sections);
+                                   {kCaches, std::as_bytes(std::span(words))},
+                                   state_value(kShard, residual.held())};
+  write_state_file(path, kKind, std::span(sections).first(residual.sharded() ? 4 : 3));
 }
 
 void load(Residual& residual, const char* path) {
@@ -93,8 +111,9 @@ void load(Residual& residual, const char* path) {
   if (tensor.data_type != want.data_type) file.refuse("datatype", want.data_type, tensor.data_type);
   if (tensor.rank != want.rank) file.refuse("rank", want.rank, tensor.rank);
   if (tensor.ranks != want.ranks) file.refuse("a number of ranks of", want.ranks, tensor.ranks);
+  check_held(file, residual);
   const Block values = file.sized("values", residual.bytes());
-  const std::vector<CachedShape> all = cached_shapes(file, want);
+  const std::vector<CachedShape> all = cached_shapes(file, want, residual.held_count());
   std::vector<uint64_t> shapes;
   for (const CachedShape& each : all) shapes.push_back(each.shape);
   // The file is valid. If there is no memory for its caches, nothing is changed.

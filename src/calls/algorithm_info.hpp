@@ -16,6 +16,7 @@ enum class AlgorithmId : int {
   topka2a = sparsecollAlgoTopkA2A,
   hierarchical = sparsecollAlgoHierarchical,
   dense = sparsecollAlgoDense,
+  sharded = sparsecollAlgoSharded,
 };
 
 /// The result of an algorithm of sparseAllreduce (docs/semantics.md).
@@ -24,6 +25,7 @@ enum class ResultKind {
   sums_by_node,  ///< the same, but sums are added by node first
   shard_sums,    ///< the sum of the ranks' selections by shard, without a second selection
   whole_sum,     ///< the sum of all values in rank order, without a selection
+  sharded,       ///< by shard, the top-k of the sum over nodes of selections of the nodes' sums
 };
 
 /// The properties of an algorithm that users, programs and tests need without running it.
@@ -57,6 +59,12 @@ inline constexpr AlgorithmInfo kAlgorithms[] = {
      .name = "dense",
      .result = ResultKind::whole_sum,
      .coordinate_form = false},
+    {.id = AlgorithmId::sharded,
+     .name = "sharded",
+     .result = ResultKind::sharded,
+     .coordinate_form = false,
+     .rounds_sums = true,
+     .uneven = true},
 };
 
 /// Returns the algorithm with this number, or null for an unknown number.

@@ -46,6 +46,7 @@ constexpr const char* kInitArguments[] = {
     "allowReordered",
     "SPARSECOLL_RANKS_PER_NODE",
     "SPARSECOLL_CHECK",
+    "allowSharded (SPARSECOLL_ALLOW_SHARDED)",
 };
 
 std::span<const char* const> argument_names(uint64_t verb) {

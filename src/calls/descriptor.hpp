@@ -84,6 +84,7 @@ enum InitArgument : size_t {
   kAllowReordered,
   kRanksPerNode,
   kCheck,
+  kAllowSharded,
 };
 
 /// Returns a signed argument, or an enumerator, as an element of Descriptor::argument.

@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/registry.hpp"
 
+#include "collectives/network/shards.hpp"
+
 namespace sparsecoll {
 
 // Each constant is at the end of its algorithm's file.
-extern const Algorithm kAllgatherTopk, kOktopk, kTopkA2A, kHierarchical, kDense;
+extern const Algorithm kAllgatherTopk, kOktopk, kTopkA2A, kHierarchical, kDense, kSharded;
 extern const Algorithm kOktopkReuse, kDenseByAuto;
-extern const Algorithm kGtopk, kReduceScatter;
+extern const Algorithm kGtopk, kReduceScatter, kShardedReduceScatter;
 
 namespace {
 
@@ -18,6 +20,7 @@ const Algorithm* const kTable[] = {
     &kTopkA2A,
     &kHierarchical,
     &kDense,
+    &kSharded,
     // variants
     &kOktopkReuse,
     &kDenseByAuto,
@@ -41,6 +44,20 @@ const Algorithm& oktopk_with_reused_thresholds() { return kOktopkReuse; }
 const Algorithm& gtopk() { return kGtopk; }
 
 const Algorithm& reduce_scatter() { return kReduceScatter; }
+
+const Algorithm& sharded_reduce_scatter() { return kShardedReduceScatter; }
+
+bool pays_to_shard(const Topology& topology, uint64_t count, size_t value_size) {
+  const int shards = Shards(topology, count).number();
+  if (shards == 1 || topology.nodes() == 1) return false;
+  constexpr uint64_t kUsualShare = 100;
+  const Network in_node{kSameMachine.alpha, kSameMachine.beta, kGammaOnHost};
+  const NodeNetwork nodes{topology.nodes(), topology.largest_node_size(), in_node, kCommodity};
+  ProblemSize size{static_cast<int>(topology.ranks()), count, count / kUsualShare, value_size, 0};
+  const double others = choose_algorithm(size, kCommodity).seconds(size, kCommodity);
+  size.nodes = &nodes;
+  return kSharded.seconds(size, kCommodity) < others;
+}
 
 double predicted_seconds(AlgorithmId id, const ProblemSize& size, const Network& network) {
   const Algorithm* const algorithm = find_algorithm(static_cast<int>(id));

@@ -23,8 +23,16 @@ const Algorithm& oktopk_with_reused_thresholds();
 const Algorithm& gtopk();
 const Algorithm& reduce_scatter();
 
-/// Returns the predicted seconds of a call: infinite for Hierarchical if the nodes are not known, 0
-/// for Auto.
+/// Returns the reduce-scatter of sums by node, for bounds that agree with the shards.
+const Algorithm& sharded_reduce_scatter();
+
+/// Returns whether Auto takes Sharded for vectors of this length, if it may. Neither k nor a
+/// measurement counts: a residual is made for one of the two definitions before there is a call.
+/// The formulas are compared for k = 1% on a commodity network, whose nodes have fast memory.
+bool pays_to_shard(const Topology& topology, uint64_t count, size_t value_size);
+
+/// Returns the predicted seconds of a call: infinite for Hierarchical and Sharded if the nodes are
+/// not known, 0 for Auto.
 double predicted_seconds(AlgorithmId id, const ProblemSize& size, const Network& network);
 
 /// Returns Auto's choice: the algorithm with the shortest predicted time among those that suit the

@@ -46,6 +46,7 @@ module sparsecoll_types
   integer(c_int), parameter, public :: sparsecollAlgoTopkA2A = 3
   integer(c_int), parameter, public :: sparsecollAlgoHierarchical = 4
   integer(c_int), parameter, public :: sparsecollAlgoDense = 5
+  integer(c_int), parameter, public :: sparsecollAlgoSharded = 6
   integer(c_int), parameter, public :: sparsecollSelectExact = 0
   integer(c_int), parameter, public :: sparsecollSelectReuse = 1
   integer(c_int), parameter, public :: sparsecollResidualConserving = 0
@@ -108,7 +109,7 @@ module sparsecoll_types
 
   !> The configuration of a communicator.
   type, bind(C), public :: sparsecollConfig_t
-    integer(c_size_t) :: size = 56
+    integer(c_size_t) :: size = 64
     integer(c_int) :: magic = int(z'53504346', c_int)
     integer(c_int) :: version = SPARSECOLL_VERSION
     integer(c_int) :: blocking = 1
@@ -121,6 +122,7 @@ module sparsecoll_types
     integer(c_int) :: repartitionInterval = 64
     integer(c_int) :: thresholdInterval = 32
     integer(c_int) :: allowReordered = 0
+    integer(c_int) :: allowSharded = 0
   end type sparsecollConfig_t
 
   !> Statistics of one rank's verbs.

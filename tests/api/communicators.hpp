@@ -23,6 +23,7 @@ inline Memory& host_memory(Communicator& communicator) {
   return *communicator.backends().memory(kHost);
 }
 
+/// With blocking = 0 the test starts each rank, for which a thread is made.
 class Communicators {
  public:
   Communicators(std::vector<std::unique_ptr<Transport>> transports,
@@ -36,6 +37,7 @@ class Communicators {
           const_cast<Memory*>(&transport->memory()));  // the object itself is not const
       communicators_.push_back(std::make_shared<Communicator>(
           std::make_unique<FramedLink>(std::move(transport)), config));
+      if (values.blocking) communicators_.back()->start();
       handles_.push_back(
           static_cast<sparsecollComm_t>(communicators().insert(communicators_.back())));
     }

@@ -93,7 +93,8 @@ const std::vector<Field>& fields() {
       {"wire", &sparsecollConfig_t::wire, {0, 1}, {2, -1}},
       {"repartitionInterval", &sparsecollConfig_t::repartitionInterval, {1, INT_MAX}, {0, -1}},
       {"thresholdInterval", &sparsecollConfig_t::thresholdInterval, {1, INT_MAX}, {0, -1}},
-      {"allowReordered", &sparsecollConfig_t::allowReordered, {0, 1}, {2, -1}}};
+      {"allowReordered", &sparsecollConfig_t::allowReordered, {0, 1}, {2, -1}},
+      {"allowSharded", &sparsecollConfig_t::allowSharded, {0, 1}, {2, -1}}};
   return all;
 }
 
@@ -193,6 +194,7 @@ TEST_CASE("an unknown word is an error that lists the valid ones") {
        listed_algorithms.c_str()},
       {"SPARSECOLL_SELECT", {"exact", "reuse"}, {"", "guess"}, "exact, reuse"},
       {"SPARSECOLL_WIRE", {"native", "bf16"}, {"", "BF16", "fp8"}, "native, bf16"},
+      {"SPARSECOLL_ALLOW_SHARDED", {"0", "1"}, {"", "2", "yes"}, "0, 1"},
       {"SPARSECOLL_CHECK", {"0", "1"}, {"", "2", "on", "01"}, "0, 1"},
       {"SPARSECOLL_DEBUG", {"WARN", "INFO", "TRACE"}, {"", "warn", "0"}, "WARN, INFO, TRACE"},
       {"SPARSECOLL_TIMEOUT_MS",

@@ -123,8 +123,9 @@ void damage_everything(const Task& task, int P, bool check, size_t stride) {
   }
 }
 
-const std::vector<test::Mode> kModes{test::kAllgather,    test::kOktopk, test::kTopkA2A,
-                                     test::kHierarchical, test::kDense,  test::kGtopk};
+const std::vector<test::Mode> kModes{test::kAllgather,    test::kOktopk,  test::kTopkA2A,
+                                     test::kHierarchical, test::kSharded, test::kDense,
+                                     test::kGtopk};
 
 // A run for each byte is expensive. The test with two ranks in dense form, which has every kind of
 // message, tries every byte. The others try every fourth byte of the headers and every 31st of the

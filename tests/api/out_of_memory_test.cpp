@@ -15,7 +15,7 @@ namespace {
 std::vector<Task> tasks(size_t n, size_t k) {
   std::vector<Task> all;
   for (const test::Mode& mode : {test::kAllgather, test::kOktopk, test::kTopkA2A,
-                                 test::kHierarchical, test::kDense, test::kGtopk}) {
+                                 test::kHierarchical, test::kSharded, test::kDense, test::kGtopk}) {
     Task task;
     task.mode = mode;
     task.n = n;

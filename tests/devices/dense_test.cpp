@@ -17,8 +17,9 @@ namespace {
 
 using test::Mode;
 
-constexpr Mode kModes[] = {test::kAuto,  test::kAllgather, test::kOktopk,     test::kTopkA2A,
-                           test::kDense, test::kGtopk,     test::kGtopkPaper, test::kHierarchical};
+constexpr Mode kModes[] = {test::kAuto,       test::kAllgather,    test::kOktopk,
+                           test::kTopkA2A,    test::kDense,        test::kGtopk,
+                           test::kGtopkPaper, test::kHierarchical, test::kSharded};
 
 /// Makes calls one after another on device buffers of all ranks, with residuals.
 template <class T>

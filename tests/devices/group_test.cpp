@@ -85,7 +85,8 @@ TEST_CASE("groups with every algorithm") {
   for (const int P : limit_rank_counts(test::small_run() ? some : all))
     for (const test::Mode& mode :
          {test::kAllgather, test::kOktopk, test::kReuse, test::kTopkA2A, test::kDense,
-          test::kHierarchical, test::kBf16Modes[1], test::kBf16Modes[4],
+          test::kHierarchical, test::kSharded, test::kBf16Modes[1],
+          test::over_bf16(test::kGtopk, "gtopk, bf16"),
           test::over_bf16(test::kHierarchical, "hierarchical, bf16")}) {
       CAPTURE(P, mode.name);
       CHECK(compare_backends(test::config_of(mode), P, Group<float>{Streams::one, false}) == "");

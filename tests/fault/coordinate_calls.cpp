@@ -83,6 +83,7 @@ std::unique_ptr<RandomCall> plan_coordinates(const Plan& plan) {
   if (!test::has_coordinate_form(plan.context.mode(verb))) return nullptr;
   return with_type_of(plan.tensor,
                       [&]<class T>(TypedTensor<T>& tensor) -> std::unique_ptr<RandomCall> {
+                        if (plan.context.shards() && tensor.has_feedback()) return nullptr;
                         return std::make_unique<Coordinates<T>>(plan, tensor, verb);
                       });
 }

@@ -12,12 +12,18 @@ namespace sparsecoll::fault {
 
 namespace {
 
+/// Returns a verb that takes the tensor's residuals, if it has any.
+test::Verb random_verb(const Plan& plan, bool feedback) {
+  const bool any = !plan.context.shards() || !feedback;
+  return any && plan.random.one_in(2) ? test::Verb::kGtopk : test::Verb::kSparse;
+}
+
 template <class T>
 class Dense final : public RandomCall {
  public:
   Dense(const Plan& plan, TypedTensor<T>& tensor)
       : tensor_(tensor),
-        mode_(plan.context.mode(plan.random.one_in(2) ? test::Verb::kGtopk : test::Verb::kSparse)),
+        mode_(plan.context.mode(random_verb(plan, tensor.has_feedback()))),
         n_(tensor.n()),
         k_(random_k(plan.random, n_, plan.context.reuses())),
         kind_(plan.random.pick(test::kAllKinds)),

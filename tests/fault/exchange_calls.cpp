@@ -20,6 +20,18 @@ std::vector<size_t> wrong_bounds(std::vector<size_t> bounds) {
   return bounds;
 }
 
+oracle::PerRank<uint64_t> wide(const std::vector<size_t>& bounds) {
+  return {bounds.begin(), bounds.end()};
+}
+
+/// Returns bounds of this kind; with shards, bounds that agree with them.
+std::vector<size_t> bounds_for(const Plan& plan, test::BoundsKind kind, size_t n) {
+  if (!plan.context.shards()) return test::make_bounds(kind, n, plan.context.P, plan.random.seed());
+  const auto ranks = static_cast<size_t>(plan.context.P);
+  return test::bounds_on_first_node(n, ranks,
+                                    test::nodes_of(plan.context.mode(test::Verb::kSparse), ranks));
+}
+
 template <class T>
 class ReduceScatter final : public RandomCall {
  public:
@@ -29,16 +41,22 @@ class ReduceScatter final : public RandomCall {
         k_(random_k(plan.random, n_, false)),
         kind_(plan.random.pick(test::kAllKinds)),
         op_(plan.random.one_in(3) ? oracle::Op::kAvg : oracle::Op::kSum),
-        regions_(plan.random.pick(test::kAllBoundsKinds)),
-        bounds_(test::make_bounds(regions_, n_, plan.context.P, plan.random.seed())),
+        regions_(plan.context.shards() ? test::BoundsKind::kRandom
+                                       : plan.random.pick(test::kAllBoundsKinds)),
+        bounds_(bounds_for(plan, regions_, n_)),
         wrong_bounds_(wrong_bounds(bounds_)),
         sends_(test::make_data_of_all<T>(kind_, n_, plan.context.P, plan.random.seed())) {
     oracle::PerRank<oracle::Sparse<T>> want(sends_.size());
     if (!plan.refused) {
       const oracle::DenseInputs<T> in{sends_, tensor.before()};
-      const auto outcome = plan.context.over_bf16()
-                               ? oracle::Bf16Oracle<T>::reduce_scatter(in, k_, op_, bounds_)
-                               : oracle::ExchangeOracle<T>::reduce_scatter(in, k_, op_, bounds_);
+      const auto mode = plan.context.mode(test::Verb::kSparse);
+      const auto outcome =
+          plan.context.shards()
+              ? oracle::ShardedOracle<T>::reduce_scatter(
+                    in, test::sharded_call(mode, k_, op_, sends_.size()), wide(bounds_))
+          : plan.context.over_bf16()
+              ? oracle::Bf16Oracle<T>::reduce_scatter(in, k_, op_, wide(bounds_))
+              : oracle::ExchangeOracle<T>::reduce_scatter(in, k_, op_, bounds_);
       want = outcome.result;
       tensor.set_after(outcome.residuals);
     }

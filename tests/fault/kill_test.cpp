@@ -122,8 +122,8 @@ std::string check(const Case& c) {
 std::vector<Task> tasks() {
   std::vector<Task> all;
   for (const test::Mode& mode :
-       {test::kAllgather, test::kOktopk, test::kTopkA2A, test::kHierarchical, test::kDense,
-        test::kGtopk, test::kGtopkPaper}) {
+       {test::kAllgather, test::kOktopk, test::kTopkA2A, test::kHierarchical, test::kSharded,
+        test::kDense, test::kGtopk, test::kGtopkPaper}) {
     Task task;
     task.mode = mode;
     task.n = 500;

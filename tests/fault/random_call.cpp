@@ -8,10 +8,10 @@ namespace {
 
 template <class T>
 void add_typed(Random& random, ScheduleContext& context, size_t n, bool feedback) {
-  context.tensors.push_back(std::make_unique<TypedTensor<T>>(
-      n, feedback,
-      test::make_data_of_all<oracle::Wide<T>>(test::Kind::kWideIntegers, n, context.P,
-                                              random.seed())));
+  auto first = test::make_data_of_all<oracle::Wide<T>>(test::Kind::kWideIntegers, n, context.P,
+                                                       random.seed());
+  test::keep_what_is_held(context.mode(test::Verb::kSparse), first);
+  context.tensors.push_back(std::make_unique<TypedTensor<T>>(n, feedback, first));
 }
 
 }  // namespace

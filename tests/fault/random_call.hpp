@@ -30,6 +30,9 @@ struct ScheduleContext {
 
   bool reuses() const { return config.selection == sparsecollSelectReuse; }
   bool over_bf16() const { return config.wire == sparsecollWireBf16; }
+  /// Returns whether residuals hold one shard only, and fit sparseAllreduce and sparseReduceScatter
+  /// with some bounds.
+  bool shards() const { return config.algorithm == sparsecollAlgoSharded; }
   /// Returns the mode of a verb without the reuse of thresholds. replay_of() simulates the reuse.
   test::Mode mode(test::Verb verb) const {
     test::Mode mode{verb == test::Verb::kGtopk ? "gtopkAllreduce" : "sparseAllreduce", verb,

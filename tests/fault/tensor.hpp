@@ -39,6 +39,7 @@ class TypedTensor final : public Tensor {
   }
 
   size_t n() const { return n_; }
+  bool has_feedback() const { return feedback_; }
   /// The residuals before the call that is being planned.
   const Values& before() const { return states_[states_.size() - 2]; }
   /// Sets the residuals after that call. Without this they do not change.

@@ -22,10 +22,9 @@ Config config_of(FuzzCall call) {
   if (call == FuzzCall::kOktopk || call == FuzzCall::kReuse)
     config.values.algorithm = sparsecollAlgoOktopk;
   if (call == FuzzCall::kTopkA2A) config.values.algorithm = sparsecollAlgoTopkA2A;
-  if (call == FuzzCall::kHierarchical) {
-    config.values.algorithm = sparsecollAlgoHierarchical;
-    config.ranks_per_node = 2;
-  }
+  if (call == FuzzCall::kHierarchical) config.values.algorithm = sparsecollAlgoHierarchical;
+  if (call == FuzzCall::kSharded) config.values.algorithm = sparsecollAlgoSharded;
+  if (call == FuzzCall::kHierarchical || call == FuzzCall::kSharded) config.ranks_per_node = 2;
   if (call == FuzzCall::kDense) config.values.algorithm = sparsecollAlgoDense;
   if (call == FuzzCall::kReuse) config.values.selection = sparsecollSelectReuse;
   return config;
@@ -42,8 +41,10 @@ FuzzRank::FuzzRank(std::unique_ptr<Transport> transport, FuzzCall call)
       rank_(transport->rank()),
       send_(test::make_data<float>(test::Kind::kHeavyTail, kLength, rank_, transport->size(), 1)),
       integers_(kLength, sparsecollIndex32, few_integers(rank_)) {
-  comm_ = static_cast<sparsecollComm_t>(communicators().insert(std::make_shared<Communicator>(
-      std::make_unique<FramedLink>(std::move(transport)), config_of(call))));
+  const auto communicator = std::make_shared<Communicator>(
+      std::make_unique<FramedLink>(std::move(transport)), config_of(call));
+  communicator->start();
+  comm_ = static_cast<sparsecollComm_t>(communicators().insert(communicator));
 }
 
 FuzzRank::~FuzzRank() { sparsecollCommDestroy(comm_); }
@@ -87,6 +88,7 @@ sparsecollResult_t FuzzRank::make() {
     case FuzzCall::kDense:
     case FuzzCall::kReuse:
     case FuzzCall::kHierarchical:
+    case FuzzCall::kSharded:
       return dense(recv_);
     case FuzzCall::kGtopk:
       return gtopkAllreduce(send_.data(), recv_.data(), kLength, kKept, sparsecollFloat32,

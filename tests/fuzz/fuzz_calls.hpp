@@ -29,9 +29,10 @@ enum class FuzzCall : uint8_t {
   kSplit,
   kGossip,
   kCompressedGossip,
-  kHierarchical  ///< with two ranks on a node
+  kHierarchical,  ///< with two ranks on a node
+  kSharded        ///< likewise
 };
-inline constexpr uint8_t kFuzzCalls = 14;
+inline constexpr uint8_t kFuzzCalls = 15;
 
 /// The head of a message in an input. `bytes` bytes of payload follow.
 struct FuzzFrame {

@@ -109,8 +109,8 @@ int main(int argc, char** argv) {
     const HangGuard guard("mpi definition", 1, std::chrono::seconds(170));
     const int P = size_of(MPI_COMM_WORLD);
     Verdict verdict;
-    for (const Mode& mode :
-         {kAuto, kAllgather, kOktopk, kTopkA2A, kHierarchical, kDense, kGtopk, kGtopkPaper}) {
+    for (const Mode& mode : {kAuto, kAllgather, kOktopk, kTopkA2A, kHierarchical, kSharded, kDense,
+                             kGtopk, kGtopkPaper}) {
       check_dense_forms(verdict, mode, P);
       if (verdict.any_failed()) break;
       check_large_vectors(verdict, mode);

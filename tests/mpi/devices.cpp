@@ -51,7 +51,8 @@ int main(int argc, char** argv) {
       compare(verdict, config, "all verbs, " + called, [&](auto place, const RankContext& context) {
         all_verbs<decltype(place)>(context, way);
       });
-      for (const Mode& mode : {kAllgather, kOktopk, kTopkA2A, kHierarchical, kDense, kReuse}) {
+      for (const Mode& mode :
+           {kAllgather, kOktopk, kTopkA2A, kHierarchical, kSharded, kDense, kReuse}) {
         config = config_of(mode);
         config.blocking = blocking;
         compare(verdict, config, std::string(mode.name) + ", " + called,

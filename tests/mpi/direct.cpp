@@ -48,7 +48,8 @@ void check_moved(Verdict& verdict, const Mode& mode, const std::string& what, co
 }
 
 void check_verbs(Verdict& verdict) {
-  for (const Mode& mode : {kAllgather, kOktopk, kTopkA2A, kHierarchical, kDense, kReuse, kGtopk})
+  for (const Mode& mode :
+       {kAllgather, kOktopk, kTopkA2A, kHierarchical, kSharded, kDense, kReuse, kGtopk})
     check_moved(verdict, mode, mode.name, [&](auto place, const RankContext& context) {
       dense<decltype(place), float>(context, mode, large());
     });

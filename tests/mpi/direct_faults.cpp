@@ -46,7 +46,8 @@ std::vector<std::vector<float>> results(Verdict& verdict, const Mode& mode, bool
 
 void check_mixed(Verdict& verdict) {
   const aware::Moved before = aware::moved();
-  for (const Mode& mode : {kAllgather, kOktopk, kTopkA2A, kHierarchical, kDense, kGtopk}) {
+  for (const Mode& mode :
+       {kAllgather, kOktopk, kTopkA2A, kHierarchical, kSharded, kDense, kGtopk}) {
     const auto want = results(verdict, mode, false);
     verdict.require(std::string("mixed places, the same, ") + mode.name,
                     results(verdict, mode, true) == want);

@@ -82,7 +82,8 @@ int ranks_per_node() {
 }
 
 std::vector<int> nodes_of(const Mode& mode, std::size_t ranks) {
-  const bool by_node = info_of(mode).result == ResultKind::sums_by_node;
+  const ResultKind kind = info_of(mode).result;
+  const bool by_node = kind == ResultKind::sums_by_node || kind == ResultKind::sharded;
   if (mode.verb != Verb::kSparse || !by_node) return {};
   if (mode.nodes != nullptr) return *mode.nodes;
   std::vector<int> nodes(ranks, 0);

@@ -41,6 +41,8 @@ inline constexpr Mode kTopkA2A{"sparseAllreduce/topka2a", Verb::kSparse, sparsec
                                sparsecollResidualConserving};
 inline constexpr Mode kHierarchical{"sparseAllreduce/hierarchical", Verb::kSparse,
                                     sparsecollAlgoHierarchical, sparsecollResidualConserving};
+inline constexpr Mode kSharded{"sparseAllreduce/sharded", Verb::kSparse, sparsecollAlgoSharded,
+                               sparsecollResidualConserving};
 inline constexpr Mode kReuse{"sparseAllreduce/oktopk, reusing", Verb::kSparse, sparsecollAlgoOktopk,
                              sparsecollResidualConserving, sparsecollSelectReuse};
 inline constexpr Mode kGtopk{"gtopkAllreduce/conserving", Verb::kGtopk, sparsecollAlgoAuto,
@@ -92,8 +94,9 @@ std::uint64_t base_seed();
 /// one node.
 int ranks_per_node();
 
-/// Returns the number of each rank's node if the mode sums by node: those of mode.nodes, or of the
-/// environment, or the same for all ranks. Returns nothing for other modes.
+/// Returns the number of each rank's node if the mode sums by node, gradients or selections: those
+/// of mode.nodes, or of the environment, or the same for all ranks. Returns nothing for other
+/// modes.
 std::vector<int> nodes_of(const Mode& mode, std::size_t ranks);
 
 /// Returns the seconds that an operation without waits may take on a busy machine.

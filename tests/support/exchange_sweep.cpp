@@ -134,6 +134,17 @@ const char* name_of(BoundsKind kind) {
   return "?";
 }
 
+std::vector<std::size_t> bounds_on_first_node(std::uint64_t count, std::size_t P,
+                                              const std::vector<int>& nodes) {
+  const auto shards = oracle::shards_of(count, P, nodes);
+  std::vector<std::size_t> bounds{0};
+  for (std::size_t r = 0; r < P; ++r) {
+    const bool on_first = nodes.empty() || nodes[r] == nodes[0];
+    bounds.push_back(on_first ? std::max(bounds.back(), shards[r].end) : bounds.back());
+  }
+  return bounds;
+}
+
 std::vector<std::size_t> make_bounds(BoundsKind kind, std::uint64_t count, int P,
                                      std::uint64_t seed) {
   const auto ranks = static_cast<std::size_t>(P);

@@ -33,6 +33,11 @@ const char* name_of(BoundsKind kind);
 std::vector<std::size_t> make_bounds(BoundsKind kind, std::uint64_t count, int P,
                                      std::uint64_t seed);
 
+/// Returns bounds that agree with the shards of Sharded: those of the first node have all. For
+/// `nodes` see oracle::ShardedCall.
+std::vector<std::size_t> bounds_on_first_node(std::uint64_t count, std::size_t P,
+                                              const std::vector<int>& nodes);
+
 struct AlltoallCase {
   std::uint64_t seed = 1;
   std::uint64_t count = 0;

@@ -22,7 +22,9 @@ std::string describe(const Task& task, int P) {
 
 template <class T>
 Residuals<T> first_residuals(const Task& task, int P) {
-  return test::make_data_of_all<T>(test::Kind::kWideIntegers, task.n, P, task.seed + 1000);
+  auto first = test::make_data_of_all<T>(test::Kind::kWideIntegers, task.n, P, task.seed + 1000);
+  test::keep_what_is_held(task.mode, first);
+  return first;
 }
 
 template <class T>

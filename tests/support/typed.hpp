@@ -16,6 +16,7 @@
 #include "oracle/bf16_wire.hpp"
 #include "oracle/exchange.hpp"
 #include "oracle/half.hpp"
+#include "oracle/sharded.hpp"
 #include "support/config.hpp"
 
 namespace sparsecoll::test {
@@ -162,6 +163,26 @@ constexpr oracle::Sums sums_of(const Mode& mode) {
   return info_of(mode).rounds_sums ? oracle::Sums::kTravel : oracle::Sums::kStay;
 }
 
+/// What the oracle of Sharded is given for a mode.
+inline oracle::ShardedCall sharded_call(const Mode& mode, std::size_t k, oracle::Op op,
+                                        std::size_t ranks) {
+  return {k, op, nodes_of(mode, ranks),
+          mode.wire == sparsecollWireBf16 ? oracle::Wire::kBf16 : oracle::Wire::kNative};
+}
+
+/// Sets values of all ranks' residuals to 0 where the residuals of this mode hold none.
+template <class A>
+void keep_what_is_held(const Mode& mode, oracle::PerRank<std::vector<A>>& residuals) {
+  if (info_of(mode).result != ResultKind::sharded || residuals.empty()) return;
+  const std::size_t n = residuals[0].size(), P = residuals.size();
+  const auto held = oracle::shards_of(n, P, nodes_of(mode, P));
+  for (std::size_t r = 0; r < P; ++r) {
+    for (std::size_t i = 0; i < n; ++i) {
+      if (i < held[r].begin || i >= held[r].end) residuals[r][i] = 0;
+    }
+  }
+}
+
 /// Returns the oracle's result of a dense verb.
 template <class T>
 oracle::DenseOutcome<T> expected(const Mode& mode, const oracle::DenseInputs<T>& in, std::size_t k,
@@ -171,6 +192,10 @@ oracle::DenseOutcome<T> expected(const Mode& mode, const oracle::DenseInputs<T>&
   const ResultKind kind = info_of(mode).result;
   if (mode.verb == Verb::kSparse && kind == ResultKind::whole_sum) {
     return Oracle::dense_allreduce(in, op);
+  }
+  if (mode.verb == Verb::kSparse && kind == ResultKind::sharded) {
+    return oracle::ShardedOracle<T>::sparse_allreduce(in,
+                                                      sharded_call(mode, k, op, in.sends.size()));
   }
   if (mode.wire == sparsecollWireBf16) {
     if (mode.verb == Verb::kGtopk) return Bf16::gtopk_allreduce(in, k, op, rule_of(mode));

@@ -5,13 +5,13 @@
 // first, then over the nodes. The tests are a program of their own, because the environment belongs
 // to the process.
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "support/catch.hpp"
 #include "support/compare.hpp"
 #include "support/folder.hpp"
+#include "support/placement.hpp"
 #include "support/sweep.hpp"
 #include "support/typed.hpp"
 #include "support/variable.hpp"
@@ -46,37 +46,6 @@ TEST_CASE("sums are by node: one rank on each, several, another number on the la
       CHECK(sweep_both(ranks, kHierarchical) == "");
     }
   }
-}
-
-/// The nodes of the ranks of a child communicator, in its order: rank r of the parent is on node r
-/// / size.
-struct Part {
-  std::vector<sparsecollComm_t> comms;
-  std::vector<int> nodes;
-};
-
-/// Returns the child of the ranks that `takes`, in the order of their keys.
-template <class Takes, class Key>
-Part split(const Ranks& whole, int size, Takes takes, Key key) {
-  std::vector<sparsecollComm_t> of_rank(whole.comms().size());
-  const std::string verdict = whole.run("split", [&](int rank) {
-    const int color = takes(rank) ? 0 : SPARSECOLL_SPLIT_NOCOLOR;
-    const sparsecollResult_t result = sparsecollCommSplit(
-        whole.comm(rank), color, key(rank), &of_rank[static_cast<std::size_t>(rank)], nullptr);
-    return expect("split", result, sparsecollSuccess, whole.comm(rank));
-  });
-  REQUIRE(verdict == "");
-  std::vector<int> members;
-  for (int rank = 0; rank < whole.size(); ++rank) {
-    if (takes(rank)) members.push_back(rank);
-  }
-  std::stable_sort(members.begin(), members.end(), [&](int a, int b) { return key(a) < key(b); });
-  Part part;
-  for (const int rank : members) {
-    part.comms.push_back(of_rank[static_cast<std::size_t>(rank)]);
-    part.nodes.push_back(rank / size);
-  }
-  return part;
 }
 
 TEST_CASE("ranks of a node need not follow each other, nor nodes have as many") {

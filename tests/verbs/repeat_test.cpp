@@ -107,7 +107,8 @@ std::string check_rounding(const Mode& mode, int P) {
 
 TEST_CASE("sums are within (P - 1) u sum |x| of the exact ones") {
   for (const int P : rank_counts()) {
-    for (const Mode& mode : {kAuto, kAllgather, kOktopk, kTopkA2A, kHierarchical, kDense, kGtopk}) {
+    for (const Mode& mode :
+         {kAuto, kAllgather, kOktopk, kTopkA2A, kHierarchical, kSharded, kDense, kGtopk}) {
       CHECK(check_rounding<float>(mode, P) == "");
       CHECK(check_rounding<double>(mode, P) == "");
     }
@@ -175,7 +176,7 @@ std::string check_odd_environment(const Mode& mode, Kind kind, bool grouped) {
 }
 
 TEST_CASE("the caller's rounding mode and flush-to-zero change no bit and are kept") {
-  for (const Mode& mode : {kAllgather, kOktopk, kTopkA2A, kHierarchical, kDense, kGtopk})
+  for (const Mode& mode : {kAllgather, kOktopk, kTopkA2A, kHierarchical, kSharded, kDense, kGtopk})
     for (const Kind kind : {Kind::kHeavyTail, Kind::kDenormals})
       for (const bool grouped : {false, true})
         CHECK(check_odd_environment(mode, kind, grouped) == "");

@@ -46,7 +46,8 @@ sparsecollConfig_t reuse_config() {
 TEST_CASE("an interrupted run goes on with the same bits") {
   for (const int P : {1, 2, 3, 5, 8}) {
     for (const sparsecollConfig_t& config :
-         {config_of(kAuto), config_of(kOktopk), config_of(kHierarchical), reuse_config()}) {
+         {config_of(kAuto), config_of(kOktopk), config_of(kHierarchical), config_of(kSharded),
+          reuse_config()}) {
       const Folder folder;
       std::vector<std::vector<float>> through(static_cast<std::size_t>(P)), left = through;
       {

@@ -19,6 +19,7 @@ from runs import MODES, train
 
 TOLERANCE = 1.0  # percentage points
 DENSE_LEARNS = 95.0  # percent; the comparison is meaningless below
+NODES = {"SPARSECOLL_RANKS_PER_NODE": "2"}  # for the mode sharded
 
 
 def train_all(options):
@@ -27,7 +28,8 @@ def train_all(options):
     for seed in range(1, options.seeds + 1):
         for mode in MODES:
             arguments = ["--mode", mode, "--seed", seed, "--density", options.density]
-            epochs = train(options.program, options.ranks, arguments, options.launcher, timeout=300)
+            epochs = train(options.program, options.ranks, arguments, options.launcher, timeout=300,
+                           environment=NODES)
             last[mode].append(epochs[-1])
             if options.json:
                 with open(options.json, "a", encoding="utf-8") as file:

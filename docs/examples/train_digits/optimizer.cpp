@@ -69,6 +69,9 @@ sparsecollConfig_t config_for(Mode mode) {
     case Mode::topka2a:
       config.algorithm = sparsecollAlgoTopkA2A;
       break;
+    case Mode::sharded:
+      config.algorithm = sparsecollAlgoSharded;
+      break;
     case Mode::dense:
     case Mode::sgp:  // the mean of all ranks' models, for the evaluation, is dense
     case Mode::osgp:

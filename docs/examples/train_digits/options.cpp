@@ -14,10 +14,10 @@ namespace train {
 namespace {
 
 const std::map<std::string, Mode> kModes = {
-    {"dense", Mode::dense},   {"topk", Mode::topk},       {"oktopk", Mode::oktopk},
-    {"gtopk", Mode::gtopk},   {"topka2a", Mode::topka2a}, {"oktopk-reuse", Mode::oktopk_reuse},
-    {"groups", Mode::groups}, {"dgc", Mode::dgc},         {"sgp", Mode::sgp},
-    {"osgp", Mode::osgp},     {"gossip", Mode::gossip}};
+    {"dense", Mode::dense},     {"topk", Mode::topk},       {"oktopk", Mode::oktopk},
+    {"gtopk", Mode::gtopk},     {"topka2a", Mode::topka2a}, {"oktopk-reuse", Mode::oktopk_reuse},
+    {"sharded", Mode::sharded}, {"groups", Mode::groups},   {"dgc", Mode::dgc},
+    {"sgp", Mode::sgp},         {"osgp", Mode::osgp},       {"gossip", Mode::gossip}};
 constexpr std::size_t kWarmUp = 4;  // epochs of Deep Gradient Compression
 const std::map<std::string, Transport> kTransports = {{"mpi", Transport::mpi},
                                                       {"local", Transport::local}};

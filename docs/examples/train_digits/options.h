@@ -17,6 +17,7 @@ enum class Mode {
   oktopk,
   gtopk,
   topka2a,
+  sharded,
   oktopk_reuse,
   groups,
   dgc,

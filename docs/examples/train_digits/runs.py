@@ -10,8 +10,8 @@ import subprocess
 import sys
 import tempfile
 
-MODES = ("dense", "topk", "oktopk", "gtopk", "topka2a", "oktopk-reuse", "groups", "dgc", "sgp",
-         "osgp", "gossip")
+MODES = ("dense", "topk", "oktopk", "gtopk", "topka2a", "sharded", "oktopk-reuse", "groups", "dgc",
+         "sgp", "osgp", "gossip")
 SECONDS_TO_DIE = 10  # time for mpirun to end its ranks before it is killed
 
 

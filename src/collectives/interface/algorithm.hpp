@@ -25,7 +25,7 @@ struct Problem {
   uint64_t threshold_interval = 1;  ///< number of calls that reuse a threshold
   /// Reduce-scatter: the region of the sum that each rank receives.
   std::span<const Region> regions = {};
-  /// Hierarchical: which ranks share a node.
+  /// Hierarchical and Sharded: which ranks share a node.
   const Topology* topology = nullptr;
   /// Dense, if Auto chose it: the number of this rank's values that are not 0. Auto uses it for the
   /// choice in the next call.
@@ -41,6 +41,9 @@ struct Outcome {
   /// The values that this rank removed from the sums during the exchange, by dropping or by
   /// rounding. Empty if each rank can see from the result which of its entries were not delivered.
   SparseSpan dropped;
+  /// Sharded: the part of the result in this rank's shard. Indices count from the start of the
+  /// shard.
+  SparseSpan in_shard = {};
 };
 
 /// Runs the exchange of an algorithm on all ranks. The cache may change its time, never its result.
@@ -86,7 +89,7 @@ struct Algorithm {
   AlgorithmId id;  ///< automatic for verbs with only one algorithm
   RunFunction run;
   Selection selection;
-  bool needs_topology = false;  ///< run() reads Problem::topology
+  bool needs_topology = false;  ///< the functions read Problem::topology
   /// run() knows a bound of every size if k is not kAll. In dense form the host then reads no
   /// number, no cache is kept, and a CUDA graph can capture the call.
   bool knows_bounds = false;

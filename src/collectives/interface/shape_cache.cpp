@@ -9,26 +9,34 @@
 namespace sparsecoll {
 
 namespace {
+
 constexpr size_t kFixedWords = 10;
-}
+/// Bits of the third word. With kHasShards one more word follows the fixed ones.
+constexpr uint64_t kOverloaded = 1, kHasShards = 2;
+
+}  // namespace
 
 std::vector<uint64_t> ShapeCache::words() const {
+  const uint64_t flags = (overloaded ? kOverloaded : 0) | (shards != 0 ? kHasShards : 0);
   std::vector<uint64_t> words{
-      own_threshold, calls_since_repartition, overloaded, threshold,        entries,
-      threshold_age, reused_threshold,        result,     threshold_change, exact_calls};
+      own_threshold, calls_since_repartition, flags,  threshold,        entries,
+      threshold_age, reused_threshold,        result, threshold_change, exact_calls};
+  if (shards != 0) words.push_back(shards);
   words.insert(words.end(), boundaries.begin(), boundaries.end());
   return words;
 }
 
 std::optional<ShapeCache> ShapeCache::from_words(std::span<const uint64_t> words) {
-  if (words.size() < kFixedWords || words[2] > 1) return std::nullopt;
-  const std::span<const uint64_t> boundaries = words.subspan(kFixedWords);
+  if (words.size() < kFixedWords || words[2] > (kOverloaded | kHasShards)) return std::nullopt;
+  const size_t fixed = kFixedWords + (words[2] & kHasShards ? 1 : 0);
+  if (words.size() < fixed) return std::nullopt;
+  const std::span<const uint64_t> boundaries = words.subspan(fixed);
   if (!std::is_sorted(boundaries.begin(), boundaries.end())) return std::nullopt;
   ShapeCache cache;
   cache.boundaries.assign(boundaries.begin(), boundaries.end());
   cache.own_threshold = words[0];
   cache.calls_since_repartition = words[1];
-  cache.overloaded = words[2] != 0;
+  cache.overloaded = words[2] & kOverloaded;
   cache.threshold = words[3];
   cache.entries = words[4];
   cache.threshold_age = words[5];
@@ -36,10 +44,12 @@ std::optional<ShapeCache> ShapeCache::from_words(std::span<const uint64_t> words
   cache.result = words[7];
   cache.threshold_change = words[8];
   cache.exact_calls = words[9];
+  if (fixed > kFixedWords) cache.shards = words[kFixedWords];
   return cache;
 }
 
 uint64_t ShapeCache::hash() const {
+  if (shards != 0) return checksum(std::as_bytes(std::span(&shards, 1)));
   ShapeCache agreed = *this;
   agreed.own_threshold = 0;
   const std::vector<uint64_t> words = agreed.words();

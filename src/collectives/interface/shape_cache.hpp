@@ -10,8 +10,9 @@
 namespace sparsecoll {
 
 /// The numbers that a call of one shape keeps for the next call. They are computed from data that
-/// all ranks have, so that they are equal on all ranks, except for `own_threshold`. A call works on
-/// a copy, which the commit stores.
+/// all ranks have, so that they are equal on all ranks, except for `own_threshold`. With Sharded,
+/// all but `shards` are equal on the owners of one shard only. A call works on a copy, which the
+/// commit stores.
 struct ShapeCache {
   std::vector<uint64_t> boundaries;  ///< Ok-Topk: the P + 1 boundaries of regions
   uint64_t calls_since_repartition = 0;
@@ -26,6 +27,7 @@ struct ShapeCache {
   uint64_t threshold_age = 0;     ///< calls since exact thresholds were due; 0 = due now
   uint64_t reused_threshold = 0;  ///< threshold of the sum
   uint64_t own_threshold = 0;     ///< threshold of this rank's selection; no other rank knows it
+  uint64_t shards = 0;  ///< Sharded: a hash of the caches of all shards; 0 = of no such call
 
   /// Returns a hash of the parts that are equal on all ranks. By it the ranks detect that they
   /// restored caches of different calls, or that only some of them did.

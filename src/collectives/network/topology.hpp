@@ -19,6 +19,7 @@ class Topology {
   /// share a node.
   explicit Topology(std::span<const uint64_t> numbers);
 
+  int ranks() const { return static_cast<int>(node_.size()); }
   int nodes() const { return static_cast<int>(ranks_.size()); }
   int node_of(int rank) const { return node_[static_cast<size_t>(rank)]; }
   /// Returns the ranks of a node in ascending order. The first is the leader.

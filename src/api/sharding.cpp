@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "api/sharding.hpp"
+
+#include "api/communicator.hpp"
+#include "collectives/network/shards.hpp"
+#include "collectives/registry.hpp"
+#include "core/error.hpp"
+
+namespace sparsecoll {
+
+bool may_shard(const Config& config) {
+  const sparsecollConfig_t& values = config.values;
+  return values.algorithm == sparsecollAlgoSharded ||
+         (values.algorithm == sparsecollAlgoAuto && values.allowSharded &&
+          values.selection == sparsecollSelectExact);
+}
+
+bool shards(const Communicator& communicator, size_t count, DataType type) {
+  const Config& config = communicator.config();
+  if (!may_shard(config)) return false;
+  if (config.values.algorithm == sparsecollAlgoSharded) return true;
+  const bool rounds = config.values.wire == sparsecollWireBf16;
+  return pays_to_shard(*communicator.network_model().topology, count, rounds ? 2 : size_of(type));
+}
+
+ResidualExtent residual_extent(const Communicator& communicator, size_t count, DataType type) {
+  if (!shards(communicator, count, type)) return {count, {0, count}};
+  const Shards cut(*communicator.network_model().topology, count);
+  return {count, cut.region_of(communicator.rank()), true};
+}
+
+void check_rule(const Residual* residual, bool sharded) {
+  if (!residual || residual->sharded() == sharded) return;
+  const char* const whole = "one that holds all values of its tensor";
+  const char* const part = "one that holds a shard (sparsecollAlgoSharded)";
+  fail(sparsecollInvalidArgument, "residual: expected ", sharded ? part : whole, ", got ",
+       sharded ? whole : part);
+}
+
+std::optional<int> rank_outside_its_shard(const Communicator& communicator, size_t count,
+                                          FunctionRef<Region(int rank)> region_of) {
+  const Shards cut(*communicator.network_model().topology, count);
+  for (int rank = 0; rank < communicator.size(); ++rank) {
+    const Region region = region_of(rank), shard = cut.region_of(rank);
+    const bool inside = region.begin >= shard.begin && region.end <= shard.end;
+    if (region.length() > 0 && !inside) return rank;
+  }
+  return {};
+}
+
+}  // namespace sparsecoll
