@@ -188,8 +188,8 @@ TEST_CASE("after the third call of a shape nothing is allocated and the heap doe
 // Reused thresholds are not tested in groups, because a message may then be longer than all before.
 TEST_CASE("after the third group of a shape nothing is allocated and the heap does not grow") {
   for (const int P : {1, 2, 4, 5})
-    for (const test::Mode& mode : {test::kAllgather, test::kOktopk, test::kHierarchical,
-                                   test::kSharded, test::kGtopk, test::kBf16Modes[1]})
+    for (const test::Mode& mode :
+         {test::kAllgather, test::kOktopk, test::kHierarchical, test::kGtopk, test::kBf16Modes[1]})
       check_steady(mode, Grouping::groups, P);
 }
 
