@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "calls/framed/framed_link.hpp"
+#include "core/numa_memory.hpp"
 
 namespace sparsecoll {
 
@@ -35,6 +36,7 @@ Backends::Backends(const Config& config, Link& link, const ThreadPlacement& plac
     : link_(link),
       framed_link_(link_as<FramedLink>(link)),
       timeline_(timeline),
+      memory_(std::make_shared<NumaMemory>(placement)),
       device_number_(link.device().value_or(first_device(config.values.device))),
       host_(arena_, config.simd.value_or(host::best_simd()), threads_of(config, placement.share),
             placement) {}

@@ -60,7 +60,7 @@ class Backends {
   Link& link_;
   FramedLink* const framed_link_;  ///< link_, if messages are received by the host; else null
   Timeline* const timeline_;
-  std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
+  std::shared_ptr<Memory> memory_;
   Arena arena_{*memory_};
   std::atomic<int> device_number_;
   std::unique_ptr<Device> device_;

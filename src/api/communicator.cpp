@@ -126,7 +126,9 @@ void Communicator::start() {
   }
   if (config_.values.blocking) return;
   try {
-    queue_ = std::make_unique<Queue>(placement_.for_queue());
+    const int device = link_->device().value_or(config_.values.device);
+    queue_ = std::make_unique<Queue>(
+        placement_.for_queue(device >= 0 ? pci_address(device) : std::string()));
   } catch (const std::system_error& error) {
     fail(sparsecollSystemError, "no thread for queued calls: ", error.what());
   }

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "core/function_ref.hpp"
+
 namespace sparsecoll {
 
 /// CPUs (hardware threads) by the operating system's numbers.
@@ -48,6 +50,8 @@ class Hardware {
   Cpus by_closeness(std::span<const size_t> cpus) const;
   /// Returns one of these CPUs for each core, the other ones behind them.
   Cpus one_per_core_first(std::span<const size_t> cpus) const;
+  /// Returns the numbers of all NUMA nodes.
+  std::vector<int> numa_nodes() const;
   /// Returns the numbers of the NUMA nodes that are local to these CPUs.
   std::vector<int> numa_nodes_of(std::span<const size_t> cpus) const;
   /// Returns those of these CPUs to which one of the NUMA nodes is local.
@@ -55,6 +59,14 @@ class Hardware {
   /// Returns the number of the NUMA node beside the device with this address on the PCI bus, such
   /// as "0000:3b:00.0"; none if there is no such device, or if it is beside several NUMA nodes.
   std::optional<int> numa_node_of_device(const std::string& pci_address) const;
+
+  /// Asks the system to take the pages of this memory that were not touched yet from these NUMA
+  /// nodes, in turn if there are several, or from others if these are full. Only for this machine.
+  /// Returns false if the system refuses.
+  bool place_pages(void* at, size_t bytes, std::span<const int> numa_nodes) const;
+  /// Runs body(). The pages that the calling thread touches first in it are taken from this NUMA
+  /// node, if the system allows it. Only for this machine.
+  void run_near(int numa_node, FunctionRef<void()> body) const;
 
  private:
   struct Topology;

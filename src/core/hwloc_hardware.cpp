@@ -14,8 +14,9 @@ namespace {
 class Bitmap {
  public:
   Bitmap() : bits_(hwloc_bitmap_alloc()) {}
-  explicit Bitmap(std::span<const size_t> members) : Bitmap() {
-    for (const size_t member : members) hwloc_bitmap_set(bits_, static_cast<unsigned>(member));
+  template <class Number>
+  explicit Bitmap(std::span<const Number> members) : Bitmap() {
+    for (const Number member : members) hwloc_bitmap_set(bits_, static_cast<unsigned>(member));
   }
   ~Bitmap() { hwloc_bitmap_free(bits_); }
   Bitmap(const Bitmap&) = delete;
@@ -128,6 +129,8 @@ Cpus Hardware::one_per_core_first(std::span<const size_t> cpus) const {
   return first;
 }
 
+std::vector<int> Hardware::numa_nodes() const { return numa_nodes_of(cpus()); }
+
 std::vector<int> Hardware::numa_nodes_of(std::span<const size_t> cpus) const {
   const Bitmap set(cpus);
   std::vector<int> nodes;
@@ -153,6 +156,44 @@ std::optional<int> Hardware::numa_node_of_device(const std::string& pci_address)
   const hwloc_obj_t beside = hwloc_get_non_io_ancestor_obj(topology_->hwloc, device);
   if (!beside || !beside->nodeset || hwloc_bitmap_weight(beside->nodeset) != 1) return std::nullopt;
   return hwloc_bitmap_first(beside->nodeset);
+}
+
+bool Hardware::place_pages(void* at, size_t bytes, std::span<const int> numa_nodes) const {
+  const Bitmap nodes(numa_nodes);
+  const auto policy = numa_nodes.size() == 1 ? HWLOC_MEMBIND_BIND : HWLOC_MEMBIND_INTERLEAVE;
+  return hwloc_set_area_membind(topology_->hwloc, at, bytes, nodes, policy,
+                                HWLOC_MEMBIND_BYNODESET) == 0;
+}
+
+namespace {
+
+/// Binds the memory that the calling thread touches first, and restores its binding at the end.
+class MemoryBinding {
+ public:
+  MemoryBinding(hwloc_topology_t topology, int numa_node) : topology_(topology) {
+    known_ = hwloc_get_membind(topology, nodes_before_, &policy_before_, kFlags) == 0;
+    const Bitmap node(std::span<const int>(&numa_node, 1));
+    if (known_) hwloc_set_membind(topology, node, HWLOC_MEMBIND_BIND, kFlags);
+  }
+  ~MemoryBinding() {
+    if (known_) hwloc_set_membind(topology_, nodes_before_, policy_before_, kFlags);
+  }
+  MemoryBinding(const MemoryBinding&) = delete;
+  MemoryBinding& operator=(const MemoryBinding&) = delete;
+
+ private:
+  static constexpr int kFlags = HWLOC_MEMBIND_THREAD | HWLOC_MEMBIND_BYNODESET;
+  hwloc_topology_t topology_;
+  const Bitmap nodes_before_;
+  hwloc_membind_policy_t policy_before_ = HWLOC_MEMBIND_DEFAULT;
+  bool known_ = false;
+};
+
+}  // namespace
+
+void Hardware::run_near(int numa_node, FunctionRef<void()> body) const {
+  const MemoryBinding binding(topology_->hwloc, numa_node);
+  body();
 }
 
 }  // namespace sparsecoll

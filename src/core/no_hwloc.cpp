@@ -26,8 +26,11 @@ Cpus Hardware::by_closeness(std::span<const size_t> cpus) const {
 Cpus Hardware::one_per_core_first(std::span<const size_t> cpus) const {
   return {cpus.begin(), cpus.end()};
 }
+std::vector<int> Hardware::numa_nodes() const { return {}; }
 std::vector<int> Hardware::numa_nodes_of(std::span<const size_t>) const { return {}; }
 Cpus Hardware::cpus_near(std::span<const int>, std::span<const size_t>) const { return {}; }
 std::optional<int> Hardware::numa_node_of_device(const std::string&) const { return {}; }
+bool Hardware::place_pages(void*, size_t, std::span<const int>) const { return false; }
+void Hardware::run_near(int, FunctionRef<void()> body) const { body(); }
 
 }  // namespace sparsecoll

@@ -50,10 +50,18 @@ Cpus cpus_of_loop(const Hardware* hardware, std::span<const size_t> cpus,
 }
 
 Cpus cpus_of_queue(const Hardware* hardware, std::span<const size_t> cpus,
-                   std::span<const size_t> share) {
+                   std::span<const size_t> share, const std::string& pci_address) {
   if (!hardware) return {cpus.begin(), cpus.end()};
+  if (const auto beside = hardware->numa_node_of_device(pci_address)) {
+    const Cpus near = hardware->cpus_near({&*beside, 1}, cpus);
+    if (!near.empty()) return near;
+  }
   const Cpus near = hardware->cpus_near(hardware->numa_nodes_of(share), cpus);
   return near.empty() ? Cpus(cpus.begin(), cpus.end()) : near;
+}
+
+std::vector<int> nodes_of_memory(const Hardware& hardware, std::span<const size_t> share) {
+  return hardware.numa_nodes().size() < 2 ? std::vector<int>{} : hardware.numa_nodes_of(share);
 }
 
 void bind_this_thread(std::span<const size_t> cpus) noexcept {
@@ -77,11 +85,12 @@ Cpus ThreadPlacement::for_loop() const {
                       here < 0 ? 0 : static_cast<size_t>(here));
 }
 
-Cpus ThreadPlacement::for_queue() const {
+Cpus ThreadPlacement::for_queue(const std::string& pci_address) const {
   if (!binds) return {};
-  const auto hardware = Hardware::here();
+  const auto hardware = pci_address.empty() ? Hardware::here() : Hardware::here_with_devices();
   const Cpus cpus = own_cpus();
-  const Cpus chosen = cpus_of_queue(hardware.get(), cpus, share_of(hardware.get(), cpus, share));
+  const Cpus chosen =
+      cpus_of_queue(hardware.get(), cpus, share_of(hardware.get(), cpus, share), pci_address);
   return chosen.size() == cpus.size() ? Cpus{} : chosen;
 }
 

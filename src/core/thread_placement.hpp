@@ -34,10 +34,15 @@ Cpus share_of(const Hardware* hardware, std::span<const size_t> cpus, const CpuS
 Cpus cpus_of_loop(const Hardware* hardware, std::span<const size_t> cpus,
                   std::span<const size_t> share, size_t here);
 
-/// Returns the CPUs on which the thread of queued calls may run: all of `cpus` that are in the same
-/// NUMA nodes as the share, so that the system can still choose among them.
+/// Returns the CPUs on which the thread of queued calls may run: those of `cpus` in the NUMA node
+/// beside the device with this PCI address, or else in the NUMA nodes of the share. So the system
+/// can still choose among several.
 Cpus cpus_of_queue(const Hardware* hardware, std::span<const size_t> cpus,
-                   std::span<const size_t> share);
+                   std::span<const size_t> share, const std::string& pci_address);
+
+/// Returns the NUMA nodes for the memory of a rank whose threads run on this share: those of the
+/// share; none if the machine has only one, where there is no choice.
+std::vector<int> nodes_of_memory(const Hardware& hardware, std::span<const size_t> share);
 
 /// Binds the calling thread to these CPUs. Does nothing if there are none; if the system refuses,
 /// the thread is only slower.
@@ -53,8 +58,9 @@ struct ThreadPlacement {
   /// Returns cpus_of_loop() for a loop of the calling thread; none if threads are not bound.
   Cpus for_loop() const;
   /// Returns cpus_of_queue() for a queue that the calling thread makes; none likewise, or if these
-  /// are all of the thread's CPUs.
-  Cpus for_queue() const;
+  /// are all of the thread's CPUs. `pci_address`: that of the communicator's device; "": it has
+  /// none.
+  Cpus for_queue(const std::string& pci_address) const;
 };
 
 }  // namespace sparsecoll

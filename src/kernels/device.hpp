@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "core/function_ref.hpp"
 #include "core/memory.hpp"
@@ -21,6 +22,8 @@ inline constexpr int kHost = -1;
 
 /// Returns the number of devices, 0 without a driver.
 int count_devices();
+/// Returns the address of a device on the PCI bus, such as "0000:3b:00.0"; "" if it is unknown.
+std::string pci_address(int device);
 /// Returns the calling thread's current device, or kHost if this process does not use devices yet.
 int current_device();
 /// Returns the device that holds the memory, also if it is managed memory, or kHost. Creates no

@@ -11,6 +11,7 @@
 #include <memory>
 #include <numeric>
 
+#include "core/numa_memory.hpp"
 #include "core/thread_placement.hpp"
 #include "support/catch.hpp"
 
@@ -57,7 +58,8 @@ TEST_CASE("a machine of one core") {
   CHECK(m->place_of(Cpus{0}) == Place{0, 0, -1, 1});  // it has no such cache
   for (const size_t index : {0, 1, 2}) CHECK(share_of(m.get(), Cpus{0}, {3, index}) == Cpus{0});
   CHECK(cpus_of_loop(m.get(), Cpus{0}, Cpus{0}, 0) == Cpus{0});
-  CHECK(cpus_of_queue(m.get(), Cpus{0}, Cpus{0}) == Cpus{0});
+  CHECK(cpus_of_queue(m.get(), Cpus{0}, Cpus{0}, "") == Cpus{0});
+  CHECK(nodes_of_memory(*m, Cpus{0}).empty());
 }
 
 TEST_CASE("shares cover the CPUs once, and each stays in as few packages as possible") {
@@ -88,7 +90,7 @@ TEST_CASE("a share is one of the rank's own CPUs if there are more ranks than CP
 
 TEST_CASE("without hwloc a share is a range of the CPUs' numbers") {
   CHECK(share_of(nullptr, range(0, 7), {2, 1}) == range(4, 7));
-  CHECK(cpus_of_queue(nullptr, range(0, 7), range(4, 7)) == range(0, 7));
+  CHECK(cpus_of_queue(nullptr, range(0, 7), range(4, 7), "0000:18:00.0") == range(0, 7));
   CHECK(cpus_of_loop(nullptr, range(0, 3), range(0, 1), 1) == Cpus{1, 0, 2, 3});
 }
 
@@ -112,9 +114,54 @@ TEST_CASE("the threads of a loop get a core each before a core gets two") {
 TEST_CASE(
     "the thread of queued calls stays on the NUMA nodes of the share, and within the binding") {
   const auto m = machine("eight_numa_nodes");
-  CHECK(cpus_of_queue(m.get(), range(0, 63), range(8, 11)) == range(8, 15));
-  CHECK(cpus_of_queue(m.get(), range(0, 13), range(8, 11)) == range(8, 13));
-  CHECK(cpus_of_queue(m.get(), range(0, 63), range(4, 11)) == range(0, 15));
+  CHECK(cpus_of_queue(m.get(), range(0, 63), range(8, 11), "") == range(8, 15));
+  CHECK(cpus_of_queue(m.get(), range(0, 13), range(8, 11), "") == range(8, 13));
+  CHECK(cpus_of_queue(m.get(), range(0, 63), range(4, 11), "") == range(0, 15));
+}
+
+TEST_CASE("memory is on the NUMA nodes of the share, if there is a choice") {
+  const auto m = machine("eight_numa_nodes");
+  CHECK(nodes_of_memory(*m, range(8, 11)) == std::vector<int>{1});
+  CHECK(nodes_of_memory(*m, range(4, 20)) == std::vector<int>{0, 1, 2});
+  CHECK(nodes_of_memory(*machine("one_core"), Cpus{0}).empty());
+}
+
+TEST_CASE("the thread of queued calls is beside the GPU, if the rank has CPUs there") {
+  const auto m = machine("eight_gpus");
+  const Cpus all = range(0, 15);
+  CHECK(cpus_of_queue(m.get(), all, range(0, 3), "0000:9a:00.0") == range(8, 15));
+  CHECK(cpus_of_queue(m.get(), all, range(0, 3), "0000:18:00.0") == range(0, 7));
+  CHECK(cpus_of_queue(m.get(), range(0, 5), range(0, 3), "0000:9a:00.0") == range(0, 5));
+  CHECK(cpus_of_queue(m.get(), all, range(8, 9), "0000:00:00.0") == range(8, 15));
+}
+
+TEST_CASE("pages can be placed, or are where the system puts them") {
+  const auto here = Hardware::here();
+  REQUIRE(here);
+  const std::vector<int> nodes = here->numa_nodes();
+  REQUIRE(!nodes.empty());
+  constexpr size_t kBytes = size_t{1} << 22;
+  std::vector<int> values(kBytes / sizeof(int));
+  here->place_pages(values.data(), kBytes, nodes);  // a container may refuse it
+  std::iota(values.begin(), values.end(), 0);
+  CHECK(values.back() == static_cast<int>(values.size()) - 1);
+  bool ran = false;
+  here->run_near(nodes.front(), [&] { ran = true; });
+  CHECK(ran);
+}
+
+TEST_CASE("large blocks of a rank's memory can be written, and are counted like any other") {
+  NumaMemory memory(ThreadPlacement{});
+  for (const size_t bytes : {size_t{1}, NumaMemory::kLargeBlock - 1, 3 * NumaMemory::kLargeBlock}) {
+    Block block(memory, bytes);
+    CHECK(reinterpret_cast<uintptr_t>(block.data()) % kAlignment == 0);
+    std::fill_n(block.data(), bytes, std::byte{7});
+    CHECK(memory.bytes_in_use() == bytes);
+  }
+  CHECK(memory.bytes_in_use() == 0);
+  bool ran = false;
+  NodeBeside("0000:18:00.0").run([&] { ran = true; });
+  NodeBeside("").run([&] { CHECK(ran); });
 }
 
 TEST_CASE("the NUMA node beside a GPU") {

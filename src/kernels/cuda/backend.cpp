@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kernels/cuda/runtime.hpp"
+#include "kernels/device.hpp"
 
 namespace sparsecoll::cuda {
 
@@ -74,7 +75,9 @@ void ReceiveMemory::read(const void* at, size_t bytes, void* to) {
 void* PageLockedMemory::obtain(size_t bytes) {
   void* at = nullptr;
   const CurrentDevice current(device_);
-  const cudaError_t error = cudaHostAlloc(&at, bytes, cudaHostAllocPortable);
+  std::call_once(asked_, [this] { beside_.emplace(pci_address(device_)); });
+  cudaError_t error = cudaSuccess;
+  beside_->run([&] { error = cudaHostAlloc(&at, bytes, cudaHostAllocPortable); });
   if (error != cudaErrorMemoryAllocation) check(error, "cudaHostAlloc");
   if (error != cudaSuccess) cudaGetLastError();  // the caller reports bad_alloc
   return at;

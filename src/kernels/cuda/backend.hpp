@@ -4,7 +4,11 @@
 
 #include <cuda_runtime.h>
 
+#include <mutex>
+#include <optional>
+
 #include "core/arena.hpp"
+#include "core/numa_memory.hpp"
 #include "kernels/cuda/staging_buffer.hpp"
 
 namespace sparsecoll::cuda {
@@ -37,7 +41,7 @@ class ReceiveMemory final : public Memory {
 };
 
 /// Page-locked host memory that the kernels of every device can write. It is allocated in the
-/// context of one device. Any thread may use it.
+/// context of one device, on the NUMA node beside it. Any thread may use it.
 class PageLockedMemory final : public Memory {
  public:
   explicit PageLockedMemory(int device) : device_(device) {}
@@ -47,6 +51,8 @@ class PageLockedMemory final : public Memory {
   void give_up(void* at) noexcept override;
 
   const int device_;
+  std::once_flag asked_;
+  std::optional<NodeBeside> beside_;  ///< set with asked_
 };
 
 /// The sizes from which the device's kernels work differently. Tests change them to reach rare

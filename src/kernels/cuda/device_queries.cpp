@@ -17,6 +17,13 @@ int count_devices() {
   return 0;
 }
 
+std::string pci_address(int device) {
+  char address[32] = "";
+  if (cudaDeviceGetPCIBusId(address, sizeof address, device) == cudaSuccess) return address;
+  cudaGetLastError();
+  return "";
+}
+
 int current_device() {
   if (!cuda::context_exists()) return kHost;
   int device = kHost;

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/numa_memory.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace sparsecoll {
+
+void NumaMemory::find_nodes() {
+  if (!placement_.binds) return;
+  auto hardware = Hardware::here();
+  if (!hardware) return;
+  nodes_ = nodes_of_memory(*hardware, share_of(hardware.get(), own_cpus(), placement_.share));
+  if (!nodes_.empty()) hardware_ = std::move(hardware);
+}
+
+void* NumaMemory::obtain(size_t bytes) {
+  if (bytes >= kLargeBlock) std::call_once(asked_, [this] { find_nodes(); });
+  if (bytes < kLargeBlock || !hardware_) return std::aligned_alloc(kAlignment, bytes);
+  const auto page = static_cast<size_t>(std::max(sysconf(_SC_PAGESIZE), 4096L));
+  void* const at = std::aligned_alloc(page, align_up(bytes, page));
+  if (at) hardware_->place_pages(at, bytes, nodes_);  // if this fails, it is only slower
+  return at;
+}
+
+NodeBeside::NodeBeside(const std::string& pci_address) {
+  if (pci_address.empty()) return;
+  const auto here = Hardware::here();
+  if (!here || here->numa_nodes().size() < 2) return;
+  auto hardware = Hardware::here_with_devices();
+  if (!hardware) return;
+  const auto node = hardware->numa_node_of_device(pci_address);
+  if (!node) return;
+  node_ = *node;
+  hardware_ = std::move(hardware);
+}
+
+void NodeBeside::run(FunctionRef<void()> body) const {
+  if (hardware_)
+    hardware_->run_near(node_, body);
+  else
+    body();
+}
+
+}  // namespace sparsecoll
