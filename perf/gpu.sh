@@ -154,9 +154,10 @@ write_manifest() {
 
 # configure_and_compile FOLDER JOBS ARCHITECTURES OPTION...
 configure_and_compile() {
-  local folder=$1 jobs=$2 architectures=${3//,/-real;}-real generator=() small=() mpi=OFF
+  local folder=$1 jobs=$2 architectures=${3//,/-real;}-real generator=() small=() mpi=OFF hwloc=OFF
   local targets=(test_gpu topk_perf verbs_perf) flags="-static-libstdc++ -static-libgcc -Wl,--as-needed"
   shift 3
+  if pkg-config --exists hwloc 2>/dev/null; then hwloc=ON; fi
   if command -v ninja >/dev/null; then generator=(-G Ninja); fi
   # Every program contains all kernels. nvcc 12.8 and later can compress them to a tenth of the
   # size.
@@ -171,7 +172,8 @@ configure_and_compile() {
     mpi=ON
   fi
   cmake -S "$root" -B "$folder" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release -DSPARSECOLL_CUDA=ON \
-    "-DCMAKE_CUDA_ARCHITECTURES=$architectures" -DSPARSECOLL_MPI=$mpi -DSPARSECOLL_FORTRAN=OFF \
+    "-DCMAKE_CUDA_ARCHITECTURES=$architectures" -DSPARSECOLL_MPI=$mpi \
+    -DSPARSECOLL_HWLOC=$hwloc -DSPARSECOLL_FORTRAN=OFF \
     -DBUILD_SHARED_LIBS=OFF -DSPARSECOLL_BUILD_TESTS=ON -DSPARSECOLL_BUILD_PERF=ON \
     "${small[@]}" "-DCMAKE_EXE_LINKER_FLAGS=$flags" "$@"
   if with_mpi "$folder"; then targets+=(test_mpi_devices); fi

@@ -307,6 +307,33 @@ typedef struct {
         0.0, 0                                                                                   \
   }
 
+/** The most levels of a topology. */
+#define SPARSECOLL_MAX_LEVELS 8
+
+/** Where a rank is. Start from SPARSECOLL_TOPOLOGY_INITIALIZER. The arrays have an element for each
+ *  level, from the innermost, the node, outwards; those from `levels` on are 0. */
+typedef struct {
+  size_t size;                       /**< sizeof the struct, set by the initializer */
+  unsigned magic;                    /**< set by the initializer */
+  unsigned version;                  /**< SPARSECOLL_VERSION, set by the initializer */
+  int levels;                        /**< number of levels, at least 1 */
+  int group[SPARSECOLL_MAX_LEVELS];  /**< this rank's group; numbered by lowest rank */
+  int groups[SPARSECOLL_MAX_LEVELS]; /**< number of groups */
+  int ranks[SPARSECOLL_MAX_LEVELS];  /**< number of ranks in this rank's group */
+  char source[64];                   /**< "file" or "slurm"; "hwloc": nodes only, as the machines
+                                          say */
+  int numaNode;                      /**< of this rank; -1: unknown, or several */
+  int cores;                         /**< number that this rank may use; -1: unknown */
+  int threads;                       /**< number that select entries, the caller included */
+} sparsecollTopology_t;
+
+/** A topology without levels. */
+#define SPARSECOLL_TOPOLOGY_INITIALIZER                                                          \
+  {                                                                                              \
+    sizeof(sparsecollTopology_t), 0x5350544f, SPARSECOLL_VERSION, 0, {0}, {0}, {0}, {0}, -1, -1, \
+        -1                                                                                       \
+  }
+
 /** The configuration of push-sum. Start from SPARSECOLL_PUSHSUM_CONFIG_INITIALIZER. All ranks must
  *  agree on every field except `outNeighbours` and `user`, which must describe the same graph on
  *  all ranks. */
@@ -514,6 +541,21 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommGetAsyncError(sparsecollComm_t c
  */
 SPARSECOLL_API sparsecollResult_t sparsecollCommGetStats(sparsecollComm_t comm, int which,
                                                          sparsecollStats_t* stats);
+
+/**
+ * @brief Returns where this rank is, and the groups of ranks on each level. Call it on all ranks
+ * the first time; then it is local.
+ *
+ * Level 0 is the node: the ranks that share a machine and its network. The levels above come from
+ * the file that SPARSECOLL_TOPOLOGY names, or else from Slurm, if it says where all nodes are. In a
+ * communicator made by sparsecollCommSplit() the ranks are where they were in its parent. See
+ * docs/topology.md.
+ * @param topology out; only its first `size` bytes are written. numaNode and cores are those of the
+ *                 CPUs on which the calling thread may run.
+ * @return sparsecollInvalidArgument, also for a struct that was not initialized.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollCommGetTopology(sparsecollComm_t comm,
+                                                            sparsecollTopology_t* topology);
 
 /** @brief Returns the name and meaning of any result, in static memory. */
 SPARSECOLL_API const char* sparsecollGetErrorString(sparsecollResult_t result);

@@ -10,6 +10,7 @@
 #include "api/execution_context.hpp"
 #include "api/operation.hpp"
 #include "api/push_sum_state.hpp"
+#include "api/rank_path.hpp"
 #include "api/residual.hpp"
 #include "api/sharding.hpp"
 #include "calls/algorithm_info.hpp"
@@ -20,13 +21,6 @@ namespace sparsecoll {
 namespace {
 
 constexpr const char* kUnknownException = "an exception that is no std::exception";
-
-/// Returns the number of the node of a rank that is on this machine, in a communicator without a
-/// parent.
-uint64_t node_of(int rank, const Config& config, const Link& link) {
-  return config.ranks_per_node > 0 ? static_cast<uint64_t>(rank / config.ranks_per_node)
-                                   : link.node();
-}
 
 }  // namespace
 
@@ -39,10 +33,12 @@ Communicator::Communicator(std::unique_ptr<Link> link, Config config, const Comm
       link_(std::move(link)),
       health_(link_as<StreamLink>(*link_)),
       statistics_(link_as<StreamLink>(*link_)),
+      has_parent_(parent != nullptr),
       network_model_{
-          parent ? parent->network_model().node : node_of(link_->rank(), config_, *link_),
+          parent ? parent->network_model().path : RankPath{node_of(link_->rank(), config_, *link_)},
           {},
           {},
+          false,
           {}},
       residuals_(sparsecoll::residuals()),
       push_sums_(sparsecoll::push_sums()) {
@@ -91,22 +87,19 @@ void* Communicator::initialize(const std::optional<Error>& problem, const Deadli
 void Communicator::agree_on_config(const std::optional<Error>& problem, const Deadline& deadline) {
   const auto check = [&] {
     if (problem) throw Error(*problem);
+    if (!has_parent_) network_model_.path = path_of(config_, *link_);
     if (!config_.values.blocking) link_->check_queue();
   };
   // This call gets number 0. Before it ends here, messages of call 1 may arrive.
   running_call_ = ~uint64_t{0};
   try {
-    const auto body = [this](AgreedCall& call) {
+    std::vector<RankPath> paths;
+    const auto body = [&](AgreedCall& call) {
+      paths = gather_paths(call, backends_.arena(), network_model_.path);
       call.agree();
-      if (!may_shard(config_)) return;
-      std::vector<uint64_t> numbers;
-      const ConstBytes own = std::as_bytes(std::span(&network_model_.node, 1));
-      for (const ConstBytes each : allgather_equal(call, backends_.arena(), own))
-        std::memcpy(&numbers.emplace_back(), each.data(), each.size());
-      call.confirm();
-      network_model_.topology.emplace(numbers);
     };
     run_collective(describe(config_), check, body, deadline);
+    set_topology(network_model_.path, Topology(paths));  // if it throws, it does so on all ranks
   } catch (const Error&) {
     if (health_.code() == sparsecollSuccess) {
       link_->close(deadline);
@@ -114,6 +107,17 @@ void Communicator::agree_on_config(const std::optional<Error>& problem, const De
     }
     throw;
   }
+}
+
+void Communicator::set_topology(const RankPath& path, const Topology& topology) {
+  network_model_.path = path;
+  network_model_.topology = topology;
+}
+
+const Topology& Communicator::topology() const {
+  if (!network_model_.topology)
+    fail(sparsecollInvalidUsage, "the ranks have not told each other where they are");
+  return *network_model_.topology;
 }
 
 void Communicator::start() {

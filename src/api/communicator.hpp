@@ -80,6 +80,10 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// Ends the initialisation: verbs may be called. Throws SystemError if there is no thread for the
   /// queue.
   void start();
+  /// Sets where this rank and the others are, for ranks that need not tell each other.
+  void set_topology(const RankPath& path, const Topology& topology);
+  /// Returns where the ranks are. Throws InvalidUsage before they have told each other.
+  const Topology& topology() const;
   /// Sets the number by which the name of the timeline's file identifies this communicator among
   /// those of its process.
   void set_number(uint64_t number) { number_ = number; }
@@ -174,6 +178,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   Health health_;
   Statistics statistics_;
   ShapeCaches shape_caches_;
+  const bool has_parent_;  ///< the ranks stay where they are in it
   NetworkModel network_model_;
   PendingResults pending_results_;
   Group group_;

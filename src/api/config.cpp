@@ -7,6 +7,7 @@
 #include <climits>
 #include <cstring>
 
+#include "api/topology_tree.hpp"
 #include "calls/algorithm_info.hpp"
 #include "core/environment.hpp"
 #include "core/error.hpp"
@@ -230,6 +231,12 @@ CheckedConfig check_config(const sparsecollConfig_t* config, bool check) {
   set(result.ranks_per_node, [] {
     return number("SPARSECOLL_RANKS_PER_NODE", {"ranks", 1, INT_MAX}).value_or(0);
   });
+  set(result.tree, []() -> std::shared_ptr<const TopologyTree> {
+    const auto file = environment("SPARSECOLL_TOPOLOGY");
+    return file ? std::make_shared<TopologyTree>(TopologyTree::from_file(*file)) : nullptr;
+  });
+  result.slurm_address = environment("SLURM_TOPOLOGY_ADDR").value_or("");
+  result.slurm_pattern = environment("SLURM_TOPOLOGY_ADDR_PATTERN").value_or("");
   set(result.simd, simd_level);
   set(result.binds, [] { return choose("SPARSECOLL_BIND", {{"0", 0}, {"1", 1}}, 1) != 0; });
   set(result.threads, [] { return number("SPARSECOLL_THREADS", {"threads", 1, kMostThreads}); });
@@ -275,6 +282,7 @@ Descriptor describe(const Config& config) {
   set(kRanksPerNode, config.ranks_per_node);
   set(kCheck, config.check);
   set(kAllowSharded, c.allowSharded);
+  descriptor.argument[kTopology] = config.tree ? config.tree->identity() : 0;
   return descriptor;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -13,11 +14,15 @@
 
 namespace sparsecoll {
 
+class TopologyTree;
+
 /// A checked configuration: the caller's struct, overridden by the environment.
 struct Config {
   sparsecollConfig_t values = SPARSECOLL_CONFIG_INITIALIZER;
   bool check = true;
   int ranks_per_node = 0;  ///< so many consecutive ranks share a node; 0: those of one machine do
+  std::shared_ptr<const TopologyTree> tree;  ///< of SPARSECOLL_TOPOLOGY; null: there is none
+  std::string slurm_address, slurm_pattern;  ///< this node's place among switches; may be empty
   LogLevel log_level = LogLevel::none;
   std::string log_file;
   std::string timeline;  ///< pattern of the names of timeline files; empty: none are written

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions that make and end communicators.
 #include "api/bridge.hpp"
+#include "api/rank_path.hpp"
 #include "calls/framed/framed_link.hpp"
 #include "core/cancellation.hpp"
 #include "transport/local.hpp"
@@ -32,6 +33,10 @@ sparsecollResult_t sparsecollCommInitAll(sparsecollComm_t* comms, int nranks, co
     for (auto& transport : make_local_transports(nranks))
       made.push_back(std::make_shared<Communicator>(
           std::make_unique<FramedLink>(std::move(transport)), of_rank[made.size()]));
+    std::vector<RankPath> paths;
+    for (const auto& each : made) paths.push_back(path_of(checked, each->link()));
+    const Topology topology(paths);
+    for (size_t r = 0; r < made.size(); ++r) made[r]->set_topology(paths[r], topology);
     for (const auto& each : made) each->start();
     std::vector<void*> handles;
     try {

@@ -12,9 +12,10 @@ namespace sparsecoll {
 /// The network between the ranks of a communicator. A call measures an optional member when it
 /// first needs it. Then the member stays as it is.
 struct NetworkModel {
-  uint64_t node;                     ///< number of this rank's node
+  RankPath path;                     ///< where this rank is
   std::optional<Network> network;    ///< cost of messages between any two ranks, as measured
-  std::optional<Topology> topology;  ///< which ranks share a node
+  std::optional<Topology> topology;  ///< which ranks share a node, a rack and so on
+  bool topology_is_logged = false;   ///< when a call first uses it
   std::optional<NodeNetwork>
       nodes;  ///< cost of messages within nodes and between them, as measured
 };

@@ -5,7 +5,9 @@
 #include <string>
 #include <utility>
 
+#include "api/rank_path.hpp"
 #include "api/sharding.hpp"
+#include "api/topology_tree.hpp"
 #include "core/error.hpp"
 
 namespace sparsecoll {
@@ -46,19 +48,27 @@ const Topology* Reduction::known_topology() const {
 }
 
 const Topology& Reduction::topology() {
-  if (const auto& known = invocation_.communicator.network_model().topology) return *known;
-  if (learned_topology_) return *learned_topology_;
-  learned_topology_ = learn_topology(env_, invocation_.communicator.network_model().node);
-  invocation_.communicator.log(LogLevel::info, "nodes: ", learned_topology_->nodes(), ", with ",
-                               learned_topology_->largest_node_size(), " ranks at most");
-  return *learned_topology_;
+  NetworkModel& model = invocation_.communicator.network_model();
+  if (!model.topology && !learned_topology_)
+    learned_topology_ = Topology(gather_paths(env_.call, env_.arena, model.path));
+  const Topology& known = model.topology ? *model.topology : *learned_topology_;
+  if (std::exchange(model.topology_is_logged, true)) return known;
+  std::string above;
+  for (int level = 1; level < known.levels(); ++level)
+    above += text(level == 1 ? "; groups above: " : ", ", known.groups(level));
+  invocation_.communicator.log(LogLevel::info, "nodes: ", known.nodes(), ", with ",
+                               known.largest_node_size(), " ranks at most", above);
+  return known;
 }
 
 const NodeNetwork* Reduction::nodes() {
   // No measurement may decide how values are rounded, as in network().
   if (!invocation_.communicator.config().values.allowReordered || env_.rounds() ||
-      env_.call.in_stream_order() || topology().largest_node_size() == 1)
+      env_.call.in_stream_order() ||
+      (topology().largest_node_size() == 1 && topology().of_leaders().levels() == 0))
     return nullptr;
+  if (const auto& tree = invocation_.communicator.config().tree)
+    links_ = links_of_groups(*tree, topology());
   if (const auto& known = invocation_.communicator.network_model().nodes) return &*known;
   measured_node_network_ = measure_node_network(env_, topology());
   if (!measured_node_network_) return nullptr;  // a group cannot measure
@@ -101,7 +111,7 @@ const Algorithm& Reduction::sparse_algorithm(const Problem& problem, Form form) 
   const Network speed = network();
   const ProblemSize size{
       invocation_.call.size(),  problem.count, problem.k, value_size, invocation_.cache.entries,
-      invocation_.cache.result, nodes(),       whole};
+      invocation_.cache.result, nodes(),       whole,     links_};
   const Algorithm& chosen = choose_algorithm(size, speed);
   const int id = static_cast<int>(chosen.id);
   if (std::exchange(invocation_.cache.chosen, id) != id) log_choice(chosen, size, speed);
@@ -125,7 +135,9 @@ Outcome Reduction::run(const Algorithm& algorithm, Problem problem) {
   confirm(selected, result);
   invocation_.communicator.shape_caches().store(invocation_.descriptor.hash(), invocation_.cache);
   if (measured_network_) invocation_.communicator.network_model().network = *measured_network_;
-  if (learned_topology_) invocation_.communicator.network_model().topology = *learned_topology_;
+  if (learned_topology_)
+    invocation_.communicator.set_topology(invocation_.communicator.network_model().path,
+                                          *learned_topology_);
   if (measured_node_network_)
     invocation_.communicator.network_model().nodes = *measured_node_network_;
   return outcome;

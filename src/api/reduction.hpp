@@ -49,6 +49,7 @@ class Reduction {
   std::optional<Network> measured_network_;
   std::optional<NodeNetwork> measured_node_network_;
   std::optional<Topology> learned_topology_;
+  std::vector<GroupLinks> links_;  ///< between groups, where they are known; set by nodes()
   size_t result_entries_ = 0;
 };
 

@@ -47,6 +47,7 @@ constexpr const char* kInitArguments[] = {
     "SPARSECOLL_RANKS_PER_NODE",
     "SPARSECOLL_CHECK",
     "allowSharded (SPARSECOLL_ALLOW_SHARDED)",
+    "topology (SPARSECOLL_TOPOLOGY)",
 };
 
 std::span<const char* const> argument_names(uint64_t verb) {
@@ -79,6 +80,7 @@ std::string push_sum_value(size_t argument, uint64_t bits) {
 }
 
 std::string init_value(size_t argument, uint64_t bits) {
+  if (argument == kTopology) return bits == 0 ? "no file" : text("a file with the checksum ", bits);
   const std::string number = std::to_string(static_cast<int64_t>(bits));
   const AlgorithmInfo* const algorithm =
       argument == kAlgorithm ? algorithm_info(static_cast<int>(bits)) : nullptr;

@@ -28,7 +28,7 @@ enum class Verb : uint64_t {
 /// The verb of a call and those of its arguments on which the ranks must agree, by position.
 /// Abandon notices carry it; every header carries its hash.
 struct Descriptor {
-  static constexpr size_t kArguments = 13;
+  static constexpr size_t kArguments = 14;
 
   uint64_t verb = 0;
   std::array<uint64_t, kArguments> argument{};
@@ -85,6 +85,7 @@ enum InitArgument : size_t {
   kRanksPerNode,
   kCheck,
   kAllowSharded,
+  kTopology,
 };
 
 /// Returns a signed argument, or an enumerator, as an element of Descriptor::argument.

@@ -60,6 +60,9 @@ class Leaders final : public Call {
     }
     visit_received(transfers, on_message);
   }
+  void mark_covered(std::span<const int> ranks) override {
+    for (const int node : ranks) call_.mark_covered(topology_.ranks_of(node));
+  }
 
  private:
   Call& call_;
@@ -186,6 +189,8 @@ Outcome run(Env& env, const Problem& problem, ShapeCache& cache) {
     node_problem.local = sum.values;
     // 2.
     Leaders leaders(env.call, *problem.topology);
+    const Topology groups = problem.topology->of_leaders();
+    if (groups.levels() > 0 && !env.rounds()) node_problem.groups = &groups;
     Env between{leaders, env.kernels, env.arena, env.stats, env.fault, env.wire};
     const Outcome outcome = run_oktopk(between, node_problem, cache);
     result = outcome.result;
@@ -209,9 +214,20 @@ double seconds(const ProblemSize& size, const Network&) {
       std::min(nodes.largest * entries.own, static_cast<double>(size.count));
   ProblemSize between = size;
   between.ranks = nodes.count;
+  Network leaders = nodes.leaders;
+  double groups = 0;
+  for (const GroupLinks& level : size.levels) {
+    // The leaders were timed while all of them sent through the links of their groups. A node's
+    // own link counts as fast as that of its group, unless it was measured to be faster.
+    leaders.beta = std::min(leaders.beta, level.beta);
+    const double sum = std::min(level.ranks * entries.own, static_cast<double>(size.count));
+    groups += (level.groups - 1.0) / level.groups *
+                  (bytes_of(sum, size) + bytes_of(entries.result, size)) * level.beta +
+              2 * (leaders.alpha + level.latency);
+  }
   return latency_of(others, alpha) +
          others * (bytes_of(entries.own, size) * beta + entries.own * gamma) +
-         reduce_and_gather_seconds(node_entries, entries.result, between, nodes.leaders) +
+         reduce_and_gather_seconds(node_entries, entries.result, between, leaders) + groups +
          rounds * (alpha + bytes_of(entries.result, size) * beta + entries.result / 2 * gamma);
 }
 

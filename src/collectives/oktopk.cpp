@@ -50,6 +50,7 @@
 #include "collectives/building_blocks/region_exchange.hpp"
 #include "collectives/building_blocks/regions.hpp"
 #include "collectives/building_blocks/selection.hpp"
+#include "collectives/building_blocks/tree_exchange.hpp"
 #include "collectives/network/cost_model.hpp"
 #include "core/error.hpp"
 
@@ -210,13 +211,20 @@ Threshold find_threshold(Env& env, const SparseSpan& sum, size_t k, ShapeCache& 
 Outcome run_oktopk(Env& env, const Problem& problem, ShapeCache& cache) {
   // 1.
   const std::span<const Region> regions = balanced_regions(env, problem, cache);
+  const uint64_t length = regions[static_cast<size_t>(env.call.rank())].length();
   // 2. The sum is split here; it adds when it is asked for sums.
-  RegionSum sum(env, problem.local, regions);
+  const ReceivedVectors received = problem.groups
+                                       ? sum_by_tree(env, problem.local, regions, *problem.groups)
+                                       : exchange_vectors(env, problem.local, regions);
+  RegionSum sum(env, received, length);
   // 4. All ranks also learn the loads of step 2.
   const uint64_t expected = problem.k == kAll ? cache.result : problem.k;
   const auto gather = [&](const SparseSpan& part) {
-    const GatheredVector gathered = gather_regions(
-        env, {part, sum.load(), std::min(expected, problem.count) / regions.size()}, regions);
+    const Contribution contribution{part, sum.load(),
+                                    std::min(expected, problem.count) / regions.size()};
+    const GatheredVector gathered =
+        problem.groups ? gather_by_tree(env, contribution, regions, *problem.groups)
+                       : gather_regions(env, contribution, regions);
     remember_loads(gathered.numbers, cache);
     return gathered.entries;
   };
@@ -243,10 +251,8 @@ Outcome run_oktopk(Env& env, const Problem& problem, ShapeCache& cache) {
     const SparseSpan& values = sum.rounded().values;
     const Threshold threshold = find_threshold(env, values, problem.k, cache);
     gathered = gather(survivors(env, values, threshold));
-    if (predicted == 0) {
-      const uint64_t length = regions[static_cast<size_t>(env.call.rank())].length();
+    if (predicted == 0)
       reserve_for_wrong_prediction(env, length, values.nnz.bound, gathered.capacity);
-    }
   }
   // 5.
   const Stopwatch watch(env.stats, Phase::reduce);

@@ -13,6 +13,7 @@ module sparsecoll_communicators
   public :: sparsecollCommGetSequence, sparsecollCommSynchronize, sparsecollCommWait
   public :: sparsecollCommStreamWait, sparsecollCommDestroy, sparsecollCommAbort
   public :: sparsecollCommGetAsyncError, sparsecollCommGetStats, sparsecollGroupStart
+  public :: sparsecollCommGetTopology
   public :: sparsecollGroupEnd
 
   interface
@@ -109,6 +110,13 @@ module sparsecoll_communicators
       type(sparsecollStats_t), intent(inout) :: stats
       integer(c_int) :: c_get_stats
     end function c_get_stats
+
+    function c_get_topology(comm, topology) bind(C, name="sparsecollCommGetTopology")
+      import :: c_int, sparsecollComm_t, sparsecollTopology_t
+      type(sparsecollComm_t), value :: comm
+      type(sparsecollTopology_t), intent(inout) :: topology
+      integer(c_int) :: c_get_topology
+    end function c_get_topology
 
     function c_group_start(comm) bind(C, name="sparsecollGroupStart")
       import :: c_int, sparsecollComm_t
@@ -266,6 +274,16 @@ contains
 
     call finish(c_get_stats(comm, which, stats), 'sparsecollCommGetStats', comm, ierr)
   end subroutine sparsecollCommGetStats
+
+  !> Returns where this rank is, and the groups of ranks on each level. All ranks call it the first
+  !> time.
+  subroutine sparsecollCommGetTopology(comm, topology, ierr)
+    type(sparsecollComm_t), intent(in) :: comm
+    type(sparsecollTopology_t), intent(inout) :: topology
+    integer, intent(out), optional :: ierr
+
+    call finish(c_get_topology(comm, topology), 'sparsecollCommGetTopology', comm, ierr)
+  end subroutine sparsecollCommGetTopology
 
   !> Opens a group: the verbs on `comm` until sparsecollGroupEnd travel in shared messages. Their
   !> arrays and structures belong to the library until the group has ended.

@@ -4,8 +4,8 @@
 !> Numbers, handles and structures of sparsecoll.h under their C names. Every structure starts with
 !> the values that its initializer has in C.
 module sparsecoll_types
-  use, intrinsic :: iso_c_binding, only: c_double, c_funptr, c_int, c_null_funptr, &
-    c_null_ptr, c_ptr, c_size_t
+  use, intrinsic :: iso_c_binding, only: c_char, c_double, c_funptr, c_int, c_null_char, &
+    c_null_funptr, c_null_ptr, c_ptr, c_size_t
   implicit none
   private
 
@@ -142,6 +142,25 @@ module sparsecoll_types
     real(c_double) :: reduceSeconds = 0
     integer(c_size_t) :: abandonedBytes = 0
   end type sparsecollStats_t
+
+  !> The most levels of a topology.
+  integer(c_int), parameter, public :: SPARSECOLL_MAX_LEVELS = 8
+
+  !> Where a rank is. Element i of an array is that of level i - 1 in C: level 1 is the node. Groups
+  !> are numbered from 0.
+  type, bind(C), public :: sparsecollTopology_t
+    integer(c_size_t) :: size = 192
+    integer(c_int) :: magic = int(z'5350544f', c_int)
+    integer(c_int) :: version = SPARSECOLL_VERSION
+    integer(c_int) :: levels = 0
+    integer(c_int) :: group(SPARSECOLL_MAX_LEVELS) = 0
+    integer(c_int) :: groups(SPARSECOLL_MAX_LEVELS) = 0
+    integer(c_int) :: ranks(SPARSECOLL_MAX_LEVELS) = 0
+    character(kind=c_char) :: source(64) = c_null_char
+    integer(c_int) :: numaNode = -1
+    integer(c_int) :: cores = -1
+    integer(c_int) :: threads = -1
+  end type sparsecollTopology_t
 
   !> The configuration of push-sum.
   type, bind(C), public :: sparsecollPushSumConfig_t

@@ -5,12 +5,15 @@
 // Creates communicators over any transports, and gives them handles of the C API.
 
 #include <cstddef>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "api/communicator.hpp"
 #include "api/handles.hpp"
+#include "api/rank_path.hpp"
+#include "api/topology_tree.hpp"
 #include "calls/framed/framed_link.hpp"
 #include "support/config.hpp"
 #include "support/ranks.hpp"
@@ -32,6 +35,8 @@ class Communicators {
     config.values = values;
     config.check = check;
     config.ranks_per_node = test::ranks_per_node();
+    const char* const file = std::getenv("SPARSECOLL_TOPOLOGY");
+    if (file) config.tree = std::make_shared<TopologyTree>(TopologyTree::from_file(file));
     for (auto& transport : transports) {
       receive_memories_.push_back(
           const_cast<Memory*>(&transport->memory()));  // the object itself is not const
@@ -41,6 +46,7 @@ class Communicators {
       handles_.push_back(
           static_cast<sparsecollComm_t>(communicators().insert(communicators_.back())));
     }
+    if (file) set_topology(config);
   }
   /// Creates P ranks that are threads of this process.
   Communicators(int P, const sparsecollConfig_t& values, const FaultPlan& plan = {},
@@ -78,6 +84,13 @@ class Communicators {
   }
 
  private:
+  void set_topology(const Config& config) {
+    std::vector<RankPath> paths;
+    for (const auto& each : communicators_) paths.push_back(path_of(config, each->link()));
+    const Topology topology(paths);
+    for (size_t r = 0; r < paths.size(); ++r) communicators_[r]->set_topology(paths[r], topology);
+  }
+
   std::vector<Memory*> receive_memories_;
   std::vector<std::shared_ptr<Communicator>> communicators_;
   std::vector<sparsecollComm_t> handles_;

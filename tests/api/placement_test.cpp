@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "api/handles.hpp"
-#include "sparsecoll/sparsecoll.h"
 #include "core/thread_placement.hpp"
+#include "sparsecoll/sparsecoll.h"
 #include "support/catch.hpp"
 #include "support/variable.hpp"
 
@@ -79,6 +79,20 @@ TEST_CASE("a rank that is bound to one CPU starts no thread elsewhere") {
   const test::Variable threads("SPARSECOLL_THREADS", "2");
   for (const size_t cpu : own_cpus())
     bound_to({cpu}, [&] { CHECK(cpus_of_new_threads() == std::set{std::to_string(cpu)}); });
+}
+
+TEST_CASE("threads stay within the binding if hwloc fails, or describes another machine") {
+  const test::Variable threads("SPARSECOLL_THREADS", "2");
+  const size_t cpu = own_cpus().back();
+  bound_to({cpu}, [&] {
+    {
+      const test::Variable no_component("HWLOC_COMPONENTS", "stop");
+      CHECK(!Hardware::here());
+      CHECK(cpus_of_new_threads() == std::set{std::to_string(cpu)});
+    }
+    const test::Variable other("HWLOC_SYNTHETIC", "package:2 numa:2 core:2 pu:2");
+    CHECK(cpus_of_new_threads() == std::set{std::to_string(cpu)});
+  });
 }
 
 TEST_CASE("threads of loops are bound to a CPU each, unless SPARSECOLL_BIND is 0") {

@@ -8,12 +8,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
+#include "api/rank_path.hpp"
 #include "calls/channel_ranks.hpp"
 #include "collectives/network/topology.hpp"
 #include "collectives/registry.hpp"
+#include "core/error.hpp"
 #include "core/machine.hpp"
 #include "support/catch.hpp"
 
@@ -70,14 +73,116 @@ TEST_CASE("a process with a network of its own is a node of its own on the same 
   CHECK(wrong <= 0);
 }
 
-TEST_CASE("the ranks exchange the numbers of their machines") {
+/// Returns a path on these levels above the node.
+RankPath path(TopologySource source, uint64_t node, std::initializer_list<uint64_t> groups) {
+  RankPath made{node, source, groups.size()};
+  std::ranges::copy(groups, made.groups.begin());
+  return made;
+}
+
+TEST_CASE("groups are numbered by their lowest ranks on every level") {
+  constexpr auto kFile = TopologySource::file;
+  const RankPath paths[] = {path(kFile, 9, {5, 1}), path(kFile, 8, {4, 1}), path(kFile, 9, {5, 1}),
+                            path(kFile, 7, {3, 0}), path(kFile, 6, {4, 1})};
+  const Topology topology(paths);
+  REQUIRE(topology.levels() == 3);
+  CHECK(topology.source() == kFile);
+  const int nodes[] = {0, 1, 0, 2, 3}, racks[] = {0, 1, 0, 2, 1}, sites[] = {0, 0, 0, 1, 0};
+  for (int rank = 0; rank < 5; ++rank) {
+    CHECK(topology.group_of(0, rank) == nodes[rank]);
+    CHECK(topology.group_of(1, rank) == racks[rank]);
+    CHECK(topology.group_of(2, rank) == sites[rank]);
+  }
+  CHECK(topology.groups(0) == 4);
+  CHECK(topology.groups(1) == 3);
+  CHECK(topology.groups(2) == 2);
+  // The leaders are ranks 0, 1, 3 and 4.
+  const Topology leaders = topology.of_leaders();
+  REQUIRE(leaders.levels() == 2);
+  CHECK(leaders.ranks() == 4);
+  const int leader_racks[] = {0, 1, 2, 1}, leader_sites[] = {0, 0, 1, 0};
+  for (int leader = 0; leader < 4; ++leader) {
+    CHECK(leaders.group_of(0, leader) == leader_racks[leader]);
+    CHECK(leaders.group_of(1, leader) == leader_sites[leader]);
+  }
+}
+
+TEST_CASE("levels that divide nothing are left out between leaders") {
+  constexpr auto kFile = TopologySource::file;
+  const RankPath alone[] = {path(kFile, 0, {0, 7}), path(kFile, 1, {1, 7}), path(kFile, 1, {1, 7})};
+  const Topology topology(alone);
+  CHECK(topology.levels() == 3);
+  CHECK(topology.of_leaders().levels() == 0);
+}
+
+TEST_CASE("a group that divides a node or a lower group is refused") {
+  constexpr auto kFile = TopologySource::file;
+  const auto refusal = [](std::span<const RankPath> paths) {
+    try {
+      const Topology topology(paths);
+      return std::string("accepted");
+    } catch (const Error& error) {
+      CHECK(error.code() == sparsecollInvalidArgument);
+      return std::string(error.what());
+    }
+  };
+  const RankPath node[] = {path(kFile, 1, {0}), path(kFile, 2, {0}), path(kFile, 1, {1})};
+  CHECK(refusal(node) ==
+        "SPARSECOLL_TOPOLOGY: levels[0] divides a node: ranks 0 and 2 are in one, but in different "
+        "groups");
+  const RankPath rack[] = {path(kFile, 1, {0, 0}), path(kFile, 2, {0, 1})};
+  CHECK(refusal(rack) ==
+        "SPARSECOLL_TOPOLOGY: levels[1] divides a group of levels[0]: ranks 0 and 1 are in one, "
+        "but in different groups");
+}
+
+TEST_CASE("Slurm's addresses are used if they tell the nodes apart") {
+  const auto at = [](const char* address, uint64_t node) {
+    RankPath made{node};
+    add_slurm_path(address, "switch.switch.node", made);
+    return made;
+  };
+  const RankPath racks[] = {at("s0.s1.a", 1), at("s0.s1.b", 2), at("s0.s2.c", 3), at("s0.s1.a", 1)};
+  const Topology topology(racks);
+  CHECK(topology.source() == TopologySource::slurm);
+  REQUIRE(topology.levels() == 3);
+  CHECK(topology.groups(1) == 2);
+  CHECK(topology.group_of(1, 1) == 0);
+  CHECK(topology.group_of(1, 2) == 1);
+  CHECK(topology.groups(2) == 1);
+  // The launcher passed on one node's address, a node has two, or one has none.
+  const RankPath same[] = {at("s0.s1.a", 1), at("s0.s1.a", 2)};
+  const RankPath two[] = {at("s0.s1.a", 1), at("s0.s1.b", 1)};
+  const RankPath none[] = {at("s0.s1.a", 1), at("", 2)};
+  for (const std::span<const RankPath> paths : {std::span(same), std::span(two), std::span(none)}) {
+    const Topology nodes_only(paths);
+    CHECK(nodes_only.levels() == 1);
+    CHECK(nodes_only.source() == TopologySource::machine);
+  }
+}
+
+TEST_CASE("nodes may be at different depths of Slurm's tree") {
+  RankPath deep{1}, flat{2};
+  add_slurm_path("s0.s1.a", "switch.switch.node", deep);
+  add_slurm_path("s0.b", "switch.node", flat);
+  const RankPath paths[] = {deep, flat};
+  const Topology topology(paths);
+  REQUIRE(topology.levels() == 3);
+  CHECK(topology.groups(1) == 2);
+  CHECK(topology.groups(2) == 1);
+  RankPath unfit{3};
+  add_slurm_path("s0.b", "switch.switch.node", unfit);
+  CHECK(unfit.source == TopologySource::machine);
+}
+
+TEST_CASE("the ranks exchange the numbers of their nodes") {
   for (const int P : {1, 2, 5, 8}) {
     ChannelRanks ranks(P);
     CHECK(ranks.run([&](ChannelRank& self) -> std::string {
       std::string wrong;
       self.collective([&](Env& env) {
-        const Topology topology =
-            learn_topology(env, 1000 + static_cast<uint64_t>(self.rank()) % 3);
+        const RankPath own{1000 + static_cast<uint64_t>(self.rank()) % 3};
+        const Topology topology(gather_paths(env.call, env.arena, own));
         for (int rank = 0; rank < P; ++rank)
           if (topology.node_of(rank) != rank % 3)
             wrong = text("rank ", rank, " is on another node");
@@ -162,6 +267,20 @@ TEST_CASE("Auto chooses Hierarchical if ranks share slow links") {
   const Network slow{60e-6, 8.5e-9, kGammaOnHost};
   const NodeNetwork alone{64, 1, {1e-6, 1e-10, kGammaOnHost}, slow};
   CHECK(choose_algorithm({64, 1 << 24, 100000, 4, 0, 0, &alone}, slow).id == AlgorithmId::oktopk);
+}
+
+TEST_CASE("Auto chooses Hierarchical if nodes share thin links of racks") {
+  // Eight nodes of one rank with 1 Gbit/s in two racks with 100 Mbit/s: all of a rack's nodes send
+  // through its link, which is what they measure.
+  const Network measured{60e-6, 4 * 80e-9, kGammaOnHost};
+  const NodeNetwork nodes{8, 1, {}, measured};
+  const GroupLinks racks[] = {{2, 4, 80e-9, 50e-6}};
+  ProblemSize size{8, 1 << 24, 100000, 4, 0, 0, &nodes};
+  CHECK(choose_algorithm(size, measured).id == AlgorithmId::oktopk);
+  const double flat = predicted_seconds(AlgorithmId::hierarchical, size, measured);
+  size.levels = racks;
+  CHECK(choose_algorithm(size, measured).id == AlgorithmId::hierarchical);
+  CHECK(predicted_seconds(AlgorithmId::hierarchical, size, measured) < flat);
 }
 
 TEST_CASE("ranks that a message covers count as covered") {

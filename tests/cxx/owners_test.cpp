@@ -136,6 +136,7 @@ TEST_CASE("an error of a verb has a code and a message, and the communicator sta
           comm.sparseAllreduce(x, x, 8);
           wrong += unless(x[7] == 2.0f, "the sum");
           wrong += unless(comm.stats().algorithm != sparsecollAlgoAuto, "stats");
+          wrong += unless(comm.topology().levels >= 1, "topology");
           wrong += unless(comm.sequence() == 2, "sequence");
           return wrong;
         }) == "");

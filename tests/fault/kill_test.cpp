@@ -7,11 +7,15 @@
 
 #include <atomic>
 #include <chrono>
+#include <fstream>
+#include <initializer_list>
 
 #include "api/communicators.hpp"
 #include "fault/cases.hpp"
 #include "support/catch.hpp"
+#include "support/folder.hpp"
 #include "support/step.hpp"
+#include "support/variable.hpp"
 
 namespace sparsecoll::fault {
 namespace {
@@ -119,11 +123,9 @@ std::string check(const Case& c) {
   return verdict;
 }
 
-std::vector<Task> tasks() {
+std::vector<Task> tasks_of(std::initializer_list<test::Mode> modes) {
   std::vector<Task> all;
-  for (const test::Mode& mode :
-       {test::kAllgather, test::kOktopk, test::kTopkA2A, test::kHierarchical, test::kSharded,
-        test::kDense, test::kGtopk, test::kGtopkPaper}) {
+  for (const test::Mode& mode : modes) {
     Task task;
     task.mode = mode;
     task.n = 500;
@@ -139,9 +141,14 @@ std::vector<Task> tasks() {
   return all;
 }
 
-void kill_at_every_message(int P) {
+std::vector<Task> tasks() {
+  return tasks_of({test::kAllgather, test::kOktopk, test::kTopkA2A, test::kHierarchical,
+                   test::kSharded, test::kDense, test::kGtopk, test::kGtopkPaper});
+}
+
+void kill_at_every_message(int P, const std::vector<Task>& tasks) {
   std::vector<FloatStep> steps;
-  for (const Task& task : tasks())
+  for (const Task& task : tasks)
     steps.push_back(unit::make_step(task, unit::first_residuals<float>(task, P)));
   std::vector<Case> cases;
   for (const FloatStep& step : steps) {
@@ -154,12 +161,24 @@ void kill_at_every_message(int P) {
   CHECK(run_cases(cases.size(), [&](size_t i) { return check(cases[i]); }) == "");
 }
 
-TEST_CASE("one of two ranks fails at any message") { kill_at_every_message(2); }
+TEST_CASE("one of two ranks fails at any message") { kill_at_every_message(2, tasks()); }
 
-TEST_CASE("one of three ranks fails at any message") { kill_at_every_message(3); }
+TEST_CASE("one of three ranks fails at any message") { kill_at_every_message(3, tasks()); }
 
 TEST_CASE("one of five ranks fails at any message") {
-  if (!test::small_run()) kill_at_every_message(5);
+  if (!test::small_run()) kill_at_every_message(5, tasks());
+}
+
+TEST_CASE("a rank in one of two racks fails at any message") {
+  const test::Folder folder;
+  std::ofstream(folder.file("racks.json"))
+      << R"({"levels": [{"groups": [{"ranks": "0,2,4"}, {"ranks": "1,3,5"}]}]})";
+  const test::Variable file("SPARSECOLL_TOPOLOGY", folder.file("racks.json"));
+  const test::Variable nodes("SPARSECOLL_RANKS_PER_NODE", "1");
+  const oracle::Levels racks{{0, 1, 0, 1, 0, 1}};
+  test::Mode mode = test::kHierarchical;
+  mode.groups = &racks;
+  kill_at_every_message(test::small_run() ? 3 : 6, tasks_of({mode}));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ program layout
   type(sparsecollSparse_t) :: sparse
   type(sparsecollConfig_t) :: config
   type(sparsecollStats_t) :: stats
+  type(sparsecollTopology_t) :: topology
   type(sparsecollPushSumConfig_t) :: gossip
   interface
     function is_version(version) bind(C)
@@ -48,7 +49,8 @@ program layout
 
   if (is_version(SPARSECOLL_VERSION) /= 1) error stop 'another version than in C'
   if (c_sizeof(sparse) /= sparse%size .or. c_sizeof(config) /= config%size .or. &
-    c_sizeof(stats) /= stats%size .or. c_sizeof(gossip) /= gossip%size) error stop 'a wrong size'
+    c_sizeof(stats) /= stats%size .or. c_sizeof(gossip) /= gossip%size &
+    .or. c_sizeof(topology) /= topology%size) error stop 'a wrong size'
   if (fresh_structures(sparse, config, stats, SPARSECOLL_ALL) /= 1) error stop 'initial values'
   if (fresh_gossip(gossip) /= 1) error stop 'initial values of push-sum'
   call fill_structures(sparse, config, stats)

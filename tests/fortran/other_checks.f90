@@ -177,6 +177,7 @@ contains
     type(sparsecollComm_t), intent(in) :: comm
     type(verdict_t), intent(inout) :: found
     type(sparsecollStats_t) :: stats, empty
+    type(sparsecollTopology_t) :: topology
     real(c_float) :: mine(n)
     integer(c_int64_t) :: before, after
     integer :: version, P, ierr
@@ -195,6 +196,12 @@ contains
     empty%magic = 0
     call sparsecollCommGetStats(comm, sparsecollStatsTotal, empty, ierr)
     call expect(found, ierr == sparsecollInvalidArgument, 'statistics without initializer')
+    call sparsecollCommGetTopology(comm, topology)
+    call expect(found, topology%levels >= 1 .and. topology%ranks(1) >= 1 .and. &
+      topology%threads >= 1, 'topology')
+    topology%magic = 0
+    call sparsecollCommGetTopology(comm, topology, ierr)
+    call expect(found, ierr == sparsecollInvalidArgument, 'topology without initializer')
     call expect(found, index(sparsecollGetErrorString(sparsecollTimeout), 'sparsecollTimeout') &
       == 1, 'error string')
   end subroutine check_queries

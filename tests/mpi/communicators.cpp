@@ -5,8 +5,10 @@
 // refused if ranks disagree, and do not disturb the caller's own messages.
 
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 #include "support/deviations.hpp"
 #include "support/hang_guard.hpp"
@@ -85,6 +87,14 @@ const Difference kDifferences[] = {
      [](sparsecollConfig_t&) { setenv("SPARSECOLL_ALGO", "oktopk", 1); }, false},
     {"timeoutMs", "SPARSECOLL_TIMEOUT_MS",
      [](sparsecollConfig_t&) { setenv("SPARSECOLL_TIMEOUT_MS", "31000", 1); }, false},
+    {"topology", "SPARSECOLL_TOPOLOGY",
+     [](sparsecollConfig_t&) {
+       std::ofstream("other_tree.json") << R"({"levels": [{"groups": [{"ranks": "0-99"}]}]})";
+       setenv("SPARSECOLL_TOPOLOGY", "other_tree.json", 1);
+     },
+     false},
+    {"topology", "SPARSECOLL_TOPOLOGY",
+     [](sparsecollConfig_t&) { setenv("SPARSECOLL_TOPOLOGY", "no_such_file.json", 1); }, true},
     {"algorithm", "SPARSECOLL_ALGO", [](sparsecollConfig_t& c) { c.algorithm = 99; }, true},
     {"blocking", "blocking", [](sparsecollConfig_t& c) { c.blocking = 2; }, true},
     {"magic", "magic", [](sparsecollConfig_t& c) { c.magic = 1; }, true},
@@ -103,6 +113,8 @@ std::string init_differently(const Difference& difference, int odd) {
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   const std::string message = sparsecollGetLastError(nullptr);
   unsetenv("SPARSECOLL_ALGO");
+  unsetenv("SPARSECOLL_TOPOLOGY");
+  if (rank == odd) std::remove("other_tree.json");
   unsetenv("SPARSECOLL_TIMEOUT_MS");
   const std::string got = std::string(sparsecollGetErrorString(result)) + " [" + message + "]";
   const bool is_bad = difference.bad && rank == odd;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <set>
 
 #include "oracle/merge_tree.hpp"
 #include "oracle/parts.hpp"
@@ -95,30 +97,41 @@ Sparse<A> Arithmetic<A>::sum_in_order(const PerRank<Sparse<A>>& inputs) {
   return sum;
 }
 
+/// Returns the sum over these ranks, which are one group of the level above the first `level` ones.
 template <class A>
-Sparse<A> Arithmetic<A>::sum_by_node(const PerRank<Sparse<A>>& inputs, const PerRank<int>& nodes) {
-  if (nodes.empty()) return sum_in_order(inputs);
-  PerRank<Sparse<A>> sums;
-  for (std::size_t r = 0; r < inputs.size(); ++r) {
-    if (std::find(nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(r), nodes[r]) !=
-        nodes.begin() + static_cast<std::ptrdiff_t>(r)) {
-      continue;  // of a node that is done
+Sparse<A> sum_of_group(const PerRank<Sparse<A>>& inputs, const Levels& levels,
+                       const std::vector<std::size_t>& ranks, std::size_t level) {
+  PerRank<Sparse<A>> parts;
+  std::set<int> done;
+  for (const std::size_t rank : ranks) {
+    if (level == 0) {
+      parts.push_back(inputs[rank]);
+      continue;
     }
-    PerRank<Sparse<A>> of_node;
-    for (std::size_t other = r; other < inputs.size(); ++other) {
-      if (nodes[other] == nodes[r]) of_node.push_back(inputs[other]);
+    const PerRank<int>& groups = levels[level - 1];
+    if (!done.insert(groups[rank]).second) continue;
+    std::vector<std::size_t> members;
+    for (const std::size_t other : ranks) {
+      if (groups[other] == groups[rank]) members.push_back(other);
     }
-    sums.push_back(sum_in_order(of_node));
+    parts.push_back(sum_of_group(inputs, levels, members, level - 1));
   }
-  return sum_in_order(sums);
+  return Arithmetic<A>::sum_in_order(parts);
+}
+
+template <class A>
+Sparse<A> Arithmetic<A>::sum_by_level(const PerRank<Sparse<A>>& inputs, const Levels& levels) {
+  std::vector<std::size_t> ranks(inputs.size());
+  std::iota(ranks.begin(), ranks.end(), std::size_t{0});
+  return sum_of_group(inputs, levels, ranks, levels.size());
 }
 
 template <class T>
 DenseOutcome<T> Oracle<T>::sparse_allreduce(const DenseInputs<T>& in, std::uint64_t k, Op op,
-                                            const PerRank<int>& nodes) {
+                                            const Levels& levels) {
   const PerRank<std::vector<Wide<T>>> accs = accumulate(in);
   const PerRank<Sparse<Wide<T>>> selected = select_on_each<T>(accs, k);
-  const Sparse<Wide<T>> sum = Oracle::sum_by_node(selected, nodes);
+  const Sparse<Wide<T>> sum = Oracle::sum_by_level(selected, levels);
   DenseOutcome<T> outcome = deliver<T>(accs, selected, Oracle::top_k(sum, k), op);
   if (in.residuals.empty()) outcome.residuals.clear();
   canonicalise(outcome.residuals);
@@ -156,10 +169,10 @@ DenseOutcome<T> Oracle<T>::dense_allreduce(const DenseInputs<T>& in, Op op) {
 
 template <class T>
 SparseOutcome<T> Oracle<T>::sparse_allreducev(const SparseInputs<T>& in, std::uint64_t k, Op op,
-                                              const PerRank<int>& nodes) {
+                                              const Levels& levels) {
   PerRank<Sparse<Wide<T>>> sends;
   for (const Sparse<T>& send : in.sends) sends.push_back(widened(send));
-  const Sparse<Wide<T>> sum = Oracle::sum_by_node(sends, nodes);
+  const Sparse<Wide<T>> sum = Oracle::sum_by_level(sends, levels);
   const Sparse<Wide<T>> result = k == kAll ? sum : Oracle::top_k(sum, k);
   SparseOutcome<T> outcome;
   for (const Sparse<T>& send : in.sends) outcome.selected.push_back(send.size());

@@ -61,6 +61,10 @@ using DenseOutcome = Outcome<std::vector<T>, T>;
 template <class T>
 using SparseOutcome = Outcome<Sparse<T>, T>;
 
+/// The groups of ranks on each level, the innermost first: a number for each rank's group. Every
+/// group of a level is part of one group of the next. Without levels each rank is alone.
+using Levels = std::vector<PerRank<int>>;
+
 /// The steps of the definitions, in the accumulation type.
 template <class A>
 struct Arithmetic {
@@ -77,9 +81,9 @@ struct Arithmetic {
   /// Adds by index in the order of the inputs, beginning with the first value. Zeros stay.
   static Sparse<A> sum_in_order(const PerRank<Sparse<A>>& inputs);
 
-  /// Adds by node: in rank order within each node, and then the sums of the nodes in the order of
-  /// their lowest ranks. `nodes`: a number for each rank's node; empty: each rank has its own.
-  static Sparse<A> sum_by_node(const PerRank<Sparse<A>>& inputs, const PerRank<int>& nodes);
+  /// Adds by level: in rank order within each group of the innermost level, and then on each level
+  /// the sums of the groups below, in the order of their lowest ranks.
+  static Sparse<A> sum_by_level(const PerRank<Sparse<A>>& inputs, const Levels& levels);
 };
 
 /// The definitions for values of type T: float, double, Float16 or Bfloat16.
@@ -88,9 +92,9 @@ struct Oracle : Arithmetic<Wide<T>> {
   /// Rounds to T, with the canonical NaN and +0 for -0, as results leave the library.
   static T leaving(Wide<T> value);
 
-  /// For `nodes`, used by sparsecollAlgoHierarchical, see sum_by_node().
+  /// For `levels`, used by sparsecollAlgoHierarchical, see sum_by_level().
   static DenseOutcome<T> sparse_allreduce(const DenseInputs<T>& in, std::uint64_t k, Op op,
-                                          const PerRank<int>& nodes = {});
+                                          const Levels& levels = {});
   static DenseOutcome<T> gtopk_allreduce(const DenseInputs<T>& in, std::uint64_t k, Op op,
                                          Rule rule);
 
@@ -98,7 +102,7 @@ struct Oracle : Arithmetic<Wide<T>> {
   static DenseOutcome<T> dense_allreduce(const DenseInputs<T>& in, Op op);
 
   static SparseOutcome<T> sparse_allreducev(const SparseInputs<T>& in, std::uint64_t k, Op op,
-                                            const PerRank<int>& nodes = {});
+                                            const Levels& levels = {});
   static SparseOutcome<T> gtopk_allreducev(const SparseInputs<T>& in, std::uint64_t k, Op op,
                                            Rule rule);
 

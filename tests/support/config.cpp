@@ -92,6 +92,14 @@ std::vector<int> nodes_of(const Mode& mode, std::size_t ranks) {
   return nodes;
 }
 
+oracle::Levels levels_of(const Mode& mode, std::size_t ranks) {
+  const std::vector<int> nodes = nodes_of(mode, ranks);
+  if (nodes.empty()) return {};
+  oracle::Levels levels{nodes};
+  if (mode.groups != nullptr) levels.insert(levels.end(), mode.groups->begin(), mode.groups->end());
+  return levels;
+}
+
 std::uint64_t base_seed() {
   const char* value = std::getenv("SPARSECOLL_TEST_SEED");
   return value != nullptr ? std::strtoull(value, nullptr, 10) : 1;

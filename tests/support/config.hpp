@@ -24,6 +24,7 @@ struct Mode {
   int selection = sparsecollSelectExact;
   int wire = sparsecollWireNative;          ///< with Bf16, every call computes new regions
   const std::vector<int>* nodes = nullptr;  ///< see nodes_of()
+  const oracle::Levels* groups = nullptr;   ///< above the nodes; null: none
 };
 
 /// Returns the table's row of the algorithm of a mode.
@@ -98,6 +99,8 @@ int ranks_per_node();
 /// of mode.nodes, or of the environment, or the same for all ranks. Returns nothing for other
 /// modes.
 std::vector<int> nodes_of(const Mode& mode, std::size_t ranks);
+/// These nodes and mode.groups; no level where sums are not by node.
+oracle::Levels levels_of(const Mode& mode, std::size_t ranks);
 
 /// Returns the seconds that an operation without waits may take on a busy machine.
 double patience();

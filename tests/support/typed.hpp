@@ -206,7 +206,7 @@ oracle::DenseOutcome<T> expected(const Mode& mode, const oracle::DenseInputs<T>&
   if (kind == ResultKind::shard_sums) {
     return oracle::ExchangeOracle<T>::topka2a(in, k, op);
   }
-  return Oracle::sparse_allreduce(in, k, op, nodes_of(mode, in.sends.size()));
+  return Oracle::sparse_allreduce(in, k, op, levels_of(mode, in.sends.size()));
 }
 
 /// Returns the oracle's result of a `v` verb.
@@ -220,7 +220,7 @@ oracle::SparseOutcome<T> expected(const Mode& mode, const oracle::SparseInputs<T
     return Bf16::sparse_allreducev(in, k, op, sums_of(mode));
   }
   if (mode.verb == Verb::kGtopk) return Oracle::gtopk_allreducev(in, k, op, rule_of(mode));
-  return Oracle::sparse_allreducev(in, k, op, nodes_of(mode, in.sends.size()));
+  return Oracle::sparse_allreducev(in, k, op, levels_of(mode, in.sends.size()));
 }
 
 }  // namespace sparsecoll::test

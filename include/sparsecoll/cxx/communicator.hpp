@@ -99,6 +99,13 @@ class Communicator : public Verbs<Communicator> {
     check(sparsecollCommGetStats(handle_, which, &stats), "sparsecollCommGetStats");
     return stats;
   }
+  /// Returns where this rank is, and the groups of ranks on each level. Call it on all ranks the
+  /// first time.
+  sparsecollTopology_t topology() const {
+    sparsecollTopology_t topology = SPARSECOLL_TOPOLOGY_INITIALIZER;
+    check(sparsecollCommGetTopology(handle_, &topology), "sparsecollCommGetTopology");
+    return topology;
+  }
   /// Returns the error that poisoned the communicator, sparsecollInProgress while queued calls are
   /// not done, or success.
   sparsecollResult_t asyncError() const {

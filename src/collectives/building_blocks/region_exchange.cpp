@@ -70,9 +70,8 @@ SparseSpan survivors(Env& env, const SparseSpan& in, const Threshold& threshold)
 }
 
 RegionSum::RegionSum(Env& env, const SparseSpan& in, std::span<const Region> regions)
-    : env_(env),
-      length_(regions[static_cast<size_t>(env.call.rank())].length()),
-      received_(exchange_vectors(env, in, regions)) {}
+    : RegionSum(env, exchange_vectors(env, in, regions),
+                regions[static_cast<size_t>(env.call.rank())].length()) {}
 
 SparseSpan RegionSum::add() {
   const Stopwatch watch(env_.stats, Phase::reduce);

@@ -37,6 +37,9 @@ class RegionSum {
  public:
   /// Sends each region's entries to its owner.
   RegionSum(Env& env, const SparseSpan& in, std::span<const Region> regions);
+  /// Begins with the vectors that are received already; `length` is that of this rank's region.
+  RegionSum(Env& env, const ReceivedVectors& received, uint64_t length)
+      : env_(env), length_(length), received_(received) {}
 
   uint64_t load() const { return received_.entries; }  ///< entries received, of all ranks
   /// Returns the sum without rounding.

@@ -27,6 +27,8 @@ struct Problem {
   std::span<const Region> regions = {};
   /// Hierarchical and Sharded: which ranks share a node.
   const Topology* topology = nullptr;
+  /// Oktopk between leaders: their groups, of which the sums leave. Null: there are none.
+  const Topology* groups = nullptr;
   /// Dense, if Auto chose it: the number of this rank's values that are not 0. Auto uses it for the
   /// choice in the next call.
   std::optional<uint64_t> nonzeros = {};

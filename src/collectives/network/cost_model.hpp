@@ -18,10 +18,19 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "collectives/network/network.hpp"
 
 namespace sparsecoll {
+
+/// The links of the groups of one level above the node.
+struct GroupLinks {
+  int groups;
+  int ranks;       ///< of the largest group
+  double beta;     ///< seconds per byte through the link of a group
+  double latency;  ///< seconds
+};
 
 /// The numbers on which Auto's choice depends. They are equal on all ranks.
 struct ProblemSize {
@@ -34,6 +43,8 @@ struct ProblemSize {
   const NodeNetwork* nodes = nullptr;  ///< null: Auto may not take Hierarchical
   /// Whether a dense vector is selected as a whole and its values are sent without rounding.
   bool selects_all = false;
+  /// The levels above the node on which there are several groups, and whose rates are known.
+  std::span<const GroupLinks> levels = {};
 
   /// Returns whether an exact sum is asked for and no earlier call has counted its entries.
   bool entries_unknown() const;
