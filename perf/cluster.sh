@@ -47,7 +47,7 @@ while [ $# -gt 0 ]; do
 done
 
 # A job is a line: NAME NODES RANKS-PER-NODE RATE PROGRAM ARGUMENT... With 0 nodes it runs on this
-# machine without a network.
+# machine without a network. A rate of 1gbit,2,100mbit stands for 2 racks with uplinks of 100mbit.
 jobs=()
 job() { jobs+=("$1"); }
 # Adds a job that --quick leaves out.
@@ -75,6 +75,8 @@ job "sum_common 8 1 1gbit $sparse --form sum $floats --density 0.001,0.01 --over
 job "end_to_end 8 1 1gbit $sparse --form dense --feedback 1 $floats $apart \
   --algo auto,oktopk-reuse,mpi-allgather,mpi-dense $few"
 job "shared_nodes 4 2 1gbit $sparse --form sparse $floats $apart --algo $ours,hierarchical,mpi-allgather $many"
+job "racks 8 1 1gbit,2,100mbit $sparse --form sparse $floats --density 0.01 --overlap 0.5 \
+  --algo oktopk,hierarchical $many"
 # The gradients of a network: tensor by tensor, and in groups.
 for rate in 1gbit 100mbit; do
   long_job "tensors_$rate 8 1 $rate $sparse --tensors perf/tensors/resnet50.txt --algo oktopk \
@@ -176,7 +178,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 describe() {
   python3 -c '
 import json, sys
-numbers = {"cores", "nodes", "ranks_per_node", "quick", "seconds", "status"}
+numbers = {"cores", "nodes", "ranks_per_node", "racks", "quick", "seconds", "status"}
 words = iter(sys.argv[1:])
 print(json.dumps({key: int(value) if key in numbers else value for key, value in zip(words, words)}))
 ' "$@" >>"$out/jobs.jsonl"
@@ -208,9 +210,12 @@ END
 
 # run_job NAME NODES RANKS-PER-NODE RATE PROGRAM ARGUMENT...
 run_job() {
-  local name=$1 nodes=$2 per_node=$3 rate=$4 program=$5 status=0 start=$SECONDS launch
+  local name=$1 nodes=$2 per_node=$3 program=$5 status=0 start=$SECONDS launch rate racks uplink lab=()
+  IFS=, read -r rate racks uplink <<<"$4"
+  [ -z "$racks" ] || lab=(racks "$racks" uplink "$uplink")
   shift 5
-  launch=("$root/perf/netlab" run --nodes "$nodes" --ranks-per-node "$per_node" --rate "$rate" --)
+  launch=("$root/perf/netlab" run --nodes "$nodes" --ranks-per-node "$per_node" --rate "$rate"
+    ${racks:+--racks "$racks" --uplink "$uplink"} --)
   [ "$nodes" != 0 ] || launch=(mpirun -n "$per_node" --oversubscribe --bind-to none)
   echo "${launch[*]##*/} $program $*" >"$out/$name.txt"
   # The timeout ends a job that hangs; netlab cleans up after it.
@@ -219,7 +224,7 @@ run_job() {
   [ $status = 0 ] || { tail -n 5 "$out/$name.err" >&2 && failed+=("$name"); }
   rm -f "$out/$name.err"
   describe job "$name" commit "$commit" date "$date" tcp "$tcp" nodes "$nodes" \
-    ranks_per_node "$per_node" rate "$rate" quick $quick \
+    ranks_per_node "$per_node" rate "$rate" "${lab[@]}" quick $quick \
     command "$program $*" seconds $((SECONDS - start)) status $status
 }
 

@@ -19,15 +19,21 @@ CODED = 5.6
 NONE = "-"
 
 
+def mbit_of(rate):
+    """Returns the Mbit/s of a rate such as 1gbit; None for another text."""
+    number = rate.rstrip("gmbit")
+    unit = {"gbit": 1000, "mbit": 1}.get(rate[len(number):])
+    return float(number) * unit if unit else None
+
+
 class Job:
     """A job: its command and circumstances, and its rows."""
 
     def __init__(self, entry, rows):
         self.entry = entry
         self.rows = rows
-        number = entry["rate"].rstrip("gmbit")
-        unit = {"gbit": 1000, "mbit": 1}.get(entry["rate"][len(number):])
-        self.mbit = float(number) * unit if unit else None
+        self.mbit = mbit_of(entry["rate"])
+        self.uplink_mbit = mbit_of(entry.get("uplink", NONE))
 
     def row(self, algorithm, density=None):
         for row in self.rows:
@@ -150,6 +156,17 @@ def ratios(jobs):
         for beside, target in (("oktopk", 1.5), ("mpi-dense", 15)):
             lines += ratio_line(job, "end to end by shard, 4 nodes of 2 ranks, 1.0%", "sharded", beside,
                                 target, link_of_node, 0.01)
+    if "racks" in jobs:
+        job = jobs["racks"]
+
+        def uplink(row):
+            """Returns the entries through a rack's link: half of its sum, and half of the result."""
+            racks, own = job.entry["racks"], row["ranks"] / job.entry["racks"]
+            union = row["k"] * (row["overlap"] + own * (1 - row["overlap"]))
+            return (union + row["k"]) * (racks - 1) / racks * CODED * 8 / job.uplink_mbit / 1e3
+
+        lines += ratio_line(job, "two racks, by level, half in common, 1.0%", "hierarchical", "oktopk",
+                            1.7, uplink, 0.01)
     if "gtopk" in jobs:
         job = jobs["gtopk"]
 

@@ -6,6 +6,7 @@
 # Tests of perf/netlab, and of the library on it. Exit status 77 where the machine can have no lab.
 #   hello       the ranks are where they were asked for, and the status is the program's
 #   rate        PROGRAM (link_perf) finds the rate that was asked for; two labs at once
+#   racks       PROGRAM (sparse_allreduce_perf) adds by rack, and sends less between racks
 #   nodes       PROGRAM (sparse_allreduce_perf) finds out which ranks share a node, and adds by node
 #   ends        nothing is left behind by an error, SIGTERM and, after clean, SIGKILL
 #   refusals    bad options, and a user who may not
@@ -84,6 +85,22 @@ nodes() {
   expect_nothing_left "$lab"
 }
 
+# uplink_bytes ALGORITHM: the bytes that rack 0 sends for some calls.
+uplink_bytes() {
+  launch "$lab" --nodes 4 --racks 2 --uplink 20mbit -- "$program" --form sparse --algo "$1" \
+    --density 0.01 --overlap 0.5 -b 1M -e 1M -n 3 -w 0 >"$folder/racks" 2>&1 || fail "$(cat "$folder/racks")"
+  sed -n 's/^netlab: rack 0 sent \([0-9]*\) bytes .*/\1/p' "$folder/racks"
+}
+
+racks() {
+  local flat by_rack
+  flat=$(uplink_bytes oktopk)
+  by_rack=$(uplink_bytes hierarchical)
+  # Each rank of a rack sends its own entries to the other rack, or they send their sum.
+  [ "$((by_rack * 10))" -lt "$((flat * 9))" ] || fail "$by_rack bytes by rack, $flat without"
+  expect_nothing_left "$lab"
+}
+
 # Starts ranks that sleep, and waits until all of them do.
 start_sleepers() {
   rm -f "$folder"/up.*
@@ -145,6 +162,8 @@ refusals() {
   refused 2 'usage: netlab' "$netlab" run --nodes 2
   refused 2 '--nodes needs 1 to 250, not 0' "$netlab" run --nodes 0 -- true
   refused 2 'mbit or gbit, not 3parsec' "$netlab" run --rate 3parsec -- true
+  refused 2 '--racks needs 1 to 2, not 3' "$netlab" run --nodes 2 --racks 3 -- true
+  refused 2 '--uplink needs --racks' "$netlab" run --uplink 1mbit -- true
   refused 2 'no such option: --latency' "$netlab" run --latency 1ms -- true
   refused 77 'needs root' setpriv --reuid 65534 --clear-groups "$netlab" run -- true
   refused 77 'capability CAP_NET_ADMIN' setpriv --bounding-set -net_admin --inh-caps -net_admin \
@@ -224,7 +243,7 @@ cluster() {
 }
 
 case $case in
-  hello | rate | nodes | cluster | ends) "$case" ;;
+  hello | rate | nodes | racks | cluster | ends) "$case" ;;
   refusals) poor_paths && refusals ;;
   cut-* | stop-* | kill-*) fault "${case%-*}" "${case#*-}" ;;
   *) fail "no such case: $case" ;;
