@@ -251,8 +251,8 @@ void Communicator::run_call(const Descriptor& call, const Deadline& deadline,
   Stats stats;
   stats.timeline = timeline_file_.timeline();
   std::shared_ptr<const void> current_device;
-  const Workspace workspace(backends_,
-                            deadline);  // outlives the handlers below, which may give it up
+  // Outlives the handlers below, which may give it up.
+  const Workspace workspace(backends_, deadline);
   try {
     current_device = backends_.keep_device_current();
     const CallSpan span(call, sequence, stats);
