@@ -37,7 +37,7 @@ const BadField kBadFields[] = {
     {"device", [](sparsecollConfig_t& c) { c.device = 4711; }},
     {"device", [](sparsecollConfig_t& c) { c.device = -2; }},
     {"timeoutMs", [](sparsecollConfig_t& c) { c.timeoutMs = -1; }},
-    {"algorithm", [](sparsecollConfig_t& c) { c.algorithm = 6; }},
+    {"algorithm", [](sparsecollConfig_t& c) { c.algorithm = 7; }},
     {"algorithm", [](sparsecollConfig_t& c) { c.algorithm = -1; }},
     {"selection", [](sparsecollConfig_t& c) { c.selection = 2; }},
     {"selection", [](sparsecollConfig_t& c) { c.selection = INT_MAX; }},
@@ -48,6 +48,8 @@ const BadField kBadFields[] = {
     {"repartitionInterval", [](sparsecollConfig_t& c) { c.repartitionInterval = 0; }},
     {"thresholdInterval", [](sparsecollConfig_t& c) { c.thresholdInterval = 0; }},
     {"thresholdInterval", [](sparsecollConfig_t& c) { c.thresholdInterval = -5; }},
+    {"allowSharded", [](sparsecollConfig_t& c) { c.allowSharded = 2; }},
+    {"allowSharded", [](sparsecollConfig_t& c) { c.allowSharded = -1; }},
 };
 
 TEST_CASE("a bad field is refused, and the message of this thread names it") {
