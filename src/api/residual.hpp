@@ -13,7 +13,7 @@ namespace sparsecoll {
 
 class Communicator;
 
-/// What a residual holds.
+/// The part of a tensor that a residual holds.
 struct ResidualExtent {
   size_t count;          ///< n, the length of the tensor
   Region held;           ///< the indices whose values it holds

@@ -10,8 +10,8 @@
 
 namespace sparsecoll {
 
-// Which calls and residuals of a communicator are Sharded's. That follows from the configuration,
-// the nodes and the tensor, which all ranks know alike before there is a call.
+// Decides which calls and residuals of a communicator are Sharded's, from the configuration, the
+// nodes and the tensor. All ranks know these alike before there is a call.
 
 /// Returns whether calls of this communicator may be Sharded's, so that its ranks must know at init
 /// which of them share a node.

@@ -139,7 +139,7 @@ void put_back(Env& env, const Delivery& delivery) {
 
 // --- steps 3 and 4
 
-/// What the owners of this rank's shard work with.
+/// Returns the environment of the call between the owners of this rank's shard.
 Env among(Owners& owners, Env& env) {
   return {owners, env.kernels, env.arena, env.stats, env.fault, env.wire};
 }

@@ -11,7 +11,7 @@ namespace sparsecoll {
 Cpus own_cpus();
 /// Returns the number of these CPUs, at least 1.
 size_t count_cpus();
-/// Returns whether these are all CPUs of the system: this process is not bound.
+/// Returns true if these are all CPUs of the system, so that this process is not bound.
 bool has_all_cpus();
 
 /// How many ranks use the same CPUs as this one, and which of them this one is.

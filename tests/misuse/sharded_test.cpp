@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What Sharded and its residuals refuse, and with which words.
+// Sharded and its residuals refuse some calls; the messages say why.
 
 #include <string>
 #include <vector>

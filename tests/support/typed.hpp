@@ -163,7 +163,7 @@ constexpr oracle::Sums sums_of(const Mode& mode) {
   return info_of(mode).rounds_sums ? oracle::Sums::kTravel : oracle::Sums::kStay;
 }
 
-/// What the oracle of Sharded is given for a mode.
+/// Returns the call that the oracle of Sharded computes for a mode.
 inline oracle::ShardedCall sharded_call(const Mode& mode, std::size_t k, oracle::Op op,
                                         std::size_t ranks) {
   return {k, op, nodes_of(mode, ranks),

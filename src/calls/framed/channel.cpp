@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kLongestNotice = 1000;
 constexpr auto kPause = std::chrono::milliseconds(20);
 
-// How much progress() receives at most, if that is more than a few frames from each rank.
+// progress() receives at most so many frames, or a few from each rank if that is more.
 constexpr size_t kMostFrames = 1024;
 constexpr size_t kManyBytes = size_t{1} << 28;
 

@@ -145,7 +145,7 @@ ReceivedVectors PartialSums::exchange(const Step& step, std::vector<int>& held) 
     }
   }
   rotate(sent, rank, ranks);
-  // What stays here is a message, too, where the backend cannot take a part of a vector.
+  // Parts that stay here are packed, too, if the backend cannot take a part of a vector.
   std::vector<Leg> packed = sent;
   MessageUnpacker unpacker(env_, held.size() * subgroups.size());
   for (const Leg& leg : own) {
