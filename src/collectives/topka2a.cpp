@@ -6,9 +6,8 @@
 //   1. Shards. Rank j owns shard j = [j m, (j + 1) m) of the n values, m = ceil(n / P). Every rank
 //      selects the floor(k (j + 1) / P) - floor(k j / P) largest entries of each shard of its acc:
 //      the quotas add up to k.
-//   2. All-to-all. Send each shard's selection to its owner; destinations rotate. Sender and
-//   receiver
-//      know a bound of each message's size, so that sizes need no exchange.
+//   2. All-to-all. Send each shard's selection to its owner; destinations rotate. Both sides know
+//      a bound of each message's size, so that sizes need no exchange.
 //   3. The owner adds the P vectors in rank order. (Over a bfloat16 wire it rounds the sums.)
 //   4. Allgather the sums, whose sizes vary, in the smallest of the wire's representations. A full
 //      shard is sent as dense values without indices.
