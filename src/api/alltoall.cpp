@@ -1,4 +1,5 @@
-// SPDX-FileCopyrightText: 2026 The sparsecoll authors SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
 // sparseAlltoall: sends every entry to the owner of its index.
 #include "collectives/alltoall.hpp"
 

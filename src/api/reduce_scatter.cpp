@@ -1,4 +1,5 @@
-// SPDX-FileCopyrightText: 2026 The sparsecoll authors SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
 // sparseReduceScatter: takes a dense vector and gives this rank's region of the sum in coordinate
 // form.
 #include "api/bounds.hpp"

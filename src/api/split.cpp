@@ -1,5 +1,6 @@
-// SPDX-FileCopyrightText: 2026 The sparsecoll authors SPDX-License-Identifier: Apache-2.0 Splits
-// communicators.
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// Splits communicators.
 #include "api/bridge.hpp"
 
 namespace sparsecoll {

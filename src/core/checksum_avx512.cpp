@@ -1,5 +1,6 @@
-// SPDX-FileCopyrightText: 2026 The sparsecoll authors SPDX-License-Identifier: Apache-2.0 This file
-// is compiled for AVX-512 F and DQ. Must not use inline functions of other files.
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// This file is compiled for AVX-512 F and DQ. It must not use inline functions of other files.
 #include "core/checksum_avx512.hpp"
 
 #include <immintrin.h>

@@ -1,5 +1,6 @@
-// SPDX-FileCopyrightText: 2026 The sparsecoll authors SPDX-License-Identifier: Apache-2.0 This file
-// is for a library without CUDA: all memory is the host's.
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// This file is for a library without CUDA: all memory is the host's.
 #include "core/error.hpp"
 #include "kernels/device.hpp"
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """check_file_heads.py ROOT: checks how every file begins.
 
-Sources, scripts and CMake files begin with the two SPDX lines. Headers have #pragma once, except
+Sources, scripts and CMake files begin with the two SPDX lines, which have nothing behind them. Headers have #pragma once, except
 those in folders named include, which users include and which have include guards."""
 
 import os
@@ -46,7 +46,8 @@ def is_source(path):
 def fault(root, path):
     """Returns what is wrong with the first lines of a file, or an empty string."""
     text = path.read_text(encoding="utf-8", errors="replace")
-    if not all(line in "\n".join(text.split("\n")[:6]) for line in LINES):
+    head = text.split("\n")[:6]
+    if not all(any(each.removesuffix(" */").endswith(line) for each in head) for line in LINES):
         return "no SPDX header"
     if path.suffix in HEADERS and "include" not in path.relative_to(root).parts:
         if "#pragma once" not in text:

@@ -93,6 +93,12 @@ class Spdx(Tree):
         self.assertEqual(done.returncode, 1)
         self.assertIn("tool", done.stdout)
 
+    def test_a_header_in_one_line_is_found(self):
+        self.write("src/bad.cpp", SPDX.replace("\n// ", " ", 1))
+        done = self.run_check("check_file_heads.py", self.root)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("src/bad.cpp", done.stdout)
+
 
 class Paths(Tree):
     GOOD = (

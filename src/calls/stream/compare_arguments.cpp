@@ -1,4 +1,5 @@
-// SPDX-FileCopyrightText: 2026 The sparsecoll authors SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
 // StreamCall::compare_arguments(): agreement before a call in stream order. This takes one exchange
 // of P - 1 messages of fixed size. If groups of the same length differ, a second exchange carries
 // the arguments of their verbs.

@@ -1,5 +1,6 @@
-// SPDX-FileCopyrightText: 2026 The sparsecoll authors SPDX-License-Identifier: Apache-2.0 This file
-// is compiled for AVX2 and F16C. Only the table has external linkage.
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// This file is compiled for AVX2 and F16C. Only the table has external linkage.
 #include <immintrin.h>
 
 #include "kernels/host/filter_rows.hpp"

@@ -1,5 +1,6 @@
-// SPDX-FileCopyrightText: 2026 The sparsecoll authors SPDX-License-Identifier: Apache-2.0 This file
-// is for machines without loops for vector instructions.
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+// This file is for machines without loops for vector instructions.
 #include "kernels/host/filter.hpp"
 
 namespace sparsecoll::host {
