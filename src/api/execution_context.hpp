@@ -73,7 +73,7 @@ class ExecutionContext {
 
   /// The number of the communicator's device, or kHost.
   int device() const { return device_; }
-  /// Whether the work becomes part of a CUDA graph.
+  /// Returns whether the work becomes part of a CUDA graph.
   bool captured() const { return captured_; }
   /// Allows capture. For calls that do not wait on the host if messages are in stream order.
   void allow_capture() { capturable_ = true; }

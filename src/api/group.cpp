@@ -33,7 +33,7 @@ void check_independent(size_t earlier, const MemoryUse& a, size_t later, const M
   check(a.writes, b.writes);
 }
 
-/// Where ranges that were added end that is furthest, apart from those of one call.
+/// Finds the furthest end of all added ranges that do not belong to a given call.
 class FurthestEnd {
  public:
   void add(size_t call, uintptr_t end) {
@@ -54,8 +54,8 @@ class FurthestEnd {
   uintptr_t others_ = 0;
 };
 
-/// Whether two calls use the same residual, or one writes memory that another uses. Takes n log n
-/// steps, so that a group of thousands of calls does not spend its time here.
+/// Returns whether two calls use the same residual, or one writes memory that another uses. Takes
+/// n log n steps, so that a group of thousands of calls does not spend its time here.
 bool any_depend(const std::vector<MemoryUse>& uses) {
   struct Use {
     uintptr_t begin, end;

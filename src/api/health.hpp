@@ -12,8 +12,8 @@ namespace sparsecoll {
 
 class StreamLink;
 
-/// Whether a communicator can still be used. Keeps its first fatal error, which every later call
-/// returns, and the message of its last error. Any thread may call any method.
+/// Knows whether a communicator can still be used. Keeps its first fatal error, which every later
+/// call returns, and the message of its last error. Any thread may call any method.
 class Health {
  public:
   /// `stream_link` reports failures of calls that have returned already. It outlives this object.
@@ -28,7 +28,7 @@ class Health {
   /// Makes this the first fatal error, unless there is one already. Ignores calls that have
   /// returned.
   void poison(sparsecollResult_t code, const char* why) noexcept;
-  /// Makes this the first fatal error, unless there is one already or a call that returned has
+  /// Makes this the first fatal error, unless there is one already, or a call that has returned
   /// failed before.
   void poison(const Error& error);
   /// Makes every later call return InvalidArgument, whatever happened before: a thread may have
@@ -43,7 +43,7 @@ class Health {
   const char* last_error() const;
 
  private:
-  /// With mutex_ held.
+  /// The caller holds mutex_.
   void set(sparsecollResult_t code, const char* why) noexcept;
 
   /// Returns the first failure of calls that have returned already. May wait for the device.

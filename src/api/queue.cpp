@@ -122,7 +122,8 @@ void Queue::join_failures() noexcept {
 }
 
 void Queue::work() {
-  const CancellationDisabled uncancelled;  // a callback could give away the thread's id
+  // A callback could pass the id of this thread to another thread, which then cancels it.
+  const CancellationDisabled uncancelled;
   const FloatEnvironment environment;
   bind_this_thread(cpus_);
   std::unique_lock lock(mutex_);

@@ -28,8 +28,8 @@ class Queue {
     std::string operation;  ///< of the first one
     Error error;            ///< of the first one
   };
-  /// So many failures are kept one by one. To make room for another one, failures in a row become
-  /// one; if no two are in a row, the last two become one that covers the calls between them, too.
+  /// The number of failures that are kept. To make room for another one, the newest two of calls in
+  /// a row become one. If no two are in a row, the last two do, and cover the calls between them.
   static constexpr size_t kKeptFailures = 1024;
 
   /// `cpus`: those on which the thread may run; none: wherever the calling thread may.

@@ -24,7 +24,8 @@ void add_slurm_path(const std::string& address, const std::string& pattern, Rank
     return;
   path.source = TopologySource::slurm;
   path.leaf = number_of(address);
-  // What is in front of the last component names the innermost group, and so on outwards.
+  // The components in front of the last one name the innermost group. Without the last of these
+  // they name the next group outwards, and so on.
   for (std::string_view rest = address;
        rest.find('.') != std::string_view::npos && path.levels < RankPath::kMostGroups;) {
     rest = rest.substr(0, rest.rfind('.'));

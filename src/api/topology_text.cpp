@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// What the strings of a topology file mean: patterns of hosts, rates, latencies.
+// Parses the strings of a topology file: patterns of hosts, rates, latencies.
 #include <charconv>
 #include <cmath>
 

@@ -47,7 +47,8 @@ void MessageTrace::poll() noexcept {
 
 void MessageTrace::find_left() {
   const auto now = Clock::now();
-  // By peer: unsent bytes that belong to the messages in front of those already looked at.
+  // For each peer the unsent bytes that are not in messages which the loop has visited. The loop
+  // begins with the last message.
   std::map<int, size_t> left;
   for (auto each = pending_.rbegin(); each != pending_.rend(); ++each) {
     TracedMessage& message = each->message;

@@ -15,8 +15,8 @@ namespace sparsecoll {
 /// that calls of a known shape do not allocate.
 class Arena {
  public:
-  /// Whether several blocks become one after the outermost scope (`joined`) or stay (`kept`). Keep
-  /// them if freeing memory could wait for other ranks that wait for this call's thread.
+  /// Says what happens to several blocks after the outermost scope: they become one (`joined`), or
+  /// stay (`kept`). Keep them if freeing memory could wait for ranks that wait for this thread.
   enum class Blocks { joined, kept };
 
   explicit Arena(Memory& memory, Blocks blocks = Blocks::joined)

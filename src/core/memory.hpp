@@ -71,7 +71,7 @@ class Block {
   /// Copies its first bytes to the host.
   void read(size_t bytes, void* to) const { memory_->read(data_, bytes, to); }
   /// Gives up the memory for good, because an abandoned message may still access it. Returns its
-  /// bytes.
+  /// size in bytes.
   size_t leak() noexcept {
     data_ = nullptr;
     return std::exchange(size_, 0);

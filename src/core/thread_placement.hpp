@@ -14,7 +14,7 @@ size_t count_cpus();
 /// Returns true if these are all CPUs of the system, so that this process is not bound.
 bool has_all_cpus();
 
-/// How many ranks use the same CPUs as this one, and which of them this one is.
+/// The number of ranks that use the same CPUs as this one, and the place of this one among them.
 struct CpuShare {
   size_t ranks = 1;
   size_t index = 0;  ///< less than `ranks`

@@ -57,7 +57,7 @@ struct Threshold {
   uint64_t ties = 0;
 };
 
-/// How one step of push-sum changes this rank's numerator x.
+/// The changes of this rank's numerator x in one step of push-sum.
 struct PushSumUpdate {
   std::span<const double> shares;  ///< the shares of x that were sent; each product is rounded
   std::span<const void* const> arrived;  ///< the received vectors, in the order of their addition

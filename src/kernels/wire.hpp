@@ -90,10 +90,10 @@ constexpr uint64_t wire_bytes(Representation representation, const WireShape& sh
          shape.nnz * shape.value_size;
 }
 
-/// Returns an upper bound of all messages with at most shape.nnz entries. Several messages that
-/// share the entries and the region among them are together no longer than this bound plus a header
-/// and kAlignment bytes for each: with the same number of low bits, their codes have no more bits
-/// than one code for all.
+/// Returns an upper bound of the bytes of a message with at most shape.nnz entries. If entries and
+/// region are divided among several messages, these take at most this bound in all, plus a header
+/// and kAlignment bytes for each: with the same number of low bits, their codes together have no
+/// more bits than one code for all.
 constexpr uint64_t wire_bound(const WireShape& shape) {
   const WireShape most{std::min(shape.nnz, shape.length), shape.length, shape.value_size};
   return sizeof(WireHeader) + most.nnz * most.value_size +

@@ -42,9 +42,9 @@ struct LongPayload {
   std::byte* data;
   size_t bytes;
   std::byte* head;  ///< room for the header; directly in front of a payload in host memory
-  uint64_t* tail;  ///< where its checksum is computed, which follows the payload; null: the payload
+  uint64_t* tail;  ///< memory for the checksum, which is sent behind the payload; null: the payload
                    ///< is in memory of a device
-  FunctionRef<void(const std::byte* end)> wait;  ///< returns when all in front of `end` is packed
+  FunctionRef<void(const std::byte* end)> wait;  ///< returns when all bytes up to `end` are packed
 };
 
 /// A peer has reported that its deadline passed while it waited for messages.

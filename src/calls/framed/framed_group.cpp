@@ -31,7 +31,7 @@ class FramedGroup::FramedMember final : public MemberCall {
     MemberCall::exchange_each(transfers, on_message);
   }
 
-  /// Whether the verb has come to an exchange that was not sent yet.
+  /// Returns whether the verb has come to an exchange that was not sent yet.
   bool wants_to_send() const { return state() == State::exchanging && !sent_; }
   void set_sent() { sent_ = true; }
   /// Returns the bytes of the message to send.
@@ -44,7 +44,7 @@ class FramedGroup::FramedMember final : public MemberCall {
   void add_received(int peer, ConstBytes part) {
     received_[static_cast<size_t>(peer)].push_back(part);
   }
-  /// Whether all messages of the exchange have arrived.
+  /// Returns whether all messages of the exchange have arrived.
   bool has_all() const {
     return std::ranges::all_of(transfers(), [this](const Transfer& transfer) {
       return transfer.in_bound == 0 || !received_[static_cast<size_t>(transfer.peer)].empty();

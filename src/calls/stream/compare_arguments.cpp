@@ -17,7 +17,7 @@ namespace {
 // Stands for the hash of the arguments in the stamp of a notice.
 constexpr uint64_t kNoticeHash = 0x6e6f7469636573;  // "notices"
 
-/// Whether a group's verbs must be compared. All ranks find the same answer.
+/// Returns whether the verbs of groups must be compared. All ranks get the same answer.
 bool verbs_differ(const std::vector<CallNotice>& notices) {
   const Descriptor& first = notices.front().descriptor;
   if (first.verb != static_cast<uint64_t>(Verb::group)) return false;

@@ -22,12 +22,12 @@ struct Announcement {
 };
 static_assert(sizeof(Announcement) == kHeadroom);
 
-/// Whether the message that is sent must be announced.
+/// Returns whether the message that is sent must be announced.
 bool announces(const Transfer& transfer) {
   return transfer.out.data && transfer.out.agreed_bytes == kUnknownSize;
 }
 
-/// Whether the message that is received is announced.
+/// Returns whether the message that is received is announced.
 bool receives_announcement(const Transfer& transfer) { return transfer.in_bound == kUnknownSize; }
 
 Announcement announcement_at(const std::byte* at) {

@@ -13,7 +13,7 @@ namespace sparsecoll {
 
 namespace {
 
-/// What one rank sends and receives at one step: between the subgroups of one group.
+/// One step of the tree as a rank sees it: the exchange between the subgroups of its group.
 class Step {
  public:
   /// Step 0 is that of the innermost groups; there are groups.levels() + 1 steps.

@@ -67,8 +67,8 @@ struct Delivery {
   ResidualRule rule;
 };
 
-/// How a verb in dense form selects entries of a dense vector, and keeps in the residual those that
-/// were not delivered (error feedback). acc = gradient + residual.
+/// The functions by which a verb in dense form selects entries of a dense vector, and keeps in the
+/// residual those that were not delivered (error feedback). acc = gradient + residual.
 struct Selection {
   /// Selects entries of acc, rounds them for the wire, and puts them into the Problem, whose count
   /// and k are set. Writes the other entries to the residual, if there is one.

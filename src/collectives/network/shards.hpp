@@ -9,8 +9,8 @@
 
 namespace sparsecoll {
 
-/// How Sharded cuts a vector: in S shards of about equal length, where S is the number of ranks on
-/// the smallest node. On each node the S lowest ranks own one shard each, in rank order.
+/// The shards of a vector for Sharded: S ranges of about equal length, where S is the number of
+/// ranks on the smallest node. On each node the S lowest ranks own one shard each, in rank order.
 class Shards {
  public:
   /// Cuts a vector of `count` values. The topology outlives the object.

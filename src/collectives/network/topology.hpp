@@ -17,17 +17,17 @@ class Arena;
 class Call;
 struct Env;
 
-/// Where the groups above the node are known from. The numbers are sent.
+/// The source of the groups above the node. The numbers are sent.
 enum class TopologySource : uint64_t { machine = 0, slurm = 1, file = 2 };
 
-/// What is known of the link by which a group reaches the other groups of its level.
+/// The link by which a group reaches the other groups of its level, as far as it is known.
 struct GroupLink {
   std::optional<double> bytes_per_second;
   std::optional<double> latency;  ///< seconds
 };
 
-/// Where a rank is, as the ranks tell each other: ranks with the same number on a level are in the
-/// same group. Its bytes are sent as they are.
+/// A rank's node and groups, by number. Ranks that have the same number on a level are in the same
+/// group. The ranks exchange these structs as bytes.
 struct RankPath {
   static constexpr size_t kMostGroups = SPARSECOLL_MAX_LEVELS - 1;
 
@@ -38,18 +38,18 @@ struct RankPath {
   uint64_t leaf = 0;                           ///< Slurm: a number of the node's address
 };
 
-/// Which ranks share a node, and which nodes a group on each level above. Ranks of a node share its
-/// memory and its link to other nodes. On every level groups are numbered by their lowest ranks;
-/// the lowest rank of a group is its leader. The topology is the same on all ranks.
+/// Knows which ranks share a node, and which nodes share a group on each level above. Ranks of a
+/// node share its memory and its link to other nodes. On every level groups are numbered by their
+/// lowest ranks; the lowest rank of a group is its leader. The topology is the same on all ranks.
 class Topology {
  public:
   /// Groups the ranks by node. `numbers` has a number for each rank; ranks with the same number
   /// share a node.
   explicit Topology(std::span<const uint64_t> numbers);
-  /// Groups the ranks by level. What Slurm says is used only if all ranks have an address, those of
-  /// a node the same, and those of different nodes different ones. A rank with fewer levels than
-  /// others is alone with its innermost group on the missing ones. Throws InvalidArgument if a
-  /// group divides a node, or a group of a lower level.
+  /// Groups the ranks by level. Slurm's addresses are used only if all ranks have one, ranks of a
+  /// node have the same, and ranks of different nodes have different ones. If a rank has fewer
+  /// levels than others, its innermost group stands for the levels that it lacks. Throws
+  /// InvalidArgument if a group divides a node, or a group of a lower level.
   explicit Topology(std::span<const RankPath> paths);
 
   TopologySource source() const { return source_; }

@@ -70,9 +70,10 @@ class FramedPushSum::FramedRound final : public PushSum::Round {
   void receive_required();
   /// Takes that peer's messages of calls before number `before` out of the channel.
   void receive_from(int peer, uint64_t before);
-  /// Whether this step adds the peer's next message.
+  /// Returns whether this step adds the peer's next message.
   bool adds_next_of(int peer) const;
-  /// Whether it adds no more than those that it waits for; a drain adds all.
+  /// Returns whether this step has so many messages that it adds only those for which it waits. A
+  /// drain adds all.
   bool has_many_messages() const;
   /// Checks that this is the next message that the graph has for this edge, and counts it.
   void count(const GossipMessage& message);
@@ -186,7 +187,7 @@ void FramedPushSum::FramedRound::receive_required() {
   for (int peer = 0; peer < channel.size(); ++peer)
     for (const Frame& frame : channel.queue(peer)) check(peer, frame);
   const auto take_messages = [&](std::vector<int>& awaited) {
-    // In every step another rank comes first, in case this step does not add all.
+    // Each step begins with another rank, in case it does not add all messages.
     const auto first = static_cast<int>(own_.step_ % static_cast<uint64_t>(channel.size()));
     for (int i = 0; i < channel.size(); ++i) receive_from((first + i) % channel.size(), kAllCalls);
     awaited = missing();

@@ -27,10 +27,10 @@ class PushSum {
   virtual const Block* device_weight() const { return nullptr; }
   /// The copies of compressed gossip; null without compression.
   CompressedGossip* compressed() { return compressed_ ? &*compressed_ : nullptr; }
-  /// Whether no message of this state can be in flight: every step waits for its messages, or this
-  /// rank has sent nothing since it created, loaded or drained the state.
+  /// Returns whether no message of this state can be in flight: every step waits for its messages,
+  /// or this rank has sent nothing since it created, loaded or drained the state.
   bool nothing_in_flight() const { return shape_.max_delay == 0 || !sent_; }
-  /// Whether a CUDA graph refers to memory of this state.
+  /// Returns whether a CUDA graph refers to memory of this state.
   virtual bool captured() const { return false; }
   virtual bool can_drain() const { return true; }
 
@@ -78,11 +78,11 @@ class PushSum {
 
   PushSum(const PushSumShape& shape, const Graph& graph);
 
-  /// Which part of (x, w) a message to this neighbour moves.
+  /// Returns the share of (x, w) that a message to this neighbour moves.
   double moved_share(const Neighbour& to) const {
     return shape_.k == 0 ? to.share : shape_.mixing * to.share;
   }
-  /// Bytes of an uncompressed vector.
+  /// Returns the size of an uncompressed vector in bytes.
   size_t vector_bytes() const { return shape_.count * size_of(shape_.type); }
 
   PushSumShape shape_;

@@ -54,7 +54,7 @@ class StreamPushSum final : public PushSum {
   };
 
   DelayedExchange& exchange_of(uint64_t step) { return exchanges_[step % exchanges_.size()]; }
-  /// Whether all memory that the next step needs was allocated by earlier steps.
+  /// Returns whether earlier steps have allocated all memory that the next step needs.
   bool can_be_captured();
 
   Block device_weight_;      ///< w, one double

@@ -12,7 +12,7 @@ namespace sparsecoll::host {
 
 namespace {
 
-/// More chunks than threads, so that other threads take over the chunks of one that is delayed.
+/// There are more chunks than threads, so that other threads take over chunks of a delayed one.
 constexpr size_t kChunksPerThread = 4;
 
 /// Chunks are whole rows, with indices of 32 bits.

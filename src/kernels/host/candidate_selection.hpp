@@ -31,7 +31,7 @@ namespace sparsecoll::host {
 constexpr size_t kBlock = 4096;
 /// Elements between two looks at the deadline: less than a millisecond.
 constexpr size_t kLook = size_t{1} << 20;
-/// How many candidates ahead the residual is prefetched.
+/// The residual of a candidate is prefetched so many candidates before it is used.
 constexpr size_t kAhead = 64;
 /// If more than one of so many elements is a candidate, the filter does not branch for each.
 constexpr size_t kRare = 333;
@@ -49,8 +49,8 @@ inline FilterFunction<Bfloat16> filter_of(const FilterFunctions& filters, Bfloat
   return filters.bf16;
 }
 
-/// How a full chunk treats further candidates: `returned` keeps the k largest of the chunk and
-/// gives the others back to the residual; `counted` only counts them.
+/// Says what a full chunk does with its candidates: `returned` keeps the k largest and gives the
+/// others back to the residual; `counted` drops all of them and keeps only their number.
 enum class Overflow { returned, counted };
 
 /// Stages K1 to K3 of one call. Keys are of the accumulation type.
@@ -114,12 +114,12 @@ class CandidateSelection {
       return key;
   }
 
-  /// K2.
+  /// K2. Returns the threshold.
   Threshold threshold() const {
     return find_threshold<Acc>(std::span<const Chunk<Acc>>(chunks_), k_, keys_);
   }
 
-  /// K3. ge K3. Returns the number of entries that pass.
+  /// K3. Returns the number of entries that pass.
   template <class I>
   size_t write(const Threshold& threshold, const SparseBuffer& selected) {
     split_threshold(backend_, chunks_, threshold);

@@ -31,8 +31,8 @@ struct FilterTask {
   const Accumulation<T>* previous;  ///< null: no residual; acc is the values
   Accumulation<T>* next;            ///< null: no residual
   size_t count;
-  /// Least key of a candidate: of the accumulation type; of T if there is no residual. kNoKey:
-  /// none.
+  /// Least key of a candidate; kNoKey: there are no candidates. It is a key of the accumulation
+  /// type, or of T if there is no residual.
   uint64_t bound;
   uint32_t* index;         ///< has room for count + kRow
   Accumulation<T>* value;  ///< has room for count + kRow
@@ -45,7 +45,7 @@ struct FilterTask {
 template <class T>
 inline constexpr bool kSentExactly = sizeof(T) != 2;
 
-/// Above the bits of every magnitude in K, NaNs included.
+/// A bound that no value of type K reaches, not even NaN.
 template <class K>
 inline constexpr uint64_t kNoKey = uint64_t{1} << (8 * sizeof(K) - 1);
 

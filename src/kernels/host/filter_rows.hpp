@@ -4,15 +4,16 @@
 
 // The loops of filter.hpp over the vectors of one level of instructions. Only files that are
 // compiled for a level include this header, each with a copy of its own: hence the anonymous
-// namespace. Such a file first defines Lanes.
+// namespace. Such a file first defines structs for its vectors, such as FloatLanes.
 
 #include "kernels/host/filter.hpp"
 
 namespace sparsecoll::host {
 namespace {
 
-/// L has kLanes, Vector, Bound; load(), add(), reaching(), which returns a mask, clear(), store(),
-/// stream(), and append(), which returns a number.
+/// L is a struct such as FloatLanes. It has the types Vector and Bound, the constant kLanes and the
+/// functions load(), add(), reaching(), which returns a mask of lanes, clear(), store(), stream()
+/// and append(), which returns the number of values that it has written.
 template <class L, bool kStreaming, bool kDense, class T>
 size_t filter_with_residual(const FilterTask<T>& s) {
   constexpr size_t kVectors = kRow / L::kLanes;

@@ -95,8 +95,9 @@ class FullGrid {
   }
 
   Pair<Acc, I, data_type_of<T>()> pair_;
-  /// A multiprocessor holds at most 2048 threads, which is 8 blocks. A block takes 256 sectors of
-  /// the sample, of at most 16 elements each. It takes fewer elements of anything else.
+  /// More elements than all blocks of a grid take at once. A multiprocessor holds at most 2048
+  /// threads, which is 8 blocks. A block takes most when it samples: 256 sectors of at most 16
+  /// elements each.
   const size_t n_ = 16 * 256 * (size_t{8} * pair_.device.backend().multiprocessors() + 1);
   const size_t k_ = n_ / 50;
   const Input<T> input_ = input_of<T>(kKind, n_, 19);

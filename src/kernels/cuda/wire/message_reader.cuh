@@ -102,8 +102,8 @@ class MessageReader {
 
   __device__ bool sound() const { return sound_; }
   __device__ uint64_t nnz() const { return nnz_; }
-  /// Whether entries are counted: each entry is a one bit in some 64-bit word. A dense message has
-  /// no such words.
+  /// Returns whether entries are counted: each entry is a one bit in some 64-bit word. A dense
+  /// message has no such words.
   __device__ bool counted() const { return representation_ != Representation::dense; }
 
   /// The block writes the values of these entries.
