@@ -80,6 +80,9 @@ class Call {
   /// Returns whether messages go from backend to backend in the order of streams, unseen by the
   /// host.
   virtual bool in_stream_order() const { return false; }
+  /// Returns whether ranks of a node may try to read each other's memory
+  /// (core/process_memory.hpp). All ranks get the same answer.
+  virtual bool can_read_peers() const { return false; }
   /// Returns the seconds that these two messages take. Returns none if they cannot be measured:
   /// the host does not see them, or the messages of other verbs travel with them.
   virtual std::optional<double> probe(const Probe&) { return {}; }

@@ -27,6 +27,7 @@ class MemberCall : public AgreedCall {
   int rank() const override { return call_.rank(); }
   int size() const override { return call_.size(); }
   bool in_stream_order() const override { return call_.in_stream_order(); }
+  bool can_read_peers() const override { return call_.can_read_peers(); }
   void set_kernels(Kernels&) override {}
   Stats& stats() override { return stats_; }
   uint64_t sequence() const override { return call_.sequence(); }

@@ -4,7 +4,8 @@
 // Cloud Clusters, MLSys 2021) with exact selection, and with Ok-Topk between nodes.
 //
 //   1. Cut [0, n) and k in S shards, S the number of ranks on the smallest node. Every rank sends
-//      each shard of its gradient, dense, to the shard's owner on its node.
+//      each shard of its gradient, dense, to the shard's owner on its node; or the owner reads it
+//      in the rank's memory (shard_exchange.hpp).
 //   2. The owner adds the vectors in rank order, and its residual last: acc. It selects the k_s
 //      largest entries of acc. (Over a bfloat16 wire it rounds them.)
 //   3. The owners of a shard, one on each node, run Ok-Topk (oktopk.cpp) on their selections. All
@@ -76,7 +77,8 @@ class Owners final : public Call {
 
 // --- step 2
 
-/// Selects the k largest entries of the sum of the vectors and the residual.
+/// Selects the k largest entries of the sum of the vectors and the residual. One vector may be the
+/// sum of all.
 SparseBuffer select_from_sum(Env& env, std::span<const SparseSpan> vectors,
                              const ResidualView& residual, size_t k) {
   Kernels& kernels = env.kernels;
@@ -84,16 +86,17 @@ SparseBuffer select_from_sum(Env& env, std::span<const SparseSpan> vectors,
   const Count length = vectors[0].nnz;
   const size_t bytes = length.bound * size_of(accumulation(type));
   const SparseBuffer selected = kernels.sparse(k);
-  void* const sum = kernels.bytes(bytes);
   if (accumulation(type) == type) {
-    const void* before = vectors[0].value;
+    const void* sum = vectors[0].value;
+    void* const buffer = vectors.size() > 1 ? kernels.bytes(bytes) : nullptr;
     for (const SparseSpan& each : vectors.subspan(1)) {
-      kernels.accumulate({each.value, length.bound, {before, nullptr}}, sum);
-      before = sum;
+      kernels.accumulate({each.value, length.bound, {sum, nullptr}}, buffer);
+      sum = buffer;
     }
     kernels.accumulate_select({sum, length.bound, residual}, k, selected);
     return selected;
   }
+  void* const sum = kernels.bytes(bytes);
   // Gradients have 16 bits, but the sum has not: it stands for the residual of a gradient of -0,
   // which adds nothing to it.
   const auto all = env.arena.take_span<SparseSpan>(vectors.size() + 1);

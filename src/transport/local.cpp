@@ -119,6 +119,7 @@ class LocalTransport final : public Transport {
     const auto ranks = static_cast<size_t>(group_->ranks_sharing_cpus);
     return {ranks, static_cast<size_t>(rank_) % ranks};
   }
+  bool can_read_peers() const override { return true; }
   void check_thread() const override {}
   void check_queue() const override {}
 

@@ -56,6 +56,7 @@ class MpiTransport final : public Transport {
   }
 
   uint64_t node() const override { return node_number(); }
+  bool can_read_peers() const override { return true; }
 
   void check_thread() const override { check_mpi_caller(); }
   void check_queue() const override {

@@ -69,6 +69,10 @@ class Transport {
   /// memory and its network link.
   virtual uint64_t node() const { return 0; }
 
+  /// Returns true if a rank may try to read memory of a rank on its node in place
+  /// (core/process_memory.hpp). A simulation, whose time such a read would not take, returns false.
+  virtual bool can_read_peers() const { return false; }
+
   /// Throws InvalidUsage if the calling thread must not use the transport, for example because of
   /// MPI's thread level.
   virtual void check_thread() const = 0;

@@ -109,6 +109,27 @@ TEST_CASE("ranks without a shard send their node dense shards only; owners send 
   CHECK(stats_of(ranks, 0).selected == 50);
 }
 
+// 64 KiB and more of a shard are read in the memory of the other ranks, 2^15 values at a time.
+template <class T>
+std::string sum_long_shards(const Ranks& ranks, Kind kind, bool feedback) {
+  return run_case(ranks, Case{1, kSharded, 150001, 2000, kind, oracle::Op::kSum, kDatatype<T>,
+                              feedback, false, 2});
+}
+
+TEST_CASE("Sharded is its definition for shards that owners read in the memory of others") {
+  for (const int size : {2, 3, 4}) {
+    const Variable nodes(kVariable, std::to_string(size));
+    for (const int P : {2, 4, 5}) {
+      INFO(size << " ranks per node, P=" << P);
+      const Ranks ranks(P, config_of(kSharded));
+      CHECK(sum_long_shards<float>(ranks, Kind::kHeavyTail, true) == "");
+      CHECK(sum_long_shards<double>(ranks, Kind::kCancelling, false) == "");
+      CHECK(sum_long_shards<oracle::Float16>(ranks, Kind::kHeavyTail, true) == "");
+      CHECK(sum_long_shards<float>(ranks, Kind::kNotFinite, true) == "");
+    }
+  }
+}
+
 // --- reduce-scatter
 
 template <class T>

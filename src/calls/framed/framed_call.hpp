@@ -49,6 +49,7 @@ class FramedCall final : public AgreedCall {
 
   int rank() const override { return channel_.rank(); }
   int size() const override { return channel_.size(); }
+  bool can_read_peers() const override { return channel_.transport().can_read_peers(); }
   void exchange_each(std::span<Transfer> transfers,
                      FunctionRef<void(size_t transfer)> on_message) override;
   std::optional<double> probe(const Probe& probe) override;

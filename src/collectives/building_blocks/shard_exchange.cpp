@@ -11,6 +11,15 @@
 
 namespace sparsecoll {
 
+namespace {
+
+// Shorter shards are sent: to ask for leave and to answer takes two more messages.
+constexpr size_t kLeastRead = size_t{1} << 16;
+// So many values are read and added while they are in the core's cache.
+constexpr uint64_t kReadAtOnce = uint64_t{1} << 15;
+
+}  // namespace
+
 ShardExchange::ShardExchange(Env& env, const Problem& problem)
     : env_(env),
       shards_(*problem.topology, problem.count),
@@ -19,20 +28,28 @@ ShardExchange::ShardExchange(Env& env, const Problem& problem)
       k_(problem.k) {}
 
 std::span<const SparseSpan> ShardExchange::exchange_shards(const void* gradient, uint64_t count) {
+  if (ranks_.size() == 1) return {};
+  const auto taken = env_.arena.take_span<bool>(ranks_.size());
+  const std::span<const SparseSpan> sum =
+      reads_shards(count) ? read_shards(gradient, taken) : std::span<const SparseSpan>{};
+  const bool receives = owns() && sum.empty();
+  bool sends = false;
+  for (size_t peer = 0; peer < owners(); ++peer)
+    sends = sends || (peer != position_ && !taken[peer]);
   SparseSpan all;
-  if (ranks_.size() > 1) all = env_.kernels.widened({nullptr, gradient, counted(count)}).stored();
-  const auto transfers = env_.arena.take_span<Transfer>(ranks_.size() - 1);
+  if (receives || sends) all = env_.kernels.widened({nullptr, gradient, counted(count)}).stored();
+  const auto transfers = transfers_of({});
   size_t used = 0;
-  for (size_t i = 1; i < ranks_.size(); ++i) {
-    const size_t to = (position_ + i) % ranks_.size();
+  for (size_t i = 0; i < transfers.size(); ++i) {
+    const size_t peer = position_of(transfers[i].peer);
     Transfer& transfer = transfers[used];
-    transfer.peer = ranks_[to];
-    if (to < owners()) transfer.out = pack(all, region(to), dense_bytes(to));
-    if (owns()) transfer.in_bound = dense_bytes(position_);
-    if (transfer.out.data || owns()) ++used;
+    transfer = transfers[i];
+    if (peer < owners() && !taken[peer]) transfer.out = pack(all, region(peer), dense_bytes(peer));
+    if (receives) transfer.in_bound = dense_bytes(position_);
+    if (transfer.out.data || receives) ++used;
   }
   env_.call.exchange(transfers.first(used));
-  if (!owns() || ranks_.size() == 1) return {};
+  if (!receives) return sum;
   const size_t value = size_of(accumulation(env_.kernels.data_type()));
   const auto vectors = env_.arena.take_span<SparseSpan>(ranks_.size());
   vectors[position_] = {nullptr,
@@ -40,6 +57,79 @@ std::span<const SparseSpan> ShardExchange::exchange_shards(const void* gradient,
                         counted(region(position_).length())};
   unpack_dense(transfers.first(used), vectors);
   return vectors;
+}
+
+bool ShardExchange::reads_shards(uint64_t count) const {
+  const size_t bytes = count / owners() * size_of(env_.kernels.data_type());
+  return env_.call.can_read_peers() && bytes >= kLeastRead;
+}
+
+std::span<const SparseSpan> ShardExchange::read_shards(const void* gradient,
+                                                       std::span<bool> taken) {
+  const OfferedMemory memory(gradient);
+  const auto offers = env_.arena.take_span<MemoryOffer>(ranks_.size());
+  if (env_.kernels.is_synchronous()) offers[position_] = memory.offer();
+  const ConstBytes own = std::as_bytes(offers.subspan(position_, 1));
+  for (const Transfer& transfer :
+       exchange_bytes([&](size_t to) { return to < owners() ? own : ConstBytes{}; },
+                      [&](size_t) { return owns() ? sizeof(MemoryOffer) : size_t{0}; }))
+    if (transfer.in_bound > 0)
+      std::memcpy(&offers[position_of(transfer.peer)], transfer.in.data(), sizeof(MemoryOffer));
+  SparseSpan sum;
+  if (owns() && env_.kernels.is_synchronous()) sum = add_offered(gradient, offers);
+  // The answers: 1 if the shard was read, 0 if it has to be sent.
+  const std::byte answer{sum.value ? uint8_t{1} : uint8_t{0}};
+  for (const Transfer& transfer :
+       exchange_bytes([&](size_t) { return owns() ? ConstBytes(&answer, 1) : ConstBytes{}; },
+                      [&](size_t from) { return from < owners() ? size_t{1} : size_t{0}; }))
+    if (transfer.in_bound > 0) taken[position_of(transfer.peer)] = transfer.in[0] == std::byte{1};
+  if (!sum.value) return {};
+  return env_.arena.take_span<SparseSpan>(1, sum);
+}
+
+SparseSpan ShardExchange::add_offered(const void* gradient, std::span<const MemoryOffer> offers) {
+  const Stopwatch watch(env_.stats, Phase::reduce);
+  Kernels& kernels = env_.kernels;
+  const Region& shard = region(position_);
+  const size_t value = size_of(kernels.data_type());
+  const size_t wide = size_of(accumulation(kernels.data_type()));
+  std::byte* const sums = kernels.bytes(shard.length() * wide);
+  std::byte* const copy = kernels.bytes(kReadAtOnce * value);
+  for (uint64_t begin = 0; begin < shard.length(); begin += kReadAtOnce) {
+    const size_t count = std::min<uint64_t>(kReadAtOnce, shard.length() - begin);
+    const size_t at = (shard.begin + begin) * value;
+    std::byte* const sum = sums + begin * wide;
+    for (size_t r = 0; r < offers.size(); ++r) {
+      const void* values = copy;
+      if (r == position_)
+        values = static_cast<const std::byte*>(gradient) + at;
+      else if (!read_offered(offers[r], at, {copy, count * value}))
+        return {};
+      kernels.accumulate({values, count, {r == 0 ? nullptr : sum, nullptr}}, sum);
+    }
+  }
+  return {nullptr, sums, counted(shard.length())};
+}
+
+std::span<const Transfer> ShardExchange::exchange_bytes(
+    FunctionRef<ConstBytes(size_t position)> out, FunctionRef<size_t(size_t position)> in) {
+  const auto transfers = transfers_of({});
+  for (Transfer& transfer : transfers) {
+    const size_t peer = position_of(transfer.peer);
+    transfer.message_memory = MessageMemory::host;
+    transfer.in_bound = in(peer);
+    const ConstBytes bytes = out(peer);
+    if (bytes.empty()) continue;
+    std::byte* const packet = packet_memory(env_, bytes.size());
+    std::ranges::copy(bytes, packet);
+    transfer.out = {packet, bytes.size(), nullptr, bytes.size()};
+  }
+  env_.call.exchange(transfers);
+  for (const Transfer& transfer : transfers)
+    if (transfer.in_bound > 0 && transfer.in.size() != transfer.in_bound)
+      fail(sparsecollRemoteError, "rank ", transfer.peer, " sent ", transfer.in.size(),
+           " bytes, expected ", transfer.in_bound);
+  return transfers;
 }
 
 SparseSpan ShardExchange::exchange_results(const SparseSpan& own) {
@@ -68,23 +158,14 @@ SparseSpan ShardExchange::exchange_results(const SparseSpan& own) {
 }
 
 std::span<const uint64_t> ShardExchange::exchange_numbers(uint64_t own) {
-  std::byte* const packet = packet_memory(env_, sizeof own);
-  std::memcpy(packet, &own, sizeof own);
+  const ConstBytes bytes = std::as_bytes(std::span(&own, 1));
   const auto transfers =
-      transfers_of(owns() ? Packet{packet, sizeof own, nullptr, sizeof own} : Packet{});
-  for (Transfer& transfer : transfers) {
-    transfer.message_memory = MessageMemory::host;
-    if (position_of(transfer.peer) < owners()) transfer.in_bound = sizeof own;
-  }
-  env_.call.exchange(transfers);
+      exchange_bytes([&](size_t) { return owns() ? bytes : ConstBytes{}; },
+                     [&](size_t from) { return from < owners() ? sizeof own : size_t{0}; });
   const auto numbers = env_.arena.take_span<uint64_t>(owners(), own);
-  for (const Transfer& transfer : transfers) {
-    if (transfer.in_bound == 0) continue;
-    if (transfer.in.size() != sizeof own)
-      fail(sparsecollRemoteError, "rank ", transfer.peer, " sent ", transfer.in.size(),
-           " bytes, expected ", sizeof own);
-    std::memcpy(&numbers[position_of(transfer.peer)], transfer.in.data(), sizeof own);
-  }
+  for (const Transfer& transfer : transfers)
+    if (transfer.in_bound > 0)
+      std::memcpy(&numbers[position_of(transfer.peer)], transfer.in.data(), sizeof own);
   return numbers;
 }
 

@@ -6,6 +6,7 @@
 
 #include "collectives/interface/algorithm.hpp"
 #include "collectives/network/shards.hpp"
+#include "core/process_memory.hpp"
 
 namespace sparsecoll {
 
@@ -24,9 +25,13 @@ class ShardExchange {
   Region region(size_t shard) const { return shards_.region(static_cast<int>(shard)); }
   size_t quota(size_t shard) const { return shards_.quota(static_cast<int>(shard), k_); }
 
-  /// Sends each shard of this rank's gradient, `count` values, to its owner. Returns the vectors of
-  /// the node's ranks in this rank's shard, in rank order: dense, and of the accumulation type.
-  /// None if it owns no shard, or if no other rank shares the node.
+  /// Brings each shard of this rank's gradient, `count` values, to its owner. Returns the vectors
+  /// of the node's ranks in this rank's shard, in rank order, or only their sum: dense, and of the
+  /// accumulation type. None if it owns no shard, or if no other rank shares the node.
+  ///
+  /// An owner adds long shards block by block out of the memory of the other ranks. If it cannot
+  /// read one of them, it gets all as messages. A rank returns only when nobody reads its gradient
+  /// any more; if it fails before that, the owner finds that the offer has ended.
   std::span<const SparseSpan> exchange_shards(const void* gradient, uint64_t count);
   /// Sends the owners' results to all ranks of the node. `own`, if this rank owns a shard, is its
   /// result, with indices from the start of the shard. Returns the results of all shards.
@@ -36,6 +41,18 @@ class ShardExchange {
 
  private:
   Count counted(uint64_t count);
+  /// Returns whether owners try to read the shards. All ranks of a node get the same answer.
+  bool reads_shards(uint64_t count) const;
+  /// Offers this rank's gradient to the owners. Returns the sum of the gradients in its own shard
+  /// if it could read them. Marks by position in `taken` the owners that have read this rank's.
+  std::span<const SparseSpan> read_shards(const void* gradient, std::span<bool> taken);
+  /// Adds the gradients in this rank's shard, in rank order. Returns a vector without values if it
+  /// cannot read one of them.
+  SparseSpan add_offered(const void* gradient, std::span<const MemoryOffer> offers);
+  /// Sends bytes of the host to some ranks of the node, and receives as many. Both are chosen by
+  /// the rank's position.
+  std::span<const Transfer> exchange_bytes(FunctionRef<ConstBytes(size_t position)> out,
+                                           FunctionRef<size_t(size_t position)> in);
   /// Returns the bytes of a message with all values of a shard.
   size_t dense_bytes(size_t shard) const;
   Packet pack(const SparseSpan& in, const Region& region, size_t agreed_bytes);
