@@ -142,8 +142,15 @@ std::vector<Task> tasks_of(std::initializer_list<test::Mode> modes) {
 }
 
 std::vector<Task> tasks() {
-  return tasks_of({test::kAllgather, test::kOktopk, test::kTopkA2A, test::kHierarchical,
-                   test::kSharded, test::kDense, test::kGtopk, test::kGtopkPaper});
+  std::vector<Task> all =
+      tasks_of({test::kAllgather, test::kOktopk, test::kTopkA2A, test::kHierarchical,
+                test::kSharded, test::kDense, test::kGtopk, test::kGtopkPaper});
+  Task long_shards;  // which owners read in the memory of the others
+  long_shards.mode = test::kSharded;
+  long_shards.n = 70000;
+  long_shards.k = 100;
+  all.push_back(long_shards);
+  return all;
 }
 
 void kill_at_every_message(int P, const std::vector<Task>& tasks) {

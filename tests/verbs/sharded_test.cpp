@@ -4,6 +4,15 @@
 // Sharded with ranks on nodes of any size and in any order. A program of its own, because the
 // environment belongs to the process.
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -128,6 +137,46 @@ TEST_CASE("Sharded is its definition for shards that owners read in the memory o
       CHECK(sum_long_shards<float>(ranks, Kind::kNotFinite, true) == "");
     }
   }
+}
+
+/// Makes the system refuse process_vm_readv to the calling thread, for good, as a container may.
+bool forbid_reading() {
+  sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{std::size(filter), filter};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+TEST_CASE("an owner that may not read the memory of others gets long shards as messages") {
+  constexpr std::size_t kLength = 100003;
+  const Variable nodes(kVariable, "3");
+  const Ranks ranks(5, config_of(kSharded));
+  const auto k = kLength / 50;
+  const oracle::DenseInputs<float> in{
+      make_data_of_all<float>(Kind::kHeavyTail, kLength, ranks.size(), base_seed()), {}};
+  const auto want = oracle::ShardedOracle<float>::sparse_allreduce(
+      in, sharded_call(kSharded, k, oracle::Op::kSum, static_cast<std::size_t>(ranks.size())));
+  std::atomic<int> forbidden{0};
+  CHECK(ranks.run("forbidden", [&](int rank) {
+    if (rank % 2 == 0 && forbid_reading()) ++forbidden;
+    std::vector<float> recv(kLength);
+    const sparsecollResult_t result = settle(
+        sparseAllreduce(in.sends[static_cast<std::size_t>(rank)].data(), recv.data(), kLength, k,
+                        sparsecollFloat32, sparsecollSum, nullptr, ranks.comm(rank), nullptr),
+        ranks.comm(rank));
+    std::string text = expect("the verb", result, sparsecollSuccess, ranks.comm(rank));
+    if (text.empty()) text = difference("recv", recv, want.result);
+    return text;
+  }) == "");
+  CHECK(forbidden == 3);
+  // Rank 2 owns no shard. The others of its node send to rank 0; rank 3 sends to nobody.
+  CHECK(stats_of(ranks, 0).bytesSent < kLength);
+  CHECK(stats_of(ranks, 1).bytesSent > 2 * kLength);
 }
 
 // --- reduce-scatter
