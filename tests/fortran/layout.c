@@ -12,6 +12,8 @@ void fill_structures(sparsecollSparse_t* sparse, sparsecollConfig_t* config,
                      sparsecollStats_t* stats);
 int fresh_gossip(const sparsecollPushSumConfig_t* gossip);
 void fill_gossip(sparsecollPushSumConfig_t* gossip);
+int fresh_topology(const sparsecollTopology_t* topology);
+void fill_topology(sparsecollTopology_t* topology);
 
 int is_version(int version) { return version == SPARSECOLL_VERSION; }
 
@@ -51,4 +53,26 @@ int fresh_gossip(const sparsecollPushSumConfig_t* gossip) {
 void fill_gossip(sparsecollPushSumConfig_t* gossip) {
   const sparsecollPushSumConfig_t g = {0, 1, 2, 3, 4, 5, 6, 7.0, NULL, NULL};
   *gossip = g;
+}
+
+int fresh_topology(const sparsecollTopology_t* topology) {
+  const sparsecollTopology_t t = SPARSECOLL_TOPOLOGY_INITIALIZER;
+  /* Padding follows `threads`. */
+  return memcmp(topology, &t, offsetof(sparsecollTopology_t, threads) + sizeof t.threads) == 0;
+}
+
+/* Sets each field to its number, and elements of an array to 10 times that plus their own. */
+void fill_topology(sparsecollTopology_t* topology) {
+  const sparsecollTopology_t t = {0,
+                                  1,
+                                  2,
+                                  3,
+                                  {41, 42, 43, 44, 45, 46, 47, 48},
+                                  {51, 52, 53, 54, 55, 56, 57, 58},
+                                  {61, 62, 63, 64, 65, 66, 67, 68},
+                                  "source",
+                                  8,
+                                  9,
+                                  10};
+  *topology = t;
 }

@@ -3,7 +3,7 @@
 
 !> Compares structures, their initial values and all constants with the C header.
 program layout
-  use, intrinsic :: iso_c_binding, only: c_int, c_size_t, c_sizeof
+  use, intrinsic :: iso_c_binding, only: c_int, c_null_char, c_size_t, c_sizeof
   use sparsecoll
   implicit none
   integer(c_int) :: i
@@ -39,6 +39,17 @@ program layout
       type(sparsecollPushSumConfig_t), intent(inout) :: gossip
     end subroutine fill_gossip
 
+    function fresh_topology(topology) bind(C)
+      import :: c_int, sparsecollTopology_t
+      type(sparsecollTopology_t), intent(in) :: topology
+      integer(c_int) :: fresh_topology
+    end function fresh_topology
+
+    subroutine fill_topology(topology) bind(C)
+      import :: sparsecollTopology_t
+      type(sparsecollTopology_t), intent(inout) :: topology
+    end subroutine fill_topology
+
     subroutine fill_structures(sparse, config, stats) bind(C)
       import :: sparsecollSparse_t, sparsecollConfig_t, sparsecollStats_t
       type(sparsecollSparse_t), intent(inout) :: sparse
@@ -53,6 +64,7 @@ program layout
     .or. c_sizeof(topology) /= topology%size) error stop 'a wrong size'
   if (fresh_structures(sparse, config, stats, SPARSECOLL_ALL) /= 1) error stop 'initial values'
   if (fresh_gossip(gossip) /= 1) error stop 'initial values of push-sum'
+  if (fresh_topology(topology) /= 1) error stop 'initial values of a topology'
   call fill_structures(sparse, config, stats)
   if (any([sparse%size, sparse%count, sparse%nnz, sparse%capacity, sparse%needed] /= &
     [(int(i, c_size_t), i=1, 5)])) error stop 'the lengths of a sparse vector'
@@ -69,4 +81,11 @@ program layout
   call fill_gossip(gossip)
   if (any([gossip%magic, gossip%version, gossip%graph, gossip%peers, gossip%maxDelay, &
     int(gossip%k), nint(gossip%mixing)] /= [(i, i=1, 7)])) error stop 'the fields of push-sum'
+  call fill_topology(topology)
+  if (any([topology%magic, topology%version, topology%levels, topology%numaNode, topology%cores, &
+    topology%threads] /= [1, 2, 3, 8, 9, 10])) error stop 'the fields of a topology'
+  if (any([topology%group, topology%groups, topology%ranks] /= &
+    [(i, i=41, 48), (i, i=51, 58), (i, i=61, 68)])) error stop 'the levels of a topology'
+  if (any(topology%source(:7) /= ['s', 'o', 'u', 'r', 'c', 'e', c_null_char])) &
+    error stop 'the source of a topology'
 end program layout
