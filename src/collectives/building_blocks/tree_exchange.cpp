@@ -5,72 +5,14 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <optional>
 
-#include "collectives/network/topology.hpp"
+#include "collectives/building_blocks/tree_step.hpp"
 #include "core/error.hpp"
 
 namespace sparsecoll {
 
 namespace {
-
-/// One step of the tree as a rank sees it: the exchange between the subgroups of its group.
-class Step {
- public:
-  /// Step 0 is that of the innermost groups; there are groups.levels() + 1 steps.
-  Step(const Topology& groups, int step, int rank) : groups_(groups), step_(step), rank_(rank) {
-    const int ranks = groups.ranks();
-    for (int each = 0; each < ranks; ++each)
-      if (in_group(each) && std::ranges::find(subgroups_, subgroup(each)) == subgroups_.end())
-        subgroups_.push_back(subgroup(each));
-  }
-
-  /// The subgroups of this rank's group, by their lowest ranks.
-  std::span<const int> subgroups() const { return subgroups_; }
-  /// Returns whether this rank holds the region of `owner` in its subgroup.
-  bool holds_inside(int owner) const { return holder(step_ - 1, subgroup(rank_), owner) == rank_; }
-  /// Returns the rank that holds the region of `owner` in a subgroup.
-  int holder_in(int subgroup, int owner) const { return holder(step_ - 1, subgroup, owner); }
-  /// Returns the rank that holds it in this rank's group.
-  int holder_of_group(int owner) const {
-    return step_ == groups_.levels() ? owner : holder(step_, groups_.group_of(step_, rank_), owner);
-  }
-
- private:
-  bool in_group(int rank) const {
-    return step_ == groups_.levels() ||
-           groups_.group_of(step_, rank) == groups_.group_of(step_, rank_);
-  }
-  int subgroup(int rank) const { return step_ == 0 ? rank : groups_.group_of(step_ - 1, rank); }
-  /// Returns the rank that holds the region of `owner` in a group of a level; level -1: the group
-  /// is a rank.
-  int holder(int level, int group, int owner) const {
-    if (level < 0) return group;
-    if (groups_.group_of(level, owner) == group) return owner;
-    const std::span<const int> members = groups_.ranks_of_group(level, group);
-    const auto before = std::ranges::lower_bound(members, owner) - members.begin();
-    const auto index = static_cast<size_t>(owner - before);  // among the ranks outside the group
-    return members[index % members.size()];
-  }
-
-  const Topology& groups_;
-  const int step_;
-  const int rank_;
-  std::vector<int> subgroups_;
-};
-
-/// A region that this rank sends or receives in a step.
-struct Leg {
-  int owner;
-  int peer;
-  size_t position = 0;  ///< of the sender's subgroup
-};
-
-/// Sorts what is sent by the distance of the receiver, so that no two ranks send to one at a time.
-/// Messages between two ranks stay in the order of the owners.
-void rotate(std::vector<Leg>& legs, int rank, int ranks) {
-  std::ranges::stable_sort(legs, {},
-                           [&](const Leg& leg) { return (leg.peer - rank + ranks) % ranks; });
-}
 
 /// The sums that this rank holds of the regions, by owner.
 class PartialSums {
@@ -80,13 +22,13 @@ class PartialSums {
 
   /// Makes a step. Returns the vectors to be added: those of owner o and subgroup s are at
   /// (position of o among the owners in `held`) * subgroups + s.
-  ReceivedVectors exchange(const Step& step, std::vector<int>& held);
+  ReceivedVectors exchange(const TreeStep& step, std::vector<int>& held);
   /// Adds what a step has received.
   void add(const ReceivedVectors& received, std::span<const int> held, size_t subgroups);
 
  private:
   /// Packs a message for each leg, and returns where they begin and their sizes.
-  std::vector<ConstBytes> pack(std::span<const Leg> legs);
+  std::vector<ConstBytes> pack(std::span<const TreeLeg> legs);
   std::vector<ConstBytes> pack_from(const SparseSpan& in, std::span<const Region> regions);
 
   Env& env_;
@@ -109,9 +51,9 @@ std::vector<ConstBytes> PartialSums::pack_from(const SparseSpan& in,
   return messages;
 }
 
-std::vector<ConstBytes> PartialSums::pack(std::span<const Leg> legs) {
+std::vector<ConstBytes> PartialSums::pack(std::span<const TreeLeg> legs) {
   std::vector<Region> whole;  // those that are still parts of in_ are packed together
-  for (const Leg& leg : legs)
+  for (const TreeLeg& leg : legs)
     if (!sums_[static_cast<size_t>(leg.owner)])
       whole.push_back(regions_[static_cast<size_t>(leg.owner)]);
   const auto regions = env_.arena.take_span<Region>(whole.size());
@@ -119,7 +61,7 @@ std::vector<ConstBytes> PartialSums::pack(std::span<const Leg> legs) {
   const std::vector<ConstBytes> of_whole = pack_from(in_, regions);
   std::vector<ConstBytes> messages;
   size_t next = 0;
-  for (const Leg& leg : legs) {
+  for (const TreeLeg& leg : legs) {
     const auto owner = static_cast<size_t>(leg.owner);
     messages.push_back(sums_[owner] ? pack_from(*sums_[owner], regions_.subspan(owner, 1)).front()
                                     : of_whole[next++]);
@@ -127,16 +69,16 @@ std::vector<ConstBytes> PartialSums::pack(std::span<const Leg> legs) {
   return messages;
 }
 
-ReceivedVectors PartialSums::exchange(const Step& step, std::vector<int>& held) {
+ReceivedVectors PartialSums::exchange(const TreeStep& step, std::vector<int>& held) {
   const int rank = env_.call.rank(), ranks = env_.call.size();
   const std::span<const int> subgroups = step.subgroups();
-  std::vector<Leg> sent, received, own;
+  std::vector<TreeLeg> sent, received, own;
   for (int owner = 0; owner < ranks; ++owner) {
     const int to = step.holder_of_group(owner);
     if (to == rank) {
       for (size_t s = 0; s < subgroups.size(); ++s) {
-        const Leg leg{owner, step.holder_in(subgroups[s], owner),
-                      held.size() * subgroups.size() + s};
+        const TreeLeg leg{owner, step.holder_in(subgroups[s], owner),
+                          held.size() * subgroups.size() + s};
         (leg.peer == rank ? own : received).push_back(leg);
       }
       held.push_back(owner);
@@ -146,9 +88,9 @@ ReceivedVectors PartialSums::exchange(const Step& step, std::vector<int>& held) 
   }
   rotate(sent, rank, ranks);
   // Parts that stay here are packed, too, if the backend cannot take a part of a vector.
-  std::vector<Leg> packed = sent;
+  std::vector<TreeLeg> packed = sent;
   MessageUnpacker unpacker(env_, held.size() * subgroups.size());
-  for (const Leg& leg : own) {
+  for (const TreeLeg& leg : own) {
     const auto owner = static_cast<size_t>(leg.owner);
     const auto part = sums_[owner] ? sums_[owner] : env_.kernels.slice(in_, regions_[owner]);
     if (part)
@@ -167,7 +109,7 @@ ReceivedVectors PartialSums::exchange(const Step& step, std::vector<int>& held) 
     transfers[sent.size() + i].in_bound = kUnknownSize;
   }
   env_.call.exchange_each(transfers, [&](size_t i) {
-    const Leg& leg = received[i - sent.size()];
+    const TreeLeg& leg = received[i - sent.size()];
     unpacker.add(leg.position, {transfers[i].in, regions_[static_cast<size_t>(leg.owner)]});
   });
   for (size_t i = sent.size(); i < packed.size(); ++i)
@@ -232,9 +174,9 @@ class Contributions {
       unpacker_.add(rank, {message, regions_[rank]});
   }
 
-  void exchange(const Step& step) {
+  void exchange(const TreeStep& step) {
     const int rank = env_.call.rank(), ranks = env_.call.size();
-    std::vector<Leg> sent, received;
+    std::vector<TreeLeg> sent, received;
     for (int owner = 0; owner < ranks; ++owner) {
       const int from = step.holder_of_group(owner);
       if (from == rank) {
@@ -248,7 +190,7 @@ class Contributions {
     const auto transfers = env_.arena.take_span<Transfer>(sent.size() + received.size());
     for (size_t i = 0; i < transfers.size(); ++i) {
       const bool out = i < sent.size();
-      const Leg& leg = out ? sent[i] : received[i - sent.size()];
+      const TreeLeg& leg = out ? sent[i] : received[i - sent.size()];
       transfers[i].peer = leg.peer;
       transfers[i].message_memory = MessageMemory::host;
       if (out)
@@ -269,7 +211,7 @@ class Contributions {
   }
 
  private:
-  void add(const Leg& leg, ConstBytes in) {
+  void add(const TreeLeg& leg, ConstBytes in) {
     const auto owner = static_cast<size_t>(leg.owner);
     if (in.size() < sizeof(Head))
       fail(sparsecollRemoteError, "rank ", env_.call.communicator_rank(leg.peer), " sent ",
@@ -292,7 +234,7 @@ ReceivedVectors sum_by_tree(Env& env, const SparseSpan& in, std::span<const Regi
                             const Topology& groups) {
   PartialSums sums(env, in, regions);
   for (int step = 0;; ++step) {
-    const Step each(groups, step, env.call.rank());
+    const TreeStep each(groups, step, env.call.rank());
     std::vector<int> held;
     const ReceivedVectors received = sums.exchange(each, held);
     if (step == groups.levels()) return received;
@@ -305,7 +247,7 @@ GatheredVector gather_by_tree(Env& env, const Contribution& part, std::span<cons
   Contributions contributions(env, regions);
   contributions.add_own(part);
   for (int step = groups.levels(); step >= 0; --step)
-    contributions.exchange(Step(groups, step, env.call.rank()));
+    contributions.exchange(TreeStep(groups, step, env.call.rank()));
   std::vector<int> all(regions.size());
   std::iota(all.begin(), all.end(), 0);
   env.call.mark_covered(all);
