@@ -143,7 +143,9 @@ TEST_CASE("errors name file, line and key") {
        "line 1, levels[0].groups[0].ranks: expected ranks such as 0-3,8; got '-1'"},
       {"{\"levels\": [{\"groups\": [{\"ranks\": \"1;2\"}]}]}",
        "line 1, levels[0].groups[0].ranks: expected ranks such as 0-3,8; got '1;2'"},
-      {"{\"levels\": [", "line 1: expected a value, got the end of the text"}};
+      {"{\"levels\": [",
+       "line 1: syntax error while parsing value - unexpected end of input; expected '[', '{', or "
+       "a literal"}};
   for (const Bad& bad : all)
     CHECK(refusal_of(bad.text) == std::string("SPARSECOLL_TOPOLOGY: t.json, ") + bad.error);
   CHECK(refusal([] { TopologyTree::from_file("/dev/null"); }).find("regular file") !=

@@ -36,6 +36,8 @@ TEST_CASE("values have their kinds, texts and lines") {
   CHECK(array.items[1].text == "-2.5e+3");
   CHECK(array.items[2].kind == Kind::string);
   CHECK(array.items[2].line == 2);
+  CHECK(parse_json("[1\n,2\n\n,3]").items[0].line == 1);
+  CHECK(parse_json("[1\n,2\n\n,3]").items[2].line == 4);
   CHECK(object.members[1].line == 3);
   CHECK(object.members[1].value.kind == Kind::object);
   CHECK(object.members[2].value.text == "true");
@@ -76,12 +78,15 @@ TEST_CASE("what is no JSON is refused with its line") {
                           "\"\n\"",
                           "1 2",
                           "[1] x",
-                          "\"\\"}) {
+                          "\"\\",
+                          "\"\xff\"",
+                          "1e999"}) {
     INFO(bad);
     CHECK(refusal(bad).rfind("line ", 0) == 0);
   }
   CHECK(refusal("{\n\"a\": 1,\n\"a\": 2}") == "line 3: the key 'a' comes twice");
-  CHECK(refusal("[1,\n2\n3]") == "line 3: expected ',' or ']', got '3'");
+  CHECK(refusal("[1,\n2\n3]") ==
+        "line 3: syntax error while parsing array - unexpected number literal; expected ']'");
 }
 
 TEST_CASE("values may not be nested without end") {
