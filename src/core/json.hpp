@@ -16,7 +16,7 @@ struct JsonValue {
 
   Kind kind = Kind::null;
   size_t line = 0;
-  std::string text;  ///< of a string, without escapes; of a number or boolean, in JSON
+  std::string text;              ///< of a string, without escapes; of a number or boolean, in JSON
   std::vector<JsonValue> items;  ///< of an array
   std::vector<Member> members;   ///< of an object, in the order of the text
 };
