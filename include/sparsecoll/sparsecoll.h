@@ -246,8 +246,9 @@ typedef struct {
 /**
  * The configuration of a communicator. Start from SPARSECOLL_CONFIG_INITIALIZER: a struct that was
  * not initialized so is sparsecollInvalidArgument. The environment variables SPARSECOLL_ALGO,
- * SPARSECOLL_SELECT, SPARSECOLL_WIRE, SPARSECOLL_ALLOW_SHARDED and SPARSECOLL_TIMEOUT_MS override
- * it (docs/environment.md). All ranks must agree on every field except `device`.
+ * SPARSECOLL_SELECT, SPARSECOLL_WIRE, SPARSECOLL_ALLOW_SHARDED, SPARSECOLL_DENSE_BELOW,
+ * SPARSECOLL_EXPECTED_RANKS and SPARSECOLL_TIMEOUT_MS override it (docs/environment.md). All ranks
+ * must agree on every field except `device`.
  */
 typedef struct {
   size_t size;      /**< sizeof the struct, set by the initializer */
@@ -271,13 +272,18 @@ typedef struct {
                            another order; 0 does not */
   int allowSharded;   /**< 1 allows Auto to take sparsecollAlgoSharded, which has another
                            definition; 0 does not */
+  int expectedRanks;  /**< the number of ranks that the communicator must have, or init is
+                           InvalidUsage; 0: any. A split does not inherit it */
+  size_t denseBelow;  /**< sparseAllreduce(), gtopkAllreduce() and sparseReduceScatter() of fewer
+                           values than this behave as with k = count: small tensors are sent
+                           whole; 0: none are */
 } sparsecollConfig_t;
 
 /** The default configuration. */
 #define SPARSECOLL_CONFIG_INITIALIZER                                                            \
   {                                                                                              \
     sizeof(sparsecollConfig_t), 0x53504346u, SPARSECOLL_VERSION, 1, INT_MIN, 600000, 0, 0, 0, 0, \
-        64, 32, 0, 0                                                                             \
+        64, 32, 0, 0, 0, 0                                                                       \
   }
 
 /** Statistics of one rank's verbs. Start from SPARSECOLL_STATS_INITIALIZER. Later versions add

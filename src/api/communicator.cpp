@@ -87,6 +87,7 @@ void* Communicator::initialize(const std::optional<Error>& problem, const Deadli
 void Communicator::agree_on_config(const std::optional<Error>& problem, const Deadline& deadline) {
   const auto check = [&] {
     if (problem) throw Error(*problem);
+    check_expected_ranks(config_, size());
     if (!has_parent_) network_model_.path = path_of(config_, *link_);
     if (!config_.values.blocking) link_->check_queue();
   };

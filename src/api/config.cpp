@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <charconv>
 #include <climits>
+#include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "api/topology_tree.hpp"
 #include "calls/algorithm_info.hpp"
@@ -42,17 +44,19 @@ int choose(const char* variable, const std::vector<Word>& words, int otherwise) 
 }
 
 /// The valid range of a variable's number.
+template <class T>
 struct Numbers {
   const char* unit;
-  int least;
-  int most;
+  T least;
+  T most;
 };
 
 /// Returns the variable's number; none if it is not set.
-std::optional<int> number(const char* variable, const Numbers& numbers) {
+template <class T = int>
+std::optional<T> number(const char* variable, const Numbers<std::type_identity_t<T>>& numbers) {
   const auto got = environment(variable);
   if (!got) return std::nullopt;
-  int value = 0;
+  T value = 0;
   const auto [end, error] = std::from_chars(got->data(), got->data() + got->size(), value);
   if (error != std::errc() || end != got->data() + got->size() || value < numbers.least ||
       value > numbers.most)
@@ -83,6 +87,19 @@ std::optional<bool> optional_switch(const char* variable) {
   constexpr int kAuto = -1;
   const int chosen = choose(variable, {{"auto", kAuto}, {"0", 0}, {"1", 1}}, kAuto);
   return chosen == kAuto ? std::nullopt : std::optional(chosen == 1);
+}
+
+/// Returns how many processes the launcher says that it started, if that is more than one. The
+/// variables are those of torchrun, Slurm, MPICH and Open MPI.
+std::optional<LaunchedRanks> launched_ranks() {
+  for (const char* variable : {"WORLD_SIZE", "SLURM_NTASKS", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE"}) {
+    const std::string got = environment(variable).value_or("");
+    int count = 0;
+    const auto [end, error] = std::from_chars(got.data(), got.data() + got.size(), count);
+    const bool whole = error == std::errc() && end == got.data() + got.size();
+    if (whole && count > 1) return LaunchedRanks{variable, count};
+  }
+  return std::nullopt;
 }
 
 /// Returns "0 (auto), 1 (allgather) or 2 (oktopk)" for all algorithms.
@@ -171,6 +188,7 @@ void check_values(sparsecollConfig_t& c, FirstError& first) {
   check("allowReordered", &C::allowReordered, c.allowReordered == 0 || c.allowReordered == 1,
         "0 or 1");
   check("allowSharded", &C::allowSharded, c.allowSharded == 0 || c.allowSharded == 1, "0 or 1");
+  check("expectedRanks", &C::expectedRanks, c.expectedRanks >= 0, "0 or more");
 }
 
 /// Returns the caller's struct, with defaults for fields that it does not have.
@@ -206,6 +224,12 @@ void override_values(sparsecollConfig_t& c, FirstError& first) {
   replace(&sparsecollConfig_t::wire, "SPARSECOLL_WIRE",
           {{"native", sparsecollWireNative}, {"bf16", sparsecollWireBf16}});
   replace(&sparsecollConfig_t::allowSharded, "SPARSECOLL_ALLOW_SHARDED", {{"0", 0}, {"1", 1}});
+  c.denseBelow = first.value(c.denseBelow, [&] {
+    return number<size_t>("SPARSECOLL_DENSE_BELOW", {"values", 0, SIZE_MAX}).value_or(c.denseBelow);
+  });
+  c.expectedRanks = first.value(c.expectedRanks, [&] {
+    return number("SPARSECOLL_EXPECTED_RANKS", {"ranks", 0, INT_MAX}).value_or(c.expectedRanks);
+  });
   c.timeoutMs = first.value(c.timeoutMs, [&] {
     return number("SPARSECOLL_TIMEOUT_MS", {"milliseconds", 0, INT_MAX}).value_or(c.timeoutMs);
   });
@@ -242,6 +266,7 @@ CheckedConfig check_config(const sparsecollConfig_t* config, bool check) {
   set(result.threads, [] { return number("SPARSECOLL_THREADS", {"threads", 1, kMostThreads}); });
   set(result.cuda_aware, [] { return optional_switch("SPARSECOLL_CUDA_AWARE"); });
   set(result.mpi_eager, [] { return optional_switch("SPARSECOLL_MPI_PIECES"); });
+  result.launched = launched_ranks();
   result.log_level = first.value(LogLevel::none, [&] {
     Log(result.log_level, result.log_file, "");  // throws if the file cannot be opened
     return result.log_level;
@@ -260,6 +285,22 @@ void check_nccl_device(const Config& config, int device) {
   if (wanted != INT_MIN && wanted != device)
     fail(sparsecollInvalidArgument, "config.device: expected that of the NCCL communicator, ",
          device, ", or INT_MIN, got ", wanted);
+}
+
+void check_expected_ranks(const Config& config, int ranks) {
+  const int expected = config.values.expectedRanks;
+  if (expected == 0 || expected == ranks) return;
+  fail(
+      sparsecollInvalidUsage, "config.expectedRanks (SPARSECOLL_EXPECTED_RANKS): expected ",
+      expected, " ranks, got ", ranks,
+      config.launched ? text("; ", config.launched->variable, " is ", config.launched->count) : "");
+}
+
+std::optional<std::string> warning_of_one_rank(const Config& config) {
+  if (!config.launched || config.values.expectedRanks == 1) return std::nullopt;
+  return text("MPI has one rank here, but ", config.launched->variable, " is ",
+              config.launched->count,
+              ": each process has a communicator of its own, and nothing is summed");
 }
 
 Descriptor describe(const Config& config) {
@@ -282,6 +323,8 @@ Descriptor describe(const Config& config) {
   set(kRanksPerNode, config.ranks_per_node);
   set(kCheck, config.check);
   set(kAllowSharded, c.allowSharded);
+  set(kExpectedRanks, c.expectedRanks);
+  descriptor.argument[kDenseBelow] = c.denseBelow;
   descriptor.argument[kTopology] = config.tree ? config.tree->identity() : 0;
   return descriptor;
 }

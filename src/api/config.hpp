@@ -16,6 +16,12 @@ namespace sparsecoll {
 
 class TopologyTree;
 
+/// The number of processes that a launcher started, by the variable that it sets.
+struct LaunchedRanks {
+  const char* variable;
+  int count;
+};
+
 /// A checked configuration: the caller's struct, overridden by the environment.
 struct Config {
   sparsecollConfig_t values = SPARSECOLL_CONFIG_INITIALIZER;
@@ -32,6 +38,7 @@ struct Config {
   std::optional<bool> cuda_aware;  ///< whether MPI accepts device memory; none: what MPI reports
   std::optional<bool>
       mpi_eager;  ///< whether all messages go in eager chunks; none: those to other machines
+  std::optional<LaunchedRanks> launched;  ///< none: no launcher says how many there are
 };
 
 /// A configuration that can be used, and the first thing that is wrong with what it comes from: the
@@ -48,6 +55,13 @@ CheckedConfig check_config(const sparsecollConfig_t* config, bool check = true);
 
 /// Does the same, but throws the problem.
 Config make_config(const sparsecollConfig_t* config, bool check = true);
+
+/// Throws InvalidUsage if the configuration expects another number of ranks.
+void check_expected_ranks(const Config& config, int ranks);
+
+/// Returns a warning for an MPI that has one rank: none, unless the launcher says that it started
+/// more and the configuration does not expect one rank.
+std::optional<std::string> warning_of_one_rank(const Config& config);
 
 /// Checks the number of a device, or one of the two numbers that stand for a choice.
 void check_device(const std::string& name, int device);

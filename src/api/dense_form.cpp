@@ -53,7 +53,7 @@ class DenseOperation final : public Operation, private DenseArguments {
     Kernels& kernels = context().kernels(invocation.communicator, type, narrowest_index(count));
     Reduction reduction(invocation, kernels);
     Env& env = reduction.env();
-    Problem problem{count, std::min(k, count), {}, 0};
+    Problem problem{count, entries_to_keep(invocation.communicator, count, k), {}, 0};
     problem.topology = reduction.known_topology();
     const Algorithm& algorithm =
         only ? *only : reduction.sparse_algorithm(problem, Reduction::Form::dense);

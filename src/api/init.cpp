@@ -24,6 +24,7 @@ sparsecollResult_t sparsecollCommInitAll(sparsecollComm_t* comms, int nranks, co
     if (!comms) fail(sparsecollInvalidArgument, "comms: expected a pointer, got NULL");
     if (nranks < 1) fail(sparsecollInvalidArgument, "nranks: expected 1 or more, got ", nranks);
     const Config checked = make_config(config);
+    check_expected_ranks(checked, nranks);
     std::vector<Config> of_rank(static_cast<size_t>(nranks), checked);
     for (int r = 0; devices && r < nranks; ++r) {
       check_device(text("devices[", r, "]"), devices[r]);

@@ -8,6 +8,24 @@
 
 using namespace sparsecoll;
 
+namespace {
+
+/// Writes a warning if this process is the only rank of MPI and a launcher started more. It is the
+/// only line that the library writes unasked: without it, models differ silently.
+void warn_of_one_rank(const Config& config) {
+  int ranks = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (ranks > 1) return;
+  const std::optional<std::string> warning = warning_of_one_rank(config);
+  if (!warning) return;
+  const bool logs = config.log_level != LogLevel::none;
+  const Log log(logs ? config.log_level : LogLevel::warn, logs ? config.log_file : "",
+                "rank 0 of 1");
+  log.write(LogLevel::warn, *warning);
+}
+
+}  // namespace
+
 sparsecollResult_t sparsecollCommInitMpi(sparsecollComm_t* comm, MPI_Comm mpi,
                                          const sparsecollConfig_t* config) {
   return on_init("sparsecollCommInitMpi", [&] {
@@ -22,5 +40,6 @@ sparsecollResult_t sparsecollCommInitMpi(sparsecollComm_t* comm, MPI_Comm mpi,
     const auto made = std::make_shared<Communicator>(
         std::make_unique<FramedLink>(make_mpi_transport(mpi, deadline, options)), checked);
     *comm = static_cast<sparsecollComm_t>(made->initialize(problem, deadline));
+    warn_of_one_rank(checked);
   });
 }

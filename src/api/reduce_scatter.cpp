@@ -69,7 +69,7 @@ class ReduceScatterOperation final : public Operation, private ReduceScatterArgu
         context().kernels(communicator, type, static_cast<IndexType>(recv->indexType));
     Reduction reduction(invocation, kernels);
     Env& env = reduction.env();
-    Problem problem{count, std::min(k, count), {}, 0};
+    Problem problem{count, entries_to_keep(communicator, count, k), {}, 0};
     problem.regions = bounds.regions(count, env);
     problem.topology = reduction.known_topology();
     const Gradient gradient{send, count, residual ? residual->view() : ResidualView{}};

@@ -162,6 +162,10 @@ void Reduction::confirm(size_t selected, size_t result) {
   invocation_.call.confirm();
 }
 
+size_t entries_to_keep(const Communicator& communicator, size_t count, size_t k) {
+  return count < communicator.config().values.denseBelow ? count : std::min(k, count);
+}
+
 Descriptor describe(Verb verb, const std::array<uint64_t, 5>& arguments) {
   Descriptor descriptor;
   descriptor.verb = static_cast<uint64_t>(verb);

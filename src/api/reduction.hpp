@@ -53,6 +53,10 @@ class Reduction {
   size_t result_entries_ = 0;
 };
 
+/// Returns the number of entries that a verb in dense form keeps of `count`: k, or all of a tensor
+/// that is sent whole (sparsecollConfig_t::denseBelow).
+size_t entries_to_keep(const Communicator& communicator, size_t count, size_t k);
+
 /// Returns the descriptor of a verb with these arguments.
 Descriptor describe(Verb verb, const std::array<uint64_t, 5>& arguments);
 

@@ -72,7 +72,11 @@ sparsecollResult_t sparsecollCommSplit(sparsecollComm_t comm, int color, int key
         fail(sparsecollInvalidArgument,
              "color: expected 0 or more, or SPARSECOLL_SPLIT_NOCOLOR, got ", color);
       if (!newcomm) fail(sparsecollInvalidArgument, "newcomm: expected a pointer, got NULL");
-      if (!config) return parent.config();
+      if (!config) {
+        Config inherited = parent.config();
+        inherited.values.expectedRanks = 0;
+        return inherited;
+      }
       const auto device = parent.link().device();
       const Config own = make_config(config, !device);
       if (device) check_nccl_device(own, *device);

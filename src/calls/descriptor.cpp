@@ -48,6 +48,8 @@ constexpr const char* kInitArguments[] = {
     "SPARSECOLL_CHECK",
     "allowSharded (SPARSECOLL_ALLOW_SHARDED)",
     "topology (SPARSECOLL_TOPOLOGY)",
+    "denseBelow (SPARSECOLL_DENSE_BELOW)",
+    "expectedRanks (SPARSECOLL_EXPECTED_RANKS)",
 };
 
 std::span<const char* const> argument_names(uint64_t verb) {
@@ -81,6 +83,7 @@ std::string push_sum_value(size_t argument, uint64_t bits) {
 
 std::string init_value(size_t argument, uint64_t bits) {
   if (argument == kTopology) return bits == 0 ? "no file" : text("a file with the checksum ", bits);
+  if (argument == kDenseBelow) return std::to_string(bits);
   const std::string number = std::to_string(static_cast<int64_t>(bits));
   const AlgorithmInfo* const algorithm =
       argument == kAlgorithm ? algorithm_info(static_cast<int>(bits)) : nullptr;

@@ -28,7 +28,7 @@ enum class Verb : uint64_t {
 /// The verb of a call and those of its arguments on which the ranks must agree, by position.
 /// Abandon notices carry it; every header carries its hash.
 struct Descriptor {
-  static constexpr size_t kArguments = 14;
+  static constexpr size_t kArguments = 16;
 
   uint64_t verb = 0;
   std::array<uint64_t, kArguments> argument{};
@@ -86,6 +86,8 @@ enum InitArgument : size_t {
   kCheck,
   kAllowSharded,
   kTopology,
+  kDenseBelow,
+  kExpectedRanks,
 };
 
 /// Returns a signed argument, or an enumerator, as an element of Descriptor::argument.

@@ -109,7 +109,7 @@ module sparsecoll_types
 
   !> The configuration of a communicator.
   type, bind(C), public :: sparsecollConfig_t
-    integer(c_size_t) :: size = 64
+    integer(c_size_t) :: size = 72
     integer(c_int) :: magic = int(z'53504346', c_int)
     integer(c_int) :: version = SPARSECOLL_VERSION
     integer(c_int) :: blocking = 1
@@ -123,6 +123,8 @@ module sparsecoll_types
     integer(c_int) :: thresholdInterval = 32
     integer(c_int) :: allowReordered = 0
     integer(c_int) :: allowSharded = 0
+    integer(c_int) :: expectedRanks = 0
+    integer(c_size_t) :: denseBelow = 0
   end type sparsecollConfig_t
 
   !> Statistics of one rank's verbs.

@@ -94,7 +94,8 @@ const std::vector<Field>& fields() {
       {"repartitionInterval", &sparsecollConfig_t::repartitionInterval, {1, INT_MAX}, {0, -1}},
       {"thresholdInterval", &sparsecollConfig_t::thresholdInterval, {1, INT_MAX}, {0, -1}},
       {"allowReordered", &sparsecollConfig_t::allowReordered, {0, 1}, {2, -1}},
-      {"allowSharded", &sparsecollConfig_t::allowSharded, {0, 1}, {2, -1}}};
+      {"allowSharded", &sparsecollConfig_t::allowSharded, {0, 1}, {2, -1}},
+      {"expectedRanks", &sparsecollConfig_t::expectedRanks, {0, 1, INT_MAX}, {-1, INT_MIN}}};
   return all;
 }
 
@@ -156,7 +157,9 @@ TEST_CASE("variables override the struct") {
       check("SPARSECOLL_CHECK", "0"), debug("SPARSECOLL_DEBUG", "WARN"),
       simd("SPARSECOLL_SIMD", "portable"), threads("SPARSECOLL_THREADS", "3"),
       bind("SPARSECOLL_BIND", "0"), cuda_aware("SPARSECOLL_CUDA_AWARE", "0"),
-      mpi_eager("SPARSECOLL_MPI_PIECES", "1");
+      mpi_eager("SPARSECOLL_MPI_PIECES", "1"),
+      dense_below("SPARSECOLL_DENSE_BELOW", "18446744073709551615"),
+      expected_ranks("SPARSECOLL_EXPECTED_RANKS", "3");
   const Config made = make_config(&config);
   CHECK(made.values.algorithm == sparsecollAlgoOktopk);
   CHECK(made.values.wire == sparsecollWireBf16);
@@ -168,6 +171,45 @@ TEST_CASE("variables override the struct") {
   CHECK_FALSE(made.binds);
   CHECK(made.cuda_aware == false);
   CHECK(made.mpi_eager == true);
+  CHECK(made.values.denseBelow == SIZE_MAX);
+  CHECK(made.values.expectedRanks == 3);
+}
+
+TEST_CASE("a communicator has the expected number of ranks, or is refused") {
+  const Variable world("WORLD_SIZE", "4");
+  sparsecollConfig_t config = kDefaults;
+  check_expected_ranks(make_config(&config), 1);
+  config.expectedRanks = 4;
+  const Config expects = make_config(&config);
+  check_expected_ranks(expects, 4);
+  try {
+    check_expected_ranks(expects, 1);
+    FAIL("one rank was accepted");
+  } catch (const Error& error) {
+    CHECK(error.code() == sparsecollInvalidUsage);
+    CHECK(contains(error.what(), "config.expectedRanks"));
+    CHECK(contains(error.what(), "expected 4 ranks, got 1; WORLD_SIZE is 4"));
+  }
+}
+
+TEST_CASE("one rank is suspicious where a launcher says that it started more") {
+  std::vector<std::unique_ptr<Variable>> unset;
+  for (const char* name : {"WORLD_SIZE", "SLURM_NTASKS", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE"})
+    unset.push_back(std::make_unique<Variable>(name, ""));
+  CHECK_FALSE(warning_of_one_rank(make_config(nullptr)));
+  for (const char* name : {"WORLD_SIZE", "SLURM_NTASKS", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE"}) {
+    const Variable launched(name, "8");
+    const auto warning = warning_of_one_rank(make_config(nullptr));
+    REQUIRE(warning);
+    CHECK(contains(*warning, text(name, " is 8")));
+    sparsecollConfig_t config = kDefaults;
+    config.expectedRanks = 1;
+    CHECK_FALSE(warning_of_one_rank(make_config(&config)));
+  }
+  for (const char* other : {"1", "0", "-2", "8x", ""}) {
+    const Variable launched("WORLD_SIZE", other);
+    CHECK_FALSE(warning_of_one_rank(make_config(nullptr)));
+  }
 }
 
 struct Words {

@@ -72,7 +72,8 @@ program layout
   if (any([config%magic, config%version, config%blocking, config%device, config%timeoutMs, &
     config%algorithm, config%selection, config%residualRule, config%wire, &
     config%repartitionInterval, config%thresholdInterval, config%allowReordered, &
-    config%allowSharded] /= [(i, i=1, 13)])) error stop 'the fields of a configuration'
+    config%allowSharded, config%expectedRanks, int(config%denseBelow)] /= [(i, i=1, 15)])) &
+    error stop 'the fields of a configuration'
   if (any([stats%magic, stats%version, stats%algorithm] /= [1, 2, 3])) error stop 'of statistics'
   if (any([stats%bytesSent, stats%bytesReceived, stats%messagesSent, stats%selected, &
     stats%result, stats%abandonedBytes] /= [(int(i, c_size_t), i=4, 9)])) error stop 'counters'

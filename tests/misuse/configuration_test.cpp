@@ -50,6 +50,7 @@ const BadField kBadFields[] = {
     {"thresholdInterval", [](sparsecollConfig_t& c) { c.thresholdInterval = -5; }},
     {"allowSharded", [](sparsecollConfig_t& c) { c.allowSharded = 2; }},
     {"allowSharded", [](sparsecollConfig_t& c) { c.allowSharded = -1; }},
+    {"expectedRanks", [](sparsecollConfig_t& c) { c.expectedRanks = -1; }},
 };
 
 TEST_CASE("a bad field is refused, and the message of this thread names it") {

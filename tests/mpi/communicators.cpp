@@ -14,6 +14,7 @@
 #include "support/hang_guard.hpp"
 #include "support/mpi_verdict.hpp"
 #include "support/sweep.hpp"
+#include "support/variable.hpp"
 
 namespace {
 
@@ -87,6 +88,8 @@ const Difference kDifferences[] = {
      [](sparsecollConfig_t&) { setenv("SPARSECOLL_ALGO", "oktopk", 1); }, false},
     {"timeoutMs", "SPARSECOLL_TIMEOUT_MS",
      [](sparsecollConfig_t&) { setenv("SPARSECOLL_TIMEOUT_MS", "31000", 1); }, false},
+    {"denseBelow", "SPARSECOLL_DENSE_BELOW", [](sparsecollConfig_t& c) { c.denseBelow = 5; },
+     false},
     {"topology", "SPARSECOLL_TOPOLOGY",
      [](sparsecollConfig_t&) {
        std::ofstream("other_tree.json") << R"({"levels": [{"groups": [{"ranks": "0-99"}]}]})";
@@ -132,6 +135,48 @@ std::string init_differently(const Difference& difference, int odd) {
     return "the algorithm is not named: " + got;
   }
   return "";
+}
+
+/// torchrun starts processes of which MPI knows nothing: each has an MPI_COMM_WORLD of its own.
+void check_lone_rank(Verdict& verdict) {
+  if (size_of(MPI_COMM_WORLD) > 1) return;
+  const Variable world("WORLD_SIZE", "4"), log("SPARSECOLL_DEBUG", "WARN"),
+      file("SPARSECOLL_DEBUG_FILE", "lone_rank.log");
+  std::remove("lone_rank.log");
+  sparsecollConfig_t config = default_config();
+  { const MpiCommunicator comm(MPI_COMM_WORLD, config); }
+  verdict.require("a warning", lines_with("lone_rank.log", "WORLD_SIZE is 4") == 1);
+  config.expectedRanks = 1;
+  { const MpiCommunicator comm(MPI_COMM_WORLD, config); }
+  verdict.require("no warning for one rank that is expected",
+                  lines_with("lone_rank.log", "WORLD_SIZE is 4") == 1);
+  std::remove("lone_rank.log");
+  config.expectedRanks = 4;
+  sparsecollComm_t comm = nullptr;
+  verdict.require("one rank of four",
+                  sparsecollCommInitMpi(&comm, MPI_COMM_WORLD, &config) == sparsecollInvalidUsage);
+  verdict.require("its message", has_word(sparsecollGetLastError(nullptr), "WORLD_SIZE"));
+}
+
+/// A split of a communicator that expects its number of ranks has fewer.
+void check_expected_ranks(Verdict& verdict) {
+  const int rank = rank_in(MPI_COMM_WORLD), P = size_of(MPI_COMM_WORLD);
+  sparsecollConfig_t config = default_config();
+  config.expectedRanks = P;
+  sparsecollComm_t part = nullptr;
+  {
+    const MpiCommunicator whole(MPI_COMM_WORLD, config);
+    verdict.require("a split", sparsecollCommSplit(whole.get(), rank % 2, 0, &part, nullptr) ==
+                                   sparsecollSuccess);
+    verdict.check("the whole", good_call(whole.get()));
+  }
+  verdict.check("a call in the part", good_call(part));
+  verdict.require("destroy", sparsecollCommDestroy(part) == sparsecollSuccess);
+  config.expectedRanks = P + 1;
+  sparsecollComm_t comm = nullptr;
+  verdict.require("a rank too few",
+                  sparsecollCommInitMpi(&comm, MPI_COMM_WORLD, &config) == sparsecollInvalidUsage);
+  verdict.require("its message", has_word(sparsecollGetLastError(nullptr), "expectedRanks"));
 }
 
 void check_differences(Verdict& verdict) {
@@ -248,8 +293,8 @@ int main(int argc, char** argv) {
     const HangGuard guard("mpi communicators", 1, std::chrono::seconds(170));
     Verdict verdict;
     for (const auto check :
-         {check_queries, check_refusals, check_differences, check_several_at_once, check_parts,
-          check_many_times, check_own_messages, check_split}) {
+         {check_queries, check_refusals, check_differences, check_lone_rank, check_expected_ranks,
+          check_several_at_once, check_parts, check_many_times, check_own_messages, check_split}) {
       check(verdict);
       if (verdict.any_failed()) break;
     }

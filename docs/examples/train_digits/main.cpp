@@ -43,9 +43,9 @@ int main(int argc, char** argv) {
     if (options.validate) dataset = hold_out(dataset.training);
     const Body body = [&](World& world) { train::train(options, dataset, world); };
     if (options.transport == Transport::mpi) {
-      run_mpi(config_for(options.mode), body);
+      run_mpi(config_for(options), body);
     } else {
-      run_local(options.ranks, config_for(options.mode), body);
+      run_local(options.ranks, config_for(options), body);
     }
   } catch (const std::exception& error) {
     std::fprintf(stderr, "train_digits: %s\n", error.what());

@@ -51,10 +51,11 @@ class MomentumSgd final : public Optimizer {
 
 }  // namespace
 
-sparsecollConfig_t config_for(Mode mode) {
+sparsecollConfig_t config_for(const Options& options) {
   sparsecollConfig_t config = SPARSECOLL_CONFIG_INITIALIZER;
   config.timeoutMs = 60000;  // far longer than a step
-  switch (mode) {
+  config.denseBelow = options.dense_below;
+  switch (options.mode) {
     case Mode::topk:
       config.algorithm = sparsecollAlgoAllgather;
       break;

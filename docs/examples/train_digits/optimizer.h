@@ -14,8 +14,8 @@
 
 namespace train {
 
-/// Returns the configuration of the communicator for a mode.
-sparsecollConfig_t config_for(Mode mode);
+/// Returns the configuration of the communicator.
+sparsecollConfig_t config_for(const Options& options);
 
 /// The arguments of an optimizer.
 struct Problem {

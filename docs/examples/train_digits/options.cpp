@@ -99,6 +99,9 @@ Options parse_options(int argc, char** argv) {
   app.add_option("--fusion", options.fusion_bytes,
                  "groups: most bytes of gradients in one group (K, M, G) [all of them]")
       ->transform(CLI::AsSizeValue(false));
+  app.add_option("--dense-below", options.dense_below,
+                 "groups: send tensors of fewer parameters whole")
+      ->capture_default_str();
   app.add_option("--max-delay", options.max_delay, "osgp: steps by which a message may be late")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
@@ -131,6 +134,7 @@ Options parse_options(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     belongs_to("--fusion", Mode::groups);
+    belongs_to("--dense-below", Mode::groups);
     belongs_to("--max-delay", Mode::osgp);
     belongs_to("--mixing", Mode::gossip);
   } catch (const CLI::ParseError& error) {

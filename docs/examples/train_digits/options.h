@@ -48,8 +48,9 @@ struct Options {
   double seconds = 0;     // training time after which the next evaluation is the last; 0: no limit
   std::size_t every = 0;  // steps between evaluations within an epoch; 0: none
   std::uint64_t seed = 1;
-  std::size_t batch = 16;  // images per rank and step
-  double density = 0.01;   // k / n
+  std::size_t batch = 16;       // images per rank and step
+  double density = 0.01;        // k / n
+  std::size_t dense_below = 0;  // sparsecollConfig_t::denseBelow
   double learning_rate = 0.02;
   double momentum = 0.9;
   std::size_t warm_up = 0;  // epochs of higher density; parse_options() sets the mode's default
