@@ -191,6 +191,20 @@ typedef enum {
   sparsecollWireMaxEnum = 0x7fffffff
 } sparsecollWire_t;
 
+/** What a call does with its residuals where values are not finite, as after an overflow in a
+ *  training with loss scaling. */
+typedef enum {
+  sparsecollNonFiniteKeep = 0, /**< the same as with finite values */
+  /** If acc of any rank has a NaN or an infinity, the residual of every rank stays as it was before
+   *  the call. The result is that of sparsecollNonFiniteKeep: unless k is 0, it has an entry that
+   *  is not finite. The call returns sparsecollSuccess, and `skipped` of the statistics counts it.
+   *  In a group each call decides for itself. In the `v` verbs the entries of `send` stand for acc.
+   *  pushSumStep(), sparsecollTopk() and integers ignore the setting. A communicator over NCCL
+   *  cannot have it: sparsecollInvalidArgument. See docs/semantics.md. */
+  sparsecollNonFiniteSkip = 1,
+  sparsecollNonFiniteMaxEnum = 0x7fffffff
+} sparsecollNonFinite_t;
+
 /** The out-neighbours of a rank in a step of pushSumStep(). Distances are modulo P. With d
  *  out-neighbours, each of them gets the share 1 / (d + 1) of (x, w), and the rank keeps the same
  *  share. */
@@ -247,8 +261,8 @@ typedef struct {
  * The configuration of a communicator. Start from SPARSECOLL_CONFIG_INITIALIZER: a struct that was
  * not initialized so is sparsecollInvalidArgument. The environment variables SPARSECOLL_ALGO,
  * SPARSECOLL_SELECT, SPARSECOLL_WIRE, SPARSECOLL_ALLOW_SHARDED, SPARSECOLL_DENSE_BELOW,
- * SPARSECOLL_EXPECTED_RANKS and SPARSECOLL_TIMEOUT_MS override it (docs/environment.md). All ranks
- * must agree on every field except `device`.
+ * SPARSECOLL_EXPECTED_RANKS, SPARSECOLL_NON_FINITE and SPARSECOLL_TIMEOUT_MS override it
+ * (docs/environment.md). All ranks must agree on every field except `device`.
  */
 typedef struct {
   size_t size;      /**< sizeof the struct, set by the initializer */
@@ -277,13 +291,14 @@ typedef struct {
   size_t denseBelow;  /**< sparseAllreduce(), gtopkAllreduce() and sparseReduceScatter() of fewer
                            values than this behave as with k = count: small tensors are sent
                            whole; 0: none are */
+  int nonFinite;      /**< sparsecollNonFinite_t */
 } sparsecollConfig_t;
 
 /** The default configuration. */
 #define SPARSECOLL_CONFIG_INITIALIZER                                                            \
   {                                                                                              \
     sizeof(sparsecollConfig_t), 0x53504346u, SPARSECOLL_VERSION, 1, INT_MIN, 600000, 0, 0, 0, 0, \
-        64, 32, 0, 0, 0, 0                                                                       \
+        64, 32, 0, 0, 0, 0, 0                                                                    \
   }
 
 /** Statistics of one rank's verbs. Start from SPARSECOLL_STATS_INITIALIZER. Later versions add
@@ -304,13 +319,15 @@ typedef struct {
   double reduceSeconds;   /**< seconds to merge, select again and write the result */
   size_t abandonedBytes;  /**< bytes that are never freed because an abandoned message may still
                                access them */
+  size_t skipped;         /**< calls whose residuals stayed as they were by
+                               sparsecollNonFiniteSkip; each call of a group counts */
 } sparsecollStats_t;
 
 /** Initializes the struct with zeros. The struct is an output. */
 #define SPARSECOLL_STATS_INITIALIZER                                                             \
   {                                                                                              \
     sizeof(sparsecollStats_t), 0x53505354u, SPARSECOLL_VERSION, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0.0, \
-        0.0, 0                                                                                   \
+        0.0, 0, 0                                                                                \
   }
 
 /** The most levels of a topology. */

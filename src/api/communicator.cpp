@@ -88,6 +88,7 @@ void Communicator::agree_on_config(const std::optional<Error>& problem, const De
   const auto check = [&] {
     if (problem) throw Error(*problem);
     check_expected_ranks(config_, size());
+    if (link_as<StreamLink>(*link_)) check_stream_order(config_);
     if (!has_parent_) network_model_.path = path_of(config_, *link_);
     if (!config_.values.blocking) link_->check_queue();
   };

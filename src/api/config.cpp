@@ -188,6 +188,9 @@ void check_values(sparsecollConfig_t& c, FirstError& first) {
   check("allowReordered", &C::allowReordered, c.allowReordered == 0 || c.allowReordered == 1,
         "0 or 1");
   check("allowSharded", &C::allowSharded, c.allowSharded == 0 || c.allowSharded == 1, "0 or 1");
+  check("nonFinite", &C::nonFinite,
+        c.nonFinite == sparsecollNonFiniteKeep || c.nonFinite == sparsecollNonFiniteSkip,
+        "0 (keep) or 1 (skip)");
   check("expectedRanks", &C::expectedRanks, c.expectedRanks >= 0, "0 or more");
 }
 
@@ -224,6 +227,8 @@ void override_values(sparsecollConfig_t& c, FirstError& first) {
   replace(&sparsecollConfig_t::wire, "SPARSECOLL_WIRE",
           {{"native", sparsecollWireNative}, {"bf16", sparsecollWireBf16}});
   replace(&sparsecollConfig_t::allowSharded, "SPARSECOLL_ALLOW_SHARDED", {{"0", 0}, {"1", 1}});
+  replace(&sparsecollConfig_t::nonFinite, "SPARSECOLL_NON_FINITE",
+          {{"keep", sparsecollNonFiniteKeep}, {"skip", sparsecollNonFiniteSkip}});
   c.denseBelow = first.value(c.denseBelow, [&] {
     return number<size_t>("SPARSECOLL_DENSE_BELOW", {"values", 0, SIZE_MAX}).value_or(c.denseBelow);
   });
@@ -303,6 +308,14 @@ std::optional<std::string> warning_of_one_rank(const Config& config) {
               ": each process has a communicator of its own, and nothing is summed");
 }
 
+void check_stream_order(const Config& config) {
+  if (config.values.nonFinite != sparsecollNonFiniteKeep)
+    fail(sparsecollInvalidArgument,
+         "config.nonFinite (SPARSECOLL_NON_FINITE): expected 0 (keep) over NCCL, where no message "
+         "tells the host what its peers have found, got ",
+         config.values.nonFinite, " (skip)");
+}
+
 Descriptor describe(const Config& config) {
   const sparsecollConfig_t& c = config.values;
   Descriptor descriptor;
@@ -323,6 +336,7 @@ Descriptor describe(const Config& config) {
   set(kRanksPerNode, config.ranks_per_node);
   set(kCheck, config.check);
   set(kAllowSharded, c.allowSharded);
+  set(kNonFinite, c.nonFinite);
   set(kExpectedRanks, c.expectedRanks);
   descriptor.argument[kDenseBelow] = c.denseBelow;
   descriptor.argument[kTopology] = config.tree ? config.tree->identity() : 0;

@@ -69,6 +69,9 @@ void check_device(const std::string& name, int device);
 /// Checks that the configuration asks for no other device than this one, which is NCCL's.
 void check_nccl_device(const Config& config, int device);
 
+/// Throws InvalidArgument if the configuration asks for what calls in stream order cannot do.
+void check_stream_order(const Config& config);
+
 /// Returns what the ranks must agree on at init.
 Descriptor describe(const Config& config);
 

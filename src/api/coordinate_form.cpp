@@ -79,11 +79,13 @@ class CoordinateOperation final : public Operation, private CoordinateArguments 
     }
     const Rounded local = round_for_wire(reduction.env(), problem.local);
     problem.local = local.values;
+    reduction.mark_non_finite(sent);
     const Outcome outcome = reduction.run(algorithm, problem);
+    const bool skips = reduction.skips_residuals();
     Output output(recv, reduction.result_entries());
     const SparseBuffer out = output.prepare(communicator, {*send, context().device()}, kernels);
     // Nothing can fail from here on.
-    if (residual) {
+    if (residual && !skips) {
       const ResidualRule rule = reduction.residual_rule(algorithm);
       // acc first, then what merges dropped: the order of the definition.
       kernels.put_back({unsent, {}, {}, rule}, residual->current());

@@ -59,13 +59,16 @@ class DenseOperation final : public Operation, private DenseArguments {
         only ? *only : reduction.sparse_algorithm(problem, Reduction::Form::dense);
     const Gradient gradient{send, count, residual ? residual->view() : ResidualView{}};
     const Selected selected = algorithm.selection.select(env, gradient, problem, invocation.cache);
+    reduction.mark_non_finite(problem, gradient, residual ? residual->held_count() : 0);
     const Outcome outcome = algorithm.knows_bounds
                                 ? reduction.run_without_reading(algorithm, problem)
                                 : reduction.run(algorithm, problem);
+    const bool skips = reduction.skips_residuals();
+    const Gradient delivered{send, count, skips ? ResidualView{} : gradient.residual};
     const Stopwatch watch(env.stats, Phase::reduce);
     algorithm.selection.put_back(
-        env, {gradient, problem, selected, outcome, reduction.residual_rule(algorithm)});
-    if (residual) {
+        env, {delivered, problem, selected, outcome, reduction.residual_rule(algorithm)});
+    if (residual && !skips) {
       if (context().captured()) residual->set_captured();
       residual->commit(kernels);
     }

@@ -70,6 +70,7 @@ sparsecollResult_t sparsecollCommGetStats(sparsecollComm_t comm, int which,
   out.exchangeSeconds = kept.in(Phase::exchange);
   out.reduceSeconds = kept.in(Phase::reduce);
   out.abandonedBytes = statistics.abandoned_bytes();
+  out.skipped = kept.skipped;
   std::memcpy(stats, &out, std::min(stats->size, sizeof out));
   return sparsecollSuccess;
 }

@@ -75,12 +75,14 @@ class ReduceScatterOperation final : public Operation, private ReduceScatterArgu
     const Gradient gradient{send, count, residual ? residual->view() : ResidualView{}};
     const Algorithm& algorithm = sharded ? sharded_reduce_scatter() : reduce_scatter();
     const Selected selected = algorithm.selection.select(env, gradient, problem, invocation.cache);
+    reduction.mark_non_finite(problem, gradient, residual ? residual->held_count() : 0);
     const Outcome outcome = reduction.run(algorithm, problem);
+    const bool skips = reduction.skips_residuals();
     Output output(recv, reduction.result_entries());
     const SparseBuffer out = output.prepare(communicator, {format, context().device()}, kernels);
     // Nothing can fail from here on.
     const Stopwatch watch(env.stats, Phase::reduce);
-    if (residual) {
+    if (residual && !skips) {
       for (const SparseSpan& lost : selected.lost) add_lost(kernels, lost, residual->view().write);
       residual->commit(kernels);
     }

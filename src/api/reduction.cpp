@@ -124,6 +124,7 @@ Outcome Reduction::run(const Algorithm& algorithm, Problem problem) {
   problem.threshold_interval =
       static_cast<uint64_t>(invocation_.communicator.config().values.thresholdInterval);
   if (algorithm.needs_topology) problem.topology = &topology();
+  problem.passes_marks = may_skip();
   const Outcome outcome = algorithm.run(env_, problem, invocation_.cache);
   env_.stats.algorithm = static_cast<int>(algorithm.id);
   size_t selected = problem.shards.empty() ? env_.kernels.read(problem.local.nnz.at) : 0;
@@ -148,6 +149,46 @@ Outcome Reduction::run_without_reading(const Algorithm& algorithm, const Problem
   invocation_.call.confirm_counts(env_.kernels,
                                   {problem.local.nnz.at, outcome.result.nnz.at, env_.fault});
   return outcome;
+}
+
+bool Reduction::may_skip() const {
+  return invocation_.communicator.config().values.nonFinite == sparsecollNonFiniteSkip &&
+         !is_integer(env_.kernels.data_type());
+}
+
+void Reduction::mark_non_finite(const Problem& problem, const Gradient& gradient, size_t held) {
+  if (!may_skip()) return;
+  // Entries that are not finite are the largest: if acc has any, its selection has one. Only where
+  // fewer entries are selected than there are shards, some shard may have none.
+  std::vector<SparseSpan> vectors(problem.shards.begin(), problem.shards.end());
+  if (vectors.empty()) vectors.push_back(problem.local);
+  if (problem.k < static_cast<size_t>(invocation_.call.size())) {
+    const bool keeps = gradient.residual.write != nullptr;
+    uint64_t* const length = env_.kernels.counts(1);
+    const Count count{keeps ? held : gradient.count, length};
+    env_.kernels.set_count(length, count.bound);
+    vectors.push_back(keeps ? SparseSpan{nullptr, gradient.residual.write, count}
+                            : env_.kernels.widened({nullptr, gradient.values, count}));
+  }
+  mark_non_finite(vectors);
+}
+
+void Reduction::mark_non_finite(std::span<const SparseSpan> vectors) {
+  if (!may_skip()) return;
+  const Stopwatch watch(env_.stats, Phase::select);
+  // The largest keys are those of infinity and NaN (core/numeric.hpp).
+  uint64_t* const found = env_.kernels.counts(2);
+  for (const SparseSpan& each : vectors)
+    env_.kernels.key_histogram(each, {env_.kernels.keys().end - 2, 0, 1}, found);
+  uint64_t infinities_and_nans[2];
+  env_.kernels.read(found, 2, infinities_and_nans);
+  if (infinities_and_nans[0] + infinities_and_nans[1] > 0) invocation_.call.mark();
+}
+
+bool Reduction::skips_residuals() {
+  const bool skips = may_skip() && invocation_.call.marked();
+  env_.stats.skipped = skips;
+  return skips;
 }
 
 ResidualRule Reduction::residual_rule(const Algorithm& algorithm) const {

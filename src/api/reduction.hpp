@@ -25,6 +25,15 @@ class Reduction {
   /// Runs an algorithm without reading its result on the host. Keeps no cache, so that the next
   /// call must not need one.
   Outcome run_without_reading(const Algorithm& algorithm, const Problem& problem);
+  /// Marks the call if acc of this rank has a NaN or an infinity, and sparsecollNonFiniteSkip is
+  /// set. `problem` has the selection from the gradient, and `held` is the number of values in its
+  /// residual. Call it before the algorithm runs.
+  void mark_non_finite(const Problem& problem, const Gradient& gradient, size_t held);
+  /// Does the same for entries in coordinate form.
+  void mark_non_finite(const SparseSpan& entries) { mark_non_finite({&entries, 1}); }
+  /// Returns whether all residuals stay as they are, because some rank marked the call, and counts
+  /// it in the statistics. Valid after run().
+  bool skips_residuals();
   /// Returns what the residual gets of the entries that the algorithm drops on the way.
   ResidualRule residual_rule(const Algorithm& algorithm) const;
   /// Ends an exchange whose result has `result` entries. Throws RemoteError if a message was
@@ -34,6 +43,9 @@ class Reduction {
   size_t result_entries() const { return result_entries_; }
 
  private:
+  /// Returns whether the call leaves the residuals as they are if acc is not finite.
+  bool may_skip() const;
+  void mark_non_finite(std::span<const SparseSpan> vectors);
   /// Returns the costs of messages for the model. The first call of the communicator that needs
   /// them measures them.
   Network network();

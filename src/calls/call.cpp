@@ -18,6 +18,8 @@ void refuse_malformed(uint64_t messages) {
     fail(sparsecollRemoteError, "a message was malformed: expected sound counts and indices");
 }
 
+void AgreedCall::mark() { fail(sparsecollInternalError, "this call cannot be marked"); }
+
 void AgreedCall::confirm_counts(Kernels& kernels, const CallCounts& counts) {
   stats().selected = kernels.read(counts.selected);
   stats().result = kernels.read(counts.result);

@@ -120,6 +120,11 @@ class AgreedCall : public Call {
   /// Returns when all ranks are known to have made this call and everything sent has left this
   /// rank's memory. Outputs and residuals may be written only afterwards.
   virtual void confirm() = 0;
+  /// Marks the call on this rank, before its algorithm runs. Messages carry the mark, and a rank
+  /// that receives it passes it on. The algorithm moves something from each rank to each rank, so
+  /// that marked() is the same on all ranks after confirm(). Not in stream order.
+  virtual void mark();
+  virtual bool marked() const { return false; }
   /// Confirms the call, puts its counts into the statistics, and throws RemoteError if a message
   /// was malformed. In stream order it only queues this work on the device, and a failure is found
   /// by a later call. For results that the host need not read.

@@ -50,6 +50,7 @@ constexpr const char* kInitArguments[] = {
     "topology (SPARSECOLL_TOPOLOGY)",
     "denseBelow (SPARSECOLL_DENSE_BELOW)",
     "expectedRanks (SPARSECOLL_EXPECTED_RANKS)",
+    "nonFinite (SPARSECOLL_NON_FINITE)",
 };
 
 std::span<const char* const> argument_names(uint64_t verb) {

@@ -28,7 +28,7 @@ enum class Verb : uint64_t {
 /// The verb of a call and those of its arguments on which the ranks must agree, by position.
 /// Abandon notices carry it; every header carries its hash.
 struct Descriptor {
-  static constexpr size_t kArguments = 16;
+  static constexpr size_t kArguments = 17;
 
   uint64_t verb = 0;
   std::array<uint64_t, kArguments> argument{};
@@ -88,6 +88,7 @@ enum InitArgument : size_t {
   kTopology,
   kDenseBelow,
   kExpectedRanks,
+  kNonFinite,
 };
 
 /// Returns a signed argument, or an enumerator, as an element of Descriptor::argument.

@@ -34,6 +34,8 @@ class MemberCall : public AgreedCall {
   uint64_t number() const override { return call_.number(); }
   const Deadline& deadline() const override { return call_.deadline(); }
   void mark_covered(std::span<const int> ranks) override { call_.mark_covered(ranks); }
+  void mark() override { marked_ = true; }
+  bool marked() const override { return marked_; }
   void exchange_each(std::span<Transfer> transfers,
                      FunctionRef<void(size_t transfer)> on_message) override;
   void agree() override { confirm(); }  // The group agrees.
@@ -63,6 +65,7 @@ class MemberCall : public AgreedCall {
   int after_;
   std::span<Transfer> transfers_;
   bool cancelled_ = false;
+  bool marked_ = false;
   Fiber fiber_;  ///< the last member, because it uses the others
 };
 

@@ -183,7 +183,7 @@ Outcome run_reduce_scatter(Env& env, const Problem& problem, ShapeCache&) {
                           problem.regions[static_cast<size_t>(env.call.rank())]};
     part = unpack_vectors(env, {&message, 1}).spans[0];
   }
-  if (node.has_others()) node.exchange_numbers(0);
+  if (node.has_others() || problem.passes_marks) node.exchange_numbers(0);
   return {part, {}};
 }
 

@@ -25,6 +25,7 @@ struct Stats {
   size_t messages_sent = 0;
   size_t selected = 0;
   size_t result = 0;
+  size_t skipped = 0;             ///< calls that left their residuals unchanged
   bool counts_on_device = false;  ///< `selected` or `result` lack counts that only the device knows
   std::array<double, kPhases.size()> seconds{};  ///< by phase
   std::optional<Phase> running;                  ///< the innermost phase that is timed now
@@ -39,6 +40,7 @@ struct Stats {
     messages_sent += call.messages_sent;
     selected += call.selected;
     result += call.result;
+    skipped += call.skipped;
     counts_on_device = counts_on_device || call.counts_on_device;
     for (size_t p = 0; p < seconds.size(); ++p) seconds[p] += call.seconds[p];
   }

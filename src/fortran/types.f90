@@ -53,6 +53,8 @@ module sparsecoll_types
   integer(c_int), parameter, public :: sparsecollResidualPaper = 1
   integer(c_int), parameter, public :: sparsecollWireNative = 0
   integer(c_int), parameter, public :: sparsecollWireBf16 = 1
+  integer(c_int), parameter, public :: sparsecollNonFiniteKeep = 0
+  integer(c_int), parameter, public :: sparsecollNonFiniteSkip = 1
   integer(c_int), parameter, public :: SPARSECOLL_DEVICE_HOST = -1
 
   ! Graphs of push-sum.
@@ -109,7 +111,7 @@ module sparsecoll_types
 
   !> The configuration of a communicator.
   type, bind(C), public :: sparsecollConfig_t
-    integer(c_size_t) :: size = 72
+    integer(c_size_t) :: size = 80
     integer(c_int) :: magic = int(z'53504346', c_int)
     integer(c_int) :: version = SPARSECOLL_VERSION
     integer(c_int) :: blocking = 1
@@ -125,11 +127,12 @@ module sparsecoll_types
     integer(c_int) :: allowSharded = 0
     integer(c_int) :: expectedRanks = 0
     integer(c_size_t) :: denseBelow = 0
+    integer(c_int) :: nonFinite = sparsecollNonFiniteKeep
   end type sparsecollConfig_t
 
   !> Statistics of one rank's verbs.
   type, bind(C), public :: sparsecollStats_t
-    integer(c_size_t) :: size = 104
+    integer(c_size_t) :: size = 112
     integer(c_int) :: magic = int(z'53505354', c_int)
     integer(c_int) :: version = SPARSECOLL_VERSION
     integer(c_int) :: algorithm = 0
@@ -143,6 +146,7 @@ module sparsecoll_types
     real(c_double) :: exchangeSeconds = 0
     real(c_double) :: reduceSeconds = 0
     integer(c_size_t) :: abandonedBytes = 0
+    integer(c_size_t) :: skipped = 0
   end type sparsecollStats_t
 
   !> The most levels of a topology.

@@ -95,6 +95,7 @@ const std::vector<Field>& fields() {
       {"thresholdInterval", &sparsecollConfig_t::thresholdInterval, {1, INT_MAX}, {0, -1}},
       {"allowReordered", &sparsecollConfig_t::allowReordered, {0, 1}, {2, -1}},
       {"allowSharded", &sparsecollConfig_t::allowSharded, {0, 1}, {2, -1}},
+      {"nonFinite", &sparsecollConfig_t::nonFinite, {0, 1}, {2, -1}},
       {"expectedRanks", &sparsecollConfig_t::expectedRanks, {0, 1, INT_MAX}, {-1, INT_MIN}}};
   return all;
 }
@@ -159,7 +160,7 @@ TEST_CASE("variables override the struct") {
       bind("SPARSECOLL_BIND", "0"), cuda_aware("SPARSECOLL_CUDA_AWARE", "0"),
       mpi_eager("SPARSECOLL_MPI_PIECES", "1"),
       dense_below("SPARSECOLL_DENSE_BELOW", "18446744073709551615"),
-      expected_ranks("SPARSECOLL_EXPECTED_RANKS", "3");
+      expected_ranks("SPARSECOLL_EXPECTED_RANKS", "3"), non_finite("SPARSECOLL_NON_FINITE", "skip");
   const Config made = make_config(&config);
   CHECK(made.values.algorithm == sparsecollAlgoOktopk);
   CHECK(made.values.wire == sparsecollWireBf16);
@@ -173,6 +174,7 @@ TEST_CASE("variables override the struct") {
   CHECK(made.mpi_eager == true);
   CHECK(made.values.denseBelow == SIZE_MAX);
   CHECK(made.values.expectedRanks == 3);
+  CHECK(made.values.nonFinite == sparsecollNonFiniteSkip);
 }
 
 TEST_CASE("a communicator has the expected number of ranks, or is refused") {
@@ -236,6 +238,7 @@ TEST_CASE("an unknown word is an error that lists the valid ones") {
        listed_algorithms.c_str()},
       {"SPARSECOLL_SELECT", {"exact", "reuse"}, {"", "guess"}, "exact, reuse"},
       {"SPARSECOLL_WIRE", {"native", "bf16"}, {"", "BF16", "fp8"}, "native, bf16"},
+      {"SPARSECOLL_NON_FINITE", {"keep", "skip"}, {"", "1", "Skip"}, "keep, skip"},
       {"SPARSECOLL_ALLOW_SHARDED", {"0", "1"}, {"", "2", "yes"}, "0, 1"},
       {"SPARSECOLL_CHECK", {"0", "1"}, {"", "2", "on", "01"}, "0, 1"},
       {"SPARSECOLL_DEBUG", {"WARN", "INFO", "TRACE"}, {"", "warn", "0"}, "WARN, INFO, TRACE"},

@@ -120,5 +120,18 @@ TEST_CASE("smallest and largest lengths and k") {
         check_calls<float>(mode, 3, n, k);
 }
 
+TEST_CASE("residuals stay where acc is not finite; over NCCL the setting is refused") {
+  if (over_nccl()) {
+    CHECK_THROWS_AS(DeviceRanks(1, test::config_of(test::skipping(test::kGtopk))),
+                    std::runtime_error);
+    return;
+  }
+  for (const Mode& mode : kModes) {
+    check_calls<float>(test::skipping(mode), 3, 301, 17);
+    check_calls<float>(test::skipping(mode), 4, 301, 2);
+    check_calls<oracle::Float16>(test::skipping(mode), 3, 200, 0);
+  }
+}
+
 }  // namespace
 }  // namespace sparsecoll::devices

@@ -72,11 +72,13 @@ program layout
   if (any([config%magic, config%version, config%blocking, config%device, config%timeoutMs, &
     config%algorithm, config%selection, config%residualRule, config%wire, &
     config%repartitionInterval, config%thresholdInterval, config%allowReordered, &
-    config%allowSharded, config%expectedRanks, int(config%denseBelow)] /= [(i, i=1, 15)])) &
+    config%allowSharded, config%expectedRanks, int(config%denseBelow), &
+    config%nonFinite] /= [(i, i=1, 16)])) &
     error stop 'the fields of a configuration'
   if (any([stats%magic, stats%version, stats%algorithm] /= [1, 2, 3])) error stop 'of statistics'
   if (any([stats%bytesSent, stats%bytesReceived, stats%messagesSent, stats%selected, &
-    stats%result, stats%abandonedBytes] /= [(int(i, c_size_t), i=4, 9)])) error stop 'counters'
+    stats%result, stats%abandonedBytes, stats%skipped] /= [(int(i, c_size_t), i=4, 10)])) &
+    error stop 'counters'
   if (any(nint([stats%selectSeconds, stats%packSeconds, stats%exchangeSeconds, &
     stats%reduceSeconds]) /= [1, 2, 3, 4])) error stop 'times'
   call fill_gossip(gossip)

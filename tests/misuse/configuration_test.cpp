@@ -50,6 +50,7 @@ const BadField kBadFields[] = {
     {"thresholdInterval", [](sparsecollConfig_t& c) { c.thresholdInterval = -5; }},
     {"allowSharded", [](sparsecollConfig_t& c) { c.allowSharded = 2; }},
     {"allowSharded", [](sparsecollConfig_t& c) { c.allowSharded = -1; }},
+    {"nonFinite", [](sparsecollConfig_t& c) { c.nonFinite = 2; }},
     {"expectedRanks", [](sparsecollConfig_t& c) { c.expectedRanks = -1; }},
 };
 

@@ -88,6 +88,8 @@ const Difference kDifferences[] = {
      [](sparsecollConfig_t&) { setenv("SPARSECOLL_ALGO", "oktopk", 1); }, false},
     {"timeoutMs", "SPARSECOLL_TIMEOUT_MS",
      [](sparsecollConfig_t&) { setenv("SPARSECOLL_TIMEOUT_MS", "31000", 1); }, false},
+    {"nonFinite", "SPARSECOLL_NON_FINITE",
+     [](sparsecollConfig_t& c) { c.nonFinite = sparsecollNonFiniteSkip; }, false},
     {"denseBelow", "SPARSECOLL_DENSE_BELOW", [](sparsecollConfig_t& c) { c.denseBelow = 5; },
      false},
     {"topology", "SPARSECOLL_TOPOLOGY",

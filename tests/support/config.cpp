@@ -62,6 +62,7 @@ sparsecollConfig_t config_of(const Mode& mode) {
   config.residualRule = mode.residual_rule;
   config.selection = mode.selection;
   config.wire = mode.wire;
+  config.nonFinite = mode.non_finite;
   if (mode.wire == sparsecollWireBf16) config.repartitionInterval = 1;
   return config;
 }

@@ -25,6 +25,7 @@ struct Mode {
   int wire = sparsecollWireNative;          ///< with Bf16, every call computes new regions
   const std::vector<int>* nodes = nullptr;  ///< see nodes_of()
   const oracle::Levels* groups = nullptr;   ///< above the nodes; null: none
+  int non_finite = sparsecollNonFiniteKeep;
 };
 
 /// Returns the table's row of the algorithm of a mode.
@@ -55,6 +56,12 @@ inline constexpr Mode kGtopkPaper{"gtopkAllreduce/paper", Verb::kGtopk, sparseco
 constexpr Mode over_bf16(Mode mode, const char* name) {
   mode.name = name;
   mode.wire = sparsecollWireBf16;
+  return mode;
+}
+
+/// Returns the mode with sparsecollNonFiniteSkip.
+constexpr Mode skipping(Mode mode) {
+  mode.non_finite = sparsecollNonFiniteSkip;
   return mode;
 }
 

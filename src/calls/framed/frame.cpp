@@ -74,6 +74,7 @@ void check_frame(const Frame& frame, const ExpectedFrame& expected) {
   // Only data may be in memory of a device: the receiver reads all other frames itself.
   const bool may_be_on_device = frame.kind() == FrameKind::data && header.tail == 0;
   if (header.on_device > (may_be_on_device ? 1 : 0)) damaged("device payload", 0, header.on_device);
+  if (header.marked > 1) damaged("mark", 1, header.marked);
   if (frame.is_on_device() && (!header.on_device || frame.device_payload.size() != payload))
     damaged("device bytes", 0, frame.device_payload.size());
   if (expected.has_checksum) {

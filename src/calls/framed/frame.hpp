@@ -24,8 +24,9 @@ struct FrameHeader {
   uint32_t result;         ///< sparsecollResult_t of a sender that has failed
   uint16_t tail;           ///< bytes behind the payload: 0, or 8 with the checksum of the payload,
                            ///< which `checksum` then leaves out
-  uint16_t on_device;      ///< 1: the payload comes from memory of the sender's device. No checksum
+  uint8_t on_device;       ///< 1: the payload comes from memory of the sender's device. No checksum
                            ///< covers it, because the host did not read it.
+  uint8_t marked;          ///< 1: the call is marked (AgreedCall::mark)
 };
 static_assert(sizeof(FrameHeader) == 64);
 

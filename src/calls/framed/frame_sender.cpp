@@ -31,6 +31,7 @@ FrameHeader FrameSender::header(FrameKind kind) const {
   header.kind = static_cast<uint16_t>(kind);
   header.sequence = sequence_;
   header.descriptor = hash_;
+  header.marked = marked_ ? 1 : 0;
   covered_.put_range(header);
   return header;
 }

@@ -21,6 +21,9 @@ class FrameSender {
   void set_kernels(Kernels& kernels) { kernels_ = &kernels; }
   CoveredRanks& covered() { return covered_; }
   const CoveredRanks& covered() const { return covered_; }
+  /// Marks the call in the headers of all later frames.
+  void mark() { marked_ = true; }
+  bool marked() const { return marked_; }
   /// Hash of the descriptor.
   uint64_t hash() const { return hash_; }
 
@@ -42,6 +45,7 @@ class FrameSender {
   const Deadline deadline_;
   Stats& stats_;
   CoveredRanks covered_;
+  bool marked_ = false;
   Kernels* kernels_ = nullptr;
 };
 

@@ -148,6 +148,7 @@ void FramedCall::check_arrived(int peer, const Frame& frame) {
   if (frame.kind() == FrameKind::abandon || frame.header.descriptor != sender_.hash())
     throw Abandoned{};
   sender_.covered().add_from(frame.header);
+  if (frame.header.marked) sender_.mark();
   if (kernels_ && !probes_ && !frame.is_on_device()) kernels_->prefetch(frame.payload());
 }
 

@@ -54,6 +54,8 @@ class FramedCall final : public AgreedCall {
                      FunctionRef<void(size_t transfer)> on_message) override;
   std::optional<double> probe(const Probe& probe) override;
   void mark_covered(std::span<const int> ranks) override;
+  void mark() override { sender_.mark(); }
+  bool marked() const override { return sender_.marked(); }
 
   /// Starts to send one message.
   void send(int peer, const Packet& packet) { send(peer, packet, false); }

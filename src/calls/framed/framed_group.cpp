@@ -13,7 +13,8 @@ namespace {
 
 /// The header in front of each verb's part of a shared message. Parts are padded to 8 bytes.
 struct PartHeader {
-  uint64_t member;  ///< index of the verb
+  uint32_t member;  ///< index of the verb
+  uint32_t marked;  ///< 1: the verb is marked (AgreedCall::mark)
   uint64_t bytes;
 };
 
@@ -104,7 +105,8 @@ void FramedGroup::send() {
     std::byte* const message = arena_.take<std::byte>(kHeadroom + total) + kHeadroom;
     std::byte* at = message;
     each_part(peer, [&](size_t v, const Transfer& transfer) {
-      const PartHeader header{v, members_[v].used(transfer)};
+      const PartHeader header{static_cast<uint32_t>(v), members_[v].marked(),
+                              members_[v].used(transfer)};
       std::memcpy(at, &header, sizeof header);
       at += sizeof header;
       {
@@ -155,6 +157,8 @@ void FramedGroup::distribute(int peer, ConstBytes message) {
     if (header.member >= members_.size()) wrong("a part of a call that is not in the group");
     if (header.bytes > message.size() || align_up(header.bytes, 8) > message.size())
       wrong("a part that is longer than the message");
+    if (header.marked > 1) wrong("a mark that is neither 0 nor 1");
+    if (header.marked == 1) members_[header.member].mark();
     members_[header.member].add_received(peer, message.first(header.bytes));
     message = message.subspan(align_up(header.bytes, 8));
   }

@@ -35,6 +35,9 @@ struct Problem {
   /// TopkA2A, instead of `local`: the selection in each shard. Indices count from the start of the
   /// shard.
   std::span<const SparseSpan> shards = {};
+  /// The call may be marked (AgreedCall::mark) after the selection. Then something must move from
+  /// each rank to each rank in run() alone.
+  bool passes_marks = false;
 };
 
 /// The output of an algorithm.
