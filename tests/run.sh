@@ -16,19 +16,19 @@ cd "$(dirname "$0")/.."
 preset=host
 targets=(all)
 select=(--label-exclude '^(gpu|convergence|long)$')
-announcement="On two idle cores the build takes 10 minutes, the tests take 10. Disk: 3 GB."
+announcement="On two idle cores the build takes 7 minutes, the tests take 14. Disk: 3 GB."
 left_out="tests that train or take long (tests/run.sh --all), tests that need a GPU (perf/gpu.sh)"
 name_tests() {
   targets=("${@/#/test_}")
   select=(--tests-regex "^($(IFS='|' && echo "$*"))\$")
-  announcement="On two idle cores a first build of one test takes 3 minutes."
+  announcement="On two idle cores a first build of one test takes 2 minutes."
   left_out=
 }
 case ${1:-} in
   '') ;;
   --all)
     select=(--label-exclude '^gpu$')
-    announcement="On two idle cores the build takes 10 minutes, the tests take more than 30."
+    announcement="On two idle cores the build takes 7 minutes, the tests take more than 30."
     left_out="tests that need a GPU (perf/gpu.sh)"
     ;;
   --asan | --tsan)
