@@ -175,22 +175,38 @@ TEST_CASE("a child that is forked during a queued call does not wait for it") {
   CHECK(y == x);
 }
 
-TEST_CASE("a child of a process whose threads make and end communicators can use its own") {
-  if (unit::kSanitized) return;
+/// Forks 50 times while another thread repeats body. Each child uses a communicator of its own.
+template <class Body>
+std::string fork_during(const Body& body) {
   std::atomic<bool> ends{false};
   std::thread busy([&] {
-    while (!ends) {
-      sparsecollComm_t comm = nullptr;
-      sparsecollCommInitAll(&comm, 1, nullptr, nullptr);
-      sparsecollCommDestroy(comm);
-    }
+    while (!ends) body();
   });
   std::string wrong;
   for (int fork = 0; fork < 50 && wrong.empty(); ++fork)
     wrong = in_child([] { return have_own_communicator(1); });
   ends = true;
   busy.join();
-  CHECK(wrong == "");
+  return wrong;
+}
+
+TEST_CASE("a child of a process whose threads make and end communicators can use its own") {
+  if (unit::kSanitized) return;
+  CHECK(fork_during([] {
+          sparsecollComm_t comm = nullptr;
+          sparsecollCommInitAll(&comm, 1, nullptr, nullptr);
+          sparsecollCommDestroy(comm);
+        }) == "");
+}
+
+TEST_CASE("a child of a process whose threads call verbs can use its own communicator") {
+  if (unit::kSanitized) return;
+  const Ranks ranks(1, default_config());
+  std::vector<double> x(8, 1.0);
+  CHECK(fork_during([&] {
+          sparseAllreduce(x.data(), x.data(), x.size(), 1, sparsecollFloat64, sparsecollSum,
+                          nullptr, ranks.comm(0), nullptr);
+        }) == "");
 }
 
 }  // namespace

@@ -5,7 +5,9 @@
 #include <cuda_runtime.h>
 #include <dlfcn.h>
 #include <link.h>
+#include <pthread.h>
 
+#include <mutex>
 #include <string_view>
 #include <vector>
 
@@ -19,11 +21,29 @@ int is_driver(dl_phdr_info* object, size_t, void*) {
   return path.substr(path.rfind('/') + 1).starts_with("libcuda.so");
 }
 
+/// Serialises the searches. A fork takes it, too: glibc before 2.38 leaves the lock that
+/// dl_iterate_phdr() takes locked in the child if another thread holds it during the fork.
+std::mutex& search_mutex() {
+  static auto& mutex = *new std::mutex;  // never destroyed: threads may search at exit
+  return mutex;
+}
+
+void lock_search() { search_mutex().lock(); }
+void unlock_search() { search_mutex().unlock(); }
+
+/// Returns whether this process has loaded the driver.
+bool driver_is_loaded() {
+  static const int without_memory = pthread_atfork(lock_search, unlock_search, unlock_search);
+  static_cast<void>(without_memory);  // then only a child of such a fork may hang
+  const std::lock_guard lock(search_mutex());
+  return dl_iterate_phdr(is_driver, nullptr) != 0;
+}
+
 /// Opens the driver if this process has loaded it; returns null otherwise. dlopen() is called only
 /// for a loaded library: it searches the file system for any other, on every call and under a
 /// process-wide lock.
 void* open_loaded_driver() {
-  if (!dl_iterate_phdr(is_driver, nullptr)) return nullptr;
+  if (!driver_is_loaded()) return nullptr;
   return dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
 }
 
