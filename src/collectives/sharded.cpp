@@ -79,13 +79,12 @@ class Owners final : public Call {
 
 /// Selects the k largest entries of the sum of the vectors and the residual. One vector may be the
 /// sum of all.
-SparseBuffer select_from_sum(Env& env, std::span<const SparseSpan> vectors,
-                             const ResidualView& residual, size_t k) {
+void select_from_sum(Env& env, std::span<const SparseSpan> vectors, const ResidualView& residual,
+                     const SparseBuffer& selected, size_t k) {
   Kernels& kernels = env.kernels;
   const DataType type = kernels.data_type();
   const Count length = vectors[0].nnz;
   const size_t bytes = length.bound * size_of(accumulation(type));
-  const SparseBuffer selected = kernels.sparse(k);
   if (accumulation(type) == type) {
     const void* sum = vectors[0].value;
     void* const buffer = vectors.size() > 1 ? kernels.bytes(bytes) : nullptr;
@@ -94,7 +93,7 @@ SparseBuffer select_from_sum(Env& env, std::span<const SparseSpan> vectors,
       sum = buffer;
     }
     kernels.accumulate_select({sum, length.bound, residual}, k, selected);
-    return selected;
+    return;
   }
   void* const sum = kernels.bytes(bytes);
   // Gradients have 16 bits, but the sum has not: it stands for the residual of a gradient of -0,
@@ -108,27 +107,31 @@ SparseBuffer select_from_sum(Env& env, std::span<const SparseSpan> vectors,
   void* const rest = residual.write ? residual.write : kernels.bytes(bytes);
   kernels.accumulate_select({kernels.upload(std::as_bytes(zeros)), length.bound, {sum, rest}}, k,
                             selected);
-  return selected;
 }
 
 Selected select(Env& env, const Gradient& gradient, Problem& problem, ShapeCache&) {
   env.call.allow_uneven_exchanges();  // the shards need different numbers of them
   ShardExchange node(env, problem);
-  const std::span<const SparseSpan> vectors = node.exchange_shards(gradient.values, problem.count);
+  const size_t k = node.owns() ? node.quota(node.position()) : 0;
+  SparseBuffer selected = env.kernels.sparse(k);
+  bool done = false;
+  const auto select_where_they_are = [&](SummedVectors& vectors) {
+    const Stopwatch watch(env.stats, Phase::select);
+    const Gradient sum{nullptr, node.region(node.position()).length(), gradient.residual};
+    return done = env.kernels.accumulate_select_sum(vectors, sum, k, selected);
+  };
+  const std::span<const SparseSpan> vectors =
+      node.exchange_shards(gradient.values, problem.count, select_where_they_are);
   if (!node.owns()) {
     problem.local = empty_vector(env).span().stored();
     return {};
   }
-  const size_t k = node.quota(node.position());
-  SparseBuffer selected;
-  {
+  if (!done) {
     const Stopwatch watch(env.stats, Phase::select);
-    if (vectors.empty()) {
-      selected = env.kernels.sparse(k);
+    if (vectors.empty())
       env.kernels.accumulate_select(gradient, k, selected);  // this rank owns the only shard
-    } else {
-      selected = select_from_sum(env, vectors, gradient.residual, k);
-    }
+    else
+      select_from_sum(env, vectors, gradient.residual, selected, k);
   }
   return contribute(env, selected.span(), problem);
 }

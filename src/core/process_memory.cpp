@@ -14,6 +14,8 @@ namespace {
 
 // The system copies at most about 2 GiB at once.
 constexpr size_t kMostAtOnce = size_t{1} << 30;
+// It takes IOV_MAX ranges, which is 1024; fewer need less of the stack.
+constexpr size_t kMostRanges = 256;
 
 bool read_process(uint64_t process, uint64_t address, Bytes into) noexcept {
   while (!into.empty()) {
@@ -26,6 +28,14 @@ bool read_process(uint64_t process, uint64_t address, Bytes into) noexcept {
     into = into.subspan(static_cast<size_t>(copied));
   }
   return true;
+}
+
+/// Copies ranges of equal length, kMostRanges at most, to memory that is one range.
+bool read_ranges(uint64_t process, std::span<const iovec> from, std::byte* into) noexcept {
+  const size_t bytes = from.size() * from[0].iov_len;
+  const iovec to{into, bytes};
+  return process_vm_readv(static_cast<pid_t>(process), &to, 1, from.data(), from.size(), 0) ==
+         static_cast<ssize_t>(bytes);
 }
 
 bool has_mark(const MemoryOffer& offer) noexcept {
@@ -50,6 +60,21 @@ OfferedMemory::OfferedMemory(const void* memory) {
 bool read_offered(const MemoryOffer& offer, size_t begin, Bytes into) noexcept {
   return offer.process != 0 && has_mark(offer) &&
          read_process(offer.process, offer.address + begin, into) && has_mark(offer);
+}
+
+bool read_offered(const MemoryOffer& offer, std::span<const size_t> begins, size_t count,
+                  size_t size, std::byte* into) noexcept {
+  if (offer.process == 0 || !has_mark(offer)) return false;
+  iovec from[kMostRanges];
+  while (!begins.empty()) {
+    const size_t n = std::min(begins.size(), kMostRanges);
+    for (size_t i = 0; i < n; ++i)
+      from[i] = {reinterpret_cast<void*>(offer.address + begins[i] * size), count * size};
+    if (!read_ranges(offer.process, {from, n}, into)) return false;
+    begins = begins.subspan(n);
+    into += n * count * size;
+  }
+  return has_mark(offer);
 }
 
 }  // namespace sparsecoll

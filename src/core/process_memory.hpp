@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <span>
 
 #include "core/types.hpp"
 
@@ -38,5 +39,9 @@ class OfferedMemory {
 /// not possible or not permitted, or if the offer has ended before the copy was complete; `into` is
 /// undefined then. Memory that its owner has freed does no harm: the system copies, and fails.
 bool read_offered(const MemoryOffer& offer, size_t begin, Bytes into) noexcept;
+/// Does the same for groups of `count` elements of `size` bytes, which it copies one after another.
+/// `begins` are in elements.
+bool read_offered(const MemoryOffer& offer, std::span<const size_t> begins, size_t count,
+                  size_t size, std::byte* into) noexcept;
 
 }  // namespace sparsecoll

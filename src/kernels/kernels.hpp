@@ -24,6 +24,23 @@ struct Gradient {
   ResidualView residual;
 };
 
+/// Dense vectors of one length, of the tensor's type, whose sum is the gradient of a selection.
+/// They may lie in other processes.
+class SummedVectors {
+ public:
+  virtual ~SummedVectors() = default;
+  /// Returns the number of vectors, at least 1.
+  virtual size_t number() const = 0;
+  /// Returns elements [begin, begin + count) of a vector: where they lie, or copied to `copy`. Null
+  /// if they cannot be read; then none of the later reads need succeed. Threads may call it at
+  /// once.
+  virtual const void* read(size_t vector, size_t begin, size_t count, void* copy) = 0;
+  /// Copies `count` elements from each of `begins` to `copy`, one group after another. Returns
+  /// false if they cannot be read.
+  virtual bool read_groups(size_t vector, std::span<const size_t> begins, size_t count,
+                           void* copy) = 0;
+};
+
 enum class ResidualRule : int { conserving = 0, paper = 1 };
 
 /// The input of Kernels::put_back().
@@ -154,6 +171,19 @@ class Kernels {
                                 const SparseBuffer& selected) = 0;
   /// Computes acc = gradient + residual for every entry. Ignores residual.write.
   virtual void accumulate(const Gradient& gradient, void* acc) = 0;
+  /// Does what accumulate_select() does with the sum of the vectors, in their order, as values of
+  /// the gradient, which has none itself. The sum does not go through memory. Returns false if a
+  /// vector cannot be read, or if this backend or this type has no such selection; `selected` and
+  /// residual.write are undefined then.
+  virtual bool accumulate_select_sum(SummedVectors& /*vectors*/, const Gradient& /*gradient*/,
+                                     size_t /*k*/, const SparseBuffer& /*selected*/) {
+    return false;
+  }
+  /// Computes the sum of the first `count` elements of the vectors. Returns false if one cannot be
+  /// read, or if this backend cannot add them; `sum` is undefined then.
+  virtual bool add_vectors(SummedVectors& /*vectors*/, size_t /*count*/, void* /*sum*/) {
+    return false;
+  }
   /// Sets all values of a residual to zero.
   virtual void zero(void* values, size_t count) = 0;
   /// Splits `in`: `kept` gets the k largest entries by key, `dropped` the other non-zeros. A

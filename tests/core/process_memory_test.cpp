@@ -41,6 +41,29 @@ TEST_CASE("offered memory of this process is read until the offer ends") {
   CHECK(!read(offer, got));
 }
 
+TEST_CASE("groups of offered memory are read one after another until the offer ends") {
+  const std::vector<int> values = numbers();
+  std::optional<OfferedMemory> memory(values.data());
+  const MemoryOffer offer = memory->offer();
+  std::vector<size_t> begins;  // more than the system takes at once
+  for (size_t g = 0; g < 3000; ++g) begins.push_back(g * 7919 % (kValues - 3));
+  std::vector<int> got(begins.size() * 3);
+  const auto read_groups = [&](const MemoryOffer& from) {
+    return read_offered(from, begins, 3, sizeof(int), reinterpret_cast<std::byte*>(got.data()));
+  };
+  CHECK(read_groups(offer));
+  bool same = true;
+  for (size_t i = 0; i < got.size(); ++i)
+    same = same && got[i] == static_cast<int>(begins[i / 3] + i % 3);
+  CHECK(same);
+  begins.clear();
+  CHECK(read_groups(offer));
+  begins.push_back(0);
+  CHECK(!read_groups(MemoryOffer{}));
+  memory.reset();
+  CHECK(!read_groups(offer));
+}
+
 TEST_CASE("nothing is read without an offer, with another mark, or in a process that has ended") {
   const std::vector<int> values = numbers();
   std::vector<int> got(kValues);

@@ -15,8 +15,47 @@ namespace {
 
 // Shorter shards are sent: to ask for leave and to answer takes two more messages.
 constexpr size_t kLeastRead = size_t{1} << 16;
-// So many values are read and added while they are in the core's cache.
-constexpr uint64_t kReadAtOnce = uint64_t{1} << 15;
+
+/// One shard of the gradients of a node's ranks: this rank's own, and the others' where they are.
+class OfferedShard final : public SummedVectors {
+ public:
+  /// `begin`: of the shard, in elements of `value` bytes. `position`: of this rank.
+  OfferedShard(std::span<const MemoryOffer> offers, size_t position, const void* gradient,
+               uint64_t begin, size_t value)
+      : offers_(offers),
+        position_(position),
+        gradient_(static_cast<const std::byte*>(gradient)),
+        begin_(begin),
+        value_(value) {}
+
+  size_t number() const override { return offers_.size(); }
+  const void* read(size_t vector, size_t begin, size_t count, void* copy) override {
+    const size_t at = (begin_ + begin) * value_;
+    if (vector == position_) return gradient_ + at;
+    const Bytes into(static_cast<std::byte*>(copy), count * value_);
+    return read_offered(offers_[vector], at, into) ? copy : nullptr;
+  }
+  bool read_groups(size_t vector, std::span<const size_t> begins, size_t count,
+                   void* copy) override {
+    auto* const to = static_cast<std::byte*>(copy);
+    const size_t bytes = count * value_;
+    if (vector == position_) {
+      for (size_t g = 0; g < begins.size(); ++g)
+        std::memcpy(to + g * bytes, gradient_ + (begin_ + begins[g]) * value_, bytes);
+      return true;
+    }
+    MemoryOffer shard = offers_[vector];
+    shard.address += begin_ * value_;
+    return read_offered(shard, begins, count, value_, to);
+  }
+
+ private:
+  const std::span<const MemoryOffer> offers_;
+  const size_t position_;
+  const std::byte* const gradient_;
+  const uint64_t begin_;
+  const size_t value_;
+};
 
 }  // namespace
 
@@ -27,12 +66,12 @@ ShardExchange::ShardExchange(Env& env, const Problem& problem)
       position_(position_of(env.call.rank())),
       k_(problem.k) {}
 
-std::span<const SparseSpan> ShardExchange::exchange_shards(const void* gradient, uint64_t count) {
+std::span<const SparseSpan> ShardExchange::exchange_shards(
+    const void* gradient, uint64_t count, FunctionRef<bool(SummedVectors&)> select) {
   if (ranks_.size() == 1) return {};
   const auto taken = env_.arena.take_span<bool>(ranks_.size());
-  const std::span<const SparseSpan> sum =
-      reads_shards(count) ? read_shards(gradient, taken) : std::span<const SparseSpan>{};
-  const bool receives = owns() && sum.empty();
+  const ReadShard own = reads_shards(count) ? read_shards(gradient, select, taken) : ReadShard{};
+  const bool receives = owns() && !own.was_read();
   bool sends = false;
   for (size_t peer = 0; peer < owners(); ++peer)
     sends = sends || (peer != position_ && !taken[peer]);
@@ -49,7 +88,8 @@ std::span<const SparseSpan> ShardExchange::exchange_shards(const void* gradient,
     if (transfer.out.data || receives) ++used;
   }
   env_.call.exchange(transfers.first(used));
-  if (!receives) return sum;
+  if (own.sum.value) return env_.arena.take_span<SparseSpan>(1, own.sum);
+  if (!receives) return {};
   const size_t value = size_of(accumulation(env_.kernels.data_type()));
   const auto vectors = env_.arena.take_span<SparseSpan>(ranks_.size());
   vectors[position_] = {nullptr,
@@ -64,8 +104,9 @@ bool ShardExchange::reads_shards(uint64_t count) const {
   return env_.call.can_read_peers() && bytes >= kLeastRead;
 }
 
-std::span<const SparseSpan> ShardExchange::read_shards(const void* gradient,
-                                                       std::span<bool> taken) {
+ShardExchange::ReadShard ShardExchange::read_shards(const void* gradient,
+                                                    FunctionRef<bool(SummedVectors&)> select,
+                                                    std::span<bool> taken) {
   const OfferedMemory memory(gradient);
   const auto offers = env_.arena.take_span<MemoryOffer>(ranks_.size());
   if (env_.kernels.is_synchronous()) offers[position_] = memory.offer();
@@ -75,40 +116,28 @@ std::span<const SparseSpan> ShardExchange::read_shards(const void* gradient,
                       [&](size_t) { return owns() ? sizeof(MemoryOffer) : size_t{0}; }))
     if (transfer.in_bound > 0)
       std::memcpy(&offers[position_of(transfer.peer)], transfer.in.data(), sizeof(MemoryOffer));
-  SparseSpan sum;
-  if (owns() && env_.kernels.is_synchronous()) sum = add_offered(gradient, offers);
+  ReadShard shard;
+  if (owns() && env_.kernels.is_synchronous()) shard = read_offered_shard(gradient, offers, select);
   // The answers: 1 if the shard was read, 0 if it has to be sent.
-  const std::byte answer{sum.value ? uint8_t{1} : uint8_t{0}};
+  const std::byte answer{shard.was_read() ? uint8_t{1} : uint8_t{0}};
   for (const Transfer& transfer :
        exchange_bytes([&](size_t) { return owns() ? ConstBytes(&answer, 1) : ConstBytes{}; },
                       [&](size_t from) { return from < owners() ? size_t{1} : size_t{0}; }))
     if (transfer.in_bound > 0) taken[position_of(transfer.peer)] = transfer.in[0] == std::byte{1};
-  if (!sum.value) return {};
-  return env_.arena.take_span<SparseSpan>(1, sum);
+  return shard;
 }
 
-SparseSpan ShardExchange::add_offered(const void* gradient, std::span<const MemoryOffer> offers) {
-  const Stopwatch watch(env_.stats, Phase::reduce);
+ShardExchange::ReadShard ShardExchange::read_offered_shard(
+    const void* gradient, std::span<const MemoryOffer> offers,
+    FunctionRef<bool(SummedVectors&)> select) {
   Kernels& kernels = env_.kernels;
   const Region& shard = region(position_);
-  const size_t value = size_of(kernels.data_type());
-  const size_t wide = size_of(accumulation(kernels.data_type()));
-  std::byte* const sums = kernels.bytes(shard.length() * wide);
-  std::byte* const copy = kernels.bytes(kReadAtOnce * value);
-  for (uint64_t begin = 0; begin < shard.length(); begin += kReadAtOnce) {
-    const size_t count = std::min<uint64_t>(kReadAtOnce, shard.length() - begin);
-    const size_t at = (shard.begin + begin) * value;
-    std::byte* const sum = sums + begin * wide;
-    for (size_t r = 0; r < offers.size(); ++r) {
-      const void* values = copy;
-      if (r == position_)
-        values = static_cast<const std::byte*>(gradient) + at;
-      else if (!read_offered(offers[r], at, {copy, count * value}))
-        return {};
-      kernels.accumulate({values, count, {r == 0 ? nullptr : sum, nullptr}}, sum);
-    }
-  }
-  return {nullptr, sums, counted(shard.length())};
+  OfferedShard vectors(offers, position_, gradient, shard.begin, size_of(kernels.data_type()));
+  if (select(vectors)) return {true, {}};
+  const Stopwatch watch(env_.stats, Phase::reduce);
+  void* const sum = kernels.bytes(shard.length() * size_of(accumulation(kernels.data_type())));
+  if (!kernels.add_vectors(vectors, shard.length(), sum)) return {};
+  return {false, {nullptr, sum, counted(shard.length())}};
 }
 
 std::span<const Transfer> ShardExchange::exchange_bytes(

@@ -27,12 +27,15 @@ class ShardExchange {
 
   /// Brings each shard of this rank's gradient, `count` values, to its owner. Returns the vectors
   /// of the node's ranks in this rank's shard, in rank order, or only their sum: dense, and of the
-  /// accumulation type. None if it owns no shard, or if no other rank shares the node.
+  /// accumulation type. None if this rank owns no shard, if no other rank shares the node, or if
+  /// `select` returned true.
   ///
-  /// An owner adds long shards block by block out of the memory of the other ranks. If it cannot
-  /// read one of them, it gets all as messages. A rank returns only when nobody reads its gradient
-  /// any more; if it fails before that, the owner finds that the offer has ended.
-  std::span<const SparseSpan> exchange_shards(const void* gradient, uint64_t count);
+  /// An owner reads long shards in the memory of the other ranks: it calls `select` with them,
+  /// which returns false if it cannot select from their sum; then it adds them. If it cannot read
+  /// one of them, it gets all as messages. A rank returns only when nobody reads its gradient any
+  /// more; if it fails before that, the owner finds that the offer has ended.
+  std::span<const SparseSpan> exchange_shards(const void* gradient, uint64_t count,
+                                              FunctionRef<bool(SummedVectors&)> select);
   /// Sends the owners' results to all ranks of the node. `own`, if this rank owns a shard, is its
   /// result, with indices from the start of the shard. Returns the results of all shards.
   SparseSpan exchange_results(const SparseSpan& own);
@@ -43,12 +46,18 @@ class ShardExchange {
   Count counted(uint64_t count);
   /// Returns whether owners try to read the shards. All ranks of a node get the same answer.
   bool reads_shards(uint64_t count) const;
-  /// Offers this rank's gradient to the owners. Returns the sum of the gradients in its own shard
-  /// if it could read them. Marks by position in `taken` the owners that have read this rank's.
-  std::span<const SparseSpan> read_shards(const void* gradient, std::span<bool> taken);
-  /// Adds the gradients in this rank's shard, in rank order. Returns a vector without values if it
-  /// cannot read one of them.
-  SparseSpan add_offered(const void* gradient, std::span<const MemoryOffer> offers);
+  /// The gradients of the node's ranks in this rank's shard, once it could read them.
+  struct ReadShard {
+    bool selected = false;  ///< `select` has used them
+    SparseSpan sum;         ///< otherwise their sum; without values if it could not read one
+    bool was_read() const { return selected || sum.value; }
+  };
+  /// Offers this rank's gradient to the owners, and reads theirs. Marks by position in `taken` the
+  /// owners that have read this rank's.
+  ReadShard read_shards(const void* gradient, FunctionRef<bool(SummedVectors&)> select,
+                        std::span<bool> taken);
+  ReadShard read_offered_shard(const void* gradient, std::span<const MemoryOffer> offers,
+                               FunctionRef<bool(SummedVectors&)> select);
   /// Sends bytes of the host to some ranks of the node, and receives as many. Both are chosen by
   /// the rank's position.
   std::span<const Transfer> exchange_bytes(FunctionRef<ConstBytes(size_t position)> out,

@@ -36,6 +36,19 @@ ExtractFunction<T> extract_of(const FilterFunctions& filters) {
     return nullptr;
 }
 
+inline FilterFunction<float> filter_of(const FilterFunctions& filters, float) {
+  return filters.f32;
+}
+inline FilterFunction<double> filter_of(const FilterFunctions& filters, double) {
+  return filters.f64;
+}
+inline FilterFunction<Float16> filter_of(const FilterFunctions& filters, Float16) {
+  return filters.f16;
+}
+inline FilterFunction<Bfloat16> filter_of(const FilterFunctions& filters, Bfloat16) {
+  return filters.bf16;
+}
+
 /// Returns where chunk `s` of `n` begins: at a whole row.
 constexpr size_t cut(size_t count, size_t n, size_t s) {
   return s == n ? count : count / n * s / kRow * kRow;

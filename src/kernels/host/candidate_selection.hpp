@@ -15,6 +15,9 @@
 //       the vector, because all entries that reach the bound are candidates.
 //   K3. Write the entries that pass, in order. Give the others back to the residual.
 //
+// The values of the gradient may be the sum of several vectors. K1 adds them block by block and
+// filters the sum while it is in the caches.
+//
 // If the candidates are fewer than k, the bound was too high. Then all keys are counted to find a
 // bound, and K1 runs again. So the result never depends on the sample, the memory, the chunks or
 // the level of vector instructions: it is that of the plain loops (select.hpp).
@@ -22,6 +25,7 @@
 #include <algorithm>
 #include <span>
 
+#include "kernels/host/block_sum.hpp"
 #include "kernels/host/candidates.hpp"
 #include "kernels/host/select.hpp"
 
@@ -36,19 +40,6 @@ constexpr size_t kAhead = 64;
 /// If more than one of so many elements is a candidate, the filter does not branch for each.
 constexpr size_t kRare = 333;
 
-inline FilterFunction<float> filter_of(const FilterFunctions& filters, float) {
-  return filters.f32;
-}
-inline FilterFunction<double> filter_of(const FilterFunctions& filters, double) {
-  return filters.f64;
-}
-inline FilterFunction<Float16> filter_of(const FilterFunctions& filters, Float16) {
-  return filters.f16;
-}
-inline FilterFunction<Bfloat16> filter_of(const FilterFunctions& filters, Bfloat16) {
-  return filters.bf16;
-}
-
 /// Says what a full chunk does with its candidates: `returned` keeps the k largest and gives the
 /// others back to the residual; `counted` drops all of them and keeps only their number.
 enum class Overflow { returned, counted };
@@ -59,7 +50,9 @@ class CandidateSelection {
   using Acc = Accumulation<T>;
 
  public:
-  CandidateSelection(Backend& backend, const Gradient& gradient, size_t k, Overflow overflow)
+  /// `vectors`: the sum of these is the gradient, whose values are null and which has a residual.
+  CandidateSelection(Backend& backend, const Gradient& gradient, size_t k, Overflow overflow,
+                     SummedVectors* vectors = nullptr)
       : backend_(backend),
         values_(static_cast<const T*>(gradient.values)),
         previous_(static_cast<const Acc*>(gradient.residual.read)),
@@ -71,6 +64,7 @@ class CandidateSelection {
         fast_(filter_of(backend.filters(), T{})),
         slow_(filter_of(portable_filters(), T{})),
         chunks_(backend.arena().take_span<Chunk<Acc>>(backend.chunks(count_))),
+        filtered_(backend.arena().take<FilteredValues<T>>(chunks_.size()), chunks_.size()),
         keys_(backend.arena().take<Key<Acc>>(scratch_keys()), scratch_keys()) {
     const size_t least = k_ + kBlock + kRow;
     const size_t wanted =
@@ -82,14 +76,18 @@ class CandidateSelection {
       each.capacity = std::min(std::max(wanted, least), each.end - each.begin + kRow);
       each.index = backend.arena().template take<uint32_t>(each.capacity);
       each.value = backend.arena().template take<Acc>(each.capacity);
+      new (&filtered_[s]) FilteredValues<T>(values_, vectors, backend);
     }
   }
 
   /// K1. Throws Timeout if the deadline passes.
   void filter(uint64_t bound) {
-    backend_.run(chunks_.size(), [&](size_t s) { filter_chunk(chunks_[s], bound); });
+    backend_.run(chunks_.size(), [&](size_t s) { filter_chunk(s, bound); });
     if (count_ > kLook) refuse_passed(backend_.deadline());
   }
+
+  /// Returns whether K1 could read all vectors.
+  bool has_read() const { return std::ranges::none_of(filtered_, &FilteredValues<T>::failed); }
 
   /// Returns the number of candidates.
   size_t found() const {
@@ -141,7 +139,8 @@ class CandidateSelection {
     return narrow < kKeyEnd<T> ? narrow : kNoKey<T>;
   }
 
-  void filter_chunk(Chunk<Acc>& out, uint64_t key) const {
+  void filter_chunk(size_t chunk, uint64_t key) const {
+    Chunk<Acc>& out = chunks_[chunk];
     uint64_t bound = bits_of(key);
     bool dense = false;
     out.found = out.discarded = 0;
@@ -151,9 +150,11 @@ class CandidateSelection {
       if (at >= look) look += kLook;
       const size_t head = misaligned(at);
       const size_t n = std::min(head != 0 ? head : kBlock, out.end - at);
+      const T* const values = filtered_[chunk].from(at, head, out.end);
+      if (!values) break;
       if (out.found + n + kRow > out.capacity) bound = raise_bound(out, bound);
       const size_t rows = head != 0 ? 0 : n / kRow * kRow;
-      const FilterTask<T> task = task_at(out, at, bound, dense);
+      const FilterTask<T> task = task_at(out, values, at, bound, dense);
       size_t found = rows == 0 ? 0 : fast_(head_of(task, rows));
       if (rows < n) found += slow_(tail_of(task, rows, n - rows, found));
       dense = found * kRare > n;
@@ -170,8 +171,9 @@ class CandidateSelection {
     return over == 0 ? 0 : (kAlignment - over) / sizeof(Acc);
   }
 
-  FilterTask<T> task_at(const Chunk<Acc>& out, size_t at, uint64_t bound, bool dense) const {
-    return {values_ + at,
+  FilterTask<T> task_at(const Chunk<Acc>& out, const T* values, size_t at, uint64_t bound,
+                        bool dense) const {
+    return {values,
             next_ ? previous_ + at : nullptr,
             next_ ? next_ + at : nullptr,
             0,
@@ -264,7 +266,8 @@ class CandidateSelection {
   FilterFunction<T> fast_;
   FilterFunction<T> slow_;
   std::span<Chunk<Acc>> chunks_;
-  std::span<Key<Acc>> keys_;  ///< of the candidates that K2 compares closely
+  std::span<FilteredValues<T>> filtered_;  ///< by the chunks
+  std::span<Key<Acc>> keys_;               ///< of the candidates that K2 compares closely
 };
 
 }  // namespace sparsecoll::host

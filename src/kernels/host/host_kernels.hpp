@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "kernels/host/feedback.hpp"
 #include "kernels/host/merge.hpp"
@@ -53,8 +55,10 @@ class HostKernels final : public Kernels {
   void accumulate_select(const Gradient& gradient, size_t k,
                          const SparseBuffer& selected) override {
     if constexpr (!Integer<T>)
-      if (samples(gradient.count, k))
-        return host::accumulate_select<T, I>(*backend_, gradient, k, selected);
+      if (samples(gradient.count, k)) {
+        host::accumulate_select<T, I>(*backend_, gradient, k, selected);
+        return;
+      }
     host::accumulate_select<T, I>(gradient, k, selected, arena_);
   }
   void accumulate_above(const Gradient& gradient, uint64_t key,
@@ -68,6 +72,31 @@ class HostKernels final : public Kernels {
     for_chunks(gradient.count, [&](size_t begin, size_t end) {
       host::accumulate<T>(slice(gradient, begin, end), static_cast<Acc*>(acc) + begin);
     });
+  }
+  bool accumulate_select_sum(SummedVectors& vectors, const Gradient& gradient, size_t k,
+                             const SparseBuffer& selected) override {
+    if constexpr (!Integer<T> && std::is_same_v<T, Acc>)
+      if (gradient.residual.write && samples(gradient.count, k))
+        return host::accumulate_select<T, I>(*backend_, gradient, k, selected, &vectors);
+    return false;
+  }
+  bool add_vectors(SummedVectors& vectors, size_t count, void* sum) override {
+    std::atomic<bool> whole{true};
+    Acc* const sums = static_cast<Acc*>(sum);
+    const Arena::Scope scope(arena_);
+    const size_t chunks = backend_ ? backend_->chunks(count) : 1;
+    const std::span<BlockSum<T>> blocks(arena_.take<BlockSum<T>>(chunks), chunks);
+    for (BlockSum<T>& each : blocks) new (&each) BlockSum<T>(vectors, backend_, arena_);
+    const auto add = [&](size_t s) {
+      const size_t end = cut(count, chunks, s + 1);
+      for (size_t at = cut(count, chunks, s); at < end && whole; at += BlockSum<T>::kMost)
+        if (!blocks[s].add(at, std::min(BlockSum<T>::kMost, end - at), sums + at)) whole = false;
+    };
+    if (backend_)
+      backend_->run(chunks, add);
+    else
+      add(0);
+    return whole;
   }
   void zero(void* values, size_t count) override {
     std::fill_n(static_cast<Acc*>(values), count, Acc{0});

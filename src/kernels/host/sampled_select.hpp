@@ -5,6 +5,7 @@
 // Stage K0 of candidate_selection.hpp, and the selections that begin with it.
 
 #include <cmath>
+#include <type_traits>
 
 #include "kernels/host/candidate_selection.hpp"
 
@@ -31,14 +32,18 @@ class Sample {
   using Acc = Accumulation<T>;
 
  public:
-  Sample(const Gradient& gradient, size_t groups)
-      : values_(static_cast<const T*>(gradient.values)),
+  Sample(const Gradient& gradient, size_t groups, SummedVectors* vectors)
+      : vectors_(vectors),
+        values_(static_cast<const T*>(gradient.values)),
         previous_(static_cast<const Acc*>(gradient.residual.read)),
         groups_(groups),
         part_(gradient.count / groups) {}
 
+  /// Returns no values if a vector cannot be read.
   std::span<const Acc> take(Backend& backend) const {
     Acc* const sample = backend.arena().take<Acc>(groups_ * kGroup);
+    if constexpr (std::is_same_v<T, Acc>)
+      if (vectors_) return take_sums(backend.arena(), {sample, groups_ * kGroup});
     const size_t tasks = backend.threads();
     backend.run(tasks, [&](size_t t) {
       for (size_t g = groups_ * t / tasks; g < groups_ * (t + 1) / tasks; ++g)
@@ -62,6 +67,20 @@ class Sample {
       to[i] = previous_ ? widen(values_[at + i]) + previous_[at + i] : widen(values_[at + i]);
   }
 
+  std::span<const Acc> take_sums(Arena& arena, std::span<Acc> sample) const {
+    const std::span<size_t> begins = arena.take_span<size_t>(groups_);
+    for (size_t g = 0; g < groups_; ++g) begins[g] = begin_of(g);
+    T* const copy = arena.take<T>(sample.size());
+    for (size_t v = 0; v < vectors_->number(); ++v) {
+      if (!vectors_->read_groups(v, begins, kGroup, v == 0 ? sample.data() : copy)) return {};
+      for (size_t i = 0; v > 0 && i < sample.size(); ++i) sample[i] += copy[i];
+    }
+    for (size_t i = 0; i < sample.size(); ++i)
+      sample[i] += previous_[begins[i / kGroup] + i % kGroup];
+    return sample;
+  }
+
+  SummedVectors* vectors_;
   const T* values_;
   const Acc* previous_;
   size_t groups_;
@@ -69,7 +88,8 @@ class Sample {
 };
 
 template <class T>
-uint64_t guess_bound(Backend& backend, const Gradient& gradient, size_t k);
+uint64_t guess_bound(Backend& backend, const Gradient& gradient, size_t k,
+                     SummedVectors* vectors = nullptr);
 
 /// Returns the k-th largest key of the values, 1 if there are fewer non-zeros.
 template <class Acc>
@@ -87,7 +107,7 @@ uint64_t find_key(Backend& backend, std::span<const Acc> values, size_t k) {
 /// few others do. Neighbours may be similar, so that the number of hits m in a sample varies by
 /// more than sqrt(m).
 template <class T>
-uint64_t guess_bound(Backend& backend, const Gradient& gradient, size_t k) {
+uint64_t guess_bound(Backend& backend, const Gradient& gradient, size_t k, SummedVectors* vectors) {
   const size_t groups =
       std::min(backend.tuning().sample_groups, gradient.count / (kSparsely * kGroup));
   if (k == 0) return kKeyEnd<Accumulation<T>>;
@@ -98,19 +118,24 @@ uint64_t guess_bound(Backend& backend, const Gradient& gradient, size_t k) {
   const auto rank = static_cast<size_t>(mean + 6 * std::sqrt(mean) + 8);
   if (rank > groups * kGroup / 2) return 1;
   const Arena::Scope scope(backend.arena());
-  return find_key(backend, Sample<T>(gradient, groups).take(backend), rank);
+  const auto sample = Sample<T>(gradient, groups, vectors).take(backend);
+  return sample.empty() ? 1 : find_key(backend, sample, rank);
 }
 
-/// Does what accumulate_select() of select.hpp does.
+/// Does what accumulate_select() of select.hpp does, if `vectors` is null; else with their sum as
+/// the gradient, which needs a residual. Returns false if one of them cannot be read.
 template <class T, class I>
-void accumulate_select(Backend& backend, const Gradient& gradient, size_t k,
-                       const SparseBuffer& selected) {
+bool accumulate_select(Backend& backend, const Gradient& gradient, size_t k,
+                       const SparseBuffer& selected, SummedVectors* vectors = nullptr) {
   const Arena::Scope scope(backend.arena());
-  const uint64_t bound = guess_bound<T>(backend, gradient, k);
-  CandidateSelection<T> selection(backend, gradient, k, Overflow::returned);
+  const uint64_t bound = guess_bound<T>(backend, gradient, k, vectors);
+  CandidateSelection<T> selection(backend, gradient, k, Overflow::returned, vectors);
   selection.filter(bound);
-  if (selection.found() < k && bound > 1) selection.filter(selection.certain_bound());
+  if (selection.has_read() && selection.found() < k && bound > 1)
+    selection.filter(selection.certain_bound());
+  if (!selection.has_read()) return false;
   *selected.nnz = selection.template write<I>(selection.threshold(), selected);
+  return true;
 }
 
 /// Does what accumulate_above() of select.hpp does.
