@@ -102,6 +102,7 @@ void Communicator::agree_on_config(const std::optional<Error>& problem, const De
     };
     run_collective(describe(config_), check, body, deadline);
     set_topology(network_model_.path, Topology(paths));  // if it throws, it does so on all ranks
+    join_node(*link_, config_, topology(), deadline);
   } catch (const Error&) {
     if (health_.code() == sparsecollSuccess) {
       link_->close(deadline);

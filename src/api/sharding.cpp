@@ -3,6 +3,7 @@
 #include "api/sharding.hpp"
 
 #include "api/communicator.hpp"
+#include "calls/stream/stream_link.hpp"
 #include "collectives/network/shards.hpp"
 #include "collectives/registry.hpp"
 #include "core/error.hpp"
@@ -14,6 +15,14 @@ bool may_shard(const Config& config) {
   return values.algorithm == sparsecollAlgoSharded ||
          (values.algorithm == sparsecollAlgoAuto && values.allowSharded &&
           values.selection == sparsecollSelectExact);
+}
+
+void join_node(Link& link, const Config& config, const Topology& topology,
+               const Deadline& deadline) {
+  StreamLink* const stream = link_as<StreamLink>(link);
+  if (!stream || !may_shard(config) || !config.values.allowReordered) return;
+  if (topology.nodes() == topology.ranks()) return;  // no node has two ranks
+  stream->join_node(topology.node_of(link.rank()), deadline);
 }
 
 bool shards(const Communicator& communicator, size_t count, DataType type) {

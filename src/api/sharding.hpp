@@ -6,9 +6,13 @@
 
 #include "api/config.hpp"
 #include "api/residual.hpp"
+#include "core/deadline.hpp"
 #include "core/function_ref.hpp"
 
 namespace sparsecoll {
+
+class Link;
+class Topology;
 
 // Decides which calls and residuals of a communicator are Sharded's, from the configuration, the
 // nodes and the tensor. All ranks know these alike before there is a call.
@@ -16,6 +20,11 @@ namespace sparsecoll {
 /// Returns whether calls of this communicator may be Sharded's, so that its ranks must know at init
 /// which of them share a node.
 bool may_shard(const Config& config);
+
+/// Lets the ranks of a node add their gradients by NCCL, if calls may be Sharded's and sums may be
+/// reordered. Collective.
+void join_node(Link& link, const Config& config, const Topology& topology,
+               const Deadline& deadline);
 
 /// Returns whether the sparseAllreduce of such a tensor in dense form is Sharded's: it is
 /// configured, or Auto may take it and finds that it pays.

@@ -18,6 +18,10 @@ void refuse_malformed(uint64_t messages) {
     fail(sparsecollRemoteError, "a message was malformed: expected sound counts and indices");
 }
 
+void Call::reduce_scatter_in_node(const void*, size_t, size_t, DataType, void*) {
+  fail(sparsecollInternalError, "this call cannot add within nodes");
+}
+
 void AgreedCall::mark() { fail(sparsecollInternalError, "this call cannot be marked"); }
 
 void AgreedCall::confirm_counts(Kernels& kernels, const CallCounts& counts) {

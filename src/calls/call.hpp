@@ -83,6 +83,14 @@ class Call {
   /// Returns whether ranks of a node may try to read each other's memory
   /// (core/process_memory.hpp). All ranks get the same answer.
   virtual bool can_read_peers() const { return false; }
+  /// Returns whether the ranks of a node can add vectors in the order of streams, in any order of
+  /// additions. All ranks get the same answer.
+  virtual bool can_reduce_in_node() const { return false; }
+  /// Adds over the ranks of the node: the rank at position p among them gets the sum of the p-th
+  /// shares. `in` has a share of `count` values for each of the `shares` ranks. For types that are
+  /// their own accumulation type. If can_reduce_in_node().
+  virtual void reduce_scatter_in_node(const void* in, size_t shares, size_t count, DataType type,
+                                      void* out);
   /// Returns the seconds that these two messages take. Returns none if they cannot be measured:
   /// the host does not see them, or the messages of other verbs travel with them.
   virtual std::optional<double> probe(const Probe&) { return {}; }

@@ -50,6 +50,14 @@ class StreamTransport {
   /// UnhandledCudaError, Timeout, and InvalidUsage after interrupt() or close().
   virtual void exchange(std::span<const StreamTransfer> transfers, Stream stream,
                         const Deadline& deadline) = 0;
+  /// Joins the ranks of one color, not negative, for reduce_scatter(). Collective, once at most.
+  /// The caller has waited for its streams, so no exchange is queued. Throws as exchange() does.
+  virtual void join(int color, const Deadline& deadline) = 0;
+  /// Queues the sum over the joined ranks: rank r of them, in the order of this transport's ranks,
+  /// gets the sum of the r-th shares. `in` has the shares of all, `count` values each. The order of
+  /// additions is any. For types whose accumulation type they are. Otherwise as exchange().
+  virtual void reduce_scatter(const void* in, void* out, size_t count, DataType type, Stream stream,
+                              const Deadline& deadline) = 0;
   /// Throws the error of queued exchanges, if the transport has noticed one. Any thread may call
   /// it.
   virtual void check() = 0;

@@ -24,6 +24,7 @@ void ncclCommDestroy() {}
 void ncclCommAbort() {}
 void ncclGroupStart() {}
 void ncclGroupEnd() {}
+void ncclReduceScatter() {}
 void ncclSend() {}
 #ifndef FAKE_NCCL_WITHOUT_RECV
 void ncclRecv() {}

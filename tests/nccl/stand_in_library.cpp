@@ -47,7 +47,8 @@ nccl::Library nccl::open_nccl_library() {
           .group_start = ncclGroupStart,
           .group_end = ncclGroupEnd,
           .send = ncclSend,
-          .receive = ncclRecv};
+          .receive = ncclRecv,
+          .reduce_scatter = ncclReduceScatter};
 }
 
 }  // namespace sparsecoll

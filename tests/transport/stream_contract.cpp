@@ -14,7 +14,8 @@ using unit::error_of;
 
 std::vector<Case> cases() {
   std::vector<Case> all;
-  for (const auto& some : {exchange_cases(), order_cases(), ending_cases(), split_cases()})
+  for (const auto& some :
+       {exchange_cases(), order_cases(), ending_cases(), split_cases(), sum_cases()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }
@@ -57,6 +58,7 @@ void expect_ended(Rank& rank) {
   expect_usage(error_of([&] { transport.exchange({}, stream, no_deadline()); }));
   expect_usage(error_of([&] { ring.exchange(stream); }));
   expect_usage(error_of([&] { transport.split(0, 0, no_deadline()); }));
+  expect_usage(error_of([&] { transport.join(0, no_deadline()); }));
   expect_usage(error_of([&] { transport.close(no_deadline()); }));
 }
 

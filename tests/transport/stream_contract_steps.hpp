@@ -21,6 +21,7 @@ std::vector<Case> exchange_cases();
 std::vector<Case> order_cases();
 std::vector<Case> ending_cases();
 std::vector<Case> split_cases();
+std::vector<Case> sum_cases();
 
 /// Returns a deadline that passes only if a rank hangs.
 Deadline no_deadline();

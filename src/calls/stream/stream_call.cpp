@@ -222,6 +222,21 @@ void StreamCall::exchange_messages(std::span<StreamMessage> messages) {
       message.at = on_host.data() + (message.at - received);
 }
 
+void StreamCall::reduce_scatter_in_node(const void* in, size_t shares, size_t count, DataType type,
+                                        void* out) {
+  const Stopwatch watch(stats(), Phase::exchange);
+  // A rank of a ring sends and receives so much, in one message at least to and from a neighbour.
+  const size_t bytes = (shares - 1) * count * size_of(type);
+  stats().bytes_sent += bytes;
+  stats().bytes_received += bytes;
+  stats().messages_sent += shares - 1;
+  resources_.watchdog.start_exchanges(resources_.device);
+  resources_.device.timed("reduce-scatter", bytes, [&] {
+    resources_.transport.reduce_scatter(in, out, count, type, resources_.device.stream(),
+                                        deadline());
+  });
+}
+
 void StreamCall::refuse(const Stamp& got, int peer) const {
   fail(sparsecollRemoteError, "rank ", peer, " made another call: expected number ",
        stamp_.sequence, " with hash ", stamp_.hash, ", got ", got.sequence, " with ", got.hash);

@@ -23,6 +23,7 @@ struct StreamResources {
   StreamWatchdog& watchdog;
   Arena& arena;  ///< of the host
   DeviceReport report;
+  const bool& joined;  ///< The ranks of a node have joined for sums.
 };
 
 /// A call whose messages go from device to device in the order of a stream, over NCCL.
@@ -42,6 +43,9 @@ class StreamCall final : public AgreedCall {
   int rank() const override { return resources_.transport.rank(); }
   int size() const override { return resources_.transport.size(); }
   bool in_stream_order() const override { return true; }
+  bool can_reduce_in_node() const override { return resources_.joined; }
+  void reduce_scatter_in_node(const void* in, size_t shares, size_t count, DataType type,
+                              void* out) override;
   void set_kernels(Kernels&) override {}
   Stats& stats() override { return parameters_.stats; }
   uint64_t sequence() const override { return parameters_.sequence; }

@@ -82,8 +82,13 @@ void StreamLink::attach(Device& device) {
   device.end(false);
   watchdog_.emplace(
       StreamWatchdog::Watched{*transport_, device, report_->alarm(), resources_->timeout_ms});
-  call_resources_.emplace(
-      StreamResources{*transport_, device, *watchdog_, resources_->arena, report_->report()});
+  call_resources_.emplace(StreamResources{*transport_, device, *watchdog_, resources_->arena,
+                                          report_->report(), joined_});
+}
+
+void StreamLink::join_node(int node, const Deadline& deadline) {
+  with_first_failure([&] { transport_->join(node, deadline); });
+  joined_ = true;
 }
 
 void StreamLink::begin_call(uint64_t sequence) {

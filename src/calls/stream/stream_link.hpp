@@ -49,6 +49,8 @@ class StreamLink final : public Link {
 
   void open(const LinkResources& resources) override { resources_.emplace(resources); }
   void attach(Device& device) override;
+  /// Lets the ranks of each node add vectors among themselves. Collective, outside of calls.
+  void join_node(int node, const Deadline& deadline);
 
   void begin_call(uint64_t sequence) override;
   void end_call() override {}  // The watchdog knows when a call ends.
@@ -104,6 +106,7 @@ class StreamLink final : public Link {
   std::optional<ReportMemory> report_;
   std::optional<StreamWatchdog> watchdog_;
   std::optional<StreamResources> call_resources_;
+  bool joined_ = false;  ///< join_node() has returned
   StreamCall* call_ = nullptr;
   uint64_t sequence_ = 0;
   uint64_t number_ = 0;                  ///< of the last call over this transport

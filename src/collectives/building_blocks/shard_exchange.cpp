@@ -69,6 +69,7 @@ ShardExchange::ShardExchange(Env& env, const Problem& problem)
 std::span<const SparseSpan> ShardExchange::exchange_shards(
     const void* gradient, uint64_t count, FunctionRef<bool(SummedVectors&)> select) {
   if (ranks_.size() == 1) return {};
+  if (reduces_in_node(count)) return reduce_in_node(gradient);
   const auto taken = env_.arena.take_span<bool>(ranks_.size());
   const ReadShard own = reads_shards(count) ? read_shards(gradient, select, taken) : ReadShard{};
   const bool receives = owns() && !own.was_read();
@@ -97,6 +98,20 @@ std::span<const SparseSpan> ShardExchange::exchange_shards(
                         counted(region(position_).length())};
   unpack_dense(transfers.first(used), vectors);
   return vectors;
+}
+
+bool ShardExchange::reduces_in_node(uint64_t count) const {
+  const DataType type = env_.kernels.data_type();
+  return env_.call.can_reduce_in_node() && accumulation(type) == type && !has_others() &&
+         count % owners() == 0;
+}
+
+std::span<const SparseSpan> ShardExchange::reduce_in_node(const void* gradient) {
+  const DataType type = env_.kernels.data_type();
+  const uint64_t length = region(position_).length();
+  void* const sum = env_.kernels.bytes(length * size_of(type));
+  env_.call.reduce_scatter_in_node(gradient, owners(), length, type, sum);
+  return env_.arena.take_span<SparseSpan>(1, {nullptr, sum, counted(length)});
 }
 
 bool ShardExchange::reads_shards(uint64_t count) const {

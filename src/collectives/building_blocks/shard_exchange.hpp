@@ -44,6 +44,11 @@ class ShardExchange {
 
  private:
   Count counted(uint64_t count);
+  /// Returns whether the ranks of the node add equal shards by a reduce-scatter, in any order. All
+  /// ranks of a node get the same answer.
+  bool reduces_in_node(uint64_t count) const;
+  /// Returns the sum of the node's gradients in this rank's shard.
+  std::span<const SparseSpan> reduce_in_node(const void* gradient);
   /// Returns whether owners try to read the shards. All ranks of a node get the same answer.
   bool reads_shards(uint64_t count) const;
   /// The gradients of the node's ranks in this rank's shard, once it could read them.

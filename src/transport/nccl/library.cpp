@@ -61,6 +61,7 @@ Library open_nccl_library() {
   process.find(library.group_end, "ncclGroupEnd");
   process.find(library.send, "ncclSend");
   process.find(library.receive, "ncclRecv");
+  process.find(library.reduce_scatter, "ncclReduceScatter");
   return library;
 }
 

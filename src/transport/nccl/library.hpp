@@ -27,6 +27,7 @@ struct Library {
   decltype(&ncclGroupEnd) group_end;
   decltype(&ncclSend) send;
   decltype(&ncclRecv) receive;
+  decltype(&ncclReduceScatter) reduce_scatter;
 };
 
 /// Finds NCCL in this process. Throws InvalidUsage if there is none or a function is missing.

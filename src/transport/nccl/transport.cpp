@@ -29,6 +29,24 @@ class FirstFailure {
   const char* call_ = "";
 };
 
+/// For types that are their own accumulation type.
+ncclDataType_t type_of(DataType type) {
+  switch (type) {
+    case DataType::float32:
+      return ncclFloat32;
+    case DataType::float64:
+      return ncclFloat64;
+    case DataType::int32:
+      return ncclInt32;
+    case DataType::int64:
+      return ncclInt64;
+    case DataType::float16:
+    case DataType::bfloat16:
+      break;
+  }
+  fail(sparsecollInternalError, "a sum of 16-bit values would round each addition");
+}
+
 /// Returns the ranks of the transfers as text, for example "ranks 1, 2, 7".
 std::string peers_of(std::span<const StreamTransfer> transfers) {
   constexpr size_t kShown = 8;
@@ -83,7 +101,31 @@ void NcclTransport::exchange(std::span<const StreamTransfer> transfers, Stream s
          peers_of(transfers), " have made this exchange");
 }
 
-void NcclTransport::check() { communicator_->check(); }
+void NcclTransport::join(int color, const Deadline& deadline) {
+  auto joined = communicator_->split(color, rank_, deadline);
+  const std::lock_guard lock(joining_);
+  joined_ = std::move(joined);
+}
+
+void NcclTransport::reduce_scatter(const void* in, void* out, size_t count, DataType type,
+                                   Stream stream, const Deadline& deadline) {
+  {
+    const Communicator::CallScope scope(*joined_);
+    joined_->require(joined_->library().reduce_scatter(in, out, count, type_of(type), ncclSum,
+                                                       scope.comm(), stream),
+                     "ncclReduceScatter");
+  }
+  if (!joined_->wait_ready(deadline))
+    fail(sparsecollTimeout,
+         "ncclReduceScatter: no connection within the deadline; not all ranks of the node have "
+         "made this call");
+}
+
+void NcclTransport::check() {
+  communicator_->check();
+  const std::lock_guard lock(joining_);
+  if (joined_) joined_->check();
+}
 
 std::unique_ptr<StreamTransport> NcclTransport::split(int color, int key,
                                                       const Deadline& deadline) {
@@ -92,8 +134,15 @@ std::unique_ptr<StreamTransport> NcclTransport::split(int color, int key,
   return std::make_unique<NcclTransport>(std::move(made));
 }
 
-void NcclTransport::close(const Deadline& deadline) { communicator_->close(deadline); }
+void NcclTransport::close(const Deadline& deadline) {
+  if (joined_) joined_->close(deadline);
+  communicator_->close(deadline);
+}
 
-void NcclTransport::interrupt() noexcept { communicator_->interrupt(); }
+void NcclTransport::interrupt() noexcept {
+  communicator_->interrupt();
+  const std::lock_guard lock(joining_);
+  if (joined_) joined_->interrupt();
+}
 
 }  // namespace sparsecoll::nccl

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
+#include <mutex>
+
 #include "transport/nccl/communicator.hpp"
 #include "transport/stream_transport.hpp"
 
@@ -18,6 +21,9 @@ class NcclTransport final : public StreamTransport {
   int device() const override { return communicator_->device(); }
   void exchange(std::span<const StreamTransfer> transfers, Stream stream,
                 const Deadline& deadline) override;
+  void join(int color, const Deadline& deadline) override;
+  void reduce_scatter(const void* in, void* out, size_t count, DataType type, Stream stream,
+                      const Deadline& deadline) override;
   void check() override;
   std::unique_ptr<StreamTransport> split(int color, int key, const Deadline& deadline) override;
   void close(const Deadline& deadline) override;
@@ -25,6 +31,8 @@ class NcclTransport final : public StreamTransport {
 
  private:
   const std::unique_ptr<Communicator> communicator_;
+  std::unique_ptr<Communicator> joined_;  ///< null before join()
+  std::mutex joining_;                    ///< interrupt() and check() may come while ranks join
   int rank_ = 0;
   int size_ = 0;
 };

@@ -19,12 +19,16 @@
 
 namespace nccl_stand_in {
 
+/// Adds the values at `from` to those at `to`.
+using Addition = void (*)(char* to, const char* from, size_t bytes);
+
 /// A send or a receive.
 struct Operation {
   bool is_send;
   char* at;
   size_t bytes;
   int peer;
+  Addition add = nullptr;  ///< of a receive: the memory is zeroed, and what comes is added to it
 };
 
 /// The operations of one group on one communicator, queued on a stream.

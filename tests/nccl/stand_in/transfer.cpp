@@ -40,7 +40,11 @@ void deliver(Channel& channel) {
          is_ready(sends.front()) && (*receives.front()).bytes == (*sends.front()).bytes) {
     check_memory(receives.front());
     check_memory(sends.front());
-    std::memmove((*receives.front()).at, (*sends.front()).at, (*sends.front()).bytes);
+    const Operation& to = *receives.front();
+    if (to.add)
+      to.add(to.at, (*sends.front()).at, to.bytes);
+    else
+      std::memmove(to.at, (*sends.front()).at, to.bytes);
     for (auto& queue : channel.queues) {
       --queue.front().group->left;
       queue.pop_front();
@@ -90,6 +94,8 @@ class Transfer final : public simt::Work {
     group_->started = true;
     group_->previous = nullptr;
     simt::note_change();
+    for (const Operation& operation : group_->operations)
+      if (operation.add) std::memset(operation.at, 0, operation.bytes);
     for (const Operation& operation : group_->operations)
       deliver(channel_of(group_->comm, operation));
   }

@@ -66,6 +66,8 @@ typedef enum {
   ncclNumTypes = 12
 } ncclDataType_t;
 
+typedef enum { ncclSum = 0, ncclProd = 1, ncclMax = 2, ncclMin = 3, ncclAvg = 4 } ncclRedOp_t;
+
 /* NCCL_CONFIG_INITIALIZER sets the first three members, which belong to NCCL. The stand-in ignores
  * the others except `blocking`. */
 typedef struct ncclConfig_v22800 {
@@ -124,6 +126,11 @@ ncclResult_t ncclSend(const void* sendbuff, size_t count, ncclDataType_t datatyp
                       ncclComm_t comm, cudaStream_t stream);
 ncclResult_t ncclRecv(void* recvbuff, size_t count, ncclDataType_t datatype, int peer,
                       ncclComm_t comm, cudaStream_t stream);
+/* Adds the ranks' values in the order in which they come. ncclSum only, and not for types of 8 or
+ * 16 bits. */
+ncclResult_t ncclReduceScatter(const void* sendbuff, void* recvbuff, size_t recvcount,
+                               ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm,
+                               cudaStream_t stream);
 
 #ifdef __cplusplus
 }

@@ -24,6 +24,9 @@ void break_rank(ncclComm_t comm);
 /// outside of a group counts as a group.
 std::size_t groups_launched();
 
+/// Returns the number of calls of ncclReduceScatter in this process.
+std::size_t reduce_scatters();
+
 /// Returns the number of communicators that were neither destroyed nor aborted.
 std::size_t communicators();
 
