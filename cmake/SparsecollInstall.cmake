@@ -15,6 +15,7 @@ endif()
 install(FILES ${public_headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sparsecoll")
 install(DIRECTORY include/sparsecoll/cxx DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sparsecoll")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(PROGRAMS tools/sparsecoll-blame DESTINATION "${CMAKE_INSTALL_BINDIR}")
 
 # The C++ runtime, which a C compiler does not link by itself.
 set(cxx_runtime ${CMAKE_CXX_IMPLICIT_LINK_LIBRARIES})

@@ -580,6 +580,20 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommGetStats(sparsecollComm_t comm, 
 SPARSECOLL_API sparsecollResult_t sparsecollCommGetTopology(sparsecollComm_t comm,
                                                             sparsecollTopology_t* topology);
 
+/**
+ * @brief Writes what this rank's last 256 calls did, and for which ranks they waited, to a file.
+ * Local; any thread may call it at any time, also while a call waits or after a fatal error.
+ *
+ * tools/sparsecoll-blame reads the files of several ranks and prints who was missing where. See
+ * docs/errors.md, "Who was missing".
+ * @param path the file, in JSON, which is replaced; each rank needs a name of its own. NULL: the
+ *             name that SPARSECOLL_FLIGHT_RECORDER gives to this rank's file.
+ * @return sparsecollInvalidArgument, also for NULL if SPARSECOLL_FLIGHT_RECORDER is not set and for
+ *         a path that is no regular file; sparsecollInvalidUsage in a forked child;
+ *         sparsecollSystemError if the file cannot be written.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollCommDump(sparsecollComm_t comm, const char* path);
+
 /** @brief Returns the name and meaning of any result, in static memory. */
 SPARSECOLL_API const char* sparsecollGetErrorString(sparsecollResult_t result);
 

@@ -8,6 +8,7 @@
 
 #include "api/call_span.hpp"
 #include "api/execution_context.hpp"
+#include "api/flight_signal.hpp"
 #include "api/operation.hpp"
 #include "api/push_sum_state.hpp"
 #include "api/rank_path.hpp"
@@ -43,7 +44,7 @@ Communicator::Communicator(std::unique_ptr<Link> link, Config config, const Comm
       residuals_(sparsecoll::residuals()),
       push_sums_(sparsecoll::push_sums()) {
   link_->open({*backends_.memory(kHost), backends_.arena(), config_.check, config_.values.timeoutMs,
-               timeline_file_.timeline()});
+               timeline_file_.timeline(), &recorder_});
   if (const auto device = link_->device())
     backends_.device(*device);  // which attaches it to the link
   log_.write(
@@ -131,6 +132,7 @@ void Communicator::start() {
     for (int r = 0; r < size(); ++r) nodes.push_back(node_of(r, config_, *link_));
     network_model_.topology.emplace(nodes);
   }
+  if (config_.flight_signal != 0) write_records_at(config_.flight_signal);
   if (config_.values.blocking) return;
   try {
     const int device = link_->device().value_or(config_.values.device);
@@ -253,6 +255,7 @@ void Communicator::run_call(const Descriptor& call, const Deadline& deadline,
   log(LogLevel::trace, verb_name(call.verb));
   Stats stats;
   stats.timeline = timeline_file_.timeline();
+  stats.progress = recorder_.begin(sequence, call, deadline.start());
   std::shared_ptr<const void> current_device;
   // Outlives the handlers below, which may give it up.
   const Workspace workspace(backends_, deadline);
@@ -261,22 +264,28 @@ void Communicator::run_call(const Descriptor& call, const Deadline& deadline,
     const CallSpan span(call, sequence, stats);
     link_->begin_call(sequence);
     body({sequence, deadline, stats});
-  } catch (const CallNotStarted&) {
+  } catch (const CallNotStarted& error) {
+    recorder_.fail(stats.algorithm, error.code());
     if (!queue_) --running_call_;
     throw;
   } catch (const Error& error) {
+    recorder_.fail(stats.algorithm, error.code());
     if (fatal(error.code()) || link_->aborted()) poison_and_throw(error);
     link_->end_call();
     if (error.code() == sparsecollTruncated) statistics_.add(stats);  // the verb is done
     throw;
   } catch (const std::bad_alloc&) {
+    recorder_.fail(stats.algorithm, sparsecollSystemError);
     poison_and_throw(Error(sparsecollSystemError, "out of memory"));
   } catch (const std::exception& error) {
+    recorder_.fail(stats.algorithm, sparsecollInternalError);
     poison_and_throw(Error(sparsecollInternalError, error.what()));
   } catch (...) {
+    recorder_.fail(stats.algorithm, sparsecollInternalError);
     poison_and_throw(Error(sparsecollInternalError, kUnknownException));
   }
   link_->end_call();
+  recorder_.end(stats.algorithm);
   statistics_.add(stats);
   log_result(stats);
 }
@@ -294,6 +303,26 @@ void Communicator::abandon(const Error* notice) {
   const AbandonedMemory lost = link_->abandon(notice);
   statistics_.add_abandoned(lost.bytes);
   if (lost.touches_workspace) statistics_.add_abandoned(backends_.leak_workspace());
+  write_flight_record(FlightRecordCause::failure);
+}
+
+void Communicator::write_flight_record(FlightRecordCause cause, const std::string& name) const {
+  if (name.empty() && config_.flight_recorder.empty())
+    fail(sparsecollInvalidArgument,
+         "path: expected a name, or SPARSECOLL_FLIGHT_RECORDER to be set, got NULL");
+  const Timeline::Owner owner{rank(), size(), link_->world_rank(), number_};
+  sparsecoll::write_flight_record(
+      recorder_, {owner, cause, health_.kept()},
+      name.empty() ? flight_record_of(config_.flight_recorder, owner) : name);
+}
+
+void Communicator::write_flight_record(FlightRecordCause cause) const noexcept {
+  if (config_.flight_recorder.empty()) return;
+  try {
+    write_flight_record(cause, "");
+  } catch (const std::exception& error) {
+    log(LogLevel::warn, "SPARSECOLL_FLIGHT_RECORDER: ", error.what());
+  }
 }
 
 void Communicator::poison_and_throw(const Error& error) {

@@ -10,6 +10,7 @@
 
 #include "api/backends.hpp"
 #include "api/config.hpp"
+#include "api/flight_record.hpp"
 #include "api/group.hpp"
 #include "api/handles.hpp"
 #include "api/health.hpp"
@@ -19,6 +20,7 @@
 #include "api/shape_caches.hpp"
 #include "api/statistics.hpp"
 #include "api/timeline_file.hpp"
+#include "calls/flight_recorder.hpp"
 #include "calls/link.hpp"
 #include "core/error.hpp"
 #include "core/function_ref.hpp"
@@ -30,8 +32,8 @@ namespace sparsecoll {
 ///
 /// Only one thread at a time is inside a communicator: enter() and leave() mark it. With
 /// blocking = 0 the thread of the queue runs the calls. Any thread may call rank(), size(),
-/// config(), sequence(), abort(), health() and statistics(), and those methods of backends() and
-/// queue() that say so.
+/// config(), sequence(), abort(), health(), statistics() and the functions of flight records, and
+/// those methods of backends() and queue() that say so.
 class Communicator : public std::enable_shared_from_this<Communicator> {
  public:
   /// `parent`: the communicator from which this one is split. Its ranks are on the same nodes.
@@ -130,6 +132,11 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   [[noreturn]] void poison_and_throw(const Error& error);
   /// Does the same when the queued calls are done: until then their thread uses the link.
   [[noreturn]] void poison_when_idle(const Error& error);
+  /// Writes the record of the last calls to this file, or to that of SPARSECOLL_FLIGHT_RECORDER if
+  /// the name is empty. Throws InvalidArgument, SystemError.
+  void write_flight_record(FlightRecordCause cause, const std::string& name) const;
+  /// Does the same, to the file of SPARSECOLL_FLIGHT_RECORDER if it is set. Logs a failure.
+  void write_flight_record(FlightRecordCause cause) const noexcept;
   /// Keeps and logs the message of a failed C function. Returns the code of the error.
   sparsecollResult_t record_error(const char* operation, const Error& error);
   /// Throws the first error among the queued calls up to `number` that was not thrown before.
@@ -184,7 +191,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   Group group_;
   OwnedHandles<Residual> residuals_;
   OwnedHandles<PushSumState> push_sums_;
-  uint64_t number_ = 0;  ///< 0: the initialisation failed before there was a handle
+  FlightRecorder recorder_;
+  std::atomic<uint64_t> number_{0};  ///< 0: the initialisation failed before there was a handle
   std::atomic<bool> busy_{false};
   std::atomic<uint64_t> running_call_{0};
   bool abandoned_ = false;

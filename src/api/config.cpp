@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/config.hpp"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <charconv>
 #include <climits>
@@ -87,6 +89,18 @@ std::optional<bool> optional_switch(const char* variable) {
   constexpr int kAuto = -1;
   const int chosen = choose(variable, {{"auto", kAuto}, {"0", 0}, {"1", 1}}, kAuto);
   return chosen == kAuto ? std::nullopt : std::optional(chosen == 1);
+}
+
+/// Returns the signal that writes the flight records; 0 if the variable is not set.
+int flight_signal(bool has_files) {
+  constexpr const char* kVariable = "SPARSECOLL_FLIGHT_SIGNAL";
+  const int chosen = choose(
+      kVariable,
+      {{"SIGUSR1", SIGUSR1}, {"SIGUSR2", SIGUSR2}, {"SIGHUP", SIGHUP}, {"SIGQUIT", SIGQUIT}}, 0);
+  if (chosen != 0 && !has_files)
+    fail(sparsecollInvalidArgument, kVariable,
+         ": expected SPARSECOLL_FLIGHT_RECORDER, which names the files, beside it");
+  return chosen;
 }
 
 /// Returns how many processes the launcher says that it started, if that is more than one. The
@@ -257,6 +271,8 @@ CheckedConfig check_config(const sparsecollConfig_t* config, bool check) {
   });
   result.log_file = environment("SPARSECOLL_DEBUG_FILE").value_or("");
   result.timeline = environment("SPARSECOLL_TIMELINE").value_or("");
+  result.flight_recorder = environment("SPARSECOLL_FLIGHT_RECORDER").value_or("");
+  set(result.flight_signal, [&] { return flight_signal(!result.flight_recorder.empty()); });
   set(result.ranks_per_node, [] {
     return number("SPARSECOLL_RANKS_PER_NODE", {"ranks", 1, INT_MAX}).value_or(0);
   });

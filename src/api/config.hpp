@@ -31,7 +31,9 @@ struct Config {
   std::string slurm_address, slurm_pattern;  ///< this node's place among switches; may be empty
   LogLevel log_level = LogLevel::none;
   std::string log_file;
-  std::string timeline;  ///< pattern of the names of timeline files; empty: none are written
+  std::string timeline;         ///< pattern of the names of timeline files; empty: none are written
+  std::string flight_recorder;  ///< pattern of the names of flight records; empty: none are written
+  int flight_signal = 0;        ///< the signal that writes them; 0: none
   std::optional<host::Simd> simd;  ///< none: the best level of the machine
   bool binds = true;               ///< whether threads of the library are bound to CPUs
   std::optional<int> threads;      ///< threads that select; none: this rank's share of the CPUs

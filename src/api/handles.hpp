@@ -32,6 +32,13 @@ class HandleTable {
     const auto found = objects_.find(reinterpret_cast<uintptr_t>(handle));
     return found == objects_.end() ? nullptr : found->second;
   }
+  /// Returns all objects.
+  std::vector<std::shared_ptr<Object>> all() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::shared_ptr<Object>> all;
+    for (const auto& [handle, object] : objects_) all.push_back(object);
+    return all;
+  }
   /// Keep its lock during a fork, so that the child can use the table.
   void lock_for_fork() { mutex_.lock(); }
   void unlock_after_fork() { mutex_.unlock(); }

@@ -23,6 +23,11 @@ sparsecollResult_t Health::code() const {
   return failure ? failure->code() : sparsecollSuccess;
 }
 
+std::optional<Error> Health::kept() const {
+  const std::lock_guard lock(mutex_);
+  return code_ == sparsecollSuccess ? std::nullopt : std::optional(Error(code_, why_));
+}
+
 void Health::poison(sparsecollResult_t code, const char* why) noexcept {
   const std::lock_guard lock(mutex_);
   if (code_ == sparsecollSuccess) set(code, why);

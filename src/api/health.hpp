@@ -25,6 +25,9 @@ class Health {
   /// Returns the code of the first fatal error; sparsecollSuccess if there is none.
   sparsecollResult_t code() const;
 
+  /// Returns the first fatal error that a function has returned. Never waits for the device.
+  std::optional<Error> kept() const;
+
   /// Makes this the first fatal error, unless there is one already. Ignores calls that have
   /// returned.
   void poison(sparsecollResult_t code, const char* why) noexcept;

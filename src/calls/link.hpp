@@ -19,6 +19,7 @@
 namespace sparsecoll {
 
 class Device;
+class FlightRecorder;
 class FramedLink;
 class StreamLink;
 
@@ -31,7 +32,8 @@ struct LinkResources {
   Arena& arena;
   bool verify;  ///< Messages carry checksums, and receivers check them.
   int timeout_ms;
-  Timeline* timeline = nullptr;  ///< Null: nothing is recorded.
+  Timeline* timeline = nullptr;        ///< Null: nothing is recorded.
+  FlightRecorder* recorder = nullptr;  ///< Null: nothing is recorded.
 };
 
 /// Memory that nobody may free or reuse, because a broken link may still access it.

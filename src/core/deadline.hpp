@@ -20,6 +20,8 @@ class Deadline {
     if (milliseconds > 0) deadline.at_ = deadline.start_ + std::chrono::milliseconds(milliseconds);
     return deadline;
   }
+  /// The time at which it was set.
+  Clock::time_point start() const { return start_; }
   /// Returns whether more than half of the time has passed.
   bool mostly_passed() const { return Clock::now() - start_ > (at_ - start_) / 2; }
   bool passed() const { return at_ != Clock::time_point::max() && Clock::now() >= at_; }

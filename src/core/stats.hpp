@@ -3,8 +3,10 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -16,6 +18,36 @@ namespace sparsecoll {
 /// The timed phases of a call.
 enum class Phase : size_t { select, pack, exchange, reduce };
 inline constexpr std::array kPhases{"select", "pack", "exchange", "reduce"};
+
+/// How far a call has come.
+enum class Stage : uint32_t { begun, select, pack, exchange, reduce, confirmed };
+inline constexpr std::array kStages{"begun", "select", "pack", "exchange", "reduce", "confirmed"};
+constexpr Stage stage_of(Phase phase) {
+  return static_cast<Stage>(static_cast<uint32_t>(phase) + 1);
+}
+
+/// The stage of the call that runs, for threads that look at it meanwhile. One thread writes it.
+class Progress {
+ public:
+  void reach(Stage stage) { stage_.store(stage, std::memory_order_release); }
+  /// Sets the stage, which was reached at this time.
+  void reach(Stage stage, Clock::time_point time) {
+    reach(stage);
+    set_time(time);
+  }
+  void set_time(Clock::time_point time) {
+    time_.store(time.time_since_epoch().count(), std::memory_order_release);
+  }
+  Stage stage() const { return stage_.load(std::memory_order_acquire); }
+  /// The latest time that was set.
+  Clock::time_point time() const {
+    return Clock::time_point(Clock::duration(time_.load(std::memory_order_acquire)));
+  }
+
+ private:
+  std::atomic<Stage> stage_{Stage::begun};
+  std::atomic<Clock::rep> time_{0};
+};
 
 /// The statistics of one call, from which the C API's sparsecollStats_t is filled.
 struct Stats {
@@ -30,6 +62,7 @@ struct Stats {
   std::array<double, kPhases.size()> seconds{};  ///< by phase
   std::optional<Phase> running;                  ///< the innermost phase that is timed now
   Timeline* timeline = nullptr;                  ///< also records phases; null: none
+  Progress* progress = nullptr;                  ///< also shows the phase; null: none
 
   double& in(Phase phase) { return seconds[static_cast<size_t>(phase)]; }
   double in(Phase phase) const { return seconds[static_cast<size_t>(phase)]; }
@@ -54,13 +87,16 @@ class Stopwatch {
       : stats_(stats),
         phase_(phase),
         outer_(std::exchange(stats.running, phase)),
-        start_(Clock::now()) {}
+        start_(Clock::now()) {
+    if (stats_.progress) stats_.progress->reach(stage_of(phase_), start_);
+  }
   ~Stopwatch() {
     const auto end = Clock::now();
     const double spent = std::chrono::duration<double>(end - start_).count();
     stats_.in(phase_) += spent;
     if (outer_) stats_.in(*outer_) -= spent;
     stats_.running = outer_;
+    if (stats_.progress) stats_.progress->reach(stage_of(outer_.value_or(phase_)), end);
     if (Timeline* const timeline = stats_.timeline)
       timeline->add({kPhases[static_cast<size_t>(phase_)],
                      Timeline::Lane::host,

@@ -3,7 +3,7 @@
 
 !> Communicators whose ranks are threads of one process or NCCL's, and what all communicators can do.
 module sparsecoll_communicators
-  use, intrinsic :: iso_c_binding, only: c_int, c_int64_t, c_ptr
+  use, intrinsic :: iso_c_binding, only: c_char, c_int, c_int64_t, c_null_char, c_ptr
   use sparsecoll_errors, only: finish
   use sparsecoll_types
   implicit none
@@ -13,7 +13,7 @@ module sparsecoll_communicators
   public :: sparsecollCommGetSequence, sparsecollCommSynchronize, sparsecollCommWait
   public :: sparsecollCommStreamWait, sparsecollCommDestroy, sparsecollCommAbort
   public :: sparsecollCommGetAsyncError, sparsecollCommGetStats, sparsecollGroupStart
-  public :: sparsecollCommGetTopology
+  public :: sparsecollCommDump, sparsecollCommGetTopology
   public :: sparsecollGroupEnd
 
   interface
@@ -117,6 +117,13 @@ module sparsecoll_communicators
       type(sparsecollTopology_t), intent(inout) :: topology
       integer(c_int) :: c_get_topology
     end function c_get_topology
+
+    function c_dump(comm, path) bind(C, name="sparsecollCommDump")
+      import :: c_char, c_int, sparsecollComm_t
+      type(sparsecollComm_t), value :: comm
+      character(kind=c_char), intent(in), optional :: path(*)
+      integer(c_int) :: c_dump
+    end function c_dump
 
     function c_group_start(comm) bind(C, name="sparsecollGroupStart")
       import :: c_int, sparsecollComm_t
@@ -284,6 +291,20 @@ contains
 
     call finish(c_get_topology(comm, topology), 'sparsecollCommGetTopology', comm, ierr)
   end subroutine sparsecollCommGetTopology
+
+  !> Writes what this rank's last calls did to a file; without a path to that of
+  !> SPARSECOLL_FLIGHT_RECORDER. Blanks at the end of the path do not count.
+  subroutine sparsecollCommDump(comm, path, ierr)
+    type(sparsecollComm_t), intent(in) :: comm
+    character(*), intent(in), optional :: path
+    integer, intent(out), optional :: ierr
+
+    if (present(path)) then
+      call finish(c_dump(comm, trim(path) // c_null_char), 'sparsecollCommDump', comm, ierr)
+    else
+      call finish(c_dump(comm), 'sparsecollCommDump', comm, ierr)
+    end if
+  end subroutine sparsecollCommDump
 
   !> Opens a group: the verbs on `comm` until sparsecollGroupEnd travel in shared messages. Their
   !> arrays and structures belong to the library until the group has ended.

@@ -5,10 +5,12 @@
 
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <thread>
 #include <type_traits>
 
 #include "cxx/team.hpp"
+#include "support/folder.hpp"
 
 namespace sparsecoll::test {
 namespace {
@@ -154,6 +156,10 @@ TEST_CASE("a peer that left is a fatal error") {
     CHECK(error.fatal());
   }
   CHECK(comms[0].asyncError() == sparsecollRemoteError);
+  CHECK_THROWS_AS(comms[0].dump(), Error);  // no variable names a file
+  const Folder folder;
+  comms[0].dump(folder.file("record"));
+  CHECK(std::filesystem::exists(folder.file("record")));
 }
 
 TEST_CASE("an exception that destroys a communicator ends the wait of its peers") {

@@ -202,6 +202,10 @@ contains
     topology%magic = 0
     call sparsecollCommGetTopology(comm, topology, ierr)
     call expect(found, ierr == sparsecollInvalidArgument, 'topology without initializer')
+    call sparsecollCommDump(comm, '/dev/null', ierr)
+    call expect(found, ierr == sparsecollInvalidArgument, 'a record that is no regular file')
+    call sparsecollCommDump(comm, ierr=ierr)
+    call expect(found, ierr == sparsecollInvalidArgument, 'a record without a name')
     call expect(found, index(sparsecollGetErrorString(sparsecollTimeout), 'sparsecollTimeout') &
       == 1, 'error string')
   end subroutine check_queries

@@ -71,6 +71,7 @@ std::string use(const Objects& own, const Folder& folder) {
       {"CommGetSequence", sparsecollCommGetSequence(comm, &sequence)},
       {"CommGetAsyncError", sparsecollCommGetAsyncError(comm, &async)},
       {"CommGetStats", sparsecollCommGetStats(comm, sparsecollStatsLast, &stats)},
+      {"CommDump", sparsecollCommDump(comm, file.c_str())},
       {"CommSynchronize", sparsecollCommSynchronize(comm)},
       {"CommWait", sparsecollCommWait(comm, 1)},
       {"CommStreamWait", sparsecollCommStreamWait(comm, nullptr)},

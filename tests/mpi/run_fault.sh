@@ -22,6 +22,9 @@ case $* in *-disable-auto-cleanup*)
   ;;
 esac
 
+SPARSECOLL_FLIGHT_RECORDER=$results/flight
+export SPARSECOLL_FLIGHT_RECORDER
+
 set -- "$@" "$ranks" ${shield:+"$shield"} "$program" "$scenario" "$verb" "$victim" "$results"
 timeout -k 5 60 "$@" >"$results/output" 2>&1
 echo "launcher: exit code $?"
@@ -36,6 +39,14 @@ while [ "$rank" -lt "$ranks" ]; do
   fi
   rank=$((rank + 1))
 done
+# The flight records of the survivors must show who was missing.
+case $scenario in
+  kill-before | exit)
+    blame=$("$(dirname "$0")/../../tools/sparsecoll-blame" "$results"/flight.*.json)
+    echo "$blame"
+    case $blame in *": rank $victim was missing; "*) ;; *) failed=1 ;; esac
+    ;;
+esac
 if [ "$failed" -ne 0 ]; then
   cat "$results/output"
 fi

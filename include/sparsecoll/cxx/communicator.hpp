@@ -113,6 +113,12 @@ class Communicator : public Verbs<Communicator> {
     check(sparsecollCommGetAsyncError(handle_, &result), "sparsecollCommGetAsyncError");
     return result;
   }
+  /// Writes what this rank's last calls did, and for which ranks they waited, to a file. Any thread
+  /// may call it at any time. See ::sparsecollCommDump().
+  /// @param path the file; "": the one that SPARSECOLL_FLIGHT_RECORDER names.
+  void dump(const std::string& path = "") const {
+    check(sparsecollCommDump(handle_, path.empty() ? nullptr : path.c_str()), "sparsecollCommDump");
+  }
   /// Returns the message of the last error; "" if there was none.
   std::string lastError() const { return sparsecollGetLastError(handle_); }
 

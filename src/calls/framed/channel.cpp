@@ -190,6 +190,7 @@ void Channel::abort() noexcept {
 }
 
 void Channel::wait(std::vector<int> awaited, const ChannelWait& wait) {
+  FlightRecorder::Wait recorded(recorder_);
   for (;;) {
     // A peer that had gone before progress() sends nothing more after it.
     const std::vector<int> gone_peers = gone(awaited);
@@ -211,6 +212,7 @@ void Channel::wait(std::vector<int> awaited, const ChannelWait& wait) {
     }
     refuse_gone(gone_peers, awaited);
     refuse_gone(left, left);
+    recorded.wait_for(awaited);
     pause(wait.deadline, missing);
   }
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "calls/flight_recorder.hpp"
 #include "calls/framed/frame_queue.hpp"
 #include "calls/message_trace.hpp"
 #include "core/arena.hpp"
@@ -82,6 +83,8 @@ class Channel {
 
   /// Records all messages in this timeline from now on.
   void record_in(Timeline& timeline) { trace_.emplace(timeline, transport_); }
+  /// Records from now on for which peers this rank waits.
+  void record_in(FlightRecorder& recorder) { recorder_ = &recorder; }
 
   int rank() const { return rank_; }
   int size() const { return size_; }
@@ -185,6 +188,7 @@ class Channel {
   std::vector<uint64_t> received_;
   std::vector<Block> notices_;  ///< fatal ones, kept while they are under way
   std::optional<MessageTrace> trace_;
+  FlightRecorder* recorder_ = nullptr;
 };
 
 /// In a handler of PeerTimeout: throws Timeout with `missing` if most of this rank's own time has

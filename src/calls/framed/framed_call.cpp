@@ -269,8 +269,11 @@ void FramedCall::confirm() {
     fail(sparsecollInternalError, "only ", sender_.covered().count(), " of ", size(),
          " ranks were heard of");
   check_deadline();
-  const Stopwatch watch(stats(), Phase::exchange);
-  channel_.flush(deadline());
+  {
+    const Stopwatch watch(stats(), Phase::exchange);
+    channel_.flush(deadline());
+  }
+  if (Progress* const progress = stats().progress) progress->reach(Stage::confirmed);
 }
 
 void FramedCall::abandon(const Error* problem) {

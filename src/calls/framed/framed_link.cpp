@@ -50,6 +50,7 @@ void FramedLink::open(const LinkResources& resources) {
   arena_ = &resources.arena;
   channel_.emplace(*transport_, resources.memory, resources.verify);
   if (resources.timeline) channel_->record_in(*resources.timeline);
+  if (resources.recorder) channel_->record_in(*resources.recorder);
 }
 
 void FramedLink::attach(Device& device) {

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "calls/flight_recorder.hpp"
+#include "core/error.hpp"
+#include "core/timeline.hpp"
+
+namespace sparsecoll {
+
+/// Why a flight record is written: a fatal error, sparsecollCommDump, SPARSECOLL_FLIGHT_SIGNAL.
+enum class FlightRecordCause { failure, dump, signal };
+
+/// What a flight record says besides its calls.
+struct FlightRecordHead {
+  Timeline::Owner owner;
+  FlightRecordCause cause;
+  std::optional<Error> error;  ///< what poisoned the communicator; none: it is healthy
+};
+
+/// Returns the name of the owner's record: that of a timeline, with .json behind the pattern unless
+/// it ends so.
+std::string flight_record_of(const std::string& pattern, const Timeline::Owner& owner);
+
+/// Writes the recorded calls of a rank as JSON, which tools/sparsecoll-blame reads. Replaces the
+/// file. Throws InvalidArgument if there is something other than a regular file, SystemError.
+void write_flight_record(const FlightRecorder& recorder, const FlightRecordHead& head,
+                         const std::string& file);
+
+}  // namespace sparsecoll
