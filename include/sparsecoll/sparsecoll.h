@@ -47,8 +47,8 @@
  *    == recvbuff) are allowed. Partial overlap is sparsecollInvalidArgument.
  *  - With blocking = 1 a call is complete when it returns, and the caller may use its buffers
  *    again.
- *  - With blocking = 0 the verbs, sparsecollPushSumDrain(), sparsecollTopk() and
- *    sparsecollScatter() only queue the call and return at once with sparsecollSuccess. The
+ *  - With blocking = 0 the verbs, sparsecollPushSumDrain(), sparsecollTopk(), sparsecollScatter()
+ *    and sparsecollScatterAt() only queue the call and return at once with sparsecollSuccess. The
  *    communicator's own thread makes the queued calls in order. Buffers, structs and counts belong
  *    to the library until sparsecollCommSynchronize() or sparsecollCommWait() returns; these two
  *    return the errors of queued calls. All other functions except queries and
@@ -301,8 +301,8 @@ typedef struct {
         64, 32, 0, 0, 0, 0, 0                                                                    \
   }
 
-/** Statistics of one rank's verbs. Start from SPARSECOLL_STATS_INITIALIZER. Later versions add
- *  fields at the end. */
+/** Statistics of one rank's verbs. What a first call sends to measure the network is not counted.
+ *  Start from SPARSECOLL_STATS_INITIALIZER. Later versions add fields at the end. */
 typedef struct {
   size_t size;            /**< sizeof the struct, set by the initializer */
   unsigned magic;         /**< set by the initializer */
@@ -389,6 +389,32 @@ typedef struct {
     sizeof(sparsecollPushSumConfig_t), 0x53505053u, SPARSECOLL_VERSION, 0, 1, 0, 0, 1.0, NULL, \
         NULL                                                                                   \
   }
+
+/* ---------------------------------------------------------------------------------------------
+ * Initializers as functions, for languages that have no macros of C. Each sets the first `size`
+ * bytes of the struct, as the macro of the same name would, and its field `size`. Pass the size of
+ * the struct as your program declares it: with an older header it is smaller, and the library then
+ * leaves the fields that it does not have alone. Bytes behind those that the library knows become
+ * 0. Local. They return sparsecollInvalidArgument for NULL, and for a size in which the first
+ * fields do not fit, up to and including `version`.
+ */
+
+/** @brief SPARSECOLL_CONFIG_INITIALIZER as a function. @return sparsecollInvalidArgument. */
+SPARSECOLL_API sparsecollResult_t sparsecollConfigInit(sparsecollConfig_t* config, size_t size);
+/** @brief SPARSECOLL_STATS_INITIALIZER as a function. @return sparsecollInvalidArgument. */
+SPARSECOLL_API sparsecollResult_t sparsecollStatsInit(sparsecollStats_t* stats, size_t size);
+/** @brief SPARSECOLL_TOPOLOGY_INITIALIZER as a function. @return sparsecollInvalidArgument. */
+SPARSECOLL_API sparsecollResult_t sparsecollTopologyInit(sparsecollTopology_t* topology,
+                                                         size_t size);
+/**
+ * @brief SPARSECOLL_SPARSE_INITIALIZER as a function.
+ * @return sparsecollInvalidArgument, also for a size below that of the struct in version 0.1.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollSparseInit(sparsecollSparse_t* sparse, size_t size);
+/** @brief SPARSECOLL_PUSHSUM_CONFIG_INITIALIZER as a function. @return sparsecollInvalidArgument.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollPushSumConfigInit(sparsecollPushSumConfig_t* config,
+                                                              size_t size);
 
 /* ---------------------------------------------------------------------------------------------
  * Communicators
@@ -594,6 +620,21 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommGetTopology(sparsecollComm_t com
  */
 SPARSECOLL_API sparsecollResult_t sparsecollCommDump(sparsecollComm_t comm, const char* path);
 
+/**
+ * @brief Measures the network between the ranks: what sparsecollAlgoAuto predicts costs from.
+ *        Collective; complete on return also with blocking = 0.
+ *
+ * Without it the first call by Auto measures, unless it is in a group: calls of a group would
+ * delay each other's messages. Call this once before groups, so that Auto chooses for them from
+ * measured costs as well, and again when the network has changed. It takes 16 messages of 64 bytes
+ * and 6 of 128 KiB for each rank, twice that with allowReordered = 1 where ranks share nodes. The
+ * statistics do not count it. With one rank, and over NCCL, where the host cannot time messages, it
+ * does nothing, and it is no call that sparsecollCommGetSequence() counts.
+ * @return sparsecollInvalidUsage (within a group, or when ranks call different functions), or a
+ *         fatal error.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollCommMeasure(sparsecollComm_t comm);
+
 /** @brief Returns the name and meaning of any result, in static memory. */
 SPARSECOLL_API const char* sparsecollGetErrorString(sparsecollResult_t result);
 
@@ -623,7 +664,7 @@ SPARSECOLL_API sparsecollResult_t sparsecollGetVersion(int* version);
  * ordered after the work that is on `stream`.
  *  - blocking = 1: the host waits for the stream and for messages. The last kernels are queued on
  *    `stream`, so that work that is queued there next sees the result. Structs, counts and
- * residuals on the host are complete on return.
+ *    residuals on the host are complete on return.
  *  - blocking = 0: the call returns at once, and its work runs on a stream of the communicator. The
  *    result is ready after sparsecollCommStreamWait(), sparsecollCommSynchronize() or
  *    sparsecollCommWait().
@@ -906,6 +947,15 @@ SPARSECOLL_API sparsecollResult_t sparsecollPushSumSave(sparsecollPushSum_t stat
                                                         const char* path);
 
 /**
+ * @brief Writes what sparsecollPushSumSave() would write to a file to `buffer`. Local.
+ *
+ * `buffer` and `bytes` are those of sparsecollResidualSaveTo().
+ * @return as sparsecollPushSumSave(), and sparsecollInvalidArgument as sparsecollResidualSaveTo().
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollPushSumSaveTo(sparsecollPushSum_t state, void* buffer,
+                                                          size_t* bytes);
+
+/**
  * @brief Restores the state that this rank saved. Local. With the files of one step and the same x
  *        on all ranks, later results are the same bit for bit.
  *
@@ -921,12 +971,20 @@ SPARSECOLL_API sparsecollResult_t sparsecollPushSumSave(sparsecollPushSum_t stat
 SPARSECOLL_API sparsecollResult_t sparsecollPushSumLoad(sparsecollPushSum_t state,
                                                         const char* path);
 
+/**
+ * @brief Restores the state from memory: the bytes of sparsecollPushSumSaveTo(), or of a file of
+ *        sparsecollPushSumSave(). Local.
+ * @return as sparsecollPushSumLoad().
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollPushSumLoadFrom(sparsecollPushSum_t state,
+                                                            const void* buffer, size_t bytes);
+
 /* ---------------------------------------------------------------------------------------------
  * Error feedback
  */
 
 /**
- * @brief Makes a residual of zeros for one tensor. Local.
+ * @brief Makes a residual of zeros for one tensor. Local; also within a group.
  *
  * Its values are of the accumulation type: float32 for 16-bit tensors. The first call that uses the
  * residual places it where that call's buffers are, on the host or a device. A later call with
@@ -1018,6 +1076,29 @@ SPARSECOLL_API sparsecollResult_t sparsecollResidualSave(sparsecollResidual_t re
 SPARSECOLL_API sparsecollResult_t sparsecollResidualLoad(sparsecollResidual_t residual,
                                                          const char* path);
 
+/**
+ * @brief Writes what sparsecollResidualSave() would write to a file to `buffer`: the same bytes.
+ *        Local.
+ * @param buffer out: memory of the host, with any alignment; NULL: only the size is asked for.
+ * @param bytes  in: the capacity of `buffer`; ignored if `buffer` is NULL. Out: the size of the
+ *               saved state, also when the capacity is too small. It is the same until a call uses
+ *               the residual or another one of the same shape.
+ * @return sparsecollInvalidArgument, also when the capacity is too small: then `buffer` is
+ *         unchanged. sparsecollSystemError when memory is short.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollResidualSaveTo(sparsecollResidual_t residual,
+                                                           void* buffer, size_t* bytes);
+
+/**
+ * @brief Restores what sparsecollResidualSaveTo() wrote to memory, or sparsecollResidualSave() to a
+ *        file. Local, but all ranks must call it, with states of one step.
+ * @param buffer memory of the host, with any alignment. The library does not keep it.
+ * @param bytes  the size of the state, neither more nor less.
+ * @return as sparsecollResidualLoad().
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollResidualLoadFrom(sparsecollResidual_t residual,
+                                                             const void* buffer, size_t bytes);
+
 /* ---------------------------------------------------------------------------------------------
  * Coordinate form: the steps of the dense verbs, as functions of their own. For k <= n a dense verb
  * equals sparsecollTopk, its `v` verb and sparsecollScatter, bit for bit.
@@ -1088,6 +1169,24 @@ SPARSECOLL_API sparsecollResult_t gtopkAllreducev(const sparsecollSparse_t* send
 SPARSECOLL_API sparsecollResult_t sparsecollScatter(const sparsecollSparse_t* in, void* dense,
                                                     sparsecollComm_t comm,
                                                     sparsecollStream_t stream);
+
+/**
+ * @brief Fills `dense` with zeros, then writes the entries of `in` there, whose indices are those
+ *        of a region of the vector: index `offset` goes to dense[0]. Local.
+ *
+ * So a rank writes its region of a sparseReduceScatter() into an array of its own.
+ * @param in     all indices are at least `offset` and below offset + length.
+ * @param dense  length values.
+ * @param offset the first index of the region.
+ * @param length number of indices of the region, which ends at in->count at the latest.
+ * @param stream the stream of device buffers; NULL with host buffers.
+ * @return as sparsecollScatter(). sparsecollInvalidArgument also for an entry outside the region,
+ *         whose position the message has; nothing is written then.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollScatterAt(const sparsecollSparse_t* in, void* dense,
+                                                      size_t offset, size_t length,
+                                                      sparsecollComm_t comm,
+                                                      sparsecollStream_t stream);
 
 /**
  * @brief Gets the result of the call that just returned sparsecollTruncated. Local.

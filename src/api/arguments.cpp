@@ -54,6 +54,17 @@ void check_path(const char* path) {
          path ? "an empty string" : "NULL");
 }
 
+void check_state_target(const void* buffer, const size_t* bytes) {
+  if (!bytes) fail(sparsecollInvalidArgument, "bytes: expected a pointer, got NULL");
+  check_on_host("buffer", buffer);
+}
+
+ConstBytes state_in_memory(const void* buffer, size_t bytes) {
+  if (!buffer) fail(sparsecollInvalidArgument, "buffer: expected a saved state, got NULL");
+  check_on_host("buffer", buffer);
+  return {static_cast<const std::byte*>(buffer), bytes};
+}
+
 void check_array(const ArgumentName& name, const void* at, uint64_t count, size_t value_size) {
   if (count > static_cast<size_t>(-1) / 2 / value_size)
     fail(sparsecollInvalidArgument, name, ": expected a size that fits into memory, got ", count,
@@ -139,6 +150,11 @@ void check_sparse(const char* name, const sparsecollSparse_t* sparse, int device
 }
 
 void check_entries(const char* name, const sparsecollSparse_t& sparse, Kernels& kernels) {
+  check_entries(name, sparse, {0, sparse.count}, kernels);
+}
+
+void check_entries(const char* name, const sparsecollSparse_t& sparse, const Region& region,
+                   Kernels& kernels) {
   if (sparse.nnz > sparse.capacity)
     fail(sparsecollInvalidArgument, name, ".nnz: expected at most the capacity ", sparse.capacity,
          ", got ", sparse.nnz);
@@ -148,12 +164,14 @@ void check_entries(const char* name, const sparsecollSparse_t& sparse, Kernels& 
     fail(sparsecollInvalidArgument, name, ".nnzOnDevice: expected at most nnz = ", sparse.nnz,
          ", got ", nnz);
   uint64_t* first_bad = kernels.counts(1);
-  kernels.check_indices(entries, sparse.count, first_bad);
+  kernels.check_indices(entries, region, first_bad);
   const uint64_t bad = kernels.read(first_bad);
-  if (bad != nnz)
-    fail(sparsecollInvalidArgument, name,
-         ".indices: expected strictly increasing ones below count ", sparse.count,
-         ", got something else at entry ", bad);
+  if (bad == nnz) return;
+  const std::string expected = region.begin == 0 && region.end == sparse.count
+                                   ? text("below count ", sparse.count)
+                                   : text("of the region from ", region.begin, " to ", region.end);
+  fail(sparsecollInvalidArgument, name, ".indices: expected strictly increasing ones ", expected,
+       ", got something else at entry ", bad);
 }
 
 SparseSpan span_of(const sparsecollSparse_t& sparse, Kernels& kernels) {

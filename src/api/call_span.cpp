@@ -15,7 +15,7 @@ std::array<Timeline::Fact, 3> facts_of(const Descriptor& call, const Stats& stat
   const auto verb = static_cast<Verb>(call.verb);
   if (verb == Verb::group) return {{{"calls", call.argument[kCalls]}}};
   if (verb == Verb::init || verb == Verb::destroy || verb == Verb::comm_split ||
-      verb == Verb::push_sum_step)
+      verb == Verb::comm_measure || verb == Verb::push_sum_step)
     return {};
   std::array<Timeline::Fact, 3> facts{{{"count", call.argument[kCount]}, {"k", call.argument[kK]}}};
   if (stats.algorithm != sparsecollAlgoAuto)

@@ -72,7 +72,7 @@ class DenseOperation final : public Operation, private DenseArguments {
       if (context().captured()) residual->set_captured();
       residual->commit(kernels);
     }
-    kernels.scatter(outcome.result, divisor, recv, count);
+    kernels.scatter(outcome.result, divisor, {0, count}, recv);
   }
 
  private:

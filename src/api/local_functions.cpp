@@ -1,6 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// The functions without communication: sparsecollTopk, sparsecollScatter and sparsecollFetch.
+// The functions without communication: sparsecollTopk, sparsecollScatter, sparsecollScatterAt and
+// sparsecollFetch.
+#include <optional>
+
 #include "api/operation.hpp"
 #include "api/output.hpp"
 #include "api/sharding.hpp"
@@ -53,16 +56,47 @@ struct TopkArguments {
   }
 };
 
-void scatter(const sparsecollSparse_t* in, void* dense, Communicator& communicator,
-             const ExecutionContext& context) {
-  check_sparse("in", in, context.device());
-  const DataType type = check_float_type(in->datatype);
-  check_array("dense", dense, in->count, size_of(type));
-  for (const ByteRange& place : byte_ranges("in.indices", "in.values", *in))
-    check_overlap({"dense", dense, in->count * size_of(type)}, place, false);
-  Kernels& kernels = context.kernels(communicator, type, static_cast<IndexType>(in->indexType));
-  check_entries("in", *in, kernels);
-  kernels.scatter(kernels.widened(span_of(*in, kernels)), 1, dense, in->count);
+/// The part of a vector that sparsecollScatterAt() writes.
+struct Part {
+  size_t offset;
+  size_t length;
+
+  Region region(size_t count) const {
+    if (offset > count)
+      fail(sparsecollInvalidArgument, "offset: expected at most in.count = ", count, ", got ",
+           offset);
+    if (length > count - offset)
+      fail(sparsecollInvalidArgument,
+           "length: expected at most in.count - offset = ", count - offset, ", got ", length);
+    return {offset, offset + length};
+  }
+};
+
+struct ScatterArguments {
+  const sparsecollSparse_t* in;
+  void* dense;
+  std::optional<Part> part;  ///< none: the whole vector
+
+  void run(Communicator& communicator, const ExecutionContext& context) const {
+    check_sparse("in", in, context.device());
+    const DataType type = check_float_type(in->datatype);
+    const Region region = part ? part->region(in->count) : Region{0, in->count};
+    check_array("dense", dense, region.length(), size_of(type));
+    for (const ByteRange& place : byte_ranges("in.indices", "in.values", *in))
+      check_overlap({"dense", dense, region.length() * size_of(type)}, place, false);
+    Kernels& kernels = context.kernels(communicator, type, static_cast<IndexType>(in->indexType));
+    check_entries("in", *in, region, kernels);
+    kernels.scatter(kernels.widened(span_of(*in, kernels)), 1, region, dense);
+  }
+};
+
+sparsecollResult_t submit(const char* name, const ScatterArguments& call, sparsecollComm_t comm,
+                          sparsecollStream_t stream) {
+  const Buffers buffers = Buffers({{"dense", call.dense}}, stream).add("in", call.in);
+  return submit_local(name, comm, buffers,
+                      [call](Communicator& communicator, const ExecutionContext& context) {
+                        call.run(communicator, context);
+                      });
 }
 
 void fetch(sparsecollSparse_t* recv, size_t* recvcounts, Communicator& communicator,
@@ -122,11 +156,13 @@ sparsecollResult_t sparsecollTopk(const void* dense, size_t count, size_t k,
 
 sparsecollResult_t sparsecollScatter(const sparsecollSparse_t* in, void* dense,
                                      sparsecollComm_t comm, sparsecollStream_t stream) {
-  const Buffers buffers = Buffers({{"dense", dense}}, stream).add("in", in);
-  return submit_local("sparsecollScatter", comm, buffers,
-                      [in, dense](Communicator& communicator, const ExecutionContext& context) {
-                        scatter(in, dense, communicator, context);
-                      });
+  return submit("sparsecollScatter", {in, dense, {}}, comm, stream);
+}
+
+sparsecollResult_t sparsecollScatterAt(const sparsecollSparse_t* in, void* dense, size_t offset,
+                                       size_t length, sparsecollComm_t comm,
+                                       sparsecollStream_t stream) {
+  return submit("sparsecollScatterAt", {in, dense, Part{offset, length}}, comm, stream);
 }
 
 sparsecollResult_t sparsecollFetch(sparsecollSparse_t* recv, size_t* recvcounts,

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Saves push-sum states to files and loads them.
+// Saves push-sum states to files or to memory, and loads them.
 #include <bit>
 #include <cmath>
 #include <deque>
@@ -74,7 +74,7 @@ void check_nothing_in_flight(const PushSum& push_sum) {
          "messages may be under way: call sparsecollPushSumDrain on all ranks first");
 }
 
-void save(PushSumState& state, Communicator& communicator, const char* path) {
+void save(PushSumState& state, Communicator& communicator, const StateTarget& target) {
   PushSum& push_sum = state.push_sum();
   const StateProperties properties = properties_of(state, communicator);
   const Progress progress{push_sum.step_number(),
@@ -88,7 +88,7 @@ void save(PushSumState& state, Communicator& communicator, const char* path) {
       for (const auto& [peer, copy] : copies_of(*compressed, direction))
         sections.push_back({names.emplace_back(name_of(direction, peer)).c_str(),
                             state.read_on_host(copy, communicator)});
-  write_state_file(path, kKind, sections);
+  if (target.wants(sections)) target.write(kKind, sections);
 }
 
 /// Returns the file's copies of one direction.
@@ -102,9 +102,11 @@ CompressedGossip::Copies read_copies(const StateFile& file, const char* directio
   return copies;
 }
 
-void load(PushSumState& state, Communicator& communicator, const char* path) {
+/// `from`: a path, or the bytes of a file.
+template <class Source>
+void load(PushSumState& state, Communicator& communicator, const Source& from) {
   PushSum& push_sum = state.push_sum();
-  const StateFile file(path, kKind, *communicator.backends().memory(kHost));
+  const StateFile file(from, kKind, *communicator.backends().memory(kHost));
   check_properties(file, properties_of(state, communicator));
   const Progress progress = file.value<Progress>("progress");
   const auto weight = std::bit_cast<double>(progress.weight_bits);
@@ -123,6 +125,13 @@ void load(PushSumState& state, Communicator& communicator, const char* path) {
   state.replaced_on_host(communicator);
 }
 
+void check_replaceable(const PushSum& push_sum) {
+  check_nothing_in_flight(push_sum);
+  if (push_sum.captured())
+    fail(sparsecollInvalidUsage,
+         "state: expected one that is not part of a CUDA graph, got one with captured steps");
+}
+
 }  // namespace
 
 }  // namespace sparsecoll
@@ -134,7 +143,17 @@ sparsecollResult_t sparsecollPushSumSave(sparsecollPushSum_t state, const char* 
     c.check_healthy();
     check_path(path);
     check_nothing_in_flight(s.push_sum());
-    save(s, c, path);
+    save(s, c, StateTarget(path));
+    return sparsecollSuccess;
+  });
+}
+
+sparsecollResult_t sparsecollPushSumSaveTo(sparsecollPushSum_t state, void* buffer, size_t* bytes) {
+  return on_push_sum("sparsecollPushSumSaveTo", state, [&](Communicator& c, PushSumState& s) {
+    c.check_healthy();
+    check_state_target(buffer, bytes);
+    check_nothing_in_flight(s.push_sum());
+    save(s, c, StateTarget(buffer, bytes));
     return sparsecollSuccess;
   });
 }
@@ -143,11 +162,19 @@ sparsecollResult_t sparsecollPushSumLoad(sparsecollPushSum_t state, const char* 
   return on_push_sum("sparsecollPushSumLoad", state, [&](Communicator& c, PushSumState& s) {
     c.check_healthy();
     check_path(path);
-    check_nothing_in_flight(s.push_sum());
-    if (s.push_sum().captured())
-      fail(sparsecollInvalidUsage,
-           "state: expected one that is not part of a CUDA graph, got one with captured steps");
-    load(s, c, path);
+    check_replaceable(s.push_sum());
+    load(s, c, std::string(path));
+    return sparsecollSuccess;
+  });
+}
+
+sparsecollResult_t sparsecollPushSumLoadFrom(sparsecollPushSum_t state, const void* buffer,
+                                             size_t bytes) {
+  return on_push_sum("sparsecollPushSumLoadFrom", state, [&](Communicator& c, PushSumState& s) {
+    c.check_healthy();
+    const ConstBytes saved = state_in_memory(buffer, bytes);
+    check_replaceable(s.push_sum());
+    load(s, c, saved);
     return sparsecollSuccess;
   });
 }

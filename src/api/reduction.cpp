@@ -37,8 +37,7 @@ Network Reduction::network() {
   if (env_.call.size() == 1) return kCommodity;
   measured_network_ = measure_network(env_);
   if (!measured_network_) return kCommodity;  // a group cannot measure
-  invocation_.communicator.log(LogLevel::info, "network: alpha ", measured_network_->alpha * 1e6,
-                               " us, beta ", measured_network_->beta * 1e9, " ns a byte");
+  invocation_.communicator.log(LogLevel::info, "network: ", words_of(*measured_network_));
   return *measured_network_;
 }
 
@@ -64,20 +63,14 @@ const Topology& Reduction::topology() {
 const NodeNetwork* Reduction::nodes() {
   // No measurement may decide how values are rounded, as in network().
   if (!invocation_.communicator.config().values.allowReordered || env_.rounds() ||
-      env_.call.in_stream_order() ||
-      (topology().largest_node_size() == 1 && topology().of_leaders().levels() == 0))
+      env_.call.in_stream_order() || !has_near_ranks(topology()))
     return nullptr;
   if (const auto& tree = invocation_.communicator.config().tree)
     links_ = links_of_groups(*tree, topology());
   if (const auto& known = invocation_.communicator.network_model().nodes) return &*known;
   measured_node_network_ = measure_node_network(env_, topology());
   if (!measured_node_network_) return nullptr;  // a group cannot measure
-  const auto words = [](const Network& network) {
-    return text("alpha ", network.alpha * 1e6, " us, beta ", network.beta * 1e9, " ns a byte");
-  };
-  invocation_.communicator.log(LogLevel::info, "network: within nodes ",
-                               words(measured_node_network_->within), "; between leaders ",
-                               words(measured_node_network_->leaders));
+  invocation_.communicator.log(LogLevel::info, "network: ", words_of(*measured_node_network_));
   return &*measured_node_network_;
 }
 

@@ -90,7 +90,6 @@ sparsecollResult_t sparsecollResidualCreate(sparsecollResidual_t* residual, size
                                             sparsecollDataType_t datatype, sparsecollComm_t comm) {
   return on_communicator("sparsecollResidualCreate", comm, [&](Communicator& communicator) {
     communicator.check_healthy();
-    communicator.group().check_closed();
     if (!residual) fail(sparsecollInvalidArgument, "residual: expected a pointer, got NULL");
     const DataType type = check_float_type(datatype);
     if (count > static_cast<size_t>(-1) / 4 / size_of(accumulation(type)))

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Files of residuals: the values, and the caches of the shapes of the calls that used them.
+// Files of residuals, and the same bytes in memory: the values, and the caches of the shapes of the
+// calls that used them.
 #include <cstring>
 
 #include "api/arguments.hpp"
@@ -88,23 +89,27 @@ void check_held(const StateFile& file, const Residual& residual) {
     file.refuse("the shard from", words(residual.held()), words(held));
 }
 
-void save(Residual& residual, const char* path) {
+void save(Residual& residual, const StateTarget& target) {
   const std::shared_ptr<Communicator> owner = residual.owner();
   const Arena::Scope scope(owner->backends().arena());
   std::byte* const values = owner->backends().arena().take<std::byte>(residual.bytes());
-  residual.read_canonical({values, residual.bytes()});
   const Tensor tensor = tensor_of(residual, *owner);
   const std::vector<uint64_t> words = cache_words(residual, *owner);
-  const StateSection sections[] = {state_value("tensor", tensor),
-                                   {"values", {values, residual.bytes()}},
-                                   {kCaches, std::as_bytes(std::span(words))},
-                                   state_value(kShard, residual.held())};
-  write_state_file(path, kKind, std::span(sections).first(residual.sharded() ? 4 : 3));
+  const StateSection all[] = {state_value("tensor", tensor),
+                              {"values", {values, residual.bytes()}},
+                              {kCaches, std::as_bytes(std::span(words))},
+                              state_value(kShard, residual.held())};
+  const std::span sections = std::span(all).first(residual.sharded() ? 4 : 3);
+  if (!target.wants(sections)) return;
+  residual.read_canonical({values, residual.bytes()});
+  target.write(kKind, sections);
 }
 
-void load(Residual& residual, const char* path) {
+/// `from`: a path, or the bytes of a file.
+template <class Source>
+void load(Residual& residual, const Source& from) {
   const std::shared_ptr<Communicator> owner = residual.owner();
-  const StateFile file(path, kKind, *owner->backends().memory(kHost));
+  const StateFile file(from, kKind, *owner->backends().memory(kHost));
   const auto tensor = file.value<Tensor>("tensor");
   const Tensor want = tensor_of(residual, *owner);
   if (tensor.count != want.count) file.refuse("count", want.count, tensor.count);
@@ -131,7 +136,16 @@ using namespace sparsecoll;
 sparsecollResult_t sparsecollResidualSave(sparsecollResidual_t residual, const char* path) {
   return on_residual("sparsecollResidualSave", residual, [&](Residual& r) {
     check_path(path);
-    save(r, path);
+    save(r, StateTarget(path));
+    return sparsecollSuccess;
+  });
+}
+
+sparsecollResult_t sparsecollResidualSaveTo(sparsecollResidual_t residual, void* buffer,
+                                            size_t* bytes) {
+  return on_residual("sparsecollResidualSaveTo", residual, [&](Residual& r) {
+    check_state_target(buffer, bytes);
+    save(r, StateTarget(buffer, bytes));
     return sparsecollSuccess;
   });
 }
@@ -139,7 +153,15 @@ sparsecollResult_t sparsecollResidualSave(sparsecollResidual_t residual, const c
 sparsecollResult_t sparsecollResidualLoad(sparsecollResidual_t residual, const char* path) {
   return on_residual("sparsecollResidualLoad", residual, [&](Residual& r) {
     check_path(path);
-    load(r, path);
+    load(r, std::string(path));
+    return sparsecollSuccess;
+  });
+}
+
+sparsecollResult_t sparsecollResidualLoadFrom(sparsecollResidual_t residual, const void* buffer,
+                                              size_t bytes) {
+  return on_residual("sparsecollResidualLoadFrom", residual, [&](Residual& r) {
+    load(r, state_in_memory(buffer, bytes));
     return sparsecollSuccess;
   });
 }

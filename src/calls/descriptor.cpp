@@ -59,6 +59,7 @@ std::span<const char* const> argument_names(uint64_t verb) {
       return kInitArguments;
     case Verb::destroy:
     case Verb::comm_split:
+    case Verb::comm_measure:
       return {};
     case Verb::group:
       return kGroupArguments;
@@ -129,6 +130,8 @@ const char* verb_name(uint64_t verb) {
       return "sparseReduceScatter";
     case Verb::comm_split:
       return "sparsecollCommSplit";
+    case Verb::comm_measure:
+      return "sparsecollCommMeasure";
     case Verb::group:
       return "sparsecollGroupEnd";
     case Verb::push_sum_create:

@@ -23,6 +23,7 @@ enum class Verb : uint64_t {
   push_sum_drain = 11,
   comm_split = 12,
   group = 13,
+  comm_measure = 14,
 };
 
 /// The verb of a call and those of its arguments on which the ranks must agree, by position.

@@ -10,6 +10,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "core/checksum.hpp"
 
@@ -71,19 +72,30 @@ std::vector<SectionEntry> entries_of(std::span<const StateSection> sections) {
   return entries;
 }
 
-}  // namespace
+size_t size_of_state(std::span<const StateSection> sections) {
+  size_t bytes = sizeof(FileHeader) + sections.size() * sizeof(SectionEntry);
+  for (const StateSection& section : sections) bytes += section.bytes.size();
+  return bytes;
+}
 
-void write_state_file(const std::string& path, const char* kind,
-                      std::span<const StateSection> sections) {
-  const std::vector<SectionEntry> entries = entries_of(sections);
+FileHeader header_of(const char* kind, std::span<const StateSection> sections,
+                     std::span<const SectionEntry> entries) {
   FileHeader header{};
   header.magic = kFileMagic;
   header.version = kFileVersion;
   put_name(header.kind, kind);
   header.sections = entries.size();
-  header.bytes = sizeof header + entries.size() * sizeof(SectionEntry);
-  for (const SectionEntry& entry : entries) header.bytes += entry.bytes;
+  header.bytes = size_of_state(sections);
   header.checksum = checksum_of(header, entries);
+  return header;
+}
+
+}  // namespace
+
+void write_state_file(const std::string& path, const char* kind,
+                      std::span<const StateSection> sections) {
+  const std::vector<SectionEntry> entries = entries_of(sections);
+  const FileHeader header = header_of(kind, sections, entries);
 
   // Opened first, so that the usual failures happen while the old file is still there.
   const std::string folder = directory_of(path);
@@ -100,6 +112,27 @@ void write_state_file(const std::string& path, const char* kind,
     if (errno != EINTR) cannot("sync", folder);
 }
 
+bool StateTarget::wants(std::span<const StateSection> sections) const {
+  if (!bytes_) return true;
+  const size_t capacity = std::exchange(*bytes_, size_of_state(sections));
+  if (!memory_) return false;
+  if (capacity < *bytes_)
+    fail(sparsecollInvalidArgument, "bytes: expected a capacity of at least ", *bytes_, ", got ",
+         capacity);
+  return true;
+}
+
+void StateTarget::write(const char* kind, std::span<const StateSection> sections) const {
+  if (!bytes_) return write_state_file(path_, kind, sections);
+  const std::vector<SectionEntry> entries = entries_of(sections);
+  const FileHeader header = header_of(kind, sections, entries);
+  std::byte* at = memory_;
+  const auto put = [&](ConstBytes bytes) { at = std::ranges::copy(bytes, at).out; };
+  put(std::as_bytes(std::span(&header, 1)));
+  put(std::as_bytes(std::span(entries)));
+  for (const StateSection& section : sections) put(section.bytes);
+}
+
 namespace {
 
 size_t size_of_file(const OpenFile& file, const std::string& path) {
@@ -113,8 +146,16 @@ std::string damaged(uint64_t checksum) { return text(checksum, " (the file is da
 }  // namespace
 
 StateFile::StateFile(const std::string& path, const char* kind, Memory& memory)
-    : path_(path), memory_(memory), file_(open_regular(path)) {
-  const size_t size = size_of_file(file_, path);
+    : path_(path), name_(text("path '", path, "'")), memory_(memory), file_(open_regular(path)) {
+  open(kind, size_of_file(file_, path));
+}
+
+StateFile::StateFile(ConstBytes bytes, const char* kind, Memory& memory)
+    : name_("buffer"), memory_(memory), file_(-1), bytes_(bytes) {
+  open(kind, bytes.size());
+}
+
+void StateFile::open(const char* kind, size_t size) {
   FileHeader header;
   if (size < sizeof header) refuse("at least this many bytes:", sizeof header, size);
   read_at(0, std::as_writable_bytes(std::span(&header, 1)));
@@ -162,6 +203,10 @@ void StateFile::check_sum(const Section& section, uint64_t sum) const {
 }
 
 void StateFile::read_at(size_t offset, Bytes to) const {
+  if (path_.empty()) {
+    std::ranges::copy(bytes_.subspan(offset, to.size()), to.begin());
+    return;
+  }
   while (!to.empty()) {
     const ssize_t got = ::pread(file_.number(), to.data(), to.size(), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
@@ -40,16 +41,38 @@ StateSection state_value(const char* name, const T&& value) = delete;
 void write_state_file(const std::string& path, const char* kind,
                       std::span<const StateSection> sections);
 
-/// An open state file that is valid: its format, version, kind, lengths and checksums are right.
-/// The reader judges the content of the sections. The checks read it in chunks, so that the memory
-/// that they take does not depend on what the file claims.
+/// Where a state is saved to: a file, or memory of the caller's, which gets the same bytes.
+class StateTarget {
+ public:
+  explicit StateTarget(std::string path) : path_(std::move(path)) {}
+  /// `*bytes` is the capacity of the memory, and later the size of the state. A null `memory` asks
+  /// for the size only.
+  StateTarget(void* memory, size_t* bytes)
+      : memory_(static_cast<std::byte*>(memory)), bytes_(bytes) {}
+
+  /// Returns whether these sections, whose bytes may still be undefined, shall be written. For
+  /// memory, sets the size. Throws InvalidArgument if they do not fit.
+  bool wants(std::span<const StateSection> sections) const;
+  /// Writes the sections. Throws as write_state_file() does.
+  void write(const char* kind, std::span<const StateSection> sections) const;
+
+ private:
+  std::string path_;
+  std::byte* memory_ = nullptr;
+  size_t* bytes_ = nullptr;  ///< null: a file
+};
+
+/// An open state file, or one in memory, that is valid: its format, version, kind, lengths and
+/// checksums are right. The reader judges the content of the sections. The checks read it in
+/// chunks, so that the memory that they take does not depend on what the file claims.
 class StateFile {
  public:
   /// `memory` outlives this object. Throws InvalidArgument if the file is not a valid one of this
   /// kind, SystemError if it cannot be read, and std::bad_alloc.
   StateFile(const std::string& path, const char* kind, Memory& memory);
+  /// Does the same for the bytes of a file, which outlive this object.
+  StateFile(ConstBytes bytes, const char* kind, Memory& memory);
 
-  const std::string& path() const { return path_; }
   bool has(const char* name) const { return find(name) != nullptr; }
   /// Returns the bytes of a section. Throws InvalidArgument if there is none with this name.
   size_t size(const char* name) const { return get(name).size; }
@@ -66,11 +89,11 @@ class StateFile {
     return value;
   }
 
-  /// Throws InvalidArgument with the name of the file, what was expected and what it has.
+  /// Throws InvalidArgument with the name of the file or argument, what was expected and what it
+  /// has.
   template <class Expected, class Got>
   [[noreturn]] void refuse(const char* what, const Expected& expected, const Got& got) const {
-    fail(sparsecollInvalidArgument, "path '", path_, "': expected ", what, " ", expected, ", got ",
-         got);
+    fail(sparsecollInvalidArgument, name_, ": expected ", what, " ", expected, ", got ", got);
   }
 
  private:
@@ -80,6 +103,8 @@ class StateFile {
     size_t size;
     uint64_t checksum;
   };
+  /// Reads the table of sections, and checks all of a file of this size.
+  void open(const char* kind, size_t size);
   const Section* find(const char* name) const;
   const Section& get(const char* name) const;
   void check_size(const char* name, size_t bytes) const;
@@ -90,9 +115,11 @@ class StateFile {
   void read(const char* name, Bytes to) const;
   void read_at(size_t offset, Bytes to) const;
 
-  std::string path_;
+  std::string path_;  ///< of the file, if it is one
+  std::string name_;  ///< in messages
   Memory& memory_;
   OpenFile file_;
+  ConstBytes bytes_;  ///< without a file
   std::vector<Section> sections_;
 };
 

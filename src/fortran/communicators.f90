@@ -13,7 +13,7 @@ module sparsecoll_communicators
   public :: sparsecollCommGetSequence, sparsecollCommSynchronize, sparsecollCommWait
   public :: sparsecollCommStreamWait, sparsecollCommDestroy, sparsecollCommAbort
   public :: sparsecollCommGetAsyncError, sparsecollCommGetStats, sparsecollGroupStart
-  public :: sparsecollCommDump, sparsecollCommGetTopology
+  public :: sparsecollCommDump, sparsecollCommGetTopology, sparsecollCommMeasure
   public :: sparsecollGroupEnd
 
   interface
@@ -124,6 +124,12 @@ module sparsecoll_communicators
       character(kind=c_char), intent(in), optional :: path(*)
       integer(c_int) :: c_dump
     end function c_dump
+
+    function c_measure(comm) bind(C, name="sparsecollCommMeasure")
+      import :: c_int, sparsecollComm_t
+      type(sparsecollComm_t), value :: comm
+      integer(c_int) :: c_measure
+    end function c_measure
 
     function c_group_start(comm) bind(C, name="sparsecollGroupStart")
       import :: c_int, sparsecollComm_t
@@ -305,6 +311,14 @@ contains
       call finish(c_dump(comm), 'sparsecollCommDump', comm, ierr)
     end if
   end subroutine sparsecollCommDump
+
+  !> Measures the network between the ranks, from which Auto predicts costs. Collective.
+  subroutine sparsecollCommMeasure(comm, ierr)
+    type(sparsecollComm_t), intent(in) :: comm
+    integer, intent(out), optional :: ierr
+
+    call finish(c_measure(comm), 'sparsecollCommMeasure', comm, ierr)
+  end subroutine sparsecollCommMeasure
 
   !> Opens a group: the verbs on `comm` until sparsecollGroupEnd travel in shared messages. Their
   !> arrays and structures belong to the library until the group has ended.

@@ -10,7 +10,7 @@ module sparsecoll_local_functions
   use sparsecoll_types
   implicit none
   private
-  public :: sparsecollTopk, sparsecollScatter
+  public :: sparsecollTopk, sparsecollScatter, sparsecollScatterAt
 
   !> (dense, k, residual, out, comm[, ierr]): an array of any rank.
   !> (dense, count, k, datatype, residual, out, comm, stream[, ierr]): the arguments of C.
@@ -24,6 +24,13 @@ module sparsecoll_local_functions
   interface sparsecollScatter
     procedure scatter_float32, scatter_float64, scatter_to_address
   end interface sparsecollScatter
+
+  !> (in, dense, offset, comm[, ierr]): an array of any rank for the region that begins at `offset`,
+  !>     counted from 0; of the kind that in%datatype says.
+  !> (in, dense, offset, length, comm, stream[, ierr]): the arguments of C.
+  interface sparsecollScatterAt
+    procedure scatter_at_float32, scatter_at_float64, scatter_at_address
+  end interface sparsecollScatterAt
 
   interface
     function c_topk(dense, count, k, datatype, residual, out, comm, stream) &
@@ -47,6 +54,17 @@ module sparsecoll_local_functions
       type(c_ptr), value :: stream
       integer(c_int) :: c_scatter
     end function c_scatter
+
+    function c_scatter_at(in, dense, offset, length, comm, stream) &
+        bind(C, name="sparsecollScatterAt")
+      import :: c_int, c_ptr, c_size_t, sparsecollComm_t, sparsecollSparse_t
+      type(sparsecollSparse_t), intent(in) :: in
+      type(c_ptr), value :: dense
+      integer(c_size_t), value :: offset, length
+      type(sparsecollComm_t), value :: comm
+      type(c_ptr), value :: stream
+      integer(c_int) :: c_scatter_at
+    end function c_scatter_at
   end interface
 
 contains
@@ -97,6 +115,32 @@ contains
     call scatter_to_address(in, address_if(fits, c_loc(dense)), comm, c_null_ptr, ierr)
   end subroutine scatter_float64
 
+  subroutine scatter_at_float32(in, dense, offset, comm, ierr)
+    type(sparsecollSparse_t), target, intent(in) :: in
+    real(c_float), contiguous, target, intent(inout) :: dense(..)
+    integer(c_size_t), intent(in) :: offset
+    type(sparsecollComm_t), intent(in) :: comm
+    integer, intent(out), optional :: ierr
+    logical :: fits
+
+    fits = in%datatype == sparsecollFloat32
+    call scatter_at_address(in, address_if(fits, c_loc(dense)), offset, &
+      size(dense, kind=c_size_t), comm, c_null_ptr, ierr)
+  end subroutine scatter_at_float32
+
+  subroutine scatter_at_float64(in, dense, offset, comm, ierr)
+    type(sparsecollSparse_t), target, intent(in) :: in
+    real(c_double), contiguous, target, intent(inout) :: dense(..)
+    integer(c_size_t), intent(in) :: offset
+    type(sparsecollComm_t), intent(in) :: comm
+    integer, intent(out), optional :: ierr
+    logical :: fits
+
+    fits = in%datatype == sparsecollFloat64
+    call scatter_at_address(in, address_if(fits, c_loc(dense)), offset, &
+      size(dense, kind=c_size_t), comm, c_null_ptr, ierr)
+  end subroutine scatter_at_float64
+
   subroutine topk_of_address(dense, count, k, datatype, residual, out, comm, stream, ierr)
     type(c_ptr), intent(in) :: dense
     integer(c_size_t), intent(in) :: count, k
@@ -120,4 +164,16 @@ contains
 
     call finish(c_scatter(in, dense, comm, stream), 'sparsecollScatter', comm, ierr)
   end subroutine scatter_to_address
+
+  subroutine scatter_at_address(in, dense, offset, length, comm, stream, ierr)
+    type(sparsecollSparse_t), target, intent(in) :: in
+    type(c_ptr), intent(in) :: dense
+    integer(c_size_t), intent(in) :: offset, length
+    type(sparsecollComm_t), intent(in) :: comm
+    type(c_ptr), intent(in) :: stream
+    integer, intent(out), optional :: ierr
+
+    call finish(c_scatter_at(in, dense, offset, length, comm, stream), 'sparsecollScatterAt', &
+      comm, ierr)
+  end subroutine scatter_at_address
 end module sparsecoll_local_functions

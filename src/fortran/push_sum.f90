@@ -12,7 +12,8 @@ module sparsecoll_push_sum
   private
   public :: pushSumStep, sparsecollPushSumCreate, sparsecollPushSumDestroy
   public :: sparsecollPushSumWeight, sparsecollPushSumDrain, sparsecollPushSumSave
-  public :: sparsecollPushSumLoad, sparsecollOutNeighbours
+  public :: sparsecollPushSumLoad, sparsecollPushSumSaveTo, sparsecollPushSumLoadFrom
+  public :: sparsecollOutNeighbours
 
   !> (x, [estimate,] state, comm[, ierr]): arrays of one kind, any rank and equal size, that of the
   !>     state. Where the estimate is left out, the arguments behind it are given by name.
@@ -98,6 +99,20 @@ module sparsecoll_push_sum
       character(kind=c_char), intent(in) :: path(*)
       integer(c_int) :: c_load
     end function c_load
+
+    function c_save_to(state, buffer, bytes) bind(C, name="sparsecollPushSumSaveTo")
+      import :: c_int, c_ptr, c_size_t
+      type(c_ptr), value :: state, buffer
+      integer(c_size_t), intent(inout) :: bytes
+      integer(c_int) :: c_save_to
+    end function c_save_to
+
+    function c_load_from(state, buffer, bytes) bind(C, name="sparsecollPushSumLoadFrom")
+      import :: c_int, c_ptr, c_size_t
+      type(c_ptr), value :: state, buffer
+      integer(c_size_t), value :: bytes
+      integer(c_int) :: c_load_from
+    end function c_load_from
   end interface
 
 contains
@@ -156,6 +171,27 @@ contains
 
     call finish(c_load(state%handle, trim(path) // c_null_char), 'sparsecollPushSumLoad', ierr=ierr)
   end subroutine sparsecollPushSumLoad
+
+  !> Writes what sparsecollPushSumSave writes to memory. `bytes` is its capacity, and later the size
+  !> of the state. Where `buffer` is c_null_ptr, only the size is asked for.
+  subroutine sparsecollPushSumSaveTo(state, buffer, bytes, ierr)
+    type(sparsecollPushSum_t), intent(in) :: state
+    type(c_ptr), intent(in) :: buffer
+    integer(c_size_t), intent(inout) :: bytes
+    integer, intent(out), optional :: ierr
+
+    call finish(c_save_to(state%handle, buffer, bytes), 'sparsecollPushSumSaveTo', ierr=ierr)
+  end subroutine sparsecollPushSumSaveTo
+
+  !> Restores the state from memory, which holds `bytes` bytes.
+  subroutine sparsecollPushSumLoadFrom(state, buffer, bytes, ierr)
+    type(sparsecollPushSum_t), intent(in) :: state
+    type(c_ptr), intent(in) :: buffer
+    integer(c_size_t), intent(in) :: bytes
+    integer, intent(out), optional :: ierr
+
+    call finish(c_load_from(state%handle, buffer, bytes), 'sparsecollPushSumLoadFrom', ierr=ierr)
+  end subroutine sparsecollPushSumLoadFrom
 
   subroutine step_float32(x, estimate, state, comm, ierr)
     real(c_float), contiguous, target, intent(inout) :: x(..)

@@ -12,6 +12,7 @@ module sparsecoll_residuals
   public :: sparsecollResidualCreate, sparsecollResidualDestroy, sparsecollResidualRead
   public :: sparsecollResidualWrite, sparsecollResidualScale, sparsecollResidualPointer
   public :: sparsecollResidualSave, sparsecollResidualLoad
+  public :: sparsecollResidualSaveTo, sparsecollResidualLoadFrom
 
   !> (residual, dst[, ierr]): copies the residual out. `dst` has as many values as the residual and
   !>     its kind: c_float for 16-bit tensors too.
@@ -81,6 +82,22 @@ module sparsecoll_residuals
       character(kind=c_char), intent(in) :: path(*)
       integer(c_int) :: c_load
     end function c_load
+
+    function c_save_to(residual, buffer, bytes) bind(C, name="sparsecollResidualSaveTo")
+      import :: c_int, c_ptr, c_size_t, sparsecollResidual_t
+      type(sparsecollResidual_t), value :: residual
+      type(c_ptr), value :: buffer
+      integer(c_size_t), intent(inout) :: bytes
+      integer(c_int) :: c_save_to
+    end function c_save_to
+
+    function c_load_from(residual, buffer, bytes) bind(C, name="sparsecollResidualLoadFrom")
+      import :: c_int, c_ptr, c_size_t, sparsecollResidual_t
+      type(sparsecollResidual_t), value :: residual
+      type(c_ptr), value :: buffer
+      integer(c_size_t), value :: bytes
+      integer(c_int) :: c_load_from
+    end function c_load_from
   end interface
 
 contains
@@ -140,6 +157,27 @@ contains
 
     call finish(c_load(residual, trim(path) // c_null_char), 'sparsecollResidualLoad', ierr=ierr)
   end subroutine sparsecollResidualLoad
+
+  !> Writes what sparsecollResidualSave writes to memory. `bytes` is its capacity, and later the size
+  !> of the state. Where `buffer` is c_null_ptr, only the size is asked for.
+  subroutine sparsecollResidualSaveTo(residual, buffer, bytes, ierr)
+    type(sparsecollResidual_t), intent(in) :: residual
+    type(c_ptr), intent(in) :: buffer
+    integer(c_size_t), intent(inout) :: bytes
+    integer, intent(out), optional :: ierr
+
+    call finish(c_save_to(residual, buffer, bytes), 'sparsecollResidualSaveTo', ierr=ierr)
+  end subroutine sparsecollResidualSaveTo
+
+  !> Restores the residual from memory, which holds `bytes` bytes.
+  subroutine sparsecollResidualLoadFrom(residual, buffer, bytes, ierr)
+    type(sparsecollResidual_t), intent(in) :: residual
+    type(c_ptr), intent(in) :: buffer
+    integer(c_size_t), intent(in) :: bytes
+    integer, intent(out), optional :: ierr
+
+    call finish(c_load_from(residual, buffer, bytes), 'sparsecollResidualLoadFrom', ierr=ierr)
+  end subroutine sparsecollResidualLoadFrom
 
   subroutine read_float32(residual, dst, ierr)
     type(sparsecollResidual_t), intent(in) :: residual

@@ -276,15 +276,17 @@ class Kernels {
   /// tensor's type, which must hold them exactly. NaNs become canonical; all other bits stay.
   virtual void deliver_concatenated(std::span<const SparseSpan> inputs,
                                     const SparseBuffer& out) = 0;
-  /// Sets a dense vector to zero and then to in / divisor at the entries, as deliver() computes it.
-  virtual void scatter(const SparseSpan& in, int divisor, void* dense, size_t count) = 0;
+  /// Sets `dense`, the elements of a region of a vector, to zero and then to in / divisor at the
+  /// entries, as deliver() computes it. All entries lie within the region. If `in` is dense, the
+  /// region begins at 0.
+  virtual void scatter(const SparseSpan& in, int divisor, const Region& region, void* dense) = 0;
   /// Copies a residual. NaNs become canonical.
   virtual void copy_canonical(const void* from, size_t count, void* to) = 0;
   /// Multiplies a residual by a factor. A factor of 0 also clears values that are not finite.
   virtual void scale(void* values, size_t count, double factor) = 0;
-  /// Finds the first entry whose index is not above its predecessor's or not below `count`. Writes
-  /// its position, or the number of entries if there is none.
-  virtual void check_indices(const SparseSpan& in, uint64_t count, uint64_t* first_bad) = 0;
+  /// Finds the first entry whose index is not above its predecessor's or not within the region.
+  /// Writes its position, or the number of entries if there is none.
+  virtual void check_indices(const SparseSpan& in, const Region& region, uint64_t* first_bad) = 0;
 
   // --- push-sum. x, its estimates and uncompressed messages have the tensor's type.
   /// Computes out = share * values.

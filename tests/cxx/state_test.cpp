@@ -73,6 +73,16 @@ TEST_CASE("saved state can be loaded") {
             again.load(states.file(comm.rank()));
             std::string wrong = same<float>("the residual", back.read(), residual.read());
             wrong += unless(again.weight() == state.weight(), "the weight");
+            Residual<float> third(comm, 4);
+            PushSum<float> other(comm, 4);
+            third.loadFrom(residual.saveTo());
+            other.loadFrom(state.saveTo());
+            wrong += same<float>("the residual from memory", third.read(), residual.read());
+            wrong += unless(other.weight() == state.weight(), "the weight from memory");
+            wrong += throws(sparsecollInvalidArgument, "sparsecollResidualLoadFrom",
+                            [&] { third.loadFrom(state.saveTo()); });
+            wrong += throws(sparsecollInvalidArgument, "sparsecollPushSumLoadFrom",
+                            [&] { other.loadFrom(residual.saveTo()); });
             wrong += throws(sparsecollInvalidArgument, "sparsecollResidualLoad",
                             [&] { back.load(states.file(comm.rank())); });
             wrong += throws(sparsecollSystemError, "sparsecollPushSumSave",

@@ -111,6 +111,12 @@ TEMPLATE_TEST_CASE("verbs in coordinate form grow their output", "", std::uint32
             std::vector<float> dense(kCount, 7.0f);
             comm.scatter(out, dense);
             wrong += same<float>("the scattered", dense, large(mine, false));
+            std::vector<float> upper(kCount, 7.0f);
+            comm.scatterAt(out, upper, 0);
+            wrong += same<float>("the region", upper, dense);
+            wrong += throws(sparsecollInvalidArgument, "sparsecollScatterAt",
+                            [&] { comm.scatterAt(out, upper, 1); });
+            comm.measure();
             return wrong;
           }) == "");
   }

@@ -5,7 +5,7 @@
 !> that every number is exact.
 module push_sum_checks
   use, intrinsic :: iso_c_binding, only: c_double, c_f_pointer, c_float, c_funloc, &
-    c_int, c_int64_t, c_loc, c_null_ptr, c_ptr, c_size_t
+    c_int, c_int8_t, c_int64_t, c_loc, c_null_ptr, c_ptr, c_size_t
   use serial
   use sparsecoll
   use verdict
@@ -121,7 +121,10 @@ contains
     type(sparsecollPushSum_t) :: state
     type(sparsecollResidual_t) :: residual
     real(c_double) :: x(n), weight, loaded
-    real(c_float) :: kept(n), read_back(n)
+    real(c_float), target :: kept(n)
+    real(c_float) :: read_back(n)
+    integer(c_int8_t), allocatable, target :: memory(:)
+    integer(c_size_t) :: bytes
     character(40) :: path
     integer :: P, rank, i, ierr
 
@@ -137,7 +140,15 @@ contains
     call sparsecollPushSumLoad(state, path)
     call sparsecollPushSumWeight(state, loaded)
     call expect(found, all_equal([weight], [loaded]), 'PushSumSave, PushSumLoad')
+    call sparsecollPushSumSaveTo(state, c_null_ptr, bytes)
+    allocate (memory(bytes))
+    call sparsecollPushSumSaveTo(state, c_loc(memory), bytes)
+    call pushSumStep(x, state=state, comm=comm)
+    call sparsecollPushSumLoadFrom(state, c_loc(memory), bytes)
+    call sparsecollPushSumWeight(state, loaded)
+    call expect(found, all_equal([weight], [loaded]), 'PushSumSaveTo, PushSumLoadFrom')
     call sparsecollPushSumDestroy(state)
+    deallocate (memory)
 
     call sparsecollResidualCreate(residual, length, sparsecollFloat32, comm)
     call sparsecollResidualLoad(residual, path, ierr)
@@ -149,6 +160,16 @@ contains
     call sparsecollResidualLoad(residual, path)
     call sparsecollResidualRead(residual, read_back)
     call expect(found, all(read_back == kept), 'ResidualSave, ResidualLoad')
+    bytes = 0
+    call sparsecollResidualSaveTo(residual, c_loc(kept), bytes, ierr)
+    call expect(found, ierr == sparsecollInvalidArgument .and. bytes > 4 * n, 'no capacity')
+    allocate (memory(bytes))
+    call sparsecollResidualSaveTo(residual, c_loc(memory), bytes)
+    call sparsecollResidualScale(residual, 0.0_c_double)
+    call sparsecollResidualLoadFrom(residual, c_loc(memory), bytes)
+    read_back = 0
+    call sparsecollResidualRead(residual, read_back)
+    call expect(found, all(read_back == kept), 'ResidualSaveTo, ResidualLoadFrom')
     call sparsecollResidualDestroy(residual)
     open (newunit=i, file=trim(path))
     close (i, status='delete')

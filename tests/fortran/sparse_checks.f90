@@ -118,7 +118,14 @@ contains
     call expect(found, ierr == sparsecollInvalidArgument, 'Scatter into too few values')
     call sparsecollScatter(recv, acc(:, 1), comm, ierr)
     call expect(found, ierr == sparsecollInvalidArgument, 'Scatter into values of another kind')
+    call sparsecollScatterAt(recv, acc(:, 1), 0_c_size_t, comm, ierr)
+    call expect(found, ierr == sparsecollInvalidArgument, 'ScatterAt into values of another kind')
+    call sparsecollScatterAt(recv, dense(:n - 1), 2_c_size_t, comm, ierr)
+    call expect(found, ierr == sparsecollInvalidArgument, 'ScatterAt beyond the vector')
     call expect(found, all(dense == expected32), 'they are untouched')
+    dense = 77
+    call sparsecollScatterAt(recv, dense, 0_c_size_t, comm)
+    call expect(found, all(dense == expected32), 'ScatterAt')
   end subroutine check_composition
 
   !> Checks sums of all entries, with c_double and 64-bit indices.
@@ -147,6 +154,10 @@ contains
       sparsecollNoResidual, recv, comm, c_null_ptr)
     call sparsecollScatter(recv, dense, comm)
     call expect(found, all(dense == values), 'Topk of an address')
+    dense = 77
+    call sparsecollScatterAt(recv, dense, 0_c_size_t, comm)
+    call expect(found, all(dense == values), 'ScatterAt of c_double')
+    call sparsecollCommMeasure(comm)
   end subroutine check_exact_sum
 
   !> Checks sums of integers, with both verbs.

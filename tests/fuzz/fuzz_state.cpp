@@ -133,9 +133,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const StatePair pair(flags);
   bool both = true;
   for (int rank = 0; rank < kRanks; ++rank) {
-    const MemoryFile file(file_for(rank, flags, input));
+    const std::string bytes = file_for(rank, flags, input);
+    const MemoryFile file(bytes);
     const sparsecollResult_t load = pair.load(rank, file.path());
-    if (!allowed(load)) {
+    if (!allowed(load) || pair.load_from(rank, bytes) != load) {
       std::fprintf(stderr, "load: %s\n", sparsecollGetLastError(pair.comm(rank)));
       std::abort();
     }

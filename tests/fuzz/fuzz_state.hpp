@@ -33,6 +33,8 @@ class StatePair {
 
   sparsecollComm_t comm(int rank) const { return comms_[rank]; }
   sparsecollResult_t load(int rank, const std::string& path) const;
+  /// Loads the bytes of a file from memory.
+  sparsecollResult_t load_from(int rank, const std::string& bytes) const;
   sparsecollResult_t save(int rank, const std::string& path) const;
   /// Makes a few calls with the residual.
   sparsecollResult_t reduce(int rank) const;

@@ -47,6 +47,11 @@ sparsecollResult_t StatePair::load(int rank, const std::string& path) const {
                        : sparsecollResidualLoad(residuals_[rank], path.c_str());
 }
 
+sparsecollResult_t StatePair::load_from(int rank, const std::string& bytes) const {
+  return is_push_sum() ? sparsecollPushSumLoadFrom(states_[rank], bytes.data(), bytes.size())
+                       : sparsecollResidualLoadFrom(residuals_[rank], bytes.data(), bytes.size());
+}
+
 sparsecollResult_t StatePair::save(int rank, const std::string& path) const {
   return is_push_sum() ? sparsecollPushSumSave(states_[rank], path.c_str())
                        : sparsecollResidualSave(residuals_[rank], path.c_str());

@@ -151,12 +151,14 @@ void DeferredKernels::deliver_concatenated(std::span<const SparseSpan> inputs,
   stream_.submit([=, this, own = own_copy(inputs)] { host_.deliver_concatenated(own, out); });
 }
 
-void DeferredKernels::scatter(const SparseSpan& in, int divisor, void* dense, size_t count) {
-  stream_.submit([=, this] { host_.scatter(in, divisor, dense, count); });
+void DeferredKernels::scatter(const SparseSpan& in, int divisor, const Region& region,
+                              void* dense) {
+  stream_.submit([=, this] { host_.scatter(in, divisor, region, dense); });
 }
 
-void DeferredKernels::check_indices(const SparseSpan& in, uint64_t count, uint64_t* first_bad) {
-  stream_.submit([=, this] { host_.check_indices(in, count, first_bad); });
+void DeferredKernels::check_indices(const SparseSpan& in, const Region& region,
+                                    uint64_t* first_bad) {
+  stream_.submit([=, this] { host_.check_indices(in, region, first_bad); });
 }
 
 void DeferredKernels::push_sum_share(const void* values, size_t count, double share, void* out) {

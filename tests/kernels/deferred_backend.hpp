@@ -73,8 +73,8 @@ class DeferredKernels final : public Kernels {
   void keep_cancelled(const void* acc, const SparseSpan& sum, void* residual) override;
   void deliver(const SparseSpan& in, int divisor, const SparseBuffer& out) override;
   void deliver_concatenated(std::span<const SparseSpan> inputs, const SparseBuffer& out) override;
-  void scatter(const SparseSpan& in, int divisor, void* dense, size_t count) override;
-  void check_indices(const SparseSpan& in, uint64_t count, uint64_t* first_bad) override;
+  void scatter(const SparseSpan& in, int divisor, const Region& region, void* dense) override;
+  void check_indices(const SparseSpan& in, const Region& region, uint64_t* first_bad) override;
   void push_sum_share(const void* values, size_t count, double share, void* out) override;
   void push_sum_add_change(const SparseSpan& change, double sign, void* copy) override;
   void push_sum_mix(const void* copy, size_t count, double share, void* net) override;

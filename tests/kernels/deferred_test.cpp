@@ -47,7 +47,7 @@ struct Rank {
     kernels.put_back({sent.lost, {}, {}}, next.data());
     kernels.put_back({sent.values, outcome.result, outcome.dropped, rule}, next.data());
     result.assign(n, T{-1});
-    kernels.scatter(outcome.result, 1, result.data(), n);
+    kernels.scatter(outcome.result, 1, {0, n}, result.data());
 
     if (kernels.reads() != 0) return "the host waited for a count";
     if (result != std::vector<T>(n, T{-1})) return "something ran before the stream was drained";
@@ -154,7 +154,7 @@ TEST_CASE("kernels queued in a row give on the deferred backend what they give a
     const SparseSpan spans[] = {parts[0].span(), parts[1].span()};
     const SparseBuffer whole = kernels.sparse(100);
     kernels.concatenate(spans, whole);
-    kernels.scatter(whole.span(), 2, dense.data(), dense.size());
+    kernels.scatter(whole.span(), 2, {0, dense.size()}, dense.data());
     CHECK(kernels.read(fault) == 0);
     CHECK(kernels.read(whole.nnz) == kernels.read(top.nnz));
   };

@@ -84,7 +84,7 @@ TEST_CASE("deliver and scatter divide, make every NaN canonical and no zero nega
       backend.kernels().deliver(backend.put(in), divisor, out);
       CHECK(test::difference("delivered", backend.get(out), want) == "");
       std::vector<float> dense(500, 8.0f);
-      backend.kernels().scatter(backend.put(in), divisor, dense.data(), dense.size());
+      backend.kernels().scatter(backend.put(in), divisor, {0, dense.size()}, dense.data());
       CHECK(test::difference("scattered", dense, want_dense) == "");
     }
   }
@@ -93,12 +93,25 @@ TEST_CASE("deliver and scatter divide, make every NaN canonical and no zero nega
 TEST_CASE("scatter of nothing gives zeros, of a dense vector all of it") {
   Backend<double, uint64_t> backend;
   std::vector<double> dense(9, 8.0);
-  backend.kernels().scatter(backend.put({}), 1, dense.data(), dense.size());
+  backend.kernels().scatter(backend.put({}), 1, {0, dense.size()}, dense.data());
   CHECK(dense == std::vector<double>(9, 0.0));
-  backend.kernels().scatter(backend.put_dense({2, 4, 6, 8, 10, 12, 14, 16, 18}), 2, dense.data(),
-                            9);
+  backend.kernels().scatter(backend.put_dense({2, 4, 6, 8, 10, 12, 14, 16, 18}), 2, {0, 9},
+                            dense.data());
   CHECK(dense == std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 9});
-  backend.kernels().scatter(backend.put({}), 1, nullptr, 0);
+  backend.kernels().scatter(backend.put({}), 1, {0, 0}, nullptr);
+}
+
+TEST_CASE("scatter into a region writes its elements only, in front of which there are none") {
+  const Entries<float> in{{4000, 1.0f}, {4001, 2.0f}, {12000, 3.0f}};
+  Backend<float, uint32_t> backend;
+  std::vector<float> dense(9002, 8.0f);
+  backend.kernels().scatter(backend.put(in), 1, {3999, 13000}, dense.data());
+  std::vector<float> want(9001, 0.0f);
+  want[1] = 1;
+  want[2] = 2;
+  want[8001] = 3;
+  want.push_back(8.0f);
+  CHECK(test::difference("scattered", dense, want) == "");
 }
 
 TEST_CASE("accumulate adds a residual or copies; zero clears") {
@@ -143,7 +156,7 @@ TEST_CASE("check_indices names the first that does not rise below count") {
   const auto first_bad = [](const Entries<float>& in, uint64_t count) {
     Backend<float, uint64_t> backend;
     uint64_t* bad = backend.kernels().counts(1);
-    backend.kernels().check_indices(backend.put(in), count, bad);
+    backend.kernels().check_indices(backend.put(in), {0, count}, bad);
     return *bad;
   };
   CHECK(first_bad({}, 0) == 0);
@@ -155,6 +168,18 @@ TEST_CASE("check_indices names the first that does not rise below count") {
   CHECK(first_bad({{5, 1.0f}, {4, 1.0f}, {9, 1.0f}}, 10) == 1);
   CHECK(first_bad({{~uint64_t{0}, 1.0f}}, ~uint64_t{0}) == 0);
   CHECK(first_bad({{~uint64_t{0} - 1, 1.0f}}, ~uint64_t{0}) == 1);
+}
+
+TEST_CASE("check_indices names the first that is not within the region") {
+  const auto first_bad = [](const Entries<float>& in) {
+    Backend<float, uint64_t> backend;
+    uint64_t* const bad = backend.kernels().counts(1);
+    backend.kernels().check_indices(backend.put(in), {5, 8}, bad);
+    return *bad;
+  };
+  CHECK(first_bad({{5, 1.0f}, {7, 1.0f}}) == 2);
+  CHECK(first_bad({{4, 1.0f}, {7, 1.0f}}) == 0);
+  CHECK(first_bad({{5, 1.0f}, {6, 1.0f}, {8, 1.0f}}) == 2);
 }
 
 // The bad index is found by the plain loop and by the loop of every level, wherever it is in a
@@ -174,7 +199,7 @@ TEST_CASE("check_indices finds an index that does not rise at every position") {
         for (const auto& in : {equal, lower, low}) {
           Backend<float, uint32_t> backend(level);
           uint64_t* const bad = backend.kernels().counts(1);
-          backend.kernels().check_indices(backend.put(in), uint64_t{1} << 32, bad);
+          backend.kernels().check_indices(backend.put(in), {0, uint64_t{1} << 32}, bad);
           if (*bad == at) continue;
           FAIL_CHECK(n << " entries, wrong at " << at << ": found " << *bad);
         }

@@ -186,7 +186,7 @@ TEMPLATE_TEST_CASE("deliver and scatter divide sums first and round once", "", o
     backend.kernels().deliver(backend.put(sums), divisor, out);
     CHECK(test::difference("delivered", backend.template get<TestType>(out), want) == "");
     std::vector<TestType> dense(501, TestType(4.0));
-    backend.kernels().scatter(backend.put(sums), divisor, dense.data(), dense.size());
+    backend.kernels().scatter(backend.put(sums), divisor, {0, dense.size()}, dense.data());
     for (size_t i = 0; i < dense.size(); ++i) CHECK(dense[i].bits == want[i].value.bits);
   }
 }

@@ -55,6 +55,7 @@ std::string use(const Objects& own, const Folder& folder) {
   std::vector<double> x(kLength, 1.0);
   double* const at = x.data();
   double weight = 0;
+  std::size_t bytes = 0;
   int number = 0;
   std::uint64_t sequence = 0;
   void* pointer = nullptr;
@@ -84,6 +85,8 @@ std::string use(const Objects& own, const Folder& folder) {
                                         nullptr, comm, nullptr)},
       {"Topk", sparsecollTopk(at, kLength, 1, sparsecollFloat64, nullptr, &sparse, comm, nullptr)},
       {"Scatter", sparsecollScatter(&sparse, at, comm, nullptr)},
+      {"ScatterAt", sparsecollScatterAt(&sparse, at, 0, 0, comm, nullptr)},
+      {"CommMeasure", sparsecollCommMeasure(comm)},
       {"Fetch", sparsecollFetch(&sparse, nullptr, comm, nullptr)},
       {"pushSumStep",
        pushSumStep(at, nullptr, kLength, sparsecollFloat64, own.state.handle(), comm, nullptr)},
@@ -92,6 +95,8 @@ std::string use(const Objects& own, const Folder& folder) {
       {"PushSumWeight", sparsecollPushSumWeight(own.state.handle(), &weight)},
       {"PushSumSave", sparsecollPushSumSave(own.state.handle(), file.c_str())},
       {"PushSumLoad", sparsecollPushSumLoad(own.state.handle(), file.c_str())},
+      {"PushSumSaveTo", sparsecollPushSumSaveTo(own.state.handle(), nullptr, &bytes)},
+      {"PushSumLoadFrom", sparsecollPushSumLoadFrom(own.state.handle(), at, sizeof *at)},
       {"PushSumDestroy", sparsecollPushSumDestroy(own.state.handle())},
       {"ResidualCreate", sparsecollResidualCreate(&residual, kLength, sparsecollFloat64, comm)},
       {"ResidualRead", sparsecollResidualRead(own.residual.handle(), at)},
@@ -100,6 +105,8 @@ std::string use(const Objects& own, const Folder& folder) {
       {"ResidualPointer", sparsecollResidualPointer(own.residual.handle(), &pointer)},
       {"ResidualSave", sparsecollResidualSave(own.residual.handle(), file.c_str())},
       {"ResidualLoad", sparsecollResidualLoad(own.residual.handle(), file.c_str())},
+      {"ResidualSaveTo", sparsecollResidualSaveTo(own.residual.handle(), nullptr, &bytes)},
+      {"ResidualLoadFrom", sparsecollResidualLoadFrom(own.residual.handle(), at, sizeof *at)},
       {"ResidualDestroy", sparsecollResidualDestroy(own.residual.handle())},
       {"CommAbort", sparsecollCommAbort(comm)},
       {"CommDestroy", sparsecollCommDestroy(comm)}};

@@ -88,6 +88,9 @@ void check_all_refuse(sparsecollComm_t comm) {
   CHECK(sparsecollTopk(x.data(), 8, 2, sparsecollFloat32, nullptr, sparse.get(), comm, nullptr) ==
         sparsecollInvalidArgument);
   CHECK(sparsecollScatter(sparse.get(), x.data(), comm, nullptr) == sparsecollInvalidArgument);
+  CHECK(sparsecollScatterAt(sparse.get(), x.data(), 0, 8, comm, nullptr) ==
+        sparsecollInvalidArgument);
+  CHECK(sparsecollCommMeasure(comm) == sparsecollInvalidArgument);
   CHECK(sparsecollFetch(sparse.get(), nullptr, comm, nullptr) == sparsecollInvalidArgument);
 }
 
@@ -129,6 +132,9 @@ void check_all_refuse(sparsecollResidual_t residual) {
   CHECK(sparsecollResidualWrite(residual, values.data()) == sparsecollInvalidArgument);
   CHECK(sparsecollResidualScale(residual, 0.5) == sparsecollInvalidArgument);
   CHECK(sparsecollResidualPointer(residual, &pointer) == sparsecollInvalidArgument);
+  std::size_t bytes = 0;
+  CHECK(sparsecollResidualSaveTo(residual, nullptr, &bytes) == sparsecollInvalidArgument);
+  CHECK(sparsecollResidualLoadFrom(residual, values.data(), 8) == sparsecollInvalidArgument);
   CHECK(sparsecollResidualDestroy(residual) == sparsecollInvalidArgument);
 }
 

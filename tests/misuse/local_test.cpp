@@ -8,6 +8,7 @@
 #include "support/compare.hpp"
 #include "support/data.hpp"
 #include "support/ranks.hpp"
+#include "support/sparse_data.hpp"
 
 namespace sparsecoll::test {
 namespace {
@@ -117,6 +118,40 @@ TEST_CASE("sparsecollScatter refuses bad arguments and changes nothing") {
         sparsecollInvalidArgument);
 }
 
+TEST_CASE("sparsecollScatterAt refuses what sparsecollScatter refuses, and other regions") {
+  const Ranks ranks(2, default_config());
+  const sparsecollComm_t comm = ranks.comm(0);
+  for (const BadScatter& bad : kBadScatters) {
+    Tensor tensor(comm, 0, nullptr);
+    Arguments a = tensor.usual(true, Verb::kSparse);
+    bad.spoil(a, tensor);
+    const auto before = tensor.image(a);
+    INFO(bad.name);
+    CHECK(sparsecollScatterAt(&a.in, a.recv, 0, n, a.comm, a.stream) == sparsecollInvalidArgument);
+    CHECK(tensor.image(a) == before);
+  }
+  const SparseBuffer<float> in(20, sparsecollIndex32, {{5, 1.0f}, {9, 2.0f}});
+  std::vector<float> dense(20, 7.0f);
+  struct {
+    std::size_t offset, length;
+    const char* words;
+  } const bads[] = {{6, 14, "of the region from 6 to 20, got something else at entry 0"},
+                    {5, 4, "of the region from 5 to 9, got something else at entry 1"},
+                    {0, 0, "of the region from 0 to 0, got something else at entry 0"},
+                    {21, 0, "offset: expected at most in.count = 20, got 21"},
+                    {5, 16, "length: expected at most in.count - offset = 15, got 16"},
+                    {5, SIZE_MAX, "length: expected at most"}};
+  for (const auto& bad : bads) {
+    CHECK(sparsecollScatterAt(in.get(), dense.data(), bad.offset, bad.length, comm, nullptr) ==
+          sparsecollInvalidArgument);
+    INFO(sparsecollGetLastError(comm));
+    CHECK(std::string(sparsecollGetLastError(comm)).find(bad.words) != std::string::npos);
+  }
+  CHECK(dense == std::vector<float>(20, 7.0f));
+  CHECK(sparsecollScatterAt(nullptr, dense.data(), 0, 0, comm, nullptr) ==
+        sparsecollInvalidArgument);
+}
+
 TEST_CASE("residual functions refuse NULL and bad types") {
   const Ranks ranks(1, default_config());
   const Residual<float> good(ranks.comm(0), 5);
@@ -140,6 +175,9 @@ TEST_CASE("residual functions refuse NULL and bad types") {
   CHECK(sparsecollResidualScale(nullptr, 1.0) == sparsecollInvalidArgument);
   CHECK(sparsecollResidualPointer(nullptr, &pointer) == sparsecollInvalidArgument);
   CHECK(sparsecollResidualPointer(good.handle(), nullptr) == sparsecollInvalidArgument);
+  std::size_t bytes = 0;
+  CHECK(sparsecollResidualSaveTo(nullptr, nullptr, &bytes) == sparsecollInvalidArgument);
+  CHECK(sparsecollResidualLoadFrom(nullptr, values.data(), 5) == sparsecollInvalidArgument);
   CHECK(sparsecollResidualDestroy(nullptr) == sparsecollInvalidArgument);
   CHECK(difference("the residual", good.read(), std::vector<float>(5, 0.0f)) == "");
 }

@@ -21,6 +21,13 @@ class Lines {
  public:
   /// Returns how many lines contain these words so far.
   int with(const std::string& words) const { return lines_with(folder_.file("log"), words); }
+  /// Returns what follows these words where they first occur, up to the end of the line.
+  std::string after(const std::string& words) const {
+    const std::string all = content(folder_.file("log"));
+    const std::size_t at = all.find(words);
+    if (at == std::string::npos) return "nothing";
+    return all.substr(at + words.size(), all.find('\n', at) - at - words.size());
+  }
 
  private:
   const Folder folder_;
@@ -101,6 +108,83 @@ TEST_CASE("a group measures nothing, and the parts of a communicator measure ane
   CHECK(lines.with(kMeasured) == 6);
   CHECK(call(odd, 400, 10) == "");
   CHECK(lines.with(kMeasured) == 8);
+}
+
+/// Makes a group of two calls on one rank.
+std::string group(sparsecollComm_t comm) {
+  const std::vector<float> send(100, 1.0f);
+  std::vector<float> recv(send.size()), other(send.size());
+  sparsecollGroupStart(comm);
+  for (float* to : {recv.data(), other.data()})
+    sparseAllreduce(send.data(), to, send.size(), 5, sparsecollFloat32, sparsecollSum, nullptr,
+                    comm, nullptr);
+  const std::string verdict = expect("group", sparsecollGroupEnd(comm), sparsecollSuccess, comm);
+  return verdict + expect("wait", sparsecollCommSynchronize(comm), sparsecollSuccess, comm);
+}
+
+TEST_CASE("after CommMeasure a group chooses by measured costs, and no call measures") {
+  for (const int blocking : {1, 0}) {
+    sparsecollConfig_t config = default_config();
+    config.blocking = blocking;
+    const Lines lines;
+    const Ranks ranks(3, config), unmeasured(3, config);
+    CHECK(ranks.run("measure", [&](int rank) -> std::string {
+      const sparsecollComm_t comm = ranks.comm(rank);
+      std::string verdict = expect("measure", sparsecollCommMeasure(comm), sparsecollSuccess, comm);
+      std::uint64_t sequence = 0;
+      sparsecollCommGetSequence(comm, &sequence);
+      sparsecollStats_t stats = SPARSECOLL_STATS_INITIALIZER;
+      sparsecollCommGetStats(comm, sparsecollStatsTotal, &stats);
+      if (sequence != 1) verdict += "not call 1";
+      if (stats.bytesReceived != 0) verdict += "counted";
+      verdict += group(comm);
+      return verdict + group(unmeasured.comm(rank));
+    }) == "");
+    CHECK(lines.with(kMeasured) == 3);
+    // Both choose for the same shape. The predicted times differ unless the network is that of the
+    // model to six digits.
+    const int chosen = lines.with(" for count 100, k 5: ");
+    CHECK(chosen >= 6);
+    CHECK(lines.with(lines.after(" for count 100, k 5: ")) < chosen);
+  }
+}
+
+TEST_CASE("CommMeasure with one rank does nothing") {
+  const Lines lines;
+  const Ranks ranks(1, default_config());
+  CHECK(sparsecollCommMeasure(ranks.comm(0)) == sparsecollSuccess);
+  std::uint64_t sequence = 99;
+  CHECK(sparsecollCommGetSequence(ranks.comm(0), &sequence) == sparsecollSuccess);
+  CHECK(sequence == 0);
+  CHECK(lines.with(kMeasured) == 0);
+}
+
+TEST_CASE(
+    "CommMeasure measures again, by nodes too, and tells the ranks that it is not their call") {
+  const Lines lines;
+  sparsecollConfig_t config = default_config();
+  config.allowReordered = 1;
+  const Ranks ranks(3, config);
+  CHECK(ranks.run("measure", [&](int rank) -> std::string {
+    const sparsecollComm_t comm = ranks.comm(rank);
+    std::string verdict;
+    for (int again = 0; again < 2; ++again)
+      verdict += expect("measure", sparsecollCommMeasure(comm), sparsecollSuccess, comm);
+    sparsecollGroupStart(comm);
+    verdict += expect("in a group", sparsecollCommMeasure(comm), sparsecollInvalidUsage, comm);
+    sparsecollGroupEnd(comm);
+    float x = 1;
+    const sparsecollResult_t result =
+        rank == 1 ? settle(sparseAllreduce(&x, &x, 1, 1, sparsecollFloat32, sparsecollSum, nullptr,
+                                           comm, nullptr),
+                           comm)
+                  : sparsecollCommMeasure(comm);
+    return verdict + expect("different calls", result, sparsecollInvalidUsage, comm);
+  }) == "");
+  CHECK(lines.with(kMeasured) == 6);
+  CHECK(lines.with("network: within nodes ") == 6);
+  CHECK(call(ranks, 400, 10) == "");
+  CHECK(lines.with(kMeasured) == 6);
 }
 
 /// Makes one call with a whole vector, k = n, in a group, which measures nothing. Only even ranks

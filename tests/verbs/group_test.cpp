@@ -223,5 +223,35 @@ TEST_CASE("calls of a group go on from each other as one by one") {
     CHECK(difference("call " + std::to_string(call), together[call], alone[call]) == "");
 }
 
+TEST_CASE("a residual that is made inside a group serves in it") {
+  const std::size_t n = 100;
+  for (const Mode& mode : {kAuto, kSharded}) {
+    for (const int blocking : {1, 0}) {
+      sparsecollConfig_t config = config_of(mode);
+      config.blocking = blocking;
+      const Ranks ranks(3, config);
+      const std::vector<std::vector<float>> in = make_data_of_all<float>(Kind::kHeavyTail, n, 3, 1);
+      CHECK(ranks.run(mode.name, [&](int rank) {
+        const sparsecollComm_t comm = ranks.comm(rank);
+        const std::vector<float>& send = in[static_cast<std::size_t>(rank)];
+        std::vector<float> grouped(n), alone(n);
+        const auto call = [&](std::vector<float>& recv, const Residual<float>& residual) {
+          return sparseAllreduce(send.data(), recv.data(), n, 5, sparsecollFloat32, sparsecollSum,
+                                 residual.handle(), comm, nullptr);
+        };
+        sparsecollGroupStart(comm);
+        const Residual<float> inside(comm, n);
+        std::string verdict = expect("call", call(grouped, inside), sparsecollSuccess, comm);
+        verdict += expect("end", sparsecollGroupEnd(comm), sparsecollSuccess, comm);
+        const Residual<float> outside(comm, n);
+        verdict += expect("call", call(alone, outside), sparsecollSuccess, comm);
+        verdict += expect("wait", sparsecollCommSynchronize(comm), sparsecollSuccess, comm);
+        verdict += difference("result", grouped, alone);
+        return verdict + difference("residual", inside.read(), outside.read());
+      }) == "");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sparsecoll::test

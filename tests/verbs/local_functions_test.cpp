@@ -93,6 +93,43 @@ TEST_CASE("sparsecollScatter fills with zeros and writes +0 and canonical NaNs")
   }
 }
 
+struct Region {
+  std::size_t begin, end;
+};
+
+template <class T>
+std::string check_scatter_at(sparsecollComm_t comm, const Region& region, int index_type) {
+  const std::size_t n = 777;
+  oracle::Sparse<T> within;
+  for (const auto& entry : make_sparse_of_all<T>(SparseKind::kRandom, n, 2, base_seed())[1])
+    if (entry.index >= region.begin && entry.index < region.end) within.push_back(entry);
+  const SparseBuffer<T> in(n, index_type, within);
+  const auto whole = oracle::Oracle<T>::scatter(within, n);
+  const auto at = [&](std::size_t i) { return whole.begin() + static_cast<std::ptrdiff_t>(i); };
+  const std::size_t length = region.end - region.begin;
+  std::vector<T> dense(length + 1, static_cast<T>(-5));
+  std::vector<T> want(at(region.begin), at(region.end));
+  want.push_back(static_cast<T>(-5));
+  const sparsecollResult_t result =
+      sparsecollScatterAt(in.get(), dense.data(), region.begin, length, comm, nullptr);
+  return expect("sparsecollScatterAt", settle(result, comm), sparsecollSuccess, comm) +
+         difference("dense", dense, want);
+}
+
+TEST_CASE("sparsecollScatterAt writes a region of the vector to an array of its own") {
+  const Ranks ranks(1, default_config());
+  for (const Region& region : {Region{0, 777}, Region{0, 100}, Region{100, 777}, Region{333, 334},
+                               Region{0, 0}, Region{777, 777}}) {
+    INFO(region.begin << " to " << region.end);
+    for (const int index_type : {sparsecollIndex32, sparsecollIndex64}) {
+      CHECK(check_scatter_at<float>(ranks.comm(0), region, index_type) == "");
+      CHECK(check_scatter_at<double>(ranks.comm(0), region, index_type) == "");
+      CHECK(check_scatter_at<oracle::Float16>(ranks.comm(0), region, index_type) == "");
+      CHECK(check_scatter_at<oracle::Bfloat16>(ranks.comm(0), region, index_type) == "");
+    }
+  }
+}
+
 /// The result and residual of one rank after a reduction.
 template <class T>
 struct Held {

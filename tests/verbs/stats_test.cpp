@@ -68,6 +68,24 @@ TEST_CASE("bytes sent are bytes received, and selections are counted") {
   }
 }
 
+TEST_CASE("a first call by Auto does not count what it sends to measure the network") {
+  for (const int P : {2, 3, 8}) {
+    for (const int reordered : {0, 1}) {
+      sparsecollConfig_t config = default_config();
+      config.allowReordered = reordered;
+      const Ranks ranks(P, config);
+      CHECK(run_case(ranks, Case{base_seed(), kAuto, 3000, 40, Kind::kHeavyTail}) == "");
+      const sparsecollStats_t first = stats_of(ranks.comm(0), sparsecollStatsTotal);
+      INFO("P " << P << ", algorithm " << first.algorithm);
+      constexpr std::size_t kOneProbe = 131072;
+      CHECK(first.bytesSent > 0);
+      CHECK(first.bytesSent < kOneProbe);
+      CHECK(first.bytesReceived > 0);
+      CHECK(first.bytesReceived < kOneProbe);
+    }
+  }
+}
+
 TEST_CASE("totals are the sum of all calls") {
   const Ranks ranks(3, default_config());
   sparsecollStats_t sum = SPARSECOLL_STATS_INITIALIZER;

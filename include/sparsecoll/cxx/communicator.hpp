@@ -106,6 +106,9 @@ class Communicator : public Verbs<Communicator> {
     check(sparsecollCommGetTopology(handle_, &topology), "sparsecollCommGetTopology");
     return topology;
   }
+  /// Measures the network between the ranks, from which Auto predicts costs. Collective, see
+  /// ::sparsecollCommMeasure().
+  void measure() { check(sparsecollCommMeasure(handle_), "sparsecollCommMeasure"); }
   /// Returns the error that poisoned the communicator, sparsecollInProgress while queued calls are
   /// not done, or success.
   sparsecollResult_t asyncError() const {
@@ -176,6 +179,19 @@ class Communicator : public Verbs<Communicator> {
     const std::string problem = detail::expect_size("dense", in.count(), std::size(dense));
     if (!problem.empty()) throw Error(sparsecollInvalidArgument, "sparsecollScatter: " + problem);
     check(sparsecollScatter(in.get(), std::data(dense), handle_, nullptr), "sparsecollScatter");
+  }
+
+  /// Fills `dense` with zeros, then writes the entries of `in`, all of which are in the region that
+  /// begins at index `offset`, there. Local. See ::sparsecollScatterAt().
+  /// @param in     a sparse vector.
+  /// @param dense  the values of the region.
+  /// @param offset the index of its first element.
+  template <class T, class Index, class Dense>
+  void scatterAt(const SparseVector<T, Index>& in, Dense&& dense, std::size_t offset) {
+    static_assert(std::is_same_v<Element<Dense>, T>, "in and dense are of one type");
+    check(
+        sparsecollScatterAt(in.get(), std::data(dense), offset, std::size(dense), handle_, nullptr),
+        "sparsecollScatterAt");
   }
 
   /// Gets the result of a call that threw Truncated, and grows `recv` for it. Does nothing if

@@ -93,6 +93,21 @@ class PushSum {
   void load(const std::string& path) {
     check(sparsecollPushSumLoad(handle_, path.c_str()), "sparsecollPushSumLoad");
   }
+  /// Returns the bytes that save() would write to a file. Local.
+  std::vector<std::byte> saveTo() const {
+    std::size_t size = 0;
+    check(sparsecollPushSumSaveTo(handle_, nullptr, &size), "sparsecollPushSumSaveTo");
+    std::vector<std::byte> bytes(size);
+    check(sparsecollPushSumSaveTo(handle_, bytes.data(), &size), "sparsecollPushSumSaveTo");
+    return bytes;
+  }
+  /// Restores the state from the bytes of saveTo(), or of a file of save(). Local, see
+  /// ::sparsecollPushSumLoadFrom().
+  /// @param bytes all of them.
+  void loadFrom(Span<const std::byte> bytes) {
+    check(sparsecollPushSumLoadFrom(handle_, bytes.data(), bytes.size()),
+          "sparsecollPushSumLoadFrom");
+  }
   /// Frees the state.
   void destroy() { check(sparsecollPushSumDestroy(release()), "sparsecollPushSumDestroy"); }
 

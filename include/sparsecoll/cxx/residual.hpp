@@ -92,6 +92,21 @@ class Residual {
   void load(const std::string& path) {
     check(sparsecollResidualLoad(handle_, path.c_str()), "sparsecollResidualLoad");
   }
+  /// Returns the bytes that save() would write to a file. Local.
+  std::vector<std::byte> saveTo() const {
+    std::size_t size = 0;
+    check(sparsecollResidualSaveTo(handle_, nullptr, &size), "sparsecollResidualSaveTo");
+    std::vector<std::byte> bytes(size);
+    check(sparsecollResidualSaveTo(handle_, bytes.data(), &size), "sparsecollResidualSaveTo");
+    return bytes;
+  }
+  /// Restores the residual from the bytes of saveTo(), or of a file of save(). Local, see
+  /// ::sparsecollResidualLoadFrom().
+  /// @param bytes all of them.
+  void loadFrom(Span<const std::byte> bytes) {
+    check(sparsecollResidualLoadFrom(handle_, bytes.data(), bytes.size()),
+          "sparsecollResidualLoadFrom");
+  }
   /// Frees the residual.
   void destroy() { check(sparsecollResidualDestroy(release()), "sparsecollResidualDestroy"); }
 

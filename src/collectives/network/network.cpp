@@ -25,6 +25,7 @@
 
 #include "collectives/building_blocks/allreduce_counts.hpp"
 #include "collectives/network/topology.hpp"
+#include "core/error.hpp"
 
 namespace sparsecoll {
 
@@ -33,6 +34,19 @@ namespace {
 constexpr size_t kSmallRounds = 8, kLongRounds = 3, kRounds = kSmallRounds + kLongRounds;
 constexpr size_t kSmall = 64, kLong = size_t{1} << 17;
 constexpr double kPicosecond = 1e-12;
+
+/// Restores the statistics at the end of its scope.
+class Uncounted {
+ public:
+  explicit Uncounted(Stats& stats) : stats_(stats), before_(stats) {}
+  ~Uncounted() { stats_ = before_; }
+  Uncounted(const Uncounted&) = delete;
+  Uncounted& operator=(const Uncounted&) = delete;
+
+ private:
+  Stats& stats_;
+  const Stats before_;
+};
 
 /// The picoseconds of each round, of one rank or the sum over several.
 using Rounds = std::span<uint64_t, kRounds>;
@@ -67,7 +81,21 @@ Probe ring_probe(std::span<const int> ring, size_t position, size_t distance) {
 
 }  // namespace
 
+std::string words_of(const Network& network) {
+  return text("alpha ", network.alpha * 1e6, " us, beta ", network.beta * 1e9, " ns a byte");
+}
+
+std::string words_of(const NodeNetwork& network) {
+  return text("within nodes ", words_of(network.within), "; between leaders ",
+              words_of(network.leaders));
+}
+
+bool has_near_ranks(const Topology& topology) {
+  return topology.largest_node_size() > 1 || topology.of_leaders().levels() > 0;
+}
+
 std::optional<Network> measure_network(Env& env) {
+  const Uncounted uncounted(env.stats);
   const int ranks = env.call.size(), rank = env.call.rank();
   uint64_t sums[2 * kRounds];
   const Rounds near{sums, kRounds}, far{sums + kRounds, kRounds};
@@ -86,6 +114,7 @@ std::optional<Network> measure_network(Env& env) {
 
 // 5.
 std::optional<NodeNetwork> measure_node_network(Env& env, const Topology& topology) {
+  const Uncounted uncounted(env.stats);
   const int rank = env.call.rank(), node = topology.node_of(rank), nodes = topology.nodes();
   const std::span<const int> neighbours = topology.ranks_of(node);
   uint64_t sums[2 * kRounds] = {};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 namespace sparsecoll {
 
@@ -35,11 +36,18 @@ inline constexpr Network kCommodity{30e-6, 1.0 / 117e6, kGammaOnHost};
 /// negligible beside them.
 inline constexpr Network kSameMachine{10e-6, 1.0 / 20e9, 0};
 
+/// Returns "alpha 30 us, beta 8.5 ns a byte".
+std::string words_of(const Network& network);
+/// Returns both, with what they are.
+std::string words_of(const NodeNetwork& network);
+
 /// Measures the network while all ranks send. Returns nothing if messages cannot be timed.
-/// Collective.
+/// Collective. The statistics do not count it.
 std::optional<Network> measure_network(Env& env);
+/// Returns whether some ranks are nearer to each other than others.
+bool has_near_ranks(const Topology& topology);
 /// Measures the network within nodes and between their leaders while all ranks send. Returns
-/// nothing if messages cannot be timed. Collective.
+/// nothing if messages cannot be timed. Collective. The statistics do not count it.
 std::optional<NodeNetwork> measure_node_network(Env& env, const Topology& topology);
 
 }  // namespace sparsecoll

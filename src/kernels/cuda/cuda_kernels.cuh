@@ -180,8 +180,8 @@ class CudaKernels final : public Kernels {
   void deliver_concatenated(std::span<const SparseSpan> inputs, const SparseBuffer& out) override {
     cuda::deliver_concatenated<T, I>(backend_, inputs, out);
   }
-  void scatter(const SparseSpan& in, int divisor, void* dense, size_t count) override {
-    cuda::scatter<T, I>(backend_, In(in), divisor, std::span(static_cast<T*>(dense), count));
+  void scatter(const SparseSpan& in, int divisor, const Region& region, void* dense) override {
+    cuda::scatter<T, I>(backend_, In(in), divisor, region, static_cast<T*>(dense));
   }
   void copy_canonical(const void* from, size_t count, void* to) override {
     cuda::copy_canonical(backend_, static_cast<const Acc*>(from), count, static_cast<Acc*>(to));
@@ -189,8 +189,8 @@ class CudaKernels final : public Kernels {
   void scale(void* values, size_t count, double factor) override {
     cuda::scale(backend_, static_cast<Acc*>(values), count, factor);
   }
-  void check_indices(const SparseSpan& in, uint64_t count, uint64_t* first_bad) override {
-    cuda::check_indices(backend_, In(in), count, first_bad);
+  void check_indices(const SparseSpan& in, const Region& region, uint64_t* first_bad) override {
+    cuda::check_indices(backend_, In(in), region, first_bad);
   }
   void push_sum_share(const void* values, size_t count, double share, void* out) override {
     cuda::push_sum_share(backend_, std::span(static_cast<const T*>(values), count), share,

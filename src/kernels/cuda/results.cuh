@@ -88,36 +88,38 @@ template <class T, class I>
 struct Scatter {
   View<Accumulation<T>, I> in;
   ToResult<T> to_result;
+  uint64_t origin;  ///< the index of the first element of `dense`
   T* dense;
-  __device__ void operator()(size_t j) const { dense[in.at(j)] = to_result(in.value[j]); }
+  __device__ void operator()(size_t j) const { dense[in.at(j) - origin] = to_result(in.value[j]); }
 };
 
 template <class T, class I>
 void scatter(Backend& backend, const View<Accumulation<T>, I>& in, int divisor,
-             std::span<T> dense) {
+             const Region& region, T* dense) {
   const ToResult<T> to_result{divisor};
-  if (!in.index) return map(backend, in.nnz, to_result, dense.data(), in.value);
-  zero(backend, dense.data(), dense.size());
-  for_each(backend, in.nnz, Scatter<T, I>{in, to_result, dense.data()});
+  if (!in.index) return map(backend, in.nnz, to_result, dense, in.value);
+  zero(backend, dense, region.length());
+  for_each(backend, in.nnz, Scatter<T, I>{in, to_result, region.begin, dense});
 }
 
 template <class Acc, class I>
 __global__ void __launch_bounds__(kThreads)
-    find_bad_index(View<Acc, I> in, uint64_t count, unsigned long long* first_bad) {
+    find_bad_index(View<Acc, I> in, Region region, unsigned long long* first_bad) {
   const size_t n = in.nnz.get(), first = size_t{blockIdx.x} * kThreads + threadIdx.x;
   if (first == 0) atomicMin(first_bad, n);
   for (size_t j = first; j < n; j += size_t{gridDim.x} * kThreads) {
     const uint64_t index = in.at(j);
-    if (index < count && (j == 0 || in.at(j - 1) < index)) continue;
+    if (index >= region.begin && index < region.end && (j == 0 || in.at(j - 1) < index)) continue;
     atomicMin(first_bad, j);
     return;
   }
 }
 
 template <class Acc, class I>
-void check_indices(Backend& backend, const View<Acc, I>& in, uint64_t count, uint64_t* first_bad) {
+void check_indices(Backend& backend, const View<Acc, I>& in, const Region& region,
+                   uint64_t* first_bad) {
   check(cudaMemsetAsync(first_bad, 0xff, sizeof *first_bad, backend.stream()), "cudaMemsetAsync");
-  launch(backend, blocks_of_items(backend, in.nnz.bound), find_bad_index<Acc, I>, in, count,
+  launch(backend, blocks_of_items(backend, in.nnz.bound), find_bad_index<Acc, I>, in, region,
          reinterpret_cast<unsigned long long*>(first_bad));
 }
 

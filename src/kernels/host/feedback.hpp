@@ -78,22 +78,23 @@ void deliver_concatenated(std::span<const SparseSpan> inputs, const SparseBuffer
   }
 }
 
-/// Writes elements [begin, end) of the dense vector: zeros but for the entries. Goes tile by tile,
-/// so that entries overwrite zeros that are still in the nearest cache.
+/// Writes the elements of a region of the dense vector to `dense`: zeros but for the entries. Goes
+/// tile by tile, so that entries overwrite zeros that are still in the nearest cache.
 template <class T, class I>
-void scatter(const View<Accumulation<T>, I>& in, int divisor, T* dense, size_t begin, size_t end) {
+void scatter(const View<Accumulation<T>, I>& in, int divisor, const Region& region, T* dense) {
   constexpr size_t kTile = 4096;
+  const size_t begin = region.begin, end = region.end;
   if (!in.index) {
     for (size_t i = begin; i < std::min(end, in.nnz); ++i)
-      dense[i] = result_value<T>(in.value[i], divisor);
+      dense[i - begin] = result_value<T>(in.value[i], divisor);
     return;
   }
   size_t j = static_cast<size_t>(std::lower_bound(in.index, in.index + in.nnz, begin) - in.index);
   for (size_t tile = begin; tile < end; tile += kTile) {
     const size_t next = std::min(tile + kTile, end);
-    std::fill(dense + tile, dense + next, T{0});
+    std::fill(dense + (tile - begin), dense + (next - begin), T{0});
     for (; j < in.nnz && in.index[j] < next; ++j)
-      dense[in.index[j]] = result_value<T>(in.value[j], divisor);
+      dense[in.index[j] - begin] = result_value<T>(in.value[j], divisor);
   }
 }
 
@@ -117,13 +118,14 @@ bool rising(const I* index, size_t n, const SparseLoops* loops) {
 }
 
 template <class T, class I>
-void check_indices(const View<T, I>& in, uint64_t count, const SparseLoops* loops,
+void check_indices(const View<T, I>& in, const Region& region, const SparseLoops* loops,
                    uint64_t* first_bad) {
   *first_bad = in.nnz;
-  const bool sound =
-      in.nnz == 0 || (in.at(in.nnz - 1) < count && (!in.index || rising(in.index, in.nnz, loops)));
+  const bool sound = in.nnz == 0 || (in.at(0) >= region.begin && in.at(in.nnz - 1) < region.end &&
+                                     (!in.index || rising(in.index, in.nnz, loops)));
   for (size_t j = 0; !sound && j < in.nnz; ++j) {
-    if (in.at(j) < count && (j == 0 || in.at(j) > in.at(j - 1))) continue;
+    if (in.at(j) >= region.begin && in.at(j) < region.end && (j == 0 || in.at(j) > in.at(j - 1)))
+      continue;
     *first_bad = j;
     return;
   }

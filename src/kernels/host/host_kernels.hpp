@@ -196,9 +196,10 @@ class HostKernels final : public Kernels {
   void deliver_concatenated(std::span<const SparseSpan> inputs, const SparseBuffer& out) override {
     host::deliver_concatenated<T, I>(inputs, out);
   }
-  void scatter(const SparseSpan& in, int divisor, void* dense, size_t count) override {
-    for_chunks(count, [&](size_t begin, size_t end) {
-      host::scatter<T, I>(In(in), divisor, static_cast<T*>(dense), begin, end);
+  void scatter(const SparseSpan& in, int divisor, const Region& region, void* dense) override {
+    for_chunks(region.length(), [&](size_t begin, size_t end) {
+      host::scatter<T, I>(In(in), divisor, {region.begin + begin, region.begin + end},
+                          static_cast<T*>(dense) + begin);
     });
   }
   void copy_canonical(const void* from, size_t count, void* to) override {
@@ -208,8 +209,8 @@ class HostKernels final : public Kernels {
   void scale(void* values, size_t count, double factor) override {
     host::scale(static_cast<Acc*>(values), count, factor);
   }
-  void check_indices(const SparseSpan& in, uint64_t count, uint64_t* first_bad) override {
-    host::check_indices(In(in), count, loops(), first_bad);
+  void check_indices(const SparseSpan& in, const Region& region, uint64_t* first_bad) override {
+    host::check_indices(In(in), region, loops(), first_bad);
   }
   void push_sum_share(const void* values, size_t count, double share, void* out) override {
     host::push_sum_share(static_cast<const T*>(values), count, share, static_cast<T*>(out));

@@ -73,7 +73,7 @@ void call(FloatPlace& device, float* x, const float* y, size_t n) {
   }
   kernels.put_back({selected.span(), selected.span(), selected.span()}, x);
   kernels.deliver(selected.span(), 3, out);
-  kernels.check_indices(out.span(), n, bad);
+  kernels.check_indices(out.span(), {0, n}, bad);
   kernels.push_sum_update({shares, arrived, y, 0.5}, n, x, nullptr);
   const std::vector<SparseSpan> inputs(40, selected.span());
   kernels.merge(inputs, kernels.sparse(n));

@@ -120,8 +120,8 @@ std::string check_scatter(const Input& input, int divisor) {
     for (const size_t offset : {0, 1}) {
       std::vector<T> want = values_of<T>(kTail, n + kBehind, 7);
       T* const out = pair.device.upload(want, offset * sizeof(T));
-      pair.host.kernels().scatter(in.host, divisor, want.data(), n);
-      pair.device.kernels().scatter(in.device, divisor, out, n);
+      pair.host.kernels().scatter(in.host, divisor, {0, n}, want.data());
+      pair.device.kernels().scatter(in.device, divisor, {0, n}, out);
       const auto got = pair.device.template download<T>(out, n + kBehind);
       differs += test::difference("dense", bits_of(got), bits_of(want));
     }
@@ -144,9 +144,19 @@ TEST_CASE("scatter works in backend of a dense input") {
   std::vector<float> want = values_of<float>(test::Kind::kSignedZeros, 1000, 1);
   PairOf<float> pair;
   const Spans in(pair, want);
-  pair.host.kernels().scatter(in.host, 3, want.data(), 1000);
-  pair.device.kernels().scatter(in.device, 3, const_cast<void*>(in.device.value), 1000);
+  pair.host.kernels().scatter(in.host, 3, {0, 1000}, want.data());
+  pair.device.kernels().scatter(in.device, 3, {0, 1000}, const_cast<void*>(in.device.value));
   CHECK(test::difference("values", pair.device.download<float>(in.device.value, 1000), want) == "");
+}
+
+TEST_CASE("scatter into a region gives the host's bits") {
+  PairOf<float> pair;
+  const Spans in(pair, Entries<float>{{300, 1.0f}, {301, -2.0f}, {2300, 3.0f}});
+  std::vector<float> want = values_of<float>(kTail, 2100, 7);
+  float* const out = pair.device.upload(want);
+  pair.host.kernels().scatter(in.host, 1, {299, 2301}, want.data());
+  pair.device.kernels().scatter(in.device, 1, {299, 2301}, out);
+  CHECK(test::difference("values", pair.device.download<float>(out, 2100), want) == "");
 }
 
 /// Returns where host and device find the first bad index.
@@ -157,8 +167,8 @@ void check_indices(const Entries<float>& entries, uint64_t count, uint64_t want)
   const Spans in(pair, entries);
   uint64_t host = 77;
   uint64_t* const device = pair.device.kernels().counts(1);
-  pair.host.kernels().check_indices(in.host, count, &host);
-  pair.device.kernels().check_indices(in.device, count, device);
+  pair.host.kernels().check_indices(in.host, {0, count}, &host);
+  pair.device.kernels().check_indices(in.device, {0, count}, device);
   CHECK(host == want);
   CHECK(pair.device.kernels().read(device) == want);
 }
@@ -186,12 +196,24 @@ TEMPLATE_TEST_CASE("check_indices finds the first bad index", "", uint32_t, uint
   }
 }
 
+TEST_CASE("check_indices finds the first index outside a region") {
+  PairOf<float> pair;
+  const Spans in(pair, Entries<float>{{5, 1.0f}, {7, 1.0f}});
+  uint64_t* const bad = pair.device.kernels().counts(3);
+  pair.device.kernels().check_indices(in.device, {5, 8}, bad);
+  pair.device.kernels().check_indices(in.device, {6, 8}, bad + 1);
+  pair.device.kernels().check_indices(in.device, {5, 7}, bad + 2);
+  CHECK(pair.device.kernels().read(bad) == 2);
+  CHECK(pair.device.kernels().read(bad + 1) == 0);
+  CHECK(pair.device.kernels().read(bad + 2) == 1);
+}
+
 TEST_CASE("check_indices of a dense vector finds its length too large") {
   PairOf<double, uint64_t> pair;
   const Spans in(pair, std::vector<double>(300));
   uint64_t* const bad = pair.device.kernels().counts(2);
-  pair.device.kernels().check_indices(in.device, 299, bad);
-  pair.device.kernels().check_indices(in.device, 300, bad + 1);
+  pair.device.kernels().check_indices(in.device, {0, 299}, bad);
+  pair.device.kernels().check_indices(in.device, {0, 300}, bad + 1);
   CHECK(pair.device.kernels().read(bad) == 299);
   CHECK(pair.device.kernels().read(bad + 1) == 300);
 }

@@ -152,10 +152,10 @@ TEST_CASE("entries and values are scattered over more than 2^32 values") {
   Entries<Bfloat16> want;
   for (const auto& [index, value] : entries)
     want.push_back({index, sparsecoll::result_value<Bfloat16>(value, 3)});
-  pair.device.kernels().scatter(pair.device.put(entries), 3, out, kWide);
+  pair.device.kernels().scatter(pair.device.put(entries), 3, {0, kWide}, out);
   CHECK(difference(pair.device, out, kWide, std::vector<Bfloat16>(kPeriod), want) == "");
   const SparseSpan all = dense(pair.device, repeat(pair.device, period, kWide), kWide);
-  pair.device.kernels().scatter(all, 3, out, kWide);
+  pair.device.kernels().scatter(all, 3, {0, kWide}, out);
   CHECK(difference(pair.device, out, kWide, result_value(period, 3)) == "");
 }
 

@@ -72,8 +72,8 @@ std::vector<size_t> launches_of(test::Kind kind, uint64_t seed) {
   };
   count([&] { kernels.put_back({sparse, other, other}, x); });
   count([&] { kernels.deliver(sparse, 2, out); });
-  count([&] { kernels.scatter(sparse, 2, x, kCount); });
-  count([&] { kernels.check_indices(sparse, kCount, bad); });
+  count([&] { kernels.scatter(sparse, 2, {0, kCount}, x); });
+  count([&] { kernels.check_indices(sparse, {0, kCount}, bad); });
   count([&] { kernels.accumulate({y, kCount, {x, nullptr}}, x); });
   count([&] { kernels.scale(x, kCount, 0.5); });
   count([&] { kernels.copy_canonical(x, kCount, y); });
