@@ -40,14 +40,19 @@ set(SPARSECOLL_SANITIZER_ENVIRONMENT
 # Ranks that are threads act as if nodes had two ranks each, for the hierarchical algorithm.
 set(SPARSECOLL_THREADS_ENVIRONMENT SPARSECOLL_RANKS_PER_NODE=2 ${SPARSECOLL_SANITIZER_ENVIRONMENT})
 
+# UCX reports peers that leave on the standard output, and patches functions of the C library, which
+# sanitizers do, too.
+set(SPARSECOLL_UCX_ENVIRONMENT UCX_LOG_LEVEL=fatal UCX_MEM_EVENTS=n
+                               UCX_WARN_UNUSED_ENV_VARS=n ${SPARSECOLL_THREADS_ENVIRONMENT})
+
 # sparsecoll_add_catch_test(NAME name LABEL label... SOURCES file... [SUPPORT target...]
-#                           [UNDER_TEST target] [TIMEOUT seconds])
+#                           [UNDER_TEST target] [TIMEOUT seconds] [ENVIRONMENT name=value...])
 # Adds a program that is one test of ctest. It sees the internal headers (src/) and tests/. SUPPORT
 # names the libraries of test code that it links. UNDER_TEST names the build of sparsecoll that it
 # tests; the default is the static library. The target is test_NAME; the target tests_LABEL builds
 # all tests of one label.
 function(sparsecoll_add_catch_test)
-  cmake_parse_arguments(arg "" "NAME;UNDER_TEST;TIMEOUT" "LABEL;SOURCES;SUPPORT" ${ARGN})
+  cmake_parse_arguments(arg "" "NAME;UNDER_TEST;TIMEOUT" "LABEL;SOURCES;SUPPORT;ENVIRONMENT" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
@@ -68,7 +73,7 @@ function(sparsecoll_add_catch_test)
   endforeach()
   set_tests_properties(
     ${arg_NAME} PROPERTIES LABELS "${arg_LABEL}" TIMEOUT ${arg_TIMEOUT}
-                           ENVIRONMENT "${SPARSECOLL_THREADS_ENVIRONMENT}")
+                           ENVIRONMENT "${SPARSECOLL_THREADS_ENVIRONMENT};${arg_ENVIRONMENT}")
 endfunction()
 
 if(NOT SPARSECOLL_MPI)

@@ -54,7 +54,7 @@ esac
 
 echo "$announcement"
 scripts/install-packages.sh build-essential gfortran cmake ninja-build pkg-config libopenmpi-dev \
-  openmpi-bin libhwloc-dev catch2 nlohmann-json3-dev libcli11-dev ccache python3 iproute2
+  openmpi-bin libucx-dev libhwloc-dev catch2 nlohmann-json3-dev libcli11-dev ccache python3 iproute2
 
 # Sanitizers of older compilers cannot start where addresses are randomised widely.
 fixed_addresses=()

@@ -228,6 +228,12 @@ typedef enum {
 /** The `device` of a configuration that allows host memory only. */
 #define SPARSECOLL_DEVICE_HOST (-1)
 
+#define SPARSECOLL_UNIQUE_ID_BYTES 128
+/** The id of a communicator that is to be made; see sparsecollGetUniqueId(). Plain bytes. */
+typedef struct {
+  char internal[SPARSECOLL_UNIQUE_ID_BYTES]; /**< the library's */
+} sparsecollUniqueId;
+
 /** Values of `which` for sparsecollCommGetStats(). */
 enum {
   sparsecollStatsLast = 0, /**< the last collective call */
@@ -437,6 +443,85 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommInitAll(sparsecollComm_t* comms,
                                                         const sparsecollConfig_t* config);
 
 /**
+ * @brief Returns the id of a communicator that is to be made, for sparsecollCommInitRank().
+ *
+ * Local. One process calls it and brings the id to all ranks by any means: it is plain bytes, which
+ * may be copied, sent and written to a file. The id holds the address of this process, which must
+ * live until all ranks are initialised, and a secret: who knows it can join. The address is that of
+ * the first network interface that is up, or of the one that SPARSECOLL_SOCKET_IFNAME names.
+ * @param id out. One communicator can be made with it.
+ * @return sparsecollInvalidArgument, also if no interface matches SPARSECOLL_SOCKET_IFNAME;
+ *         sparsecollSystemError. On failure sparsecollGetLastError(NULL) says why.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollGetUniqueId(sparsecollUniqueId* id);
+
+/**
+ * @brief Makes a communicator of the ranks that pass the same id. Collective.
+ *
+ * It needs no launcher. Messages are sent over UCX, which the library loads at run time. The ranks
+ * may be processes, on one machine or several, and threads of a process. Until its deadline each
+ * rank waits for the others.
+ * @param comm   out.
+ * @param nranks P, at least 1.
+ * @param id     from sparsecollGetUniqueId().
+ * @param rank   the number of this rank, 0 to nranks - 1.
+ * @param config NULL = defaults. All ranks must agree on it and on the environment variables,
+ *               except for the device.
+ * @return sparsecollInvalidArgument for nranks, rank, and an id that is none; sparsecollInvalidUsage
+ *         when a rank came twice, when nranks, the versions of the library or the configurations
+ *         differ, when the id was used before, or when the library was built without UCX;
+ *         sparsecollTimeout, which names the ranks that did not come; sparsecollRemoteError;
+ *         sparsecollSystemError, also when UCX is not installed. On failure there is no
+ *         communicator, and sparsecollGetLastError(NULL) says why.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollCommInitRank(sparsecollComm_t* comm, int nranks,
+                                                         sparsecollUniqueId id, int rank,
+                                                         const sparsecollConfig_t* config);
+
+/**
+ * @brief Gathers what all ranks pass, out of band. See sparsecollCommInitOob().
+ * @param user  from sparsecollCommInitOob().
+ * @param mine  `bytes` bytes of this rank.
+ * @param all   out: nranks * bytes, by rank.
+ * @param bytes the same number on all ranks.
+ * @return 0 when it is done; any other value makes the init fail.
+ */
+typedef int (*sparsecollAllgather_t)(void* user, const void* mine, void* all, size_t bytes);
+
+/**
+ * @brief Makes a communicator like sparsecollCommInitRank(), for programs with a store of their
+ *        own: the ranks find each other through `allgather`. Collective.
+ * @param comm      out.
+ * @param nranks    P, at least 1.
+ * @param rank      the number of this rank, 0 to nranks - 1.
+ * @param allgather called a few times before the function returns, by the calling thread. It may
+ *                  wait for the other ranks; the deadline does not interrupt it.
+ * @param user      passed to `allgather`.
+ * @param config    NULL = defaults. All ranks must agree on it and on the environment variables,
+ *                  except for the device.
+ * @return sparsecollInvalidArgument for nranks, rank or `allgather`; sparsecollSystemError when
+ *         `allgather` returns another value than 0 and when UCX is not installed; otherwise as
+ *         sparsecollCommInitRank().
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollCommInitOob(sparsecollComm_t* comm, int nranks,
+                                                        int rank, sparsecollAllgather_t allgather,
+                                                        void* user,
+                                                        const sparsecollConfig_t* config);
+
+/**
+ * @brief Does the same as sparsecollCommInitMpi() (sparsecoll_mpi.h) with a communicator of MPI in
+ *        its Fortran form. For languages that have no MPI_Comm. Collective.
+ * @param comm        out.
+ * @param fortranComm what MPI_Comm_c2f() returns; in Python mpi4py's comm.py2f().
+ * @param config      NULL = defaults.
+ * @return as sparsecollCommInitMpi(); sparsecollInvalidUsage when the library was built without
+ *         MPI.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollCommInitMpiFint(sparsecollComm_t* comm,
+                                                            int fortranComm,
+                                                            const sparsecollConfig_t* config);
+
+/**
  * @brief Makes a communicator over the ranks of `nccl`. Collective over `nccl`.
  *
  * The function splits an NCCL communicator of its own from `nccl`. Afterwards the library does not
@@ -548,8 +633,8 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommStreamWait(sparsecollComm_t comm
  * @brief Frees a communicator, its residuals and its push-sum states. All their handles become
  *        invalid.
  *
- * Queued calls are done first; calls that are still queued at the deadline are aborted. Over MPI
- * and NCCL the function is collective while the communicator is healthy. All that it waits for has
+ * Queued calls are done first; calls that are still queued at the deadline are aborted. Over MPI,
+ * UCX and NCCL the function is collective while the communicator is healthy. All that it waits for has
  * one deadline, `timeoutMs` after the call. Over MPI it must be called before MPI_Finalize. On a
  * poisoned communicator it is local and bounded. Between threads of one process it never waits, so
  * that one thread can destroy all of them in turn; a peer that still waits for this rank gets

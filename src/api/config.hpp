@@ -40,6 +40,7 @@ struct Config {
   std::optional<bool> cuda_aware;  ///< whether MPI accepts device memory; none: what MPI reports
   std::optional<bool>
       mpi_eager;  ///< whether all messages go in eager chunks; none: those to other machines
+  std::optional<int> spin_us;  ///< how long a rank polls before it sleeps; none: as its CPUs allow
   std::optional<LaunchedRanks> launched;  ///< none: no launcher says how many there are
 };
 

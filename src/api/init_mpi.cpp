@@ -5,6 +5,7 @@
 #include "calls/framed/framed_link.hpp"
 #include "sparsecoll/sparsecoll_mpi.h"
 #include "transport/mpi.hpp"
+#include "transport/mpi_duplicate.hpp"
 
 using namespace sparsecoll;
 
@@ -24,11 +25,10 @@ void warn_of_one_rank(const Config& config) {
   log.write(LogLevel::warn, *warning);
 }
 
-}  // namespace
-
-sparsecollResult_t sparsecollCommInitMpi(sparsecollComm_t* comm, MPI_Comm mpi,
-                                         const sparsecollConfig_t* config) {
-  return on_init("sparsecollCommInitMpi", [&] {
+/// Makes a communicator over the one of MPI that `mpi()` returns.
+sparsecollResult_t init(const char* name, sparsecollComm_t* comm, FunctionRef<MPI_Comm()> mpi,
+                        const sparsecollConfig_t* config) {
+  return on_init(name, [&] {
     // Bad arguments must not keep the other ranks waiting: the init notifies them.
     auto [checked, problem] = check_config(config);
     if (!comm && !problem)
@@ -38,8 +38,24 @@ sparsecollResult_t sparsecollCommInitMpi(sparsecollComm_t* comm, MPI_Comm mpi,
     options.device_memory = checked.cuda_aware;
     options.eager = checked.mpi_eager;
     const auto made = std::make_shared<Communicator>(
-        std::make_unique<FramedLink>(make_mpi_transport(mpi, deadline, options)), checked);
+        std::make_unique<FramedLink>(make_mpi_transport(mpi(), deadline, options)), checked);
     *comm = static_cast<sparsecollComm_t>(made->initialize(problem, deadline));
     warn_of_one_rank(checked);
   });
+}
+
+}  // namespace
+
+sparsecollResult_t sparsecollCommInitMpi(sparsecollComm_t* comm, MPI_Comm mpi,
+                                         const sparsecollConfig_t* config) {
+  return init("sparsecollCommInitMpi", comm, [&] { return mpi; }, config);
+}
+
+sparsecollResult_t sparsecollCommInitMpiFint(sparsecollComm_t* comm, int fortranComm,
+                                             const sparsecollConfig_t* config) {
+  const auto in_c = [&] {
+    check_mpi_caller();  // before MPI is running, MPI_Comm_f2c() ends the process
+    return MPI_Comm_f2c(fortranComm);
+  };
+  return init("sparsecollCommInitMpiFint", comm, in_c, config);
 }

@@ -8,33 +8,13 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <csignal>
 #include <mutex>
 #include <vector>
 
 #include "core/float_environment.hpp"
+#include "core/signals_blocked.hpp"
 
 namespace sparsecoll {
-
-namespace {
-
-/// Blocks all signals for threads that are started while it exists.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &callers_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &callers_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t callers_;
-};
-
-}  // namespace
 
 /// The threads besides the caller, and the loop that they run now.
 struct ThreadPool::Workers {

@@ -3,12 +3,14 @@
 
 !> Communicators whose ranks are threads of one process or NCCL's, and what all communicators can do.
 module sparsecoll_communicators
-  use, intrinsic :: iso_c_binding, only: c_char, c_int, c_int64_t, c_null_char, c_ptr
+  use, intrinsic :: iso_c_binding, only: c_char, c_funptr, c_int, c_int64_t, c_null_char, c_ptr
   use sparsecoll_errors, only: finish
   use sparsecoll_types
   implicit none
   private
   public :: sparsecollCommInitAll, sparsecollCommInitNccl, sparsecollCommSplit
+  public :: sparsecollGetUniqueId, sparsecollCommInitRank, sparsecollCommInitOob
+  public :: sparsecollCommInitMpiFint
   public :: sparsecollCommRank, sparsecollCommCount
   public :: sparsecollCommGetSequence, sparsecollCommSynchronize, sparsecollCommWait
   public :: sparsecollCommStreamWait, sparsecollCommDestroy, sparsecollCommAbort
@@ -33,6 +35,41 @@ module sparsecoll_communicators
       type(sparsecollConfig_t), intent(in), optional :: config
       integer(c_int) :: c_init_nccl
     end function c_init_nccl
+
+    function c_get_unique_id(id) bind(C, name="sparsecollGetUniqueId")
+      import :: c_int, sparsecollUniqueId
+      type(sparsecollUniqueId), intent(inout) :: id
+      integer(c_int) :: c_get_unique_id
+    end function c_get_unique_id
+
+    function c_init_rank(comm, nranks, id, rank, config) bind(C, name="sparsecollCommInitRank")
+      import :: c_int, sparsecollComm_t, sparsecollConfig_t, sparsecollUniqueId
+      type(sparsecollComm_t), intent(inout) :: comm
+      integer(c_int), value :: nranks
+      type(sparsecollUniqueId), value :: id
+      integer(c_int), value :: rank
+      type(sparsecollConfig_t), intent(in), optional :: config
+      integer(c_int) :: c_init_rank
+    end function c_init_rank
+
+    function c_init_oob(comm, nranks, rank, allgather, user, config) &
+      bind(C, name="sparsecollCommInitOob")
+      import :: c_funptr, c_int, c_ptr, sparsecollComm_t, sparsecollConfig_t
+      type(sparsecollComm_t), intent(inout) :: comm
+      integer(c_int), value :: nranks, rank
+      type(c_funptr), value :: allgather
+      type(c_ptr), value :: user
+      type(sparsecollConfig_t), intent(in), optional :: config
+      integer(c_int) :: c_init_oob
+    end function c_init_oob
+
+    function c_init_mpi_fint(comm, mpi, config) bind(C, name="sparsecollCommInitMpiFint")
+      import :: c_int, sparsecollComm_t, sparsecollConfig_t
+      type(sparsecollComm_t), intent(inout) :: comm
+      integer(c_int), value :: mpi
+      type(sparsecollConfig_t), intent(in), optional :: config
+      integer(c_int) :: c_init_mpi_fint
+    end function c_init_mpi_fint
 
     function c_split(comm, color, key, newcomm, config) bind(C, name="sparsecollCommSplit")
       import :: c_int, sparsecollComm_t, sparsecollConfig_t
@@ -181,6 +218,57 @@ contains
 
     call finish(c_init_nccl(comm, nccl, config), 'sparsecollCommInitNccl', sparsecollComm_t(), ierr)
   end subroutine sparsecollCommInitNccl
+
+  !> The id of a communicator that is to be made. One process calls it and brings the id, which is
+  !> plain bytes, to all ranks.
+  subroutine sparsecollGetUniqueId(id, ierr)
+    type(sparsecollUniqueId), intent(inout) :: id
+    integer, intent(out), optional :: ierr
+
+    call finish(c_get_unique_id(id), 'sparsecollGetUniqueId', sparsecollComm_t(), ierr)
+  end subroutine sparsecollGetUniqueId
+
+  !> Makes a communicator of the ranks that pass the same id. Collective. Where config is left out,
+  !> ierr is given by name; it then works by defaults.
+  subroutine sparsecollCommInitRank(comm, nranks, id, rank, config, ierr)
+    type(sparsecollComm_t), intent(inout) :: comm
+    integer, intent(in) :: nranks
+    type(sparsecollUniqueId), intent(in) :: id
+    integer, intent(in) :: rank
+    type(sparsecollConfig_t), intent(in), optional :: config
+    integer, intent(out), optional :: ierr
+    integer(c_int) :: result
+
+    result = c_init_rank(comm, int(nranks, c_int), id, int(rank, c_int), config)
+    call finish(result, 'sparsecollCommInitRank', sparsecollComm_t(), ierr)
+  end subroutine sparsecollCommInitRank
+
+  !> Does the same for programs with a store of their own: `allgather` is a function with bind(C),
+  !> as sparsecoll.h has it, which gets `user`. Collective.
+  subroutine sparsecollCommInitOob(comm, nranks, rank, allgather, user, config, ierr)
+    type(sparsecollComm_t), intent(inout) :: comm
+    integer, intent(in) :: nranks, rank
+    type(c_funptr), intent(in) :: allgather
+    type(c_ptr), intent(in) :: user
+    type(sparsecollConfig_t), intent(in), optional :: config
+    integer, intent(out), optional :: ierr
+    integer(c_int) :: result
+
+    result = c_init_oob(comm, int(nranks, c_int), int(rank, c_int), allgather, user, config)
+    call finish(result, 'sparsecollCommInitOob', sparsecollComm_t(), ierr)
+  end subroutine sparsecollCommInitOob
+
+  !> Makes a communicator over the ranks of `mpi`, one of `use mpi`. Collective. The same as
+  !> sparsecollCommInitMpi, for programs that do not build against MPI's modules.
+  subroutine sparsecollCommInitMpiFint(comm, mpi, config, ierr)
+    type(sparsecollComm_t), intent(inout) :: comm
+    integer, intent(in) :: mpi
+    type(sparsecollConfig_t), intent(in), optional :: config
+    integer, intent(out), optional :: ierr
+
+    call finish(c_init_mpi_fint(comm, int(mpi, c_int), config), 'sparsecollCommInitMpiFint', &
+                sparsecollComm_t(), ierr)
+  end subroutine sparsecollCommInitMpiFint
 
   !> Makes communicators of the ranks with the same color. Collective. Without `config`: that of
   !> `comm`.

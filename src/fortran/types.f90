@@ -168,6 +168,14 @@ module sparsecoll_types
     integer(c_int) :: threads = -1
   end type sparsecollTopology_t
 
+  !> The bytes of an id.
+  integer(c_int), parameter, public :: SPARSECOLL_UNIQUE_ID_BYTES = 128
+
+  !> The id of a communicator that is to be made: plain bytes.
+  type, bind(C), public :: sparsecollUniqueId
+    character(kind=c_char) :: internal(SPARSECOLL_UNIQUE_ID_BYTES) = c_null_char
+  end type sparsecollUniqueId
+
   !> The configuration of push-sum.
   type, bind(C), public :: sparsecollPushSumConfig_t
     integer(c_size_t) :: size = 64

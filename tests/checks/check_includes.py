@@ -5,7 +5,8 @@
 
 Includes point down only: api -> collectives -> calls -> {kernels | transport} -> core. Kernels and
 transport do not include each other. Only files named mpi* (in api: *mpi*) include headers of MPI, and
-only files named cuda* or nccl* those of CUDA and NCCL, and only core/hwloc* that of hwloc. CMake chooses the files to build; #if does not.
+only files named cuda* or nccl* those of CUDA and NCCL, and only core/hwloc* that of hwloc, only
+transport/ucx those of UCX. CMake chooses the files to build; #if does not.
 """
 
 import pathlib
@@ -22,7 +23,7 @@ BELOW = {
 }
 SUFFIXES = {".cpp", ".hpp", ".h", ".cu", ".cuh"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
-CHOICE = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif)\b.*(CUDA|NCCL|MPI|HWLOC)")
+CHOICE = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif)\b.*(CUDA|NCCL|MPI|HWLOC|UCX)")
 GUARD = re.compile(r"^\s*#\s*ifndef\s+SPARSECOLL_\w+_H(PP)?_\s*$")
 MPI_HEADER = re.compile(r"^(mpi\.h|mpi-ext\.h|sparsecoll/sparsecoll_mpi\.h)$")
 GPU_HEADER = re.compile(r"^(cuda|nccl|cub/|thrust/)")
@@ -54,6 +55,8 @@ def faults_of_include(source, path, found):
         return [] if may_see_mpi(path) else [f"{header} outside the files for MPI"]
     if header == "hwloc.h" or header.startswith("hwloc/"):
         return [] if path.parts[0] == "core" and path.name.startswith("hwloc") else [f"{header} outside core/hwloc*"]
+    if header.startswith(("ucp/", "ucs/", "uct/")):
+        return [] if path.parts[:2] == ("transport", "ucx") else [f"{header} outside transport/ucx"]
     if GPU_HEADER.match(header):
         return [] if may_see_gpu(path) else [f"{header} outside the files for CUDA and NCCL"]
     target = resolve(source, path, header)

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <thread>
 #include <type_traits>
@@ -98,6 +99,24 @@ TEST_CASE("a failed init throws the library's message") {
                [] { Communicator::initAll(0); }) == "");
   CHECK(throws(sparsecollInvalidArgument, "sparsecollCommInitAll",
                [] { Communicator::initAll(-3); }) == "");
+}
+
+TEST_CASE("communicators start without a launcher") {
+  const sparsecollUniqueId id = Communicator::uniqueId();
+  CHECK(throws(sparsecollInvalidArgument, "rank", [&] { Communicator::initRank(1, id, 1); }) == "");
+  const auto copy = [](const void* mine, void* all, std::size_t bytes) {
+    std::memcpy(all, mine, bytes);
+  };
+  const auto refuse = [](const void*, void*, std::size_t) { throw std::runtime_error("no store"); };
+  try {
+    CHECK(Communicator::initRank(1, id, 0).size() == 1);
+    CHECK(Communicator::initOob(1, 0, copy).size() == 1);
+    CHECK_THROWS_AS(Communicator::initOob(1, 0, refuse), std::runtime_error);
+  } catch (const Error& error) {
+    CHECK(std::string(error.what()).find("UCX") != std::string::npos);  // built without it
+  }
+  // MPI does not run, or there is none.
+  CHECK(throws(sparsecollInvalidUsage, "MPI", [] { Communicator::initMpiFint(0); }) == "");
 }
 
 TEST_CASE("a residual has one owner, which may outlive its communicator") {

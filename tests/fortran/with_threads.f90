@@ -10,6 +10,7 @@ program with_threads
   use push_sum_checks
   use sparse_checks
   use sparsecoll
+  use start_checks
   use verdict
   implicit none
   type(sparsecollComm_t), allocatable :: comms(:)
@@ -62,6 +63,8 @@ program with_threads
   call expect(found, ierr == sparsecollInvalidArgument .or. ierr == sparsecollInvalidUsage, 'NCCL')
   call expect(found, index(sparsecollGetLastError(), 'sparsecollCommInitNccl: nccl: ') == 1, 'why')
   call expect(found, .not. c_associated(comms(1)%handle), 'no communicator')
+
+  call check_start(found)
 
   print '(i0,a,i0)', checks, ' checks, failures: ', failures + found%failures
   if (failures + found%failures > 0) error stop

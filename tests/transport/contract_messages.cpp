@@ -150,6 +150,7 @@ void idle_ends_with_a_message(Rank& rank) {
   if (transport.rank() == 1) {
     std::this_thread::sleep_for(milliseconds(50));
     transport.send(0, message);
+    flush(transport);
   } else if (transport.rank() == 0) {
     std::optional<ReceivedMessage> received;
     while (!(received = transport.poll())) transport.idle(start + seconds(10));

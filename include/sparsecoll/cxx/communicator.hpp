@@ -55,6 +55,67 @@ class Communicator : public Verbs<Communicator> {
     return communicators;
   }
 
+  /// Returns the id of a communicator that is to be made. One process calls it and brings the id to
+  /// all ranks.
+  static sparsecollUniqueId uniqueId() {
+    sparsecollUniqueId id{};
+    detail::check(sparsecollGetUniqueId(&id), "sparsecollGetUniqueId", nullptr);
+    return id;
+  }
+  /// Makes a communicator of the ranks that pass the same id. Collective; needs no launcher.
+  /// @param ranks  P, at least 1.
+  /// @param id     what uniqueId() returned in one process.
+  /// @param rank   the number of this rank.
+  /// @param config the configuration; without it, the defaults.
+  static Communicator initRank(int ranks, const sparsecollUniqueId& id, int rank,
+                               const Config& config = {}) {
+    sparsecollComm_t made = nullptr;
+    detail::check(sparsecollCommInitRank(&made, ranks, id, rank, &config), "sparsecollCommInitRank",
+                  nullptr);
+    return Communicator(made);
+  }
+  /// Does the same for programs with a store of their own. Collective.
+  /// @param ranks     P, at least 1.
+  /// @param rank      the number of this rank.
+  /// @param allgather called as allgather(const void* mine, void* all, std::size_t bytes): fills
+  ///                  `all` with the bytes of all ranks, by rank. An exception that it throws is
+  ///                  rethrown; then the other ranks wait until their deadlines.
+  /// @param config    the configuration; without it, the defaults.
+  template <class Allgather>
+  static Communicator initOob(int ranks, int rank, Allgather allgather, const Config& config = {}) {
+    struct Call {
+      Allgather& allgather;
+      std::exception_ptr thrown;
+    } call{allgather, nullptr};
+    const sparsecollAllgather_t gather = [](void* user, const void* mine, void* all,
+                                            std::size_t bytes) -> int {
+      Call& own = *static_cast<Call*>(user);
+      try {
+        own.allgather(mine, all, bytes);
+        return 0;
+      } catch (...) {
+        own.thrown = std::current_exception();
+        return 1;
+      }
+    };
+    sparsecollComm_t made = nullptr;
+    const sparsecollResult_t result =
+        sparsecollCommInitOob(&made, ranks, rank, gather, &call, &config);
+    if (call.thrown) std::rethrow_exception(call.thrown);
+    detail::check(result, "sparsecollCommInitOob", nullptr);
+    return Communicator(made);
+  }
+  /// Makes a communicator over one of MPI in its Fortran form. Collective. sparsecoll_mpi.hpp has
+  /// initMpi(), which takes an MPI_Comm.
+  /// @param fortranComm what MPI_Comm_c2f() returns.
+  /// @param config      the configuration; without it, the defaults.
+  static Communicator initMpiFint(int fortranComm, const Config& config = {}) {
+    sparsecollComm_t made = nullptr;
+    detail::check(sparsecollCommInitMpiFint(&made, fortranComm, &config),
+                  "sparsecollCommInitMpiFint", nullptr);
+    return Communicator(made);
+  }
+
   /// Makes a communicator over the ranks of `nccl`, for buffers on its device. Collective.
   /// @param nccl   an idle NCCL communicator; the caller keeps it.
   /// @param config the configuration; without it, the defaults.

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/ucx/life_lines.hpp"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <span>
+
+#include "core/error.hpp"
+#include "core/machine.hpp"
+#include "core/random.hpp"
+
+namespace sparsecoll {
+
+namespace {
+
+constexpr int kBacklog = 4096;
+
+/// What the rank that connects sends.
+struct Greeting {
+  std::array<uint64_t, 2> secret;
+  uint64_t rank;
+};
+
+/// An address of the kernel's, outside the file system: nothing is left of it after the process.
+struct AbstractName {
+  explicit AbstractName(const std::array<uint64_t, 2>& name) {
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path + 1, name.data(), sizeof name);
+    length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + sizeof name);
+  }
+  const sockaddr* at() const { return reinterpret_cast<const sockaddr*>(&address); }
+  sockaddr_un address{};
+  socklen_t length;
+};
+
+int new_socket() { return socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
+
+}  // namespace
+
+LifeLines::LifeLines(int rank, size_t ranks)
+    : rank_(rank), epoll_(epoll_create1(EPOLL_CLOEXEC)), lines_(ranks, -1) {
+  if (epoll_ < 0) fail(sparsecollSystemError, "epoll_create1: ", std::strerror(errno));
+  address_.node = node_number();
+  address_.name = random_secret();
+  address_.secret = random_secret();
+  listening_ = new_socket();
+  const AbstractName own(address_.name);
+  if (listening_ < 0 || bind(listening_, own.at(), own.length) != 0 ||
+      listen(listening_, kBacklog) != 0) {
+    const int error = errno;
+    if (listening_ >= 0) close(listening_);
+    close(epoll_);
+    fail(sparsecollSystemError, "a socket between the ranks of a node: ", std::strerror(error));
+  }
+}
+
+LifeLines::~LifeLines() {
+  for (const int line : lines_)
+    if (line >= 0) close(line);
+  if (listening_ >= 0) close(listening_);
+  close(epoll_);
+}
+
+void LifeLines::watch(int socket, int peer) {
+  lines_[static_cast<size_t>(peer)] = socket;
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLRDHUP;
+  event.data.fd = peer;
+  if (epoll_ctl(epoll_, EPOLL_CTL_ADD, socket, &event) != 0)
+    fail(sparsecollSystemError, "epoll_ctl: ", std::strerror(errno));
+}
+
+void LifeLines::connect(const std::vector<LifeLineAddress>& ranks) {
+  for (size_t peer = static_cast<size_t>(rank_) + 1; peer < ranks.size(); ++peer) {
+    if (ranks[peer].node != address_.node) continue;
+    const int line = new_socket();
+    const AbstractName name(ranks[peer].name);
+    const Greeting greeting{ranks[peer].secret, static_cast<uint64_t>(rank_)};
+    // Connecting does not wait for the peer, which listens. A peer that has died is no error here.
+    if (line >= 0 && ::connect(line, name.at(), name.length) == 0 &&
+        send(line, &greeting, sizeof greeting, MSG_NOSIGNAL) ==
+            static_cast<ssize_t>(sizeof greeting))
+      watch(line, static_cast<int>(peer));
+    else if (line >= 0)
+      close(line);
+  }
+}
+
+void LifeLines::accept_all() {
+  for (;;) {
+    const int line = accept4(listening_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (line < 0 && errno == EINTR) continue;
+    if (line < 0) break;
+    Greeting greeting{};
+    const bool known =
+        read(line, &greeting, sizeof greeting) == static_cast<ssize_t>(sizeof greeting) &&
+        greeting.secret == address_.secret && greeting.rank < lines_.size() &&
+        lines_[greeting.rank] < 0;
+    if (known)
+      watch(line, static_cast<int>(greeting.rank));
+    else
+      close(line);  // a stranger of this machine
+  }
+  close(listening_);
+  listening_ = -1;
+}
+
+void LifeLines::check(FunctionRef<void(int peer)> dead) {
+  epoll_event events[16];
+  for (int count = 1; count > 0;) {
+    count = epoll_wait(epoll_, events, 16, 0);
+    for (const epoll_event& event : std::span(events, static_cast<size_t>(std::max(count, 0)))) {
+      int& line = lines_[static_cast<size_t>(event.data.fd)];
+      close(line);  // which also ends the watching
+      line = -1;
+      dead(event.data.fd);
+    }
+  }
+}
+
+}  // namespace sparsecoll

@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "core/function_ref.hpp"
+
+namespace sparsecoll {
+
+/// The address at which a rank accepts life lines. Its bytes are sent as they are.
+struct LifeLineAddress {
+  uint64_t node = 0;               ///< node_number(); only ranks of one node connect
+  std::array<uint64_t, 2> name{};  ///< of the socket
+  std::array<uint64_t, 2> secret{};
+};
+
+/// Connections between the ranks of one node that carry no data. The kernel closes those of a
+/// process that dies, and so its peers know at once: through shared memory they would never know.
+class LifeLines {
+ public:
+  LifeLines(int rank, size_t ranks);
+  ~LifeLines();
+  LifeLines(const LifeLines&) = delete;
+  LifeLines& operator=(const LifeLines&) = delete;
+
+  const LifeLineAddress& address() const { return address_; }
+  /// Connects to the ranks of this node that have a higher number. All ranks have addresses.
+  void connect(const std::vector<LifeLineAddress>& ranks);
+  /// Accepts the connections of the ranks with lower numbers, which have called connect().
+  void accept_all();
+  /// Returns a descriptor that is readable when a peer has died.
+  int fd() const { return epoll_; }
+  /// Calls `dead(peer)` for each peer that has died since the last call.
+  void check(FunctionRef<void(int peer)> dead);
+
+ private:
+  void watch(int socket, int peer);
+
+  const int rank_;
+  LifeLineAddress address_;
+  int epoll_;
+  int listening_ = -1;
+  std::vector<int> lines_;  ///< by peer; -1: none
+};
+
+}  // namespace sparsecoll

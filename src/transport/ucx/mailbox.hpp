@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/memory.hpp"
+#include "transport/transport.hpp"
+
+namespace sparsecoll::ucx {
+
+/// The header of each active message. Its bytes are sent as they are.
+struct MessageHeader {
+  uint64_t mailbox;  ///< the address that the receiver gave out
+  uint64_t number;   ///< counts the messages of this sender to this mailbox, from 0
+  uint64_t bytes;    ///< of the whole message
+  uint64_t offset;   ///< of this fragment in it; if it cancels: how many bytes were sent before
+  uint32_t sender;   ///< its rank in the communicator
+  uint32_t cancels;  ///< 1: the rest of the message never comes; there is no fragment
+};
+
+/// One rank's end of one communicator: the messages that it receives, and how much of what it sends
+/// is still on its way. It exists as soon as its address is given out, so that peers may send to it
+/// before this rank has made its transport.
+///
+/// Fragments may arrive in any order. Messages become ready in the order of each sender.
+class Mailbox {
+ public:
+  /// `ranks`: how many senders there may be.
+  Mailbox(uint64_t address, size_t ranks);
+  ~Mailbox();
+  Mailbox(const Mailbox&) = delete;
+  Mailbox& operator=(const Mailbox&) = delete;
+
+  uint64_t address() const { return address_; }
+  Pool& pool() { return pool_; }
+  const Memory& memory() const { return memory_; }
+
+  // --- Receiving
+  /// Puts a fragment into its message. Throws RemoteError if the header is damaged, and
+  /// std::bad_alloc.
+  void put(const MessageHeader& header, ConstBytes bytes);
+  void cancel(const MessageHeader& header);
+  /// Returns the next message that is ready, if there is one.
+  std::optional<ReceivedMessage> take();
+  /// Makes check() throw this error. Keeps the first one.
+  void fail_with(const Error& error);
+  void check() const;
+
+  // --- Sending
+  size_t unsent = 0;              ///< bytes of the caller's messages
+  size_t unsent_handed_over = 0;  ///< bytes of messages that were handed over
+  std::vector<size_t> unsent_to;  ///< both, by peer
+  std::vector<size_t> handed_over_to;
+  /// Adds to the bytes that are being sent to a peer, modulo 2^64.
+  void count(int peer, size_t bytes, bool handed_over);
+
+  // --- Waiting
+  /// Counts all that a waiting rank may want to look at.
+  uint64_t events() const { return events_; }
+  /// Counts an event, and wakes the rank if it sleeps.
+  void notify();
+  /// Wakes the rank. Any thread may call it.
+  void wake() noexcept;
+  int wake_fd() const { return wake_fd_; }
+  void clear_wake() noexcept;
+  bool sleeps = false;
+
+ private:
+  struct Incoming {
+    Buffer bytes;
+    size_t size = 0;
+    size_t expected = 0;  ///< fewer than `size` if the message was cancelled
+    size_t arrived = 0;
+    bool begun = false;
+    bool cancelled = false;
+    bool is_ready() const { return (begun || cancelled) && arrived == expected; }
+  };
+  struct Sender {
+    uint64_t next = 0;  ///< number of the first message of `messages`
+    std::deque<Incoming> messages;
+    bool listed = false;  ///< it is in ready_
+  };
+
+  /// Returns the message of the header; makes room for it.
+  Incoming& message_of(const MessageHeader& header);
+  /// Notes that the sender's first message may be ready.
+  void look_at(uint32_t sender);
+
+  const uint64_t address_;
+  Memory memory_;
+  Pool pool_{memory_};
+  std::vector<Sender> senders_;  // after the pool, which their buffers go back to
+  std::deque<uint32_t> ready_;   ///< senders whose first message is ready
+  std::optional<Error> failure_;
+  std::atomic<uint64_t> events_{0};
+  int wake_fd_;
+};
+
+}  // namespace sparsecoll::ucx

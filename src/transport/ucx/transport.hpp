@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include "core/deadline.hpp"
+#include "transport/bootstrap.hpp"
+#include "transport/transport.hpp"
+
+namespace sparsecoll {
+
+/// A rank that is to be connected.
+struct UcxRank {
+  int rank;
+  int ranks;  ///< how many there are
+  /// How long idle() polls before it sleeps. None: for a moment if there is a CPU for each rank of
+  /// this machine, else not at all.
+  std::optional<std::chrono::microseconds> spin = {};
+};
+
+/// Returns a transport over UCX between ranks that find each other through `bootstrap`. Collective.
+/// Throws what the bootstrap throws; Timeout; RemoteError; InvalidUsage if the library was built
+/// without UCX; SystemError if UCX cannot be loaded or fails.
+std::unique_ptr<Transport> make_ucx_transport(const UcxRank& own, Bootstrap& bootstrap,
+                                              const Deadline& deadline);
+
+}  // namespace sparsecoll

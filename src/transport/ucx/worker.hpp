@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "core/deadline.hpp"
+#include "transport/bootstrap.hpp"
+#include "transport/rank_location.hpp"
+#include "transport/ucx/library.hpp"
+#include "transport/ucx/life_lines.hpp"
+#include "transport/ucx/mailbox.hpp"
+
+namespace sparsecoll::ucx {
+
+/// A message, or a chunk of one, that is to be sent.
+struct Outgoing {
+  int peer;  ///< its rank in the communicator
+  int rank;  ///< its rank in the worker
+  MessageHeader header;
+  ConstBytes bytes;
+  std::shared_ptr<const Buffer> owner = {};  ///< the message, if it was handed over
+};
+
+/// UCX of one rank: its worker and its connections to the other ranks. The communicators that are
+/// split from one share it, and may use it from different threads. Each has a mailbox.
+///
+/// Every method but rank(), size(), locations() and sleep() needs the lock of mutex().
+class Worker {
+ public:
+  /// Connects to all ranks. Collective.
+  Worker(int rank, size_t ranks, Bootstrap& bootstrap, const Deadline& deadline);
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  std::mutex& mutex() { return mutex_; }
+  int rank() const { return rank_; }
+  size_t size() const { return peers_.size(); }
+  const std::vector<RankLocation>& locations() const { return locations_; }
+
+  /// Returns the mailbox of the communicator over all ranks. It has the same address on all ranks.
+  std::shared_ptr<Mailbox> first_mailbox() const { return mailboxes_.begin()->second; }
+  std::shared_ptr<Mailbox> new_mailbox();
+  /// Ends a mailbox: messages to it are dropped. Its memory stays until UCX has done with it. The
+  /// end of the last one ends all connections and operations.
+  void retire(const std::shared_ptr<Mailbox>& mailbox);
+
+  /// Starts to send. `from` counts the bytes until they are sent; messages to a peer that has
+  /// failed count as sent.
+  void send(const std::shared_ptr<Mailbox>& from, const Outgoing& message);
+  /// Makes progress. Returns whether there was any.
+  bool progress();
+  /// Returns whether this peer has failed or left.
+  bool failed(int peer) const { return peers_[static_cast<size_t>(peer)].failed; }
+  /// Looks for peers on this node that have died, if it has not for a while.
+  void look_for_dead();
+  /// Waits until the mailbox has had more than `seen` events or is woken, or `interrupted` is true.
+  void sleep(Mailbox& mailbox, uint64_t seen, Clock::time_point limit,
+             const std::atomic<bool>& interrupted);
+
+  /// Sends what UCX has kept back to these peers. Stops at `limit`.
+  void flush(const std::vector<int>& peers, Clock::time_point limit);
+
+ private:
+  struct Peer {
+    Worker* worker = nullptr;
+    int rank = 0;
+    ucp_ep_h endpoint = nullptr;
+    bool failed = false;
+    bool met = false;
+    size_t fragment = 0;  ///< bytes of one active message
+  };
+  /// A fragment that UCX is sending.
+  struct Operation {
+    Worker* worker;
+    std::shared_ptr<Mailbox> mailbox;
+    MessageHeader header;  ///< UCX reads it until the send is done
+    std::shared_ptr<const Buffer> owner;
+    int peer;  ///< in the mailbox
+    size_t bytes;
+  };
+
+  void start();
+  void listen(unsigned id, ucp_am_recv_callback_t receive);
+  void shut_down() noexcept;
+  void check(ucs_status_t status, const char* function) const;
+  std::vector<std::byte> own_address();
+  void connect(const std::vector<std::byte>& addresses, size_t stride);
+  /// Sends each rank an empty message and waits for those of all. Then UCX has all connections, and
+  /// tells when a peer dies.
+  void meet(const Deadline& deadline);
+  void fail_peer(int rank);
+  void close_failed();
+  /// Returns UCX's request, or null if it has done.
+  void* force_close(Peer& peer);
+  Operation& new_operation();
+  void release(Operation& operation);
+  void start_send(const std::shared_ptr<Mailbox>& from, const Outgoing& message,
+                  const MessageHeader& header, ConstBytes bytes);
+  void deliver(const MessageHeader& header, ConstBytes bytes);
+  void receive(const MessageHeader& header, ConstBytes bytes);
+  void wait_for(std::vector<void*>& requests, Clock::time_point limit);
+
+  static void on_failure(void* peer, ucp_ep_h endpoint, ucs_status_t status);
+  static ucs_status_t on_message(void* worker, const void* header, size_t header_bytes, void* data,
+                                 size_t bytes, const ucp_am_recv_param_t* how);
+  static ucs_status_t on_meeting(void* worker, const void* header, size_t header_bytes, void* data,
+                                 size_t bytes, const ucp_am_recv_param_t* how);
+  static void on_sent(void* request, ucs_status_t status, void* operation);
+
+  std::mutex mutex_;
+  const Library& ucx_;
+  const int rank_;
+  std::vector<RankLocation> locations_;
+  std::optional<LifeLines> life_lines_;      ///< until shut_down()
+  Clock::time_point looked_ = Clock::now();  ///< for dead peers
+  ucp_context_h context_ = nullptr;
+  ucp_worker_h worker_ = nullptr;
+  int event_fd_ = -1;
+  std::vector<Peer> peers_;    ///< by rank; never moves
+  std::vector<int> to_close_;  ///< failed peers whose endpoints are still there
+  uint64_t next_address_ = 1;
+  std::map<uint64_t, std::shared_ptr<Mailbox>> mailboxes_;  ///< by address
+  std::deque<Operation> operations_;                        ///< a deque never moves them
+  std::vector<Operation*> free_;
+  int sleepers_ = 0;
+};
+
+}  // namespace sparsecoll::ucx
