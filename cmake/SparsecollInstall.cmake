@@ -34,6 +34,12 @@ if(BUILD_SHARED_LIBS)
   install(EXPORT sparsecollSharedTargets NAMESPACE sparsecoll:: DESTINATION "${package_dir}")
 endif()
 
+# The wheel of Python installs only this component (pyproject.toml).
+if(SKBUILD)
+  install(FILES "$<TARGET_FILE:sparsecoll>" DESTINATION sparsecoll RENAME libsparsecoll.so
+          COMPONENT python)
+endif()
+
 if(SPARSECOLL_FORTRAN)
   install(TARGETS sparsecoll_fortran EXPORT sparsecollFortranTargets
           ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")

@@ -15,6 +15,8 @@ The language of a block determines its check:
           that it names are empty programs.
   sh      bash -n checks the syntax. A command that is a relative path must be in the repository.
   json    The block is parsed.
+  python  The block is compiled. With the mark `run` it is run with src/python, by the Python that
+          tests/python/run.sh finds, if one has its modules.
   text    The block is not checked. Any other language, or none, is a fault.
 Comments right before a block change its check:
   <!-- run -->      The program or script is run and must exit with 0.
@@ -116,7 +118,7 @@ class Checker:
     def check(self, block):
         handler = getattr(self, f"check_{block.language}", None)
         if handler is None:
-            raise Fault(f"a block of '{block.language}': expected c, cpp, fortran, cmake, sh, json or text")
+            raise Fault(f"a block of '{block.language}': expected c, cpp, fortran, cmake, sh, json, python or text")
         handler(block)
 
     def check_text(self, block):
@@ -196,6 +198,22 @@ class Checker:
         command += [source, "-o", self.work / "program", f"-L{self.libraries}"]
         call([*command, "-lsparsecoll_fortran", "-lsparsecoll", f"-Wl,-rpath,{self.libraries}"])
         self.run_program(block)
+
+    def check_python(self, block):
+        try:
+            compile(block.text, str(block.path), "exec")
+        except SyntaxError as error:
+            raise Fault(str(error)) from error
+        if "run" not in block.marks:
+            return
+        source = self.work / "block.py"
+        source.write_text(block.text)
+        modules = "numpy,torch" if "torch" in block.text else "numpy"
+        environment = dict(os.environ, PYTHONPATH=str(self.options.root / "src/python"),
+                           SPARSECOLL_LIBRARY=str(self.libraries / "libsparsecoll.so"))
+        run = [self.options.root / "tests/python/run.sh", modules, source]
+        call(["timeout", "-k", "5", "120", "bash", "-c", '"$@" || [ $? = 77 ]', "run", *run],
+             env=environment)
 
     def check_cmake(self, block):
         with tempfile.TemporaryDirectory(dir=self.work) as folder:

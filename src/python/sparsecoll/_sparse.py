@@ -1,0 +1,128 @@
+# SPDX-FileCopyrightText: 2026 The sparsecoll authors
+# SPDX-License-Identifier: Apache-2.0
+"""Sparse vectors in coordinate form."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Optional
+
+import numpy as np
+
+from sparsecoll import _types as t
+from sparsecoll._buffers import buffer_of, datatype_of
+from sparsecoll._types import DataType
+
+_NUMPY = {DataType.FLOAT32: np.float32, DataType.FLOAT64: np.float64, DataType.FLOAT16: np.float16,
+          DataType.INT32: np.int32, DataType.INT64: np.int64, DataType.BFLOAT16: np.uint16}
+
+
+class SparseVector:
+    """A sparse vector of `count` values: strictly increasing indices, and a value for each.
+
+    With `indices` and `values` it uses these arrays, without a copy; they are all its entries.
+    Otherwise it has arrays of numpy with room for `capacity` entries, and as an output it grows as
+    needed. numpy has no bfloat16: such values are uint16 with the same bits, unless the arrays are
+    given.
+
+    Args:
+        count: the dense length; indices are below it.
+        indices: integers of 32 or 64 bits.
+        values: as many values.
+        capacity: room for this many entries; in outputs of given arrays their length.
+        dtype: the type of the values.
+        index_dtype: numpy.uint32 or numpy.uint64; by default the smallest that holds count.
+    """
+
+    def __init__(self, count: int, indices: Any = None, values: Any = None, *, capacity: int = 0,
+                 dtype: Any = np.float32, index_dtype: Any = None):
+        if (indices is None) != (values is None):
+            raise ValueError("pass both indices and values, or neither")
+        self._struct = t.SparseStruct(ctypes.sizeof(t.SparseStruct), count)
+        self._grows = indices is None
+        if self._grows:
+            self._datatype = datatype_of(dtype)
+            if index_dtype is None:
+                index_dtype = np.uint32 if count <= 2**32 else np.uint64
+            self._index_dtype = np.dtype(index_dtype)
+            self._allocate(capacity)
+        else:
+            self._set_arrays(indices, values)
+            self._struct.nnz = self._struct.capacity
+
+    @property
+    def count(self) -> int:
+        """The dense length."""
+        return self._struct.count
+
+    @property
+    def nnz(self) -> int:
+        """The number of entries in use."""
+        return self._struct.nnz
+
+    @nnz.setter
+    def nnz(self, number: int) -> None:
+        if not 0 <= number <= self.capacity:
+            raise ValueError(f"nnz = {number}: expected 0 to {self.capacity}, the capacity")
+        self._struct.nnz = number
+
+    @property
+    def capacity(self) -> int:
+        """The number of entries that the arrays can hold."""
+        return self._struct.capacity
+
+    @property
+    def needed(self) -> int:
+        """After Truncated: the capacity that the vector must have."""
+        return self._struct.needed
+
+    @property
+    def datatype(self) -> DataType:
+        """The type of the values."""
+        return DataType(self._struct.datatype)
+
+    @property
+    def indices(self) -> Any:
+        """The indices of the entries, a view."""
+        return self._indices[: self.nnz]
+
+    @property
+    def values(self) -> Any:
+        """The values of the entries, a view."""
+        return self._values[: self.nnz]
+
+    def to_dense(self) -> Any:
+        """Returns the dense vector, an array of numpy. Values in host memory only."""
+        dense = np.zeros(self.count, dtype=_NUMPY[self.datatype])
+        dense[np.asarray(self.indices)] = np.asarray(self.values)
+        return dense
+
+    def __repr__(self) -> str:
+        return f"SparseVector(count={self.count}, nnz={self.nnz}, {self.datatype.name.lower()})"
+
+    def _allocate(self, capacity: int) -> None:
+        indices = np.empty(capacity, dtype=self._index_dtype)
+        values = np.empty(capacity, dtype=_NUMPY[self._datatype])
+        self._set_arrays(indices, values, self._datatype)
+
+    def _set_arrays(self, indices: Any, values: Any, datatype: Optional[DataType] = None) -> None:
+        where, what = buffer_of(indices), buffer_of(values)
+        if where.count != what.count:
+            raise ValueError(f"{where.count} indices and {what.count} values")
+        self._indices, self._values = indices, values
+        self._buffers = (where, what)
+        struct = self._struct
+        struct.capacity = where.count
+        struct.indices, struct.values = where.pointer, what.pointer
+        struct.index_type = where.index_type
+        struct.datatype = what.datatype if datatype is None else datatype
+
+    @property
+    def _stream(self) -> Optional[int]:
+        return self._buffers[1].stream
+
+    def _like(self, capacity: int) -> "SparseVector":
+        """Returns an empty vector with arrays of numpy of the same types."""
+        index_dtype = np.uint64 if self._struct.index_type == t.IndexType.INDEX64 else np.uint32
+        return SparseVector(self.count, capacity=capacity, dtype=self.datatype,
+                            index_dtype=index_dtype)
