@@ -467,9 +467,9 @@ SPARSECOLL_API sparsecollResult_t sparsecollGetUniqueId(sparsecollUniqueId* id);
  * @param rank   the number of this rank, 0 to nranks - 1.
  * @param config NULL = defaults. All ranks must agree on it and on the environment variables,
  *               except for the device.
- * @return sparsecollInvalidArgument for nranks, rank, and an id that is none; sparsecollInvalidUsage
- *         when a rank came twice, when nranks, the versions of the library or the configurations
- *         differ, when the id was used before, or when the library was built without UCX;
+ * @return sparsecollInvalidArgument for nranks, rank, and an id that is none;
+ * sparsecollInvalidUsage when a rank came twice, when nranks, the versions of the library or the
+ * configurations differ, when the id was used before, or when the library was built without UCX;
  *         sparsecollTimeout, which names the ranks that did not come; sparsecollRemoteError;
  *         sparsecollSystemError, also when UCX is not installed. On failure there is no
  *         communicator, and sparsecollGetLastError(NULL) says why.
@@ -517,8 +517,7 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommInitOob(sparsecollComm_t* comm, 
  * @return as sparsecollCommInitMpi(); sparsecollInvalidUsage when the library was built without
  *         MPI.
  */
-SPARSECOLL_API sparsecollResult_t sparsecollCommInitMpiFint(sparsecollComm_t* comm,
-                                                            int fortranComm,
+SPARSECOLL_API sparsecollResult_t sparsecollCommInitMpiFint(sparsecollComm_t* comm, int fortranComm,
                                                             const sparsecollConfig_t* config);
 
 /**
@@ -634,10 +633,10 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommStreamWait(sparsecollComm_t comm
  *        invalid.
  *
  * Queued calls are done first; calls that are still queued at the deadline are aborted. Over MPI,
- * UCX and NCCL the function is collective while the communicator is healthy. All that it waits for has
- * one deadline, `timeoutMs` after the call. Over MPI it must be called before MPI_Finalize. On a
- * poisoned communicator it is local and bounded. Between threads of one process it never waits, so
- * that one thread can destroy all of them in turn; a peer that still waits for this rank gets
+ * UCX and NCCL the function is collective while the communicator is healthy. All that it waits for
+ * has one deadline, `timeoutMs` after the call. Over MPI it must be called before MPI_Finalize. On
+ * a poisoned communicator it is local and bounded. Between threads of one process it never waits,
+ * so that one thread can destroy all of them in turn; a peer that still waits for this rank gets
  * sparsecollRemoteError.
  * @return sparsecollInvalidArgument for a handle that is not a communicator's or was destroyed
  *         before. sparsecollInvalidUsage when another thread is inside a call on it, while a group
