@@ -287,8 +287,7 @@ CheckedConfig check_config(const sparsecollConfig_t* config, bool check) {
   set(result.threads, [] { return number("SPARSECOLL_THREADS", {"threads", 1, kMostThreads}); });
   set(result.cuda_aware, [] { return optional_switch("SPARSECOLL_CUDA_AWARE"); });
   set(result.mpi_eager, [] { return optional_switch("SPARSECOLL_MPI_PIECES"); });
-  set(result.spin_us,
-      [] { return number("SPARSECOLL_SPIN_US", {"microseconds", 0, INT_MAX}); });
+  set(result.spin_us, [] { return number("SPARSECOLL_SPIN_US", {"microseconds", 0, INT_MAX}); });
   result.launched = launched_ranks();
   result.log_level = first.value(LogLevel::none, [&] {
     Log(result.log_level, result.log_file, "");  // throws if the file cannot be opened

@@ -48,7 +48,8 @@ sparsecollResult_t init(const char* name, sparsecollComm_t* comm, FunctionRef<MP
 
 sparsecollResult_t sparsecollCommInitMpi(sparsecollComm_t* comm, MPI_Comm mpi,
                                          const sparsecollConfig_t* config) {
-  return init("sparsecollCommInitMpi", comm, [&] { return mpi; }, config);
+  return init(
+      "sparsecollCommInitMpi", comm, [&] { return mpi; }, config);
 }
 
 sparsecollResult_t sparsecollCommInitMpiFint(sparsecollComm_t* comm, int fortranComm,
