@@ -38,6 +38,7 @@ void add_arguments(const FlightRecorder::Call& call, Json& json) {
     case Verb::init:
     case Verb::destroy:
     case Verb::comm_split:
+    case Verb::comm_measure:
     case Verb::push_sum_step:
       return;
     case Verb::group:
