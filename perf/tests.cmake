@@ -219,6 +219,16 @@ sparsecoll_add_perf_test(
   COMMAND sh -c "\"$1\" --memory device && exit 1 || test $? = 3" - $<TARGET_FILE:sparse_alltoall_perf>
   ENVIRONMENT CUDA_VISIBLE_DEVICES=)
 
+if(SPARSECOLL_HAVE_UCX)
+  set(launch "${CMAKE_CURRENT_SOURCE_DIR}/launch")
+  sparsecoll_add_perf_test(
+    ucx COMMAND "${launch}" -n 3 $<TARGET_FILE:sparse_allreduce_perf> --transport ucx --feedback 1 ${small}
+    ENVIRONMENT UCX_LOG_LEVEL=fatal
+    PROPERTIES PASS_REGULAR_EXPRESSION "3 ranks over ucx.*Wrong results : 0 OK")
+  sparsecoll_add_perf_test(launch.failure COMMAND sh -c "timeout 20 \"$1\" -n 2 sh -c 'exit $((RANK * 3))'; test $? = 3" -
+                                                  "${launch}")
+endif()
+
 sparsecoll_add_perf_test(
   push_sum COMMAND push_sum_perf --transport local -t 5 -n 6 --delay 0,2,-1 --density 0,0.1
                    --graph exponential,npeer:2,ring,bipartite -d float64)

@@ -145,10 +145,10 @@ void complete_options(CLI::App& app, Options& o, const Program& program) {
   if (o.transport.empty()) o.transport = transports().front();
   check_transport(o);
   check_network(app, o.transport);
-  if (o.transport == "mpi" && app.count("--nthreads") > 0) {
+  if ((o.transport == "mpi" || o.transport == "ucx") && app.count("--nthreads") > 0) {
     throw CLI::ValidationError("-t",
-                               "is the number of ranks that are threads; over mpi it is "
-                               "mpirun's -n");
+                               "is the number of ranks that are threads; over mpi and ucx it is "
+                               "the launcher's -n");
   }
   const Names baselines = baselines_of(program);
   complete_tensors(o, program, baselines);

@@ -72,7 +72,9 @@ struct Options {
 std::optional<Options> parse(int argc, char** argv, const Program& program, int* status);
 
 inline constexpr const char* kTransportWords =
-    "mpi: ranks from mpirun; local: threads; simulated: threads over a model of a network, in "
+    "mpi: ranks from mpirun; ucx: from perf/launch, torchrun or mpirun, the library's messages "
+    "over "
+    "UCX; local: threads; simulated: threads over a model of a network, in "
     "virtual time; nccl: threads, a GPU each";
 /// Throws CLI::ValidationError if the transport cannot use vectors in options.memory.
 void check_transport(const Options& options);

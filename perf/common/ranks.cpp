@@ -91,21 +91,24 @@ void Ranks::sleep(double seconds) {
 }
 
 std::vector<std::string> transports() {
-  std::vector<std::string> names = {"local", "simulated"};
+  std::vector<std::string> names = {"local", "simulated", "ucx"};
   if (mpi_available()) names.insert(names.begin(), "mpi");
   if (nccl_available()) names.push_back("nccl");
   return names;
 }
 
 int launch(const World& world, const Body& body) {
-  if (world.transport == "mpi") return launch_mpi(body);
+  if (world.transport == "ucx" && (launched_without_mpi() || !mpi_available()))
+    return launch_sockets(body);
+  if (world.transport == "mpi" || world.transport == "ucx")
+    return launch_mpi(body, world.transport == "ucx");
   if (world.transport == "simulated") return launch_simulated(world.threads, world.network, body);
   SharedState shared(world.threads, world.transport == "nccl");
   return launch_threads(shared, body);
 }
 
 std::string transport_text(const std::string& transport) {
-  if (transport == "mpi") return " over mpi";
+  if (transport == "mpi" || transport == "ucx") return " over " + transport;
   if (transport == "simulated") return " over a simulated network";
   return transport == "nccl" ? " as threads over nccl" : " as threads";
 }

@@ -73,7 +73,7 @@ std::vector<std::string> transports();
 /// The ranks to launch.
 struct World {
   std::string transport;
-  int threads = 4;  ///< number of ranks; "mpi" ignores it, mpirun gives the number
+  int threads = 4;  ///< number of ranks; with "mpi" and "ucx" the launcher gives the number
   NetworkModel network = {};
 };
 
@@ -81,7 +81,7 @@ struct World {
 /// rank throws, the program ends on all ranks, because the others may wait for that rank.
 int launch(const World& world, const Body& body);
 
-/// Returns a phrase for tables: " over mpi", " as threads over nccl", " as threads".
+/// Returns a phrase for tables: " over mpi", " over ucx", " as threads over nccl", " as threads".
 std::string transport_text(const std::string& transport);
 
 /// Returns true if this build has --transport nccl. It and connect_nccl() are defined in
@@ -91,11 +91,17 @@ bool nccl_available();
 /// of the rank's thread. Collective.
 Communicator connect_nccl(Ranks& ranks, const sparsecollConfig_t& config);
 
+/// Returns true if perf/launch or torchrun has started this process.
+bool launched_without_mpi();
+/// Runs `body` on this process, as one rank of perf/launch. The library sends over UCX.
+int launch_sockets(const Body& body);
+
 /// Returns true if this build has --transport mpi. It, launch_mpi() and mpi_version() are defined
 /// in ranks_mpi.cpp, or in without_mpi.cpp in a build without MPI.
 bool mpi_available();
-/// Runs `body` on this process, as one rank of an mpirun.
-int launch_mpi(const Body& body);
+/// Runs `body` on this process, as one rank of an mpirun. With `over_ucx` the library finds the
+/// other ranks through MPI, and sends its own messages over UCX.
+int launch_mpi(const Body& body, bool over_ucx);
 /// Returns the name and version of the MPI library, or "" without MPI.
 std::string mpi_version();
 

@@ -28,7 +28,9 @@ int size_of_world() {
 
 class MpiRanks final : public Ranks {
  public:
-  MpiRanks() : Ranks(rank_of_world(), size_of_world()) { MPI_Comm_dup(MPI_COMM_WORLD, &comm_); }
+  explicit MpiRanks(bool over_ucx) : Ranks(rank_of_world(), size_of_world()), over_ucx_(over_ucx) {
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm_);
+  }
   ~MpiRanks() override {
     // It is collective: after an exception the peers may not call it.
     if (std::uncaught_exceptions() == 0) MPI_Comm_free(&comm_);
@@ -61,11 +63,22 @@ class MpiRanks final : public Ranks {
 
   Communicator connect(const sparsecollConfig_t& config) override {
     sparsecollComm_t comm = nullptr;
+    if (over_ucx_) {
+      const auto gather = [](void* user, const void* own, void* all, std::size_t bytes) {
+        const auto count = static_cast<int>(bytes);
+        return MPI_Allgather(own, count, MPI_BYTE, all, count, MPI_BYTE,
+                             static_cast<MpiRanks*>(user)->comm_);
+      };
+      require(sparsecollCommInitOob(&comm, size(), rank(), gather, this, &config), nullptr,
+              "sparsecollCommInitOob");
+      return Communicator(comm);
+    }
     require(sparsecollCommInitMpi(&comm, comm_, &config), nullptr, "sparsecollCommInitMpi");
     return Communicator(comm);
   }
 
  private:
+  const bool over_ucx_;
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
@@ -73,12 +86,12 @@ class MpiRanks final : public Ranks {
 
 bool mpi_available() { return true; }
 
-int launch_mpi(const Body& body) {
+int launch_mpi(const Body& body, bool over_ucx) {
   int level = 0;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level);
   int status = 1;
   try {
-    MpiRanks ranks;
+    MpiRanks ranks(over_ucx);
     status = body(ranks);
   } catch (const std::exception& error) {
     std::fflush(stdout);

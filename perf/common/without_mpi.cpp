@@ -11,7 +11,7 @@ namespace sparsecoll::perf {
 
 bool mpi_available() { return false; }
 
-int launch_mpi(const Body&) { throw std::logic_error("this build has no MPI"); }
+int launch_mpi(const Body&, bool) { throw std::logic_error("this build has no MPI"); }
 
 std::string mpi_version() { return ""; }
 

@@ -27,6 +27,7 @@ Library load() {
   find(handle, library.init_version, "ucp_init_version");
   find(handle, library.cleanup, "ucp_cleanup");
   find(handle, library.config_read, "ucp_config_read");
+  find(handle, library.config_modify, "ucp_config_modify");
   find(handle, library.config_release, "ucp_config_release");
   find(handle, library.worker_create, "ucp_worker_create");
   find(handle, library.worker_destroy, "ucp_worker_destroy");

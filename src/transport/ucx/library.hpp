@@ -12,6 +12,7 @@ struct Library {
   decltype(&ucp_init_version) init_version;
   decltype(&ucp_cleanup) cleanup;
   decltype(&ucp_config_read) config_read;
+  decltype(&ucp_config_modify) config_modify;
   decltype(&ucp_config_release) config_release;
   decltype(&ucp_worker_create) worker_create;
   decltype(&ucp_worker_destroy) worker_destroy;

@@ -31,6 +31,8 @@ class LifeLines {
   void connect(const std::vector<LifeLineAddress>& ranks);
   /// Accepts the connections of the ranks with lower numbers, which have called connect().
   void accept_all();
+  /// Returns whether there is a connection to this rank, which has not died.
+  bool has(int peer) const { return lines_[static_cast<size_t>(peer)] >= 0; }
   /// Returns a descriptor that is readable when a peer has died.
   int fd() const { return epoll_; }
   /// Calls `dead(peer)` for each peer that has died since the last call.

@@ -10,6 +10,9 @@
 #include <cstring>
 #include <utility>
 
+#include "core/environment.hpp"
+#include "core/error.hpp"
+
 namespace sparsecoll::ucx {
 
 namespace {
@@ -19,19 +22,12 @@ constexpr unsigned kMeetingId = 1;
 /// The bytes that one active message carries. They fit in one packet of UCX's shared memory (8 KiB)
 /// and of its TCP (64 KiB), so that UCX hands them over where they have arrived, and does not first
 /// put a message together in memory of its own.
-constexpr size_t kFragmentInMachine = 8000;
+constexpr size_t kFragmentInMemory = 8000;
 constexpr size_t kFragment = 60 * 1024;
 constexpr auto kLook = std::chrono::milliseconds(1);
 /// Rounds of progress() after which nothing more of a peer that has died can arrive.
 constexpr int kMostRounds = 100000;
 constexpr auto kMostClosing = std::chrono::milliseconds(500);
-
-/// What the ranks tell each other first. Its bytes are sent as they are.
-struct Introduction {
-  RankLocation location;
-  LifeLineAddress life_line;
-  uint64_t address_bytes;
-};
 
 template <class T>
 ConstBytes bytes_of(const T& value) {
@@ -43,29 +39,22 @@ ConstBytes bytes_of(const T& value) {
 Worker::Worker(int rank, size_t ranks, Bootstrap& bootstrap, const Deadline& deadline)
     : ucx_(open_library()), rank_(rank), peers_(ranks) {
   try {
-    life_lines_.emplace(rank, ranks);
-    start();
-    const std::vector<std::byte> own = own_address();
-    const Introduction self{RankLocation::here(), life_lines_->address(), own.size()};
+    std::vector<std::byte> own;
+    const Introduction self = start(own);
     const std::vector<std::byte> all = bootstrap.allgather(bytes_of(self));
+    std::vector<Introduction> peers(ranks);
+    std::memcpy(peers.data(), all.data(), ranks * sizeof self);
     std::vector<LifeLineAddress> life_lines;
-    size_t longest = 0;
-    for (size_t r = 0; r < ranks; ++r) {
-      Introduction peer{};
-      std::memcpy(&peer, all.data() + r * sizeof peer, sizeof peer);
-      peers_[r].fragment =
-          peer.location.machine == self.location.machine ? kFragmentInMachine : kFragment;
+    for (const Introduction& peer : peers) {
       locations_.push_back(peer.location);
       life_lines.push_back(peer.life_line);
-      longest = std::max(longest, static_cast<size_t>(peer.address_bytes));
+      own.resize(std::max(own.size(), size_t{peer.network_bytes + peer.memory_bytes}));
     }
     life_lines_->connect(life_lines);
-    std::vector<std::byte> padded(own);
-    padded.resize(longest);
-    const std::vector<std::byte> addresses = bootstrap.allgather(padded);
+    const std::vector<std::byte> addresses = bootstrap.allgather(own);
     life_lines_->accept_all();
     new_mailbox();  // a peer may send as soon as it has met this rank
-    connect(addresses, longest);
+    connect(peers, addresses);
     meet(deadline);
   } catch (...) {
     shut_down();
@@ -75,69 +64,49 @@ Worker::Worker(int rank, size_t ranks, Bootstrap& bootstrap, const Deadline& dea
 
 Worker::~Worker() { shut_down(); }
 
-void Worker::check(ucs_status_t status, const char* function) const {
-  if (status != UCS_OK)
-    fail(sparsecollSystemError, "UCX: ", function, ": ", ucx_.status_string(status));
-}
-
-void Worker::start() {
-  ucp_config_t* config = nullptr;
-  check(ucx_.config_read(nullptr, nullptr, &config), "ucp_config_read");
-  ucp_params_t params{};
-  params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS;
-  params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
-  params.estimated_num_eps = peers_.size();
-  const ucs_status_t made =
-      ucx_.init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &context_);
-  ucx_.config_release(config);
-  check(made, "ucp_init");
-  ucp_worker_params_t options{};
-  options.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE | UCP_WORKER_PARAM_FIELD_EVENTS;
-  options.thread_mode = UCS_THREAD_MODE_SERIALIZED;
-  options.events = UCP_WAKEUP_TX | UCP_WAKEUP_RX;
-  check(ucx_.worker_create(context_, &options, &worker_), "ucp_worker_create");
-  check(ucx_.worker_fd(worker_, &event_fd_), "ucp_worker_get_efd");
-  listen(kMessageId, on_message);
-  listen(kMeetingId, on_meeting);
+Introduction Worker::start(std::vector<std::byte>& addresses) {
   for (size_t peer = 0; peer < peers_.size(); ++peer) {
     peers_[peer].worker = this;
     peers_[peer].rank = static_cast<int>(peer);
   }
   to_close_.reserve(peers_.size());
+  life_lines_.emplace(rank_, peers_.size());
+  engines_.push_back(std::make_unique<Engine>(Engine::Kind::network, peers_.size()));
+  // Who sets UCX_TLS chooses how UCX sends, also within a node.
+  if (!environment("UCX_TLS")) try {
+      engines_.push_back(std::make_unique<Engine>(Engine::Kind::memory, peers_.size()));
+    } catch (const Error&) {
+      // A system without shared memory.
+    }
+  Introduction self{RankLocation::here(), life_lines_->address()};
+  for (const auto& engine : engines_) {
+    engine->listen(kMessageId, on_message, this);
+    engine->listen(kMeetingId, on_meeting, this);
+    const std::vector<std::byte> address = engine->address();
+    (engine == engines_.front() ? self.network_bytes : self.memory_bytes) = address.size();
+    addresses.insert(addresses.end(), address.begin(), address.end());
+  }
+  return self;
 }
 
-void Worker::listen(unsigned id, ucp_am_recv_callback_t receive) {
-  ucp_am_handler_param_t handler{};
-  handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
-                       UCP_AM_HANDLER_PARAM_FIELD_ARG;
-  handler.id = id;
-  handler.cb = receive;
-  handler.arg = this;
-  check(ucx_.set_receiver(worker_, &handler), "ucp_worker_set_am_recv_handler");
-}
-
-std::vector<std::byte> Worker::own_address() {
-  ucp_address_t* address = nullptr;
-  size_t bytes = 0;
-  check(ucx_.worker_address(worker_, &address, &bytes), "ucp_worker_get_address");
-  const auto* const at = reinterpret_cast<const std::byte*>(address);
-  std::vector<std::byte> copy(at, at + bytes);
-  ucx_.release_address(worker_, address);
-  return copy;
-}
-
-void Worker::connect(const std::vector<std::byte>& addresses, size_t stride) {
+void Worker::connect(const std::vector<Introduction>& peers,
+                     const std::vector<std::byte>& addresses) {
+  const size_t stride = addresses.size() / peers.size();
   for (Peer& peer : peers_) {
     if (peer.rank == rank_) continue;
-    ucp_ep_params_t params{};
-    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
-                        UCP_EP_PARAM_FIELD_ERR_HANDLER;
-    params.address = reinterpret_cast<const ucp_address_t*>(
-        addresses.data() + static_cast<size_t>(peer.rank) * stride);
-    params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
-    params.err_handler.cb = on_failure;
-    params.err_handler.arg = &peer;
-    check(ucx_.endpoint_create(worker_, &params, &peer.endpoint), "ucp_ep_create");
+    const auto r = static_cast<size_t>(peer.rank);
+    const std::byte* const address = addresses.data() + r * stride;
+    // Only a life line tells that a peer in memory has died.
+    if (engines_.size() > 1 && peers[r].memory_bytes > 0 && life_lines_->has(peer.rank)) {
+      peer.engine = engines_.back().get();
+      peer.fragment = kFragmentInMemory;
+      peer.endpoint = peer.engine->connect(address + peers[r].network_bytes, on_failure, &peer);
+    }
+    if (peer.endpoint) continue;
+    peer.engine = engines_.front().get();
+    peer.fragment = kFragment;
+    peer.endpoint = peer.engine->connect(address, on_failure, &peer);
+    if (!peer.endpoint) fail(sparsecollSystemError, "UCX has no connection to rank ", peer.rank);
   }
 }
 
@@ -227,6 +196,7 @@ void Worker::start_send(const std::shared_ptr<Mailbox>& from, const Outgoing& me
   operation.mailbox = from;
   operation.header = header;
   operation.owner = message.owner;
+  operation.rank = message.rank;
   ucp_request_param_t how{};
   how.op_attr_mask =
       UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS;
@@ -238,7 +208,7 @@ void Worker::start_send(const std::shared_ptr<Mailbox>& from, const Outgoing& me
   if (UCS_PTR_IS_ERR(request)) fail_peer(peer.rank);
   if (!UCS_PTR_IS_PTR(request)) return release(operation);
   operation.peer = message.peer;
-  operation.bytes = bytes.size();
+  operation.bytes = std::max<size_t>(bytes.size(), 1);  // an empty one is being sent, too
   from->count(operation.peer, operation.bytes, operation.owner != nullptr);
 }
 
@@ -298,22 +268,26 @@ void Worker::close_failed() {
   while (!to_close_.empty()) {
     Peer& peer = peers_[static_cast<size_t>(to_close_.back())];
     to_close_.pop_back();
-    if (!peer.endpoint) continue;
-    if (void* const request = force_close(peer)) ucx_.request_free(request);
+    const ucp_ep_h endpoint = std::exchange(peer.endpoint, nullptr);
+    if (!endpoint) continue;
+    if (peer.engine->kind() == Engine::Kind::memory) forget_sends(peer.rank);
+    if (void* const request = peer.engine->close(endpoint)) ucx_.request_free(request);
   }
 }
 
-void* Worker::force_close(Peer& peer) {
-  ucp_request_param_t how{};
-  how.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
-  how.flags = UCP_EP_CLOSE_FLAG_FORCE;
-  void* const request = ucx_.endpoint_close(std::exchange(peer.endpoint, nullptr), &how);
-  return UCS_PTR_IS_PTR(request) ? request : nullptr;
+void Worker::forget_sends(int rank) {
+  for (Operation& operation : operations_) {
+    if (!operation.mailbox || operation.rank != rank) continue;
+    operation.mailbox->count(operation.peer, size_t{0} - operation.bytes,
+                             operation.owner != nullptr);
+    operation.mailbox->notify();
+    operation.bytes = 0;  // the operation stays, and the memory of a message that was handed over
+  }
 }
 
 bool Worker::progress() {
-  if (!worker_) return false;
-  const bool any = ucx_.worker_progress(worker_) != 0;
+  bool any = false;
+  for (const auto& engine : engines_) any = engine->progress() || any;
   if (!to_close_.empty()) close_failed();
   // A rank that sleeps may have missed what this thread has taken from UCX.
   if (any && sleepers_ > 0)
@@ -338,21 +312,21 @@ void Worker::look_for_dead() {
 void Worker::sleep(Mailbox& mailbox, uint64_t seen, Clock::time_point limit,
                    const std::atomic<bool>& interrupted) {
   std::unique_lock lock(mutex_);
-  if (!worker_) return;
-  for (;;) {
+  if (engines_.empty()) return;
+  for (bool armed = false; !armed;) {
     while (progress()) {
     }
     if (mailbox.events() != seen) return;
-    const ucs_status_t armed = ucx_.worker_arm(worker_);
-    if (armed == UCS_OK) break;
-    if (armed != UCS_ERR_BUSY) check(armed, "ucp_worker_arm");
+    armed = std::ranges::all_of(engines_, [](const auto& engine) { return engine->arm(); });
   }
   const auto left = std::clamp<Clock::duration>(limit - Clock::now(), Clock::duration::zero(),
                                                 std::chrono::hours(1));
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
   const timespec wait{seconds.count(), (left - seconds).count()};
-  pollfd sources[] = {
-      {event_fd_, POLLIN, 0}, {mailbox.wake_fd(), POLLIN, 0}, {life_lines_->fd(), POLLIN, 0}};
+  pollfd sources[] = {{mailbox.wake_fd(), POLLIN, 0},
+                      {life_lines_->fd(), POLLIN, 0},
+                      {engines_.front()->fd(), POLLIN, 0},
+                      {engines_.size() > 1 ? engines_.back()->fd() : -1, POLLIN, 0}};
   mailbox.sleeps = true;
   ++sleepers_;
   if (interrupted) mailbox.wake();
@@ -363,7 +337,7 @@ void Worker::sleep(Mailbox& mailbox, uint64_t seen, Clock::time_point limit,
   --sleepers_;
   mailbox.clear_wake();
   progress();
-  if (sources[2].revents != 0) {
+  if (sources[1].revents != 0) {
     looked_ = {};
     look_for_dead();
   }
@@ -391,20 +365,18 @@ void Worker::flush(const std::vector<int>& ranks, Clock::time_point limit) {
 }
 
 void Worker::shut_down() noexcept {
-  if (!context_) return;
   std::vector<void*> requests;
   to_close_.clear();
   for (Peer& peer : peers_) {
     peer.failed = true;  // nothing is sent any more
-    if (!peer.endpoint) continue;
-    if (void* const request = force_close(peer)) requests.push_back(request);
+    const ucp_ep_h endpoint = std::exchange(peer.endpoint, nullptr);
+    if (!endpoint) continue;
+    if (void* const request = peer.engine->close(endpoint)) requests.push_back(request);
   }
   wait_for(requests, Clock::now() + kMostClosing);
-  if (worker_) ucx_.worker_destroy(worker_);
-  ucx_.cleanup(context_);
-  worker_ = nullptr;
-  context_ = nullptr;
+  engines_.clear();     // which ends all operations
   life_lines_.reset();  // after the last message
+  for (const Peer& peer : peers_) forget_sends(peer.rank);
 }
 
 }  // namespace sparsecoll::ucx

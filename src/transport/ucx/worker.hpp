@@ -13,7 +13,7 @@
 #include "core/deadline.hpp"
 #include "transport/bootstrap.hpp"
 #include "transport/rank_location.hpp"
-#include "transport/ucx/library.hpp"
+#include "transport/ucx/engine.hpp"
 #include "transport/ucx/life_lines.hpp"
 #include "transport/ucx/mailbox.hpp"
 
@@ -28,7 +28,15 @@ struct Outgoing {
   std::shared_ptr<const Buffer> owner = {};  ///< the message, if it was handed over
 };
 
-/// UCX of one rank: its worker and its connections to the other ranks. The communicators that are
+/// What the ranks tell each other first. Its bytes are sent as they are.
+struct Introduction {
+  RankLocation location;
+  LifeLineAddress life_line;
+  uint64_t network_bytes = 0;  ///< of the address of its engine over the network
+  uint64_t memory_bytes = 0;   ///< of that in memory, which follows; 0: there is none
+};
+
+/// UCX of one rank: its engines and its connections to the other ranks. The communicators that are
 /// split from one share it, and may use it from different threads. Each has a mailbox.
 ///
 /// Every method but rank(), size(), locations() and sleep() needs the lock of mutex().
@@ -72,6 +80,7 @@ class Worker {
   struct Peer {
     Worker* worker = nullptr;
     int rank = 0;
+    Engine* engine = nullptr;
     ucp_ep_h endpoint = nullptr;
     bool failed = false;
     bool met = false;
@@ -83,23 +92,22 @@ class Worker {
     std::shared_ptr<Mailbox> mailbox;
     MessageHeader header;  ///< UCX reads it until the send is done
     std::shared_ptr<const Buffer> owner;
-    int peer;  ///< in the mailbox
-    size_t bytes;
+    int rank;      ///< of the receiver in the worker
+    int peer;      ///< and in the mailbox
+    size_t bytes;  ///< that the mailbox counts
   };
 
-  void start();
-  void listen(unsigned id, ucp_am_recv_callback_t receive);
+  /// Makes the engines and appends their addresses.
+  Introduction start(std::vector<std::byte>& addresses);
   void shut_down() noexcept;
-  void check(ucs_status_t status, const char* function) const;
-  std::vector<std::byte> own_address();
-  void connect(const std::vector<std::byte>& addresses, size_t stride);
+  void connect(const std::vector<Introduction>& peers, const std::vector<std::byte>& addresses);
   /// Sends each rank an empty message and waits for those of all. Then UCX has all connections, and
   /// tells when a peer dies.
   void meet(const Deadline& deadline);
   void fail_peer(int rank);
   void close_failed();
-  /// Returns UCX's request, or null if it has done.
-  void* force_close(Peer& peer);
+  /// Counts what is being sent to a peer as sent, because UCX will never say so.
+  void forget_sends(int rank);
   Operation& new_operation();
   void release(Operation& operation);
   void start_send(const std::shared_ptr<Mailbox>& from, const Outgoing& message,
@@ -121,16 +129,14 @@ class Worker {
   std::vector<RankLocation> locations_;
   std::optional<LifeLines> life_lines_;      ///< until shut_down()
   Clock::time_point looked_ = Clock::now();  ///< for dead peers
-  ucp_context_h context_ = nullptr;
-  ucp_worker_h worker_ = nullptr;
-  int event_fd_ = -1;
-  std::vector<Peer> peers_;    ///< by rank; never moves
-  std::vector<int> to_close_;  ///< failed peers whose endpoints are still there
+  std::vector<Peer> peers_;                  ///< by rank; never moves
+  std::vector<int> to_close_;                ///< failed peers whose endpoints are still there
   uint64_t next_address_ = 1;
   std::map<uint64_t, std::shared_ptr<Mailbox>> mailboxes_;  ///< by address
   std::deque<Operation> operations_;                        ///< a deque never moves them
   std::vector<Operation*> free_;
   int sleepers_ = 0;
+  std::vector<std::unique_ptr<Engine>> engines_;  ///< that of the network first; until shut_down()
 };
 
 }  // namespace sparsecoll::ucx

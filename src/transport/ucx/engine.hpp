@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "core/types.hpp"
+#include "transport/ucx/library.hpp"
+
+namespace sparsecoll::ucx {
+
+/// What a rank uses of UCX for one kind of connections: a context and its worker.
+///
+/// UCX 1.13 has no shared memory where it handles the failures of peers. So a rank has two engines:
+/// one over the network, which handles them, and one in memory, which does not.
+class Engine {
+ public:
+  enum class Kind { network, memory };
+
+  /// Throws SystemError if UCX fails.
+  Engine(Kind kind, size_t ranks);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  /// Returns the address to which peers connect.
+  std::vector<std::byte> address() const;
+  /// Calls this function for each active message with that id.
+  void listen(unsigned id, ucp_am_recv_callback_t receive, void* argument);
+  /// Connects to a peer. `on_failure` is called with `argument` when it fails, over the network.
+  /// Returns null if UCX has no way to it.
+  ucp_ep_h connect(const std::byte* address, ucp_err_handler_cb_t on_failure, void* argument);
+  /// Ends a connection at once. Returns UCX's request, or null if it has done.
+  void* close(ucp_ep_h endpoint);
+  bool progress() { return ucx_.worker_progress(worker_) != 0; }
+  /// Makes fd() readable at the next event. Returns false if there is one now.
+  bool arm();
+  int fd() const { return fd_; }
+  Kind kind() const { return kind_; }
+
+ private:
+  void check(ucs_status_t status, const char* function) const;
+  void start(size_t ranks);
+  void stop() noexcept;
+
+  const Library& ucx_;
+  const Kind kind_;
+  ucp_context_h context_ = nullptr;
+  ucp_worker_h worker_ = nullptr;
+  int fd_ = -1;
+};
+
+}  // namespace sparsecoll::ucx
