@@ -26,8 +26,9 @@ _INDEX_TYPES = {
     "uint64": IndexType.INDEX64,
     "int64": IndexType.INDEX64,
 }
-_SIZES = {DataType.FLOAT32: 4, DataType.FLOAT64: 8, DataType.FLOAT16: 2, DataType.BFLOAT16: 2,
-          DataType.INT32: 4, DataType.INT64: 8}
+# Types of this machine's byte order.
+_NUMPY_NAMES = {np.dtype(name): name for name in (
+    "float32", "float64", "float16", "int32", "int64", "uint32", "uint64")}
 
 
 class Buffer(NamedTuple):
@@ -66,11 +67,6 @@ def datatype_of(dtype: Any) -> DataType:
     return Buffer(0, 0, name, None, None).datatype
 
 
-def bytes_of(datatype: DataType) -> int:
-    """Returns the size of a value."""
-    return _SIZES[datatype]
-
-
 def accumulation_dtype(datatype: DataType) -> Any:
     """Returns numpy's type of the sums, which residuals have."""
     return np.float64 if datatype == DataType.FLOAT64 else np.float32
@@ -78,6 +74,10 @@ def accumulation_dtype(datatype: DataType) -> Any:
 
 def buffer_of(array: Any, writable: bool = False) -> Buffer:
     """Returns the memory of an array, which must be contiguous. Nothing is copied."""
+    if isinstance(array, np.ndarray) and array.dtype in _NUMPY_NAMES and array.flags.c_contiguous:
+        pointer, read_only = array.__array_interface__["data"]
+        if not (writable and read_only):
+            return Buffer(pointer, array.size, _NUMPY_NAMES[array.dtype], None, array)
     if hasattr(array, "data_ptr"):
         return _of_torch(array)
     if hasattr(array, "__cuda_array_interface__"):

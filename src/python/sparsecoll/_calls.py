@@ -88,10 +88,12 @@ class Calls(Verbs):
         lib.call(name, *arguments, comm=self.handle, rank=self.rank)
 
     def _local(self, name: str, *arguments: Any, stream: Optional[int], keep: Any) -> None:
+        self._drop_if_idle()
         self._call(name, *arguments, self.handle, stream)
         self._keep(keep)
 
     def _submit(self, call: Call) -> None:
+        self._drop_if_idle()
         try:
             self._call(call.name, *call.arguments, self.handle, call.stream)
         except Truncated as error:
@@ -109,11 +111,13 @@ class Calls(Verbs):
 
     def _keep(self, things: Any) -> None:
         """Keeps what a queued call uses."""
-        if not self.queued:
-            return
+        if self.queued:
+            self._kept.append((self.sequence, things))
+
+    def _drop_if_idle(self) -> None:
+        """Drops what is kept for a caller that never waits, when no call is queued."""
         if len(self._kept) > 256 and self.async_error == Result.SUCCESS:
             self._kept.clear()
-        self._kept.append((self.sequence, things))
 
     def _drop(self, sequence: int) -> None:
         while self._kept and self._kept[0][0] <= sequence:

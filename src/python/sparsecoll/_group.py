@@ -51,6 +51,7 @@ class Group(Verbs):
             raise InvalidUsage(Result.INVALID_USAGE, "the group has ended", self._comm.rank)
         self._open = False
         comm = self._comm
+        comm._drop_if_idle()
         comm._call("sparsecollGroupStart", comm.handle)
         failure: Optional[Error] = None
         for each in self._calls:

@@ -10,6 +10,7 @@ from typing import Any, Callable, List, Optional, Sequence, Type, TypeVar
 from sparsecoll import _library as lib
 from sparsecoll import _types as t
 from sparsecoll._config import Config
+from sparsecoll._errors import Error
 
 C = TypeVar("C", bound="Inits")
 Allgather = Callable[[bytes], Sequence[bytes]]
@@ -117,7 +118,7 @@ class Inits:
         try:
             lib.call("sparsecollCommInitOob", ctypes.byref(handle), nranks, rank, callback, None,
                      _reference(config))
-        except lib.Error as error:
+        except Error as error:
             raise error from (failures[0] if failures else None)
         return cls._of(handle.value, config)
 

@@ -152,6 +152,7 @@ class PushSum(_State):
         """
         target, result, where, stream = self._buffers(x, estimate, stream)
         comm = self._comm
+        comm._drop_if_idle()
         comm._call("pushSumStep", target.pointer, where.pointer, target.count, target.datatype,
                    self.handle, comm.handle, stream)
         comm._keep((target, where))
