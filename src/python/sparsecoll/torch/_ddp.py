@@ -1,0 +1,273 @@
+# SPDX-FileCopyrightText: 2026 The sparsecoll authors
+# SPDX-License-Identifier: Apache-2.0
+"""A communication hook for DistributedDataParallel."""
+
+# Annotations are not postponed in this file: DDP compares those of a hook with its classes.
+import dataclasses
+import math
+from typing import Any, Dict, List, Optional, Tuple
+
+import torch
+import torch.distributed as dist
+
+from sparsecoll import Communicator, Config, Residual, Result
+from sparsecoll._buffers import datatype_of
+from sparsecoll._errors import error_of
+from sparsecoll._library import has
+from sparsecoll._types import RedOp
+from sparsecoll.torch._communicators import communicator_of
+from sparsecoll.torch._corrections import State
+
+
+@dataclasses.dataclass
+class _Slot:
+    """What the hook keeps for a parameter."""
+
+    name: str
+    residual: Residual
+    state: State  # of the correction
+
+
+@dataclasses.dataclass(frozen=True)
+class HookStats:
+    """What a hook has done on this rank.
+
+    Attributes:
+        steps: number of backward passes with an exchange.
+        bytes_sent: bytes that this rank sent.
+        dense_bytes: bytes of the gradients.
+        ratio: dense_bytes / bytes_sent.
+        seconds: time of the communicator's thread in calls, mostly beside the backward pass.
+        skipped: calls whose residuals stayed as they were because of an overflow.
+    """
+
+    steps: int
+    bytes_sent: int
+    dense_bytes: int
+    ratio: float
+    seconds: float
+    skipped: int
+
+
+class DDPHook:
+    """Replaces the allreduce of DistributedDataParallel by sparse_allreduce() with error feedback.
+
+        hook = sparsecoll.torch.DDPHook(density=0.01)
+        hook.register(ddp)  # or ddp.register_comm_hook(hook.state, hook)
+
+    Each bucket is one group of calls, one for each parameter, on a queue beside the backward pass.
+    Every parameter has a residual on every rank, and so has a rank that takes part in join().
+
+    Args:
+        density: the share of the entries of a gradient that each rank sends, and of the result.
+        dense_below: gradients of fewer values are sent whole.
+        dense_steps: so many steps at first send everything.
+        warmup: in so many steps after them the density falls from 0.25 to `density`.
+        algorithm: of the library; "auto" takes the cheapest exact one.
+        wire: "native", or "bf16" for values of 2 bytes in messages.
+        correction: None, Momentum(0.9) or Adam(): what is sent instead of the gradient. The
+            optimizer must then be SGD without momentum.
+        scaler: the GradScaler of the training. Residuals follow its scale.
+        group: the process group of the model; None: the default group.
+        comm: a communicator with blocking=False instead of one made from the group. The hook owns
+            it.
+        timeout_ms: deadline of a call.
+    """
+
+    def __init__(self, density: float = 0.01, *, dense_below: int = 16384, dense_steps: int = 0,
+                 warmup: int = 0, algorithm: str = "auto", wire: str = "native",
+                 correction: Optional[Any] = None, scaler: Optional[Any] = None,
+                 group: Optional[Any] = None, comm: Optional[Communicator] = None,
+                 timeout_ms: int = 600000):
+        if not 0 < density <= 1:
+            raise ValueError(f"a density of {density}: expected more than 0 and at most 1")
+        if correction is not None and scaler is not None and not correction.scales:
+            raise ValueError(f"{type(correction).__name__} has no scale: pass no scaler, and unscale "
+                             "nothing")
+        # DDP writes the name of a hook to its log.
+        self.__name__ = self.__qualname__ = "sparsecoll.torch.DDPHook"
+        self.density, self.dense_steps, self.warmup = density, dense_steps, warmup
+        self.correction, self.scaler = correction, scaler
+        self.step = 0
+        """The number of backward passes with an exchange so far."""
+        size = dist.get_world_size(group)
+        if comm is None:
+            config = Config(blocking=False, algorithm=algorithm, wire=wire, non_finite="skip",
+                            dense_below=dense_below, timeout_ms=timeout_ms)
+            comm = communicator_of(group, config)
+            if has("sparsecollCommMeasure"):
+                comm.measure()  # Auto cannot do so within groups
+        elif comm.size != size or not comm.queued:
+            raise ValueError(f"a communicator of {comm.size} ranks, queued={comm.queued}: expected "
+                             f"{size} ranks and queued=True")
+        self.comm = comm
+        self._dense_below = dense_below
+        self._slots: Dict[torch.Tensor, _Slot] = {}
+        self._names: Dict[torch.Tensor, str] = {}
+        self._loaded: Dict[str, Dict[str, torch.Tensor]] = {}
+        self._within_step = False
+        self._dense_bytes = 0
+        self._scale = 1.0 if scaler is None else scaler.get_scale()
+
+    @property
+    def state(self) -> "DDPHook":
+        """The state for register_comm_hook(): the hook itself."""
+        return self
+
+    def register(self, ddp: Any) -> "DDPHook":
+        """Registers the hook with a DDP model, and gives its states the names of parameters."""
+        self._names = {p: name for name, p in ddp.module.named_parameters()}
+        ddp.register_comm_hook(self.state, self)
+        return self
+
+    def __call__(self, state: Any, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
+        if not self._within_step:
+            self._begin_step()
+        buffer = bucket.buffer()
+        parts = self._parts(bucket, buffer)
+        if self.correction is not None:
+            for slot, flat, _ in parts:
+                self.correction.apply(slot.state, flat)
+        datatype, comm = datatype_of(buffer.dtype), self.comm
+        stream = torch.cuda.current_stream(buffer.device).cuda_stream if buffer.is_cuda else None
+        comm._call("sparsecollGroupStart", comm.handle)
+        for slot, flat, k in parts:
+            pointer = flat.data_ptr()
+            comm._call("sparseAllreduce", pointer, pointer, flat.numel(), k, datatype, RedOp.AVG,
+                       slot.residual.handle, comm.handle, stream)
+        comm._call("sparsecollGroupEnd", comm.handle)
+        if bucket.is_last():
+            self._within_step = False
+            self.step += 1
+        self._dense_bytes += buffer.numel() * buffer.element_size()
+        return self._future(buffer, parts)
+
+    def _begin_step(self) -> None:
+        """Brings residuals to the scale of this step's loss."""
+        self._within_step = True
+        scale = self._scale if self.scaler is None else self.scaler.get_scale()
+        if scale != self._scale:
+            for slot in self._slots.values():
+                slot.residual.scale(scale / self._scale)
+                if "u" in slot.state:
+                    slot.state["u"].mul_(scale / self._scale)
+            self._scale = scale
+
+    def _parts(self, bucket: dist.GradBucket, buffer: torch.Tensor
+               ) -> List[Tuple[_Slot, torch.Tensor, int]]:
+        """Returns for each parameter of a bucket its state, its piece of the buffer, and k."""
+        parts, density = [], self.current_density()
+        start, size = buffer.data_ptr(), buffer.element_size()
+        for parameter, gradient in zip(bucket.parameters(), bucket.gradients()):
+            count = gradient.numel()
+            offset = (gradient.data_ptr() - start) // size if count else 0
+            whole = density >= 1 or count < self._dense_below
+            k = count if whole else max(1, math.ceil(count * density))
+            parts.append((self._slot(parameter, buffer.dtype), buffer[offset : offset + count], k))
+        return parts
+
+    def current_density(self) -> float:
+        """Returns the density of this step: that of the warm-up, as in Deep Gradient Compression."""
+        step = self.step - self.dense_steps
+        if step < 0:
+            return 1.0
+        if step >= self.warmup or self.density >= 0.25:
+            return self.density
+        return 0.25 * (self.density / 0.25) ** (step / self.warmup)
+
+    def _slot(self, parameter: torch.Tensor, dtype: torch.dtype) -> _Slot:
+        slot = self._slots.get(parameter)
+        if slot is None:
+            name = self._names.get(parameter, str(len(self._slots)))
+            slot = _Slot(name, Residual(self.comm, parameter.numel(), dtype), {})
+            self._slots[parameter] = slot
+            if name in self._loaded:
+                self._restore(slot, self._loaded.pop(name))
+        return slot
+
+    def _future(self, buffer: torch.Tensor, parts: List[Tuple[_Slot, torch.Tensor, int]]
+                ) -> torch.futures.Future[torch.Tensor]:
+        """Returns the future of a bucket, which the end of its group completes."""
+        comm = self.comm
+        if buffer.is_cuda:
+            comm.stream_wait(torch.cuda.current_stream(buffer.device).cuda_stream)
+            future = torch.futures.Future(devices=[buffer.device])
+            self._delivered(parts)
+            future.set_result(buffer)
+            return future
+        future = torch.futures.Future()
+        if not has("sparsecollCommNotify"):  # a library without notifications: nothing overlaps
+            comm.wait(comm.sequence)
+            self._delivered(parts)
+            future.set_result(buffer)
+            return future
+
+        def done(sequence: int, result: Result) -> None:
+            try:
+                if result == Result.SUCCESS:
+                    self._delivered(parts)
+                    future.set_result(buffer)
+                else:
+                    # Within a notification the library does not give its message.
+                    future.set_exception(error_of(
+                        result, f"call {sequence} of the hook, whose message "
+                        "hook.comm.synchronize() raises", comm.rank))
+            except Exception as error:  # pylint: disable=broad-except
+                future.set_exception(error)
+
+        comm.notify(comm.sequence, done)
+        return future
+
+    def _delivered(self, parts: List[Tuple[_Slot, torch.Tensor, int]]) -> None:
+        if self.correction is None:
+            return
+        for slot, flat, k in parts:
+            if k < flat.numel():
+                self.correction.delivered(slot.state, flat)
+            if self.scaler is not None:  # an overflow must not stay
+                slot.state["u"].nan_to_num_(0.0, 0.0, 0.0)
+
+    def stats(self) -> HookStats:
+        """Returns what the hook has done on this rank."""
+        total = self.comm.stats(total=True)
+        seconds = (total.select_seconds + total.pack_seconds + total.exchange_seconds
+                   + total.reduce_seconds)
+        ratio = self._dense_bytes / total.bytes_sent if total.bytes_sent else math.inf
+        return HookStats(self.step, total.bytes_sent, self._dense_bytes, ratio, seconds,
+                         total.skipped)
+
+    def state_dict(self) -> Dict[str, Any]:
+        """Returns the state of this rank, of tensors and numbers, for torch.save or a distributed
+        checkpoint. Each rank saves and loads its own; the number of the rank is in the keys."""
+        self.comm.synchronize()
+        own: Dict[str, Any] = {"step": self.step, "scale": self._scale, "size": self.comm.size}
+        for slot in self._slots.values():
+            state = torch.frombuffer(bytearray(slot.residual.state()), dtype=torch.uint8)
+            own[slot.name] = {"residual": state, **{n: t.clone() for n, t in slot.state.items()}}
+        return {f"rank{self.comm.rank}": own}
+
+    def load_state_dict(self, state: Dict[str, Any]) -> None:
+        """Restores what state_dict() returned on this rank, with as many ranks. Local, but all ranks
+        must call it before their next backward pass."""
+        key = f"rank{self.comm.rank}"
+        if key not in state:
+            raise ValueError(f"the state has no {key}: it is of {', '.join(state)}")
+        own = dict(state[key])
+        self.step, self._scale = own.pop("step"), own.pop("scale")
+        if own.pop("size") != self.comm.size:
+            raise ValueError("the state is of another number of ranks")
+        slots = {slot.name: slot for slot in self._slots.values()}
+        # The other parameters get theirs when the hook meets them.
+        self._loaded = {name: part for name, part in own.items() if name not in slots}
+        for name, slot in slots.items():
+            if name in own:
+                self._restore(slot, own[name])
+
+    @staticmethod
+    def _restore(slot: _Slot, part: Dict[str, torch.Tensor]) -> None:
+        slot.residual.load_state(part["residual"].numpy().tobytes())
+        slot.state = {name: tensor.clone() for name, tensor in part.items() if name != "residual"}
+
+    def destroy(self) -> None:
+        """Frees the communicator and the residuals. Collective."""
+        self.comm.destroy()
