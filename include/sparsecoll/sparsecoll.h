@@ -54,8 +54,11 @@
  *    return the errors of queued calls. All other functions except queries and
  *    sparsecollCommAbort() first wait for the queued calls. Over MPI, blocking = 0 requires
  *    MPI_THREAD_MULTIPLE.
- *  - Only one thread at a time may use a communicator; a second one gets sparsecollInvalidUsage.
- *    Several threads may use different communicators at once. Over MPI this requires
+ *  - Only one thread at a time may use a communicator; a second one gets sparsecollInvalidUsage,
+ *    and the message names both. Exceptions: any thread may at any time call sparsecollCommWait(),
+ *    sparsecollCommNotify(), sparsecollCommAbort(), sparsecollCommDump(), sparsecollGetLastError()
+ *    and the queries sparsecollCommRank(), CommCount, CommGetSequence, CommGetAsyncError and
+ *    CommGetStats. Several threads may use different communicators at once. Over MPI this requires
  *    MPI_THREAD_MULTIPLE.
  *  - In a child of fork() every function on its parent's communicators, residuals and push-sum
  *    states returns sparsecollInvalidUsage at once. The child may make communicators of its own.
@@ -606,12 +609,51 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommSynchronize(sparsecollComm_t com
 
 /**
  * @brief Waits until the collective call with number `sequence` and all calls before it are done.
- *        Local.
+ *        Local; any thread may call it, also while others make or queue calls.
+ *
+ * With blocking = 1 it waits for a call that another thread makes.
  * @param sequence what sparsecollCommGetSequence() returned right after the call.
- * @return as sparsecollCommSynchronize(), for the calls up to that one;
- *         sparsecollInvalidArgument when no call has this number yet.
+ * @return the first error of the queued calls up to that one that was not returned before, as
+ *         sparsecollCommSynchronize(); if there is none, the error of the call itself, also when it
+ *         was returned before; sparsecollInvalidArgument when no call has this number yet;
+ *         sparsecollInvalidUsage in a callback of the communicator; the first fatal error of a
+ *         poisoned communicator.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollCommWait(sparsecollComm_t comm, uint64_t sequence);
+
+/**
+ * The function of the caller that sparsecollCommNotify() calls.
+ * @param user     the pointer that was passed with the function.
+ * @param sequence the number of the call.
+ * @param result   the result of the call.
+ */
+typedef void (*sparsecollNotify_t)(void* user, uint64_t sequence, sparsecollResult_t result);
+
+/**
+ * @brief Has `done` called once, when the collective call with number `sequence` has ended. Local;
+ *        any thread may call it.
+ *
+ * With blocking = 0 the thread of the communicator calls `done`: after the call and before the next
+ * one, or at once if the call has ended already and no other one runs; also when the communicator
+ * is aborted or destroyed meanwhile. Further calls wait until `done` has returned: keep it short.
+ * With blocking = 1 the calling thread calls it, before this function returns. Then the result is
+ * complete, in memory of a device, too.
+ *
+ * In `done` every function on this communicator, its residuals and its push-sum states returns
+ * sparsecollInvalidUsage; hand over to another thread what must call them. An exception that `done`
+ * throws is sparsecollInvalidUsage, with its text, which with blocking = 1 this function returns,
+ * otherwise sparsecollCommWait() or sparsecollCommSynchronize(). The call and the communicator are
+ * not affected.
+ * @param sequence what sparsecollCommGetSequence() returned right after the call.
+ * @param done     the function. It gets the result of the call, also if that was returned before:
+ *                 the results of many calls that failed are joined, see docs/errors.md.
+ * @param user     the first argument of `done`.
+ * @return sparsecollInvalidArgument when `done` is NULL or no call has this number yet,
+ *         sparsecollInvalidUsage, sparsecollSystemError when memory is short. After an error `done`
+ *         will not be called, unless it threw.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollCommNotify(sparsecollComm_t comm, uint64_t sequence,
+                                                       sparsecollNotify_t done, void* user);
 
 /**
  * @brief Makes `stream` wait for the device work of every call so far. Local.
@@ -726,8 +768,10 @@ SPARSECOLL_API const char* sparsecollGetErrorString(sparsecollResult_t result);
  * @brief Returns the message of the last error on `comm`: rank, operation, sequence, expected and
  *        actual value. "" if there was none.
  *
- * The communicator owns the text. It is valid until the next call on the communicator. With NULL
- * the function returns the message of the calling thread's last failed init. For a handle that is
+ * It is the message of the last error that a function returned in the calling thread; if none did,
+ * that of the last error in any thread. The communicator owns the text. It is valid until the
+ * thread's next call on the communicator. With NULL the function returns the message of the calling
+ * thread's last failed init. For a handle that is
  * not a communicator's or was destroyed, it returns a text that says so.
  */
 SPARSECOLL_API const char* sparsecollGetLastError(sparsecollComm_t comm);

@@ -23,6 +23,18 @@ class EnteredCommunicator {
   Communicator& communicator_;
 };
 
+/// Returns the error of a function that is called from a callback of this communicator, where it
+/// would wait for itself; none outside of callbacks.
+inline std::optional<Error> callback_here(Communicator& communicator) {
+  const auto refuse = [](const char* callback) {
+    return Error(sparsecollInvalidUsage,
+                 text("called from a callback of ", callback, " on this communicator"));
+  };
+  if (communicator.completions().calls_here()) return refuse("sparsecollCommNotify");
+  if (communicator.queue() && communicator.queue()->runs_here()) return refuse("a queued call");
+  return std::nullopt;
+}
+
 /// Runs `body(Communicator&)` for a C function and returns its result, or that of the exception
 /// that it throws. Finds the communicator, admits one thread at a time, keeps cancellation out, and
 /// keeps the error message. Refuses a forked child, and a callback of a queued call, which would
@@ -34,14 +46,10 @@ sparsecollResult_t on_entered(const char* operation, Communicator* communicator,
   if (communicator->is_inherited()) return sparsecollInvalidUsage;
   const CancellationDisabled uncancelled;
   try {
-    if (communicator->queue() && communicator->queue()->runs_here())
-      return communicator->record_error(
-          operation, Error(sparsecollInvalidUsage,
-                           "called from a callback of a queued call on this communicator"));
-    if (!communicator->enter())
-      return communicator->record_error(operation, Error(sparsecollInvalidUsage,
-                                                         "another thread is inside a call on this "
-                                                         "communicator"));
+    if (const auto callback = callback_here(*communicator))
+      return communicator->record_error(operation, *callback);
+    if (!communicator->enter(operation))
+      return communicator->record_error(operation, communicator->refusal(operation));
     const EnteredCommunicator inside(*communicator);
     const FloatEnvironment environment;
     try {
@@ -63,6 +71,31 @@ sparsecollResult_t on_entered(const char* operation, sparsecollComm_t handle,
                               Body&& body) noexcept {
   const std::shared_ptr<Communicator> communicator = communicators().find(handle);
   return on_entered(operation, communicator.get(), body);
+}
+
+/// Runs `body(Communicator&)` beside the thread that is inside the communicator, if there is one.
+/// For functions that any thread may call, unless it makes a call on the communicator now.
+template <class Body>
+sparsecollResult_t beside_calls(const char* operation, sparsecollComm_t handle,
+                                Body&& body) noexcept {
+  const std::shared_ptr<Communicator> communicator = communicators().find(handle);
+  if (!communicator) return sparsecollInvalidArgument;
+  if (communicator->is_inherited()) return sparsecollInvalidUsage;
+  const CancellationDisabled uncancelled;
+  try {
+    try {
+      if (const auto callback = callback_here(*communicator)) throw Error(*callback);
+      if (communicator->is_inside()) throw communicator->refusal(operation);
+      body(*communicator);
+      return sparsecollSuccess;
+    } catch (const Error& error) {
+      return communicator->record_error(operation, error);
+    } catch (const std::bad_alloc&) {
+      return communicator->record_error(operation, Error(sparsecollSystemError, "out of memory"));
+    }
+  } catch (const std::exception&) {
+    return sparsecollSystemError;  // there is no memory even for the message
+  }
 }
 
 /// Waits for the queued calls, and then runs `body` as on_communicator() does. For functions that

@@ -137,6 +137,7 @@ void Communicator::start() {
   try {
     const int device = link_->device().value_or(config_.values.device);
     queue_ = std::make_unique<Queue>(
+        completions_, [this] { deliver_notifications(); },
         placement_.for_queue(device >= 0 ? pci_address(device) : std::string()));
   } catch (const std::system_error& error) {
     fail(sparsecollSystemError, "no thread for queued calls: ", error.what());
@@ -251,7 +252,33 @@ void Communicator::run_call(const Descriptor& call, const Deadline& deadline,
   link_->check_thread();
   pending_results_.clear(call.verb == static_cast<uint64_t>(Verb::group));
   const uint64_t sequence = ++running_call_;
-  if (queue_) queue_->begin(sequence);
+  if (queue_ && queue_->runs_here()) return run_numbered_call(call, {sequence, deadline}, body);
+  completions_.issue(sequence);
+  try {
+    run_numbered_call(call, {sequence, deadline}, body);
+  } catch (const CallNotStarted&) {
+    if (!queue_) completions_.withdraw(running_call_--);
+    throw;
+  } catch (const Error& error) {
+    completions_.fail(sequence, {verb_name(call.verb), error.code(), error.what()});
+    end_call_outside_queue(sequence);
+    throw;
+  } catch (const std::bad_alloc&) {
+    completions_.fail(sequence, {verb_name(call.verb), sparsecollSystemError, "out of memory"});
+    end_call_outside_queue(sequence);
+    throw;
+  }
+  end_call_outside_queue(sequence);
+}
+
+void Communicator::end_call_outside_queue(uint64_t sequence) {
+  completions_.end(sequence);
+  if (queue_) queue_->wake();  // another thread may have asked for a notification
+}
+
+void Communicator::run_numbered_call(const Descriptor& call, const Numbered& numbered,
+                                     FunctionRef<void(const CallParameters&)> body) {
+  const auto& [sequence, deadline] = numbered;
   log(LogLevel::trace, verb_name(call.verb));
   Stats stats;
   stats.timeline = timeline_file_.timeline();
@@ -266,7 +293,6 @@ void Communicator::run_call(const Descriptor& call, const Deadline& deadline,
     body({sequence, deadline, stats});
   } catch (const CallNotStarted& error) {
     recorder_.fail(stats.algorithm, error.code());
-    if (!queue_) --running_call_;
     throw;
   } catch (const Error& error) {
     recorder_.fail(stats.algorithm, error.code());
@@ -342,15 +368,6 @@ sparsecollResult_t Communicator::record_error(const char* operation, const Error
   log_.write(LogLevel::warn, line);
   health_.set_last_error(std::move(line));
   return error.code();
-}
-
-void Communicator::throw_queued_failure(uint64_t number) {
-  const auto failure = queue_->take_failure(number);
-  if (!failure) return;
-  const std::string numbers = failure->first == failure->last
-                                  ? text(", call ", failure->first)
-                                  : text(", calls ", failure->first, " to ", failure->last);
-  fail(failure->error.code(), failure->operation, numbers, ": ", failure->error.what());
 }
 
 void Communicator::wait_for_device(const std::optional<Stream>& stream) {

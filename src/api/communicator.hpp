@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <unistd.h>
+
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -9,6 +11,7 @@
 #include <optional>
 
 #include "api/backends.hpp"
+#include "api/completions.hpp"
 #include "api/config.hpp"
 #include "api/flight_record.hpp"
 #include "api/group.hpp"
@@ -32,8 +35,8 @@ namespace sparsecoll {
 ///
 /// Only one thread at a time is inside a communicator: enter() and leave() mark it. With
 /// blocking = 0 the thread of the queue runs the calls. Any thread may call rank(), size(),
-/// config(), sequence(), abort(), health(), statistics() and the functions of flight records, and
-/// those methods of backends() and queue() that say so.
+/// config(), sequence(), abort(), health(), statistics(), completions() and the functions of flight
+/// records, and those methods of this class, backends() and queue() that say so.
 class Communicator : public std::enable_shared_from_this<Communicator> {
  public:
   /// `parent`: the communicator from which this one is split. Its ranks are on the same nodes.
@@ -61,6 +64,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   Group& group() { return group_; }
   OwnedHandles<Residual>& residuals() { return residuals_; }
   OwnedHandles<PushSumState>& push_sums() { return push_sums_; }
+  Completions& completions() { return completions_; }
   /// Null with blocking = 1.
   Queue* queue() { return queue_.get(); }
   const Queue* queue() const { return queue_.get(); }
@@ -70,9 +74,14 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// ever: nothing else of the communicator may be used.
   bool is_inherited() const { return generation_ != process_generation(); }
 
-  /// Lets the calling thread in. Returns false if another thread is inside.
-  bool enter() { return !busy_.exchange(true); }
-  void leave() { busy_ = false; }
+  /// Lets the calling thread in, for a function with this name, which is static text. Returns false
+  /// if a thread is inside.
+  bool enter(const char* operation);
+  void leave() { inside_ = 0; }
+  /// Returns whether the calling thread is inside. Any thread may call.
+  bool is_inside() const { return inside_ == ::gettid(); }
+  /// Returns why a thread that was not let in was not. Any thread may call.
+  Error refusal(const char* operation) const;
 
   // --- from initialisation to the end (docs/architecture.md)
   /// Initialises the communicator together with the other ranks, before `deadline`, and returns its
@@ -100,7 +109,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
 
   // --- calls
   /// Number of the last collective call that was made or queued.
-  uint64_t sequence() const { return queue_ ? queue_->issued() : running_call_.load(); }
+  uint64_t sequence() const { return completions_.issued(); }
   /// Number of the collective call that runs, or else of the last one that ran.
   uint64_t running_call() const { return running_call_; }
   /// Runs `begin`, which makes or queues a collective call. If it runs out of memory, poisons the
@@ -139,12 +148,26 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   void write_flight_record(FlightRecordCause cause) const noexcept;
   /// Keeps and logs the message of a failed C function. Returns the code of the error.
   sparsecollResult_t record_error(const char* operation, const Error& error);
-  /// Throws the first error among the queued calls up to `number` that was not thrown before.
+  /// Throws the first error among the queued calls up to `number` that was not thrown before. Any
+  /// thread may call.
   void throw_queued_failure(uint64_t number);
+  /// Waits until a collective call has ended, and throws InvalidArgument if there is none with this
+  /// number. Any thread but those that make calls here may call.
+  void wait_for_call(uint64_t number);
+  /// Throws what throw_queued_failure() throws, or else the error of this call, which has ended.
+  /// Any thread may call.
+  void throw_failure_of(uint64_t number);
 
   /// Waits for the device's work of all calls. With a stream: makes the stream wait instead.
   /// Poisons the communicator if the device fails.
   void wait_for_device(const std::optional<Stream>& stream);
+  /// Waits for the device's work of all calls. Any thread may call.
+  void wait_for_device_outside();
+
+  // --- notifications
+  /// Calls the function when its call has ended: with blocking = 0 on the queue's thread, otherwise
+  /// before this method returns. Any thread but those that make calls here may call.
+  void notify(const Notification& notification);
 
   /// Logs a line about the call that runs, if SPARSECOLL_DEBUG asks for this level.
   template <class... Parts>
@@ -158,12 +181,25 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   }
 
  private:
+  struct Numbered {
+    uint64_t sequence;
+    Deadline deadline;
+  };
   /// Makes the first call: the ranks agree on the configuration, and learn which of them share a
   /// node if residuals depend on that. Closes the link if they do not agree.
   void agree_on_config(const std::optional<Error>& problem, const Deadline& deadline);
   /// Counts a call and runs it with workspace. Poisons the communicator if the call fails fatally.
   void run_call(const Descriptor& call, const Deadline& deadline,
                 FunctionRef<void(const CallParameters&)> body);
+  /// Does that for a call that has its number.
+  void run_numbered_call(const Descriptor& call, const Numbered& numbered,
+                         FunctionRef<void(const CallParameters&)> body);
+  /// Marks that a call that did not run on the queue's thread has ended.
+  void end_call_outside_queue(uint64_t sequence);
+  /// Calls the functions of the notifications that are due. On the queue's thread.
+  void deliver_notifications() noexcept;
+  /// Returns the result of a call that has ended, once its work on the device has ended, too.
+  sparsecollResult_t final_result(uint64_t number);
   void log_result(const Stats& stats) const noexcept;
   /// Returns the deadline of a call that begins now.
   Deadline new_deadline() const { return Deadline::after(config_.values.timeoutMs); }
@@ -193,13 +229,15 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   OwnedHandles<PushSumState> push_sums_;
   FlightRecorder recorder_;
   std::atomic<uint64_t> number_{0};  ///< 0: the initialisation failed before there was a handle
-  std::atomic<bool> busy_{false};
+  std::atomic<pid_t> inside_{0};     ///< the thread that is inside; 0: none
+  std::atomic<const char*> inside_for_{""};
   std::atomic<uint64_t> running_call_{0};
   bool abandoned_ = false;
   bool closed_ = false;
   std::mutex child_mutex_;
   std::shared_ptr<Communicator> child_;  ///< guarded by child_mutex_
-  std::unique_ptr<Queue> queue_;         ///< destroyed first: its thread uses all other members
+  Completions completions_;
+  std::unique_ptr<Queue> queue_;  ///< destroyed first: its thread uses all other members
 };
 
 }  // namespace sparsecoll

@@ -121,7 +121,8 @@ using namespace sparsecoll;
 sparsecollResult_t sparsecollCommDump(sparsecollComm_t comm, const char* path) {
   const std::shared_ptr<Communicator> communicator = communicators().find(comm);
   if (!communicator) return sparsecollInvalidArgument;
-  if (communicator->is_inherited()) return sparsecollInvalidUsage;
+  if (communicator->is_inherited() || communicator->completions().calls_here())
+    return sparsecollInvalidUsage;
   const CancellationDisabled uncancelled;
   const auto failed = [&](const Error& error) {
     return communicator->record_error("sparsecollCommDump", error);

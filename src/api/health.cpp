@@ -51,12 +51,15 @@ void Health::throw_poison() const {
 
 void Health::set_last_error(std::string message) {
   const std::lock_guard lock(mutex_);
-  last_error_ = std::move(message);
+  last_error_ = message;
+  last_errors_[std::this_thread::get_id()].own = std::move(message);
 }
 
-const char* Health::last_error() const {
+const char* Health::last_error() {
   const std::lock_guard lock(mutex_);
-  return last_error_.c_str();
+  LastError& here = last_errors_[std::this_thread::get_id()];
+  here.shown = here.own.empty() ? last_error_ : here.own;
+  return here.shown.c_str();
 }
 
 std::optional<Error> Health::late_failure() const {

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "core/error.hpp"
 
@@ -40,10 +42,11 @@ class Health {
   /// Throws the first fatal error. There is one.
   [[noreturn]] void throw_poison() const;
 
-  /// Keeps a message for sparsecollGetLastError().
+  /// Keeps a message for sparsecollGetLastError() in the calling thread.
   void set_last_error(std::string message);
-  /// Returns that message, which is valid until the next error.
-  const char* last_error() const;
+  /// Returns the last message of the calling thread; if it has none, that of any thread. Valid
+  /// until this thread calls one of these two methods again.
+  const char* last_error();
 
  private:
   /// The caller holds mutex_.
@@ -56,7 +59,12 @@ class Health {
   mutable std::mutex mutex_;  ///< guards all members below
   sparsecollResult_t code_ = sparsecollSuccess;
   std::string why_;
-  std::string last_error_;
+  /// The last message of a thread, and the one that it was shown.
+  struct LastError {
+    std::string own, shown;
+  };
+  std::string last_error_;  ///< of any thread
+  std::map<std::thread::id, LastError> last_errors_;
 };
 
 }  // namespace sparsecoll

@@ -74,7 +74,8 @@ sparsecollResult_t sparsecollCommDestroy(sparsecollComm_t comm) {
 sparsecollResult_t sparsecollCommAbort(sparsecollComm_t comm) {
   const std::shared_ptr<Communicator> communicator = communicators().find(comm);
   if (!communicator) return sparsecollInvalidArgument;
-  if (communicator->is_inherited()) return sparsecollInvalidUsage;
+  if (communicator->is_inherited() || communicator->completions().calls_here())
+    return sparsecollInvalidUsage;
   const CancellationDisabled uncancelled;
   communicator->abort();
   return sparsecollSuccess;

@@ -16,7 +16,8 @@ template <class T, class Get>
 sparsecollResult_t ask(sparsecollComm_t comm, T* out, Get get) {
   const std::shared_ptr<Communicator> communicator = communicators().find(comm);
   if (!communicator || !out) return sparsecollInvalidArgument;
-  if (communicator->is_inherited()) return sparsecollInvalidUsage;
+  if (communicator->is_inherited() || communicator->completions().calls_here())
+    return sparsecollInvalidUsage;
   const CancellationDisabled uncancelled;
   *out = get(*communicator);
   return sparsecollSuccess;
@@ -53,7 +54,8 @@ sparsecollResult_t sparsecollCommGetStats(sparsecollComm_t comm, int which,
       stats->size < offsetof(sparsecollStats_t, algorithm) || stats->magic != kInitial.magic ||
       stats->version == 0)
     return sparsecollInvalidArgument;
-  if (communicator->is_inherited()) return sparsecollInvalidUsage;
+  if (communicator->is_inherited() || communicator->completions().calls_here())
+    return sparsecollInvalidUsage;
   const Statistics& statistics = communicator->statistics();
   const Stats kept = which == sparsecollStatsTotal ? statistics.total() : statistics.last();
   sparsecollStats_t out = kInitial;
@@ -80,7 +82,7 @@ sparsecollResult_t sparsecollCommSynchronize(sparsecollComm_t comm) {
     c.group().check_closed();
     if (c.queue()) {
       c.queue()->wait_idle();
-      c.throw_queued_failure(c.queue()->issued());
+      c.throw_queued_failure(c.sequence());
     }
     c.check_healthy();
     c.wait_for_device(std::nullopt);
@@ -89,18 +91,23 @@ sparsecollResult_t sparsecollCommSynchronize(sparsecollComm_t comm) {
 }
 
 sparsecollResult_t sparsecollCommWait(sparsecollComm_t comm, uint64_t sequence) {
-  return on_entered("sparsecollCommWait", comm, [&](Communicator& c) {
-    c.group().check_closed();
+  return beside_calls("sparsecollCommWait", comm, [&](Communicator& c) {
+    c.wait_for_call(sequence);
+    c.throw_failure_of(sequence);
+    c.check_healthy();
+    c.wait_for_device_outside();
+    c.check_healthy();  // calls in stream order may have failed on the device
+  });
+}
+
+sparsecollResult_t sparsecollCommNotify(sparsecollComm_t comm, uint64_t sequence,
+                                        sparsecollNotify_t done, void* user) {
+  return beside_calls("sparsecollCommNotify", comm, [&](Communicator& c) {
+    if (!done) fail(sparsecollInvalidArgument, "done: expected a function, got NULL");
     if (sequence > c.sequence())
       fail(sparsecollInvalidArgument, "sequence: expected at most that of the last call, ",
            c.sequence(), ", got ", sequence);
-    if (c.queue()) {
-      c.queue()->wait(sequence);
-      c.throw_queued_failure(sequence);
-    }
-    c.check_healthy();
-    c.wait_for_device(std::nullopt);
-    return sparsecollSuccess;
+    c.notify({sequence, done, user});
   });
 }
 
@@ -117,9 +124,13 @@ const char* sparsecollGetLastError(sparsecollComm_t comm) {
   if (!comm) return init_error().c_str();
   const std::shared_ptr<Communicator> communicator = communicators().find(comm);
   if (!communicator) return "not a communicator, or destroyed already";
-  return communicator->is_inherited()
-             ? "the communicator is that of the process that forked this one"
-             : communicator->health().last_error();
+  if (communicator->is_inherited())
+    return "the communicator is that of the process that forked this one";
+  try {
+    return communicator->health().last_error();
+  } catch (const std::bad_alloc&) {
+    return "out of memory";
+  }
 }
 
 const char* sparsecollGetErrorString(sparsecollResult_t result) {

@@ -13,10 +13,21 @@ module sparsecoll_communicators
   public :: sparsecollCommInitMpiFint
   public :: sparsecollCommRank, sparsecollCommCount
   public :: sparsecollCommGetSequence, sparsecollCommSynchronize, sparsecollCommWait
+  public :: sparsecollCommNotify, sparsecollNotify
   public :: sparsecollCommStreamWait, sparsecollCommDestroy, sparsecollCommAbort
   public :: sparsecollCommGetAsyncError, sparsecollCommGetStats, sparsecollGroupStart
   public :: sparsecollCommDump, sparsecollCommGetTopology, sparsecollCommMeasure
   public :: sparsecollGroupEnd
+
+  abstract interface
+    !> The interface of the function of sparsecollCommNotify, which gets its address by c_funloc.
+    subroutine sparsecollNotify(user, sequence, result) bind(C)
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: user
+      integer(c_int64_t), value :: sequence
+      integer(c_int), value :: result
+    end subroutine sparsecollNotify
+  end interface
 
   interface
     function c_init_all(comms, nranks, devices, config) bind(C, name="sparsecollCommInitAll")
@@ -113,6 +124,15 @@ module sparsecoll_communicators
       integer(c_int64_t), value :: sequence
       integer(c_int) :: c_wait
     end function c_wait
+
+    function c_notify(comm, sequence, done, user) bind(C, name="sparsecollCommNotify")
+      import :: c_funptr, c_int, c_int64_t, c_ptr, sparsecollComm_t
+      type(sparsecollComm_t), value :: comm
+      integer(c_int64_t), value :: sequence
+      type(c_funptr), value :: done
+      type(c_ptr), value :: user
+      integer(c_int) :: c_notify
+    end function c_notify
 
     function c_stream_wait(comm, stream) bind(C, name="sparsecollCommStreamWait")
       import :: c_int, c_ptr, sparsecollComm_t
@@ -327,6 +347,19 @@ contains
 
     call finish(c_wait(comm, sequence), 'sparsecollCommWait', comm, ierr)
   end subroutine sparsecollCommWait
+
+  !> Has `done`, of the interface sparsecollNotify, called once with `user` when the collective call
+  !> with this number has ended: on a thread of the communicator where calls are queued, else before
+  !> this returns.
+  subroutine sparsecollCommNotify(comm, sequence, done, user, ierr)
+    type(sparsecollComm_t), intent(in) :: comm
+    integer(c_int64_t), intent(in) :: sequence
+    type(c_funptr), intent(in) :: done
+    type(c_ptr), intent(in) :: user
+    integer, intent(out), optional :: ierr
+
+    call finish(c_notify(comm, sequence, done, user), 'sparsecollCommNotify', comm, ierr)
+  end subroutine sparsecollCommNotify
 
   !> Orders a stream of the device after the device work of every call so far, without waiting for
   !> that work. Does nothing where no call had buffers on a device. `stream`: a cudaStream_t;

@@ -245,5 +245,68 @@ TEST_CASE("results of queued calls that did not fit can be fetched after a wait"
   }
 }
 
+TEST_CASE("futures and notifications of the C++ header") {
+  for (const int blocking : {1, 0}) {
+    Config config = quick_config();
+    config.blocking = blocking;
+    CHECK(with_team(2, config, [&](Communicator& comm) {
+            std::vector<float> mine = data_of<float>(comm.rank()), sum(kCount), other(kCount);
+            comm.sparseAllreduce(mine, sum, kCount);
+            std::future<void> future = comm.future(comm.sequence());
+            auto token = std::make_unique<int>(7);  // so that the function cannot be copied
+            std::promise<int> heard;
+            std::future<int> hears = heard.get_future();
+            comm.notify(comm.sequence(), [token = std::move(token), &heard](auto result) {
+              heard.set_value(result == sparsecollSuccess ? *token : 0);
+            });
+            future.get();
+            std::string wrong = same<float>("the sum", sum, sum_of<float>(2));
+            wrong += unless(hears.get() == 7, "the notification");
+            const std::size_t k = comm.rank() == 0 ? 3 : 4;
+            if (blocking == 0) {
+              comm.sparseAllreduce(mine, other, k);
+              wrong += throws(sparsecollInvalidUsage, "InvalidUsage",
+                              [&] { comm.future(comm.sequence()).get(); });
+              wrong += throws(sparsecollInvalidUsage, "passed 4", [&] { comm.synchronize(); });
+            }
+            wrong += throws(sparsecollInvalidArgument, "sparsecollCommNotify",
+                            [&] { comm.future(comm.sequence() + 1); });
+            const auto thrower = [&] {
+              comm.notify(comm.sequence(), [](auto) { throw std::runtime_error("mine"); });
+              comm.synchronize();
+            };
+            return wrong + throws(sparsecollInvalidUsage, "mine", thrower);
+          }) == "");
+  }
+}
+
+TEST_CASE("verbs of the C++ header pass their stream on: one with host buffers is refused") {
+  CHECK(with_team(1, quick_config(), [](Communicator& comm) {
+          const auto stream = reinterpret_cast<sparsecollStream_t>(std::uintptr_t{16});
+          std::vector<float> x(kCount, 1.0f);
+          SparseVector<float> in(kCount), out(kCount);
+          in.push_back(3, 1.0f);
+          PushSum<float> state(comm, kCount);
+          std::string wrong;
+          const auto refused = [&](auto call) {
+            wrong += throws(sparsecollInvalidArgument, "stream", call);
+          };
+          refused([&] { comm.sparseAllreduce(x, x, 1, sparsecollSum, nullptr, stream); });
+          refused([&] { comm.gtopkAllreduce(x, x, 1, sparsecollSum, nullptr, stream); });
+          refused([&] { comm.sparseAllreducev(in, out, 1, sparsecollSum, nullptr, stream); });
+          refused([&] { comm.gtopkAllreducev(in, out, 1, sparsecollSum, nullptr, stream); });
+          refused([&] { comm.sparseReduceScatter(x, out, 1, sparsecollSum, {}, nullptr, stream); });
+          refused([&] { comm.sparseAlltoall(in, out, {}, {}, stream); });
+          refused([&] { comm.topk(x, 1, out, nullptr, stream); });
+          refused([&] { comm.scatter(in, x, stream); });
+          refused([&] { comm.scatterAt(in, x, 0, stream); });
+          refused([&] { state.step(x, stream); });
+          refused([&] { state.step(x, std::vector<float>(kCount), stream); });
+          refused([&] { state.drain(x, stream); });
+          refused([&] { state.drain(x, std::vector<float>(kCount), stream); });
+          return wrong;
+        }) == "");
+}
+
 }  // namespace
 }  // namespace sparsecoll::test

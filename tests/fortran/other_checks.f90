@@ -3,8 +3,8 @@
 
 !> Tests of communicators, residuals, groups, statistics and errors.
 module other_checks
-  use, intrinsic :: iso_c_binding, only: c_associated, c_double, c_f_pointer, c_float, c_int, &
-    c_int32_t, c_int64_t, c_null_ptr, c_ptr, c_size_t
+  use, intrinsic :: iso_c_binding, only: c_associated, c_double, c_f_pointer, c_float, c_funloc, &
+    c_int, c_int32_t, c_int64_t, c_loc, c_null_ptr, c_ptr, c_size_t
   use serial
   use sparsecoll
   use verdict
@@ -83,6 +83,7 @@ contains
     real(c_double), asynchronous :: buffer(n)
     real(c_double) :: expected(n)
     integer(c_int64_t) :: sequence
+    integer(c_int64_t), target, volatile :: told
     integer(c_int) :: state
     integer :: rank, i, ierr
 
@@ -96,6 +97,14 @@ contains
     call sparsecollCommGetSequence(queued, sequence)
     call sparsecollCommWait(queued, sequence)
     call expect(found, all(buffer == expected), 'a queued call')
+    told = -1
+    call sparsecollCommNotify(queued, sequence, c_funloc(hear), c_loc(told))
+    call sparseAllreduce(buffer, k, sparsecollSum, sparsecollNoResidual, queued)
+    call sparsecollCommSynchronize(queued)
+    call expect(found, told == sequence, 'a notification')
+    sequence = sequence + 1
+    call sparsecollCommNotify(queued, sequence + 1, c_funloc(hear), c_loc(told), ierr)
+    call expect(found, ierr == sparsecollInvalidArgument, 'no such call')
     call sparsecollCommStreamWait(queued, c_null_ptr, ierr)
     call expect(found, ierr == sparsecollSuccess, 'no call had buffers on a device')
     call sparsecollCommStreamWait(queued, c_null_ptr)
@@ -106,6 +115,17 @@ contains
     call expect(found, ierr == sparsecollInvalidArgument, 'a call that was not made')
     call sparsecollCommDestroy(queued)
   end subroutine check_queue
+
+  !> A function of sparsecollCommNotify: stores the number of the call, if it succeeded.
+  subroutine hear(user, sequence, result) bind(C)
+    type(c_ptr), value :: user
+    integer(c_int64_t), value :: sequence
+    integer(c_int), value :: result
+    integer(c_int64_t), pointer :: told
+
+    call c_f_pointer(user, told)
+    if (result == sparsecollSuccess) told = sequence
+  end subroutine hear
 
   !> Splits into even and odd ranks, in reverse order, without the last rank.
   subroutine check_split(comm, found)

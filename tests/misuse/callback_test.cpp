@@ -113,6 +113,8 @@ std::string enter_again(sparsecollComm_t comm, sparsecollResidual_t residual,
       {"CommDestroy", sparsecollCommDestroy(comm)},
       {"CommSynchronize", sparsecollCommSynchronize(comm)},
       {"CommWait", sparsecollCommWait(comm, 1)},
+      {"CommNotify", sparsecollCommNotify(
+                         comm, 0, [](void*, std::uint64_t, sparsecollResult_t) {}, nullptr)},
       {"CommStreamWait", sparsecollCommStreamWait(comm, nullptr)},
       {"CommSplit", sparsecollCommSplit(comm, 0, 0, &child, nullptr)},
       {"GroupStart", sparsecollGroupStart(comm)},

@@ -75,6 +75,8 @@ std::string use(const Objects& own, const Folder& folder) {
       {"CommDump", sparsecollCommDump(comm, file.c_str())},
       {"CommSynchronize", sparsecollCommSynchronize(comm)},
       {"CommWait", sparsecollCommWait(comm, 1)},
+      {"CommNotify", sparsecollCommNotify(
+                         comm, 1, [](void*, std::uint64_t, sparsecollResult_t) {}, nullptr)},
       {"CommStreamWait", sparsecollCommStreamWait(comm, nullptr)},
       {"CommSplit", sparsecollCommSplit(comm, 0, 0, &child, nullptr)},
       {"GroupStart", sparsecollGroupStart(comm)},

@@ -75,6 +75,10 @@ void check_all_refuse(sparsecollComm_t comm) {
   CHECK(sparsecollCommGetAsyncError(comm, &error) == sparsecollInvalidArgument);
   CHECK(sparsecollCommGetStats(comm, sparsecollStatsLast, &stats) == sparsecollInvalidArgument);
   CHECK(sparsecollGetLastError(comm) != nullptr);
+  CHECK(sparsecollCommWait(comm, 0) == sparsecollInvalidArgument);
+  CHECK(sparsecollCommNotify(
+            comm, 0, [](void*, std::uint64_t, sparsecollResult_t) {}, nullptr) ==
+        sparsecollInvalidArgument);
   CHECK(sparsecollResidualCreate(&residual, 3, sparsecollFloat32, comm) ==
         sparsecollInvalidArgument);
   CHECK(sparsecollCommAbort(comm) == sparsecollInvalidArgument);

@@ -185,7 +185,7 @@ std::vector<std::vector<float>> values_of(const std::vector<Bytes>& saved) {
   return values;
 }
 
-// docs/training.md
+// docs/semantics.md#another-number-of-ranks
 TEST_CASE("residuals go on with another number of ranks, and their sum is kept") {
   for (const int P : {1, 3, 4}) {
     std::vector<Bytes> saved(static_cast<std::size_t>(P));

@@ -7,6 +7,8 @@
 /// @brief The class that owns one rank's communicator. Included by sparsecoll.hpp.
 
 #include <exception>
+#include <future>
+#include <memory>
 #include <sparsecoll/cxx/verbs.hpp>
 
 namespace sparsecoll {
@@ -14,7 +16,8 @@ inline namespace cxx {
 
 /// A communicator, owned. Its functions have the names of the C API without prefixes, and
 /// sparsecoll.h documents them. Every result of the C API except success is thrown as an Error.
-/// Only one thread at a time may use a communicator, except for abort() and asyncError().
+/// Only one thread at a time may use a communicator, except for wait(), notify(), future(), abort()
+/// and the queries.
 ///
 /// The destructor never throws. It destroys the communicator as destroy() does; over MPI and NCCL
 /// this is collective. It aborts first in two cases: while an exception unwinds the stack, because
@@ -194,6 +197,47 @@ class Communicator : public Verbs<Communicator> {
   void wait(std::uint64_t sequence) {
     check(sparsecollCommWait(handle_, sequence), "sparsecollCommWait");
   }
+  /// Has `done(result)` called once, when a call has ended: on the thread of the communicator, or
+  /// with `blocking` = 1 before this function returns. See ::sparsecollCommNotify().
+  /// @param sequence what sequence() returned right after the call.
+  /// @param done     a function of a sparsecollResult_t, which is moved here and destroyed after
+  /// its
+  ///                 call. It must not use the communicator.
+  template <class Done>
+  void notify(std::uint64_t sequence, Done&& done) {
+    struct Kept {
+      std::decay_t<Done> done;
+      bool called = false;
+    };
+    const auto kept = std::make_shared<Kept>(Kept{std::forward<Done>(done)});
+    auto owner = std::make_unique<std::shared_ptr<Kept>>(kept);
+    const sparsecollNotify_t call = [](void* user, std::uint64_t, sparsecollResult_t result) {
+      const std::unique_ptr<std::shared_ptr<Kept>> owned(static_cast<std::shared_ptr<Kept>*>(user));
+      (*owned)->called = true;
+      (*owned)->done(result);
+    };
+    const sparsecollResult_t result =
+        sparsecollCommNotify(handle_, sequence, call, static_cast<void*>(owner.get()));
+    // The call owns it. After an error there is none, except one that threw before the return.
+    if (result == sparsecollSuccess || kept->called) static_cast<void>(owner.release());
+    check(result, "sparsecollCommNotify");
+  }
+  /// Returns a future that is ready when a call has ended, and then throws the error of the call,
+  /// if it had one. Any thread may wait for it. std::future has no continuations (`then`), and one
+  /// would run where the communicator must not be used: pass to notify() what shall happen next.
+  /// @param sequence what sequence() returned right after the call.
+  std::future<void> future(std::uint64_t sequence) {
+    std::promise<void> promise;
+    std::future<void> result = promise.get_future();
+    notify(sequence, [promise = std::move(promise)](sparsecollResult_t code) mutable {
+      if (code == sparsecollSuccess) return promise.set_value();
+      const std::string message = std::string("a call: ") + sparsecollGetErrorString(code);
+      promise.set_exception(code == sparsecollTruncated
+                                ? std::make_exception_ptr(Truncated(message))
+                                : std::make_exception_ptr(Error(code, message)));
+    });
+    return result;
+  }
   /// Makes `stream` wait for the device work of every call so far. With `blocking` = 0 this is how
   /// work on a stream gets to see results in device memory. Does nothing if no call had device
   /// buffers.
@@ -220,26 +264,30 @@ class Communicator : public Verbs<Communicator> {
   /// @param k        number of entries to keep.
   /// @param out      out; grows as needed.
   /// @param residual the residual of this tensor, or nullptr.
+  /// @param stream   the stream of buffers on a device.
   template <class Dense, class T, class Index>
   void topk(const Dense& dense, std::size_t k, SparseVector<T, Index>& out,
-            Residual<Element<const Dense>>* residual = nullptr) {
+            Residual<Element<const Dense>>* residual = nullptr,
+            sparsecollStream_t stream = nullptr) {
     static_assert(std::is_same_v<Element<const Dense>, T>, "dense and out are of one type");
     const std::size_t count = std::size(dense);
     out.reserve(k < count ? k : count);
     check(sparsecollTopk(std::data(dense), count, k, DatatypeOf<T>::value,
-                         detail::handle_of(residual), out.get(), handle_, nullptr),
+                         detail::handle_of(residual), out.get(), handle_, stream),
           "sparsecollTopk");
   }
 
   /// Fills `dense` with zeros, then writes the entries of `in`. Local. See ::sparsecollScatter().
   /// @param in    a sparse vector.
   /// @param dense in.count() values.
+  /// @param stream the stream of buffers on a device.
   template <class T, class Index, class Dense>
-  void scatter(const SparseVector<T, Index>& in, Dense&& dense) {
+  void scatter(const SparseVector<T, Index>& in, Dense&& dense,
+               sparsecollStream_t stream = nullptr) {
     static_assert(std::is_same_v<Element<Dense>, T>, "in and dense are of one type");
     const std::string problem = detail::expect_size("dense", in.count(), std::size(dense));
     if (!problem.empty()) throw Error(sparsecollInvalidArgument, "sparsecollScatter: " + problem);
-    check(sparsecollScatter(in.get(), std::data(dense), handle_, nullptr), "sparsecollScatter");
+    check(sparsecollScatter(in.get(), std::data(dense), handle_, stream), "sparsecollScatter");
   }
 
   /// Fills `dense` with zeros, then writes the entries of `in`, all of which are in the region that
@@ -247,11 +295,13 @@ class Communicator : public Verbs<Communicator> {
   /// @param in     a sparse vector.
   /// @param dense  the values of the region.
   /// @param offset the index of its first element.
+  /// @param stream the stream of buffers on a device.
   template <class T, class Index, class Dense>
-  void scatterAt(const SparseVector<T, Index>& in, Dense&& dense, std::size_t offset) {
+  void scatterAt(const SparseVector<T, Index>& in, Dense&& dense, std::size_t offset,
+                 sparsecollStream_t stream = nullptr) {
     static_assert(std::is_same_v<Element<Dense>, T>, "in and dense are of one type");
     check(
-        sparsecollScatterAt(in.get(), std::data(dense), offset, std::size(dense), handle_, nullptr),
+        sparsecollScatterAt(in.get(), std::data(dense), offset, std::size(dense), handle_, stream),
         "sparsecollScatterAt");
   }
 
@@ -259,9 +309,11 @@ class Communicator : public Verbs<Communicator> {
   /// `recv` was large enough. Local. See ::sparsecollFetch().
   /// @param recv       the output of that call.
   /// @param recvcounts as in sparseAlltoall(); after other verbs empty.
+  /// @param stream     the stream of buffers on a device.
   template <class T, class Index>
-  void fetch(SparseVector<T, Index>& recv, Span<std::size_t> recvcounts = {}) {
-    check(fetch_into(recv, recvcounts)(handle_), "sparsecollFetch");
+  void fetch(SparseVector<T, Index>& recv, Span<std::size_t> recvcounts = {},
+             sparsecollStream_t stream = nullptr) {
+    check(fetch_into(recv, recvcounts, stream)(handle_), "sparsecollFetch");
   }
 
   /// Returns the handle for the C API; nullptr: none.

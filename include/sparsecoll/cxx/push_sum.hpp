@@ -56,24 +56,29 @@ class PushSum {
 
   /// Makes one step, see ::pushSumStep(). For an argument of the wrong size only this rank gets an
   /// Error; its peers wait for the corrected call.
-  /// @param x the numerator, count() values, in and out.
-  void step(Span<T> x) { step(x, nullptr); }
+  /// @param x      the numerator, count() values, in and out.
+  /// @param stream the stream of buffers on a device.
+  void step(Span<T> x, sparsecollStream_t stream = nullptr) { make_step(x, nullptr, stream); }
   /// Makes one step and writes the estimate x / w.
   /// @param x        the numerator, count() values, in and out.
   /// @param estimate out: count() values that do not overlap x.
-  void step(Span<T> x, Span<T> estimate) {
+  /// @param stream   the stream of buffers on a device.
+  void step(Span<T> x, Span<T> estimate, sparsecollStream_t stream = nullptr) {
     check_size("estimate", estimate.size());
-    step(x, estimate.data());
+    make_step(x, estimate.data(), stream);
   }
 
   /// Adds all messages in flight to x and w. Collective, see ::sparsecollPushSumDrain().
-  /// @param x the numerator, count() values, in and out.
-  void drain(Span<T> x) { drain(x, nullptr, {}); }
+  /// @param x      the numerator, count() values, in and out.
+  /// @param stream the stream of buffers on a device.
+  void drain(Span<T> x, sparsecollStream_t stream = nullptr) { make_drain(x, nullptr, {}, stream); }
   /// Adds all messages in flight to x and w, and writes the estimate x / w. Collective.
   /// @param x        the numerator, count() values, in and out.
   /// @param estimate out: count() values that do not overlap x.
-  void drain(Span<T> x, Span<T> estimate) {
-    drain(x, estimate.data(), detail::expect_size("estimate", count_, estimate.size()));
+  /// @param stream   the stream of buffers on a device.
+  void drain(Span<T> x, Span<T> estimate, sparsecollStream_t stream = nullptr) {
+    make_drain(x, estimate.data(), detail::expect_size("estimate", count_, estimate.size()),
+               stream);
   }
 
   /// Returns this rank's weight w.
@@ -127,18 +132,18 @@ class PushSum {
     if (!problem.empty()) throw Error(sparsecollInvalidArgument, "pushSumStep: " + problem);
   }
 
-  void step(Span<T> x, T* estimate) {
+  void make_step(Span<T> x, T* estimate, sparsecollStream_t stream) {
     check_size("x", x.size());
-    check(::pushSumStep(x.data(), estimate, count_, DatatypeOf<T>::value, handle_, comm_, nullptr),
+    check(::pushSumStep(x.data(), estimate, count_, DatatypeOf<T>::value, handle_, comm_, stream),
           "pushSumStep");
   }
 
   /// Drains. If an argument has the wrong size, passes NULL as x, so that the library reports the
   /// error on all ranks.
-  void drain(Span<T> x, T* estimate, std::string problem) {
+  void make_drain(Span<T> x, T* estimate, std::string problem, sparsecollStream_t stream) {
     if (problem.empty()) problem = detail::expect_size("x", count_, x.size());
     const sparsecollResult_t result =
-        sparsecollPushSumDrain(handle_, problem.empty() ? x.data() : nullptr, estimate, nullptr);
+        sparsecollPushSumDrain(handle_, problem.empty() ? x.data() : nullptr, estimate, stream);
     if (!problem.empty() && (result == sparsecollSuccess || result == sparsecollInvalidArgument))
       throw Error(sparsecollInvalidArgument, "sparsecollPushSumDrain: " + problem);
     check(result, "sparsecollPushSumDrain");

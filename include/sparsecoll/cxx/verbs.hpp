@@ -16,6 +16,10 @@ class Residual;
 
 namespace detail {
 
+/// T in an argument from which it is not deduced, so that nullptr can be passed.
+template <class T>
+using Given = std::enable_if_t<true, T>;
+
 /// Returns the handle of an object, or nullptr without an object.
 template <class Object>
 auto handle_of(const Object* object) {
@@ -46,7 +50,9 @@ T* list_if(bool good, Span<T> list) {
 ///    arguments, so that the other ranks get an error too and do not wait;
 ///  - in dense form `send` and `recv` have the same length and may be the same container;
 ///  - in coordinate form `recv` grows as needed;
-///  - `residual` is the residual of this tensor, or nullptr for no error feedback.
+///  - `residual` is the residual of this tensor, or nullptr for no error feedback;
+///  - `stream` is the cudaStream_t of buffers on a device, to which a Span points; nullptr is the
+///    legacy default stream. With buffers on the host it is nullptr.
 template <class Self>
 class Verbs {
  public:
@@ -57,11 +63,14 @@ class Verbs {
   /// @param k        number of entries to keep.
   /// @param op       sparsecollSum or sparsecollAvg.
   /// @param residual the residual of this tensor, or nullptr.
+  /// @param stream   the stream of buffers on a device.
   template <class Send, class Recv>
   void sparseAllreduce(const Send& send, Recv&& recv, std::size_t k,
                        sparsecollRedOp_t op = sparsecollSum,
-                       Residual<Element<const Send>>* residual = nullptr) {
-    dense("sparseAllreduce", ::sparseAllreduce, {k, op, detail::handle_of(residual)}, send, recv);
+                       Residual<Element<const Send>>* residual = nullptr,
+                       sparsecollStream_t stream = nullptr) {
+    dense("sparseAllreduce", ::sparseAllreduce, {k, op, detail::handle_of(residual), stream}, send,
+          recv);
   }
 
   /// Computes a global top-k by a tree of merges, dense in, dense out. See ::gtopkAllreduce(). The
@@ -69,8 +78,10 @@ class Verbs {
   template <class Send, class Recv>
   void gtopkAllreduce(const Send& send, Recv&& recv, std::size_t k,
                       sparsecollRedOp_t op = sparsecollSum,
-                      Residual<Element<const Send>>* residual = nullptr) {
-    dense("gtopkAllreduce", ::gtopkAllreduce, {k, op, detail::handle_of(residual)}, send, recv);
+                      Residual<Element<const Send>>* residual = nullptr,
+                      sparsecollStream_t stream = nullptr) {
+    dense("gtopkAllreduce", ::gtopkAllreduce, {k, op, detail::handle_of(residual), stream}, send,
+          recv);
   }
 
   /// Sums sparse vectors and returns the top-k of the sum, in coordinate form. See
@@ -80,12 +91,14 @@ class Verbs {
   /// @param k        number of entries to keep, or kAll.
   /// @param op       sparsecollSum or sparsecollAvg.
   /// @param residual entries that are not delivered are added to it; or nullptr.
+  /// @param stream   the stream of buffers on a device.
   template <class T, class Index>
   void sparseAllreducev(const SparseVector<T, Index>& send, SparseVector<T, Index>& recv,
                         std::size_t k, sparsecollRedOp_t op = sparsecollSum,
-                        Residual<T>* residual = nullptr) {
-    coordinate("sparseAllreducev", ::sparseAllreducev, {k, op, detail::handle_of(residual)}, send,
-               recv);
+                        Residual<detail::Given<T>>* residual = nullptr,
+                        sparsecollStream_t stream = nullptr) {
+    coordinate("sparseAllreducev", ::sparseAllreducev, {k, op, detail::handle_of(residual), stream},
+               send, recv);
   }
 
   /// Computes a global top-k by a tree of merges, in coordinate form. See ::gtopkAllreducev(). The
@@ -93,9 +106,10 @@ class Verbs {
   template <class T, class Index>
   void gtopkAllreducev(const SparseVector<T, Index>& send, SparseVector<T, Index>& recv,
                        std::size_t k, sparsecollRedOp_t op = sparsecollSum,
-                       Residual<T>* residual = nullptr) {
-    coordinate("gtopkAllreducev", ::gtopkAllreducev, {k, op, detail::handle_of(residual)}, send,
-               recv);
+                       Residual<detail::Given<T>>* residual = nullptr,
+                       sparsecollStream_t stream = nullptr) {
+    coordinate("gtopkAllreducev", ::gtopkAllreducev, {k, op, detail::handle_of(residual), stream},
+               send, recv);
   }
 
   /// Sums the ranks' top-k entries and gives each rank its region of the sum. See
@@ -106,20 +120,22 @@ class Verbs {
   /// @param op       sparsecollSum or sparsecollAvg.
   /// @param bounds   P + 1 bounds of the regions, non-decreasing from 0 to n; empty: equal regions.
   /// @param residual the residual of this tensor, or nullptr.
+  /// @param stream   the stream of buffers on a device.
   template <class Send, class T, class Index>
   void sparseReduceScatter(const Send& send, SparseVector<T, Index>& recv, std::size_t k,
                            sparsecollRedOp_t op = sparsecollSum,
                            Span<const std::size_t> bounds = {},
-                           Residual<Element<const Send>>* residual = nullptr) {
+                           Residual<Element<const Send>>* residual = nullptr,
+                           sparsecollStream_t stream = nullptr) {
     static_assert(std::is_same_v<Element<const Send>, T>, "send and recv are of one type");
     const std::string problem = check_bounds(bounds);
     const auto call = [data = std::data(send), count = std::size(send), out = output(recv, problem),
                        k, op, borders = detail::list_if(problem.empty(), bounds),
-                       feedback = detail::handle_of(residual)](sparsecollComm_t comm) {
+                       feedback = detail::handle_of(residual), stream](sparsecollComm_t comm) {
       return ::sparseReduceScatter(data, out, count, k, DatatypeOf<T>::value, op, borders, feedback,
-                                   comm, nullptr);
+                                   comm, stream);
     };
-    make("sparseReduceScatter", call, fetch_into(recv, {}), problem);
+    make("sparseReduceScatter", call, fetch_into(recv, {}, stream), problem);
   }
 
   /// Sends every entry to the rank that owns its index. See ::sparseAlltoall().
@@ -128,28 +144,32 @@ class Verbs {
   /// @param recvcounts out: the number of entries from each rank, P numbers; empty: not wanted.
   /// @param bounds     P + 1 bounds of the regions, non-decreasing from 0 to send.count(); empty:
   ///                   equal regions.
+  /// @param stream     the stream of buffers on a device.
   template <class T, class Index>
   void sparseAlltoall(const SparseVector<T, Index>& send, SparseVector<T, Index>& recv,
-                      Span<std::size_t> recvcounts = {}, Span<const std::size_t> bounds = {}) {
+                      Span<std::size_t> recvcounts = {}, Span<const std::size_t> bounds = {},
+                      sparsecollStream_t stream = nullptr) {
     std::string problem = check_bounds(bounds);
     if (problem.empty() && !recvcounts.empty())
       problem = detail::expect_size("recvcounts", ranks(), recvcounts.size());
     const auto call = [in = send.get(), out = output(recv, problem),
                        counts = detail::list_if(problem.empty(), recvcounts),
-                       borders = detail::list_if(problem.empty(), bounds)](sparsecollComm_t comm) {
-      return ::sparseAlltoall(in, out, counts, borders, comm, nullptr);
+                       borders = detail::list_if(problem.empty(), bounds),
+                       stream](sparsecollComm_t comm) {
+      return ::sparseAlltoall(in, out, counts, borders, comm, stream);
     };
-    make("sparseAlltoall", call, fetch_into(recv, recvcounts), problem);
+    make("sparseAlltoall", call, fetch_into(recv, recvcounts, stream), problem);
   }
 
  protected:
   /// Returns a function that fetches a truncated result into `recv`, which grows for it.
   template <class T, class Index>
-  static auto fetch_into(SparseVector<T, Index>& recv, Span<std::size_t> recvcounts) {
-    return [&recv, counts = detail::list_if(true, recvcounts)](sparsecollComm_t comm) {
+  static auto fetch_into(SparseVector<T, Index>& recv, Span<std::size_t> recvcounts,
+                         sparsecollStream_t stream) {
+    return [&recv, counts = detail::list_if(true, recvcounts), stream](sparsecollComm_t comm) {
       if (recv.needed() <= recv.capacity()) return sparsecollSuccess;
       recv.reserve(recv.needed());
-      return sparsecollFetch(recv.get(), counts, comm, nullptr);
+      return sparsecollFetch(recv.get(), counts, comm, stream);
     };
   }
 
@@ -159,6 +179,7 @@ class Verbs {
     std::size_t k;
     sparsecollRedOp_t op;
     sparsecollResidual_t residual;
+    sparsecollStream_t stream;
   };
 
   Self& self() { return static_cast<Self&>(*this); }
@@ -202,7 +223,7 @@ class Verbs {
                        count = problem.empty() || std::size(send) > 0 ? std::size(send) : 1,
                        sum](sparsecollComm_t comm) {
       return function(data, out, count, sum.k, DatatypeOf<T>::value, sum.op, sum.residual, comm,
-                      nullptr);
+                      sum.stream);
     };
     make(
         name, call, [](sparsecollComm_t) { return sparsecollSuccess; }, problem);
@@ -213,9 +234,9 @@ class Verbs {
                   const SparseVector<T, Index>& send, SparseVector<T, Index>& recv) {
     const auto call = [function, in = send.get(), out = output(recv, {}),
                        sum](sparsecollComm_t comm) {
-      return function(in, out, sum.k, sum.op, sum.residual, comm, nullptr);
+      return function(in, out, sum.k, sum.op, sum.residual, comm, sum.stream);
     };
-    make(name, call, fetch_into(recv, {}), {});
+    make(name, call, fetch_into(recv, {}, sum.stream), {});
   }
 };
 
