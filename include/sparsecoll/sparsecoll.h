@@ -733,6 +733,46 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommGetTopology(sparsecollComm_t com
                                                             sparsecollTopology_t* topology);
 
 /**
+ * @brief Returns the ranks that are known to be gone: they have destroyed the communicator, or
+ * did not come to a sparsecollCommShrink() within its deadline. Local.
+ *
+ * A rank from which a call heard nothing may only be slow, and is not among them. Over MPI nobody
+ * is known to be gone before sparsecollCommShrink() has waited.
+ * @param ranks out: their numbers, rising, at most as many as there is room for; NULL: no numbers
+ *              are wanted.
+ * @param count in: room in `ranks`; out: how many ranks are known to be gone.
+ * @return sparsecollInvalidArgument.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollCommGetFailed(sparsecollComm_t comm, int* ranks,
+                                                          int* count);
+
+/**
+ * @brief Creates a communicator of the ranks that remain when others are gone. Collective over the
+ * ranks that are not excluded, also after a fatal error.
+ *
+ * The new ranks are in the order of the old ones. `comm` stays as it is, healthy or poisoned, and
+ * is to be destroyed; messages of its calls never reach the new communicator. The call in which
+ * ranks failed is not committed if it is not on every remaining rank: sparsecollCommGetSequence()
+ * of the new communicator returns the number of the last call that is, and its calls are numbered
+ * from there. The deadline is that of `comm`. See docs/errors.md, "Going on without ranks that are
+ * gone".
+ * @param exclude the ranks to exclude, the same on all others; NULL: those that any of the
+ * remaining ranks knows to be gone (sparsecollCommGetFailed()).
+ * @param count   number of ranks in `exclude`; 0 for NULL.
+ * @param newcomm out.
+ * @param config  NULL: the configuration of `comm`, for any number of ranks.
+ * @return sparsecollInvalidArgument for a bad argument of this rank; sparsecollInvalidUsage if the
+ *         ranks passed different lists or configurations, if another rank passed a bad argument,
+ *         over NCCL and UCX, or after sparsecollCommAbort() during the call; sparsecollTimeout if a
+ * rank did not come within the deadline (it is named, and known to be gone from then on: another
+ * call goes on without it); sparsecollRemoteError if a rank failed during the call. An error
+ *         creates no communicator on any rank.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollCommShrink(sparsecollComm_t comm, const int* exclude,
+                                                       int count, sparsecollComm_t* newcomm,
+                                                       const sparsecollConfig_t* config);
+
+/**
  * @brief Writes what this rank's last 256 calls did, and for which ranks they waited, to a file.
  * Local; any thread may call it at any time, also while a call waits or after a fatal error.
  *
@@ -1123,7 +1163,7 @@ SPARSECOLL_API sparsecollResult_t sparsecollPushSumLoadFrom(sparsecollPushSum_t 
  * gtopkAllreduce(), the `v` verbs and sparsecollTopk() with it are sparsecollInvalidArgument.
  * @param residual out.
  * @param count    number of values of the tensor; the residual has two buffers of the values that
- *                 it holds.
+ *                 it holds, and a third one if calls in a row use it.
  * @param datatype the type of the tensor, a floating-point type.
  * @param comm     the communicator that uses and owns the residual.
  * @return sparsecollInvalidArgument, or sparsecollSystemError if an allocation fails.
@@ -1132,6 +1172,20 @@ SPARSECOLL_API sparsecollResult_t sparsecollResidualCreate(sparsecollResidual_t*
                                                            size_t count,
                                                            sparsecollDataType_t datatype,
                                                            sparsecollComm_t comm);
+
+/**
+ * @brief Moves a residual to the communicator that sparsecollCommShrink() made of its own one.
+ * Local, also if that one is poisoned; call it on every remaining rank before
+ * sparsecollCommDestroy().
+ *
+ * The handle stays. The values are those after the last call that every remaining rank has
+ * committed (sparsecollCommGetSequence() of `newcomm`): a later call, and a sparsecollTopk() after
+ * it, are undone. What sparsecollResidualWrite() or Load() has set since stays.
+ * @return sparsecollInvalidArgument, also for another communicator and for a residual of
+ *         sparsecollAlgoSharded, whose shards depend on the ranks; sparsecollInvalidUsage.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollResidualMove(sparsecollResidual_t residual,
+                                                         sparsecollComm_t newcomm);
 
 /** @brief Frees a residual. Local. @return sparsecollInvalidArgument, sparsecollInvalidUsage. */
 SPARSECOLL_API sparsecollResult_t sparsecollResidualDestroy(sparsecollResidual_t residual);

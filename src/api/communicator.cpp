@@ -144,6 +144,18 @@ void Communicator::start() {
   }
 }
 
+void Communicator::count_committed(uint64_t verb, uint64_t sequence) {
+  committed_ = sequence;
+  if (verb != static_cast<uint64_t>(Verb::push_sum_step)) agreed_ = sequence;
+}
+
+void Communicator::continue_from(const std::shared_ptr<Communicator>& origin, uint64_t committed) {
+  running_call_ = committed_ = agreed_ = origin_committed_ = committed;
+  origin_ = origin;
+  completions_.issue(committed);
+  completions_.end(committed);
+}
+
 void Communicator::drain_queue(const Deadline& deadline) {
   if (!queue_) return;
   if (!queue_->wait_idle(deadline.within(std::chrono::hours(24 * 365)))) abort();
@@ -298,6 +310,7 @@ void Communicator::run_numbered_call(const Descriptor& call, const Numbered& num
     recorder_.fail(stats.algorithm, error.code());
     if (fatal(error.code()) || link_->aborted()) poison_and_throw(error);
     link_->end_call();
+    count_committed(call.verb, sequence);
     if (error.code() == sparsecollTruncated) statistics_.add(stats);  // the verb is done
     throw;
   } catch (const std::bad_alloc&) {
@@ -311,6 +324,7 @@ void Communicator::run_numbered_call(const Descriptor& call, const Numbered& num
     poison_and_throw(Error(sparsecollInternalError, kUnknownException));
   }
   link_->end_call();
+  count_committed(call.verb, sequence);
   recorder_.end(stats.algorithm);
   statistics_.add(stats);
   log_result(stats);

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "api/backends.hpp"
 #include "api/completions.hpp"
@@ -110,6 +111,18 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   // --- calls
   /// Number of the last collective call that was made or queued.
   uint64_t sequence() const { return completions_.issued(); }
+  /// Number of the last call that had its effect, or none, on all ranks that took part.
+  uint64_t committed() const { return committed_; }
+  /// Number of the last call that all ranks are known to have made.
+  uint64_t agreed() const { return agreed_; }
+  /// Makes this the communicator of the ranks that remain of `origin`, after the call with this
+  /// number. Before the first call.
+  void continue_from(const std::shared_ptr<Communicator>& origin, uint64_t committed);
+  /// Returns the communicator from which continue_from() made this one, null if there is none, and
+  /// the number.
+  std::pair<std::shared_ptr<Communicator>, uint64_t> origin() const {
+    return {origin_.lock(), origin_committed_};
+  }
   /// Number of the collective call that runs, or else of the last one that ran.
   uint64_t running_call() const { return running_call_; }
   /// Runs `begin`, which makes or queues a collective call. If it runs out of memory, poisons the
@@ -201,6 +214,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// Returns the result of a call that has ended, once its work on the device has ended, too.
   sparsecollResult_t final_result(uint64_t number);
   void log_result(const Stats& stats) const noexcept;
+  /// Counts a call that did not fail, or was abandoned by all ranks.
+  void count_committed(uint64_t verb, uint64_t sequence);
   /// Returns the deadline of a call that begins now.
   Deadline new_deadline() const { return Deadline::after(config_.values.timeoutMs); }
   /// Waits for the queued calls; aborts them at the deadline.
@@ -232,6 +247,10 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   std::atomic<pid_t> inside_{0};     ///< the thread that is inside; 0: none
   std::atomic<const char*> inside_for_{""};
   std::atomic<uint64_t> running_call_{0};
+  uint64_t committed_ = 0;
+  uint64_t agreed_ = 0;
+  std::weak_ptr<Communicator> origin_;
+  uint64_t origin_committed_ = 0;
   bool abandoned_ = false;
   bool closed_ = false;
   std::mutex child_mutex_;

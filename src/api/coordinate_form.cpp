@@ -82,6 +82,10 @@ class CoordinateOperation final : public Operation, private CoordinateArguments 
     reduction.mark_non_finite(sent);
     const Outcome outcome = reduction.run(algorithm, problem);
     const bool skips = reduction.skips_residuals();
+    if (residual && !skips) {
+      const SparseSpan changes[] = {unsent, local.lost, problem.local, outcome.dropped};
+      residual->keep(kernels, changes, communicator.running_call());
+    }
     Output output(recv, reduction.result_entries());
     const SparseBuffer out = output.prepare(communicator, {*send, context().device()}, kernels);
     // Nothing can fail from here on.

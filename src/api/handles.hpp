@@ -83,6 +83,10 @@ class OwnedHandles {
     handles_.push_back(table_.insert(std::move(object)));
     return handles_.back();
   }
+  /// Gives up the ownership of a handle, which adopt() of another communicator takes.
+  void release(const void* handle) { std::erase(handles_, handle); }
+  /// Takes the ownership. reserve() was called.
+  void adopt(void* handle) { handles_.push_back(handle); }
   /// Removes a handle.
   void erase(const void* handle) {
     std::erase(handles_, handle);

@@ -43,6 +43,7 @@ struct TopkArguments {
     const auto feedback = check_residual(residual, communicator, {count, type, context.device()});
     check_rule(feedback.get(), false);
     Kernels& kernels = context.kernels(communicator, type, static_cast<IndexType>(out->indexType));
+    if (feedback) feedback->prepare_update(communicator.agreed());
     const SparseBuffer result = buffer_of(*out, kernels);
     const bool direct = accumulation(type) == type;
     const SparseBuffer selected = direct ? result : kernels.sparse(most());

@@ -72,6 +72,7 @@ class ReduceScatterOperation final : public Operation, private ReduceScatterArgu
     Problem problem{count, entries_to_keep(communicator, count, k), {}, 0};
     problem.regions = bounds.regions(count, env);
     problem.topology = reduction.known_topology();
+    if (residual) residual->prepare_update(communicator.agreed());
     const Gradient gradient{send, count, residual ? residual->view() : ResidualView{}};
     const Algorithm& algorithm = sharded ? sharded_reduce_scatter() : reduce_scatter();
     const Selected selected = algorithm.selection.select(env, gradient, problem, invocation.cache);
@@ -84,7 +85,7 @@ class ReduceScatterOperation final : public Operation, private ReduceScatterArgu
     const Stopwatch watch(env.stats, Phase::reduce);
     if (residual && !skips) {
       for (const SparseSpan& lost : selected.lost) add_lost(kernels, lost, residual->view().write);
-      residual->commit(kernels);
+      residual->commit(kernels, communicator.running_call());
     }
     kernels.deliver(outcome.result, divisor, out);
     output.finish(communicator, count);

@@ -9,12 +9,17 @@
 #include "api/arguments.hpp"
 #include "api/bridge.hpp"
 #include "api/sharding.hpp"
+#include "calls/stream/stream_link.hpp"
 
 namespace sparsecoll {
 
 Residual::Residual(const std::shared_ptr<Communicator>& owner, const ResidualExtent& extent,
                    DataType type)
-    : owner_(owner), memory_(owner->backends().memory(kHost)), extent_(extent), type_(type) {
+    : owner_(owner),
+      memory_(owner->backends().memory(kHost)),
+      extent_(extent),
+      type_(type),
+      undoable_(owner->size() > 1 && !link_as<StreamLink>(owner->link())) {
   // If calls may use device memory, the first call allocates the residual, where its own data are.
   if (owner->backends().device_number() == kHost) move_to(kHost, *owner);
 }
@@ -31,7 +36,7 @@ void Residual::move_to(int device, Communicator& owner) {
     owner.backends().kernels(device, type_, IndexType::index64).zero(there[0].data(), held_count());
   }
   std::swap(buffer_[now_], there[0]);
-  std::swap(buffer_[1 - now_], there[1]);
+  std::swap(buffer_[next_], there[1]);
   memory_ = memory;
   device_ = device;
   made_ = true;
@@ -55,6 +60,7 @@ void Residual::read_canonical(Bytes to) {
 
 void Residual::write(ConstBytes from) {
   move_to(device_, *owner());
+  forget_undo();
   if (device_ == kHost) {
     if (held_count() > 0) std::memmove(current(), from.data(), bytes());
     return;
@@ -70,6 +76,7 @@ void Residual::record_call(const Descriptor& shape, uint64_t sequence) {
   std::erase(shapes_, hash);
   if (shapes_.size() == kMostShapes) shapes_.erase(shapes_.begin());
   shapes_.push_back(hash);
+  step_before_ = step_;
   step_ = sequence;
   used_ = true;
 }
@@ -138,7 +145,7 @@ sparsecollResult_t sparsecollResidualScale(sparsecollResidual_t residual, double
     if (!std::isfinite(factor) || !fits)
       fail(sparsecollInvalidArgument,
            "factor: expected a number finite in the residual's type, got ", factor);
-    with_kernels(r, [&](Kernels& kernels) { kernels.scale(r.current(), r.held_count(), factor); });
+    with_kernels(r, [&](Kernels& kernels) { r.scale(kernels, factor); });
     return sparsecollSuccess;
   });
 }

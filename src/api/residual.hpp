@@ -3,6 +3,8 @@
 #pragma once
 
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "calls/descriptor.hpp"
 #include "core/function_ref.hpp"
@@ -20,9 +22,14 @@ struct ResidualExtent {
   bool sharded = false;  ///< it is for Sharded and holds this rank's shard
 };
 
-/// The error feedback of one tensor. It has two buffers: a call reads one and writes the other. The
-/// commit swaps them, so that a failed call leaves the state unchanged. It is on the backend of the
-/// buffers of its first call; before that on the host.
+/// The error feedback of one tensor. A call reads one buffer and writes another. The commit swaps
+/// them, so that a failed call leaves the state unchanged. It is on the backend of the buffers of
+/// its first call; before that on the host.
+///
+/// The last committed call can be undone, because when a rank fails others may have failed in that
+/// call (sparsecollCommShrink). So the buffer with the state before it stays until all ranks are
+/// known to have committed the call. Only calls in a row, or a local function after a call, need a
+/// third buffer for that. A call in place keeps the values that it changes instead.
 class Residual {
  public:
   static constexpr size_t kMostShapes = 8;  // one tensor is used with few shapes
@@ -58,15 +65,24 @@ class Residual {
   void write(ConstBytes from);
 
   std::byte* current() const { return buffer_[now_].data(); }
-  ResidualView view() const { return {current(), buffer_[1 - now_].data()}; }
-  /// Makes the written buffer the current one.
-  void commit(Kernels& kernels) {
-    if (captured_)
-      kernels.copy(view().write, bytes(), current());
-    else
-      now_ = 1 - now_;
-    used_ = true;
-  }
+  ResidualView view() const { return {current(), buffer_[next_].data()}; }
+  /// Chooses the buffer that the next update writes. Call it before view(). `agreed`: number of the
+  /// last call that all ranks are known to have made.
+  void prepare_update(uint64_t agreed);
+  /// Makes the written buffer the current one, as call `sequence` does.
+  void commit(Kernels& kernels, uint64_t sequence);
+  /// Does the same for a local function. It is undone together with the call before it.
+  void commit(Kernels& kernels);
+  /// Keeps what is needed to undo the changes at these indices that call `sequence`, on which all
+  /// ranks have agreed, is about to make in place.
+  void keep(Kernels& kernels, std::span<const SparseSpan> changes, uint64_t sequence);
+  /// Undoes the last call if its number is larger than `committed`.
+  void undo_after(uint64_t committed);
+  /// Scales the values, also those to which the last call would be undone.
+  void scale(Kernels& kernels, double factor);
+  /// Makes this communicator the owner.
+  void move_to(const std::shared_ptr<Communicator>& owner);
+  const ResidualExtent& extent() const { return extent_; }
   /// Stops swapping the buffers, because a CUDA graph uses the same two in every launch.
   void set_captured() { captured_ = true; }
 
@@ -82,6 +98,16 @@ class Residual {
   }
 
  private:
+  /// Values that a call in place has changed, on the host.
+  struct Journal {
+    std::vector<uint64_t> index;
+    std::vector<std::byte> values;
+  };
+
+  void forget_undo() {
+    before_ = -1;
+    journal_ = {};
+  }
   void move_to(std::byte* there, int device, Communicator& owner);
 
   std::weak_ptr<Communicator> owner_;
@@ -92,8 +118,14 @@ class Residual {
   bool made_ = false;
   bool used_ = false;
   bool captured_ = false;
-  Block buffer_[2];
+  bool undoable_;
+  Block buffer_[3];  ///< the third one is allocated when it is needed
   int now_ = 0;
+  int next_ = 1;     ///< the one that view() writes
+  int before_ = -1;  ///< the one with the state before call changed_in_; -1: that cannot be undone
+  Journal journal_;  ///< to be written back to it
+  uint64_t changed_in_ = 0;
+  uint64_t step_before_ = 0;
   std::vector<uint64_t> shapes_;
   uint64_t step_ = 0;
 };

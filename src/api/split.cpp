@@ -1,9 +1,23 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 // Splits communicators.
+#include "api/split.hpp"
+
 #include "api/bridge.hpp"
 
 namespace sparsecoll {
+
+Config child_config(const Communicator& parent, const sparsecollConfig_t* config) {
+  if (!config) {
+    Config inherited = parent.config();
+    inherited.values.expectedRanks = 0;
+    return inherited;
+  }
+  const auto device = parent.link().device();
+  const Config own = make_config(config, !device);
+  if (device) check_nccl_device(own, *device);
+  return own;
+}
 
 namespace {
 
@@ -72,15 +86,7 @@ sparsecollResult_t sparsecollCommSplit(sparsecollComm_t comm, int color, int key
         fail(sparsecollInvalidArgument,
              "color: expected 0 or more, or SPARSECOLL_SPLIT_NOCOLOR, got ", color);
       if (!newcomm) fail(sparsecollInvalidArgument, "newcomm: expected a pointer, got NULL");
-      if (!config) {
-        Config inherited = parent.config();
-        inherited.values.expectedRanks = 0;
-        return inherited;
-      }
-      const auto device = parent.link().device();
-      const Config own = make_config(config, !device);
-      if (device) check_nccl_device(own, *device);
-      return own;
+      return child_config(parent, config);
     };
     parent.begin_call([&] {
       *newcomm = static_cast<sparsecollComm_t>(split(parent, check, {color, key}));

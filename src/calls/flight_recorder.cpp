@@ -3,7 +3,7 @@
 #include "calls/flight_recorder.hpp"
 
 #include <algorithm>
-#include <optional>
+#include <type_traits>
 
 namespace sparsecoll {
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <variant>
+#include <vector>
 
 #include "calls/call.hpp"
 #include "calls/descriptor.hpp"
@@ -21,6 +22,7 @@ namespace sparsecoll {
 class Device;
 class FlightRecorder;
 class FramedLink;
+class Link;
 class StreamLink;
 
 /// The two kinds of links. See calls/framed/framed_link.hpp and calls/stream/stream_link.hpp.
@@ -46,6 +48,21 @@ struct AbandonedMemory {
 struct SplitArguments {
   int color;
   int key;
+};
+
+/// The arguments of sparsecollCommShrink().
+struct ShrinkArguments {
+  std::optional<std::vector<int>> excluded;  ///< none: the ranks that are known to be gone
+  std::optional<Error> problem;              ///< what is wrong with this rank's arguments
+  uint64_t committed;                        ///< number of this rank's last committed call
+  int timeout_ms;
+};
+
+/// A link between the ranks that remain of another one.
+struct ShrunkLink {
+  std::unique_ptr<Link> link;
+  uint64_t committed;  ///< number of the last call that all of them have committed
+  Deadline deadline;   ///< for the initialisation of its communicator
 };
 
 /// One rank's connection to the other ranks of its communicator.
@@ -101,6 +118,14 @@ class Link {
   /// Returns this rank's link of the child communicator, or null without a color. Called within
   /// run(). Confirms the call.
   virtual std::unique_ptr<Link> split(AgreedCall& call, const SplitArguments& arguments) = 0;
+
+  /// Makes a link between the ranks that remain when others are gone or excluded. All that remain
+  /// call it, also after abandon(). `initialize` gets the link and initialises its communicator.
+  /// Throws on all ranks what any of them failed with, as far as that is in time.
+  virtual void shrink(const ShrinkArguments& arguments,
+                      FunctionRef<void(ShrunkLink)> initialize) = 0;
+  /// Returns the ranks that are known to be gone.
+  virtual std::vector<int> gone() = 0;
 
   /// Confirms the call and, on return, has received all gossip that any rank sent before. Called
   /// within run().

@@ -17,6 +17,7 @@ module sparsecoll_communicators
   public :: sparsecollCommStreamWait, sparsecollCommDestroy, sparsecollCommAbort
   public :: sparsecollCommGetAsyncError, sparsecollCommGetStats, sparsecollGroupStart
   public :: sparsecollCommDump, sparsecollCommGetTopology, sparsecollCommMeasure
+  public :: sparsecollCommGetFailed, sparsecollCommShrink
   public :: sparsecollGroupEnd
 
   abstract interface
@@ -174,6 +175,24 @@ module sparsecoll_communicators
       type(sparsecollTopology_t), intent(inout) :: topology
       integer(c_int) :: c_get_topology
     end function c_get_topology
+
+    function c_get_failed(comm, ranks, count) bind(C, name="sparsecollCommGetFailed")
+      import :: c_int, sparsecollComm_t
+      type(sparsecollComm_t), value :: comm
+      integer(c_int), intent(inout), optional :: ranks(*)
+      integer(c_int), intent(inout) :: count
+      integer(c_int) :: c_get_failed
+    end function c_get_failed
+
+    function c_shrink(comm, exclude, count, newcomm, config) bind(C, name="sparsecollCommShrink")
+      import :: c_int, sparsecollComm_t, sparsecollConfig_t
+      type(sparsecollComm_t), value :: comm
+      integer(c_int), intent(in), optional :: exclude(*)
+      integer(c_int), value :: count
+      type(sparsecollComm_t), intent(inout) :: newcomm
+      type(sparsecollConfig_t), intent(in), optional :: config
+      integer(c_int) :: c_shrink
+    end function c_shrink
 
     function c_dump(comm, path) bind(C, name="sparsecollCommDump")
       import :: c_char, c_int, sparsecollComm_t
@@ -418,6 +437,32 @@ contains
 
     call finish(c_get_topology(comm, topology), 'sparsecollCommGetTopology', comm, ierr)
   end subroutine sparsecollCommGetTopology
+
+  !> Returns the ranks that are known to be gone. `count` is at first the room in `ranks`, which may
+  !> be left out, and then their number.
+  subroutine sparsecollCommGetFailed(comm, ranks, count, ierr)
+    type(sparsecollComm_t), intent(in) :: comm
+    integer(c_int), intent(inout), optional :: ranks(*)
+    integer(c_int), intent(inout) :: count
+    integer, intent(out), optional :: ierr
+
+    call finish(c_get_failed(comm, ranks, count), 'sparsecollCommGetFailed', comm, ierr)
+  end subroutine sparsecollCommGetFailed
+
+  !> Makes a communicator of the ranks that remain when others are gone. Without `exclude` those are
+  !> excluded that any of the others knows to be gone.
+  subroutine sparsecollCommShrink(comm, newcomm, exclude, config, ierr)
+    type(sparsecollComm_t), intent(in) :: comm
+    type(sparsecollComm_t), intent(inout) :: newcomm
+    integer(c_int), intent(in), optional :: exclude(:)
+    type(sparsecollConfig_t), intent(in), optional :: config
+    integer, intent(out), optional :: ierr
+    integer(c_int) :: count
+
+    count = 0
+    if (present(exclude)) count = size(exclude)
+    call finish(c_shrink(comm, exclude, count, newcomm, config), 'sparsecollCommShrink', comm, ierr)
+  end subroutine sparsecollCommShrink
 
   !> Writes what this rank's last calls did to a file; without a path to that of
   !> SPARSECOLL_FLIGHT_RECORDER. Blanks at the end of the path do not count.

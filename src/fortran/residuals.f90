@@ -13,6 +13,7 @@ module sparsecoll_residuals
   public :: sparsecollResidualWrite, sparsecollResidualScale, sparsecollResidualPointer
   public :: sparsecollResidualSave, sparsecollResidualLoad
   public :: sparsecollResidualSaveTo, sparsecollResidualLoadFrom
+  public :: sparsecollResidualMove
 
   !> (residual, dst[, ierr]): copies the residual out. `dst` has as many values as the residual and
   !>     its kind: c_float for 16-bit tensors too.
@@ -68,6 +69,13 @@ module sparsecoll_residuals
       type(c_ptr), intent(inout) :: pointer
       integer(c_int) :: c_pointer
     end function c_pointer
+
+    function c_move(residual, newcomm) bind(C, name="sparsecollResidualMove")
+      import :: c_int, sparsecollComm_t, sparsecollResidual_t
+      type(sparsecollResidual_t), value :: residual
+      type(sparsecollComm_t), value :: newcomm
+      integer(c_int) :: c_move
+    end function c_move
 
     function c_save(residual, path) bind(C, name="sparsecollResidualSave")
       import :: c_char, c_int, sparsecollResidual_t
@@ -139,6 +147,15 @@ contains
 
     call finish(c_pointer(residual, pointer), 'sparsecollResidualPointer', ierr=ierr)
   end subroutine sparsecollResidualPointer
+
+  !> Moves the residual to the communicator that sparsecollCommShrink made of its own one.
+  subroutine sparsecollResidualMove(residual, newcomm, ierr)
+    type(sparsecollResidual_t), intent(in) :: residual
+    type(sparsecollComm_t), intent(in) :: newcomm
+    integer, intent(out), optional :: ierr
+
+    call finish(c_move(residual, newcomm), 'sparsecollResidualMove', newcomm, ierr)
+  end subroutine sparsecollResidualMove
 
   !> Writes the residual to a file. Blanks at the end of the path do not count.
   subroutine sparsecollResidualSave(residual, path, ierr)

@@ -35,13 +35,15 @@ struct Inbox {
 
 /// The state that the ranks of one communicator share. It lives until the last of them is gone.
 struct RankGroup {
-  RankGroup(int ranks, FaultPlan faults)
+  RankGroup(int ranks, FaultPlan faults, FaultPlan recovery_faults = {})
       : inboxes(ranks),
         gone(ranks),
         completed(ranks),
         joined(ranks),
         plan(std::move(faults)),
-        ranks_sharing_cpus(ranks) {
+        recovery_plan(std::move(recovery_faults)),
+        ranks_sharing_cpus(ranks),
+        left_for_good(static_cast<size_t>(ranks)) {
     spins = static_cast<unsigned>(ranks) <= std::thread::hardware_concurrency();
   }
   /// A message that was handed over is of its sender's pool, so all messages are freed before the
@@ -79,6 +81,22 @@ struct RankGroup {
     if (++split.joined == members.size()) parent->splits.erase(key);
     return group;
   }
+  /// Returns the group in which the ranks of this one find each other after a failure.
+  std::shared_ptr<RankGroup> recovery_group() {
+    const std::lock_guard lock(splits_mutex);
+    if (recovery) return recovery;
+    const auto fresh = std::make_shared<RankGroup>(static_cast<int>(inboxes.size()), recovery_plan);
+    fresh->ranks_sharing_cpus = ranks_sharing_cpus;
+    for (size_t r = 0; r < left_for_good.size(); ++r) fresh->gone[r] = left_for_good[r];
+    return recovery = fresh;
+  }
+  /// Called when a rank will not come to the recovery group unless it is there already.
+  void leave_for_good(int rank) noexcept {
+    const std::lock_guard lock(splits_mutex);
+    left_for_good[static_cast<size_t>(rank)] = true;
+    if (!recovery || recovery->gone[rank].exchange(true)) return;
+    recovery->notify_all_but(rank);
+  }
   /// Returns true if that rank has not joined this group and has left the parent, so that it never
   /// will.
   bool will_never_join(int rank) const {
@@ -96,13 +114,15 @@ struct RankGroup {
   std::vector<std::atomic<bool>> gone;
   std::vector<std::atomic<uint64_t>> completed;  ///< number of the last completed call, plus 1
   std::vector<std::atomic<bool>> joined;
-  FaultPlan plan;
+  FaultPlan plan, recovery_plan;
   int ranks_sharing_cpus;           ///< the ranks of the process; a split inherits the number
   bool spins;                       ///< true if every rank has a core of its own
   std::weak_ptr<RankGroup> parent;  ///< the group from which this one was split, or null
   std::vector<int> parent_ranks;    ///< the members' ranks in the parent
   std::mutex splits_mutex;
   std::map<std::pair<uint64_t, int>, PendingSplit> splits;  ///< by id and first member
+  std::shared_ptr<RankGroup> recovery;                      ///< null: nobody has asked for it
+  std::vector<bool> left_for_good;
 };
 
 class LocalTransport final : public Transport {
@@ -111,7 +131,10 @@ class LocalTransport final : public Transport {
       : group_(std::move(group)), rank_(rank), inbox_(group_->inboxes[rank]) {
     group_->joined[rank] = true;
   }
-  ~LocalTransport() override { leave(); }
+  ~LocalTransport() override {
+    leave();
+    if (!killed_) group_->leave_for_good(rank_);
+  }
 
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(group_->inboxes.size()); }
@@ -223,6 +246,10 @@ class LocalTransport final : public Transport {
                                             static_cast<int>(own - members.begin()));
   }
 
+  std::unique_ptr<Transport> recovery() override {
+    return std::make_unique<LocalTransport>(group_->recovery_group(), rank_);
+  }
+
   bool close_is_collective() const override { return false; }
   void close() override { leave(); }
   size_t abandon(bool* touches_caller) noexcept override {
@@ -293,8 +320,9 @@ class LocalTransport final : public Transport {
 
 }  // namespace
 
-std::vector<std::unique_ptr<Transport>> make_local_transports(int ranks, const FaultPlan& plan) {
-  auto group = std::make_shared<RankGroup>(ranks, plan);
+std::vector<std::unique_ptr<Transport>> make_local_transports(int ranks, const FaultPlan& plan,
+                                                              const FaultPlan& recovery_plan) {
+  auto group = std::make_shared<RankGroup>(ranks, plan, recovery_plan);
   std::vector<std::unique_ptr<Transport>> transports;
   for (int r = 0; r < ranks; ++r) transports.push_back(std::make_unique<LocalTransport>(group, r));
   return transports;

@@ -25,8 +25,8 @@ using FaultPlan = std::function<MessageFault(int sender, int receiver, size_t nu
 /// Returns one transport per rank; the ranks are threads of this process. The sender copies a
 /// message once, into a buffer of the receiver's pool, or not at all if the message was handed
 /// over. Sending never waits. Only the order between messages of different senders depends on
-/// timing.
-std::vector<std::unique_ptr<Transport>> make_local_transports(int ranks,
-                                                              const FaultPlan& plan = {});
+/// timing. `recovery_plan`: faults of the messages of recovery().
+std::vector<std::unique_ptr<Transport>> make_local_transports(int ranks, const FaultPlan& plan = {},
+                                                              const FaultPlan& recovery_plan = {});
 
 }  // namespace sparsecoll

@@ -119,10 +119,16 @@ class MpiTransport final : public Transport {
     return made;
   }
 
+  std::unique_ptr<Transport> recovery() override {
+    std::vector<MpiAddress> peers = peers_;
+    for (MpiAddress& each : peers) each.tag = MpiDuplicate::recovery_tag(each.tag);
+    return std::make_unique<MpiTransport>(duplicate_, std::move(peers), rank_, options_);
+  }
+
   bool close_is_collective() const override { return true; }
   void close() override {
     if (next_tag_) duplicate_->release_tag(*next_tag_);
-    duplicate_->release_tag(own().tag);
+    if (!MpiDuplicate::is_recovery_tag(own().tag)) duplicate_->release_tag(own().tag);
   }
 
   size_t abandon(bool* touches_caller) noexcept override {

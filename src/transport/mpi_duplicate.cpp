@@ -111,13 +111,18 @@ MpiDuplicate::MpiDuplicate(MPI_Comm original, const Deadline& deadline)
 
 int MpiDuplicate::acquire_tag() {
   const std::lock_guard lock(mutex_);
-  for (int tried = 0; tried <= highest_; ++tried) {
-    last_ = last_ == highest_ ? kFirstTag : last_ + 1;
+  constexpr int kTags = 2;  // its own, and that of its recovery
+  for (int tried = 0; tried <= highest_; tried += kTags) {
+    last_ = last_ + kTags >= highest_ ? kFirstTag : last_ + kTags;
     if (in_use_.contains(last_)) continue;
     // A message may be late: a peer that failed while it closed its end may have sent a notice.
-    int late = 0;
-    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, last_, comm_, &late, MPI_STATUS_IGNORE), "MPI_Iprobe");
-    if (late) continue;
+    int late = 0, late_recovery = 0;
+    const auto probe = [this](int tag, int* found) {
+      check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, tag, comm_, found, MPI_STATUS_IGNORE), "MPI_Iprobe");
+    };
+    probe(last_, &late);
+    probe(recovery_tag(last_), &late_recovery);
+    if (late || late_recovery) continue;
     in_use_.insert(last_);
     return last_;
   }

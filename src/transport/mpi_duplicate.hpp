@@ -47,8 +47,11 @@ class MpiDuplicate {
 
   MPI_Comm comm() const { return comm_; }
 
-  /// The tag of the first transport on every rank. It is in use from the beginning.
+  /// The tag of the first transport on every rank. It is in use from the beginning. Transports have
+  /// even tags; the odd one behind each is that of its recovery().
   static constexpr int kFirstTag = 0;
+  static constexpr int recovery_tag(int tag) { return tag + 1; }
+  static constexpr bool is_recovery_tag(int tag) { return tag % 2 == 1; }
   int highest_tag() const { return highest_; }
   /// Returns this process's rank in MPI_COMM_WORLD.
   int world_rank() const { return world_rank_; }

@@ -138,6 +138,12 @@ class Transport {
   /// this rank has made its end.
   virtual std::unique_ptr<Transport> split(std::span<const RankAddress> members, uint64_t id) = 0;
 
+  /// Returns another transport between the same ranks, on which those that have lost others find
+  /// each other; null if there is none. It works also after this one was abandoned. Each rank calls
+  /// it at most once; peers may send on it before. A rank that has closed or destroyed this
+  /// transport is gone for it.
+  virtual std::unique_ptr<Transport> recovery() { return nullptr; }
+
   // --- The end
   /// Returns true if close() is collective, so that the ranks must agree on it first.
   virtual bool close_is_collective() const = 0;

@@ -181,6 +181,25 @@ TEST_CASE("a peer that left is a fatal error") {
   CHECK(std::filesystem::exists(folder.file("record")));
 }
 
+TEST_CASE("the ranks that remain go on with their residuals") {
+  std::vector<Communicator> comms = Communicator::initAll(3, quick_config());
+  comms[2].destroy();
+  CHECK(run_threads("two of three ranks", 2, [&](int rank) -> std::string {
+          Communicator& comm = comms[static_cast<std::size_t>(rank)];
+          Residual<float> residual(comm, 8);
+          std::string wrong = unless(comm.failed() == std::vector<int>{2}, "failed");
+          Communicator two = comm.shrink();
+          residual.move(two);
+          comm.destroy();
+          std::vector<float> x(8, 1.0f);
+          two.sparseAllreduce(x, x, 8, sparsecollSum, &residual);
+          wrong += unless(two.size() == 2 && x == std::vector<float>(8, 2.0f), "the sum");
+          const Communicator one = two.shrink({1 - rank});
+          wrong += unless(one.size() == 1, "the size");
+          return wrong + unless(residual.read() == std::vector<float>(8, 0.0f), "the residual");
+        }) == "");
+}
+
 TEST_CASE("an exception that destroys a communicator ends the wait of its peers") {
   const auto begin = std::chrono::steady_clock::now();
   std::vector<Communicator> comms = Communicator::initAll(2, quick_config());

@@ -25,6 +25,7 @@ contains
     call check_group(comm, found)
     call check_queue(comm, found)
     call check_split(comm, found)
+    call check_shrink(comm, found)
     call check_errors(comm, found)
     call check_queries(comm, found)
   end subroutine check_the_rest
@@ -151,6 +152,38 @@ contains
     call expect(found, nint(one(1)) == members, 'sum in the new communicator')
     call sparsecollCommDestroy(half)
   end subroutine check_split
+
+  !> Goes on without the last rank, and moves a residual.
+  subroutine check_shrink(comm, found)
+    type(sparsecollComm_t), intent(in) :: comm
+    type(verdict_t), intent(inout) :: found
+    type(sparsecollComm_t) :: smaller
+    type(sparsecollResidual_t) :: residual
+    real(c_float) :: one(1)
+    integer(c_int) :: P, rank, members, gone, ierr
+
+    call sparsecollCommCount(comm, P)
+    call sparsecollCommRank(comm, rank)
+    gone = 0
+    call sparsecollCommGetFailed(comm, count=gone)
+    call expect(found, gone == 0, 'nobody is gone')
+    if (P > 1 .and. rank == P - 1) return
+    call sparsecollResidualCreate(residual, 1_c_size_t, sparsecollFloat32, comm)
+    if (P == 1) then
+      call sparsecollCommShrink(comm, smaller)
+    else
+      call sparsecollCommShrink(comm, smaller, [P - 1])
+    end if
+    call sparsecollCommCount(smaller, members)
+    call expect(found, members == max(P - 1, 1), 'ranks that remain')
+    call sparsecollResidualMove(residual, smaller)
+    one = 1
+    call sparseAllreduce(one, 1_c_size_t, sparsecollSum, residual, smaller)
+    call expect(found, nint(one(1)) == members, 'sum of the ranks that remain')
+    call sparsecollResidualMove(residual, smaller, ierr)
+    call expect(found, ierr == sparsecollInvalidArgument, 'it was moved already')
+    call sparsecollCommDestroy(smaller)
+  end subroutine check_shrink
 
   !> Checks that bad arguments return an error and that the communicator stays usable.
   subroutine check_errors(comm, found)

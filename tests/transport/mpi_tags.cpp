@@ -120,7 +120,7 @@ void check_abandoned(test::Verdict& verdict) {
 }
 
 void check_tags(test::Verdict& verdict) {
-  highest_tag = 4;
+  highest_tag = 9;  // a transport takes two tags
   const auto parent = make();
   highest_tag = 0;
   for (int round = 0; round < 20; ++round) {
@@ -143,7 +143,7 @@ void check_tags(test::Verdict& verdict) {
     error = caught.code() == sparsecollSystemError ? caught.what() : "";
   }
   verdict.require("all are in use",
-                  error == "MPI has no tag left for another communicator; its highest tag is 4");
+                  error == "MPI has no tag left for another communicator; its highest tag is 9");
   verdict.check("all at once", exchange_on({parent.get(), a.get(), b.get(), c.get(), d.get()}));
   // A peer sends a message after this rank has closed its end.
   const int rank = parent->rank(), next_rank = (rank + 1) % parent->size();
@@ -151,10 +151,10 @@ void check_tags(test::Verdict& verdict) {
   a->close();
   b->close();
   const uint64_t taken = parent->next_address();
-  verdict.require("a tag that was released", taken == 1 || taken == 2);
+  verdict.require("a tag that was released", taken == 2 || taken == 4);
   static const std::vector<std::byte> late = test_message(100, rank, 9);
   const uint64_t other = c->next_address();
-  verdict.require("the other released tag", other != taken && (other == 1 || other == 2));
+  verdict.require("the other released tag", other != taken && (other == 2 || other == 4));
   if (d->size() == 1) return;  // no peer can be late
   d->send(d->size() - 1 - next_rank, late);
   MPI_Barrier(MPI_COMM_WORLD);

@@ -6,10 +6,13 @@
 /// @file
 /// @brief The class that owns one rank's communicator. Included by sparsecoll.hpp.
 
+#include <algorithm>
 #include <exception>
 #include <future>
 #include <memory>
 #include <sparsecoll/cxx/verbs.hpp>
+#include <string>
+#include <vector>
 
 namespace sparsecoll {
 inline namespace cxx {
@@ -135,6 +138,33 @@ class Communicator : public Verbs<Communicator> {
   Communicator split(int color, int key, const Config* config = nullptr) {
     sparsecollComm_t made = nullptr;
     check(sparsecollCommSplit(handle_, color, key, &made, config), "sparsecollCommSplit");
+    return Communicator(made);
+  }
+
+  /// Returns the ranks that are known to be gone. See ::sparsecollCommGetFailed().
+  std::vector<int> failed() const {
+    int count = 0;
+    check(sparsecollCommGetFailed(handle_, nullptr, &count), "sparsecollCommGetFailed");
+    std::vector<int> ranks(static_cast<std::size_t>(count));
+    check(sparsecollCommGetFailed(handle_, ranks.data(), &count), "sparsecollCommGetFailed");
+    ranks.resize(std::min(ranks.size(), static_cast<std::size_t>(count)));
+    return ranks;
+  }
+  /// Makes a communicator of the ranks that remain when others are gone, also after a fatal error.
+  /// Collective over them. See ::sparsecollCommShrink().
+  /// @param config the configuration; nullptr: that of this communicator.
+  Communicator shrink(const Config* config = nullptr) {
+    sparsecollComm_t made = nullptr;
+    check(sparsecollCommShrink(handle_, nullptr, 0, &made, config), "sparsecollCommShrink");
+    return Communicator(made);
+  }
+  /// Does the same without these ranks, which all others pass alike.
+  Communicator shrink(const std::vector<int>& exclude, const Config* config = nullptr) {
+    sparsecollComm_t made = nullptr;
+    const int none = 0;
+    check(sparsecollCommShrink(handle_, exclude.empty() ? &none : exclude.data(),
+                               static_cast<int>(exclude.size()), &made, config),
+          "sparsecollCommShrink");
     return Communicator(made);
   }
 

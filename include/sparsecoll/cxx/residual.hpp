@@ -107,6 +107,15 @@ class Residual {
     check(sparsecollResidualLoadFrom(handle_, bytes.data(), bytes.size()),
           "sparsecollResidualLoadFrom");
   }
+  /// Moves the residual to the communicator that shrink() made of its own one, as of the last call
+  /// that all of its ranks have committed. See ::sparsecollResidualMove().
+  /// @param newcomm a Communicator, which outlives the object.
+  template <class Comm>
+  void move(const Comm& newcomm) {
+    const sparsecollComm_t to = newcomm.get();
+    detail::check(sparsecollResidualMove(handle_, to), "sparsecollResidualMove", to);
+    comm_ = to;
+  }
   /// Frees the residual.
   void destroy() { check(sparsecollResidualDestroy(release()), "sparsecollResidualDestroy"); }
 

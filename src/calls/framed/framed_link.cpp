@@ -47,6 +47,7 @@ std::vector<RankAddress> members_of(int color, const std::vector<SplitMessage>& 
 FramedLink::FramedLink(std::unique_ptr<Transport> transport) : transport_(std::move(transport)) {}
 
 void FramedLink::open(const LinkResources& resources) {
+  memory_ = &resources.memory;
   arena_ = &resources.arena;
   channel_.emplace(*transport_, resources.memory, resources.verify);
   if (resources.timeline) channel_->record_in(*resources.timeline);
@@ -94,6 +95,52 @@ std::unique_ptr<Link> FramedLink::split(AgreedCall& call, const SplitArguments& 
   call.confirm();
   auto child = transport_->split(members_of(arguments.color, messages), call.sequence());
   return child ? std::make_unique<FramedLink>(std::move(child)) : nullptr;
+}
+
+Recovery* FramedLink::recovery() {
+  if (recovery_) return recovery_.get();
+  std::unique_ptr<Transport> among = transport_->recovery();
+  if (!among) return nullptr;
+  auto made = std::make_unique<Recovery>(std::move(among), *memory_);
+  const std::lock_guard lock(recovery_mutex_);
+  recovery_ = std::move(made);
+  return recovery_.get();
+}
+
+void FramedLink::shrink(const ShrinkArguments& arguments,
+                        FunctionRef<void(ShrunkLink)> initialize) {
+  Recovery* const found = recovery();
+  if (!found)
+    fail(sparsecollInvalidUsage, "the ranks of this transport cannot go on without others");
+  Shrink shrink(*found, arguments);
+  try {
+    auto transport = shrink.gather();
+    initialize({std::make_unique<FramedLink>(std::move(transport)), shrink.committed(),
+                shrink.init_deadline()});
+    shrink.conclude();
+  } catch (const Error& error) {
+    shrink.send_failure(error);
+    throw;
+  } catch (const std::bad_alloc&) {
+    shrink.send_failure(Error(sparsecollSystemError, "out of memory"));
+    throw;
+  }
+}
+
+std::vector<int> FramedLink::gone() {
+  std::vector<int> ranks;
+  Recovery* const found = recovery();
+  for (int peer = 0; found && peer < size(); ++peer)
+    if (found->failed[static_cast<size_t>(peer)] ||
+        (peer != rank() && found->transport->gone(peer)))
+      ranks.push_back(peer);
+  return ranks;
+}
+
+void FramedLink::abort() noexcept {
+  channel_->abort();
+  const std::lock_guard lock(recovery_mutex_);
+  if (recovery_) recovery_->channel.abort();
 }
 
 void FramedLink::flush_gossip(AgreedCall& call) {

@@ -3,10 +3,13 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <vector>
 
 #include "calls/framed/channel.hpp"
 #include "calls/framed/framed_call.hpp"
+#include "calls/framed/shrink.hpp"
 #include "calls/link.hpp"
 #include "core/fiber.hpp"
 #include "transport/transport.hpp"
@@ -47,6 +50,9 @@ class FramedLink final : public Link {
                     FunctionRef<void()> body) override;
   std::unique_ptr<Link> split(AgreedCall& call, const SplitArguments& arguments) override;
 
+  void shrink(const ShrinkArguments& arguments, FunctionRef<void(ShrunkLink)> initialize) override;
+  std::vector<int> gone() override;
+
   void flush_gossip(AgreedCall& call) override;
   void open_gossip(AgreedCall& call, uint64_t state) override;
   void close_gossip(uint64_t state) noexcept override { channel_->close(state); }
@@ -55,7 +61,7 @@ class FramedLink final : public Link {
   void agree_to_close(AgreedCall& call) override;
   void close(const Deadline&) override { transport_->close(); }
 
-  void abort() noexcept override { channel_->abort(); }
+  void abort() noexcept override;
   bool aborted() const override { return channel_->aborted(); }
   AbandonedMemory abandon(const Error* notice) noexcept override;
 
@@ -63,10 +69,16 @@ class FramedLink final : public Link {
   void run_framed(const CallParameters& parameters, const CallIdentity& identity,
                   FunctionRef<void()> check, FunctionRef<void(FramedCall&)> body);
 
+  /// Returns the recovery, which the first call makes; null if the transport has none.
+  Recovery* recovery();
+
   std::unique_ptr<Transport> transport_;
   std::optional<Channel> channel_;  ///< since open()
+  Memory* memory_ = nullptr;
   Arena* arena_ = nullptr;
   FiberStacks stacks_;  ///< for the verbs of groups
+  std::mutex recovery_mutex_;
+  std::unique_ptr<Recovery> recovery_;  ///< set under recovery_mutex_
 };
 
 }  // namespace sparsecoll

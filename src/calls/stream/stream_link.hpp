@@ -62,6 +62,14 @@ class StreamLink final : public Link {
                     FunctionRef<void()> body) override;
   std::unique_ptr<Link> split(AgreedCall& call, const SplitArguments& arguments) override;
 
+  void shrink(const ShrinkArguments&, FunctionRef<void(ShrunkLink)>) override {
+    fail(sparsecollInvalidUsage,
+         "expected a communicator over MPI or of threads, got one over NCCL, whose ranks cannot go "
+         "on "
+         "without others");
+  }
+  std::vector<int> gone() override { return {}; }
+
   void flush_gossip(AgreedCall& call) override { call.agree(); }  // No gossip waits at a receiver.
   void open_gossip(AgreedCall& call, uint64_t) override { call.agree(); }
   void close_gossip(uint64_t) noexcept override {}
