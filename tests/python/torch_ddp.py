@@ -3,7 +3,9 @@
 """DDPHook on several ranks: python3 -m sparsecoll.torch.launch -n 3 torch_ddp.py [CASE...]"""
 
 import io
+import shutil
 import sys
+import tempfile
 
 import numpy as np
 import torch
@@ -217,10 +219,32 @@ def a_saved_state_goes_on():
             ddp(batch(step), True).square().sum().backward()
         assert hook.step == 5
         results.append([p.grad.clone() for p in model.parameters()])
-        raises(ValueError, "has no rank", lambda: hook.load_state_dict({"rank9": {}}))
+        raises(ValueError, "has no rank", lambda: hook.load_state_dict({"rank9": b""}))
         hook.destroy()
     for one, two in zip(*results):
         assert torch.equal(one, two)
+
+
+def a_distributed_checkpoint_has_the_states():
+    import torch.distributed.checkpoint as dcp
+    if not hasattr(dcp, "save"):
+        return  # torch 1.13
+    folder = [tempfile.mkdtemp() if dist.get_rank() == 0 else None]
+    dist.broadcast_object_list(folder)
+    model, ddp, hook = make(unused=False)
+    ddp(batch(0), True).square().sum().backward()
+    dcp.save({"hook": hook.state_dict()}, checkpoint_id=folder[0])
+    expected = {slot.name: slot.residual.read() for slot in hook._slots.values()}
+    ddp(batch(1), True).square().sum().backward()
+    state = {"hook": hook.state_dict()}
+    dcp.load(state, checkpoint_id=folder[0])
+    hook.load_state_dict(state["hook"])
+    assert hook.step == 1
+    for slot in hook._slots.values():
+        np.testing.assert_array_equal(slot.residual.read(), expected[slot.name])
+    hook.destroy()
+    if dist.get_rank() == 0:
+        shutil.rmtree(folder[0])
 
 
 def corrections_are_the_optimizers():
@@ -287,6 +311,7 @@ def an_error_reaches_backward():
 
 CASES = [gradients_are_those_of_the_definition, gradients_accumulate_without_sync, uneven_inputs_join,
          an_overflow_leaves_no_trace, gradients_of_16_bits, a_saved_state_goes_on,
+         a_distributed_checkpoint_has_the_states,
          corrections_are_the_optimizers, sparse_training_converges, wrong_uses,
          an_error_reaches_backward]
 

@@ -169,9 +169,41 @@ def communicators_of_groups():
     raises(sc.SystemError, "", lambda: sc.Communicator.init_oob(size, rank, lambda mine: 1 / 0))
 
 
+def fsdp_takes_the_reduce_scatter():
+    try:
+        from torch.distributed.fsdp import FSDPModule, fully_shard
+    except ImportError:
+        return
+    if not hasattr(FSDPModule, "set_custom_reduce_scatter"):
+        return
+    target = torch.randn(20, 5, generator=torch.Generator().manual_seed(0))
+    comm = st.communicator_of()
+    model = torch.nn.Sequential(torch.nn.Linear(20, 40), torch.nn.Tanh(), torch.nn.Linear(40, 5))
+    mesh = dist.init_device_mesh("cpu", (dist.get_world_size(),))
+    for layer in (model[0], model[2], model):
+        fully_shard(layer, mesh=mesh)
+    scatters = []
+    for module in model.modules():
+        if isinstance(module, FSDPModule):
+            scatters.append(st.ReduceScatter(comm, density=0.1))
+            module.set_custom_reduce_scatter(scatters[-1])
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.2)
+    losses = []
+    for step in range(60):
+        x = torch.randn(16, 20, generator=torch.Generator().manual_seed(3 * step + dist.get_rank()))
+        loss = torch.nn.functional.cross_entropy(model(x), (x @ target).argmax(1))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert comm.sequence >= 2 * 60
+    assert np.mean(losses[-10:]) < 0.7 * np.mean(losses[:5]), losses
+    comm.destroy()
+
+
 CASES = [communicators_of_groups, embeddings_get_the_mean, contributions_may_be_empty,
          gossip_averages_and_trains, gossip_goes_on_from_a_saved_state,
-         reduce_scatter_for_sharded_optimizers]
+         reduce_scatter_for_sharded_optimizers, fsdp_takes_the_reduce_scatter]
 
 if __name__ == "__main__":
     run(only(sys.argv[1:], CASES))

@@ -4,6 +4,7 @@
 
 # Annotations are not postponed in this file: DDP compares those of a hook with its classes.
 import dataclasses
+import io
 import math
 from typing import Any, Dict, List, Optional, Tuple
 
@@ -236,23 +237,25 @@ class DDPHook:
         return HookStats(self.step, total.bytes_sent, self._dense_bytes, ratio, seconds,
                          total.skipped)
 
-    def state_dict(self) -> Dict[str, Any]:
-        """Returns the state of this rank, of tensors and numbers, for torch.save or a distributed
-        checkpoint. Each rank saves and loads its own; the number of the rank is in the keys."""
+    def state_dict(self) -> Dict[str, bytes]:
+        """Returns the state of this rank, for torch.save or a distributed checkpoint: one value,
+        since its size changes, whose key has the number of the rank."""
         self.comm.synchronize()
         own: Dict[str, Any] = {"step": self.step, "scale": self._scale, "size": self.comm.size}
         for slot in self._slots.values():
             state = torch.frombuffer(bytearray(slot.residual.state()), dtype=torch.uint8)
             own[slot.name] = {"residual": state, **{n: t.clone() for n, t in slot.state.items()}}
-        return {f"rank{self.comm.rank}": own}
+        file = io.BytesIO()
+        torch.save(own, file)
+        return {f"rank{self.comm.rank}": file.getvalue()}
 
-    def load_state_dict(self, state: Dict[str, Any]) -> None:
+    def load_state_dict(self, state: Dict[str, bytes]) -> None:
         """Restores what state_dict() returned on this rank, with as many ranks. Local, but all ranks
         must call it before their next backward pass."""
         key = f"rank{self.comm.rank}"
         if key not in state:
             raise ValueError(f"the state has no {key}: it is of {', '.join(state)}")
-        own = dict(state[key])
+        own = torch.load(io.BytesIO(state[key]), weights_only=True)
         self.step, self._scale = own.pop("step"), own.pop("scale")
         if own.pop("size") != self.comm.size:
             raise ValueError("the state is of another number of ranks")
