@@ -231,6 +231,7 @@ typedef enum {
 /** The `device` of a configuration that allows host memory only. */
 #define SPARSECOLL_DEVICE_HOST (-1)
 
+/** The bytes of a sparsecollUniqueId. */
 #define SPARSECOLL_UNIQUE_ID_BYTES 128
 /** The id of a communicator that is to be made; see sparsecollGetUniqueId(). Plain bytes. */
 typedef struct {
