@@ -9,7 +9,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
-SECONDS = 150
+SECONDS = 500
 
 
 def run(cases):

@@ -241,7 +241,9 @@ class DDPHook:
         """Returns the state of this rank, for torch.save or a distributed checkpoint: one value,
         since its size changes, whose key has the number of the rank."""
         self.comm.synchronize()
-        own: Dict[str, Any] = {"step": self.step, "scale": self._scale, "size": self.comm.size}
+        # weights_only of torch 1.13 knows tensors and integers, but no floats.
+        scale = torch.tensor(self._scale, dtype=torch.float64)
+        own: Dict[str, Any] = {"step": self.step, "scale": scale, "size": self.comm.size}
         for slot in self._slots.values():
             state = torch.frombuffer(bytearray(slot.residual.state()), dtype=torch.uint8)
             own[slot.name] = {"residual": state, **{n: t.clone() for n, t in slot.state.items()}}
@@ -256,7 +258,7 @@ class DDPHook:
         if key not in state:
             raise ValueError(f"the state has no {key}: it is of {', '.join(state)}")
         own = torch.load(io.BytesIO(state[key]), weights_only=True)
-        self.step, self._scale = own.pop("step"), own.pop("scale")
+        self.step, self._scale = own.pop("step"), float(own.pop("scale"))
         if own.pop("size") != self.comm.size:
             raise ValueError("the state is of another number of ranks")
         slots = {slot.name: slot for slot in self._slots.values()}
