@@ -225,7 +225,7 @@ if(SPARSECOLL_HAVE_UCX)
     ucx COMMAND "${launch}" -n 3 $<TARGET_FILE:sparse_allreduce_perf> --transport ucx --feedback 1 ${small}
     ENVIRONMENT UCX_LOG_LEVEL=fatal
     PROPERTIES PASS_REGULAR_EXPRESSION "3 ranks over ucx.*Wrong results : 0 OK")
-  sparsecoll_add_perf_test(launch.failure COMMAND sh -c "timeout 20 \"$1\" -n 2 sh -c 'exit $((RANK * 3))'; test $? = 3" -
+  sparsecoll_add_perf_test(launch.failure COMMAND sh -c "timeout 20 \"$1\" -n 2 sh -c 'exit $((RANK * 3))' && exit 1 || test $? = 3" -
                                                   "${launch}")
 endif()
 

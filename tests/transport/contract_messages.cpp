@@ -128,6 +128,7 @@ void handed_over(Rank& rank) {
   }
   for (uint64_t number = 0; number < 5; ++number)
     expect_message(receive(transport), from, test_message(sizes[number], from, number));
+  flush(transport);  // the messages that were sent belong to this rank until then
 }
 
 void nothing_to_receive(Rank& rank) {
