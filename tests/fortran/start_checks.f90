@@ -3,8 +3,8 @@
 
 !> Communicators of one rank that start without a launcher. A library without UCX refuses them.
 module start_checks
-  use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_f_pointer, c_funloc, c_int, c_null_ptr, &
-    c_ptr, c_size_t
+  use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_f_pointer, c_funloc, c_funptr, c_int, &
+    c_null_ptr, c_ptr, c_size_t
   use sparsecoll
   use verdict
   implicit none
@@ -31,6 +31,7 @@ contains
     type(sparsecollUniqueId) :: id
     type(sparsecollComm_t) :: comm
     type(sparsecollConfig_t) :: config
+    type(c_funptr) :: allgather
     integer :: ierr, P
 
     call sparsecollCommInitRank(comm, 1, id, 0, ierr=ierr)
@@ -40,7 +41,8 @@ contains
     call expect(found, ierr == sparsecollInvalidArgument, 'no rank of one')
     call sparsecollCommInitRank(comm, 1, id, 0, config, ierr)
     call check_comm()
-    call sparsecollCommInitOob(comm, 1, 0, c_funloc(gather_one), c_null_ptr, ierr=ierr)
+    allgather = c_funloc(gather_one)
+    call sparsecollCommInitOob(comm, 1, 0, allgather, c_null_ptr, ierr=ierr)
     call check_comm()
     call sparsecollCommInitMpiFint(comm, -1, ierr=ierr)
     call expect(found, ierr == sparsecollInvalidUsage, 'MPI does not run')

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <stdexcept>
 
@@ -56,7 +57,7 @@ std::string read_text(int fd) {
 
 std::vector<ProcessVerdict> run_processes(
     int P, int seconds,
-    const std::function<std::string(int rank, const sparsecollUniqueId& id)>& body) {
+    const std::function<std::string(int rank, const sparsecollUniqueId& id)>& body, int stopped) {
   std::fflush(nullptr);
   Pipe id_from_first;
   std::vector<Pipe> ids(static_cast<std::size_t>(P)), texts(static_cast<std::size_t>(P));
@@ -93,15 +94,21 @@ std::vector<ProcessVerdict> run_processes(
   id_from_first.close_end(1);
   if (read_all(id_from_first.ends[0], &id, sizeof id))
     for (std::size_t r = 1; r < ids.size(); ++r) write_all(ids[r].ends[1], &id, sizeof id);
-  std::vector<ProcessVerdict> verdicts;
+  std::vector<ProcessVerdict> verdicts(children.size());
   for (std::size_t r = 0; r < children.size(); ++r) {
     texts[r].close_end(1);
     ids[r].close_end(1);
   }
-  for (std::size_t r = 0; r < children.size(); ++r) {
+  const auto wait_for = [&](std::size_t r) {
     int status = 0;
     waitpid(children[r], &status, 0);
-    verdicts.push_back({WIFSIGNALED(status) ? WTERMSIG(status) : 0, {}});
+    verdicts[r].signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  };
+  for (std::size_t r = 0; r < children.size(); ++r)
+    if (static_cast<int>(r) != stopped) wait_for(r);
+  if (stopped >= 0) {
+    kill(children[static_cast<std::size_t>(stopped)], SIGKILL);
+    wait_for(static_cast<std::size_t>(stopped));
   }
   for (std::size_t r = 0; r < children.size(); ++r) {
     verdicts[r].text = read_text(texts[r].ends[0]);

@@ -17,10 +17,12 @@ struct ProcessVerdict {
 };
 
 /// Runs body(rank, id) in P processes, which are forked from this one; it must have no other
-/// threads. Rank 0 makes the id. A process that hangs is killed after `seconds`.
+/// threads. Rank 0 makes the id. A process that hangs is killed after `seconds`. `stopped` is a
+/// rank that will be stopped, and is killed when the others have ended; -1: none.
 std::vector<ProcessVerdict> run_processes(
     int P, int seconds,
-    const std::function<std::string(int rank, const sparsecollUniqueId& id)>& body);
+    const std::function<std::string(int rank, const sparsecollUniqueId& id)>& body,
+    int stopped = -1);
 
 /// Returns the texts of all that have ended themselves, and that others were killed; "" if all is
 /// well. `victim` may be killed by any signal; -1: none may.

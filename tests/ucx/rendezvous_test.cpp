@@ -13,7 +13,9 @@
 #include <array>
 #include <chrono>
 #include <cstring>
-#include <mutex>
+#include <functional>
+#include <memory>
+#include <thread>
 
 #include "support/catch.hpp"
 #include "support/ranks.hpp"

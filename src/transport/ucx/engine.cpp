@@ -6,9 +6,10 @@
 
 namespace sparsecoll::ucx {
 
-Engine::Engine(Kind kind, size_t ranks) : ucx_(open_library()), kind_(kind) {
+Engine::Engine(Kind kind, size_t ranks, const std::string& devices)
+    : ucx_(open_library()), kind_(kind) {
   try {
-    start(ranks);
+    start(ranks, devices);
   } catch (...) {
     stop();
     throw;
@@ -27,10 +28,11 @@ void Engine::check(ucs_status_t status, const char* function) const {
     fail(sparsecollSystemError, "UCX: ", function, ": ", ucx_.status_string(status));
 }
 
-void Engine::start(size_t ranks) {
+void Engine::start(size_t ranks, const std::string& devices) {
   ucp_config_t* config = nullptr;
   check(ucx_.config_read(nullptr, nullptr, &config), "ucp_config_read");
   if (kind_ == Kind::memory) ucx_.config_modify(config, "TLS", "posix,sysv");
+  if (!devices.empty()) ucx_.config_modify(config, "NET_DEVICES", devices.c_str());
   ucp_params_t params{};
   params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS;
   params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;

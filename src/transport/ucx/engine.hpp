@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
+#include <string>
 #include <vector>
 
 #include "core/types.hpp"
@@ -19,8 +19,9 @@ class Engine {
  public:
   enum class Kind { network, memory };
 
-  /// Throws SystemError if UCX fails.
-  Engine(Kind kind, size_t ranks);
+  /// `devices`: the network devices that it may use, as in UCX_NET_DEVICES; "": all of them. Throws
+  /// SystemError if UCX fails.
+  Engine(Kind kind, size_t ranks, const std::string& devices);
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -42,7 +43,7 @@ class Engine {
 
  private:
   void check(ucs_status_t status, const char* function) const;
-  void start(size_t ranks);
+  void start(size_t ranks, const std::string& devices);
   void stop() noexcept;
 
   const Library& ucx_;

@@ -4,6 +4,7 @@
 
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -46,7 +47,7 @@ int new_socket() { return socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLO
 }  // namespace
 
 LifeLines::LifeLines(int rank, size_t ranks)
-    : rank_(rank), epoll_(epoll_create1(EPOLL_CLOEXEC)), lines_(ranks, -1) {
+    : rank_(rank), epoll_(epoll_create1(EPOLL_CLOEXEC)), lines_(ranks) {
   if (epoll_ < 0) fail(sparsecollSystemError, "epoll_create1: ", std::strerror(errno));
   address_.node = node_number();
   address_.name = random_secret();
@@ -63,19 +64,38 @@ LifeLines::LifeLines(int rank, size_t ranks)
 }
 
 LifeLines::~LifeLines() {
-  for (const int line : lines_)
-    if (line >= 0) close(line);
+  for (Line& line : lines_) cut(line);
   if (listening_ >= 0) close(listening_);
   close(epoll_);
 }
 
-void LifeLines::watch(int socket, int peer) {
-  lines_[static_cast<size_t>(peer)] = socket;
+void LifeLines::cut(Line& line) {
+  if (line.socket >= 0) close(line.socket);  // which also ends the watching
+  if (line.process >= 0) close(line.process);
+  line = {};
+}
+
+bool LifeLines::watch(int fd, int peer) const {
   epoll_event event{};
   event.events = EPOLLIN | EPOLLRDHUP;
   event.data.fd = peer;
-  if (epoll_ctl(epoll_, EPOLL_CTL_ADD, socket, &event) != 0)
-    fail(sparsecollSystemError, "epoll_ctl: ", std::strerror(errno));
+  return epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+void LifeLines::add(int socket, int peer) {
+  Line& line = lines_[static_cast<size_t>(peer)];
+  line.socket = socket;
+  if (!watch(socket, peer)) fail(sparsecollSystemError, "epoll_ctl: ", std::strerror(errno));
+  ucred other{};
+  socklen_t length = sizeof other;
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &other, &length) != 0 || other.pid <= 0 ||
+      other.pid == getpid())
+    return;
+  line.process = static_cast<int>(syscall(SYS_pidfd_open, other.pid, 0));
+  if (line.process >= 0 && !watch(line.process, peer)) {
+    close(line.process);
+    line.process = -1;
+  }
 }
 
 void LifeLines::connect(const std::vector<LifeLineAddress>& ranks) {
@@ -88,7 +108,7 @@ void LifeLines::connect(const std::vector<LifeLineAddress>& ranks) {
     if (line >= 0 && ::connect(line, name.at(), name.length) == 0 &&
         send(line, &greeting, sizeof greeting, MSG_NOSIGNAL) ==
             static_cast<ssize_t>(sizeof greeting))
-      watch(line, static_cast<int>(peer));
+      add(line, static_cast<int>(peer));
     else if (line >= 0)
       close(line);
   }
@@ -103,9 +123,9 @@ void LifeLines::accept_all() {
     const bool known =
         read(line, &greeting, sizeof greeting) == static_cast<ssize_t>(sizeof greeting) &&
         greeting.secret == address_.secret && greeting.rank < lines_.size() &&
-        lines_[greeting.rank] < 0;
+        !has(static_cast<int>(greeting.rank));
     if (known)
-      watch(line, static_cast<int>(greeting.rank));
+      add(line, static_cast<int>(greeting.rank));
     else
       close(line);  // a stranger of this machine
   }
@@ -118,10 +138,10 @@ void LifeLines::check(FunctionRef<void(int peer)> dead) {
   for (int count = 1; count > 0;) {
     count = epoll_wait(epoll_, events, 16, 0);
     for (const epoll_event& event : std::span(events, static_cast<size_t>(std::max(count, 0)))) {
-      int& line = lines_[static_cast<size_t>(event.data.fd)];
-      close(line);  // which also ends the watching
-      line = -1;
-      dead(event.data.fd);
+      const int peer = event.data.fd;
+      if (!has(peer)) continue;  // both descriptors have told
+      cut(lines_[static_cast<size_t>(peer)]);
+      dead(peer);
     }
   }
 }

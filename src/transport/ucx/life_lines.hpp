@@ -18,7 +18,8 @@ struct LifeLineAddress {
 };
 
 /// Connections between the ranks of one node that carry no data. The kernel closes those of a
-/// process that dies, and so its peers know at once: through shared memory they would never know.
+/// process that dies, and so its peers know at once: through shared memory they would never know. A
+/// child that the process has forked keeps them open, so the process itself is watched, too.
 class LifeLines {
  public:
   LifeLines(int rank, size_t ranks);
@@ -32,20 +33,27 @@ class LifeLines {
   /// Accepts the connections of the ranks with lower numbers, which have called connect().
   void accept_all();
   /// Returns whether there is a connection to this rank, which has not died.
-  bool has(int peer) const { return lines_[static_cast<size_t>(peer)] >= 0; }
+  bool has(int peer) const { return lines_[static_cast<size_t>(peer)].socket >= 0; }
   /// Returns a descriptor that is readable when a peer has died.
   int fd() const { return epoll_; }
   /// Calls `dead(peer)` for each peer that has died since the last call.
   void check(FunctionRef<void(int peer)> dead);
 
  private:
-  void watch(int socket, int peer);
+  struct Line {
+    int socket = -1;   ///< -1: there is no line
+    int process = -1;  ///< a pidfd; -1: the same process, or one that the kernel does not show
+  };
+
+  void add(int socket, int peer);
+  bool watch(int fd, int peer) const;
+  static void cut(Line& line);
 
   const int rank_;
   LifeLineAddress address_;
   int epoll_;
   int listening_ = -1;
-  std::vector<int> lines_;  ///< by peer; -1: none
+  std::vector<Line> lines_;  ///< by peer
 };
 
 }  // namespace sparsecoll

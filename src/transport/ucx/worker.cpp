@@ -6,144 +6,25 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <utility>
 
-#include "core/environment.hpp"
 #include "core/error.hpp"
 
 namespace sparsecoll::ucx {
 
 namespace {
 
-constexpr unsigned kMessageId = 0;
-constexpr unsigned kMeetingId = 1;
-/// The bytes that one active message carries. They fit in one packet of UCX's shared memory (8 KiB)
-/// and of its TCP (64 KiB), so that UCX hands them over where they have arrived, and does not first
-/// put a message together in memory of its own.
-constexpr size_t kFragmentInMemory = 8000;
-constexpr size_t kFragment = 60 * 1024;
 constexpr auto kLook = std::chrono::milliseconds(1);
 /// Rounds of progress() after which nothing more of a peer that has died can arrive.
 constexpr int kMostRounds = 100000;
+constexpr int kMostArming = 3;
+constexpr auto kNap = std::chrono::microseconds(50);
 constexpr auto kMostClosing = std::chrono::milliseconds(500);
-
-template <class T>
-ConstBytes bytes_of(const T& value) {
-  return std::as_bytes(std::span(&value, 1));
-}
 
 }  // namespace
 
-Worker::Worker(int rank, size_t ranks, Bootstrap& bootstrap, const Deadline& deadline)
-    : ucx_(open_library()), rank_(rank), peers_(ranks) {
-  try {
-    std::vector<std::byte> own;
-    const Introduction self = start(own);
-    const std::vector<std::byte> all = bootstrap.allgather(bytes_of(self));
-    std::vector<Introduction> peers(ranks);
-    std::memcpy(peers.data(), all.data(), ranks * sizeof self);
-    std::vector<LifeLineAddress> life_lines;
-    for (const Introduction& peer : peers) {
-      locations_.push_back(peer.location);
-      life_lines.push_back(peer.life_line);
-      own.resize(std::max(own.size(), size_t{peer.network_bytes + peer.memory_bytes}));
-    }
-    life_lines_->connect(life_lines);
-    const std::vector<std::byte> addresses = bootstrap.allgather(own);
-    life_lines_->accept_all();
-    new_mailbox();  // a peer may send as soon as it has met this rank
-    connect(peers, addresses);
-    meet(deadline);
-  } catch (...) {
-    shut_down();
-    throw;
-  }
-}
-
 Worker::~Worker() { shut_down(); }
-
-Introduction Worker::start(std::vector<std::byte>& addresses) {
-  for (size_t peer = 0; peer < peers_.size(); ++peer) {
-    peers_[peer].worker = this;
-    peers_[peer].rank = static_cast<int>(peer);
-  }
-  to_close_.reserve(peers_.size());
-  life_lines_.emplace(rank_, peers_.size());
-  engines_.push_back(std::make_unique<Engine>(Engine::Kind::network, peers_.size()));
-  // Who sets UCX_TLS chooses how UCX sends, also within a node.
-  if (!environment("UCX_TLS")) try {
-      engines_.push_back(std::make_unique<Engine>(Engine::Kind::memory, peers_.size()));
-    } catch (const Error&) {
-      // A system without shared memory.
-    }
-  Introduction self{RankLocation::here(), life_lines_->address()};
-  for (const auto& engine : engines_) {
-    engine->listen(kMessageId, on_message, this);
-    engine->listen(kMeetingId, on_meeting, this);
-    const std::vector<std::byte> address = engine->address();
-    (engine == engines_.front() ? self.network_bytes : self.memory_bytes) = address.size();
-    addresses.insert(addresses.end(), address.begin(), address.end());
-  }
-  return self;
-}
-
-void Worker::connect(const std::vector<Introduction>& peers,
-                     const std::vector<std::byte>& addresses) {
-  const size_t stride = addresses.size() / peers.size();
-  for (Peer& peer : peers_) {
-    if (peer.rank == rank_) continue;
-    const auto r = static_cast<size_t>(peer.rank);
-    const std::byte* const address = addresses.data() + r * stride;
-    // Only a life line tells that a peer in memory has died.
-    if (engines_.size() > 1 && peers[r].memory_bytes > 0 && life_lines_->has(peer.rank)) {
-      peer.engine = engines_.back().get();
-      peer.fragment = kFragmentInMemory;
-      peer.endpoint = peer.engine->connect(address + peers[r].network_bytes, on_failure, &peer);
-    }
-    if (peer.endpoint) continue;
-    peer.engine = engines_.front().get();
-    peer.fragment = kFragment;
-    peer.endpoint = peer.engine->connect(address, on_failure, &peer);
-    if (!peer.endpoint) fail(sparsecollSystemError, "UCX has no connection to rank ", peer.rank);
-  }
-}
-
-void Worker::meet(const Deadline& deadline) {
-  const auto own = static_cast<uint32_t>(rank_);  // UCX reads it until the messages are sent
-  std::vector<void*> requests;
-  const ucp_request_param_t how{};
-  for (Peer& peer : peers_) {
-    peer.met = peer.rank == rank_;
-    if (peer.met || peer.failed) continue;
-    void* const request = ucx_.send(peer.endpoint, kMeetingId, &own, sizeof own, nullptr, 0, &how);
-    if (UCS_PTR_IS_ERR(request)) fail_peer(peer.rank);
-    if (UCS_PTR_IS_PTR(request)) requests.push_back(request);
-  }
-  const auto is_missing = [](const Peer& peer) { return !peer.met && !peer.failed; };
-  auto missing = peers_.begin();
-  while ((missing = std::find_if(missing, peers_.end(), is_missing)) != peers_.end() &&
-         !deadline.passed())
-    if (!progress()) sched_yield();
-  wait_for(requests, deadline.within(kMostClosing));
-  if (missing != peers_.end())
-    fail(sparsecollTimeout, "deadline passed, nothing was heard over UCX from rank ",
-         missing->rank);
-  const auto failed = std::ranges::find(peers_, true, &Peer::failed);
-  if (failed != peers_.end())
-    fail(sparsecollRemoteError, "rank ", failed->rank, " cannot be reached over UCX, or has ended");
-}
-
-ucs_status_t Worker::on_meeting(void* worker, const void* header, size_t header_bytes, void*,
-                                size_t, const ucp_am_recv_param_t*) {
-  uint32_t rank = 0;
-  if (header_bytes != sizeof rank) return UCS_OK;
-  std::memcpy(&rank, header, sizeof rank);
-  Worker& self = *static_cast<Worker*>(worker);
-  if (rank < self.peers_.size()) self.peers_[rank].met = true;
-  return UCS_OK;
-}
 
 std::shared_ptr<Mailbox> Worker::new_mailbox() {
   const auto made = std::make_shared<Mailbox>(next_address_, peers_.size());
@@ -313,20 +194,23 @@ void Worker::sleep(Mailbox& mailbox, uint64_t seen, Clock::time_point limit,
                    const std::atomic<bool>& interrupted) {
   std::unique_lock lock(mutex_);
   if (engines_.empty()) return;
-  for (bool armed = false; !armed;) {
-    while (progress()) {
+  bool armed = false;
+  for (int tries = 0; tries < kMostArming && !armed; ++tries) {
+    while (mailbox.events() == seen && progress()) {
     }
     if (mailbox.events() != seen) return;
     armed = std::ranges::all_of(engines_, [](const auto& engine) { return engine->arm(); });
   }
+  // UCX does not wait while a peer in memory has no room for what is to be sent, which may last.
+  if (!armed) limit = std::min(limit, Clock::now() + kNap);
   const auto left = std::clamp<Clock::duration>(limit - Clock::now(), Clock::duration::zero(),
                                                 std::chrono::hours(1));
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
   const timespec wait{seconds.count(), (left - seconds).count()};
   pollfd sources[] = {{mailbox.wake_fd(), POLLIN, 0},
                       {life_lines_->fd(), POLLIN, 0},
-                      {engines_.front()->fd(), POLLIN, 0},
-                      {engines_.size() > 1 ? engines_.back()->fd() : -1, POLLIN, 0}};
+                      {armed ? engines_.front()->fd() : -1, POLLIN, 0},
+                      {armed && engines_.size() > 1 ? engines_.back()->fd() : -1, POLLIN, 0}};
   mailbox.sleeps = true;
   ++sleepers_;
   if (interrupted) mailbox.wake();

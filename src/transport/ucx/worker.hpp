@@ -28,12 +28,20 @@ struct Outgoing {
   std::shared_ptr<const Buffer> owner = {};  ///< the message, if it was handed over
 };
 
+/// The ids of active messages: a fragment of a message, and the first one of a peer.
+inline constexpr unsigned kMessageId = 0;
+inline constexpr unsigned kMeetingId = 1;
+
 /// What the ranks tell each other first. Its bytes are sent as they are.
 struct Introduction {
   RankLocation location;
   LifeLineAddress life_line;
-  uint64_t network_bytes = 0;  ///< of the address of its engine over the network
-  uint64_t memory_bytes = 0;   ///< of that in memory, which follows; 0: there is none
+};
+
+/// The lengths of a rank's addresses. Its bytes are sent as they are.
+struct AddressLengths {
+  uint64_t network = 0;  ///< of its engine over the network
+  uint64_t memory = 0;   ///< of that in memory; 0: there is none
 };
 
 /// UCX of one rank: its engines and its connections to the other ranks. The communicators that are
@@ -97,10 +105,10 @@ class Worker {
     size_t bytes;  ///< that the mailbox counts
   };
 
-  /// Makes the engines and appends their addresses.
-  Introduction start(std::vector<std::byte>& addresses);
+  /// Makes the engines. Appends their addresses and returns the lengths of these.
+  AddressLengths start(std::vector<std::byte>& addresses);
   void shut_down() noexcept;
-  void connect(const std::vector<Introduction>& peers, const std::vector<std::byte>& addresses);
+  void connect(const std::vector<AddressLengths>& lengths, const std::vector<std::byte>& addresses);
   /// Sends each rank an empty message and waits for those of all. Then UCX has all connections, and
   /// tells when a peer dies.
   void meet(const Deadline& deadline);
