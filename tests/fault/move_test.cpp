@@ -49,12 +49,16 @@ const unit::Residuals<float>& residuals_after(const std::vector<FloatStep>& step
   return calls == 0 ? steps.front().before : steps[calls - 1].after;
 }
 
-/// The next call of the ranks that remain, from their residuals.
-FloatStep next_step(const Case& c, uint64_t calls) {
+/// The next call of the ranks that remain, from their residuals. They stay on their nodes: `nodes`
+/// gets them, and must live as long as the step.
+FloatStep next_step(const Case& c, uint64_t calls, std::vector<int>& nodes) {
   unit::Residuals<float> before = residuals_after(*c.steps, calls);
   before.erase(before.begin() + c.victim);
   Task task = c.steps->front().task;
   task.seed = 77;
+  nodes = test::nodes_of(task.mode, static_cast<size_t>(c.P));
+  if (!nodes.empty()) nodes.erase(nodes.begin() + c.victim);
+  task.mode.nodes = &nodes;
   return unit::make_step(task, before);
 }
 
@@ -92,7 +96,8 @@ std::string run_rank(const Case& c, Communicators& ranks, int rank, test::Residu
   if (residual.read() != residuals_after(*c.steps, committed)[static_cast<size_t>(rank)])
     return text("the residual is not that after call ", committed, "; ");
   if (ranks.destroy(rank) != sparsecollSuccess) return "destroy";
-  const FloatStep next = next_step(c, committed);
+  std::vector<int> nodes;
+  const FloatStep next = next_step(c, committed, nodes);
   const int place = rank > c.victim ? rank - 1 : rank;
   const Report report = make_call(next, place, shrunk, residual);
   const bool good = !is_failure(report) && report.wrong.empty() && report.committed;
