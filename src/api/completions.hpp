@@ -59,7 +59,7 @@ class Completions {
   bool has_due() const;
   /// Takes the first notification whose call has ended.
   std::optional<Notification> take_due();
-  /// Refuses notifications from now on, unless there are some. Returns whether it does.
+  /// If no notification waits, refuses all from now on and returns true. Otherwise returns false.
   bool close();
 
   /// Calls the function of a notification. Throws InvalidUsage if the function throws.

@@ -14,7 +14,7 @@ namespace sparsecoll {
 /// Why a flight record is written: a fatal error, sparsecollCommDump, SPARSECOLL_FLIGHT_SIGNAL.
 enum class FlightRecordCause { failure, dump, signal };
 
-/// What a flight record says besides its calls.
+/// The head of a flight record, which comes before its calls.
 struct FlightRecordHead {
   Timeline::Owner owner;
   FlightRecordCause cause;

@@ -41,7 +41,7 @@ StateSection state_value(const char* name, const T&& value) = delete;
 void write_state_file(const std::string& path, const char* kind,
                       std::span<const StateSection> sections);
 
-/// Where a state is saved to: a file, or memory of the caller's, which gets the same bytes.
+/// The place to which a state is saved: a file, or memory of the caller, which gets the same bytes.
 class StateTarget {
  public:
   explicit StateTarget(std::string path) : path_(std::move(path)) {}

@@ -55,7 +55,7 @@ std::vector<int> failed_of(sparsecollComm_t comm) {
   return {ranks, ranks + count};
 }
 
-/// What the ranks report after they went on; they must agree.
+/// The reports of the ranks after they went on; they must agree.
 class Agreement {
  public:
   /// Returns "" if `value` is that of all ranks that have called it with this name.

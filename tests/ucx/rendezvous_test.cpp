@@ -36,7 +36,7 @@ SocketAddress loopback(int family) {
 
 UniqueId new_id(int family = AF_INET) { return Server::of_process().open(loopback(family)); }
 
-/// What a rank gets from the rendezvous.
+/// The outcome of the rendezvous for one rank.
 struct Outcome {
   sparsecollResult_t code = sparsecollSuccess;
   std::string message;

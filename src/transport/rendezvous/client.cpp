@@ -21,7 +21,8 @@ constexpr auto kRefused = std::chrono::seconds(3);
 constexpr auto kPause = std::chrono::milliseconds(50);
 /// How often the connection may end before the server has answered.
 constexpr int kMostTries = 20;
-/// The server reports who is missing so long before this rank's deadline.
+/// The server stops waiting this long before the deadline, so that its report of the missing ranks
+/// arrives in time.
 constexpr auto kMargin = std::chrono::milliseconds(300);
 constexpr size_t kLongestAnswer = size_t{1} << 32;
 

@@ -11,7 +11,7 @@
 
 namespace sparsecoll::ucx {
 
-/// What a rank uses of UCX for one kind of connections: a context and its worker.
+/// A context of UCX and its worker, by which a rank makes one kind of connections.
 ///
 /// UCX 1.13 has no shared memory where it handles the failures of peers. So a rank has two engines:
 /// one over the network, which handles them, and one in memory, which does not.

@@ -30,7 +30,7 @@ struct Greeting {
   uint64_t rank;
 };
 
-/// An address of the kernel's, outside the file system: nothing is left of it after the process.
+/// A socket address in Linux's abstract namespace. The kernel removes it when the process ends.
 struct AbstractName {
   explicit AbstractName(const std::array<uint64_t, 2>& name) {
     address.sun_family = AF_UNIX;

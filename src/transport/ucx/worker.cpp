@@ -170,7 +170,7 @@ bool Worker::progress() {
   bool any = false;
   for (const auto& engine : engines_) any = engine->progress() || any;
   if (!to_close_.empty()) close_failed();
-  // A rank that sleeps may have missed what this thread has taken from UCX.
+  // This thread may have taken messages for communicators whose threads sleep.
   if (any && sleepers_ > 0)
     for (const auto& [address, mailbox] : mailboxes_)
       if (mailbox->sleeps) mailbox->wake();

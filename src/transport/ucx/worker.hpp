@@ -32,7 +32,7 @@ struct Outgoing {
 inline constexpr unsigned kMessageId = 0;
 inline constexpr unsigned kMeetingId = 1;
 
-/// What the ranks tell each other first. Its bytes are sent as they are.
+/// The first message between the ranks. Its bytes are sent as they are.
 struct Introduction {
   RankLocation location;
   LifeLineAddress life_line;
