@@ -9,6 +9,7 @@ module sparsecoll
   use sparsecoll_errors, only: sparsecollGetErrorString, sparsecollGetLastError, &
     sparsecollGetVersion
   use sparsecoll_gtopk_allreduce
+  use sparsecoll_initialization
   use sparsecoll_mpi
   use sparsecoll_local_functions
   use sparsecoll_push_sum
