@@ -7,6 +7,7 @@
 #include <link.h>
 #include <pthread.h>
 
+#include <cstddef>
 #include <mutex>
 #include <string_view>
 #include <vector>
@@ -15,10 +16,23 @@ namespace sparsecoll::cuda {
 
 namespace {
 
-/// Returns whether the object is the driver, whatever version its file name has.
-int is_driver(dl_phdr_info* object, size_t, void*) {
+/// What is known of the objects that the process has loaded.
+struct Search {
+  unsigned long long loads_without = 0;  ///< after so many loads the driver was not among them
+  unsigned long long loads = 0;
+};
+
+/// Returns 1 if the object is the driver, whatever version its file name has, and -1 if nothing was
+/// loaded since the last search. Both end the search: looking at all of a hundred objects takes
+/// longer than the rest of a small call.
+int is_driver(dl_phdr_info* object, size_t size, void* search) {
+  auto& known = *static_cast<Search*>(search);
+  if (size >= offsetof(dl_phdr_info, dlpi_adds) + sizeof object->dlpi_adds) {
+    known.loads = object->dlpi_adds;
+    if (known.loads == known.loads_without) return -1;
+  }
   const std::string_view path = object->dlpi_name;
-  return path.substr(path.rfind('/') + 1).starts_with("libcuda.so");
+  return path.substr(path.rfind('/') + 1).starts_with("libcuda.so") ? 1 : 0;
 }
 
 /// Serialises the searches. A fork takes it, too: glibc before 2.38 leaves the lock that
@@ -35,8 +49,11 @@ void unlock_search() { search_mutex().unlock(); }
 bool driver_is_loaded() {
   static const int without_memory = pthread_atfork(lock_search, unlock_search, unlock_search);
   static_cast<void>(without_memory);  // then only a child of such a fork may hang
+  static Search search;
   const std::lock_guard lock(search_mutex());
-  return dl_iterate_phdr(is_driver, nullptr) != 0;
+  const int found = dl_iterate_phdr(is_driver, &search);
+  if (found == 0) search.loads_without = search.loads;
+  return found == 1;
 }
 
 /// Opens the driver if this process has loaded it; returns null otherwise. dlopen() is called only
