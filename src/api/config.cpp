@@ -5,11 +5,9 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <charconv>
 #include <climits>
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
 
 #include "api/topology_tree.hpp"
 #include "calls/algorithm_info.hpp"
@@ -23,49 +21,6 @@ namespace {
 
 constexpr sparsecollConfig_t kDefaults = SPARSECOLL_CONFIG_INITIALIZER;
 constexpr int kMostThreads = 1024;
-
-struct Word {
-  const char* name;
-  int value;
-};
-
-[[noreturn]] void unknown_value(const char* variable, const std::string& got,
-                                const std::vector<Word>& words) {
-  std::string valid;
-  for (const Word& word : words) valid += (valid.empty() ? "" : ", ") + std::string(word.name);
-  fail(sparsecollInvalidArgument, variable, ": expected one of ", valid, "; got '", got, "'");
-}
-
-/// Returns the value of the word that the variable is set to; `otherwise` if it is not set.
-int choose(const char* variable, const std::vector<Word>& words, int otherwise) {
-  const auto got = environment(variable);
-  if (!got) return otherwise;
-  for (const Word& word : words)
-    if (*got == word.name) return word.value;
-  unknown_value(variable, *got, words);
-}
-
-/// The valid range of a variable's number.
-template <class T>
-struct Numbers {
-  const char* unit;
-  T least;
-  T most;
-};
-
-/// Returns the variable's number; none if it is not set.
-template <class T = int>
-std::optional<T> number(const char* variable, const Numbers<std::type_identity_t<T>>& numbers) {
-  const auto got = environment(variable);
-  if (!got) return std::nullopt;
-  T value = 0;
-  const auto [end, error] = std::from_chars(got->data(), got->data() + got->size(), value);
-  if (error != std::errc() || end != got->data() + got->size() || value < numbers.least ||
-      value > numbers.most)
-    fail(sparsecollInvalidArgument, variable, ": expected ", numbers.unit, ", ", numbers.least,
-         " to ", numbers.most, "; got '", *got, "'");
-  return value;
-}
 
 std::optional<host::Simd> simd_level() {
   constexpr const char* kVariable = "SPARSECOLL_SIMD";
@@ -84,13 +39,6 @@ std::optional<host::Simd> simd_level() {
   return simd;
 }
 
-/// Returns whether the variable is "0" or "1"; none for "auto" and if it is not set.
-std::optional<bool> optional_switch(const char* variable) {
-  constexpr int kAuto = -1;
-  const int chosen = choose(variable, {{"auto", kAuto}, {"0", 0}, {"1", 1}}, kAuto);
-  return chosen == kAuto ? std::nullopt : std::optional(chosen == 1);
-}
-
 /// Returns the signal that writes the flight records; 0 if the variable is not set.
 int flight_signal(bool has_files) {
   constexpr const char* kVariable = "SPARSECOLL_FLIGHT_SIGNAL";
@@ -101,19 +49,6 @@ int flight_signal(bool has_files) {
     fail(sparsecollInvalidArgument, kVariable,
          ": expected SPARSECOLL_FLIGHT_RECORDER, which names the files, beside it");
   return chosen;
-}
-
-/// Returns how many processes the launcher says that it started, if that is more than one. The
-/// variables are those of torchrun, Slurm, MPICH and Open MPI.
-std::optional<LaunchedRanks> launched_ranks() {
-  for (const char* variable : {"WORLD_SIZE", "SLURM_NTASKS", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE"}) {
-    const std::string got = environment(variable).value_or("");
-    int count = 0;
-    const auto [end, error] = std::from_chars(got.data(), got.data() + got.size(), count);
-    const bool whole = error == std::errc() && end == got.data() + got.size();
-    if (whole && count > 1) return LaunchedRanks{variable, count};
-  }
-  return std::nullopt;
 }
 
 /// Returns "0 (auto), 1 (allgather) or 2 (oktopk)" for all algorithms.
@@ -307,22 +242,6 @@ void check_nccl_device(const Config& config, int device) {
   if (wanted != INT_MIN && wanted != device)
     fail(sparsecollInvalidArgument, "config.device: expected that of the NCCL communicator, ",
          device, ", or INT_MIN, got ", wanted);
-}
-
-void check_expected_ranks(const Config& config, int ranks) {
-  const int expected = config.values.expectedRanks;
-  if (expected == 0 || expected == ranks) return;
-  fail(
-      sparsecollInvalidUsage, "config.expectedRanks (SPARSECOLL_EXPECTED_RANKS): expected ",
-      expected, " ranks, got ", ranks,
-      config.launched ? text("; ", config.launched->variable, " is ", config.launched->count) : "");
-}
-
-std::optional<std::string> warning_of_one_rank(const Config& config) {
-  if (!config.launched || config.values.expectedRanks == 1) return std::nullopt;
-  return text("MPI has one rank here, but ", config.launched->variable, " is ",
-              config.launched->count,
-              ": each process has a communicator of its own, and nothing is summed");
 }
 
 void check_stream_order(const Config& config) {

@@ -59,6 +59,10 @@ CheckedConfig check_config(const sparsecollConfig_t* config, bool check = true);
 /// Does the same, but throws the problem.
 Config make_config(const sparsecollConfig_t* config, bool check = true);
 
+/// Returns how many processes the launcher says that it started, if that is more than one. The
+/// variables are those of torchrun, Slurm, MPICH and Open MPI.
+std::optional<LaunchedRanks> launched_ranks();
+
 /// Throws InvalidUsage if the configuration expects another number of ranks.
 void check_expected_ranks(const Config& config, int ranks);
 

@@ -2,13 +2,54 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <charconv>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <vector>
+
+#include "core/error.hpp"
 
 namespace sparsecoll {
 
 /// Returns the value of an environment variable; none if it is not set. All of the library reads
 /// its environment with this function.
 std::optional<std::string> environment(const char* name);
+
+/// A word that a variable may be set to, and what it stands for.
+struct Word {
+  const char* name;
+  int value;
+};
+
+/// Returns the value of the word that the variable is set to; `otherwise` if it is not set. Throws
+/// InvalidArgument with all words if it is set to another one.
+int choose(const char* variable, const std::vector<Word>& words, int otherwise);
+
+/// Returns whether the variable is "0" or "1"; none for "auto" and if it is not set.
+std::optional<bool> optional_switch(const char* variable);
+
+/// The valid range of a variable's number.
+template <class T>
+struct Numbers {
+  const char* unit;
+  T least;
+  T most;
+};
+
+/// Returns the variable's number; none if it is not set. Throws InvalidArgument with the range if
+/// it is set to anything else.
+template <class T = int>
+std::optional<T> number(const char* variable, const Numbers<std::type_identity_t<T>>& numbers) {
+  const auto got = environment(variable);
+  if (!got) return std::nullopt;
+  T value = 0;
+  const auto [end, error] = std::from_chars(got->data(), got->data() + got->size(), value);
+  if (error != std::errc() || end != got->data() + got->size() || value < numbers.least ||
+      value > numbers.most)
+    fail(sparsecollInvalidArgument, variable, ": expected ", numbers.unit, ", ", numbers.least,
+         " to ", numbers.most, "; got '", *got, "'");
+  return value;
+}
 
 }  // namespace sparsecoll

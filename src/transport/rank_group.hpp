@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "transport/local.hpp"
+
+namespace sparsecoll {
+
+/// The messages that one rank has not yet received.
+struct Inbox {
+  struct QueuedMessage {
+    int peer;  ///< the sender
+    bool handed_over;
+    Buffer bytes;
+    Clock::time_point due;  ///< it may be received from then on; in the future if a test delays it
+  };
+  Memory memory;
+  Pool pool{memory};
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<QueuedMessage> messages;
+  std::atomic<size_t> handed_over{0};  ///< bytes of those messages that were handed over
+  std::atomic<size_t> events{0};       ///< counts new messages and peers that left
+  bool interrupted = false;
+};
+
+/// The state that the ranks of one communicator share. It lives until the last of them is gone.
+struct RankGroup {
+  RankGroup(int ranks, FaultPlan faults, FaultPlan recovery_faults = {})
+      : inboxes(ranks),
+        gone(ranks),
+        completed(ranks),
+        joined(ranks),
+        plan(std::move(faults)),
+        recovery_plan(std::move(recovery_faults)),
+        ranks_sharing_cpus(ranks),
+        left_for_good(static_cast<size_t>(ranks)) {
+    spins = static_cast<unsigned>(ranks) <= std::thread::hardware_concurrency();
+  }
+  /// A message that was handed over is of its sender's pool, so all messages are freed before the
+  /// first pool.
+  ~RankGroup() {
+    for (Inbox& inbox : inboxes) inbox.messages.clear();
+  }
+  void notify_all_but(int rank) {
+    for (size_t r = 0; r < inboxes.size(); ++r)
+      if (static_cast<int>(r) != rank) notify(inboxes[r]);
+  }
+  static void notify(Inbox& inbox) {
+    {
+      const std::lock_guard lock(inbox.mutex);
+      ++inbox.events;
+    }
+    inbox.changed.notify_all();
+  }
+  /// Returns the group of the members of a split. The first member to ask makes it; after the last
+  /// one has asked, the parent forgets it.
+  static std::shared_ptr<RankGroup> join_split(const std::shared_ptr<RankGroup>& parent,
+                                               std::span<const RankAddress> members, uint64_t id) {
+    const std::lock_guard lock(parent->splits_mutex);
+    const std::pair key{id, members.front().rank};
+    PendingSplit& split = parent->splits[key];
+    if (!split.group) {
+      const auto fresh = std::make_shared<RankGroup>(static_cast<int>(members.size()), FaultPlan{});
+      fresh->parent = parent;
+      fresh->ranks_sharing_cpus = parent->ranks_sharing_cpus;
+      for (const RankAddress& each : members) fresh->parent_ranks.push_back(each.rank);
+      // Stored last, so that the next member can try again if this one runs out of memory.
+      split.group = fresh;
+    }
+    std::shared_ptr<RankGroup> group = split.group;
+    if (++split.joined == members.size()) parent->splits.erase(key);
+    return group;
+  }
+  /// Returns the group in which the ranks of this one find each other after a failure.
+  std::shared_ptr<RankGroup> recovery_group() {
+    const std::lock_guard lock(splits_mutex);
+    if (recovery) return recovery;
+    const auto fresh = std::make_shared<RankGroup>(static_cast<int>(inboxes.size()), recovery_plan);
+    fresh->ranks_sharing_cpus = ranks_sharing_cpus;
+    for (size_t r = 0; r < left_for_good.size(); ++r) fresh->gone[r] = left_for_good[r];
+    return recovery = fresh;
+  }
+  /// Called when a rank will not come to the recovery group unless it is there already.
+  void leave_for_good(int rank) noexcept {
+    const std::lock_guard lock(splits_mutex);
+    left_for_good[static_cast<size_t>(rank)] = true;
+    if (!recovery || recovery->gone[rank].exchange(true)) return;
+    recovery->notify_all_but(rank);
+  }
+  /// Returns true if that rank has not joined this group and has left the parent, so that it never
+  /// will.
+  bool will_never_join(int rank) const {
+    if (joined[rank] || parent_ranks.empty()) return false;
+    const std::shared_ptr<RankGroup> from = parent.lock();
+    const bool left = !from || from->gone[parent_ranks[static_cast<size_t>(rank)]];
+    return left && !joined[rank];  // checked again, because it may have joined before it left
+  }
+
+  struct PendingSplit {
+    std::shared_ptr<RankGroup> group;
+    size_t joined = 0;  ///< number of members that have joined
+  };
+  std::vector<Inbox> inboxes;
+  std::vector<std::atomic<bool>> gone;
+  std::vector<std::atomic<uint64_t>> completed;  ///< number of the last completed call, plus 1
+  std::vector<std::atomic<bool>> joined;
+  FaultPlan plan, recovery_plan;
+  int ranks_sharing_cpus;           ///< the ranks of the process; a split inherits the number
+  bool spins;                       ///< true if every rank has a core of its own
+  std::weak_ptr<RankGroup> parent;  ///< the group from which this one was split, or null
+  std::vector<int> parent_ranks;    ///< the members' ranks in the parent
+  std::mutex splits_mutex;
+  std::map<std::pair<uint64_t, int>, PendingSplit> splits;  ///< by id and first member
+  std::shared_ptr<RankGroup> recovery;                      ///< null: nobody has asked for it
+  std::vector<bool> left_for_good;
+};
+
+}  // namespace sparsecoll
