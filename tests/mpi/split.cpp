@@ -112,15 +112,17 @@ void check_order_of_ends(Verdict& verdict, int way) {
 }
 
 /// MPI runs out of communicators (MPICH after some 2000) and of tags if they are not given back.
+/// That does not depend on the number of ranks, so three of them make so many.
 void check_many(Verdict& verdict) {
   const int rank = rank_in(MPI_COMM_WORLD), P = size_of(MPI_COMM_WORLD);
   const MpiCommunicator parent(MPI_COMM_WORLD, default_config());
-  for (int round = 0; round < 3000; ++round) {
+  const int thinning = P == 3 ? 1 : 10;
+  for (int round = 0; round < 3000 / thinning; ++round) {
     const sparsecollComm_t child = split(verdict, parent.get(), (rank + round) % 3, round % P);
     if (round % 500 == 0) verdict.check("the parent", use(parent.get(), every(1, 0)));
     end(verdict, child);
   }
-  for (int round = 0; round < 2500; ++round) {
+  for (int round = 0; round < 2500 / thinning; ++round) {
     sparsecollComm_t old = nullptr;
     verdict.require("init",
                     sparsecollCommInitMpi(&old, MPI_COMM_WORLD, nullptr) == sparsecollSuccess);
