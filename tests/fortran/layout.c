@@ -25,7 +25,9 @@ int fresh_structures(const sparsecollSparse_t* sparse, const sparsecollConfig_t*
   /* Padding follows `algorithm`. */
   const size_t head = offsetof(sparsecollStats_t, algorithm) + sizeof t.algorithm;
   const size_t tail = offsetof(sparsecollStats_t, bytesSent);
-  return memcmp(sparse, &s, sizeof s) == 0 && memcmp(config, &c, sizeof c) == 0 &&
+  /* And `nonFinite`. */
+  const size_t fields = offsetof(sparsecollConfig_t, nonFinite) + sizeof c.nonFinite;
+  return memcmp(sparse, &s, sizeof s) == 0 && memcmp(config, &c, fields) == 0 &&
          memcmp(stats, &t, head) == 0 &&
          memcmp((const char*)stats + tail, (const char*)&t + tail, sizeof t - tail) == 0 &&
          all == SPARSECOLL_ALL;
