@@ -1,18 +1,15 @@
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installs headers, libraries, the config package and the pkg-config file. The shared and the static
-# library have export sets of their own, because only users of the static one need MPI and threads.
+# Installs headers, libraries, the config package and the pkg-config files. The libraries have export
+# sets of their own: only users of the static ones need threads, and only users of those for MPI need
+# MPI. What is for MPI is the install component `mpi`, which packages can leave out.
 
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/sparsecoll")
-set(public_headers include/sparsecoll/sparsecoll.h include/sparsecoll/sparsecoll.hpp)
-if(SPARSECOLL_MPI)
-  list(APPEND public_headers include/sparsecoll/sparsecoll_mpi.h
-       include/sparsecoll/sparsecoll_mpi.hpp)
-endif()
-install(FILES ${public_headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sparsecoll")
+install(FILES include/sparsecoll/sparsecoll.h include/sparsecoll/sparsecoll.hpp
+        DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sparsecoll")
 install(DIRECTORY include/sparsecoll/cxx DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sparsecoll")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(PROGRAMS tools/sparsecoll-blame DESTINATION "${CMAKE_INSTALL_BINDIR}")
@@ -25,19 +22,39 @@ list(REMOVE_ITEM cxx_runtime ${CMAKE_C_IMPLICIT_LINK_LIBRARIES})
 list(TRANSFORM cxx_runtime PREPEND -l)
 target_link_libraries(sparsecoll_static INTERFACE "$<INSTALL_INTERFACE:${cxx_runtime}>")
 
-install(TARGETS sparsecoll_static EXPORT sparsecollStaticTargets
-        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-install(EXPORT sparsecollStaticTargets NAMESPACE sparsecoll:: DESTINATION "${package_dir}")
+# sparsecoll_install_library(target export [option...])
+function(sparsecoll_install_library target export)
+  install(TARGETS ${target} EXPORT ${export}
+          ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" ${ARGN}
+          LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" ${ARGN})
+  install(EXPORT ${export} NAMESPACE sparsecoll:: DESTINATION "${package_dir}" ${ARGN})
+endfunction()
+
+sparsecoll_install_library(sparsecoll_static sparsecollStaticTargets)
 if(BUILD_SHARED_LIBS)
-  install(TARGETS sparsecoll EXPORT sparsecollSharedTargets
-          LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-  install(EXPORT sparsecollSharedTargets NAMESPACE sparsecoll:: DESTINATION "${package_dir}")
+  sparsecoll_install_library(sparsecoll sparsecollSharedTargets)
+endif()
+if(SPARSECOLL_MPI)
+  install(FILES include/sparsecoll/sparsecoll_mpi.h include/sparsecoll/sparsecoll_mpi.hpp
+          DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sparsecoll" COMPONENT mpi)
+  sparsecoll_install_library(sparsecoll_mpi_static sparsecollMpiStaticTargets COMPONENT mpi)
+  if(BUILD_SHARED_LIBS)
+    sparsecoll_install_library(sparsecoll_mpi sparsecollMpiSharedTargets COMPONENT mpi)
+  endif()
 endif()
 
-# The wheel of Python installs only this component (pyproject.toml).
+# The wheel of Python builds this target and installs this component (pyproject.toml). It holds no
+# links: libsparsecoll.so has the name that Python looks for, the library for MPI the name that
+# libsparsecoll.so looks for.
 if(SKBUILD)
+  add_custom_target(sparsecoll_wheel DEPENDS sparsecoll)
   install(FILES "$<TARGET_FILE:sparsecoll>" DESTINATION sparsecoll RENAME libsparsecoll.so
           COMPONENT python)
+  if(SPARSECOLL_MPI)
+    add_dependencies(sparsecoll_wheel sparsecoll_mpi)
+    install(FILES "$<TARGET_FILE:sparsecoll_mpi>" DESTINATION sparsecoll
+            RENAME "$<TARGET_SONAME_FILE_NAME:sparsecoll_mpi>" COMPONENT python)
+  endif()
 endif()
 
 if(SPARSECOLL_FORTRAN)

@@ -1,14 +1,11 @@
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Writes sparsecoll.pc. The dependencies of the static library are in Libs.private, not in
-# Requires.private, because with the latter pkg-config would need MPI's file for the shared library,
-# too.
+# Writes sparsecoll.pc, sparsecoll-mpi.pc and sparsecoll-fortran.pc. The dependencies of the static
+# library are in Libs.private, not in Requires.private, because with the latter pkg-config would need
+# hwloc's file for the shared library, too.
 
 set(static_needs ${cxx_runtime} -pthread)
-if(SPARSECOLL_MPI)
-  list(APPEND static_needs ${MPI_C_LINK_FLAGS} ${MPI_C_LIBRARIES})
-endif()
 if(SPARSECOLL_HWLOC)
   get_filename_component(hwloc_folder "${Hwloc_LIBRARY}" DIRECTORY)
   if(NOT hwloc_folder IN_LIST CMAKE_C_IMPLICIT_LINK_DIRECTORIES)
@@ -31,13 +28,28 @@ endif()
 # The prefix is relative to the file, so that an installation can be moved.
 file(RELATIVE_PATH PC_PREFIX "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
 string(REGEX REPLACE "/$" "" PC_PREFIX "${PC_PREFIX}")
-configure_file(cmake/sparsecoll.pc.in "${CMAKE_CURRENT_BINARY_DIR}/sparsecoll.pc" @ONLY)
-install(FILES "${CMAKE_CURRENT_BINARY_DIR}/sparsecoll.pc"
-        DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 
+# sparsecoll_install_pc(name [option...])
+function(sparsecoll_install_pc name)
+  configure_file(cmake/${name}.pc.in "${CMAKE_CURRENT_BINARY_DIR}/${name}.pc" @ONLY)
+  install(FILES "${CMAKE_CURRENT_BINARY_DIR}/${name}.pc"
+          DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" ${ARGN})
+endfunction()
+
+sparsecoll_install_pc(sparsecoll)
+if(SPARSECOLL_MPI)
+  # What mpicc adds, so that another compiler does, too.
+  list(TRANSFORM MPI_C_INCLUDE_DIRS PREPEND -I OUTPUT_VARIABLE mpi_flags)
+  list(JOIN mpi_flags " " PC_MPI_FLAGS)
+  list(JOIN MPI_C_LIBRARIES " " mpi_libraries)
+  set(PC_MPI_LIBS "${MPI_C_LINK_FLAGS} ${mpi_libraries}")
+  sparsecoll_install_pc(sparsecoll-mpi COMPONENT mpi)
+endif()
 if(SPARSECOLL_FORTRAN)
-  configure_file(cmake/sparsecoll-fortran.pc.in
-                 "${CMAKE_CURRENT_BINARY_DIR}/sparsecoll-fortran.pc" @ONLY)
-  install(FILES "${CMAKE_CURRENT_BINARY_DIR}/sparsecoll-fortran.pc"
-          DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+  # Without a shared library, which loads that of MPI, the module's programs link it.
+  set(PC_FORTRAN_REQUIRES sparsecoll)
+  if(SPARSECOLL_MPI AND NOT BUILD_SHARED_LIBS)
+    set(PC_FORTRAN_REQUIRES sparsecoll-mpi)
+  endif()
+  sparsecoll_install_pc(sparsecoll-fortran)
 endif()

@@ -513,13 +513,13 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommInitOob(sparsecollComm_t* comm, 
                                                         const sparsecollConfig_t* config);
 
 /**
- * @brief Does the same as sparsecollCommInitMpi() (sparsecoll_mpi.h) with a communicator of MPI in
- *        its Fortran form. For languages that have no MPI_Comm. Collective.
+ * @brief Does the same as sparsecollCommInitMpi() with a communicator of MPI in its Fortran form:
+ *        for languages without MPI_Comm. Loads libsparsecoll_mpi.so unless linked. Collective.
  * @param comm        out.
  * @param fortranComm what MPI_Comm_c2f() returns; in Python mpi4py's comm.py2f().
  * @param config      NULL = defaults.
- * @return as sparsecollCommInitMpi(); sparsecollInvalidUsage when the library was built without
- *         MPI.
+ * @return as sparsecollCommInitMpi(); sparsecollSystemError when libsparsecoll_mpi.so cannot be
+ *         loaded; sparsecollInvalidUsage in a static program without libsparsecoll_mpi.a.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollCommInitMpiFint(sparsecollComm_t* comm, int fortranComm,
                                                             const sparsecollConfig_t* config);

@@ -5,7 +5,8 @@
 
 /**
  * @file
- * @brief Communicators over MPI: the only function of the C API that takes an MPI_Comm.
+ * @brief Communicators over MPI: the only function of the C API that takes an MPI_Comm. It is in a
+ *        library of its own, libsparsecoll_mpi.
  */
 
 #include <mpi.h>

@@ -7,15 +7,6 @@
 #include "core/cancellation.hpp"
 #include "transport/local.hpp"
 
-namespace sparsecoll {
-
-std::string& init_error() {
-  static thread_local std::string message;
-  return message;
-}
-
-}  // namespace sparsecoll
-
 using namespace sparsecoll;
 
 sparsecollResult_t sparsecollCommInitAll(sparsecollComm_t* comms, int nranks, const int* devices,

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Communicators over MPI.
+// Communicators over MPI. A file of libsparsecoll_mpi.
 #include "api/bridge.hpp"
-#include "calls/framed/framed_link.hpp"
+#include "api/transport_init.hpp"
+#include "core/function_ref.hpp"
 #include "sparsecoll/sparsecoll_mpi.h"
 #include "transport/mpi.hpp"
 #include "transport/mpi_duplicate.hpp"
@@ -11,36 +12,18 @@ using namespace sparsecoll;
 
 namespace {
 
-/// Writes a warning if this process is the only rank of MPI and a launcher started more. It is the
-/// only line that the library writes unasked: without it, models differ silently.
-void warn_of_one_rank(const Config& config) {
-  int ranks = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  if (ranks > 1) return;
-  const std::optional<std::string> warning = warning_of_one_rank(config);
-  if (!warning) return;
-  const bool logs = config.log_level != LogLevel::none;
-  const Log log(logs ? config.log_level : LogLevel::warn, logs ? config.log_file : "",
-                "rank 0 of 1");
-  log.write(LogLevel::warn, *warning);
-}
-
 /// Makes a communicator over the one of MPI that `mpi()` returns.
 sparsecollResult_t init(const char* name, sparsecollComm_t* comm, FunctionRef<MPI_Comm()> mpi,
                         const sparsecollConfig_t* config) {
   return on_init(name, [&] {
-    // Bad arguments must not keep the other ranks waiting: the init notifies them.
-    auto [checked, problem] = check_config(config);
-    if (!comm && !problem)
-      problem = Error(sparsecollInvalidArgument, "comm: expected a pointer, got NULL");
-    const Deadline deadline = Deadline::after(checked.values.timeoutMs);
+    const TransportInit init(comm, config);
     MpiOptions options;
-    options.device_memory = checked.cuda_aware;
-    options.eager = checked.mpi_eager;
-    const auto made = std::make_shared<Communicator>(
-        std::make_unique<FramedLink>(make_mpi_transport(mpi(), deadline, options)), checked);
-    *comm = static_cast<sparsecollComm_t>(made->initialize(problem, deadline));
-    warn_of_one_rank(checked);
+    options.device_memory = init.config().cuda_aware;
+    options.eager = init.config().mpi_eager;
+    init.run(make_mpi_transport(mpi(), init.deadline(), options));
+    int ranks = 0;
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (ranks == 1) init.warn_of_one_rank();
   });
 }
 

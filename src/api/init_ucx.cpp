@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Communicators over UCX, which need no launcher.
 #include "api/bridge.hpp"
-#include "calls/framed/framed_link.hpp"
+#include "api/transport_init.hpp"
 #include "core/environment.hpp"
 #include "transport/rendezvous/client.hpp"
 #include "transport/rendezvous/interfaces.hpp"
@@ -38,27 +38,11 @@ void check_place(int nranks, int rank) {
     fail(sparsecollInvalidArgument, "rank: expected 0 to ", nranks - 1, ", got ", rank);
 }
 
-/// A rank that is to be initialised.
-struct Init {
-  Init(sparsecollComm_t* out, const sparsecollConfig_t* config)
-      : comm(out), checked(check_config(config)) {
-    // Bad arguments must not keep the other ranks waiting: the init notifies them.
-    if (!comm && !checked.problem)
-      checked.problem = Error(sparsecollInvalidArgument, "comm: expected a pointer, got NULL");
-    deadline = Deadline::after(checked.config.values.timeoutMs);
-  }
-  void run(int nranks, int rank, Bootstrap& bootstrap) {
-    UcxRank own{rank, nranks};
-    if (const auto spin = checked.config.spin_us) own.spin = std::chrono::microseconds(*spin);
-    const auto made = std::make_shared<Communicator>(
-        std::make_unique<FramedLink>(make_ucx_transport(own, bootstrap, deadline)), checked.config);
-    *comm = static_cast<sparsecollComm_t>(made->initialize(checked.problem, deadline));
-  }
-
-  sparsecollComm_t* comm;
-  CheckedConfig checked;
-  Deadline deadline = Deadline::after(0);
-};
+void run(const TransportInit& init, int nranks, int rank, Bootstrap& bootstrap) {
+  UcxRank own{rank, nranks};
+  if (const auto spin = init.config().spin_us) own.spin = std::chrono::microseconds(*spin);
+  init.run(make_ucx_transport(own, bootstrap, init.deadline()));
+}
 
 }  // namespace
 
@@ -76,10 +60,10 @@ sparsecollResult_t sparsecollCommInitRank(sparsecollComm_t* comm, int nranks, sp
   return on_init("sparsecollCommInitRank", [&] {
     check_place(nranks, rank);
     const UniqueId decoded = decode(id);
-    Init init(comm, config);
-    rendezvous::Client client(decoded, {rank, nranks}, init.deadline);
+    const TransportInit init(comm, config);
+    rendezvous::Client client(decoded, {rank, nranks}, init.deadline());
     try {
-      init.run(nranks, rank, client);
+      run(init, nranks, rank, client);
     } catch (const Error& error) {
       client.give_up(error);  // no harm if the others know
       throw;
@@ -94,6 +78,6 @@ sparsecollResult_t sparsecollCommInitOob(sparsecollComm_t* comm, int nranks, int
     check_place(nranks, rank);
     if (!allgather) fail(sparsecollInvalidArgument, "allgather: expected a function, got NULL");
     CallersBootstrap bootstrap(nranks, allgather, user);
-    Init(comm, config).run(nranks, rank, bootstrap);
+    run(TransportInit(comm, config), nranks, rank, bootstrap);
   });
 }

@@ -40,7 +40,7 @@ import tempfile
 
 FENCE = re.compile(r"^(\s*)(`{3,}|~{3,})\s*(\S*)\s*$")
 COMMENT = re.compile(r"<!--\s*(run|file|given)\s*(?::\s*(.*?))?\s*-->", re.DOTALL)
-NEEDS_MPI = re.compile(r"\bMPI_|<mpi\.h>|sparsecoll_mpi\.h|\bMPI::|sparsecollCommInitMpi")
+NEEDS_MPI = re.compile(r"\bMPI_|<mpi\.h>|sparsecoll_mpi\.h|\bMPI::|sparsecoll::mpi|sparsecollCommInitMpi")
 NEEDS_FORTRAN = re.compile(r"^fortran|sparsecoll::fortran|sparsecoll-fortran|\.f90")
 
 STANDARD = {
@@ -113,7 +113,7 @@ class Checker:
         self.prefix = work / "prefix"
         self.mpi = bool(options.launcher)
         call([options.cmake, "--install", options.build, "--prefix", self.prefix])
-        self.libraries = next(self.prefix.rglob("libsparsecoll.*")).parent
+        self.libraries = next(self.prefix.rglob("libsparsecoll.so")).parent
 
     def check(self, block):
         handler = getattr(self, f"check_{block.language}", None)
@@ -154,8 +154,9 @@ class Checker:
             call([*command, "-fsyntax-only", source])
             return
         command += [source, "-x", "none", "-o", self.work / "program", f"-L{self.libraries}"]
-        command += ["-lsparsecoll", f"-Wl,-rpath,{self.libraries}", *self.options.mpi_library]
-        call([*command, "-pthread", "-lm"])
+        if NEEDS_MPI.search(block.text):
+            command += ["-lsparsecoll_mpi", *self.options.mpi_library]
+        call([*command, "-lsparsecoll", f"-Wl,-rpath,{self.libraries}", "-pthread", "-lm"])
         self.run_program(block)
 
     def run_program(self, block):

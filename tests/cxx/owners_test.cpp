@@ -115,7 +115,7 @@ TEST_CASE("communicators start without a launcher") {
   } catch (const Error& error) {
     CHECK(std::string(error.what()).find("UCX") != std::string::npos);  // built without it
   }
-  // MPI does not run, or there is none.
+  // The program is static, and linked without it.
   CHECK(throws(sparsecollInvalidUsage, "MPI", [] { Communicator::initMpiFint(0); }) == "");
 }
 

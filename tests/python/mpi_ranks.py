@@ -8,7 +8,6 @@ import numpy as np
 from mpi4py import MPI
 
 import sparsecoll as sc
-from sparsecoll._library import has
 from support import allreduce_oracle, values_of
 
 N = 500
@@ -26,8 +25,7 @@ def check(comm):
 def main():
     world = MPI.COMM_WORLD
     right = True
-    inits = [None, world] + ([world.py2f()] if has("sparsecollCommInitMpiFint") else [])
-    for init in inits:
+    for init in (None, world, world.py2f()):
         with sc.Communicator.init_mpi(init) as comm:
             right = right and comm.rank == world.rank and comm.size == world.size and check(comm)
     right = world.allreduce(right, MPI.LAND)

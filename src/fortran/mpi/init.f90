@@ -19,10 +19,10 @@ module sparsecoll_mpi
   end interface sparsecollCommInitMpi
 
   interface
-    function c_init_mpi(comm, mpi, config) bind(C, name="sparsecoll_fortran_init_mpi")
+    function c_init_mpi(comm, mpi, config) bind(C, name="sparsecollCommInitMpiFint")
       import :: c_int, sparsecollComm_t, sparsecollConfig_t
       type(sparsecollComm_t), intent(inout) :: comm
-      integer(c_int), intent(in) :: mpi
+      integer(c_int), value :: mpi
       type(sparsecollConfig_t), intent(in), optional :: config
       integer(c_int) :: c_init_mpi
     end function c_init_mpi

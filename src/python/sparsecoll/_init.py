@@ -44,19 +44,15 @@ class Inits:
 
         Args:
             comm: of mpi4py; None: its COMM_WORLD; or an integer, the Fortran handle. mpi4py and
-                libsparsecoll.so must use the same MPI.
+                libsparsecoll_mpi.so, which is loaded now, must use the same MPI.
             config: the configuration, the same on all ranks.
         """
+        if comm is None:
+            from mpi4py import MPI  # pylint: disable=import-outside-toplevel
+            comm = MPI.COMM_WORLD
+        number = comm if isinstance(comm, int) else comm.py2f()
         handle = ctypes.c_void_p()
-        if isinstance(comm, int):
-            lib.call("sparsecollCommInitMpiFint", ctypes.byref(handle), comm, _reference(config))
-            return cls._of(handle.value, config)
-        from mpi4py import MPI  # pylint: disable=import-outside-toplevel
-        comm = MPI.COMM_WORLD if comm is None else comm
-        # An MPI_Comm is a pointer in Open MPI and an int in MPICH.
-        kind = ctypes.c_void_p if MPI._sizeof(MPI.Comm) == 8 else ctypes.c_int
-        value = kind.from_address(MPI._addressof(comm)).value
-        lib.call("sparsecollCommInitMpi", ctypes.byref(handle), value, _reference(config))
+        lib.call("sparsecollCommInitMpiFint", ctypes.byref(handle), number, _reference(config))
         return cls._of(handle.value, config)
 
     @classmethod

@@ -37,7 +37,6 @@ PROTOTYPES: Dict[str, List[Any]] = {
     "sparsecollGetUniqueId": [ctypes.POINTER(t.UniqueId)],
     "sparsecollCommInitRank": [_HANDLES, _INT, t.UniqueId, _INT, _CONFIG],
     "sparsecollCommInitOob": [_HANDLES, _INT, _INT, t.ALLGATHER, _P, _CONFIG],
-    "sparsecollCommInitMpi": [_HANDLES, _P, _CONFIG],
     "sparsecollCommInitMpiFint": [_HANDLES, _INT, _CONFIG],
     "sparsecollCommInitNccl": [_HANDLES, _P, _CONFIG],
     "sparsecollCommSplit": [_P, _INT, _INT, _HANDLES, _CONFIG],

@@ -1,11 +1,25 @@
 /* SPDX-FileCopyrightText: 2026 The sparsecoll authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * A sum over processes: each rank sends its number + 1 at entry 3. */
+ * A sum over processes: each rank sends its number + 1 at entry 3. With FORTRAN_FORM the program
+ * uses the function of sparsecoll.h, which takes the Fortran form of a communicator. */
+#ifdef FORTRAN_FORM
+#include <mpi.h>
+#include <sparsecoll/sparsecoll.h>
+#else
 #include <sparsecoll/sparsecoll_mpi.h>
+#endif
 #include <stdio.h>
 
 enum { kCount = 5 };
+
+static sparsecollResult_t init(sparsecollComm_t* comm) {
+#ifdef FORTRAN_FORM
+  return sparsecollCommInitMpiFint(comm, MPI_Comm_c2f(MPI_COMM_WORLD), NULL);
+#else
+  return sparsecollCommInitMpi(comm, MPI_COMM_WORLD, NULL);
+#endif
+}
 
 static int allreduce(sparsecollComm_t comm, int rank, int size) {
   float send[kCount] = {0};
@@ -32,7 +46,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (sparsecollCommInitMpi(&comm, MPI_COMM_WORLD, NULL) == sparsecollSuccess) {
+  if (init(&comm) == sparsecollSuccess) {
     wrong = allreduce(comm, rank, size);
     wrong += sparsecollCommDestroy(comm) != sparsecollSuccess;
   } else {

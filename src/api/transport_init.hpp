@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "api/config.hpp"
+#include "core/deadline.hpp"
+#include "transport/transport.hpp"
+
+namespace sparsecoll {
+
+/// One rank that is to be initialised over a transport: what the functions that make a communicator
+/// over MPI and over UCX share.
+class TransportInit {
+ public:
+  /// Checks the arguments. Bad ones must not keep the other ranks waiting: run() notifies them.
+  TransportInit(sparsecollComm_t* comm, const sparsecollConfig_t* config);
+
+  /// The configuration; bad parts of it have their defaults.
+  const Config& config() const { return checked_.config; }
+  const Deadline& deadline() const { return deadline_; }
+
+  /// Makes the communicator of all ranks of the transport and writes its handle. Collective. Throws
+  /// what is wrong with the arguments of any rank.
+  void run(std::unique_ptr<Transport> transport) const;
+
+  /// Writes a warning if a launcher started more than one rank (warning_of_one_rank()). It is the
+  /// only line that the library writes unasked: without it, models differ silently.
+  void warn_of_one_rank() const;
+
+ private:
+  sparsecollComm_t* comm_;
+  CheckedConfig checked_;
+  Deadline deadline_;
+};
+
+}  // namespace sparsecoll
