@@ -764,10 +764,10 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommGetFailed(sparsecollComm_t comm,
  * @param config  NULL: the configuration of `comm`, for any number of ranks.
  * @return sparsecollInvalidArgument for a bad argument of this rank; sparsecollInvalidUsage if the
  *         ranks passed different lists or configurations, if another rank passed a bad argument,
- *         over NCCL and UCX, or after sparsecollCommAbort() during the call; sparsecollTimeout if a
- * rank did not come within the deadline (it is named, and known to be gone from then on: another
- * call goes on without it); sparsecollRemoteError if a rank failed during the call. An error
- *         creates no communicator on any rank.
+ *         over NCCL, or after sparsecollCommAbort() during the call; sparsecollTimeout if a rank
+ *         did not come within the deadline (it is named, and known to be gone from then on: another
+ *         call goes on without it); sparsecollRemoteError if a rank failed during the call. An
+ *         error creates no communicator on any rank.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollCommShrink(sparsecollComm_t comm, const int* exclude,
                                                        int count, sparsecollComm_t* newcomm,
@@ -1104,6 +1104,30 @@ SPARSECOLL_API sparsecollResult_t sparsecollPushSumDrain(sparsecollPushSum_t sta
                                                          void* estimate, sparsecollStream_t stream);
 
 /**
+ * @brief Moves a push-sum state to the communicator that sparsecollCommShrink() made of its own
+ *        one, or of one that was made so in turn. Collective over `newcomm`; complete on return
+ *        also with blocking = 0.
+ *
+ * Call it on every remaining rank, for all states in the same order, before sparsecollCommDestroy()
+ * of the old communicator. The handle stays. The weight w is that after the last step that this
+ * rank has made, as x is: the estimate x / w stays, bit for bit.
+ *
+ * What the ranks that are gone held is lost, and so are messages in flight. Of the step that
+ * failed, a share may count at its receiver and still be at its sender. All these are shares of x
+ * and w alike, so that the estimates stay weighted means of what the ranks put in. From here on the
+ * sums of x and of w over the remaining ranks never change except by rounding, and the estimates
+ * approach their quotient. The next step has the largest step number of these ranks and the graph
+ * of the new ranks. The copies of compressed gossip begin again at zero.
+ * @param state   a state of the communicator from which `newcomm` was made.
+ * @param newcomm the new communicator.
+ * @return sparsecollInvalidArgument, also for another communicator; sparsecollInvalidUsage (ranks
+ *         move different states, within a group, or over NCCL), or a fatal error. After an error
+ *         the state is where it was.
+ */
+SPARSECOLL_API sparsecollResult_t sparsecollPushSumMove(sparsecollPushSum_t state,
+                                                        sparsecollComm_t newcomm);
+
+/**
  * @brief Writes weight, step counter and the copies of compressed gossip to a file, but not x.
  *        Local.
  *
@@ -1175,15 +1199,21 @@ SPARSECOLL_API sparsecollResult_t sparsecollResidualCreate(sparsecollResidual_t*
                                                            sparsecollComm_t comm);
 
 /**
- * @brief Moves a residual to the communicator that sparsecollCommShrink() made of its own one.
- * Local, also if that one is poisoned; call it on every remaining rank before
- * sparsecollCommDestroy().
+ * @brief Moves a residual to the communicator that sparsecollCommShrink() made of its own one, or
+ *        of one that was made so in turn. Local, except for Sharded.
  *
- * The handle stays. The values are those after the last call that every remaining rank has
- * committed (sparsecollCommGetSequence() of `newcomm`): a later call, and a sparsecollTopk() after
- * it, are undone. What sparsecollResidualWrite() or Load() has set since stays.
- * @return sparsecollInvalidArgument, also for another communicator and for a residual of
- *         sparsecollAlgoSharded, whose shards depend on the ranks; sparsecollInvalidUsage.
+ * Call it on every remaining rank before sparsecollCommDestroy() of the old communicator, which may
+ * be poisoned. The handle stays. The values are those after the last call that every remaining rank
+ * has committed (sparsecollCommGetSequence() of `newcomm`): a later call, and a sparsecollTopk()
+ * after it, are undone. What sparsecollResidualWrite() or Load() has set since stays.
+ *
+ * A residual of sparsecollAlgoSharded, of the old or the new communicator: collective over
+ * `newcomm`, for all residuals in the same order; complete on return also with blocking = 0. Each
+ * value goes to the rank that owns it among the new ranks of its node. The shards of ranks that are
+ * gone are lost: their values become 0. Where the new residual is not Sharded's, each rank keeps
+ * what it held.
+ * @return sparsecollInvalidArgument, also for another communicator; sparsecollInvalidUsage. For
+ *         Sharded also a fatal error, after which the residual is where it was.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollResidualMove(sparsecollResidual_t residual,
                                                          sparsecollComm_t newcomm);

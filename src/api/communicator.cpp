@@ -148,6 +148,17 @@ void Communicator::continue_from(const std::shared_ptr<Communicator>& origin, ui
   completions_.end(committed);
 }
 
+std::optional<uint64_t> Communicator::committed_in(const Communicator& origin) const {
+  std::shared_ptr<Communicator> parent = origin_.lock();
+  uint64_t committed = origin_committed_;
+  while (parent && parent.get() != &origin) {
+    committed = parent->origin_committed_;
+    parent = parent->origin_.lock();
+  }
+  if (!parent) return {};
+  return committed;
+}
+
 void Communicator::drain_queue(const Deadline& deadline) {
   if (!queue_) return;
   if (!queue_->wait_idle(deadline.within(std::chrono::hours(24 * 365)))) abort();

@@ -118,11 +118,9 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// Makes this the communicator of the ranks that remain of `origin`, after the call with this
   /// number. Before the first call.
   void continue_from(const std::shared_ptr<Communicator>& origin, uint64_t committed);
-  /// Returns the communicator from which continue_from() made this one, null if there is none, and
-  /// the number.
-  std::pair<std::shared_ptr<Communicator>, uint64_t> origin() const {
-    return {origin_.lock(), origin_committed_};
-  }
+  /// Returns the number of the last call of `origin` that counts, if continue_from() made this
+  /// communicator of it, or of one that was made so in turn.
+  std::optional<uint64_t> committed_in(const Communicator& origin) const;
   /// Number of the collective call that runs, or else of the last one that ran.
   uint64_t running_call() const { return running_call_; }
   /// Runs `begin`, which makes or queues a collective call. If it runs out of memory, poisons the

@@ -52,6 +52,8 @@ void add_arguments(const FlightRecorder::Call& call, Json& json) {
     case Verb::sparse_reduce_scatter:
     case Verb::push_sum_create:
     case Verb::push_sum_drain:
+    case Verb::push_sum_move:
+    case Verb::residual_move:
       json["count"] = call.arguments[kCount];
       if (call.arguments[kK] != kAll) json["k"] = call.arguments[kK];
       if (const char* const type = name_of(static_cast<DataType>(call.arguments[kDataType])))

@@ -26,6 +26,11 @@ class HandleTable {
     objects_.emplace(handle, std::move(object));
     return reinterpret_cast<void*>(handle);
   }
+  /// Puts this object in the place of the handle's, which the table has. Does not throw.
+  void replace(const void* handle, std::shared_ptr<Object> object) noexcept {
+    const std::lock_guard lock(mutex_);
+    objects_.find(reinterpret_cast<uintptr_t>(handle))->second.swap(object);
+  }
   /// Returns the object behind a handle; null if there is none.
   std::shared_ptr<Object> find(const void* handle) const {
     const std::lock_guard lock(mutex_);
@@ -83,10 +88,16 @@ class OwnedHandles {
     handles_.push_back(table_.insert(std::move(object)));
     return handles_.back();
   }
-  /// Gives up the ownership of a handle, which adopt() of another communicator takes.
-  void release(const void* handle) { std::erase(handles_, handle); }
-  /// Takes the ownership. reserve() was called.
-  void adopt(void* handle) { handles_.push_back(handle); }
+  /// Takes over a handle of another communicator. reserve() was called.
+  void adopt(OwnedHandles& from, void* handle) noexcept {
+    std::erase(from.handles_, handle);
+    handles_.push_back(handle);
+  }
+  /// Does the same and gives the handle another object.
+  void adopt(OwnedHandles& from, void* handle, std::shared_ptr<Object> object) noexcept {
+    adopt(from, handle);
+    table_.replace(handle, std::move(object));
+  }
   /// Removes a handle.
   void erase(const void* handle) {
     std::erase(handles_, handle);

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Push-sum: how a state is created, drained, queried and destroyed. See push_sum_step.cpp for its
 // steps and push_sum_file.cpp for its files.
-#include <bit>
 #include <optional>
 
 #include "api/operation.hpp"
@@ -12,33 +11,6 @@
 namespace sparsecoll {
 
 namespace {
-
-/// The arguments on which the ranks agree when they create a state, and when they drain it.
-struct Identity {
-  uint64_t count;
-  int datatype;
-  sparsecollPushSumConfig_t config;
-  uint64_t state;  ///< number of the call that created it; 0: none yet
-  uint64_t step;
-
-  Descriptor descriptor(Verb verb) const {
-    Descriptor descriptor;
-    descriptor.verb = static_cast<uint64_t>(verb);
-    const auto set = [&](size_t argument, int value) {
-      descriptor.argument[argument] = word_of(value);
-    };
-    descriptor.argument[kCount] = count;
-    descriptor.argument[kK] = config.k;
-    set(kDataType, datatype);
-    set(kGraph, config.graph);
-    set(kPeers, config.peers);
-    set(kMaxDelay, config.maxDelay);
-    descriptor.argument[kMixing] = std::bit_cast<uint64_t>(config.mixing);
-    descriptor.argument[kState] = state;
-    descriptor.argument[kStep] = step;
-    return descriptor;
-  }
-};
 
 class Create final : public Operation {
  public:
@@ -86,7 +58,7 @@ class Create final : public Operation {
   Buffers buffers() const noexcept override { return {{}, nullptr}; }
 
   sparsecollPushSum_t* out_;
-  Identity identity_;
+  PushSumIdentity identity_;
   std::optional<Error> problem_;
   DataType type_ = DataType::float32;
 };
@@ -98,8 +70,8 @@ class Drain final : public Operation {
 
   Descriptor descriptor() const override {
     const PushSumShape& shape = state_->shape();
-    return Identity{shape.count, static_cast<int>(shape.type), state_->config(), shape.id,
-                    state_->push_sum().step_number()}
+    return PushSumIdentity{shape.count, static_cast<int>(shape.type), state_->config(), shape.id,
+                           state_->push_sum().step_number()}
         .descriptor(Verb::push_sum_drain);
   }
 

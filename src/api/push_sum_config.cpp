@@ -3,6 +3,7 @@
 #include "api/push_sum_config.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstring>
 
@@ -54,6 +55,24 @@ sparsecollPushSumConfig_t make_push_sum_config(const sparsecollPushSumConfig_t* 
   check_values(result);
   if (result.k == 0) result.mixing = kDefaults.mixing;  // has no meaning without compression
   return result;
+}
+
+Descriptor PushSumIdentity::descriptor(Verb verb) const {
+  Descriptor descriptor;
+  descriptor.verb = static_cast<uint64_t>(verb);
+  const auto set = [&](size_t argument, int value) {
+    descriptor.argument[argument] = word_of(value);
+  };
+  descriptor.argument[kCount] = count;
+  descriptor.argument[kK] = config.k;
+  set(kDataType, datatype);
+  set(kGraph, config.graph);
+  set(kPeers, config.peers);
+  set(kMaxDelay, config.maxDelay);
+  descriptor.argument[kMixing] = std::bit_cast<uint64_t>(config.mixing);
+  descriptor.argument[kState] = state;
+  descriptor.argument[kStep] = step;
+  return descriptor;
 }
 
 }  // namespace sparsecoll

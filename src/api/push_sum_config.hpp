@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "calls/descriptor.hpp"
 #include "sparsecoll/sparsecoll.h"
 
 namespace sparsecoll {
@@ -12,5 +13,16 @@ sparsecollPushSumConfig_t default_push_sum_config();
 /// Returns a complete copy of a caller's configuration; null: the default. Throws InvalidArgument
 /// for a value that is out of range and for a struct that was not initialized.
 sparsecollPushSumConfig_t make_push_sum_config(const sparsecollPushSumConfig_t* config);
+
+/// The arguments on which the ranks agree when they create, drain or move a state.
+struct PushSumIdentity {
+  uint64_t count;
+  int datatype;
+  sparsecollPushSumConfig_t config;
+  uint64_t state;  ///< number of the call that created it; 0: none yet
+  uint64_t step;   ///< 0: the ranks need not agree on it
+
+  Descriptor descriptor(Verb verb) const;
+};
 
 }  // namespace sparsecoll

@@ -22,6 +22,9 @@ class PushSumState {
   virtual PushSum& push_sum() = 0;
   const PushSumShape& shape() const { return shape_; }
   const sparsecollPushSumConfig_t& config() const { return config_; }
+  /// The number of the call that created the state. It stays when the state moves.
+  uint64_t created_in() const { return created_in_; }
+  void set_created_in(uint64_t call) { created_in_ = call; }
 
   /// Binds the state to the device (or kHost) of its first step's tensors. Throws InvalidArgument
   /// if it is bound to another one. Called when the user makes a step, which may run later.
@@ -72,6 +75,7 @@ class PushSumState {
   int device_ = kHost;  ///< where the copies and the weight are
   PushSumShape shape_;
   sparsecollPushSumConfig_t config_;
+  uint64_t created_in_ = shape_.id;
 };
 
 /// Makes the state for the kind of link that the communicator has.

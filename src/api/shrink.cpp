@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "api/bridge.hpp"
-#include "api/sharding.hpp"
 #include "api/split.hpp"
 
 namespace sparsecoll {
@@ -82,31 +81,6 @@ sparsecollResult_t sparsecollCommShrink(sparsecollComm_t comm, const int* exclud
     }
     *newcomm = static_cast<sparsecollComm_t>(shrink(parent, arguments, chosen));
     return sparsecollSuccess;
-  });
-}
-
-sparsecollResult_t sparsecollResidualMove(sparsecollResidual_t residual, sparsecollComm_t newcomm) {
-  return on_residual("sparsecollResidualMove", residual, [&](Residual& r) {
-    const std::shared_ptr<Communicator> from = r.owner();
-    from->group().check_closed();
-    const std::shared_ptr<Communicator> to = communicators().find(newcomm);
-    if (!to || to->origin().first != from)
-      fail(sparsecollInvalidArgument,
-           "newcomm: expected one that sparsecollCommShrink made of the residual's communicator");
-    return on_communicator("sparsecollResidualMove", to.get(), [&](Communicator&) {
-      to->group().check_closed();
-      const ResidualExtent extent = residual_extent(*to, r.count(), r.data_type());
-      if (r.sharded() || extent.sharded)
-        fail(sparsecollInvalidArgument,
-             "residual: expected one of all values, got one of sparsecollAlgoSharded, whose shards "
-             "depend on the ranks");
-      to->residuals().reserve();
-      r.undo_after(to->origin().second);
-      r.move_to(to);
-      from->residuals().release(residual);
-      to->residuals().adopt(residual);
-      return sparsecollSuccess;
-    });
   });
 }
 

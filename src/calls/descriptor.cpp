@@ -69,10 +69,12 @@ std::span<const char* const> argument_names(uint64_t verb) {
     case Verb::gtopk_allreducev:
     case Verb::sparse_alltoall:
     case Verb::sparse_reduce_scatter:
+    case Verb::residual_move:
       return kVerbArguments;
     case Verb::push_sum_create:
     case Verb::push_sum_step:
     case Verb::push_sum_drain:
+    case Verb::push_sum_move:
       return kPushSumArguments;
   }
   return {};
@@ -140,6 +142,10 @@ const char* verb_name(uint64_t verb) {
       return "pushSumStep";
     case Verb::push_sum_drain:
       return "sparsecollPushSumDrain";
+    case Verb::push_sum_move:
+      return "sparsecollPushSumMove";
+    case Verb::residual_move:
+      return "sparsecollResidualMove";
   }
   return "an unknown function";
 }

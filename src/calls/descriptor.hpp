@@ -24,6 +24,8 @@ enum class Verb : uint64_t {
   comm_split = 12,
   group = 13,
   comm_measure = 14,
+  push_sum_move = 15,
+  residual_move = 16,
 };
 
 /// The verb of a call and those of its arguments on which the ranks must agree, by position.

@@ -13,6 +13,7 @@ module sparsecoll_push_sum
   public :: pushSumStep, sparsecollPushSumCreate, sparsecollPushSumDestroy
   public :: sparsecollPushSumWeight, sparsecollPushSumDrain, sparsecollPushSumSave
   public :: sparsecollPushSumLoad, sparsecollPushSumSaveTo, sparsecollPushSumLoadFrom
+  public :: sparsecollPushSumMove
   public :: sparsecollOutNeighbours
 
   !> (x, [estimate,] state, comm[, ierr]): arrays of one kind, any rank and equal size, that of the
@@ -86,6 +87,13 @@ module sparsecoll_push_sum
       integer(c_int) :: c_drain
     end function c_drain
 
+    function c_move(state, newcomm) bind(C, name="sparsecollPushSumMove")
+      import :: c_int, c_ptr, sparsecollComm_t
+      type(c_ptr), value :: state
+      type(sparsecollComm_t), value :: newcomm
+      integer(c_int) :: c_move
+    end function c_move
+
     function c_save(state, path) bind(C, name="sparsecollPushSumSave")
       import :: c_char, c_int, c_ptr
       type(c_ptr), value :: state
@@ -152,6 +160,16 @@ contains
 
     call finish(c_weight(state%handle, weight), 'sparsecollPushSumWeight', ierr=ierr)
   end subroutine sparsecollPushSumWeight
+
+  !> Moves the state to the communicator that sparsecollCommShrink made of its own one. Collective
+  !> over the new one; x stays as it is.
+  subroutine sparsecollPushSumMove(state, newcomm, ierr)
+    type(sparsecollPushSum_t), intent(in) :: state
+    type(sparsecollComm_t), intent(in) :: newcomm
+    integer, intent(out), optional :: ierr
+
+    call finish(c_move(state%handle, newcomm), 'sparsecollPushSumMove', newcomm, ierr)
+  end subroutine sparsecollPushSumMove
 
   !> Writes weight, step counter and what compressed gossip remembers to a file. Blanks at the end
   !> of the path do not count.

@@ -194,8 +194,12 @@ TEST_CASE("the ranks that remain go on with their residuals") {
           std::vector<float> x(8, 1.0f);
           two.sparseAllreduce(x, x, 8, sparsecollSum, &residual);
           wrong += unless(two.size() == 2 && x == std::vector<float>(8, 2.0f), "the sum");
-          const Communicator one = two.shrink({1 - rank});
+          PushSum<float> state(two, 8);
+          Communicator one = two.shrink({1 - rank});
           wrong += unless(one.size() == 1, "the size");
+          state.move(one);
+          state.step(x);
+          wrong += unless(state.weight() == 1.0 && x[7] == 2.0f, "the step");
           return wrong + unless(residual.read() == std::vector<float>(8, 0.0f), "the residual");
         }) == "");
 }

@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <mutex>
+#include <utility>
 
 #include "api/communicators.hpp"
 #include "api/residual.hpp"
 #include "fault/cases.hpp"
+#include "oracle/sharded.hpp"
 #include "support/catch.hpp"
 #include "support/step.hpp"
 
@@ -49,17 +51,46 @@ const unit::Residuals<float>& residuals_after(const std::vector<FloatStep>& step
   return calls == 0 ? steps.front().before : steps[calls - 1].after;
 }
 
-/// The next call of the ranks that remain, from their residuals. They stay on their nodes: `nodes`
-/// gets them, and must live as long as the step.
-FloatStep next_step(const Case& c, uint64_t calls, std::vector<int>& nodes) {
-  unit::Residuals<float> before = residuals_after(*c.steps, calls);
-  before.erase(before.begin() + c.victim);
+/// The ranks that remain: their nodes, where these matter, and their residuals.
+struct Remaining {
+  std::vector<int> nodes;
+  unit::Residuals<float> residuals;
+};
+
+/// Gives each value of Sharded's residuals to the rank of its node that owns it among the new
+/// ranks. Those of the victim are lost.
+void move_shards(const Case& c, Remaining& remaining) {
+  const size_t n = c.steps->front().task.n;
+  const auto size = static_cast<size_t>(c.P);
+  auto old = oracle::shards_of(n, size, test::nodes_of(c.steps->front().task.mode, size));
+  old.erase(old.begin() + c.victim);
+  const auto now = oracle::shards_of(n, size - 1, remaining.nodes);
+  const unit::Residuals<float> from =
+      std::exchange(remaining.residuals, unit::Residuals<float>(size - 1, std::vector<float>(n)));
+  for (size_t source = 0; source + 1 < size; ++source)
+    for (size_t owner = 0; owner + 1 < size; ++owner)
+      for (uint64_t i = now[owner].begin; i < now[owner].end; ++i)
+        if (remaining.nodes[source] == remaining.nodes[owner] && i >= old[source].begin &&
+            i < old[source].end)
+          remaining.residuals[owner][i] = from[source][i];
+}
+
+Remaining remaining_after(const Case& c, uint64_t calls) {
+  const test::Mode& mode = c.steps->front().task.mode;
+  Remaining remaining{test::nodes_of(mode, static_cast<size_t>(c.P)),
+                      residuals_after(*c.steps, calls)};
+  remaining.residuals.erase(remaining.residuals.begin() + c.victim);
+  if (!remaining.nodes.empty()) remaining.nodes.erase(remaining.nodes.begin() + c.victim);
+  if (mode.algorithm == sparsecollAlgoSharded) move_shards(c, remaining);
+  return remaining;
+}
+
+/// The next call of the ranks that remain, which stay on their nodes.
+FloatStep next_step(const Case& c, const Remaining& remaining) {
   Task task = c.steps->front().task;
   task.seed = 77;
-  nodes = test::nodes_of(task.mode, static_cast<size_t>(c.P));
-  if (!nodes.empty()) nodes.erase(nodes.begin() + c.victim);
-  task.mode.nodes = &nodes;
-  return unit::make_step(task, before);
+  task.mode.nodes = &remaining.nodes;
+  return unit::make_step(task, remaining.residuals);
 }
 
 bool is_failure(const Report& report) {
@@ -93,12 +124,12 @@ std::string run_rank(const Case& c, Communicators& ranks, int rank, test::Residu
     return "ranks differ on the last committed call";
   result = sparsecollResidualMove(residual.handle(), shrunk);
   if (result != sparsecollSuccess) return "move: " + test::explain(result, shrunk);
-  if (residual.read() != residuals_after(*c.steps, committed)[static_cast<size_t>(rank)])
+  const Remaining remaining = remaining_after(c, committed);
+  const int place = rank > c.victim ? rank - 1 : rank;
+  if (residual.read() != remaining.residuals[static_cast<size_t>(place)])
     return text("the residual is not that after call ", committed, "; ");
   if (ranks.destroy(rank) != sparsecollSuccess) return "destroy";
-  std::vector<int> nodes;
-  const FloatStep next = next_step(c, committed, nodes);
-  const int place = rank > c.victim ? rank - 1 : rank;
+  const FloatStep next = next_step(c, remaining);
   const Report report = make_call(next, place, shrunk, residual);
   const bool good = !is_failure(report) && report.wrong.empty() && report.committed;
   const sparsecollResult_t end = sparsecollCommDestroy(shrunk);
@@ -133,7 +164,7 @@ std::string check(const Case& c) {
 std::vector<Task> tasks() {
   std::vector<Task> all;
   for (const test::Mode& mode : {test::kAllgather, test::kOktopk, test::kTopkA2A,
-                                 test::kHierarchical, test::kDense, test::kGtopk}) {
+                                 test::kHierarchical, test::kSharded, test::kDense, test::kGtopk}) {
     Task task;
     task.mode = mode;
     task.n = 300;

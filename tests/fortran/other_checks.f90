@@ -153,12 +153,13 @@ contains
     call sparsecollCommDestroy(half)
   end subroutine check_split
 
-  !> Goes on without the last rank, and moves a residual.
+  !> Goes on without the last rank, and moves a residual and a push-sum state.
   subroutine check_shrink(comm, found)
     type(sparsecollComm_t), intent(in) :: comm
     type(verdict_t), intent(inout) :: found
     type(sparsecollComm_t) :: smaller
     type(sparsecollResidual_t) :: residual
+    type(sparsecollPushSum_t) :: state
     real(c_float) :: one(1)
     integer(c_int) :: P, rank, members, gone, ierr
 
@@ -167,6 +168,7 @@ contains
     gone = 0
     call sparsecollCommGetFailed(comm, count=gone)
     call expect(found, gone == 0, 'nobody is gone')
+    call sparsecollPushSumCreate(state, 1_c_size_t, sparsecollFloat32, comm=comm)
     if (P > 1 .and. rank == P - 1) return
     call sparsecollResidualCreate(residual, 1_c_size_t, sparsecollFloat32, comm)
     if (P == 1) then
@@ -182,6 +184,10 @@ contains
     call expect(found, nint(one(1)) == members, 'sum of the ranks that remain')
     call sparsecollResidualMove(residual, smaller, ierr)
     call expect(found, ierr == sparsecollInvalidArgument, 'it was moved already')
+    call sparsecollPushSumMove(state, smaller)
+    one = 3
+    call pushSumStep(one, state=state, comm=smaller)
+    call expect(found, nint(one(1)) == 3, 'a step of the ranks that remain')
     call sparsecollCommDestroy(smaller)
   end subroutine check_shrink
 

@@ -75,6 +75,7 @@ std::string use(const Objects& own, const Folder& folder) {
       {"CommGetFailed", sparsecollCommGetFailed(comm, nullptr, &number)},
       {"CommShrink", sparsecollCommShrink(comm, nullptr, 0, &child, nullptr)},
       {"ResidualMove", sparsecollResidualMove(own.residual.handle(), comm)},
+      {"PushSumMove", sparsecollPushSumMove(own.state.handle(), comm)},
       {"CommDump", sparsecollCommDump(comm, file.c_str())},
       {"CommSynchronize", sparsecollCommSynchronize(comm)},
       {"CommWait", sparsecollCommWait(comm, 1)},

@@ -113,6 +113,15 @@ class PushSum {
     check(sparsecollPushSumLoadFrom(handle_, bytes.data(), bytes.size()),
           "sparsecollPushSumLoadFrom");
   }
+  /// Moves the state to the communicator that shrink() made of its own one; x and the estimate stay.
+  /// Collective over the new one, see ::sparsecollPushSumMove().
+  /// @param newcomm a Communicator, which outlives the object.
+  template <class Comm>
+  void move(const Comm& newcomm) {
+    const sparsecollComm_t to = newcomm.get();
+    detail::check(sparsecollPushSumMove(handle_, to), "sparsecollPushSumMove", to);
+    comm_ = to;
+  }
   /// Frees the state.
   void destroy() { check(sparsecollPushSumDestroy(release()), "sparsecollPushSumDestroy"); }
 

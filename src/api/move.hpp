@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "api/bridge.hpp"
+
+namespace sparsecoll {
+
+/// Returns the number of the last call of `from` that counts in `to`. Throws InvalidArgument unless
+/// sparsecollCommShrink() made `to` of `from`, or of one that it made of `from` in turn.
+inline uint64_t check_made_of(const Communicator& to, const Communicator& from) {
+  const std::optional<uint64_t> committed = to.committed_in(from);
+  if (!committed)
+    fail(sparsecollInvalidArgument,
+         "newcomm: expected one that sparsecollCommShrink made of the communicator that owns this");
+  return *committed;
+}
+
+/// Runs `body(Communicator& to)` for a C function that moves something of `from`, which the thread
+/// has entered, to another communicator.
+template <class Body>
+sparsecollResult_t on_new_owner(const char* operation, Communicator& from, sparsecollComm_t newcomm,
+                                Body&& body) {
+  from.group().check_closed();
+  const std::shared_ptr<Communicator> to = communicators().find(newcomm);
+  if (!to || to.get() == &from)
+    fail(sparsecollInvalidArgument, "newcomm: expected another communicator, made by ",
+         "sparsecollCommShrink");
+  return on_communicator(operation, to.get(), [&](Communicator& entered) {
+    entered.group().check_closed();
+    return body(entered);
+  });
+}
+
+}  // namespace sparsecoll
