@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
     if (options.validate) dataset = hold_out(dataset.training);
     const Body body = [&](World& world) { train::train(options, dataset, world); };
     if (options.transport == Transport::mpi) {
-      run_mpi(config_for(options), body);
+      run_mpi(config_for(options), options.go_on, body);
     } else {
       run_local(options.ranks, config_for(options), body);
     }

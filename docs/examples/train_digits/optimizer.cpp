@@ -21,12 +21,23 @@ class MomentumSgd final : public Optimizer {
         backend_(problem.backend),
         mean_(backend_, problem.parameters.size()),
         velocity_(backend_, problem.parameters.size()),
+        kept_velocity_(backend_, problem.options.go_on ? problem.parameters.size() : 0),
+        kept_parameters_(backend_, kept_velocity_.size()),
         reducer_(problem, parts(problem)) {}
 
   void step(std::span<const float> gradient, std::span<float> parameters, double density) override {
     reducer_.average(gradient, mean_.span(), density);
+    // If another rank has failed in this call, the step is undone.
+    backend_.copy(velocity_.data(), kept_velocity_.data(), kept_velocity_.size());
+    backend_.copy(parameters.data(), kept_parameters_.data(), kept_parameters_.size());
     backend_.accumulate(velocity_.span(), momentum_, mean_.data());
     backend_.descend(parameters, learning_rate_, velocity_.data());
+  }
+
+  void move_to(sparsecollComm_t comm) override { reducer_.move_to(comm); }
+  void undo(std::span<float> parameters) override {
+    backend_.copy(kept_velocity_.data(), velocity_.data(), kept_velocity_.size());
+    backend_.copy(kept_parameters_.data(), parameters.data(), kept_parameters_.size());
   }
 
   void average_models(std::span<const float> parameters, std::span<float> model) override {
@@ -46,6 +57,8 @@ class MomentumSgd final : public Optimizer {
   Backend& backend_;
   Vector<float> mean_;
   Vector<float> velocity_;
+  Vector<float> kept_velocity_;  // before the last step; empty without --go-on
+  Vector<float> kept_parameters_;
   Reducer reducer_;
 };
 
@@ -53,7 +66,8 @@ class MomentumSgd final : public Optimizer {
 
 sparsecollConfig_t config_for(const Options& options) {
   sparsecollConfig_t config = SPARSECOLL_CONFIG_INITIALIZER;
-  config.timeoutMs = 60000;  // far longer than a step
+  // Far longer than a step. Over MPI a rank counts as gone only after this time.
+  config.timeoutMs = options.go_on ? 10000 : 60000;
   config.denseBelow = options.dense_below;
   switch (options.mode) {
     case Mode::topk:

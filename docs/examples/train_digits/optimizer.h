@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <stdexcept>
 
 #include "backend.h"
 #include "options.h"
@@ -40,6 +41,11 @@ class Optimizer {
   /// `density`: the fraction of the entries that modes with a selection send. Collective.
   virtual void step(std::span<const float> gradient, std::span<float> parameters,
                     double density) = 0;
+
+  /// With --go-on: goes on with the ranks of a communicator that was shrunk from the current one.
+  virtual void move_to(sparsecollComm_t) { throw std::logic_error("the mode cannot go on"); }
+  /// With --go-on: undoes the last step, which not all of these ranks have made.
+  virtual void undo(std::span<float>) { throw std::logic_error("the mode cannot go on"); }
 
   /// Receives the messages of earlier steps that are in flight. All ranks must have made the same
   /// number of steps. It counts as training time. Collective.

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <vector>
 
@@ -35,6 +36,13 @@ template <class Value>
 std::string name_in(const std::map<std::string, Value>& values, Value wanted) {
   const auto has = [wanted](const auto& entry) { return entry.second == wanted; };
   return std::find_if(values.begin(), values.end(), has)->first;
+}
+
+/// Returns whether a step is one call that all ranks have made or none.
+bool can_go_on(Mode mode, Transport transport) {
+  const Mode others[] = {Mode::groups, Mode::dgc, Mode::sgp, Mode::osgp, Mode::gossip};
+  return transport == Transport::mpi &&
+         std::find(std::begin(others), std::end(others), mode) == std::end(others);
 }
 
 /// Adds the options that every mode has.
@@ -109,6 +117,12 @@ Options parse_options(int argc, char** argv) {
                  "gossip: gamma, the fraction of the known difference to add")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
+  auto* const go_on =
+      app.add_flag("--go-on", options.go_on,
+                   "mpi, modes of one allreduce: when ranks are gone, the others go on");
+  app.add_option("--kill", options.killed, "this rank kills itself in the middle of epoch 2")
+      ->needs(go_on)
+      ->check(CLI::Range(0, 1023));
   app.add_flag(
       "--validate", options.validate,
       "train on the first three quarters of the training images and evaluate on the others, for "
@@ -137,6 +151,8 @@ Options parse_options(int argc, char** argv) {
     belongs_to("--dense-below", Mode::groups);
     belongs_to("--max-delay", Mode::osgp);
     belongs_to("--mixing", Mode::gossip);
+    if (go_on->count() > 0 && !can_go_on(kModes.at(mode), kTransports.at(transport)))
+      throw CLI::ValidationError("--go-on", "only over mpi, with one allreduce for each step");
   } catch (const CLI::ParseError& error) {
     std::exit(app.exit(error));
   }

@@ -58,6 +58,9 @@ struct Options {
   int max_delay = 2;                                                   // tau of Mode::osgp
   double mixing = 0.1;                                                 // gamma of Mode::gossip
 
+  bool go_on = false;  // train without ranks that are gone
+  int killed = -1;     // a rank that kills itself in epoch 2, to show that; -1: none
+
   bool validate = false;  // evaluate on training images that are held out
   bool check = false;
   std::string data_directory;

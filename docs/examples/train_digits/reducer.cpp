@@ -39,6 +39,12 @@ Reducer::~Reducer() {
   for (const Tensor& tensor : tensors_) sparsecollResidualDestroy(tensor.residual);
 }
 
+void Reducer::move_to(sparsecollComm_t comm) {
+  for (const Tensor& tensor : tensors_)
+    require(sparsecollResidualMove(tensor.residual, comm), comm);
+  comm_ = comm;
+}
+
 void Reducer::average(std::span<const float> gradient, std::span<float> mean, double density) {
   const Stopwatch watch(calls_);
   const auto verb = mode_ == Mode::gtopk ? gtopkAllreduce : sparseAllreduce;

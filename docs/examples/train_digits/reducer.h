@@ -30,6 +30,10 @@ class Reducer {
   /// Collective.
   void average(std::span<const float> gradient, std::span<float> mean, double density);
 
+  /// Goes on with the ranks of a communicator that was shrunk from the current one. Residuals are
+  /// then those after the last call that all of these ranks have committed.
+  void move_to(sparsecollComm_t comm);
+
  private:
   struct Tensor {
     std::size_t first = 0;  // offset in the gradient

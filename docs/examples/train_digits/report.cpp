@@ -29,7 +29,7 @@ std::string version() {
 }  // namespace
 
 Report::Report(const Options& options, int ranks, std::size_t count)
-    : options_(options), ranks_(ranks), count_(count) {
+    : options_(options), count_(count) {
   if (!options.json_file.empty()) {
     json_.open(options.json_file, std::ios::app);
     if (!json_) throw std::runtime_error("cannot write " + options.json_file);
@@ -39,6 +39,11 @@ Report::Report(const Options& options, int ranks, std::size_t count)
               density_of(options), options.seed);
   std::printf("%7s %7s %10s %12s %16s %9s %9s %9s %9s\n", "epoch", "step", "loss", "accuracy %",
               "sent B/rank", "seconds", "compute", "calls", "elapsed");
+}
+
+void Report::announce(const std::string& news) {
+  std::printf("# %s\n", news.c_str());
+  std::fflush(stdout);
 }
 
 void Report::add(const Row& row) {
@@ -54,7 +59,7 @@ void Report::add(const Row& row) {
                          {"mode", name_of(options_.mode)},
                          {"transport", name_of(options_.transport)},
                          {"memory", name_of(options_.memory)},
-                         {"ranks", ranks_},
+                         {"ranks", row.ranks},
                          {"hidden", options_.hidden},
                          {"count", count_},
                          {"density", density_of(options_)},

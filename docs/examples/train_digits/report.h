@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
+#include <string>
 
 #include "options.h"
 
@@ -15,6 +16,7 @@ namespace train {
 struct Row {
   double epoch;              // number of epochs so far, with a fraction
   std::size_t step;          // number of steps so far
+  int ranks;                 // that train now
   double loss;               // mean training loss since the previous row
   double accuracy;           // accuracy of the mean model, 0 to 1
   double own_accuracy;       // accuracy of the ranks' own models, each on its share of the images
@@ -34,11 +36,11 @@ struct Row {
 class Report {
  public:
   Report(const Options& options, int ranks, std::size_t count);
+  void announce(const std::string& news);
   void add(const Row& row);
 
  private:
   const Options& options_;
-  int ranks_;
   std::size_t count_;  // number of parameters
   std::ofstream json_;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <csignal>
 #include <fstream>
 #include <memory>
 #include <numeric>
@@ -80,8 +81,8 @@ class Trainer {
 
   void run() {
     if (world_.rank() == 0) report_.emplace(options_, world_.size(), gradient_.size());
-    library_before_ = library_stats();
     world_.max(0.0);  // all ranks start at the same time
+    library_before_ = library_stats();
     for (std::size_t epoch = 1; epoch <= options_.epochs && !finished_; ++epoch) run_epoch(epoch);
     if (!options_.gradient_prefix.empty()) {
       dump(read(*backend_, gradient_.span()),
@@ -101,21 +102,82 @@ class Trainer {
     // epoch.
     const std::vector<std::size_t> order =
         Random(options_.seed, epoch).permutation(dataset_.training.count());
-    const double density = density_in(epoch);
-    for (std::size_t step = 0; step < steps_ && !finished_; ++step) {
-      const std::size_t first =
-          step * global_batch() + options_.batch * static_cast<std::size_t>(world_.rank());
-      run_step(std::span(order).subspan(first, options_.batch), density);
+    for (std::size_t used = 0; used + global_batch() <= order.size() && !finished_;) {
+      if (epoch == 2 && 2 * used > order.size()) die_if_asked();
+      const std::size_t batch = global_batch();
+      const std::size_t first = used + options_.batch * static_cast<std::size_t>(world_.rank());
+      const auto images = std::span(order).subspan(first, options_.batch);
+      Outcome outcome = attempt([&] { run_step(images, density_in(epoch)); });
+      if (outcome == Outcome::undone) used -= last_batch_;
+      if (outcome != Outcome::done) continue;
+      last_batch_ = batch;
+      const bool ends = used + 2 * batch > order.size();
+      const std::size_t steps = ends ? steps_ : used / batch + 1;
+      epochs_ = static_cast<double>((epoch - 1) * steps_ + steps) / static_cast<double>(steps_);
       const bool asked = options_.every > 0 && totals_.steps % options_.every == 0;
-      if (asked || step + 1 == steps_) evaluate();
+      if (asked || ends) do {
+          outcome = attempt([&] { evaluate(); });
+        } while (outcome == Outcome::again);
+      if (outcome == Outcome::done) used += batch;
     }
   }
 
   void run_step(std::span<const std::size_t> images, double density) {
     const Stopwatch watch(totals_.training);
-    totals_.loss += network_.loss_and_gradient(select(dataset_.training, images), gradient_.span());
+    const double loss =
+        network_.loss_and_gradient(select(dataset_.training, images), gradient_.span());
     optimizer_->step(gradient_.span(), network_.parameters(), density);
+    last_loss_ = loss;
+    totals_.loss += loss;
     ++totals_.steps;
+    last_call_ = sequence();
+  }
+
+  /// How work with the other ranks has ended. After the loss of a rank the others have made a
+  /// communicator of their own: the work is to be done again, or the step before it, too.
+  enum class Outcome { done, again, undone };
+
+  template <class Work>
+  Outcome attempt(Work&& work) {
+    try {
+      work();
+      return Outcome::done;
+    } catch (const RankLost& lost) {
+      if (!options_.go_on) throw;
+      return go_on(lost.what());
+    }
+  }
+
+  Outcome go_on(const std::string& why) {
+    add_library_stats();
+    const sparsecollComm_t comm = world_.shrink();
+    optimizer_->move_to(comm);
+    world_.continue_with(comm);
+    library_before_ = library_stats();
+    steps_ = dataset_.training.count() / global_batch();
+    if (world_.rank() == 0) {
+      if (!report_) report_.emplace(options_, world_.size(), gradient_.size());
+      report_->announce(std::to_string(world_.size()) + " ranks go on after " + why);
+    }
+    if (last_call_ <= sequence()) return Outcome::again;
+    // Some of these ranks have not made the last step.
+    optimizer_->undo(network_.parameters());
+    totals_.loss -= last_loss_;
+    --totals_.steps;
+    last_call_ = 0;
+    return Outcome::undone;
+  }
+
+  /// Returns the number of the last call; that of a new communicator counts on from the last call
+  /// that all of its ranks have committed.
+  std::uint64_t sequence() const {
+    std::uint64_t number = 0;
+    require(sparsecollCommGetSequence(world_.comm(), &number), world_.comm());
+    return number;
+  }
+
+  void die_if_asked() const {
+    if (options_.killed == world_.rank() && !world_.has_lost_ranks()) std::raise(SIGKILL);
   }
 
   /// Evaluates the model and reports. All ranks call it after the same step. Collective.
@@ -146,8 +208,9 @@ class Trainer {
     const double cpu =
         since(&ThreadTime::cpu, &Totals::training) - since(&ThreadTime::cpu, &Totals::calls);
     const auto steps = static_cast<double>(totals_.steps - reported_.steps);
-    return {.epoch = static_cast<double>(totals_.steps) / static_cast<double>(steps_),
+    return {.epoch = epochs_,
             .step = totals_.steps,
+            .ranks = world_.size(),
             .loss = world_.mean(totals_.loss - reported_.loss) / steps,
             .accuracy = accuracy,
             .own_accuracy = own_accuracy,
@@ -215,7 +278,11 @@ class Trainer {
   // The library's statistics when training started, or continued after an evaluation.
   sparsecollStats_t library_before_ = SPARSECOLL_STATS_INITIALIZER;
   std::unique_ptr<Optimizer> optimizer_;
-  std::size_t steps_;  // steps of an epoch
+  std::size_t steps_;           // steps of an epoch
+  std::size_t last_batch_ = 0;  // images of the last step
+  double last_loss_ = 0;
+  std::uint64_t last_call_ = 0;  // number of its call
+  double epochs_ = 0;            // so far
   bool finished_ = false;
   std::optional<Report> report_;  // on rank 0
 };

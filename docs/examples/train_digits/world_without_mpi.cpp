@@ -10,7 +10,7 @@ namespace train {
 
 bool mpi_is_available() { return false; }
 
-void run_mpi(const sparsecollConfig_t&, const Body&) {
+void run_mpi(const sparsecollConfig_t&, bool, const Body&) {
   throw std::runtime_error("this build has no MPI; it needs --transport local");
 }
 
