@@ -6,39 +6,18 @@
 // must be those after one and the same call, bit for bit. So must be the results and residuals of
 // their next calls.
 
-#include <cstdio>
-
 #include "mpi/fault_rank.hpp"
-#include "support/compare.hpp"
-#include "support/deviations.hpp"
-#include "support/sweep.hpp"
+#include "support/survivor.hpp"
 #include "support/typed.hpp"
 
 namespace {
 
 using namespace sparsecoll::test;
-using Inputs = sparsecoll::oracle::DenseInputs<float>;
-
-constexpr std::size_t kLength = std::size_t{1} << 15;
-constexpr std::size_t kKept = kLength / 50;
-constexpr int kMoreCalls = 5;
 
 Mode mode_of(const std::string& verb) {
   if (verb == "allgather") return kAllgather;
   if (verb == "gtopk") return kGtopk;
   return kOktopk;
-}
-
-/// What all ranks send, and their residuals after so many calls.
-Inputs inputs_after(const Mode& mode, std::uint64_t calls) {
-  const int ranks = size_of(MPI_COMM_WORLD);
-  Inputs in;
-  for (int rank = 0; rank < ranks; ++rank)
-    in.sends.push_back(make_data<float>(Kind::kHeavyTail, kLength, rank, 8, 1));
-  in.residuals.assign(static_cast<std::size_t>(ranks), std::vector<float>(kLength, 0.0f));
-  for (std::uint64_t call = 0; call < calls; ++call)
-    in.residuals = expected<float>(mode, in, kKept, sparsecoll::oracle::Op::kSum).residuals;
-  return in;
 }
 
 /// Shrinks without a list until it works: before a shrink has waited, nobody knows who is dead.
@@ -50,46 +29,15 @@ sparsecollResult_t shrink_without_list(sparsecollComm_t comm, int victim, sparse
   return sparsecollCommShrink(comm, nullptr, 0, out, nullptr);
 }
 
-/// Makes calls with the ranks that remain. Returns "" or what is wrong.
-std::string go_on(sparsecollComm_t comm, const Mode& mode, int victim,
-                  const Residual<float>& residual) {
-  std::uint64_t committed = 0;
-  sparsecollCommGetSequence(comm, &committed);
-  Inputs in = inputs_after(mode, committed);
-  const auto own = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD));
-  std::string wrong = difference("residual", residual.read(), in.residuals[own]);
-  if (!wrong.empty()) return "after the shrink: " + wrong;
-  const std::vector<float> send = in.sends[own];
-  in.sends.erase(in.sends.begin() + victim);
-  in.residuals.erase(in.residuals.begin() + victim);
-  const std::size_t place = own - (static_cast<int>(own) > victim ? 1 : 0);
-  std::vector<float> recv(kLength);
-  for (int call = 0; call < kMoreCalls; ++call) {
-    const sparsecollResult_t result = call_dense_verb<float>(
-        mode.verb, {send.data(), recv.data(), kLength, kKept, sparsecollSum, residual.handle()},
-        comm);
-    if (result != sparsecollSuccess) return "a later call: " + explain(result, comm);
-    const auto good = expected<float>(mode, in, kKept, sparsecoll::oracle::Op::kSum);
-    in.residuals = good.residuals;
-    wrong = difference("residual", residual.read(), in.residuals[place]);
-    if (!wrong.empty()) return "a later call: " + wrong;
-  }
-  std::printf("committed %d, then %d more\n", static_cast<int>(committed), kMoreCalls);
-  return expect("destroy", sparsecollCommDestroy(comm), sparsecollSuccess, nullptr);
-}
-
 std::string run(sparsecollComm_t comm, const FaultCase& fault, const Waker& waker) {
   const Mode mode = mode_of(fault.verb);
   const Victim victim(fault);
   const int number = std::atoi(fault.victims_number.c_str());
-  const auto send = make_data<float>(Kind::kHeavyTail, kLength, rank_in(MPI_COMM_WORLD), 8, 1);
-  std::vector<float> recv(kLength);
-  const Residual<float> residual(comm, kLength);
+  const Survivor survivor{mode, size_of(MPI_COMM_WORLD), rank_in(MPI_COMM_WORLD), number};
+  const Residual<float> residual(comm, Survivor::kLength);
   for (int call = 0; call < kCallsAtMost; ++call) {
     victim.before_call(call, waker);
-    sparsecollResult_t result = call_dense_verb<float>(
-        mode.verb, {send.data(), recv.data(), kLength, kKept, sparsecollSum, residual.handle()},
-        comm);
+    sparsecollResult_t result = survivor.call(comm, residual);
     victim.after_call(call);
     if (result == sparsecollSuccess) continue;
     sparsecollComm_t shrunk = nullptr;
@@ -101,7 +49,7 @@ std::string run(sparsecollComm_t comm, const FaultCase& fault, const Waker& wake
     if (result != sparsecollSuccess) return "move: " + explain(result, shrunk);
     const std::string text =
         expect("destroy", sparsecollCommDestroy(comm), sparsecollSuccess, nullptr);
-    return text.empty() ? go_on(shrunk, mode, number, residual) : text;
+    return text.empty() ? survivor.go_on(shrunk, residual) : text;
   }
   return "no call failed";
 }

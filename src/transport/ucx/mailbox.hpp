@@ -36,6 +36,12 @@ class Mailbox {
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
+  /// Each communicator has a mailbox with an odd address; the even one behind it is that of its
+  /// recovery.
+  static constexpr uint64_t kFirstAddress = 1;
+  static constexpr uint64_t recovery_address(uint64_t address) { return address + 1; }
+  static constexpr bool is_recovery_address(uint64_t address) { return address % 2 == 0; }
+
   uint64_t address() const { return address_; }
   Pool& pool() { return pool_; }
   const Memory& memory() const { return memory_; }

@@ -19,6 +19,7 @@ namespace {
 
 using ucx::Mailbox;
 using ucx::MessageHeader;
+using ucx::Path;
 using ucx::Worker;
 
 constexpr std::chrono::microseconds kSpin{50};
@@ -35,13 +36,14 @@ struct Member {
 class UcxTransport final : public Transport {
  public:
   UcxTransport(std::shared_ptr<Worker> worker, std::shared_ptr<Mailbox> mailbox,
-               std::vector<Member> members, const UcxRank& own)
+               std::vector<Member> members, const UcxRank& own, Path path = Path::shortest)
       : worker_(std::move(worker)),
         mailbox_(std::move(mailbox)),
         members_(std::move(members)),
         own_(own),
+        path_(path),
         outgoing_(members_.size()) {}
-  ~UcxTransport() override { leave(); }
+  ~UcxTransport() override { leave_for_good(); }
 
   int rank() const override { return own_.rank; }
   int size() const override { return own_.ranks; }
@@ -135,26 +137,41 @@ class UcxTransport final : public Transport {
     const UcxRank own{static_cast<int>(self - members.begin()), static_cast<int>(members.size()),
                       own_.spin};
     return std::make_unique<UcxTransport>(worker_, std::exchange(next_, nullptr), std::move(chosen),
-                                          own);
+                                          own, path_);
+  }
+
+  std::unique_ptr<Transport> recovery() override {
+    std::shared_ptr<Mailbox> mailbox;
+    {
+      const std::lock_guard lock(worker_->mutex());
+      mailbox = worker_->recovery_of(*mailbox_);
+    }
+    if (!mailbox) return nullptr;
+    std::vector<Member> members = members_;
+    for (Member& each : members) each.mailbox = Mailbox::recovery_address(each.mailbox);
+    auto made =
+        std::make_unique<UcxTransport>(worker_, mailbox, std::move(members), own_, Path::network);
+    recovers_ = true;
+    return made;
   }
 
   bool close_is_collective() const override { return true; }
   void close() override {
     {
       const std::lock_guard lock(worker_->mutex());
-      worker_->flush(ranks(), Clock::now() + kClose);
+      worker_->flush(ranks(), path_, Clock::now() + kClose);
     }
-    leave();
+    leave_for_good();
   }
   size_t abandon(bool* touches_caller) noexcept override {
     *touches_caller = false;
     try {
       const std::lock_guard lock(worker_->mutex());
-      worker_->flush(ranks(), Clock::now() + kNotice);
+      worker_->flush(ranks(), path_, Clock::now() + kNotice);
     } catch (const std::exception&) {
       // Peers without a notice find out when the connection ends.
     }
-    leave();  // If no other communicator uses the connections, this ends all operations.
+    leave();  // The connections stay for recovery().
     const std::lock_guard lock(worker_->mutex());
     *touches_caller = mailbox_->unsent > 0;
     return mailbox_->unsent_handed_over;
@@ -197,7 +214,8 @@ class UcxTransport final : public Transport {
             cancels};
   }
   void pass_on(int peer, const MessageHeader& header, ConstBytes bytes, const Owner& owner) {
-    worker_->send(mailbox_, {peer, members_[static_cast<size_t>(peer)].rank, header, bytes, owner});
+    worker_->send(mailbox_,
+                  {peer, members_[static_cast<size_t>(peer)].rank, header, bytes, path_, owner});
   }
   void begin(int peer, size_t bytes) {
     Open& open = outgoing_[static_cast<size_t>(peer)];
@@ -215,23 +233,35 @@ class UcxTransport final : public Transport {
     pass_on(peer, own, chunk, owner);
   }
 
-  /// Leaves the worker. The last transport that does so ends its connections.
+  /// Ends what this transport receives, except for recovery().
   void leave() noexcept {
     if (std::exchange(left_, true)) return;
     const std::lock_guard lock(worker_->mutex());
+    if (next_) retire_recovery_of(*next_);
     if (next_) worker_->retire(next_);
     worker_->retire(mailbox_);
+  }
+  /// Leaves the worker. The last transport that does so ends its connections.
+  void leave_for_good() noexcept {
+    leave();
+    const std::lock_guard lock(worker_->mutex());
+    if (!recovers_) retire_recovery_of(*mailbox_);
+  }
+  void retire_recovery_of(const Mailbox& mailbox) noexcept {
+    if (const auto recovery = worker_->recovery_of(mailbox)) worker_->retire(recovery);
   }
 
   std::shared_ptr<Worker> worker_;
   std::shared_ptr<Mailbox> mailbox_;
   std::vector<Member> members_;  ///< by rank
   const UcxRank own_;
+  const Path path_;
   std::shared_ptr<Mailbox> next_;  ///< receives the messages of the next split
   std::vector<Open> outgoing_;     ///< by peer
   uint64_t seen_ = 0;              ///< events of the mailbox at the last poll()
   const bool crowded_ = cpu_share().ranks > own_cpus().size();
   bool left_ = false;
+  bool recovers_ = false;  ///< recovery() has made a transport, which leaves by itself
   std::atomic<bool> interrupted_{false};
 };
 

@@ -28,9 +28,17 @@ Worker::~Worker() { shut_down(); }
 
 std::shared_ptr<Mailbox> Worker::new_mailbox() {
   const auto made = std::make_shared<Mailbox>(next_address_, peers_.size());
+  const uint64_t recovery = Mailbox::recovery_address(next_address_);
+  mailboxes_.emplace(recovery, std::make_shared<Mailbox>(recovery, peers_.size()));
   mailboxes_.emplace(next_address_, made);
-  ++next_address_;
+  next_address_ = recovery + 1;
   return made;
+}
+
+std::shared_ptr<Mailbox> Worker::recovery_of(const Mailbox& mailbox) const {
+  if (Mailbox::is_recovery_address(mailbox.address())) return nullptr;
+  const auto found = mailboxes_.find(Mailbox::recovery_address(mailbox.address()));
+  return found == mailboxes_.end() ? nullptr : found->second;
 }
 
 void Worker::retire(const std::shared_ptr<Mailbox>& mailbox) {
@@ -61,8 +69,11 @@ void Worker::send(const std::shared_ptr<Mailbox>& from, const Outgoing& message)
   if (peer.rank == rank_) return deliver(message.header, message.bytes);
   MessageHeader header = message.header;
   ConstBytes left = message.bytes;
+  if (peer.failed) return;
+  const size_t most = connection(peer, message.path).fragment;
+  if (peer.failed) return;
   do {
-    const ConstBytes fragment = left.first(std::min(left.size(), peer.fragment));
+    const ConstBytes fragment = left.first(std::min(left.size(), most));
     left = left.subspan(fragment.size());
     start_send(from, message, header, fragment);
     header.offset += fragment.size();
@@ -84,8 +95,9 @@ void Worker::start_send(const std::shared_ptr<Mailbox>& from, const Outgoing& me
   how.cb.send = on_sent;
   how.user_data = &operation;
   how.flags = UCP_AM_SEND_FLAG_EAGER;
-  void* const request = ucx_.send(peer.endpoint, kMessageId, &operation.header,
-                                  sizeof operation.header, bytes.data(), bytes.size(), &how);
+  const ucp_ep_h endpoint = connection(peer, message.path).endpoint;
+  void* const request = ucx_.send(endpoint, kMessageId, &operation.header, sizeof operation.header,
+                                  bytes.data(), bytes.size(), &how);
   if (UCS_PTR_IS_ERR(request)) fail_peer(peer.rank);
   if (!UCS_PTR_IS_PTR(request)) return release(operation);
   operation.peer = message.peer;
@@ -137,6 +149,13 @@ void Worker::on_failure(void* peer, ucp_ep_h, ucs_status_t) {
   failed.worker->fail_peer(failed.rank);
 }
 
+Worker::Connection& Worker::connection(Peer& peer, Path path) {
+  if (path == Path::shortest || peer.network_address.empty()) return peer.shortest;
+  if (!peer.network.endpoint) peer.network = connect_by_network(peer, peer.network_address.data());
+  if (!peer.network.endpoint) fail_peer(peer.rank);  // UCX has found out that it is dead
+  return peer.network;
+}
+
 void Worker::fail_peer(int rank) {
   Peer& peer = peers_[static_cast<size_t>(rank)];
   if (std::exchange(peer.failed, true)) return;
@@ -149,10 +168,12 @@ void Worker::close_failed() {
   while (!to_close_.empty()) {
     Peer& peer = peers_[static_cast<size_t>(to_close_.back())];
     to_close_.pop_back();
-    const ucp_ep_h endpoint = std::exchange(peer.endpoint, nullptr);
-    if (!endpoint) continue;
-    if (peer.engine->kind() == Engine::Kind::memory) forget_sends(peer.rank);
-    if (void* const request = peer.engine->close(endpoint)) ucx_.request_free(request);
+    for (Connection* const each : {&peer.shortest, &peer.network}) {
+      const ucp_ep_h endpoint = std::exchange(each->endpoint, nullptr);
+      if (!endpoint) continue;
+      if (each->engine->kind() == Engine::Kind::memory) forget_sends(peer.rank);
+      if (void* const request = each->engine->close(endpoint)) ucx_.request_free(request);
+    }
   }
 }
 
@@ -236,13 +257,15 @@ void Worker::wait_for(std::vector<void*>& requests, Clock::time_point limit) {
   requests.clear();
 }
 
-void Worker::flush(const std::vector<int>& ranks, Clock::time_point limit) {
+void Worker::flush(const std::vector<int>& ranks, Path path, Clock::time_point limit) {
   std::vector<void*> requests;
   for (const int rank : ranks) {
-    const Peer& peer = peers_[static_cast<size_t>(rank)];
-    if (peer.failed || !peer.endpoint) continue;
+    Peer& peer = peers_[static_cast<size_t>(rank)];
+    if (peer.failed) continue;
+    const ucp_ep_h endpoint = connection(peer, path).endpoint;
+    if (!endpoint) continue;
     const ucp_request_param_t how{};
-    void* const request = ucx_.endpoint_flush(peer.endpoint, &how);
+    void* const request = ucx_.endpoint_flush(endpoint, &how);
     if (UCS_PTR_IS_PTR(request)) requests.push_back(request);
   }
   wait_for(requests, limit);
@@ -253,9 +276,11 @@ void Worker::shut_down() noexcept {
   to_close_.clear();
   for (Peer& peer : peers_) {
     peer.failed = true;  // nothing is sent any more
-    const ucp_ep_h endpoint = std::exchange(peer.endpoint, nullptr);
-    if (!endpoint) continue;
-    if (void* const request = peer.engine->close(endpoint)) requests.push_back(request);
+    for (Connection* const each : {&peer.shortest, &peer.network}) {
+      const ucp_ep_h endpoint = std::exchange(each->endpoint, nullptr);
+      if (!endpoint) continue;
+      if (void* const request = each->engine->close(endpoint)) requests.push_back(request);
+    }
   }
   wait_for(requests, Clock::now() + kMostClosing);
   engines_.clear();     // which ends all operations

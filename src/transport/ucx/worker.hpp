@@ -19,12 +19,18 @@
 
 namespace sparsecoll::ucx {
 
+/// How messages go to a peer. In memory all senders write to one queue of the receiver. A process
+/// that is killed or stopped while it writes blocks that queue for ever, so that ranks that have
+/// lost others talk over the network, also within a node.
+enum class Path { shortest, network };
+
 /// A message, or a chunk of one, that is to be sent.
 struct Outgoing {
   int peer;  ///< its rank in the communicator
   int rank;  ///< its rank in the worker
   MessageHeader header;
   ConstBytes bytes;
+  Path path = Path::shortest;
   std::shared_ptr<const Buffer> owner = {};  ///< the message, if it was handed over
 };
 
@@ -63,7 +69,10 @@ class Worker {
 
   /// Returns the mailbox of the communicator over all ranks. It has the same address on all ranks.
   std::shared_ptr<Mailbox> first_mailbox() const { return mailboxes_.begin()->second; }
+  /// Makes a mailbox, and another one on which the same ranks find each other after a failure.
   std::shared_ptr<Mailbox> new_mailbox();
+  /// Returns that other one; null if it was retired, and for one that is the other itself.
+  std::shared_ptr<Mailbox> recovery_of(const Mailbox& mailbox) const;
   /// Ends a mailbox: messages to it are dropped. Its memory stays until UCX has done with it. The
   /// end of the last one ends all connections and operations.
   void retire(const std::shared_ptr<Mailbox>& mailbox);
@@ -82,17 +91,22 @@ class Worker {
              const std::atomic<bool>& interrupted);
 
   /// Sends what UCX has kept back to these peers. Stops at `limit`.
-  void flush(const std::vector<int>& peers, Clock::time_point limit);
+  void flush(const std::vector<int>& peers, Path path, Clock::time_point limit);
 
  private:
+  struct Connection {
+    Engine* engine = nullptr;
+    ucp_ep_h endpoint = nullptr;
+    size_t fragment = 0;  ///< bytes of one active message
+  };
   struct Peer {
     Worker* worker = nullptr;
     int rank = 0;
-    Engine* engine = nullptr;
-    ucp_ep_h endpoint = nullptr;
+    Connection shortest;
+    Connection network;                      ///< besides that in memory; made when it is needed
+    std::vector<std::byte> network_address;  ///< for it; empty: the shortest is over the network
     bool failed = false;
     bool met = false;
-    size_t fragment = 0;  ///< bytes of one active message
   };
   /// A fragment that UCX is sending.
   struct Operation {
@@ -112,6 +126,10 @@ class Worker {
   /// Sends each rank an empty message and waits for those of all. Then UCX has all connections, and
   /// tells when a peer dies.
   void meet(const Deadline& deadline);
+  /// Returns the peer's connection on this path, which may have no endpoint if the peer has failed.
+  Connection& connection(Peer& peer, Path path);
+  /// Returns a connection without an endpoint if UCX cannot reach the peer.
+  Connection connect_by_network(Peer& peer, const std::byte* address);
   void fail_peer(int rank);
   void close_failed();
   /// Counts what is being sent to a peer as sent, because UCX will never say so.
@@ -139,7 +157,7 @@ class Worker {
   Clock::time_point looked_ = Clock::now();  ///< for dead peers
   std::vector<Peer> peers_;                  ///< by rank; never moves
   std::vector<int> to_close_;                ///< failed peers whose endpoints are still there
-  uint64_t next_address_ = 1;
+  uint64_t next_address_ = Mailbox::kFirstAddress;
   std::map<uint64_t, std::shared_ptr<Mailbox>> mailboxes_;  ///< by address
   std::deque<Operation> operations_;                        ///< a deque never moves them
   std::vector<Operation*> free_;

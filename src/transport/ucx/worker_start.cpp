@@ -118,16 +118,22 @@ void Worker::connect(const std::vector<AddressLengths>& lengths,
     const std::byte* const address = addresses.data() + r * stride;
     // Only a life line tells that a peer in memory has died.
     if (engines_.size() > 1 && lengths[r].memory > 0 && life_lines_->has(peer.rank)) {
-      peer.engine = engines_.back().get();
-      peer.fragment = kFragmentInMemory;
-      peer.endpoint = peer.engine->connect(address + lengths[r].network, on_failure, &peer);
+      Engine* const memory = engines_.back().get();
+      peer.shortest = {memory, memory->connect(address + lengths[r].network, on_failure, &peer),
+                       kFragmentInMemory};
     }
-    if (peer.endpoint) continue;
-    peer.engine = engines_.front().get();
-    peer.fragment = kFragment;
-    peer.endpoint = peer.engine->connect(address, on_failure, &peer);
-    if (!peer.endpoint) fail(sparsecollSystemError, "UCX has no connection to rank ", peer.rank);
+    if (peer.shortest.endpoint)
+      peer.network_address.assign(address, address + lengths[r].network);
+    else
+      peer.shortest = connect_by_network(peer, address);
+    if (!peer.shortest.endpoint)
+      fail(sparsecollSystemError, "UCX has no connection to rank ", peer.rank);
   }
+}
+
+Worker::Connection Worker::connect_by_network(Peer& peer, const std::byte* address) {
+  Engine* const network = engines_.front().get();
+  return {network, network->connect(address, on_failure, &peer), kFragment};
 }
 
 void Worker::meet(const Deadline& deadline) {
@@ -137,7 +143,8 @@ void Worker::meet(const Deadline& deadline) {
   for (Peer& peer : peers_) {
     peer.met = peer.rank == rank_;
     if (peer.met || peer.failed) continue;
-    void* const request = ucx_.send(peer.endpoint, kMeetingId, &own, sizeof own, nullptr, 0, &how);
+    void* const request =
+        ucx_.send(peer.shortest.endpoint, kMeetingId, &own, sizeof own, nullptr, 0, &how);
     if (UCS_PTR_IS_ERR(request)) fail_peer(peer.rank);
     if (UCS_PTR_IS_PTR(request)) requests.push_back(request);
   }

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+
+// A process that found the others by an id is killed or stopped in a call with a residual. The
+// others shrink, move their residuals and go on.
+
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include "support/catch.hpp"
+#include "support/processes.hpp"
+#include "support/survivor.hpp"
+
+namespace sparsecoll::test {
+namespace {
+
+constexpr int kDeadlineMs = 2000;
+constexpr int kCallsBefore = 4;
+constexpr int kMostCalls = 2000;
+
+struct Hit {
+  Mode mode;
+  int P;
+  int victim;
+  int signal;
+  int after_us;  ///< in the calls that follow the first ones
+  bool listed;   ///< the others exclude the victim by its number
+};
+
+void hit_later(const Hit& hit) {
+  std::thread([signal = hit.signal, wait = std::chrono::microseconds(hit.after_us)] {
+    std::this_thread::sleep_for(wait);
+    kill(getpid(), signal);
+  }).detach();
+}
+
+std::string run_rank(const Hit& hit, int rank, const sparsecollUniqueId& id) {
+  const Survivor survivor{hit.mode, hit.P, rank, hit.victim};
+  sparsecollComm_t comm = nullptr, shrunk = nullptr;
+  sparsecollConfig_t config = config_of(hit.mode);
+  config.timeoutMs = kDeadlineMs;
+  if (sparsecollCommInitRank(&comm, hit.P, id, rank, &config) != sparsecollSuccess)
+    return sparsecollGetLastError(nullptr);
+  const Residual<float> residual(comm, Survivor::kLength);
+  sparsecollResult_t result = sparsecollSuccess;
+  for (int call = 0; result == sparsecollSuccess && call < kMostCalls; ++call) {
+    if (rank == hit.victim && call == kCallsBefore) hit_later(hit);
+    result = survivor.call(comm, residual);
+  }
+  if (result == sparsecollSuccess) return "no call failed";
+  result = sparsecollCommShrink(comm, hit.listed ? &hit.victim : nullptr, hit.listed ? 1 : 0,
+                                &shrunk, nullptr);
+  if (result != sparsecollSuccess) return "shrink: " + explain(result, comm);
+  int failed = -1, count = 1;
+  sparsecollCommGetFailed(comm, &failed, &count);
+  if (!hit.listed && (count != 1 || failed != hit.victim)) return "who is gone is not known";
+  result = sparsecollResidualMove(residual.handle(), shrunk);
+  if (result != sparsecollSuccess) return "move: " + explain(result, shrunk);
+  result = sparsecollCommDestroy(comm);
+  if (result != sparsecollSuccess) return "destroy: " + explain(result, nullptr);
+  return survivor.go_on(shrunk, residual);
+}
+
+void hit_a_rank(const Hit& hit) {
+  const auto verdicts = run_processes(
+      hit.P, 60, [&](int rank, const sparsecollUniqueId& id) { return run_rank(hit, rank, id); },
+      hit.signal == SIGSTOP ? hit.victim : -1);
+  CHECK(joined(verdicts, hit.victim) == "");
+}
+
+TEST_CASE("processes go on when one of them is killed") {
+  for (const int victim : {0, 1, 3})
+    for (const int after_us : {0, 300, 1000, 3000})
+      for (const bool listed : {true, false})
+        hit_a_rank({victim == 1 ? kAllgather : kOktopk, 4, victim, SIGKILL, after_us, listed});
+}
+
+TEST_CASE("two processes become one when the other is killed") {
+  for (const bool listed : {true, false}) hit_a_rank({kOktopk, 2, 0, SIGKILL, 500, listed});
+}
+
+TEST_CASE("processes go on when one of them is stopped") {
+  for (const int victim : {0, 2})
+    for (const int after_us : {0, 1000}) hit_a_rank({kOktopk, 3, victim, SIGSTOP, after_us, true});
+}
+
+}  // namespace
+}  // namespace sparsecoll::test
