@@ -158,9 +158,10 @@ typedef enum {
   sparsecollAlgoDense = 5, /**< dense allreduce of acc without a selection. The residual becomes 0.
                                 Exception: when sparsecollAlgoAuto takes it for k = n, the residual
                                 keeps the entries whose sum is zero */
-  /** The gradients of one node are added before anything is selected. Each rank selects from one
-   *  shard of the sum and exchanges it with its owners on other nodes (HiTopKComm, Shi et al.,
-   *  MLSys 2021). Its result has another definition, and its residuals hold one shard only. */
+  /** The gradients of a node are added before anything is selected. Each rank selects from one
+   *  shard of the sum, and exchanges the entries with the owners of the same shard on other nodes
+   *  (HiTopKComm, Shi et al., MLSys 2021). The result has another definition (docs/semantics.md),
+   *  and a residual holds one shard only. */
   sparsecollAlgoSharded = 6,
   sparsecollAlgoMaxEnum = 0x7fffffff
 } sparsecollAlgo_t;
@@ -1121,8 +1122,8 @@ SPARSECOLL_API sparsecollResult_t sparsecollPushSumDrain(sparsecollPushSum_t sta
  * @param state   a state of the communicator from which `newcomm` was made.
  * @param newcomm the new communicator.
  * @return sparsecollInvalidArgument, also for another communicator; sparsecollInvalidUsage (ranks
- *         move different states, within a group, or over NCCL), or a fatal error. After an error
- *         the state is where it was.
+ *         move different states, or within a group), or a fatal error. After an error the state is
+ *         where it was.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollPushSumMove(sparsecollPushSum_t state,
                                                         sparsecollComm_t newcomm);

@@ -16,7 +16,7 @@ namespace sparsecoll {
 DataType check_type(int datatype);
 /// Checks a datatype of a verb that selects or rounds: integers are refused.
 DataType check_float_type(int datatype);
-/// Checks that integers are only added: without a selection (k) and without an average.
+/// Checks that a call with integers neither selects (k) nor averages (op).
 void check_exact_sum(DataType type, size_t k, int op);
 IndexType check_index_type(int index_type);
 /// Returns the number by which sums are divided.

@@ -104,8 +104,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   void close();
   /// Makes all calls fail, those in progress, too. From any thread.
   void abort() noexcept;
-  /// While a split makes `child`, abort() of this communicator also aborts the child. Null ends
-  /// that.
+  /// While a split or a shrink makes `child`, abort() of this communicator also aborts the child.
+  /// Null ends that.
   void set_child(std::shared_ptr<Communicator> child);
 
   // --- calls

@@ -83,7 +83,7 @@ void Communicator::run_call(const Descriptor& call, const Deadline& deadline,
   try {
     run_numbered_call(call, {sequence, deadline}, body);
   } catch (const CallNotStarted&) {
-    if (!queue_) completions_.withdraw(running_call_--);
+    completions_.withdraw(running_call_--);
     throw;
   } catch (const Error& error) {
     completions_.fail(sequence, {verb_name(call.verb), error.code(), error.what()});
@@ -110,7 +110,7 @@ void Communicator::run_numbered_call(const Descriptor& call, const Numbered& num
   stats.timeline = timeline_file_.timeline();
   stats.progress = recorder_.begin(sequence, call, deadline.start());
   std::shared_ptr<const void> current_device;
-  // Outlives the handlers below, which may give it up.
+  // The handlers below may leak its memory, so that it must outlive them.
   const Workspace workspace(backends_, deadline);
   try {
     current_device = backends_.keep_device_current();

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// The function for MPI that sparsecoll.h declares, in the shared library. It loads the library that
-// has MPI's transport, so that programs without MPI need no libmpi, and programs that get
-// communicators of MPI from elsewhere, such as Python's, link nothing but this library.
+// sparsecollCommInitMpiFint() of libsparsecoll.so: loads libsparsecoll_mpi.so and calls the
+// function of the same name there. So programs without MPI need no libmpi, and programs that get
+// MPI communicators from elsewhere, such as Python's, link this library only.
 #include <dlfcn.h>
 
 #include <filesystem>

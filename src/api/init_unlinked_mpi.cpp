@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// The function for MPI that sparsecoll.h declares, in the static library. It does not load
-// libsparsecoll_mpi.so, which would bring a second copy of the library into the process. The
-// function of libsparsecoll_mpi.a replaces this one, which is weak.
+// sparsecollCommInitMpiFint() of libsparsecoll.a. It does not load libsparsecoll_mpi.so, which
+// would bring a second copy of the library into the process. The function of libsparsecoll_mpi.a
+// replaces this one, which is weak.
 #include "api/bridge.hpp"
 
 using namespace sparsecoll;

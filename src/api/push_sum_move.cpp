@@ -29,12 +29,7 @@ class Move final : public Operation {
         .descriptor(Verb::push_sum_move);
   }
 
-  void check_arguments(Communicator& to) override {
-    check_made_of(to, from_);
-    if (!to.link().keeps_gossip())
-      fail(sparsecollInvalidUsage,
-           "state: expected one over MPI, UCX or threads, got one over NCCL");
-  }
+  void check_arguments(Communicator& to) override { check_made_of(to, from_); }
 
   MemoryUse memory_use() const override { return {}; }
 

@@ -24,7 +24,7 @@ Region overlap(const Region& a, const Region& b) {
 /// A part of a residual on its way to the rank that owns it.
 struct Part {
   Region region;
-  const std::byte* values;
+  const std::byte* values;  ///< null: of another rank, not received yet
 };
 
 /// Adds parts to values that begin at index `begin`. The first value of an index is copied, so that
@@ -107,10 +107,8 @@ std::vector<Part> MoveToShards::exchange(const Invocation& invocation) const {
   const Topology& topology = to.topology();
   const Region own = residual_->held();
   const size_t size = residual_->value_size();
-  const auto shard_of = [&](int rank) {
-    return Shards(topology, residual_->count()).region_of(rank);
-  };
-  const Region shard = shard_of(to.rank());
+  const Shards shards(topology, residual_->count());
+  const Region shard = shards.region_of(to.rank());
   const auto values = arena.take_span<std::byte>(residual_->bytes());
   residual_->read_canonical(values);
   std::vector<Transfer> transfers;
@@ -120,7 +118,7 @@ std::vector<Part> MoveToShards::exchange(const Invocation& invocation) const {
     if (topology.node_of(rank) != topology.node_of(to.rank())) continue;
     Region theirs;
     std::memcpy(&theirs, held[static_cast<size_t>(rank)].data(), sizeof theirs);
-    const Region out = overlap(own, shard_of(rank)), in = overlap(theirs, shard);
+    const Region out = overlap(own, shards.region_of(rank)), in = overlap(theirs, shard);
     const std::byte* const from = values.data() + (out.begin - own.begin) * size;
     if (in.length() > 0) parts.push_back({in, rank == to.rank() ? from : nullptr});
     if (rank == to.rank()) continue;
@@ -147,8 +145,8 @@ std::vector<Part> MoveToShards::exchange(const Invocation& invocation) const {
   return parts;
 }
 
-/// Moves a residual to a communicator where it holds all values. One of Sharded held zeros outside
-/// its shard.
+/// Moves a residual to a communicator where it holds all values. Those outside the shard of a
+/// residual of Sharded become 0.
 void move_whole(const std::shared_ptr<Residual>& residual, Communicator& from, Communicator& to,
                 sparsecollResidual_t handle) {
   to.residuals().reserve();

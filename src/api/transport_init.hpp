@@ -10,8 +10,7 @@
 
 namespace sparsecoll {
 
-/// One rank that is to be initialised over a transport: what the functions that make a communicator
-/// over MPI and over UCX share.
+/// The steps of an init over a transport that are the same over MPI and UCX, for one rank.
 class TransportInit {
  public:
   /// Checks the arguments. Bad ones must not keep the other ranks waiting: run() notifies them.
@@ -25,8 +24,8 @@ class TransportInit {
   /// what is wrong with the arguments of any rank.
   void run(std::unique_ptr<Transport> transport) const;
 
-  /// Writes a warning if a launcher started more than one rank (warning_of_one_rank()). It is the
-  /// only line that the library writes unasked: without it, models differ silently.
+  /// For an MPI with one rank: writes warning_of_one_rank(), if there is one. It is the only line
+  /// that the library writes unasked: without it, models differ silently.
   void warn_of_one_rank() const;
 
  private:

@@ -18,7 +18,7 @@ struct CallNotice {
   Descriptor descriptor;
   bool bad_arguments = false;  ///< `problem` says what is wrong with this rank's arguments
   std::string problem;
-  std::vector<Descriptor> members;  ///< the verbs of a group, if they are reported
+  std::vector<Descriptor> members;  ///< the verbs of a group, in order; empty for other calls
 };
 
 /// Returns what is wrong with a call, as `rank` reports it to its user; empty if nothing is. Bad

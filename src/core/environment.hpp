@@ -26,12 +26,13 @@ struct Word {
 /// InvalidArgument with all words if it is set to another one.
 int choose(const char* variable, const std::vector<Word>& words, int otherwise);
 
-/// Returns whether the variable is "0" or "1"; none for "auto" and if it is not set.
+/// Returns true for "1", false for "0", none for "auto" and if the variable is not set. Throws
+/// InvalidArgument otherwise.
 std::optional<bool> optional_switch(const char* variable);
 
 /// The valid range of a variable's number.
 template <class T>
-struct Numbers {
+struct NumberRange {
   const char* unit;
   T least;
   T most;
@@ -40,15 +41,15 @@ struct Numbers {
 /// Returns the variable's number; none if it is not set. Throws InvalidArgument with the range if
 /// it is set to anything else.
 template <class T = int>
-std::optional<T> number(const char* variable, const Numbers<std::type_identity_t<T>>& numbers) {
+std::optional<T> number(const char* variable, const NumberRange<std::type_identity_t<T>>& range) {
   const auto got = environment(variable);
   if (!got) return std::nullopt;
   T value = 0;
   const auto [end, error] = std::from_chars(got->data(), got->data() + got->size(), value);
-  if (error != std::errc() || end != got->data() + got->size() || value < numbers.least ||
-      value > numbers.most)
-    fail(sparsecollInvalidArgument, variable, ": expected ", numbers.unit, ", ", numbers.least,
-         " to ", numbers.most, "; got '", *got, "'");
+  if (error != std::errc() || end != got->data() + got->size() || value < range.least ||
+      value > range.most)
+    fail(sparsecollInvalidArgument, variable, ": expected ", range.unit, ", ", range.least, " to ",
+         range.most, "; got '", *got, "'");
   return value;
 }
 

@@ -10,7 +10,7 @@ namespace sparsecoll {
 
 enum class LogLevel : int { none = 0, warn = 1, info = 2, trace = 3 };
 
-/// The log of one communicator. Writes nothing unless SPARSECOLL_DEBUG asks for it.
+/// The log of one communicator. Writes lines up to its level; nothing at LogLevel::none.
 class Log {
  public:
   Log() = default;

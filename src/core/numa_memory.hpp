@@ -30,7 +30,7 @@ class NumaMemory final : public Memory {
   std::vector<int> nodes_;
 };
 
-/// The NUMA node beside a device.
+/// The NUMA node to which a device is attached.
 class NodeBeside {
  public:
   /// Finds it out, which takes some milliseconds on a machine with several NUMA nodes.

@@ -30,7 +30,8 @@ bool read_process(uint64_t process, uint64_t address, Bytes into) noexcept {
   return true;
 }
 
-/// Copies ranges of equal length, kMostRanges at most, to memory that is one range.
+/// Copies at most kMostRanges ranges of equal length from another process to `into`, one behind the
+/// other.
 bool read_ranges(uint64_t process, std::span<const iovec> from, std::byte* into) noexcept {
   const size_t bytes = from.size() * from[0].iov_len;
   const iovec to{into, bytes};

@@ -20,8 +20,8 @@ namespace sparsecoll {
 /// The messages that one rank has not yet received.
 struct Inbox {
   struct QueuedMessage {
-    int peer;  ///< the sender
-    bool handed_over;
+    int peer;          ///< the sender
+    bool handed_over;  ///< its memory is of the sender's pool
     Buffer bytes;
     Clock::time_point due;  ///< it may be received from then on; in the future if a test delays it
   };
@@ -113,9 +113,9 @@ struct RankGroup {
     size_t joined = 0;  ///< number of members that have joined
   };
   std::vector<Inbox> inboxes;
-  std::vector<std::atomic<bool>> gone;
+  std::vector<std::atomic<bool>> gone;           ///< by rank: it has ended, or will never come
   std::vector<std::atomic<uint64_t>> completed;  ///< number of the last completed call, plus 1
-  std::vector<std::atomic<bool>> joined;
+  std::vector<std::atomic<bool>> joined;         ///< by rank: it has made its transport here
   FaultPlan plan, recovery_plan;
   int ranks_sharing_cpus;           ///< the ranks of the process; a split inherits the number
   bool spins;                       ///< true if every rank has a core of its own
@@ -124,7 +124,7 @@ struct RankGroup {
   std::mutex splits_mutex;
   std::map<std::pair<uint64_t, int>, PendingSplit> splits;  ///< by id and first member
   std::shared_ptr<RankGroup> recovery;                      ///< null: nobody has asked for it
-  std::vector<bool> left_for_good;
+  std::vector<bool> left_for_good;  ///< by rank: leave_for_good() was called
 };
 
 }  // namespace sparsecoll

@@ -79,6 +79,34 @@ TEST_CASE("bad arguments of a split: all ranks get an error, and there is no chi
   }) == "");
 }
 
+TEST_CASE("a split of a known shape that is refused takes no number") {
+  for (const int blocking : {1, 0}) {
+    sparsecollConfig_t config = test::default_config();
+    config.blocking = blocking;
+    const Team team(2, config);
+    CHECK(team.run("refused", [&](int rank) {
+      const sparsecollComm_t comm = team.comm(rank);
+      std::string wrong;
+      uint64_t before = 0, after = 0;
+      for (const int color : {0, -5, 0}) {
+        sparsecollComm_t child = nullptr;
+        sparsecollCommGetSequence(comm, &before);
+        const sparsecollResult_t result = sparsecollCommSplit(comm, color, 0, &child, nullptr);
+        sparsecollCommGetSequence(comm, &after);
+        const bool good = color == 0;
+        wrong +=
+            result_mismatch(result, good ? sparsecollSuccess : sparsecollInvalidArgument, comm);
+        if (after - before != (good ? 1u : 0u))
+          wrong += text("numbers: ", before, ", ", after, "; ");
+        // A number that nobody ends would keep this wait until the next call.
+        wrong += result_mismatch(sparsecollCommWait(comm, after), sparsecollSuccess, comm);
+        if (child) sparsecollCommDestroy(child);
+      }
+      return wrong;
+    }) == "");
+  }
+}
+
 TEST_CASE("destroy waits for queued calls, and ends the handle") {
   {
     Team team(3);

@@ -217,7 +217,8 @@ class Verbs {
     static_assert(std::is_same_v<T, Element<Recv>>, "send and recv are of one type");
     static_assert(std::is_convertible_v<decltype(std::data(recv)), void*>, "recv is written to");
     const std::string problem = detail::expect_size("recv", std::size(send), std::size(recv));
-    // The library reports a NULL output on all ranks, but accepts it for count = 0: then pass 1.
+    // If recv has another size, the output is NULL, which the library reports on all ranks. It
+    // accepts NULL for count = 0: then pass count 1.
     const auto call = [function, data = std::data(send),
                        out = problem.empty() ? std::data(recv) : nullptr,
                        count = problem.empty() || std::size(send) > 0 ? std::size(send) : 1,

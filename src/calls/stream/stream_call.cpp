@@ -149,7 +149,8 @@ void StreamCall::receive_first_messages(std::span<Transfer> transfers,
       refuse(got, transfer.peer);
     const size_t bytes =
         receives_announcement(transfer) ? announcement_at(message->at).bytes : transfer.in_bound;
-    transfer.in = {message->at + kHeadroom, bytes};  // a received announcement only tells the size
+    // If announced, only the size is known: exchange_announced() brings the contents.
+    transfer.in = {message->at + kHeadroom, bytes};
     ++message;
   }
   if (!on_device.empty())

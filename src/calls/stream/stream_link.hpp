@@ -64,9 +64,8 @@ class StreamLink final : public Link {
 
   void shrink(const ShrinkArguments&, FunctionRef<void(ShrunkLink)>) override {
     fail(sparsecollInvalidUsage,
-         "expected a communicator over MPI or of threads, got one over NCCL, whose ranks cannot go "
-         "on "
-         "without others");
+         "expected a communicator over MPI, over UCX or of threads, got one over NCCL, whose ranks "
+         "cannot go on without others");
   }
   std::vector<int> gone() override { return {}; }
 

@@ -47,8 +47,9 @@ void unlock_search() { search_mutex().unlock(); }
 
 /// Returns whether this process has loaded the driver.
 bool driver_is_loaded() {
-  static const int without_memory = pthread_atfork(lock_search, unlock_search, unlock_search);
-  static_cast<void>(without_memory);  // then only a child of such a fork may hang
+  // It fails only without memory. Then a child of a fork during a search may hang.
+  static const int not_registered = pthread_atfork(lock_search, unlock_search, unlock_search);
+  static_cast<void>(not_registered);
   static Search search;
   const std::lock_guard lock(search_mutex());
   const int found = dl_iterate_phdr(is_driver, &search);
@@ -64,7 +65,8 @@ void* open_loaded_driver() {
   return dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
 }
 
-/// Keeps the driver open as long as it lives.
+/// The driver's library, open during the lifetime of this object. False if the process has not
+/// loaded it.
 class Driver {
  public:
   Driver() : library_(open_loaded_driver()) {}
@@ -84,6 +86,13 @@ class Driver {
   void* const library_;
 };
 
+bool primary_context_is_active(const Driver& driver, int device) {
+  const auto state = driver.find<int(int, unsigned*, int*)>("cuDevicePrimaryCtxGetState");
+  unsigned flags = 0;
+  int active = 0;
+  return state && state(device, &flags, &active) == 0 && active;
+}
+
 }  // namespace
 
 // The driver's functions are called by their documented signatures: CUdevice and CUresult are ints,
@@ -93,27 +102,19 @@ bool context_exists() {
   if (!driver) return false;
   const auto current = driver.find<int(void**)>("cuCtxGetCurrent");
   const auto count = driver.find<int(int*)>("cuDeviceGetCount");
-  const auto state = driver.find<int(int, unsigned*, int*)>("cuDevicePrimaryCtxGetState");
-  if (!current || !count || !state) return false;
+  if (!current || !count) return false;
   void* context = nullptr;
   if (current(&context) == 0 && context) return true;
   int devices = 0;
   if (count(&devices) != 0) return false;
-  for (int device = 0; device < devices; ++device) {
-    unsigned flags = 0;
-    int active = 0;
-    if (state(device, &flags, &active) == 0 && active) return true;
-  }
+  for (int device = 0; device < devices; ++device)
+    if (primary_context_is_active(driver, device)) return true;
   return false;
 }
 
 bool context_exists_on(int device) {
   const Driver driver;
-  if (!driver) return false;
-  const auto state = driver.find<int(int, unsigned*, int*)>("cuDevicePrimaryCtxGetState");
-  unsigned flags = 0;
-  int active = 0;
-  return state && state(device, &flags, &active) == 0 && active;
+  return driver && primary_context_is_active(driver, device);
 }
 
 // CUmodule and CUfunction are pointers.

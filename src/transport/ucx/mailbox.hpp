@@ -66,7 +66,8 @@ class Mailbox {
   void count(int peer, size_t bytes, bool handed_over);
 
   // --- Waiting
-  /// Counts all that a waiting rank may want to look at.
+  /// Returns a number that rises with each event: a message, a failure, bytes that were sent. A
+  /// rank that waits looks again when it has changed.
   uint64_t events() const { return events_; }
   /// Counts an event, and wakes the rank if it sleeps.
   void notify();

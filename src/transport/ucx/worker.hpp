@@ -47,7 +47,7 @@ struct Introduction {
 /// The lengths of a rank's addresses. Its bytes are sent as they are.
 struct AddressLengths {
   uint64_t network = 0;  ///< of its engine over the network
-  uint64_t memory = 0;   ///< of that in memory; 0: there is none
+  uint64_t memory = 0;   ///< of its engine in shared memory; 0: it has none
 };
 
 /// UCX of one rank: its engines and its connections to the other ranks. The communicators that are

@@ -64,7 +64,7 @@ struct TileBounds {
   uint64_t* begin;
 };
 
-/// The samples of one input, as one lane searches them.
+/// The samples of one input: every 2^shift-th entry. Each lane searches the samples of one input.
 template <class Acc, class I>
 struct InputSamples {
   View<Acc, I> input;
