@@ -113,8 +113,8 @@ class PushSum {
     check(sparsecollPushSumLoadFrom(handle_, bytes.data(), bytes.size()),
           "sparsecollPushSumLoadFrom");
   }
-  /// Moves the state to the communicator that shrink() made of its own one; x and the estimate stay.
-  /// Collective over the new one, see ::sparsecollPushSumMove().
+  /// Moves the state to the communicator that shrink() made of its own one; x and the estimate
+  /// stay. Collective over the new one, see ::sparsecollPushSumMove().
   /// @param newcomm a Communicator, which outlives the object.
   template <class Comm>
   void move(const Comm& newcomm) {
