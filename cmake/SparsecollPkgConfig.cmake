@@ -38,7 +38,7 @@ endfunction()
 
 sparsecoll_install_pc(sparsecoll)
 if(SPARSECOLL_MPI)
-  # What mpicc adds, so that another compiler does, too.
+  # The file has the flags that mpicc adds, so that programs can be built with another compiler.
   list(TRANSFORM MPI_C_INCLUDE_DIRS PREPEND -I OUTPUT_VARIABLE mpi_flags)
   list(JOIN mpi_flags " " PC_MPI_FLAGS)
   list(JOIN MPI_C_LIBRARIES " " mpi_libraries)

@@ -4,7 +4,7 @@
 # The libraries of communicators over MPI, shared and static. They are apart, so that libsparsecoll
 # and programs that do not use MPI need none.
 
-# Only these sources may include mpi.h.
+# No other source of the library may include mpi.h.
 add_library(
   sparsecoll_mpi_objects OBJECT
   api/init_mpi.cpp transport/mpi.cpp transport/mpi_cuda.cpp transport/mpi_duplicate.cpp

@@ -16,7 +16,7 @@ cd "$(dirname "$0")/.."
 preset=host
 targets=(all)
 select=(--label-exclude '^(gpu|convergence|long)$')
-announcement="On two idle cores the build takes 7 to 15 minutes, the tests 15 to 25. Disk: 3 GB."
+announcement="On two cores the build takes 7 to 15 minutes, the tests 14 (idle) to 40 (busy). Disk: 3 GB."
 left_out="tests that train or take long (tests/run.sh --all), tests that need a GPU (perf/gpu.sh)"
 name_tests() {
   targets=("${@/#/test_}")
@@ -28,7 +28,7 @@ case ${1:-} in
   '') ;;
   --all)
     select=(--label-exclude '^gpu$')
-    announcement="On two idle cores the build takes 7 to 15 minutes, the tests more than 30."
+    announcement="On two cores the build takes 7 to 15 minutes, the tests more than 30."
     left_out="tests that need a GPU (perf/gpu.sh)"
     ;;
   --asan | --tsan)

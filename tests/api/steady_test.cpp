@@ -170,7 +170,7 @@ std::string run(const test::Mode& mode, Grouping grouping, int P, int calls, Gro
 }
 
 void check_steady(const test::Mode& mode, Grouping grouping, int P) {
-  const int calls = test::small_run() ? 100 : 1000;  // in each form
+  const int calls = test::small_run() ? 100 : 4000;  // in each form
   Growth growth;
   INFO(mode.name << " P=" << P);
   CHECK(run(mode, grouping, P, calls, &growth) == "");

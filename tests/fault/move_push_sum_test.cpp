@@ -98,7 +98,7 @@ struct Mass {
   }
 };
 
-/// What the ranks that remain hold: `x` and `w` have an element for each rank of the old ones.
+/// Returns the sums over the ranks that remain. `x` and `w` have an element for each old rank.
 Mass of_survivors(const Case& c, const std::array<Vector, kMostRanks>& x,
                   const std::array<double, kMostRanks>& w) {
   Mass mass;

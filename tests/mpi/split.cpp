@@ -112,7 +112,7 @@ void check_order_of_ends(Verdict& verdict, int way) {
 }
 
 /// MPI runs out of communicators (MPICH after some 2000) and of tags if they are not given back.
-/// That does not depend on the number of ranks, so three of them make so many.
+/// The limits do not depend on the number of ranks, so only the run with three ranks reaches them.
 void check_many(Verdict& verdict) {
   const int rank = rank_in(MPI_COMM_WORLD), P = size_of(MPI_COMM_WORLD);
   const MpiCommunicator parent(MPI_COMM_WORLD, default_config());

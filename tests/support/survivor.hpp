@@ -70,7 +70,7 @@ struct Survivor {
         mode.verb, {send.data(), recv.data(), kLength, kKept, sparsecollSum, residual.handle()},
         comm);
   }
-  /// What all ranks send, and their residuals after so many calls.
+  /// Returns the gradients of all ranks, and their residuals after that number of calls.
   Inputs inputs_after(std::uint64_t calls) const {
     Inputs in;
     for (int each = 0; each < ranks; ++each) in.sends.push_back(gradient(each));

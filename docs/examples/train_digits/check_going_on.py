@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains on four processes of mpirun, of which one is killed in epoch 2, and without that.
 
-Fails unless the three others reach the last epoch, all with the same bits, and end within one point of the
-accuracy of the run without the kill.
+The test fails unless the three other processes reach the last epoch with equal parameters, bit for bit, and
+with an accuracy within one point of that of the run without the kill.
 """
 
 import argparse

@@ -12,7 +12,7 @@
 
 namespace train {
 
-/// A call that failed because another rank is gone, or did not answer in time.
+/// Thrown by a call that failed because another rank is gone or did not answer in time.
 class RankLost : public std::runtime_error {
   using runtime_error::runtime_error;
 };
@@ -32,8 +32,9 @@ class World {
   /// Returns the value that each rank passed, in rank order. Collective.
   virtual std::vector<std::uint64_t> allgather(std::uint64_t mine) = 0;
 
-  /// Makes a communicator of the ranks that remain after a RankLost. continue_with() makes it that
-  /// of this world; what is to move from comm() moves in between. Collective among these ranks.
+  /// Returns a communicator of the ranks that remain after a RankLost. The caller moves residuals
+  /// and states to it, and then passes it to continue_with(), which replaces comm() by it. Both are
+  /// collective over the ranks that remain.
   sparsecollComm_t shrink() const;
   void continue_with(sparsecollComm_t comm);
   /// Returns whether continue_with() was called.

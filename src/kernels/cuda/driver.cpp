@@ -16,7 +16,7 @@ namespace sparsecoll::cuda {
 
 namespace {
 
-/// What is known of the objects that the process has loaded.
+/// How often the process had loaded a library when the driver was searched for.
 struct Search {
   unsigned long long loads_without = 0;  ///< after so many loads the driver was not among them
   unsigned long long loads = 0;
