@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 
+#include "core/descriptors.hpp"
 #include "core/environment.hpp"
 #include "core/error.hpp"
 #include "transport/rendezvous/interfaces.hpp"
@@ -25,6 +26,9 @@ namespace {
 /// put a message together in memory of its own.
 constexpr size_t kFragmentInMemory = 8000;
 constexpr size_t kFragment = 60 * 1024;
+/// The descriptors that a rank opens to begin with, and some more: without them UCX 1.13 ends the
+/// process. Those for connections are not counted, because networks differ in them.
+constexpr size_t kDescriptors = 40;
 constexpr auto kMostMeeting = std::chrono::milliseconds(500);
 
 /// Returns what all ranks pass, by rank. T is trivially copyable.
@@ -65,6 +69,7 @@ Worker::Worker(int rank, size_t ranks, Bootstrap& bootstrap, const Deadline& dea
     peers_[peer].rank = static_cast<int>(peer);
   }
   to_close_.reserve(peers_.size());
+  const DescriptorsNeeded needed(kDescriptors, "UCX");
   try {
     life_lines_.emplace(rank, ranks);
     std::vector<LifeLineAddress> life_lines;
