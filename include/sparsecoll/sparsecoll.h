@@ -739,7 +739,7 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommGetTopology(sparsecollComm_t com
  * did not come to a sparsecollCommShrink() within its deadline. Local.
  *
  * A rank from which a call heard nothing may only be slow, and is not among them. Over MPI nobody
- * is known to be gone before sparsecollCommShrink() has waited.
+ * is known to be gone before sparsecollCommShrink() has waited, unless MPI has failed to send to it.
  * @param ranks out: their numbers, rising, at most as many as there is room for; NULL: no numbers
  *              are wanted.
  * @param count in: room in `ranks`; out: how many ranks are known to be gone.

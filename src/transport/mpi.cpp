@@ -42,7 +42,7 @@ class MpiTransport final : public Transport {
         rank_(rank),
         options_(options),
         inbox_({duplicate_->comm(), own().tag}, ranks(), pool_),
-        outbox_(duplicate_->comm(), peers_, {options.max_message, eager_peers()}) {}
+        outbox_(*duplicate_, peers_, {options.max_message, eager_peers()}) {}
 
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(peers_.size()); }
@@ -91,7 +91,9 @@ class MpiTransport final : public Transport {
     return inbox_.poll();
   }
 
-  bool gone(int) const override { return false; }
+  bool gone(int peer) const override {
+    return duplicate_->has_failed(peers_[static_cast<size_t>(peer)].rank);
+  }
 
   /// MPI moves messages only inside its calls, so this only yields to other processes.
   void idle(Clock::time_point) override { sched_yield(); }

@@ -104,9 +104,18 @@ MpiDuplicate::MpiDuplicate(MPI_Comm original, const Deadline& deadline)
   int rank = 0;
   check_mpi(MPI_Comm_rank(comm_, &rank), "MPI_Comm_rank");
   const std::vector<RankLocation> all = gather_locations(comm_, RankLocation::here(), deadline);
+  failed_ = std::make_unique<std::atomic<bool>[]>(all.size());
   for (const RankLocation& each : all)
     elsewhere_.push_back(each.node != all[static_cast<size_t>(rank)].node);
   cpu_share_ = share_cpus(all, static_cast<size_t>(rank));
+}
+
+void MpiDuplicate::note_failure(int rank, int code) noexcept {
+  // Errors of other classes come from the arguments, or from this process.
+  int kind = MPI_SUCCESS;
+  MPI_Error_class(code, &kind);
+  if (kind == MPI_ERR_OTHER || kind == MPI_ERR_INTERN || kind == MPI_ERR_UNKNOWN)
+    failed_[static_cast<size_t>(rank)].store(true, std::memory_order_relaxed);
 }
 
 int MpiDuplicate::acquire_tag() {

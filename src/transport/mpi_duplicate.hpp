@@ -4,6 +4,8 @@
 
 #include <mpi.h>
 
+#include <atomic>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <vector>
@@ -57,6 +59,13 @@ class MpiDuplicate {
   int world_rank() const { return world_rank_; }
   /// Returns true if that rank of comm() is on another node than this one.
   bool is_on_other_node(int rank) const { return elsewhere_[static_cast<size_t>(rank)]; }
+  /// Keeps in mind that a send to this rank of comm() has failed with this code. Some MPIs fail so
+  /// where a process has died.
+  void note_failure(int rank, int code) noexcept;
+  /// Returns true if that rank of comm() seems to have died.
+  bool has_failed(int rank) const {
+    return failed_[static_cast<size_t>(rank)].load(std::memory_order_relaxed);
+  }
   /// Returns how many ranks of comm() use the same CPUs as this one.
   const CpuShare& cpu_share() const { return cpu_share_; }
   /// Returns a tag that is not in use and for which no message is pending. Throws SystemError if
@@ -71,6 +80,7 @@ class MpiDuplicate {
   int world_rank_ = 0;
   std::vector<bool> elsewhere_;  ///< by rank of comm(): on another node
   CpuShare cpu_share_;
+  std::unique_ptr<std::atomic<bool>[]> failed_;  ///< by rank of comm()
   /// Guards the tags: two threads may use two communicators at the same time.
   std::mutex mutex_;
   std::set<int> in_use_{kFirstTag};

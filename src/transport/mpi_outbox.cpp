@@ -6,7 +6,6 @@
 #include <span>
 #include <utility>
 
-#include "transport/mpi_duplicate.hpp"
 #include "transport/mpi_eager.hpp"
 
 namespace sparsecoll {
@@ -58,8 +57,14 @@ void MpiOutbox::start(int peer, ConstBytes bytes, const OwnedMessage& owner) {
     return MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to.rank, to.tag, comm_,
                      request);
   });
-  check_mpi_peer(peer, code, "a send to");
+  check(peer, code);
   count_unsent(peer, owner, bytes.size());
+}
+
+void MpiOutbox::check(int peer, int code) {
+  if (code == MPI_SUCCESS) return;
+  duplicate_.note_failure(peers_[static_cast<size_t>(peer)].rank, code);
+  check_mpi_peer(peer, code, "a send to");
 }
 
 void MpiOutbox::progress() {
@@ -72,7 +77,7 @@ void MpiOutbox::progress() {
     count_unsent(one.peer, one.owner, 0 - one.bytes);
   });
   if (requests_.empty()) announced_->clear();
-  check_mpi_peer(peer, failure, "a send to");
+  check(peer, failure);
 }
 
 size_t MpiOutbox::unsent_to(int peer) const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "transport/mpi.hpp"
+#include "transport/mpi_duplicate.hpp"
 #include "transport/mpi_requests.hpp"
 #include "transport/transport.hpp"
 
@@ -30,8 +31,10 @@ class MpiOutbox {
     std::vector<bool> eager;  ///< by peer: send eager messages if possible
   };
 
-  MpiOutbox(MPI_Comm comm, std::vector<MpiAddress> peers, Options options)
-      : comm_(comm),
+  /// `duplicate` is told of messages that fail. It outlives this object.
+  MpiOutbox(MpiDuplicate& duplicate, std::vector<MpiAddress> peers, Options options)
+      : duplicate_(duplicate),
+        comm_(duplicate.comm()),
         peers_(std::move(peers)),
         options_(std::move(options)),
         open_(peers_.size()),
@@ -61,6 +64,8 @@ class MpiOutbox {
   };
   using Announcement = std::array<uint64_t, 2>;  ///< the numbers of a MessageLength
 
+  /// Throws RemoteError if MPI's error code of a send says that it failed.
+  void check(int peer, int code);
   void cancel_open(int peer);
   void start(int peer, ConstBytes bytes, const OwnedMessage& owner);
   void send_eager(int peer, ConstBytes message, const OwnedMessage& owner);
@@ -70,6 +75,7 @@ class MpiOutbox {
     if (owner) handed_over_to_[static_cast<size_t>(peer)] += bytes;
   }
 
+  MpiDuplicate& duplicate_;
   MPI_Comm comm_;
   std::vector<MpiAddress> peers_;
   const Options options_;

@@ -70,11 +70,12 @@ def run(command, timeout, environment):
 def train(program, ranks, arguments, launcher="", timeout=120, environment=None, any_status=False):
     """Runs one training and returns its epochs, each as the row that the program wrote to --json.
 
-    launcher: mpirun up to the number of ranks; empty: ranks are threads. environment: variables to
+    launcher: mpirun up to the number of ranks; empty: ranks are threads. program: with launcher, words may
+    precede it. environment: variables to
     add to those of this process. any_status: the run may have any exit status, because a rank dies.
     """
     if launcher:
-        start = [*shlex.split(launcher), str(ranks), str(program), "--transport", "mpi"]
+        start = [*shlex.split(launcher), str(ranks), *shlex.split(str(program)), "--transport", "mpi"]
     else:
         start = [str(program), "--transport", "local", "--ranks", str(ranks)]
     with tempfile.TemporaryDirectory() as folder:

@@ -250,7 +250,15 @@ void Shrink::send(int peer, const Notice& notice) {
   header.sequence = recovery_.attempt;
   header.covered_first = static_cast<uint32_t>(channel_.rank());
   header.covered_count = 1;
-  channel_.hand_over(peer, header, std::move(frame));
+  try {
+    channel_.hand_over(peer, header, std::move(frame));
+  } catch (const Error&) {
+    if (!recovery_.transport->gone(peer)) throw;
+    recovery_.failed[static_cast<size_t>(peer)] = true;
+    if (notice.result != sparsecollSuccess) return;  // the others hear of the failure, too
+    if (arguments_.excluded || notice.kind != Kind::hello) throw;
+    excluded_[static_cast<size_t>(peer)] = true;
+  }
 }
 
 Shrink::Notice Shrink::decode(int peer, ConstBytes bytes) const {

@@ -87,6 +87,8 @@ class Shrink {
   /// Throws the failure of a peer.
   [[noreturn]] void fail_with(int peer, const Notice& notice);
   void send_to_all(const Notice& notice);
+  /// Sends. If that fails because the peer is gone, a hello without a list excludes it, and a
+  /// failure goes to the others only.
   void send(int peer, const Notice& notice);
   Notice decode(int peer, ConstBytes bytes) const;
   bool remains(int rank) const { return !excluded_[static_cast<size_t>(rank)]; }
