@@ -6,6 +6,7 @@
 #include "support/processes.hpp"
 
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -139,6 +140,35 @@ TEST_CASE("a killed process is noticed long before the deadline, and named") {
 
 TEST_CASE("a killed process is noticed although its child lives on") {
   hit_a_rank({3, 1, 1000, SIGKILL, true});
+}
+
+TEST_CASE("a forked child is refused over UCX, and its parent goes on") {
+  const auto verdicts = run_processes(2, 60, [](int rank, const sparsecollUniqueId& id) {
+    sparsecollComm_t comm = nullptr;
+    if (sparsecollCommInitRank(&comm, 2, id, rank, nullptr) != sparsecollSuccess)
+      return std::string(sparsecollGetLastError(nullptr));
+    float value = 0;
+    for (int round = 0; round < 20; ++round) {
+      if (const auto result = sum(comm, 1000, rank, &value)) return error_of(comm, result);
+      const pid_t child = fork();
+      if (child == 0) {
+        alarm(20);
+        const bool refused = sum(comm, 1000, rank, &value) == sparsecollInvalidUsage &&
+                             sparsecollCommSynchronize(comm) == sparsecollInvalidUsage &&
+                             sparsecollCommAbort(comm) == sparsecollInvalidUsage &&
+                             sparsecollCommDestroy(comm) == sparsecollInvalidUsage;
+        _exit(refused ? 0 : 1);
+      }
+      int status = 1;
+      if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
+        return "the child's status is " + std::to_string(status);
+    }
+    if (const auto result = sum(comm, 100000, rank, &value)) return error_of(comm, result);
+    if (value != 3) return "sum " + std::to_string(value);
+    if (const auto result = sparsecollCommDestroy(comm)) return error_of(comm, result);
+    return std::string();
+  });
+  CHECK(joined(verdicts) == "");
 }
 
 // With more ranks one may name another that waits for the stopped one itself.
