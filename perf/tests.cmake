@@ -95,6 +95,10 @@ endforeach()
 sparsecoll_add_perf_test(
   topk COMMAND topk_perf -t 2 --input random,equal,sorted,hot,two-valued ${small})
 
+sparsecoll_add_perf_test(
+  topk.flight_recorder COMMAND topk_perf --flight-recorder 20000 -n 3
+  PROPERTIES PASS_REGULAR_EXPRESSION "that waits for 8 peers +[0-9.]+ +[0-9.]+")
+
 # CUDA kernels. Without a GPU the tests are skipped; if GPUs are hidden, the program must say so.
 set(device --memory device -n 2 -w 1 -b 64K -e 256K --density 0,0.01,0.5)
 foreach(kernel IN ITEMS select "merge;-p;1,5" "pack;-p;1,5" "unpack;-p;1,5")

@@ -20,6 +20,7 @@
 #include "common/oracle.hpp"
 #include "common/patterns.hpp"
 #include "common/record.hpp"
+#include "common/recorder.hpp"
 #include "common/report.hpp"
 #include "common/selection_baselines.hpp"
 #include "common/timing.hpp"
@@ -221,6 +222,8 @@ int main(int argc, char** argv) {
   int status = 0;
   const std::optional<perf::Options> options = perf::parse(argc, argv, program, &status);
   if (!options) return status;
+  if (options->recorded_calls > 0)
+    return perf::measure_recorder(options->recorded_calls, options->iterations);
   if (options->memory == "device") return perf::measure_on_device(*options);
   setenv("SPARSECOLL_THREADS", std::to_string(options->selection_threads).c_str(), 1);
   setenv("SPARSECOLL_SIMD", options->simd.c_str(), 1);

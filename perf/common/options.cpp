@@ -96,6 +96,10 @@ void add_measurement(CLI::App& app, Options& o, const Program& program) {
 }
 
 void add_device(CLI::App& app, Options& o) {
+  app.add_option("--flight-recorder", o.recorded_calls,
+                 "measure what the flight recorder adds to a call, over so many calls in each of "
+                 "-n runs, and nothing else")
+      ->check(CLI::Range(1, 1000000000));
   app.add_option("--kernel", o.kernel, "with --memory device: the kernel to measure")
       ->check(CLI::IsMember(Names{"select", "merge", "pack", "unpack"}))
       ->capture_default_str();

@@ -54,6 +54,7 @@ struct Options {
   std::vector<std::string> inputs;  ///< topk_perf: kinds of data
   int selection_threads = 1;        ///< topk_perf: threads that select from one vector
   std::string simd = "auto";        ///< topk_perf: vector instructions of the selection
+  int recorded_calls = 0;           ///< above 0: measures the flight recorder, nothing else
   std::string kernel = "select";    ///< on a device: the kernel to measure
   std::vector<int> kernel_ranks;    ///< on a device: inputs of merge, messages of pack
   bool cold = true;                 ///< on a device: its cache is overwritten before calls
