@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Defines sparsecoll_add_catch_test() and sparsecoll_add_mpi_test(). Tests have the labels unit,
-# ranks, mpi, fault, netlab, gpu, fuzz, consumer, checks, convergence, perf, python, long.
+# ranks, mpi, fault, netlab, gpu, fuzz, consumer, checks, convergence, perf, python, long, large.
 
 find_package(Catch2 REQUIRED)
 set(SPARSECOLL_TESTS_DIR "${PROJECT_SOURCE_DIR}/tests")

@@ -4,8 +4,8 @@
 #
 # Builds everything and runs the tests, after installing what is missing.
 usage="usage: tests/run.sh [--all | TEST... | --asan [TEST...] | --tsan [TEST...]]
-  (none)  all tests but those that need a GPU, train for minutes or take long
-  --all   these two, too
+  (none)  all tests but those that need a GPU or 9 GB of memory, train for minutes or take long
+  --all   the last two, too
   --asan  unit tests, tests with ranks as threads and random schedules, AddressSanitizer and UBSan,
           smaller inputs
   --tsan  the same with ThreadSanitizer
@@ -15,9 +15,9 @@ cd "$(dirname "$0")/.."
 
 preset=host
 targets=(all)
-select=(--label-exclude '^(gpu|convergence|long)$')
+select=(--label-exclude '^(gpu|convergence|long|large)$')
 announcement="On two cores the build takes 7 to 15 minutes, the tests 14 (idle) to 40 (busy). Disk: 3 GB."
-left_out="tests that train or take long (tests/run.sh --all), tests that need a GPU (perf/gpu.sh)"
+left_out="tests that train or take long (tests/run.sh --all), tests that need a GPU (perf/gpu.sh), or 9 GB of memory (label large)"
 name_tests() {
   targets=("${@/#/test_}")
   select=(--tests-regex "^($(IFS='|' && echo "$*"))\$")
@@ -27,9 +27,9 @@ name_tests() {
 case ${1:-} in
   '') ;;
   --all)
-    select=(--label-exclude '^gpu$')
+    select=(--label-exclude '^(gpu|large)$')
     announcement="On two cores the build takes 7 to 15 minutes, the tests more than 30."
-    left_out="tests that need a GPU (perf/gpu.sh)"
+    left_out="tests that need a GPU (perf/gpu.sh), or 9 GB of memory (label large)"
     ;;
   --asan | --tsan)
     preset=${1#--}

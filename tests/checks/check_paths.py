@@ -33,7 +33,7 @@ ENDINGS = r"\.(?:c|h|cpp|hpp|cu|cuh|f90|py|sh|cmake|md)"
 SOURCE = re.compile(rf"^[\w*]+{ENDINGS}$")
 FILE_IN_TEXT = re.compile(rf"(?<![\w./<>$%])[\w./*{{}}-]*[\w*]{ENDINGS}(?![\w<])")
 QUALIFIED = re.compile(r"^(?:\w+::)*(\w+)::(\w+)(?:\(\))?$")
-TEST = re.compile(r"^(?:unit|ranks|mpi|gpu|fault|perf|test)_")
+TEST = re.compile(r"^(?:unit|ranks|misuse|mpi|ucx|gpu|fault|perf|test)_")
 NAME = re.compile(r"^(?=\w*[a-z]\w*(?:[A-Z]|_\w))[A-Za-z]\w*(?:\(\))?$")
 SCOPE = re.compile(
     r"\b(?:class|struct|enum|union|namespace)\s+(?:class\s+|alignas\([^)]*\)\s+)?"

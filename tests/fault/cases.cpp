@@ -3,6 +3,7 @@
 #include "fault/cases.hpp"
 
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <thread>
@@ -31,6 +32,7 @@ std::string run_cases(size_t count, const std::function<std::string(size_t)>& ch
     });
   }
   for (std::thread& thread : threads) thread.join();
+  if (first.empty()) std::printf("%zu cases\n", count);
   return first;
 }
 
