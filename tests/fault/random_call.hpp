@@ -93,6 +93,9 @@ std::unique_ptr<RandomCall> plan_group(const Plan& plan);
 std::unique_ptr<RandomCall> plan_split(const Plan& plan);
 std::unique_ptr<RandomCall> plan_gossip(const Plan& plan);
 
+/// Returns a random configuration with the default deadline.
+sparsecollConfig_t random_config(Random& random);
+
 /// Appends a tensor of random type and length to the context's tensors.
 void add_tensor(Random& random, ScheduleContext& context);
 

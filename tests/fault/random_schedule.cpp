@@ -31,6 +31,7 @@
 //     Push-sum that loads a saved state repeats its steps exactly.
 //  7. All memory is freed. The build with AddressSanitizer checks this.
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -92,9 +93,25 @@ std::string run_schedule(const std::string& name, const Schedule& schedule,
   return compare(schedule, runners);
 }
 
-std::string run_case(const Options& options, const RunEnvironment& environment, size_t number) {
+/// The calls of all cases, and of those with a fault, a short deadline, or an argument that
+/// differs.
+struct Counts {
+  std::atomic<size_t> calls{0}, faulty{0};
+
+  void add(const Schedule& schedule) {
+    bool faulty = schedule.fault_kind() != FaultKind::kNone || schedule.has_short_deadline();
+    for (size_t number = 0; number < schedule.calls(); ++number)
+      faulty = faulty || schedule.refused(number);
+    calls += schedule.calls();
+    if (faulty) this->faulty += schedule.calls();
+  }
+};
+
+std::string run_case(const Options& options, const RunEnvironment& environment, size_t number,
+                     Counts& counts) {
   const std::string name = text("--seed ", options.seed, " --case ", number);
   const Schedule schedule(test::noise(options.seed, number));
+  counts.add(schedule);
   const std::string verdict = run_schedule(name, schedule, environment);
   return verdict.empty() ? "" : text(name, ": ", schedule.describe(), verdict);
 }
@@ -128,13 +145,16 @@ int run(int argc, char** argv) {
   const SchedulingDelays delays;
   const test::Folder folder;
   const RunEnvironment environment{options.slack, delays, folder};
+  Counts counts;
   const Clock::time_point start = Clock::now();
-  const std::string verdict = run_cases(
-      options.cases, [&](size_t i) { return run_case(options, environment, options.first + i); });
+  const std::string verdict = run_cases(options.cases, [&](size_t i) {
+    return run_case(options, environment, options.first + i, counts);
+  });
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   if (verdict.empty())
-    std::printf("seed %llu: %zu cases in %.1f s, no violation\n",
-                static_cast<unsigned long long>(options.seed), options.cases, seconds);
+    std::printf("seed %llu: %zu cases, %zu calls, %zu with a fault, in %.1f s, no violation\n",
+                static_cast<unsigned long long>(options.seed), options.cases, counts.calls.load(),
+                counts.faulty.load(), seconds);
   else
     std::printf("%s\n", verdict.c_str());
   return verdict.empty() ? 0 : 1;

@@ -13,12 +13,6 @@ namespace {
 
 constexpr int kLongDeadlineMs = 30000;
 
-struct Choice {
-  int algorithm;
-  int selection;
-  int wire = sparsecollWireNative;
-};
-
 const char* name_of(FaultKind fault_kind) {
   switch (fault_kind) {
     case FaultKind::kNone:
@@ -39,29 +33,6 @@ const char* name_of(FaultKind fault_kind) {
       return "a short deadline";
   }
   return "?";
-}
-
-sparsecollConfig_t random_config(Random& random) {
-  std::vector<Choice> choices;
-  for (const test::Mode& mode : test::kSparseModes)
-    choices.push_back({mode.algorithm, sparsecollSelectExact});
-  choices.push_back({sparsecollAlgoOktopk, sparsecollSelectReuse});
-  for (const test::Mode& mode : test::kBf16Modes)
-    if (mode.verb == test::Verb::kSparse)
-      choices.push_back({mode.algorithm, sparsecollSelectExact, sparsecollWireBf16});
-  choices.push_back({sparsecollAlgoOktopk, sparsecollSelectReuse, sparsecollWireBf16});
-  sparsecollConfig_t config = SPARSECOLL_CONFIG_INITIALIZER;
-  const Choice choice = random.pick(choices);
-  config.algorithm = choice.algorithm;
-  config.selection = choice.selection;
-  config.wire = choice.wire;
-  config.residualRule = random.one_in(3) ? sparsecollResidualPaper : sparsecollResidualConserving;
-  // The oracle of a bfloat16 wire supports only new regions in each call.
-  const bool anew = choice.wire == sparsecollWireBf16;
-  config.repartitionInterval = anew ? 1 : 1 + static_cast<int>(random.below(3));
-  config.thresholdInterval = 1 + static_cast<int>(random.below(3));
-  config.blocking = random.one_in(3) ? 0 : 1;
-  return config;
 }
 
 }  // namespace
