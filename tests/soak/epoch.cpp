@@ -92,6 +92,12 @@ std::string Epoch::describe() const {
   return out.str();
 }
 
+sparsecollConfig_t first_config(const Options& options) {
+  sparsecollConfig_t config = config_of_epoch(options.seed, options);
+  config.timeoutMs = kFirstDeadlineMs;
+  return config;
+}
+
 sparsecollConfig_t config_of_epoch(uint64_t seed, const Options& options) {
   fault::Random random(seed);
   sparsecollConfig_t config;

@@ -72,6 +72,10 @@ class Epoch {
   std::vector<std::unique_ptr<fault::RandomCall>> calls_;
 };
 
+/// The deadline with which the ranks meet. A busy machine may start them one after the other.
+inline constexpr int kFirstDeadlineMs = 60000;
+/// Returns the configuration of the communicator of all ranks, which shrinks before the first call.
+sparsecollConfig_t first_config(const Options& options);
 /// Returns the configuration of the communicator that a shrink makes.
 sparsecollConfig_t config_of_epoch(uint64_t seed, const Options& options);
 

@@ -21,7 +21,7 @@ namespace {
 using namespace sparsecoll::soak;
 
 sparsecollComm_t connect(const Options& options, int rank, int size) {
-  const sparsecollConfig_t config = config_of_epoch(options.seed, options);
+  const sparsecollConfig_t config = first_config(options);
   const auto gather = [](void*, const void* own, void* all, size_t bytes) {
     const auto count = static_cast<int>(bytes);
     return MPI_Allgather(own, count, MPI_BYTE, all, count, MPI_BYTE, MPI_COMM_WORLD);

@@ -49,7 +49,7 @@ SoakRank::SoakRank(const Options& options, int rank, int size, sparsecollComm_t 
       own_(rank),
       comm_(comm),
       death_(death),
-      context_{size, config_of_epoch(options.seed, options), true, true, {}, {}} {
+      context_{size, first_config(options), true, true, {}, {}} {
   for (int each = 0; each < size; ++each) members_.push_back(each);
   report_.rank = rank;
   fault::Random random(options.seed);
@@ -71,9 +71,11 @@ std::string SoakRank::run_job() {
   std::vector<sparsecollComm_t> comms(members_.size(), nullptr);
   comms[static_cast<size_t>(own_)] = comm_;
   for (const auto& tensor : context_.tensors) tensor->create(comms);
+  std::string wrong = go_on();
+  if (!wrong.empty()) return wrong;
+  deadline_ = options_.timeout_ms / 1000.0;
   while (base_ < options_.calls && context_.P > 1) {
     epoch_ = std::make_unique<Epoch>(test::noise(options_.seed, base_), context_, options_);
-    std::string wrong;
     const Outcome outcome = run_epoch(&wrong);
     if (wrong.empty()) wrong = late_;
     if (!wrong.empty())
@@ -85,7 +87,7 @@ std::string SoakRank::run_job() {
     if (!wrong.empty() || !late_.empty()) return wrong + late_ + "\n  after " + epoch_->describe();
     if (report_.excluded) return "";
   }
-  const std::string wrong = destroy(comm_, false);
+  wrong = destroy(comm_, false);
   return wrong.empty() ? late_ : wrong;
 }
 
@@ -214,7 +216,7 @@ std::string SoakRank::destroy(sparsecollComm_t comm, bool may_fail) {
   const sparsecollResult_t result =
       timed("sparsecollCommDestroy", [&] { return sparsecollCommDestroy(comm); });
   // Processes destroy a healthy communicator together.
-  if (result == sparsecollTimeout || (may_fail && result == sparsecollRemoteError)) {
+  if (result == sparsecollTimeout || result == sparsecollRemoteError) {
     if (!may_fail) ++report_.unplanned;
     return "";
   }
@@ -236,7 +238,7 @@ sparsecollResult_t SoakRank::timed(const std::string& what,
   const Clock::time_point start = Clock::now();
   const sparsecollResult_t result = function();
   const std::chrono::duration<double> took = Clock::now() - start;
-  const double over = took.count() - options_.timeout_ms / 1000.0;
+  const double over = took.count() - deadline_;
   if (over > report_.worst_over) {
     report_.worst_over = over;
     report_.worst_what = what;
@@ -250,7 +252,7 @@ sparsecollResult_t SoakRank::timed(const std::string& what,
 // ---- After the last call on a communicator ----
 
 std::string SoakRank::go_on() {
-  const Fault fault = epoch_->fault();
+  const Fault fault = epoch_ ? epoch_->fault() : Fault{};
   const int none = 0;
   bool with_list = !fault.kills() || fault.known;
   std::optional<size_t> state;  // the number of calls of the epoch that count
@@ -273,7 +275,7 @@ std::string SoakRank::go_on() {
     comm_ = next;
     born_ = sequence_of(comm_);
     context_.config = config;
-    if (!state) state = epoch_->calls_of(born_ < base_ ? 0 : born_ - base_);
+    if (!state) state = epoch_ && born_ > base_ ? epoch_->calls_of(born_ - base_) : 0;
     std::vector<int> members;
     const std::string wrong = roll_call(&members);
     if (wrong.empty() && !members.empty()) return adopt(members, *state);
@@ -319,7 +321,7 @@ std::string SoakRank::roll_call(std::vector<int>* members) {
 }
 
 std::string SoakRank::adopt(const std::vector<int>& members, size_t state) {
-  const Fault fault = epoch_->fault();
+  const Fault fault = epoch_ ? epoch_->fault() : Fault{};
   std::vector<size_t> kept;
   for (const int each : members) {
     const auto at = std::ranges::find(members_, each);

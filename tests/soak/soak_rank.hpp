@@ -38,7 +38,7 @@ enum class Death { kOfProcess, kOfThread };
 
 class SoakRank {
  public:
-  /// Takes the communicator, whose configuration is config_of_epoch(options.seed, options).
+  /// Takes the communicator, whose configuration is first_config(options).
   SoakRank(const Options& options, int rank, int size, sparsecollComm_t comm, Death death);
 
   /// Runs the job. Writes the report to FOLDER/rank_R. Returns true if all was well.
@@ -92,6 +92,7 @@ class SoakRank {
   std::thread second_thread_;  ///< of a victim
   fault::SchedulingDelays delays_;
   Report report_;
+  double deadline_ = kFirstDeadlineMs / 1000.0;
   std::string late_;  ///< the first function that took too long
   std::string why_;   ///< the last error of go_on()
 };

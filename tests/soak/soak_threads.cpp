@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
   using namespace sparsecoll::soak;
   const Options options =
       parse("Random calls and faults, checked, of ranks that are threads", argc, argv, true);
-  const sparsecollConfig_t config = config_of_epoch(options.seed, options);
+  const sparsecollConfig_t config = first_config(options);
   std::vector<sparsecollComm_t> comms(static_cast<size_t>(options.ranks));
   if (sparsecollCommInitAll(comms.data(), options.ranks, nullptr, &config) != sparsecollSuccess) {
     std::fprintf(stderr, "%s\n", sparsecollGetLastError(nullptr));
