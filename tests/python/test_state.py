@@ -10,7 +10,7 @@ import numpy as np
 
 import sparsecoll as sc
 from sparsecoll._library import has
-from support import Case, on_ranks, values_of
+from support import Case, allreduce_oracle, on_ranks, values_of
 
 N = 200
 
@@ -130,6 +130,68 @@ class PushSums(Case):
 
             start = sum(values_of(r, N) for r in range(2))
             np.testing.assert_allclose(sum(on_ranks(2, body)), start, rtol=1e-4, atol=1e-2)
+
+
+class Moves(Case):
+    """Of three ranks the first two go on without the last one."""
+
+    def test_push_sum(self):
+        values = [values_of(rank, N, np.float64) for rank in range(3)]
+
+        def body(comm):
+            rank = comm.rank
+            state = sc.PushSum(comm, N, np.float64, sc.PushSumConfig("ring"))
+            x = values[rank].copy()
+            for _ in range(3):
+                state.step(x)
+            if rank == 2:
+                return None
+            shrunk = comm.shrink([2])
+            try:
+                with self.assertRaisesRegex(sc.InvalidArgument, "newcomm"):
+                    state.move(comm)
+                at_move = x.copy(), state.weight
+                state.move(shrunk)
+                self.assertEqual(state.weight, at_move[1])
+                np.testing.assert_array_equal(x, at_move[0])
+                comm.destroy()  # the state belongs to the other one
+                for _ in range(60):
+                    estimate = state.step(x)
+                return at_move, (x, state.weight), estimate
+            finally:
+                shrunk.destroy()
+
+        one, two, _ = on_ranks(3, body)
+        x, weight = one[0][0] + two[0][0], one[0][1] + two[0][1]
+        self.assertAlmostEqual(one[1][1] + two[1][1], weight, places=12)
+        np.testing.assert_allclose(one[1][0] + two[1][0], x, atol=1e-8)
+        for _, _, estimate in (one, two):
+            np.testing.assert_allclose(estimate, x / weight, atol=1e-8)
+
+    def test_residuals(self):
+        def body(comm):
+            rank = comm.rank
+            residual = sc.Residual(comm, N)
+            comm.sparse_allreduce(values_of(rank, N), k=9, residual=residual)
+            if rank == 2:
+                return None
+            before = residual.read()
+            shrunk = comm.shrink([2])
+            try:
+                residual.move(shrunk)
+                comm.destroy()
+                np.testing.assert_array_equal(residual.read(), before)
+                total = shrunk.sparse_allreduce(values_of(rank, N, seed=1), k=9, residual=residual)
+                return before, total, residual.read()
+            finally:
+                shrunk.destroy()
+
+        one, two, _ = on_ranks(3, body)
+        total, residuals = allreduce_oracle(
+            [values_of(rank, N, seed=1) + got[0] for rank, got in enumerate((one, two))], 9)
+        for got, residual in zip((one, two), residuals):
+            np.testing.assert_array_equal(got[1], total)
+            np.testing.assert_array_equal(got[2], residual)
 
 
 if __name__ == "__main__":
