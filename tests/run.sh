@@ -33,7 +33,7 @@ case ${1:-} in
     ;;
   --asan | --tsan)
     preset=${1#--}
-    targets=(tests_unit tests_ranks test_fault_threads_random_schedule)
+    targets=(tests_unit tests_ranks test_fault_threads_random_schedule test_fault_soak_threads)
     select=(--label-regex '^(unit|ranks|schedule)$' --exclude-regex '^(cxx20|fortran|perf|example|unit_transport_ucx|ranks_ucx)')
     announcement="This takes longer than a run without sanitizer: on two idle cores about 30 minutes."
     left_out="tests over MPI and of programs (tests/run.sh)"
