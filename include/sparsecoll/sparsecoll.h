@@ -739,7 +739,8 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommGetTopology(sparsecollComm_t com
  * did not come to a sparsecollCommShrink() within its deadline. Local.
  *
  * A rank from which a call heard nothing may only be slow, and is not among them. Over MPI nobody
- * is known to be gone before sparsecollCommShrink() has waited, unless MPI has failed to send to it.
+ * is known to be gone before sparsecollCommShrink() has waited, unless MPI has failed to send to
+ * it. Over NCCL nobody ever is.
  * @param ranks out: their numbers, rising, at most as many as there is room for; NULL: no numbers
  *              are wanted.
  * @param count in: room in `ranks`; out: how many ranks are known to be gone.
@@ -758,17 +759,17 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommGetFailed(sparsecollComm_t comm,
  * of the new communicator returns the number of the last call that is, and its calls are numbered
  * from there. The deadline is that of `comm`. See docs/errors.md, "Going on without ranks that are
  * gone".
- * @param exclude the ranks to exclude, the same on all others; NULL: those that any of the
- * remaining ranks knows to be gone (sparsecollCommGetFailed()).
+ * @param exclude the ranks to exclude, the same on all others; NULL, not over NCCL: those that any
+ * of the remaining ranks knows to be gone (sparsecollCommGetFailed()).
  * @param count   number of ranks in `exclude`; 0 for NULL.
  * @param newcomm out.
  * @param config  NULL: the configuration of `comm`, for any number of ranks.
  * @return sparsecollInvalidArgument for a bad argument of this rank; sparsecollInvalidUsage if the
  *         ranks passed different lists or configurations, if another rank passed a bad argument,
- *         over NCCL, or after sparsecollCommAbort() during the call; sparsecollTimeout if a rank
- *         did not come within the deadline (it is named, and known to be gone from then on: another
- *         call goes on without it); sparsecollRemoteError if a rank failed during the call. An
- *         error creates no communicator on any rank.
+ *         NCCL lacks it, or after sparsecollCommAbort() during the call; sparsecollTimeout if a
+ *         rank did not come within the deadline (it is named and known to be gone: another call
+ *         goes on without it, but not over NCCL); sparsecollRemoteError if a rank failed during
+ *         the call. An error creates no communicator on any rank.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollCommShrink(sparsecollComm_t comm, const int* exclude,
                                                        int count, sparsecollComm_t* newcomm,
@@ -1213,8 +1214,8 @@ SPARSECOLL_API sparsecollResult_t sparsecollResidualCreate(sparsecollResidual_t*
  * value goes to the rank that owns it among the new ranks of its node. The shards of ranks that are
  * gone are lost: their values become 0. Where the new residual is not Sharded's, each rank keeps
  * what it held.
- * @return sparsecollInvalidArgument, also for another communicator; sparsecollInvalidUsage. For
- *         Sharded also a fatal error, after which the residual is where it was.
+ * @return sparsecollInvalidArgument, also for another communicator; sparsecollInvalidUsage (NCCL:
+ *         lost). For Sharded also a fatal error, after which the residual is where it was.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollResidualMove(sparsecollResidual_t residual,
                                                          sparsecollComm_t newcomm);

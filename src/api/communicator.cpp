@@ -59,12 +59,13 @@ void Communicator::write_timeline() noexcept {
   timeline_file_.write({rank(), size(), link_->world_rank(), number_});
 }
 
-void* Communicator::initialize(const std::optional<Error>& problem, const Deadline& deadline) {
+void* Communicator::initialize(const std::optional<Error>& problem, const Deadline& deadline,
+                               uint64_t* committed) {
   void* handle = nullptr;
   try {
     handle = communicators().insert(shared_from_this());
     set_number(communicators().number_of(handle));
-    agree_on_config(problem, deadline);
+    agree_on_config(problem, deadline, committed);
     start();
     return handle;
   } catch (const Error& error) {
@@ -77,7 +78,8 @@ void* Communicator::initialize(const std::optional<Error>& problem, const Deadli
   }
 }
 
-void Communicator::agree_on_config(const std::optional<Error>& problem, const Deadline& deadline) {
+void Communicator::agree_on_config(const std::optional<Error>& problem, const Deadline& deadline,
+                                   uint64_t* committed) {
   const auto check = [&] {
     if (problem) throw Error(*problem);
     check_expected_ranks(config_, size());
@@ -91,6 +93,8 @@ void Communicator::agree_on_config(const std::optional<Error>& problem, const De
     std::vector<RankPath> paths;
     const auto body = [&](AgreedCall& call) {
       paths = gather_paths(call, backends_.arena(), network_model_.path);
+      if (committed && link_as<StreamLink>(*link_))
+        *committed = smallest_of_all(call, backends_.arena(), *committed);
       call.agree();
     };
     run_collective(describe(config_), check, body, deadline);

@@ -87,8 +87,10 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   // --- from initialisation to the end (docs/architecture.md)
   /// Initialises the communicator together with the other ranks, before `deadline`, and returns its
   /// handle. `problem`: what is wrong with this rank's arguments. Throws if any rank fails; the
-  /// other ranks are then notified, too.
-  void* initialize(const std::optional<Error>& problem, const Deadline& deadline);
+  /// other ranks are then notified, too. `committed`: of a shrink; over NCCL it is replaced by the
+  /// smallest number of all ranks.
+  void* initialize(const std::optional<Error>& problem, const Deadline& deadline,
+                   uint64_t* committed = nullptr);
   /// Ends the initialisation: verbs may be called. Throws SystemError if there is no thread for the
   /// queue.
   void start();
@@ -198,7 +200,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   };
   /// Makes the first call: the ranks agree on the configuration, and learn which of them share a
   /// node if residuals depend on that. Closes the link if they do not agree.
-  void agree_on_config(const std::optional<Error>& problem, const Deadline& deadline);
+  void agree_on_config(const std::optional<Error>& problem, const Deadline& deadline,
+                       uint64_t* committed);
   /// Counts a call and runs it with workspace. Poisons the communicator if the call fails fatally.
   void run_call(const Descriptor& call, const Deadline& deadline,
                 FunctionRef<void(const CallParameters&)> body);

@@ -57,6 +57,7 @@ class DenseOperation final : public Operation, private DenseArguments {
     problem.topology = reduction.known_topology();
     const Algorithm& algorithm =
         only ? *only : reduction.sparse_algorithm(problem, Reduction::Form::dense);
+    if (residual && context().captured()) residual->set_captured();
     if (residual) residual->prepare_update(invocation.communicator.agreed());
     const Gradient gradient{send, count, residual ? residual->view() : ResidualView{}};
     const Selected selected = algorithm.selection.select(env, gradient, problem, invocation.cache);
@@ -69,10 +70,7 @@ class DenseOperation final : public Operation, private DenseArguments {
     const Stopwatch watch(env.stats, Phase::reduce);
     algorithm.selection.put_back(
         env, {delivered, problem, selected, outcome, reduction.residual_rule(algorithm)});
-    if (residual && !skips) {
-      if (context().captured()) residual->set_captured();
-      residual->commit(kernels, invocation.communicator.running_call());
-    }
+    if (residual && !skips) residual->commit(kernels, invocation.communicator.running_call());
     kernels.scatter(outcome.result, divisor, {0, count}, recv);
   }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "api/bridge.hpp"
+#include "calls/stream/stream_link.hpp"
 
 namespace sparsecoll {
 
@@ -14,6 +15,15 @@ inline uint64_t check_made_of(const Communicator& to, const Communicator& from) 
     fail(sparsecollInvalidArgument,
          "newcomm: expected one that sparsecollCommShrink made of the communicator that owns this");
   return *committed;
+}
+
+/// Waits for the work of `from` on the device, which after a failure ends without its messages.
+/// Returns whether it has failed, and so may have changed what belongs to it. For what moves away.
+inline bool end_device_work(Communicator& from) {
+  StreamLink* const link = link_as<StreamLink>(from.link());
+  if (!link) return false;
+  if (Device* const device = from.backends().device()) device->wait();
+  return link->failure().has_value();
 }
 
 /// Runs `body(Communicator& to)` for a C function that moves something of `from`, which the thread

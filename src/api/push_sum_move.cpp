@@ -29,7 +29,15 @@ class Move final : public Operation {
         .descriptor(Verb::push_sum_move);
   }
 
-  void check_arguments(Communicator& to) override { check_made_of(to, from_); }
+  void check_arguments(Communicator& to) override {
+    check_made_of(to, from_);
+    const uint64_t ended = from_.link().ended();
+    if (end_device_work(from_) && (state_->captured() || state_->last_call() > ended))
+      fail(sparsecollInvalidUsage, "state: expected one whose last step, call ",
+           state_->last_call(), ", ended before the failure over NCCL, which came after call ",
+           ended, state_->captured() ? ", and that no CUDA graph has changed" : "",
+           ": x may hold what no rank has sent");
+  }
 
   MemoryUse memory_use() const override { return {}; }
 
@@ -37,10 +45,11 @@ class Move final : public Operation {
     Communicator& to = invocation.communicator;
     PushSumShape shape = state_->shape();
     shape.id = invocation.call.number();
+    const double weight = state_->weight(from_);
     const std::shared_ptr<PushSumState> moved =
         make_push_sum_state(to.shared_from_this(), shape, state_->config());
     moved->set_created_in(state_->created_in());
-    moved->push_sum().resume(largest_step(invocation), state_->push_sum().weight());
+    moved->push_sum().resume(largest_step(invocation), weight);
     to.push_sums().reserve();
     moved->open(invocation.call, to);
     // Nothing can fail from here on.

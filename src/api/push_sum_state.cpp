@@ -97,6 +97,8 @@ void PushSumState::step(const ExecutionContext& context, Communicator& communica
   descriptor.verb = static_cast<uint64_t>(Verb::push_sum_step);
   descriptor.argument[kState] = shape_.id;
   descriptor.argument[kStep] = push_sum().step_number();
+  last_call_ = parameters.sequence;
+  captured_ = captured_ || context.captured();
   communicator.link().run_unagreed(parameters, descriptor, [&] {
     make_step(parameters, context.captured(), enter(context, communicator, parameters.stats),
               tensors);
@@ -105,6 +107,7 @@ void PushSumState::step(const ExecutionContext& context, Communicator& communica
 
 void PushSumState::drain(const ExecutionContext& context, Communicator& communicator,
                          AgreedCall& call, const Tensors& tensors) {
+  last_call_ = call.sequence();
   communicator.link().flush_gossip(call);
   add_received(call, enter(context, communicator, call.stats()), tensors);
 }

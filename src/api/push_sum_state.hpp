@@ -25,6 +25,9 @@ class PushSumState {
   /// The number of the call that created the state. It stays when the state moves.
   uint64_t created_in() const { return created_in_; }
   void set_created_in(uint64_t call) { created_in_ = call; }
+  /// The number of the call of its last step or drain, and whether one was captured into a graph.
+  uint64_t last_call() const { return last_call_; }
+  bool captured() const { return captured_; }
 
   /// Binds the state to the device (or kHost) of its first step's tensors. Throws InvalidArgument
   /// if it is bound to another one. Called when the user makes a step, which may run later.
@@ -76,6 +79,8 @@ class PushSumState {
   PushSumShape shape_;
   sparsecollPushSumConfig_t config_;
   uint64_t created_in_ = shape_.id;
+  uint64_t last_call_ = 0;
+  bool captured_ = false;
 };
 
 /// Makes the state for the kind of link that the communicator has.

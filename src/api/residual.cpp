@@ -19,7 +19,9 @@ Residual::Residual(const std::shared_ptr<Communicator>& owner, const ResidualExt
       memory_(owner->backends().memory(kHost)),
       extent_(extent),
       type_(type),
-      undoable_(owner->size() > 1 && !link_as<StreamLink>(owner->link())) {
+      most_versions_(owner->size() == 1                   ? 0
+                     : link_as<StreamLink>(owner->link()) ? 2
+                                                          : 1) {
   // If calls may use device memory, the first call allocates the residual, where its own data are.
   if (owner->backends().device_number() == kHost) move_to(kHost, *owner);
 }
@@ -76,7 +78,6 @@ void Residual::record_call(const Descriptor& shape, uint64_t sequence) {
   std::erase(shapes_, hash);
   if (shapes_.size() == kMostShapes) shapes_.erase(shapes_.begin());
   shapes_.push_back(hash);
-  step_before_ = step_;
   step_ = sequence;
   used_ = true;
 }

@@ -30,6 +30,10 @@ struct ResidualExtent {
 /// call (sparsecollCommShrink). So the buffer with the state before it stays until all ranks are
 /// known to have committed the call. Only calls in a row, or a local function after a call, need a
 /// third buffer for that. A call in place keeps the values that it changes instead.
+///
+/// Over NCCL a call is committed when it is queued, so that the last one may never have run. There
+/// the last two can be undone, and there are always three buffers. A call before them may not have
+/// run either, if the program does not wait for its calls: then the state is lost.
 class Residual {
  public:
   static constexpr size_t kMostShapes = 8;  // one tensor is used with few shapes
@@ -67,7 +71,7 @@ class Residual {
   std::byte* current() const { return buffer_[now_].data(); }
   ResidualView view() const { return {current(), buffer_[next_].data()}; }
   /// Chooses the buffer that the next update writes. Call it before view(). `agreed`: number of the
-  /// last call that all ranks are known to have made.
+  /// last call that all ranks are known to have made; not used over NCCL.
   void prepare_update(uint64_t agreed);
   /// Makes the written buffer the current one, as call `sequence` does.
   void commit(Kernels& kernels, uint64_t sequence);
@@ -76,15 +80,21 @@ class Residual {
   /// Keeps what is needed to undo the changes at these indices that call `sequence`, on which all
   /// ranks have agreed, is about to make in place.
   void keep(Kernels& kernels, std::span<const SparseSpan> changes, uint64_t sequence);
-  /// Undoes the last call if its number is larger than `committed`.
+  /// Undoes the last calls whose numbers are larger than `committed`. Throws InvalidUsage if they
+  /// are too many, and changes nothing then.
   void undo_after(uint64_t committed);
   /// Scales the values, also those to which the last call would be undone.
   void scale(Kernels& kernels, double factor);
   /// Makes this communicator the owner.
   void move_to(const std::shared_ptr<Communicator>& owner);
   const ResidualExtent& extent() const { return extent_; }
-  /// Stops swapping the buffers, because a CUDA graph uses the same two in every launch.
-  void set_captured() { captured_ = true; }
+  /// Stops swapping the buffers, because a CUDA graph uses the same two in every launch. No call is
+  /// undone any more.
+  void set_captured() {
+    captured_ = true;
+    forget_undo();
+  }
+  bool captured() const { return captured_; }
 
   /// Records a committed call: its shape, and its number in the communicator.
   void record_call(const Descriptor& shape, uint64_t sequence);
@@ -104,10 +114,22 @@ class Residual {
     std::vector<std::byte> values;
   };
 
+  /// A state before a call, to which undo_after() returns.
+  struct Version {
+    int buffer;
+    uint64_t changed_in;   ///< the call
+    uint64_t step_before;  ///< step() before it
+  };
+
   void forget_undo() {
-    before_ = -1;
+    before_.clear();
     journal_ = {};
   }
+  /// Keeps the state in this buffer as that before a call.
+  void add_version(int buffer, uint64_t sequence);
+  void drop_oldest_version();
+  /// Allocates this buffer if it is not.
+  void allocate(int buffer);
   void move_to(std::byte* there, int device, Communicator& owner);
 
   std::weak_ptr<Communicator> owner_;
@@ -118,14 +140,13 @@ class Residual {
   bool made_ = false;
   bool used_ = false;
   bool captured_ = false;
-  bool undoable_;
-  Block buffer_[3];  ///< the third one is allocated when it is needed
+  size_t most_versions_;  ///< 0: no call is undone
+  Block buffer_[3];       ///< the third one is allocated when it is needed
   int now_ = 0;
-  int next_ = 1;     ///< the one that view() writes
-  int before_ = -1;  ///< the one with the state before call changed_in_; -1: that cannot be undone
-  Journal journal_;  ///< to be written back to it
-  uint64_t changed_in_ = 0;
-  uint64_t step_before_ = 0;
+  int next_ = 1;                 ///< the one that view() writes
+  std::vector<Version> before_;  ///< oldest first
+  Journal journal_;              ///< to be written back to the buffer of the only one
+  uint64_t lost_ = 0;            ///< the last call that cannot be undone
   std::vector<uint64_t> shapes_;
   uint64_t step_ = 0;
 };

@@ -42,6 +42,16 @@ void add_parts(std::span<const Part> parts, uint64_t begin, std::span<T> values)
     }
 }
 
+/// Makes the residual that after the last call that all ranks have committed.
+void undo_uncommitted(Residual& residual, Communicator& from, const Communicator& to) {
+  const uint64_t committed = check_made_of(to, from);
+  if (end_device_work(from) && residual.captured())
+    fail(sparsecollInvalidUsage,
+         "residual: expected one that no CUDA graph has changed, since the launch that failed "
+         "cannot be undone");
+  residual.undo_after(committed);
+}
+
 /// Moves a residual to a communicator where it is one of Sharded. What the ranks of a node hold
 /// goes to the owners of its shards there, and is added in rank order. Only where the old residual
 /// is not Sharded's do several ranks have a value of an index.
@@ -59,9 +69,7 @@ class MoveToShards final : public Operation {
     return descriptor;
   }
 
-  void check_arguments(Communicator& to) override {
-    residual_->undo_after(check_made_of(to, from_));
-  }
+  void check_arguments(Communicator& to) override { undo_uncommitted(*residual_, from_, to); }
 
   MemoryUse memory_use() const override { return {}; }
 
@@ -150,7 +158,7 @@ std::vector<Part> MoveToShards::exchange(const Invocation& invocation) const {
 void move_whole(const std::shared_ptr<Residual>& residual, Communicator& from, Communicator& to,
                 sparsecollResidual_t handle) {
   to.residuals().reserve();
-  residual->undo_after(check_made_of(to, from));
+  undo_uncommitted(*residual, from, to);
   if (!residual->sharded()) {
     residual->move_to(to.shared_from_this());
     return to.residuals().adopt(from.residuals(), handle);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 // Updates of a residual, and how the last one is undone.
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 
@@ -21,20 +22,41 @@ void add_indices(const SparseSpan& from, size_t nnz, std::vector<uint64_t>& to) 
 }  // namespace
 
 void Residual::prepare_update(uint64_t agreed) {
-  if (!undoable_ || captured_) return;
-  if (before_ >= 0 && agreed > changed_in_) forget_undo();
+  if (most_versions_ == 0 || captured_) return;
+  if (most_versions_ == 1 && !before_.empty() && agreed > before_.front().changed_in)
+    drop_oldest_version();
+  if (before_.size() == 2) drop_oldest_version();  // its buffer is the one to write
+  const auto is_kept = [this](int buffer) {
+    return buffer == now_ || std::ranges::any_of(before_, [buffer](const Version& each) {
+             return each.buffer == buffer;
+           });
+  };
   next_ = 0;
-  while (next_ == now_ || next_ == before_) ++next_;
-  if (buffer_[next_].size() < bytes()) buffer_[next_] = Block(*memory_, bytes());
+  while (is_kept(next_)) ++next_;
+  allocate(next_);
+  if (most_versions_ == 2) allocate(2);  // at once: allocations make a device wait
+}
+
+void Residual::allocate(int buffer) {
+  if (buffer_[buffer].size() < bytes()) buffer_[buffer] = Block(*memory_, bytes());
+}
+
+void Residual::add_version(int buffer, uint64_t sequence) {
+  if (before_.size() == most_versions_) drop_oldest_version();
+  before_.push_back({buffer, sequence, step_});
+}
+
+void Residual::drop_oldest_version() {
+  lost_ = before_.front().changed_in;
+  before_.erase(before_.begin());
+  journal_ = {};
 }
 
 void Residual::commit(Kernels& kernels, uint64_t sequence) {
   const int before = now_;
   commit(kernels);
-  if (!undoable_ || captured_) return;
-  before_ = before;
-  journal_ = {};
-  changed_in_ = sequence;
+  if (most_versions_ == 0 || captured_) return;
+  add_version(before, sequence);
 }
 
 void Residual::commit(Kernels& kernels) {
@@ -46,13 +68,11 @@ void Residual::commit(Kernels& kernels) {
 }
 
 void Residual::keep(Kernels& kernels, std::span<const SparseSpan> changes, uint64_t sequence) {
-  if (!undoable_) return;
+  if (most_versions_ == 0 || captured_) return;
   if (device_ != kHost) {  // a copy of all of it takes little time there
     prepare_update(sequence);
     kernels.copy(current(), bytes(), view().write);
-    before_ = next_;
-    changed_in_ = sequence;
-    return;
+    return add_version(next_, sequence);
   }
   Journal journal;
   for (const SparseSpan& each : changes) {
@@ -68,27 +88,34 @@ void Residual::keep(Kernels& kernels, std::span<const SparseSpan> changes, uint6
     std::memcpy(at, current() + index * value_size(), value_size());
     at += value_size();
   }
+  add_version(now_, sequence);
   journal_ = std::move(journal);
-  before_ = now_;
-  changed_in_ = sequence;
 }
 
 void Residual::undo_after(uint64_t committed) {
-  if (before_ < 0 || changed_in_ <= committed) return;
-  now_ = before_;
+  if (lost_ > committed)
+    fail(sparsecollInvalidUsage, "residual: expected its state after call ", committed,
+         ", the last one that all ranks have completed, but two later calls have changed it since "
+         "call ",
+         lost_);
+  const auto first = std::ranges::find_if(
+      before_, [&](const Version& each) { return each.changed_in > committed; });
+  if (first == before_.end()) return;
+  now_ = first->buffer;
   const std::byte* at = journal_.values.data();
   for (const uint64_t index : journal_.index) {  // an index may come twice, with the same value
     std::memcpy(current() + index * value_size(), at, value_size());
     at += value_size();
   }
-  if (step_ == changed_in_) step_ = step_before_;
+  step_ = first->step_before;
   forget_undo();
   next_ = now_ == 0 ? 1 : 0;
 }
 
 void Residual::scale(Kernels& kernels, double factor) {
   kernels.scale(current(), held_count(), factor);
-  if (before_ >= 0 && before_ != now_) kernels.scale(buffer_[before_].data(), held_count(), factor);
+  for (const Version& each : before_)
+    if (each.buffer != now_) kernels.scale(buffer_[each.buffer].data(), held_count(), factor);
   if (!journal_.index.empty()) kernels.scale(journal_.values.data(), journal_.index.size(), factor);
 }
 

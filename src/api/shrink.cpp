@@ -32,6 +32,7 @@ std::vector<int> list_of(const Communicator& parent, const int* exclude, int cou
       fail(sparsecollInvalidArgument, "exclude: expected other ranks than this one, ",
            parent.rank(), ", of 0 to ", parent.size() - 1, ", got ", rank);
   std::ranges::sort(list);
+  list.erase(std::unique(list.begin(), list.end()), list.end());
   return list;
 }
 
@@ -43,7 +44,7 @@ void* shrink(Communicator& parent, const ShrinkArguments& arguments, const Confi
   const auto initialize = [&](ShrunkLink shrunk) {
     child = std::make_shared<Communicator>(std::move(shrunk.link), config, &parent);
     const AbortedTogether together(parent, child);
-    handle = child->initialize(std::nullopt, shrunk.deadline);
+    handle = child->initialize(shrunk.problem, shrunk.deadline, &shrunk.committed);
     child->continue_from(parent.shared_from_this(), shrunk.committed);
   };
   try {
@@ -71,8 +72,8 @@ sparsecollResult_t sparsecollCommShrink(sparsecollComm_t comm, const int* exclud
     ShrinkArguments arguments{{}, {}, parent.committed(), parent.config().values.timeoutMs};
     Config chosen = parent.config();
     try {
-      if (!newcomm) fail(sparsecollInvalidArgument, "newcomm: expected a pointer, got NULL");
       if (exclude) arguments.excluded = list_of(parent, exclude, count);
+      if (!newcomm) fail(sparsecollInvalidArgument, "newcomm: expected a pointer, got NULL");
       if (!exclude && count != 0)
         fail(sparsecollInvalidArgument, "count: expected 0 without a list, got ", count);
       chosen = child_config(parent, config);

@@ -3,6 +3,7 @@
 #include "calls/basic_collectives.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/error.hpp"
 #include "kernels/kernels.hpp"
@@ -49,6 +50,16 @@ std::vector<ConstBytes> allgather_equal(Call& call, Arena& arena, ConstBytes own
     by_rank[static_cast<size_t>((rank + distance) % ranks)] =
         blocks.subspan(static_cast<size_t>(distance) * own.size(), own.size());
   return by_rank;
+}
+
+uint64_t smallest_of_all(Call& call, Arena& arena, uint64_t own) {
+  uint64_t smallest = own;
+  for (const ConstBytes each : allgather_equal(call, arena, std::as_bytes(std::span(&own, 1)))) {
+    uint64_t number;
+    std::memcpy(&number, each.data(), sizeof number);
+    smallest = std::min(smallest, number);
+  }
+  return smallest;
 }
 
 }  // namespace sparsecoll

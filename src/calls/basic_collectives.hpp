@@ -18,4 +18,7 @@ void barrier(Call& call, Arena& arena);
 /// host receives; ceil(log2 P) rounds. Throws RemoteError for a message of another size.
 std::vector<ConstBytes> allgather_equal(Call& call, Arena& arena, ConstBytes own);
 
+/// Returns the smallest number of all ranks. Uses allgather_equal().
+uint64_t smallest_of_all(Call& call, Arena& arena, uint64_t own);
+
 }  // namespace sparsecoll

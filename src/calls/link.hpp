@@ -61,8 +61,11 @@ struct ShrinkArguments {
 /// A link between the ranks that remain of another one.
 struct ShrunkLink {
   std::unique_ptr<Link> link;
-  uint64_t committed;  ///< number of the last call that all of them have committed
-  Deadline deadline;   ///< for the initialisation of its communicator
+  /// Number of the last call that all of them have committed. Over NCCL it is that of this rank
+  /// until the initialisation of the communicator, in which they agree.
+  uint64_t committed;
+  Deadline deadline;                  ///< for the initialisation of its communicator
+  std::optional<Error> problem = {};  ///< what this rank fails with there
 };
 
 /// One rank's connection to the other ranks of its communicator.
@@ -126,6 +129,9 @@ class Link {
                       FunctionRef<void(ShrunkLink)> initialize) = 0;
   /// Returns the ranks that are known to be gone.
   virtual std::vector<int> gone() = 0;
+  /// Returns the number of the last call whose work on the device is known to have ended, before
+  /// any failure; the largest number if the host waits for all calls.
+  virtual uint64_t ended() = 0;
 
   /// Confirms the call and, on return, has received all gossip that any rank sent before. Called
   /// within run().

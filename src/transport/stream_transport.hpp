@@ -26,10 +26,10 @@ struct StreamTransfer {
 /// Moves bytes between the ranks of one communicator in the order of CUDA streams. It does not
 /// interpret them.
 ///
-/// Threads: one thread at a time calls the transport. Only check() and interrupt() may be called by
-/// any thread at any time.
+/// Threads: one thread at a time calls the transport. Only check(), interrupt() and
+/// interrupt_shrink() may be called by any thread at any time.
 ///
-/// Errors are thrown as Error. After one, only interrupt() is useful.
+/// Errors are thrown as Error. After one, only interrupt() and shrink() are useful.
 ///
 /// docs/adding-a-transport.md explains how to write one; tests/transport/stream_contract.hpp tests
 /// that it keeps to this contract.
@@ -65,13 +65,22 @@ class StreamTransport {
   /// color is negative. Collective. The caller has waited for its streams, so no exchange is
   /// queued. Throws as exchange() does.
   virtual std::unique_ptr<StreamTransport> split(int color, int key, const Deadline& deadline) = 0;
+  /// Returns a new transport between the ranks that are not in the list, which rises, in their
+  /// order. Collective over these ranks, also after interrupt(), and again if it has succeeded.
+  /// Throws Timeout if a rank does not come or has another list; InvalidUsage if the layer below
+  /// cannot do it, after a failed shrink, or after interrupt_shrink(); otherwise as exchange()
+  /// does.
+  virtual std::unique_ptr<StreamTransport> shrink(std::span<const int> excluded,
+                                                  const Deadline& deadline) = 0;
+  /// Ends shrink(), and makes all later ones fail. Local. Any thread may call it.
+  virtual void interrupt_shrink() noexcept = 0;
   /// Ends the transport in good order. Collective. The caller has waited for its streams, so no
   /// exchange is queued, and it has destroyed graphs that contain exchanges. Throws as exchange()
   /// does. After it only interrupt() may be called; other functions throw InvalidUsage.
   virtual void close(const Deadline& deadline) = 0;
-  /// Ends exchanges that are queued, without delivering them; all later calls throw. Local. Any
-  /// thread may call it, at any time and more than once. It returns within a second, even if the
-  /// layer below takes longer.
+  /// Ends exchanges that are queued, without delivering them; all later calls but shrink() throw.
+  /// Local. Any thread may call it, at any time and more than once. It returns within a second,
+  /// even if the layer below takes longer.
   virtual void interrupt() noexcept = 0;
 };
 

@@ -25,6 +25,7 @@ void ncclCommAbort() {}
 void ncclGroupStart() {}
 void ncclGroupEnd() {}
 void ncclReduceScatter() {}
+void ncclCommShrink() {}
 void ncclSend() {}
 #ifndef FAKE_NCCL_WITHOUT_RECV
 void ncclRecv() {}

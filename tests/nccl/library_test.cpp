@@ -70,6 +70,7 @@ TEST_CASE("the library uses the NCCL that the process has loaded, if it is new e
     REQUIRE(fake);
     library = open_nccl_library();
     CHECK(library.receive);
+    CHECK(library.comm_shrink);
     fake.set_version(kOldestVersion);
     CHECK(error_text([&] { require_version(library); }) == "");
     fake.set_version(23203);

@@ -14,8 +14,8 @@ using unit::error_of;
 
 std::vector<Case> cases() {
   std::vector<Case> all;
-  for (const auto& some :
-       {exchange_cases(), order_cases(), ending_cases(), split_cases(), sum_cases()})
+  for (const auto& some : {exchange_cases(), order_cases(), ending_cases(), split_cases(),
+                           shrink_cases(), sum_cases()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }

@@ -21,6 +21,7 @@ std::vector<Case> exchange_cases();
 std::vector<Case> order_cases();
 std::vector<Case> ending_cases();
 std::vector<Case> split_cases();
+std::vector<Case> shrink_cases();
 std::vector<Case> sum_cases();
 
 /// Returns a deadline that passes only if a rank hangs.
@@ -33,7 +34,8 @@ double seconds_since(Clock::time_point start);
 void expect(bool good, const std::string& text);
 /// Throws unless the error has that code and `part` is in its message.
 void expect_error(const unit::ThrownError& error, sparsecollResult_t code, const std::string& part);
-/// Throws unless every function of the transport, except interrupt(), throws InvalidUsage.
+/// Throws unless every function of the transport, except interrupt() and shrink(), throws
+/// InvalidUsage.
 void expect_ended(Rank& rank);
 
 inline ConstBytes sent(const DeviceArray<std::byte>& array) { return {array.get(), array.size()}; }

@@ -52,6 +52,7 @@ class FramedLink final : public Link {
 
   void shrink(const ShrinkArguments& arguments, FunctionRef<void(ShrunkLink)> initialize) override;
   std::vector<int> gone() override;
+  uint64_t ended() override { return ~uint64_t{0}; }
 
   void flush_gossip(AgreedCall& call) override;
   void open_gossip(AgreedCall& call, uint64_t state) override;

@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calls/stream/stream_link.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <new>
+#include <thread>
 #include <utility>
 
 #include "calls/stream/stream_group.hpp"
@@ -13,6 +16,7 @@ namespace sparsecoll {
 namespace {
 
 constexpr size_t kCachedShapes = 4096;
+constexpr const char* kAborted = "aborted by sparsecollCommAbort";
 
 /// Returns a hash of what stays the same from call to call.
 uint64_t shape_of(const CallIdentity& identity) {
@@ -31,7 +35,9 @@ class CallInFlight {
  public:
   CallInFlight(StreamWatchdog& watchdog, Device& device, uint64_t sequence)
       : watchdog_(watchdog), device_(device) {
-    if (!captured_) watchdog.begin_call(sequence);
+    if (captured_) return;
+    watchdog.ended();  // counts the calls for which the program has waited
+    watchdog.begin_call(sequence);
   }
   ~CallInFlight() {
     if (!captured_) watchdog_.end_call(device_);
@@ -151,7 +157,19 @@ void StreamLink::run_current(StreamCall& call, FunctionRef<void()> body) {
     ~Current() { call = nullptr; }
   };
   const Current current{call_ = &call};
-  with_first_failure(body);
+  // What was queued of a call that fails may come to its end. It must not count as one that ended.
+  try {
+    with_first_failure(body);
+  } catch (const Error& error) {
+    if (fatal(error.code())) watchdog_->interrupt(error);
+    throw;
+  } catch (const std::bad_alloc&) {
+    watchdog_->interrupt(Error(sparsecollSystemError, "out of memory"));
+    throw;
+  } catch (...) {
+    watchdog_->interrupt(Error(sparsecollInternalError, "an exception in a call"));
+    throw;
+  }
 }
 
 void StreamLink::with_first_failure(FunctionRef<void()> work) {
@@ -169,6 +187,66 @@ std::unique_ptr<Link> StreamLink::split(AgreedCall& call, const SplitArguments& 
   return child ? std::make_unique<StreamLink>(std::move(child)) : nullptr;
 }
 
+void StreamLink::shrink(const ShrinkArguments& arguments,
+                        FunctionRef<void(ShrunkLink)> initialize) {
+  if (!arguments.excluded) {
+    if (arguments.problem) throw Error(*arguments.problem);
+    fail(sparsecollInvalidArgument,
+         "exclude: expected a list over NCCL, which does not tell which ranks are gone, got NULL");
+  }
+  const Clock::time_point start = Clock::now();
+  const auto part_of_time = [&](int percent) {
+    const int64_t all = arguments.timeout_ms;
+    if (all == 0) return Deadline::after(0);
+    const auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);
+    return Deadline::after(
+        static_cast<int>(std::max<int64_t>(all * percent / 100 - spent.count(), 1)));
+  };
+  std::unique_ptr<StreamTransport> made;
+  const uint64_t committed = while_shrinking([&] {
+    end_work(part_of_time(50));
+    made = transport_->shrink(*arguments.excluded, part_of_time(90));
+    return watchdog_->failure() ? std::min(arguments.committed, ended()) : arguments.committed;
+  });
+  initialize({std::make_unique<StreamLink>(std::move(made)), committed, part_of_time(100),
+              arguments.problem});
+}
+
+uint64_t StreamLink::while_shrinking(FunctionRef<uint64_t()> work) {
+  {
+    const std::lock_guard lock(shrinking_mutex_);
+    shrinking_ = true;
+    shrink_aborted_ = false;
+  }
+  const auto end = [this] {
+    const std::lock_guard lock(shrinking_mutex_);
+    shrinking_ = false;
+    return shrink_aborted_;
+  };
+  try {
+    const uint64_t result = work();
+    end();
+    return result;
+  } catch (const Error&) {
+    if (end()) fail(sparsecollInvalidUsage, kAborted);
+    throw;
+  } catch (...) {
+    end();
+    throw;
+  }
+}
+
+void StreamLink::end_work(const Deadline& deadline) {
+  while (!watchdog_->failure() && !watchdog_->idle()) {
+    if (deadline.passed())
+      return watchdog_->interrupt(
+          Error(sparsecollTimeout,
+                "a shrink began, and earlier calls had not ended when half of "
+                "its time had passed"));
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+}
+
 void StreamLink::close(const Deadline& deadline) {
   device_->wait();
   watchdog_->stop();
@@ -178,16 +256,24 @@ void StreamLink::close(const Deadline& deadline) {
 
 void StreamLink::abort() noexcept {
   aborted_ = true;
-  const Error why(sparsecollInvalidUsage, "aborted by sparsecollCommAbort");
+  const Error why(sparsecollInvalidUsage, kAborted);
+  {
+    const std::lock_guard lock(shrinking_mutex_);
+    shrink_aborted_ = shrinking_;
+    if (shrinking_) transport_->interrupt_shrink();
+  }
   if (watchdog_)
     watchdog_->interrupt(why);
   else
     transport_->interrupt();
 }
 
-AbandonedMemory StreamLink::abandon(const Error*) noexcept {
+AbandonedMemory StreamLink::abandon(const Error* notice) noexcept {
   // NCCL leaves no message under way that could access memory later.
-  transport_->interrupt();
+  if (watchdog_ && notice)
+    watchdog_->interrupt(*notice);  // which also keeps how far the calls had come
+  else
+    transport_->interrupt();
   closed_ = true;
   return {};
 }

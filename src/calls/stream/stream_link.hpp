@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <unordered_set>
 
@@ -62,12 +63,9 @@ class StreamLink final : public Link {
                     FunctionRef<void()> body) override;
   std::unique_ptr<Link> split(AgreedCall& call, const SplitArguments& arguments) override;
 
-  void shrink(const ShrinkArguments&, FunctionRef<void(ShrunkLink)>) override {
-    fail(sparsecollInvalidUsage,
-         "expected a communicator over MPI, over UCX or of threads, got one over NCCL, whose ranks "
-         "cannot go on without others");
-  }
-  std::vector<int> gone() override { return {}; }
+  void shrink(const ShrinkArguments& arguments, FunctionRef<void(ShrunkLink)> initialize) override;
+  std::vector<int> gone() override { return {}; }  // NCCL does not tell.
+  uint64_t ended() override { return watchdog_ ? watchdog_->ended() : 0; }
 
   void flush_gossip(AgreedCall& call) override { call.agree(); }  // No gossip waits at a receiver.
   void open_gossip(AgreedCall& call, uint64_t) override { call.agree(); }
@@ -106,6 +104,10 @@ class StreamLink final : public Link {
   /// Runs `work`. When the watchdog has interrupted the transport, throws the watchdog's reason
   /// instead of the error that follows from it.
   void with_first_failure(FunctionRef<void()> work);
+  /// Runs a part of shrink() that abort() ends.
+  uint64_t while_shrinking(FunctionRef<uint64_t()> work);
+  /// Waits for the work of the calls. When the deadline passes, ends it as if it had failed.
+  void end_work(const Deadline& deadline);
 
   std::unique_ptr<StreamTransport> transport_;
   std::optional<LinkResources> resources_;
@@ -120,6 +122,9 @@ class StreamLink final : public Link {
   std::unordered_set<uint64_t> shapes_;  ///< of calls that all ranks have made before
   FiberStacks stacks_;                   ///< for the verbs of groups
   std::atomic<bool> aborted_{false};
+  std::mutex shrinking_mutex_;
+  bool shrinking_ = false;       ///< guarded by shrinking_mutex_
+  bool shrink_aborted_ = false;  ///< guarded by shrinking_mutex_
   bool closed_ = false;
 };
 

@@ -122,12 +122,39 @@ void StreamWatchdog::work() {
 void StreamWatchdog::poll() {
   check_transport();
   check_alarm();
+  advance();
+  if (const std::optional<WatchedCall> call = oldest()) check_deadline(*call);
+}
+
+void StreamWatchdog::advance() {
   // Without the lock: a query of CUDA may wait, and other threads need the lock to interrupt it.
   while (const std::optional<WatchedCall> call = oldest()) {
-    if (!is_done(*call)) return check_deadline(*call);
+    if (!is_done(*call)) return;
+    check_alarm();  // it may have received messages of another call
     const std::lock_guard lock(mutex_);
+    // After a failure the interrupt may have ended the call.
+    if (failure_ || calls_.empty() || calls_.front().sequence != call->sequence) return;
+    ended_ = call->sequence;
     calls_.pop_front();
   }
+}
+
+uint64_t StreamWatchdog::ended() {
+  // A query of CUDA would make a capture invalid.
+  if (!watched_.device.captured()) {
+    try {
+      advance();
+    } catch (const Error& error) {
+      interrupt(error);
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  return ended_;
+}
+
+bool StreamWatchdog::idle() {
+  ended();
+  return !oldest();
 }
 
 std::optional<StreamWatchdog::WatchedCall> StreamWatchdog::oldest() const {
@@ -156,6 +183,7 @@ void StreamWatchdog::check_deadline(const WatchedCall& call) {
   if (watched_.timeout_ms == 0 || !call.start) return;
   if (!call.limit && watched_.device.passed(*call.start)) {
     const std::lock_guard lock(mutex_);
+    if (calls_.empty() || calls_.front().sequence != call.sequence) return;
     calls_.front().limit = Clock::now() + std::chrono::milliseconds(watched_.timeout_ms);
   }
   if (call.limit && Clock::now() >= *call.limit)

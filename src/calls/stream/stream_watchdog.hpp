@@ -47,6 +47,11 @@ class StreamWatchdog {
   void add_concurrent_work(const std::shared_ptr<Event>& end);
   /// Marks that all work of this call is queued.
   void end_call(Device& device) noexcept;
+  /// Returns the number of the last call whose work has ended, before any failure. What it has
+  /// received is good. After a failure calls that ended in the last 10 ms may not be counted.
+  uint64_t ended();
+  /// Returns whether the work of all calls has ended.
+  bool idle();
   /// Throws the failure, if there is one.
   void check();
   /// Returns the first failure, if there is one. From any thread.
@@ -68,6 +73,8 @@ class StreamWatchdog {
   /// Runs in the thread.
   void work();
   void poll();
+  /// Counts the calls whose work has ended.
+  void advance();
   void check_transport();
   /// Throws if the device has raised an alarm.
   void check_alarm() const;
@@ -82,6 +89,7 @@ class StreamWatchdog {
   std::condition_variable changed_;
   std::deque<WatchedCall> calls_;  ///< calls that are not known to be done
   std::optional<Error> failure_;
+  uint64_t ended_ = 0;  ///< does not change any more once there is a failure
   bool stops_ = false;
   std::thread thread_;  ///< the last member, because it uses the others
 };

@@ -182,7 +182,8 @@ class Communicator(Calls, Inits):
         """Makes a communicator of the ranks that are left, in the old order. Collective over them.
 
         Args:
-            exclude: the ranks to leave out; None: those that any of the others knows to be gone.
+            exclude: the ranks to leave out; None: those that any of the others knows to be gone
+                (not over NCCL, which does not tell).
             config: None: that of this communicator.
         """
         handle = ctypes.c_void_p()

@@ -25,6 +25,7 @@ ncclConfig_t own_config() {
   // Communicators that share resources share the abort flag, too, so that one would abort the
   // other.
   config.splitShare = 0;
+  config.shrinkShare = 0;
   return config;
 }
 
@@ -85,24 +86,40 @@ std::unique_ptr<Communicator> Communicator::split(int color, int key, const Dead
   {
     const CallScope scope(*this);
     ncclConfig_t config = own_config();
-    pending_split_ = std::make_unique<ncclComm_t>(nullptr);
+    pending_child_ = std::make_unique<ncclComm_t>(nullptr);
     require(library_.comm_split(scope.comm(), color < 0 ? NCCL_SPLIT_NOCOLOR : color, key,
-                                pending_split_.get(), &config),
+                                pending_child_.get(), &config),
             "ncclCommSplit");
   }
+  return take_child("ncclCommSplit", deadline);
+}
+
+std::unique_ptr<Communicator> Communicator::shrink(std::vector<int> excluded,
+                                                   const Deadline& deadline) {
+  {
+    const CallScope scope(*this);
+    ncclConfig_t config = own_config();
+    pending_child_ = std::make_unique<ncclComm_t>(nullptr);
+    require(library_.comm_shrink(scope.comm(), excluded.data(), static_cast<int>(excluded.size()),
+                                 pending_child_.get(), &config, NCCL_SHRINK_DEFAULT),
+            "ncclCommShrink");
+  }
+  return take_child("ncclCommShrink", deadline);
+}
+
+std::unique_ptr<Communicator> Communicator::take_child(const char* call, const Deadline& deadline) {
   // This communicator is in progress until the new one exists.
   if (!wait_ready(deadline))
-    fail(sparsecollTimeout, "ncclCommSplit: not all ranks have called it within the deadline");
+    fail(sparsecollTimeout, call, ": not all ranks have called it within the deadline");
   std::unique_ptr<Communicator> child;
   {
     const CallScope scope(*this);
-    const auto made = std::exchange(pending_split_, nullptr);
+    const auto made = std::exchange(pending_child_, nullptr);
     if (!*made) return nullptr;
     child = std::make_unique<Communicator>(library_, *made, device_);
   }
   if (!child->wait_ready(deadline))
-    fail(sparsecollTimeout,
-         "ncclCommSplit: the new communicator was not ready within the deadline");
+    fail(sparsecollTimeout, call, ": the new communicator was not ready within the deadline");
   return child;
 }
 
@@ -131,7 +148,7 @@ void Communicator::interrupt() noexcept {
   // that is full behind a stuck transfer, and a call with a communicator that the environment
   // (NCCL_COMM_BLOCKING) makes blocking.
   idle_.wait_for(lock, kCallReturnWait, [this] { return !in_use_; });
-  RetiredCommunicator retired{library_, comm, device_, std::move(pending_split_)};
+  RetiredCommunicator retired{library_, comm, device_, std::move(pending_child_)};
   lock.unlock();
   abort(std::move(retired));
 }

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "core/deadline.hpp"
 #include "transport/nccl/library.hpp"
@@ -60,6 +61,10 @@ class Communicator {
   /// Returns a communicator of the ranks with the same color, or null if the color is negative.
   /// Collective: waits for all ranks. Throws Timeout.
   std::unique_ptr<Communicator> split(int color, int key, const Deadline& deadline);
+  /// Returns a communicator of the ranks that are not in the list, in their order. Collective over
+  /// them: waits for all of them. This communicator has no operation in progress. The list is not
+  /// empty and rises. Throws Timeout; NCCL cannot repeat a shrink that failed.
+  std::unique_ptr<Communicator> shrink(std::vector<int> excluded, const Deadline& deadline);
   /// Finalizes and destroys the communicator. Collective. Throws Timeout.
   void close(const Deadline& deadline);
   /// Aborts the communicator and with it all queued operations. Any thread may call it.
@@ -68,6 +73,9 @@ class Communicator {
  private:
   /// Returns true if NCCL has nothing left to do on the host. Throws the communicator's error.
   bool is_ready(const CallScope& use) const;
+  /// Takes the communicator that `call`, a split or a shrink, has begun to make, when it is
+  /// complete. Null: it makes none on this rank.
+  std::unique_ptr<Communicator> take_child(const char* call, const Deadline& deadline);
 
   const Library library_;
   const int device_;
@@ -75,8 +83,8 @@ class Communicator {
   std::condition_variable idle_;
   ncclComm_t comm_;  ///< null after interrupt() or close()
   bool in_use_ = false;
-  /// NCCL writes the communicator that a split makes here when the split is complete.
-  std::unique_ptr<ncclComm_t> pending_split_;
+  /// NCCL writes the communicator that a split or shrink makes here when that is complete.
+  std::unique_ptr<ncclComm_t> pending_child_;
 };
 
 }  // namespace sparsecoll::nccl

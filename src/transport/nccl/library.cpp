@@ -31,10 +31,15 @@ class ProcessNccl {
 
   template <class Function>
   void find(Function& function, const char* name) const {
-    function = reinterpret_cast<Function>(dlsym(handle_, name));
+    find_if_there(function, name);
     if (!function)
       fail(sparsecollInvalidUsage, "nccl: the NCCL of this process has no ", name,
            "; expected version 2.28 or later");
+  }
+  /// Sets `function` to null if NCCL does not have it.
+  template <class Function>
+  void find_if_there(Function& function, const char* name) const {
+    function = reinterpret_cast<Function>(dlsym(handle_, name));
   }
 
  private:
@@ -62,6 +67,7 @@ Library open_nccl_library() {
   process.find(library.send, "ncclSend");
   process.find(library.receive, "ncclRecv");
   process.find(library.reduce_scatter, "ncclReduceScatter");
+  process.find_if_there(library.comm_shrink, "ncclCommShrink");
   return library;
 }
 

@@ -28,9 +28,11 @@ struct Library {
   decltype(&ncclSend) send;
   decltype(&ncclRecv) receive;
   decltype(&ncclReduceScatter) reduce_scatter;
+  decltype(&ncclCommShrink) comm_shrink;  ///< null: this NCCL has none
 };
 
-/// Finds NCCL in this process. Throws InvalidUsage if there is none or a function is missing.
+/// Finds NCCL in this process. Throws InvalidUsage if there is none, or if a function is missing
+/// that communicators cannot do without.
 Library open_nccl_library();
 
 }  // namespace sparsecoll::nccl

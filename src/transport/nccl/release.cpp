@@ -31,10 +31,10 @@ struct ReleaseTask {
 
 void release_now(const RetiredCommunicator& retired, ReleaseFunction release) noexcept {
   release(retired.comm);
-  // From now on NCCL does not write to pending_split. Even a failed split may have left a
+  // From now on NCCL does not write to pending_child. Even a failed one may have left a
   // communicator there.
-  if (retired.pending_split && *retired.pending_split)
-    retired.library.comm_abort(*retired.pending_split);
+  if (retired.pending_child && *retired.pending_child)
+    retired.library.comm_abort(*retired.pending_child);
 }
 
 void run(ReleaseTask& task) noexcept {

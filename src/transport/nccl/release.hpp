@@ -14,8 +14,8 @@ struct RetiredCommunicator {
   Library library;
   ncclComm_t comm;
   int device;
-  /// NCCL writes, or has written, the result of an unfinished split here. May be null.
-  std::unique_ptr<ncclComm_t> pending_split;
+  /// NCCL writes, or has written, the result of an unfinished split or shrink here. May be null.
+  std::unique_ptr<ncclComm_t> pending_child;
 };
 
 /// Calls ncclCommDestroy(). Returns false if it has not returned when the deadline passes; it then

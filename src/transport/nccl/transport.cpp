@@ -63,12 +63,15 @@ std::string peers_of(std::span<const StreamTransfer> transfers) {
 
 }  // namespace
 
-NcclTransport::NcclTransport(std::unique_ptr<Communicator> communicator)
+NcclTransport::NcclTransport(std::unique_ptr<Communicator> communicator, const Deadline& deadline)
     : communicator_(std::move(communicator)) {
-  const Communicator::CallScope scope(*communicator_);
   const Library& library = communicator_->library();
-  communicator_->require(library.comm_rank(scope.comm(), &rank_), "ncclCommUserRank");
-  communicator_->require(library.comm_count(scope.comm(), &size_), "ncclCommCount");
+  {
+    const Communicator::CallScope scope(*communicator_);
+    communicator_->require(library.comm_rank(scope.comm(), &rank_), "ncclCommUserRank");
+    communicator_->require(library.comm_count(scope.comm(), &size_), "ncclCommCount");
+  }
+  if (library.comm_shrink) reserve_ = communicator_->split(0, rank_, deadline);
 }
 
 void NcclTransport::exchange(std::span<const StreamTransfer> transfers, Stream stream,
@@ -131,18 +134,44 @@ std::unique_ptr<StreamTransport> NcclTransport::split(int color, int key,
                                                       const Deadline& deadline) {
   auto made = communicator_->split(color, key, deadline);
   if (!made) return nullptr;
-  return std::make_unique<NcclTransport>(std::move(made));
+  return std::make_unique<NcclTransport>(std::move(made), deadline);
+}
+
+std::unique_ptr<StreamTransport> NcclTransport::shrink(std::span<const int> excluded,
+                                                       const Deadline& deadline) {
+  if (!reserve_)
+    fail(sparsecollInvalidUsage,
+         "nccl: the NCCL of this process has no ncclCommShrink; expected version 2.27 or later");
+  if (shrink_ended_)
+    fail(sparsecollInvalidUsage,
+         "nccl: a shrink of this communicator has failed before, and NCCL cannot repeat one");
+  try {
+    // NCCL refuses an empty list. No rank is missing then, so that a split does the same.
+    auto made = excluded.empty() ? reserve_->split(0, rank_, deadline)
+                                 : reserve_->shrink({excluded.begin(), excluded.end()}, deadline);
+    if (!made) fail(sparsecollSystemError, "ncclCommShrink: made no communicator");
+    return std::make_unique<NcclTransport>(std::move(made), deadline);
+  } catch (const Error&) {
+    interrupt_shrink();
+    throw;
+  }
 }
 
 void NcclTransport::close(const Deadline& deadline) {
   if (joined_) joined_->close(deadline);
   communicator_->close(deadline);
+  if (reserve_) reserve_->interrupt();  // which is local; it has no operations to end
 }
 
 void NcclTransport::interrupt() noexcept {
   communicator_->interrupt();
   const std::lock_guard lock(joining_);
   if (joined_) joined_->interrupt();
+}
+
+void NcclTransport::interrupt_shrink() noexcept {
+  shrink_ended_ = true;
+  if (reserve_) reserve_->interrupt();
 }
 
 }  // namespace sparsecoll::nccl

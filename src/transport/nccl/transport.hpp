@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 
@@ -13,8 +14,9 @@ namespace sparsecoll::nccl {
 /// A StreamTransport over a communicator of NCCL.
 class NcclTransport final : public StreamTransport {
  public:
-  /// Takes ownership of the communicator, which is ready.
-  explicit NcclTransport(std::unique_ptr<Communicator> communicator);
+  /// Takes ownership of the communicator, which is ready. Collective: waits for all ranks. Throws
+  /// Timeout.
+  NcclTransport(std::unique_ptr<Communicator> communicator, const Deadline& deadline);
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
@@ -26,11 +28,18 @@ class NcclTransport final : public StreamTransport {
                       const Deadline& deadline) override;
   void check() override;
   std::unique_ptr<StreamTransport> split(int color, int key, const Deadline& deadline) override;
+  std::unique_ptr<StreamTransport> shrink(std::span<const int> excluded,
+                                          const Deadline& deadline) override;
+  void interrupt_shrink() noexcept override;
   void close(const Deadline& deadline) override;
   void interrupt() noexcept override;
 
  private:
   const std::unique_ptr<Communicator> communicator_;
+  /// Carries no messages, so that the ranks that remain can shrink it after the end of the other
+  /// one, which NCCL cannot shrink after ncclCommAbort(). Null: this NCCL has no ncclCommShrink().
+  std::unique_ptr<Communicator> reserve_;
+  std::atomic<bool> shrink_ended_{false};
   std::unique_ptr<Communicator> joined_;  ///< null before join()
   std::mutex joining_;                    ///< interrupt() and check() may come while ranks join
   int rank_ = 0;

@@ -145,7 +145,7 @@ std::unique_ptr<StreamTransport> make_nccl_transport(ncclComm* comm, const Deadl
   auto own = nccl::split(user, deadline);
   if (!own->wait_ready(deadline))
     fail(sparsecollTimeout, "nccl: the new communicator was not ready within the deadline");
-  return std::make_unique<nccl::NcclTransport>(std::move(own));
+  return std::make_unique<nccl::NcclTransport>(std::move(own), deadline);
 }
 
 }  // namespace sparsecoll

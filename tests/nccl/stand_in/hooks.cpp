@@ -39,6 +39,12 @@ void break_rank(ncclComm_t comm) {
   simt::note_change();
 }
 
+void die_in_group(ncclComm_t comm, size_t n) {
+  const Lock lock(simt::mutex);
+  if (check(comm) != ncclSuccess) simt::stop("die_in_group: expected a communicator, got NULL");
+  comm->dies_in = n;
+}
+
 size_t groups_launched() {
   const Lock lock(simt::mutex);
   return launched();

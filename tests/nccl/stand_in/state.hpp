@@ -58,13 +58,15 @@ struct Channel {
   bool is_open() const { return has_called[0] && has_called[1]; }
 };
 
-/// The arguments with which a rank has called ncclCommSplit().
+/// The arguments with which a rank has called ncclCommSplit(); those of a shrink are a color of all
+/// and the rank.
 struct SplitOfRank {
   int color, key;
   bool blocking;
 };
-/// A split of a communicator.
+/// A split or shrink of a communicator.
 struct Split {
+  size_t awaited = 0;  ///< number of ranks that make it
   std::map<int, SplitOfRank> ranks = {};
   bool is_complete = false;
   std::map<int, ncclComm_t> made = {};  ///< new communicators that no rank has got yet
@@ -81,6 +83,8 @@ struct Clique {
   std::vector<ncclComm_t> ranks;
   std::map<std::pair<int, int>, Channel> channels = {};  ///< by sender and receiver
   std::map<size_t, Split> splits = {};                   ///< by number
+  /// By the ranks that are excluded, and by the number among those without them.
+  std::map<std::pair<std::vector<int>, size_t>, Split> shrinks = {};
 };
 
 /// A call that waits for calls of other ranks.
@@ -108,6 +112,9 @@ struct ncclComm {
   int polls_left = 0;                ///< how often the state is still reported as "in progress"
   ncclResult_t error = ncclSuccess;  ///< error of a pending call
   size_t splits = 0;                 ///< number of splits
+  std::map<std::vector<int>, size_t> shrinks = {};  ///< number of shrinks by their list
+  size_t dies_in = 0;  ///< number of groups until the rank dies; 0: it lives
+  bool dead = false;
   std::shared_ptr<nccl_stand_in::Group> last = nullptr;
   std::shared_ptr<int> graphs = std::make_shared<int>();  ///< graphs with its groups share it
 };

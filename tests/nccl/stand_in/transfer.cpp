@@ -22,7 +22,7 @@ Channel& channel_of(ncclComm_t comm, const Operation& operation) {
 
 bool is_ready(const QueuedOperation& queued) {
   const Group& group = *queued.group;
-  return group.started && !group.comm->aborted && !group.comm->broken;
+  return group.started && !group.comm->aborted && !group.comm->broken && !group.comm->dead;
 }
 
 void check_memory(const QueuedOperation& queued) {
@@ -107,6 +107,7 @@ class Transfer final : public simt::Work {
 std::shared_ptr<Group> begin(ncclComm_t comm, const std::vector<Operation>& operations) {
   if (comm->gone) simt::stop("nccl: a graph is launched after the end of its communicator");
   ++groups_launched;
+  if (comm->dies_in > 0 && --comm->dies_in == 0) comm->dead = true;
   const auto group = std::make_shared<Group>(Group{comm, operations, operations.size()});
   if (comm->last && !comm->last->done) group->previous = comm->last;
   comm->last = group;

@@ -19,6 +19,11 @@ void fail_at(std::size_t n);
 /// complete wait until its communicator is aborted.
 void break_rank(ncclComm_t comm);
 
+/// Lets the rank end like a process that dies, in the n-th group that it queues from now on; 1 is
+/// the next group. From then on its operations wait until its communicator is aborted, and no rank
+/// is told.
+void die_in_group(ncclComm_t comm, std::size_t n);
+
 /// Returns the number of groups that were queued on streams in this process: one for each
 /// communicator in a group, and one for each launch of a graph that holds it. A send or receive
 /// outside of a group counts as a group.
