@@ -32,7 +32,8 @@ void finish(Rank& rank) {
 
 std::vector<Case> cases() {
   std::vector<Case> all;
-  for (const auto& some : {message_cases(), chunk_cases(), leaving_cases(), split_cases()})
+  for (const auto& some :
+       {message_cases(), chunk_cases(), leaving_cases(), split_cases(), recovery_cases()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }

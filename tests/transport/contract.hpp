@@ -19,10 +19,12 @@ struct Traits {
   std::vector<size_t> sizes = {0, 1, 7, 63, 64, 65, 4096, 100003, 1000001};
   size_t large = 3000000;  ///< bytes of a large message, at least 100; most are no larger
   bool close_is_collective = false;
-  bool knows_gone = true;         ///< gone() becomes true when a peer leaves
-  bool interrupt_leaves = false;  ///< interrupt() makes the rank gone for its peers
-  bool knows_calls = false;       ///< gone_before() returns peers
-  bool real_time = true;          ///< idle() waits in real time and can be interrupted
+  bool knows_gone = true;            ///< gone() becomes true when a peer leaves
+  bool interrupt_leaves = false;     ///< interrupt() makes the rank gone for its peers
+  bool knows_calls = false;          ///< gone_before() returns peers
+  bool real_time = true;             ///< idle() waits in real time and can be interrupted
+  bool recovers = false;             ///< it has a recovery()
+  bool recovery_knows_gone = false;  ///< gone() of that becomes true when a peer is destroyed
 };
 
 /// One rank of the ranks that run a case together.
@@ -32,6 +34,8 @@ class Rank {
   /// Returns the transport under test. Every case gets fresh transports.
   virtual Transport& transport() = 0;
   virtual const Traits& traits() const = 0;
+  /// Destroys the transport, which is not used any more. Needed only with Traits::recovers.
+  virtual void destroy() {}
   /// Waits until all ranks have called it, by other means than the transport.
   virtual void barrier() = 0;
   /// Returns the numbers of all ranks, by rank. Collective.

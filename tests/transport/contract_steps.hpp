@@ -19,6 +19,7 @@ std::vector<Case> message_cases();
 std::vector<Case> chunk_cases();
 std::vector<Case> leaving_cases();
 std::vector<Case> split_cases();
+std::vector<Case> recovery_cases();
 
 /// Throws an exception with that text unless `good`.
 void expect(bool good, const std::string& text);

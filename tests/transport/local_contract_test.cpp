@@ -25,7 +25,8 @@ struct Team {
   }
   std::barrier<> barrier;
   std::vector<uint64_t> numbers;
-  Traits traits{.interrupt_leaves = true, .knows_calls = true};
+  Traits traits{
+      .interrupt_leaves = true, .knows_calls = true, .recovers = true, .recovery_knows_gone = true};
 };
 
 class ThreadRank final : public Rank {
@@ -36,6 +37,7 @@ class ThreadRank final : public Rank {
   ~ThreadRank() override { team_.barrier.arrive_and_drop(); }
 
   Transport& transport() override { return *transport_; }
+  void destroy() override { transport_.reset(); }
   const Traits& traits() const override { return team_.traits; }
   void barrier() override { team_.barrier.arrive_and_wait(); }
   std::vector<uint64_t> allgather(uint64_t own) override {

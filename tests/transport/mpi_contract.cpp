@@ -24,6 +24,7 @@ class MpiRank final : public contract::Rank {
         traits_(traits) {}
 
   Transport& transport() override { return *transport_; }
+  void destroy() override { transport_.reset(); }
   const contract::Traits& traits() const override { return traits_; }
   void barrier() override { MPI_Barrier(MPI_COMM_WORLD); }
   std::vector<uint64_t> allgather(uint64_t own) override {
@@ -50,6 +51,7 @@ contract::Traits traits(std::vector<size_t> sizes, size_t large) {
   traits.large = large;
   traits.close_is_collective = true;
   traits.knows_gone = false;
+  traits.recovers = true;
   return traits;
 }
 

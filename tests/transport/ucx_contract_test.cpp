@@ -28,6 +28,7 @@ class UcxTestRank final : public Rank {
   ~UcxTestRank() override { team_.leave(); }
 
   Transport& transport() override { return *transport_; }
+  void destroy() override { transport_.reset(); }
   const Traits& traits() const override { return traits_; }
   void barrier() override { team_.barrier(); }
   std::vector<uint64_t> allgather(uint64_t own) override {
@@ -51,6 +52,8 @@ Traits traits() {
                   8193, 16384, 32768, 65535, 65536, 65537, 100003, 262143, 262145, 1000001};
   traits.close_is_collective = true;
   traits.knows_gone = false;
+  traits.recovers = true;
+  traits.recovery_knows_gone = true;
   return traits;
 }
 
