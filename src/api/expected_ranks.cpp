@@ -1,20 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 // Checks the number of ranks against what the configuration and the launcher say.
-#include <charconv>
-
 #include "api/config.hpp"
 #include "core/environment.hpp"
+#include "core/whole_number.hpp"
 
 namespace sparsecoll {
 
 std::optional<LaunchedRanks> launched_ranks() {
   for (const char* variable : {"WORLD_SIZE", "SLURM_NTASKS", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE"}) {
-    const std::string got = environment(variable).value_or("");
-    int count = 0;
-    const auto [end, error] = std::from_chars(got.data(), got.data() + got.size(), count);
-    const bool whole = error == std::errc() && end == got.data() + got.size();
-    if (whole && count > 1) return LaunchedRanks{variable, count};
+    const auto count = whole_number<int>(environment(variable).value_or(""));
+    if (count > 1) return LaunchedRanks{variable, *count};
   }
   return std::nullopt;
 }

@@ -10,20 +10,6 @@ namespace sparsecoll {
 
 namespace {
 
-/// Lets an abort of the parent also end a child, while the child is made.
-class AbortedTogether {
- public:
-  AbortedTogether(Communicator& parent, std::shared_ptr<Communicator> child) : parent_(parent) {
-    parent.set_child(std::move(child));
-  }
-  ~AbortedTogether() { parent_.set_child(nullptr); }
-  AbortedTogether(const AbortedTogether&) = delete;
-  AbortedTogether& operator=(const AbortedTogether&) = delete;
-
- private:
-  Communicator& parent_;
-};
-
 std::vector<int> list_of(const Communicator& parent, const int* exclude, int count) {
   if (count < 0) fail(sparsecollInvalidArgument, "count: expected 0 or more, got ", count);
   std::vector<int> list(exclude, exclude + count);

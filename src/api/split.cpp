@@ -26,21 +26,18 @@ namespace {
 void* make_child(Communicator& parent, std::unique_ptr<Link> link, const Config& config,
                  const Deadline& deadline) {
   const auto child = std::make_shared<Communicator>(std::move(link), config, &parent);
-  parent.set_child(child);
-  try {
+  void* handle = nullptr;
+  {
+    const AbortedTogether together(parent, child);
     if (parent.health().code() != sparsecollSuccess) child->abort();  // parent was aborted before
-    void* const handle = child->initialize(std::nullopt, deadline);
-    parent.set_child(nullptr);
-    try {
-      child->check_healthy();  // parent may have been aborted after the child's last exchange
-      return handle;
-    } catch (const Error& error) {
-      communicators().erase(handle);
-      child->poison_and_throw(error);
-    }
-  } catch (...) {
-    parent.set_child(nullptr);
-    throw;
+    handle = child->initialize(std::nullopt, deadline);
+  }
+  try {
+    child->check_healthy();  // parent may have been aborted after the child's last exchange
+    return handle;
+  } catch (const Error& error) {
+    communicators().erase(handle);
+    child->poison_and_throw(error);
   }
 }
 

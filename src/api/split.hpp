@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
+#include <utility>
+
 #include "api/communicator.hpp"
 
 namespace sparsecoll {
@@ -9,5 +12,19 @@ namespace sparsecoll {
 /// Returns the configuration of a communicator that is made of ranks of `parent`. Without `config`
 /// it is the parent's, for any number of ranks. Throws InvalidArgument.
 Config child_config(const Communicator& parent, const sparsecollConfig_t* config);
+
+/// While it lives, an abort of the parent also aborts the child. A child is made in its scope.
+class AbortedTogether {
+ public:
+  AbortedTogether(Communicator& parent, std::shared_ptr<Communicator> child) : parent_(parent) {
+    parent.set_child(std::move(child));
+  }
+  ~AbortedTogether() { parent_.set_child(nullptr); }
+  AbortedTogether(const AbortedTogether&) = delete;
+  AbortedTogether& operator=(const AbortedTogether&) = delete;
+
+ private:
+  Communicator& parent_;
+};
 
 }  // namespace sparsecoll

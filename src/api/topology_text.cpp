@@ -6,6 +6,7 @@
 
 #include "api/topology_tree.hpp"
 #include "core/error.hpp"
+#include "core/whole_number.hpp"
 
 namespace sparsecoll {
 
@@ -31,12 +32,11 @@ double number_with_unit(const std::string& text, const Unit (&units)[N]) {
 
 /// Returns a number that a bracket of `pattern` has.
 uint64_t number_in(const std::string& pattern, const std::string& digits) {
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (digits.empty() || error != std::errc() || end != digits.data() + digits.size())
+  const auto number = whole_number<uint64_t>(digits);
+  if (!number)
     fail(sparsecollInvalidArgument, "expected numbers such as [0-3,7] in '", pattern, "', got '",
          digits, "'");
-  return number;
+  return *number;
 }
 
 /// Returns what the inside of a bracket stands for: numbers with leading zeros as the first has.

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <charconv>
 #include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/whole_number.hpp"
 
 namespace sparsecoll {
 
@@ -44,10 +44,8 @@ template <class T = int>
 std::optional<T> number(const char* variable, const NumberRange<std::type_identity_t<T>>& range) {
   const auto got = environment(variable);
   if (!got) return std::nullopt;
-  T value = 0;
-  const auto [end, error] = std::from_chars(got->data(), got->data() + got->size(), value);
-  if (error != std::errc() || end != got->data() + got->size() || value < range.least ||
-      value > range.most)
+  const std::optional<T> value = whole_number<T>(*got);
+  if (!value || *value < range.least || *value > range.most)
     fail(sparsecollInvalidArgument, variable, ": expected ", range.unit, ", ", range.least, " to ",
          range.most, "; got '", *got, "'");
   return value;

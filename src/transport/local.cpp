@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "core/error.hpp"
-#include "transport/rank_group.hpp"
+#include "transport/local_state.hpp"
 
 namespace sparsecoll {
 
@@ -14,19 +14,19 @@ namespace {
 
 class LocalTransport final : public Transport {
  public:
-  LocalTransport(std::shared_ptr<RankGroup> group, int rank)
-      : group_(std::move(group)), rank_(rank), inbox_(group_->inboxes[rank]) {
-    group_->joined[rank] = true;
+  LocalTransport(std::shared_ptr<LocalState> state, int rank)
+      : state_(std::move(state)), rank_(rank), inbox_(state_->inboxes[rank]) {
+    state_->joined[rank] = true;
   }
   ~LocalTransport() override {
     leave();
-    if (!killed_) group_->leave_for_good(rank_);
+    if (!killed_) state_->leave_for_good(rank_);
   }
 
   int rank() const override { return rank_; }
-  int size() const override { return static_cast<int>(group_->inboxes.size()); }
+  int size() const override { return static_cast<int>(state_->inboxes.size()); }
   CpuShare cpu_share() const override {
-    const auto ranks = static_cast<size_t>(group_->ranks_sharing_cpus);
+    const auto ranks = static_cast<size_t>(state_->ranks_sharing_cpus);
     return {ranks, static_cast<size_t>(rank_) % ranks};
   }
   bool can_read_peers() const override { return true; }
@@ -40,10 +40,10 @@ class LocalTransport final : public Transport {
 
   void open(int peer, const MessageLength& length) override {
     cancel(peer);
-    if (group_->gone[peer]) return;
+    if (state_->gone[peer]) return;
     const MessageFault fault = next_fault(peer);
     if (killed_ || fault.drop) return;
-    open_.push_back({peer, group_->inboxes[peer].pool.take(length.bytes), 0, fault});
+    open_.push_back({peer, state_->inboxes[peer].pool.take(length.bytes), 0, fault});
   }
 
   void send_chunk(int peer, ConstBytes chunk) override {
@@ -58,7 +58,7 @@ class LocalTransport final : public Transport {
 
   void hand_over(int peer, Buffer message) override {
     cancel(peer);
-    if (group_->gone[peer]) return;
+    if (state_->gone[peer]) return;
     const MessageFault fault = next_fault(peer);
     if (!killed_ && !fault.drop) deliver(peer, std::move(message), fault, true);
   }
@@ -66,7 +66,7 @@ class LocalTransport final : public Transport {
   size_t unsent() override { return 0; }
   size_t unsent_handed_over() override { return 0; }
   size_t unsent_to(int) override { return 0; }
-  size_t waiting_for(int peer) const override { return group_->inboxes[peer].handed_over; }
+  size_t waiting_for(int peer) const override { return state_->inboxes[peer].handed_over; }
 
   std::optional<ReceivedMessage> poll() override {
     if (killed_) fail(sparsecollSystemError, "the fault plan of the test killed this rank");
@@ -91,24 +91,24 @@ class LocalTransport final : public Transport {
   }
 
   bool gone(int peer) const override {
-    if (!group_->gone[peer]) return group_->will_never_join(peer);
-    if (!group_->plan) return true;
+    if (!state_->gone[peer]) return state_->will_never_join(peer);
+    if (!state_->plan) return true;
     const std::lock_guard lock(inbox_.mutex);  // a delayed message is still to be received
     return std::none_of(inbox_.messages.begin(), inbox_.messages.end(),
                         [peer](const auto& each) { return each.peer == peer; });
   }
 
-  void set_completed(uint64_t call) override { group_->completed[rank_] = call + 1; }
+  void set_completed(uint64_t call) override { state_->completed[rank_] = call + 1; }
   std::vector<int> gone_before(uint64_t call) const override {
     std::vector<int> peers;
     for (int peer = 0; peer < size(); ++peer)
-      if (peer != rank_ && gone(peer) && group_->completed[peer] <= call) peers.push_back(peer);
+      if (peer != rank_ && gone(peer) && state_->completed[peer] <= call) peers.push_back(peer);
     return peers;
   }
 
   void idle(Clock::time_point limit) override {
     if (look_again_) return std::this_thread::sleep_for(std::chrono::microseconds(50));
-    if (group_->spins)
+    if (state_->spins)
       for (int i = 0; i < 2000; ++i)
         if (inbox_.events != seen_) return;
     std::unique_lock lock(inbox_.mutex);
@@ -125,16 +125,18 @@ class LocalTransport final : public Transport {
     leave();
   }
 
-  uint64_t next_address() override { return 0; }  // members find each other in the group
+  uint64_t next_address() override {
+    return 0;
+  }  // members find each other in the state of their ranks
   std::unique_ptr<Transport> split(std::span<const RankAddress> members, uint64_t id) override {
     if (members.empty()) return nullptr;
     const auto own = std::ranges::find(members, rank_, &RankAddress::rank);
-    return std::make_unique<LocalTransport>(RankGroup::join_split(group_, members, id),
+    return std::make_unique<LocalTransport>(LocalState::join_split(state_, members, id),
                                             static_cast<int>(own - members.begin()));
   }
 
   std::unique_ptr<Transport> recovery() override {
-    return std::make_unique<LocalTransport>(group_->recovery_group(), rank_);
+    return std::make_unique<LocalTransport>(state_->recovery_state(), rank_);
   }
 
   bool close_is_collective() const override { return false; }
@@ -161,7 +163,7 @@ class LocalTransport final : public Transport {
   }
 
   MessageFault next_fault(int peer) {
-    const MessageFault fault = group_->plan ? group_->plan(rank_, peer, sent_++) : MessageFault{};
+    const MessageFault fault = state_->plan ? state_->plan(rank_, peer, sent_++) : MessageFault{};
     if (fault.kill_sender) killed_ = true;
     return fault;
   }
@@ -169,7 +171,7 @@ class LocalTransport final : public Transport {
   void deliver(int peer, Buffer message, const MessageFault& fault, bool handed_over) {
     if (fault.corrupt_byte != kAll)
       message.data()[fault.corrupt_byte % message.size()] ^= std::byte{0xff};
-    Inbox& inbox = group_->inboxes[peer];
+    Inbox& inbox = state_->inboxes[peer];
     {
       const std::lock_guard lock(inbox.mutex);
       if (handed_over) inbox.handed_over += message.capacity();
@@ -182,7 +184,7 @@ class LocalTransport final : public Transport {
 
   /// Returns true if an earlier message of the same sender is still queued.
   bool overtakes(std::deque<Inbox::QueuedMessage>::iterator message) const {
-    if (!group_->plan) return false;
+    if (!state_->plan) return false;
     for (auto each = inbox_.messages.begin(); each != message; ++each)
       if (each->peer == message->peer) return true;
     return false;
@@ -191,11 +193,11 @@ class LocalTransport final : public Transport {
   /// Makes this rank gone for its peers. The peers of a killed rank are not notified; their
   /// deadlines pass.
   void leave() noexcept {
-    if (killed_ || group_->gone[rank_].exchange(true)) return;
-    group_->notify_all_but(rank_);
+    if (killed_ || state_->gone[rank_].exchange(true)) return;
+    state_->notify_all_but(rank_);
   }
 
-  std::shared_ptr<RankGroup> group_;
+  std::shared_ptr<LocalState> state_;
   int rank_;
   Inbox& inbox_;
   std::vector<OpenMessage> open_;  ///< to one peer at most one, and only those that are delivered
@@ -209,9 +211,9 @@ class LocalTransport final : public Transport {
 
 std::vector<std::unique_ptr<Transport>> make_local_transports(int ranks, const FaultPlan& plan,
                                                               const FaultPlan& recovery_plan) {
-  auto group = std::make_shared<RankGroup>(ranks, plan, recovery_plan);
+  auto state = std::make_shared<LocalState>(ranks, plan, recovery_plan);
   std::vector<std::unique_ptr<Transport>> transports;
-  for (int r = 0; r < ranks; ++r) transports.push_back(std::make_unique<LocalTransport>(group, r));
+  for (int r = 0; r < ranks; ++r) transports.push_back(std::make_unique<LocalTransport>(state, r));
   return transports;
 }
 

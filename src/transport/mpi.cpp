@@ -5,7 +5,6 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "core/error.hpp"
 #include "core/machine.hpp"
 #include "core/thread_pool.hpp"
+#include "core/whole_number.hpp"
 #include "transport/mpi_duplicate.hpp"
 #include "transport/mpi_inbox.hpp"
 #include "transport/mpi_outbox.hpp"
@@ -24,10 +24,8 @@ namespace {
 /// Returns how many processes the launcher started on this machine, or 0 if it does not say.
 size_t count_processes() {
   for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) {
-    const std::string count = environment(variable).value_or("");
-    size_t value = 0;
-    if (std::from_chars(count.data(), count.data() + count.size(), value).ec == std::errc())
-      return value;
+    const auto count = whole_number<size_t>(environment(variable).value_or(""));
+    if (count) return *count;
   }
   return 0;
 }

@@ -19,6 +19,7 @@
 #include "core/memory.hpp"
 #include "core/numeric.hpp"
 #include "core/stats.hpp"
+#include "core/whole_number.hpp"
 #include "support/catch.hpp"
 
 namespace sparsecoll::unit {
@@ -68,6 +69,15 @@ TEST_CASE("a deadline passes when its time is over; 0 means none") {
   CHECK(soon.within(std::chrono::hours(1)) < now);
   CHECK(Deadline::after(0).within(std::chrono::seconds(1)) >= now + std::chrono::seconds(1));
   CHECK(Deadline::after(0).within(std::chrono::seconds(1)) < now + std::chrono::seconds(60));
+}
+
+TEST_CASE("a number is the whole text, and fits its type") {
+  CHECK(whole_number<int>("0") == 0);
+  CHECK(whole_number<int>("-12") == -12);
+  CHECK(whole_number<uint64_t>("18446744073709551615") == 18446744073709551615u);
+  for (const char* none : {"", " 1", "1 ", "+1", "1x", "0x1", "1.5", "2147483648"})
+    CHECK_FALSE(whole_number<int>(none).has_value());
+  CHECK_FALSE(whole_number<unsigned>("-1").has_value());
 }
 
 TEST_CASE("which errors are fatal") {

@@ -36,8 +36,8 @@ struct Inbox {
 };
 
 /// The state that the ranks of one communicator share. It lives until the last of them is gone.
-struct RankGroup {
-  RankGroup(int ranks, FaultPlan faults, FaultPlan recovery_faults = {})
+struct LocalState {
+  LocalState(int ranks, FaultPlan faults, FaultPlan recovery_faults = {})
       : inboxes(ranks),
         gone(ranks),
         completed(ranks),
@@ -50,7 +50,7 @@ struct RankGroup {
   }
   /// A message that was handed over is of its sender's pool, so all messages are freed before the
   /// first pool.
-  ~RankGroup() {
+  ~LocalState() {
     for (Inbox& inbox : inboxes) inbox.messages.clear();
   }
   void notify_all_but(int rank) {
@@ -64,52 +64,54 @@ struct RankGroup {
     }
     inbox.changed.notify_all();
   }
-  /// Returns the group of the members of a split. The first member to ask makes it; after the last
+  /// Returns the state of the members of a split. The first member to ask makes it; after the last
   /// one has asked, the parent forgets it.
-  static std::shared_ptr<RankGroup> join_split(const std::shared_ptr<RankGroup>& parent,
-                                               std::span<const RankAddress> members, uint64_t id) {
+  static std::shared_ptr<LocalState> join_split(const std::shared_ptr<LocalState>& parent,
+                                                std::span<const RankAddress> members, uint64_t id) {
     const std::lock_guard lock(parent->splits_mutex);
     const std::pair key{id, members.front().rank};
     PendingSplit& split = parent->splits[key];
-    if (!split.group) {
-      const auto fresh = std::make_shared<RankGroup>(static_cast<int>(members.size()), FaultPlan{});
+    if (!split.state) {
+      const auto fresh =
+          std::make_shared<LocalState>(static_cast<int>(members.size()), FaultPlan{});
       fresh->parent = parent;
       fresh->ranks_sharing_cpus = parent->ranks_sharing_cpus;
       for (const RankAddress& each : members) fresh->parent_ranks.push_back(each.rank);
       // Stored last, so that the next member can try again if this one runs out of memory.
-      split.group = fresh;
+      split.state = fresh;
     }
-    std::shared_ptr<RankGroup> group = split.group;
+    std::shared_ptr<LocalState> state = split.state;
     if (++split.joined == members.size()) parent->splits.erase(key);
-    return group;
+    return state;
   }
-  /// Returns the group in which the ranks of this one find each other after a failure.
-  std::shared_ptr<RankGroup> recovery_group() {
+  /// Returns the state by which the ranks of this one find each other after a failure.
+  std::shared_ptr<LocalState> recovery_state() {
     const std::lock_guard lock(splits_mutex);
     if (recovery) return recovery;
-    const auto fresh = std::make_shared<RankGroup>(static_cast<int>(inboxes.size()), recovery_plan);
+    const auto fresh =
+        std::make_shared<LocalState>(static_cast<int>(inboxes.size()), recovery_plan);
     fresh->ranks_sharing_cpus = ranks_sharing_cpus;
     for (size_t r = 0; r < left_for_good.size(); ++r) fresh->gone[r] = left_for_good[r];
     return recovery = fresh;
   }
-  /// Called when a rank will not come to the recovery group unless it is there already.
+  /// Called when a rank will not use the recovery state unless it is there already.
   void leave_for_good(int rank) noexcept {
     const std::lock_guard lock(splits_mutex);
     left_for_good[static_cast<size_t>(rank)] = true;
     if (!recovery || recovery->gone[rank].exchange(true)) return;
     recovery->notify_all_but(rank);
   }
-  /// Returns true if that rank has not joined this group and has left the parent, so that it never
-  /// will.
+  /// Returns true if that rank has not joined this communicator and has left the parent, so that it
+  /// never will.
   bool will_never_join(int rank) const {
     if (joined[rank] || parent_ranks.empty()) return false;
-    const std::shared_ptr<RankGroup> from = parent.lock();
+    const std::shared_ptr<LocalState> from = parent.lock();
     const bool left = !from || from->gone[parent_ranks[static_cast<size_t>(rank)]];
     return left && !joined[rank];  // checked again, because it may have joined before it left
   }
 
   struct PendingSplit {
-    std::shared_ptr<RankGroup> group;
+    std::shared_ptr<LocalState> state;
     size_t joined = 0;  ///< number of members that have joined
   };
   std::vector<Inbox> inboxes;
@@ -117,13 +119,13 @@ struct RankGroup {
   std::vector<std::atomic<uint64_t>> completed;  ///< number of the last completed call, plus 1
   std::vector<std::atomic<bool>> joined;         ///< by rank: it has made its transport here
   FaultPlan plan, recovery_plan;
-  int ranks_sharing_cpus;           ///< the ranks of the process; a split inherits the number
-  bool spins;                       ///< true if every rank has a core of its own
-  std::weak_ptr<RankGroup> parent;  ///< the group from which this one was split, or null
-  std::vector<int> parent_ranks;    ///< the members' ranks in the parent
+  int ranks_sharing_cpus;            ///< the ranks of the process; a split inherits the number
+  bool spins;                        ///< true if every rank has a core of its own
+  std::weak_ptr<LocalState> parent;  ///< of the communicator that was split, or null
+  std::vector<int> parent_ranks;     ///< the members' ranks in the parent
   std::mutex splits_mutex;
   std::map<std::pair<uint64_t, int>, PendingSplit> splits;  ///< by id and first member
-  std::shared_ptr<RankGroup> recovery;                      ///< null: nobody has asked for it
+  std::shared_ptr<LocalState> recovery;                     ///< null: nobody has asked for it
   std::vector<bool> left_for_good;  ///< by rank: leave_for_good() was called
 };
 

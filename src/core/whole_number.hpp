@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+namespace sparsecoll {
+
+/// Returns the number that the whole text is; none if the text has anything else, or T is too small
+/// for it.
+template <class T>
+std::optional<T> whole_number(std::string_view text) {
+  T value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stopped != end) return std::nullopt;
+  return value;
+}
+
+}  // namespace sparsecoll
