@@ -34,7 +34,7 @@ struct Case {
   int P;
   int victim;
   size_t group;
-  size_t queued = 1;  ///< calls that a rank queues before it waits for them
+  size_t queued = 1;  ///< calls after the first one that a rank queues before it waits for them
   int blocking = 1;
 };
 
@@ -105,7 +105,7 @@ class Run {
     sparsecollResult_t result = sparsecollSuccess;
     for (size_t call = 0; call < kCalls && result == sparsecollSuccess; ++call) {
       result = tensors_[r]->call((*c_.steps)[call], r, comm);
-      if (result == sparsecollSuccess && (call + 1) % c_.queued == 0)
+      if (result == sparsecollSuccess && call % c_.queued == 0)
         result = sparsecollCommSynchronize(comm);
     }
     const DeviceArray<float> one(1), sum(1);
@@ -172,10 +172,9 @@ std::string check(const Case& c) {
   return wrong + nccl_stand_in::leftovers();
 }
 
-/// Lets the first and the last rank die in some of the first groups.
-void die_in_groups(const std::vector<test::Mode>& modes, size_t queued, int blocking = 1) {
-  const std::vector<size_t> groups =
-      test::small_run() ? std::vector<size_t>{1, 3} : std::vector<size_t>{1, 2, 3, 5};
+/// Lets the first and the last rank die in these groups.
+void die_in_groups(const std::vector<size_t>& groups, const std::vector<test::Mode>& modes,
+                   size_t queued, int blocking = 1) {
   for (const test::Mode& mode : modes)
     for (const int P : {2, 3, 5}) {
       const std::vector<Step> steps = make_steps(mode, P);
@@ -185,13 +184,21 @@ void die_in_groups(const std::vector<test::Mode>& modes, size_t queued, int bloc
     }
 }
 
-TEST_CASE("residuals move as of one committed call, in whichever group a rank dies") {
-  die_in_groups({test::kGtopk, test::kAllgather, test::kOktopk}, 1);
+std::vector<size_t> some_groups() {
+  return test::small_run() ? std::vector<size_t>{1, 3} : std::vector<size_t>{1, 2, 3, 5};
 }
 
-TEST_CASE("they do so with two calls queued on the stream, and with queued calls") {
-  die_in_groups({test::kGtopk}, 2);
-  die_in_groups({test::kGtopk}, 1, 0);
+TEST_CASE("residuals move as of one committed call, in whichever group a rank dies") {
+  die_in_groups(some_groups(), {test::kGtopk, test::kAllgather, test::kOktopk}, 1);
+}
+
+TEST_CASE("they do so with queued calls") { die_in_groups(some_groups(), {test::kGtopk}, 1, 0); }
+
+TEST_CASE("they do so with two calls queued on the stream, neither of which has ended") {
+  // The first call takes a few groups more than the others, because its shape is new.
+  die_in_groups(
+      test::small_run() ? std::vector<size_t>{4, 6} : std::vector<size_t>{3, 4, 5, 6, 7, 8},
+      {test::kGtopk}, 2);
 }
 
 }  // namespace
