@@ -30,7 +30,7 @@ void* shrink(Communicator& parent, const ShrinkArguments& arguments, const Confi
   const auto initialize = [&](ShrunkLink shrunk) {
     child = std::make_shared<Communicator>(std::move(shrunk.link), config, &parent);
     const AbortedTogether together(parent, child);
-    handle = child->initialize(shrunk.problem, shrunk.deadline, &shrunk.committed);
+    handle = initialize_child(*child, shrunk.problem, shrunk.deadline, &shrunk.committed);
     child->continue_from(parent.shared_from_this(), shrunk.committed);
   };
   try {

@@ -19,6 +19,17 @@ Config child_config(const Communicator& parent, const sparsecollConfig_t* config
   return own;
 }
 
+void* initialize_child(Communicator& child, const std::optional<Error>& problem,
+                       const Deadline& deadline, uint64_t* committed) {
+  try {
+    return child.initialize(problem, deadline, committed);
+  } catch (const Error& error) {
+    if (problem) throw;
+    fail(error.code(), "in the new communicator, where this rank is ", child.rank(), " of ",
+         child.size(), ": ", error.what());
+  }
+}
+
 namespace {
 
 /// Makes this rank's end of a child of `parent`, initialises it together with the other ranks of
@@ -30,7 +41,7 @@ void* make_child(Communicator& parent, std::unique_ptr<Link> link, const Config&
   {
     const AbortedTogether together(parent, child);
     if (parent.health().code() != sparsecollSuccess) child->abort();  // parent was aborted before
-    handle = child->initialize(std::nullopt, deadline);
+    handle = initialize_child(*child, std::nullopt, deadline);
   }
   try {
     child->check_healthy();  // parent may have been aborted after the child's last exchange

@@ -75,6 +75,25 @@ TEST_CASE("a split has one deadline for the old and the new communicator") {
   }) == "");
 }
 
+TEST_CASE("an error of the new communicator says that its ranks are meant") {
+  sparsecollConfig_t config = test::default_config();
+  config.timeoutMs = 2000;
+  unit::Communicators ranks(2, config, keep_rank_1_waiting());
+  CHECK(ranks.run("split", [&](int rank) -> std::string {
+    const sparsecollComm_t comm = ranks.handle(rank);
+    sparsecollComm_t child = nullptr;
+    // Rank 1 begins later, so that its deadline is not the first to pass.
+    if (rank == 1) std::this_thread::sleep_for(milliseconds(1000));
+    const sparsecollResult_t got = sparsecollCommSplit(comm, 0, -rank, &child, nullptr);
+    if (rank == 1) return got == sparsecollSuccess ? "rank 1 received a color" : "";
+    const std::string message = sparsecollGetLastError(comm);
+    const bool named =
+        message.find("in the new communicator, where this rank is 1 of 2: ") != std::string::npos &&
+        message.find("nothing was heard from rank 0") != std::string::npos;
+    return got == sparsecollTimeout && named ? "" : text(got, ": ", message);
+  }) == "");
+}
+
 TEST_CASE("an abort ends a split that waits in the new communicator") {
   unit::Communicators ranks(2, test::default_config(), keep_rank_1_waiting());
   std::atomic<bool> ended{false};

@@ -6,6 +6,8 @@
 // Residuals must be as before or after the call that failed, and the destroy must end.
 
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 
 #include "mpi/fault_rank.hpp"
 #include "support/compare.hpp"
@@ -87,6 +89,19 @@ std::string run(sparsecollComm_t comm, const Mode& mode, const Victim& victim,
   return expect("destroy", sparsecollCommDestroy(comm), sparsecollSuccess, nullptr);
 }
 
+/// Makes a communicator over MPI, or, with SPARSECOLL_TEST_TRANSPORT=ucx, over UCX.
+sparsecollResult_t init(sparsecollComm_t* comm, const sparsecollConfig_t& config) {
+  const char* const transport = std::getenv("SPARSECOLL_TEST_TRANSPORT");
+  if (!transport || std::strcmp(transport, "ucx") != 0)
+    return sparsecollCommInitMpi(comm, MPI_COMM_WORLD, &config);
+  const auto gather = [](void*, const void* own, void* all, std::size_t bytes) {
+    const auto count = static_cast<int>(bytes);
+    return MPI_Allgather(own, count, MPI_BYTE, all, count, MPI_BYTE, MPI_COMM_WORLD);
+  };
+  return sparsecollCommInitOob(comm, size_of(MPI_COMM_WORLD), rank_in(MPI_COMM_WORLD), gather,
+                               nullptr, &config);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -95,8 +110,7 @@ int main(int argc, char** argv) {
     sparsecollConfig_t config = config_of(mode);
     config.timeoutMs = kDeadlineMs;
     sparsecollComm_t comm = nullptr;
-    const std::string text = expect("init", sparsecollCommInitMpi(&comm, MPI_COMM_WORLD, &config),
-                                    sparsecollSuccess, nullptr);
+    const std::string text = expect("init", init(&comm, config), sparsecollSuccess, nullptr);
     if (!text.empty()) return text;
     return run(comm, mode, Victim(fault), fault.victims_number, waker);
   });

@@ -13,6 +13,7 @@
 #   cluster     perf/cluster.sh with the programs in the folder PROGRAM: a job, and its summary
 #   FAULT-WHEN  cut, stop or kill, before or during a call of PROGRAM (test_mpi_fault): the other ranks'
 #               calls fail, with Timeout where nobody else said so first, and soon
+#   ucx-FAULT-WHEN  the same over UCX, which notices at once that a process has died
 set -euo pipefail
 
 case=$1 program=${2:-}
@@ -203,11 +204,13 @@ expect_verdict() {
   fail "rank $1"
 }
 
+# fault WHAT WHEN [VARIABLE=VALUE...]
 fault() {
-  local what=$1 when=$2
+  local what=$1 when=$2 error=sparsecollTimeout
+  shift 2
   export OMPI_MCA_orte_enable_recovery=1
-  launch "$lab" --nodes 3 --rate 100mbit -- "$program" "ask-$when" oktopk 1 "$folder" \
-    >"$folder/output" 2>&1 &
+  launch "$lab" --nodes 3 --rate 100mbit -- env "$@" "$program" "ask-$when" oktopk 1 \
+    "$folder" >"$folder/output" 2>&1 &
   running=$!
   until [ -e "$folder/ask" ]; do
     kill -0 $running 2>/dev/null || { wait $running || exit $?; }
@@ -219,7 +222,8 @@ fault() {
   expect_verdict 0
   expect_verdict 2
   # The first to see its deadline pass tells the other one.
-  grep -q sparsecollTimeout "$folder/rank_0" "$folder/rank_2" || fail "no Timeout"
+  if [ "$what" = kill ] && [ $# -gt 0 ]; then error=sparsecollRemoteError; fi
+  grep -q $error "$folder/rank_0" "$folder/rank_2" || fail "no $error"
   if [ "$what" = stop ]; then "$netlab" continue "$lab" 1; fi
   if [ "$what" != kill ]; then wait_for 1 && expect_verdict 1; fi
   if [ "$what" = cut ]; then "$netlab" restore "$lab" 1; fi
@@ -246,6 +250,10 @@ case $case in
   hello | rate | nodes | racks | cluster | ends) "$case" ;;
   refusals) poor_paths && refusals ;;
   cut-* | stop-* | kill-*) fault "${case%-*}" "${case#*-}" ;;
+  ucx-*)
+    case=${case#ucx-}
+    fault "${case%-*}" "${case#*-}" SPARSECOLL_TEST_TRANSPORT=ucx UCX_LOG_LEVEL=fatal
+    ;;
   *) fail "no such case: $case" ;;
 esac
 echo PASS
