@@ -14,7 +14,7 @@ import tempfile
 
 GOOD = {"rank": 0, "verdict": "", "dies": False, "excluded": False, "calls": 10, "faulty": 4, "refused": 1,
         "failed": 2, "kills": 1, "lates": 0, "aborts": 0, "shrinks": 3, "saves": 0, "dead_files": 0,
-        "unplanned": 0, "worst_over": 0.25, "worst_what": "a call", "worst_delay": 0.001}
+        "unplanned": 0, "worst_over": 0.25, "worst_what": "a call", "worst_own": 0.05, "worst_delay": 0.001}
 
 
 def run(soak, script):
@@ -49,7 +49,7 @@ def main():
     every = "for rank in range(ranks): report(rank)\n"
     done, row, kept = run(soak, every)
     expect("a good job", done.returncode == 0 and row["broken"] == 0 and not kept, done)
-    expect("its numbers", (row["jobs"], row["calls"], row["kills"], row["worst_over"]) == (1, 10, 1, 0.25), done)
+    expect("its numbers", [row[c] for c in ("jobs", "calls", "kills", "worst_over", "worst_own")] == [1, 10, 1, 0.25, 0.05], done)
     for what, script, words in (
             ("a rank that breaks a promise", every + "report(1, verdict='a wrong sum')", "rank 1: a wrong sum"),
             ("a rank that crashes", "for rank in range(1, ranks): report(rank)", "rank 0 left no report"),

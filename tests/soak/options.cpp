@@ -13,9 +13,9 @@ Options parse(const std::string& what, int argc, char** argv, bool threads) {
   app.add_option("--calls", options.calls, "the job ends after so many collective calls");
   app.add_option("--timeout-ms", options.timeout_ms, "deadline of a call")
       ->check(CLI::PositiveNumber);
-  app.add_option("--slack", options.slack,
-                 "seconds that a call may take beyond its deadline, besides 50 times the longest "
-                 "delay of a thread by the machine");
+  app.add_option(
+      "--slack", options.slack,
+      "seconds that a call may take beyond its deadline, besides the delays by the machine");
   app.add_option("--faults", options.faults, "percent of the communicators on which a rank fails")
       ->check(CLI::Range(0, 100));
   app.add_option("--kills", options.kills, "percent of the failing ranks that die")

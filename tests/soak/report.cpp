@@ -25,6 +25,7 @@ bool Report::write(const std::string& path) const {
                               {"unplanned", unplanned},
                               {"worst_over", worst_over},
                               {"worst_what", worst_what},
+                              {"worst_own", worst_own},
                               {"worst_delay", worst_delay}};
   std::ofstream file(path);
   file << all << std::endl;

@@ -28,6 +28,7 @@ struct Report {
 
   double worst_over = 0;   ///< the longest that a function took beyond its deadline, in seconds
   std::string worst_what;  ///< that function
+  double worst_own = 0;    ///< the same without the time for which its threads were ready to run
   double worst_delay = 0;  ///< the longest delay of a thread by the machine, in seconds
 
   /// Writes it as JSON. Returns false if it cannot.

@@ -8,8 +8,9 @@
 // that it needs no other rank to check its own.
 //
 // The rules that it checks:
-//  1. No function takes longer than its deadline, --slack, and 50 times the longest delay of a
-//     thread by the machine.
+//  1. No function takes longer than its deadline, --slack, and the delays by the machine: the time
+//     for which a thread was ready to run and did not, and 50 times the longest delay of a thread
+//     that wakes up.
 //  2. After Success and Truncated, output and residuals are those of the oracle, bit for bit.
 //  3. A call with a bad argument on one rank is InvalidArgument there, InvalidUsage on the others,
 //     and changes nothing.
