@@ -144,7 +144,8 @@ int run(int argc, char** argv) {
   }
   const SchedulingDelays delays;
   const test::Folder folder;
-  const RunEnvironment environment{options.slack, delays, folder};
+  LongestTime over;
+  const RunEnvironment environment{options.slack, delays, folder, over};
   Counts counts;
   const Clock::time_point start = Clock::now();
   const std::string verdict = run_cases(options.cases, [&](size_t i) {
@@ -152,9 +153,12 @@ int run(int argc, char** argv) {
   });
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   if (verdict.empty())
-    std::printf("seed %llu: %zu cases, %zu calls, %zu with a fault, in %.1f s, no violation\n",
-                static_cast<unsigned long long>(options.seed), options.cases, counts.calls.load(),
-                counts.faulty.load(), seconds);
+    std::printf(
+        "seed %llu: %zu cases, %zu calls, %zu with a fault, in %.1f s, no violation; at most %.1f "
+        "ms "
+        "beyond a deadline\n",
+        static_cast<unsigned long long>(options.seed), options.cases, counts.calls.load(),
+        counts.faulty.load(), seconds, 1e3 * over.seconds());
   else
     std::printf("%s\n", verdict.c_str());
   return verdict.empty() ? 0 : 1;

@@ -102,6 +102,8 @@ std::string ScheduleRunner::make_all_then_wait() {
 std::string ScheduleRunner::check(size_t number, const Outcome& outcome, bool may_fetch) {
   const std::string what = text(sparsecollGetErrorString(outcome.result), " [", outcome.message,
                                 "] after ", outcome.seconds, " s");
+  if (!schedule_.queued())
+    environment_.over.add(outcome.seconds - schedule_.config().timeoutMs / 1000.0);
   if (outcome.seconds > time_limit(outcome.start)) return "late: " + what;
   if (!complete(outcome.result) && outcome.message.empty()) return "no message: " + what;
   std::string verdict;

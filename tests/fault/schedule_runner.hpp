@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -12,11 +13,25 @@
 
 namespace sparsecoll::fault {
 
+/// The longest of many times, which several threads report.
+class LongestTime {
+ public:
+  void add(double seconds) {
+    double longest = seconds_;
+    while (seconds > longest && !seconds_.compare_exchange_weak(longest, seconds)) continue;
+  }
+  double seconds() const { return seconds_; }
+
+ private:
+  std::atomic<double> seconds_{0};
+};
+
 /// The settings and objects that all cases of a program run share.
 struct RunEnvironment {
   double slack;  ///< seconds that a call may end after its deadline
   const SchedulingDelays& delays;
   const test::Folder& folder;
+  LongestTime& over;  ///< how long calls took beyond their deadline
 };
 
 /// Runs the calls of a schedule on one rank and checks their results, outputs and residuals.
