@@ -766,10 +766,11 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommGetFailed(sparsecollComm_t comm,
  * @param config  NULL: the configuration of `comm`, for any number of ranks.
  * @return sparsecollInvalidArgument for a bad argument of this rank; sparsecollInvalidUsage if the
  *         ranks passed different lists or configurations, if another rank passed a bad argument,
- *         NCCL lacks it, or after sparsecollCommAbort() during the call; sparsecollTimeout if a
- *         rank did not come within the deadline (it is named and known to be gone: another call
- *         goes on without it, but not over NCCL); sparsecollRemoteError if a rank failed during
- *         the call. An error creates no communicator on any rank.
+ *         over NCCL if a shrink of `comm` has failed before, or after sparsecollCommAbort() during
+ *         the call; sparsecollTimeout if a rank did not come within the deadline (over MPI, UCX
+ *         and threads it is named and known to be gone: another call goes on without it);
+ *         sparsecollRemoteError if a rank failed during the call. An error creates no communicator
+ *         on any rank.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollCommShrink(sparsecollComm_t comm, const int* exclude,
                                                        int count, sparsecollComm_t* newcomm,
@@ -1123,7 +1124,9 @@ SPARSECOLL_API sparsecollResult_t sparsecollPushSumDrain(sparsecollPushSum_t sta
  * @param state   a state of the communicator from which `newcomm` was made.
  * @param newcomm the new communicator.
  * @return sparsecollInvalidArgument, also for another communicator; sparsecollInvalidUsage (ranks
- *         move different states, or within a group), or a fatal error. After an error the state is
+ *         move different states, or within a group; over NCCL also, on all ranks, if the
+ *         communicator has failed and the last step or drain had not ended on a rank before, or
+ *         was captured into a graph: x is lost), or a fatal error. After an error the state is
  *         where it was.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollPushSumMove(sparsecollPushSum_t state,
@@ -1190,7 +1193,7 @@ SPARSECOLL_API sparsecollResult_t sparsecollPushSumLoadFrom(sparsecollPushSum_t 
  * gtopkAllreduce(), the `v` verbs and sparsecollTopk() with it are sparsecollInvalidArgument.
  * @param residual out.
  * @param count    number of values of the tensor; the residual has two buffers of the values that
- *                 it holds, and a third one if calls in a row use it.
+ *                 it holds, and a third one over NCCL, or if calls in a row use it.
  * @param datatype the type of the tensor, a floating-point type.
  * @param comm     the communicator that uses and owns the residual.
  * @return sparsecollInvalidArgument, or sparsecollSystemError if an allocation fails.
@@ -1214,8 +1217,10 @@ SPARSECOLL_API sparsecollResult_t sparsecollResidualCreate(sparsecollResidual_t*
  * value goes to the rank that owns it among the new ranks of its node. The shards of ranks that are
  * gone are lost: their values become 0. Where the new residual is not Sharded's, each rank keeps
  * what it held.
- * @return sparsecollInvalidArgument, also for another communicator; sparsecollInvalidUsage (NCCL:
- *         lost). For Sharded also a fatal error, after which the residual is where it was.
+ * @return sparsecollInvalidArgument, also for another communicator; sparsecollInvalidUsage over
+ *         NCCL if more calls than the last two that have changed the residual would have to be
+ *         undone (docs/errors.md, "Over NCCL"). For Sharded also a fatal error, after which the
+ *         residual is where it was.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollResidualMove(sparsecollResidual_t residual,
                                                          sparsecollComm_t newcomm);

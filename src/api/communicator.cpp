@@ -197,6 +197,7 @@ void Communicator::close() {
 }
 
 void Communicator::abort() noexcept {
+  ++aborts_;
   health_.poison(sparsecollInvalidUsage, "aborted by sparsecollCommAbort");
   {
     const std::lock_guard lock(child_mutex_);
@@ -263,6 +264,7 @@ void Communicator::wait_for_device(const std::optional<Stream>& stream) {
   try {
     if (stream) return device->order_after_calls(*stream);
     device->wait();
+    link_->ended();  // counts the calls for which the program has waited
   } catch (const Error& error) {
     poison_when_idle(error);
   }

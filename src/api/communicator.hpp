@@ -106,6 +106,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   void close();
   /// Makes all calls fail, those in progress, too. From any thread.
   void abort() noexcept;
+  /// Number of calls of abort() so far. From any thread.
+  uint64_t aborts() const { return aborts_; }
   /// While a split or a shrink makes `child`, abort() of this communicator also aborts the child.
   /// Null ends that.
   void set_child(std::shared_ptr<Communicator> child);
@@ -254,6 +256,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   uint64_t origin_committed_ = 0;
   bool abandoned_ = false;
   bool closed_ = false;
+  std::atomic<uint64_t> aborts_{0};
   std::mutex child_mutex_;
   std::shared_ptr<Communicator> child_;  ///< guarded by child_mutex_
   Completions completions_;

@@ -18,7 +18,7 @@ inline uint64_t check_made_of(const Communicator& to, const Communicator& from) 
 }
 
 /// Waits for the work of `from` on the device, which after a failure ends without its messages.
-/// Returns whether it has failed, and so may have changed what belongs to it. For what moves away.
+/// Returns whether `from` has failed: then its last calls may have changed residuals and states.
 inline bool end_device_work(Communicator& from) {
   StreamLink* const link = link_as<StreamLink>(from.link());
   if (!link) return false;

@@ -92,6 +92,7 @@ class Residual {
   /// undone any more.
   void set_captured() {
     captured_ = true;
+    if (!before_.empty()) lost_ = before_.back().changed_in;
     forget_undo();
   }
   bool captured() const { return captured_; }
@@ -141,7 +142,7 @@ class Residual {
   bool used_ = false;
   bool captured_ = false;
   size_t most_versions_;  ///< 0: no call is undone
-  Block buffer_[3];       ///< the third one is allocated when it is needed
+  Block buffer_[3];       ///< the third one when it is needed, over NCCL from the first call on
   int now_ = 0;
   int next_ = 1;                 ///< the one that view() writes
   std::vector<Version> before_;  ///< oldest first

@@ -42,7 +42,7 @@ void add_parts(std::span<const Part> parts, uint64_t begin, std::span<T> values)
     }
 }
 
-/// Makes the residual that after the last call that all ranks have committed.
+/// Returns the residual to its state after the last call that all ranks have committed.
 void undo_uncommitted(Residual& residual, Communicator& from, const Communicator& to) {
   const uint64_t committed = check_made_of(to, from);
   if (end_device_work(from) && residual.captured())

@@ -55,8 +55,11 @@ void Residual::drop_oldest_version() {
 void Residual::commit(Kernels& kernels, uint64_t sequence) {
   const int before = now_;
   commit(kernels);
-  if (most_versions_ == 0 || captured_) return;
-  add_version(before, sequence);
+  if (most_versions_ == 0) return;
+  if (captured_)
+    lost_ = sequence;
+  else
+    add_version(before, sequence);
 }
 
 void Residual::commit(Kernels& kernels) {
@@ -94,10 +97,9 @@ void Residual::keep(Kernels& kernels, std::span<const SparseSpan> changes, uint6
 
 void Residual::undo_after(uint64_t committed) {
   if (lost_ > committed)
-    fail(sparsecollInvalidUsage, "residual: expected its state after call ", committed,
-         ", the last one that all ranks have completed, but two later calls have changed it since "
-         "call ",
-         lost_);
+    fail(sparsecollInvalidUsage, "residual: the state after call ", committed,
+         ", the last one that all ranks have completed, is lost: call ", lost_,
+         " has changed it, which cannot be undone any more");
   const auto first = std::ranges::find_if(
       before_, [&](const Version& each) { return each.changed_in > committed; });
   if (first == before_.end()) return;
@@ -121,7 +123,8 @@ void Residual::scale(Kernels& kernels, double factor) {
 
 void Residual::move_to(const std::shared_ptr<Communicator>& owner) {
   owner_ = owner;
-  shapes_.clear();  // the new communicator has no caches of them
+  shapes_.clear();    // the new communicator has no caches of them
+  captured_ = false;  // graphs of the old communicator are gone
 }
 
 }  // namespace sparsecoll

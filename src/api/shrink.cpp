@@ -25,13 +25,16 @@ std::vector<int> list_of(const Communicator& parent, const int* exclude, int cou
 /// Makes the communicator of the ranks that remain of `parent`, and returns its handle. Collective
 /// among them.
 void* shrink(Communicator& parent, const ShrinkArguments& arguments, const Config& config) {
+  const uint64_t aborts = parent.aborts();
   std::shared_ptr<Communicator> child;
   void* handle = nullptr;
   const auto initialize = [&](ShrunkLink shrunk) {
     child = std::make_shared<Communicator>(std::move(shrunk.link), config, &parent);
     const AbortedTogether together(parent, child);
+    if (parent.aborts() != aborts) child->abort();  // since the shrink began
     handle = initialize_child(*child, shrunk.problem, shrunk.deadline, &shrunk.committed);
     child->continue_from(parent.shared_from_this(), shrunk.committed);
+    child->check_healthy();  // parent may have been aborted after the child's last exchange
   };
   try {
     parent.link().shrink(arguments, initialize);

@@ -2,15 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/descriptors.hpp"
 
-#include <sys/eventfd.h>
+#include <sys/resource.h>
 
 #include <atomic>
-#include <cerrno>
-#include <cstring>
-#include <vector>
+#include <filesystem>
+#include <limits>
+#include <system_error>
 
 #include "core/error.hpp"
-#include "core/file.hpp"
 
 namespace sparsecoll {
 
@@ -18,24 +17,31 @@ namespace {
 
 std::atomic<size_t> needed{0};
 
+/// Returns how many descriptors this process can still open; the largest number where the system
+/// does not tell.
+size_t room_for_descriptors() {
+  constexpr size_t kUnknown = std::numeric_limits<size_t>::max();
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kUnknown;
+  std::error_code error;
+  size_t open = 0;
+  std::filesystem::directory_iterator each("/proc/self/fd", error);
+  if (error == std::errc::too_many_files_open) return 0;
+  for (; !error && each != std::filesystem::directory_iterator(); each.increment(error)) ++open;
+  if (error) return kUnknown;
+  --open;  // that of the folder
+  return limit.rlim_cur > open ? limit.rlim_cur - open : 0;
+}
+
 }  // namespace
 
 DescriptorsNeeded::DescriptorsNeeded(size_t count, const char* user) : count_(count) {
   const size_t all = needed += count_;
-  try {
-    std::vector<OpenFile> opened;
-    opened.reserve(all);
-    while (opened.size() < all) {
-      opened.emplace_back(eventfd(0, EFD_CLOEXEC));
-      if (opened.back().number() < 0)
-        fail(sparsecollSystemError, user, " needs ", all,
-             " file descriptors, this process can open ", opened.size() - 1, ": ",
-             std::strerror(errno), "; raise the limit (ulimit -n)");
-    }
-  } catch (...) {
-    needed -= count_;
-    throw;
-  }
+  const size_t room = room_for_descriptors();
+  if (all <= room) return;
+  needed -= count_;
+  fail(sparsecollSystemError, user, " needs ", all, " file descriptors, this process can open ",
+       room, "; raise the limit (ulimit -n)");
 }
 
 DescriptorsNeeded::~DescriptorsNeeded() { needed -= count_; }

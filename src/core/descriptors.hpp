@@ -6,9 +6,8 @@
 
 namespace sparsecoll {
 
-/// Makes sure that this process can open so many file descriptors, beside those that others of
-/// these objects need at the same time. For libraries that end the process when there are none
-/// left.
+/// Checks that this process can open `count` more file descriptors, beside those that other objects
+/// of this class need at the same time. For libraries that end the process when none is left.
 class DescriptorsNeeded {
  public:
   /// Throws SystemError if there are fewer. `user` is who needs them.

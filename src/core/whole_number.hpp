@@ -8,8 +8,8 @@
 
 namespace sparsecoll {
 
-/// Returns the number that the whole text is; none if the text has anything else, or T is too small
-/// for it.
+/// Reads the whole text as a number. Returns none if anything else is in it, or if the number does
+/// not fit into T.
 template <class T>
 std::optional<T> whole_number(std::string_view text) {
   T value = 0;

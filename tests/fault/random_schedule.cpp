@@ -154,9 +154,8 @@ int run(int argc, char** argv) {
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   if (verdict.empty())
     std::printf(
-        "seed %llu: %zu cases, %zu calls, %zu with a fault, in %.1f s, no violation; at most %.1f "
-        "ms "
-        "beyond a deadline\n",
+        "seed %llu: %zu cases, %zu calls, %zu with a fault, in %.1f s, no violation; "
+        "at most %.1f ms beyond a deadline\n",
         static_cast<unsigned long long>(options.seed), options.cases, counts.calls.load(),
         counts.faulty.load(), seconds, 1e3 * over.seconds());
   else

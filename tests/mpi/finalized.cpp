@@ -179,7 +179,7 @@ int main(int argc, char** argv) {
   const bool multiple = argc > 1 && std::strcmp(argv[1], "multiple") == 0;
   int level = 0;
   MPI_Init_thread(&argc, &argv, multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
-  const HangGuard guard("mpi finalized", 1, std::chrono::seconds(100));
+  const HangGuard guard("mpi finalized", 1);
   std::vector<Leftover> used{Leftover(1)};
   if (level == MPI_THREAD_MULTIPLE) used.emplace_back(0);
   const Leftover aborted(1), poisoned(1);

@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
   int code = 0;
   {
-    const HangGuard guard("mpi signals", 1, std::chrono::seconds(170));
+    const HangGuard guard("mpi signals", 1);
     Verdict verdict;
     verdict.check("the storm", storm_interrupts());
     live_in_storm(verdict, false);

@@ -97,7 +97,7 @@ int main(int argc, char** argv) {
   MPI_Init_thread(&argc, &argv, wanted, &level);
   int code = 0;
   {
-    const HangGuard guard("mpi threads", 1, std::chrono::seconds(110));
+    const HangGuard guard("mpi threads", 1);
     Verdict verdict;
     // An MPI may give more than was asked for: test what there is.
     if (level <= MPI_THREAD_FUNNELED) check_main_thread_only(verdict);

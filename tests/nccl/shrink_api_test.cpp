@@ -162,19 +162,6 @@ TEST_CASE("an abort ends a shrink") {
   for (const int rank : {1, 2}) sparsecollCommAbort(team.comm(rank));  // destroy would wait
 }
 
-TEST_CASE("an NCCL without ncclCommShrink") {
-  set_has_shrink(false);
-  const Team team(2);
-  set_has_shrink(true);
-  CHECK(team.run("old", [&](int rank) {
-    sparsecollComm_t made = nullptr;
-    const sparsecollComm_t comm = team.comm(rank);
-    return result_mismatch(shrink(comm, {1 - rank}, &made), sparsecollInvalidUsage, comm,
-                           "has no ncclCommShrink") +
-           sum_of_ones(comm, 2);
-  }) == "");
-}
-
 TEST_CASE("a residual that more than two unfinished calls have changed does not move") {
   const Team team(3, config_with_timeout(kTimeoutMs));
   std::vector<std::unique_ptr<Tensors>> tensors(3);
@@ -194,9 +181,8 @@ TEST_CASE("a residual that more than two unfinished calls have changed does not 
     wrong += result_mismatch(shrink(comm, {1}, &made), sparsecollSuccess, comm);
     if (!wrong.empty()) return wrong;
     if (sequence_of(made) != 1) wrong += text("number ", sequence_of(made), "; ");
-    wrong +=
-        result_mismatch(sparsecollResidualMove(own.residual.handle(), made), sparsecollInvalidUsage,
-                        made, "residual: expected its state after call 1");
+    wrong += result_mismatch(sparsecollResidualMove(own.residual.handle(), made),
+                             sparsecollInvalidUsage, made, "residual: the state after call 1");
     wrong += sum_of_ones(made, 2);
     return wrong + result_mismatch(sparsecollCommDestroy(made), sparsecollSuccess, made);
   }) == "");

@@ -3,7 +3,6 @@
 // Replaces src/transport/nccl/library.cpp in tests, whose process has the stand-in as its NCCL.
 #include "nccl/stand_in_library.hpp"
 
-#include <atomic>
 #include <map>
 #include <mutex>
 
@@ -15,7 +14,6 @@ namespace {
 
 std::mutex mutex;
 std::map<ncclComm_t, ncclComm_t> children;  // by parent
-std::atomic<bool> has_shrink{true};
 
 ncclResult_t split(ncclComm_t comm, int color, int key, ncclComm_t* child, ncclConfig_t* config) {
   const ncclResult_t result = ncclCommSplit(comm, color, key, child, config);
@@ -34,8 +32,6 @@ ncclComm_t nccl_tests::last_child_of(ncclComm_t parent) {
   return found == children.end() ? nullptr : found->second;
 }
 
-void nccl_tests::set_has_shrink(bool has) { has_shrink = has; }
-
 nccl::Library nccl::open_nccl_library() {
   return {.get_version = ncclGetVersion,
           .error_string = ncclGetErrorString,
@@ -53,7 +49,7 @@ nccl::Library nccl::open_nccl_library() {
           .send = ncclSend,
           .receive = ncclRecv,
           .reduce_scatter = ncclReduceScatter,
-          .comm_shrink = has_shrink ? ncclCommShrink : nullptr};
+          .comm_shrink = ncclCommShrink};
 }
 
 }  // namespace sparsecoll

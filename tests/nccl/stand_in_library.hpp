@@ -10,7 +10,4 @@ namespace sparsecoll::nccl_tests {
 /// it. Returns null if there is none or `parent` is non-blocking.
 ncclComm_t last_child_of(ncclComm_t parent);
 
-/// Sets whether NCCL has ncclCommShrink(), for transports that are made from now on.
-void set_has_shrink(bool has);
-
 }  // namespace sparsecoll::nccl_tests

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
-"""check_soak.py SOAK: perf/soak must see every way in which a job can break a promise.
+"""check_soak.py SOAK: perf/soak must see the ways in which a job can break a promise.
 
 Its programs are scripts here, which write the reports that the real ones would write.
 """
@@ -53,6 +53,8 @@ def main():
     for what, script, words in (
             ("a rank that breaks a promise", every + "report(1, verdict='a wrong sum')", "rank 1: a wrong sum"),
             ("a rank that crashes", "for rank in range(1, ranks): report(rank)", "rank 0 left no report"),
+            ("half a report", every + "open(f\"{of['--folder']}/rank_1\", 'w').write('{')", "rank 1 left half a report"),
+            ("ranks that all give up", "for rank in range(ranks): report(rank, excluded=True)", "no rank went on"),
             ("a bad exit status", every + "sys.exit(7)", "exit status 7")):
         done, row, kept = run(soak, script)
         expect(what, done.returncode == 1 and row["broken"] == 1 and words in done.stderr and len(kept) == 1, done)

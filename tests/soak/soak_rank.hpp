@@ -7,6 +7,8 @@
 // residuals, and go on. Every rank computes the oracle's results and residuals of all ranks, so
 // that it needs no other rank to check its own.
 //
+// A rank that is to die writes its report before: what happens in its last call is not checked.
+//
 // The rules that it checks:
 //  1. No function takes longer than its deadline, --slack, and the delays by the machine: the time
 //     for which a thread was ready to run and did not, and 50 times the longest delay of a thread
@@ -15,9 +17,10 @@
 //  3. A call with a bad argument on one rank is InvalidArgument there, InvalidUsage on the others,
 //     and changes nothing.
 //  4. A call fails only after a fault, or by its deadline. Every later call returns the same error.
-//  5. The ranks that remain can shrink, within three attempts. All agree on who remains, and on the
-//     last call that counts: residuals are those after it, bit for bit, on every rank. So nothing
-//     is lost of what the ranks that remain have put in.
+//  5. The ranks that remain can shrink, within eight attempts; a rank that cannot, on a busy
+//     machine, is excluded, and a job in which all are has broken the rule. All agree on who
+//     remains, and on the last call that counts: residuals are those after it, bit for bit, on
+//     every rank. So nothing is lost of what the ranks that remain have put in.
 //  6. A residual that is saved and loaded is the same. The file of a rank that died while it saved
 //     is whole, and at most one unfinished file is left.
 

@@ -16,7 +16,9 @@ namespace sparsecoll::test {
 /// that hangs cannot be unwound, so only the end of the process helps.
 class HangGuard {
  public:
-  HangGuard(std::string what, int ranks, std::chrono::milliseconds limit);
+  /// The default limit is a little less than that of ctest, so that the guard says who hangs.
+  HangGuard(std::string what, int ranks,
+            std::chrono::milliseconds limit = std::chrono::seconds(550));
   ~HangGuard();
   HangGuard(const HangGuard&) = delete;
   HangGuard& operator=(const HangGuard&) = delete;

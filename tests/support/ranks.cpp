@@ -74,7 +74,7 @@ std::string Ranks::run(const std::string& what, const std::function<std::string(
 
 std::string run_threads(const std::string& what, int threads,
                         const std::function<std::string(int)>& body) {
-  HangGuard guard(what, threads, std::chrono::seconds(small_run() ? 300 : 90));
+  HangGuard guard(what, threads);
   std::vector<std::string> verdicts(static_cast<std::size_t>(threads));
   std::vector<std::thread> pool;
   for (int rank = 0; rank < threads; ++rank) {

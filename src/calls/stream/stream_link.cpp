@@ -225,7 +225,7 @@ uint64_t StreamLink::while_shrinking(FunctionRef<uint64_t()> work) {
   };
   try {
     const uint64_t result = work();
-    end();
+    if (end()) fail(sparsecollInvalidUsage, kAborted);
     return result;
   } catch (const Error&) {
     if (end()) fail(sparsecollInvalidUsage, kAborted);

@@ -31,15 +31,10 @@ class ProcessNccl {
 
   template <class Function>
   void find(Function& function, const char* name) const {
-    find_if_there(function, name);
+    function = reinterpret_cast<Function>(dlsym(handle_, name));
     if (!function)
       fail(sparsecollInvalidUsage, "nccl: the NCCL of this process has no ", name,
            "; expected version 2.28 or later");
-  }
-  /// Sets `function` to null if NCCL does not have it.
-  template <class Function>
-  void find_if_there(Function& function, const char* name) const {
-    function = reinterpret_cast<Function>(dlsym(handle_, name));
   }
 
  private:
@@ -67,7 +62,7 @@ Library open_nccl_library() {
   process.find(library.send, "ncclSend");
   process.find(library.receive, "ncclRecv");
   process.find(library.reduce_scatter, "ncclReduceScatter");
-  process.find_if_there(library.comm_shrink, "ncclCommShrink");
+  process.find(library.comm_shrink, "ncclCommShrink");
   return library;
 }
 

@@ -28,7 +28,7 @@ struct Library {
   decltype(&ncclSend) send;
   decltype(&ncclRecv) receive;
   decltype(&ncclReduceScatter) reduce_scatter;
-  decltype(&ncclCommShrink) comm_shrink;  ///< null: this NCCL has none
+  decltype(&ncclCommShrink) comm_shrink;
 };
 
 /// Finds NCCL in this process. Throws InvalidUsage if there is none, or if a function is missing

@@ -71,7 +71,7 @@ NcclTransport::NcclTransport(std::unique_ptr<Communicator> communicator, const D
     communicator_->require(library.comm_rank(scope.comm(), &rank_), "ncclCommUserRank");
     communicator_->require(library.comm_count(scope.comm(), &size_), "ncclCommCount");
   }
-  if (library.comm_shrink) reserve_ = communicator_->split(0, rank_, deadline);
+  reserve_ = communicator_->split(0, rank_, deadline);
 }
 
 void NcclTransport::exchange(std::span<const StreamTransfer> transfers, Stream stream,
@@ -139,9 +139,6 @@ std::unique_ptr<StreamTransport> NcclTransport::split(int color, int key,
 
 std::unique_ptr<StreamTransport> NcclTransport::shrink(std::span<const int> excluded,
                                                        const Deadline& deadline) {
-  if (!reserve_)
-    fail(sparsecollInvalidUsage,
-         "nccl: the NCCL of this process has no ncclCommShrink; expected version 2.27 or later");
   if (shrink_ended_)
     fail(sparsecollInvalidUsage,
          "nccl: a shrink of this communicator has failed before, and NCCL cannot repeat one");
@@ -150,8 +147,13 @@ std::unique_ptr<StreamTransport> NcclTransport::shrink(std::span<const int> excl
     auto made = excluded.empty() ? reserve_->split(0, rank_, deadline)
                                  : reserve_->shrink({excluded.begin(), excluded.end()}, deadline);
     if (!made) fail(sparsecollSystemError, "ncclCommShrink: made no communicator");
-    return std::make_unique<NcclTransport>(std::move(made), deadline);
-  } catch (const Error&) {
+    set_shrunk(made.get());
+    // It splits a communicator in turn, which interrupt_shrink() must end as well.
+    auto shrunk = std::make_unique<NcclTransport>(std::move(made), deadline);
+    set_shrunk(nullptr);
+    return shrunk;
+  } catch (...) {
+    set_shrunk(nullptr);
     interrupt_shrink();
     throw;
   }
@@ -160,7 +162,7 @@ std::unique_ptr<StreamTransport> NcclTransport::shrink(std::span<const int> excl
 void NcclTransport::close(const Deadline& deadline) {
   if (joined_) joined_->close(deadline);
   communicator_->close(deadline);
-  if (reserve_) reserve_->interrupt();  // which is local; it has no operations to end
+  reserve_->interrupt();  // which is local; it has no operations to end
 }
 
 void NcclTransport::interrupt() noexcept {
@@ -170,8 +172,16 @@ void NcclTransport::interrupt() noexcept {
 }
 
 void NcclTransport::interrupt_shrink() noexcept {
+  reserve_->interrupt();
+  const std::lock_guard lock(joining_);
   shrink_ended_ = true;
-  if (reserve_) reserve_->interrupt();
+  if (shrunk_) shrunk_->interrupt();
+}
+
+void NcclTransport::set_shrunk(Communicator* shrunk) {
+  const std::lock_guard lock(joining_);
+  shrunk_ = shrunk;
+  if (shrunk_ && shrink_ended_) shrunk_->interrupt();
 }
 
 }  // namespace sparsecoll::nccl
