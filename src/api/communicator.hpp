@@ -87,8 +87,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   // --- from initialisation to the end (docs/architecture.md)
   /// Initialises the communicator together with the other ranks, before `deadline`, and returns its
   /// handle. `problem`: what is wrong with this rank's arguments. Throws if any rank fails; the
-  /// other ranks are then notified, too. `committed`: of a shrink; over NCCL it is replaced by the
-  /// smallest number of all ranks.
+  /// other ranks are then notified, too. `committed`: the last call that counts in a
+  /// shrink, or null. Over NCCL it becomes the smallest number of all ranks.
   void* initialize(const std::optional<Error>& problem, const Deadline& deadline,
                    uint64_t* committed = nullptr);
   /// Ends the initialisation: verbs may be called. Throws SystemError if there is no thread for the
@@ -106,7 +106,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   void close();
   /// Makes all calls fail, those in progress, too. From any thread.
   void abort() noexcept;
-  /// Number of calls of abort() so far. From any thread.
+  /// Returns how often abort() was called. Any thread may ask.
   uint64_t aborts() const { return aborts_; }
   /// While a split or a shrink makes `child`, abort() of this communicator also aborts the child.
   /// Null ends that.

@@ -125,9 +125,8 @@ class LocalTransport final : public Transport {
     leave();
   }
 
-  uint64_t next_address() override {
-    return 0;
-  }  // members find each other in the state of their ranks
+  /// Members of a split find each other in the state that their ranks share.
+  uint64_t next_address() override { return 0; }
   std::unique_ptr<Transport> split(std::span<const RankAddress> members, uint64_t id) override {
     if (members.empty()) return nullptr;
     const auto own = std::ranges::find(members, rank_, &RankAddress::rank);

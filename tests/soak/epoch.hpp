@@ -40,7 +40,7 @@ struct Deviation {
   fault::BadArgument bad_argument;
 };
 
-/// What the ranks do with one communicator, from the first call on it to the shrink that ends it.
+/// The plan of the calls on one communicator, from the first one to the shrink that ends it.
 /// The seed, the tensors and the number of ranks determine everything, on all ranks alike.
 class Epoch {
  public:

@@ -7,7 +7,7 @@
 
 namespace sparsecoll::soak {
 
-/// What one rank of a job did and found. perf/soak adds the reports of many jobs.
+/// The counts and the verdict of one rank of a job. perf/soak adds the reports of many jobs.
 struct Report {
   int rank = 0;           ///< in the world
   std::string verdict;    ///< the first violation of a promise, or ""

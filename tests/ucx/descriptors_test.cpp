@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kTimeoutMs = 20000;
 
-/// What an init of both ranks led to.
+/// The results and messages of an init, by rank.
 struct Outcome {
   std::vector<sparsecollResult_t> results;
   std::vector<std::string> messages;

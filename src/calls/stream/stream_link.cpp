@@ -157,7 +157,8 @@ void StreamLink::run_current(StreamCall& call, FunctionRef<void()> body) {
     ~Current() { call = nullptr; }
   };
   const Current current{call_ = &call};
-  // What was queued of a call that fails may come to its end. It must not count as one that ended.
+  // The queued part of a call that fails may still run to its end. Such a call must not count as
+  // one that has ended.
   try {
     with_first_failure(body);
   } catch (const Error& error) {
