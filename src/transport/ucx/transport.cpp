@@ -23,9 +23,10 @@ using ucx::Path;
 using ucx::Worker;
 
 constexpr std::chrono::microseconds kSpin{50};
-/// How long close() waits for what UCX has kept back, and abandon() for a last notice.
+/// How long close() waits for what UCX has kept back, and abandon() for a last notice. A call that
+/// gives up does so after its deadline, which it may miss by 50 ms.
 constexpr auto kClose = std::chrono::seconds(5);
-constexpr auto kNotice = std::chrono::milliseconds(100);
+constexpr auto kNotice = std::chrono::milliseconds(30);
 
 /// A rank of the communicator.
 struct Member {
