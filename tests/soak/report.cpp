@@ -23,6 +23,7 @@ bool Report::write(const std::string& path) const {
                               {"saves", saves},
                               {"dead_files", dead_files},
                               {"unplanned", unplanned},
+                              {"first_unplanned", first_unplanned},
                               {"worst_over", worst_over},
                               {"worst_what", worst_what},
                               {"worst_own", worst_own},

@@ -12,7 +12,7 @@ struct Report {
   int rank = 0;           ///< in the world
   std::string verdict;    ///< the first violation of a promise, or ""
   bool dies = false;      ///< the rank was told to die
-  bool excluded = false;  ///< the others went on without it, though it lived: a busy machine
+  bool excluded = false;  ///< most others went on without it, though it lived: a busy machine
 
   uint64_t calls = 0;       ///< collective calls of the schedule that this rank made
   uint64_t faulty = 0;      ///< of these: refused, or made while a fault was injected
@@ -26,6 +26,7 @@ struct Report {
   uint64_t dead_files = 0;  ///< files of ranks that died while they saved, loaded by another rank
   uint64_t unplanned = 0;   ///< calls that failed by their deadline without an injected fault
 
+  std::string first_unplanned;  ///< the reason of the first of them
   double worst_over = 0;   ///< the longest that a function took beyond its deadline, in seconds
   std::string worst_what;  ///< that function
   double worst_own = 0;    ///< the same without the time for which its threads were ready to run

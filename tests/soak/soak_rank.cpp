@@ -188,7 +188,7 @@ std::string SoakRank::check_fatal(size_t number) {
   if (first != sparsecollTimeout && first != sparsecollRemoteError && !own_abort)
     return "this error has no cause: " + what;
   if (!epoch_->may_fail(number)) {
-    ++report_.unplanned;
+    note_unplanned(what);
     if (message.find("deadline passed") == std::string::npos) return "no rank had failed: " + what;
   }
   float value = 1, sum = 0;
@@ -217,10 +217,14 @@ std::string SoakRank::destroy(sparsecollComm_t comm, bool may_fail) {
       timed("sparsecollCommDestroy", [&] { return sparsecollCommDestroy(comm); });
   // Processes destroy a healthy communicator together.
   if (result == sparsecollTimeout || result == sparsecollRemoteError) {
-    if (!may_fail) ++report_.unplanned;
+    if (!may_fail) note_unplanned("sparsecollCommDestroy");
     return "";
   }
   return result == sparsecollSuccess ? "" : text("destroy: ", sparsecollGetErrorString(result));
+}
+
+void SoakRank::note_unplanned(const std::string& what) {
+  if (report_.unplanned++ == 0) report_.first_unplanned = what;
 }
 
 std::string SoakRank::save_and_load() {
@@ -335,6 +339,9 @@ std::string SoakRank::adopt(const std::vector<int>& members, size_t state) {
   const int victim = members_[static_cast<size_t>(fault.victim)];
   const bool died = fault.kills() && std::ranges::find(members, victim) == members.end();
   if (died) ++report_.kills;
+  // Ranks that the others have given up may still agree among themselves.
+  const size_t missing = members_.size() - members.size() - (died ? 1 : 0);
+  report_.excluded = missing > members.size();
   if (died && fault.kind == FaultKind::kKillSaving && members[0] == rank_) {
     const std::string wrong = context_.tensors[fault.tensor]->check_file(
         file("saving_" + std::to_string(victim)), fault.victim, context_.P, fault.call);

@@ -64,6 +64,7 @@ class SoakRank {
   /// Checks that the residuals are those after one number of calls from `least` to `most`.
   std::string check_residuals(size_t least, size_t most) const;
   std::string save_and_load();
+  void note_unplanned(const std::string& what);
   bool is_victim() const { return epoch_->fault().victim == own_; }
 
   /// Makes the communicator of the ranks that remain, and moves the residuals to it.
