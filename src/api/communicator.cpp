@@ -206,6 +206,10 @@ void Communicator::abort() noexcept {
   link_->abort();
 }
 
+void Communicator::notify_of_poison() {
+  if (const std::optional<Error> why = health_.kept()) abandon(&*why);
+}
+
 void Communicator::set_child(std::shared_ptr<Communicator> child) {
   const std::lock_guard lock(child_mutex_);
   child_ = std::move(child);

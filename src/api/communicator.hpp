@@ -106,6 +106,9 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   void close();
   /// Makes all calls fail, those in progress, too. From any thread.
   void abort() noexcept;
+  /// If the communicator is poisoned, notifies the peers, unless they were notified before. Without
+  /// this an abort between calls is known to them only when their deadlines pass.
+  void notify_of_poison();
   /// Returns how often abort() was called. Any thread may ask.
   uint64_t aborts() const { return aborts_; }
   /// While a split or a shrink makes `child`, abort() of this communicator also aborts the child.

@@ -25,6 +25,7 @@ std::vector<int> list_of(const Communicator& parent, const int* exclude, int cou
 /// Makes the communicator of the ranks that remain of `parent`, and returns its handle. Collective
 /// among them.
 void* shrink(Communicator& parent, const ShrinkArguments& arguments, const Config& config) {
+  parent.notify_of_poison();
   const uint64_t aborts = parent.aborts();
   std::shared_ptr<Communicator> child;
   void* handle = nullptr;

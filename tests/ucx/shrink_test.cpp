@@ -87,5 +87,39 @@ TEST_CASE("processes go on when one of them is stopped") {
     for (const int after_us : {0, 1000}) hit_a_rank({kOktopk, 3, victim, SIGSTOP, after_us, true});
 }
 
+/// Makes calls, between which rank 1 is aborted, and shrinks. Returns "" or what is wrong.
+std::string abort_between_calls(int rank, const sparsecollUniqueId& id) {
+  constexpr int kAborted = 1, kPatientMs = 20000;
+  const Survivor survivor{kOktopk, 3, rank, kAborted};
+  sparsecollComm_t comm = nullptr, shrunk = nullptr;
+  sparsecollConfig_t config = config_of(kOktopk);
+  config.timeoutMs = kPatientMs;
+  if (sparsecollCommInitRank(&comm, 3, id, rank, &config) != sparsecollSuccess)
+    return sparsecollGetLastError(nullptr);
+  const Residual<float> residual(comm, Survivor::kLength);
+  sparsecollResult_t result = sparsecollSuccess;
+  for (int call = 0; result == sparsecollSuccess && call < kCallsBefore; ++call)
+    result = survivor.call(comm, residual);
+  if (result != sparsecollSuccess) return explain(result, comm);
+  const auto start = std::chrono::steady_clock::now();
+  if (rank == kAborted)
+    sparsecollCommAbort(comm);
+  else
+    result = survivor.call(comm, residual);
+  if (rank != kAborted && result != sparsecollRemoteError) return explain(result, comm);
+  const int none = 0;
+  result = sparsecollCommShrink(comm, &none, 0, &shrunk, nullptr);
+  if (result != sparsecollSuccess) return "shrink: " + explain(result, comm);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  if (took.count() > kPatientMs / 2000.0) return "it took " + std::to_string(took.count()) + " s";
+  result = sparsecollCommDestroy(comm);
+  if (result == sparsecollSuccess) result = sparsecollCommDestroy(shrunk);
+  return result == sparsecollSuccess ? "" : explain(result, nullptr);
+}
+
+TEST_CASE("a rank that was aborted between its calls and shrinks tells the others at once") {
+  CHECK(joined(run_processes(3, 60, abort_between_calls), -1) == "");
+}
+
 }  // namespace
 }  // namespace sparsecoll::test
