@@ -20,6 +20,14 @@ class Deadline {
     if (milliseconds > 0) deadline.at_ = deadline.start_ + std::chrono::milliseconds(milliseconds);
     return deadline;
   }
+  /// Returns the deadline after so many percent of the time; at least a millisecond is left.
+  Deadline part(int percent) const {
+    Deadline part;
+    if (at_ != Clock::time_point::max())
+      part.at_ = std::max(start_ + (at_ - start_) / 100 * percent,
+                          part.start_ + std::chrono::milliseconds(1));
+    return part;
+  }
   /// The time at which it was set.
   Clock::time_point start() const { return start_; }
   /// Returns whether more than half of the time has passed.

@@ -71,6 +71,19 @@ TEST_CASE("a deadline passes when its time is over; 0 means none") {
   CHECK(Deadline::after(0).within(std::chrono::seconds(1)) < now + std::chrono::seconds(60));
 }
 
+TEST_CASE("a part of a deadline") {
+  using std::chrono::milliseconds;
+  const Deadline all = Deadline::after(100000);
+  const auto half = all.part(50).within(milliseconds(1000000)) - all.start();
+  CHECK(half == milliseconds(50000));
+  CHECK(all.part(100).within(milliseconds(1000000)) == all.within(milliseconds(1000000)));
+  CHECK_FALSE(Deadline::after(0).part(50).passed());
+  const Deadline past = Deadline::after(1);
+  std::this_thread::sleep_for(milliseconds(3));
+  REQUIRE(past.passed());
+  CHECK(past.part(75).within(milliseconds(1000)) > Clock::now());  // a millisecond is left
+}
+
 TEST_CASE("a number is the whole text, and fits its type") {
   CHECK(whole_number<int>("0") == 0);
   CHECK(whole_number<int>("-12") == -12);

@@ -49,6 +49,7 @@ Shrink::Shrink(Recovery& recovery, const ShrinkArguments& arguments)
     : recovery_(recovery),
       channel_(recovery.channel),
       arguments_(arguments),
+      deadline_(Deadline::after(arguments.timeout_ms)),
       excluded_(recovery.failed.size()),
       missing_(recovery.failed.size()),
       peers_(recovery.failed.size()),
@@ -63,14 +64,6 @@ Shrink::Shrink(Recovery& recovery, const ShrinkArguments& arguments)
   } else {
     for (const int rank : *arguments.excluded) excluded_[static_cast<size_t>(rank)] = true;
   }
-}
-
-Deadline Shrink::part_of_time(int percent) const {
-  const int64_t all = arguments_.timeout_ms;
-  if (all == 0) return Deadline::after(0);
-  const auto spent =
-      std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start_).count();
-  return Deadline::after(static_cast<int>(std::max<int64_t>(all * percent / 100 - spent, 1)));
 }
 
 std::vector<bool> Shrink::remaining() const {
@@ -100,7 +93,7 @@ std::unique_ptr<Transport> Shrink::gather(uint64_t address) {
   }
   send_to_all(hello);
   if (arguments_.problem) throw Error(*arguments_.problem);
-  wait_for_all(part_of_time(75),
+  wait_for_all(deadline_.part(75),
                [this](int peer) { return peers_[static_cast<size_t>(peer)].hello.has_value(); });
   std::vector<RankAddress> members;
   for (const int rank : numbers_of(remaining())) {
@@ -114,7 +107,7 @@ std::unique_ptr<Transport> Shrink::gather(uint64_t address) {
 
 void Shrink::conclude() {
   send_to_all({Kind::result, sparsecollSuccess, false, committed_, 0, {}, remaining()});
-  wait_for_all(part_of_time(100),
+  wait_for_all(deadline_.part(100),
                [this](int peer) { return done_ || peers_[static_cast<size_t>(peer)].has_result; });
   send_to_all({Kind::done});
 }

@@ -52,7 +52,7 @@ class Shrink {
   /// The number of the last call that every remaining rank has committed.
   uint64_t committed() const { return committed_; }
   /// The time for the initialisation of the new communicator.
-  Deadline init_deadline() const { return part_of_time(90); }
+  Deadline init_deadline() const { return deadline_.part(90); }
   /// Step 2. Throws what any rank failed with.
   void conclude();
   /// Tells the other ranks that this one has failed.
@@ -76,7 +76,6 @@ class Shrink {
     bool has_result = false;
   };
 
-  Deadline part_of_time(int percent) const;
   /// Waits until `arrived(peer)` for all ranks that remain.
   void wait_for_all(const Deadline& deadline, FunctionRef<bool(int peer)> arrived);
   std::unique_ptr<Transport> gather(uint64_t address);
@@ -97,7 +96,7 @@ class Shrink {
   Recovery& recovery_;
   Channel& channel_;
   const ShrinkArguments& arguments_;
-  const Clock::time_point start_ = Clock::now();
+  const Deadline deadline_;
   std::vector<bool> excluded_;  ///< by rank
   std::vector<bool> missing_;   ///< by rank: those for which a wait was given up
   std::vector<Peer> peers_;     ///< by rank

@@ -195,21 +195,14 @@ void StreamLink::shrink(const ShrinkArguments& arguments,
     fail(sparsecollInvalidArgument,
          "exclude: expected a list over NCCL, which does not tell which ranks are gone, got NULL");
   }
-  const Clock::time_point start = Clock::now();
-  const auto part_of_time = [&](int percent) {
-    const int64_t all = arguments.timeout_ms;
-    if (all == 0) return Deadline::after(0);
-    const auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);
-    return Deadline::after(
-        static_cast<int>(std::max<int64_t>(all * percent / 100 - spent.count(), 1)));
-  };
+  const Deadline deadline = Deadline::after(arguments.timeout_ms);
   std::unique_ptr<StreamTransport> made;
   const uint64_t committed = while_shrinking([&] {
-    end_work(part_of_time(50));
-    made = transport_->shrink(*arguments.excluded, part_of_time(90));
+    end_work(deadline.part(50));
+    made = transport_->shrink(*arguments.excluded, deadline.part(90));
     return watchdog_->failure() ? std::min(arguments.committed, ended()) : arguments.committed;
   });
-  initialize({std::make_unique<StreamLink>(std::move(made)), committed, part_of_time(100),
+  initialize({std::make_unique<StreamLink>(std::move(made)), committed, deadline.part(100),
               arguments.problem});
 }
 
