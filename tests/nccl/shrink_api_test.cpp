@@ -162,6 +162,52 @@ TEST_CASE("an abort ends a shrink") {
   for (const int rank : {1, 2}) sparsecollCommAbort(team.comm(rank));  // destroy would wait
 }
 
+/// Aborts rank 0 so long after it has begun to shrink. Its new communicator works or does not
+/// exist.
+std::string abort_while_shrinking(std::chrono::microseconds after) {
+  const Team team(3, config_with_timeout(kTimeoutMs));
+  std::vector<sparsecollComm_t> made(3, nullptr);
+  std::vector<sparsecollResult_t> results(3, sparsecollSuccess);
+  std::string wrong = team.run("shrink", [&](int rank) -> std::string {
+    if (rank == 2) return "";
+    const sparsecollComm_t comm = team.comm(rank);
+    const auto r = static_cast<size_t>(rank);
+    std::thread other([&] {
+      if (rank != 0) return;
+      std::this_thread::sleep_for(after);
+      sparsecollCommAbort(comm);
+    });
+    results[r] = shrink(comm, {2}, &made[r]);
+    other.join();
+    const sparsecollResult_t error = rank == 0 ? sparsecollInvalidUsage : sparsecollTimeout;
+    if (results[r] == sparsecollSuccess) return made[r] ? "" : "no communicator; ";
+    return result_mismatch(results[r], error, comm, rank == 0 ? "aborted by" : "") +
+           (made[r] ? "there is a communicator; " : "");
+  });
+  wrong += team.run("use", [&](int rank) -> std::string {
+    const sparsecollComm_t mine = made[static_cast<size_t>(rank)];
+    if (!mine) return "";
+    std::string own;
+    if (results[0] == sparsecollSuccess && results[1] == sparsecollSuccess)
+      own = sum_of_ones(mine, 2);
+    else
+      sparsecollCommAbort(mine);  // the other rank does not have it
+    return own + result_mismatch(sparsecollCommDestroy(mine), sparsecollSuccess, mine);
+  });
+  for (const int rank : {0, 1, 2}) sparsecollCommAbort(team.comm(rank));  // destroy would wait
+  return wrong;
+}
+
+TEST_CASE("an abort at any time of a shrink ends it, or leaves what it has made") {
+  const int rounds = test::small_run() ? 1 : 2;
+  for (int round = 0; round < rounds; ++round)
+    for (const int us : {0, 50, 100, 200, 400, 800, 1500, 3000, 6000, 12000, 25000, 50000}) {
+      INFO("after " << us << " us");
+      REQUIRE(abort_while_shrinking(std::chrono::microseconds(us)) == "");
+      REQUIRE(nccl_stand_in::leftovers() == "");
+    }
+}
+
 TEST_CASE("a residual that more than two unfinished calls have changed does not move") {
   const Team team(3, config_with_timeout(kTimeoutMs));
   std::vector<std::unique_ptr<Tensors>> tensors(3);

@@ -3,24 +3,12 @@
 #include "calls/framed/shrink.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
-#include "calls/agreement.hpp"
 #include "core/checksum.hpp"
 #include "core/error.hpp"
 
 namespace sparsecoll {
-
-/// The fixed part of a notice's payload. A byte for each rank follows.
-struct Shrink::NoticeHead {
-  uint32_t kind;
-  int32_t result;
-  uint64_t committed;
-  uint64_t address;
-  uint64_t lists;
-  char why[kNoticeText];
-};
 
 namespace {
 
@@ -85,8 +73,9 @@ std::unique_ptr<Transport> Shrink::gather() {
 }
 
 std::unique_ptr<Transport> Shrink::gather(uint64_t address) {
-  Notice hello{Kind::hello, sparsecollSuccess, arguments_.excluded.has_value(), committed_, address,
-               {},          excluded_};
+  ShrinkNotice hello{Kind::hello, sparsecollSuccess, arguments_.excluded.has_value(),
+                     committed_,  address,           {},
+                     excluded_};
   if (arguments_.problem) {
     hello.result = arguments_.problem->code();
     hello.why = arguments_.problem->what();
@@ -98,7 +87,7 @@ std::unique_ptr<Transport> Shrink::gather(uint64_t address) {
   std::vector<RankAddress> members;
   for (const int rank : numbers_of(remaining())) {
     const bool own = rank == channel_.rank();
-    const Notice& theirs = own ? hello : *peers_[static_cast<size_t>(rank)].hello;
+    const ShrinkNotice& theirs = own ? hello : *peers_[static_cast<size_t>(rank)].hello;
     members.push_back({rank, theirs.address});
     committed_ = std::min(committed_, theirs.committed);
   }
@@ -113,7 +102,7 @@ void Shrink::conclude() {
 }
 
 void Shrink::send_failure(const Error& error) {
-  const Notice failure{Kind::result, error.code(), false, 0, 0, error.what(), missing_};
+  const ShrinkNotice failure{Kind::result, error.code(), false, 0, 0, error.what(), missing_};
   // With different lists, ranks may wait for one that excludes them.
   const bool all = arguments_.excluded && error.code() == sparsecollInvalidUsage;
   for (int peer = 0; peer < channel_.size(); ++peer)
@@ -157,13 +146,14 @@ void Shrink::take_notices() {
     while (!frames.empty() && frames.front().header.sequence <= recovery_.attempt) {
       const Frame frame = std::move(frames.front());
       frames.pop_front();
-      if (frame.header.sequence == recovery_.attempt) take(peer, decode(peer, frame.payload()));
+      if (frame.header.sequence == recovery_.attempt)
+        take(peer, ShrinkNotice::decode(peer, peers_.size(), frame.payload()));
     }
   }
   if (failure_ && !done_) fail_with(failure_->first, failure_->second);
 }
 
-void Shrink::take(int peer, Notice notice) {
+void Shrink::take(int peer, ShrinkNotice notice) {
   if (!remains(peer) && !arguments_.excluded) return;  // it came too late, and knows that itself
   if (notice.result != sparsecollSuccess) {
     if (!failure_) failure_.emplace(peer, std::move(notice));
@@ -185,7 +175,7 @@ void Shrink::take(int peer, Notice notice) {
   }
 }
 
-void Shrink::take_hello(int peer, Notice hello) {
+void Shrink::take_hello(int peer, ShrinkNotice hello) {
   const bool lists = arguments_.excluded.has_value();
   if (hello.lists != lists || (lists && hello.ranks != excluded_)) {
     const auto in_words = [](bool has_list, const std::vector<bool>& ranks) {
@@ -204,7 +194,7 @@ void Shrink::take_hello(int peer, Notice hello) {
   peers_[static_cast<size_t>(peer)].hello = std::move(hello);
 }
 
-void Shrink::fail_with(int peer, const Notice& notice) {
+void Shrink::fail_with(int peer, const ShrinkNotice& notice) {
   if (notice.kind == Kind::hello)
     fail(sparsecollInvalidUsage, "rank ", peer, " passed a bad argument: ", notice.why);
   if (notice.ranks[static_cast<size_t>(channel_.rank())])
@@ -217,27 +207,16 @@ void Shrink::fail_with(int peer, const Notice& notice) {
               text("rank ", peer, " failed: ", notice.why));
 }
 
-void Shrink::send_to_all(const Notice& notice) {
+void Shrink::send_to_all(const ShrinkNotice& notice) {
   for (int peer = 0; peer < channel_.size(); ++peer)
     if (peer != channel_.rank() && remains(peer)) send(peer, notice);
 }
 
-void Shrink::send(int peer, const Notice& notice) {
-  NoticeHead head{static_cast<uint32_t>(notice.kind),
-                  static_cast<int32_t>(notice.result),
-                  notice.committed,
-                  notice.address,
-                  notice.lists,
-                  {}};
-  put_notice_text(notice.why.c_str(), head.why);
+void Shrink::send(int peer, const ShrinkNotice& notice) {
   const auto ranks = static_cast<size_t>(channel_.size());
-  Buffer frame =
-      recovery_.transport->pool().take_fitting(sizeof(FrameHeader) + sizeof head + ranks);
-  std::byte* at = frame.data() + sizeof(FrameHeader);
-  std::memcpy(at, &head, sizeof head);
-  at += sizeof head;
-  for (size_t r = 0; r < ranks; ++r)
-    at[r] = static_cast<std::byte>(r < notice.ranks.size() && notice.ranks[r]);
+  Buffer frame = recovery_.transport->pool().take_fitting(sizeof(FrameHeader) +
+                                                          ShrinkNotice::encoded_bytes(ranks));
+  notice.encode(ranks, frame.data() + sizeof(FrameHeader));
   FrameHeader header{};
   header.kind = static_cast<uint16_t>(FrameKind::data);
   header.sequence = recovery_.attempt;
@@ -252,24 +231,6 @@ void Shrink::send(int peer, const Notice& notice) {
     if (arguments_.excluded || notice.kind != Kind::hello) throw;
     excluded_[static_cast<size_t>(peer)] = true;
   }
-}
-
-Shrink::Notice Shrink::decode(int peer, ConstBytes bytes) const {
-  NoticeHead head{};
-  const auto ranks = static_cast<size_t>(channel_.size());
-  if (bytes.size() == sizeof head + ranks) std::memcpy(&head, bytes.data(), sizeof head);
-  if (head.kind < 1 || head.kind > 3)
-    fail(sparsecollRemoteError, "rank ", peer, " sent a notice of ", bytes.size(),
-         " bytes in a shrink, expected ", sizeof head + ranks, " and a kind from 1 to 3");
-  Notice notice{static_cast<Kind>(head.kind),
-                static_cast<sparsecollResult_t>(head.result),
-                head.lists != 0,
-                head.committed,
-                head.address,
-                notice_text(head.why),
-                {}};
-  for (size_t r = 0; r < ranks; ++r) notice.ranks.push_back(bytes[sizeof head + r] != std::byte{0});
-  return notice;
 }
 
 }  // namespace sparsecoll

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "calls/framed/channel.hpp"
+#include "calls/framed/shrink_notice.hpp"
 #include "calls/link.hpp"
 
 namespace sparsecoll {
@@ -59,20 +60,10 @@ class Shrink {
   void send_failure(const Error& error);
 
  private:
-  enum class Kind : uint32_t { hello = 1, result = 2, done = 3 };
-  struct NoticeHead;
-  struct Notice {
-    Kind kind;
-    sparsecollResult_t result = sparsecollSuccess;
-    bool lists = false;            ///< hello: `ranks` is a list of the caller
-    uint64_t committed = 0;        ///< hello: this rank's; result: that of all
-    uint64_t address = 0;          ///< hello
-    std::string why = {};          ///< of a failure
-    std::vector<bool> ranks = {};  ///< hello: excluded; good result: remaining; failure: missing
-  };
+  using Kind = ShrinkNotice::Kind;
   /// What is known of another rank.
   struct Peer {
-    std::optional<Notice> hello;
+    std::optional<ShrinkNotice> hello;
     bool has_result = false;
   };
 
@@ -81,15 +72,14 @@ class Shrink {
   std::unique_ptr<Transport> gather(uint64_t address);
   /// Takes the notices of this shrink out of the channel. Throws the failure of a peer.
   void take_notices();
-  void take(int peer, Notice notice);
-  void take_hello(int peer, Notice hello);
+  void take(int peer, ShrinkNotice notice);
+  void take_hello(int peer, ShrinkNotice hello);
   /// Throws the failure of a peer.
-  [[noreturn]] void fail_with(int peer, const Notice& notice);
-  void send_to_all(const Notice& notice);
+  [[noreturn]] void fail_with(int peer, const ShrinkNotice& notice);
+  void send_to_all(const ShrinkNotice& notice);
   /// Sends. If that fails because the peer is gone, a hello without a list excludes it, and a
   /// failure goes to the others only.
-  void send(int peer, const Notice& notice);
-  Notice decode(int peer, ConstBytes bytes) const;
+  void send(int peer, const ShrinkNotice& notice);
   bool remains(int rank) const { return !excluded_[static_cast<size_t>(rank)]; }
   std::vector<bool> remaining() const;
 
@@ -101,8 +91,8 @@ class Shrink {
   std::vector<bool> missing_;   ///< by rank: those for which a wait was given up
   std::vector<Peer> peers_;     ///< by rank
   uint64_t committed_ = 0;
-  std::optional<std::pair<int, Notice>> failure_;  ///< the first one of a peer
-  bool done_ = false;                              ///< some rank has all results
+  std::optional<std::pair<int, ShrinkNotice>> failure_;  ///< the first one of a peer
+  bool done_ = false;                                    ///< some rank has all results
 };
 
 }  // namespace sparsecoll

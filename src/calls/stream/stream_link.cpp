@@ -53,21 +53,6 @@ class CallInFlight {
 
 }  // namespace
 
-StreamLink::ReportMemory::ReportMemory(Device& device)
-    : alarm_(*device.page_locked(), sizeof(Alarm)),
-      mirror_(*device.page_locked(), sizeof(DeviceTotals)),
-      totals_(*device.memory(), sizeof(DeviceTotals)) {
-  new (alarm_.data()) Alarm{};
-  const auto* const zero = new (mirror_.data()) DeviceTotals{};
-  Kernels& kernels = device.kernels(DataType::float32, IndexType::index32);
-  kernels.copy(zero, sizeof *zero, totals_.data());
-}
-
-DeviceReport StreamLink::ReportMemory::report() const {
-  return {reinterpret_cast<DeviceTotals*>(totals_.data()),
-          reinterpret_cast<DeviceTotals*>(mirror_.data()), reinterpret_cast<Alarm*>(alarm_.data())};
-}
-
 StreamLink::StreamLink(std::unique_ptr<StreamTransport> transport)
     : transport_(std::move(transport)) {}
 

@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "calls/link.hpp"
+#include "calls/stream/report_memory.hpp"
 #include "calls/stream/stream_call.hpp"
 #include "calls/stream/stream_watchdog.hpp"
 #include "core/fiber.hpp"
@@ -80,23 +81,6 @@ class StreamLink final : public Link {
   AbandonedMemory abandon(const Error* notice) noexcept override;
 
  private:
-  /// The memory in which the device reports on calls that the host does not wait for.
-  class ReportMemory {
-   public:
-    /// `device` must be the current one.
-    explicit ReportMemory(Device& device);
-
-    const Alarm* alarm() const { return reinterpret_cast<const Alarm*>(alarm_.data()); }
-    const DeviceTotals* totals() const {
-      return reinterpret_cast<const DeviceTotals*>(mirror_.data());
-    }
-    DeviceReport report() const;
-
-   private:
-    Block alarm_, mirror_;  ///< of the host, page-locked
-    Block totals_;          ///< of the device
-  };
-
   /// Runs `body` as the current call.
   void run_current(StreamCall& call, FunctionRef<void()> body);
   void run_stream(const CallParameters& parameters, const CallIdentity& identity,
