@@ -21,7 +21,9 @@
 #include <sparsecoll/cxx/communicator.hpp>
 #include <sparsecoll/cxx/error.hpp>
 #include <sparsecoll/cxx/group.hpp>
+#include <sparsecoll/cxx/local_functions.hpp>
 #include <sparsecoll/cxx/push_sum.hpp>
+#include <sparsecoll/cxx/queued_calls.hpp>
 #include <sparsecoll/cxx/residual.hpp>
 #include <sparsecoll/cxx/sparse_vector.hpp>
 #include <sparsecoll/cxx/types.hpp>

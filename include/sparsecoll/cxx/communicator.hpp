@@ -8,8 +8,8 @@
 
 #include <algorithm>
 #include <exception>
-#include <future>
-#include <memory>
+#include <sparsecoll/cxx/local_functions.hpp>
+#include <sparsecoll/cxx/queued_calls.hpp>
 #include <sparsecoll/cxx/verbs.hpp>
 #include <string>
 #include <vector>
@@ -17,7 +17,7 @@
 namespace sparsecoll {
 inline namespace cxx {
 
-/// A communicator, owned. Its functions have the names of the C API without prefixes, and
+/// Owns a communicator. Its functions have the names of the C API without prefixes, and
 /// sparsecoll.h documents them. Every result of the C API except success is thrown as an Error.
 /// Only one thread at a time may use a communicator, except for wait(), notify(), future(), abort()
 /// and the queries.
@@ -27,7 +27,9 @@ inline namespace cxx {
 /// the other ranks may never destroy theirs, and when the library refuses to destroy the
 /// communicator. After an abort no rank waits, and the peers get an error. Memory that cannot be
 /// freed even then is leaked, see sparsecollCommDestroy().
-class Communicator : public Verbs<Communicator> {
+class Communicator : public Verbs<Communicator>,
+                     public LocalFunctions<Communicator>,
+                     public QueuedCalls<Communicator> {
  public:
   /// Makes an object without a communicator.
   Communicator() noexcept = default;
@@ -80,7 +82,8 @@ class Communicator : public Verbs<Communicator> {
                   nullptr);
     return Communicator(made);
   }
-  /// Does the same for programs with a store of their own. Collective.
+  /// Makes a communicator like initRank(). The ranks find each other through a function.
+  /// Collective.
   /// @param ranks     P, at least 1.
   /// @param rank      the number of this rank.
   /// @param allgather called as allgather(const void* mine, void* all, std::size_t bytes): fills
@@ -158,7 +161,7 @@ class Communicator : public Verbs<Communicator> {
     check(sparsecollCommShrink(handle_, nullptr, 0, &made, config), "sparsecollCommShrink");
     return Communicator(made);
   }
-  /// Does the same without these ranks, which all others pass alike.
+  /// Makes a communicator without the ranks in `exclude`; all other ranks pass the same list.
   Communicator shrink(const std::vector<int>& exclude, const Config* config = nullptr) {
     sparsecollComm_t made = nullptr;
     const int none = 0;
@@ -180,12 +183,6 @@ class Communicator : public Verbs<Communicator> {
     check(sparsecollCommCount(handle_, &size), "sparsecollCommCount");
     return size;
   }
-  /// Returns the number of the last collective call that was made or queued; wait() takes it.
-  std::uint64_t sequence() const {
-    std::uint64_t sequence = 0;
-    check(sparsecollCommGetSequence(handle_, &sequence), "sparsecollCommGetSequence");
-    return sequence;
-  }
   /// Returns statistics of this rank's verbs. @param which sparsecollStatsLast or
   /// sparsecollStatsTotal.
   sparsecollStats_t stats(int which = sparsecollStatsLast) const {
@@ -193,7 +190,7 @@ class Communicator : public Verbs<Communicator> {
     check(sparsecollCommGetStats(handle_, which, &stats), "sparsecollCommGetStats");
     return stats;
   }
-  /// Returns where this rank is, and the groups of ranks on each level. Call it on all ranks the
+  /// Returns the node and the groups of this rank, level by level. Call it on all ranks the
   /// first time.
   sparsecollTopology_t topology() const {
     sparsecollTopology_t topology = SPARSECOLL_TOPOLOGY_INITIALIZER;
@@ -219,62 +216,6 @@ class Communicator : public Verbs<Communicator> {
   /// Returns the message of the last error; "" if there was none.
   std::string lastError() const { return sparsecollGetLastError(handle_); }
 
-  /// Waits for every queued call. Throws the first error of these calls that was not thrown before.
-  /// After Truncated, fetch() gets the result.
-  void synchronize() { check(sparsecollCommSynchronize(handle_), "sparsecollCommSynchronize"); }
-  /// Waits for a queued call and all calls before it. @param sequence what sequence() returned
-  /// right after the call.
-  void wait(std::uint64_t sequence) {
-    check(sparsecollCommWait(handle_, sequence), "sparsecollCommWait");
-  }
-  /// Has `done(result)` called once, when a call has ended: on the thread of the communicator, or
-  /// with `blocking` = 1 before this function returns. See ::sparsecollCommNotify().
-  /// @param sequence what sequence() returned right after the call.
-  /// @param done     a function of a sparsecollResult_t, which is moved here and destroyed after
-  /// its
-  ///                 call. It must not use the communicator.
-  template <class Done>
-  void notify(std::uint64_t sequence, Done&& done) {
-    struct Kept {
-      std::decay_t<Done> done;
-      bool called = false;
-    };
-    const auto kept = std::make_shared<Kept>(Kept{std::forward<Done>(done)});
-    auto owner = std::make_unique<std::shared_ptr<Kept>>(kept);
-    const sparsecollNotify_t call = [](void* user, std::uint64_t, sparsecollResult_t result) {
-      const std::unique_ptr<std::shared_ptr<Kept>> owned(static_cast<std::shared_ptr<Kept>*>(user));
-      (*owned)->called = true;
-      (*owned)->done(result);
-    };
-    const sparsecollResult_t result =
-        sparsecollCommNotify(handle_, sequence, call, static_cast<void*>(owner.get()));
-    // The call owns it. After an error there is none, except one that threw before the return.
-    if (result == sparsecollSuccess || kept->called) static_cast<void>(owner.release());
-    check(result, "sparsecollCommNotify");
-  }
-  /// Returns a future that is ready when a call has ended, and then throws the error of the call,
-  /// if it had one. Any thread may wait for it. std::future has no continuations (`then`), and one
-  /// would run where the communicator must not be used: pass to notify() what shall happen next.
-  /// @param sequence what sequence() returned right after the call.
-  std::future<void> future(std::uint64_t sequence) {
-    std::promise<void> promise;
-    std::future<void> result = promise.get_future();
-    notify(sequence, [promise = std::move(promise)](sparsecollResult_t code) mutable {
-      if (code == sparsecollSuccess) return promise.set_value();
-      const std::string message = std::string("a call: ") + sparsecollGetErrorString(code);
-      promise.set_exception(code == sparsecollTruncated
-                                ? std::make_exception_ptr(Truncated(message))
-                                : std::make_exception_ptr(Error(code, message)));
-    });
-    return result;
-  }
-  /// Makes `stream` wait for the device work of every call so far. With `blocking` = 0 this is how
-  /// work on a stream gets to see results in device memory. Does nothing if no call had device
-  /// buffers.
-  /// @param stream a cudaStream_t; nullptr: the legacy default stream.
-  void streamWait(sparsecollStream_t stream) {
-    check(sparsecollCommStreamWait(handle_, stream), "sparsecollCommStreamWait");
-  }
   /// Aborts whatever this rank is doing. Any thread may call it. The communicator must still be
   /// destroyed.
   void abort() { check(sparsecollCommAbort(handle_), "sparsecollCommAbort"); }
@@ -288,64 +229,6 @@ class Communicator : public Verbs<Communicator> {
     if (result != sparsecollSuccess) throw Error(result, sparsecollGetErrorString(result));
   }
 
-  /// Selects the k largest entries of acc = dense + residual; the residual keeps the rest. Local.
-  /// See ::sparsecollTopk().
-  /// @param dense    n values.
-  /// @param k        number of entries to keep.
-  /// @param out      out; grows as needed.
-  /// @param residual the residual of this tensor, or nullptr.
-  /// @param stream   the stream of buffers on a device.
-  template <class Dense, class T, class Index>
-  void topk(const Dense& dense, std::size_t k, SparseVector<T, Index>& out,
-            Residual<Element<const Dense>>* residual = nullptr,
-            sparsecollStream_t stream = nullptr) {
-    static_assert(std::is_same_v<Element<const Dense>, T>, "dense and out are of one type");
-    const std::size_t count = std::size(dense);
-    out.reserve(k < count ? k : count);
-    check(sparsecollTopk(std::data(dense), count, k, DatatypeOf<T>::value,
-                         detail::handle_of(residual), out.get(), handle_, stream),
-          "sparsecollTopk");
-  }
-
-  /// Fills `dense` with zeros, then writes the entries of `in`. Local. See ::sparsecollScatter().
-  /// @param in    a sparse vector.
-  /// @param dense in.count() values.
-  /// @param stream the stream of buffers on a device.
-  template <class T, class Index, class Dense>
-  void scatter(const SparseVector<T, Index>& in, Dense&& dense,
-               sparsecollStream_t stream = nullptr) {
-    static_assert(std::is_same_v<Element<Dense>, T>, "in and dense are of one type");
-    const std::string problem = detail::expect_size("dense", in.count(), std::size(dense));
-    if (!problem.empty()) throw Error(sparsecollInvalidArgument, "sparsecollScatter: " + problem);
-    check(sparsecollScatter(in.get(), std::data(dense), handle_, stream), "sparsecollScatter");
-  }
-
-  /// Fills `dense` with zeros, then writes the entries of `in`, all of which are in the region that
-  /// begins at index `offset`, there. Local. See ::sparsecollScatterAt().
-  /// @param in     a sparse vector.
-  /// @param dense  the values of the region.
-  /// @param offset the index of its first element.
-  /// @param stream the stream of buffers on a device.
-  template <class T, class Index, class Dense>
-  void scatterAt(const SparseVector<T, Index>& in, Dense&& dense, std::size_t offset,
-                 sparsecollStream_t stream = nullptr) {
-    static_assert(std::is_same_v<Element<Dense>, T>, "in and dense are of one type");
-    check(
-        sparsecollScatterAt(in.get(), std::data(dense), offset, std::size(dense), handle_, stream),
-        "sparsecollScatterAt");
-  }
-
-  /// Gets the result of a call that threw Truncated, and grows `recv` for it. Does nothing if
-  /// `recv` was large enough. Local. See ::sparsecollFetch().
-  /// @param recv       the output of that call.
-  /// @param recvcounts as in sparseAlltoall(); after other verbs empty.
-  /// @param stream     the stream of buffers on a device.
-  template <class T, class Index>
-  void fetch(SparseVector<T, Index>& recv, Span<std::size_t> recvcounts = {},
-             sparsecollStream_t stream = nullptr) {
-    check(fetch_into(recv, recvcounts, stream)(handle_), "sparsecollFetch");
-  }
-
   /// Returns the handle for the C API; nullptr: none.
   sparsecollComm_t get() const noexcept { return handle_; }
   /// Returns the handle and gives up its ownership: the caller destroys it.
@@ -355,6 +238,8 @@ class Communicator : public Verbs<Communicator> {
 
  private:
   friend class Verbs<Communicator>;
+  friend class LocalFunctions<Communicator>;
+  friend class QueuedCalls<Communicator>;
 
   void check(sparsecollResult_t result, const char* function) const {
     detail::check(result, function, handle_);
