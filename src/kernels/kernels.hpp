@@ -7,103 +7,12 @@
 
 #include "core/arena.hpp"
 #include "core/sparse.hpp"
+#include "kernels/kernel_arguments.hpp"
 
 namespace sparsecoll {
 
-/// The residual (error feedback) of one call: the call reads one buffer and writes the other.
-/// Either both are null, for no residual, or neither is.
-struct ResidualView {
-  const void* read = nullptr;
-  void* write = nullptr;
-};
-
-/// The dense vector that one rank contributes. Its values have the tensor's type.
-struct Gradient {
-  const void* values = nullptr;
-  size_t count = 0;
-  ResidualView residual;
-};
-
-/// Dense vectors of one length, of the tensor's type, whose sum is the gradient of a selection.
-/// They may lie in other processes.
-class SummedVectors {
- public:
-  virtual ~SummedVectors() = default;
-  /// Returns the number of vectors, at least 1.
-  virtual size_t number() const = 0;
-  /// Returns elements [begin, begin + count) of a vector: where they lie, or copied to `copy`. Null
-  /// if they cannot be read; then none of the later reads need succeed. Threads may call it at
-  /// once.
-  virtual const void* read(size_t vector, size_t begin, size_t count, void* copy) = 0;
-  /// Copies `count` elements from each of `begins` to `copy`, one group after another. Returns
-  /// false if they cannot be read.
-  virtual bool read_groups(size_t vector, std::span<const size_t> begins, size_t count,
-                           void* copy) = 0;
-};
-
-enum class ResidualRule : int { conserving = 0, paper = 1 };
-
-/// The input of Kernels::put_back().
-struct Feedback {
-  SparseSpan sent;       ///< what this rank sent
-  SparseSpan delivered;  ///< what the collective delivered
-  SparseSpan dropped;    ///< what this rank dropped while it merged; may be empty
-  ResidualRule rule = ResidualRule::conserving;
-};
-
-/// The range of the keys of a value type. Keys order values by magnitude (core/numeric.hpp).
-struct KeySpace {
-  uint64_t end;  ///< one more than the largest key
-  int octave;    ///< 2^octave keys span a factor of two in magnitude
-};
-
-/// A partition of a range of keys into `bins` bins of 2^shift keys each. The range begins at
-/// `begin`, which is at least 1.
-struct KeyBins {
-  uint64_t begin = 1;
-  int shift = 0;
-  size_t bins = 0;
-
-  uint64_t end() const { return begin + (uint64_t{bins} << shift); }
-};
-
-/// The condition of a selection: an entry passes if its key is above `key`, or if it is among the
-/// first `ties` entries, by index, whose key equals `key`. By default every non-zero passes.
-struct Threshold {
-  uint64_t key = 0;
-  uint64_t ties = 0;
-};
-
-/// The changes of this rank's numerator x in one step of push-sum.
-struct PushSumUpdate {
-  std::span<const double> shares;  ///< the shares of x that were sent; each product is rounded
-  std::span<const void* const> arrived;  ///< the received vectors, in the order of their addition
-  const void* net = nullptr;             ///< the sum of all compressed changes; null: none
-  double weight = 1;                     ///< the weight w after the step
-  const double* weight_at = nullptr;     ///< w in the backend's memory, instead of `weight`
-};
-
-/// Packed messages in one slab of memory. Message p has size[p] bytes and begins at slab +
-/// offset[p]. The kHeadroom bytes in front of each message are free for the sender's frame header.
-/// `offset` and `size` are counts (Kernels::counts()). The slab may lie in the host's memory even
-/// if the backend is a device; see wait_packed().
-struct Packets {
-  std::byte* slab = nullptr;
-  uint64_t* offset = nullptr;
-  uint64_t* size = nullptr;
-  size_t capacity = 0;
-};
-inline constexpr size_t kHeadroom = 64;
-
-/// A received message and the region that its indices are relative to. The bytes lie where
-/// pack_all() writes messages.
-struct Message {
-  ConstBytes bytes;
-  Region region;
-};
-
 /// Arithmetic on one backend (the host or a device). An instance is bound to a value type, an index
-/// type, a backend, a stream and an arena. It knows no ranks.
+/// type, a backend, a stream and an arena. Ranks do not occur in it.
 ///
 /// Work may run after the call returns, in stream order; only methods that say so wait for it. The
 /// number of launches of a call depends on what the host knows (bounds of lengths, the number of
@@ -146,8 +55,8 @@ class Kernels {
   /// Returns memory of the backend from which download() fills `host`: `host` itself if kernels can
   /// write there, else a buffer of the same size.
   virtual std::byte* download_buffer(Bytes host) = 0;
-  /// Copies `from`, a download_buffer() of `host`, to `host` if they differ. Waits for all earlier
-  /// work.
+  /// Copies `from`, which download_buffer(host) returned, to `host` unless it is `host`. Waits for
+  /// all earlier work.
   virtual void download(const std::byte* from, Bytes host) = 0;
   /// Copies bytes within the backend's memory. The ranges must not overlap.
   virtual void copy(const void* from, size_t bytes, void* to) = 0;
@@ -164,16 +73,16 @@ class Kernels {
   /// selected values that are not finite.
   virtual void accumulate_select(const Gradient& gradient, size_t k,
                                  const SparseBuffer& selected) = 0;
-  /// Does the same for all entries whose key is at least `key`, which is 1 or more. If they exceed
-  /// the capacity of `selected`, its count is their number, and both its entries and residual.write
-  /// are undefined.
+  /// Selects, like accumulate_select(), all entries whose key is at least `key`, which is 1 or
+  /// more. If they exceed the capacity of `selected`, its count is their number, and both its
+  /// entries and residual.write are undefined.
   virtual void accumulate_above(const Gradient& gradient, uint64_t key,
                                 const SparseBuffer& selected) = 0;
   /// Computes acc = gradient + residual for every entry. Ignores residual.write.
   virtual void accumulate(const Gradient& gradient, void* acc) = 0;
-  /// Does what accumulate_select() does with the sum of the vectors, in their order, as values of
-  /// the gradient, which has none itself. The sum does not go through memory. Returns false if a
-  /// vector cannot be read, or if this backend or this type has no such selection; `selected` and
+  /// Does what accumulate_select() does. The values of the gradient, which are null, are the sum of
+  /// the vectors in their order. The sum does not go through memory. Returns false if a vector
+  /// cannot be read, or if this backend or this type has no such selection; `selected` and
   /// residual.write are undefined then.
   virtual bool accumulate_select_sum(SummedVectors& /*vectors*/, const Gradient& /*gradient*/,
                                      size_t /*k*/, const SparseBuffer& /*selected*/) {
@@ -263,8 +172,9 @@ class Kernels {
                           uint64_t* fault) = 0;
 
   // --- results
-  /// Returns to the residual what was sent but not delivered, and, under the conserving rule, what
-  /// was dropped of delivered entries. Before the call, `residual` holds acc minus what was sent.
+  /// Returns to the residual the entries that were sent but not delivered, and, under the
+  /// conserving rule, the dropped parts of delivered entries. Before the call, `residual` holds acc
+  /// minus the sent entries.
   virtual void put_back(const Feedback& feedback, void* residual) = 0;
   /// Sets residual = acc where acc or the dense sum is zero, and 0 elsewhere: entries whose sum
   /// cancels out are in no global top-k.
