@@ -4,7 +4,7 @@
 !> Addresses of arrays for C, used by several modules.
 module sparsecoll_addresses
   use, intrinsic :: iso_c_binding, only: c_int, c_intptr_t, c_loc, c_null_ptr, c_ptr, c_size_t
-  use sparsecoll_communicators, only: sparsecollCommCount
+  use sparsecoll_queries, only: sparsecollCommCount
   use sparsecoll_types
   implicit none
   private
@@ -12,8 +12,8 @@ module sparsecoll_addresses
 
 contains
 
-  !> The address of an array, or, for one of the wrong size or kind, an address that no array has:
-  !> the library refuses it by the argument's name and tells the other ranks.
+  !> Returns the address of an array. For an array of the wrong size or kind it is an address that
+  !> no array has: the library refuses it by the argument's name and notifies the other ranks.
   function address_if(fits, address) result(checked)
     logical, intent(in) :: fits
     type(c_ptr), intent(in) :: address
@@ -23,8 +23,8 @@ contains
     if (fits) checked = address
   end function address_if
 
-  !> The address of an array with an entry for every rank and `more`; NULL for one that is not
-  !> there.
+  !> Returns the address of an array with an entry for every rank and `more` others; NULL for an
+  !> absent array.
   function address_per_rank(counts, more, comm) result(address)
     integer(c_size_t), contiguous, target, intent(in), optional :: counts(:)
     integer, intent(in) :: more

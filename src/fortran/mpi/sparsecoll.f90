@@ -13,6 +13,7 @@ module sparsecoll
   use sparsecoll_mpi
   use sparsecoll_local_functions
   use sparsecoll_push_sum
+  use sparsecoll_queries
   use sparsecoll_reduce_scatter
   use sparsecoll_residuals
   use sparsecoll_sparse_allreduce
