@@ -32,7 +32,7 @@ class CallersBootstrap final : public Bootstrap {
   void* user_;
 };
 
-void check_place(int nranks, int rank) {
+void check_numbering(int nranks, int rank) {
   if (nranks < 1) fail(sparsecollInvalidArgument, "nranks: expected 1 or more, got ", nranks);
   if (rank < 0 || rank >= nranks)
     fail(sparsecollInvalidArgument, "rank: expected 0 to ", nranks - 1, ", got ", rank);
@@ -58,14 +58,14 @@ sparsecollResult_t sparsecollGetUniqueId(sparsecollUniqueId* id) {
 sparsecollResult_t sparsecollCommInitRank(sparsecollComm_t* comm, int nranks, sparsecollUniqueId id,
                                           int rank, const sparsecollConfig_t* config) {
   return on_init("sparsecollCommInitRank", [&] {
-    check_place(nranks, rank);
+    check_numbering(nranks, rank);
     const UniqueId decoded = decode(id);
     const TransportInit init(comm, config);
     rendezvous::Client client(decoded, {rank, nranks}, init.deadline());
     try {
       run(init, nranks, rank, client);
     } catch (const Error& error) {
-      client.give_up(error);  // no harm if the others know
+      client.give_up(error);  // the other ranks need not wait
       throw;
     }
   });
@@ -75,7 +75,7 @@ sparsecollResult_t sparsecollCommInitOob(sparsecollComm_t* comm, int nranks, int
                                          sparsecollAllgather_t allgather, void* user,
                                          const sparsecollConfig_t* config) {
   return on_init("sparsecollCommInitOob", [&] {
-    check_place(nranks, rank);
+    check_numbering(nranks, rank);
     if (!allgather) fail(sparsecollInvalidArgument, "allgather: expected a function, got NULL");
     CallersBootstrap bootstrap(nranks, allgather, user);
     run(TransportInit(comm, config), nranks, rank, bootstrap);

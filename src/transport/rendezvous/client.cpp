@@ -16,10 +16,11 @@ namespace sparsecoll::rendezvous {
 namespace {
 
 constexpr auto kForever = std::chrono::hours(24 * 20);
-/// How long a server is tried that refuses: it listens before its id is known to anybody.
+/// The time for which a client tries a server that refuses connections. It is short: a server
+/// listens before any rank gets its id.
 constexpr auto kRefused = std::chrono::seconds(3);
 constexpr auto kPause = std::chrono::milliseconds(50);
-/// How often the connection may end before the server has answered.
+/// The number of times that the connection may end before the server has answered.
 constexpr int kMostTries = 20;
 /// The server stops waiting this long before the deadline, so that its report of the missing ranks
 /// arrives in time.
@@ -28,8 +29,8 @@ constexpr size_t kLongestAnswer = size_t{1} << 32;
 
 }  // namespace
 
-Client::Client(const UniqueId& id, const Place& place, const Deadline& deadline)
-    : id_(id), place_(place), deadline_(deadline) {
+Client::Client(const UniqueId& id, const Numbering& numbering, const Deadline& deadline)
+    : id_(id), numbering_(numbering), deadline_(deadline) {
   connect();
 }
 
@@ -87,10 +88,10 @@ void Client::greet() {
       kMagic,
       id_.secret,
       SPARSECOLL_VERSION,
-      static_cast<uint32_t>(place_.rank),
-      static_cast<uint32_t>(place_.ranks),
+      static_cast<uint32_t>(numbering_.rank),
+      static_cast<uint32_t>(numbering_.ranks),
       limited ? static_cast<uint32_t>(std::max<int64_t>(told.count(), 0)) : kNoTimeout};
-  write(std::as_bytes(std::span(&greeting, 1)));  // if it fails, the answer is missing
+  write(std::as_bytes(std::span(&greeting, 1)));  // a failure shows when the answer is missing
 }
 
 bool Client::write(ConstBytes bytes) {
@@ -123,7 +124,7 @@ bool Client::read(std::byte* to, size_t bytes) {
 }
 
 std::vector<std::byte> Client::exchange(const Frame& own) {
-  write(*own);  // if it fails, there may be an answer that says why
+  write(*own);  // after a failure the server's answer may have the reason
   FrameHead head{};
   if (!read(reinterpret_cast<std::byte*>(&head), sizeof head) || head.bytes > kLongestAnswer)
     return {};
@@ -140,11 +141,11 @@ std::vector<std::byte> Client::allgather(ConstBytes own) {
   const Frame frame = make_frame(FrameKind::data, 0, own);
   for (int tries = 1;; ++tries) {
     std::vector<std::byte> all = exchange(frame);
-    if (all.size() == own.size() * static_cast<size_t>(place_.ranks)) return all;
+    if (all.size() == own.size() * static_cast<size_t>(numbering_.ranks)) return all;
     if (answered_ || tries == kMostTries)
       fail(sparsecollSystemError, "the rendezvous at ", id_.server.name(),
            answered_ ? " has ended the connection" : " does not know this id");
-    // The server has closed the connection before it knew who it is.
+    // The server has closed the connection before it knew this rank.
     disconnect();
     std::this_thread::sleep_for(kPause);
     connect();
@@ -157,7 +158,7 @@ void Client::give_up(const Error& error) noexcept {
                                    bytes_of(std::string(error.what())));
     if (fd_ >= 0) write(*frame);
   } catch (const std::exception&) {
-    // The end of the connection tells the others, too.
+    // The end of the connection notifies the others, too.
   }
 }
 

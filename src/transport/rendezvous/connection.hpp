@@ -25,18 +25,18 @@ class Connection final : public Guest {
   int fd() const { return fd_; }
   Clock::time_point since() const { return since_; }
   bool wants_to_write() const { return !outgoing_.empty(); }
-  /// Writes what it can. Returns false if the connection has ended.
+  /// Writes as much as possible without waiting. Returns false if the connection has ended.
   bool write();
-  /// Reads what has come. Returns false if the connection has ended.
+  /// Reads the bytes that have arrived. Returns false if the connection has ended.
   bool read();
-  /// Returns the first bytes that were read, if there are so many, and takes them.
+  /// Removes and returns the first `bytes` of the bytes that were read, if there are that many.
   std::optional<std::vector<std::byte>> take(size_t bytes);
   /// Returns the first bytes that were read.
   ConstBytes received() const { return received_; }
 
-  Session* session = nullptr;  ///< null: a stranger
+  Session* session = nullptr;  ///< null: the client has not sent a valid secret
   int rank = -1;
-  bool refused = false;  ///< it ends when all is written
+  bool refused = false;  ///< the connection is closed when all is written
 
  private:
   const int fd_;

@@ -16,7 +16,7 @@ namespace sparsecoll {
 
 namespace {
 
-/// Interfaces that lead to containers or virtual machines of this machine.
+/// Returns whether an interface leads only to this machine, its containers or its virtual machines.
 bool is_internal(const Interface& each) {
   return each.loopback || each.name.starts_with("docker") || each.name.starts_with("virbr") ||
          each.name.starts_with("veth") || each.name.starts_with("br-");

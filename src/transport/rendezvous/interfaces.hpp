@@ -21,8 +21,8 @@ std::vector<Interface> interfaces_of_system();
 
 /// Returns the address at which other machines reach this process. `wanted` is the value of
 /// SPARSECOLL_SOCKET_IFNAME, "" if it is not set: prefixes of names separated by commas; with ^ in
-/// front, those to avoid; with = in front, whole names. Without it the loopback interface and those
-/// of containers are taken last. IPv4 is preferred to IPv6. Throws InvalidArgument if nothing
+/// front, prefixes to avoid; with = in front, whole names. If it is "", the loopback interface and
+/// those of containers are taken last. IPv4 is preferred to IPv6. Throws InvalidArgument if nothing
 /// matches `wanted`, and SystemError if there is no interface.
 SocketAddress choose_address(const std::vector<Interface>& interfaces, const std::string& wanted);
 

@@ -11,7 +11,7 @@
 #include "core/types.hpp"
 #include "transport/rendezvous/unique_id.hpp"
 
-// What clients and the server of a rendezvous send to each other, over TCP. A client sends a
+// The messages between the clients and the server of a rendezvous, over TCP. A client sends a
 // greeting, and then a frame for each allgather. The server answers each with a frame that has the
 // bytes of all ranks, or with a failure. Numbers are sent as they are: all ranks have the same byte
 // order, or else `magic` differs.
@@ -39,7 +39,7 @@ enum class FrameKind : uint32_t {
 
 struct FrameHead {
   uint32_t kind;
-  uint32_t code;  ///< of a failure: a sparsecollResult_t
+  uint32_t code;  ///< the sparsecollResult_t of a failure
   uint64_t bytes;
 };
 

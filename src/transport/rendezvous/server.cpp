@@ -23,8 +23,8 @@ namespace sparsecoll::rendezvous {
 namespace {
 
 constexpr int kBacklog = 4096;
-/// So many connections are accepted at once. Then those that are there are read, so that a rank
-/// has told its secret before strangers make it the oldest one.
+/// The most connections that are accepted at once. Then they are read, so that a rank has sent its
+/// secret before connections of others make its own the oldest.
 constexpr int kMostAccepted = 64;
 constexpr size_t kMostStrangers = 128;
 constexpr auto kGreetingTime = std::chrono::seconds(10);
@@ -136,7 +136,7 @@ void Server::serve_once() {
   const Clock::time_point now = Clock::now();
   for (const Connection& each : connections_)
     if (each.session) each.session->expire(now);
-  // What the sessions have to say is sent now if it can be.
+  // Sends as much as possible of the frames that sessions have queued.
   for (auto each = connections_.begin(); each != connections_.end();) {
     const bool goes_on = each->write() && !(each->refused && !each->wants_to_write());
     if (!goes_on) end(*each);
@@ -212,7 +212,7 @@ void Server::drop_strangers() {
   const Clock::time_point now = Clock::now();
   auto strangers = static_cast<size_t>(
       std::ranges::count_if(connections_, [](const Connection& each) { return !each.session; }));
-  // The oldest connections are first.
+  // The list begins with the oldest connections.
   for (auto each = connections_.begin(); each != connections_.end();) {
     const bool drops =
         !each->session && (strangers > kMostStrangers || now - each->since() > kGreetingTime);

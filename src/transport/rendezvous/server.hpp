@@ -17,8 +17,8 @@
 namespace sparsecoll::rendezvous {
 
 /// The server of all ids that a process has made: a thread, which lives as long as the process. It
-/// sleeps while nobody comes. It knows a secret for each id, and closes the connection of everybody
-/// who does not.
+/// sleeps while nothing arrives. It has a secret for each id, and closes connections that do not
+/// send a valid one.
 class Server {
  public:
   /// Returns the server of this process. Starts it at the first call, and again in a child that was
@@ -29,7 +29,7 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// Makes a new id. Others reach this process at `address`, whose port is not used.
+  /// Makes a new id. Other processes reach this one at `address`, whose port is not used.
   UniqueId open(const SocketAddress& address);
 
  private:
@@ -44,10 +44,11 @@ class Server {
   void serve();
   void serve_once();
   void accept_some(int listener);
-  /// Reads from a connection and does what it asks for. Returns false at its end.
+  /// Reads from a connection and handles its requests. Returns false when it has ended.
   bool handle(Connection& connection);
   bool greet(Connection& connection);
-  /// Closes connections that have not told their secret in time, or if there are too many.
+  /// Closes connections that have not sent a secret in time, and the oldest of these if there are
+  /// too many.
   void drop_strangers();
   void end(Connection& connection);
   Session* session_of(const Secret& secret);
@@ -55,13 +56,13 @@ class Server {
   int next_due();
 
   const pid_t process_;
-  const Server* before_ = nullptr;  ///< of the process from which this one was forked
+  const Server* before_ = nullptr;  ///< the server of the process from which this one was forked
   const int wake_;                  ///< ends the wait of the thread
-  std::mutex mutex_;                ///< guards the three below
+  std::mutex mutex_;                ///< guards the three members below
   bool started_ = false;
   std::vector<Listener> listeners_;
   std::map<Secret, std::unique_ptr<Session>> sessions_;
-  std::list<Connection> connections_;  ///< of the thread
+  std::list<Connection> connections_;  ///< only the server's thread uses it
   bool accepts_ = true;                ///< false for a moment if there are no descriptors left
 };
 

@@ -117,8 +117,8 @@ void Session::leave(int rank) {
   seat.guest = nullptr;
   seat.bytes.reset();
   --present_;
-  if (over_ || !complete_) return;  // it may come again
-  // All leave after the last allgather. Then nobody has passed anything.
+  if (over_ || !complete_) return;  // the rank may connect again
+  // After the last allgather all ranks leave, and no rank has passed bytes.
   const bool awaited = passed || std::ranges::any_of(seats_, [](const Seat& each) {
                          return each.bytes.has_value();
                        });

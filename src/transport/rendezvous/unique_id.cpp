@@ -24,7 +24,7 @@ struct IdBytes {
   std::array<std::byte, 16> address;
   Secret secret;
   std::array<std::byte, 80> reserved;
-  uint64_t checksum;  ///< of all before it
+  uint64_t checksum;  ///< checksum of the fields before it
 };
 static_assert(sizeof(IdBytes) == SPARSECOLL_UNIQUE_ID_BYTES);
 

@@ -18,18 +18,18 @@ struct SocketAddress {
   socklen_t length = 0;
   const sockaddr* at() const { return reinterpret_cast<const sockaddr*>(&storage); }
   sockaddr* at() { return reinterpret_cast<sockaddr*>(&storage); }
-  /// Returns "10.0.0.1:1234" or "[fd00::1]:1234".
+  /// Returns the address as text: "10.0.0.1:1234" or "[fd00::1]:1234".
   std::string name() const;
-  /// Returns the IPv4 address at which it has come, or the IPv6 address, with this port.
+  /// Makes an address from a family (AF_INET or AF_INET6), its bytes in network order, and a port.
   static SocketAddress make(int family, const void* address, uint16_t port);
 };
 
 using Secret = std::array<uint64_t, 2>;
 
-/// What a sparsecollUniqueId says.
+/// The contents of a sparsecollUniqueId.
 struct UniqueId {
   SocketAddress server;
-  Secret secret{};  ///< of one communicator
+  Secret secret{};  ///< identifies one communicator
 };
 
 /// Returns the bytes of an id, with a checksum.
