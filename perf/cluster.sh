@@ -84,7 +84,7 @@ for rate in 1gbit 100mbit; do
 done
 long_job "shared_nodes_dense 4 2 1gbit $sparse --form dense --feedback 1 $floats --density 0.01 \
   --overlap 0 --algo auto,mpi-allgather,mpi-dense $few"
-# Another definition: gradients are summed by node before the selection.
+# Sharded has another definition: it sums gradients by node before the selection.
 job "sharded_nodes 4 2 1gbit $sparse --form dense --feedback 1 $floats --density 0.01 --overlap 0 \
   --algo oktopk,sharded,hierarchical,mpi-dense $few"
 job "links_100mbit 32 1 100mbit link_perf --rate 100 --least 0 --bytes 256K -n 5 -w 1"
@@ -110,7 +110,7 @@ train() {
   shift 3
   for mode in "$@"; do
     seconds=$most every=15
-    # Long steps need fewer steps between evaluations. In the gossip modes an evaluation sends the
+    # With long steps, evaluate after fewer of them. In the gossip modes an evaluation sends the
     # model.
     case $rate-$mode in
       1gbit-dense) every=4 ;;
@@ -135,7 +135,7 @@ else
   train 1gbit 20 2048,2560 $modes
   # shellcheck disable=SC2086
   train 100mbit 30 2048,2560 $modes
-  # The reduction of one step of the dense mode, by the library and by MPI.
+  # Measures the reduction of one step of the dense mode, by the library and by MPI.
   gradient="-b 21616680 -e 21616680 --density 1 --algo dense,mpi-dense"
   job "train_1gbit_reduce 8 1 1gbit $sparse $gradient $few"
   job "train_100mbit_reduce 8 1 100mbit $sparse $gradient -n 3 -w 1"

@@ -14,13 +14,14 @@ import sys
 import cluster_training
 
 MEGABIT = 1e6
-# The target of the wire format: bytes of an entry, for float32 at a density of 0.1% to 1%.
+# The target of the wire format: at most this many bytes of an entry, for float32 at a density of
+# 0.1% to 1%.
 CODED = 5.6
 NONE = "-"
 
 
 def mbit_of(rate):
-    """Returns the Mbit/s of a rate such as 1gbit; None for another text."""
+    """Returns a rate such as "1gbit" in Mbit/s; None for any other text."""
     number = rate.rstrip("gmbit")
     unit = {"gbit": 1000, "mbit": 1}.get(rate[len(number):])
     return float(number) * unit if unit else None
@@ -118,7 +119,8 @@ def coded_exchange(job, row):
 
 
 def coded_sum(job, row):
-    """Returns the entries of the cheaper way to an exact sum: all entries to all, or sums to all."""
+    """Returns the entries that the cheaper way to an exact sum sends: all entries to all ranks, or
+    all sums."""
     away = (row["ranks"] - 1) / row["ranks"]
     gathered = (row["ranks"] - 1) * row["k"]
     reduced = (row["k"] + row["nnz_out"]) * away

@@ -7,7 +7,7 @@ NONE = "-"
 
 
 class Training:
-    """Means over the steps of one job."""
+    """Times and bytes of one job, each a mean over the steps."""
 
     def __init__(self, rows):
         self.rows = sorted(rows, key=lambda row: row["step"])
@@ -27,7 +27,7 @@ class Training:
         return self.step - self.part("compute_seconds") + self.part("compute_cpu_seconds")
 
     def time_to(self, accuracy):
-        """Returns the seconds of training until a row reached it, or None."""
+        """Returns the seconds of training until a row reached the accuracy, or None."""
         return next((row["elapsed"] for row in self.rows if row["accuracy"] >= accuracy), None)
 
 
@@ -52,7 +52,7 @@ def line(training, dense, line_ms):
 
 
 def allreduces(jobs, rate, count):
-    """Returns the dense allreduces of as many values: algorithm -> row."""
+    """Returns the rows of dense allreduces of as many values, by algorithm."""
     return {row["algorithm"]: row for job in jobs.values() if job.entry["rate"] == rate
             for row in job.rows
             if row.get("program") == "sparse_allreduce_perf" and row.get("count") == count}

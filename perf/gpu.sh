@@ -159,7 +159,7 @@ configure_and_compile() {
   shift 3
   if pkg-config --exists hwloc 2>/dev/null; then hwloc=ON; fi
   if command -v ninja >/dev/null; then generator=(-G Ninja); fi
-  # Every program contains all kernels. nvcc 12.8 and later can compress them to a tenth of the
+  # Every program contains all kernels. nvcc 12.8 and later can compress these to a tenth of the
   # size.
   if [[ $(nvcc --help) == *--compress-mode* ]]; then
     small=("-DCMAKE_CUDA_FLAGS=${CUDAFLAGS:-} --compress-mode=size")

@@ -115,7 +115,8 @@ class LinkBench {
     table_.comment("rate: through the busiest link, one direction, payload only");
     table_.titles();
     for (const Pattern& pattern : patterns(ranks_)) {
-      // A word; what a token bucket may let through at once; and a message that fills the link.
+      // Three sizes: a word; as much as a token bucket may let through at once; and a message that
+      // fills the link.
       for (const std::size_t bytes : {std::size_t{8}, std::size_t{64} << 10, options_.bytes})
         measure_pattern(pattern, bytes);
     }

@@ -98,7 +98,7 @@ job gtopk_allreduce "$ranks" gtopk_allreduce_perf "${sizes[@]}" --feedback 1
 job sparse_allreduce_exchange "$ranks" sparse_allreduce_perf "${sizes[@]}" --form sparse
 job gtopk_allreduce_exchange "$ranks" gtopk_allreduce_perf "${sizes[@]}" --form sparse
 
-# Entries sent to their owners: even owners, and one owner that has half of the indices.
+# sparseAlltoall: owners of equal regions, and one owner that has half of the indices.
 job sparse_alltoall "$ranks" sparse_alltoall_perf "${sizes[@]}"
 job sparse_alltoall_skew "$ranks" sparse_alltoall_perf "${sizes[@]}" --skew 1
 
@@ -121,7 +121,7 @@ for seed in "${seeds[@]}"; do
       --dump-gradient "$out/gradient"
   done
 done | tee "$out/training.txt"
-# The gradients of the last of these trainings, one file for each rank.
+# Measures on the gradients of the last of these trainings, one file for each rank.
 for verb in sparse gtopk; do
   job "${verb}_allreduce_gradient" "$ranks" "${verb}_allreduce_perf" --feedback 1 -n 50 \
     --density 0.001,0.01,0.05 --data "$out/gradient.%r.f32"
@@ -134,7 +134,8 @@ for count in "${counts[@]}"; do
   done
 done
 
-# Errors of push-sum, then the cost of a slow rank. Ranks sleep, so that eight fit on any machine.
+# Measures the errors of push-sum, then the cost of a slow rank. Ranks sleep, so that any machine
+# can run eight of them.
 job push_sum "$ranks" push_sum_perf -n 60 --delay 0,2 --density 0,0.1
 threads_job push_sum_slow push_sum_perf --transport local -t 8 -n "$slow_steps" --slow --work 20 \
   --delay 0,1,2,4,-1

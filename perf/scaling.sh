@@ -66,7 +66,7 @@ job() {
 for ((ranks = 4; ranks <= most; ranks *= 2)); do
   job "$ranks" sparse_allreduce_perf oktopk
   job "$ranks" gtopk_allreduce_perf gtopk
-  # Every rank merges the messages of all others: this machine's work grows with the square of P.
+  # Every rank merges the messages of all others, so this machine's work grows with P squared.
   if [ "$ranks" -le 128 ]; then job "$ranks" sparse_allreduce_perf allgather; fi
 done
 

@@ -86,7 +86,7 @@ def run(folder):
     events = json.loads(together.read_text())["traceEvents"]
     begins = {e["pid"]: e["ts"] for e in events
               if e["name"] == "sparseAllreduce" and e["args"]["call"] == 2}
-    assert begins == {0: 2e6, 1: 2e6 + 10}, begins  # both on the same clock
+    assert begins == {0: 2e6, 1: 2e6 + 10}, begins  # both times are on the same clock
 
     assert "call 9 is not" in timeline(*files, "--call", "9", fails=True).stderr
     assert "same rank" in timeline(files[0], files[0], fails=True).stderr

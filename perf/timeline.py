@@ -11,7 +11,7 @@ import argparse
 import pathlib
 import sys
 
-# Find the modules in this file's folder, whatever the current folder is.
+# Makes the modules in this file's folder importable from any current folder.
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Measures sparsecollTopk, the local selection. For comparison it measures passes over the same
-// memory with as many threads, which no selection can beat, and std::nth_element, which one would
-// use without the library. With --memory device it measures CUDA kernels (device/).
+// memory with as many threads, which are a lower bound, and std::nth_element, which a program
+// without the library would use. With --memory device it measures CUDA kernels (device/).
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

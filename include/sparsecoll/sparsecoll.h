@@ -195,16 +195,16 @@ typedef enum {
   sparsecollWireMaxEnum = 0x7fffffff
 } sparsecollWire_t;
 
-/** What a call does with its residuals where values are not finite, as after an overflow in a
+/** What a call does with its residuals if values are not finite, as after an overflow in a
  *  training with loss scaling. */
 typedef enum {
   sparsecollNonFiniteKeep = 0, /**< the same as with finite values */
   /** If acc of any rank has a NaN or an infinity, the residual of every rank stays as it was before
    *  the call. The result is that of sparsecollNonFiniteKeep: unless k is 0, it has an entry that
-   *  is not finite. The call returns sparsecollSuccess, and `skipped` of the statistics counts it.
-   *  In a group each call decides for itself. In the `v` verbs the entries of `send` stand for acc.
+   * is not finite. The call returns sparsecollSuccess, and `skipped` of the statistics counts it.
+   * In a group each call decides for itself. In the `v` verbs the entries of `send` stand for acc.
    *  pushSumStep(), sparsecollTopk() and integers ignore the setting. A communicator over NCCL
-   *  cannot have it: sparsecollInvalidArgument. See docs/semantics.md. */
+   *  cannot have the setting: its init returns sparsecollInvalidArgument. See docs/semantics.md. */
   sparsecollNonFiniteSkip = 1,
   sparsecollNonFiniteMaxEnum = 0x7fffffff
 } sparsecollNonFinite_t;
@@ -344,8 +344,9 @@ typedef struct {
 /** The most levels of a topology. */
 #define SPARSECOLL_MAX_LEVELS 8
 
-/** Where a rank is. Start from SPARSECOLL_TOPOLOGY_INITIALIZER. The arrays have an element for each
- *  level, from the innermost, the node, outwards; those from `levels` on are 0. */
+/** The node and the groups of a rank. Start from SPARSECOLL_TOPOLOGY_INITIALIZER. The arrays have
+ * an element for each level. Level 0 is the node, then the groups outwards. Unused elements are 0.
+ */
 typedef struct {
   size_t size;                       /**< sizeof the struct, set by the initializer */
   unsigned magic;                    /**< set by the initializer */
@@ -405,7 +406,7 @@ typedef struct {
  * Initializers as functions, for languages that have no macros of C. Each sets the first `size`
  * bytes of the struct, as the macro of the same name would, and its field `size`. Pass the size of
  * the struct as your program declares it: with an older header it is smaller, and the library then
- * leaves the fields that it does not have alone. Bytes behind those that the library knows become
+ * does not touch the fields behind its end. Bytes behind those that the library knows become
  * 0. Local. They return sparsecollInvalidArgument for NULL, and for a size in which the first
  * fields do not fit, up to and including `version`.
  */
@@ -472,10 +473,10 @@ SPARSECOLL_API sparsecollResult_t sparsecollGetUniqueId(sparsecollUniqueId* id);
  * @param rank   the number of this rank, 0 to nranks - 1.
  * @param config NULL = defaults. All ranks must agree on it and on the environment variables,
  *               except for the device.
- * @return sparsecollInvalidArgument for nranks, rank, and an id that is none;
- * sparsecollInvalidUsage when a rank came twice, when nranks, the versions of the library or the
- * configurations differ, when the id was used before, or when the library was built without UCX;
- *         sparsecollTimeout, which names the ranks that did not come; sparsecollRemoteError;
+ * @return sparsecollInvalidArgument for nranks, rank, and an invalid id; sparsecollInvalidUsage
+ *         when two ranks pass the same number, when nranks, the versions of the library or the
+ *         configurations differ, when the id was used before, or when the library was built without
+ *         UCX; sparsecollTimeout, which names the missing ranks; sparsecollRemoteError;
  *         sparsecollSystemError, also when UCX is not installed. On failure there is no
  *         communicator, and sparsecollGetLastError(NULL) says why.
  */
@@ -599,8 +600,9 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommGetSequence(sparsecollComm_t com
  * @brief Waits for every queued call. Local; returns at once with blocking = 1.
  *
  * A failure of a queued call is never lost. 1,024 errors that were not returned are kept one by
- * one. Beyond, errors of calls in a row become one, that of the first; if no two are in a row, the
- * last two become one, which then covers the calls between them, too.
+ * one. When there are more, the errors of consecutive calls are joined into one, that of the first
+ * call; if no two calls are consecutive, the last two errors are joined, and cover the calls
+ * between them, too.
  * @return the first error of a queued call that was not returned before; its message names the
  *         call or calls. Errors that follow from a fatal one are dropped. If the error is
  *         sparsecollTruncated, sparsecollFetch() gets the result, provided that no other verb was
@@ -624,7 +626,7 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommSynchronize(sparsecollComm_t com
 SPARSECOLL_API sparsecollResult_t sparsecollCommWait(sparsecollComm_t comm, uint64_t sequence);
 
 /**
- * The function of the caller that sparsecollCommNotify() calls.
+ * The caller's function that sparsecollCommNotify() calls.
  * @param user     the pointer that was passed with the function.
  * @param sequence the number of the call.
  * @param result   the result of the call.
@@ -632,8 +634,8 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommWait(sparsecollComm_t comm, uint
 typedef void (*sparsecollNotify_t)(void* user, uint64_t sequence, sparsecollResult_t result);
 
 /**
- * @brief Has `done` called once, when the collective call with number `sequence` has ended. Local;
- *        any thread may call it.
+ * @brief Calls `done` once, when the collective call with number `sequence` has ended. Local; any
+ *        thread may call it.
  *
  * With blocking = 0 the thread of the communicator calls `done`: after the call and before the next
  * one, or at once if the call has ended already and no other one runs; also when the communicator
@@ -642,10 +644,10 @@ typedef void (*sparsecollNotify_t)(void* user, uint64_t sequence, sparsecollResu
  * complete, in memory of a device, too.
  *
  * In `done` every function on this communicator, its residuals and its push-sum states returns
- * sparsecollInvalidUsage; hand over to another thread what must call them. An exception that `done`
- * throws is sparsecollInvalidUsage, with its text, which with blocking = 1 this function returns,
- * otherwise sparsecollCommWait() or sparsecollCommSynchronize(). The call and the communicator are
- * not affected.
+ * sparsecollInvalidUsage; another thread must make such calls. An exception that `done` throws is
+ * sparsecollInvalidUsage, with its text, which with blocking = 1 this function returns, otherwise
+ * sparsecollCommWait() or sparsecollCommSynchronize(). The call and the communicator are not
+ * affected.
  * @param sequence what sparsecollCommGetSequence() returned right after the call.
  * @param done     the function. It gets the result of the call, also if that was returned before:
  *                 the results of many calls that failed are joined, see docs/errors.md.
@@ -661,7 +663,7 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommNotify(sparsecollComm_t comm, ui
  * @brief Makes `stream` wait for the device work of every call so far. Local.
  *
  * The host waits until the queued calls were made, but not until their device work is done. With
- * blocking = 0 this is how work on a stream gets to see results in device memory. The function does
+ * blocking = 0, work on a stream sees results in device memory only after this function. It does
  * nothing if no call had device buffers.
  * @param stream a stream of the communicator's device; NULL = the legacy default stream.
  * @return sparsecollInvalidArgument; sparsecollInvalidUsage while a group is open or for a stream
@@ -677,10 +679,10 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommStreamWait(sparsecollComm_t comm
  *        invalid.
  *
  * Queued calls are done first; calls that are still queued at the deadline are aborted. Over MPI,
- * UCX and NCCL the function is collective while the communicator is healthy. All that it waits for
- * has one deadline, `timeoutMs` after the call. Over MPI it must be called before MPI_Finalize. On
- * a poisoned communicator it is local and bounded. Between threads of one process it never waits,
- * so that one thread can destroy all of them in turn; a peer that still waits for this rank gets
+ * UCX and NCCL the function is collective while the communicator is healthy. All its waits have one
+ * deadline, `timeoutMs` after the call. Over MPI it must be called before MPI_Finalize. On a
+ * poisoned communicator it is local and bounded. Between threads of one process it never waits, so
+ * that one thread can destroy all of them in turn; a peer that still waits for this rank gets
  * sparsecollRemoteError.
  * @return sparsecollInvalidArgument for a handle that is not a communicator's or was destroyed
  *         before. sparsecollInvalidUsage when another thread is inside a call on it, while a group
@@ -720,7 +722,7 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommGetStats(sparsecollComm_t comm, 
                                                          sparsecollStats_t* stats);
 
 /**
- * @brief Returns where this rank is, and the groups of ranks on each level. Call it on all ranks
+ * @brief Returns the node and the groups of this rank, level by level. Call it on all ranks
  * the first time; then it is local.
  *
  * Level 0 is the node: the ranks that share a machine and its network. The levels above come from
@@ -735,12 +737,12 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommGetTopology(sparsecollComm_t com
                                                             sparsecollTopology_t* topology);
 
 /**
- * @brief Returns the ranks that are known to be gone: they have destroyed the communicator, or
- * did not come to a sparsecollCommShrink() within its deadline. Local.
+ * @brief Returns the ranks that are known to be gone: they have destroyed the communicator, or did
+ * not take part in a sparsecollCommShrink() within its deadline. Local.
  *
- * A rank from which a call heard nothing may only be slow, and is not among them. Over MPI nobody
- * is known to be gone before sparsecollCommShrink() has waited, unless MPI has failed to send to
- * it. Over NCCL nobody ever is.
+ * A rank that is missing in a call may only be slow, and is not returned. Over MPI no rank is known
+ * to be gone before sparsecollCommShrink() has waited for it, unless MPI has failed to send to it.
+ * Over NCCL no rank ever is.
  * @param ranks out: their numbers, rising, at most as many as there is room for; NULL: no numbers
  *              are wanted.
  * @param count in: room in `ranks`; out: how many ranks are known to be gone.
@@ -755,10 +757,10 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommGetFailed(sparsecollComm_t comm,
  *
  * The new ranks are in the order of the old ones. `comm` stays as it is, healthy or poisoned, and
  * is to be destroyed; messages of its calls never reach the new communicator. The call in which
- * ranks failed is not committed if it is not on every remaining rank: sparsecollCommGetSequence()
- * of the new communicator returns the number of the last call that is, and its calls are numbered
- * from there. The deadline is that of `comm`. See docs/errors.md, "Going on without ranks that are
- * gone".
+ * ranks failed does not count unless every remaining rank has committed it:
+ * sparsecollCommGetSequence() of the new communicator returns the number of the last call that is,
+ * and its calls are numbered from there. The deadline is that of `comm`. See docs/errors.md, "Going
+ * on without ranks that are gone".
  * @param exclude the ranks to exclude, the same on all others; NULL, not over NCCL: those that any
  * of the remaining ranks knows to be gone (sparsecollCommGetFailed()).
  * @param count   number of ranks in `exclude`; 0 for NULL.
@@ -767,8 +769,8 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommGetFailed(sparsecollComm_t comm,
  * @return sparsecollInvalidArgument for a bad argument of this rank; sparsecollInvalidUsage if the
  *         ranks passed different lists or configurations, if another rank passed a bad argument,
  *         over NCCL if a shrink of `comm` has failed before, or after sparsecollCommAbort() during
- *         the call; sparsecollTimeout if a rank did not come within the deadline (over MPI, UCX
- *         and threads it is named and known to be gone: another call goes on without it);
+ *         the call; sparsecollTimeout if a rank did not take part within the deadline (over MPI,
+ *         UCX and threads it is named and known to be gone: another call goes on without it);
  *         sparsecollRemoteError if a rank failed during the call. An error creates no communicator
  *         on any rank.
  */
@@ -791,7 +793,7 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommShrink(sparsecollComm_t comm, co
 SPARSECOLL_API sparsecollResult_t sparsecollCommDump(sparsecollComm_t comm, const char* path);
 
 /**
- * @brief Measures the network between the ranks: what sparsecollAlgoAuto predicts costs from.
+ * @brief Measures the network between the ranks, from which sparsecollAlgoAuto predicts costs.
  *        Collective; complete on return also with blocking = 0.
  *
  * Without it the first call by Auto measures, unless it is in a group: calls of a group would
@@ -917,8 +919,8 @@ SPARSECOLL_API sparsecollResult_t gtopkAllreduce(const void* sendbuff, void* rec
  * minus L_r.
  *
  * With sparsecollAlgoSharded the sums are those of its definition, and the region of each rank must
- * lie in the rank's shard, or be empty; other bounds are sparsecollInvalidArgument. Where
- * sparsecollAlgoAuto takes it, it does so only for bounds that agree with the shards.
+ * lie in the rank's shard, or be empty; other bounds are sparsecollInvalidArgument.
+ * sparsecollAlgoAuto takes it only for bounds that agree with the shards.
  *
  * @param sendbuff count values.
  * @param recv     out. The caller sets indexType (the same on all ranks), datatype, arrays and
@@ -1107,17 +1109,17 @@ SPARSECOLL_API sparsecollResult_t sparsecollPushSumDrain(sparsecollPushSum_t sta
                                                          void* estimate, sparsecollStream_t stream);
 
 /**
- * @brief Moves a push-sum state to the communicator that sparsecollCommShrink() made of its own
- *        one, or of one that was made so in turn. Collective over `newcomm`; complete on return
- *        also with blocking = 0.
+ * @brief Moves a push-sum state to `newcomm`, which sparsecollCommShrink() made of the state's
+ *        communicator, directly or in several shrinks. Collective over `newcomm`; complete on
+ * return also with blocking = 0.
  *
  * Call it on every remaining rank, for all states in the same order, before sparsecollCommDestroy()
  * of the old communicator. The handle stays. The weight w is that after the last step that this
  * rank has made, as x is: the estimate x / w stays, bit for bit.
  *
- * What the ranks that are gone held is lost, and so are messages in flight. Of the step that
+ * The shares of the ranks that are gone are lost, and so are messages in flight. Of the step that
  * failed, a share may count at its receiver and still be at its sender. All these are shares of x
- * and w alike, so that the estimates stay weighted means of what the ranks put in. From here on the
+ * and w alike, so that the estimates stay weighted means of the ranks' values. From here on the
  * sums of x and of w over the remaining ranks never change except by rounding, and the estimates
  * approach their quotient. The next step has the largest step number of these ranks and the graph
  * of the new ranks. The copies of compressed gossip begin again at zero.
@@ -1145,7 +1147,7 @@ SPARSECOLL_API sparsecollResult_t sparsecollPushSumSave(sparsecollPushSum_t stat
                                                         const char* path);
 
 /**
- * @brief Writes what sparsecollPushSumSave() would write to a file to `buffer`. Local.
+ * @brief Writes to `buffer` the same bytes that sparsecollPushSumSave() writes to a file. Local.
  *
  * `buffer` and `bytes` are those of sparsecollResidualSaveTo().
  * @return as sparsecollPushSumSave(), and sparsecollInvalidArgument as sparsecollResidualSaveTo().
@@ -1193,7 +1195,7 @@ SPARSECOLL_API sparsecollResult_t sparsecollPushSumLoadFrom(sparsecollPushSum_t 
  * gtopkAllreduce(), the `v` verbs and sparsecollTopk() with it are sparsecollInvalidArgument.
  * @param residual out.
  * @param count    number of values of the tensor; the residual has two buffers of the values that
- *                 it holds, and a third one over NCCL, or if calls in a row use it.
+ *                 it holds, and a third one over NCCL, or if consecutive calls use it.
  * @param datatype the type of the tensor, a floating-point type.
  * @param comm     the communicator that uses and owns the residual.
  * @return sparsecollInvalidArgument, or sparsecollSystemError if an allocation fails.
@@ -1204,8 +1206,8 @@ SPARSECOLL_API sparsecollResult_t sparsecollResidualCreate(sparsecollResidual_t*
                                                            sparsecollComm_t comm);
 
 /**
- * @brief Moves a residual to the communicator that sparsecollCommShrink() made of its own one, or
- *        of one that was made so in turn. Local, except for Sharded.
+ * @brief Moves a residual to `newcomm`, which sparsecollCommShrink() made of the residual's
+ *        communicator, directly or in several shrinks. Local, except for Sharded.
  *
  * Call it on every remaining rank before sparsecollCommDestroy() of the old communicator, which may
  * be poisoned. The handle stays. The values are those after the last call that every remaining rank
@@ -1297,7 +1299,7 @@ SPARSECOLL_API sparsecollResult_t sparsecollResidualLoad(sparsecollResidual_t re
                                                          const char* path);
 
 /**
- * @brief Writes what sparsecollResidualSave() would write to a file to `buffer`: the same bytes.
+ * @brief Writes to `buffer` the same bytes that sparsecollResidualSave() writes to a file.
  *        Local.
  * @param buffer out: memory of the host, with any alignment; NULL: only the size is asked for.
  * @param bytes  in: the capacity of `buffer`; ignored if `buffer` is NULL. Out: the size of the
@@ -1313,7 +1315,7 @@ SPARSECOLL_API sparsecollResult_t sparsecollResidualSaveTo(sparsecollResidual_t 
  * @brief Restores what sparsecollResidualSaveTo() wrote to memory, or sparsecollResidualSave() to a
  *        file. Local, but all ranks must call it, with states of one step.
  * @param buffer memory of the host, with any alignment. The library does not keep it.
- * @param bytes  the size of the state, neither more nor less.
+ * @param bytes  the exact size of the state.
  * @return as sparsecollResidualLoad().
  */
 SPARSECOLL_API sparsecollResult_t sparsecollResidualLoadFrom(sparsecollResidual_t residual,
@@ -1391,10 +1393,10 @@ SPARSECOLL_API sparsecollResult_t sparsecollScatter(const sparsecollSparse_t* in
                                                     sparsecollStream_t stream);
 
 /**
- * @brief Fills `dense` with zeros, then writes the entries of `in` there, whose indices are those
- *        of a region of the vector: index `offset` goes to dense[0]. Local.
+ * @brief Fills `dense`, a region of the vector, with zeros, then writes the entries of `in` to it:
+ *        index `offset` goes to dense[0]. Local.
  *
- * So a rank writes its region of a sparseReduceScatter() into an array of its own.
+ * A rank can use it to write its region of a sparseReduceScatter() into an array of its own.
  * @param in     all indices are at least `offset` and below offset + length.
  * @param dense  length values.
  * @param offset the first index of the region.

@@ -47,7 +47,7 @@ class MpiDense final : public Runner<T> {
     CallStats stats;
     stats.selected = task_.n;
     stats.result = task_.n;
-    // No dense allreduce sends less than a reduce-scatter and an allgather.
+    // The bytes of a reduce-scatter and an allgather: no dense allreduce sends less.
     stats.wire_bytes = 2.0 * static_cast<double>(task_.n * sizeof(T)) *
                        static_cast<double>(task_.ranks - 1) / static_cast<double>(task_.ranks);
     stats.wire_is_model = true;
@@ -127,7 +127,7 @@ class MpiAllgather final : public Runner<T> {
     stats.result = static_cast<std::size_t>(
         std::ranges::count_if(result_, [](T value) { return value != T(0); }));
     // The bytes received from the other ranks. No algorithm receives less, and a ring sends as
-    // much.
+    // many.
     stats.wire_bytes = static_cast<double>((all_.size() - selected_) * sizeof(Pair<T>) +
                                            (counts_.size() - 1) * sizeof(int));
     stats.wire_is_model = true;

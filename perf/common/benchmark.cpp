@@ -136,7 +136,7 @@ class Benchmark {
                            const Checker<T>* checker) {
     const bool own = std::ranges::count(baseline_names(), name) == 0;
     const auto runner = own ? library_.make<T>(name, task) : baseline(name, task);
-    // Check twice: a first call, and below a call that uses what earlier calls cached.
+    // Check twice: a first call here, and below a call that uses the cache of earlier calls.
     std::size_t wrong = checker != nullptr ? check(*runner, *checker) : 0;
     runner->reset();
     std::function<void()> timed = [&] { runner->call(); };

@@ -132,7 +132,7 @@ std::size_t Checker<T>::wrong_dense(std::span<const T> result, ExpectedResult ki
   for (std::size_t i = 0; i < result.size(); ++i) {
     const bool entry = j < want.size() && want.index[j] == i;
     const Wide<T> total = entry ? want.value[j] : Wide<T>(0);
-    // Only sums of all selections are compared up to rounding. Their scale has the same indices.
+    // Only sums of all selections are compared up to rounding. `scale` has the same indices.
     const Wide<T> scale = entry && !bits ? cache_->scale->value[j] : Wide<T>(0);
     wrong += comparison.right(result[i], total, scale) ? 0 : 1;
     j += entry ? 1 : 0;

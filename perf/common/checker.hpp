@@ -29,7 +29,7 @@ enum class ExpectedResult {
   kSumOfVectors           ///< the sum of the whole vectors
 };
 
-/// How closely a result must agree with the definition.
+/// The agreement with the definition that a result must have.
 enum class Accuracy {
   kBits,     ///< equal bits: the order of the sum is defined, or sums are exact
   kRounding  ///< the order is free: the error is at most (P + 1) u sum|x|

@@ -132,7 +132,7 @@ void complete_options(CLI::App& app, Options& o, const Program& program) {
     if (minimum_given && app.count("--maxbytes") > 0) {
       throw CLI::ValidationError("-b", "is larger than -e");
     }
-    // Only one end was given, and the other one is a default: the range is the one size.
+    // If only one end of the range was given, measure only that size.
     (minimum_given ? o.max_bytes : o.min_bytes) = minimum_given ? o.min_bytes : o.max_bytes;
   }
   if (o.densities.empty() && o.ks.empty()) o.densities = {0.001, 0.01};

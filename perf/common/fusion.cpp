@@ -18,7 +18,7 @@
 namespace sparsecoll::perf {
 namespace {
 
-/// One tensor on this rank. It must not be moved: task and checker point into it.
+/// One tensor on this rank. It must not be moved, because task and checker point into it.
 template <class T>
 struct Tensor {
   std::unique_ptr<Vectors<T>> vectors;

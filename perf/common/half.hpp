@@ -14,17 +14,17 @@ namespace sparsecoll::perf {
 template <int exponent_bits, int mantissa_bits>
 class Half {
  public:
-  /// All integers up to this one are exact.
+  /// The format has all integers up to this one exactly.
   static constexpr int kExactIntegers = 2 << mantissa_bits;
 
   Half() = default;
-  /// Rounds to the nearest, ties to even. Values beyond the largest become the largest.
+  /// Rounds to the nearest value, ties to even. Values beyond the largest become the largest.
   explicit Half(float value) {
     const float magnitude = std::min(std::fabs(value), largest());
     int exponent = 0;
     std::frexp(magnitude, &exponent);
     exponent = magnitude == 0 ? 1 - kBias : std::max(exponent - 1, 1 - kBias);
-    // Rounding up may carry into the exponent, and the bits below are right then, too.
+    // Rounding up may carry into the exponent. Then the mantissa becomes 0, which is right.
     const auto significand =
         static_cast<std::uint32_t>(std::nearbyint(std::ldexp(magnitude, mantissa_bits - exponent)));
     const std::uint32_t binade = static_cast<std::uint32_t>(exponent + kBias - 1);

@@ -58,7 +58,7 @@ Communicator connect_single_rank();
 /// Owns a residual. It must be destroyed before its communicator.
 class Residual {
  public:
-  /// Makes no residual: get() is NULL, for calls without error feedback.
+  /// Makes an object without a residual, for calls without error feedback: get() is NULL.
   Residual() = default;
   Residual(std::size_t count, sparsecollDataType_t datatype, sparsecollComm_t comm);
   Residual(const Residual&) = delete;

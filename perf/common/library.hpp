@@ -31,7 +31,7 @@ inline constexpr const char* kGtopk = "gtopk";
 inline constexpr const char* kAlltoall = "alltoall";
 
 /// Makes runners of the library's algorithms. Each algorithm has a communicator of its own, which
-/// lives as long as this object: as in a user's program, calls use what earlier calls cached.
+/// lives as long as this object: as in a user's program, calls use the caches of earlier calls.
 class Library {
  public:
   /// With reused thresholds, the first call of a shape computes new ones, and so does the first

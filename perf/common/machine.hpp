@@ -12,7 +12,7 @@ namespace sparsecoll::perf {
 /// A description of the hosts on which the ranks run. Nothing else about them is recorded.
 struct Machine {
   std::string host;       ///< name of rank 0's host
-  std::string kind;       ///< model of its processor
+  std::string kind;       ///< model of the host's processor
   int cores = 0;          ///< cores of rank 0's host
   int hosts = 0;          ///< number of hosts
   std::string placement;  ///< "alpha (ranks 0-3), beta (ranks 4-7)"

@@ -20,8 +20,8 @@ struct Exchange {
 };
 
 /// Returns the time in seconds that the library's cost model predicts for an algorithm. It uses the
-/// network parameters that `comm`, whose algorithm is Auto, has measured; if it has not, a small
-/// call makes it measure them. Returns nothing if the model does not know the algorithm, or for
+/// network that `comm`, whose algorithm is Auto, has measured. If `comm` has measured none, a small
+/// call makes it do so. Returns nothing if the model does not know the algorithm, or for
 /// Hierarchical if `comm` may not choose it. Collective.
 std::optional<double> model_seconds(const std::string& algorithm, const Exchange& exchange,
                                     const Communicator& comm);

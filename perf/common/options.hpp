@@ -16,11 +16,12 @@ namespace sparsecoll::perf {
 struct Program {
   std::string name;
   std::string description;
-  std::vector<std::string> algorithms;          ///< the library's; empty: topk_perf, without --algo
-  std::vector<std::string> default_algorithms;  ///< --algo if not given; baselines are added
+  std::vector<std::string> algorithms;          ///< algorithms of the library; empty: topk_perf,
+                                                ///< which has no --algo
+  std::vector<std::string> default_algorithms;  ///< the default of --algo; baselines are added
   std::vector<std::string> baselines = {"mpi-dense", "mpi-allgather"};  ///< with MPI
   bool tensors = false;                                                 ///< has --tensors
-  bool owners = false;  ///< sparseAlltoall: no --form, --op and --feedback
+  bool owners = false;  ///< sparseAlltoall, which has no --form, --op and --feedback
   bool device = false;  ///< can measure CUDA kernels
 };
 
@@ -57,10 +58,10 @@ struct Options {
   int recorded_calls = 0;           ///< above 0: measures the flight recorder, nothing else
   std::string kernel = "select";    ///< on a device: the kernel to measure
   std::vector<int> kernel_ranks;    ///< on a device: inputs of merge, messages of pack
-  bool cold = true;                 ///< on a device: its cache is overwritten before calls
+  bool cold = true;                 ///< on a device: overwrite the device's cache before calls
   std::size_t check_count = std::size_t{1} << 24;  ///< on a device: largest count that is checked
   std::string data;                                ///< file name, %r = rank; empty: generated
-  std::string tensors;  ///< file or list of counts: search the best size of groups
+  std::string tensors;  ///< file or list of counts: search for the best size of groups
   std::string json;
   bool progress = false;
 
@@ -80,9 +81,9 @@ inline constexpr const char* kTransportWords =
 /// Throws CLI::ValidationError if the transport cannot use vectors in options.memory.
 void check_transport(const Options& options);
 
-/// Returns the lengths n of the sweep; `element` is the size of a value in bytes.
+/// Returns the lengths n that the program measures; `element` is the size of a value in bytes.
 std::vector<std::size_t> lengths(const Options& options, std::size_t element);
-/// Returns the distinct values of k of the sweep for vectors of length n.
+/// Returns the distinct values of k that the program measures for vectors of length n.
 std::vector<std::size_t> selections(const Options& options, std::size_t n);
 
 }  // namespace sparsecoll::perf

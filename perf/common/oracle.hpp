@@ -57,7 +57,8 @@ Entries<T> sum(std::span<const Entries<T>> parts);
 template <class T>
 struct Tree {
   Entries<T> result;
-  std::vector<Entries<T>> dropped;  ///< by rank: the sum of what it dropped when it merged
+  std::vector<Entries<T>> dropped;  ///< by rank: the sum of the entries that the rank dropped in
+                                    ///< merges
 };
 /// Merges the ranks' entries in gTop-k's tree. With `everything`, no merge drops entries, and k is
 /// not used.

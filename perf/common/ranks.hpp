@@ -31,9 +31,9 @@ class Ranks {
   int size() const { return size_; }
 
   virtual void barrier() = 0;
-  /// Returns the time in seconds since a fixed time.
+  /// Returns the current time in seconds since a fixed time.
   virtual double now();
-  /// Waits for that time.
+  /// Waits until now() has reached this time.
   virtual void sleep(double seconds);
   /// Returns the bytes that each rank passed, in rank order. Lengths may differ. Collective.
   virtual std::vector<Bytes> allgather(std::span<const std::byte> mine) = 0;

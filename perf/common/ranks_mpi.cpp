@@ -32,7 +32,7 @@ class MpiRanks final : public Ranks {
     MPI_Comm_dup(MPI_COMM_WORLD, &comm_);
   }
   ~MpiRanks() override {
-    // It is collective: after an exception the peers may not call it.
+    // MPI_Finalize is collective, and after an exception the peers may not call it.
     if (std::uncaught_exceptions() == 0) MPI_Comm_free(&comm_);
   }
 

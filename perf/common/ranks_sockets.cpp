@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Ranks that no MPI has started: perf/launch or torchrun. Each has a TCP connection to rank 0.
+// Ranks that perf/launch or torchrun has started, without MPI. Each has a TCP connection to rank 0.
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
@@ -26,7 +26,7 @@ int number_in(const char* variable) {
   return std::atoi(value);
 }
 
-/// A connection that carries messages: a length, and so many bytes.
+/// A connection that carries messages: a length, and then that many bytes.
 class Line {
  public:
   explicit Line(int fd) : fd_(fd) {
@@ -64,7 +64,7 @@ class Line {
   int fd_;
 };
 
-/// Returns the address of MASTER_ADDR and MASTER_PORT.
+/// Returns the address that MASTER_ADDR and MASTER_PORT name.
 sockaddr_in master() {
   addrinfo hints{}, *found = nullptr;
   hints.ai_family = AF_INET;

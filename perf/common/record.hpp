@@ -26,11 +26,11 @@ struct Record {
   double mean_nnz_in = 0;
   std::size_t nnz_out = 0;
   Times times;
-  double select_seconds = 0;  ///< this and the next three: last call, slowest rank
+  double select_seconds = 0;  ///< this and the next three are of the last call, on the slowest rank
   double pack_seconds = 0;
   double exchange_seconds = 0;
   double reduce_seconds = 0;
-  double wire_bytes = 0;       ///< last call, rank that sent most
+  double wire_bytes = 0;       ///< bytes sent in the last call by the rank that sent most
   std::size_t messages = 0;    ///< messages sent by the rank that sent most; 0: not counted
   bool wire_is_model = false;  ///< wire_bytes is computed, not counted
   std::optional<double> model_seconds;  ///< prediction of Auto's cost model
@@ -39,9 +39,9 @@ struct Record {
   std::optional<std::size_t> wrong;             ///< sum over all ranks
 
   double density() const;
-  /// Returns wire_bytes over (mean_nnz_in)(P - 1)/P. A direct exchange of pairs of 4 bytes each
-  /// gives
-  /// 8. Returns nothing for one rank or without entries.
+  /// Returns wire_bytes over (mean_nnz_in)(P - 1)/P: the bytes for each sent entry. A direct
+  /// exchange of 4-byte indices and 4-byte values gives 8. Returns nothing for one rank or without
+  /// entries.
   std::optional<double> wire_bytes_per_entry(int ranks) const;
 };
 

@@ -14,8 +14,8 @@
 namespace sparsecoll::perf {
 namespace {
 
-/// Does what a call of these peers does to the recorder. Times are those that the deadline and the
-/// phases of a call have read already, so that none is read here.
+/// Records a call with these peers, as a real call does. It reads no clock: a real call records
+/// times that its deadline and phases have read.
 void record_call(FlightRecorder& recorder, uint64_t number, std::span<const int> peers,
                  Clock::time_point time) {
   Descriptor call;

@@ -4,8 +4,8 @@
 
 namespace sparsecoll::perf {
 
-/// Measures what the flight recorder adds to a call, in as many runs of `calls` calls as `runs`
-/// says. Prints it. Returns the exit status.
+/// Measures the time that the flight recorder adds to a call, in `runs` runs of `calls` calls.
+/// Prints it. Returns the exit status.
 int measure_recorder(int calls, int runs);
 
 }  // namespace sparsecoll::perf

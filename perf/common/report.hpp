@@ -50,8 +50,8 @@ class JsonFile {
   std::ofstream file_;
 };
 
-/// A line on stderr that shows what is measured now, such as "size 3 of 12, k = 100: oktopk". Each
-/// call rewrites it; the destructor clears it.
+/// A progress line on stderr, such as "size 3 of 12, k = 100: oktopk". Each call rewrites it; the
+/// destructor clears it.
 class Progress {
  public:
   /// Shows the line if `wanted` or if stderr is a terminal, but never on a silent rank.

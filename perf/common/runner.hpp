@@ -32,8 +32,8 @@ struct Task {
   bool rounded = false;      ///< the library sends values in bfloat16
   std::span<const T> dense;  ///< this rank's vector; unless kDense, zeros except for its entries
   const Entries<Wide<T>>* entries = nullptr;   ///< this rank's top-k, the input unless kDense
-  const Entries<Wide<T>>* by_shard = nullptr;  ///< its selection by shards; null if unused
-  std::vector<int> nodes;                      ///< of the ranks, for Sharded; empty if unused
+  const Entries<Wide<T>>* by_shard = nullptr;  ///< this rank's selection by shards; null if unused
+  std::vector<int> nodes;                      ///< node of each rank, for Sharded; empty if unused
   std::vector<std::size_t> bounds;             ///< kOwners: rank r owns [bounds[r], bounds[r + 1])
 };
 

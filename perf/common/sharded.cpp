@@ -35,7 +35,7 @@ ShardedDefinition<T>::ShardedDefinition(const Task<T>& task, const Vectors<T>& v
   const std::vector<Shard> cut = shards();
   for (int rank = 0; rank < task_.ranks; ++rank) {
     const std::vector<int> ranks = ranks_beside(rank);
-    if (ranks.front() != rank) continue;  // a node that is done
+    if (ranks.front() != rank) continue;  // this node is done
     const std::vector<Wide<T>> sum = sum_of_node(ranks);
     Entries<Wide<T>>& sent = sent_.emplace_back();
     for (const Shard& shard : cut) {
@@ -102,7 +102,7 @@ std::vector<Wide<T>> ShardedDefinition<T>::residual(int rank) const {
   std::copy(sum.begin() + static_cast<std::ptrdiff_t>(cut[s].begin),
             sum.begin() + static_cast<std::ptrdiff_t>(cut[s].end),
             residual.begin() + static_cast<std::ptrdiff_t>(cut[s].begin));
-  std::size_t node = 0;  // nodes before this one, by their lowest ranks
+  std::size_t node = 0;  // index of the node, by the nodes' lowest ranks
   for (int other = 0; other < ranks.front(); ++other)
     node += ranks_beside(other).front() == other ? 1 : 0;
   const Entries<Wide<T>>& sent = sent_[node];

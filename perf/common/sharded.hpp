@@ -16,7 +16,7 @@ class ShardedDefinition {
   /// Reads the vectors of all ranks: P n values.
   ShardedDefinition(const Task<T>& task, const Vectors<T>& vectors);
 
-  /// Returns what the owners of each node send, by node.
+  /// Returns the entries that the owners of each node send, by node.
   std::span<const Entries<Wide<T>>> sent() const { return sent_; }
   const Entries<Wide<T>>& result() const { return result_; }
   /// Returns the residual of a rank after the call, n values.

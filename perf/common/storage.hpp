@@ -35,9 +35,9 @@ class Storage {
   /// Waits for the stream, then returns the bytes at `from`. From a device they are copied to
   /// `buffer`.
   virtual const void* read(const void* from, std::size_t bytes, std::vector<std::byte>& buffer) = 0;
-  /// Returns a function that does the same as `work`, which must only queue work on the stream. On
-  /// a device this captures `work` into a CUDA graph, without running it, and the function launches
-  /// the graph. On the host the function is `work` itself.
+  /// Returns a function that repeats `work`, which must only queue work on the stream. On a device
+  /// this captures `work` into a CUDA graph, without running it, and the function launches the
+  /// graph. On the host the function is `work` itself.
   virtual std::function<void()> capture(const std::function<void()>& work) = 0;
   /// Waits for the stream.
   virtual void wait() = 0;

@@ -7,8 +7,8 @@
 
 namespace sparsecoll::perf::device {
 
-/// The arguments of a selection that users can write with CUB. Its entries are sorted by magnitude;
-/// those of the library are sorted by index.
+/// The arguments of a selection that users can write with CUB. It returns entries by magnitude; the
+/// library returns them by index.
 template <class T>
 struct SelectTask {
   const T* gradient;

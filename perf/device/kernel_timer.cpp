@@ -21,7 +21,7 @@ class Event {
   void record(const cuda::Backend& backend) {
     cuda::check(cudaEventRecord(event_, backend.stream()), "cudaEventRecord");
   }
-  /// Both events must be complete.
+  /// Returns the time between two events, both of which must be complete.
   double seconds_since(const Event& start) const {
     float milliseconds = 0;
     cuda::check(cudaEventElapsedTime(&milliseconds, start.event_, event_), "cudaEventElapsedTime");

@@ -13,7 +13,7 @@
 namespace sparsecoll::perf::device {
 namespace {
 
-/// Shapes with more entries in all inputs together are left out: they would fill the memory.
+/// Shapes whose inputs have more entries together are left out, because they would fill the memory.
 constexpr size_t kMostEntries = size_t{1} << 28;
 
 /// A merge of `inputs` sparse vectors of length n with k entries each.

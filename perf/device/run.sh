@@ -77,8 +77,8 @@ check_package() {
   fi
 }
 
-# choose_loader: uses the loader and the libraries of the package if those of the machine are too
-# old; else uses only the package's MPI.
+# choose_loader: chooses the loader and the libraries of the package if those of the machine are too
+# old; else only the package's MPI.
 choose_loader() {
   chmod +x "$folder"/lib/ld-linux* "$folder"/bin/* "$folder"/mpi/bin/* 2>/dev/null || true
   if [ -d "$folder/mpi" ]; then

@@ -14,7 +14,7 @@
 namespace sparsecoll::perf::device {
 namespace {
 
-/// The fraction of the calls that baselines get, because they are many times slower.
+/// Baselines make this fraction of the calls, because they are many times slower.
 constexpr double kSlowPart = 0.25;
 
 /// Measures selections from vectors of one length.

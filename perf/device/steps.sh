@@ -152,8 +152,8 @@ test_files() {
     grep -o '\[#[a-z0-9_]*\]' | tr -d '[]#' | LC_ALL=C sort -u || true
 }
 
-# plain_test_files: prints those without a step of their own. large_test, which takes the host
-# minutes, and the tests over NCCL have one.
+# plain_test_files: prints the source files of the tests without a step of their own. large_test,
+# which takes minutes on the host, and the tests over NCCL have their own steps.
 plain_test_files() {
   test_files | grep -vE '^(large|nccl|nccl_two_ranks)_test$' || true
 }
@@ -185,7 +185,7 @@ step_adversarial() {
   done
 }
 
-# Up to 2^30 values, with the check, which is too slow for the other steps.
+# Measures up to 2^30 values with the check of results, which is too slow for the other steps.
 step_large() {
   measure large 300 -b 1G -e 4G -f 4 --density 0.001 -n 3 -w 1 --check-count 1G
   step gpu_large 500 "${loader[@]}" "$folder/bin/test_gpu" -# "[#large_test]" -d yes
@@ -279,7 +279,7 @@ step_mpi() {
   done
   for program in sparse_allreduce gtopk_allreduce; do
     mpi_verb "$program" 2 "${sizes[@]}" --density 0.001,0.01 --feedback 1 "${calls[@]}"
-    # The cost of a small call.
+    # Measures the cost of a small call.
     mpi_verb "${program}_small" 2 -b 256K -e 256K -k 64 --feedback 1 "${many[@]}"
   done
   mpi_verb sparse_alltoall 2 "${sizes[@]}" --density 0.001,0.01 "${calls[@]}"
@@ -329,7 +329,7 @@ step_nccl() {
   done
   step nccl_tensors 240 "${perf[@]}" sparse_allreduce_perf --memory device --transport nccl \
     -t "$ranks" -J "$out/nccl_tensors.json" "${groups_of_tensors[@]}"
-  # The cost of a small call: queued by the host, and as a CUDA graph.
+  # Measures the cost of a small call: queued by the host, and as a CUDA graph.
   local small=(-b 256K -e 256K -k 64 --feedback 1 -n 500 -w 20)
   if [ "$quick" = 1 ]; then small=(-b 64K -e 64K -k 64 --feedback 1 -n 3 -w 1); fi
   for graph in 0 1; do

@@ -13,7 +13,8 @@ SAME = ("form", "transport", "datatype", "wire", "feedback", "data")
 
 
 def curve(rows, x_key, y_key):
-    """Returns the sorted x, and for each the median over rows: both programs may have measured it."""
+    """Returns the sorted x, and for each x the median over its rows: both programs may have
+    measured it."""
     points = {}
     for row in rows:
         points.setdefault(row[x_key], []).append(row[y_key])
@@ -105,7 +106,7 @@ def panels(count, width=4.0, height=3.6):
 
 
 def largest_ranks(rows):
-    """Returns the rows of the P that has most rows, for pictures at one P."""
+    """Returns the rows with the most frequent P, for pictures at one P."""
     counts = [row["ranks"] for row in rows]
     most = max(sorted(set(counts)), key=counts.count)
     return records.where(rows, ranks=most)
@@ -189,7 +190,8 @@ def time_against_ranks(rows):
 
 
 def speedup(rows):
-    """Draws bars of the speed-up over mpi-dense: a cluster for each density, at the largest size."""
+    """Draws the speed-up over mpi-dense as bars: a cluster for each density, at the largest
+    size."""
     for key, group in records.groups(rows, *SAME):
         group = records.nearest_densities(largest_ranks(group))
         group = [row for row in group if row["times_faster_than_dense"] is not None]

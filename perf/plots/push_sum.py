@@ -47,7 +47,7 @@ def consensus(rows):
 
 
 def slow_rank(rows):
-    """Draws bars of the mean step over the mean work of a rank."""
+    """Draws the mean time of a step over the mean work of a rank, as bars."""
     rows = records.where(rows, experiment="slow rank")
     for (ranks, count), group in records.groups(rows, "ranks", "count"):
         figure, axis = plt.subplots(figsize=(8, 3.6))

@@ -5,12 +5,13 @@
 import json
 import pathlib
 
-# Calls that are not listed.
+# Names of calls that are not listed.
 QUIET = ("sparsecollCommInit", "sparsecollCommDestroy")
 
 
 def load(paths):
-    """Returns [{rank, ranks, communicator, lost, events, spans}] by rank, on the first rank's clock."""
+    """Returns the list of dicts {rank, ranks, communicator, lost, events, spans}, by rank. Times
+    are on the first rank's clock."""
     ranks = []
     for path in paths:
         try:
@@ -33,7 +34,8 @@ def load(paths):
 
 
 def spans_of(events):
-    """Returns spans: name, lane, begin and end in microseconds, and call, bytes, peer if known."""
+    """Returns the spans. Each has name, lane, begin and end in microseconds, and call, bytes and
+    peer if known."""
     lanes = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
     under_way = {}
     for event in events:

@@ -13,7 +13,8 @@ def best_group(rows):
     if not groups:
         raise SystemExit("summary: there are no rows with form dense and generated data")
     group = max(groups, key=lambda item: len(item[1]))[1]
-    # Auto always runs one of the others, and the library's dense sum does not compete with MPI's.
+    # Left out: Auto, which always runs one of the others, and the library's dense sum, which is not
+    # meant to be faster than MPI's.
     group = [row for row in group if row["algorithm"] not in ("auto", "auto-reordered", "dense")]
     return records.where(group, bytes=max(row["bytes"] for row in group))
 

@@ -22,7 +22,8 @@ HEIGHT = 0.8  # height of a lane
 
 
 def lanes_of(ranks, number):
-    """Returns [(name, colour, [spans of each rank])] for the lanes that have spans."""
+    """Returns for each lane that has spans: its name, its colour, and a list of the spans of each
+    rank."""
     found = []
     for name, colour, belongs in LANES:
         mine = [[s for s in spans.of_call(one, number) if belongs(s)] for one in ranks]
@@ -32,7 +33,8 @@ def lanes_of(ranks, number):
 
 
 def rows(mine):
-    """Returns (span, its row, number of rows), such that no two spans of a row overlap."""
+    """Assigns spans to rows so that no two spans of a row overlap. Returns a tuple for each span:
+    the span, its row, and the number of rows."""
     ends, placed = [], []
     for each in sorted(mine, key=lambda s: (s["begin"], s["end"])):
         row = next((r for r, end in enumerate(ends) if end <= each["begin"]), len(ends))

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of the local selection: its time over that of passes over the same memory."""
+"""Pictures of the local selection: its time divided by the time of passes over the same memory."""
 
 from plots import records, style
 from plots.style import plt

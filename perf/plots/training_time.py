@@ -23,7 +23,8 @@ def epoch_parts(rows):
 
 
 def modes_of(rows):
-    """Returns (mode, its rows in order of time): dense first, then in the order of other legends."""
+    """Returns pairs of a mode and its rows by time: dense first, then in the order of other
+    legends."""
     found = {mode: mine for (mode,), mine in records.groups(rows, "mode")}
     order = sorted(found, key=lambda mode: (mode != "dense", style.rank_of(mode)))
     return [(mode, sorted(found[mode], key=lambda row: row["elapsed"])) for mode in order]

@@ -93,7 +93,7 @@ class Consensus {
       const double begin = ranks_.now();
       run.step();
       mine.push_back(ranks_.now() - begin);
-      error.push_back(distance_from_mean(run.estimate(), sum));  // also a barrier
+      error.push_back(distance_from_mean(run.estimate(), sum));  // this is also a barrier
     }
     Result result;
     for (const double each : error) result.error.push_back(before > 0 ? each / before : 0);

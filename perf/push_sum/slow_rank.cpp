@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// In each step every rank works for a while, a random one longer than the others, and then
-// averages. Work is sleep, so that a few cores are enough for many ranks.
+// In each step every rank works for some time, a random rank longer than the others. Then the ranks
+// average. Instead of working, ranks sleep, so that a few cores are enough for many ranks.
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>

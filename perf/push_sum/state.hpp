@@ -15,7 +15,7 @@ namespace sparsecoll::perf {
 template <class T>
 class PushSumRun {
  public:
-  /// Collective.
+  /// Makes the communicator and the state. Collective.
   PushSumRun(Ranks& ranks, Storage& storage, const sparsecollPushSumConfig_t& config,
              const std::vector<T>& x)
       : storage_(storage),

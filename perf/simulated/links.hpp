@@ -77,8 +77,8 @@ class Links {
     target.arriving.emplace(std::pair(arrives, sent_++), Arrival{duration, std::move(chunk)});
     return {source.up, arrives};
   }
-  /// Passes all chunks that reached the link of a rank's node by `now` through it, first come,
-  /// first served. No rank's clock may be behind `now` by more than the lookahead.
+  /// Lets all chunks that reached the link of a rank's node by `now` pass it, in the order of
+  /// arrival. No rank's clock may be behind `now` by more than the lookahead.
   void receive(int rank, double now) {
     Node& own = nodes_[node(rank)];
     while (!own.arriving.empty() && own.arriving.begin()->first.first <= now) {
@@ -118,7 +118,7 @@ class Links {
     Chunk chunk;
   };
   struct Node {
-    double up = 0, down = 0;  ///< the times at which the link is free again, by direction
+    double up = 0, down = 0;  ///< the times at which the two directions of the link are free again
     std::map<std::pair<double, uint64_t>, Arrival> arriving;  ///< by time of arrival, then number
   };
   size_t node(int rank) const { return static_cast<size_t>(rank / model_.ranks_per_node); }
@@ -129,7 +129,7 @@ class Links {
   const NetworkModel model_;
   std::vector<Node> nodes_;
   std::vector<double>
-      copied_;         ///< by rank: the time at which its last copy inside the node is done
+      copied_;         ///< by rank: the time at which the rank's last copy inside the node is done
   uint64_t sent_ = 0;  ///< chunks
 };
 

@@ -17,10 +17,10 @@ struct NetworkModel {
   double byte_overhead = 0;  ///< processor time of each byte, at both ends
   int ranks_per_node = 1;    ///< ranks that share a link
   double cores = 0;          ///< cores that all ranks share; 0: each rank has its own
-  bool compute = true;       ///< processor time counts, scaled to `cores`; else it counts as 0
+  bool compute = true;       ///< whether processor time counts, scaled to `cores`
 };
 
-/// Latency and time for a byte between ranks of one node, which share memory.
+/// The latency, and the time for a byte, between ranks of one node, which share memory.
 inline constexpr double kSharedLatency = 1e-6;
 inline constexpr double kSharedByte = 1e-10;
 

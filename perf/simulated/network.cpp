@@ -22,7 +22,7 @@ struct RankGroup {
         inboxes(ranks.size()) {}
   ~RankGroup() {
     links->forget(*this);
-    // A message may be of another rank's pool, so all are freed before the first pool.
+    // Frees all messages before any pool, because a message may belong to another rank's pool.
     for (Inbox& inbox : inboxes) inbox.messages = {};
   }
   VirtualTime& time;
@@ -74,8 +74,8 @@ class SimulatedTransport final : public Transport {
     const size_t bytes = message.size();
     send_on_link(peer, bytes, std::make_shared<Buffer>(std::move(message)));
   }
-  /// Returns 1 until the last byte has left the link, although the caller's bytes are copied at
-  /// once.
+  /// Returns 1 until the last byte has left the link. The caller's bytes are copied at once, but a
+  /// real transport would still need them.
   size_t unsent() override {
     waits_for_link_ = time_.now(own()) < left_;
     return waits_for_link_ ? 1 : 0;
@@ -98,7 +98,7 @@ class SimulatedTransport final : public Transport {
   }
   /// Ignores the deadline, which is a real time.
   void idle(Clock::time_point) override {
-    if (std::exchange(seen_closed_, group_->closed) != group_->closed) return;  // the caller looks
+    if (std::exchange(seen_closed_, group_->closed) != group_->closed) return;  // the caller polls
     const double now = time_.now(own());
     double until = group_->links->next_arrival(own());
     if (!inbox_.messages.empty()) until = std::min(until, inbox_.messages.top().due);
@@ -170,7 +170,7 @@ class SimulatedTransport final : public Transport {
   Inbox& inbox_;
   std::vector<OpenMessage> open_messages_;  ///< by peer
   double left_ = 0;                         ///< the time at which the last byte leaves the link
-  bool waits_for_link_ = false;             ///< the last unsent() was not 0
+  bool waits_for_link_ = false;             ///< whether the last unsent() returned 1
   size_t seen_closed_ = 0;                  ///< RankGroup::closed at the last idle()
 };
 

@@ -136,7 +136,7 @@ TEST_CASE("ranks of one node use no link") {
       transport.send(1, message);
       transport.send(2, message);
     }
-    if (rank == 1) transport.send(2, message);  // over the same link
+    if (rank == 1) transport.send(2, message);  // this message takes the same link
     if (rank == 1) {
       receive(transport);
       CHECK(std::abs(time.now(1) - (1000 * kSharedByte + kSharedLatency)) < 1e-9);

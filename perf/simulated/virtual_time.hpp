@@ -33,16 +33,16 @@ class VirtualTime {
   double now(int rank);
   /// Advances the rank's clock.
   void advance(int rank, double seconds);
-  /// Returns once no rank that can run is behind by more than `slack` seconds. Returns the clock.
+  /// Waits until no rank that can run is behind by more than `slack` seconds. Returns the clock.
   double let_others_catch_up(int rank, double slack);
-  /// Lets the others run until that time, or until wake() is called for this rank. Ends the program
-  /// if no rank can run.
+  /// Lets the other ranks run until the given time, or until wake() is called for this rank. Ends
+  /// the program if no rank can run.
   void sleep(int rank, double until);
   /// Waits for all ranks. Their clocks are equal afterwards: the latest one.
   void barrier(int rank);
 
   // --- called by the thread that runs
-  /// Makes a rank that sleeps continue at that time at the latest.
+  /// Makes a sleeping rank continue at the given time at the latest.
   void wake(int rank, double at);
 
  private:

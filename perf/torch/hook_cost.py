@@ -5,9 +5,10 @@
 
     PYTHONPATH=src/python python3 -m sparsecoll.torch.launch -n 2 perf/torch/hook_cost.py
 
-`calls` is a group of the same calls and the wait for it, with arguments that were prepared before;
-`hook` is the hook with a bucket of the same tensors, up to the end of its future. Both run in turn,
-in the same processes. Each line is one bucket in JSON: minimum and median of the repetitions in ms.
+`calls` measures a group of the same calls, with arguments that were prepared before, and the wait
+for it. `hook` measures the hook with a bucket of the same tensors, up to the end of its future.
+Both run in turn, in the same processes. Each line is one bucket in JSON: minimum and median of the
+repetitions in ms.
 """
 
 import argparse
@@ -24,7 +25,7 @@ from sparsecoll._library import functions
 
 
 class Bucket:
-    """The part of GradBucket that the hook uses."""
+    """A stand-in for GradBucket, with the part that the hook uses."""
 
     def __init__(self, parameters):
         self._parameters = parameters
@@ -63,7 +64,7 @@ def calls_of(comm, bucket, residuals, density):
 
 
 def measure(options, tensors):
-    """Measures buckets of so many tensors."""
+    """Measures buckets of `tensors` tensors."""
     count = options.values // tensors
     bucket = Bucket([torch.nn.Parameter(torch.zeros(count)) for _ in range(tensors)])
     data = torch.randn(len(bucket.buffer()), generator=torch.Generator().manual_seed(dist.get_rank()))

@@ -9,7 +9,7 @@ set -euo pipefail
 export RANK=$OMPI_COMM_WORLD_RANK WORLD_SIZE=$OMPI_COMM_WORLD_SIZE
 export LOCAL_RANK=$OMPI_COMM_WORLD_LOCAL_RANK
 export MASTER_ADDR=${MASTER_ADDR:-10.0.0.1} MASTER_PORT=${MASTER_PORT:-29500}
-# gloo must take the network on which the others can reach this rank.
+# gloo must use the network on which the others can reach this rank.
 network=$(ip -oneline -4 address show | awk '$4 ~ /^10\.0\.0\./ { print $2; exit }')
 [ -z "$network" ] || export GLOO_SOCKET_IFNAME=$network SPARSECOLL_SOCKET_IFNAME="=$network"
 exec "$@"

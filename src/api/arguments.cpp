@@ -109,8 +109,8 @@ std::shared_ptr<Residual> check_residual(sparsecollResidual_t handle, Communicat
          ", where the buffers are, got one in ", name_of_memory(residual->device()),
          ", where its first call's were");
   if (tensor.captured) {
-    // Otherwise the graph would contain the zeroing of the new buffers, and repeat it in every
-    // launch.
+    // A graph must not contain the zeroing of new buffers: every launch would repeat
+    // it.
     if (!residual->is_on(tensor.device))
       fail(sparsecollInvalidUsage,
            "residual: expected one that a call has used before a graph is captured, got a new one");

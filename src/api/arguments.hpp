@@ -23,8 +23,8 @@ IndexType check_index_type(int index_type);
 int check_op(int op, int ranks);
 /// Checks that a path is neither NULL nor empty.
 void check_path(const char* path);
-/// Checks the memory in which a state is saved: it is the host's, or NULL, and its size has a
-/// place.
+/// Checks the memory in which a state is saved: it is the host's, or NULL, and `bytes` is not
+/// NULL.
 void check_state_target(const void* buffer, const size_t* bytes);
 /// Checks a state in memory, which must be the host's, and returns its bytes.
 ConstBytes state_in_memory(const void* buffer, size_t bytes);
@@ -64,7 +64,7 @@ void check_sparse(const char* name, const sparsecollSparse_t* sparse, int device
 /// Checks the entries of a sparse vector: nnz is within capacity, and indices rise strictly and are
 /// below count. `kernels` have its types and its backend.
 void check_entries(const char* name, const sparsecollSparse_t& sparse, Kernels& kernels);
-/// Does the same for a vector all of whose entries must lie within a region.
+/// Checks the entries as above, and that all of them lie within a region.
 void check_entries(const char* name, const sparsecollSparse_t& sparse, const Region& region,
                    Kernels& kernels);
 

@@ -15,15 +15,15 @@ namespace {
 constexpr int kUndecided = INT_MIN;
 
 /// Returns the device of a communicator that was configured with this number. INT_MIN stands for
-/// the current device. If this process uses no device yet, the first buffer on a device decides:
-/// asking CUDA would load it into programs that never use it.
+/// the current device. If this process uses no device yet, the first buffer on a device decides: a
+/// query of CUDA would load it into programs that never use it.
 int first_device(int configured) {
   if (configured != INT_MIN) return configured;
   const int current = current_device();
   return current == kHost ? kUndecided : current;
 }
 
-/// Returns how many threads select: those that are configured, or this rank's share of the CPUs on
+/// Returns how many threads select: the configured number, or this rank's share of the CPUs on
 /// which the calling thread may run.
 size_t threads_of(const Config& config, const CpuShare& share) {
   return config.threads ? static_cast<size_t>(*config.threads) : count_cpus() / share.ranks;

@@ -15,7 +15,7 @@
 namespace sparsecoll {
 
 /// The host and at most one device, on which the calls of one communicator work: their memory,
-/// workspace and kernels. Only the thread that is inside the communicator, or that of its queue,
+/// workspace and kernels. Only the thread that is inside the communicator, or its queue's thread,
 /// may use it, but any thread may call device_number(), works_on() and device().
 class Backends {
  public:
@@ -23,7 +23,7 @@ class Backends {
   /// nothing.
   Backends(const Config& config, Link& link, const ThreadPlacement& placement, Timeline* timeline);
 
-  /// Returns the number of threads that select, this rank's calling thread included.
+  /// Returns the number of threads that select, including the calling thread.
   size_t threads() const { return host_.threads(); }
 
   /// Bounds the host's selections; see host::Backend::set_deadline().
@@ -38,9 +38,9 @@ class Backends {
   bool works_on(int device);
   /// Returns the device; null before the first call with memory on it.
   Device* device() { return device_pointer_; }
-  /// Returns the device of this number, on which the communicator works. The first call makes it.
+  /// Returns the device of this number, on which the communicator works. The first call creates it.
   Device& device(int number);
-  /// Returns the kernels of the host or of the device. The device's have begun a call.
+  /// Returns the kernels of the host, or those of the device, on which a call must have begun.
   Kernels& kernels(int device, DataType type, IndexType index);
   /// Returns the memory, of the host or of the device, for objects that outlive a call.
   const std::shared_ptr<Memory>& memory(int device);
@@ -50,7 +50,7 @@ class Backends {
   void receive_on_device();
   /// Returns whether the link sends directly from memory of the device.
   bool sends_from_device() const;
-  /// Keeps the device the calling thread's current one while the returned object lives, if messages
+  /// Makes the device the calling thread's current one while the returned object lives, if messages
   /// may be on their way from or to its memory. Calls with host memory need this.
   std::shared_ptr<const void> keep_device_current();
   /// Gives up all workspace for good. Returns its size in bytes.
@@ -70,7 +70,7 @@ class Backends {
 };
 
 /// A scope that gives back the workspace taken in it, on the host and on the device, and that ends
-/// the device's work of a call. The call's deadline bounds what the host computes in the scope.
+/// the device's work of a call. The call's deadline limits the host's computations in the scope.
 class Workspace {
  public:
   explicit Workspace(Backends& backends, const Deadline& deadline = {})

@@ -23,8 +23,8 @@ class EnteredCommunicator {
   Communicator& communicator_;
 };
 
-/// Returns the error of a function that is called from a callback of this communicator, where it
-/// would wait for itself; none outside of callbacks.
+/// Returns an error if the calling thread is in a callback of this communicator, where a function
+/// would wait for itself; nothing outside of callbacks.
 inline std::optional<Error> callback_here(Communicator& communicator) {
   const auto refuse = [](const char* callback) {
     return Error(sparsecollInvalidUsage,
@@ -35,10 +35,11 @@ inline std::optional<Error> callback_here(Communicator& communicator) {
   return std::nullopt;
 }
 
-/// Runs `body(Communicator&)` for a C function and returns its result, or that of the exception
-/// that it throws. Finds the communicator, admits one thread at a time, keeps cancellation out, and
-/// keeps the error message. Refuses a forked child, and a callback of a queued call, which would
-/// wait for itself. All functions on a communicator use it, except queries and CommAbort.
+/// Runs `body(Communicator&)` for a C function and returns its result, or the code of the exception
+/// that it throws. Finds the communicator, admits one thread at a time, disables thread
+/// cancellation, and keeps the error message. Refuses a forked child, and a callback of a queued
+/// call, which would wait for itself. All functions on a communicator use it, except queries and
+/// CommAbort.
 template <class Body>
 sparsecollResult_t on_entered(const char* operation, Communicator* communicator,
                               Body&& body) noexcept {
@@ -116,11 +117,12 @@ sparsecollResult_t on_communicator(const char* operation, sparsecollComm_t handl
   return on_communicator(operation, communicator.get(), body);
 }
 
-/// Does the same for a function on a residual, inside its communicator.
+/// Runs a function on a residual as on_communicator() does, inside the residual's communicator.
 template <class Body>
 sparsecollResult_t on_residual(const char* operation, sparsecollResidual_t handle,
                                Body&& body) noexcept {
-  std::shared_ptr<Communicator> owner;  // outlives the residual, whose memory it counts
+  std::shared_ptr<Communicator> owner;  // must outlive the residual, because it counts the
+                                        // residual's memory
   const std::shared_ptr<Residual> residual = residuals().find(handle);
   if (residual) owner = residual->owner();
   return on_communicator(operation, owner.get(), [&](Communicator&) { return body(*residual); });

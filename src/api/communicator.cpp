@@ -38,7 +38,7 @@ Communicator::Communicator(std::unique_ptr<Link> link, Config config, const Comm
   link_->open({*backends_.memory(kHost), backends_.arena(), config_.check, config_.values.timeoutMs,
                timeline_file_.timeline(), &recorder_});
   if (const auto device = link_->device())
-    backends_.device(*device);  // which attaches it to the link
+    backends_.device(*device);  // this attaches it to the link
   log_.write(
       LogLevel::info,
       text("init: blocking ", config_.values.blocking, ", timeout ", config_.values.timeoutMs,
@@ -87,7 +87,7 @@ void Communicator::agree_on_config(const std::optional<Error>& problem, const De
     if (!has_parent_) network_model_.path = path_of(config_, *link_);
     if (!config_.values.blocking) link_->check_queue();
   };
-  // This call gets number 0. Before it ends here, messages of call 1 may arrive.
+  // The call below gets number 0. Before it ends on this rank, messages of call 1 may arrive.
   running_call_ = ~uint64_t{0};
   try {
     std::vector<RankPath> paths;
@@ -98,7 +98,7 @@ void Communicator::agree_on_config(const std::optional<Error>& problem, const De
       call.agree();
     };
     run_collective(describe(config_), check, body, deadline);
-    set_topology(network_model_.path, Topology(paths));  // if it throws, it does so on all ranks
+    set_topology(network_model_.path, Topology(paths));  // throws on all ranks or on none
     join_node(*link_, config_, topology(), deadline);
   } catch (const Error&) {
     if (health_.code() == sparsecollSuccess) {
@@ -123,7 +123,7 @@ const Topology& Communicator::topology() const {
 void Communicator::start() {
   statistics_.reset();  // the initialisation is no verb
   if (may_shard(config_) && !network_model_.topology) {
-    // The ranks are threads of this process, on this machine, which exchange nothing at init.
+    // The ranks are threads of one process. They exchange nothing at init, and need not.
     std::vector<uint64_t> nodes;
     for (int r = 0; r < size(); ++r) nodes.push_back(node_of(r, config_, *link_));
     network_model_.topology.emplace(nodes);

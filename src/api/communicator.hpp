@@ -79,9 +79,9 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// if a thread is inside.
   bool enter(const char* operation);
   void leave() { inside_ = 0; }
-  /// Returns whether the calling thread is inside. Any thread may call.
+  /// Returns whether the calling thread is inside. Any thread may call it.
   bool is_inside() const { return inside_ == ::gettid(); }
-  /// Returns why a thread that was not let in was not. Any thread may call.
+  /// Returns the reason why enter() has refused a thread. Any thread may call it.
   Error refusal(const char* operation) const;
 
   // --- from initialisation to the end (docs/architecture.md)
@@ -94,9 +94,10 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// Ends the initialisation: verbs may be called. Throws SystemError if there is no thread for the
   /// queue.
   void start();
-  /// Sets where this rank and the others are, for ranks that need not tell each other.
+  /// Sets the node and the groups of each rank, for ranks that need not exchange them.
   void set_topology(const RankPath& path, const Topology& topology);
-  /// Returns where the ranks are. Throws InvalidUsage before they have told each other.
+  /// Returns the nodes and groups of the ranks. Throws InvalidUsage if the ranks have not exchanged
+  /// them yet.
   const Topology& topology() const;
   /// Sets the number by which the name of the timeline's file identifies this communicator among
   /// those of its process.
@@ -104,12 +105,12 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// Ends the communicator. Collective if Link::close_is_collective(). Throws InvalidUsage if peers
   /// made another call; the communicator is unchanged then.
   void close();
-  /// Makes all calls fail, those in progress, too. From any thread.
+  /// Makes all calls fail, those in progress, too. Any thread may call it.
   void abort() noexcept;
   /// If the communicator is poisoned, notifies the peers, unless they were notified before. Without
   /// this an abort between calls is known to them only when their deadlines pass.
   void notify_of_poison();
-  /// Returns how often abort() was called. Any thread may ask.
+  /// Returns how often abort() was called. Any thread may call it.
   uint64_t aborts() const { return aborts_; }
   /// While a split or a shrink makes `child`, abort() of this communicator also aborts the child.
   /// Null ends that.
@@ -118,25 +119,25 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   // --- calls
   /// Number of the last collective call that was made or queued.
   uint64_t sequence() const { return completions_.issued(); }
-  /// Number of the last call that had its effect, or none, on all ranks that took part.
+  /// Number of the last committed call: it has changed all ranks that took part, or none of them.
   uint64_t committed() const { return committed_; }
   /// Number of the last call that all ranks are known to have made.
   uint64_t agreed() const { return agreed_; }
-  /// Makes this the communicator of the ranks that remain of `origin`, after the call with this
-  /// number. Before the first call.
+  /// Makes this the communicator of the ranks that remain of `origin`. Its calls are numbered from
+  /// this number on. Called before the first call.
   void continue_from(const std::shared_ptr<Communicator>& origin, uint64_t committed);
-  /// Returns the number of the last call of `origin` that counts, if continue_from() made this
-  /// communicator of it, or of one that was made so in turn.
+  /// Returns the number of the last call of `origin` that counts, if this communicator continues
+  /// `origin`, directly or through others; see continue_from().
   std::optional<uint64_t> committed_in(const Communicator& origin) const;
   /// Number of the collective call that runs, or else of the last one that ran.
   uint64_t running_call() const { return running_call_; }
   /// Runs `begin`, which makes or queues a collective call. If it runs out of memory, poisons the
   /// communicator: the peers are notified instead of waiting for their deadlines.
   void begin_call(FunctionRef<void()> begin);
-  /// Runs `body`, which is all that a function or a queued task does here. An InternalError, and an
-  /// exception that is none of the library's, poisons the communicator, whichever way it comes.
+  /// Runs `body`, the whole work of a function or of a queued task. An InternalError, or an
+  /// exception of another library, poisons the communicator.
   void contain(FunctionRef<void()> body);
-  /// Queues a collective call. There is a queue.
+  /// Queues a collective call. Requires a queue.
   void enqueue(const char* name, std::function<void()> task);
   /// Runs the next collective call. `check` throws InvalidArgument or InvalidUsage for bad
   /// arguments of this rank; `body` exchanges, confirms and commits. Rethrows any error after all
@@ -157,29 +158,31 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// Makes `error` the first fatal error, unless there is one; notifies the peers; gives up the
   /// link. Throws the first fatal error.
   [[noreturn]] void poison_and_throw(const Error& error);
-  /// Does the same when the queued calls are done: until then their thread uses the link.
+  /// Waits for the queued calls, whose thread uses the link, and then does what poison_and_throw()
+  /// does.
   [[noreturn]] void poison_when_idle(const Error& error);
   /// Writes the record of the last calls to this file, or to that of SPARSECOLL_FLIGHT_RECORDER if
   /// the name is empty. Throws InvalidArgument, SystemError.
   void write_flight_record(FlightRecordCause cause, const std::string& name) const;
-  /// Does the same, to the file of SPARSECOLL_FLIGHT_RECORDER if it is set. Logs a failure.
+  /// Writes the record as above, to the file of SPARSECOLL_FLIGHT_RECORDER if it is set. Logs a
+  /// failure.
   void write_flight_record(FlightRecordCause cause) const noexcept;
   /// Keeps and logs the message of a failed C function. Returns the code of the error.
   sparsecollResult_t record_error(const char* operation, const Error& error);
   /// Throws the first error among the queued calls up to `number` that was not thrown before. Any
-  /// thread may call.
+  /// thread may call it.
   void throw_queued_failure(uint64_t number);
   /// Waits until a collective call has ended, and throws InvalidArgument if there is none with this
   /// number. Any thread but those that make calls here may call.
   void wait_for_call(uint64_t number);
   /// Throws what throw_queued_failure() throws, or else the error of this call, which has ended.
-  /// Any thread may call.
+  /// Any thread may call it.
   void throw_failure_of(uint64_t number);
 
   /// Waits for the device's work of all calls. With a stream: makes the stream wait instead.
   /// Poisons the communicator if the device fails.
   void wait_for_device(const std::optional<Stream>& stream);
-  /// Waits for the device's work of all calls. Any thread may call.
+  /// Waits for the device's work of all calls. Any thread may call it.
   void wait_for_device_outside();
 
   // --- notifications
@@ -210,12 +213,12 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// Counts a call and runs it with workspace. Poisons the communicator if the call fails fatally.
   void run_call(const Descriptor& call, const Deadline& deadline,
                 FunctionRef<void(const CallParameters&)> body);
-  /// Does that for a call that has its number.
+  /// Runs a call as above, after the call got its number.
   void run_numbered_call(const Descriptor& call, const Numbered& numbered,
                          FunctionRef<void(const CallParameters&)> body);
   /// Marks that a call that did not run on the queue's thread has ended.
   void end_call_outside_queue(uint64_t sequence);
-  /// Calls the functions of the notifications that are due. On the queue's thread.
+  /// Calls the functions of the notifications that are due. Called on the queue's thread.
   void deliver_notifications() noexcept;
   /// Returns the result of a call that has ended, once its work on the device has ended, too.
   sparsecollResult_t final_result(uint64_t number);
@@ -242,15 +245,15 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   Health health_;
   Statistics statistics_;
   ShapeCaches shape_caches_;
-  const bool has_parent_;  ///< the ranks stay where they are in it
+  const bool has_parent_;  ///< true: the ranks' nodes are those in the parent
   NetworkModel network_model_;
   PendingResults pending_results_;
   Group group_;
   OwnedHandles<Residual> residuals_;
   OwnedHandles<PushSumState> push_sums_;
   FlightRecorder recorder_;
-  std::atomic<uint64_t> number_{0};  ///< 0: the initialisation failed before there was a handle
-  std::atomic<pid_t> inside_{0};     ///< the thread that is inside; 0: none
+  std::atomic<uint64_t> number_{0};  ///< 0: initialize() has made no handle
+  std::atomic<pid_t> inside_{0};     ///< the thread that is inside the communicator; 0: none
   std::atomic<const char*> inside_for_{""};
   std::atomic<uint64_t> running_call_{0};
   uint64_t committed_ = 0;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// How a communicator runs a call, and what every exception in one leads to.
+//
+// Runs the calls of a communicator, and handles every exception in a call.
 #include <utility>
 
 #include "api/call_span.hpp"
@@ -110,7 +111,7 @@ void Communicator::run_numbered_call(const Descriptor& call, const Numbered& num
   stats.timeline = timeline_file_.timeline();
   stats.progress = recorder_.begin(sequence, call, deadline.start());
   std::shared_ptr<const void> current_device;
-  // The handlers below may leak its memory, so that it must outlive them.
+  // The handlers below may leak the workspace's memory, so that it must outlive them.
   const Workspace workspace(backends_, deadline);
   try {
     current_device = backends_.keep_device_current();

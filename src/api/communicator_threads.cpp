@@ -65,7 +65,8 @@ void Communicator::wait_for_device_outside() {
       const EnteredCommunicator inside(*this);
       poison_when_idle(error);
     }
-    // The thread that is inside may use the link: its call fails, and it notifies the peers.
+    // The thread that is inside may use the link. The abort makes its call fail, and then that
+    // thread notifies the peers.
     health_.poison(error);
     link_->abort();
     health_.throw_poison();
@@ -77,7 +78,7 @@ sparsecollResult_t Communicator::final_result(uint64_t number) {
   if (result != sparsecollSuccess) return result;
   try {
     wait_for_device_outside();
-    if (link_as<StreamLink>(*link_)) check_healthy();  // which of its calls failed is not known
+    if (link_as<StreamLink>(*link_)) check_healthy();  // a failure on the device may be of any call
   } catch (const Error& error) {
     return error.code();
   }

@@ -94,7 +94,7 @@ bool Completions::close() {
   return closed_;
 }
 
-/// Marks the calling thread as one that is inside of call().
+/// Marks the calling thread as running a callback.
 class Completions::Inside {
  public:
   explicit Inside(Completions& completions) : completions_(completions) {

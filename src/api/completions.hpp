@@ -18,14 +18,14 @@ namespace sparsecoll {
 
 /// A function of the caller's that waits for the end of a call.
 struct Notification {
-  uint64_t number;  ///< of the call
+  uint64_t number;  ///< the number of the call
   sparsecollNotify_t done;
   void* user;
 };
 
-/// The collective calls of a communicator by number: which there are, which have ended, how, and
-/// who wants to know. Numbers rise by one, and calls end in their order. Any thread may call any
-/// method.
+/// Tracks the collective calls of a communicator by number: which have begun, which have ended,
+/// with what result, and who waits for that. Numbers rise by one, and calls end in order. Any
+/// thread may call any method.
 class Completions {
  public:
   Completions() { callers_.reserve(1); }
@@ -40,7 +40,7 @@ class Completions {
   void end(uint64_t number) noexcept;
   /// Records how a call failed. Before end().
   void fail(uint64_t number, const CallError& error) noexcept;
-  /// Keeps an error, which nobody was told, for take_failure().
+  /// Keeps an error that no function has returned yet, for take_failure().
   void tell_later(uint64_t number, const CallError& error) noexcept;
 
   /// Waits until a call has ended. Returns false if there is none with this number.
@@ -52,10 +52,10 @@ class Completions {
   /// Returns the result of a call that has ended.
   sparsecollResult_t result_of(uint64_t number) const;
 
-  /// Keeps a notification until take_due() returns it. Returns false if that will not happen any
-  /// more.
+  /// Keeps a notification until take_due() returns it. Returns false if take_due() will not be
+  /// called any more.
   bool add(const Notification& notification);
-  /// Returns whether the call of some notification has ended.
+  /// Returns whether there is a notification whose call has ended.
   bool has_due() const;
   /// Takes the first notification whose call has ended.
   std::optional<Notification> take_due();
@@ -78,8 +78,8 @@ class Completions {
   Failures all_;
   std::vector<Notification> waiting_;
   bool closed_ = false;
-  std::vector<std::thread::id> callers_;  ///< threads inside of call()
-  std::atomic<size_t> callers_count_{0};  ///< so that most questions need no lock
+  std::vector<std::thread::id> callers_;  ///< the threads that are in call()
+  std::atomic<size_t> callers_count_{0};  ///< their number, which can be read without the lock
 };
 
 }  // namespace sparsecoll

@@ -51,7 +51,7 @@ int flight_signal(bool has_files) {
   return chosen;
 }
 
-/// Returns "0 (auto), 1 (allgather) or 2 (oktopk)" for all algorithms.
+/// Returns all algorithms as text: "0 (auto), 1 (allgather) or 2 (oktopk)".
 std::string algorithm_numbers() {
   std::string numbers;
   const int last = static_cast<int>(std::size(kAlgorithms)) - 1;
@@ -73,7 +73,7 @@ std::vector<Word> algorithm_words() {
 /// Runs checks and keeps the first error that one of them throws.
 class FirstError {
  public:
-  /// Returns what `get` returns; `otherwise` if it throws.
+  /// Returns the result of `get`, or `otherwise` if `get` throws.
   template <class T, class Get>
   T value(const T& otherwise, Get get) {
     try {
@@ -143,7 +143,7 @@ void check_values(sparsecollConfig_t& c, FirstError& first) {
   check("expectedRanks", &C::expectedRanks, c.expectedRanks >= 0, "0 or more");
 }
 
-/// Returns the caller's struct, with defaults for fields that it does not have.
+/// Returns the caller's struct, with defaults for the fields that it is too short for.
 sparsecollConfig_t copy_of(const sparsecollConfig_t& config) {
   if (config.size < offsetof(sparsecollConfig_t, blocking) || config.magic != kDefaults.magic ||
       config.version == 0)
@@ -157,7 +157,7 @@ sparsecollConfig_t copy_of(const sparsecollConfig_t& config) {
   return c;
 }
 
-/// Replaces fields by what the environment has for them.
+/// Replaces fields by the values of environment variables.
 void override_values(sparsecollConfig_t& c, FirstError& first) {
   const auto replace = [&](Field field, const char* variable, const std::vector<Word>& words) {
     c.*field = first.value(c.*field, [&] { return choose(variable, words, c.*field); });

@@ -16,7 +16,7 @@ namespace sparsecoll {
 
 class TopologyTree;
 
-/// The number of processes that a launcher started, by the variable that it sets.
+/// The number of processes that a launcher started, and the variable that says so.
 struct LaunchedRanks {
   const char* variable;
   int count;
@@ -26,27 +26,30 @@ struct LaunchedRanks {
 struct Config {
   sparsecollConfig_t values = SPARSECOLL_CONFIG_INITIALIZER;
   bool check = true;
-  int ranks_per_node = 0;  ///< so many consecutive ranks share a node; 0: those of one machine do
-  std::shared_ptr<const TopologyTree> tree;  ///< of SPARSECOLL_TOPOLOGY; null: there is none
-  std::string slurm_address, slurm_pattern;  ///< this node's place among switches; may be empty
+  int ranks_per_node = 0;  ///< consecutive ranks that share a node; 0: the ranks of one machine
+                           ///< share it
+  std::shared_ptr<const TopologyTree> tree;  ///< the tree of SPARSECOLL_TOPOLOGY; null: the
+                                             ///< variable is not set
+  std::string slurm_address, slurm_pattern;  ///< the switches above this node; may be empty
   LogLevel log_level = LogLevel::none;
   std::string log_file;
   std::string timeline;         ///< pattern of the names of timeline files; empty: none are written
   std::string flight_recorder;  ///< pattern of the names of flight records; empty: none are written
-  int flight_signal = 0;        ///< the signal that writes them; 0: none
+  int flight_signal = 0;        ///< the signal that writes flight records; 0: none
   std::optional<host::Simd> simd;  ///< none: the best level of the machine
   bool binds = true;               ///< whether threads of the library are bound to CPUs
   std::optional<int> threads;      ///< threads that select; none: this rank's share of the CPUs
   std::optional<bool> cuda_aware;  ///< whether MPI accepts device memory; none: what MPI reports
   std::optional<bool>
-      mpi_eager;  ///< whether all messages go in eager chunks; none: those to other machines
-  std::optional<int> spin_us;  ///< how long a rank polls before it sleeps; none: as its CPUs allow
+      mpi_eager;  ///< whether all messages are sent eagerly; none: only those to other machines
+  std::optional<int> spin_us;  ///< how long a rank polls before it sleeps; none: depends on its
+                               ///< CPUs
   std::optional<LaunchedRanks> launched;  ///< none: no launcher says how many there are
 };
 
-/// A configuration that can be used, and the first thing that is wrong with what it comes from: the
-/// field or variable, what was expected and what it got. Each bad part has its default, the good
-/// parts count: they say how long this rank waits until all ranks know of the problem.
+/// A configuration that can be used, and the first problem of its source: the field or variable,
+/// the expected value and the value that it has. Bad fields have their defaults, good ones their
+/// values: this rank needs its timeout while it waits until all ranks know of the problem.
 struct CheckedConfig {
   Config config;
   std::optional<Error> problem;  ///< InvalidArgument
@@ -56,7 +59,7 @@ struct CheckedConfig {
 /// it.
 CheckedConfig check_config(const sparsecollConfig_t* config, bool check = true);
 
-/// Does the same, but throws the problem.
+/// Returns the checked configuration, or throws the problem.
 Config make_config(const sparsecollConfig_t* config, bool check = true);
 
 /// Returns how many processes the launcher says that it started, if that is more than one. The
@@ -76,10 +79,10 @@ void check_device(const std::string& name, int device);
 /// Checks that the configuration asks for no other device than this one, which is NCCL's.
 void check_nccl_device(const Config& config, int device);
 
-/// Throws InvalidArgument if the configuration asks for what calls in stream order cannot do.
+/// Throws InvalidArgument if the configuration has a setting that calls in stream order lack.
 void check_stream_order(const Config& config);
 
-/// Returns what the ranks must agree on at init.
+/// Returns the settings on which the ranks must agree at init.
 Descriptor describe(const Config& config);
 
 }  // namespace sparsecoll

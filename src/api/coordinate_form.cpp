@@ -91,7 +91,8 @@ class CoordinateOperation final : public Operation, private CoordinateArguments 
     // Nothing can fail from here on.
     if (residual && !skips) {
       const ResidualRule rule = reduction.residual_rule(algorithm);
-      // acc first, then what merges dropped: the order of the definition.
+      // First add the entries of acc, then those that merges dropped: the definition has this
+      // order.
       kernels.put_back({unsent, {}, {}, rule}, residual->current());
       add_lost(kernels, local.lost, residual->current());
       kernels.put_back({problem.local, outcome.result, outcome.dropped, rule}, residual->current());
@@ -109,7 +110,7 @@ class CoordinateOperation final : public Operation, private CoordinateArguments 
                              static_cast<IndexType>(send->indexType));
   }
 
-  // Set by check_arguments().
+  // check_arguments() sets these.
   int divisor = 1;
   std::shared_ptr<Residual> residual;
 };

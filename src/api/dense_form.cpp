@@ -79,7 +79,7 @@ class DenseOperation final : public Operation, private DenseArguments {
     return {{{"sendbuff", send}, {"recvbuff", recv}}, stream};
   }
 
-  // Set by check_arguments().
+  // check_arguments() sets these.
   DataType type = DataType::float32;
   int divisor = 1;
   std::shared_ptr<Residual> residual;

@@ -25,7 +25,7 @@ void check_on_host(const ArgumentName& name, const void* at) {
 
 namespace {
 
-/// Returns the device of all buffers, or that of the stream if there are none.
+/// Returns the device of all buffers, or the stream's device if there are no buffers.
 int find(const Buffers& buffers, const Communicator& communicator) {
   const auto arrays = buffers.arrays();
   const auto only = communicator.link().device();
@@ -59,7 +59,7 @@ void ExecutionContext::mark(Communicator& communicator, const Buffers& buffers) 
 
 void ExecutionContext::locate(Communicator& communicator, const Buffers& buffers) {
   if (failure_) std::rethrow_exception(failure_);
-  if (std::exchange(located_, true)) return;  // mark() did it in the caller's thread
+  if (std::exchange(located_, true)) return;  // mark() has located them in the caller's thread
   device_ = find(buffers, communicator);
   if (!buffers.arrays().empty() || buffers.stream()) stream_ = buffers.stream();
   const auto only = communicator.link().device();

@@ -54,11 +54,11 @@ class Buffers {
   Stream stream_;
 };
 
-/// The backend on which one call works, and the caller's work that it follows.
+/// The backend on which one call works, and the caller's earlier work that it waits for.
 class ExecutionContext {
  public:
-  /// Locates the buffers of a call that will run later, and orders it behind the work that is on
-  /// the caller's stream now. Called in the caller's thread. Keeps an error for locate().
+  /// Locates the buffers of a call that will run later, and orders the call behind the work that is
+  /// on the caller's stream now. Called in the caller's thread. Keeps an error for locate().
   void mark(Communicator& communicator, const Buffers& buffers) noexcept;
   /// Finds the backend of the buffers. Throws InvalidArgument if they are on different ones, or on
   /// one that the communicator does not work on. Throws InvalidUsage if the stream is captured,
@@ -88,9 +88,10 @@ class ExecutionContext {
   bool capturable_ = false;
   bool captured_ = false;
   int device_ = kHost;
-  std::optional<Stream> stream_;  ///< none: the communicator's own, for calls without buffers
+  std::optional<Stream> stream_;  ///< none: the communicator's own stream, for calls without
+                                  ///< buffers
   std::shared_ptr<Event> event_;
-  std::exception_ptr failure_;  ///< of mark(); thrown when the call runs
+  std::exception_ptr failure_;  ///< the error of mark(), thrown when the call runs
 };
 
 /// Throws InvalidArgument for memory on a device.

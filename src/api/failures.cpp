@@ -10,8 +10,8 @@ namespace sparsecoll {
 
 namespace {
 
-/// Lets one failure stand for two. The first error counts, unless its call was complete and the
-/// other was not.
+/// Joins two failures into one. It has the first error, unless that is Truncated and the second one
+/// is not: then it has the second.
 void join(Failure& failure, Failure&& next) noexcept {
   if (failure.error.code() == sparsecollTruncated && next.error.code() != sparsecollTruncated) {
     failure.operation = std::move(next.operation);
@@ -25,7 +25,7 @@ void join(Failure& failure, Failure&& next) noexcept {
 
 void Failures::add(uint64_t number, const CallError& error) noexcept {
   if (all_.size() == kKept) join_two();
-  // Mostly the end: only the callback of an earlier call can fail after a later call.
+  // The place is mostly the end. A callback of an earlier call may fail after a later call.
   const auto place = std::ranges::upper_bound(all_, number, {}, &Failure::first);
   try {
     all_.insert(place, {number, number, error.operation, Error(error.code, error.why)});

@@ -109,7 +109,7 @@ void write_flight_record(const FlightRecorder& recorder, const FlightRecordHead&
                   {"cause", kCauses[static_cast<size_t>(head.cause)]},
                   {"error", error},
                   {"calls", calls}};
-  // A message may have bytes of a file's name that are no UTF-8.
+  // A message may contain the name of a file, which need not be valid UTF-8.
   const std::string bytes = json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
   FileReplacement replacement(file);
   replacement.write(std::as_bytes(std::span(bytes)));

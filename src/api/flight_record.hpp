@@ -11,7 +11,7 @@
 
 namespace sparsecoll {
 
-/// Why a flight record is written: a fatal error, sparsecollCommDump, SPARSECOLL_FLIGHT_SIGNAL.
+/// The reason for a flight record: a fatal error, sparsecollCommDump or SPARSECOLL_FLIGHT_SIGNAL.
 enum class FlightRecordCause { failure, dump, signal };
 
 /// The head of a flight record, which comes before its calls.
@@ -21,8 +21,8 @@ struct FlightRecordHead {
   std::optional<Error> error;  ///< what poisoned the communicator; none: it is healthy
 };
 
-/// Returns the name of the owner's record: that of a timeline, with .json behind the pattern unless
-/// it ends so.
+/// Returns the name of the owner's record. It is formed like that of a timeline; .json is appended
+/// to a pattern that does not end with it.
 std::string flight_record_of(const std::string& pattern, const Timeline::Owner& owner);
 
 /// Writes the recorded calls of a rank as JSON, which tools/sparsecoll-blame reads. Replaces the

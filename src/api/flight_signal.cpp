@@ -20,11 +20,11 @@ namespace sparsecoll {
 
 namespace {
 
-/// What a handler may touch. Never destroyed, because a signal may come at any time.
+/// The data that the signal handler uses. Never destroyed, because a signal may arrive at any time.
 struct Watch {
-  std::mutex mutex;               ///< held by whoever installs a handler
+  std::mutex mutex;               ///< held while a handler is installed
   std::atomic<int> event{-1};     ///< wakes the thread
-  std::atomic<pid_t> process{0};  ///< the one that has the thread; a forked child has none
+  std::atomic<pid_t> process{0};  ///< the process of the thread; a forked child has no thread
   struct sigaction before[NSIG] = {};
   bool installed[NSIG] = {};
 };
@@ -59,12 +59,12 @@ void write_records(int event) {
       for (const auto& each : communicators().all())
         if (!each->is_inherited()) each->write_flight_record(FlightRecordCause::signal);
     } catch (const std::bad_alloc&) {
-      // There may be memory for the list at the next signal.
+      // Out of memory. The next signal tries again.
     }
   }
 }
 
-/// Starts the thread, which blocks all signals: those of the program are none of its business.
+/// Starts the thread. It blocks all signals, so that the program's handlers do not run on it.
 void start_thread(int event) {
   sigset_t all, before;
   sigfillset(&all);

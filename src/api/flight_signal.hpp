@@ -4,9 +4,9 @@
 
 namespace sparsecoll {
 
-/// Lets this signal write the flight records of all communicators of the process from now on, also
-/// while its threads hang. The handler only wakes a thread, which the first call starts; then it
-/// calls the handler that the program had before. Throws SystemError.
+/// Installs a handler of this signal that writes the flight records of all communicators of the
+/// process, even if its other threads hang. The handler only wakes a thread, which the first call
+/// starts, and then calls the program's earlier handler. Throws SystemError.
 void write_records_at(int signal);
 
 }  // namespace sparsecoll

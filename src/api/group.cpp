@@ -142,13 +142,13 @@ void run_group(Communicator& communicator, const Operations& operations) {
   group.verb = static_cast<uint64_t>(Verb::group);
   group.argument[kCalls] = operations.size();
   group.argument[kCallsHash] = checksum(std::as_bytes(std::span(agreed)));
-  // If results or residuals depend on the cache of a shape, each call of that shape starts after
-  // the one before it.
+  // If results or residuals depend on the cache of a shape, a call of that shape starts only after
+  // the previous call of the shape.
   const sparsecollConfig_t& config = communicator.config().values;
   const bool ordered =
       config.selection != sparsecollSelectExact || config.wire != sparsecollWireNative;
   std::vector<GroupTask> tasks;
-  std::unordered_map<uint64_t, int> latest;  // call of each shape, by its hash
+  std::unordered_map<uint64_t, int> latest;  // the last call of each shape, by the shape's hash
   for (size_t c = 0; c < operations.size(); ++c) {
     int after = -1;
     if (ordered) {
@@ -170,7 +170,7 @@ namespace {
 /// Ends the innermost group. Runs or queues the verbs of the outermost one.
 void end_group(Communicator& communicator) {
   Group& group = communicator.group();
-  if (!group.open()) communicator.check_healthy();  // sparsecollGroupStart may have failed by it
+  if (!group.open()) communicator.check_healthy();  // GroupStart may have failed because of it
   Operations recorded = group.end();
   if (group.open()) return;
   communicator.check_healthy();

@@ -26,7 +26,7 @@ class HandleTable {
     objects_.emplace(handle, std::move(object));
     return reinterpret_cast<void*>(handle);
   }
-  /// Puts this object in the place of the handle's, which the table has. Does not throw.
+  /// Replaces the object of a handle that the table has. Does not throw.
   void replace(const void* handle, std::shared_ptr<Object> object) noexcept {
     const std::lock_guard lock(mutex_);
     objects_.find(reinterpret_cast<uintptr_t>(handle))->second.swap(object);
@@ -44,7 +44,7 @@ class HandleTable {
     for (const auto& [handle, object] : objects_) all.push_back(object);
     return all;
   }
-  /// Keep its lock during a fork, so that the child can use the table.
+  /// Lock and unlock the table around a fork, so that the child can use it.
   void lock_for_fork() { mutex_.lock(); }
   void unlock_after_fork() { mutex_.unlock(); }
 
@@ -93,7 +93,7 @@ class OwnedHandles {
     std::erase(from.handles_, handle);
     handles_.push_back(handle);
   }
-  /// Does the same and gives the handle another object.
+  /// Takes over a handle as above and gives it another object.
   void adopt(OwnedHandles& from, void* handle, std::shared_ptr<Object> object) noexcept {
     adopt(from, handle);
     table_.replace(handle, std::move(object));
@@ -113,9 +113,9 @@ class Communicator;
 class PushSumState;
 class Residual;
 
-/// Returns how many forks lie between the first process with this library and this one. An object
-/// that was made at another number is one of a parent process. Throws SystemError if the system
-/// cannot report forks.
+/// Returns the number of forks from the first process with this library to this one. An object that
+/// was made at another number belongs to a parent process. Throws SystemError if the system cannot
+/// report forks.
 uint64_t process_generation();
 
 /// The handle tables of the process.

@@ -30,8 +30,8 @@ class Health {
   /// Returns the first fatal error that a function has returned. Never waits for the device.
   std::optional<Error> kept() const;
 
-  /// Makes this the first fatal error, unless there is one already. Ignores calls that have
-  /// returned.
+  /// Makes this the first fatal error, unless there is one already. Ignores failures of calls that
+  /// have returned.
   void poison(sparsecollResult_t code, const char* why) noexcept;
   /// Makes this the first fatal error, unless there is one already, or a call that has returned
   /// failed before.
@@ -39,13 +39,13 @@ class Health {
   /// Makes every later call return InvalidArgument, whatever happened before: a thread may have
   /// found the handle just before the communicator was destroyed.
   void set_destroyed() noexcept;
-  /// Throws the first fatal error. There is one.
+  /// Throws the first fatal error, which exists.
   [[noreturn]] void throw_poison() const;
 
   /// Keeps a message for sparsecollGetLastError() in the calling thread.
   void set_last_error(std::string message);
-  /// Returns the last message of the calling thread; if it has none, that of any thread. Valid
-  /// until this thread calls one of these two methods again.
+  /// Returns the last message of the calling thread, or of any thread if the calling thread has
+  /// none. Valid until this thread calls one of these two methods again.
   const char* last_error();
 
  private:
@@ -59,11 +59,11 @@ class Health {
   mutable std::mutex mutex_;  ///< guards all members below
   sparsecollResult_t code_ = sparsecollSuccess;
   std::string why_;
-  /// The last message of a thread, and the one that it was shown.
+  /// The last message of a thread, and the message that last_error() has returned to it.
   struct LastError {
     std::string own, shown;
   };
-  std::string last_error_;  ///< of any thread
+  std::string last_error_;  ///< the last message of any thread
   std::map<std::thread::id, LastError> last_errors_;
 };
 

@@ -15,9 +15,9 @@ namespace {
 
 using InitMpiFint = decltype(&sparsecollCommInitMpiFint);
 
-/// Loads the library that stands beside this one, and otherwise the one that the run-time linker
-/// finds. It stays loaded, because communicators use it. The run-time linker refuses one of another
-/// version (cmake/sparsecoll.map.in).
+/// Loads libsparsecoll_mpi.so from the folder of this library, or else from where the run-time
+/// linker finds it. It stays loaded, because communicators use it. The run-time linker refuses
+/// another version (cmake/sparsecoll.map.in).
 void* load() {
   const std::string name = text("libsparsecoll_mpi.so.", SPARSECOLL_VERSION / 10000);
   static const char here = 0;

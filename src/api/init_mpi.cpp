@@ -12,7 +12,7 @@ using namespace sparsecoll;
 
 namespace {
 
-/// Makes a communicator over the one of MPI that `mpi()` returns.
+/// Makes a communicator over the MPI communicator that `mpi()` returns.
 sparsecollResult_t init(const char* name, sparsecollComm_t* comm, FunctionRef<MPI_Comm()> mpi,
                         const sparsecollConfig_t* config) {
   return on_init(name, [&] {

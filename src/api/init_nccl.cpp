@@ -10,7 +10,8 @@ using namespace sparsecoll;
 sparsecollResult_t sparsecollCommInitNccl(sparsecollComm_t* comm, struct ncclComm* nccl,
                                           const sparsecollConfig_t* config) {
   return on_init("sparsecollCommInitNccl", [&] {
-    // Bad arguments must not keep the other ranks waiting: the init notifies them.
+    // After bad arguments this rank goes on, so that the init can notify the other ranks, which
+    // wait.
     auto [checked, problem] = check_config(config, false);
     if (!comm && !problem)
       problem = Error(sparsecollInvalidArgument, "comm: expected a pointer, got NULL");

@@ -76,7 +76,7 @@ struct Part {
 struct ScatterArguments {
   const sparsecollSparse_t* in;
   void* dense;
-  std::optional<Part> part;  ///< none: the whole vector
+  std::optional<Part> part;  ///< none: it writes the whole vector
 
   void run(Communicator& communicator, const ExecutionContext& context) const {
     check_sparse("in", in, context.device());

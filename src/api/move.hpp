@@ -8,7 +8,7 @@
 namespace sparsecoll {
 
 /// Returns the number of the last call of `from` that counts in `to`. Throws InvalidArgument unless
-/// sparsecollCommShrink() made `to` of `from`, or of one that it made of `from` in turn.
+/// `to` was made of `from` by one or more calls of sparsecollCommShrink().
 inline uint64_t check_made_of(const Communicator& to, const Communicator& from) {
   const std::optional<uint64_t> committed = to.committed_in(from);
   if (!committed)
@@ -18,7 +18,8 @@ inline uint64_t check_made_of(const Communicator& to, const Communicator& from) 
 }
 
 /// Waits for the work of `from` on the device, which after a failure ends without its messages.
-/// Returns whether `from` has failed: then its last calls may have changed residuals and states.
+/// Returns whether `from` has failed. If it has, its last calls may have changed residuals and
+/// states.
 inline bool end_device_work(Communicator& from) {
   StreamLink* const link = link_as<StreamLink>(from.link());
   if (!link) return false;

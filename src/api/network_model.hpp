@@ -9,13 +9,13 @@
 
 namespace sparsecoll {
 
-/// The network between the ranks of a communicator. A call measures an optional member when it
-/// first needs it. Then the member stays as it is.
+/// The network between the ranks of a communicator. The first call that needs an optional member
+/// measures it. Afterwards the member does not change.
 struct NetworkModel {
-  RankPath path;                     ///< where this rank is
+  RankPath path;                     ///< the node and groups of this rank
   std::optional<Network> network;    ///< cost of messages between any two ranks, as measured
   std::optional<Topology> topology;  ///< which ranks share a node, a rack and so on
-  bool topology_is_logged = false;   ///< when a call first uses it
+  bool topology_is_logged = false;   ///< the first call that uses the topology logs it
   std::optional<NodeNetwork>
       nodes;  ///< cost of messages within nodes and between them, as measured
 };

@@ -15,8 +15,8 @@ namespace sparsecoll {
 struct Invocation {
   Communicator& communicator;
   AgreedCall& call;
-  const Descriptor& descriptor;  ///< what the ranks agree on
-  ShapeCache& cache;             ///< what the last call of this shape left; the commit keeps it
+  const Descriptor& descriptor;  ///< the arguments on which the ranks agree
+  ShapeCache& cache;             ///< the cache of this shape, which the commit stores
 };
 
 /// The caller's memory that a verb reads and writes.
@@ -32,10 +32,10 @@ class Operation {
   virtual ~Operation() = default;
 
   virtual Descriptor descriptor() const = 0;
-  /// Called in the caller's thread if the verb will run later.
+  /// Locates the buffers. Called in the caller's thread if the verb will run later.
   void mark(Communicator& communicator) noexcept { context_.mark(communicator, buffers()); }
-  /// Called when the verb is recorded in a group, which cannot be captured because groups wait on
-  /// the host.
+  /// Throws InvalidUsage if the stream is captured: groups wait on the host. Called when the verb
+  /// is recorded in a group.
   void join_group() { context_.forbid_capture(); }
   /// Throws InvalidArgument for bad arguments of this rank.
   void check(Communicator& communicator) {
@@ -54,21 +54,21 @@ class Operation {
   ExecutionContext& context() { return context_; }
 
  private:
-  /// Returns the buffers among the arguments, which may not be checked yet.
+  /// Returns the buffers among the arguments, which need not have been checked yet.
   virtual Buffers buffers() const noexcept = 0;
   virtual void check_arguments(Communicator& communicator) = 0;
 
   ExecutionContext context_;
 };
 
-/// Returns the descriptor with the hash of the cache that the call starts from, on which the ranks
-/// must agree, too.
+/// Returns the descriptor with the hash of the shape's cache, on which the ranks must agree,
+/// too.
 Descriptor with_cache_hash(Descriptor shape, const ShapeCache& cache);
 /// Runs a verb whose arguments were checked, within a call that is in progress.
 void invoke(Operation& operation, const Invocation& invocation);
 /// Runs one verb as the next collective call. Returns when it is done.
 void run(Communicator& communicator, Operation& operation);
-/// Runs one verb behind the queued calls. Returns when it is done. Throws what it throws.
+/// Runs one verb after the queued calls. Returns when it is done. Throws the error of the verb.
 void run_and_wait(Communicator& communicator, Operation& operation);
 
 /// Runs a verb for its C function: adds it to the open group, or queues it if calls do not block,
@@ -91,8 +91,8 @@ sparsecollResult_t submit(Verb verb, Call call, sparsecollComm_t comm) {
   });
 }
 
-/// Runs a local function that works on the caller's buffers in the same way. `body(Communicator&,
-/// const ExecutionContext&)` holds its arguments by value and throws.
+/// Runs a local function on the caller's buffers at once or queued, as submit() runs a verb.
+/// `body(Communicator&, const ExecutionContext&)` holds its arguments by value and throws.
 template <class Body>
 sparsecollResult_t submit_local(const char* operation, sparsecollComm_t comm,
                                 const Buffers& buffers, Body body) {

@@ -38,8 +38,8 @@ class Output {
   /// that finish() may throw Truncated.
   SparseBuffer prepare(Communicator& communicator, const OutputFormat& format, Kernels& kernels);
   PendingResult* pending_result() const { return pending_result_.get(); }
-  /// Sets the struct's numbers and keeps the pending result. Call it after the buffer was written.
-  /// Throws Truncated if the vector is too small.
+  /// Sets nnz, count and needed of the struct, and keeps the pending result. Call it after the
+  /// buffer was written. Throws Truncated if the vector is too small.
   void finish(Communicator& communicator, uint64_t count);
 
  private:

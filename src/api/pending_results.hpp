@@ -22,7 +22,7 @@ struct PendingResult {
   uint64_t count = 0;        ///< length of the dense vector
   DataType data_type = DataType::float32;
   IndexType index_type = IndexType::index32;
-  int device = kHost;  ///< where the two blocks are
+  int device = kHost;  ///< the device of the two blocks
 };
 
 /// The results of a communicator's last call that wait for sparsecollFetch(). The calls of a group

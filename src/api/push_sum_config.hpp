@@ -19,7 +19,7 @@ struct PushSumIdentity {
   uint64_t count;
   int datatype;
   sparsecollPushSumConfig_t config;
-  uint64_t state;  ///< number of the call that created it; 0: none yet
+  uint64_t state;  ///< number of the call that created the state; 0: it does not exist yet
   uint64_t step;   ///< 0: the ranks need not agree on it
 
   Descriptor descriptor(Verb verb) const;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kKind = "push-sum";
 constexpr uint64_t kLastStep = uint64_t{1}
-                               << 62;  // no run gets so far, and further steps do not overflow
+                               << 62;  // no run reaches it, and adding to it does not overflow
 
 /// The properties that must be the same in a state and in a file.
 struct StateProperties {
@@ -28,7 +28,7 @@ struct StateProperties {
   uint64_t compressed;
 };
 
-/// The progress of a state.
+/// The numbers that a state's steps change.
 struct Progress {
   uint64_t step;
   uint64_t weight_bits;
@@ -82,7 +82,7 @@ void save(PushSumState& state, Communicator& communicator, const StateTarget& ta
   const Workspace workspace(communicator.backends());
   std::vector<StateSection> sections{state_value("shape", properties),
                                      state_value("progress", progress)};
-  std::deque<std::string> names;  // of sections; a deque does not move them
+  std::deque<std::string> names;  // names of sections; a deque does not move its elements
   if (CompressedGossip* const compressed = push_sum.compressed())
     for (const char* direction : kDirections)
       for (const auto& [peer, copy] : copies_of(*compressed, direction))
@@ -113,7 +113,7 @@ void load(PushSumState& state, Communicator& communicator, const Source& from) {
   if (progress.step > kLastStep) file.refuse("a step of at most", kLastStep, progress.step);
   if (!std::isfinite(weight)) file.refuse("a weight that is", "finite", weight);
   const size_t bytes = push_sum.shape().copy_bytes();
-  // Reads everything before it changes anything.
+  // Read everything first, so that a bad file changes nothing.
   if (CompressedGossip* const compressed = push_sum.compressed()) {
     CompressedGossip::Copies sent = read_copies(file, kDirections[0], bytes, communicator.size());
     CompressedGossip::Copies received =

@@ -141,7 +141,7 @@ class FramedPushSumState final : public PushSumState {
   }
 
   FramedPushSum push_sum_;
-  Channel& channel_;  ///< of the communicator
+  Channel& channel_;  ///< the communicator's channel
 };
 
 /// A state whose messages are in the order of CUDA streams (NCCL).
@@ -166,7 +166,7 @@ class StreamPushSumState final : public PushSumState {
   }
 
   StreamPushSum push_sum_;
-  StreamLink& link_;  ///< of the communicator
+  StreamLink& link_;  ///< the communicator's link
 };
 
 }  // namespace

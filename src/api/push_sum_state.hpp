@@ -25,7 +25,8 @@ class PushSumState {
   /// The number of the call that created the state. It stays when the state moves.
   uint64_t created_in() const { return created_in_; }
   void set_created_in(uint64_t call) { created_in_ = call; }
-  /// The number of the call of its last step or drain, and whether one was captured into a graph.
+  /// The number of the call of its last step or drain. Whether a step or drain was captured into a
+  /// graph.
   uint64_t last_call() const { return last_call_; }
   bool captured() const { return captured_; }
 
@@ -34,11 +35,11 @@ class PushSumState {
   void bind_to(int device);
   /// Returns w. May wait for the device.
   double weight(Communicator& communicator);
-  /// Returns the bytes of a copy or of the weight. If they are on a device, they are copied to the
-  /// workspace, and the caller holds a Workspace.
+  /// Returns the bytes of a copy or of the weight on the host. Bytes of a device are copied to the
+  /// workspace, so the caller must hold a Workspace.
   ConstBytes read_on_host(const Block& block, Communicator& communicator) const;
-  /// Called after the copies and the weight were replaced by others in host memory. Unbinds the
-  /// state.
+  /// Unbinds the state from its device. Called after its copies and weight were replaced by others
+  /// in host memory.
   void replaced_on_host(Communicator& communicator);
 
   /// Ends the call that creates this state: from then on, peers may send messages to it.
@@ -49,7 +50,7 @@ class PushSumState {
   /// Adds all messages in flight to x and w. Ends the call.
   void drain(const ExecutionContext& context, Communicator& communicator, AgreedCall& call,
              const Tensors& tensors);
-  /// Drops the messages for this state, those that have arrived and those that will.
+  /// Drops the messages for this state that have arrived and that will arrive.
   void close(Communicator& communicator) noexcept;
 
  protected:
@@ -66,16 +67,17 @@ class PushSumState {
   /// Adds the messages in flight, which the link has received, in a call that runs.
   virtual void add_received(AgreedCall& call, const GossipContext& context,
                             const Tensors& tensors) = 0;
-  /// Moves the copies to the backend of a step or drain, and returns what that works with.
+  /// Moves the copies to the backend of a step or drain, and returns the context.
   GossipContext enter(const ExecutionContext& context, Communicator& communicator, Stats& stats);
   static constexpr int kUnbound = kHost - 1;
 
   void move_to(int device, Communicator& communicator);
 
   std::weak_ptr<Communicator> owner_;
-  std::shared_ptr<Memory> memory_;  ///< of device_; outlives the copies, which subclasses own
+  std::shared_ptr<Memory> memory_;  ///< the memory of device_; outlives the copies, which
+                                    ///< subclasses own
   std::atomic<int> bound_to_{kUnbound};
-  int device_ = kHost;  ///< where the copies and the weight are
+  int device_ = kHost;  ///< the device of the copies and of the weight
   PushSumShape shape_;
   sparsecollPushSumConfig_t config_;
   uint64_t created_in_ = shape_.id;
@@ -83,17 +85,18 @@ class PushSumState {
   bool captured_ = false;
 };
 
-/// Makes the state for the kind of link that the communicator has.
+/// Creates a state for the communicator's kind of link.
 std::shared_ptr<PushSumState> make_push_sum_state(const std::shared_ptr<Communicator>& owner,
                                                   const PushSumShape& shape,
                                                   const sparsecollPushSumConfig_t& config);
 
 /// Runs `body(Communicator&, PushSumState&)` for a C function on a push-sum state; returns its
-/// result or that of the exception that it throws.
+/// result, or the code of the exception that it throws.
 template <class Body>
 sparsecollResult_t on_push_sum(const char* operation, sparsecollPushSum_t handle,
                                Body&& body) noexcept {
-  std::shared_ptr<Communicator> owner;  // outlives the state, whose memory it counts
+  std::shared_ptr<Communicator> owner;  // must outlive the state, because it counts the state's
+                                        // memory
   const std::shared_ptr<PushSumState> state = push_sums().find(handle);
   if (state) owner = state->owner();
   return on_communicator(operation, owner.get(), [&](Communicator& c) { return body(c, *state); });

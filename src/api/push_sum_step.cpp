@@ -16,8 +16,8 @@ class Step {
       : state_(std::move(state)), tensors_(tensors), context_(context) {}
 
   void run(Communicator& communicator) {
-    // A custom graph may be malformed. A step that is not queued finds that out before it counts as
-    // a call, so that the user can correct it.
+    // A custom graph may be malformed. A step that is not queued finds the error before it counts
+    // as a call, so that the user can correct the graph.
     if (!communicator.queue()) find_neighbours(communicator, context_.captured());
     communicator.run_without_agreement(Verb::push_sum_step, [&](const CallParameters& parameters) {
       if (communicator.queue()) find_neighbours_of_queued(communicator);

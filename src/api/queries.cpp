@@ -11,7 +11,7 @@ using namespace sparsecoll;
 
 namespace {
 
-/// Queries do not enter the communicator: they read what does not change or is locked.
+/// Queries do not enter the communicator: they read only constant data and data under a lock.
 template <class T, class Get>
 sparsecollResult_t ask(sparsecollComm_t comm, T* out, Get get) {
   const std::shared_ptr<Communicator> communicator = communicators().find(comm);

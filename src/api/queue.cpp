@@ -75,12 +75,12 @@ void Queue::run(Task& task) noexcept {
   } catch (...) {
     failed(sparsecollInternalError, "an exception that is no std::exception");
   }
-  task.run = nullptr;  // destroys what it holds outside of the lock
+  task.run = nullptr;  // the task is destroyed outside of the lock
   if (task.collective) completions_.end(task.number);
 }
 
 void Queue::work() {
-  // A callback could pass the id of this thread to another thread, which then cancels it.
+  // A callback may have passed the id of this thread to another thread, which may cancel it.
   const CancellationDisabled uncancelled;
   const FloatEnvironment environment;
   bind_this_thread(cpus_);
@@ -88,7 +88,8 @@ void Queue::work() {
   for (;;) {
     changed_.wait(lock, [this] { return ends_ || !tasks_.empty() || completions_.has_due(); });
     if (tasks_.empty() && ends_ && completions_.close()) return;
-    Task* const task = tasks_.empty() ? nullptr : &tasks_.front();  // others only add at the end
+    Task* const task = tasks_.empty() ? nullptr : &tasks_.front();  // other threads only add at the
+                                                                    // end
     works_ = true;
     lock.unlock();
     if (task) run(*task);

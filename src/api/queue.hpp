@@ -20,8 +20,8 @@ namespace sparsecoll {
 class Queue {
  public:
   /// `completions` gets the numbers of the calls and how they end. `deliver` calls the functions of
-  /// notifications that are due, on the queue's thread. `cpus`: those on which the thread may run;
-  /// none: wherever the calling thread may.
+  /// notifications that are due, on the queue's thread. `cpus`: the CPUs on which the thread may
+  /// run; none: those of the calling thread.
   Queue(Completions& completions, std::function<void()> deliver, Cpus cpus = {});
   ~Queue() { stop(); }
   Queue(const Queue&) = delete;

@@ -24,8 +24,8 @@ void add_slurm_path(const std::string& address, const std::string& pattern, Rank
     return;
   path.source = TopologySource::slurm;
   path.leaf = number_of(address);
-  // The components in front of the last one name the innermost group. Without the last of these
-  // they name the next group outwards, and so on.
+  // The address without its last component names the innermost group. Without its last two
+  // components it names the next group outwards, and so on.
   for (std::string_view rest = address;
        rest.find('.') != std::string_view::npos && path.levels < RankPath::kMostGroups;) {
     rest = rest.substr(0, rest.rfind('.'));

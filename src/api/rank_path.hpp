@@ -13,17 +13,16 @@ namespace sparsecoll {
 /// parent.
 uint64_t node_of(int rank, const Config& config, const Link& link);
 
-/// Returns where this rank is in a communicator without a parent: its node, and its
-/// groups as SPARSECOLL_TOPOLOGY or Slurm says. Throws InvalidArgument if the file has no group for
-/// it.
+/// Returns the node of this rank in a communicator without a parent, and its groups as
+/// SPARSECOLL_TOPOLOGY or Slurm says. Throws InvalidArgument if the file has no group for the rank.
 RankPath path_of(const Config& config, const Link& link);
 
-/// Returns what the file says of the links of the groups between the nodes of this topology, for
-/// the levels whose rate it gives.
+/// Returns the links of the groups of this topology, for the levels whose rate the file
+/// has.
 std::vector<GroupLinks> links_of_groups(const TopologyTree& tree, const Topology& topology);
 
-/// Adds to a path what Slurm's variables say: the switches above the node, from "s0.s1.node3" and
-/// "switch.switch.node". Changes nothing if they are empty or do not fit together.
+/// Adds to a path the switches above the node, as Slurm's variables name them: "s0.s1.node3" with
+/// the pattern "switch.switch.node". Changes nothing if these are empty or do not match.
 void add_slurm_path(const std::string& address, const std::string& pattern, RankPath& path);
 
 }  // namespace sparsecoll

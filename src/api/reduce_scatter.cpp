@@ -96,8 +96,8 @@ class ReduceScatterOperation final : public Operation, private ReduceScatterArgu
     return Buffers({{"sendbuff", send}}, stream).add("recv", recv);
   }
 
-  /// Returns whether the sums are Sharded's. Throws InvalidArgument if they must be and the bounds
-  /// do not agree with the shards.
+  /// Returns whether Sharded forms the sums. Throws InvalidArgument if it must and the bounds do
+  /// not agree with the shards.
   bool is_sharded(const Communicator& communicator) const {
     if (!shards(communicator, count, type)) return false;
     const auto region_of = [&](int rank) { return bounds.region(rank, count); };
@@ -109,7 +109,7 @@ class ReduceScatterOperation final : public Operation, private ReduceScatterArgu
     return !odd;
   }
 
-  // Set by check_arguments().
+  // check_arguments() sets these.
   bool sharded = false;
   DataType type = DataType::float32;
   int divisor = 1;

@@ -31,7 +31,7 @@ Reduction::Reduction(const Invocation& invocation, Kernels& kernels)
 
 Network Reduction::network() {
   if (env_.call.in_stream_order()) return kSameMachine;
-  // The choice decides which sums are rounded, and results must not depend on measurements.
+  // Auto's choice decides which sums are rounded, and results must not depend on measurements.
   if (env_.rounds()) return kCommodity;
   if (const auto& known = invocation_.communicator.network_model().network) return *known;
   if (env_.call.size() == 1) return kCommodity;
@@ -61,7 +61,7 @@ const Topology& Reduction::topology() {
 }
 
 const NodeNetwork* Reduction::nodes() {
-  // No measurement may decide how values are rounded, as in network().
+  // Measurements must not decide how values are rounded; network() has the same rule.
   if (!invocation_.communicator.config().values.allowReordered || env_.rounds() ||
       env_.call.in_stream_order() || !has_near_ranks(topology()))
     return nullptr;
@@ -151,8 +151,9 @@ bool Reduction::may_skip() const {
 
 void Reduction::mark_non_finite(const Problem& problem, const Gradient& gradient, size_t held) {
   if (!may_skip()) return;
-  // Entries that are not finite are the largest: if acc has any, its selection has one. Only where
-  // fewer entries are selected than there are shards, some shard may have none.
+  // Entries that are not finite are the largest: if acc has such an entry, so has the selection.
+  // The exception: with fewer selected entries than shards, nothing may be selected from a shard
+  // that has one.
   std::vector<SparseSpan> vectors(problem.shards.begin(), problem.shards.end());
   if (vectors.empty()) vectors.push_back(problem.local);
   if (problem.k < static_cast<size_t>(invocation_.call.size())) {

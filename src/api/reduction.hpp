@@ -7,15 +7,15 @@
 
 namespace sparsecoll {
 
-/// One reduction in progress: what the dense and the coordinate form have in common.
+/// One reduction in progress. The verbs in dense and in coordinate form share this class.
 class Reduction {
  public:
   Reduction(const Invocation& invocation, Kernels& kernels);
 
   Env& env() { return env_; }
   enum class Form { dense, sparse };
-  /// Returns the algorithm of sparseAllreduce for this shape: the configured one, or what Auto
-  /// takes.
+  /// Returns the algorithm of sparseAllreduce for this shape: the configured one, or Auto's
+  /// choice.
   const Algorithm& sparse_algorithm(const Problem& problem, Form form);
   /// Returns which ranks share a node; null if the communicator does not know it yet.
   const Topology* known_topology() const;
@@ -29,12 +29,13 @@ class Reduction {
   /// set. `problem` has the selection from the gradient, and `held` is the number of values in its
   /// residual. Call it before the algorithm runs.
   void mark_non_finite(const Problem& problem, const Gradient& gradient, size_t held);
-  /// Does the same for entries in coordinate form.
+  /// Marks the call as above, for entries in coordinate form.
   void mark_non_finite(const SparseSpan& entries) { mark_non_finite({&entries, 1}); }
   /// Returns whether all residuals stay as they are, because some rank marked the call, and counts
   /// it in the statistics. Valid after run().
   bool skips_residuals();
-  /// Returns what the residual gets of the entries that the algorithm drops on the way.
+  /// Returns the rule for the entries that the algorithm drops on the way: which of them return to
+  /// the residual.
   ResidualRule residual_rule(const Algorithm& algorithm) const;
   /// Ends an exchange whose result has `result` entries. Throws RemoteError if a message was
   /// malformed. Afterwards all ranks have agreed on the call.
@@ -61,7 +62,7 @@ class Reduction {
   std::optional<Network> measured_network_;
   std::optional<NodeNetwork> measured_node_network_;
   std::optional<Topology> learned_topology_;
-  std::vector<GroupLinks> links_;  ///< between groups, where they are known; set by nodes()
+  std::vector<GroupLinks> links_;  ///< the known links between groups; set by nodes()
   size_t result_entries_ = 0;
 };
 

@@ -22,7 +22,8 @@ Residual::Residual(const std::shared_ptr<Communicator>& owner, const ResidualExt
       most_versions_(owner->size() == 1                   ? 0
                      : link_as<StreamLink>(owner->link()) ? 2
                                                           : 1) {
-  // If calls may use device memory, the first call allocates the residual, where its own data are.
+  // If calls may use device memory, the first call allocates the residual: it must be where the
+  // call's buffers are.
   if (owner->backends().device_number() == kHost) move_to(kHost, *owner);
 }
 

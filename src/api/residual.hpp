@@ -18,8 +18,8 @@ class Communicator;
 /// The part of a tensor that a residual holds.
 struct ResidualExtent {
   size_t count;          ///< n, the length of the tensor
-  Region held;           ///< the indices whose values it holds
-  bool sharded = false;  ///< it is for Sharded and holds this rank's shard
+  Region held;           ///< the indices whose values the residual holds
+  bool sharded = false;  ///< whether the residual is for Sharded and holds this rank's shard only
 };
 
 /// The error feedback of one tensor. A call reads one buffer and writes another. The commit swaps
@@ -28,15 +28,15 @@ struct ResidualExtent {
 ///
 /// The last committed call can be undone, because when a rank fails others may have failed in that
 /// call (sparsecollCommShrink). So the buffer with the state before it stays until all ranks are
-/// known to have committed the call. Only calls in a row, or a local function after a call, need a
-/// third buffer for that. A call in place keeps the values that it changes instead.
+/// known to have committed the call. Only consecutive calls, or a local function after a call, need
+/// a third buffer for that. A call in place keeps the values that it changes instead.
 ///
 /// Over NCCL a call is committed when it is queued, so that the last one may never have run. There
-/// the last two can be undone, and there are always three buffers. A call before them may not have
-/// run either, if the program does not wait for its calls: then the state is lost.
+/// the last two can be undone, and there are always three buffers. If the program does not wait for
+/// its calls, earlier ones may never have run, too: then the state is lost.
 class Residual {
  public:
-  static constexpr size_t kMostShapes = 8;  // one tensor is used with few shapes
+  static constexpr size_t kMostShapes = 8;  // calls on one tensor have few shapes
 
   /// Creates a residual of zeros.
   Residual(const std::shared_ptr<Communicator>& owner, const ResidualExtent& extent, DataType type);
@@ -45,7 +45,7 @@ class Residual {
   std::shared_ptr<Communicator> owner() const { return owner_.lock(); }
   /// The length of the tensor.
   size_t count() const { return extent_.count; }
-  /// Returns whether it is for Sharded.
+  /// Returns whether the residual is for Sharded.
   bool sharded() const { return extent_.sharded; }
   /// The indices whose values it holds, and their number.
   const Region& held() const { return extent_.held; }
@@ -63,9 +63,9 @@ class Residual {
   bool used() const { return used_; }
   /// Allocates its buffers on this device, or moves them there. The call has begun its work on it.
   void move_to(int device, Communicator& owner);
-  /// Copies its values to the host, with canonical NaNs.
+  /// Copies the values of the residual to the host, with canonical NaNs.
   void read_canonical(Bytes to);
-  /// Sets its values from the host, with canonical NaNs. `from` may be its own memory.
+  /// Sets the values from the host, with canonical NaNs. `from` may be the residual's memory.
   void write(ConstBytes from);
 
   std::byte* current() const { return buffer_[now_].data(); }
@@ -75,7 +75,8 @@ class Residual {
   void prepare_update(uint64_t agreed);
   /// Makes the written buffer the current one, as call `sequence` does.
   void commit(Kernels& kernels, uint64_t sequence);
-  /// Does the same for a local function. It is undone together with the call before it.
+  /// Makes the written buffer the current one, for a local function. An undo of the call before it
+  /// also undoes this.
   void commit(Kernels& kernels);
   /// Keeps what is needed to undo the changes at these indices that call `sequence`, on which all
   /// ranks have agreed, is about to make in place.
@@ -83,13 +84,13 @@ class Residual {
   /// Undoes the last calls whose numbers are larger than `committed`. Throws InvalidUsage if they
   /// are too many, and changes nothing then.
   void undo_after(uint64_t committed);
-  /// Scales the values, also those to which the last call would be undone.
+  /// Scales the values, including those that an undo would restore.
   void scale(Kernels& kernels, double factor);
   /// Makes this communicator the owner.
   void move_to(const std::shared_ptr<Communicator>& owner);
   const ResidualExtent& extent() const { return extent_; }
-  /// Stops swapping the buffers, because a CUDA graph uses the same two in every launch. No call is
-  /// undone any more.
+  /// Stops swapping the buffers, because a CUDA graph uses the same two in every launch. After this
+  /// no call can be undone.
   void set_captured() {
     captured_ = true;
     if (!before_.empty()) lost_ = before_.back().changed_in;
@@ -109,7 +110,7 @@ class Residual {
   }
 
  private:
-  /// Values that a call in place has changed, on the host.
+  /// The old values at the indices that a call in place has changed, on the host.
   struct Journal {
     std::vector<uint64_t> index;
     std::vector<std::byte> values;
@@ -119,7 +120,7 @@ class Residual {
   struct Version {
     int buffer;
     uint64_t changed_in;   ///< the call
-    uint64_t step_before;  ///< step() before it
+    uint64_t step_before;  ///< step() before that call
   };
 
   void forget_undo() {
@@ -129,7 +130,7 @@ class Residual {
   /// Keeps the state in this buffer as that before a call.
   void add_version(int buffer, uint64_t sequence);
   void drop_oldest_version();
-  /// Allocates this buffer if it is not.
+  /// Allocates this buffer if it has no memory yet.
   void allocate(int buffer);
   void move_to(std::byte* there, int device, Communicator& owner);
 
@@ -142,17 +143,17 @@ class Residual {
   bool used_ = false;
   bool captured_ = false;
   size_t most_versions_;  ///< 0: no call is undone
-  Block buffer_[3];       ///< the third one when it is needed, over NCCL from the first call on
+  Block buffer_[3];       ///< the third buffer exists if needed; over NCCL from the first call on
   int now_ = 0;
-  int next_ = 1;                 ///< the one that view() writes
+  int next_ = 1;                 ///< the buffer that view() writes
   std::vector<Version> before_;  ///< oldest first
-  Journal journal_;              ///< to be written back to the buffer of the only one
+  Journal journal_;              ///< for undo_after(), if the last call was in place
   uint64_t lost_ = 0;            ///< the last call that cannot be undone
   std::vector<uint64_t> shapes_;
   uint64_t step_ = 0;
 };
 
-/// Runs `body` with kernels of the residual's type and backend, where its buffers are from then on.
+/// Runs `body` with kernels of the residual's type and backend, after the buffers were moved there.
 void with_kernels(Residual& residual, FunctionRef<void(Kernels&)> body);
 
 }  // namespace sparsecoll

@@ -25,7 +25,7 @@ struct Tensor {
   uint64_t data_type;
   uint64_t rank;
   uint64_t ranks;
-  uint64_t step;  ///< number of the last call that committed it
+  uint64_t step;  ///< number of the last call that changed the residual
 };
 
 Tensor tensor_of(const Residual& residual, const Communicator& owner) {
@@ -47,17 +47,17 @@ std::vector<uint64_t> cache_words(const Residual& residual, const Communicator& 
   return all;
 }
 
-/// Returns whether these are the bounds of P regions of that length, or of fewer regions if nodes
-/// have them, or none.
+/// Returns whether these are valid bounds of regions of that length: of P regions, or of fewer if
+/// nodes own them. No bounds are valid, too.
 bool are_region_bounds(std::span<const uint64_t> cuts, uint64_t ranks, uint64_t count) {
   return cuts.empty() ||
          (cuts.size() > 1 && cuts.size() <= ranks + 1 && cuts.front() == 0 && cuts.back() == count);
 }
 
-/// `length`: that of the vector of which the caches have regions.
+/// `length`: length of the vector that the caches divide into regions.
 std::vector<CachedShape> cached_shapes(const StateFile& file, const Tensor& tensor,
                                        uint64_t length) {
-  constexpr size_t kWords = 64;  // of a shape, besides its bounds: more than any has
+  constexpr size_t kWords = 64;  // the most words that a shape has besides its bounds
   const size_t most = Residual::kMostShapes * (kWords + tensor.ranks) * sizeof(uint64_t);
   if (file.size(kCaches) > most)
     file.refuse("bytes of thresholds and cuts, at most", most, file.size(kCaches));

@@ -24,7 +24,7 @@ Region overlap(const Region& a, const Region& b) {
 /// A part of a residual on its way to the rank that owns it.
 struct Part {
   Region region;
-  const std::byte* values;  ///< null: of another rank, not received yet
+  const std::byte* values;  ///< null: another rank has the values, and they were not received yet
 };
 
 /// Adds parts to values that begin at index `begin`. The first value of an index is copied, so that
@@ -52,9 +52,9 @@ void undo_uncommitted(Residual& residual, Communicator& from, const Communicator
   residual.undo_after(committed);
 }
 
-/// Moves a residual to a communicator where it is one of Sharded. What the ranks of a node hold
-/// goes to the owners of its shards there, and is added in rank order. Only where the old residual
-/// is not Sharded's do several ranks have a value of an index.
+/// Moves a residual to a communicator where it is for Sharded. The ranks of a node send their
+/// values to the owners of the new shards, which add them in rank order. Several ranks have a value
+/// of one index only if the old residual was not for Sharded.
 class MoveToShards final : public Operation {
  public:
   MoveToShards(std::shared_ptr<Residual> residual, Communicator& from, sparsecollResidual_t handle)
@@ -101,7 +101,7 @@ class MoveToShards final : public Operation {
     return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
 
-  /// Returns, in rank order, what the ranks of this node held of this rank's new shard.
+  /// Returns the values that the ranks of this node have in this rank's new shard, in rank order.
   std::vector<Part> exchange(const Invocation& invocation) const;
 
   std::shared_ptr<Residual> residual_;
@@ -153,8 +153,8 @@ std::vector<Part> MoveToShards::exchange(const Invocation& invocation) const {
   return parts;
 }
 
-/// Moves a residual to a communicator where it holds all values. Those outside the shard of a
-/// residual of Sharded become 0.
+/// Moves a residual to a communicator where it holds all values. If it was for Sharded, the values
+/// outside its old shard become 0.
 void move_whole(const std::shared_ptr<Residual>& residual, Communicator& from, Communicator& to,
                 sparsecollResidual_t handle) {
   to.residuals().reserve();

@@ -12,7 +12,7 @@ namespace sparsecoll {
 
 namespace {
 
-/// Adds the indices of a vector on the host. Index is that of the kernels that made it.
+/// Adds the indices of a vector on the host. Index is the index type of the kernels that made it.
 template <class Index>
 void add_indices(const SparseSpan& from, size_t nnz, std::vector<uint64_t>& to) {
   const auto* const index = static_cast<const Index*>(from.index);
@@ -25,7 +25,7 @@ void Residual::prepare_update(uint64_t agreed) {
   if (most_versions_ == 0 || captured_) return;
   if (most_versions_ == 1 && !before_.empty() && agreed > before_.front().changed_in)
     drop_oldest_version();
-  if (before_.size() == 2) drop_oldest_version();  // its buffer is the one to write
+  if (before_.size() == 2) drop_oldest_version();  // its buffer is written next
   const auto is_kept = [this](int buffer) {
     return buffer == now_ || std::ranges::any_of(before_, [buffer](const Version& each) {
              return each.buffer == buffer;
@@ -34,7 +34,7 @@ void Residual::prepare_update(uint64_t agreed) {
   next_ = 0;
   while (is_kept(next_)) ++next_;
   allocate(next_);
-  if (most_versions_ == 2) allocate(2);  // at once: allocations make a device wait
+  if (most_versions_ == 2) allocate(2);  // allocated early, because a device waits for allocations
 }
 
 void Residual::allocate(int buffer) {
@@ -72,7 +72,7 @@ void Residual::commit(Kernels& kernels) {
 
 void Residual::keep(Kernels& kernels, std::span<const SparseSpan> changes, uint64_t sequence) {
   if (most_versions_ == 0 || captured_) return;
-  if (device_ != kHost) {  // a copy of all of it takes little time there
+  if (device_ != kHost) {  // there a copy of the whole buffer takes little time
     prepare_update(sequence);
     kernels.copy(current(), bytes(), view().write);
     return add_version(next_, sequence);
@@ -123,7 +123,7 @@ void Residual::scale(Kernels& kernels, double factor) {
 
 void Residual::move_to(const std::shared_ptr<Communicator>& owner) {
   owner_ = owner;
-  shapes_.clear();    // the new communicator has no caches of them
+  shapes_.clear();    // the new communicator has no caches of these shapes
   captured_ = false;  // graphs of the old communicator are gone
 }
 

@@ -21,7 +21,7 @@ void join_node(Link& link, const Config& config, const Topology& topology,
                const Deadline& deadline) {
   StreamLink* const stream = link_as<StreamLink>(link);
   if (!stream || !may_shard(config) || !config.values.allowReordered) return;
-  if (topology.nodes() == topology.ranks()) return;  // no node has two ranks
+  if (topology.nodes() == topology.ranks()) return;  // every rank is alone on its node
   stream->join_node(topology.node_of(link.rank()), deadline);
 }
 

@@ -14,23 +14,23 @@ namespace sparsecoll {
 class Link;
 class Topology;
 
-// Decides which calls and residuals of a communicator are Sharded's, from the configuration, the
-// nodes and the tensor. All ranks know these alike before there is a call.
+// Decides for which calls and residuals of a communicator Sharded is used. This depends on the
+// configuration, the nodes and the tensor, which all ranks know before a call.
 
-/// Returns whether calls of this communicator may be Sharded's, so that its ranks must know at init
+/// Returns whether calls of this communicator may use Sharded. If so, the ranks must know at init
 /// which of them share a node.
 bool may_shard(const Config& config);
 
-/// Lets the ranks of a node add their gradients by NCCL, if calls may be Sharded's and sums may be
-/// reordered. Collective.
+/// Prepares the ranks of a node to add their gradients by NCCL, if calls may use Sharded and sums
+/// may be reordered. Collective.
 void join_node(Link& link, const Config& config, const Topology& topology,
                const Deadline& deadline);
 
-/// Returns whether the sparseAllreduce of such a tensor in dense form is Sharded's: it is
-/// configured, or Auto may take it and finds that it pays.
+/// Returns whether sparseAllreduce of such a tensor in dense form uses Sharded: because it is
+/// configured, or because Auto may take it and finds that it pays.
 bool shards(const Communicator& communicator, size_t count, DataType type);
 
-/// Returns what a residual for such a tensor holds.
+/// Returns the part of such a tensor that its residual holds.
 ResidualExtent residual_extent(const Communicator& communicator, size_t count, DataType type);
 
 /// Throws InvalidArgument for a residual of Sharded that is passed to another algorithm, and for

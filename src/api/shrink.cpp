@@ -32,7 +32,7 @@ void* shrink(Communicator& parent, const ShrinkArguments& arguments, const Confi
   const auto initialize = [&](ShrunkLink shrunk) {
     child = std::make_shared<Communicator>(std::move(shrunk.link), config, &parent);
     const AbortedTogether together(parent, child);
-    if (parent.aborts() != aborts) child->abort();  // since the shrink began
+    if (parent.aborts() != aborts) child->abort();  // parent was aborted during the shrink
     handle = initialize_child(*child, shrunk.problem, shrunk.deadline, &shrunk.committed);
     child->continue_from(parent.shared_from_this(), shrunk.committed);
     child->check_healthy();  // parent may have been aborted after the child's last exchange
@@ -43,7 +43,7 @@ void* shrink(Communicator& parent, const ShrinkArguments& arguments, const Confi
   } catch (const Error& error) {
     if (!handle) throw;
     communicators().erase(handle);
-    child->poison_and_throw(error);  // ranks that have it must not wait for this one
+    child->poison_and_throw(error);  // ranks that have the child must not wait for this rank
   }
 }
 
@@ -68,7 +68,7 @@ sparsecollResult_t sparsecollCommShrink(sparsecollComm_t comm, const int* exclud
         fail(sparsecollInvalidArgument, "count: expected 0 without a list, got ", count);
       chosen = child_config(parent, config);
     } catch (const Error& error) {
-      arguments.problem = error;  // the others are told instead of waiting
+      arguments.problem = error;  // the shrink notifies the others, which would wait
     }
     *newcomm = static_cast<sparsecollComm_t>(shrink(parent, arguments, chosen));
     return sparsecollSuccess;

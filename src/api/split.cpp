@@ -71,7 +71,7 @@ void* split(Communicator& parent, FunctionRef<Config()> check, const SplitArgume
   try {
     return make_child(parent, std::move(link), config, deadline);
   } catch (const Error& error) {
-    // A rank that is lost to the child is lost to the parent, too.
+    // A rank that failed in the child has failed in the parent, too.
     if (fatal(error.code()) || parent.health().code() != sparsecollSuccess)
       parent.poison_and_throw(error);
     throw;

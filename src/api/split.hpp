@@ -27,8 +27,8 @@ class AbortedTogether {
   Communicator& parent_;
 };
 
-/// Calls Communicator::initialize() of a child. The errors that it finds say that their ranks are
-/// those of the child.
+/// Calls Communicator::initialize() of a child. Adds to its errors that the numbers of ranks are
+/// those in the child.
 void* initialize_child(Communicator& child, const std::optional<Error>& problem,
                        const Deadline& deadline, uint64_t* committed = nullptr);
 

@@ -31,7 +31,7 @@ void TimelineFile::warn(const char* why) const noexcept {
   try {
     log_.write(LogLevel::warn, text("SPARSECOLL_TIMELINE: ", why));
   } catch (const std::exception&) {
-    // There is no memory for the line either.
+    // There is no memory for the log's line either. Nothing else can be done.
   }
 }
 

@@ -17,8 +17,8 @@ struct Unit {
   double factor;
 };
 
-/// Returns the number in front of a unit, times the unit's factor; a negative one if the text is
-/// none.
+/// Returns the number in front of a unit, times the unit's factor; a negative number if the text is
+/// not valid.
 template <size_t N>
 double number_with_unit(const std::string& text, const Unit (&units)[N]) {
   double number = -1;
@@ -30,7 +30,7 @@ double number_with_unit(const std::string& text, const Unit (&units)[N]) {
   return -1;
 }
 
-/// Returns a number that a bracket of `pattern` has.
+/// Converts the digits of a number in a bracket of `pattern`.
 uint64_t number_in(const std::string& pattern, const std::string& digits) {
   const auto number = whole_number<uint64_t>(digits);
   if (!number)
@@ -39,7 +39,8 @@ uint64_t number_in(const std::string& pattern, const std::string& digits) {
   return *number;
 }
 
-/// Returns what the inside of a bracket stands for: numbers with leading zeros as the first has.
+/// Returns the numbers for which the inside of a bracket stands, with as many digits as the first
+/// one.
 std::vector<std::string> numbers_of(const std::string& pattern, const std::string& inside,
                                     size_t most) {
   std::vector<std::string> numbers;

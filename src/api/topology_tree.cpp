@@ -21,13 +21,13 @@ namespace sparsecoll {
 
 namespace {
 
-/// Levels above the node: sparsecollTopology_t has room for so many.
+/// The most levels above the node: sparsecollTopology_t has room for these.
 constexpr size_t kMostLevels = SPARSECOLL_MAX_LEVELS - 1;
 constexpr size_t kMostHosts = size_t{1} << 20;
 
 }  // namespace
 
-/// Makes a tree of the values of a file. Errors have the line and the path of the key, such as
+/// Builds the tree from the values of a file. Errors name the line and the path of the key, such as
 /// levels[0].groups[2].hosts.
 class TopologyReader {
  public:
@@ -63,7 +63,7 @@ class TopologyReader {
     if (value.kind != kind)
       wrong(value.line, where, text("expected ", name_of(kind), ", got ", name_of(value.kind)));
   }
-  /// Returns what `parse` makes of a string.
+  /// Returns the result of `parse` for a string.
   template <class Parse>
   auto parsed(const JsonValue& value, const std::string& where, Parse parse) const {
     expect(value, JsonValue::Kind::string, where);

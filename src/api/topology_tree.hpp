@@ -12,8 +12,8 @@
 
 namespace sparsecoll {
 
-/// The tree of SPARSECOLL_TOPOLOGY: on each level above the node, which hosts or ranks are in which
-/// group.
+/// The tree of SPARSECOLL_TOPOLOGY. It says for each level above the node which hosts or ranks are
+/// in which group.
 class TopologyTree {
  public:
   /// Reads a file (docs/topology.md has its form). Throws InvalidArgument, which names the file,
@@ -23,13 +23,13 @@ class TopologyTree {
   static TopologyTree from_text(const std::string& text, const std::string& name);
 
   size_t levels() const { return levels_.size(); }
-  /// Returns a number that all ranks with the same file have, and that is not 0. It is positive as
+  /// Returns a number that is the same on all ranks with the same file. It is not 0, and fits into
   /// an int64_t.
   uint64_t identity() const { return identity_; }
   /// Returns the number of the group of a rank on each level, the innermost first. Throws
   /// InvalidArgument if a level has none for it, or two.
   std::vector<uint64_t> path_of(int rank, const std::string& host) const;
-  /// Returns what the file says of the links of each level.
+  /// Returns the links of each level, as the file describes them.
   std::vector<GroupLink> links() const;
 
  private:

@@ -10,10 +10,10 @@
 
 namespace sparsecoll {
 
-/// The steps of an init over a transport that are the same over MPI and UCX, for one rank.
+/// Initialises one rank's communicator over a transport. MPI and UCX share these steps.
 class TransportInit {
  public:
-  /// Checks the arguments. Bad ones must not keep the other ranks waiting: run() notifies them.
+  /// Checks the arguments. Keeps an error for run(), which notifies the other ranks.
   TransportInit(sparsecollComm_t* comm, const sparsecollConfig_t* config);
 
   /// The configuration; bad parts of it have their defaults.
@@ -21,11 +21,11 @@ class TransportInit {
   const Deadline& deadline() const { return deadline_; }
 
   /// Makes the communicator of all ranks of the transport and writes its handle. Collective. Throws
-  /// what is wrong with the arguments of any rank.
+  /// the error of any rank's arguments.
   void run(std::unique_ptr<Transport> transport) const;
 
-  /// For an MPI with one rank: writes warning_of_one_rank(), if there is one. It is the only line
-  /// that the library writes unasked: without it, models differ silently.
+  /// For an MPI with one rank: writes warning_of_one_rank(), if there is one. The library writes no
+  /// other line without being asked. Without this one, models would differ silently.
   void warn_of_one_rank() const;
 
  private:

@@ -21,7 +21,7 @@ struct CallNotice {
   std::vector<Descriptor> members;  ///< the verbs of a group, in order; empty for other calls
 };
 
-/// Returns what is wrong with a call, as `rank` reports it to its user; empty if nothing is. Bad
+/// Returns the error of a call, as `rank` reports it to its user; empty if there is none. Bad
 /// arguments of another rank come first, then the first difference to another rank's arguments.
 /// `notices` are those of all ranks, by rank.
 std::string find_disagreement(std::span<const CallNotice> notices, int rank);

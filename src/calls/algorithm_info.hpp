@@ -22,19 +22,20 @@ enum class AlgorithmId : int {
 /// The result of an algorithm of sparseAllreduce (docs/semantics.md).
 enum class ResultKind {
   definition,    ///< the top-k of the sum in rank order, bit for bit
-  sums_by_node,  ///< the same, but sums are added by node first
+  sums_by_node,  ///< the definition, but sums are added by node first
   shard_sums,    ///< the sum of the ranks' selections by shard, without a second selection
   whole_sum,     ///< the sum of all values in rank order, without a selection
-  sharded,       ///< by shard, the top-k of the sum over nodes of selections of the nodes' sums
+  sharded,       ///< for each shard: each node selects from its own sum, and the result is the
+                 ///< top-k of the sum of these selections
 };
 
-/// The properties of an algorithm that users, programs and tests need without running it.
+/// The properties of an algorithm that users, programs and tests need to know.
 struct AlgorithmInfo {
   AlgorithmId id;
   const char* name;  ///< for SPARSECOLL_ALGO, messages and its page docs/algorithms/<name>.md
   ResultKind result = ResultKind::definition;
   bool coordinate_form = true;  ///< sparseAllreducev has the algorithm, too
-  /// Over a bfloat16 wire, sums travel and are rounded before the selection.
+  /// Over a bfloat16 wire, sums are sent, and are rounded before the selection.
   bool rounds_sums = false;
   /// Ranks make different numbers of exchanges (Call::allow_uneven_exchanges).
   bool uneven = false;

@@ -23,9 +23,9 @@ void barrier(Call& call, Arena& arena) {
   call.exchange(transfers);
 }
 
-// Bruck's algorithm. Before the round with distance d, rank r holds the blocks of ranks r .. r + d
-// -
-// 1. It sends those that are missing there to rank r - d, and receives as many from rank r + d.
+// Bruck's algorithm. Before the round with distance d, rank r holds the blocks of the d ranks from
+// r on. It sends to rank r - d the blocks that are missing there, and receives as many from rank
+// r + d.
 std::vector<ConstBytes> allgather_equal(Call& call, Arena& arena, ConstBytes own) {
   const int ranks = call.size(), rank = call.rank();
   const auto blocks = arena.take_span<std::byte>(static_cast<size_t>(ranks) * own.size());

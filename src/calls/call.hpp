@@ -30,8 +30,8 @@ struct Packet {
   bool operator==(const Packet&) const = default;
 };
 
-/// The memory that holds a message, at the sender and at the receiver: that in which the backend
-/// has its messages, or always the host's.
+/// The memory that holds a message, at the sender and at the receiver: the memory that the backend
+/// uses for messages, or always the host's.
 enum class MessageMemory { backend, host };
 
 /// The messages to and from one peer in one exchange.
@@ -42,8 +42,8 @@ struct Transfer {
   ConstBytes in;  ///< the received message, set by exchange(). It lives as long as the call, and
                   ///< may be padded to in_bound bytes.
   MessageMemory message_memory = MessageMemory::backend;
-  std::byte* into = nullptr;  ///< In stream order: kHeadroom bytes, then memory for the message.
-                              ///< Null: workspace.
+  std::byte* into = nullptr;  ///< In stream order: where it is received; kHeadroom bytes, then
+                              ///< memory for the message. Null: workspace.
 };
 
 /// A measurement: one message to a rank, and one from another rank.
@@ -88,11 +88,11 @@ class Call {
   virtual bool can_reduce_in_node() const { return false; }
   /// Adds over the ranks of the node: the rank at position p among them gets the sum of the p-th
   /// shares. `in` has a share of `count` values for each of the `shares` ranks. For types that are
-  /// their own accumulation type. If can_reduce_in_node().
+  /// their own accumulation type. Requires can_reduce_in_node().
   virtual void reduce_scatter_in_node(const void* in, size_t shares, size_t count, DataType type,
                                       void* out);
   /// Returns the seconds that these two messages take. Returns none if they cannot be measured:
-  /// the host does not see them, or the messages of other verbs travel with them.
+  /// the host does not see them, or the messages of other verbs are sent with them.
   virtual std::optional<double> probe(const Probe&) { return {}; }
   /// Marks these ranks as covered: a received message shows that its sender has heard from them.
   virtual void mark_covered(std::span<const int> /*ranks*/) {}
@@ -120,8 +120,8 @@ class AgreedCall : public Call {
   /// before they started.
   virtual uint64_t number() const { return sequence(); }
   virtual const Deadline& deadline() const = 0;
-  /// Throws Timeout if the deadline has passed. For work without waits. Where only the device works
-  /// it does nothing.
+  /// Throws Timeout if the deadline has passed. Call it in long work that does not wait. Does
+  /// nothing if only the device works.
   virtual void check_deadline() const {}
   /// Makes sure that all ranks made this call. For calls that exchange nothing.
   virtual void agree() = 0;
@@ -129,8 +129,8 @@ class AgreedCall : public Call {
   /// rank's memory. Outputs and residuals may be written only afterwards.
   virtual void confirm() = 0;
   /// Marks the call on this rank, before its algorithm runs. Messages carry the mark, and a rank
-  /// that receives it passes it on. The algorithm moves something from each rank to each rank, so
-  /// that marked() is the same on all ranks after confirm(). Not in stream order.
+  /// that receives it passes it on. The algorithm must move something from each rank to each rank,
+  /// so that marked() is the same on all ranks after confirm(). Not for calls in stream order.
   virtual void mark();
   virtual bool marked() const { return false; }
   /// Confirms the call, puts its counts into the statistics, and throws RemoteError if a message

@@ -28,8 +28,8 @@ enum class Verb : uint64_t {
   residual_move = 16,
 };
 
-/// The verb of a call and those of its arguments on which the ranks must agree, by position.
-/// Abandon notices carry it; every header carries its hash.
+/// The verb of a call, and the arguments on which the ranks must agree, by position. Abandon
+/// notices carry it; every header carries its hash.
 struct Descriptor {
   static constexpr size_t kArguments = 17;
 

@@ -86,7 +86,7 @@ FlightRecorder::Call FlightRecorder::read(const Record& record) {
   call.verb = get(record.verb);
   for (size_t a = 0; a < call.arguments.size(); ++a) call.arguments[a] = get(record.arguments[a]);
   call.begin = time_of(get(record.begin));
-  call.ended = get(record.ended);  // before what is known at the end
+  call.ended = get(record.ended);  // read before the members that are written at the end
   call.algorithm = get(record.algorithm);
   call.result = static_cast<sparsecollResult_t>(get(record.result));
   call.stage = record.progress.stage();
@@ -100,7 +100,7 @@ FlightRecorder::Call FlightRecorder::read(const Record& record) {
 }
 
 std::vector<FlightRecorder::Call> FlightRecorder::calls() const {
-  constexpr int kAttempts = 100;  // a writer that was stopped in the middle does not hold anyone up
+  constexpr int kAttempts = 100;  // a writer that was stopped must not block the reader
   const uint64_t begun = get(begun_);
   std::vector<Call> calls;
   for (uint64_t i = begun > kCalls ? begun - kCalls : 0; i < begun; ++i) {
@@ -113,7 +113,7 @@ std::vector<FlightRecorder::Call> FlightRecorder::calls() const {
       break;
     }
   }
-  std::ranges::sort(calls, {}, &Call::begin);  // one of them may be newer than it was
+  std::ranges::sort(calls, {}, &Call::begin);  // a record may have been reused for a newer call
   return calls;
 }
 

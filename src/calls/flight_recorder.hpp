@@ -15,8 +15,9 @@
 
 namespace sparsecoll {
 
-/// The last calls of one rank, to be read when a rank is missing: how far each call came and for
-/// whom it waited. Always on, so a call costs a few stores and no clock of its own.
+/// Records the last calls of one rank: how far each call came and for which ranks it waited. It is
+/// read when a rank is missing. It is always on, so a call costs only a few stores, and no reading
+/// of a clock.
 ///
 /// One thread at a time writes; any thread may read meanwhile. There are no locks, because a reader
 /// may come while the writer hangs.
@@ -29,29 +30,32 @@ class FlightRecorder {
   struct Call {
     uint64_t sequence = 0;
     uint64_t verb = 0;
-    std::array<uint64_t, 3> arguments{};  ///< the first ones of its descriptor
-    int algorithm = 0;                    ///< known at its end
-    Stage stage = Stage::begun;           ///< the last one that it reached
+    std::array<uint64_t, 3> arguments{};  ///< the first arguments of the call's descriptor
+    int algorithm = 0;                    ///< known at the end of the call
+    Stage stage = Stage::begun;           ///< the last stage that the call has reached
     bool ended = false;
-    sparsecollResult_t result = sparsecollSuccess;  ///< if it has ended
-    Clock::time_point begin, end;   ///< `end`: of its last phase; while it runs, the last event
-    bool waits = false;             ///< it waits now for messages of these peers
-    std::vector<int> peers;         ///< those of its last wait; the first kPeers of them
-    size_t all_peers = 0;           ///< the number of these peers; 0: it never waited
-    Clock::time_point waits_since;  ///< begin of the phase of its last wait
+    sparsecollResult_t result = sparsecollSuccess;  ///< the result of a call that has ended
+    Clock::time_point begin, end;   ///< `end`: end of the last phase; while the call runs, time of
+                                    ///< its last event
+    bool waits = false;             ///< the call waits now for messages of `peers`
+    std::vector<int> peers;         ///< the first kPeers peers of the call's last wait
+    size_t all_peers = 0;           ///< number of peers of the last wait; 0: the call has not
+                                    ///< waited
+    Clock::time_point waits_since;  ///< the begin of the phase with the last wait
   };
 
   FlightRecorder() : records_(std::make_unique<Record[]>(kCalls)) {}
 
   // --- For the thread that is inside the communicator
-  /// Begins the record of a call, in place of the oldest one. Returns what its phases write to.
+  /// Begins the record of a call, in place of the oldest one. Returns the Progress to which the
+  /// call's phases write.
   Progress* begin(uint64_t sequence, const Descriptor& call, Clock::time_point time) noexcept;
-  /// Ends that record. The end of the call's last phase becomes its end.
+  /// Ends the record of the call. The end of the call's last phase becomes the call's end.
   void end(int algorithm) noexcept { end(algorithm, sparsecollSuccess); }
   /// Ends the record of a call that has failed now.
   void fail(int algorithm, sparsecollResult_t result) noexcept;
 
-  /// A wait of the call that runs, until the end of the scope.
+  /// Records a wait of the running call, until the end of the scope.
   class Wait {
    public:
     /// `recorder` may be null: nothing is recorded.
@@ -62,7 +66,7 @@ class FlightRecorder {
     Wait(const Wait&) = delete;
     Wait& operator=(const Wait&) = delete;
 
-    /// Records that the call is about to wait for these peers. The next time they are the same, or
+    /// Records that the call is about to wait for these peers. Later calls pass the same peers, or
     /// fewer.
     void wait_for(std::span<const int> peers) noexcept {
       if (!recorder_ || (waits_ && peers.size() == recorded_)) return;
@@ -75,7 +79,7 @@ class FlightRecorder {
    private:
     FlightRecorder* recorder_;
     bool waits_ = false;
-    size_t recorded_ = 0;  ///< number of the peers
+    size_t recorded_ = 0;  ///< number of recorded peers
   };
 
   // --- For any thread
@@ -83,10 +87,10 @@ class FlightRecorder {
   std::vector<Call> calls() const;
 
  private:
-  /// Whoever sees a member that was stored while `version` was odd or after it, sees that version,
-  /// too: stores of members release, and loads acquire.
+  /// A reader that sees a member's new value also sees the `version` under which it was stored, or
+  /// a later one: stores of members release, and loads acquire.
   struct alignas(64) Record {
-    std::atomic<uint64_t> version{0};  ///< odd while the record changes; 0: it is empty
+    std::atomic<uint64_t> version{0};  ///< odd while the record changes; 0: the record is empty
     std::atomic<uint64_t> sequence{0}, verb{0};
     std::array<std::atomic<uint64_t>, 3> arguments{};
     std::atomic<Clock::rep> begin{0}, waits_since{0};

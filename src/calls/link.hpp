@@ -40,7 +40,7 @@ struct LinkResources {
 
 /// Memory that nobody may free or reuse, because a broken link may still access it.
 struct AbandonedMemory {
-  size_t bytes = 0;                ///< of the link itself
+  size_t bytes = 0;                ///< bytes of the link itself
   bool touches_workspace = false;  ///< The workspace of the communicator must be given up, too.
 };
 
@@ -53,19 +53,20 @@ struct SplitArguments {
 /// The arguments of sparsecollCommShrink().
 struct ShrinkArguments {
   std::optional<std::vector<int>> excluded;  ///< none: the ranks that are known to be gone
-  std::optional<Error> problem;              ///< what is wrong with this rank's arguments
+  std::optional<Error> problem;              ///< the error of this rank's arguments
   uint64_t committed;                        ///< number of this rank's last committed call
   int timeout_ms;
 };
 
-/// A link between the ranks that remain of another one.
+/// A link between the remaining ranks of another link.
 struct ShrunkLink {
   std::unique_ptr<Link> link;
   /// Number of the last call that all of them have committed. Over NCCL it is that of this rank
   /// until the initialisation of the communicator, in which they agree.
   uint64_t committed;
-  Deadline deadline;                  ///< for the initialisation of its communicator
-  std::optional<Error> problem = {};  ///< what this rank fails with there
+  Deadline deadline;                  ///< the deadline of the new communicator's initialisation
+  std::optional<Error> problem = {};  ///< the error with which this rank fails in the
+                                      ///< initialisation
 };
 
 /// One rank's connection to the other ranks of its communicator.
@@ -86,7 +87,7 @@ class Link {
   virtual int world_rank() const = 0;
   /// Returns the only device whose memory messages can lie in; none: any memory will do.
   virtual std::optional<int> device() const = 0;
-  /// Returns this link as the kind that it is, for what only one kind can do.
+  /// Returns the kind of this link. link_as() gives access to the functions of one kind.
   virtual LinkKind kind() = 0;
   /// Returns whether gossip waits at its receiver until a step takes it.
   virtual bool keeps_gossip() const = 0;
@@ -95,7 +96,7 @@ class Link {
   /// Throws InvalidUsage when calls must not run on a thread of the library (thread levels of MPI).
   virtual void check_queue() const = 0;
 
-  /// Hands over what the link borrows. Must be the first call.
+  /// Hands over the objects that the link borrows. Must be the first call.
   virtual void open(const LinkResources& resources) = 0;
   /// Hands over the device that the communicator works on. At most once. A link with a device()
   /// needs it before its first call.
@@ -114,7 +115,7 @@ class Link {
   /// Runs the verbs of a group as one call that all ranks make. Confirms.
   virtual void run_group(const CallParameters& parameters, const CallIdentity& identity,
                          FunctionRef<void()> check, std::span<const GroupTask> tasks) = 0;
-  /// Runs a call that ranks do not agree on. Each rank makes as many of them.
+  /// Runs a call without agreement. All ranks make the same number of such calls.
   virtual void run_unagreed(const CallParameters& parameters, const Descriptor& descriptor,
                             FunctionRef<void()> body) = 0;
 
@@ -123,8 +124,8 @@ class Link {
   virtual std::unique_ptr<Link> split(AgreedCall& call, const SplitArguments& arguments) = 0;
 
   /// Makes a link between the ranks that remain when others are gone or excluded. All that remain
-  /// call it, also after abandon(). `initialize` gets the link and initialises its communicator.
-  /// Throws on all ranks what any of them failed with, as far as that is in time.
+  /// call it, also after abandon(). `initialize` gets the link and initialises its communicator. If
+  /// a rank fails, its error is thrown on all ranks that learn of it in time.
   virtual void shrink(const ShrinkArguments& arguments,
                       FunctionRef<void(ShrunkLink)> initialize) = 0;
   /// Returns the ranks that are known to be gone.
@@ -133,8 +134,8 @@ class Link {
   /// any failure; the largest number if the host waits for all calls.
   virtual uint64_t ended() = 0;
 
-  /// Confirms the call and, on return, has received all gossip that any rank sent before. Called
-  /// within run().
+  /// Confirms the call, and receives all gossip that any rank has sent before it. Called within
+  /// run().
   virtual void flush_gossip(AgreedCall& call) = 0;
   /// Confirms the call. From then on the link keeps gossip for the state with this number. Called
   /// within run().
@@ -149,7 +150,7 @@ class Link {
   /// Closes the connection in order, before the deadline. No call may be in progress.
   virtual void close(const Deadline& deadline) = 0;
 
-  /// Makes every wait of this rank fail. From any thread.
+  /// Makes every wait of this rank fail. Any thread may call it.
   virtual void abort() noexcept = 0;
   virtual bool aborted() const = 0;
   /// Closes a broken connection without waiting for peers. Sends them `notice`, if there is one.
@@ -164,8 +165,8 @@ Kind* link_as(Link& link) {
   return found ? *found : nullptr;
 }
 
-/// Reports wrong arguments of this rank when no peer can be told. The call did not start, and the
-/// peers wait for it.
+/// Reports wrong arguments of this rank when the peers cannot be notified. The call did not start,
+/// and the peers wait for it.
 class CallNotStarted : public Error {
  public:
   explicit CallNotStarted(const Error& problem) : Error(problem) {}

@@ -6,7 +6,7 @@ namespace sparsecoll {
 
 namespace {
 
-/// Thrown into a verb that waits, to end it after another one has failed.
+/// Thrown inside a waiting verb, to end it after another verb has failed.
 struct Cancelled {};
 
 }  // namespace
@@ -40,7 +40,7 @@ void MemberCall::cancel() noexcept {
   try {
     fiber_.resume();
   } catch (...) {
-    // The group reports the first error, not those that follow from it.
+    // The group reports the first error, not the errors that follow from it.
   }
 }
 

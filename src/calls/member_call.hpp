@@ -54,14 +54,14 @@ class MemberCall : public AgreedCall {
   std::span<Transfer> transfers() const { return transfers_; }
   /// Runs the verb until it yields or ends. Throws what it throws.
   void resume();
-  /// Ends a verb that waits, by an exception. Does nothing if it has not started or has ended.
+  /// Ends a waiting verb by an exception. Does nothing if it has not started or has ended.
   void cancel() noexcept;
 
  protected:
   AgreedCall& call() const { return call_; }
 
  private:
-  /// Returns to the group. Comes back at resume().
+  /// Switches to the group, and returns at the next resume().
   void yield(State state);
 
   AgreedCall& call_;
@@ -71,7 +71,7 @@ class MemberCall : public AgreedCall {
   std::span<Transfer> transfers_;
   bool cancelled_ = false;
   bool marked_ = false;
-  Fiber fiber_;  ///< the last member, because it uses the others
+  Fiber fiber_;  ///< the last member, because the fiber uses the others
 };
 
 /// All verbs of a group. `Member` is a subclass of MemberCall.
@@ -91,9 +91,9 @@ class MemberCalls {
 
   /// Runs all verbs to their end. `advance` brings at least one verb from its exchange to the next
   /// one, or to its confirm(). When all verbs have come to confirm(), this confirms the call of the
-  /// group, and only then do verbs write outputs. Up to there the deadline is looked at between the
-  /// verbs; what they write is not left half done. Throws what the first verb to fail threw; the
-  /// others are cancelled. An exception after the confirmation lets the others end first.
+  /// group, and only then do verbs write outputs. Before that, the deadline is checked between the
+  /// verbs; afterwards no verb is interrupted. Throws what the first verb to fail threw; the others
+  /// are cancelled. After the confirmation the other verbs end before an exception is thrown.
   void run(FunctionRef<void()> advance) {
     try {
       for (start(); !all_confirm(); start()) advance();
@@ -106,7 +106,7 @@ class MemberCalls {
   }
 
  private:
-  /// Starts the verbs that need not wait for others any more.
+  /// Starts the verbs that need no longer wait for others.
   void start() {
     for (Member& member : members_) {
       const bool free =

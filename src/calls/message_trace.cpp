@@ -47,8 +47,8 @@ void MessageTrace::poll() noexcept {
 
 void MessageTrace::find_left() {
   const auto now = Clock::now();
-  // For each peer the unsent bytes that are not in messages which the loop has visited. The loop
-  // begins with the last message.
+  // `unsent` has for each peer the unsent bytes of the messages that the loop has not visited yet.
+  // The loop begins with the last message.
   std::map<int, size_t> left;
   for (auto each = pending_.rbegin(); each != pending_.rend(); ++each) {
     TracedMessage& message = each->message;
@@ -60,7 +60,7 @@ void MessageTrace::find_left() {
       continue;
     }
     add(Timeline::Lane::send, *each, now);
-    message.bytes = 0;  // marks it as done; no message has 0 bytes
+    message.bytes = 0;  // marks the message as done; no message has 0 bytes
   }
   std::erase_if(pending_, [](const PendingSend& each) { return each.message.bytes == 0; });
 }

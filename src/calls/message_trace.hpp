@@ -56,8 +56,8 @@ class MessageTrace {
 
   /// Begins to follow a message that the transport has taken.
   void follow(const TracedMessage& message, Clock::time_point begin) noexcept;
-  /// Finds the messages that have left. A transport reports how many bytes to a peer have not left,
-  /// and sends messages to one peer in order: so the last ones have not.
+  /// Finds the messages that have left. A transport reports how many bytes to a peer have not left.
+  /// It sends messages to one peer in order, so these bytes are those of the last messages.
   void find_left();
   void add(Timeline::Lane lane, const PendingSend& message, Clock::time_point end) noexcept;
 

@@ -27,7 +27,7 @@ namespace sparsecoll {
 
 namespace {
 
-/// Selects all of acc. Without a residual the values are sent in the gradient's own type.
+/// Selects all of acc. Without a residual the values are sent in the gradient's type.
 Selected select(Env& env, const Gradient& gradient, Problem& problem, ShapeCache&) {
   const Stopwatch watch(env.stats, Phase::select);
   void* const acc =
@@ -49,7 +49,7 @@ void zero_residual(Env& env, const Delivery& delivery) {
 
 /// Returns the number of values that are not 0. Waits for it.
 uint64_t count_nonzeros(Env& env, const SparseSpan& values) {
-  // One bin that has all keys except 0.
+  // The histogram has one bin, which counts all keys except 0.
   const int bits = static_cast<int>(std::bit_width(env.kernels.keys().end));
   uint64_t* const counted = env.kernels.counts(2);
   env.kernels.key_histogram(values, {1, bits, 1}, counted);

@@ -7,16 +7,16 @@
 //   S_{r + 2^t}). TOP adds by index and keeps the k largest entries that are not 0. If rank r + 2^t
 //   does not exist, S_r stays. Rank 0's S is the result.
 //
-//   TOP is symmetric, so that all ranks of a subtree can compute its S, and no broadcast is needed.
-//   At level t the 2^t ranks from r on, the head, have S_r. The next h <= 2^t ranks, the tail, have
-//   S_{r + 2^t}.
-//   1. Rank i of the head and rank i of the tail exchange their S. Both merge.
-//   2. If the tail is shorter than the head, which happens at the last ranks, the ranks of the head
-//      that merged send the new S to the others of the head. Their number doubles in each round.
-//      All other ranks make an empty exchange.
-//   3. Rank r adds the entries that TOP dropped to D_r. The other ranks compute the same merge but
-//      do not record them. (Over a bfloat16 wire TOP rounds the sums before it selects, and D_r
-//      also has what rounding removed.)
+// TOP is symmetric, so that all ranks of a subtree can compute its S, and no
+//   broadcast is needed. At level t the 2^t ranks from r on, the head, have S_r. The
+//   next h <= 2^t ranks, the tail, have S_{r + 2^t}. 1. Rank i of the head and rank i
+//   of the tail exchange their S. Both merge. 2. If the tail is shorter than the
+//   head, which happens at the last ranks, the ranks of the head that merged send the
+//   new S to the others of the head. Their number doubles in each round. All other
+//   ranks make an empty exchange. 3. Rank r adds the entries that TOP dropped to D_r.
+//   The other ranks compute the same merge but do not record them. (Over a bfloat16
+//   wire TOP rounds the sums before it selects, and D_r also has the rounding
+//   errors.)
 //
 // Cost per rank: log2 P messages of k entries if P is a power of two; else at most one message per
 // round. There are ceil(log2 P) rounds, and ceil(log2(2^t / h)) more at a level whose tail has h <
@@ -146,7 +146,7 @@ class Tree {
     if (is_logger) log(dropped.span());  // 3.
   }
 
-  /// Adds entries that were dropped, or what rounding removed, to D_r.
+  /// Adds entries that were dropped, or rounding errors, to D_r.
   void log(const SparseSpan& dropped) {
     const SparseSpan vectors[2] = {dropped_, dropped};
     const SparseBuffer both =

@@ -69,7 +69,7 @@ class Leaders final : public Call {
   const Topology& topology_;
 };
 
-/// The node of this rank: the messages between its ranks.
+/// The node of this rank. Sends the messages between the node's ranks.
 class Node {
  public:
   Node(Env& env, const Problem& problem)
@@ -82,7 +82,8 @@ class Node {
 
   void send_to_leader(const SparseSpan& local) { send(ranks_[0], local); }
 
-  /// Receives the vectors of the node's other ranks and returns the sum of all. For the leader.
+  /// Receives the vectors of the node's other ranks and returns the sum of all. Only the leader
+  /// calls it.
   SparseSpan add(const SparseSpan& local) {
     if (ranks_.size() == 1) return local;
     const auto transfers = env_.arena.take_span<Transfer>(ranks_.size() - 1);
@@ -168,7 +169,7 @@ class Node {
   const Region all_indices_;
 };
 
-/// Returns what rounding removed in a leader: from the sum of its node, and from its region of the
+/// Returns the rounding errors in a leader: those of the sum of its node, and of its region of the
 /// sum of all nodes.
 SparseSpan add_losses(Env& env, const SparseSpan& first, const SparseSpan& second) {
   if (!env.rounds()) return {};
@@ -194,7 +195,7 @@ Outcome run(Env& env, const Problem& problem, ShapeCache& cache) {
     Env between{leaders, env.kernels, env.arena, env.stats, env.fault, env.wire};
     const Outcome outcome = run_oktopk(between, node_problem, cache);
     result = outcome.result;
-    cache.entries = 0;  // the leaders' sums do not tell how many entries the ranks had
+    cache.entries = 0;  // the leaders do not know how many entries the ranks had
     lost = add_losses(env, sum.lost, outcome.dropped);
   } else {
     node.send_to_leader(problem.local);

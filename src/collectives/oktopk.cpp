@@ -15,7 +15,7 @@
 //      defeats that.)
 //   2. Split and reduce. Send the entries of each region to its owner, to rank r + 1 first, then to
 //      r + 2, ... The owner adds the P vectors in rank order, which gives its region of s. Over a
-//      bfloat16 wire it rounds the sums, because they travel in step 4.
+//      bfloat16 wire it rounds the sums, because they are sent in step 4.
 //   3. Threshold. It decides which sums survive, by one of two ways:
 //      a. Predict it, if the thresholds of recent calls changed little. The prediction is the last
 //         threshold, less twice the largest recent change. The sums that reach it survive; the
@@ -65,8 +65,8 @@ struct KeyRange {
   uint64_t begin, end;
 };
 
-/// Returns how far from the last threshold this one is predicted or searched first: a sixteenth of
-/// a factor of two.
+/// Returns the distance from the last threshold, in keys, within which this threshold is predicted
+/// or searched first: a sixteenth of a factor of two.
 uint64_t search_radius(const KeySpace& keys) { return uint64_t{1} << (keys.octave - 4); }
 
 /// Returns the exponent of a power of two of which all keys below `end` are multiples. Rounded
@@ -79,14 +79,14 @@ int key_spacing(const KeySpace& keys, Precision precision, uint64_t end) {
 
 // --- step 3a
 
-/// The number of next calls that do not predict, after a prediction that was wrong, or that let
-/// too many survive.
+/// The number of calls without a prediction that follow a prediction that was wrong or let too many
+/// survive.
 constexpr uint64_t kExactCalls = 16;
 
 /// Returns how many survivors beyond k a prediction may cause.
 uint64_t surplus_limit(size_t k) { return 16 + k / 16; }
 
-/// Returns a key that this call's threshold is unlikely to be below, or 0 if there is no
+/// Returns a key that is very likely a lower bound of this call's threshold, or 0 if there is no
 /// prediction.
 uint64_t predict_threshold(const KeySpace& keys, Precision precision, ShapeCache& cache) {
   if (cache.exact_calls > 0) --cache.exact_calls;
@@ -122,11 +122,11 @@ void reserve_for_wrong_prediction(Env& env, uint64_t length, uint64_t own, uint6
 
 // --- step 3b
 
-/// The numbers of sums by range of keys. The last number is that of the keys above all ranges.
+/// The number of sums in each range of keys. The last number counts the keys above all ranges.
 struct KeyHistogram {
   KeyBins bins;
-  std::span<const uint64_t> own;  ///< in this rank's region
-  std::span<const uint64_t> all;  ///< in all regions
+  std::span<const uint64_t> own;  ///< by range: number of sums in this rank's region
+  std::span<const uint64_t> all;  ///< by range: number of sums in all regions
 };
 
 /// Divides the keys into at most 256 ranges of 2^spacing keys or more.
@@ -151,8 +151,8 @@ KeyHistogram count_keys(Env& env, const SparseSpan& sum, const KeyBins& bins) {
   return {bins, own, all};
 }
 
-/// Returns how many of this rank's `own` sums with the k-th largest key survive: those that the
-/// ranks before it leave of the `needed` ones.
+/// Returns how many of this rank's `own` sums with the k-th largest key survive. All ranks keep
+/// `needed` of such sums; the lower ranks come first.
 uint64_t share_of_ties(Env& env, uint64_t own, uint64_t needed) {
   const auto ties = env.arena.take_span<uint64_t>(static_cast<size_t>(env.call.size()));
   const auto rank = static_cast<size_t>(env.call.rank());
@@ -212,7 +212,7 @@ Outcome run_oktopk(Env& env, const Problem& problem, ShapeCache& cache) {
   // 1.
   const std::span<const Region> regions = balanced_regions(env, problem, cache);
   const uint64_t length = regions[static_cast<size_t>(env.call.rank())].length();
-  // 2. The sum is split here; it adds when it is asked for sums.
+  // 2. The entries are sent now. RegionSum adds them when it is asked for a sum.
   const ReceivedVectors received = problem.groups
                                        ? sum_by_tree(env, problem.local, regions, *problem.groups)
                                        : exchange_vectors(env, problem.local, regions);

@@ -3,7 +3,7 @@
 // Ok-Topk with estimated thresholds (Li & Hoefler, Near-Optimal Sparse Allreduce for Distributed
 // Deep Learning, PPoPP 2022, algorithms 1 and 2): thresholds are computed now and then and reused.
 //
-// A threshold is a magnitude as an integer, a key (core/numeric.hpp). Thresholds are *due* in the
+// A threshold is a key: a magnitude as an integer (core/numeric.hpp). Thresholds are *due* in the
 // first of `threshold_interval` calls of a shape. A number x is *near* k if k / 4 <= x <= 4 k. To
 // *adapt* a threshold to x found entries is to raise it by a step if x > 4/3 k and to lower it by a
 // step if x < 2/3 k. A step is 1/64 of a factor of two (0.8% to 1.6%; in the paper's code 0.8% to
@@ -92,7 +92,7 @@ Selected select(Env& env, const Gradient& gradient, Problem& problem, ShapeCache
   return contribute(env, selected, problem);
 }
 
-/// The cache of earlier calls, and the regions in which the shares of the ranks lie.
+/// Wraps the cache, and has the regions in which the ranks' shares of the survivors lie.
 struct Reuse {
   ShapeCache& cache;
   std::span<Region> regions;
@@ -127,7 +127,7 @@ class SurvivorOffsets {
   Region share_of(size_t rank) const {
     return {even_boundary(total(), ranks_, rank), even_boundary(total(), ranks_, rank + 1)};
   }
-  /// Returns the part of the share of `to` that `from` has; may be empty.
+  /// Returns the part of rank `to`'s share that rank `from` has; it may be empty.
   Region overlap(size_t from, size_t to) const {
     const Region held = survivors_of(from), share = share_of(to);
     const uint64_t begin = std::max(held.begin, share.begin);
@@ -155,7 +155,8 @@ SparseSpan slice(Kernels& kernels, const SparseSpan& in, uint64_t first, uint64_
           in.precision};
 }
 
-/// Returns this rank's share of the survivors. Sets `regions` to those in which the shares lie.
+/// Returns this rank's share of the survivors. Sets `regions` to the regions in which the shares
+/// lie.
 SparseSpan balance(Env& env, const SparseSpan& survivors, const SurvivorOffsets& offsets,
                    std::span<Region> regions) {
   const size_t ranks = offsets.ranks();
@@ -222,7 +223,7 @@ std::optional<SparseSpan> select_survivors(Env& env, const Problem& problem, Reg
 Outcome run(Env& env, const Problem& problem, ShapeCache& cache) {
   // 2.
   const std::span<const Region> owned = balanced_regions(env, problem, cache);
-  // 3. The sum is split here; it adds when it is asked for sums.
+  // 3. RegionSum sends the entries now, and adds when it is asked for a sum.
   RegionSum sum(env, problem.local, owned);
   // 4. and 6.
   const auto regions = env.arena.take_span<Region>(owned.size());

@@ -13,7 +13,7 @@
 //
 // Guarantees: every entry of s on exactly one rank, the same bits in every run; entries that cancel
 // stay, as zeros. All selected entries are delivered, so that none returns to the residual, except
-// for what rounding removed.
+// for rounding errors.
 #include "collectives/building_blocks/region_exchange.hpp"
 #include "collectives/building_blocks/selection.hpp"
 #include "collectives/interface/algorithm.hpp"

@@ -6,7 +6,7 @@
 
 namespace sparsecoll {
 
-// Each constant is at the end of its algorithm's file.
+// Each of these constants is defined at the end of its algorithm's file.
 extern const Algorithm kAllgatherTopk, kOktopk, kTopkA2A, kHierarchical, kDense, kSharded;
 extern const Algorithm kOktopkReuse, kDenseByAuto;
 extern const Algorithm kGtopk, kReduceScatter, kShardedReduceScatter;

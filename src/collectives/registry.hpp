@@ -19,16 +19,17 @@ const Algorithm* find_algorithm(int id);
 /// Returns Ok-Topk with reused thresholds.
 const Algorithm& oktopk_with_reused_thresholds();
 
-/// Return the algorithms of verbs that have only one.
+/// These verbs have only one algorithm.
 const Algorithm& gtopk();
 const Algorithm& reduce_scatter();
 
-/// Returns the reduce-scatter of sums by node, for bounds that agree with the shards.
+/// Returns Sharded's reduce-scatter, for bounds that agree with the shards.
 const Algorithm& sharded_reduce_scatter();
 
-/// Returns whether Auto takes Sharded for vectors of this length, if it may. Neither k nor a
-/// measurement counts: a residual is made for one of the two definitions before there is a call.
-/// The formulas are compared for k = 1% on a commodity network, whose nodes have fast memory.
+/// Returns whether Auto takes Sharded for vectors of this length, if it may. The answer depends
+/// neither on k nor on measurements: a residual is made for one of the two definitions before there
+/// is a call. The formulas are compared for k = 1% on a commodity network, whose nodes have fast
+/// memory.
 bool pays_to_shard(const Topology& topology, uint64_t count, size_t value_size);
 
 /// Returns the predicted seconds of a call: infinite for Hierarchical and Sharded if the nodes are

@@ -19,7 +19,7 @@
 // values sent by each rank in step 1, 2 (m - 1) messages and k (m - 1) / m entries in step 4; over
 // a node's link that of m ranks of Ok-Topk with V ranks and k / m entries: 2 k (V - 1) / V entries,
 // where m ranks of Ok-Topk on the whole vector send 2 m k (V - 1) / V. A rank selects from n / m
-// values, and its residual has so many.
+// values, and its residual has as many.
 //
 // Predicted, with alpha and beta within nodes, by cost_model.hpp:
 //   3 latency(m - 1) + (m - 1) / m (n v + b(u)) beta + u / 2 gamma
@@ -96,8 +96,8 @@ void select_from_sum(Env& env, std::span<const SparseSpan> vectors, const Residu
     return;
   }
   void* const sum = kernels.bytes(bytes);
-  // Gradients have 16 bits, but the sum has not: it stands for the residual of a gradient of -0,
-  // which adds nothing to it.
+  // Gradients have 16 bits, the sum has not. So the sum is passed as the residual of a gradient of
+  // -0, which adds nothing to it.
   const auto all = env.arena.take_span<SparseSpan>(vectors.size() + 1);
   std::ranges::copy(vectors, all.begin());
   all.back() = {nullptr, residual.read, length};
@@ -110,7 +110,7 @@ void select_from_sum(Env& env, std::span<const SparseSpan> vectors, const Residu
 }
 
 Selected select(Env& env, const Gradient& gradient, Problem& problem, ShapeCache&) {
-  env.call.allow_uneven_exchanges();  // the shards need different numbers of them
+  env.call.allow_uneven_exchanges();  // the shards need different numbers of exchanges
   ShardExchange node(env, problem);
   const size_t k = node.owns() ? node.quota(node.position()) : 0;
   SparseBuffer selected = env.kernels.sparse(k);

@@ -87,7 +87,7 @@ Selected select(Env& env, const Gradient& gradient, Problem& problem, ShapeCache
   return {lost};
 }
 
-// All selected entries were delivered, except for what rounding removed.
+// All selected entries were delivered, except for rounding errors.
 void put_back(Env& env, const Delivery& delivery) {
   const Gradient& gradient = delivery.gradient;
   if (!gradient.residual.write) return;

@@ -15,8 +15,9 @@ namespace sparsecoll {
 /// that calls of a known shape do not allocate.
 class Arena {
  public:
-  /// Says what happens to several blocks after the outermost scope: they become one (`joined`), or
-  /// stay (`kept`). Keep them if freeing memory could wait for ranks that wait for this thread.
+  /// Decides what happens to several blocks after the outermost scope: one block replaces them
+  /// (`joined`), or they stay (`kept`). Choose `kept` if freeing memory could wait for ranks that
+  /// wait for this thread.
   enum class Blocks { joined, kept };
 
   explicit Arena(Memory& memory, Blocks blocks = Blocks::joined)
@@ -62,7 +63,7 @@ class Arena {
   const Blocks after_;
   std::vector<Block> blocks_;
   size_t block_ = 0;  ///< the block in use
-  size_t used_ = 0;   ///< bytes of it that are taken
+  size_t used_ = 0;   ///< bytes of that block that are taken
   int depth_ = 0;
 };
 

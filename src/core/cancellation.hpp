@@ -6,9 +6,9 @@
 
 namespace sparsecoll {
 
-/// While it exists, pthread_cancel() does not end the calling thread: a call that ended in its
-/// middle would leave locks, messages and memory behind. A cancellation that is requested meanwhile
-/// happens at the thread's next cancellation point afterwards.
+/// While it exists, pthread_cancel() does not end the calling thread: a cancelled call would leave
+/// locks, messages and memory behind. A cancellation that is requested meanwhile happens later, at
+/// the thread's next cancellation point.
 class CancellationDisabled {
  public:
   CancellationDisabled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &callers_); }

@@ -37,7 +37,7 @@ uint64_t mixed_words(const std::byte* at, size_t words, uint64_t position) {
 }
 
 uint64_t checksum_of_chunk(ConstBytes bytes, uint64_t first) {
-  static const MixedWords mixed = fastest_mixed_words();  // all of them give the same sum
+  static const MixedWords mixed = fastest_mixed_words();  // all loops compute the same sum
   const size_t words = bytes.size() / 8, last = words * 8;
   const uint64_t position = first / 8 * kPositionStep;
   uint64_t sum = mixed(bytes.data(), words, position);

@@ -19,14 +19,15 @@ constexpr uint64_t mix(uint64_t x) {
 uint64_t checksum_of_chunk(ConstBytes bytes, uint64_t first);
 
 /// Returns the sum of the mixed words, each combined with its position, and of the mixed length. A
-/// change within one word always changes it, because mix() maps one to one. The sum may be formed
-/// in any order, as parallel code does, and chunk by chunk.
+/// change within one word always changes it, because mix() is one-to-one. The sum may be formed in
+/// any order, as parallel code does, and chunk by chunk.
 inline uint64_t checksum(ConstBytes bytes) {
   return mix(bytes.size()) + checksum_of_chunk(bytes, 0);
 }
 
-/// Returns the sum of so many words, each mixed with its position in the message: the first one
-/// with `position` + kPositionStep (checksum_avx512.hpp), the next one with kPositionStep more.
+/// Returns the sum of this number of words, each mixed with its position in the message: the first
+/// one with `position` + kPositionStep (checksum_avx512.hpp), each next one with kPositionStep
+/// more.
 uint64_t mixed_words(const std::byte* at, size_t words, uint64_t position);
 
 }  // namespace sparsecoll

@@ -14,13 +14,13 @@ using Clock = std::chrono::steady_clock;
 /// The time at which a call must stop waiting.
 class Deadline {
  public:
-  /// Returns the deadline so many milliseconds from now. 0: none.
+  /// Returns the deadline this many milliseconds from now. 0: none.
   static Deadline after(int milliseconds) {
     Deadline deadline;
     if (milliseconds > 0) deadline.at_ = deadline.start_ + std::chrono::milliseconds(milliseconds);
     return deadline;
   }
-  /// Returns the deadline after so many percent of the time; at least a millisecond is left.
+  /// Returns the deadline after this percentage of the time. It is at least a millisecond from now.
   Deadline part(int percent) const {
     Deadline part;
     if (at_ != Clock::time_point::max())
@@ -28,7 +28,7 @@ class Deadline {
                           part.start_ + std::chrono::milliseconds(1));
     return part;
   }
-  /// The time at which it was set.
+  /// Returns the time at which the deadline was set.
   Clock::time_point start() const { return start_; }
   /// Returns whether more than half of the time has passed.
   bool mostly_passed() const { return Clock::now() - start_ > (at_ - start_) / 2; }
@@ -43,7 +43,7 @@ class Deadline {
   Clock::time_point at_ = Clock::time_point::max();
 };
 
-/// Throws Timeout if the deadline of a call has passed while this rank computes.
+/// Throws Timeout if the deadline has passed. For calls that compute and do not wait.
 inline void refuse_passed(const Deadline& deadline) {
   if (deadline.passed())
     fail(sparsecollTimeout, "deadline passed while this rank computed its part of the call");

@@ -17,8 +17,8 @@ namespace {
 
 std::atomic<size_t> needed{0};
 
-/// Returns how many descriptors this process can still open; the largest number where the system
-/// does not tell.
+/// Returns how many descriptors this process can still open; the largest number if the system does
+/// not report it.
 size_t room_for_descriptors() {
   constexpr size_t kUnknown = std::numeric_limits<size_t>::max();
   rlimit limit{};
@@ -29,7 +29,7 @@ size_t room_for_descriptors() {
   if (error == std::errc::too_many_files_open) return 0;
   for (; !error && each != std::filesystem::directory_iterator(); each.increment(error)) ++open;
   if (error) return kUnknown;
-  --open;  // that of the folder
+  --open;  // the descriptor of the folder itself
   return limit.rlim_cur > open ? limit.rlim_cur - open : 0;
 }
 

@@ -10,7 +10,7 @@ namespace sparsecoll {
 /// of this class need at the same time. For libraries that end the process when none is left.
 class DescriptorsNeeded {
  public:
-  /// Throws SystemError if there are fewer. `user` is who needs them.
+  /// Throws SystemError if there are fewer. `user` names the part that needs them.
   DescriptorsNeeded(size_t count, const char* user);
   ~DescriptorsNeeded();
   DescriptorsNeeded(const DescriptorsNeeded&) = delete;

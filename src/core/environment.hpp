@@ -16,14 +16,14 @@ namespace sparsecoll {
 /// its environment with this function.
 std::optional<std::string> environment(const char* name);
 
-/// A word that a variable may be set to, and what it stands for.
+/// A word to which a variable may be set, and its value.
 struct Word {
   const char* name;
   int value;
 };
 
 /// Returns the value of the word that the variable is set to; `otherwise` if it is not set. Throws
-/// InvalidArgument with all words if it is set to another one.
+/// InvalidArgument, which lists all words, if it is set to anything else.
 int choose(const char* variable, const std::vector<Word>& words, int otherwise);
 
 /// Returns true for "1", false for "0", none for "auto" and if the variable is not set. Throws

@@ -36,7 +36,7 @@ template <class... Parts>
   throw Error(code, text(parts...));
 }
 
-/// Returns whether ranks may disagree, after this error, about what happened.
+/// Returns whether ranks may disagree after this error about what has happened.
 constexpr bool fatal(sparsecollResult_t code) {
   return code != sparsecollSuccess && code != sparsecollInvalidArgument &&
          code != sparsecollInvalidUsage && code != sparsecollTruncated;

@@ -130,7 +130,7 @@ void Fiber::enter(unsigned high, unsigned low) {
   fiber->sanitizer_.on_fiber();
   fiber->run();
   fiber->leave();
-  std::abort();  // it was resumed after its end
+  std::abort();  // the fiber was resumed after its end
 }
 
 void Fiber::run() noexcept {

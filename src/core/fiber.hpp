@@ -54,17 +54,17 @@ class FiberStacks {
 /// would take longer than most of what a fiber does.
 class Fiber {
  public:
-  /// Runs nothing before the first resume(). `stacks` outlives the fiber.
+  /// Does not run the body before the first resume(). `stacks` outlives the fiber.
   Fiber(FiberStacks& stacks, std::function<void()> body);
-  /// A body that has begun must have ended. A body that has not begun never runs.
+  /// The body must have ended, or not begun; in that case it never runs.
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
   /// Runs the body until it yields or ends. Throws what the body throws, and SystemError if there
-  /// is no stack for it. For the owner, until the body has ended.
+  /// is no stack for it. The owner calls it until the body has ended.
   void resume();
-  /// Returns to the owner until the next resume(). For the body.
+  /// Switches to the owner, and returns at the next resume(). The body calls it.
   void yield();
 
   bool started() const { return stack_ != nullptr; }

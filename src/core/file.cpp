@@ -108,12 +108,12 @@ OpenFile open_for_lines(const char* setting, const std::string& path) {
     fail(sparsecollInvalidArgument, setting, ": cannot open '", path, "': ", std::strerror(errno));
   check(status);
   const int flags = ::fcntl(file.number(), F_GETFL);
-  ::fcntl(file.number(), F_SETFL, flags & ~O_NONBLOCK);  // a slow terminal loses no lines
+  ::fcntl(file.number(), F_SETFL, flags & ~O_NONBLOCK);  // a slow terminal must not lose lines
   return file;
 }
 
 FileReplacement::FileReplacement(std::string path) : path_(std::move(path)), part_(path_ + kPart) {
-  constexpr int kAttempts = 100;  // each other one may interfere a few times
+  constexpr int kAttempts = 100;  // another process may interfere a few times
   if (const char* const kind = irreplaceable(path_))
     fail(sparsecollInvalidArgument, "path '", path_, "': expected a regular file or none, got ",
          kind);

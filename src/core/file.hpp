@@ -18,7 +18,7 @@ class OpenFile {
   OpenFile(OpenFile&& other) noexcept;
   OpenFile& operator=(OpenFile&& other) noexcept;
 
-  /// Its descriptor; negative if it could not be opened.
+  /// Returns the descriptor; negative if the file could not be opened.
   int number() const { return number_; }
   /// Returns false if the system reports an error of earlier writes.
   bool close();
@@ -34,8 +34,8 @@ class OpenFile {
 
 /// Returns what a file of this mode is: "a regular file", "a FIFO".
 const char* kind_of_file(mode_t mode);
-/// Returns what is at this path, without following a symbolic link: null for a regular file and for
-/// nothing, which can be replaced by a file; otherwise what it is.
+/// Returns null if a file may be written at this path: there is nothing, or a regular file.
+/// Otherwise returns the kind of what is there. Does not follow a symbolic link.
 const char* irreplaceable(const std::string& path);
 
 /// Opens a file for reading. Never waits for a writer, as the open of a FIFO would. Throws
@@ -49,8 +49,9 @@ OpenFile open_for_lines(const char* setting, const std::string& path);
 
 /// A file that is written beside another one and replaces it once it is complete. Its name is that
 /// of the other one with kPart behind it. A process that is killed leaves it; the next replacement
-/// of the same path removes it. Two at a time for the same path are refused, whoever makes them, if
-/// the file system has locks (flock); replacements of different paths know nothing of each other.
+/// of the same path removes it. Of two at a time for the same path, also by different processes,
+/// the second one is refused, if the file system has locks (flock). Replacements of different paths
+/// are independent.
 class FileReplacement {
  public:
   static constexpr const char* kPart = ".sparsecoll-part";
@@ -70,7 +71,7 @@ class FileReplacement {
   void replace();
 
  private:
-  /// Returns the file, locked; without a descriptor if another one interfered.
+  /// Returns the file, locked; without a descriptor if another process interfered.
   OpenFile create() const;
   void remove_leftover() const;
 

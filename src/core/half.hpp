@@ -8,8 +8,9 @@
 
 namespace sparsecoll {
 
-// The floating-point types of 16 bits. They only store: float does all arithmetic. The conversions
-// select instead of branching, so that compilers turn loops over them into vector instructions.
+// The floating-point types of 16 bits. They only store values; arithmetic uses float. The
+// conversions select instead of branching, so that compilers turn loops over them into vector
+// instructions.
 
 /// IEEE binary16: 5 bits of exponent, 10 of mantissa.
 struct Float16 {
@@ -42,8 +43,8 @@ constexpr double widen(double value) { return value; }
 constexpr uint32_t widen(uint32_t value) { return value; }
 constexpr uint64_t widen(uint64_t value) { return value; }
 
-/// Rounds to the nearest value of T, ties to even. Finite values stay finite: beyond the largest
-/// value of T they become that one. NaNs become the canonical NaN.
+/// Rounds to the nearest value of T, ties to even. Finite values stay finite: values beyond the
+/// largest value of T become the largest. NaNs become the canonical NaN.
 template <class T, class Wide>
 constexpr T narrow(Wide value) {
   static_assert(sizeof(T) == sizeof(Wide), "nothing to round");

@@ -17,7 +17,7 @@ namespace sparsecoll {
 using Cpus = std::vector<size_t>;
 
 /// The place of some CPUs on their machine. A member is -1 if it is unknown, or if the CPUs are in
-/// several of its kind.
+/// several packages, nodes or caches.
 struct Place {
   int package = -1;    ///< index of the package (socket)
   int numa_node = -1;  ///< number of the NUMA node, the operating system's
@@ -34,7 +34,7 @@ class Hardware {
   /// Returns this machine, without devices; null if hwloc fails or is not built in. Takes some
   /// milliseconds.
   static std::unique_ptr<const Hardware> here();
-  /// Returns this machine with its PCI devices, likewise.
+  /// Returns this machine with its PCI devices; null in the same cases.
   static std::unique_ptr<const Hardware> here_with_devices();
   /// Returns the machine that an XML file of hwloc describes; null if it cannot be read.
   static std::unique_ptr<const Hardware> from_xml(const std::string& file);
@@ -48,13 +48,13 @@ class Hardware {
   /// Returns the same CPUs in an order in which neighbours share as much as possible: first the
   /// CPUs of one core, then those of one cache, of one NUMA node, of one package.
   Cpus by_closeness(std::span<const size_t> cpus) const;
-  /// Returns one of these CPUs for each core, the other ones behind them.
+  /// Returns these CPUs, reordered: first one CPU for each core, then the others.
   Cpus one_per_core_first(std::span<const size_t> cpus) const;
   /// Returns the numbers of all NUMA nodes.
   std::vector<int> numa_nodes() const;
   /// Returns the numbers of the NUMA nodes that are local to these CPUs.
   std::vector<int> numa_nodes_of(std::span<const size_t> cpus) const;
-  /// Returns those of these CPUs to which one of the NUMA nodes is local.
+  /// Returns the CPUs of the list to which one of the NUMA nodes is local.
   Cpus cpus_near(std::span<const int> numa_nodes, std::span<const size_t> cpus) const;
   /// Returns the number of the NUMA node beside the device with this address on the PCI bus, such
   /// as "0000:3b:00.0"; none if there is no such device, or if it is beside several NUMA nodes.

@@ -10,7 +10,7 @@ namespace sparsecoll {
 
 namespace {
 
-/// A set of hwloc's.
+/// A bitmap of hwloc.
 class Bitmap {
  public:
   Bitmap() : bits_(hwloc_bitmap_alloc()) {}
@@ -108,7 +108,7 @@ Cpus Hardware::by_closeness(std::span<const size_t> cpus) const {
   Cpus ordered;
   for_objects(topology_->hwloc, HWLOC_OBJ_PU, set,
               [&](hwloc_obj_t each) { ordered.push_back(each->os_index); });
-  for (const size_t cpu : cpus)  // those that hwloc does not know
+  for (const size_t cpu : cpus)  // the CPUs that hwloc does not know
     if (std::ranges::find(ordered, cpu) == ordered.end()) ordered.push_back(cpu);
   return ordered;
 }

@@ -100,7 +100,7 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   /// An object or array whose end was not read yet.
   struct OpenValue {
     JsonValue* value;
-    std::unordered_set<std::string> keys;  ///< of an object
+    std::unordered_set<std::string> keys;  ///< the keys of an object
   };
 
   [[noreturn]] void wrong(const std::string& what) const {

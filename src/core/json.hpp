@@ -16,22 +16,22 @@ struct JsonValue {
 
   Kind kind = Kind::null;
   size_t line = 0;
-  std::string text;              ///< of a string, without escapes; of a number or boolean, in JSON
-  std::vector<JsonValue> items;  ///< of an array
-  std::vector<Member> members;   ///< of an object, in the order of the text
+  std::string text;              ///< the text of a string, unescaped, or of a number or boolean
+  std::vector<JsonValue> items;  ///< the values of an array
+  std::vector<Member> members;   ///< the members of an object, in the order of the text
 };
 
 struct JsonValue::Member {
   std::string key;
-  size_t line;  ///< of the key
+  size_t line;  ///< the line of the key
   JsonValue value;
 };
 
-/// Returns "an array", "a string" and so on.
+/// Returns the name of a type of value: "an array", "a string".
 const char* name_of(JsonValue::Kind kind);
 
 /// Reads a JSON text. Throws InvalidArgument with the line of what is wrong: besides the rules of
-/// JSON, a key may not come twice in an object, and values may be nested 32 deep.
+/// JSON, a key may not occur twice in an object, and values may be nested 32 deep.
 JsonValue parse_json(std::string_view text);
 
 }  // namespace sparsecoll

@@ -29,7 +29,7 @@ Log::Log(LogLevel level, const std::string& path, std::string name)
   file_.reset(::fdopen(file.number(), "a"));
   if (!file_) fail(sparsecollSystemError, "SPARSECOLL_DEBUG_FILE: ", std::strerror(errno));
   stream_ = file_.get();
-  static_cast<void>(file.release());  // now of file_
+  static_cast<void>(file.release());  // file_ owns the descriptor now
 }
 
 void Log::write(LogLevel level, const std::string& line) const {

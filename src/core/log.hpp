@@ -16,7 +16,7 @@ class Log {
   Log() = default;
   /// `path`: a regular file or a character device, or empty for standard error; /dev/stderr and
   /// /dev/stdout are the process's own streams, whatever they are. `name` begins every line. Throws
-  /// InvalidArgument if the file is another one or cannot be opened; never waits for a reader.
+  /// InvalidArgument if the file is of another kind or cannot be opened; never waits for a reader.
   Log(LogLevel level, const std::string& path, std::string name);
 
   bool wants(LogLevel level) const { return level <= level_; }

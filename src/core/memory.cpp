@@ -11,12 +11,12 @@
 namespace sparsecoll {
 
 namespace {
-// Small messages share one size of block, so that only their number matters.
+// All small messages get blocks of this size, so that any free block fits any of them.
 constexpr size_t kSmallestClass = 12;        // 4 KiB
 constexpr size_t kSmallestFittingClass = 8;  // 256 bytes
 constexpr size_t kLargeClass = 16;           // blocks of 64 KiB or more
 
-/// Returns the class of the smallest block that has so many bytes.
+/// Returns the class of the smallest block with at least this many bytes.
 size_t class_of(size_t bytes, size_t smallest = 0) {
   return std::max(static_cast<size_t>(std::countr_zero(std::bit_ceil(bytes))), smallest);
 }
@@ -115,7 +115,7 @@ void Pool::give_back(Block block) noexcept {
     --made_[c];
     return;
   }
-  // Does not allocate: room for every block of the class was reserved when the block was made.
+  // This does not allocate: when a block is made, room for it in the list is reserved.
   free_[c].push_back(std::move(block));
 }
 

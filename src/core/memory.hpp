@@ -68,7 +68,7 @@ class Block {
   std::byte* data() const { return data_; }
   size_t size() const { return size_; }
   bool is_from(const Memory& memory) const { return memory_ == &memory; }
-  /// Copies its first bytes to the host.
+  /// Copies the first `bytes` bytes of the block to the host.
   void read(size_t bytes, void* to) const { memory_->read(data_, bytes, to); }
   /// Gives up the memory for good, because an abandoned message may still access it. Returns its
   /// size in bytes.
@@ -132,8 +132,8 @@ class Pool {
   /// freed when they return. May be called once.
   void take_large_from(std::shared_ptr<Memory> memory);
   Buffer take(size_t bytes);
-  /// Takes a block that is hardly larger than the message, which may wait for long beside many
-  /// others.
+  /// Takes a block that is hardly larger than the message. For messages that may wait for long
+  /// beside many others.
   Buffer take_fitting(size_t bytes);
   /// Makes sure that `count` blocks for messages of the size of `example` exist, in use or not. If
   /// blocks are missing, it makes `spare` blocks more than are missing.

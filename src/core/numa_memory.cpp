@@ -22,7 +22,7 @@ void* NumaMemory::obtain(size_t bytes) {
   if (bytes < kLargeBlock || !hardware_) return std::aligned_alloc(kAlignment, bytes);
   const auto page = static_cast<size_t>(std::max(sysconf(_SC_PAGESIZE), 4096L));
   void* const at = std::aligned_alloc(page, align_up(bytes, page));
-  if (at) hardware_->place_pages(at, bytes, nodes_);  // if this fails, it is only slower
+  if (at) hardware_->place_pages(at, bytes, nodes_);  // if this fails, access is only slower
   return at;
 }
 

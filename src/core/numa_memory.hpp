@@ -25,7 +25,7 @@ class NumaMemory final : public Memory {
 
   const ThreadPlacement placement_;
   std::once_flag asked_;
-  // Both are set with asked_, by the first large block. Null: memory may be anywhere.
+  // The first large block sets these members and asked_. Null: pages may be on any NUMA node.
   std::unique_ptr<const Hardware> hardware_;
   std::vector<int> nodes_;
 };
@@ -33,7 +33,7 @@ class NumaMemory final : public Memory {
 /// The NUMA node to which a device is attached.
 class NodeBeside {
  public:
-  /// Finds it out, which takes some milliseconds on a machine with several NUMA nodes.
+  /// Looks the node up. This takes some milliseconds on a machine with several NUMA nodes.
   explicit NodeBeside(const std::string& pci_address);
   /// Runs body(). The pages that it touches first are taken from this node, if it is known.
   void run(FunctionRef<void()> body) const;

@@ -136,7 +136,7 @@ constexpr uint64_t narrow_key(uint64_t key) {
   }
 }
 
-/// Returns what is sent of a selected value: rounded once to T, never a negative zero.
+/// Returns a selected value as it is sent: rounded once to T, never a negative zero.
 template <class T>
 constexpr Accumulation<T> sent_part(Accumulation<T> value) {
   if constexpr (sizeof(T) == 2)
@@ -145,7 +145,7 @@ constexpr Accumulation<T> sent_part(Accumulation<T> value) {
     return canonical(value);
 }
 
-/// Returns what stays in the residual: the difference; 0 for values that are not finite.
+/// Returns the difference that stays in the residual; 0 for values that are not finite.
 template <class T>
 constexpr Accumulation<T> residual_part(Accumulation<T> value) {
   if constexpr (sizeof(T) == 2)
@@ -154,13 +154,14 @@ constexpr Accumulation<T> residual_part(Accumulation<T> value) {
     return Accumulation<T>{0};
 }
 
-/// Returns what is sent of a value over a bfloat16 wire: rounded once, never a negative zero.
+/// Returns a value as it is sent over a bfloat16 wire: rounded once, never a negative zero.
 template <class A>
 constexpr A rounded_to_bf16(A value) {
   return canonical(static_cast<A>(static_cast<A>(widen(narrow<Bfloat16>(value))) + A{0}));
 }
 
-/// Returns what that rounding removes; 0 for values that are not finite.
+/// Returns the rounding error of a value on a bfloat16 wire, to be added to the sent value; 0 for
+/// values that are not finite.
 template <class A>
 constexpr A lost_to_bf16(A value) {
   return finite(value) ? value - rounded_to_bf16(value) : A{0};

@@ -14,7 +14,7 @@ namespace {
 
 // The system copies at most about 2 GiB at once.
 constexpr size_t kMostAtOnce = size_t{1} << 30;
-// It takes IOV_MAX ranges, which is 1024; fewer need less of the stack.
+// The system takes up to IOV_MAX = 1024 ranges at once. Fewer need less stack.
 constexpr size_t kMostRanges = 256;
 
 bool read_process(uint64_t process, uint64_t address, Bytes into) noexcept {
@@ -50,7 +50,7 @@ bool has_mark(const MemoryOffer& offer) noexcept {
 
 OfferedMemory::OfferedMemory(const void* memory) {
   uint64_t mark = 0;
-  // Without a random number nothing is offered.
+  // There is no random number, so nothing is offered.
   if (getrandom(&mark, sizeof mark, GRND_NONBLOCK) != sizeof mark || mark == 0) mark = 0;
   mark_.store(mark);
   if (mark != 0)

@@ -19,8 +19,8 @@ struct MemoryOffer {
   uint64_t mark = 0;  ///< a random number, which lies at mark_address while the memory may be read
 };
 
-/// Offers memory from its construction to its end. A reader in another pid namespace, or on another
-/// machine, finds another number than the mark, or none.
+/// Offers memory from its construction to its end. The mark protects readers in another pid
+/// namespace, or on another machine: they do not find it there.
 class OfferedMemory {
  public:
   explicit OfferedMemory(const void* memory);
@@ -37,10 +37,11 @@ class OfferedMemory {
 
 /// Copies memory that is offered, from `begin` bytes behind its address. Returns false if that is
 /// not possible or not permitted, or if the offer has ended before the copy was complete; `into` is
-/// undefined then. Memory that its owner has freed does no harm: the system copies, and fails.
+/// undefined then. Memory that its owner has freed does no harm: the system does the copy, which
+/// then fails.
 bool read_offered(const MemoryOffer& offer, size_t begin, Bytes into) noexcept;
-/// Does the same for groups of `count` elements of `size` bytes, which it copies one after another.
-/// `begins` are in elements.
+/// Copies groups of `count` elements of `size` bytes one after another, as read_offered() copies a
+/// range. `begins` are in elements.
 bool read_offered(const MemoryOffer& offer, std::span<const size_t> begins, size_t count,
                   size_t size, std::byte* into) noexcept;
 

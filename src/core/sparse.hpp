@@ -13,9 +13,9 @@ struct Count {
   const uint64_t* at = nullptr;  ///< null: the number is `bound`
 };
 
-/// The type that represents the values of a vector exactly. `accumulated`: the accumulation type,
-/// because the values are sums. `stored`: the type of the tensor. `bfloat16`: that type. Messages
-/// carry the values in this type.
+/// The type that represents the values of a vector exactly, in which messages carry them.
+/// `accumulated`: the accumulation type, because the values are sums. `stored`: the type of the
+/// tensor. `bfloat16`: bfloat16.
 enum class Precision : int { accumulated, stored, bfloat16 };
 
 /// A view of a sparse vector, whose indices rise strictly. Without an `index` it is dense: entry j

@@ -30,8 +30,8 @@ struct FileHeader {
   uint64_t version;
   char kind[16];
   uint64_t sections;
-  uint64_t bytes;     ///< of the whole file
-  uint64_t checksum;  ///< of header (with 0 here) and entries
+  uint64_t bytes;     ///< bytes of the whole file
+  uint64_t checksum;  ///< checksum of header (with 0 here) and entries
 };
 struct SectionEntry {
   char name[24];
@@ -97,7 +97,7 @@ void write_state_file(const std::string& path, const char* kind,
   const std::vector<SectionEntry> entries = entries_of(sections);
   const FileHeader header = header_of(kind, sections, entries);
 
-  // Opened first, so that the usual failures happen while the old file is still there.
+  // The directory is opened first, so that a failure happens while the old file is still there.
   const std::string folder = directory_of(path);
   const OpenFile directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory.number() < 0) cannot("open", folder);
@@ -107,7 +107,7 @@ void write_state_file(const std::string& path, const char* kind,
   for (const StateSection& section : sections) file.write(section.bytes);
   file.sync();
   file.replace();
-  // A rename survives a crash once the directory is on the disk.
+  // A rename survives a crash only after the directory was synchronized.
   while (::fsync(directory.number()) != 0)
     if (errno != EINTR) cannot("sync", folder);
 }
@@ -237,7 +237,7 @@ void StateFile::read(const char* name, Bytes to) const {
   check_size(name, to.size());
   const Section& section = get(name);
   read_at(section.at, to);
-  check_sum(section, checksum(to));  // another process may have changed it meanwhile
+  check_sum(section, checksum(to));  // another process may have changed the file meanwhile
 }
 
 Block StateFile::section(const char* name) const { return sized(name, get(name).size); }

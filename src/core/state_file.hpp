@@ -34,8 +34,8 @@ StateSection state_value(const char* name, const T&& value) = delete;
 
 /// Writes the sections to `path`, so that at any time either the old file or the complete new one
 /// is there: writes a file beside it (FileReplacement), calls fsync, renames. `kind` names the type
-/// of state in at most 15 characters. Throws InvalidArgument if there is something at `path` that
-/// is no regular file, SystemError with the reason. Then the old file is still there, unless the
+/// of state in at most 15 characters. Throws InvalidArgument if something other than a regular file
+/// is at `path`, and SystemError with the reason. Then the old file is still there, unless the
 /// directory could not be synchronized at the end: then the new file is there, but may not survive
 /// a crash of the machine.
 void write_state_file(const std::string& path, const char* kind,
@@ -70,7 +70,7 @@ class StateFile {
   /// `memory` outlives this object. Throws InvalidArgument if the file is not a valid one of this
   /// kind, SystemError if it cannot be read, and std::bad_alloc.
   StateFile(const std::string& path, const char* kind, Memory& memory);
-  /// Does the same for the bytes of a file, which outlive this object.
+  /// Opens a state in memory: the bytes of a file, which outlive this object.
   StateFile(ConstBytes bytes, const char* kind, Memory& memory);
 
   bool has(const char* name) const { return find(name) != nullptr; }
@@ -99,7 +99,7 @@ class StateFile {
  private:
   struct Section {
     std::string name;
-    size_t at;  ///< its offset in the file
+    size_t at;  ///< offset of the section in the file
     size_t size;
     uint64_t checksum;
   };
@@ -115,11 +115,11 @@ class StateFile {
   void read(const char* name, Bytes to) const;
   void read_at(size_t offset, Bytes to) const;
 
-  std::string path_;  ///< of the file, if it is one
-  std::string name_;  ///< in messages
+  std::string path_;  ///< path of the file; empty without a file
+  std::string name_;  ///< name of the file or argument in errors
   Memory& memory_;
   OpenFile file_;
-  ConstBytes bytes_;  ///< without a file
+  ConstBytes bytes_;  ///< the bytes of a state in memory
   std::vector<Section> sections_;
 };
 

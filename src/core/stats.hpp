@@ -19,18 +19,18 @@ namespace sparsecoll {
 enum class Phase : size_t { select, pack, exchange, reduce };
 inline constexpr std::array kPhases{"select", "pack", "exchange", "reduce"};
 
-/// How far a call has come.
+/// The stages of a call, in order.
 enum class Stage : uint32_t { begun, select, pack, exchange, reduce, confirmed };
 inline constexpr std::array kStages{"begun", "select", "pack", "exchange", "reduce", "confirmed"};
 constexpr Stage stage_of(Phase phase) {
   return static_cast<Stage>(static_cast<uint32_t>(phase) + 1);
 }
 
-/// The stage of the call that runs, for threads that look at it meanwhile. One thread writes it.
+/// The stage of the running call. One thread writes it, any thread may read it.
 class Progress {
  public:
   void reach(Stage stage) { stage_.store(stage, std::memory_order_release); }
-  /// Sets the stage, which was reached at this time.
+  /// Sets the stage, and the time at which the call reached it.
   void reach(Stage stage, Clock::time_point time) {
     reach(stage);
     set_time(time);
@@ -39,7 +39,7 @@ class Progress {
     time_.store(time.time_since_epoch().count(), std::memory_order_release);
   }
   Stage stage() const { return stage_.load(std::memory_order_acquire); }
-  /// The latest time that was set.
+  /// Returns the last time that was set.
   Clock::time_point time() const {
     return Clock::time_point(Clock::duration(time_.load(std::memory_order_acquire)));
   }
@@ -61,8 +61,8 @@ struct Stats {
   bool counts_on_device = false;  ///< `selected` or `result` lack counts that only the device knows
   std::array<double, kPhases.size()> seconds{};  ///< by phase
   std::optional<Phase> running;                  ///< the innermost phase that is timed now
-  Timeline* timeline = nullptr;                  ///< also records phases; null: none
-  Progress* progress = nullptr;                  ///< also shows the phase; null: none
+  Timeline* timeline = nullptr;                  ///< also records the phases; null: no timeline
+  Progress* progress = nullptr;                  ///< also gets the phase; null: not wanted
 
   double& in(Phase phase) { return seconds[static_cast<size_t>(phase)]; }
   double in(Phase phase) const { return seconds[static_cast<size_t>(phase)]; }

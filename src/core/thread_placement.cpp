@@ -40,7 +40,7 @@ Cpus share_of(const Hardware* hardware, std::span<const size_t> cpus, const CpuS
 Cpus cpus_of_loop(const Hardware* hardware, std::span<const size_t> cpus,
                   std::span<const size_t> share, size_t here) {
   Cpus chosen(share.begin(), share.end());
-  // The caller occupies one CPU of the share. Often it is the one on which it runs now.
+  // The caller occupies one CPU of the share, often the CPU on which it runs now.
   const auto callers = std::ranges::find(chosen, here);
   if (callers != chosen.end()) std::rotate(chosen.begin(), callers, chosen.end());
   if (hardware) chosen = hardware->one_per_core_first(chosen);

@@ -14,7 +14,7 @@ size_t count_cpus();
 /// Returns true if these are all CPUs of the system, so that this process is not bound.
 bool has_all_cpus();
 
-/// The number of ranks that use the same CPUs as this one, and the place of this one among them.
+/// The number of ranks that use the same CPUs as this rank, and this rank's position among them.
 struct CpuShare {
   size_t ranks = 1;
   size_t index = 0;  ///< less than `ranks`
@@ -22,14 +22,14 @@ struct CpuShare {
   bool operator==(const CpuShare&) const = default;
 };
 
-/// Returns this rank's part of some CPUs: of n CPUs those from floor(n index / ranks) to
-/// floor(n (index + 1) / ranks), by closeness, or one of them if this is none. `hardware` may be
-/// null: nothing is known of the machine then.
+/// Returns this rank's part of some CPUs: of n CPUs those from floor(n index / ranks) to floor(n
+/// (index + 1) / ranks), by closeness, or one CPU if the part is empty. `hardware` may be null:
+/// nothing is known of the machine then.
 Cpus share_of(const Hardware* hardware, std::span<const size_t> cpus, const CpuShare& share);
 
-/// Returns the CPUs to which the threads of a loop are bound, one after another, for a caller that
-/// runs on the CPU `here`: those of the share, the caller's own first, then one for each core. The
-/// other ones of `cpus` follow, for more threads than the share has CPUs. The caller itself is not
+/// Returns the CPUs to which the threads of a loop are bound, one after another, for a caller
+/// that runs on the CPU `here`: those of the share, the caller's own first, then one for each
+/// core. The other CPUs of `cpus` follow, for threads beyond the share. The caller itself is not
 /// bound.
 Cpus cpus_of_loop(const Hardware* hardware, std::span<const size_t> cpus,
                   std::span<const size_t> share, size_t here);
@@ -53,13 +53,13 @@ struct ThreadPlacement {
   CpuShare share;
   bool binds = true;  ///< false: threads may run on any CPU of the thread that starts them
 
-  /// Returns this rank's share of the calling thread's CPUs. Loads what is known of the machine.
+  /// Returns this rank's share of the calling thread's CPUs. Loads the description of the machine.
   Cpus own_share() const;
   /// Returns cpus_of_loop() for a loop of the calling thread; none if threads are not bound.
   Cpus for_loop() const;
-  /// Returns cpus_of_queue() for a queue that the calling thread makes; none likewise, or if these
-  /// are all of the thread's CPUs. `pci_address`: that of the communicator's device; "": it has
-  /// none.
+  /// Returns cpus_of_queue() for a queue that the calling thread makes; none if threads are not
+  /// bound, or if these are all of the thread's CPUs. `pci_address`: the address of the
+  /// communicator's device; "": no device.
   Cpus for_queue(const std::string& pci_address) const;
 };
 

@@ -30,7 +30,7 @@ struct ThreadPool::Workers {
       cpu_set_t one;
       CPU_ZERO(&one);
       CPU_SET(cpus[i % cpus.size()], &one);
-      pthread_setaffinity_np(thread, sizeof one, &one);  // if this fails, it is only slower
+      pthread_setaffinity_np(thread, sizeof one, &one);  // if this fails, the thread is only slower
     }
   }
 
@@ -90,7 +90,7 @@ ThreadPool::~ThreadPool() {
     workers_->stop();
   else
     static_cast<void>(
-        workers_.release());  // the threads and their locks are those of the parent process
+        workers_.release());  // the threads and their locks belong to the parent process
 }
 
 void ThreadPool::run(size_t tasks, FunctionRef<void(size_t)> task) {

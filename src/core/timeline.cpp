@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// The file, in Chrome's trace event format: https://perfetto.dev/docs/getting-started/other-formats
+//
+// Writes the file in Chrome's trace event format:
+// https://perfetto.dev/docs/getting-started/other-formats
 #include "core/timeline.hpp"
 
 #include <unistd.h>
@@ -76,7 +78,7 @@ const std::string& check_replaceable(const std::string& path) {
 
 class Writer {
  public:
-  /// Keeps the old file until all is written.
+  /// Replaces the old file only when the new one is complete.
   Writer(const std::string& path, int rank)
       : file_(check_replaceable(path)), rank_(std::to_string(rank)) {
     put("{\"traceEvents\":[\n");
@@ -135,7 +137,7 @@ class Writer {
   size_t sends_ = 0;
 };
 
-/// Replaces the first occurrence. Returns whether there was one.
+/// Replaces the first occurrence of `what`. Returns whether there was one.
 bool replace(std::string& in, const std::string& what, const std::string& by) {
   bool found = false;
   for (size_t at = 0; (at = in.find(what, at)) != std::string::npos; at += by.size()) {

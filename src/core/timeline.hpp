@@ -16,8 +16,8 @@ namespace sparsecoll {
 /// at a time.
 class Timeline {
  public:
-  /// Spans of the host are nested, and so are those of a device. Spans of sent messages overlap.
-  /// Received messages are points in time.
+  /// The lanes. In the lane of the host spans are nested, and also in that of a device. Spans of
+  /// sent messages overlap. Received messages are points in time.
   enum class Lane : int { host = 1, send, receive, device, exchange };
 
   /// A property of a span: a number or a word. Names and words outlive the timeline.
@@ -83,7 +83,7 @@ class Timeline {
   };
 
  private:
-  std::vector<SpanRecord> records_;  ///< a ring
+  std::vector<SpanRecord> records_;  ///< a ring buffer
   size_t added_ = 0;
   uint64_t call_ = 0;
 };

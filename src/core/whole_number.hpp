@@ -8,8 +8,8 @@
 
 namespace sparsecoll {
 
-/// Reads the whole text as a number. Returns none if anything else is in it, or if the number does
-/// not fit into T.
+/// Reads the whole text as a number. Returns nothing if the text has other characters, or if the
+/// number does not fit into T.
 template <class T>
 std::optional<T> whole_number(std::string_view text) {
   T value = 0;

@@ -1,7 +1,7 @@
 ! SPDX-FileCopyrightText: 2026 The sparsecoll authors
 ! SPDX-License-Identifier: Apache-2.0
 
-!> Every entry to the owner of its index; fetching what did not fit.
+!> Sends every entry to the owner of its index, and fetches results that did not fit.
 module sparsecoll_alltoall
   use, intrinsic :: iso_c_binding, only: c_int, c_null_ptr, c_ptr, c_size_t
   use sparsecoll_addresses, only: address_per_rank
@@ -52,8 +52,8 @@ contains
     call finish(result, 'sparseAlltoall', comm, ierr)
   end subroutine sparseAlltoall
 
-  !> Gets the result of the call that just gave sparsecollTruncated. Where recvcounts are left out,
-  !> the arguments behind them are given by name.
+  !> Gets the result of the call that just gave sparsecollTruncated. If recvcounts is absent, pass
+  !> the arguments after it by name.
   subroutine sparsecollFetch(recv, recvcounts, comm, ierr)
     type(sparsecollSparse_t), target, intent(inout) :: recv
     integer(c_size_t), contiguous, target, intent(inout), optional :: recvcounts(:)

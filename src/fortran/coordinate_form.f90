@@ -39,8 +39,8 @@ module sparsecoll_coordinate_form
 
 contains
 
-  !> recv = top-k of the sum of all `send`, or all of it for k = SPARSECOLL_ALL; what was not
-  !> delivered is added to the residual.
+  !> Computes recv = top-k of the sum of all `send`, or all of it for k = SPARSECOLL_ALL. Adds the
+  !> entries that were not delivered to the residual.
   subroutine sparseAllreducev(send, recv, k, op, residual, comm, ierr)
     type(sparsecollSparse_t), target, intent(in) :: send
     type(sparsecollSparse_t), target, intent(inout) :: recv
@@ -55,7 +55,7 @@ contains
     call finish(result, 'sparseAllreducev', comm, ierr)
   end subroutine sparseAllreducev
 
-  !> Global top-k by a tree of merges, or the exact sum for k = SPARSECOLL_ALL.
+  !> Computes a global top-k by a tree of merges, or the exact sum for k = SPARSECOLL_ALL.
   subroutine gtopkAllreducev(send, recv, k, op, residual, comm, ierr)
     type(sparsecollSparse_t), target, intent(in) :: send
     type(sparsecollSparse_t), target, intent(inout) :: recv

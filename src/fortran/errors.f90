@@ -38,7 +38,7 @@ module sparsecoll_errors
 
 contains
 
-  !> A result's name and meaning, for any value.
+  !> Returns the name and meaning of a result, for any value.
   function sparsecollGetErrorString(result) result(message)
     integer, intent(in) :: result
     character(:), allocatable :: message
@@ -48,8 +48,8 @@ contains
     call copy_text(address, message)
   end function sparsecollGetErrorString
 
-  !> The last error on `comm`: rank, operation, sequence, expected, got. '' if there was none.
-  !> Without `comm`: the last failed init of this thread.
+  !> Returns the last error on `comm`: rank, operation, sequence, expected, got. '' if there was
+  !> none. Without `comm`: the last failed init of this thread.
   function sparsecollGetLastError(comm) result(message)
     type(sparsecollComm_t), intent(in), optional :: comm
     character(:), allocatable :: message
@@ -63,7 +63,7 @@ contains
     call copy_text(address, message)
   end function sparsecollGetLastError
 
-  !> SPARSECOLL_VERSION of the library.
+  !> Returns SPARSECOLL_VERSION of the library.
   subroutine sparsecollGetVersion(version, ierr)
     integer, intent(out) :: version
     integer, intent(out), optional :: ierr
@@ -73,8 +73,8 @@ contains
     version = number
   end subroutine sparsecollGetVersion
 
-  !> Ends every procedure of this module: hands the result over, or, where nobody asked for it,
-  !> stops the program when it is an error.
+  !> Ends every procedure of the library's module: returns the result in ierr. Without ierr, stops
+  !> the program if the result is an error.
   subroutine finish(result, procedure_name, comm, ierr)
     integer(c_int), intent(in) :: result
     character(*), intent(in) :: procedure_name
@@ -96,7 +96,7 @@ contains
     error stop procedure_name // ': ' // meaning // details
   end subroutine finish
 
-  !> Copies a text of C.
+  !> Copies a string of C.
   subroutine copy_text(address, text)
     type(c_ptr), intent(in) :: address
     character(:), allocatable, intent(out) :: text

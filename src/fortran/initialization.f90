@@ -1,8 +1,8 @@
 ! SPDX-FileCopyrightText: 2026 The sparsecoll authors
 ! SPDX-License-Identifier: Apache-2.0
 
-!> How communicators are made, but over MPI (mpi/init.f90): of threads, over NCCL, by an id, and of
-!> other communicators.
+!> Makes communicators: of threads, over NCCL, by an id, and from other communicators. mpi/init.f90
+!> makes them over MPI.
 module sparsecoll_initialization
   use, intrinsic :: iso_c_binding, only: c_funptr, c_int, c_ptr
   use sparsecoll_errors, only: finish
@@ -88,9 +88,9 @@ module sparsecoll_initialization
 
 contains
 
-  !> Makes communicators whose ranks are threads of this process. `comms` and `devices` hold at
-  !> least `nranks`; shorter ones are sparsecollInvalidArgument. Without `devices`: that of the
-  !> configuration; without `config`: defaults.
+  !> Makes communicators whose ranks are threads of this process. `comms` and `devices` have at
+  !> least `nranks` elements; shorter ones are sparsecollInvalidArgument. Defaults: the device of
+  !> the configuration, and the default configuration.
   subroutine sparsecollCommInitAll(comms, nranks, devices, config, ierr)
     type(sparsecollComm_t), intent(inout) :: comms(:)
     integer, intent(in) :: nranks
@@ -114,7 +114,7 @@ contains
   end subroutine sparsecollCommInitAll
 
   !> Makes a communicator over the ranks of `nccl`, a ncclComm_t. Collective. Buffers are in memory
-  !> of its device. Where config is left out, ierr is given by name; it then works by defaults.
+  !> of its device. If config is absent, the defaults apply, and ierr is passed by name.
   subroutine sparsecollCommInitNccl(comm, nccl, config, ierr)
     type(sparsecollComm_t), intent(inout) :: comm
     type(c_ptr), intent(in) :: nccl
@@ -124,8 +124,8 @@ contains
     call finish(c_init_nccl(comm, nccl, config), 'sparsecollCommInitNccl', sparsecollComm_t(), ierr)
   end subroutine sparsecollCommInitNccl
 
-  !> The id of a communicator that is to be made. One process calls it and brings the id, which is
-  !> plain bytes, to all ranks.
+  !> Returns the id of a communicator that is to be made. One process calls it and brings the id,
+  !> which is plain bytes, to all ranks.
   subroutine sparsecollGetUniqueId(id, ierr)
     type(sparsecollUniqueId), intent(inout) :: id
     integer, intent(out), optional :: ierr
@@ -133,8 +133,8 @@ contains
     call finish(c_get_unique_id(id), 'sparsecollGetUniqueId', sparsecollComm_t(), ierr)
   end subroutine sparsecollGetUniqueId
 
-  !> Makes a communicator of the ranks that pass the same id. Collective. Where config is left out,
-  !> ierr is given by name; it then works by defaults.
+  !> Makes a communicator of the ranks that pass the same id. Collective. If config is absent, the
+  !> defaults apply, and ierr is passed by name.
   subroutine sparsecollCommInitRank(comm, nranks, id, rank, config, ierr)
     type(sparsecollComm_t), intent(inout) :: comm
     integer, intent(in) :: nranks
@@ -148,8 +148,8 @@ contains
     call finish(result, 'sparsecollCommInitRank', sparsecollComm_t(), ierr)
   end subroutine sparsecollCommInitRank
 
-  !> Does the same for programs with a store of their own: `allgather` is a function with bind(C),
-  !> as sparsecoll.h has it, which gets `user`. Collective.
+  !> Makes a communicator like sparsecollCommInitRank. The ranks find each other through
+  !> `allgather`, a function with bind(C) as in sparsecoll.h, which gets `user`. Collective.
   subroutine sparsecollCommInitOob(comm, nranks, rank, allgather, user, config, ierr)
     type(sparsecollComm_t), intent(inout) :: comm
     integer, intent(in) :: nranks, rank
@@ -163,8 +163,8 @@ contains
     call finish(result, 'sparsecollCommInitOob', sparsecollComm_t(), ierr)
   end subroutine sparsecollCommInitOob
 
-  !> Makes a communicator over the ranks of `mpi`, one of `use mpi`. Collective. The same as
-  !> sparsecollCommInitMpi, for programs that do not build against MPI's modules.
+  !> Makes a communicator over the ranks of `mpi`, a communicator of `use mpi`. Collective. Does
+  !> what sparsecollCommInitMpi does, for programs that do not build against MPI's modules.
   subroutine sparsecollCommInitMpiFint(comm, mpi, config, ierr)
     type(sparsecollComm_t), intent(inout) :: comm
     integer, intent(in) :: mpi
@@ -175,8 +175,8 @@ contains
                 sparsecollComm_t(), ierr)
   end subroutine sparsecollCommInitMpiFint
 
-  !> Makes communicators of the ranks with the same color. Collective. Without `config`: that of
-  !> `comm`.
+  !> Makes communicators of the ranks with the same color. Collective. If config is absent, the
+  !> configuration of `comm` applies.
   subroutine sparsecollCommSplit(comm, color, key, newcomm, config, ierr)
     type(sparsecollComm_t), intent(in) :: comm
     integer, intent(in) :: color, key
@@ -189,8 +189,8 @@ contains
     call finish(result, 'sparsecollCommSplit', comm, ierr)
   end subroutine sparsecollCommSplit
 
-  !> Makes a communicator of the ranks that remain when others are gone. Without `exclude` those are
-  !> excluded that any of the others knows to be gone.
+  !> Makes a communicator of the ranks that remain when others are gone. Without `exclude` it leaves
+  !> out the ranks that any of the others knows to be gone.
   subroutine sparsecollCommShrink(comm, newcomm, exclude, config, ierr)
     type(sparsecollComm_t), intent(in) :: comm
     type(sparsecollComm_t), intent(inout) :: newcomm

@@ -1,7 +1,7 @@
 ! SPDX-FileCopyrightText: 2026 The sparsecoll authors
 ! SPDX-License-Identifier: Apache-2.0
 
-!> Top-k of a dense array, and a sparse vector written out as one.
+!> Selects the top-k of a dense array, and writes a sparse vector to a dense array.
 module sparsecoll_local_functions
   use, intrinsic :: iso_c_binding, only: c_double, c_float, c_int, c_loc, c_null_ptr, c_ptr, &
     c_size_t

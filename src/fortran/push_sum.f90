@@ -17,8 +17,8 @@ module sparsecoll_push_sum
   public :: sparsecollOutNeighbours
 
   !> (x, [estimate,] state, comm[, ierr]): arrays of one kind, any rank and equal size, that of the
-  !>     state. Where the estimate is left out, the arguments behind it are given by name.
-  !> (x, estimate, count, datatype, state, comm, stream[, ierr]): the arguments of C.
+  !>     state. If the estimate is absent, pass the arguments after it by name. (x, estimate, count,
+  !>     datatype, state, comm, stream[, ierr]): the arguments of C.
   interface pushSumStep
     procedure step_float32, step_float64, step_of_addresses
   end interface pushSumStep
@@ -30,8 +30,8 @@ module sparsecoll_push_sum
   end interface sparsecollPushSumDrain
 
   abstract interface
-    !> The interface of outNeighbours of a configuration, which gets its
-    !> address by c_funloc. Ranks count from 0.
+    !> The interface of outNeighbours in a configuration. Set its address by c_funloc. Ranks count
+    !> from 0.
     function sparsecollOutNeighbours(user, rank, nranks, step, neighbours, weights, capacity) &
         bind(C)
       import :: c_double, c_int, c_int64_t, c_ptr
@@ -125,8 +125,8 @@ module sparsecoll_push_sum
 
 contains
 
-  !> Makes a push-sum state for one tensor. Collective. Where config is left out, the arguments
-  !> behind it are given by name, and it works by defaults.
+  !> Makes a push-sum state for one tensor. Collective. If config is absent, the defaults apply, and
+  !> the arguments after it are passed by name.
   subroutine sparsecollPushSumCreate(state, count, datatype, config, comm, ierr)
     type(sparsecollPushSum_t), intent(inout) :: state
     integer(c_size_t), intent(in) :: count
@@ -152,7 +152,7 @@ contains
     call finish(c_destroy(state%handle), 'sparsecollPushSumDestroy', ierr=ierr)
   end subroutine sparsecollPushSumDestroy
 
-  !> This rank's weight w.
+  !> Returns this rank's weight w.
   subroutine sparsecollPushSumWeight(state, weight, ierr)
     type(sparsecollPushSum_t), intent(in) :: state
     real(c_double), intent(inout) :: weight
@@ -161,8 +161,8 @@ contains
     call finish(c_weight(state%handle, weight), 'sparsecollPushSumWeight', ierr=ierr)
   end subroutine sparsecollPushSumWeight
 
-  !> Moves the state to the communicator that sparsecollCommShrink made of its own one. Collective
-  !> over the new one; x stays as it is.
+  !> Moves the state to a communicator that sparsecollCommShrink made of the state's own. Collective
+  !> over the new communicator; x stays as it is.
   subroutine sparsecollPushSumMove(state, newcomm, ierr)
     type(sparsecollPushSum_t), intent(in) :: state
     type(sparsecollComm_t), intent(in) :: newcomm
@@ -171,8 +171,8 @@ contains
     call finish(c_move(state%handle, newcomm), 'sparsecollPushSumMove', newcomm, ierr)
   end subroutine sparsecollPushSumMove
 
-  !> Writes weight, step counter and what compressed gossip remembers to a file. Blanks at the end
-  !> of the path do not count.
+  !> Writes the weight, the step counter and the copies of compressed gossip to a file. Blanks at
+  !> the end of the path do not count.
   subroutine sparsecollPushSumSave(state, path, ierr)
     type(sparsecollPushSum_t), intent(in) :: state
     character(*), intent(in) :: path
@@ -181,7 +181,7 @@ contains
     call finish(c_save(state%handle, trim(path) // c_null_char), 'sparsecollPushSumSave', ierr=ierr)
   end subroutine sparsecollPushSumSave
 
-  !> Continues where the state was that this rank saved.
+  !> Restores the state that this rank saved.
   subroutine sparsecollPushSumLoad(state, path, ierr)
     type(sparsecollPushSum_t), intent(in) :: state
     character(*), intent(in) :: path
@@ -190,8 +190,8 @@ contains
     call finish(c_load(state%handle, trim(path) // c_null_char), 'sparsecollPushSumLoad', ierr=ierr)
   end subroutine sparsecollPushSumLoad
 
-  !> Writes what sparsecollPushSumSave writes to memory. `bytes` is its capacity, and later the size
-  !> of the state. Where `buffer` is c_null_ptr, only the size is asked for.
+  !> Writes to memory what sparsecollPushSumSave writes to a file. On entry `bytes` is the capacity,
+  !> on return the size of the state. If `buffer` is c_null_ptr, it only returns the size.
   subroutine sparsecollPushSumSaveTo(state, buffer, bytes, ierr)
     type(sparsecollPushSum_t), intent(in) :: state
     type(c_ptr), intent(in) :: buffer
@@ -201,7 +201,7 @@ contains
     call finish(c_save_to(state%handle, buffer, bytes), 'sparsecollPushSumSaveTo', ierr=ierr)
   end subroutine sparsecollPushSumSaveTo
 
-  !> Restores the state from memory, which holds `bytes` bytes.
+  !> Restores the state from `bytes` bytes of memory.
   subroutine sparsecollPushSumLoadFrom(state, buffer, bytes, ierr)
     type(sparsecollPushSum_t), intent(in) :: state
     type(c_ptr), intent(in) :: buffer

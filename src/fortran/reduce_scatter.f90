@@ -12,10 +12,10 @@ module sparsecoll_reduce_scatter
   private
   public :: sparseReduceScatter
 
-  !> (sendbuff, recv, k, op, [bounds,] residual, comm[, ierr]): an array of any rank. Where bounds
-  !>     (P + 1 of them) are left out, the arguments behind them are given by name.
-  !> (sendbuff, recv, count, k, datatype, op, [bounds,] residual, comm, stream[, ierr]): the
-  !>     arguments of C, the buffer as address.
+  !> (sendbuff, recv, k, op, [bounds,] residual, comm[, ierr]): an array of any rank. If bounds (P +
+  !>     1 of them) are absent, pass the arguments after them by name. (sendbuff, recv, count, k,
+  !>     datatype, op, [bounds,] residual, comm, stream[, ierr]): the arguments of C, the buffer as
+  !>     address.
   interface sparseReduceScatter
     procedure reduce_scatter_float32, reduce_scatter_float64, of_address
   end interface sparseReduceScatter

@@ -148,7 +148,7 @@ contains
     call finish(c_pointer(residual, pointer), 'sparsecollResidualPointer', ierr=ierr)
   end subroutine sparsecollResidualPointer
 
-  !> Moves the residual to the communicator that sparsecollCommShrink made of its own one.
+  !> Moves the residual to a communicator that sparsecollCommShrink made of the residual's own.
   subroutine sparsecollResidualMove(residual, newcomm, ierr)
     type(sparsecollResidual_t), intent(in) :: residual
     type(sparsecollComm_t), intent(in) :: newcomm
@@ -166,7 +166,7 @@ contains
     call finish(c_save(residual, trim(path) // c_null_char), 'sparsecollResidualSave', ierr=ierr)
   end subroutine sparsecollResidualSave
 
-  !> Continues where the residual was that this rank saved.
+  !> Restores the residual that this rank saved.
   subroutine sparsecollResidualLoad(residual, path, ierr)
     type(sparsecollResidual_t), intent(in) :: residual
     character(*), intent(in) :: path
@@ -175,8 +175,8 @@ contains
     call finish(c_load(residual, trim(path) // c_null_char), 'sparsecollResidualLoad', ierr=ierr)
   end subroutine sparsecollResidualLoad
 
-  !> Writes what sparsecollResidualSave writes to memory. `bytes` is its capacity, and later the size
-  !> of the state. Where `buffer` is c_null_ptr, only the size is asked for.
+  !> Writes to memory what sparsecollResidualSave writes to a file. On entry `bytes` is the
+  !> capacity, on return the size of the state. If `buffer` is c_null_ptr, it only returns the size.
   subroutine sparsecollResidualSaveTo(residual, buffer, bytes, ierr)
     type(sparsecollResidual_t), intent(in) :: residual
     type(c_ptr), intent(in) :: buffer
@@ -186,7 +186,7 @@ contains
     call finish(c_save_to(residual, buffer, bytes), 'sparsecollResidualSaveTo', ierr=ierr)
   end subroutine sparsecollResidualSaveTo
 
-  !> Restores the residual from memory, which holds `bytes` bytes.
+  !> Restores the residual from `bytes` bytes of memory.
   subroutine sparsecollResidualLoadFrom(residual, buffer, bytes, ierr)
     type(sparsecollResidual_t), intent(in) :: residual
     type(c_ptr), intent(in) :: buffer

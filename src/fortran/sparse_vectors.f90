@@ -1,7 +1,7 @@
 ! SPDX-FileCopyrightText: 2026 The sparsecoll authors
 ! SPDX-License-Identifier: Apache-2.0
 
-!> Sparse vectors of Fortran arrays.
+!> Makes sparse vectors from Fortran arrays.
 module sparsecoll_sparse_vectors
   use, intrinsic :: iso_c_binding, only: c_double, c_float, c_int32_t, c_int64_t, c_loc, &
     c_size_t
@@ -11,9 +11,9 @@ module sparsecoll_sparse_vectors
   public :: sparsecollSparse_t
 
   !> sparsecollSparse_t(indices, values, count[, nnz]): a sparse vector of dense length `count`
-  !> whose first `nnz` entries are in use (all of them, where it is left out) and whose capacity is
-  !> that of the shorter array. It refers to the arrays: they are targets or pointers, contiguous,
-  !> and live as long as the vector is used. Indices count from 0.
+  !> whose first `nnz` entries are in use (all of them, if it is absent) and whose capacity is that
+  !> of the shorter array. It refers to the arrays: they are targets or pointers, contiguous, and
+  !> live as long as the vector is used. Indices count from 0.
   interface sparsecollSparse_t
     procedure index32_float32, index32_float64, index32_int32, index32_int64
     procedure index64_float32, index64_float64, index64_int32, index64_int64

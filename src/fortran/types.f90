@@ -64,15 +64,15 @@ module sparsecoll_types
   integer(c_int), parameter, public :: sparsecollGraphBipartiteExponential = 3
   integer(c_int), parameter, public :: sparsecollGraphCustom = 4
 
-  !> For the argument k of a v verb: the exact sum of all entries.
+  !> The argument k of a v verb that asks for the exact sum of all entries.
   integer(c_size_t), parameter, public :: SPARSECOLL_ALL = -1_c_size_t
-  !> For the argument color of sparsecollCommSplit: no part of any new
+  !> The argument color of sparsecollCommSplit for a rank that joins no new
   !> communicator.
   integer(c_int), parameter, public :: SPARSECOLL_SPLIT_NOCOLOR = -1
   integer(c_int), parameter, public :: sparsecollStatsLast = 0
   integer(c_int), parameter, public :: sparsecollStatsTotal = 1
 
-  !> A communicator. Its handle is c_null_ptr where there is none.
+  !> A communicator. Its handle is c_null_ptr if there is none.
   type, bind(C), public :: sparsecollComm_t
     type(c_ptr) :: handle = c_null_ptr
   end type sparsecollComm_t
@@ -82,15 +82,15 @@ module sparsecoll_types
     type(c_ptr) :: handle = c_null_ptr
   end type sparsecollResidual_t
 
-  !> One rank's end of push-sum over one tensor: the handle of C, and what
-  !> sparsecollPushSumCreate made it for, to compare arrays with.
+  !> The push-sum state of one tensor on one rank: the handle of C, and the arguments of
+  !> sparsecollPushSumCreate, with which arrays are compared.
   type, public :: sparsecollPushSum_t
     type(c_ptr) :: handle = c_null_ptr
     integer(c_size_t) :: count = 0
     integer(c_int) :: datatype = -1
   end type sparsecollPushSum_t
 
-  !> No error feedback: what NULL is in C.
+  !> Means no error feedback, like NULL in C.
   type(sparsecollResidual_t), parameter, public :: sparsecollNoResidual = sparsecollResidual_t()
 
   !> A sparse vector in coordinate form. Indices count from 0, as in C. The constructor
@@ -152,8 +152,8 @@ module sparsecoll_types
   !> The most levels of a topology.
   integer(c_int), parameter, public :: SPARSECOLL_MAX_LEVELS = 8
 
-  !> Where a rank is. Element i of an array is that of level i - 1 in C: level 1 is the node. Groups
-  !> are numbered from 0.
+  !> The node and the groups of a rank. Element i of an array is for level i - 1 in C: level 1 is the node.
+  !> Groups are numbered from 0.
   type, bind(C), public :: sparsecollTopology_t
     integer(c_size_t) :: size = 192
     integer(c_int) :: magic = int(z'5350544f', c_int)

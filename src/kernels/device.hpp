@@ -17,8 +17,8 @@ namespace sparsecoll {
 /// The number of the host where a device number is expected.
 inline constexpr int kHost = -1;
 
-// Queries about this process's devices (cuda/device_queries.cpp). A library built without CUDA has
-// no devices (no_device.cpp). All throw UnhandledCudaError.
+// Queries of this process's devices (cuda/device_queries.cpp). A library built without CUDA has no
+// devices (no_device.cpp). All throw UnhandledCudaError.
 
 /// Returns the number of devices, 0 without a driver.
 int count_devices();
@@ -40,7 +40,7 @@ bool is_same_in_all_threads(Stream stream);
 /// Large messages that can be sent from the device stay there (Kernels::keep_large_on_device()).
 enum class MessageLocation { on_device, on_host };
 
-/// The work on a stream at one moment. Shared by all who wait for it.
+/// The work that a stream has at one time. All threads that wait for it share the object.
 class Event {
  public:
   virtual ~Event() = default;
@@ -73,20 +73,20 @@ class Device {
   /// graph and is kept until this object ends. The call does not wait for earlier calls.
   virtual void begin_captured(Stream stream) = 0;
   virtual bool captured() const = 0;
-  /// After begin(): makes the call's further work wait for the event.
+  /// Makes the call's further work wait for the event. Called after begin().
   virtual void wait_for(const Event& event) = 0;
   virtual bool begun() const = 0;
-  /// Returns the stream that the call's work is queued on. After begin().
+  /// Returns the stream that the call's work is queued on. Call it after begin().
   virtual Stream stream() const = 0;
-  /// Returns kernels of these types, which live until end(). After begin().
+  /// Returns kernels of these types, which live until end(). Call it after begin().
   virtual Kernels& kernels(DataType data_type, IndexType index_type) = 0;
-  /// Returns an event for the work queued so far. After begin().
+  /// Returns an event for the work queued so far. Call it after begin().
   virtual std::shared_ptr<Event> event() = 0;
-  /// After begin(): queues `work` so that it runs after the work queued so far, but beside the work
-  /// queued later. Later work waits for it only after wait_for() of the returned event. `work` must
-  /// not use workspace.
+  /// Queues `work`, after begin(), so that it runs after the work queued so far, but beside the
+  /// work queued later. Later work waits for it only after wait_for() of the returned event. `work`
+  /// must not use workspace.
   virtual std::shared_ptr<Event> run_concurrently(FunctionRef<void()> work) = 0;
-  /// Returns whether the event has completed. Any thread may call.
+  /// Returns whether the event has completed. Any thread may call it.
   virtual bool passed(const Event& event) = 0;
 
   // --- after begin(), for calls in stream order

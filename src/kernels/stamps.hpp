@@ -8,7 +8,7 @@
 
 namespace sparsecoll {
 
-/// Identifies the call that a message belongs to. It is at the head of every message that travels
+/// Identifies the call that a message belongs to. It is at the head of every message that is sent
 /// in stream order.
 struct Stamp {
   uint64_t sequence;
@@ -35,10 +35,11 @@ struct CallCounts {
   const uint64_t* selected;  ///< entries that this rank selected
   const uint64_t* result;    ///< entries of the result
   const uint64_t* fault;     ///< number of malformed messages
-  bool adds = false;         ///< true: adds to the last counts, as a further call of one group
+  bool adds = false;         ///< true: adds to the last counts, as the second or a later verb of a
+                             ///< group does
 };
 
-/// Sums of the counts: of the last call, and of all calls.
+/// Sums of the counts over the last call, and over all calls.
 struct DeviceTotals {
   uint64_t last_selected, last_result, selected, result;
 };

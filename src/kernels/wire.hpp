@@ -27,10 +27,10 @@ struct WireHeader {
   uint8_t version;
   uint8_t representation;
   uint8_t data_type;
-  uint8_t
-      rounded;  ///< wire_rounds(), 0 or 1; repeats what the types say, so that a changed byte shows
+  uint8_t rounded;  ///< wire_rounds(), 0 or 1; redundant, because the types determine it; finds a
+                    ///< changed byte
   uint64_t nnz;
-  uint64_t length;  ///< of the region
+  uint64_t length;  ///< length of the region
 };
 static_assert(sizeof(WireHeader) == 24);
 
@@ -92,8 +92,8 @@ constexpr uint64_t wire_bytes(Representation representation, const WireShape& sh
 
 /// Returns an upper bound of the bytes of a message with at most shape.nnz entries. If entries and
 /// region are divided among several messages, these take at most this bound in all, plus a header
-/// and kAlignment bytes for each: with the same number of low bits, their codes together have no
-/// more bits than one code for all.
+/// and kAlignment bytes for each: with the same number of low bits, the codes of all parts together
+/// have no more bits than one code for all entries.
 constexpr uint64_t wire_bound(const WireShape& shape) {
   const WireShape most{std::min(shape.nnz, shape.length), shape.length, shape.value_size};
   return sizeof(WireHeader) + most.nnz * most.value_size +
@@ -102,17 +102,17 @@ constexpr uint64_t wire_bound(const WireShape& shape) {
          8;
 }
 
-/// Returns whether values of a tensor of that type have been rounded to travel as `sent`.
+/// Returns whether values of a tensor of that type have been rounded to be sent as `sent`.
 constexpr bool wire_rounds(DataType sent, DataType type) {
   return sent != type && sent != accumulation(type);
 }
-/// Returns whether they may be rounded.
+/// Returns whether values of a tensor of this type may be rounded.
 constexpr bool wire_may_round(DataType sent, DataType type) {
   return sent == DataType::bfloat16 && !is_integer(type);
 }
 
 /// Returns whether the header of a message of `size` bytes is valid as far as it alone shows: a
-/// known representation, a type in which values of the tensor travel, the expected length of the
+/// known representation, a type in which values of the tensor are sent, the expected length of the
 /// region, and a size that fits. More bytes may follow, because messages of fixed size are as long
 /// as the longest.
 constexpr bool wire_sound(const WireHeader& header, uint64_t size, DataType type, uint64_t length) {

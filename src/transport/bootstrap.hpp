@@ -9,7 +9,7 @@
 
 namespace sparsecoll {
 
-/// What the ranks of a communicator use to find each other, before they have a transport.
+/// Exchanges bytes between the ranks of a communicator before they have a transport.
 class Bootstrap {
  public:
   virtual ~Bootstrap() = default;

@@ -77,7 +77,7 @@ class LocalTransport final : public Transport {
     const auto now = Clock::now();
     for (auto each = inbox_.messages.begin(); each != inbox_.messages.end(); ++each) {
       if (each->due > now || overtakes(each)) {
-        look_again_ = true;  // no event announces when the message is due
+        look_again_ = true;  // no event announces the time at which the message may be received
         continue;
       }
       ReceivedMessage received{each->peer, std::move(each->bytes)};
@@ -93,7 +93,7 @@ class LocalTransport final : public Transport {
   bool gone(int peer) const override {
     if (!state_->gone[peer]) return state_->will_never_join(peer);
     if (!state_->plan) return true;
-    const std::lock_guard lock(inbox_.mutex);  // a delayed message is still to be received
+    const std::lock_guard lock(inbox_.mutex);  // a delayed message has not been received yet
     return std::none_of(inbox_.messages.begin(), inbox_.messages.end(),
                         [peer](const auto& each) { return each.peer == peer; });
   }
@@ -189,8 +189,8 @@ class LocalTransport final : public Transport {
     return false;
   }
 
-  /// Makes this rank gone for its peers. The peers of a killed rank are not notified; their
-  /// deadlines pass.
+  /// Marks this rank as gone for its peers. The peers of a killed rank are not notified; they fail
+  /// at their deadlines.
   void leave() noexcept {
     if (killed_ || state_->gone[rank_].exchange(true)) return;
     state_->notify_all_but(rank_);
@@ -199,7 +199,7 @@ class LocalTransport final : public Transport {
   std::shared_ptr<LocalState> state_;
   int rank_;
   Inbox& inbox_;
-  std::vector<OpenMessage> open_;  ///< to one peer at most one, and only those that are delivered
+  std::vector<OpenMessage> open_;  ///< at most one to each peer; without messages that are lost
   size_t sent_ = 0;
   size_t seen_ = 0;
   bool look_again_ = false;  ///< true if no event announces some of the queued messages

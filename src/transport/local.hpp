@@ -13,7 +13,8 @@ namespace sparsecoll {
 /// A fault that a test injects into one message.
 struct MessageFault {
   bool drop = false;         ///< the message is never received
-  bool kill_sender = false;  ///< this and all later messages of the sender are lost, without notice
+  bool kill_sender = false;  ///< this message and all later ones of the sender are lost without
+                             ///< notice
   std::chrono::microseconds delay{0};
   size_t corrupt_byte = kAll;  ///< the byte at this index (modulo the size) is inverted
 };

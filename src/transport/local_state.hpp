@@ -21,16 +21,17 @@ namespace sparsecoll {
 struct Inbox {
   struct QueuedMessage {
     int peer;          ///< the sender
-    bool handed_over;  ///< its memory is of the sender's pool
+    bool handed_over;  ///< the message's memory belongs to the sender's pool
     Buffer bytes;
-    Clock::time_point due;  ///< it may be received from then on; in the future if a test delays it
+    Clock::time_point due;  ///< the time from which it may be received; later than now if a test
+                            ///< delays it
   };
   Memory memory;
   Pool pool{memory};
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<QueuedMessage> messages;
-  std::atomic<size_t> handed_over{0};  ///< bytes of those messages that were handed over
+  std::atomic<size_t> handed_over{0};  ///< bytes of the messages that were handed over
   std::atomic<size_t> events{0};       ///< counts new messages and peers that left
   bool interrupted = false;
 };
@@ -48,8 +49,8 @@ struct LocalState {
         left_for_good(static_cast<size_t>(ranks)) {
     spins = static_cast<unsigned>(ranks) <= std::thread::hardware_concurrency();
   }
-  /// A message that was handed over is of its sender's pool, so all messages are freed before the
-  /// first pool.
+  /// Frees all messages before any pool, because a message that was handed over belongs to its
+  /// sender's pool.
   ~LocalState() {
     for (Inbox& inbox : inboxes) inbox.messages.clear();
   }
@@ -64,8 +65,8 @@ struct LocalState {
     }
     inbox.changed.notify_all();
   }
-  /// Returns the state of the members of a split. The first member to ask makes it; after the last
-  /// one has asked, the parent forgets it.
+  /// Returns the state of the members of a split. The first member that calls it creates the state;
+  /// after the last member has called it, the parent drops it.
   static std::shared_ptr<LocalState> join_split(const std::shared_ptr<LocalState>& parent,
                                                 std::span<const RankAddress> members, uint64_t id) {
     const std::lock_guard lock(parent->splits_mutex);
@@ -77,7 +78,8 @@ struct LocalState {
       fresh->parent = parent;
       fresh->ranks_sharing_cpus = parent->ranks_sharing_cpus;
       for (const RankAddress& each : members) fresh->parent_ranks.push_back(each.rank);
-      // Stored last, so that the next member can try again if this one runs out of memory.
+      // The state is stored last, so that the next member can try again if this one runs out of
+      // memory.
       split.state = fresh;
     }
     std::shared_ptr<LocalState> state = split.state;
@@ -94,20 +96,20 @@ struct LocalState {
     for (size_t r = 0; r < left_for_good.size(); ++r) fresh->gone[r] = left_for_good[r];
     return recovery = fresh;
   }
-  /// Called when a rank will not use the recovery state unless it is there already.
+  /// Called when a rank leaves for good: it will not create a recovery state any more.
   void leave_for_good(int rank) noexcept {
     const std::lock_guard lock(splits_mutex);
     left_for_good[static_cast<size_t>(rank)] = true;
     if (!recovery || recovery->gone[rank].exchange(true)) return;
     recovery->notify_all_but(rank);
   }
-  /// Returns true if that rank has not joined this communicator and has left the parent, so that it
-  /// never will.
+  /// Returns true if a rank will never join this communicator, because it left the parent before it
+  /// joined.
   bool will_never_join(int rank) const {
     if (joined[rank] || parent_ranks.empty()) return false;
     const std::shared_ptr<LocalState> from = parent.lock();
     const bool left = !from || from->gone[parent_ranks[static_cast<size_t>(rank)]];
-    return left && !joined[rank];  // checked again, because it may have joined before it left
+    return left && !joined[rank];  // checked again, because the rank may have joined before it left
   }
 
   struct PendingSplit {
@@ -115,17 +117,18 @@ struct LocalState {
     size_t joined = 0;  ///< number of members that have joined
   };
   std::vector<Inbox> inboxes;
-  std::vector<std::atomic<bool>> gone;           ///< by rank: it has ended, or will never come
+  std::vector<std::atomic<bool>> gone;           ///< by rank: the rank has ended, or will never
+                                                 ///< join
   std::vector<std::atomic<uint64_t>> completed;  ///< number of the last completed call, plus 1
-  std::vector<std::atomic<bool>> joined;         ///< by rank: it has made its transport here
+  std::vector<std::atomic<bool>> joined;         ///< by rank: the rank has made its transport here
   FaultPlan plan, recovery_plan;
   int ranks_sharing_cpus;            ///< the ranks of the process; a split inherits the number
   bool spins;                        ///< true if every rank has a core of its own
-  std::weak_ptr<LocalState> parent;  ///< of the communicator that was split, or null
+  std::weak_ptr<LocalState> parent;  ///< the state of the communicator that was split, or null
   std::vector<int> parent_ranks;     ///< the members' ranks in the parent
   std::mutex splits_mutex;
   std::map<std::pair<uint64_t, int>, PendingSplit> splits;  ///< by id and first member
-  std::shared_ptr<LocalState> recovery;                     ///< null: nobody has asked for it
+  std::shared_ptr<LocalState> recovery;                     ///< null: no rank has asked for it
   std::vector<bool> left_for_good;  ///< by rank: leave_for_good() was called
 };
 

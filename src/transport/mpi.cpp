@@ -32,7 +32,7 @@ size_t count_processes() {
 
 class MpiTransport final : public Transport {
  public:
-  /// `peers` are the addresses of all ranks in the duplicate, by their rank in this transport.
+  /// `peers`: the addresses of all ranks in the duplicate, by their rank in this transport.
   MpiTransport(std::shared_ptr<MpiDuplicate> duplicate, std::vector<MpiAddress> peers, int rank,
                const MpiOptions& options)
       : duplicate_(std::move(duplicate)),
@@ -93,7 +93,8 @@ class MpiTransport final : public Transport {
     return duplicate_->has_failed(peers_[static_cast<size_t>(peer)].rank);
   }
 
-  /// MPI moves messages only inside its calls, so this only yields to other processes.
+  /// MPI moves messages only inside its calls, so idle() does not sleep: it only yields to other
+  /// processes.
   void idle(Clock::time_point) override { sched_yield(); }
   void interrupt() noexcept override {}
 
@@ -103,7 +104,7 @@ class MpiTransport final : public Transport {
   }
 
   std::unique_ptr<Transport> split(std::span<const RankAddress> members, uint64_t) override {
-    if (members.empty()) return nullptr;  // no peer sends to next_address(), so it is used again
+    if (members.empty()) return nullptr;  // the next split can use next_address()
     std::vector<MpiAddress> peers;
     for (const RankAddress& each : members) {
       if (each.address > static_cast<uint64_t>(duplicate_->highest_tag()))

@@ -17,12 +17,12 @@ inline constexpr size_t kMaxMpiMessage = size_t{1} << 30;
 
 /// Options of the transport on this rank. Ranks may have different ones.
 struct MpiOptions {
-  /// Whether device memory is passed to MPI. The default is true if MPI says that it is CUDA-aware.
+  /// True: device memory is passed to MPI. The default is true if MPI says that it is CUDA-aware.
   std::optional<bool> device_memory = {};
-  /// Whether messages are sent eagerly if their size allows it (mpi_eager.hpp). The default is true
+  /// True: messages are sent eagerly if their size allows it (mpi_eager.hpp). The default is true
   /// for peers on other machines.
   std::optional<bool> eager = {};
-  size_t max_message = kMaxMpiMessage;  ///< bytes of an MPI message; for tests
+  size_t max_message = kMaxMpiMessage;  ///< size of the largest MPI message; tests reduce it
 };
 
 /// Returns a transport over a duplicate of `mpi`. Collective over `mpi`, within the deadline: it

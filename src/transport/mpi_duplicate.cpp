@@ -28,8 +28,8 @@ void check_running() {
   if (finalised) fail(sparsecollInvalidUsage, "MPI was finalised already");
 }
 
-/// Waits until the request of a collective operation is complete. `written` is what MPI writes to;
-/// if the deadline passes, it is leaked together with the request. `what` names the operation.
+/// Waits until the request of a collective operation is complete. `written` is the memory to which
+/// MPI writes; at the deadline it is leaked together with the request. `what` names the operation.
 template <class T>
 void wait_for_all(MPI_Request request, std::unique_ptr<T>& written, const Deadline& deadline,
                   const char* what) {
@@ -51,7 +51,7 @@ MPI_Comm duplicate(MPI_Comm original, const Deadline& deadline) {
   return *made;
 }
 
-/// Gathers what all ranks say of where they run.
+/// Gathers the locations of all ranks.
 std::vector<RankLocation> gather_locations(MPI_Comm comm, const RankLocation& own,
                                            const Deadline& deadline) {
   int size = 1;
@@ -111,7 +111,7 @@ MpiDuplicate::MpiDuplicate(MPI_Comm original, const Deadline& deadline)
 }
 
 void MpiDuplicate::note_failure(int rank, int code) noexcept {
-  // Errors of other classes come from the arguments, or from this process.
+  // Errors of classes other than these three come from the arguments, or from this process.
   int kind = MPI_SUCCESS;
   MPI_Error_class(code, &kind);
   if (kind == MPI_ERR_OTHER || kind == MPI_ERR_INTERN || kind == MPI_ERR_UNKNOWN)
@@ -120,11 +120,12 @@ void MpiDuplicate::note_failure(int rank, int code) noexcept {
 
 int MpiDuplicate::acquire_tag() {
   const std::lock_guard lock(mutex_);
-  constexpr int kTags = 2;  // its own, and that of its recovery
+  constexpr int kTags = 2;  // the tag of the transport, and that of its recovery
   for (int tried = 0; tried <= highest_; tried += kTags) {
     last_ = last_ + kTags >= highest_ ? kFirstTag : last_ + kTags;
     if (in_use_.contains(last_)) continue;
-    // A message may be late: a peer that failed while it closed its end may have sent a notice.
+    // A tag with a pending message is skipped: a peer that failed while it closed its end may have
+    // sent a notice.
     int late = 0, late_recovery = 0;
     const auto probe = [this](int tag, int* found) {
       check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, tag, comm_, found, MPI_STATUS_IGNORE), "MPI_Iprobe");

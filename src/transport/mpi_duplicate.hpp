@@ -59,8 +59,8 @@ class MpiDuplicate {
   int world_rank() const { return world_rank_; }
   /// Returns true if that rank of comm() is on another node than this one.
   bool is_on_other_node(int rank) const { return elsewhere_[static_cast<size_t>(rank)]; }
-  /// Keeps in mind that a send to this rank of comm() has failed with this code. Some MPIs fail so
-  /// where a process has died.
+  /// Records that a send to this rank of comm() has failed with this code. Some MPIs report a
+  /// process that has died in this way.
   void note_failure(int rank, int code) noexcept;
   /// Returns true if that rank of comm() seems to have died.
   bool has_failed(int rank) const {

@@ -13,7 +13,7 @@ namespace sparsecoll {
 namespace {
 
 constexpr int kNoPeer = -1;
-constexpr int kMostMatches = 256;  // in one poll(), which ends even if peers never stop sending
+constexpr int kMostMatches = 256;  // of one poll(), which must return even if peers never stop
 constexpr size_t kMinDeviceBytes = size_t{1} << 16;  // smaller tails are received into host memory
 
 /// Throws RemoteError because `peer` has sent an MPI message of the wrong size.
@@ -150,7 +150,7 @@ void MpiInbox::allocate(Incoming& target, const MessageLength& length) {
   if (device_pool) try {
       target.device_tail = device_pool->pool.take(length.device_bytes);
     } catch (const std::bad_alloc&) {
-      // No device memory is left, so they are received into host memory.
+      // No device memory is left, so the bytes are received into host memory.
     }
   target.bytes = pool_.take(length.bytes - target.device_tail.size());
 }

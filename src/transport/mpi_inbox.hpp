@@ -47,7 +47,7 @@ class MpiInbox {
  private:
   struct Incoming {
     int peer;
-    bool announced;  ///< its size is not yet known
+    bool announced;  ///< the message is announced, and its size is not yet known
     Buffer bytes;
     Buffer device_tail = {};  ///< the rest of the message, in device memory
     size_t matched = 0;       ///< bytes whose receives have been started

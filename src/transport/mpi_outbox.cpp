@@ -22,7 +22,7 @@ void MpiOutbox::send(int peer, ConstBytes bytes, const OwnedMessage& owner) {
 
 void MpiOutbox::send_eager(int peer, ConstBytes message, const OwnedMessage& owner) {
   const size_t more = eager_chunks_of(message.size());
-  requests_.reserve(1 + more);  // after the first chunk no other may fail to start
+  requests_.reserve(1 + more);  // once the first chunk is sent, the others must follow
   start(peer, message.first(kEagerBytes + more), owner);
   message = message.subspan(kEagerBytes + more);
   for (size_t i = 0; i < more; ++i) {

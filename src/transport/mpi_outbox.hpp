@@ -17,13 +17,13 @@ namespace sparsecoll {
 /// The address of a peer in an MPI communicator.
 struct MpiAddress {
   int rank;
-  int tag;  ///< the tag under which it receives
+  int tag;  ///< the tag under which the peer receives
 };
 
 /// Sends the messages of a transport over MPI, in the forms that MpiInbox describes.
 class MpiOutbox {
  public:
-  /// The buffer of a message that was handed over. Null if the caller owns the bytes.
+  /// The buffer of a message that was handed over; null if the caller owns the bytes.
   using OwnedMessage = std::shared_ptr<Buffer>;
 
   struct Options {
@@ -82,7 +82,8 @@ class MpiOutbox {
   std::vector<size_t> open_;  ///< by peer: bytes of the open message that are not yet sent
   std::vector<size_t> handed_over_to_;  ///< by peer
   MpiRequests<Sending> requests_;
-  std::unique_ptr<std::deque<Announcement>> announced_;  ///< being sent; a deque never moves them
+  std::unique_ptr<std::deque<Announcement>> announced_;  ///< announcements that are being sent; a
+                                                         ///< deque never moves its elements
   size_t unsent_ = 0;
   size_t unsent_handed_over_ = 0;
 };

@@ -15,8 +15,8 @@ namespace sparsecoll {
 ///
 /// Requests of one peer mostly complete in the order in which they were started. So only the oldest
 /// pending request of each peer is tested, because every test makes MPI poll the network.
-/// (MPI_Testsome would poll once, but when a request fails, MPICH ends the process in it whatever
-/// the error handler of the communicator is.)
+/// (MPI_Testsome would poll once. But when a request fails in it, MPICH ends the process, whatever
+/// the communicator's error handler is.)
 template <class Owner>
 class MpiRequests {
  public:
@@ -93,7 +93,7 @@ class MpiRequests {
 
   std::vector<MPI_Request> requests_;
   std::vector<Owner> owners_;
-  /// By peer: the last round of test() in which its oldest request was still pending.
+  /// By peer: the last round of test() in which the peer's oldest request was still pending.
   std::vector<size_t> pending_in_;
   size_t round_ = 0;
 };

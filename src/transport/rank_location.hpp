@@ -14,7 +14,7 @@ namespace sparsecoll {
 struct RankLocation {
   uint64_t machine = 0;  ///< machine_number()
   uint64_t node = 0;     ///< node_number()
-  /// The CPUs on which it may run, a bit for each. Those from number 1024 on are left out.
+  /// The CPUs on which it may run, a bit for each. CPUs from number 1024 on are left out.
   std::array<uint64_t, 16> cpus{};
 
   /// Returns the location of this process.
@@ -22,7 +22,7 @@ struct RankLocation {
 };
 
 /// Returns how many ranks share the CPUs of rank `rank`: those on its machine that may run on one
-/// of its CPUs. The index is its position among them.
+/// of its CPUs. The index is the position of `rank` among them.
 CpuShare share_cpus(std::span<const RankLocation> ranks, size_t rank);
 
 }  // namespace sparsecoll

@@ -50,12 +50,14 @@ class StreamTransport {
   /// UnhandledCudaError, Timeout, and InvalidUsage after interrupt() or close().
   virtual void exchange(std::span<const StreamTransfer> transfers, Stream stream,
                         const Deadline& deadline) = 0;
-  /// Joins the ranks of one color, not negative, for reduce_scatter(). Collective, once at most.
-  /// The caller has waited for its streams, so no exchange is queued. Throws as exchange() does.
+  /// Joins the ranks of one color, not negative, for reduce_scatter(). Collective; called at most
+  /// once. The caller has waited for its streams, so no exchange is queued. Throws as exchange()
+  /// does.
   virtual void join(int color, const Deadline& deadline) = 0;
   /// Queues the sum over the joined ranks: rank r of them, in the order of this transport's ranks,
   /// gets the sum of the r-th shares. `in` has the shares of all, `count` values each. The order of
-  /// additions is any. For types whose accumulation type they are. Otherwise as exchange().
+  /// additions is not defined. Only for types that are their own accumulation type. Throws as
+  /// exchange() does.
   virtual void reduce_scatter(const void* in, void* out, size_t count, DataType type, Stream stream,
                               const Deadline& deadline) = 0;
   /// Throws the error of queued exchanges, if the transport has noticed one. Any thread may call
@@ -65,14 +67,14 @@ class StreamTransport {
   /// color is negative. Collective. The caller has waited for its streams, so no exchange is
   /// queued. Throws as exchange() does.
   virtual std::unique_ptr<StreamTransport> split(int color, int key, const Deadline& deadline) = 0;
-  /// Returns a new transport between the ranks that are not in the list, which rises, in their
-  /// order. Collective over these ranks, also after interrupt(), and again if it has succeeded.
-  /// Throws Timeout if a rank does not come or has another list; InvalidUsage if the layer below
-  /// cannot do it, after a failed shrink, or after interrupt_shrink(); otherwise as exchange()
-  /// does.
+  /// Returns a new transport between the ranks that are not in the list, in their order. The list
+  /// rises. Collective over the new ranks, also after interrupt(); may be called again if it has
+  /// succeeded. Throws Timeout if a rank does not call it or has another list; InvalidUsage if the
+  /// layer below cannot do it, after a failed shrink, or after interrupt_shrink(); otherwise as
+  /// exchange() does.
   virtual std::unique_ptr<StreamTransport> shrink(std::span<const int> excluded,
                                                   const Deadline& deadline) = 0;
-  /// Ends shrink(), and makes all later ones fail. Local. Any thread may call it.
+  /// Ends shrink(), and makes all later shrinks fail. Local. Any thread may call it.
   virtual void interrupt_shrink() noexcept = 0;
   /// Ends the transport in good order. Collective. The caller has waited for its streams, so no
   /// exchange is queued, and it has destroyed graphs that contain exchanges. Throws as exchange()

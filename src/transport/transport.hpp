@@ -30,7 +30,7 @@ struct ReceivedMessage {
 
 /// A member of a split, in the order of the new ranks.
 struct RankAddress {
-  int rank;          ///< its rank in the transport that is split
+  int rank;          ///< the member's rank in the transport that is split
   uint64_t address;  ///< what next_address() returned on that rank
 };
 
@@ -57,8 +57,8 @@ class Transport {
   // --- The ranks
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  /// Returns a rank that is unique among the processes that the launcher started together, as far
-  /// as the transport knows.
+  /// Returns this process's rank among all processes that the launcher started together, as far as
+  /// the transport knows.
   virtual int world_rank() const { return rank(); }
   /// Returns how many ranks run on the same CPUs as this one, this one included, as far as the
   /// transport knows.
@@ -70,7 +70,8 @@ class Transport {
   virtual uint64_t node() const { return 0; }
 
   /// Returns true if a rank may try to read memory of a rank on its node in place
-  /// (core/process_memory.hpp). A simulation, whose time such a read would not take, returns false.
+  /// (core/process_memory.hpp). A simulation returns false, because such a read would take no
+  /// virtual time.
   virtual bool can_read_peers() const { return false; }
 
   /// Throws InvalidUsage if the calling thread must not use the transport, for example because of
@@ -91,14 +92,14 @@ class Transport {
   /// chunk is partly on the host and partly on the device.
   virtual void send_chunk(int peer, ConstBytes chunk) = 0;
   /// Starts to send a message and takes ownership of it, so that it may outlive the call. The
-  /// buffer is of pool().
+  /// buffer comes from pool().
   virtual void hand_over(int peer, Buffer message) = 0;
   /// Returns how many bytes of the caller's messages are still being sent, and makes progress.
   virtual size_t unsent() = 0;
-  /// Returns the same for messages that were handed over.
+  /// Returns how many bytes of messages that were handed over are still being sent.
   virtual size_t unsent_handed_over() = 0;
-  /// Returns the part of these two that goes to `peer`, or all of it if the transport does not
-  /// count by peer.
+  /// Returns the sum of unsent() and unsent_handed_over() for one peer, or for all if the transport
+  /// does not count by peer.
   virtual size_t unsent_to(int peer) = 0;
   /// Returns how many bytes were handed over for `peer`, by any rank, that it has not received, as
   /// far as the transport knows. Makes no progress.
@@ -107,7 +108,8 @@ class Transport {
   // --- Receiving
   /// Returns the next received message, if there is one, and makes progress.
   virtual std::optional<ReceivedMessage> poll() = 0;
-  /// Waits until poll() or unsent() may have news, at most until `limit`. It may return early.
+  /// Waits until poll() or unsent() may return something new, at most until `limit`. It may return
+  /// early.
   virtual void idle(Clock::time_point limit) = 0;
   /// Returns the current time in seconds since a fixed moment. A simulation returns virtual time.
   virtual double seconds() const {
@@ -118,14 +120,14 @@ class Transport {
   /// Returns true if the transport knows that `peer` has left and that poll() has returned, or will
   /// return at once, all that it sent. False means only that this is not known.
   virtual bool gone(int peer) const = 0;
-  /// Notifies the peers that this rank has done its part of call number `call`, if that needs no
+  /// Notifies the peers that this rank has done its part of call number `call`, if this needs no
   /// message.
   virtual void set_completed(uint64_t /*call*/) {}
   /// Returns the peers that are gone and have not done their part of call number `call`, as far as
   /// the transport knows.
   virtual std::vector<int> gone_before(uint64_t /*call*/) const { return {}; }
-  /// Ends idle(), now and for good, and makes this rank gone for its peers if that needs no call of
-  /// the layer below. Any thread may call it.
+  /// Ends idle(), now and for good, and marks this rank as gone for its peers if this needs no call
+  /// of the layer below. Any thread may call it.
   virtual void interrupt() noexcept = 0;
 
   // --- Splitting
@@ -133,15 +135,15 @@ class Transport {
   /// exchange their addresses before split().
   virtual uint64_t next_address() = 0;
   /// Returns a new transport between `members`, whose new ranks are their positions in the list, or
-  /// null if the list is empty. All ranks call it after they have agreed to; `id` is the same on
-  /// all of them and is used once. It does not wait: peers may send on the new transport before
-  /// this rank has made its end.
+  /// null if the list is empty. All ranks call it after they have agreed on the split; `id` is the
+  /// same on all of them and is used once. It does not wait: peers may send on the new transport
+  /// before this rank has made its end.
   virtual std::unique_ptr<Transport> split(std::span<const RankAddress> members, uint64_t id) = 0;
 
-  /// Returns another transport between the same ranks, on which those that have lost others find
-  /// each other; null if there is none. It works also after this one was abandoned. Each rank calls
-  /// it at most once; peers may send on it before. A rank that has closed or destroyed this
-  /// transport is gone for it.
+  /// Returns another transport between the same ranks, on which the remaining ranks find each other
+  /// after others have failed; null if there is none. It works also after this one was abandoned.
+  /// Each rank calls it at most once; peers may send on the new transport before. A rank that has
+  /// closed or destroyed this transport is gone for the new one.
   virtual std::unique_ptr<Transport> recovery() { return nullptr; }
 
   // --- The end
@@ -161,7 +163,7 @@ class Transport {
   /// Lets the transport receive the device bytes of large messages into this memory from now on. A
   /// transport that cannot do so ignores it. Called at most once.
   virtual void set_device_memory(std::shared_ptr<Memory> /*device*/) {}
-  /// Returns the pool of received messages and of those to be handed over.
+  /// Returns the pool for received messages and for messages to be handed over.
   virtual Pool& pool() = 0;
   /// Returns the memory that the pool allocates from.
   virtual const Memory& memory() const = 0;

@@ -32,7 +32,7 @@ class Caller {
     }
     pause();
     wrong += join_case(comm_, Case{seed_, kAuto, 200'000, 100'000, Kind::kHeavyTail});
-    if (queued_run()) return wrong;  // the sweeps of exchanges do not wait for their calls
+    if (queued_run()) return wrong;  // sweeps of exchanges do not wait for queued calls
     AlltoallCase alltoall;
     alltoall.seed = seed_;
     alltoall.count = 500;
@@ -98,7 +98,7 @@ class Caller {
   }
 
  private:
-  /// Sleeps a while, which is another one for each rank and call.
+  /// Sleeps for a time that differs between ranks and calls.
   void pause() {
     const std::uint64_t h = noise(seed_ * 1009 + ++pauses_, static_cast<std::uint64_t>(rank_));
     std::this_thread::sleep_for(std::chrono::microseconds(h % 4 == 0 ? 3000 + h % 5000 : 0));

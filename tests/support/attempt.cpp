@@ -52,7 +52,7 @@ Tensor::Tensor(sparsecollComm_t owner, int rank, sparsecollResidual_t foreign_re
     in_values.push_back(send[i]);
     in_doubles.push_back(send[i]);
   }
-  // Room behind the entries, for pointers that are moved a little.
+  // The arrays have room behind the entries, because some tests shift the pointers.
   in_wide.resize(kEntries + 8);
   in_narrow.resize(kEntries + 8);
   in_values.resize(kEntries + 8);

@@ -15,16 +15,16 @@ namespace sparsecoll::test {
 
 enum class Verb { kSparse, kGtopk };
 
-/// A verb with the configuration that changes what it does or how.
+/// A verb with the part of the configuration that changes its result or its messages.
 struct Mode {
   const char* name;
   Verb verb;
   int algorithm;
   int residual_rule;
   int selection = sparsecollSelectExact;
-  int wire = sparsecollWireNative;          ///< with Bf16, every call computes new regions
+  int wire = sparsecollWireNative;          ///< with Bf16 every call computes new regions
   const std::vector<int>* nodes = nullptr;  ///< see nodes_of()
-  const oracle::Levels* groups = nullptr;   ///< above the nodes; null: none
+  const oracle::Levels* groups = nullptr;   ///< the groups above the nodes; null: none
   int non_finite = sparsecollNonFiniteKeep;
 };
 
@@ -95,24 +95,24 @@ bool small_run();
 /// then wait for every call.
 bool queued_run();
 
-/// SPARSECOLL_TEST_SEED, or 1.
+/// Returns SPARSECOLL_TEST_SEED, or 1 if it is not set.
 std::uint64_t base_seed();
 
 /// Returns SPARSECOLL_RANKS_PER_NODE, or 0 if it is not set: then ranks that are threads are all on
 /// one node.
 int ranks_per_node();
 
-/// Returns the number of each rank's node if the mode sums by node, gradients or selections: those
-/// of mode.nodes, or of the environment, or the same for all ranks. Returns nothing for other
-/// modes.
+/// Returns the number of each rank's node, for modes that sum gradients or selections by node, else
+/// nothing. The numbers are mode.nodes, or come from ranks_per_node(), or all ranks are on one
+/// node.
 std::vector<int> nodes_of(const Mode& mode, std::size_t ranks);
-/// These nodes and mode.groups; no level where sums are not by node.
+/// Returns these nodes and mode.groups as levels; no levels if the mode does not sum by node.
 oracle::Levels levels_of(const Mode& mode, std::size_t ranks);
 
 /// Returns the seconds that an operation without waits may take on a busy machine.
 double patience();
 
-/// Returns the P of most tests: 1 to 9 and 16.
+/// Returns the numbers of ranks of most tests: 1 to 9 and 16.
 std::vector<int> rank_counts();
 
 sparsecollRedOp_t op_of(oracle::Op op);

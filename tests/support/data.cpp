@@ -10,7 +10,7 @@
 namespace sparsecoll::test {
 namespace {
 
-/// The position of a value.
+/// Identifies a value: its vector and its index.
 struct Position {
   std::size_t n;
   std::size_t i;
@@ -79,7 +79,7 @@ T wide_value_at(Kind kind, const Position& p) {
   const auto rank = static_cast<std::uint64_t>(p.rank);
   const auto P = static_cast<std::uint64_t>(p.P);
   const std::uint64_t h = noise(p.seed, rank, p.i);
-  const std::uint64_t shared = noise(p.seed, 1u << 20, p.i);  // the same on every rank
+  const std::uint64_t shared = noise(p.seed, 1u << 20, p.i);  // equal on all ranks
   const bool chosen = rank == p.seed % P;
   switch (kind) {
     case Kind::kIntegers:

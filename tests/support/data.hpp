@@ -38,7 +38,7 @@ inline constexpr Kind kAllKinds[] = {Kind::kIntegers,  Kind::kWideIntegers,  Kin
                                      Kind::kNotFinite, Kind::kInfinityClash, Kind::kSignedZeros,
                                      Kind::kDenormals, Kind::kHuge};
 
-/// These kinds have integers that are so small that every sum of 50 calls over 16 ranks is exact in
+/// The kinds with integers so small that every sum of 50 calls over 16 ranks is exact in
 /// float.
 inline constexpr Kind kIntegerKinds[] = {Kind::kIntegers,  Kind::kAllEqual,   Kind::kOneNonZero,
                                          Kind::kOneRegion, Kind::kCancelling, Kind::kDisjoint,

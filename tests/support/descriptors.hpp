@@ -19,7 +19,7 @@ inline long open_descriptors() {
          1;
 }
 
-/// While it exists, this process can open only so many descriptors more.
+/// While it exists, this process can open only `more` further descriptors.
 class FewDescriptors {
  public:
   explicit FewDescriptors(int more) {

@@ -15,8 +15,8 @@ namespace sparsecoll::test {
 struct Deviation {
   const char* name;
   bool coordinate_form;
-  /// Whether the argument is invalid (InvalidArgument on its rank) or only different from that of
-  /// the others.
+  /// True if the argument is invalid (InvalidArgument on its rank); false if it only differs from
+  /// that of the others.
   bool bad;
   void (*apply)(Arguments&, Tensor&);
   /// The message contains one word of each list: the names of the argument, one value, the other
@@ -27,11 +27,11 @@ struct Deviation {
 /// Returns valid calls that differ from the others' in one argument.
 std::vector<Deviation> disagreements();
 
-/// Return calls of dense verbs, and of `v` verbs, with one bad argument.
+/// These return calls of dense verbs, and of `v` verbs, with one bad argument.
 std::vector<Deviation> bad_dense_arguments();
 std::vector<Deviation> bad_sparse_arguments();
 
-/// All of them.
+/// Returns all deviations.
 std::vector<Deviation> all_deviations();
 
 /// Returns "" if `done` is the outcome that `rank` must see after rank `odd` deviated, and

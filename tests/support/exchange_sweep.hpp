@@ -14,7 +14,7 @@
 
 namespace sparsecoll::test {
 
-/// How indices are assigned to ranks.
+/// The assignment of indices to ranks.
 enum class BoundsKind {
   kNull,      ///< NULL
   kRandom,    ///< regions of very different lengths
@@ -29,12 +29,12 @@ inline constexpr BoundsKind kAllBoundsKinds[] = {BoundsKind::kNull, BoundsKind::
 
 const char* name_of(BoundsKind kind);
 
-/// Returns P + 1 bounds, for kNull those for which NULL stands.
+/// Returns P + 1 bounds; for kNull the bounds that NULL means.
 std::vector<std::size_t> make_bounds(BoundsKind kind, std::uint64_t count, int P,
                                      std::uint64_t seed);
 
-/// Returns bounds that agree with the shards of Sharded: those of the first node have all. For
-/// `nodes` see oracle::ShardedCall.
+/// Returns bounds that agree with Sharded's shards: each region is a shard of the first node, or
+/// empty. For `nodes` see oracle::ShardedCall.
 std::vector<std::size_t> bounds_on_first_node(std::uint64_t count, std::size_t P,
                                               const std::vector<int>& nodes);
 
@@ -61,7 +61,7 @@ struct ReduceScatterCase {
   bool feedback = false;
   bool too_small = false;
   int calls = 1;
-  int wire = sparsecollWireNative;  ///< of the communicator
+  int wire = sparsecollWireNative;  ///< wire format of the communicator
 };
 
 /// Runs the case on one rank. Returns "" or the difference.

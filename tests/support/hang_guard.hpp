@@ -16,7 +16,8 @@ namespace sparsecoll::test {
 /// that hangs cannot be unwound, so only the end of the process helps.
 class HangGuard {
  public:
-  /// The default limit is a little less than that of ctest, so that the guard says who hangs.
+  /// The default limit is a little less than that of ctest, so that the guard says which ranks
+  /// hang.
   HangGuard(std::string what, int ranks,
             std::chrono::milliseconds limit = std::chrono::seconds(550));
   ~HangGuard();

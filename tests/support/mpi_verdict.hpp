@@ -19,7 +19,7 @@ class Verdict {
   void require(const std::string& what, bool good);
 
   /// Returns whether any rank failed so far. Collective over MPI_COMM_WORLD. Tests that would hang
-  /// if the ranks disagree ask this before they go on.
+  /// if the ranks disagree call it before they go on.
   bool any_failed() const;
 
   /// Prints all failures on rank 0, and returns the exit code, which is the same on all ranks.

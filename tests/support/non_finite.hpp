@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Parts of the tests of sparsecollNonFiniteSkip.
+// What the tests of sparsecollNonFiniteSkip share.
 
 #include <cstdint>
 #include <limits>
@@ -32,7 +32,7 @@ inline std::size_t skipped(sparsecollComm_t comm, int which) {
                                                                           : SIZE_MAX;
 }
 
-/// The data of a call.
+/// The kind of test data of a call.
 struct Data {
   Kind kind;
   bool one_nan = false;  ///< the last rank's first value is a NaN

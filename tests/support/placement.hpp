@@ -15,15 +15,15 @@
 
 namespace sparsecoll::test {
 
-/// The nodes of the ranks of a child communicator, in its order: rank r of the parent is on node r
-/// / size.
+/// A child communicator: its handles and the nodes of its ranks, by rank. Rank r of the parent is
+/// on node r / size.
 struct Part {
   std::vector<sparsecollComm_t> comms;
   std::vector<int> nodes;
 };
 
-/// Returns the child of the ranks that `takes`, in the order of their keys. There are `size` ranks
-/// on a node of `whole`.
+/// Splits off the ranks for which takes(rank) is true, ordered by key(rank). Each node of `whole`
+/// has `size` ranks.
 template <class Takes, class Key>
 Part split(const Ranks& whole, int size, Takes takes, Key key) {
   std::vector<sparsecollComm_t> of_rank(whole.comms().size());

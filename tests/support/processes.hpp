@@ -10,10 +10,10 @@
 
 namespace sparsecoll::test {
 
-/// How a rank that is a process has ended.
+/// The end of a rank that is a process.
 struct ProcessVerdict {
-  int signal = 0;    ///< that killed it; 0: it has ended itself
-  std::string text;  ///< what its body returned
+  int signal = 0;    ///< the signal that killed it; 0: it has ended itself
+  std::string text;  ///< the text that its body returned
 };
 
 /// Runs body(rank, id) in P processes, which are forked from this one; it must have no other
@@ -24,8 +24,8 @@ std::vector<ProcessVerdict> run_processes(
     const std::function<std::string(int rank, const sparsecollUniqueId& id)>& body,
     int stopped = -1);
 
-/// Returns the texts of all that have ended themselves, and that others were killed; "" if all is
-/// well. `victim` may be killed by any signal; -1: none may.
+/// Returns the texts of all ranks that have ended themselves, and a text for each that was killed;
+/// "" if there is no error. `victim` may be killed by any signal; -1: none may.
 std::string joined(const std::vector<ProcessVerdict>& verdicts, int victim = -1);
 
 }  // namespace sparsecoll::test

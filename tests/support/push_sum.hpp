@@ -112,7 +112,7 @@ std::string distance(const std::string& what, const std::vector<T>& got,
   return "";
 }
 
-/// Returns how much a few steps may round, relative to the largest value.
+/// Returns the rounding error that a few steps may make, relative to the largest value.
 template <class T>
 inline constexpr double kTolerance = sizeof(T) == 4 ? 2e-6 : 4e-15;
 

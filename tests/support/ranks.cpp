@@ -22,7 +22,7 @@ bool over_ucx() {
   return value && std::string(value) == "ucx";
 }
 
-/// Makes each communicator in a thread of its own, as ranks do that find each other by an id.
+/// Makes each communicator in a thread of its own, because ranks with an id wait for each other.
 void init_over_ucx(std::vector<sparsecollComm_t>& comms, const sparsecollConfig_t& config) {
   const auto P = static_cast<int>(comms.size());
   sparsecollUniqueId id{};

@@ -19,7 +19,7 @@ class Ranks {
  public:
   /// Throws std::runtime_error with the library's message when the init fails.
   Ranks(int P, const sparsecollConfig_t& config);
-  /// Adopts communicators, whose ranks end together.
+  /// Takes ownership of the communicators.
   explicit Ranks(std::vector<sparsecollComm_t> comms) : comms_(std::move(comms)) {}
   /// Destroys the communicators that are still there, in a thread for each.
   ~Ranks();

@@ -34,8 +34,8 @@ using Residuals = oracle::PerRank<std::vector<T>>;
 template <class T>
 struct Step {
   Task task;
-  oracle::PerRank<std::vector<T>> dense;      ///< what ranks send in dense form,
-  oracle::PerRank<oracle::Sparse<T>> sparse;  ///< or in coordinate form
+  oracle::PerRank<std::vector<T>> dense;      ///< the inputs in dense form,
+  oracle::PerRank<oracle::Sparse<T>> sparse;  ///< or those in coordinate form
   std::vector<T> dense_result;
   oracle::Sparse<T> sparse_result;
   Residuals<T> before;
@@ -53,10 +53,11 @@ Step<T> make_step(const Task& task, const Residuals<T>& before);
 struct Report {
   sparsecollResult_t result = sparsecollInternalError;
   double seconds = 0;
-  bool changed = false;    ///< the residual is not as before
-  bool committed = false;  ///< it is as after the call; both where that is the same
+  bool changed = false;    ///< the residual has changed
+  bool committed = false;  ///< the residual is that after the call; equal to both if a call changes
+                           ///< nothing
   std::string message;
-  std::string wrong;  ///< a wrong result or residual: what must never be
+  std::string wrong;  ///< an error in the result or the residual, which must never happen
 };
 
 /// Makes the call on one rank. sparsecollTruncated counts as success, and the data are fetched.
@@ -64,7 +65,8 @@ template <class T>
 Report make_call(const Step<T>& step, int rank, sparsecollComm_t comm,
                  const test::Residual<T>& residual);
 
-/// Returns "sparsecollTimeout [message], residual changed, 0.2 s", for failed tests.
+/// Returns the outcome as text for failed tests: "sparsecollTimeout [message], residual changed,
+/// 0.2 s".
 std::string describe(const Report& report);
 
 }  // namespace sparsecoll::unit

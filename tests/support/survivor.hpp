@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A rank that makes calls with a residual, all of the same gradients, and goes on when another one
-// has died: its residual must then be that after one and the same call of all ranks, and later
-// results those of the definition, bit for bit.
+// A rank that makes calls with a residual, always with the same gradients, and continues after
+// another rank has died. Then the residuals of all ranks must be those after the same call, and
+// later results must agree with the definition bit for bit.
 
 #include <cstdio>
 #include <string>
@@ -70,7 +70,7 @@ struct Survivor {
         mode.verb, {send.data(), recv.data(), kLength, kKept, sparsecollSum, residual.handle()},
         comm);
   }
-  /// Returns the gradients of all ranks, and their residuals after that number of calls.
+  /// Returns the gradients of all ranks, and their residuals after this number of calls.
   Inputs inputs_after(std::uint64_t calls) const {
     Inputs in;
     for (int each = 0; each < ranks; ++each) in.sends.push_back(gradient(each));

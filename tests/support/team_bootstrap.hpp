@@ -10,13 +10,13 @@
 
 namespace sparsecoll::unit {
 
-/// Threads that exchange bytes through memory.
+/// A group of threads that exchange bytes through memory.
 class Team {
  public:
   explicit Team(int ranks) : barrier_(ranks), parts_(static_cast<size_t>(ranks)) {}
 
   void barrier() { barrier_.arrive_and_wait(); }
-  /// A rank that has failed leaves, so that no other waits for it.
+  /// Called by a rank that has failed, so that no other waits for it.
   void leave() { barrier_.arrive_and_drop(); }
   std::vector<std::byte> allgather(int rank, ConstBytes own) {
     parts_[static_cast<size_t>(rank)].assign(own.begin(), own.end());
@@ -32,7 +32,7 @@ class Team {
   std::vector<std::vector<std::byte>> parts_;
 };
 
-/// How a rank of a team finds the others.
+/// The bootstrap of a rank of a team.
 class TeamBootstrap final : public Bootstrap {
  public:
   TeamBootstrap(Team& team, int rank) : team_(team), rank_(rank) {}

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The C API with C++ types, as far as several tests need it.
+// The C API with C++ types: the parts that several tests need.
 
 #include <sparsecoll/sparsecoll.h>
 

@@ -11,7 +11,7 @@
 namespace sparsecoll {
 inline namespace cxx {
 
-/// The push-sum state of a tensor of T on one rank, owned. sparsecoll.h documents each function.
+/// Owns the push-sum state of a tensor of T on one rank. sparsecoll.h documents each function.
 ///
 /// The communicator may be destroyed first. It then frees the state; afterwards all functions of
 /// this object throw, and its destructor does nothing. Otherwise the destructor frees the state,
@@ -113,7 +113,7 @@ class PushSum {
     check(sparsecollPushSumLoadFrom(handle_, bytes.data(), bytes.size()),
           "sparsecollPushSumLoadFrom");
   }
-  /// Moves the state to the communicator that shrink() made of its own one; x and the estimate
+  /// Moves the state to a communicator that shrink() made of the state's own; x and the estimate
   /// stay. Collective over the new one, see ::sparsecollPushSumMove().
   /// @param newcomm a Communicator, which outlives the object.
   template <class Comm>

@@ -11,7 +11,7 @@
 namespace sparsecoll {
 inline namespace cxx {
 
-/// The residual of one tensor of T on one rank, owned. Its values are of type Accumulation<T>.
+/// Owns the residual of one tensor of T on one rank. Its values are of type Accumulation<T>.
 ///
 /// The communicator may be destroyed first. It then frees the residual; afterwards all functions of
 /// this object throw, and its destructor does nothing. The destructor never throws.
@@ -107,8 +107,8 @@ class Residual {
     check(sparsecollResidualLoadFrom(handle_, bytes.data(), bytes.size()),
           "sparsecollResidualLoadFrom");
   }
-  /// Moves the residual to the communicator that shrink() made of its own one, as of the last call
-  /// that all of its ranks have committed. See ::sparsecollResidualMove().
+  /// Moves the residual to a communicator that shrink() made of the residual's own. The values are
+  /// those after the last call that all new ranks have committed. See ::sparsecollResidualMove().
   /// @param newcomm a Communicator, which outlives the object.
   template <class Comm>
   void move(const Comm& newcomm) {

@@ -91,7 +91,7 @@ class SparseVector {
   void reserve(std::size_t capacity) {
     if (capacity <= indices_.size()) return;
     values_.resize(capacity);
-    point();  // the next line may throw std::bad_alloc
+    point();  // now, because the next line may throw std::bad_alloc
     indices_.resize(capacity);
     point();
   }

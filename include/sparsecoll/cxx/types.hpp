@@ -29,21 +29,21 @@ inline namespace cxx {
 template <class T, class Enable = void>
 struct DatatypeOf;
 
-/// The datatype of float.
+/// Says that float is sparsecollFloat32.
 template <>
 struct DatatypeOf<float> {
   /// The datatype.
   static constexpr sparsecollDataType_t value = sparsecollFloat32;
 };
 
-/// The datatype of double.
+/// Says that double is sparsecollFloat64.
 template <>
 struct DatatypeOf<double> {
   /// The datatype.
   static constexpr sparsecollDataType_t value = sparsecollFloat64;
 };
 
-/// The datatype of signed integers of 32 and 64 bits.
+/// Says that signed integers of 32 and 64 bits are sparsecollInt32 and sparsecollInt64.
 template <class T>
 struct DatatypeOf<T, std::enable_if_t<std::is_integral_v<T> && std::is_signed_v<T> &&
                                       (sizeof(T) == 4 || sizeof(T) == 8)>> {

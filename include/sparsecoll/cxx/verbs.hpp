@@ -16,7 +16,7 @@ class Residual;
 
 namespace detail {
 
-/// T in an argument from which it is not deduced, so that nullptr can be passed.
+/// T, for an argument from which the compiler must not deduce T, so that nullptr can be passed.
 template <class T>
 using Given = std::enable_if_t<true, T>;
 

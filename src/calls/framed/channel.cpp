@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kLongestNotice = 1000;
 constexpr auto kPause = std::chrono::milliseconds(20);
 
-// progress() receives at most so many frames, or a few from each rank if that is more.
+// The most frames that one progress() receives, or a few from each rank if that is more.
 constexpr size_t kMostFrames = 1024;
 constexpr size_t kManyBytes = size_t{1} << 28;
 
@@ -87,7 +87,7 @@ void Channel::send_long(int peer, FrameHeader header, const LongPayload& payload
       const MessageTrace::Send sent(trace(), {"piece", peer, header.sequence, chunk.size()});
       transport_.send_chunk(peer, chunk);
     }
-    progress(ignore_frame);  // whoever waits later looks at all queued frames
+    progress(ignore_frame);  // a later wait looks at all queued frames
   }
   if (!on_device) {
     const MessageTrace::Send sent(trace(), {"piece", peer, header.sequence, sizeof *payload.tail});
@@ -118,7 +118,7 @@ void Channel::throw_notice(int peer, const Frame& frame) {
 }
 
 bool Channel::progress(FunctionRef<void(int peer, const Frame&)> on_frame) {
-  // A peer that is one call ahead has sent few frames. Only gossip can be more.
+  // A peer can be one call ahead, so only few of its frames can be queued, except for gossip.
   const size_t few = 4 * static_cast<size_t>(size_);
   size_t frames = 0, bytes = 0;
   bool all = false;
@@ -166,7 +166,8 @@ void Channel::send_fatal(const Error& error) noexcept {
       std::memcpy(notice.data() + sizeof header, error.what(), bytes);
       send(peer, header, {notice.data() + sizeof header, bytes});
     } catch (const std::exception&) {
-      // This rank is failing already. Peers without a notice find out by their deadlines.
+      // Nothing else can be done: this rank is failing already. Peers without a notice fail at
+      // their deadlines.
     }
   }
 }
@@ -192,7 +193,7 @@ void Channel::abort() noexcept {
 void Channel::wait(std::vector<int> awaited, const ChannelWait& wait) {
   FlightRecorder::Wait recorded(recorder_);
   for (;;) {
-    // A peer that had gone before progress() sends nothing more after it.
+    // Asked before progress(): if a peer had left by then, progress() receives its last frames.
     const std::vector<int> gone_peers = gone(awaited);
     const std::vector<int> left =
         wait.needs_all_ranks ? transport_.gone_before(current_) : std::vector<int>{};

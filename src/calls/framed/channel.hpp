@@ -19,12 +19,13 @@
 
 namespace sparsecoll {
 
-/// Sizes that tests reduce.
+/// Sizes that tests make smaller.
 struct ChannelLimits {
   /// A longer payload is sent chunk by chunk, while it is packed. A multiple of 8. A transport may
   /// cut chunks further.
   size_t chunk = size_t{1} << 20;
-  /// Bytes of gossip that may wait: here for steps of this rank, and on the way to one peer.
+  /// The most bytes of gossip that may wait in this channel for steps of this rank. Also the most
+  /// that may be on the way to one peer.
   size_t waiting_gossip = size_t{1} << 30;
 };
 
@@ -57,13 +58,13 @@ class PeerTimeout : public Error {
 /// A wait of this rank for messages of peers.
 struct ChannelWait {
   const Deadline& deadline;
-  /// Sees each new frame as soon as it is queued.
+  /// Called with each new frame as soon as it is queued.
   FunctionRef<void(int peer, const Frame&)> on_frame;
   /// Removes the peers whose messages have arrived. Clears `awaited` when the wait is over.
   FunctionRef<void(std::vector<int>& awaited)> update;
-  /// Returns a text for errors: from whom messages are missing.
+  /// Returns a text for errors that names the ranks whose messages are missing.
   FunctionRef<std::string(const std::vector<int>& awaited)> missing;
-  /// If true, the wait also fails when any other rank has left without doing its part of the call.
+  /// If true, the wait fails also when another rank has left without doing its part of the call.
   bool needs_all_ranks = false;
   /// Decides what is thrown if a peer reports that it timed out. If true, this rank misses the same
   /// messages, so it throws Timeout with `missing` once most of its own time has passed. If false,
@@ -78,17 +79,17 @@ struct ChannelWait {
 class Channel {
  public:
   /// `verify`: frames carry checksums, and receivers check them. Frames of call 0, in which the
-  /// ranks agree on that, always do.
+  /// ranks agree on `verify`, always carry them.
   Channel(Transport& transport, Memory& memory, bool verify, const ChannelLimits& limits = {});
 
   /// Records all messages in this timeline from now on.
   void record_in(Timeline& timeline) { trace_.emplace(timeline, transport_); }
-  /// Records from now on for which peers this rank waits.
+  /// From now on records in the flight recorder for which peers this rank waits.
   void record_in(FlightRecorder& recorder) { recorder_ = &recorder; }
 
   int rank() const { return rank_; }
   int size() const { return size_; }
-  /// Returns whether a payload of so many bytes must be sent with send_long().
+  /// Returns whether a payload of this size must be sent with send_long().
   bool is_long(size_t payload) const { return payload > limits_.chunk; }
 
   /// Marks the begin of this rank's part of a call. Throws RemoteError if a peer has already failed
@@ -102,14 +103,14 @@ class Channel {
   /// Sends a payload chunk by chunk. Receives arrived frames between the chunks. The memory must
   /// stay until flush().
   void send_long(int peer, FrameHeader header, const LongPayload& payload);
-  /// Starts to send a frame that may outlive the call. The payload lies behind room for the header.
+  /// Starts to send a frame that may outlive the call. Room for the header precedes the payload.
   /// Throws RemoteError if too many bytes are on the way to the peer.
   void hand_over(int peer, FrameHeader header, Buffer frame);
-  /// Receives what has arrived, but only so much that it ends soon even if mail arrives without
-  /// end; returns whether it was everything. Calls `on_frame` for each frame as soon as it is
-  /// queued. Throws RemoteError for a damaged frame, for too much gossip, and for a peer's notice
-  /// that it failed (PeerTimeout if its deadline passed). If the peer failed in a later call, its
-  /// notice stays in the queue until this rank begins that call.
+  /// Receives frames that have arrived, but not more than a limit, so that it returns even if
+  /// frames arrive without end. Returns whether it has received all. Calls `on_frame` for each
+  /// frame as soon as it is queued. Throws RemoteError for a damaged frame, for too much gossip,
+  /// and for a peer's notice that it failed (PeerTimeout if its deadline passed). If the peer
+  /// failed in a later call, its notice stays in the queue until this rank begins that call.
   bool progress(FunctionRef<void(int peer, const Frame&)> on_frame);
   /// Receives until nothing is awaited any more. Throws Timeout at the deadline, RemoteError if an
   /// awaited peer has gone, and whatever progress() throws.
@@ -118,7 +119,7 @@ class Channel {
   FrameQueue& queue(int peer) { return queues_[static_cast<size_t>(peer)]; }
   /// Gossip of this peer for all states, in the order in which it sent them.
   FrameQueue& gossip(int peer) { return gossip_[static_cast<size_t>(peer)]; }
-  /// Takes a frame out of the gossip of that peer. Moves `frame` to the next one.
+  /// Takes a frame out of the gossip of a peer. Moves `frame` to the next one.
   Frame take_gossip(int peer, FrameQueue::Iterator& frame);
   /// Keeps gossip for this state from now on. States have rising numbers.
   void open(uint64_t state);
@@ -129,18 +130,18 @@ class Channel {
   /// Sends all peers a notice that this rank failed in its current call, or in the next one if it
   /// has ended that. Does not wait.
   void send_fatal(const Error& error) noexcept;
-  /// Gives up the memory of these notices for good, because a transport may still access it.
-  /// Returns its bytes.
+  /// Gives up the memory of fatal notices for good, because a transport may still access it.
+  /// Returns its size in bytes.
   size_t leak() noexcept;
 
-  /// Makes every wait of this rank fail. From any thread.
+  /// Makes every wait of this rank fail. Any thread may call it.
   void abort() noexcept;
   bool aborted() const { return aborted_; }
   /// Moves a payload from memory of a device to the host.
   void copy_to_host(Frame& frame);
-  /// Returns when all sent memory may be used again. Receives meanwhile.
+  /// Waits until all sent memory may be used again. Receives meanwhile.
   void flush(const Deadline& deadline);
-  /// Returns when all frames that were handed over have been sent. Receives meanwhile.
+  /// Waits until all frames that were handed over have been sent. Receives meanwhile.
   void flush_handed_over(const Deadline& deadline);
 
   Transport& transport() { return transport_; }
@@ -155,14 +156,14 @@ class Channel {
   void keep_gossip(int peer);
   /// Returns whether a state of this rank is, or may yet be, open for this gossip.
   bool is_wanted(const Frame& gossip) const;
-  /// Returns those of the peers that will send nothing more. Earlier messages from them may still
+  /// Returns the peers of the list that will send nothing more. Their earlier messages may still
   /// arrive.
   std::vector<int> gone(const std::vector<int>& peers) const;
   /// Throws RemoteError if a peer of `gone` is still awaited.
   static void refuse_gone(const std::vector<int>& gone, const std::vector<int>& awaited);
   /// Throws if the deadline has passed or the communicator was aborted.
   void check(const Deadline& deadline, FunctionRef<std::string()> missing) const;
-  /// Does the same, and lets some time pass.
+  /// Calls check(), and then waits for a short time.
   void pause(const Deadline& deadline, FunctionRef<std::string()> missing);
   void flush_until_0(const Deadline& deadline, size_t (Transport::*unsent)());
   bool ends_call(const Frame& frame) const {
@@ -178,24 +179,25 @@ class Channel {
   ChannelLimits limits_;
   std::atomic<bool> aborted_{false};
   uint64_t current_ = 0;  ///< the last call that this rank began
-  bool ended_ = false;    ///< This rank has done its part of that call.
+  bool ended_ = false;    ///< This rank has done its part of call `current_`.
   std::vector<FrameQueue> queues_;
   std::vector<FrameQueue> gossip_;
-  size_t gossip_bytes_ = 0;       ///< of the blocks in gossip_
+  size_t gossip_bytes_ = 0;       ///< bytes of the blocks in gossip_
   std::vector<uint64_t> states_;  ///< open states, rising
   uint64_t newest_state_ = 0;     ///< the newest state that was ever open here
   std::vector<uint64_t> sent_;
   std::vector<uint64_t> received_;
-  std::vector<Block> notices_;  ///< fatal ones, kept while they are under way
+  std::vector<Block> notices_;  ///< fatal notices, kept while they are being sent
   std::optional<MessageTrace> trace_;
   FlightRecorder* recorder_ = nullptr;
 };
 
-/// In a handler of PeerTimeout: throws Timeout with `missing` if most of this rank's own time has
-/// passed, since this rank, too, misses those messages; rethrows the peer's report otherwise.
+/// Called in a handler of PeerTimeout. If most of this rank's own time has passed, throws Timeout
+/// with `missing`, because this rank misses the same messages. Otherwise rethrows the peer's
+/// report.
 [[noreturn]] void rethrow_timeout(const Deadline& deadline, FunctionRef<std::string()> missing);
 
-/// Returns "ranks 2, 5 and 7" for error messages.
+/// Returns the ranks as text for error messages: "ranks 2, 5 and 7".
 std::string name_ranks(const std::vector<int>& ranks);
 
 }  // namespace sparsecoll

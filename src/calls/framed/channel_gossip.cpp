@@ -10,7 +10,7 @@
 
 namespace sparsecoll {
 
-// A block that is so many times as large as its message is replaced by a smaller one.
+// A block is replaced by a smaller one if it is this many times as large as its message.
 constexpr size_t kWasteful = 8;
 
 void Channel::open(uint64_t state) {

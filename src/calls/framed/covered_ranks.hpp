@@ -13,14 +13,14 @@ namespace sparsecoll {
 /// arguments.
 class CoveredRanks {
  public:
-  /// At first only `own` is covered.
+  /// Makes a set in which only `own` is covered.
   CoveredRanks(int own, int ranks);
 
   void add(int rank);
   /// Adds the ranks that the sender of a frame reports as covered.
   void add_from(const FrameHeader& header);
-  /// Puts the largest cyclic range of covered ranks around this one into a header. Algorithms relay
-  /// what they gathered, and that is such a range.
+  /// Puts the largest cyclic range of covered ranks around this one into a header. A range is
+  /// enough, because the ranks whose data an algorithm passes on form one.
   void put_range(FrameHeader& header) const;
 
   int count() const { return count_; }

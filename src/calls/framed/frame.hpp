@@ -19,8 +19,8 @@ struct FrameHeader {
       covered_first;  ///< The sender knows that ranks [first, first + count) modulo P have made
   uint32_t covered_count;  ///< this call with this descriptor.
   uint64_t ordinal;        ///< number of frames that this sender sent to this receiver before
-  uint64_t payload;        ///< bytes that follow
-  uint64_t checksum;       ///< of the header, with 0 here, and of the payload
+  uint64_t payload;        ///< bytes of the payload
+  uint64_t checksum;       ///< checksum of the header (with 0 here) and the payload
   uint32_t result;         ///< sparsecollResult_t of a sender that has failed
   uint16_t tail;           ///< bytes behind the payload: 0, or 8 with the checksum of the payload,
                            ///< which `checksum` then leaves out
@@ -51,7 +51,7 @@ struct GossipHeader {
   uint64_t state;  ///< number of the call that created the state
   uint64_t step;   ///< step of the sender
   double share;    ///< p_ji; gamma p_ji in compressed gossip
-  double weight;   ///< how much of the sender's w moves
+  double weight;   ///< the part of the sender's w that moves
 };
 static_assert(sizeof(GossipHeader) == 32);
 

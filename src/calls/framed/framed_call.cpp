@@ -44,12 +44,12 @@ FramedCall::~FramedCall() {
     reserve_buffers(&Frame::buffer);
     reserve_buffers(&Frame::device_payload);
   } catch (const std::exception&) {
-    // Without memory for them, the pool grows when it has to.
+    // Out of memory. The pool allocates later, when it needs the buffers.
   }
 }
 
-// While a call is under way, as many frames of the same sizes may arrive from peers that are one
-// call ahead. A later call may also need a few rounds more to find its threshold.
+// Reserves twice as many buffers as this call used: peers that are one call ahead may send as many
+// frames. Reserves a few more for a call that needs more rounds to find its threshold.
 void FramedCall::reserve_buffers(Buffer Frame::*part) {
   const auto size_of_block = [part](const Frame& frame) { return (frame.*part).capacity(); };
   std::ranges::sort(kept_, {}, size_of_block);
@@ -57,7 +57,7 @@ void FramedCall::reserve_buffers(Buffer Frame::*part) {
   while (each != kept_.end()) {
     const auto next =
         std::ranges::upper_bound(each, kept_.end(), size_of_block(*each), {}, size_of_block);
-    // The caller, too, needs the device's memory. Large blocks are not reserved there.
+    // Large blocks are not reserved on a device, because the program needs its memory, too.
     if (part == &Frame::device_payload && size_of_block(*each) >= kLargeFrame) return;
     const auto used = static_cast<size_t>(next - each);
     ((*each).*part).reserve(2 * used, size_of_block(*each) < kLargeFrame ? kSpareFrames : 0);
@@ -110,10 +110,10 @@ bool FramedCall::rotates(std::span<const Transfer> transfers) const {
 }
 
 // Many long messages at the same time overflow the queues of a slow link, and lost segments arrive
-// late. So only a few messages are under way, and one more is sent for each that has arrived. The
-// rank that has sent the fewest messages never waits: all ranks send to the next rank, then to the
-// one behind it and so on, so that it has received at least as many as it has sent. All arrived
-// messages are counted before a wait, because the next one may be from a rank that waits, too.
+// late. So only a few messages are under way, and each arrival allows one more. The rank that has
+// sent the fewest messages never waits: all ranks send to the next rank, then to the one behind it
+// and so on, so that it has received at least as many as it has sent. All arrived messages are
+// counted before a wait, because the next one may be from a rank that waits, too.
 void FramedCall::send_paced(std::span<const Transfer> transfers) {
   constexpr size_t kMessages = 4, kBytes = size_t{1} << 17;
   std::vector<int> missing = senders(transfers);
@@ -140,7 +140,7 @@ void FramedCall::send_paced(std::span<const Transfer> transfers) {
 
 void FramedCall::check_arrived(int peer, const Frame& frame) {
   refuse_gossip(parameters_, identity_.descriptor, peer, frame);
-  if (frame.kind() == FrameKind::gossip) return;   // gossip of any other call is welcome
+  if (frame.kind() == FrameKind::gossip) return;   // gossip may arrive in any call
   if (frame.header.sequence > sequence()) return;  // the peer is ahead
   if (frame.header.sequence < sequence())
     fail(sparsecollRemoteError, "rank ", peer, " sent a message of call ", frame.header.sequence,
@@ -184,7 +184,7 @@ void FramedCall::receive(std::span<Transfer> transfers,
   std::vector<size_t> missing;
   for (size_t i = 0; i < transfers.size(); ++i)
     if (transfers[i].in_bound > 0) missing.push_back(i);
-  do {  // A rank that only sends looks once, too, whether a peer has failed or abandoned the call.
+  do {  // A rank that receives nothing also checks once whether a peer has failed or abandoned.
     std::vector<int> peers;
     for (const size_t i : missing) peers.push_back(transfers[i].peer);
     wait_for_any(std::move(peers));

@@ -10,8 +10,8 @@
 
 namespace sparsecoll {
 
-/// Thrown out of an exchange when some rank made another call or abandoned this one. The catcher
-/// calls FramedCall::abandon().
+/// Thrown by an exchange when some rank made another call or abandoned this one. The handler calls
+/// FramedCall::abandon().
 struct Abandoned {};
 
 /// Throws RemoteError if the received message is larger than the transfer allows.
@@ -79,17 +79,17 @@ class FramedCall final : public AgreedCall {
   /// Sends the messages of an exchange that rotates, only a few at the same time.
   void send_paced(std::span<const Transfer> transfers);
   void receive(std::span<Transfer> transfers, FunctionRef<void(size_t transfer)> on_message);
-  /// Returns when a message of at least one of the peers has arrived; at once if there are no
-  /// peers.
+  /// Waits until a message of at least one of the peers has arrived. Returns at once if there are
+  /// no peers.
   void wait_for_any(std::vector<int> peers);
   /// Takes the next message of that peer out of the channel.
   ConstBytes take_message(int peer, MessageMemory message_memory);
   /// Checks a frame as soon as it arrives. Throws Abandoned or RemoteError.
   void check_arrived(int peer, const Frame& frame);
   bool has_arrived(int peer) const;
-  /// Text for errors: the ranks that have not been heard from, and those in `absent`.
+  /// Returns a text for errors that names the ranks that are not covered, and those in `absent`.
   std::string name_missing(std::span<const int> absent) const;
-  /// Lets the pool keep buffers for the frames of the next calls.
+  /// Reserves buffers in the pool for the frames of the next calls.
   void reserve_buffers(Buffer Frame::*part);
 
   Channel& channel_;

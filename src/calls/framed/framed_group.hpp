@@ -9,10 +9,10 @@ namespace sparsecoll {
 
 /// Runs several verbs as one call.
 ///
-/// Every verb runs up to its next exchange. Then one message to each peer carries what all verbs
-/// send there, and each verb goes on when its messages have arrived. So verbs with equally many
+/// Every verb runs up to its next exchange. Then one message to each peer carries the data of all
+/// verbs, and each verb continues when its messages have arrived. So verbs with equally many
 /// exchanges need the latency of one verb. A verb receives exactly the bytes that it would receive
-/// alone; hence the results are the same as one after another.
+/// alone; hence the results are the same as if the verbs ran one after another.
 class FramedGroup {
  public:
   /// All arguments outlive this object.
@@ -28,7 +28,7 @@ class FramedGroup {
 
   /// Sends the messages of all verbs that have come to an exchange.
   void send();
-  /// Resumes the verbs whose messages have all arrived. Returns false if there is none.
+  /// Resumes the verbs whose messages have all arrived. Returns false if there is no such verb.
   bool deliver();
   /// Waits for messages and distributes them to the verbs.
   void wait();

@@ -17,7 +17,7 @@ namespace {
 /// Sent by each rank to all others before a split.
 struct SplitMessage {
   SplitArguments arguments;
-  uint64_t address;  ///< of the sender in its child communicator
+  uint64_t address;  ///< the sender's address in its child communicator
 };
 
 /// Returns what every rank sent, by rank.
@@ -144,7 +144,7 @@ void FramedLink::abort() noexcept {
 }
 
 void FramedLink::flush_gossip(AgreedCall& call) {
-  // Messages of one sender arrive in order. After the barrier nothing older is under way.
+  // Messages of one sender arrive in order, so that all older ones have arrived after the barrier.
   barrier(call, *arena_);
   call.confirm();
 }
@@ -161,11 +161,11 @@ void FramedLink::agree_to_close(AgreedCall& call) {
 }
 
 AbandonedMemory FramedLink::abandon(const Error* notice) noexcept {
-  AbandonedMemory all{0, true};  // Some messages of the call may not have left.
+  AbandonedMemory all{0, true};  // Some messages of the call may still be unsent.
   try {
     all.touches_workspace = transport_->unsent() > 0;
   } catch (const Error&) {
-    // A transport that cannot say may still access the messages.
+    // The state is unknown: the transport may still access the messages.
   }
   if (notice) channel_->send_fatal(*notice);
   bool touches_notices = false;

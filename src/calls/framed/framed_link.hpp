@@ -36,8 +36,8 @@ class FramedLink final : public Link {
   void check_queue() const override { transport_->check_queue(); }
 
   void open(const LinkResources& resources) override;
-  /// Long messages then arrive in page-locked memory, from which the device copies them while more
-  /// is arriving.
+  /// Makes long messages arrive in page-locked memory, from which the device copies them while
+  /// others arrive.
   void attach(Device& device) override;
 
   void begin_call(uint64_t sequence) override { channel_->begin(sequence); }
@@ -74,10 +74,10 @@ class FramedLink final : public Link {
   Recovery* recovery();
 
   std::unique_ptr<Transport> transport_;
-  std::optional<Channel> channel_;  ///< since open()
+  std::optional<Channel> channel_;  ///< exists after open()
   Memory* memory_ = nullptr;
   Arena* arena_ = nullptr;
-  FiberStacks stacks_;  ///< for the verbs of groups
+  FiberStacks stacks_;  ///< the stacks for the verbs of groups
   std::mutex recovery_mutex_;
   std::unique_ptr<Recovery> recovery_;  ///< set under recovery_mutex_
 };

@@ -14,7 +14,7 @@ namespace sparsecoll {
 
 namespace {
 
-// Stands for the hash of the arguments in the stamp of a notice.
+// The stamp of a notice has this number instead of the hash of the arguments.
 constexpr uint64_t kNoticeHash = 0x6e6f7469636573;  // "notices"
 
 /// Returns whether the verbs of groups must be compared. All ranks get the same answer.

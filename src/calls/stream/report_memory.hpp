@@ -21,8 +21,8 @@ class ReportMemory {
   DeviceReport report() const;
 
  private:
-  Block alarm_, mirror_;  ///< of the host, page-locked
-  Block totals_;          ///< of the device
+  Block alarm_, mirror_;  ///< page-locked memory of the host
+  Block totals_;          ///< memory of the device
 };
 
 }  // namespace sparsecoll

@@ -14,7 +14,7 @@ namespace sparsecoll {
 
 namespace {
 
-/// The head of every message. It is all that announces a message of unknown size.
+/// The head of every message. A message of unknown size is announced by a head alone.
 struct Announcement {
   Stamp stamp;
   uint64_t bytes;  ///< size of the message
@@ -77,7 +77,7 @@ std::shared_ptr<Event> StreamCall::exchange_concurrently(std::span<Transfer> tra
 
 void StreamCall::wait_for(const Event& event) {
   if (!resources_.device.captured()) {
-    resources_.watchdog.start_exchanges(resources_.device);  // a late peer is late for this call
+    resources_.watchdog.start_exchanges(resources_.device);  // this call's time begins
     return resources_.device.wait_for(event);
   }
   // A CUDA graph cannot wait for events outside of it.
@@ -106,7 +106,7 @@ std::byte* StreamCall::stamped_on_host(const Packet& packet) {
 
 std::byte* StreamCall::room_for_stamp(const Packet& packet) {
   if (packet.bound >= packet.agreed_bytes) return packet.data - kHeadroom;
-  // The receiver expects a message that is longer than the memory of the packet.
+  // The receiver expects more bytes than the packet has memory for.
   std::byte* const room = kernels().bytes(kHeadroom + packet.agreed_bytes);
   kernels().copy(packet.data, packet.bound, room + kHeadroom);
   return room;
@@ -149,7 +149,8 @@ void StreamCall::receive_first_messages(std::span<Transfer> transfers,
       refuse(got, transfer.peer);
     const size_t bytes =
         receives_announcement(transfer) ? announcement_at(message->at).bytes : transfer.in_bound;
-    // If announced, only the size is known: exchange_announced() brings the contents.
+    // Of an announced message only the size has arrived: exchange_announced() receives the
+    // contents.
     transfer.in = {message->at + kHeadroom, bytes};
     ++message;
   }
@@ -226,7 +227,7 @@ void StreamCall::exchange_messages(std::span<StreamMessage> messages) {
 void StreamCall::reduce_scatter_in_node(const void* in, size_t shares, size_t count, DataType type,
                                         void* out) {
   const Stopwatch watch(stats(), Phase::exchange);
-  // A rank of a ring sends and receives so much, in one message at least to and from a neighbour.
+  // In a ring a rank sends and receives this many bytes, in at least one message each way.
   const size_t bytes = (shares - 1) * count * size_of(type);
   stats().bytes_sent += bytes;
   stats().bytes_received += bytes;
@@ -247,7 +248,8 @@ void StreamCall::agree() {
   if (!compared_) compare_arguments(nullptr);
 }
 
-// The host has waited for the messages that it receives; a later call reports errors of the others.
+// The host has waited for the messages that it receives. A later call reports errors of the other
+// messages.
 void StreamCall::confirm() { resources_.watchdog.check(); }
 
 void StreamCall::confirm_counts(Kernels&, const CallCounts& counts) {

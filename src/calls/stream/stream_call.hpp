@@ -19,9 +19,9 @@ class StreamWatchdog;
 /// The objects that all calls in stream order of one communicator share.
 struct StreamResources {
   StreamTransport& transport;
-  Device& device;  ///< It has begun its work of the call.
+  Device& device;  ///< The device, on which the call has begun.
   StreamWatchdog& watchdog;
-  Arena& arena;  ///< of the host
+  Arena& arena;  ///< the host's workspace
   DeviceReport report;
   const bool& joined;  ///< The ranks of a node have joined for sums.
 };
@@ -72,9 +72,9 @@ class StreamCall final : public AgreedCall {
   /// A message of known size.
   struct StreamMessage {
     int peer;
-    bool sends;  ///< false: it is received
+    bool sends;  ///< true: the message is sent; false: it is received
     MessageMemory message_memory;
-    std::byte* at;  ///< where it is sent from; set to where it was received
+    std::byte* at;  ///< the address of the message; the exchange sets it for received messages
     size_t bytes;
   };
   struct Notice;
@@ -107,7 +107,8 @@ class StreamCall final : public AgreedCall {
   CallIdentity identity_;
   Stamp stamp_;
   bool compared_ = false;  ///< compare_arguments() has run
-  bool counted_ = false;   ///< a verb of a group has confirmed its counts; others add to them
+  bool counted_ = false;   ///< a verb of a group has confirmed its counts, to which the next verbs
+                           ///< add theirs
 };
 
 }  // namespace sparsecoll

@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kCachedShapes = 4096;
 constexpr const char* kAborted = "aborted by sparsecollCommAbort";
 
-/// Returns a hash of what stays the same from call to call.
+/// Returns a hash of the parts of a descriptor that do not change from call to call.
 uint64_t shape_of(const CallIdentity& identity) {
   const auto without_cache_hash = [](Descriptor each) {
     each.argument[kCacheHash] = 0;
@@ -48,7 +48,7 @@ class CallInFlight {
  private:
   StreamWatchdog& watchdog_;
   Device& device_;
-  const bool captured_ = device_.captured();  ///< Whoever launches the graph watches it.
+  const bool captured_ = device_.captured();  ///< The watchdog does not watch graphs.
 };
 
 }  // namespace
@@ -63,7 +63,7 @@ StreamLink::~StreamLink() {
 
 void StreamLink::attach(Device& device) {
   device_ = &device;
-  device.begin(std::nullopt);  // makes it the current one
+  device.begin(std::nullopt);  // makes the device the current one
   try {
     report_.emplace(device);
   } catch (...) {
@@ -111,7 +111,7 @@ void StreamLink::run_stream(const CallParameters& parameters, const CallIdentity
   run_current(call, [&] {
     if (!known) {
       call.compare_arguments(problem ? &*problem : nullptr);
-      if (shapes_.size() == kCachedShapes) shapes_.clear();  // in the same call on all ranks
+      if (shapes_.size() == kCachedShapes) shapes_.clear();  // all ranks do so in the same call
       shapes_.insert(shape);
     }
     body(call);
@@ -250,7 +250,7 @@ void StreamLink::abort() noexcept {
 AbandonedMemory StreamLink::abandon(const Error* notice) noexcept {
   // NCCL leaves no message under way that could access memory later.
   if (watchdog_ && notice)
-    watchdog_->interrupt(*notice);  // which also keeps how far the calls had come
+    watchdog_->interrupt(*notice);  // this also records which calls had ended
   else
     transport_->interrupt();
   closed_ = true;

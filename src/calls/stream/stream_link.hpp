@@ -30,8 +30,8 @@ class StreamLink final : public Link {
 
   /// The call in progress: in the body of run() or run_unagreed().
   StreamCall& call() { return *call_; }
-  /// Returns the first failure of calls that have returned already, if there is one. From any
-  /// thread.
+  /// Returns the first failure of calls that have returned already, if there is one. Any thread may
+  /// call it.
   std::optional<Error> failure() { return watchdog_ ? watchdog_->failure() : std::nullopt; }
   /// The counts of the calls that the device has completed; null before attach().
   const DeviceTotals* totals() const { return report_ ? report_->totals() : nullptr; }
@@ -65,7 +65,7 @@ class StreamLink final : public Link {
   std::unique_ptr<Link> split(AgreedCall& call, const SplitArguments& arguments) override;
 
   void shrink(const ShrinkArguments& arguments, FunctionRef<void(ShrunkLink)> initialize) override;
-  std::vector<int> gone() override { return {}; }  // NCCL does not tell.
+  std::vector<int> gone() override { return {}; }  // NCCL does not report them.
   uint64_t ended() override { return watchdog_ ? watchdog_->ended() : 0; }
 
   void flush_gossip(AgreedCall& call) override { call.agree(); }  // No gossip waits at a receiver.
@@ -85,12 +85,12 @@ class StreamLink final : public Link {
   void run_current(StreamCall& call, FunctionRef<void()> body);
   void run_stream(const CallParameters& parameters, const CallIdentity& identity,
                   FunctionRef<void()> check, FunctionRef<void(StreamCall&)> body);
-  /// Runs `work`. When the watchdog has interrupted the transport, throws the watchdog's reason
-  /// instead of the error that follows from it.
+  /// Runs `work`. If the watchdog has interrupted the transport, throws the watchdog's error
+  /// instead of the error of `work`, which follows from it.
   void with_first_failure(FunctionRef<void()> work);
   /// Runs a part of shrink() that abort() ends.
   uint64_t while_shrinking(FunctionRef<uint64_t()> work);
-  /// Waits for the work of the calls. When the deadline passes, ends it as if it had failed.
+  /// Waits for the work of the calls. At the deadline treats it as failed.
   void end_work(const Deadline& deadline);
 
   std::unique_ptr<StreamTransport> transport_;
@@ -102,9 +102,9 @@ class StreamLink final : public Link {
   bool joined_ = false;  ///< join_node() has returned
   StreamCall* call_ = nullptr;
   uint64_t sequence_ = 0;
-  uint64_t number_ = 0;                  ///< of the last call over this transport
-  std::unordered_set<uint64_t> shapes_;  ///< of calls that all ranks have made before
-  FiberStacks stacks_;                   ///< for the verbs of groups
+  uint64_t number_ = 0;                  ///< number of the last call over this transport
+  std::unordered_set<uint64_t> shapes_;  ///< shapes of calls that all ranks have made before
+  FiberStacks stacks_;                   ///< the stacks for the verbs of groups
   std::atomic<bool> aborted_{false};
   std::mutex shrinking_mutex_;
   bool shrinking_ = false;       ///< guarded by shrinking_mutex_

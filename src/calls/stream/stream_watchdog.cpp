@@ -68,7 +68,7 @@ std::optional<Error> StreamWatchdog::failure() {
   };
   if (const auto found = known()) return found;
   try {
-    check_alarm();  // completed work may have raised it just now
+    check_alarm();  // completed work may just have raised the alarm
   } catch (const Error& error) {
     interrupt(error);
   }
@@ -127,12 +127,13 @@ void StreamWatchdog::poll() {
 }
 
 void StreamWatchdog::advance() {
-  // Without the lock: a query of CUDA may wait, and other threads need the lock to interrupt it.
+  // The lock is not held here: a query of CUDA may wait, and other threads need the lock to
+  // interrupt the transport.
   while (const std::optional<WatchedCall> call = oldest()) {
     if (!is_done(*call)) return;
-    check_alarm();  // it may have received messages of another call
+    check_alarm();  // the call may have received messages of another call
     const std::lock_guard lock(mutex_);
-    // After a failure the interrupt may have ended the call.
+    // After a failure the call may have ended only because of the interrupt.
     if (failure_ || calls_.empty() || calls_.front().sequence != call->sequence) return;
     ended_ = call->sequence;
     calls_.pop_front();

@@ -43,20 +43,20 @@ class StreamWatchdog {
   /// Marks that the exchanges of this call begin with the work that is queued next. Only the first
   /// mark of a call counts.
   void start_exchanges(Device& device);
-  /// Adds work of this call that runs concurrently with the rest, until that event.
+  /// Adds work of this call that runs concurrently with the rest. The event marks its end.
   void add_concurrent_work(const std::shared_ptr<Event>& end);
   /// Marks that all work of this call is queued.
   void end_call(Device& device) noexcept;
-  /// Returns the number of the last call whose work has ended, before any failure. What it has
-  /// received is good. After a failure calls that ended in the last 10 ms may not be counted.
+  /// Returns the number of the last call whose work ended before any failure, so that its received
+  /// data are valid. Calls that ended in the last 10 ms before a failure may be missing.
   uint64_t ended();
   /// Returns whether the work of all calls has ended.
   bool idle();
   /// Throws the failure, if there is one.
   void check();
-  /// Returns the first failure, if there is one. From any thread.
+  /// Returns the first failure, if there is one. Any thread may call it.
   std::optional<Error> failure();
-  /// Fails with `why`. From any thread.
+  /// Records the failure `why` and interrupts the transport. Any thread may call it.
   void interrupt(const Error& why) noexcept;
   /// Stops watching. May be called again.
   void stop();
@@ -64,7 +64,7 @@ class StreamWatchdog {
  private:
   struct WatchedCall {
     uint64_t sequence;
-    std::shared_ptr<Event> start;  ///< of its first exchange; null: none was queued
+    std::shared_ptr<Event> start;  ///< start of the call's first exchange; null: none was queued
     std::shared_ptr<Event> end, concurrent_end;
     bool started = false;
     std::optional<Clock::time_point> limit;
@@ -89,9 +89,9 @@ class StreamWatchdog {
   std::condition_variable changed_;
   std::deque<WatchedCall> calls_;  ///< calls that are not known to be done
   std::optional<Error> failure_;
-  uint64_t ended_ = 0;  ///< does not change any more once there is a failure
+  uint64_t ended_ = 0;  ///< number of the last ended call; does not change after a failure
   bool stops_ = false;
-  std::thread thread_;  ///< the last member, because it uses the others
+  std::thread thread_;  ///< the last member, because the thread uses the others
 };
 
 }  // namespace sparsecoll

@@ -26,7 +26,7 @@ struct BlockHeader {
   uint64_t bytes;
   uint64_t number;
 };
-/// The value of BlockHeader::bytes if the bytes are in device memory and follow in a message of
+/// BlockHeader::bytes has this value if the bytes are in device memory and follow in a message of
 /// their own.
 constexpr uint64_t kSentSeparately = kAll;
 
@@ -97,11 +97,11 @@ std::span<const GatheredMessage> gather_by_bruck(Env& env, ConstBytes own, uint6
   return held;
 }
 
-/// The size of a message, and the number that travels with it.
+/// The size of a message, and the number that is sent with it.
 using Size = std::array<uint64_t, 2>;
 
-// Gathers the sizes with Bruck's algorithm. They are equally long on all ranks, so that they need
-// no headers. The result is ordered by distance.
+// Gathers the sizes with Bruck's algorithm. A size has the same bytes on all ranks, and needs no
+// header. The result is ordered by distance.
 std::span<const Size> gather_sizes(Env& env, const Size& own) {
   const int ranks = env.call.size(), rank = env.call.rank();
   const auto held = env.arena.take_span<Size>(static_cast<size_t>(ranks));
@@ -124,7 +124,7 @@ std::span<const Size> gather_sizes(Env& env, const Size& own) {
   return held;
 }
 
-// For calls in stream order: the host would have to wait for each message to forward it. So the
+// Gathers in stream order, where the host would have to wait for each message to forward it. So the
 // ranks gather the sizes first, and then send their messages directly to all others in one
 // exchange. The result is ordered by distance.
 std::span<const GatheredMessage> gather_in_stream_order(Env& env, ConstBytes own, uint64_t number) {
@@ -175,7 +175,7 @@ Packet pack_direct(Env& env, const GatheredMessage& block) {
   return {packet_bytes, bytes};
 }
 
-// For calls whose messages the host receives: they need no sizes in advance. Destinations rotate.
+// Gathers messages that the host receives, which needs no sizes in advance. Destinations rotate.
 // Messages in device memory follow in a second exchange; a rank that neither sends nor receives one
 // leaves it out. The result is ordered by distance.
 std::span<const GatheredMessage> gather_directly(Env& env, ConstBytes own, uint64_t number,

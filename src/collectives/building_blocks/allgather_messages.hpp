@@ -7,7 +7,7 @@
 
 namespace sparsecoll {
 
-/// One rank's message, and a number that travels with it.
+/// One rank's message, and a number that is sent with it.
 struct GatheredMessage {
   ConstBytes message;
   uint64_t number = 0;
@@ -20,8 +20,8 @@ struct GatheredMessage {
 /// long as the call.
 std::span<const GatheredMessage> allgather_messages(Env& env, const GatheredMessage& own,
                                                     size_t expected_bytes);
-/// Does the same and calls on_message once for each rank, including this one. If possible it does
-/// so while other messages are still under way.
+/// Gathers as above, and calls on_message once for each rank, including this one. If possible it
+/// does so while other messages are still under way.
 std::span<const GatheredMessage> allgather_messages(
     Env& env, const GatheredMessage& own, size_t expected_bytes,
     FunctionRef<void(int rank, const GatheredMessage& received)> on_message);

@@ -58,7 +58,7 @@ Bytes pack_region(Env& env, const SparseSpan& in, const Region& region) {
   uint64_t extent[2];  // offset and size
   env.kernels.read(packet.offset, 2, extent);
   const Bytes message{packet.slab + extent[0], extent[1]};
-  env.kernels.wait_packed(message.data() + message.size());  // the caller copies it
+  env.kernels.wait_packed(message.data() + message.size());  // the caller copies the message
   return message;
 }
 

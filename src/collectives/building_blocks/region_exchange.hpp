@@ -13,15 +13,15 @@
 
 namespace sparsecoll {
 
-/// This rank's entries in its own region. They are a message if the backend cannot take part of a
-/// vector without packing it.
+/// This rank's entries in its own region. They are a message if the backend must pack a part of a
+/// vector to get it.
 struct OwnVector {
   std::optional<SparseSpan> entries;
   ConstBytes message;
 };
 /// Packs `in` by region, sends each rank the entries of its region, and calls on_message for each
 /// message with entries of this rank's region. Destinations rotate, r + 1, r + 2, ..., so that no
-/// two ranks send to the same one at a time.
+/// two ranks send to the same rank at a time.
 OwnVector exchange_regions(Env& env, const SparseSpan& in, std::span<const Region> regions,
                            FunctionRef<void(int source, ConstBytes message)> on_message);
 
@@ -44,13 +44,13 @@ class RegionSum {
   uint64_t load() const { return received_.entries; }  ///< entries received, of all ranks
   /// Returns the sum without rounding.
   SparseSpan add();
-  /// Returns the sum as it is sent: over a bfloat16 wire it is rounded, before any selection. It is
-  /// computed once.
+  /// Returns the sum as it is sent: over a bfloat16 wire it is rounded, before any selection. The
+  /// first call computes it.
   const Rounded& rounded();
   /// Returns the entries of rounded() with a key of at least `key`, which is 1 or more. If nothing
   /// is rounded, the other entries are never written.
   SparseSpan reaching(uint64_t key);
-  /// Returns what rounding removed from the sums.
+  /// Returns the rounding errors of the sums.
   SparseSpan lost() const { return rounded_ ? rounded_->lost : SparseSpan{}; }
 
  private:
@@ -68,8 +68,8 @@ Bytes pack_region(Env& env, const SparseSpan& in, const Region& region);
 /// A rank's region of a vector that is gathered on all ranks.
 struct Contribution {
   SparseSpan entries;
-  uint64_t number = 0;            ///< a number that travels with it
-  uint64_t expected_entries = 0;  ///< estimate of its size, equal on all ranks
+  uint64_t number = 0;            ///< a number that is sent with the entries
+  uint64_t expected_entries = 0;  ///< estimate of the region's entries, equal on all ranks
 };
 /// The contributions of all ranks one after another, and their numbers.
 struct GatheredVector {

@@ -6,14 +6,15 @@
 
 namespace sparsecoll {
 
-/// Values as they are sent, and what rounding removed from each of them.
+/// Values as they are sent, and the rounding error of each.
 struct Rounded {
   SparseSpan values;
   SparseSpan lost;  ///< has no values if nothing was rounded
 };
 
-/// Rounds every value to bfloat16 if env.rounds(), and else returns `in` itself. A rank that rounds
-/// values computes with the rounded ones from then on, and puts `lost` back into its residual.
+/// Rounds every value to bfloat16 if env.rounds(); otherwise returns `in` itself. A rank that
+/// rounds values computes with the rounded ones from then on, and puts `lost` back into its
+/// residual.
 Rounded round_for_wire(Env& env, const SparseSpan& in);
 
 }  // namespace sparsecoll

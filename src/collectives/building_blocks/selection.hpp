@@ -14,7 +14,7 @@ void put_back_entries(Env& env, const Delivery& delivery);
 /// Rounds the selected entries for the wire and puts them into the Problem.
 Selected contribute(Env& env, const SparseSpan& entries, Problem& problem);
 
-/// Adds to a residual what rounding removed from values that were sent.
+/// Adds to a residual the rounding errors of values that were sent.
 void add_lost(Kernels& kernels, const SparseSpan& lost, void* residual);
 
 /// The selection of most algorithms: top-k of acc.

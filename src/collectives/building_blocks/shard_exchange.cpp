@@ -13,13 +13,13 @@ namespace sparsecoll {
 
 namespace {
 
-// Shorter shards are sent: to ask for leave and to answer takes two more messages.
+// Shards shorter than this are sent: reading takes two more messages, a request and an answer.
 constexpr size_t kLeastRead = size_t{1} << 16;
 
-/// One shard of the gradients of a node's ranks: this rank's own, and the others' where they are.
+/// One shard of the gradients of a node's ranks. Reads those of other ranks from their memory.
 class OfferedShard final : public SummedVectors {
  public:
-  /// `begin`: of the shard, in elements of `value` bytes. `position`: of this rank.
+  /// `begin`: where the shard begins, in elements of `value` bytes. `position`: of this rank.
   OfferedShard(std::span<const MemoryOffer> offers, size_t position, const void* gradient,
                uint64_t begin, size_t value)
       : offers_(offers),
@@ -133,7 +133,7 @@ ShardExchange::ReadShard ShardExchange::read_shards(const void* gradient,
       std::memcpy(&offers[position_of(transfer.peer)], transfer.in.data(), sizeof(MemoryOffer));
   ReadShard shard;
   if (owns() && env_.kernels.is_synchronous()) shard = read_offered_shard(gradient, offers, select);
-  // The answers: 1 if the shard was read, 0 if it has to be sent.
+  // Each owner answers 1 if it has read the shard, or 0 if the shard has to be sent.
   const std::byte answer{shard.was_read() ? uint8_t{1} : uint8_t{0}};
   for (const Transfer& transfer :
        exchange_bytes([&](size_t) { return owns() ? ConstBytes(&answer, 1) : ConstBytes{}; },

@@ -11,7 +11,7 @@
 namespace sparsecoll {
 
 /// The node of this rank, its shards, and the messages between its ranks. A rank's position is its
-/// place among the ranks of the node; position s owns shard s if there are so many shards.
+/// index among the ranks of the node; the rank at position s owns shard s, if that shard exists.
 class ShardExchange {
  public:
   ShardExchange(Env& env, const Problem& problem);
@@ -19,7 +19,7 @@ class ShardExchange {
   /// Returns the number of owners on the node, which is that of shards.
   size_t owners() const { return static_cast<size_t>(shards_.number()); }
   bool owns() const { return position_ < owners(); }
-  /// Returns whether ranks of the node own no shard.
+  /// Returns whether some ranks of the node own no shard.
   bool has_others() const { return ranks_.size() > owners(); }
   size_t position() const { return position_; }
   Region region(size_t shard) const { return shards_.region(static_cast<int>(shard)); }
@@ -27,8 +27,8 @@ class ShardExchange {
 
   /// Brings each shard of this rank's gradient, `count` values, to its owner. Returns the vectors
   /// of the node's ranks in this rank's shard, in rank order, or only their sum: dense, and of the
-  /// accumulation type. None if this rank owns no shard, if no other rank shares the node, or if
-  /// `select` returned true.
+  /// accumulation type. Returns no vectors if this rank owns no shard, if no other rank shares the
+  /// node, or if `select` returned true.
   ///
   /// An owner reads long shards in the memory of the other ranks: it calls `select` with them,
   /// which returns false if it cannot select from their sum; then it adds them. If it cannot read
@@ -51,27 +51,28 @@ class ShardExchange {
   std::span<const SparseSpan> reduce_in_node(const void* gradient);
   /// Returns whether owners try to read the shards. All ranks of a node get the same answer.
   bool reads_shards(uint64_t count) const;
-  /// The gradients of the node's ranks in this rank's shard, once it could read them.
+  /// The result of reading the gradients of the node's ranks in this rank's shard.
   struct ReadShard {
-    bool selected = false;  ///< `select` has used them
-    SparseSpan sum;         ///< otherwise their sum; without values if it could not read one
+    bool selected = false;  ///< `select` has used the gradients
+    SparseSpan sum;         ///< otherwise the sum of the gradients; without values if one could not
+                            ///< be read
     bool was_read() const { return selected || sum.value; }
   };
-  /// Offers this rank's gradient to the owners, and reads theirs. Marks by position in `taken` the
-  /// owners that have read this rank's.
+  /// Offers this rank's gradient to the owners, and reads the gradients of the other ranks. Sets
+  /// `taken`, by position, for the owners that have read this rank's gradient.
   ReadShard read_shards(const void* gradient, FunctionRef<bool(SummedVectors&)> select,
                         std::span<bool> taken);
   ReadShard read_offered_shard(const void* gradient, std::span<const MemoryOffer> offers,
                                FunctionRef<bool(SummedVectors&)> select);
-  /// Sends bytes of the host to some ranks of the node, and receives as many. Both are chosen by
-  /// the rank's position.
+  /// Sends host memory to some ranks of the node, and receives as many bytes from some. Functions
+  /// of a rank's position choose both.
   std::span<const Transfer> exchange_bytes(FunctionRef<ConstBytes(size_t position)> out,
                                            FunctionRef<size_t(size_t position)> in);
   /// Returns the bytes of a message with all values of a shard.
   size_t dense_bytes(size_t shard) const;
   Packet pack(const SparseSpan& in, const Region& region, size_t agreed_bytes);
-  /// Sets the vectors of the ranks from which messages came. They stay in the messages where
-  /// kernels can read them there.
+  /// Sets the vectors of the ranks from which messages have arrived. Kernels read them in the
+  /// messages if they can.
   void unpack_dense(std::span<const Transfer> transfers, std::span<SparseSpan> vectors);
   /// Returns transfers of one packet to all other ranks of the node, beginning with the next one.
   std::span<Transfer> transfers_of(const Packet& packet);

@@ -23,18 +23,18 @@ class PartialSums {
   /// Makes a step. Returns the vectors to be added: those of owner o and subgroup s are at
   /// (position of o among the owners in `held`) * subgroups + s.
   ReceivedVectors exchange(const TreeStep& step, std::vector<int>& held);
-  /// Adds what a step has received.
+  /// Adds the entries that a step has received.
   void add(const ReceivedVectors& received, std::span<const int> held, size_t subgroups);
 
  private:
-  /// Packs a message for each leg, and returns where they begin and their sizes.
+  /// Packs a message for each leg, and returns the addresses and sizes of the messages.
   std::vector<ConstBytes> pack(std::span<const TreeLeg> legs);
   std::vector<ConstBytes> pack_from(const SparseSpan& in, std::span<const Region> regions);
 
   Env& env_;
   const SparseSpan in_;
   std::span<const Region> regions_;
-  std::vector<std::optional<SparseSpan>> sums_;  ///< by owner; none: a part of in_
+  std::vector<std::optional<SparseSpan>> sums_;  ///< by owner; none: the sum is a part of in_
 };
 
 std::vector<ConstBytes> PartialSums::pack_from(const SparseSpan& in,
@@ -52,7 +52,7 @@ std::vector<ConstBytes> PartialSums::pack_from(const SparseSpan& in,
 }
 
 std::vector<ConstBytes> PartialSums::pack(std::span<const TreeLeg> legs) {
-  std::vector<Region> whole;  // those that are still parts of in_ are packed together
+  std::vector<Region> whole;  // the regions that are still parts of in_, which are packed together
   for (const TreeLeg& leg : legs)
     if (!sums_[static_cast<size_t>(leg.owner)])
       whole.push_back(regions_[static_cast<size_t>(leg.owner)]);
@@ -132,7 +132,7 @@ void PartialSums::add(const ReceivedVectors& received, std::span<const int> held
   }
 }
 
-/// The head of a contribution: the number that travels with it. Its size keeps what follows
+/// The head of a contribution: the number that is sent with it. Its size keeps the data behind it
 /// aligned.
 struct Head {
   uint64_t number;
@@ -151,7 +151,7 @@ Packet packet_of(Env& env, const Head* head, ConstBytes bytes) {
   return {at, front + bytes.size(), nullptr};
 }
 
-/// The contributions that this rank has, by owner, and what it unpacks of them.
+/// The contributions that this rank has, by owner, packed and unpacked.
 class Contributions {
  public:
   Contributions(Env& env, std::span<const Region> regions)
@@ -161,7 +161,7 @@ class Contributions {
         numbers_(env.arena.take_span<uint64_t>(regions.size())),
         packets_(regions.size()) {}
 
-  /// Adds this rank's own.
+  /// Adds this rank's own contribution.
   void add_own(const Contribution& part) {
     const auto rank = static_cast<size_t>(env_.call.rank());
     const ConstBytes message = pack_region(env_, part.entries, regions_[rank]);

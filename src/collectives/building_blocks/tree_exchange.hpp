@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// The exchange by region (region_exchange.hpp) between ranks that are in groups, on any number of
-// levels: what leaves a group is the group's sum, and what enters it enters once.
 //
-// Every region o of the vector has an owner, rank o, and in every group that the owner is not in a
-// *holder*, one of the group's ranks, so that all of them hold about as many regions.
+// The exchange by region (region_exchange.hpp) between ranks that are in groups, on any number of
+// levels. Only sums leave a group, and a result enters a group only once.
+//
+// Every region o of the vector has an owner, rank o. In every other group one rank is the *holder*
+// of the region. Each rank of a group holds about as many regions as the others.
 //
 //   Sum, from the innermost level outwards: the holders of a group's subgroups send their sums of a
 //   region to its holder in the group, or to its owner if that is in the group. The receiver adds

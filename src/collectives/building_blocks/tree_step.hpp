@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Who sends what to whom in the exchange of tree_exchange.hpp.
+//
+// Computes which regions each rank sends and receives in the exchange of tree_exchange.hpp.
 #pragma once
 
 #include <span>
@@ -22,7 +23,7 @@ class TreeStep {
   bool holds_inside(int owner) const { return holder(step_ - 1, subgroup(rank_), owner) == rank_; }
   /// Returns the rank that holds the region of `owner` in a subgroup.
   int holder_in(int subgroup, int owner) const { return holder(step_ - 1, subgroup, owner); }
-  /// Returns the rank that holds it in this rank's group.
+  /// Returns the rank that holds the region of `owner` in this rank's group.
   int holder_of_group(int owner) const;
 
  private:
@@ -42,11 +43,11 @@ class TreeStep {
 struct TreeLeg {
   int owner;
   int peer;
-  size_t position = 0;  ///< of the sender's subgroup
+  size_t position = 0;  ///< position of the sender's subgroup
 };
 
-/// Sorts what is sent by the distance of the receiver, so that no two ranks send to one at a time.
-/// Messages between two ranks stay in the order of the owners.
+/// Sorts the regions to send by the distance of the receiver, so that no two ranks send to the same
+/// rank at a time. Messages between two ranks stay in the order of the owners.
 void rotate(std::vector<TreeLeg>& legs, int rank, int ranks);
 
 }  // namespace sparsecoll

@@ -27,7 +27,7 @@ struct Problem {
   std::span<const Region> regions = {};
   /// Hierarchical and Sharded: which ranks share a node.
   const Topology* topology = nullptr;
-  /// Oktopk between leaders: their groups, of which the sums leave. Null: there are none.
+  /// Oktopk between leaders: the groups of the leaders, each of which sends its sum. Null: none.
   const Topology* groups = nullptr;
   /// Dense, if Auto chose it: the number of this rank's values that are not 0. Auto uses it for the
   /// choice in the next call.
@@ -35,8 +35,8 @@ struct Problem {
   /// TopkA2A, instead of `local`: the selection in each shard. Indices count from the start of the
   /// shard.
   std::span<const SparseSpan> shards = {};
-  /// The call may be marked (AgreedCall::mark) after the selection. Then something must move from
-  /// each rank to each rank in run() alone.
+  /// The call may be marked (AgreedCall::mark) after the selection. Then run() must move something
+  /// from each rank to each rank.
   bool passes_marks = false;
 };
 
@@ -56,9 +56,9 @@ using RunFunction = Outcome (*)(Env&, const Problem&, ShapeCache&);
 
 /// The data that a selection keeps for put_back(), besides the entries in the Problem.
 struct Selected {
-  /// The values that rounding removed from each selected vector.
+  /// The rounding errors of each selected vector.
   std::span<const SparseSpan> lost = {};
-  const void* acc = nullptr;  ///< acc, if it was selected as a whole
+  const void* acc = nullptr;  ///< acc, if all of it was selected
 };
 
 /// The arguments of Selection::put_back().

@@ -27,7 +27,7 @@ namespace sparsecoll {
 /// The links of the groups of one level above the node.
 struct GroupLinks {
   int groups;
-  int ranks;       ///< of the largest group
+  int ranks;       ///< ranks of the largest group
   double beta;     ///< seconds per byte through the link of a group
   double latency;  ///< seconds
 };
@@ -41,7 +41,7 @@ struct ProblemSize {
   uint64_t entries;                    ///< entries of all ranks in the last call; 0: unknown
   uint64_t result = 0;                 ///< entries of the last result of an exact sum; 0: unknown
   const NodeNetwork* nodes = nullptr;  ///< null: Auto may not take Hierarchical
-  /// Whether a dense vector is selected as a whole and its values are sent without rounding.
+  /// True if all of a dense vector is selected and its values are sent without rounding.
   bool selects_all = false;
   /// The levels above the node on which there are several groups, and whose rates are known.
   std::span<const GroupLinks> levels = {};
@@ -50,7 +50,7 @@ struct ProblemSize {
   bool entries_unknown() const;
 };
 
-/// The numbers of entries in the formulas.
+/// The numbers of entries that the formulas use.
 struct EntryCounts {
   double own;       ///< e, the entries that each rank contributes
   double result;    ///< u, the entries of the result
@@ -61,7 +61,7 @@ EntryCounts entry_counts(const ProblemSize& size);
 
 /// Returns ceil(log2(ranks)) as a double.
 double rounds_of(int ranks);
-/// Returns b(entries), the bytes of a message with so many entries.
+/// Returns b(entries), the bytes of a message with this number of entries.
 double bytes_of(double entries, const ProblemSize& size);
 /// Returns the seconds for a number of messages that are under way at the same time, without the
 /// time for their bytes.

@@ -16,8 +16,8 @@
 //   5. By nodes: measure in this way the next rank of the node, and then, between leaders only, the
 //      leader half way round the ring. A leader has the link of its node to itself.
 //
-// Cost per rank: 16 messages of 64 bytes, 6 of 128 KiB, and one sum of counters; by nodes at most
-// the same again.
+// Cost per rank: 16 messages of 64 bytes, 6 of 128 KiB, and one sum of counters; a measurement by
+// nodes takes at most as many again.
 #include "collectives/network/network.hpp"
 
 #include <algorithm>
@@ -62,7 +62,7 @@ bool time_rounds(Env& env, Probe probe, Rounds rounds) {
   return true;
 }
 
-/// Does step 4 for a number of ranks, from the sums of their times.
+/// Does step 4 for a number of ranks, from the sums of the ranks' times.
 Network mean_of(Rounds sums, int ranks) {
   const auto mean = [&](uint64_t all) {
     return static_cast<double>(std::max<uint64_t>(all, 1)) / ranks * kPicosecond;

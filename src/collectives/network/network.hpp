@@ -24,7 +24,7 @@ inline constexpr double kGammaOnHost = 4e-9;
 /// The cost of messages within nodes and between nodes.
 struct NodeNetwork {
   int count;        ///< number of nodes
-  int largest;      ///< ranks on the node that has the most
+  int largest;      ///< ranks on the node with the most ranks
   Network within;   ///< between ranks of one node
   Network leaders;  ///< between nodes, when one rank of each node sends
 };
@@ -36,9 +36,9 @@ inline constexpr Network kCommodity{30e-6, 1.0 / 117e6, kGammaOnHost};
 /// negligible beside them.
 inline constexpr Network kSameMachine{10e-6, 1.0 / 20e9, 0};
 
-/// Returns "alpha 30 us, beta 8.5 ns a byte".
+/// Returns the network as text: "alpha 30 us, beta 8.5 ns a byte".
 std::string words_of(const Network& network);
-/// Returns both, with what they are.
+/// Returns the costs within and between nodes as text.
 std::string words_of(const NodeNetwork& network);
 
 /// Measures the network while all ranks send. Returns nothing if messages cannot be timed.

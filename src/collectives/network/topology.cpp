@@ -32,8 +32,8 @@ bool slurm_is_consistent(std::span<const RankPath> paths) {
   return true;
 }
 
-/// Returns the number of a rank's group on a level, the innermost having number 0, if the tree has
-/// `all` levels. Levels are aligned at the outermost one.
+/// Returns the number of a rank's group on a level of a tree with `all` levels. Level 0 is the
+/// innermost. Levels are aligned at the outermost one.
 uint64_t group_number(const RankPath& path, size_t level, size_t all) {
   if (path.levels == 0) return path.node;
   const size_t missing = all - std::min<size_t>(path.levels, all);

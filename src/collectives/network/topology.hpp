@@ -17,7 +17,7 @@ class Arena;
 class Call;
 struct Env;
 
-/// The source of the groups above the node. The numbers are sent.
+/// The source of the groups above the node. Messages have these numbers.
 enum class TopologySource : uint64_t { machine = 0, slurm = 1, file = 2 };
 
 /// The link by which a group reaches the other groups of its level, as far as it is known.
@@ -33,7 +33,7 @@ struct RankPath {
 
   uint64_t node = 0;
   TopologySource source = TopologySource::machine;
-  uint64_t levels = 0;                         ///< above the node
+  uint64_t levels = 0;                         ///< number of levels above the node
   std::array<uint64_t, kMostGroups> groups{};  ///< the innermost first
   uint64_t leaf = 0;                           ///< Slurm: a number of the node's address
 };

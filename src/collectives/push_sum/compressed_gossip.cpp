@@ -54,7 +54,7 @@ CompressedGossip::PackedChange CompressedGossip::pack(const GossipContext& conte
   const SparseSpan change = top.span().stored();
   kernels.pack_all(change, {&whole, 1}, packets);
   kernels.push_sum_add_change(change, -1, negated);
-  // 3. The negated copy takes the mass off x.
+  // 3. Add the negated copy: the mass that is sent leaves x.
   kernels.push_sum_mix(negated, shape_.count, to.share, net_of(context, update));
   return {packets, top.nnz};
 }

@@ -18,14 +18,14 @@ class CompressedGossip {
 
   /// One edge in one step.
   struct Edge {
-    int peer;      ///< at the other end
+    int peer;      ///< the rank at the other end
     double share;  ///< gamma p_ji
   };
 
   /// A packed message of unknown size.
   struct PackedChange {
     Packets packets;          ///< one message; it lives as long as the arena's scope
-    const uint64_t* entries;  ///< how many entries it has; a count in the backend's memory
+    const uint64_t* entries;  ///< number of entries of the message, in the backend's memory
   };
 
   explicit CompressedGossip(const PushSumShape& shape) : shape_(shape) {}
@@ -41,9 +41,9 @@ class CompressedGossip {
   /// that leaves x.
   PackedChange pack(const GossipContext& context, const Edge& to, const void* x,
                     StepUpdate& update);
-  /// Step 4: adds to `update` the mass that this message brings. `message` is where messages are.
-  /// Raises *fault, a count in the backend's memory, for a malformed message, which changes
-  /// nothing.
+  /// Step 4: adds to `update` the mass that this message brings. `message` lies where messages of
+  /// this backend lie. Increments *fault, a count in the backend's memory, for a malformed message,
+  /// which changes nothing.
   void unpack(const GossipContext& context, const Edge& from, ConstBytes message, uint64_t* fault,
               StepUpdate& update);
 

@@ -15,11 +15,12 @@ namespace {
 
 constexpr uint64_t kAllCalls = ~uint64_t{0};  // larger than the number of any call
 
-// A message whose step is so far ahead of the expected one is refused without a look at the graph.
+// A message whose step is this far ahead of the expected step is refused without a look at the
+// graph.
 constexpr uint64_t kLongestGap = uint64_t{1} << 32;
 
-// A step adds no more messages than it must if it has so many of them, and more than a few from
-// each rank.
+// A step with this many messages, and with more than a few from each rank, adds only the messages
+// that it must.
 constexpr size_t kManyMessages = 1024;
 constexpr size_t kManyBytes = size_t{1} << 28;
 
@@ -68,12 +69,12 @@ class FramedPushSum::FramedRound final : public PushSum::Round {
     return call_.channel.transport().pool().take_fitting(kGossipHeaders + body_bytes);
   }
   void receive_required();
-  /// Takes that peer's messages of calls before number `before` out of the channel.
+  /// Takes the peer's messages of calls before number `before` out of the channel.
   void receive_from(int peer, uint64_t before);
   /// Returns whether this step adds the peer's next message.
   bool adds_next_of(int peer) const;
-  /// Returns whether this step has so many messages that it adds only those for which it waits. A
-  /// drain adds all.
+  /// Returns whether this step has enough messages: from then on it adds only those for which it
+  /// waits. A drain adds all.
   bool has_many_messages() const;
   /// Checks that this is the next message that the graph has for this edge, and counts it.
   void count(const GossipMessage& message);
@@ -84,7 +85,7 @@ class FramedPushSum::FramedRound final : public PushSum::Round {
   FramedPushSum& own_;
   FramedCallContext call_;
   std::vector<GossipMessage> messages_;
-  size_t bytes_ = 0;  ///< of these messages
+  size_t bytes_ = 0;  ///< bytes of messages_
   bool drains_ = false;
 };
 
@@ -174,8 +175,8 @@ void FramedPushSum::FramedRound::receive() {
     own_.required_until_[static_cast<size_t>(peer)] = own_.step_ - static_cast<uint64_t>(delay) + 1;
   const Stopwatch watch(context_.stats, Phase::exchange);
   receive_required();
-  // With tau = 0 nothing else is left to do in this step, so it may as well wait until its own
-  // messages have left.
+  // With tau = 0 this step has nothing else to do, so it waits until its own messages have
+  // left.
   if (delay == 0) call_.channel.flush_handed_over(call_.deadline);
 }
 
@@ -292,7 +293,7 @@ void FramedPushSum::FramedRound::unpack(const GossipMessage& message) {
 }
 
 void FramedPushSum::FramedRound::finish_drain() {
-  // No peer has sent anything else in the steps before this one.
+  // No peer has sent other messages in the steps before this one.
   std::ranges::fill(own_.received_until_, own_.step_);
 }
 

@@ -34,11 +34,12 @@ class FramedPushSum final : public PushSum {
  private:
   class FramedRound;
 
-  // By peer: this rank has received its messages of all steps below this one ...
+  // By peer: the first step whose message from the peer has not been received yet.
   std::vector<uint64_t> received_until_;
-  // ... and must receive its messages of all steps below this one before the next step ends.
+  // By peer: the next step must receive all messages of steps before this one.
   std::vector<uint64_t> required_until_;
-  std::vector<int> sources_;  ///< those whose messages of step t - tau the next step t waits for
+  std::vector<int> sources_;  ///< the ranks whose messages of step t - tau the next step t waits
+                              ///< for
 };
 
 }  // namespace sparsecoll

@@ -18,15 +18,16 @@ struct PushSumShape {
   size_t k = 0;       ///< entries of a compressed message; 0: messages are not compressed
   double mixing = 1;  ///< gamma of compressed gossip
 
-  /// Bytes of one vector in the accumulation type, such as a copy of compressed gossip.
+  /// Returns the bytes of a vector of `count` values in the accumulation type, as a copy of
+  /// compressed gossip has them.
   size_t copy_bytes() const { return count * size_of(accumulation(type)); }
 };
 inline constexpr int kNeverWaits = -1;
 
 /// The objects with which one step or drain works.
 struct GossipContext {
-  Kernels& kernels;  ///< of the backend and the type of the tensors
-  Memory& memory;    ///< of that backend, for memory that outlives the call
+  Kernels& kernels;  ///< kernels for the backend and the type of the tensors
+  Memory& memory;    ///< memory of that backend, for data that outlive the call
   Stats& stats;
 };
 

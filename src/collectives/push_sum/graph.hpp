@@ -17,7 +17,8 @@ enum class GraphKind : int {
   custom = 4,
 };
 
-/// A user's graph: the out-neighbours of any rank in any step, and how many there are.
+/// A user's graph: a function that writes the out-neighbours of any rank in any step and returns
+/// their number.
 using OutNeighbours = int (*)(void* user, int rank, int ranks, uint64_t step, int* neighbours,
                               double* weights, int capacity);
 
@@ -34,8 +35,8 @@ class Graph {
  public:
   struct Choice {
     GraphKind kind = GraphKind::exponential;
-    int peers = 1;                   ///< of the n-peer graph
-    OutNeighbours custom = nullptr;  ///< of a custom graph
+    int peers = 1;                   ///< the out-neighbours of a rank in the n-peer graph
+    OutNeighbours custom = nullptr;  ///< the function of a custom graph
     void* user = nullptr;
   };
 

@@ -67,7 +67,7 @@ class PushSum {
     virtual void finish_drain() = 0;
 
     Kernels& kernels() const { return context_.kernels; }
-    /// Steps 4 and 5 for x: x and the estimate by update_.
+    /// Does steps 4 and 5 for x: computes x and the estimate from update_.
     void apply_update();
 
     PushSum& state_;
@@ -89,7 +89,8 @@ class PushSum {
   Graph graph_;
   uint64_t step_ = 0;
   double weight_ = 1;
-  bool sent_ = false;                           ///< since the last drain
+  bool sent_ = false;                           ///< whether this rank has sent messages since the
+                                                ///< last drain
   std::optional<CompressedGossip> compressed_;  ///< none: messages are not compressed
   std::vector<Neighbour> destinations_;         ///< out-neighbours of the next step
 };

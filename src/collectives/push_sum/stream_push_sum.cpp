@@ -31,7 +31,7 @@ namespace sparsecoll {
 
 namespace {
 
-constexpr size_t kBodyOffset = 64;  // of a message; the weight is in front of it
+constexpr size_t kBodyOffset = 64;  // where the body begins in a message, behind the weight
 
 }  // namespace
 
@@ -57,7 +57,7 @@ class StreamPushSum::StreamRound final : public PushSum::Round {
   double* weight() const { return reinterpret_cast<double*>(own_.device_weight_.data()); }
   /// Copies w to the device if it is not there. Waits for the copy.
   void copy_weight_to_device();
-  /// Orders what is queued next behind that exchange.
+  /// Makes work that is queued from now on wait for this exchange.
   void wait_for(DelayedExchange& exchange);
   /// Returns kHeadroom bytes and room for the next outgoing message. If the exchange is delayed,
   /// the memory outlives the call.
@@ -77,7 +77,7 @@ class StreamPushSum::StreamRound final : public PushSum::Round {
   std::vector<double> outgoing_shares_;        ///< which part of (x, w) each outgoing message moves
   std::vector<double*> outgoing_weights_;      ///< where the weight of each outgoing message is
   std::vector<StreamGossipMessage> messages_;  ///< the messages that this round adds
-  uint64_t* fault_;                            ///< number of malformed messages; a count
+  uint64_t* fault_;                     ///< number of malformed messages, in memory of the device
   const uint64_t* selected_ = nullptr;  ///< entries of the last compressed message; null: none
 };
 
@@ -218,7 +218,7 @@ void StreamPushSum::StreamRound::receive_all() {
     DelayedExchange& exchange = own_.exchange_of(at);
     wait_for(exchange);
     messages_.insert(messages_.end(), exchange.messages.begin(), exchange.messages.end());
-    // Graphs receive into the same buffers again when they are launched, unknown to the host.
+    // Every launch of a graph receives into the same buffers, and the host does not know of it.
     if (!own_.captured_) exchange.messages.clear();
   }
 }

@@ -25,8 +25,9 @@ class StreamPushSum final : public PushSum {
 
   const Block* device_weight() const override { return on_device_ ? &device_weight_ : nullptr; }
   bool captured() const override { return captured_; }
-  /// A graph adds whatever its buffers hold, so that a drain clears them. Compressed gossip has no
-  /// message that changes nothing: each one moves a part of the copy.
+  /// Returns whether a drain is possible after captured steps. A graph adds whatever its buffers
+  /// hold, so that a drain must clear them. A cleared message of compressed gossip would still move
+  /// a part of the copy.
   bool can_drain() const override { return !captured_ || shape_.max_delay == 0 || shape_.k == 0; }
   void resume(uint64_t step, double weight) override;
   void find_neighbours(int rank, bool captured) override;
@@ -41,15 +42,15 @@ class StreamPushSum final : public PushSum {
   /// A message whose memory is known when its exchange is queued.
   struct StreamGossipMessage {
     int peer;
-    double share;           ///< which part of its sender's x it moves
+    double share;           ///< the part of the sender's x that the message moves
     const std::byte* data;  ///< kBodyOffset bytes that begin with the weight, then the body
   };
 
   /// The exchange of one step with tau > 0, in flight or done, and its buffers.
   struct DelayedExchange {
-    std::vector<StreamGossipMessage> messages;  ///< to be added tau steps later
+    std::vector<StreamGossipMessage> messages;  ///< messages to be added tau steps later
     std::vector<Block> received;                ///< kHeadroom bytes and a message each
-    std::vector<Block> sent;                    ///< the same
+    std::vector<Block> sent;                    ///< their headroom and bytes
     std::shared_ptr<Event> exchanged;           ///< null: later work is ordered behind the exchange
   };
 

@@ -52,7 +52,7 @@ class PageLockedMemory final : public Memory {
 
   const int device_;
   std::once_flag asked_;
-  std::optional<NodeBeside> beside_;  ///< set with asked_
+  std::optional<NodeBeside> beside_;  ///< none before the first obtain()
 };
 
 /// The sizes from which the device's kernels work differently. Tests change them to reach rare
@@ -65,9 +65,9 @@ struct DeviceTuning {
   size_t candidate_capacity = static_cast<size_t>(-1);  ///< most candidates that the filter keeps
   uint64_t bound = 0;              ///< key that the filter uses as its bound; 0: estimate it
   size_t chunk = size_t{1} << 20;  ///< bytes of packed messages that the host waits for at a time
-  /// bytes of a message from which it is copied here as soon as it arrives
+  /// messages of at least this size are copied to the device as soon as they arrive
   size_t prefetch_from = size_t{1} << 14;
-  /// bytes of a message from which it stays in device memory, if it can be sent from there
+  /// messages of at least this size stay in device memory, if they can be sent from there
   size_t hide_from = size_t{1} << 16;
 };
 
@@ -96,7 +96,7 @@ class Backend {
   unsigned multiprocessors() const { return multiprocessors_; }
   DeviceTuning& tuning() { return tuning_; }
   StagingBuffer& staging() { return staging_; }
-  /// Null if spans are not recorded.
+  /// Returns the timeline; null if spans are not recorded.
   DeviceTimeline* timeline() const { return staging_.timeline(); }
 
   /// Copies n counts to the host. Waits for all work queued before.

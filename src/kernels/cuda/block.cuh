@@ -28,7 +28,7 @@ __device__ inline Share share_of_block(size_t n) {
   return {share_of(n, first, warps).begin, share_of(n, first + kWarps - 1, warps).end};
 }
 
-/// Prefix sums over the threads of a block. All threads must call.
+/// Prefix sums over the threads of a block. All threads must call it.
 template <class N>
 class BlockSum {
   using Scan = cub::BlockScan<N, static_cast<int>(kThreads)>;
@@ -106,7 +106,7 @@ __device__ size_t count_below(size_t n, uint64_t limit, const At& at) {
   size_t low = 0;
   while (n >= kParts) {
     const size_t part = n / kParts;
-    unsigned below = 0;  // parts, except for the last, whose numbers are all below
+    unsigned below = 0;  // number of parts, except the last, whose numbers are all below
     for (unsigned p = 1; p < kParts; ++p) below += at(low + p * part - 1) < limit;
     low += below * part;
     n = below + 1 < kParts ? part - 1 : n - below * part;

@@ -112,7 +112,7 @@ class CudaKernels final : public Kernels {
     if constexpr (!Integer<T>)
       cuda::round_to_bf16(backend_, In(in), static_cast<Acc*>(rounded), static_cast<Acc*>(lost));
   }
-  /// Always empty: only the device knows where a region's entries begin.
+  /// Returns nothing: only the device knows where a region's entries begin.
   std::optional<SparseSpan> slice(const SparseSpan&, const Region&) override { return {}; }
   void pack_all(const SparseSpan& in, std::span<const Region> regions,
                 const Packets& out) override {
@@ -151,7 +151,7 @@ class CudaKernels final : public Kernels {
         of_device.push_back(out++);
         continue;
       }
-      // it may be this rank's own, still being packed
+      // it may be this rank's own message, which is still being packed
       wait_packed(each.bytes.data() + each.bytes.size());
       *out++ = wire_entries(each.bytes, data_type(), each.region.length());
     }

@@ -18,7 +18,7 @@ std::unique_ptr<Kernels> make_cuda_kernels(DataType data_type, IndexType index_t
 std::vector<const void*> one_kernel_per_file();
 
 namespace cuda {
-/// Each value type instantiates these in a source file of its own.
+/// For each value type these templates are instantiated in a source file of their own.
 template <class T>
 std::unique_ptr<Kernels> make_kernels(IndexType index_type, Backend& backend);
 template <class T>

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// A communicator's device by CUDA: the order of work on its streams.
+//
+// A communicator's share of a CUDA device. Orders the work on its streams.
 #include "kernels/device.hpp"
 
 #include <deque>
@@ -164,7 +165,7 @@ class CudaDevice final : public Device {
       const std::lock_guard lock(mutex_);
       rethrow_failure();
     }
-    last_->wait();  // unlocked: calls that end meanwhile are not waited for and need the lock
+    last_->wait();  // without the lock, which calls need that end meanwhile
   }
   size_t leak() noexcept override {
     return backend_->slabs().leak() + backend_->device_slabs().leak();
@@ -208,7 +209,7 @@ class CudaDevice final : public Device {
           slabs(backend.slabs()) {
       current.reset();
     }
-    std::optional<CurrentDevice> current;  ///< set while this is constructed
+    std::optional<CurrentDevice> current;  ///< set while the object is constructed
     cuda::Backend backend;
     Arena::Scope scope, slabs;
   };
@@ -250,10 +251,10 @@ class CudaDevice final : public Device {
 
   const int number_;
   std::shared_ptr<Memory> memory_, page_locked_, receive_memory_;
-  std::mutex mutex_;               ///< guards what other threads may wait for
+  std::mutex mutex_;               ///< guards the members that other threads may wait for
   std::optional<CudaEvent> last_;  ///< the end of the last call
   std::optional<CudaStream> own_stream_, side_stream_;
-  std::optional<cuda::DeviceTimeline> timeline_;  ///< of calls that are not captured
+  std::optional<cuda::DeviceTimeline> timeline_;  ///< the timeline of calls that are not captured
   std::optional<cuda::Backend> backend_;
   std::deque<CapturedCall> captures_;
   std::optional<CallState> call_;

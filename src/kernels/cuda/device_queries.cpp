@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Queries about this process's devices, by CUDA.
+//
+// Queries of this process's devices, answered by CUDA.
 #include "kernels/cuda/driver.hpp"
 #include "kernels/cuda/runtime.hpp"
 #include "kernels/device.hpp"
@@ -13,7 +14,7 @@ using cuda::CurrentDevice;
 int count_devices() {
   int count = 0;
   if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
-  cudaGetLastError();  // no driver, or one that is too old
+  cudaGetLastError();  // clears the error: no driver, or one that is too old
   return 0;
 }
 

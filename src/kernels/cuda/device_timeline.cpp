@@ -12,7 +12,7 @@ namespace {
 /// only when all spans measured against the old one are collected.
 constexpr auto kBaseLasts = std::chrono::minutes(1);
 constexpr size_t kMostQueued = 4096;
-/// If two readings of the host's clock are further apart, something ran in between.
+/// If two readings of the host's clock are further apart, the thread was interrupted in between.
 constexpr auto kAtMostApart = std::chrono::microseconds(50);
 constexpr int kTries = 5;
 }  // namespace

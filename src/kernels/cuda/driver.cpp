@@ -16,9 +16,10 @@ namespace sparsecoll::cuda {
 
 namespace {
 
-/// How often the process had loaded a library when the driver was searched for.
+/// The result of the last search for the driver.
 struct Search {
-  unsigned long long loads_without = 0;  ///< after so many loads the driver was not among them
+  unsigned long long loads_without = 0;  ///< number of loads of libraries before the last search
+                                         ///< that did not find it
   unsigned long long loads = 0;
 };
 
@@ -35,8 +36,9 @@ int is_driver(dl_phdr_info* object, size_t size, void* search) {
   return path.substr(path.rfind('/') + 1).starts_with("libcuda.so") ? 1 : 0;
 }
 
-/// Serialises the searches. A fork takes it, too: glibc before 2.38 leaves the lock that
-/// dl_iterate_phdr() takes locked in the child if another thread holds it during the fork.
+/// Serialises the searches. A fork takes this lock, too. Otherwise the child may hang: before
+/// version 2.38 glibc leaves the lock of dl_iterate_phdr() locked in the child if another thread
+/// holds it during the fork.
 std::mutex& search_mutex() {
   static auto& mutex = *new std::mutex;  // never destroyed: threads may search at exit
   return mutex;
@@ -47,7 +49,7 @@ void unlock_search() { search_mutex().unlock(); }
 
 /// Returns whether this process has loaded the driver.
 bool driver_is_loaded() {
-  // It fails only without memory. Then a child of a fork during a search may hang.
+  // This fails only if memory is short. Then a child that is forked during a search may hang.
   static const int not_registered = pthread_atfork(lock_search, unlock_search, unlock_search);
   static_cast<void>(not_registered);
   static Search search;

@@ -165,7 +165,7 @@ struct Bf16RoundingError {
   __device__ Acc operator()(Acc value) const { return lost_to_bf16(value); }
 };
 
-/// Two launches; the values to round are few.
+/// Rounds in two launches: there are few values to round.
 template <class Acc, class I>
 void round_to_bf16(Backend& backend, const View<Acc, I>& in, Acc* rounded, Acc* lost) {
   map(backend, in.nnz, RoundToBf16<Acc>{}, rounded, in.value);

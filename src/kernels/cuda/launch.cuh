@@ -10,7 +10,7 @@
 
 namespace sparsecoll::cuda {
 
-/// Threads of a block, unless a kernel says otherwise.
+/// The number of threads of a block, unless a kernel has its own.
 inline constexpr unsigned kThreads = 256;
 inline constexpr unsigned kWarps = kThreads / 32;
 inline constexpr unsigned kFullWarp = 0xffffffffu;
@@ -97,7 +97,7 @@ void for_each(const Backend& backend, const Length& length, const Body& body) {
   launch(backend, blocks_of_items(backend, length.bound), each<Body>, length, body);
 }
 
-/// An array that travels in the parameters of a launch, which hold 4 KB.
+/// An array that is passed in the parameters of a launch, which hold 4 KB.
 template <class Row>
 struct ParameterArray {
   static constexpr size_t kCapacity = 3840 / sizeof(Row);
@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(kThreads)
   for (size_t j = threadIdx.x; j < n; j += kThreads) to[j] = rows.row[j];
 }
 
-/// Returns the array make(0), ..., make(n - 1) in the backend's workspace. The elements travel in
+/// Returns the array make(0), ..., make(n - 1) in the backend's workspace. The elements are in
 /// launch parameters, so the host's memory is free at once and a captured graph keeps them.
 template <class Row, class Make>
 const Row* upload_array(Backend& backend, size_t n, const Make& make) {

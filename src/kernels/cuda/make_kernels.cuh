@@ -17,7 +17,7 @@ std::unique_ptr<Kernels> make_kernels(IndexType index_type, Backend& backend) {
   return std::make_unique<CudaKernels<T, uint64_t>>(backend);
 }
 
-/// Returns a kernel that only the file of this type instantiates.
+/// Returns one of the kernels of type T, for load_kernels().
 template <class T>
 const void* any_kernel() {
   return reinterpret_cast<const void*>(&apply_terms<true, T>);

@@ -38,7 +38,7 @@ template <class Acc, class I>
 struct PutBack {
   View<Acc, I> entries;
   View<Acc, I> delivered;
-  bool wanted;  ///< true: those that were delivered
+  bool wanted;  ///< true: entries that were delivered; false: the others
   Acc* residual;
   __device__ void operator()(size_t j) const {
     const uint64_t index = entries.at(j);
@@ -61,7 +61,7 @@ void put_back(Backend& backend, const Feedback& feedback, Acc* residual) {
   }
 }
 
-/// Converts a value of the accumulation to a result in the tensor's type.
+/// Converts a value of the accumulation type to a result in the tensor's type.
 template <class T>
 struct ToResult {
   int divisor;

@@ -62,7 +62,7 @@ class CudaEvent final : public Event {
   CudaEvent(const CudaEvent&) = delete;
   CudaEvent& operator=(const CudaEvent&) = delete;
 
-  /// Captures the work that the stream has now.
+  /// Records the event: it stands for the work that the stream has now.
   void record(cudaStream_t stream) {
     check(cudaEventRecord(event_, stream), "cudaEventRecord");
     recorded_ = true;

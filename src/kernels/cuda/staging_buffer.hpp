@@ -17,7 +17,7 @@ class StagingBuffer {
  public:
   /// Records waits and copies of messages as spans from now on.
   void record_spans_in(DeviceTimeline& timeline) { timeline_ = &timeline; }
-  /// Null if spans are not recorded.
+  /// Returns the timeline; null if spans are not recorded.
   DeviceTimeline* timeline() const { return timeline_; }
 
   /// Queues a copy of counts to page-locked `host_counts`. The host can read them when the work
@@ -29,7 +29,7 @@ class StagingBuffer {
 
   /// Records that the work queued so far completes the writes to `bytes`, which the host will read.
   void record_written(ConstBytes bytes, cudaStream_t stream);
-  /// Waits until the recorded range that `end` lies in, or at the end of, is written. Returns at
+  /// Waits until the recorded range that contains `end`, or that ends there, is written. Returns at
   /// once if there is none.
   void wait_for(const std::byte* end) const;
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Stamps and counts for agreement in stream order. Each message begins with a stamp that says which
-// call it belongs to. The host does not wait; it finds out later if a stamp did not match. One
-// launch for 240 messages or more, whose addresses travel in its parameters. It needs no workspace,
-// so it can run on any stream.
+// call it belongs to. The host does not wait; it finds out later if a stamp did not match. A launch
+// handles as many messages as its parameters have room for, at least 240. It needs no workspace, so
+// it can run on any stream.
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/stamps.hpp"
 

@@ -15,7 +15,7 @@ namespace {
 /// There are more chunks than threads, so that other threads take over chunks of a delayed one.
 constexpr size_t kChunksPerThread = 4;
 
-/// Chunks are whole rows, with indices of 32 bits.
+/// A chunk has whole rows, and few enough elements for indices of 32 bits.
 constexpr size_t kLongestChunk = size_t{1} << 31;
 
 const FilterFunctions& filters_of(Simd simd) {

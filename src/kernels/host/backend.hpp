@@ -12,15 +12,15 @@
 
 namespace sparsecoll::host {
 
-/// When and how vectors are selected from with sampled_select(). Tests set these to reach rare
-/// branches.
+/// The parameters of sampled_select(). Tests change them to reach rare branches.
 struct SelectTuning {
   size_t min_count = 4096;                 ///< shortest vector, in elements
   size_t min_ratio = 4;                    ///< selects at most 1 / min_ratio of the elements
   size_t sample_groups = size_t{1} << 13;  ///< groups of adjacent elements to sample, at most
-  size_t chunk_capacity = 0;  ///< candidates that fit into a chunk's memory if k do; 0: enough
-  uint64_t forced_bound = 0;  ///< least key of a candidate, instead of an estimate; 0: estimate it
-  size_t stream_bytes = 0;    ///< size from which residuals bypass the caches; 0: by the machine
+  size_t chunk_capacity = 0;  ///< candidates for which a chunk has memory, at least k; 0: enough
+  uint64_t forced_bound = 0;  ///< least key of a candidate; 0: estimate it
+  size_t stream_bytes = 0;    ///< size from which residuals bypass the caches; 0: depends on the
+                              ///< machine
   size_t min_chunk = size_t{1} << 17;  ///< elements of a chunk if there are several
 };
 
@@ -57,8 +57,8 @@ constexpr size_t cut(size_t count, size_t n, size_t s) {
 /// The host as a backend: workspace, vector instructions and threads of one communicator.
 class Backend {
  public:
-  /// Throws InvalidArgument for a level that this machine does not have. For `threads` and
-  /// `placement` see ThreadPool.
+  /// Throws InvalidArgument for a level that this machine does not have. ThreadPool explains
+  /// `threads` and `placement`.
   Backend(Arena& arena, Simd simd, size_t threads = 1, const ThreadPlacement& placement = {});
 
   Arena& arena() { return arena_; }
@@ -70,10 +70,10 @@ class Backend {
     return tuning_.stream_bytes != 0 ? tuning_.stream_bytes : beyond_caches_;
   }
   size_t threads() const { return threads_.threads(); }
-  /// Lets long selections end with a Timeout at the deadline. Returns the one that was set before.
+  /// Makes long selections throw Timeout at the deadline. Returns the deadline that was set before.
   Deadline set_deadline(const Deadline& deadline) { return std::exchange(deadline_, deadline); }
   const Deadline& deadline() const { return deadline_; }
-  /// Returns the number of chunks into which a loop over so many elements is cut.
+  /// Returns the number of chunks into which a loop over `count` elements is cut.
   size_t chunks(size_t count) const;
   /// Runs task(0) to task(tasks - 1) on the threads. Tasks must not throw.
   void run(size_t tasks, FunctionRef<void(size_t)> task) { threads_.run(tasks, task); }

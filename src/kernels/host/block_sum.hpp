@@ -18,8 +18,8 @@ class BlockSum {
   using Acc = Accumulation<T>;
 
  public:
-  /// Elements that add() takes at most. Few enough for the caches, many enough that a read of
-  /// another process's memory takes no longer than it copies.
+  /// The largest number of elements of one add(). It is small enough for the caches, and so large
+  /// that the cost of a call to read another process's memory does not matter.
   static constexpr size_t kMost = size_t{1} << 15;
 
   BlockSum(SummedVectors& vectors, Backend* backend, Arena& arena)
@@ -40,14 +40,15 @@ class BlockSum {
         std::transform(values, values + count, to, [](T value) { return widen(value); });
       sum = to;
       if constexpr (std::is_same_v<T, Acc>)
-        if (v == 0) sum = values;  // where it lies: the first addition writes to `to`
+        if (v == 0) sum = values;  // no copy: the first addition writes to `to`
     }
     if (sum != to) std::copy_n(sum, count, to);
     return true;
   }
 
  private:
-  /// Adds as the filter does, with a bound that nothing reaches, for its vector instructions.
+  /// Adds with the filter, for its vector instructions. The filter's bound is one that no value
+  /// reaches.
   void add_vector(const Acc* sum, const T* values, size_t count, Acc* to) const {
     size_t rows = 0;
     if constexpr (!Integer<T>) {
@@ -83,8 +84,8 @@ class FilteredValues {
   }
 
   /// Returns the values from `begin` on. If they are sums, it first adds `count` of them, or kMost
-  /// if `count` is 0, but none from `end` on, unless it has them from the call before. Null if a
-  /// vector cannot be read.
+  /// if `count` is 0, but none from `end` on, unless the last call has added them. Returns null if
+  /// a vector cannot be read.
   const T* from(size_t begin, size_t count, size_t end) {
     if (!sum_) return values_ + begin;
     if (begin < begin_ || begin >= end_) {
@@ -101,7 +102,7 @@ class FilteredValues {
  private:
   const T* values_;
   const BlockSum<T>* sum_ = nullptr;
-  T* sums_ = nullptr;  ///< of elements [begin_, end_)
+  T* sums_ = nullptr;  ///< sums of the elements [begin_, end_)
   size_t begin_ = 0;
   size_t end_ = 0;
   bool failed_ = false;

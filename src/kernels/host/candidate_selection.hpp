@@ -31,13 +31,13 @@
 
 namespace sparsecoll::host {
 
-/// Elements between two checks of how much memory is left.
+/// Elements between two checks of the memory that is left for candidates.
 constexpr size_t kBlock = 4096;
-/// Elements between two looks at the deadline: less than a millisecond.
+/// Elements between two checks of the deadline; they take less than a millisecond.
 constexpr size_t kLook = size_t{1} << 20;
-/// The residual of a candidate is prefetched so many candidates before it is used.
+/// The residual of a candidate is prefetched this many candidates before it is used.
 constexpr size_t kAhead = 64;
-/// If more than one of so many elements is a candidate, the filter does not branch for each.
+/// If more than one of this many elements is a candidate, the filter does not branch for each.
 constexpr size_t kRare = 333;
 
 /// Says what a full chunk does with its candidates: `returned` keeps the k largest and gives the
@@ -266,8 +266,8 @@ class CandidateSelection {
   FilterFunction<T> fast_;
   FilterFunction<T> slow_;
   std::span<Chunk<Acc>> chunks_;
-  std::span<FilteredValues<T>> filtered_;  ///< by the chunks
-  std::span<Key<Acc>> keys_;               ///< of the candidates that K2 compares closely
+  std::span<FilteredValues<T>> filtered_;  ///< one for each chunk
+  std::span<Key<Acc>> keys_;               ///< keys of the candidates that K2 compares exactly
 };
 
 }  // namespace sparsecoll::host

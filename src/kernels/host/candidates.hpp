@@ -19,15 +19,15 @@ template <class Acc>
 struct Chunk {
   size_t begin = 0;
   size_t end = 0;
-  uint32_t* index = nullptr;  ///< from `begin` on
+  uint32_t* index = nullptr;  ///< indices of the candidates, from `begin` on
   Acc* value = nullptr;
   size_t capacity = 0;
   size_t found = 0;
-  size_t discarded = 0;   ///< before those found, and not staged any more
-  Threshold threshold{};  ///< with its share of the ties
+  size_t discarded = 0;   ///< candidates that were discarded, before those that are stored
+  Threshold threshold{};  ///< the threshold, with this chunk's share of the ties
   size_t above = 0;       ///< candidates above the threshold
-  size_t ties = 0;        ///< with it
-  size_t at = 0;          ///< where the first entry of this chunk is written
+  size_t ties = 0;        ///< candidates equal to the threshold
+  size_t at = 0;          ///< position at which the first entry of this chunk is written
   size_t written = 0;
 };
 
@@ -39,7 +39,7 @@ void visit_candidates(std::span<const Chunk<Acc>> chunks, Visit visit) {
 }
 
 /// Returns the threshold that the k largest candidates pass. Copies those that share the first
-/// digit of the k-th key to `scratch`, if they fit, and compares only these closely.
+/// digit of the k-th key to `scratch`, if they fit, and compares only these exactly.
 template <class Acc>
 Threshold find_threshold(std::span<const Chunk<Acc>> chunks, size_t k,
                          std::span<Key<Acc>> scratch) {
@@ -53,7 +53,7 @@ Threshold find_threshold(std::span<const Chunk<Acc>> chunks, size_t k,
     return find_threshold<Acc>(k, [&](auto visit) { visit_candidates(chunks, visit); });
   size_t n = 0;
   visit_candidates(chunks, [&](uint64_t key) {
-    scratch[n] = static_cast<Key<Acc>>(key);  // stays unless the next one overwrites it
+    scratch[n] = static_cast<Key<Acc>>(key);  // the next key overwrites it unless it counts
     n += key >> kShift == digit;
   });
   return find_threshold<Acc>(n, missing, [scratch](size_t j) -> uint64_t { return scratch[j]; });

@@ -48,8 +48,8 @@ class BitWriter {
   unsigned filled_ = 0;
 };
 
-/// Writes the low bits of the indices, four at a time if they are short. Returns those of the last
-/// word, which is not stored yet.
+/// Writes the low bits of the indices, four at a time if they are short. Returns the bits of the
+/// last word, which is not stored yet.
 template <class I>
 uint64_t put_low_bits(std::byte* at, std::span<const I> index, uint64_t begin,
                       const EliasFanoLayout& code) {
@@ -102,8 +102,8 @@ class EliasFanoReader {
         return loops_->decode({at_, nnz_, code_.low, code_.unary, code_.end,
                                static_cast<uint32_t>(begin), out}) &&
                out[0] >= begin && out[nnz_ - 1] - begin < length_;
-    // A word of ones and zeros follows the low bits. So the 8 bytes from any of their bytes on are
-    // inside the string, and hold up to 57 bits from the first one on.
+    // A word of ones and zeros follows the low bits. So 8 bytes can be read from any byte of the
+    // low bits on. They hold at least 57 bits from any bit of that byte on.
     if (code_.low <= 57 && code_.end - code_.unary >= 64) return get_by(near, begin, out);
     return get_by(anywhere, begin, out);
   }

@@ -78,8 +78,9 @@ void deliver_concatenated(std::span<const SparseSpan> inputs, const SparseBuffer
   }
 }
 
-/// Writes the elements of a region of the dense vector to `dense`: zeros but for the entries. Goes
-/// tile by tile, so that entries overwrite zeros that are still in the nearest cache.
+/// Writes the elements of a region of the dense vector to `dense`: the entries, and zeros
+/// elsewhere. Works tile by tile, so that entries overwrite zeros that are still in the nearest
+/// cache.
 template <class T, class I>
 void scatter(const View<Accumulation<T>, I>& in, int divisor, const Region& region, T* dense) {
   constexpr size_t kTile = 4096;

@@ -41,7 +41,7 @@ struct FilterTask {
   bool dense;              ///< candidates are many: do not branch for each
 };
 
-/// Whether a selected value of T leaves nothing of itself in the residual.
+/// True if a selected value of T is sent without rounding, so that its residual is 0.
 template <class T>
 inline constexpr bool kSentExactly = sizeof(T) != 2;
 
@@ -62,11 +62,11 @@ struct ExtractTask {
   uint32_t* position;  ///< positions of the large values, rising; has room for kExtractSlack more
   T* value;            ///< the large values; has room for kExtractSlack more
 };
-/// Elements that may be written behind the last one. It takes longer to predict whether a row has
-/// any large value.
+/// Elements that may be written behind the last one. Rows are written without a branch, which is
+/// faster than predicting whether a row has a large value.
 inline constexpr size_t kExtractSlack = 3;
 
-/// Returns the number of large values. Null if this level is too slow for it.
+/// Returns the number of large values. The pointer is null if this level is too slow for it.
 template <class T>
 using ExtractFunction = size_t (*)(const ExtractTask<T>&);
 

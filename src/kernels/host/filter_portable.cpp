@@ -10,8 +10,8 @@ namespace sparsecoll::host {
 
 namespace {
 
-/// Makes candidates of those n entries that reach the bound. Sets them to 0 in the residual if
-/// nothing of them stays there.
+/// Makes candidates of those of n entries that reach the bound. If values are sent exactly, sets
+/// their residual to 0.
 template <class T, class Value>
 size_t append(const FilterTask<T>& s, size_t begin, size_t n, size_t found, Value* value) {
   for (size_t i = 0; i < n; ++i) {

@@ -73,10 +73,10 @@ size_t filter_values(const FilterTask<T>& s) {
   return found;
 }
 
-/// Not for lanes of 16 bits: L must load keys of T.
+/// Extracts large values. L must load keys of T, so lanes of 16 bits are not supported.
 template <class L, class T>
 size_t extract(const ExtractTask<T>& h) {
-  constexpr uint64_t kLast = uint64_t{1} << 63;  // any position will do if no bit is left
+  constexpr uint64_t kLast = uint64_t{1} << 63;  // if no bit is left, any position is valid
   const auto bound = L::bound_of(h.bound);
   size_t found = 0;
   for (size_t i = 0; i < h.count; i += kRow) {

@@ -157,14 +157,15 @@ class HostKernels final : public Kernels {
           pending_ = host::plan_messages<Bfloat16, T>(In(in), regions, out, arena_);
     }
   }
-  /// Writes no earlier: so the first message is under way while the others are written.
+  /// Writes a message only when it is waited for, so that the first one is sent while the others
+  /// are written.
   void wait_packed(const std::byte* end) override {
     for (; !pending_.empty() && pending_.front().at < end; pending_ = pending_.subspan(1))
       pending_.front().write(loops());
   }
   void prefetch(ConstBytes) override {}
   void count_entries(std::span<const Message> messages, size_t* out) override {
-    write_pending();  // they may be among the pending ones
+    write_pending();  // these messages may be among the pending ones
     for (const Message& each : messages)
       *out++ = wire_entries(each.bytes, data_type(), each.region.length());
   }
@@ -240,7 +241,7 @@ class HostKernels final : public Kernels {
   std::byte* slab(size_t n, size_t) override { return bytes(n); }
 
   const SparseLoops* loops() const { return backend_ ? backend_->loops() : nullptr; }
-  /// The plain loops take short vectors, and large shares of vectors.
+  /// Returns whether sampling pays: not for short vectors, nor for large shares of a vector.
   bool samples(size_t count, size_t k) const {
     return backend_ && count >= backend_->tuning().min_count &&
            k <= count / backend_->tuning().min_ratio;
@@ -269,7 +270,8 @@ class HostKernels final : public Kernels {
       pending_;  ///< messages of pack_all() that are not written yet
 };
 
-/// Creates the kernels of one value type. Each type is instantiated in a file of its own.
+/// Creates the kernels of one value type. Each type has a source file that instantiates this
+/// template.
 template <class T>
 Kernels& make_kernels(IndexType index_type, Arena& arena, Backend* backend) {
   switch (index_type) {

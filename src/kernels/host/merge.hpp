@@ -27,7 +27,7 @@ struct AllSums {
   }
 };
 /// Writes the sums with a key of at least `key`, which is a key of T and not 0. `extract`, if it is
-/// not null, finds them if sums are many: that is quicker than a bitmap of the occupied ones.
+/// not null, finds them if there are many sums: then it is faster than a bitmap.
 template <class T>
 struct SumsAtLeast {
   uint64_t key;
@@ -54,10 +54,10 @@ constexpr size_t merge_workspace(uint64_t length) {
 /// Adds P sorted inputs by tiles of indices. Each tile adds the entries of the inputs, in the order
 /// of the inputs, into a small dense array, and writes it out in index order. One bitmap marks the
 /// occupied elements, another one the words of the first that are not 0. A tile begins at an entry.
-/// Tiles are the longer the rarer entries are, so that the entries of a tile stay in the nearest
-/// cache. If entries are not rare, the array begins and ends as the neutral element of addition, so
-/// that the first entry of an index is no special case. If sums are extracted, it begins as zeros,
-/// which reach no bound, and needs no bitmap.
+/// The rarer entries are, the longer are the tiles, so that the entries of a tile stay in the
+/// nearest cache. If entries are not rare, the array begins and ends as the neutral element of
+/// addition, so that the first entry of an index is no special case. If sums are extracted, it
+/// begins as zeros, which reach no bound, and needs no bitmap.
 template <class T, class I, class Passes>
 class TileMerge {
  public:
@@ -137,7 +137,7 @@ class TileMerge {
     constexpr bool kRare = kMarks == Marks::used;
     const View<T, I> input(inputs_[p]);
     const uint64_t length = kRare ? length_ : kShortestTile;
-    // Copies, which the writes below cannot change.
+    // Copies of the members, so that the compiler knows that the writes below do not change them.
     T* const sum = sum_;
     uint64_t *const occupied = occupied_.data(), *const used = used_.data();
     size_t j = next_[p];

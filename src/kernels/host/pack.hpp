@@ -42,7 +42,7 @@ std::byte* put_header(const MessageEntries& entries, Representation representati
   return at + sizeof header;
 }
 
-/// Rounds every value to bfloat16. `lost` gets what that removes.
+/// Rounds every value to bfloat16. `lost` gets the rounding errors.
 template <class A, class I>
 void round_to_bf16(const View<A, I>& in, A* rounded, A* lost) {
   for (size_t j = 0; j < in.nnz; ++j) {
@@ -64,7 +64,7 @@ void put_values(std::byte* at, const A* value, size_t n) {
   }
 }
 
-/// Writes one message of a tensor of T: header, indices and values, which travel as W.
+/// Writes one message of a tensor of T: header, indices and values, which are sent as W.
 template <class W, class T, class I>
 void pack(const View<Accumulation<T>, I>& in, const MessageEntries& entries, std::byte* at,
           const SparseLoops* loops) {

@@ -24,16 +24,17 @@ class PairMerge {
   void run(const SparseBuffer& out) {
     index_ = static_cast<I*>(out.index);
     value_ = static_cast<T*>(out.value);
-    // A chunk writes to where it would begin if no two indices were the same.
+    // A chunk writes to the position at which its sums would begin if all indices were distinct.
     const size_t all = a_.nnz + b_.nnz;
     const bool many = all >= kInterleaveFrom && all <= out.capacity;
     *out.nnz = many ? run_interleaved() : run_one({0, 0, 0}, {a_.nnz, b_.nnz, 0}).out;
   }
 
  private:
-  static constexpr size_t kSegments = 3;         ///< more would not leave registers enough
-  static constexpr size_t kInterleaveFrom = 64;  ///< entries for which cuts pay
-  static constexpr size_t kFew = 4;  ///< with so few steps left, no more steps are made in parallel
+  static constexpr size_t kSegments = 3;         ///< more would need too many registers
+  static constexpr size_t kInterleaveFrom = 64;  ///< number of entries from which cuts pay
+  static constexpr size_t kFew = 4;  ///< with at most this many steps left, the loop is not
+                                     ///< interleaved
 
   struct Position {
     size_t i, j;  ///< positions in a and b
@@ -49,7 +50,7 @@ class PairMerge {
     at.j += takes_right;
   }
 
-  /// There is room for one entry that does not pass.
+  /// Writes the entry, also if it does not pass: the next one then overwrites it.
   void put(Position& at, I index, T sum) const {
     index_[at.out] = index;
     value_[at.out] = sum;

@@ -12,7 +12,7 @@ namespace sparsecoll::host {
 
 // These functions are never called for integers, which have no shares.
 
-/// Returns the share of a value that is sent, as it travels.
+/// Returns the share of a value that is sent, rounded as in messages.
 template <class T>
 T push_sum_part(Accumulation<T> share, T value) {
   return narrow<T>(static_cast<Accumulation<T>>(share * widen(value)));
@@ -49,7 +49,7 @@ inline void push_sum_add_weights(double* weight, std::span<const double* const> 
   for (const double* const each : arrived) *weight += *each;
 }
 
-/// Goes block by block, so that a block stays in the cache while all vectors are added.
+/// Works block by block, so that a block stays in the cache while all vectors are added.
 template <class T>
 void push_sum_update(const PushSumUpdate& update, size_t count, T* x, T* estimate) {
   using Acc = Accumulation<T>;

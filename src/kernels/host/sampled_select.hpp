@@ -13,9 +13,9 @@ namespace sparsecoll::host {
 
 /// Adjacent elements that are sampled together: a cache line of floats.
 constexpr size_t kGroup = 16;
-/// At most one in kSparsely elements is sampled.
+/// At most one of kSparsely elements is sampled.
 constexpr size_t kSparsely = 32;
-/// With fewer groups an estimate does not pay.
+/// The smallest number of groups for which an estimate pays.
 constexpr size_t kFewGroups = 4;
 
 /// Mixes bits: groups lie at random in their parts of the vector, so that no regular pattern in it
@@ -26,7 +26,8 @@ constexpr uint64_t scatter_bits(uint64_t x) {
   return x ^ x >> 33;
 }
 
-/// Samples groups of gradient + residual, one from each of equally many equal parts.
+/// Samples gradient + residual: divides the vector into equal parts, and takes one group of
+/// elements from each.
 template <class T>
 class Sample {
   using Acc = Accumulation<T>;
@@ -58,7 +59,7 @@ class Sample {
   }
 
   void take_group(size_t g, Acc* to) const {
-    constexpr size_t kGroupsAhead = 24;  // so many waits for memory overlap
+    constexpr size_t kGroupsAhead = 24;  // this many waits for memory overlap
     const size_t next = begin_of(std::min(g + kGroupsAhead, groups_ - 1));
     __builtin_prefetch(values_ + next);
     if (previous_) __builtin_prefetch(previous_ + next);
@@ -103,9 +104,9 @@ uint64_t find_key(Backend& backend, std::span<const Acc> values, size_t k) {
   return threshold.ties > 0 ? threshold.key : threshold.key + 1;
 }
 
-/// Estimates a key that the k-th largest entry of gradient + residual almost always reaches, and
-/// few others do. Neighbours may be similar, so that the number of hits m in a sample varies by
-/// more than sqrt(m).
+/// Estimates a key that almost always at least k entries of gradient + residual reach, and not many
+/// more. Neighbours may be similar, so the number m of sampled entries above a key varies by more
+/// than sqrt(m).
 template <class T>
 uint64_t guess_bound(Backend& backend, const Gradient& gradient, size_t k, SummedVectors* vectors) {
   const size_t groups =

@@ -131,7 +131,7 @@ void partition(const View<T, I>& in, const Threshold& threshold, const SparseBuf
 template <class T, class I>
 uint64_t least_key(const View<T, I>& in) {
   if (in.nnz == 0) return 0;
-  // Several at once, which compilers turn into vector instructions.
+  // Several keys at once, so that compilers use vector instructions.
   constexpr size_t kLanes = 16;
   std::array<decltype(magnitude_bits(T{})), kLanes> least;
   least.fill(magnitude_bits(in.value[0]));

@@ -73,7 +73,8 @@ class Bits {
   unsigned filled_ = 0;
 };
 
-/// The ones of 16 entries mostly lie in two adjacent words. Then they are added to both at once.
+/// The one bits of 16 entries mostly lie in two adjacent words. Then they are added to these two
+/// words at once.
 void Bits::put_ones(const EncodeTask& in) {
   const __m512i lane = lanes(), begin = set(in.begin);
   const __m128i low = _mm_cvtsi32_si128(static_cast<int>(in.low));
@@ -104,7 +105,7 @@ void Bits::put_ones(const EncodeTask& in) {
   go_to(in.words);
 }
 
-/// Low bits are narrowed to as many bytes as hold them, and combined from 8 bytes at a time.
+/// Low bits are narrowed to the fewest bytes that hold them, and combined 8 bytes at a time.
 void encode(const EncodeTask& in) {
   Bits out(in.at);
   const uint64_t mask = (uint64_t{1} << in.low) - 1;

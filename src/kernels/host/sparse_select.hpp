@@ -17,7 +17,7 @@
 
 namespace sparsecoll::host {
 
-/// For fewer values a sample does not pay.
+/// The smallest number of values for which a sample pays.
 constexpr size_t kSampledFrom = 8192, kSample = 1024;
 
 /// Estimates a range [begin, end) of keys that almost always holds the k-th largest key of the

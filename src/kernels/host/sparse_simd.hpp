@@ -21,7 +21,7 @@ struct DecodeTask {
   unsigned low;
   uint64_t unary;
   uint64_t end;
-  uint32_t begin;  ///< which is added to each distance
+  uint32_t begin;  ///< added to each distance
   uint32_t* out;   ///< room for nnz
 };
 inline constexpr unsigned kMaxSimdLowBits = 16;
@@ -36,7 +36,7 @@ struct EncodeTask {
   unsigned low;
   uint64_t unary;
   uint64_t words;
-  std::byte* at;  ///< room for `words`, aligned to none
+  std::byte* at;  ///< room for `words` words; any alignment
 };
 
 /// Entries to be split: those with a key above `key` pass. The outputs overlap nothing.
@@ -46,7 +46,7 @@ struct PartitionTask {
   const T* value;
   size_t count;
   uint64_t key;
-  uint32_t* kept_index;  ///< room for those that pass
+  uint32_t* kept_index;  ///< room for all entries that pass
   T* kept_value;
   uint32_t* dropped_index;  ///< the other non-zeros; null: not wanted
   T* dropped_value;
@@ -64,7 +64,7 @@ struct KeyRangeTask {
   size_t count;
   uint64_t begin;
   uint64_t end;
-  K* few;  ///< room for those in it
+  K* few;  ///< room for all values in the range
 };
 
 struct KeyRangeCounts {

@@ -14,8 +14,9 @@
 
 namespace sparsecoll::host {
 
-/// Magnitudes compare as integers do, NaNs above infinity. They are quicker to compute than keys
-/// and bound them. Those of floats have no sign bit; signed comparisons are quicker.
+/// Magnitudes compare as integers do, NaNs above infinity. They are quicker to compute than keys,
+/// and no magnitude is below its key. Those of floats have no sign bit; signed comparisons are
+/// quicker.
 template <class T>
 auto magnitude_bits(T value) {
   if constexpr (Integer<T>)
@@ -25,7 +26,7 @@ auto magnitude_bits(T value) {
                                                    Float<T>::kMagnitude);
 }
 
-constexpr int kDigitBits = 11;  // bits of a key that one round counts by
+constexpr int kDigitBits = 11;  // bits of the digit that one round counts
 
 /// Finds the threshold that the k largest of some keys pass, digit by digit from the top: each
 /// round counts the keys that share the digits found so far, by their next digit. `visit_keys`
@@ -33,8 +34,8 @@ constexpr int kDigitBits = 11;  // bits of a key that one round counts by
 template <class T, class VisitKeys>
 Threshold find_threshold(size_t k, VisitKeys visit_keys) {
   if (k == 0) return {kKeyEnd<T>, 0};
-  uint64_t prefix = 0;  // of the k-th key
-  size_t missing = k;   // how many of the k have this prefix
+  uint64_t prefix = 0;  // prefix of the k-th key
+  size_t missing = k;   // how many of the k largest have this prefix
   for (int high = std::bit_width(kKeyEnd<T> - 1); high > 0;) {
     const int shift = std::max(high - kDigitBits, 0);
     const uint64_t mask = (uint64_t{1} << (high - shift)) - 1;
@@ -55,7 +56,7 @@ Threshold find_threshold(size_t k, VisitKeys visit_keys) {
   return prefix == 0 ? Threshold{} : Threshold{prefix, missing};
 }
 
-/// Up to so many keys, a bisection is quicker than counting digits.
+/// Up to this number of keys, a bisection is faster than counting digits.
 constexpr size_t kFewKeys = 512;
 
 /// Finds the threshold of at most kFewKeys keys bit by bit from the top, without a branch that
@@ -78,7 +79,7 @@ Threshold bisect_threshold(size_t n, size_t k, KeyAt key_at) {
   for (int bit = std::bit_width(kKeyEnd<T> - 1) - 1; bit >= 0; --bit) {
     const auto candidate = static_cast<Key<T>>(least | Key<T>{1} << bit);
     const size_t reached = count_from(candidate);
-    if (reached == k) {  // exactly k: the caller may have lower keys that it did not pass
+    if (reached == k) {  // exactly k: there may be lower keys, which the caller did not pass
       Key<T> lowest = std::numeric_limits<Key<T>>::max();
       for (size_t j = 0; j < n; ++j)
         if (keys[j] >= candidate) lowest = std::min(lowest, keys[j]);
@@ -99,7 +100,7 @@ Threshold find_threshold(size_t n, size_t k, KeyAt key_at) {
   });
 }
 
-/// Decides which entries pass. Callers ask in index order.
+/// Decides which entries pass. Callers pass the entries in index order.
 class ThresholdTest {
  public:
   explicit ThresholdTest(const Threshold& threshold) : threshold_(threshold) {}

@@ -45,7 +45,7 @@ bool get_indices(const std::byte* at, const WireHeader& header, uint64_t begin, 
   return false;
 }
 
-/// Converts values that travelled as W.
+/// Converts values that were sent as W.
 template <class W, class A>
 void get_values(const std::byte* at, size_t n, A* out) {
   if constexpr (std::is_same_v<W, A>) {
@@ -55,7 +55,7 @@ void get_values(const std::byte* at, size_t n, A* out) {
   }
 }
 
-/// Returns where the values of a valid message of a tensor of T begin, if they travelled in the
+/// Returns where the values of a valid message of a tensor of T begin, if they were sent in the
 /// accumulation type; else null.
 template <class T>
 const std::byte* values_in(const Message& message) {
@@ -92,7 +92,7 @@ bool unpack(const Message& message, const SparseBuffer& out, const SparseLoops* 
   at += wire_index_bytes(representation, {header.nnz, header.length, size_of(sent)});
   auto* value = static_cast<Accumulation<T>*>(out.value);
   if (!value) {
-    // values_in() has returned their address
+    // values_in() has returned the address of the values
   } else if (sent == data_type_of<T>()) {
     get_values<T>(at, header.nnz, value);
   } else if (sent == accumulation(data_type_of<T>())) {

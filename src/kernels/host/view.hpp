@@ -32,7 +32,7 @@ class Writer {
     value_[n_] = value;
     ++n_;
   }
-  /// Does not branch: there is room for one entry that does not pass.
+  /// Writes the entry, also if it does not pass: the next one then overwrites it. No branch.
   void add_if(bool passes, uint64_t index, T value) {
     index_[n_] = static_cast<I>(index);
     value_[n_] = value;

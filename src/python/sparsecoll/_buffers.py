@@ -32,12 +32,12 @@ _NUMPY_NAMES = {np.dtype(name): name for name in (
 
 
 class Buffer(NamedTuple):
-    """Memory of an array. It is valid while `owner` lives."""
+    """The memory of an array. It is valid while `owner` lives."""
 
     pointer: int
     count: int
     dtype: str
-    stream: Optional[int]  # of device memory; None on the host
+    stream: Optional[int]  # the stream of device memory; None on the host
     owner: Any
 
     @property
@@ -68,7 +68,7 @@ def datatype_of(dtype: Any) -> DataType:
 
 
 def accumulation_dtype(datatype: DataType) -> Any:
-    """Returns numpy's type of the sums, which residuals have."""
+    """Returns numpy's type for sums, which is also that of residuals."""
     return np.float64 if datatype == DataType.FLOAT64 else np.float32
 
 
@@ -106,7 +106,8 @@ def _of_torch(tensor: Any) -> Buffer:
 
 
 def _is_contiguous(shape: Tuple[int, ...], strides: Optional[Tuple[int, ...]], item: int) -> bool:
-    """Returns whether elements of `item` units lie in C order without gaps."""
+    """Returns whether the array is contiguous in C order; an element takes `item` units of the
+    strides."""
     if strides is None or 0 in shape:
         return True
     expected = item
@@ -168,7 +169,8 @@ _capsule_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 
 def _of_dlpack(array: Any) -> Buffer:
-    """The capsule stays unused, so that its destructor frees it when the buffer is dropped."""
+    """Reads a DLPack capsule without consuming it, so that its destructor frees it when the buffer
+    is dropped."""
     device = array.__dlpack_device__()[0] if hasattr(array, "__dlpack_device__") else 1
     if device not in _DL_HOST | _DL_CUDA:
         raise TypeError(f"memory of DLPack's device type {int(device)}: expected host or CUDA")
@@ -185,7 +187,7 @@ def _of_dlpack(array: Any) -> Buffer:
 
 
 def empty_like(array: Any, count: Optional[int] = None) -> Any:
-    """Returns a new array of the kind, type and place of another one."""
+    """Returns a new array of the same kind and type as another one, on the same device."""
     shape = array.shape if count is None else (count,)
     if hasattr(array, "new_empty"):
         return array.new_empty(shape)

@@ -39,7 +39,7 @@ class Calls(Verbs):
     def async_error(self) -> Result:
         """The error that poisoned the communicator, IN_PROGRESS while calls are queued, or SUCCESS.
 
-        Any thread may ask."""
+        Any thread may call it."""
         result = ctypes.c_int()
         self._call("sparsecollCommGetAsyncError", self.handle, ctypes.byref(result))
         return Result(result.value)
@@ -63,8 +63,8 @@ class Calls(Verbs):
         Args:
             vector: the entries.
             dense: out: vector.count values; with an offset any number.
-            offset: the index that goes to dense[0]: the begin of a region of the vector.
-            stream: of device buffers.
+            offset: the index of the vector that goes to dense[0], if `dense` is a region.
+            stream: the CUDA stream of device buffers.
         """
         target = buffer_of(dense, writable=True)
         if target.datatype != vector.datatype:
@@ -110,12 +110,12 @@ class Calls(Verbs):
         self.fetch(call.recv, call.counts, call.stream)
 
     def _keep(self, things: Any) -> None:
-        """Keeps what a queued call uses."""
+        """Keeps the objects that a queued call uses alive."""
         if self.queued:
             self._kept.append((self.sequence, things))
 
     def _drop_if_idle(self) -> None:
-        """Drops what is kept for a caller that never waits, when no call is queued."""
+        """Drops the kept objects if no call is queued, for a caller that never waits."""
         if len(self._kept) > 256 and self.async_error == Result.SUCCESS:
             self._kept.clear()
 

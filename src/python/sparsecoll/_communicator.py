@@ -24,8 +24,8 @@ from sparsecoll._types import Result
 
 Done = Callable[[int, Result], None]
 
-# The functions that wait for the end of a call, by the number that the library hands back. One
-# function of ctypes serves all: such a function must live until it has returned.
+# The functions of notify(), by the number that the library passes back. One ctypes function calls
+# them all, because a ctypes function must live until it has returned.
 _waiting: Dict[int, Done] = {}
 _numbers = itertools.count(1)
 
@@ -117,7 +117,7 @@ class Communicator(Calls, Inits):
         self._drop(sequence)
 
     def notify(self, sequence: int, done: Done) -> None:
-        """Has done(sequence, result) called once, when the call with this number has ended.
+        """Calls done(sequence, result) once, when the call with this number has ended.
 
         With blocking=False the thread of the communicator calls it: keep it short. In it every
         function on this communicator is InvalidUsage. An exception in it is printed.
@@ -162,13 +162,13 @@ class Communicator(Calls, Inits):
         return Stats.of(struct)
 
     def topology(self) -> Topology:
-        """Returns where this rank is. Call it on all ranks the first time."""
+        """Returns the node and the groups of this rank. Call it on all ranks the first time."""
         struct = t.TopologyStruct(ctypes.sizeof(t.TopologyStruct), 0x5350544F, t.VERSION)
         self._call("sparsecollCommGetTopology", self.handle, ctypes.byref(struct))
         return Topology.of(struct)
 
     def measure(self) -> None:
-        """Measures the network: what Algo.AUTO predicts costs from. Collective."""
+        """Measures the network, from which Algo.AUTO predicts costs. Collective."""
         self._call("sparsecollCommMeasure", self.handle)
 
     def failed(self) -> List[int]:
@@ -194,7 +194,7 @@ class Communicator(Calls, Inits):
         return Communicator(handle.value, self.queued if config is None else not config.blocking)
 
     def dump(self, path: Union[None, str, "os.PathLike[str]"] = None) -> None:
-        """Writes this rank's last calls to a file, for a post-mortem; docs/errors.md has more."""
+        """Writes what this rank's last calls did to a file; see docs/errors.md."""
         self._call("sparsecollCommDump", self.handle, None if path is None else os.fsencode(path))
 
     def group(self) -> Group:

@@ -65,11 +65,12 @@ class PushSumConfig(t.PushSumConfigStruct):
         callback = t.OUT_NEIGHBOURS() if out_neighbours is None else _callback(out_neighbours)
         super().__init__(ctypes.sizeof(t.PushSumConfigStruct), 0x53505053, t.VERSION,
                          enum_of(t.GraphKind, graph), peers, max_delay, k, mixing, callback, None)
-        self.callback = callback  # the state keeps the configuration, and so the function
+        self.callback = callback  # keeps the function alive: the state keeps the configuration
 
 
 def _callback(out_neighbours: OutNeighbours) -> Any:
-    """Returns the function of C that calls a function of Python. An exception is a wrong answer."""
+    """Returns a C function that calls a Python function. An exception makes it return a wrong
+    answer."""
 
     def call(_user: Any, rank: int, nranks: int, step: int, neighbours: Any, weights: Any,
              capacity: int) -> int:

@@ -29,8 +29,9 @@ class Inits:
     @classmethod
     def init_all(cls: Type[C], nranks: int, devices: Optional[Sequence[int]] = None,
                  config: Optional[Config] = None) -> List[C]:
-        """Makes `nranks` communicators whose ranks are threads of this process; thread r uses the
-        element r. devices: a CUDA device for each; None: that of the configuration."""
+        """Makes `nranks` communicators whose ranks are threads of this process. Returns a list;
+        thread r uses element r. devices: a CUDA device for each; None: that of the
+        configuration."""
         handles = (ctypes.c_void_p * max(nranks, 1))()
         places = None if devices is None else (ctypes.c_int * len(devices))(*devices)
         if devices is not None and len(devices) != nranks:
@@ -43,8 +44,8 @@ class Inits:
         """Makes a communicator over the ranks of an MPI communicator. Collective.
 
         Args:
-            comm: of mpi4py; None: its COMM_WORLD; or an integer, the Fortran handle. mpi4py and
-                libsparsecoll_mpi.so, which is loaded now, must use the same MPI.
+            comm: a communicator of mpi4py, or the integer of its Fortran handle; None: COMM_WORLD.
+                mpi4py and libsparsecoll_mpi.so, which is loaded now, must use the same MPI.
             config: the configuration, the same on all ranks.
         """
         if comm is None:
@@ -128,7 +129,7 @@ def unique_id() -> bytes:
     """Returns the id of a communicator that is to be made, for Communicator.init_rank().
 
     One process calls it, which must live until all ranks are initialised, and brings the id to all
-    ranks. Who knows it can join."""
+    ranks. Whoever knows the id can join."""
     number = t.UniqueId()
     lib.call("sparsecollGetUniqueId", ctypes.byref(number))
     return bytes(number)

@@ -117,7 +117,7 @@ def _open() -> ctypes.CDLL:
 
 
 library = _open()
-# ctypes makes a function object for each name; functions that this build lacks become no attribute.
+# ctypes makes a function object for each name. Functions that this build lacks are left out.
 functions: Dict[str, Any] = {}
 for _name, _arguments in {**PROTOTYPES, **TEXTS}.items():
     if hasattr(library, _name):
@@ -138,7 +138,7 @@ def last_error(comm: Optional[int]) -> str:
 
 
 def call(name: str, *arguments: Any, comm: Optional[int] = None, rank: Optional[int] = None) -> None:
-    """Calls a function of the library and raises its error."""
+    """Calls a function of the library. Raises an exception if it returns an error."""
     function = functions.get(name)
     if function is None:
         raise InvalidUsage(Result.INVALID_USAGE, f"{library._name} was built without {name}", rank)

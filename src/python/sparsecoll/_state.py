@@ -45,7 +45,8 @@ class _State:
             self.handle = None
 
     def save(self, path: Path) -> None:
-        """Writes the state to this rank's own file: the old file or the whole new one is there."""
+        """Writes the state to this rank's own file. It replaces the old file only when it is
+        complete."""
         self._call("Save", self.handle, os.fsencode(path))
 
     def load(self, path: Path) -> None:
@@ -53,12 +54,12 @@ class _State:
         self._call("Load", self.handle, os.fsencode(path))
 
     def move(self, comm: Communicator) -> None:
-        """Gives the state to another communicator, made by Communicator.shrink()."""
+        """Moves the state to a communicator that Communicator.shrink() made of the state's own."""
         self._call("Move", self.handle, comm.handle)
         self._comm = comm
 
     def state(self) -> bytes:
-        """Returns what save() would write."""
+        """Returns the bytes that save() would write."""
         size = ctypes.c_size_t()
         self._call("SaveTo", self.handle, None, ctypes.byref(size))
         buffer = ctypes.create_string_buffer(size.value)
@@ -140,12 +141,13 @@ class PushSum(_State):
         self.handle = handle.value
 
     def step(self, x: Any, estimate: Any = None, stream: Optional[int] = None) -> Any:
-        """Makes one step: sends shares of (x, weight) to the out-neighbours and adds what came.
+        """Makes one step: sends shares of (x, weight) to the out-neighbours and adds the shares
+        that it receives.
 
         Args:
             x: the numerator, in and out.
             estimate: out: x / weight; None: a new array.
-            stream: of device buffers.
+            stream: the CUDA stream of device buffers.
 
         Returns:
             estimate.

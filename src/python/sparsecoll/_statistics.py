@@ -37,7 +37,7 @@ class Stats:
 
 @dataclasses.dataclass(frozen=True)
 class Topology:
-    """Where a rank is. The tuples have an element for each level, the node first."""
+    """The node and the groups of a rank. The tuples have an element for each level, the node first."""
 
     group: Tuple[int, ...]
     groups: Tuple[int, ...]

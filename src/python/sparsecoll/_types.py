@@ -86,7 +86,7 @@ class Wire(enum.IntEnum):
 
 
 class NonFinite(enum.IntEnum):
-    """What a call does with its residuals where values are not finite."""
+    """What a call does with its residuals if values are not finite."""
 
     KEEP = 0
     SKIP = 1

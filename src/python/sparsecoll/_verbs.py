@@ -23,7 +23,7 @@ class Call(NamedTuple):
     stream: Optional[int]
     recv: Optional[SparseVector]  # an output that may have to grow
     counts: Any  # recvcounts of sparseAlltoall, or None
-    keep: Tuple[Any, ...]  # what must live until the call is done
+    keep: Tuple[Any, ...]  # objects that must live until the call is done
 
 
 def _pair(send: Any, recv: Any) -> Tuple[Any, Buffer, Buffer]:

@@ -8,7 +8,7 @@
 
 namespace sparsecoll::nccl {
 
-/// Waits between two polls of an operation that takes microseconds or much longer. wait() first
+/// Waits between two polls of an operation that may take microseconds, or much longer. wait() first
 /// yields the CPU, and then sleeps for times that grow to a millisecond.
 class Backoff {
  public:

@@ -14,7 +14,7 @@ namespace sparsecoll::nccl {
 
 namespace {
 
-/// How long interrupt() waits for a running call of NCCL to return.
+/// The time for which interrupt() waits for a running call of NCCL to return.
 constexpr std::chrono::milliseconds kCallReturnWait{100};
 
 }  // namespace

@@ -29,9 +29,9 @@ class Communicator {
   /// InvalidUsage after interrupt() or close().
   class CallScope {
    public:
-    /// Waits until no other thread has that right.
+    /// Waits until no other thread has the right.
     explicit CallScope(Communicator& communicator);
-    /// Does not wait: converts to false, and gives no right, if another thread has it.
+    /// Does not wait: if another thread has the right, gets none and converts to false.
     CallScope(Communicator& communicator, std::try_to_lock_t);
     ~CallScope();
     CallScope(const CallScope&) = delete;
@@ -73,8 +73,8 @@ class Communicator {
  private:
   /// Returns true if NCCL has nothing left to do on the host. Throws the communicator's error.
   bool is_ready(const CallScope& use) const;
-  /// Takes the communicator that `call`, a split or a shrink, has begun to make, when it is
-  /// complete. Null: it makes none on this rank.
+  /// Waits for the communicator that `call`, a split or a shrink, is making, and returns it.
+  /// Returns null if the call makes none on this rank.
   std::unique_ptr<Communicator> take_child(const char* call, const Deadline& deadline);
 
   const Library library_;

@@ -31,7 +31,7 @@ struct ReleaseTask {
 
 void release_now(const RetiredCommunicator& retired, ReleaseFunction release) noexcept {
   release(retired.comm);
-  // From now on NCCL does not write to pending_child. Even a failed one may have left a
+  // From now on NCCL does not write to pending_child. Even a failed split may have left a
   // communicator there.
   if (retired.pending_child && *retired.pending_child)
     retired.library.comm_abort(*retired.pending_child);
@@ -68,7 +68,7 @@ bool release_in_thread(RetiredCommunicator& retired, ReleaseFunction release,
   return task->done;
 }
 
-/// Does the same, but in this thread if no other can be started.
+/// Calls `release` as above, but in this thread if no other can be started.
 bool release_in_thread_if_possible(RetiredCommunicator& retired, ReleaseFunction release,
                                    const Deadline& deadline) noexcept {
   try {

@@ -14,7 +14,7 @@ namespace {
 constexpr int kTimeout = 8;
 
 std::string version_text(int code) {
-  const int thousand = code < 10000 ? 1000 : 10000;  // before 2.9 the factor was 1000
+  const int thousand = code < 10000 ? 1000 : 10000;  // before version 2.9 the factor was 1000
   return text(code / thousand, ".", code % thousand / 100, ".", code % 100);
 }
 

@@ -29,7 +29,7 @@ class FirstFailure {
   const char* call_ = "";
 };
 
-/// For types that are their own accumulation type.
+/// Returns NCCL's type for a type that is its own accumulation type.
 ncclDataType_t type_of(DataType type) {
   switch (type) {
     case DataType::float32:
@@ -143,12 +143,12 @@ std::unique_ptr<StreamTransport> NcclTransport::shrink(std::span<const int> excl
     fail(sparsecollInvalidUsage,
          "nccl: a shrink of this communicator has failed before, and NCCL cannot repeat one");
   try {
-    // NCCL refuses an empty list. No rank is missing then, so that a split does the same.
+    // NCCL refuses an empty list. Then no rank is left out, so a split gives the same result.
     auto made = excluded.empty() ? reserve_->split(0, rank_, deadline)
                                  : reserve_->shrink({excluded.begin(), excluded.end()}, deadline);
     if (!made) fail(sparsecollSystemError, "ncclCommShrink: made no communicator");
     set_shrunk(made.get());
-    // It splits a communicator in turn, which interrupt_shrink() must end as well.
+    // The new transport splits a communicator, too, and interrupt_shrink() must also end that.
     auto shrunk = std::make_unique<NcclTransport>(std::move(made), deadline);
     set_shrunk(nullptr);
     return shrunk;
@@ -162,7 +162,7 @@ std::unique_ptr<StreamTransport> NcclTransport::shrink(std::span<const int> excl
 void NcclTransport::close(const Deadline& deadline) {
   if (joined_) joined_->close(deadline);
   communicator_->close(deadline);
-  reserve_->interrupt();  // which is local; it has no operations to end
+  reserve_->interrupt();  // this is local: the reserve has no operations to end
 }
 
 void NcclTransport::interrupt() noexcept {

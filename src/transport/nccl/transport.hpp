@@ -35,17 +35,19 @@ class NcclTransport final : public StreamTransport {
   void interrupt() noexcept override;
 
  private:
-  /// Lets interrupt_shrink() also end what is done with the communicator that a shrink has made.
+  /// While it exists, interrupt_shrink() also ends calls on the communicator that a shrink has
+  /// made.
   void set_shrunk(Communicator* shrunk);
 
   const std::unique_ptr<Communicator> communicator_;
-  /// Carries no messages, so that the ranks that remain can shrink it after the end of the other
-  /// one, which NCCL cannot shrink after ncclCommAbort().
+  /// A communicator that carries no messages. The remaining ranks can shrink it after a failure,
+  /// when the other one was aborted: NCCL cannot shrink that after ncclCommAbort().
   std::unique_ptr<Communicator> reserve_;
   std::atomic<bool> shrink_ended_{false};
   std::unique_ptr<Communicator> joined_;  ///< null before join()
   Communicator* shrunk_ = nullptr;        ///< guarded by joining_; while shrink() works on it
-  std::mutex joining_;                    ///< interrupts and check() may come while ranks join
+  std::mutex joining_;                    ///< other threads may call interrupt() and check() while
+                                          ///< ranks join
   int rank_ = 0;
   int size_ = 0;
 };

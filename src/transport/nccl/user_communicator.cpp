@@ -129,7 +129,7 @@ std::unique_ptr<Communicator> split(const UserCommunicator& user, const Deadline
     task->changed.wait_until(lock, deadline.within(std::chrono::milliseconds(100)));
   }
   std::unique_ptr<Communicator> own;
-  if (*task->result_comm)  // even after a failure: it is then released
+  if (*task->result_comm)  // after a failure, too: it is released then
     own = std::make_unique<Communicator>(user.library, *task->result_comm, user.device);
   require_user_call(user.library, task->result, "ncclCommSplit");
   if (!own) fail(sparsecollSystemError, "ncclCommSplit: made no communicator");

@@ -88,8 +88,8 @@ ucp_ep_h Engine::connect(const std::byte* address, ucp_err_handler_cb_t on_failu
 }
 
 void* Engine::close(ucp_ep_h endpoint) {
-  // In memory the destruction of the worker ends the connections: UCX 1.13 would flush them first,
-  // and a peer that has died takes nothing any more.
+  // Connections in memory end when the worker is destroyed. To close them here, UCX 1.13 would
+  // flush them first, and a peer that has died receives nothing any more.
   if (kind_ == Kind::memory) return nullptr;
   ucp_request_param_t how{};
   how.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;

@@ -11,9 +11,9 @@
 
 namespace sparsecoll::ucx {
 
-/// A context of UCX and its worker, by which a rank makes one kind of connections.
+/// A context of UCX and its worker. A rank makes one kind of connections with it.
 ///
-/// UCX 1.13 has no shared memory where it handles the failures of peers. So a rank has two engines:
+/// UCX 1.13 cannot use shared memory and also handle failures of peers. So a rank has two engines:
 /// one over the network, which handles them, and one in memory, which does not.
 class Engine {
  public:
@@ -31,12 +31,12 @@ class Engine {
   /// Calls this function for each active message with that id.
   void listen(unsigned id, ucp_am_recv_callback_t receive, void* argument);
   /// Connects to a peer. `on_failure` is called with `argument` when it fails, over the network.
-  /// Returns null if UCX has no way to it.
+  /// Returns null if UCX cannot reach it.
   ucp_ep_h connect(const std::byte* address, ucp_err_handler_cb_t on_failure, void* argument);
-  /// Ends a connection at once. Returns UCX's request, or null if it has done.
+  /// Ends a connection at once. Returns UCX's request, or null if the connection has ended already.
   void* close(ucp_ep_h endpoint);
   bool progress() { return ucx_.worker_progress(worker_) != 0; }
-  /// Makes fd() readable at the next event. Returns false if there is one now.
+  /// Makes fd() readable at the next event. Returns false if an event is pending now.
   bool arm();
   int fd() const { return fd_; }
   Kind kind() const { return kind_; }

@@ -6,8 +6,8 @@
 
 namespace sparsecoll::ucx {
 
-/// The functions of UCX. sparsecoll does not link it: UCX is loaded when the first communicator
-/// over it is made, so that the library can be loaded where there is none.
+/// The functions of UCX. sparsecoll does not link UCX. It loads UCX when the first communicator
+/// over UCX is made, so that machines without UCX can use the library.
 struct Library {
   decltype(&ucp_init_version) init_version;
   decltype(&ucp_cleanup) cleanup;

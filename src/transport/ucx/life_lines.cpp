@@ -24,7 +24,7 @@ namespace {
 
 constexpr int kBacklog = 4096;
 
-/// What the rank that connects sends.
+/// The message of the rank that connects.
 struct Greeting {
   std::array<uint64_t, 2> secret;
   uint64_t rank;
@@ -70,7 +70,9 @@ LifeLines::~LifeLines() {
 }
 
 void LifeLines::cut(Line& line) {
-  if (line.socket >= 0) close(line.socket);  // which also ends the watching
+  if (line.socket >= 0)
+    close(line.socket);  // this also removes the socket from the watched
+                         // descriptors
   if (line.process >= 0) close(line.process);
   line = {};
 }
@@ -104,7 +106,7 @@ void LifeLines::connect(const std::vector<LifeLineAddress>& ranks) {
     const int line = new_socket();
     const AbstractName name(ranks[peer].name);
     const Greeting greeting{ranks[peer].secret, static_cast<uint64_t>(rank_)};
-    // Connecting does not wait for the peer, which listens. A peer that has died is no error here.
+    // connect() does not wait, because the peer listens already. A peer that has died is no error.
     if (line >= 0 && ::connect(line, name.at(), name.length) == 0 &&
         send(line, &greeting, sizeof greeting, MSG_NOSIGNAL) ==
             static_cast<ssize_t>(sizeof greeting))
@@ -127,7 +129,7 @@ void LifeLines::accept_all() {
     if (known)
       add(line, static_cast<int>(greeting.rank));
     else
-      close(line);  // a stranger of this machine
+      close(line);  // another program of this machine
   }
   close(listening_);
   listening_ = -1;
@@ -139,7 +141,7 @@ void LifeLines::check(FunctionRef<void(int peer)> dead) {
     count = epoll_wait(epoll_, events, 16, 0);
     for (const epoll_event& event : std::span(events, static_cast<size_t>(std::max(count, 0)))) {
       const int peer = event.data.fd;
-      if (!has(peer)) continue;  // both descriptors have told
+      if (!has(peer)) continue;  // both of its descriptors have reported the death
       cut(lines_[static_cast<size_t>(peer)]);
       dead(peer);
     }

@@ -13,13 +13,14 @@ namespace sparsecoll {
 /// The address at which a rank accepts life lines. Its bytes are sent as they are.
 struct LifeLineAddress {
   uint64_t node = 0;               ///< node_number(); only ranks of one node connect
-  std::array<uint64_t, 2> name{};  ///< of the socket
+  std::array<uint64_t, 2> name{};  ///< the name of the socket
   std::array<uint64_t, 2> secret{};
 };
 
 /// Connections between the ranks of one node that carry no data. The kernel closes those of a
-/// process that dies, and so its peers know at once: through shared memory they would never know. A
-/// child that the process has forked keeps them open, so the process itself is watched, too.
+/// process that dies, so that its peers notice at once. Through shared memory they would never
+/// notice. A child that the process has forked keeps them open, so the process itself is watched,
+/// too.
 class LifeLines {
  public:
   LifeLines(int rank, size_t ranks);
@@ -42,7 +43,7 @@ class LifeLines {
  private:
   struct Line {
     int socket = -1;   ///< -1: there is no line
-    int process = -1;  ///< a pidfd; -1: the same process, or one that the kernel does not show
+    int process = -1;  ///< a pidfd; -1: this process, or a process for which the kernel gives none
   };
 
   void add(int socket, int peer);

@@ -13,7 +13,7 @@ namespace sparsecoll::ucx {
 
 namespace {
 
-/// A sender is at most so many messages ahead: the numbers of more are damaged.
+/// The most messages that a sender can be ahead. A larger number means a damaged header.
 constexpr uint64_t kMostAhead = uint64_t{1} << 24;
 
 }  // namespace
@@ -113,7 +113,7 @@ void Mailbox::notify() {
 
 void Mailbox::wake() noexcept {
   const uint64_t one = 1;
-  // It fails only if the counter is full, and then the rank is awake.
+  // The write fails only if the counter is full, and then the rank is awake anyway.
   static_cast<void>(!write(wake_fd_, &one, sizeof one));
 }
 

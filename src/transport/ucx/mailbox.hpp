@@ -15,12 +15,13 @@ namespace sparsecoll::ucx {
 
 /// The header of each active message. Its bytes are sent as they are.
 struct MessageHeader {
-  uint64_t mailbox;  ///< the address that the receiver gave out
+  uint64_t mailbox;  ///< the address of the receiver's mailbox
   uint64_t number;   ///< counts the messages of this sender to this mailbox, from 0
-  uint64_t bytes;    ///< of the whole message
-  uint64_t offset;   ///< of this fragment in it; if it cancels: how many bytes were sent before
-  uint32_t sender;   ///< its rank in the communicator
-  uint32_t cancels;  ///< 1: the rest of the message never comes; there is no fragment
+  uint64_t bytes;    ///< bytes of the whole message
+  uint64_t offset;   ///< offset of this fragment in the message; if it cancels: the bytes that were
+                     ///< sent before
+  uint32_t sender;   ///< the sender's rank in the communicator
+  uint32_t cancels;  ///< 1: the rest of the message will not be sent; there is no fragment
 };
 
 /// One rank's end of one communicator: the messages that it receives, and how much of what it sends
@@ -30,7 +31,7 @@ struct MessageHeader {
 /// Fragments may arrive in any order. Messages become ready in the order of each sender.
 class Mailbox {
  public:
-  /// `ranks`: how many senders there may be.
+  /// `ranks`: the number of possible senders.
   Mailbox(uint64_t address, size_t ranks);
   ~Mailbox();
   Mailbox(const Mailbox&) = delete;
@@ -53,21 +54,21 @@ class Mailbox {
   void cancel(const MessageHeader& header);
   /// Returns the next message that is ready, if there is one.
   std::optional<ReceivedMessage> take();
-  /// Makes check() throw this error. Keeps the first one.
+  /// Makes check() throw this error, unless there is an earlier one.
   void fail_with(const Error& error);
   void check() const;
 
   // --- Sending
   size_t unsent = 0;              ///< bytes of the caller's messages
   size_t unsent_handed_over = 0;  ///< bytes of messages that were handed over
-  std::vector<size_t> unsent_to;  ///< both, by peer
+  std::vector<size_t> unsent_to;  ///< the sum of both, by peer
   std::vector<size_t> handed_over_to;
   /// Adds to the bytes that are being sent to a peer, modulo 2^64.
   void count(int peer, size_t bytes, bool handed_over);
 
   // --- Waiting
   /// Returns a number that rises with each event: a message, a failure, bytes that were sent. A
-  /// rank that waits looks again when it has changed.
+  /// waiting rank polls again when the number has changed.
   uint64_t events() const { return events_; }
   /// Counts an event, and wakes the rank if it sleeps.
   void notify();
@@ -90,10 +91,10 @@ class Mailbox {
   struct Sender {
     uint64_t next = 0;  ///< number of the first message of `messages`
     std::deque<Incoming> messages;
-    bool listed = false;  ///< it is in ready_
+    bool listed = false;  ///< the sender is in ready_
   };
 
-  /// Returns the message of the header; makes room for it.
+  /// Returns the message to which a header belongs. Creates it if it is new.
   Incoming& message_of(const MessageHeader& header);
   /// Notes that the sender's first message may be ready.
   void look_at(uint32_t sender);
@@ -101,7 +102,7 @@ class Mailbox {
   const uint64_t address_;
   Memory memory_;
   Pool pool_{memory_};
-  std::vector<Sender> senders_;  // after the pool, which their buffers go back to
+  std::vector<Sender> senders_;  // declared after the pool, to which their buffers return
   std::deque<uint32_t> ready_;   ///< senders whose first message is ready
   std::optional<Error> failure_;
   std::atomic<uint64_t> events_{0};

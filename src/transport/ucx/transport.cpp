@@ -23,15 +23,15 @@ using ucx::Path;
 using ucx::Worker;
 
 constexpr std::chrono::microseconds kSpin{50};
-/// How long close() waits for what UCX has kept back, and abandon() for a last notice. A call that
-/// gives up does so after its deadline, which it may miss by 50 ms.
+/// The time for which close() waits for data that UCX has not sent yet, and abandon() for a last
+/// notice. It is short, because a call gives up after its deadline, which it may miss by 50 ms.
 constexpr auto kClose = std::chrono::seconds(5);
 constexpr auto kNotice = std::chrono::milliseconds(30);
 
 /// A rank of the communicator.
 struct Member {
-  int rank;          ///< in the worker
-  uint64_t mailbox;  ///< where it receives
+  int rank;          ///< the rank's number in the worker
+  uint64_t mailbox;  ///< the address of the rank's mailbox
 };
 
 class UcxTransport final : public Transport {
@@ -130,7 +130,7 @@ class UcxTransport final : public Transport {
   }
 
   std::unique_ptr<Transport> split(std::span<const RankAddress> members, uint64_t) override {
-    if (members.empty()) return nullptr;  // no peer sends to next_address(), so it is used again
+    if (members.empty()) return nullptr;  // the next split can use next_address()
     std::vector<Member> chosen;
     for (const RankAddress& each : members)
       chosen.push_back({members_[static_cast<size_t>(each.rank)].rank, each.address});
@@ -170,7 +170,7 @@ class UcxTransport final : public Transport {
       const std::lock_guard lock(worker_->mutex());
       worker_->flush(ranks(), path_, Clock::now() + kNotice);
     } catch (const std::exception&) {
-      // Peers without a notice find out when the connection ends.
+      // A peer without a notice sees the end of the connection.
     }
     leave();  // The connections stay for recovery().
     const std::lock_guard lock(worker_->mutex());
@@ -186,9 +186,9 @@ class UcxTransport final : public Transport {
 
   /// The message that is being sent to a peer.
   struct Open {
-    uint64_t number = 0;  ///< of the next message, or of this one if `left` > 0
+    uint64_t number = 0;  ///< number of the open message, or of the next one if left = 0
     size_t bytes = 0;
-    size_t left = 0;  ///< bytes that were not yet passed to send_chunk()
+    size_t left = 0;  ///< bytes of the open message that were not yet passed to send_chunk()
   };
 
   std::chrono::microseconds spin() const {
@@ -234,7 +234,7 @@ class UcxTransport final : public Transport {
     pass_on(peer, own, chunk, owner);
   }
 
-  /// Ends what this transport receives, except for recovery().
+  /// Stops receiving, except for the transport of recovery().
   void leave() noexcept {
     if (std::exchange(left_, true)) return;
     const std::lock_guard lock(worker_->mutex());
@@ -259,7 +259,7 @@ class UcxTransport final : public Transport {
   const Path path_;
   std::shared_ptr<Mailbox> next_;  ///< receives the messages of the next split
   std::vector<Open> outgoing_;     ///< by peer
-  uint64_t seen_ = 0;              ///< events of the mailbox at the last poll()
+  uint64_t seen_ = 0;              ///< Mailbox::events() at the last poll()
   const bool crowded_ = cpu_share().ranks > own_cpus().size();
   bool left_ = false;
   bool recovers_ = false;  ///< recovery() has made a transport, which leaves by itself

@@ -12,12 +12,12 @@
 
 namespace sparsecoll {
 
-/// A rank that is to be connected.
+/// The number of a rank that is to be connected, and its settings.
 struct UcxRank {
   int rank;
-  int ranks;  ///< how many there are
-  /// How long idle() polls before it sleeps. None: for a moment if there is a CPU for each rank of
-  /// this machine, else not at all.
+  int ranks;  ///< number of ranks
+  /// The time for which idle() polls before it sleeps. None: a short time if there is a CPU for
+  /// each rank of this machine, else 0.
   std::optional<std::chrono::microseconds> spin = {};
 };
 

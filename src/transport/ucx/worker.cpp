@@ -16,7 +16,7 @@ namespace sparsecoll::ucx {
 namespace {
 
 constexpr auto kLook = std::chrono::milliseconds(1);
-/// Rounds of progress() after which nothing more of a peer that has died can arrive.
+/// The number of calls of progress() after which no more data of a dead peer can arrive.
 constexpr int kMostRounds = 100000;
 constexpr int kMostArming = 3;
 constexpr auto kNap = std::chrono::microseconds(50);
@@ -42,7 +42,7 @@ std::shared_ptr<Mailbox> Worker::recovery_of(const Mailbox& mailbox) const {
 }
 
 void Worker::retire(const std::shared_ptr<Mailbox>& mailbox) {
-  mailboxes_.erase(mailbox->address());  // operations keep it
+  mailboxes_.erase(mailbox->address());  // operations in progress keep the mailbox alive
   if (mailboxes_.empty()) shut_down();
 }
 
@@ -101,14 +101,14 @@ void Worker::start_send(const std::shared_ptr<Mailbox>& from, const Outgoing& me
   if (UCS_PTR_IS_ERR(request)) fail_peer(peer.rank);
   if (!UCS_PTR_IS_PTR(request)) return release(operation);
   operation.peer = message.peer;
-  operation.bytes = std::max<size_t>(bytes.size(), 1);  // an empty one is being sent, too
+  operation.bytes = std::max<size_t>(bytes.size(), 1);  // an empty message counts, too
   from->count(operation.peer, operation.bytes, operation.owner != nullptr);
 }
 
 void Worker::on_sent(void* request, ucs_status_t, void* operation) {
   Operation& sent = *static_cast<Operation*>(operation);
   Worker& worker = *sent.worker;
-  // Bytes to a peer that has failed count as sent, too.
+  // The bytes count as sent even if the peer has failed.
   sent.mailbox->count(sent.peer, size_t{0} - sent.bytes, sent.owner != nullptr);
   worker.release(sent);
   worker.ucx_.request_free(request);
@@ -123,7 +123,7 @@ void Worker::deliver(const MessageHeader& header, ConstBytes bytes) {
 
 void Worker::receive(const MessageHeader& header, ConstBytes bytes) {
   const auto found = mailboxes_.find(header.mailbox);
-  if (found == mailboxes_.end()) return;  // the communicator has ended
+  if (found == mailboxes_.end()) return;  // the message is for a communicator that has ended
   try {
     deliver(header, bytes);
   } catch (const Error& error) {
@@ -136,7 +136,7 @@ void Worker::receive(const MessageHeader& header, ConstBytes bytes) {
 ucs_status_t Worker::on_message(void* worker, const void* header, size_t header_bytes, void* data,
                                 size_t bytes, const ucp_am_recv_param_t* how) {
   MessageHeader message{};
-  // Others are of no rank of this library.
+  // Other messages do not come from this library.
   if (header_bytes != sizeof message || (how->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0)
     return UCS_OK;
   std::memcpy(&message, header, sizeof message);
@@ -152,7 +152,7 @@ void Worker::on_failure(void* peer, ucp_ep_h, ucs_status_t) {
 Worker::Connection& Worker::connection(Peer& peer, Path path) {
   if (path == Path::shortest || peer.network_address.empty()) return peer.shortest;
   if (!peer.network.endpoint) peer.network = connect_by_network(peer, peer.network_address.data());
-  if (!peer.network.endpoint) fail_peer(peer.rank);  // UCX has found out that it is dead
+  if (!peer.network.endpoint) fail_peer(peer.rank);  // UCX has reported that the peer is dead
   return peer.network;
 }
 
@@ -164,7 +164,7 @@ void Worker::fail_peer(int rank) {
 }
 
 void Worker::close_failed() {
-  // UCX may report another failure meanwhile.
+  // UCX may report another failure during this loop.
   while (!to_close_.empty()) {
     Peer& peer = peers_[static_cast<size_t>(to_close_.back())];
     to_close_.pop_back();
@@ -183,7 +183,7 @@ void Worker::forget_sends(int rank) {
     operation.mailbox->count(operation.peer, size_t{0} - operation.bytes,
                              operation.owner != nullptr);
     operation.mailbox->notify();
-    operation.bytes = 0;  // the operation stays, and the memory of a message that was handed over
+    operation.bytes = 0;  // the operation keeps the memory of a message that was handed over
   }
 }
 
@@ -191,7 +191,7 @@ bool Worker::progress() {
   bool any = false;
   for (const auto& engine : engines_) any = engine->progress() || any;
   if (!to_close_.empty()) close_failed();
-  // This thread may have taken messages for communicators whose threads sleep.
+  // This thread may have received messages for communicators whose threads sleep.
   if (any && sleepers_ > 0)
     for (const auto& [address, mailbox] : mailboxes_)
       if (mailbox->sleeps) mailbox->wake();
@@ -203,7 +203,7 @@ void Worker::look_for_dead() {
   if (!life_lines_ || now - looked_ < kLook) return;
   looked_ = now;
   life_lines_->check([this](int peer) {
-    // What it sent before is received first.
+    // First receive what the peer sent before it died.
     for (int round = 0; round < kMostRounds && progress(); ++round) {
     }
     fail_peer(peer);
@@ -222,7 +222,7 @@ void Worker::sleep(Mailbox& mailbox, uint64_t seen, Clock::time_point limit,
     if (mailbox.events() != seen) return;
     armed = std::ranges::all_of(engines_, [](const auto& engine) { return engine->arm(); });
   }
-  // UCX does not wait while a peer in memory has no room for what is to be sent, which may last.
+  // UCX reports no event when a peer in shared memory has room again, so this loop polls.
   if (!armed) limit = std::min(limit, Clock::now() + kNap);
   const auto left = std::clamp<Clock::duration>(limit - Clock::now(), Clock::duration::zero(),
                                                 std::chrono::hours(1));
@@ -275,7 +275,7 @@ void Worker::shut_down() noexcept {
   std::vector<void*> requests;
   to_close_.clear();
   for (Peer& peer : peers_) {
-    peer.failed = true;  // nothing is sent any more
+    peer.failed = true;  // from now on nothing is sent to the peer
     for (Connection* const each : {&peer.shortest, &peer.network}) {
       const ucp_ep_h endpoint = std::exchange(each->endpoint, nullptr);
       if (!endpoint) continue;
@@ -283,8 +283,8 @@ void Worker::shut_down() noexcept {
     }
   }
   wait_for(requests, Clock::now() + kMostClosing);
-  engines_.clear();     // which ends all operations
-  life_lines_.reset();  // after the last message
+  engines_.clear();     // this ends all operations
+  life_lines_.reset();  // after the last message was sent
   for (const Peer& peer : peers_) forget_sends(peer.rank);
 }
 

@@ -19,15 +19,15 @@
 
 namespace sparsecoll::ucx {
 
-/// How messages go to a peer. In memory all senders write to one queue of the receiver. A process
-/// that is killed or stopped while it writes blocks that queue for ever, so that ranks that have
-/// lost others talk over the network, also within a node.
+/// The path of messages to a peer. In shared memory all senders write to one queue of the receiver.
+/// A process that is killed or stopped while it writes blocks that queue for ever. So after a
+/// failure ranks use the network, also within a node.
 enum class Path { shortest, network };
 
 /// A message, or a chunk of one, that is to be sent.
 struct Outgoing {
-  int peer;  ///< its rank in the communicator
-  int rank;  ///< its rank in the worker
+  int peer;  ///< the receiver's rank in the communicator
+  int rank;  ///< the receiver's rank in the worker
   MessageHeader header;
   ConstBytes bytes;
   Path path = Path::shortest;
@@ -38,7 +38,7 @@ struct Outgoing {
 inline constexpr unsigned kMessageId = 0;
 inline constexpr unsigned kMeetingId = 1;
 
-/// The first message between the ranks. Its bytes are sent as they are.
+/// The first message from one rank to another. Its bytes are sent as they are.
 struct Introduction {
   RankLocation location;
   LifeLineAddress life_line;
@@ -46,8 +46,8 @@ struct Introduction {
 
 /// The lengths of a rank's addresses. Its bytes are sent as they are.
 struct AddressLengths {
-  uint64_t network = 0;  ///< of its engine over the network
-  uint64_t memory = 0;   ///< of its engine in shared memory; 0: it has none
+  uint64_t network = 0;  ///< length of the network engine's address
+  uint64_t memory = 0;   ///< length of the shared-memory engine's address; 0: none
 };
 
 /// UCX of one rank: its engines and its connections to the other ranks. The communicators that are
@@ -71,26 +71,26 @@ class Worker {
   std::shared_ptr<Mailbox> first_mailbox() const { return mailboxes_.begin()->second; }
   /// Makes a mailbox, and another one on which the same ranks find each other after a failure.
   std::shared_ptr<Mailbox> new_mailbox();
-  /// Returns that other one; null if it was retired, and for one that is the other itself.
+  /// Returns the recovery mailbox of a mailbox; null if it was retired, and for a recovery mailbox.
   std::shared_ptr<Mailbox> recovery_of(const Mailbox& mailbox) const;
-  /// Ends a mailbox: messages to it are dropped. Its memory stays until UCX has done with it. The
-  /// end of the last one ends all connections and operations.
+  /// Ends a mailbox: messages to it are dropped. Its memory stays until UCX no longer uses it. The
+  /// end of the last mailbox ends all connections and operations.
   void retire(const std::shared_ptr<Mailbox>& mailbox);
 
   /// Starts to send. `from` counts the bytes until they are sent; messages to a peer that has
   /// failed count as sent.
   void send(const std::shared_ptr<Mailbox>& from, const Outgoing& message);
-  /// Makes progress. Returns whether there was any.
+  /// Lets UCX make progress. Returns whether it has made any.
   bool progress();
   /// Returns whether this peer has failed or left.
   bool failed(int peer) const { return peers_[static_cast<size_t>(peer)].failed; }
-  /// Looks for peers on this node that have died, if it has not for a while.
+  /// Checks which peers on this node have died, unless it did so a short time ago.
   void look_for_dead();
   /// Waits until the mailbox has had more than `seen` events or is woken, or `interrupted` is true.
   void sleep(Mailbox& mailbox, uint64_t seen, Clock::time_point limit,
              const std::atomic<bool>& interrupted);
 
-  /// Sends what UCX has kept back to these peers. Stops at `limit`.
+  /// Waits until UCX has sent its queued data to these peers, at most until `limit`.
   void flush(const std::vector<int>& peers, Path path, Clock::time_point limit);
 
  private:
@@ -103,8 +103,8 @@ class Worker {
     Worker* worker = nullptr;
     int rank = 0;
     Connection shortest;
-    Connection network;                      ///< besides that in memory; made when it is needed
-    std::vector<std::byte> network_address;  ///< for it; empty: the shortest is over the network
+    Connection network;                      ///< made when it is needed, besides `shortest`
+    std::vector<std::byte> network_address;  ///< empty: `shortest` is over the network
     bool failed = false;
     bool met = false;
   };
@@ -114,9 +114,9 @@ class Worker {
     std::shared_ptr<Mailbox> mailbox;
     MessageHeader header;  ///< UCX reads it until the send is done
     std::shared_ptr<const Buffer> owner;
-    int rank;      ///< of the receiver in the worker
-    int peer;      ///< and in the mailbox
-    size_t bytes;  ///< that the mailbox counts
+    int rank;      ///< rank of the receiver in the worker
+    int peer;      ///< rank of the receiver in the mailbox's communicator
+    size_t bytes;  ///< bytes that the mailbox counts as unsent
   };
 
   /// Makes the engines. Appends their addresses and returns the lengths of these.
@@ -124,15 +124,15 @@ class Worker {
   void shut_down() noexcept;
   void connect(const std::vector<AddressLengths>& lengths, const std::vector<std::byte>& addresses);
   /// Sends each rank an empty message and waits for those of all. Then UCX has all connections, and
-  /// tells when a peer dies.
+  /// reports when a peer dies.
   void meet(const Deadline& deadline);
   /// Returns the peer's connection on this path, which may have no endpoint if the peer has failed.
   Connection& connection(Peer& peer, Path path);
-  /// Returns a connection without an endpoint if UCX cannot reach the peer.
+  /// Connects to a peer. The connection has no endpoint if UCX cannot reach the peer.
   Connection connect_by_network(Peer& peer, const std::byte* address);
   void fail_peer(int rank);
   void close_failed();
-  /// Counts what is being sent to a peer as sent, because UCX will never say so.
+  /// Counts all bytes that are being sent to a failed peer as sent, because UCX will not report it.
   void forget_sends(int rank);
   Operation& new_operation();
   void release(Operation& operation);
@@ -154,15 +154,15 @@ class Worker {
   const int rank_;
   std::vector<RankLocation> locations_;
   std::optional<LifeLines> life_lines_;      ///< until shut_down()
-  Clock::time_point looked_ = Clock::now();  ///< for dead peers
+  Clock::time_point looked_ = Clock::now();  ///< when this rank last checked for dead peers
   std::vector<Peer> peers_;                  ///< by rank; never moves
-  std::vector<int> to_close_;                ///< failed peers whose endpoints are still there
+  std::vector<int> to_close_;                ///< failed peers whose endpoints are not closed yet
   uint64_t next_address_ = Mailbox::kFirstAddress;
   std::map<uint64_t, std::shared_ptr<Mailbox>> mailboxes_;  ///< by address
-  std::deque<Operation> operations_;                        ///< a deque never moves them
+  std::deque<Operation> operations_;                        ///< a deque never moves its elements
   std::vector<Operation*> free_;
   int sleepers_ = 0;
-  std::vector<std::unique_ptr<Engine>> engines_;  ///< that of the network first; until shut_down()
+  std::vector<std::unique_ptr<Engine>> engines_;  ///< the network's engine first; until shut_down()
 };
 
 }  // namespace sparsecoll::ucx

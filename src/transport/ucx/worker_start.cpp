@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// How a worker is made: its ranks tell each other where they are, connect, and meet.
+// Makes a worker: its ranks exchange their locations and addresses, connect, and exchange a first
+// message.
 
 #include <sched.h>
 
@@ -26,12 +27,13 @@ namespace {
 /// put a message together in memory of its own.
 constexpr size_t kFragmentInMemory = 8000;
 constexpr size_t kFragment = 60 * 1024;
-/// The descriptors that a rank opens to begin with, and some more: without them UCX 1.13 ends the
-/// process. Those for connections are not counted, because networks differ in them.
+/// The number of descriptors that a rank opens at the start, and some more: if they run out, UCX
+/// 1.13 ends the process. Those for connections are not counted, because networks need different
+/// numbers.
 constexpr size_t kDescriptors = 40;
 constexpr auto kMostMeeting = std::chrono::milliseconds(500);
 
-/// Returns what all ranks pass, by rank. T is trivially copyable.
+/// Returns the values that all ranks pass, by rank. T is trivially copyable.
 template <class T>
 std::vector<T> gather(Bootstrap& bootstrap, size_t ranks, const T& own) {
   std::vector<T> all(ranks);
@@ -42,7 +44,7 @@ std::vector<T> gather(Bootstrap& bootstrap, size_t ranks, const T& own) {
 
 /// Returns the network devices that UCX may use, or "" if it may use all of them. Containers of one
 /// machine may have networks of their own, and UCX 1.13 would connect them by the loopback
-/// interface, at which each reaches only itself.
+/// interface, by which each reaches only itself.
 std::string network_devices(const std::vector<RankLocation>& ranks, int rank) {
   const RankLocation& own = ranks[static_cast<size_t>(rank)];
   const bool has_neighbours = std::ranges::any_of(ranks, [&](const RankLocation& each) {
@@ -85,7 +87,7 @@ Worker::Worker(int rank, size_t ranks, Bootstrap& bootstrap, const Deadline& dea
       own.resize(std::max(own.size(), size_t{each.network + each.memory}));
     const std::vector<std::byte> addresses = bootstrap.allgather(own);
     life_lines_->accept_all();
-    new_mailbox();  // a peer may send as soon as it has met this rank
+    new_mailbox();  // a peer may send as soon as it is connected to this rank
     connect(lengths, addresses);
     meet(deadline);
   } catch (...) {
@@ -97,11 +99,11 @@ Worker::Worker(int rank, size_t ranks, Bootstrap& bootstrap, const Deadline& dea
 AddressLengths Worker::start(std::vector<std::byte>& addresses) {
   engines_.push_back(std::make_unique<Engine>(Engine::Kind::network, peers_.size(),
                                               network_devices(locations_, rank_)));
-  // Who sets UCX_TLS chooses how UCX sends, also within a node.
+  // A user who sets UCX_TLS chooses how UCX sends, also within a node.
   if (!environment("UCX_TLS")) try {
       engines_.push_back(std::make_unique<Engine>(Engine::Kind::memory, peers_.size(), ""));
     } catch (const Error&) {
-      // A system without shared memory.
+      // The system has no shared memory.
     }
   AddressLengths lengths;
   for (const auto& engine : engines_) {
@@ -121,7 +123,7 @@ void Worker::connect(const std::vector<AddressLengths>& lengths,
     if (peer.rank == rank_) continue;
     const auto r = static_cast<size_t>(peer.rank);
     const std::byte* const address = addresses.data() + r * stride;
-    // Only a life line tells that a peer in memory has died.
+    // Only a life line shows that a peer in shared memory has died.
     if (engines_.size() > 1 && lengths[r].memory > 0 && life_lines_->has(peer.rank)) {
       Engine* const memory = engines_.back().get();
       peer.shortest = {memory, memory->connect(address + lengths[r].network, on_failure, &peer),

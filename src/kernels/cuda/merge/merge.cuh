@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(kThreads, (Tile<Acc, I>::kBlocks))
   const Share share = share_of(bounds.tile_count ? *bounds.tile_count : 1, blockIdx.x, gridDim.x);
   if (threadIdx.x < count) tile.input[threadIdx.x] = inputs.input[threadIdx.x];
   uint64_t start = 0;
-  // leaves room for one sum per entry of the tiles before
+  // the start leaves room for one sum per entry of the tiles before
   if (bounds.begin && share.begin < share.end)
     for (unsigned p = 0; p < count; ++p) start += bounds.begin[share.begin * count + p];
   if (threadIdx.x == 0) block_sums.start[blockIdx.x] = start;

@@ -4,9 +4,9 @@
 
 // Push-sum's arithmetic on numerators. It is never called for integers, which cannot be divided.
 //
-// share, follow and move: one launch each, which moves every value once.
-//
-// absorb:
+// push_sum_share(), push_sum_add_change(), push_sum_mix(): one launch each, which reads every value
+// once.
+// push_sum_update():
 //   1. The terms go to the device in the host's order: each share that was sent, then each vector
 //      that arrived. This takes a launch for every 240 terms.
 //   2. One launch. A thread loads 16 bytes of values and applies all terms in that order, then the
@@ -88,7 +88,7 @@ struct PushSumStep {
   size_t terms;
   const Acc* net;  ///< may be null
   Acc weight;
-  const double* weight_at;  ///< the same weight in device memory; null if the host knows it
+  const double* weight_at;  ///< the weight in device memory; null if the host knows it
   T* x;
   T* estimate;  ///< may be null
 

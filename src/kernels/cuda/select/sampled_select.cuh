@@ -20,7 +20,7 @@ struct SampledKeys {
   static constexpr size_t kSector = 32 / sizeof(T);
   AccumulatedGradient<T> gradient;
   size_t sectors;  ///< sectors in the sample
-  Share share;     ///< this block's share of the sample; set by the kernel
+  Share share;     ///< the part of the sample that this block reads; the kernel sets it
 
   __device__ size_t size() const { return share.end - share.begin; }
   __device__ uint64_t key(size_t j) const {

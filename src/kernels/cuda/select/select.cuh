@@ -112,7 +112,7 @@ void above(Backend& backend, const View<Acc, I>& in, const Threshold& threshold,
 
 // --- from a gradient and the residual
 
-/// Writes the selected elements to the result. The residual keeps what rounding takes off each.
+/// Writes the selected elements to the result. The residual keeps the rounding error of each.
 template <class T, class I>
 struct SelectedWriter {
   /// the accumulation, which becomes the new residual; null without feedback

@@ -32,7 +32,7 @@ inline constexpr int kKeyBits = std::bit_width(kKeyEnd<Value> - 1);
 
 inline constexpr int kMaxRounds = (64 + kRadixBits - 1) / kRadixBits;
 
-/// The histograms of one search, in device memory. All zero before it.
+/// The histograms of one search, in device memory. All zero before the search.
 struct DigitCounts {
   uint64_t bin[kMaxRounds][kRadixDigits];
 };

@@ -50,7 +50,7 @@ struct WordPosition {
 struct EntryBit {
   unsigned entry;
   unsigned position;
-  bool follows;  ///< the bit before is the preceding entry's
+  bool follows;  ///< true: the bit before it is that of the preceding entry
 };
 
 /// A received message, the buffer for its entries, and the chunks that it is cut into.
@@ -106,7 +106,7 @@ class MessageReader {
   /// message has no such words.
   __device__ bool counted() const { return representation_ != Representation::dense; }
 
-  /// The block writes the values of these entries.
+  /// Writes the values of these entries, with all threads of the block.
   __device__ void write_values(const Share& share) const {
     if (sent_ == data_type_of<T>())
       write_values_of<T>(share);
@@ -116,7 +116,7 @@ class MessageReader {
       write_values_of<Bfloat16>(share);
   }
 
-  /// The block writes the indices of these entries of a dense message.
+  /// Writes the indices of these entries of a dense message, with all threads of the block.
   __device__ void write_indices(const Share& share) const {
     if (!to_index_) return;
     for (size_t j = share.begin + threadIdx.x; j < share.end; j += kThreads)

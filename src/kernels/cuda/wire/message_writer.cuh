@@ -33,8 +33,8 @@ struct WordRange {
   }
 };
 
-/// Writes parts of one message of a tensor of T, whose values travel as W. All lanes of a warp must
-/// call every function.
+/// Writes parts of one message of a tensor of T, whose values are sent as W. All lanes of a warp
+/// must call every function.
 template <class W, class T, class I>
 class MessageWriter {
  public:

@@ -6,10 +6,10 @@
 //
 // 1. Plan. One block, with a thread for each region, finds the region's entries, the representation
 //    and the size of its message and, by a prefix sum, the offset of the message in the slab. The
-//    regions travel in launch parameters, 240 at a time.
-// 2. Write. All warps write the slab, 2 KB at a time, whichever messages lie there. So a region
-//    with most of the entries is shared between as many warps as many small ones. One thread makes
-//    each 8-byte word: of a header, of indices with their padding, or of values.
+//    regions are passed in launch parameters, 240 at a time.
+// 2. Write. All warps write the slab, 2 KB at a time, whichever messages lie there. So warps have
+//    equal work even if one region has most of the entries. One thread makes each 8-byte word: of a
+//    header, of indices with their padding, or of values.
 //
 // One launch for every 240 regions, and one to write. If the host sends the messages, there is one
 // launch for every chunk of the slab instead: the host knows the sizes after step 1 and can send a
@@ -28,7 +28,7 @@ template <class W, class T, class I>
 struct PlanTask {
   ParameterArray<Region> regions;
   unsigned n;
-  size_t done;  ///< messages before these
+  size_t done;  ///< messages of earlier launches
   View<Accumulation<T>, I> in;
   MessagePlan* plans;  ///< the plans of all messages of the call, like out.offset and out.size
   Packets out;

@@ -15,9 +15,9 @@
 // 3. Publish. When all chunks are done, a warp for each message collects their faults and stores
 //    the number of entries.
 //
-// One cooperative launch for about 50 messages, which travel in its parameters. Messages are read
-// once, except for the words of bits, which are read up to three times. Entries are written once,
-// before it is known whether all of them are sound; an unsound message gets the length 0.
+// One cooperative launch for about 50 messages, which are passed in its parameters. Messages are
+// read once, except for the words of bits, which are read up to three times. Entries are written
+// once, before it is known whether all of them are sound; an unsound message gets the length 0.
 
 #include <cooperative_groups.h>
 
@@ -37,7 +37,7 @@ template <class T, class I>
 struct UnpackBatch {
   ParameterArray<IncomingMessage<T, I>> incoming;
   unsigned messages;
-  unsigned chunks;    ///< of all messages together
+  unsigned chunks;    ///< chunks of all messages together
   ChunkState* state;  ///< one for each chunk of all messages
   uint64_t* fault;
 
@@ -52,7 +52,7 @@ struct UnpackBatch {
 
 struct UnpackStorage {
   WordTile tile;
-  WordPosition begin;  ///< where to start decoding
+  WordPosition begin;  ///< the position at which to start decoding
 };
 
 /// Unpacks one chunk. All threads of the block must call it.
@@ -104,8 +104,8 @@ class ChunkUnpacker {
     if (threadIdx.x == 0) state_[own_].fault |= fault;
   }
 
-  /// Leaves in the storage the word from which to decode entry j. Returns the number of one bits in
-  /// the whole message.
+  /// Stores the position from which to decode entry j. Returns the number of one bits in the whole
+  /// message.
   __device__ uint64_t find_entry(uint64_t j) const {
     uint64_t before = 0;
     for (unsigned tile = 0; tile < message_.chunks; tile += kThreads) {
@@ -140,7 +140,7 @@ class ChunkUnpacker {
   const IncomingMessage<T, I>& message_;
   const MessageReader<T, I, Loader> reader_;
   const unsigned own_;
-  ChunkState* const state_;  ///< of the message's chunks
+  ChunkState* const state_;  ///< the states of the message's chunks
   UnpackStorage& storage_;
 };
 

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is sent instead of gradients, so that training converges although most entries are late.
+"""Corrections: what ranks send instead of gradients, so that training converges although most
+entries are late.
 
 A gradient that arrives late has missed the momentum of the optimizer. A correction applies the
 momentum on each rank before the selection; the optimizer is then SGD without momentum.
@@ -30,7 +31,7 @@ class Momentum:
     momentum that is as old as the entry would push on. The optimizer is SGD without momentum.
     """
 
-    scales = True  # with the scale of the loss
+    scales = True  # u grows with the scale of the loss
 
     def __init__(self, momentum: float = 0.9):
         if not 0 < momentum < 1:
@@ -38,7 +39,7 @@ class Momentum:
         self.momentum = momentum
 
     def apply(self, state: State, gradient: torch.Tensor) -> None:
-        """Replaces the gradient by what is to be sent."""
+        """Replaces the gradient by the vector to be sent."""
         u = _work(state, "u", gradient)
         u.mul_(self.momentum).add_(gradient)
         gradient.copy_(u)
@@ -58,14 +59,14 @@ class Adam:
     AdamW.
     """
 
-    scales = False  # the direction has no scale
+    scales = False  # the scale of the loss cancels out in m / sqrt(v)
 
     def __init__(self, betas: "tuple[float, float]" = (0.9, 0.999), eps: float = 1e-8):
         self.betas = betas
         self.eps = eps
 
     def apply(self, state: State, gradient: torch.Tensor) -> None:
-        """Replaces the gradient by what is to be sent."""
+        """Replaces the gradient by the vector to be sent."""
         first, second = self.betas
         m, v = _work(state, "m", gradient), _work(state, "v", gradient)
         t = state.setdefault("t", torch.zeros(1))
@@ -78,4 +79,5 @@ class Adam:
         gradient.copy_(m.div(denominator).div_(1 - first**step))
 
     def delivered(self, state: State, result: torch.Tensor) -> None:
-        """Keeps m: it decays within some steps, and delivered parts of it were sent once."""
+        """Does nothing: m decays within a few steps, so it need not be cleared like Momentum's
+        u."""

@@ -22,16 +22,16 @@ from sparsecoll.torch._corrections import State
 
 @dataclasses.dataclass
 class _Slot:
-    """What the hook keeps for a parameter."""
+    """The state that the hook keeps for a parameter."""
 
     name: str
     residual: Residual
-    state: State  # of the correction
+    state: State  # the state of the correction
 
 
 @dataclasses.dataclass(frozen=True)
 class HookStats:
-    """What a hook has done on this rank.
+    """Statistics of a hook on this rank.
 
     Attributes:
         steps: number of backward passes with an exchange.
@@ -62,9 +62,9 @@ class DDPHook:
     Args:
         density: the share of the entries of a gradient that each rank sends, and of the result.
         dense_below: gradients of fewer values are sent whole.
-        dense_steps: so many steps at first send everything.
-        warmup: in so many steps after them the density falls from 0.25 to `density`.
-        algorithm: of the library; "auto" takes the cheapest exact one.
+        dense_steps: the number of first steps, which send everything.
+        warmup: the number of steps after these in which the density falls from 0.25 to `density`.
+        algorithm: the library's algorithm; "auto" takes the cheapest exact one.
         wire: "native", or "bf16" for values of 2 bytes in messages.
         correction: None, Momentum(0.9) or Adam(): what is sent instead of the gradient. The
             optimizer must then be SGD without momentum.
@@ -97,7 +97,7 @@ class DDPHook:
                             dense_below=dense_below, timeout_ms=timeout_ms)
             comm = communicator_of(group, config)
             if has("sparsecollCommMeasure"):
-                comm.measure()  # Auto cannot do so within groups
+                comm.measure()  # within groups Auto cannot measure
         elif comm.size != size or not comm.queued:
             raise ValueError(f"a communicator of {comm.size} ranks, queued={comm.queued}: expected "
                              f"{size} ranks and queued=True")
@@ -116,7 +116,7 @@ class DDPHook:
         return self
 
     def register(self, ddp: Any) -> "DDPHook":
-        """Registers the hook with a DDP model, and gives its states the names of parameters."""
+        """Registers the hook with a DDP model, and names its states after the parameters."""
         self._names = {p: name for name, p in ddp.module.named_parameters()}
         ddp.register_comm_hook(self.state, self)
         return self
@@ -144,7 +144,7 @@ class DDPHook:
         return self._future(buffer, parts)
 
     def _begin_step(self) -> None:
-        """Brings residuals to the scale of this step's loss."""
+        """Multiplies the residuals so that they have the scale of this step's loss."""
         self._within_step = True
         scale = self._scale if self.scaler is None else self.scaler.get_scale()
         if scale != self._scale:
@@ -209,7 +209,7 @@ class DDPHook:
                     self._delivered(parts)
                     future.set_result(buffer)
                 else:
-                    # Within a notification the library does not give its message.
+                    # Within a notification the library's message cannot be read.
                     future.set_exception(error_of(
                         result, f"call {sequence} of the hook, whose message "
                         "hook.comm.synchronize() raises", comm.rank))
@@ -225,7 +225,7 @@ class DDPHook:
         for slot, flat, k in parts:
             if k < flat.numel():
                 self.correction.delivered(slot.state, flat)
-            if self.scaler is not None:  # an overflow must not stay
+            if self.scaler is not None:  # an overflow must not stay in the residuals
                 slot.state["u"].nan_to_num_(0.0, 0.0, 0.0)
 
     def stats(self) -> HookStats:
@@ -238,8 +238,8 @@ class DDPHook:
                          total.skipped)
 
     def state_dict(self) -> Dict[str, bytes]:
-        """Returns the state of this rank, for torch.save or a distributed checkpoint: one value,
-        since its size changes, whose key has the number of the rank."""
+        """Returns the state of this rank, for torch.save or a distributed checkpoint. The state is
+        one value, since its size changes; its key has the number of the rank."""
         self.comm.synchronize()
         # weights_only of torch 1.13 knows tensors and integers, but no floats.
         scale = torch.tensor(self._scale, dtype=torch.float64)
@@ -262,7 +262,7 @@ class DDPHook:
         if own.pop("size") != self.comm.size:
             raise ValueError("the state is of another number of ranks")
         slots = {slot.name: slot for slot in self._slots.values()}
-        # The other parameters get theirs when the hook meets them.
+        # The other parameters get their states when the hook sees them first.
         self._loaded = {name: part for name, part in own.items() if name not in slots}
         for name, slot in slots.items():
             if name in own:

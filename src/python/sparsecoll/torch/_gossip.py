@@ -27,7 +27,7 @@ class Gossip:
 
     Args:
         model: the module.
-        optimizer: of its parameters.
+        optimizer: the optimizer of its parameters.
         graph: "exponential", "npeer_exponential", "ring" or "bipartite_exponential".
         peers: out-neighbours of "npeer_exponential".
         max_delay: Overlap SGP: a step waits only for messages that are this many steps old.
@@ -86,7 +86,7 @@ class Gossip:
             state.drain(x, estimate)
             weight = state.weight
             self.comm.sparse_allreduce(x, estimate, k=x.numel(), op="avg")
-            # The mean is everyone's estimate from now on; the weights stay what they are.
+            # From now on the mean is the estimate of every rank. The weights do not change.
             x.copy_(estimate).mul_(weight)
 
     def state_dict(self) -> Dict[str, Any]:

@@ -28,7 +28,7 @@ class ReduceScatter:
         comm: a communicator with blocking=True of the ranks over which FSDP shards. Several objects
             may share it; it must outlive them.
         density: the share of the entries that each rank sends.
-        feedback: whether what is not sent is added to the next call of the same length.
+        feedback: whether values that are not sent are added in the next call of the same length.
     """
 
     def __init__(self, comm: Communicator, density: float = 0.01, feedback: bool = True):

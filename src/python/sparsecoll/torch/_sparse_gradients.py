@@ -29,8 +29,8 @@ class SparseGradients:
     takes 2 to 3 bits in neighbouring columns.
 
     Args:
-        model: a module, whose Embedding and EmbeddingBag modules with sparse=True are meant; or
-            parameters with dense weights of two dimensions.
+        model: a module, for its Embedding and EmbeddingBag modules with sparse=True; or parameters
+            with dense weights of two dimensions.
         group: the process group; None: the default group.
         comm: a communicator of its ranks with blocking=True instead of one made from the group. The
             object owns it.
