@@ -184,12 +184,11 @@ int main(int argc, char** argv) {
   if (level == MPI_THREAD_MULTIPLE) used.emplace_back(0);
   const Leftover aborted(1), poisoned(1);
   sparsecollCommAbort(poisoned.comm);
-  Verdict verdict;
   const int rank = rank_in(MPI_COMM_WORLD);
-  const int code = verdict.report("mpi finalized");
   MPI_Finalize();
+  // Ranks can no longer reduce a verdict. The launcher fails if any of them does.
   const std::string wrong = after_the_end(used, aborted, poisoned);
-  if (!wrong.empty()) std::printf("mpi finalized: rank %d: %s\n", rank, wrong.c_str());
+  std::printf("mpi finalized: rank %d: %s\n", rank, wrong.empty() ? "passed" : wrong.c_str());
   std::fflush(stdout);
-  return code != 0 || !wrong.empty() ? 1 : 0;
+  return wrong.empty() ? 0 : 1;
 }
