@@ -17,8 +17,8 @@ GOOD = {"rank": 0, "verdict": "", "dies": False, "excluded": False, "calls": 10,
         "unplanned": 0, "worst_over": 0.25, "worst_what": "a call", "worst_own": 0.05, "worst_delay": 0.001}
 
 
-def run(soak, script):
-    """Runs one job with this script as the program. Returns the status, the output, and what was kept."""
+def run(soak, script, most=1):
+    """Runs `most` jobs with this script as the program. Returns the status, the output, and what was kept."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "soak").mkdir()
@@ -33,7 +33,7 @@ def run(soak, script):
         program.chmod(0o755)
         table = folder / "table.json"
         done = subprocess.run(
-            [soak, "--programs", folder, "--kinds", "threads", "--most", "1", "--json", table,
+            [soak, "--programs", folder, "--kinds", "threads", "--most", str(most), "--json", table,
              "--failed", folder / "failed"], capture_output=True, text=True, check=False, timeout=60)
         kept = list((folder / "failed").glob("*/violations"))
         return done, json.loads(table.read_text(encoding="utf-8"))[0], kept
@@ -50,6 +50,9 @@ def main():
     done, row, kept = run(soak, every)
     expect("a good job", done.returncode == 0 and row["broken"] == 0 and not kept, done)
     expect("its numbers", [row[c] for c in ("jobs", "calls", "kills", "worst_over", "worst_own")] == [1, 10, 1, 0.25, 0.05], done)
+    terminates = every + "import os, signal, time\nos.kill(os.getppid(), signal.SIGTERM)\ntime.sleep(0.2)\n"
+    done, row, _ = run(soak, terminates, most=100)
+    expect("a run that is terminated", done.returncode == 0 and row["jobs"] == 1, done)
     for what, script, words in (
             ("a rank that breaks a promise", every + "report(1, verdict='a wrong sum')", "rank 1: a wrong sum"),
             ("a rank that crashes", "for rank in range(1, ranks): report(rank)", "rank 0 left no report"),
