@@ -19,7 +19,10 @@ NOT_BUILT = {
     "SPARSECOLL_FORTRAN": "the Fortran module (SPARSECOLL_FORTRAN=OFF or no compiler)",
 }
 # The same for a variable that only some builds have.
-NOT_FOUND = {"SPARSECOLL_PKG_CONFIG": "consumers that use pkg-config (no pkg-config)"}
+NOT_FOUND = {
+    "SPARSECOLL_PKG_CONFIG": "consumers that use pkg-config (no pkg-config)",
+    "Torch_DIR": "the example for LibTorch (no libtorch-dev)",
+}
 
 
 def reason_of(test):

@@ -68,6 +68,7 @@ scripts/install-packages.sh build-essential gfortran cmake ninja-build pkg-confi
 # The tests of the Python module are skipped where these are missing.
 scripts/install-packages.sh python3-numpy python3-mpi4py python3-torch ||
   echo "no numpy, mpi4py or torch here: tests of the Python module are skipped"
+scripts/install-packages.sh libtorch-dev || echo "no LibTorch here: its example is not built"
 
 # Sanitizers of older compilers cannot start where addresses are randomised widely.
 fixed_addresses=()
