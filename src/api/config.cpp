@@ -2,14 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/config.hpp"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <climits>
-#include <cstdint>
 #include <cstring>
 
 #include "api/topology_tree.hpp"
+#include "api/variables.hpp"
 #include "calls/algorithm_info.hpp"
 #include "core/environment.hpp"
 #include "core/error.hpp"
@@ -20,18 +18,11 @@ namespace sparsecoll {
 namespace {
 
 constexpr sparsecollConfig_t kDefaults = SPARSECOLL_CONFIG_INITIALIZER;
-constexpr int kMostThreads = 1024;
 
 std::optional<host::Simd> simd_level() {
   constexpr const char* kVariable = "SPARSECOLL_SIMD";
-  constexpr int kAuto = -1;
-  const auto number_of = [](host::Simd simd) { return static_cast<int>(simd); };
-  const std::vector<Word> words{{"auto", kAuto},
-                                {"avx512", number_of(host::Simd::avx512)},
-                                {"avx2", number_of(host::Simd::avx2)},
-                                {"portable", number_of(host::Simd::portable)}};
-  const int chosen = choose(kVariable, words, kAuto);
-  if (chosen == kAuto) return std::nullopt;
+  const int chosen = chosen_word(kVariable, kAutoWord);
+  if (chosen == kAutoWord) return std::nullopt;
   const auto simd = static_cast<host::Simd>(chosen);
   if (!host::find_filters(simd))
     fail(sparsecollInvalidArgument, kVariable, ": expected a level that this CPU has, got '",
@@ -42,9 +33,7 @@ std::optional<host::Simd> simd_level() {
 /// Returns the signal that writes the flight records; 0 if the variable is not set.
 int flight_signal(bool has_files) {
   constexpr const char* kVariable = "SPARSECOLL_FLIGHT_SIGNAL";
-  const int chosen = choose(
-      kVariable,
-      {{"SIGUSR1", SIGUSR1}, {"SIGUSR2", SIGUSR2}, {"SIGHUP", SIGHUP}, {"SIGQUIT", SIGQUIT}}, 0);
+  const int chosen = chosen_word(kVariable, 0);
   if (chosen != 0 && !has_files)
     fail(sparsecollInvalidArgument, kVariable,
          ": expected SPARSECOLL_FLIGHT_RECORDER, which names the files, beside it");
@@ -61,13 +50,6 @@ std::string algorithm_numbers() {
                                 : ", ",
                     static_cast<int>(kAlgorithms[i].id), " (", kAlgorithms[i].name, ")");
   return numbers;
-}
-
-std::vector<Word> algorithm_words() {
-  std::vector<Word> words;
-  for (const AlgorithmInfo& each : kAlgorithms)
-    words.push_back({each.name, static_cast<int>(each.id)});
-  return words;
 }
 
 /// Runs checks and keeps the first error that one of them throws.
@@ -159,12 +141,11 @@ sparsecollConfig_t copy_of(const sparsecollConfig_t& config) {
 
 /// Replaces fields by the values of environment variables.
 void override_values(sparsecollConfig_t& c, FirstError& first) {
-  const auto replace = [&](Field field, const char* variable, const std::vector<Word>& words) {
-    c.*field = first.value(c.*field, [&] { return choose(variable, words, c.*field); });
+  const auto replace = [&](Field field, const char* name) {
+    c.*field = first.value(c.*field, [&] { return chosen_word(name, c.*field); });
   };
-  replace(&sparsecollConfig_t::algorithm, "SPARSECOLL_ALGO", algorithm_words());
-  replace(&sparsecollConfig_t::selection, "SPARSECOLL_SELECT",
-          {{"exact", sparsecollSelectExact}, {"reuse", sparsecollSelectReuse}});
+  replace(&sparsecollConfig_t::algorithm, "SPARSECOLL_ALGO");
+  replace(&sparsecollConfig_t::selection, "SPARSECOLL_SELECT");
   if (c.selection == sparsecollSelectReuse && c.algorithm != sparsecollAlgoAuto &&
       c.algorithm != sparsecollAlgoOktopk) {
     first.keep({sparsecollInvalidArgument,
@@ -173,20 +154,17 @@ void override_values(sparsecollConfig_t& c, FirstError& first) {
                      algorithm_info(c.algorithm)->name)});
     c.selection = kDefaults.selection;
   }
-  replace(&sparsecollConfig_t::wire, "SPARSECOLL_WIRE",
-          {{"native", sparsecollWireNative}, {"bf16", sparsecollWireBf16}});
-  replace(&sparsecollConfig_t::allowSharded, "SPARSECOLL_ALLOW_SHARDED", {{"0", 0}, {"1", 1}});
-  replace(&sparsecollConfig_t::nonFinite, "SPARSECOLL_NON_FINITE",
-          {{"keep", sparsecollNonFiniteKeep}, {"skip", sparsecollNonFiniteSkip}});
+  replace(&sparsecollConfig_t::wire, "SPARSECOLL_WIRE");
+  replace(&sparsecollConfig_t::allowSharded, "SPARSECOLL_ALLOW_SHARDED");
+  replace(&sparsecollConfig_t::nonFinite, "SPARSECOLL_NON_FINITE");
   c.denseBelow = first.value(c.denseBelow, [&] {
-    return number<size_t>("SPARSECOLL_DENSE_BELOW", {"values", 0, SIZE_MAX}).value_or(c.denseBelow);
+    return chosen_number<size_t>("SPARSECOLL_DENSE_BELOW").value_or(c.denseBelow);
   });
   c.expectedRanks = first.value(c.expectedRanks, [&] {
-    return number("SPARSECOLL_EXPECTED_RANKS", {"ranks", 0, INT_MAX}).value_or(c.expectedRanks);
+    return chosen_number("SPARSECOLL_EXPECTED_RANKS").value_or(c.expectedRanks);
   });
-  c.timeoutMs = first.value(c.timeoutMs, [&] {
-    return number("SPARSECOLL_TIMEOUT_MS", {"milliseconds", 0, INT_MAX}).value_or(c.timeoutMs);
-  });
+  c.timeoutMs = first.value(
+      c.timeoutMs, [&] { return chosen_number("SPARSECOLL_TIMEOUT_MS").value_or(c.timeoutMs); });
 }
 
 }  // namespace
@@ -199,18 +177,13 @@ CheckedConfig check_config(const sparsecollConfig_t* config, bool check) {
   override_values(result.values, first);
   const auto set = [&first](auto& setting, auto get) { setting = first.value(setting, get); };
   result.check = check;
-  set(result.check, [&] { return choose("SPARSECOLL_CHECK", {{"0", 0}, {"1", 1}}, check) != 0; });
-  set(result.log_level, [] {
-    return static_cast<LogLevel>(
-        choose("SPARSECOLL_DEBUG", {{"WARN", 1}, {"INFO", 2}, {"TRACE", 3}}, 0));
-  });
+  set(result.check, [&] { return chosen_word("SPARSECOLL_CHECK", check) != 0; });
+  set(result.log_level, [] { return static_cast<LogLevel>(chosen_word("SPARSECOLL_DEBUG", 0)); });
   result.log_file = environment("SPARSECOLL_DEBUG_FILE").value_or("");
   result.timeline = environment("SPARSECOLL_TIMELINE").value_or("");
   result.flight_recorder = environment("SPARSECOLL_FLIGHT_RECORDER").value_or("");
   set(result.flight_signal, [&] { return flight_signal(!result.flight_recorder.empty()); });
-  set(result.ranks_per_node, [] {
-    return number("SPARSECOLL_RANKS_PER_NODE", {"ranks", 1, INT_MAX}).value_or(0);
-  });
+  set(result.ranks_per_node, [] { return chosen_number("SPARSECOLL_RANKS_PER_NODE").value_or(0); });
   set(result.tree, []() -> std::shared_ptr<const TopologyTree> {
     const auto file = environment("SPARSECOLL_TOPOLOGY");
     return file ? std::make_shared<TopologyTree>(TopologyTree::from_file(*file)) : nullptr;
@@ -218,11 +191,11 @@ CheckedConfig check_config(const sparsecollConfig_t* config, bool check) {
   result.slurm_address = environment("SLURM_TOPOLOGY_ADDR").value_or("");
   result.slurm_pattern = environment("SLURM_TOPOLOGY_ADDR_PATTERN").value_or("");
   set(result.simd, simd_level);
-  set(result.binds, [] { return choose("SPARSECOLL_BIND", {{"0", 0}, {"1", 1}}, 1) != 0; });
-  set(result.threads, [] { return number("SPARSECOLL_THREADS", {"threads", 1, kMostThreads}); });
-  set(result.cuda_aware, [] { return optional_switch("SPARSECOLL_CUDA_AWARE"); });
-  set(result.mpi_eager, [] { return optional_switch("SPARSECOLL_MPI_PIECES"); });
-  set(result.spin_us, [] { return number("SPARSECOLL_SPIN_US", {"microseconds", 0, INT_MAX}); });
+  set(result.binds, [] { return chosen_word("SPARSECOLL_BIND", 1) != 0; });
+  set(result.threads, [] { return chosen_number("SPARSECOLL_THREADS"); });
+  set(result.cuda_aware, [] { return chosen_switch("SPARSECOLL_CUDA_AWARE"); });
+  set(result.mpi_eager, [] { return chosen_switch("SPARSECOLL_MPI_PIECES"); });
+  set(result.spin_us, [] { return chosen_number("SPARSECOLL_SPIN_US"); });
   result.launched = launched_ranks();
   result.log_level = first.value(LogLevel::none, [&] {
     Log(result.log_level, result.log_file, "");  // throws if the file cannot be opened

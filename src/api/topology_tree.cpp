@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <span>
 
 #include "core/checksum.hpp"
@@ -235,6 +236,17 @@ std::vector<GroupLink> TopologyTree::links() const {
   std::vector<GroupLink> links;
   for (const Level& level : levels_) links.push_back(level.link);
   return links;
+}
+
+std::vector<TopologyTree::Summary> TopologyTree::summary() const {
+  std::vector<Summary> all;
+  for (const Level& level : levels_) {
+    std::set<uint64_t> groups;
+    for (const auto& [host, place] : level.hosts) groups.insert(place.first);
+    for (const RankRange& range : level.ranks) groups.insert(range.group);
+    all.push_back({level.name, groups.size(), level.link});
+  }
+  return all;
 }
 
 }  // namespace sparsecoll

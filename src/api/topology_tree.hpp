@@ -32,6 +32,15 @@ class TopologyTree {
   /// Returns the links of each level, as the file describes them.
   std::vector<GroupLink> links() const;
 
+  /// A level without its members.
+  struct Summary {
+    std::string name;  ///< may be empty
+    size_t groups;
+    GroupLink link;
+  };
+  /// Returns the levels, the innermost first.
+  std::vector<Summary> summary() const;
+
  private:
   /// The ranks from `first` to `last` are in a group.
   struct RankRange {

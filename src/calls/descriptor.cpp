@@ -165,4 +165,12 @@ std::string difference(const Descriptor& mine, const Descriptor& theirs, int the
   return "";
 }
 
+std::vector<std::pair<std::string, std::string>> arguments_in_words(const Descriptor& descriptor) {
+  std::vector<std::pair<std::string, std::string>> words;
+  const std::span<const char* const> names = argument_names(descriptor.verb);
+  for (size_t a = 0; a < names.size(); ++a)
+    words.emplace_back(names[a], value(descriptor.verb, a, descriptor.argument[a]));
+  return words;
+}
+
 }  // namespace sparsecoll

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace sparsecoll {
 
@@ -103,5 +105,8 @@ const char* verb_name(uint64_t verb);
 /// Returns the first difference in words, such as "k: this rank passed 10, rank 3 passed 11"; empty
 /// if there is none.
 std::string difference(const Descriptor& mine, const Descriptor& theirs, int their_rank);
+
+/// Returns the name and the value of each argument, in the words of difference().
+std::vector<std::pair<std::string, std::string>> arguments_in_words(const Descriptor& descriptor);
 
 }  // namespace sparsecoll

@@ -9,7 +9,7 @@ namespace sparsecoll {
 namespace {
 
 [[noreturn]] void unknown_word(const char* variable, const std::string& got,
-                               const std::vector<Word>& words) {
+                               std::span<const Word> words) {
   std::string valid;
   for (const Word& word : words) valid += (valid.empty() ? "" : ", ") + std::string(word.name);
   fail(sparsecollInvalidArgument, variable, ": expected one of ", valid, "; got '", got, "'");
@@ -22,18 +22,12 @@ std::optional<std::string> environment(const char* name) {
   return value ? std::optional<std::string>(value) : std::nullopt;
 }
 
-int choose(const char* variable, const std::vector<Word>& words, int otherwise) {
+int choose(const char* variable, std::span<const Word> words, int otherwise) {
   const auto got = environment(variable);
   if (!got) return otherwise;
   for (const Word& word : words)
     if (*got == word.name) return word.value;
   unknown_word(variable, *got, words);
-}
-
-std::optional<bool> optional_switch(const char* variable) {
-  constexpr int kAuto = -1;
-  const int chosen = choose(variable, {{"auto", kAuto}, {"0", 0}, {"1", 1}}, kAuto);
-  return chosen == kAuto ? std::nullopt : std::optional(chosen == 1);
 }
 
 }  // namespace sparsecoll

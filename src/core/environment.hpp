@@ -3,9 +3,9 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <type_traits>
-#include <vector>
 
 #include "core/error.hpp"
 #include "core/whole_number.hpp"
@@ -24,11 +24,7 @@ struct Word {
 
 /// Returns the value of the word that the variable is set to; `otherwise` if it is not set. Throws
 /// InvalidArgument, which lists all words, if it is set to anything else.
-int choose(const char* variable, const std::vector<Word>& words, int otherwise);
-
-/// Returns true for "1", false for "0", none for "auto" and if the variable is not set. Throws
-/// InvalidArgument otherwise.
-std::optional<bool> optional_switch(const char* variable);
+int choose(const char* variable, std::span<const Word> words, int otherwise);
 
 /// The valid range of a variable's number.
 template <class T>

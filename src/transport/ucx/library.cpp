@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 
 #include "core/error.hpp"
+#include "transport/ucx/transport.hpp"
 
 namespace sparsecoll::ucx {
 
@@ -24,6 +25,7 @@ Library load() {
   void* const handle = dlopen(kName, RTLD_NOW | RTLD_LOCAL);
   if (!handle) fail(sparsecollSystemError, "cannot load UCX: ", dlerror());
   Library library{};
+  find(handle, library.version_string, "ucp_get_version_string");
   find(handle, library.init_version, "ucp_init_version");
   find(handle, library.cleanup, "ucp_cleanup");
   find(handle, library.config_read, "ucp_config_read");
@@ -55,3 +57,5 @@ const Library& open_library() {
 }
 
 }  // namespace sparsecoll::ucx
+
+std::string sparsecoll::ucx_version() { return ucx::open_library().version_string(); }

@@ -8,8 +8,17 @@
 
 namespace sparsecoll {
 
-std::unique_ptr<Transport> make_ucx_transport(const UcxRank&, Bootstrap&, const Deadline&) {
+namespace {
+
+[[noreturn]] void refuse() {
   fail(sparsecollInvalidUsage, "this library was built without UCX (SPARSECOLL_UCX)");
 }
+
+}  // namespace
+
+std::unique_ptr<Transport> make_ucx_transport(const UcxRank&, Bootstrap&, const Deadline&) {
+  refuse();
+}
+std::string ucx_version() { refuse(); }
 
 }  // namespace sparsecoll

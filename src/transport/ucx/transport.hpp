@@ -5,6 +5,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "core/deadline.hpp"
 #include "transport/bootstrap.hpp"
@@ -26,5 +27,9 @@ struct UcxRank {
 /// without UCX; SystemError if UCX cannot be loaded or fails.
 std::unique_ptr<Transport> make_ucx_transport(const UcxRank& own, Bootstrap& bootstrap,
                                               const Deadline& deadline);
+
+/// Loads UCX and returns its version. Throws InvalidUsage if the library was built without UCX;
+/// SystemError if UCX cannot be loaded or is too old.
+std::string ucx_version();
 
 }  // namespace sparsecoll
