@@ -3,16 +3,31 @@
 #
 # Installs headers, libraries, the config package and the pkg-config files. The libraries have export
 # sets of their own: only users of the static ones need threads, and only users of those for MPI need
-# MPI. What is for MPI is the install component `mpi`, which packages can leave out.
+# MPI. docs/packages.md lists the install components. What is for MPI has components of its own, which
+# packages can leave out.
 
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/sparsecoll")
 install(FILES include/sparsecoll/sparsecoll.h include/sparsecoll/sparsecoll.hpp
-        DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sparsecoll")
-install(DIRECTORY include/sparsecoll/cxx DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sparsecoll")
-install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
-install(PROGRAMS tools/sparsecoll-blame DESTINATION "${CMAKE_INSTALL_BINDIR}")
+        DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sparsecoll" COMPONENT development)
+install(DIRECTORY include/sparsecoll/cxx DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sparsecoll"
+        COMPONENT development)
+# In Debian's packages another file has the licence.
+install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT license)
+install(PROGRAMS tools/sparsecoll-blame DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tools)
+if(PROJECT_IS_TOP_LEVEL)
+  install(PROGRAMS perf/launch perf/plot.py perf/timeline.py
+          DESTINATION "${CMAKE_INSTALL_DATADIR}/sparsecoll/perf" COMPONENT tools)
+  install(DIRECTORY perf/plots DESTINATION "${CMAKE_INSTALL_DATADIR}/sparsecoll/perf" COMPONENT tools
+          FILES_MATCHING PATTERN "*.py")
+  install(FILES README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT documentation)
+  install(FILES perf/README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}/perf" COMPONENT documentation)
+  install(DIRECTORY docs DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT documentation
+          PATTERN "*.in" EXCLUDE
+          PATTERN "*.dox" EXCLUDE
+          PATTERN "__pycache__" EXCLUDE)
+endif()
 
 # The C++ runtime, which a C compiler does not link by itself.
 set(cxx_runtime ${CMAKE_CXX_IMPLICIT_LINK_LIBRARIES})
@@ -22,24 +37,26 @@ list(REMOVE_ITEM cxx_runtime ${CMAKE_C_IMPLICIT_LINK_LIBRARIES})
 list(TRANSFORM cxx_runtime PREPEND -l)
 target_link_libraries(sparsecoll_static INTERFACE "$<INSTALL_INTERFACE:${cxx_runtime}>")
 
-# sparsecoll_install_library(target export [option...])
-function(sparsecoll_install_library target export)
+# sparsecoll_install_library(target export runtime development): the last two are the components of
+# a shared library, and of all that is needed to link one.
+function(sparsecoll_install_library target export runtime development)
   install(TARGETS ${target} EXPORT ${export}
-          ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" ${ARGN}
-          LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" ${ARGN})
-  install(EXPORT ${export} NAMESPACE sparsecoll:: DESTINATION "${package_dir}" ${ARGN})
+          ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT ${development}
+          LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT ${runtime}
+                  NAMELINK_COMPONENT ${development})
+  install(EXPORT ${export} NAMESPACE sparsecoll:: DESTINATION "${package_dir}" COMPONENT ${development})
 endfunction()
 
-sparsecoll_install_library(sparsecoll_static sparsecollStaticTargets)
+sparsecoll_install_library(sparsecoll_static sparsecollStaticTargets runtime development)
 if(BUILD_SHARED_LIBS)
-  sparsecoll_install_library(sparsecoll sparsecollSharedTargets)
+  sparsecoll_install_library(sparsecoll sparsecollSharedTargets runtime development)
 endif()
 if(SPARSECOLL_MPI)
   install(FILES include/sparsecoll/sparsecoll_mpi.h include/sparsecoll/sparsecoll_mpi.hpp
-          DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sparsecoll" COMPONENT mpi)
-  sparsecoll_install_library(sparsecoll_mpi_static sparsecollMpiStaticTargets COMPONENT mpi)
+          DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sparsecoll" COMPONENT mpi_development)
+  sparsecoll_install_library(sparsecoll_mpi_static sparsecollMpiStaticTargets mpi mpi_development)
   if(BUILD_SHARED_LIBS)
-    sparsecoll_install_library(sparsecoll_mpi sparsecollMpiSharedTargets COMPONENT mpi)
+    sparsecoll_install_library(sparsecoll_mpi sparsecollMpiSharedTargets mpi mpi_development)
   endif()
 endif()
 
@@ -59,10 +76,11 @@ endif()
 
 if(SPARSECOLL_FORTRAN)
   install(TARGETS sparsecoll_fortran EXPORT sparsecollFortranTargets
-          ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-  install(EXPORT sparsecollFortranTargets NAMESPACE sparsecoll:: DESTINATION "${package_dir}")
-  install(DIRECTORY "${sparsecoll_fortran_modules}/"
-          DESTINATION "${SPARSECOLL_FORTRAN_INSTALL_DIR}" FILES_MATCHING PATTERN "*.mod")
+          ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development)
+  install(EXPORT sparsecollFortranTargets NAMESPACE sparsecoll:: DESTINATION "${package_dir}"
+          COMPONENT development)
+  install(DIRECTORY "${sparsecoll_fortran_modules}/" DESTINATION "${SPARSECOLL_FORTRAN_INSTALL_DIR}"
+          COMPONENT development FILES_MATCHING PATTERN "*.mod")
 endif()
 
 configure_package_config_file(
@@ -73,9 +91,12 @@ write_basic_package_version_file(
   "${CMAKE_CURRENT_BINARY_DIR}/sparsecollConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/sparsecollConfig.cmake"
               "${CMAKE_CURRENT_BINARY_DIR}/sparsecollConfigVersion.cmake"
-        DESTINATION "${package_dir}")
+        DESTINATION "${package_dir}" COMPONENT development)
 if(SPARSECOLL_HWLOC)
-  install(FILES cmake/FindHwloc.cmake DESTINATION "${package_dir}")
+  install(FILES cmake/FindHwloc.cmake DESTINATION "${package_dir}" COMPONENT development)
 endif()
 
 include(SparsecollPkgConfig)
+if(PROJECT_IS_TOP_LEVEL AND BUILD_SHARED_LIBS)
+  include(SparsecollPackages)
+endif()

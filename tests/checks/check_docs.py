@@ -112,7 +112,8 @@ class Checker:
         self.work = work
         self.prefix = work / "prefix"
         self.mpi = bool(options.launcher)
-        call([options.cmake, "--install", options.build, "--prefix", self.prefix])
+        for component in ("runtime", "development", "mpi", "mpi_development"):
+            call([options.cmake, "--install", options.build, "--prefix", self.prefix, "--component", component])
         self.libraries = next(self.prefix.rglob("libsparsecoll.so")).parent
 
     def check(self, block):
