@@ -1219,10 +1219,10 @@ SPARSECOLL_API sparsecollResult_t sparsecollResidualCreate(sparsecollResidual_t*
  * value goes to the rank that owns it among the new ranks of its node. The shards of ranks that are
  * gone are lost: their values become 0. Where the new residual is not Sharded's, each rank keeps
  * what it held.
- * @return sparsecollInvalidArgument, also for another communicator; sparsecollInvalidUsage over
- *         NCCL if more calls than the last two that have changed the residual would have to be
- *         undone (docs/errors.md, "Over NCCL"). For Sharded also a fatal error, after which the
- *         residual is where it was.
+ * @return sparsecollInvalidArgument, also for another communicator; sparsecollInvalidUsage if more
+ *         calls that have changed the residual would have to be undone than the last one, over NCCL
+ *         than the last two (docs/errors.md, "Over NCCL"). For Sharded also a fatal error, after
+ *         which the residual is where it was.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollResidualMove(sparsecollResidual_t residual,
                                                          sparsecollComm_t newcomm);

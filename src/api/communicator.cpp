@@ -226,7 +226,7 @@ void Communicator::abandon(const Error* notice) {
 void Communicator::write_flight_record(FlightRecordCause cause, const std::string& name) const {
   if (name.empty() && config_.flight_recorder.empty())
     fail(sparsecollInvalidArgument,
-         "path: expected a name, or SPARSECOLL_FLIGHT_RECORDER to be set, got NULL");
+         "path: expected a name, or SPARSECOLL_FLIGHT_RECORDER to be set, got neither");
   const Timeline::Owner owner{rank(), size(), link_->world_rank(), number_};
   sparsecoll::write_flight_record(
       recorder_, {owner, cause, health_.kept()},

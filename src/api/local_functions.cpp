@@ -53,7 +53,7 @@ struct TopkArguments {
     if (!direct) kernels.deliver(selected.span(), 1, result);
     out->count = count;
     out->nnz = nnz;
-    if (feedback) feedback->commit(kernels);
+    if (feedback) feedback->commit_after(kernels, communicator.running_call());
   }
 };
 

@@ -75,9 +75,9 @@ class Residual {
   void prepare_update(uint64_t agreed);
   /// Makes the written buffer the current one, as call `sequence` does.
   void commit(Kernels& kernels, uint64_t sequence);
-  /// Makes the written buffer the current one, for a local function. An undo of the call before it
-  /// also undoes this.
-  void commit(Kernels& kernels);
+  /// Does the same for a local function after call `sequence`, which may be one without this
+  /// residual; 0: before the first call. It is undone together with that call.
+  void commit_after(Kernels& kernels, uint64_t sequence);
   /// Keeps what is needed to undo the changes at these indices that call `sequence`, on which all
   /// ranks have agreed, is about to make in place.
   void keep(Kernels& kernels, std::span<const SparseSpan> changes, uint64_t sequence);
@@ -127,6 +127,8 @@ class Residual {
     before_.clear();
     journal_ = {};
   }
+  /// Makes the written buffer the current one.
+  void swap(Kernels& kernels);
   /// Keeps the state in this buffer as that before a call.
   void add_version(int buffer, uint64_t sequence);
   void drop_oldest_version();

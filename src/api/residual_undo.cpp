@@ -54,7 +54,7 @@ void Residual::drop_oldest_version() {
 
 void Residual::commit(Kernels& kernels, uint64_t sequence) {
   const int before = now_;
-  commit(kernels);
+  swap(kernels);
   if (most_versions_ == 0) return;
   if (captured_)
     lost_ = sequence;
@@ -62,7 +62,13 @@ void Residual::commit(Kernels& kernels, uint64_t sequence) {
     add_version(before, sequence);
 }
 
-void Residual::commit(Kernels& kernels) {
+void Residual::commit_after(Kernels& kernels, uint64_t sequence) {
+  const bool kept = !before_.empty() && before_.back().changed_in == sequence;
+  if (sequence > 0 && !kept) return commit(kernels, sequence);
+  swap(kernels);
+}
+
+void Residual::swap(Kernels& kernels) {
   if (captured_)
     kernels.copy(view().write, bytes(), current());
   else

@@ -4,6 +4,7 @@
 """test_blame.py ROOT: tests of tools/sparsecoll-blame over flight records."""
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -38,8 +39,8 @@ class Blame(unittest.TestCase):
 
     def record(self, rank, calls, ranks=4, **more):
         error = None
-        if calls and calls[-1]["state"] == "failed" and calls[-1]["result"] != INVALID_ARGUMENT:
-            error = {"result": calls[-1]["result"], "message": "deadline passed"}
+        if calls and calls[-1].get("state") == "failed" and calls[-1].get("result") != INVALID_ARGUMENT:
+            error = {"result": calls[-1].get("result"), "message": "deadline passed"}
         data = {"flightRecord": 1, "communicator": 1, "rank": rank, "ranks": ranks, "worldRank": rank,
                 "host": "node", "process": 1, "time": START + 20 * SECOND, "cause": "failure",
                 "error": error, "calls": calls, **more}
@@ -132,6 +133,38 @@ class Blame(unittest.TestCase):
         for text in ("", "[]", "{}", '{"flightRecord": 2}', '{"flightRecord": 1}'):
             (self.folder / "0.json").write_text(text)
             self.assertEqual(self.blame(2), "")
+
+    def refuse(self, words):
+        """All files are given to the tool, which must refuse one in one line with these words."""
+        files = sorted(self.folder.iterdir())
+        done = subprocess.run([sys.executable, "-B", TOOL, *files], capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stdout + done.stderr)
+        self.assertIn(words, done.stderr)
+        for file in files:
+            file.unlink()
+
+    def test_damaged(self):
+        good = failed(7, TIMEOUT, [2], algorithm="oktopk")
+        for key in ("sequence", "verb", "state", "stage", "begin", "end", "waits", "peers", "result"):
+            self.record(0, [{k: v for k, v in good.items() if k != key}], error=None)
+            self.refuse(key)
+            self.record(0, [{**good, key: {}}], error=None)
+            self.refuse(key)
+        for key in ("communicator", "time"):
+            self.record(0, [call(1)], **{key: None})
+            self.refuse(key)
+        for ranks in (0, -1, 2**40, "4"):
+            self.record(0, [call(1)], ranks=ranks)
+            self.refuse("rank")
+        (self.folder / "deep.json").write_text("[" * 100000)
+        self.refuse("deep.json")
+        os.mkfifo(self.folder / "pipe")
+        self.refuse("expected a file")
+
+    def test_many_absent(self):
+        self.record(0, [failed(7, TIMEOUT, [1])], ranks=1_000_000)
+        self.assertIn("and 999967 more", self.blame(1))
+        self.assertLess(len(self.blame(1)), 2000)
 
 
 if __name__ == "__main__":

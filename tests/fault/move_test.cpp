@@ -261,5 +261,61 @@ TEST_CASE("a call that another rank did not commit is undone together with what 
   CHECK(residuals[0].read() == twice);
 }
 
+TEST_CASE(
+    "a selection is undone with the call before it, which had nothing to do with the residual") {
+  // Each rank makes a call that counts, then one that does not (a shrink has come between), and
+  // selects after or before it.
+  constexpr size_t kLength = 4;
+  const std::vector<float> first{5, 3, 2, 1}, once{0, 3, 2, 1};
+  struct Case {
+    const char* name;
+    int before, after;  ///< selections before and after the call that does not count
+    bool uses_residual, has_call;
+    const std::vector<float>& expected;
+  };
+  for (const Case& c : {Case{"after the call", 0, 1, false, true, first},
+                        Case{"twice after the call", 0, 2, false, true, first},
+                        Case{"before the call", 1, 0, false, true, once},
+                        Case{"before and after the call", 1, 1, false, true, once},
+                        Case{"after a call with the residual", 0, 1, true, true, first},
+                        Case{"without a call", 0, 1, false, false, once}}) {
+    Communicators ranks(3, test::default_config());
+    CHECK(ranks.run(c.name, [&](int rank) -> std::string {
+      const sparsecollComm_t comm = ranks.handle(rank);
+      test::Residual<float> residual(comm, kLength);
+      residual.write(first);
+      std::vector<float> zeros(kLength), sum(kLength);
+      const auto call = [&](sparsecollResidual_t feedback) {
+        return sparseAllreduce(zeros.data(), sum.data(), kLength, 0, sparsecollFloat32,
+                               sparsecollSum, feedback, comm, nullptr);
+      };
+      const auto select = [&] {
+        std::vector<uint32_t> index(kLength);
+        std::vector<float> value(kLength);
+        sparsecollSparse_t out = SPARSECOLL_SPARSE_INITIALIZER;
+        out.indices = index.data();
+        out.values = value.data();
+        out.capacity = kLength;
+        return sparsecollTopk(zeros.data(), kLength, 1, sparsecollFloat32, residual.handle(), &out,
+                              comm, nullptr);
+      };
+      std::vector<sparsecollResult_t> results{call(nullptr)};
+      sparsecollComm_t shrunk = nullptr;
+      const int none = 0;
+      results.push_back(sparsecollCommShrink(comm, &none, 0, &shrunk, nullptr));
+      for (int i = 0; i < c.before; ++i) results.push_back(select());
+      if (c.has_call) results.push_back(call(c.uses_residual ? residual.handle() : nullptr));
+      for (int i = 0; i < c.after; ++i) results.push_back(select());
+      results.push_back(sparsecollResidualMove(residual.handle(), shrunk));
+      std::string wrong;
+      for (const sparsecollResult_t each : results)
+        if (each != sparsecollSuccess) wrong += test::explain(each, comm) + "; ";
+      if (residual.read() != c.expected) wrong += "not the expected values; ";
+      sparsecollCommDestroy(shrunk);
+      return wrong;
+    }) == "");
+  }
+}
+
 }  // namespace
 }  // namespace sparsecoll::fault

@@ -6,6 +6,7 @@
 // communicator gives the sums of its ranks and nothing of the old one's messages.
 
 #include <atomic>
+#include <barrier>
 #include <chrono>
 #include <map>
 #include <mutex>
@@ -351,6 +352,60 @@ TEST_CASE("an abort ends a shrink on this rank at once") {
   const std::chrono::duration<double> took = Clock::now() - start;
   aborter.join();
   CHECK(took.count() < 0.2 + test::patience());
+}
+
+TEST_CASE("after an abort of a shrink all ranks can shrink") {
+  Communicators ranks(3, quick(test::kAllgather));
+  Agreement agreement;
+  std::barrier<> together(3);
+  CHECK(ranks.run("aborted shrinks", [&](int rank) -> std::string {
+    const sparsecollComm_t comm = ranks.handle(rank);
+    const int none = 0;
+    sparsecollComm_t shrunk = nullptr;
+    std::string wrong;
+    for (int attempt = 0; attempt < 3; ++attempt) {
+      if (rank == 2) together.arrive_and_wait();  // the others wait for it until the abort
+      std::thread aborter([&] {
+        if (rank != 1) return;
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        sparsecollCommAbort(comm);
+      });
+      if (sparsecollCommShrink(comm, &none, 0, &shrunk, nullptr) == sparsecollSuccess)
+        wrong = "an aborted shrink succeeded; ";
+      aborter.join();
+      if (rank != 2) together.arrive_and_wait();
+      together.arrive_and_wait();
+    }
+    if (!wrong.empty()) return wrong;
+    const sparsecollResult_t result = sparsecollCommShrink(comm, &none, 0, &shrunk, nullptr);
+    if (result != sparsecollSuccess) return test::explain(result, comm);
+    return check_shrunk(shrunk, test::kAllgather, rank, 0b111, agreement);
+  }) == "");
+}
+
+/// Rank 2 lives, is excluded by the others, and shrinks all the same.
+TEST_CASE("a rank that is excluded and shrinks does not disturb the others") {
+  for (const bool with_list : {false, true})
+    for (int round = 0; round < 20; ++round) {
+      Communicators ranks(4, quick(test::kAllgather));
+      Agreement agreement;
+      CHECK(ranks.run("excluded", [&](int rank) -> std::string {
+        const sparsecollComm_t comm = ranks.handle(rank);
+        sparsecollComm_t shrunk = nullptr;
+        const int list[] = {2}, none = 0;
+        if (rank == 2) {
+          const sparsecollResult_t result =
+              sparsecollCommShrink(comm, with_list ? &none : nullptr, 0, &shrunk, nullptr);
+          return result == sparsecollInvalidUsage || result == sparsecollTimeout
+                     ? ""
+                     : test::explain(result, comm);
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(round % 4));
+        const sparsecollResult_t result = sparsecollCommShrink(comm, list, 1, &shrunk, nullptr);
+        if (result != sparsecollSuccess) return test::explain(result, comm);
+        return check_shrunk(shrunk, test::kAllgather, rank, 0b1011, agreement);
+      }) == "");
+    }
 }
 
 TEST_CASE("after an abort, and with queued calls, ranks go on") {

@@ -137,6 +137,9 @@ class Channel {
   /// Makes every wait of this rank fail. Any thread may call it.
   void abort() noexcept;
   bool aborted() const { return aborted_; }
+  /// Makes waits fail until resume(), also one that has begun, within 20 ms. From any thread.
+  void interrupt() noexcept { aborted_ = true; }
+  void resume() noexcept { aborted_ = false; }
   /// Moves a payload from memory of a device to the host.
   void copy_to_host(Frame& frame);
   /// Waits until all sent memory may be used again. Receives meanwhile.

@@ -140,7 +140,7 @@ std::vector<int> FramedLink::gone() {
 void FramedLink::abort() noexcept {
   channel_->abort();
   const std::lock_guard lock(recovery_mutex_);
-  if (recovery_) recovery_->channel.abort();
+  if (recovery_) recovery_->channel.interrupt();
 }
 
 void FramedLink::flush_gossip(AgreedCall& call) {

@@ -42,6 +42,7 @@ Shrink::Shrink(Recovery& recovery, const ShrinkArguments& arguments)
       missing_(recovery.failed.size()),
       peers_(recovery.failed.size()),
       committed_(arguments.committed) {
+  channel_.resume();
   channel_.begin(++recovery_.attempt);
   if (arguments.problem) return;
   if (!arguments.excluded) {
@@ -154,7 +155,7 @@ void Shrink::take_notices() {
 }
 
 void Shrink::take(int peer, ShrinkNotice notice) {
-  if (!remains(peer) && !arguments_.excluded) return;  // it came too late, and knows that itself
+  if (!remains(peer)) return refuse(peer, notice);
   if (notice.result != sparsecollSuccess) {
     if (!failure_) failure_.emplace(peer, std::move(notice));
     return;
@@ -173,6 +174,13 @@ void Shrink::take(int peer, ShrinkNotice notice) {
       done_ = true;
       return;
   }
+}
+
+void Shrink::refuse(int peer, const ShrinkNotice& notice) {
+  // Without a list it came too late, and knows that itself.
+  if (!arguments_.excluded || notice.kind != Kind::hello) return;
+  if (std::exchange(peers_[static_cast<size_t>(peer)].refused, true)) return;
+  send(peer, {Kind::hello, sparsecollSuccess, true, committed_, 0, {}, excluded_});
 }
 
 void Shrink::take_hello(int peer, ShrinkNotice hello) {
@@ -227,6 +235,7 @@ void Shrink::send(int peer, const ShrinkNotice& notice) {
   } catch (const Error&) {
     if (!recovery_.transport->gone(peer)) throw;
     recovery_.failed[static_cast<size_t>(peer)] = true;
+    if (!remains(peer)) return;
     if (notice.result != sparsecollSuccess) return;  // the others hear of the failure, too
     if (arguments_.excluded || notice.kind != Kind::hello) throw;
     excluded_[static_cast<size_t>(peer)] = true;

@@ -65,6 +65,7 @@ class Shrink {
   struct Peer {
     std::optional<ShrinkNotice> hello;
     bool has_result = false;
+    bool refused = false;  ///< it is excluded, calls all the same, and was told so
   };
 
   /// Waits until `arrived(peer)` for all ranks that remain.
@@ -73,6 +74,8 @@ class Shrink {
   /// Takes the notices of this shrink out of the channel. Throws the failure of a peer.
   void take_notices();
   void take(int peer, ShrinkNotice notice);
+  /// Takes the notice of a rank that is excluded: shows it the list, so that it does not wait.
+  void refuse(int peer, const ShrinkNotice& notice);
   void take_hello(int peer, ShrinkNotice hello);
   /// Throws the failure of a peer.
   [[noreturn]] void fail_with(int peer, const ShrinkNotice& notice);
