@@ -12,6 +12,7 @@
 
 #include "support/catch.hpp"
 #include "support/processes.hpp"
+#include "support/ranks.hpp"
 #include "support/survivor.hpp"
 
 namespace sparsecoll::test {
@@ -119,6 +120,43 @@ std::string abort_between_calls(int rank, const sparsecollUniqueId& id) {
 
 TEST_CASE("a rank that was aborted between its calls and shrinks tells the others at once") {
   CHECK(joined(run_processes(3, 60, abort_between_calls), -1) == "");
+}
+
+/// Rank 2 ends while rank 0, whose list is another one than that of rank 1, connects to it for a
+/// shrink. Ranks are threads.
+std::string end_while_connected() {
+  sparsecollUniqueId id{};
+  if (sparsecollGetUniqueId(&id) != sparsecollSuccess) return sparsecollGetLastError(nullptr);
+  return run_threads("an end during a shrink", 3, [&](int rank) -> std::string {
+    sparsecollComm_t comm = nullptr, shrunk = nullptr;
+    sparsecollConfig_t config = config_of(kOktopk);
+    config.timeoutMs = kDeadlineMs;
+    if (sparsecollCommInitRank(&comm, 3, id, rank, &config) != sparsecollSuccess)
+      return sparsecollGetLastError(nullptr);
+    const int leaver = 2;
+    std::string wrong;
+    if (rank != leaver) {
+      if (sparsecollCommShrink(comm, &leaver, rank, &shrunk, nullptr) == sparsecollSuccess)
+        wrong = "ranks with different lists shrank; ";
+      if (rank == 0) sparsecollCommAbort(comm);
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      const sparsecollResult_t result = sparsecollCommShrink(comm, &leaver, 1, &shrunk, nullptr);
+      if (result != sparsecollSuccess) return wrong + explain(result, comm);
+      sparsecollCommAbort(shrunk);
+      sparsecollCommDestroy(shrunk);
+    }
+    sparsecollCommDestroy(comm);
+    return wrong;
+  });
+}
+
+TEST_CASE("a rank may end while UCX connects another one to it") {
+  const auto body = [](int, const sparsecollUniqueId&) {
+    std::string wrong;
+    for (int round = 0; round < 8; ++round) wrong += end_while_connected();
+    return wrong;
+  };
+  CHECK(joined(run_processes(1, 120, body)) == "");
 }
 
 }  // namespace

@@ -87,6 +87,12 @@ ucp_ep_h Engine::connect(const std::byte* address, ucp_err_handler_cb_t on_failu
   return endpoint;
 }
 
+void* Engine::flush() {
+  const ucp_request_param_t how{};
+  void* const request = ucx_.worker_flush(worker_, &how);
+  return UCS_PTR_IS_PTR(request) ? request : nullptr;
+}
+
 void* Engine::close(ucp_ep_h endpoint) {
   // Connections in memory end when the worker is destroyed. To close them here, UCX 1.13 would
   // flush them first, and a peer that has died receives nothing any more.

@@ -35,6 +35,9 @@ class Engine {
   ucp_ep_h connect(const std::byte* address, ucp_err_handler_cb_t on_failure, void* argument);
   /// Ends a connection at once. Returns UCX's request, or null if the connection has ended already.
   void* close(ucp_ep_h endpoint);
+  /// Begins to send all that is queued, also what UCX itself has queued to connect to peers.
+  /// Returns UCX's request, or null if nothing is.
+  void* flush();
   bool progress() { return ucx_.worker_progress(worker_) != 0; }
   /// Makes fd() readable at the next event. Returns false if an event is pending now.
   bool arm();

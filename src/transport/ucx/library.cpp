@@ -37,6 +37,7 @@ Library load() {
   find(handle, library.release_address, "ucp_worker_release_address");
   find(handle, library.worker_fd, "ucp_worker_get_efd");
   find(handle, library.worker_arm, "ucp_worker_arm");
+  find(handle, library.worker_flush, "ucp_worker_flush_nbx");
   find(handle, library.worker_progress, "ucp_worker_progress");
   find(handle, library.set_receiver, "ucp_worker_set_am_recv_handler");
   find(handle, library.endpoint_create, "ucp_ep_create");

@@ -21,6 +21,7 @@ struct Library {
   decltype(&ucp_worker_release_address) release_address;
   decltype(&ucp_worker_get_efd) worker_fd;
   decltype(&ucp_worker_arm) worker_arm;
+  decltype(&ucp_worker_flush_nbx) worker_flush;
   decltype(&ucp_worker_progress) worker_progress;
   decltype(&ucp_worker_set_am_recv_handler) set_receiver;
   decltype(&ucp_ep_create) endpoint_create;

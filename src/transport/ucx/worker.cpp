@@ -20,6 +20,7 @@ constexpr auto kLook = std::chrono::milliseconds(1);
 constexpr int kMostRounds = 100000;
 constexpr int kMostArming = 3;
 constexpr auto kNap = std::chrono::microseconds(50);
+constexpr auto kMostFlushing = std::chrono::milliseconds(30);
 constexpr auto kMostClosing = std::chrono::milliseconds(500);
 
 }  // namespace
@@ -274,6 +275,11 @@ void Worker::flush(const std::vector<int>& ranks, Path path, Clock::time_point l
 void Worker::shut_down() noexcept {
   std::vector<void*> requests;
   to_close_.clear();
+  // UCX 1.13 ends the process if its own answer to a peer that connects is still queued then.
+  for (const auto& engine : engines_)
+    if (engine->kind() == Engine::Kind::network)
+      if (void* const request = engine->flush()) requests.push_back(request);
+  wait_for(requests, Clock::now() + kMostFlushing);
   for (Peer& peer : peers_) {
     peer.failed = true;  // from now on nothing is sent to the peer
     for (Connection* const each : {&peer.shortest, &peer.network}) {
