@@ -772,7 +772,7 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommGetFailed(sparsecollComm_t comm,
  *         the call; sparsecollTimeout if a rank did not take part within the deadline (over MPI,
  *         UCX and threads it is named and known to be gone: another call goes on without it);
  *         sparsecollRemoteError if a rank failed during the call. An error creates no communicator
- *         on any rank.
+ *         on any rank, except on the others if one fails at the very end (docs/errors.md).
  */
 SPARSECOLL_API sparsecollResult_t sparsecollCommShrink(sparsecollComm_t comm, const int* exclude,
                                                        int count, sparsecollComm_t* newcomm,

@@ -12,7 +12,7 @@
 
 namespace sparsecoll {
 
-/// What the word `auto` stands for.
+/// The number that the word `auto` means.
 inline constexpr int kAutoWord = -1;
 /// The most threads of a rank that SPARSECOLL_THREADS can ask for.
 inline constexpr int kMostThreads = 1024;

@@ -221,6 +221,19 @@ TEST_CASE("a residual moves only to a communicator that was shrunk from its own"
   CHECK(sparsecollCommDestroy(other) == sparsecollSuccess);
 }
 
+/// Selects k entries of `dense` and the residual with sparsecollTopk().
+sparsecollResult_t select(const std::vector<float>& dense, size_t k, sparsecollResidual_t residual,
+                          sparsecollComm_t comm) {
+  std::vector<uint32_t> index(dense.size());
+  std::vector<float> value(dense.size());
+  sparsecollSparse_t out = SPARSECOLL_SPARSE_INITIALIZER;
+  out.indices = index.data();
+  out.values = value.data();
+  out.capacity = dense.size();
+  return sparsecollTopk(dense.data(), dense.size(), k, sparsecollFloat32, residual, &out, comm,
+                        nullptr);
+}
+
 TEST_CASE("a call that another rank did not commit is undone together with what followed it") {
   // Rank 1 commits call 2 and selects from its residual for call 3; rank 0 fails in call 2.
   constexpr size_t kLength = 60;
@@ -244,14 +257,7 @@ TEST_CASE("a call that another rank did not commit is undone together with what 
     return "";
   }) == "");
   std::shared_ptr<Residual> residual = sparsecoll::residuals().find(residuals[0].handle());
-  std::vector<uint32_t> index(kLength);
-  std::vector<float> value(kLength);
-  sparsecollSparse_t out = SPARSECOLL_SPARSE_INITIALIZER;
-  out.indices = index.data();
-  out.values = value.data();
-  out.capacity = kLength;
-  REQUIRE(sparsecollTopk(scaled.data(), kLength, 3, sparsecollFloat32, residuals[0].handle(), &out,
-                         ranks.handle(0), nullptr) == sparsecollSuccess);
+  REQUIRE(select(scaled, 3, residuals[0].handle(), ranks.handle(0)) == sparsecollSuccess);
   REQUIRE(sparsecollResidualScale(residuals[0].handle(), 2) == sparsecollSuccess);
   residual->undo_after(2);
   CHECK(residuals[0].read() != after_first[0]);  // nothing to undo
@@ -289,23 +295,15 @@ TEST_CASE(
         return sparseAllreduce(zeros.data(), sum.data(), kLength, 0, sparsecollFloat32,
                                sparsecollSum, feedback, comm, nullptr);
       };
-      const auto select = [&] {
-        std::vector<uint32_t> index(kLength);
-        std::vector<float> value(kLength);
-        sparsecollSparse_t out = SPARSECOLL_SPARSE_INITIALIZER;
-        out.indices = index.data();
-        out.values = value.data();
-        out.capacity = kLength;
-        return sparsecollTopk(zeros.data(), kLength, 1, sparsecollFloat32, residual.handle(), &out,
-                              comm, nullptr);
-      };
       std::vector<sparsecollResult_t> results{call(nullptr)};
       sparsecollComm_t shrunk = nullptr;
       const int none = 0;
       results.push_back(sparsecollCommShrink(comm, &none, 0, &shrunk, nullptr));
-      for (int i = 0; i < c.before; ++i) results.push_back(select());
+      for (int i = 0; i < c.before; ++i)
+        results.push_back(select(zeros, 1, residual.handle(), comm));
       if (c.has_call) results.push_back(call(c.uses_residual ? residual.handle() : nullptr));
-      for (int i = 0; i < c.after; ++i) results.push_back(select());
+      for (int i = 0; i < c.after; ++i)
+        results.push_back(select(zeros, 1, residual.handle(), comm));
       results.push_back(sparsecollResidualMove(residual.handle(), shrunk));
       std::string wrong;
       for (const sparsecollResult_t each : results)

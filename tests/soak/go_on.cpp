@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What a rank does after its last call on a communicator: it makes one of the ranks that remain,
-// finds out who they are, moves its residuals there, and destroys the old one.
+// The end of a communicator in the soak: after its last call a rank makes one of the ranks that
+// remain, finds out who they are, moves its residuals there, and destroys the old one.
 
 #include <algorithm>
 #include <cstdio>

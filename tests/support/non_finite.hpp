@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the tests of sparsecollNonFiniteSkip share.
+// The tests of sparsecollNonFiniteSkip share these functions.
 
 #include <cstdint>
 #include <limits>

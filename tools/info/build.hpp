@@ -10,7 +10,7 @@ namespace sparsecoll::info {
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-/// What CMake has chosen for this build.
+/// The choices that CMake has made for this build.
 struct Build {
   std::string version;  ///< of the project
   std::string soname;   ///< the number in the names of the shared libraries

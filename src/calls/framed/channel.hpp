@@ -84,7 +84,7 @@ class Channel {
 
   /// Records all messages in this timeline from now on.
   void record_in(Timeline& timeline) { trace_.emplace(timeline, transport_); }
-  /// From now on records in the flight recorder for which peers this rank waits.
+  /// Lets later waits record in this flight recorder for which peers this rank waits.
   void record_in(FlightRecorder& recorder) { recorder_ = &recorder; }
 
   int rank() const { return rank_; }

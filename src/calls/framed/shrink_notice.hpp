@@ -11,7 +11,7 @@
 
 namespace sparsecoll {
 
-/// What a rank tells another one in a shrink.
+/// A message from one rank to another during a shrink.
 struct ShrinkNotice {
   enum class Kind : uint32_t { hello = 1, result = 2, done = 3 };
 

@@ -149,7 +149,7 @@ void StreamCall::receive_first_messages(std::span<Transfer> transfers,
       refuse(got, transfer.peer);
     const size_t bytes =
         receives_announcement(transfer) ? announcement_at(message->at).bytes : transfer.in_bound;
-    // Of an announced message only the size has arrived: exchange_announced() receives the
+    // Only the size of an announced message has arrived. exchange_announced() receives the
     // contents.
     transfer.in = {message->at + kHeadroom, bytes};
     ++message;

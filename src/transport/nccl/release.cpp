@@ -31,8 +31,8 @@ struct ReleaseTask {
 
 void release_now(const RetiredCommunicator& retired, ReleaseFunction release) noexcept {
   release(retired.comm);
-  // From now on NCCL does not write to pending_child. Even a failed split may have left a
-  // communicator there.
+  // NCCL writes nothing to pending_child any more. Even a failed split may have left a communicator
+  // there.
   if (retired.pending_child && *retired.pending_child)
     retired.library.comm_abort(*retired.pending_child);
 }

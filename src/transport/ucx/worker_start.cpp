@@ -123,7 +123,7 @@ void Worker::connect(const std::vector<AddressLengths>& lengths,
     if (peer.rank == rank_) continue;
     const auto r = static_cast<size_t>(peer.rank);
     const std::byte* const address = addresses.data() + r * stride;
-    // Only a life line shows that a peer in shared memory has died.
+    // UCX does not report that a peer in shared memory has died. Its life line does.
     if (engines_.size() > 1 && lengths[r].memory > 0 && life_lines_->has(peer.rank)) {
       Engine* const memory = engines_.back().get();
       peer.shortest = {memory, memory->connect(address + lengths[r].network, on_failure, &peer),
