@@ -50,6 +50,9 @@ class Hardware {
   Cpus by_closeness(std::span<const size_t> cpus) const;
   /// Returns these CPUs, reordered: first one CPU for each core, then the others.
   Cpus one_per_core_first(std::span<const size_t> cpus) const;
+  /// Returns the bytes of the largest caches that these CPUs share with others, each CPU's part of
+  /// them: of a cache of 32 MiB for 8 CPUs, 4 MiB for each.
+  size_t cache_bytes(std::span<const size_t> cpus) const;
   /// Returns the numbers of all NUMA nodes.
   std::vector<int> numa_nodes() const;
   /// Returns the numbers of the NUMA nodes that are local to these CPUs.

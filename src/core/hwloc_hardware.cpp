@@ -129,6 +129,20 @@ Cpus Hardware::one_per_core_first(std::span<const size_t> cpus) const {
   return first;
 }
 
+size_t Hardware::cache_bytes(std::span<const size_t> cpus) const {
+  size_t total = 0;
+  for (const size_t cpu : cpus) {
+    size_t part = 0;
+    for (hwloc_obj_t each =
+             hwloc_get_pu_obj_by_os_index(topology_->hwloc, static_cast<unsigned>(cpu));
+         each; each = each->parent)
+      if (hwloc_obj_type_is_dcache(each->type))
+        part = each->attr->cache.size / static_cast<size_t>(hwloc_bitmap_weight(each->cpuset));
+    total += part;
+  }
+  return total;
+}
+
 std::vector<int> Hardware::numa_nodes() const { return numa_nodes_of(cpus()); }
 
 std::vector<int> Hardware::numa_nodes_of(std::span<const size_t> cpus) const {

@@ -8,6 +8,10 @@
 #include <cstring>
 #include <new>
 
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
 namespace sparsecoll {
 
 namespace {
@@ -39,7 +43,22 @@ void Memory::release(void* at, size_t bytes) noexcept {
 
 void Memory::read(const void* at, size_t bytes, void* to) { std::memcpy(to, at, bytes); }
 
-void* Memory::obtain(size_t bytes) { return std::aligned_alloc(kAlignment, bytes); }
+void* allocate_on_host(size_t bytes) {
+  constexpr size_t kLargestPage = size_t{1} << 16;  // without huge pages
+  constexpr size_t kHugePage = size_t{2} << 20;
+  const size_t alignment = bytes < (size_t{1} << 20) ? kAlignment
+                           : bytes < kHugeBlock      ? kLargestPage
+                                                     : kHugePage;
+  void* const at = std::aligned_alloc(alignment, align_up(bytes, alignment));
+#ifdef MADV_HUGEPAGE
+  // If the system has no huge pages, access is only slower.
+  if (at && bytes >= kHugeBlock)
+    static_cast<void>(madvise(at, align_up(bytes, alignment), MADV_HUGEPAGE));
+#endif
+  return at;
+}
+
+void* Memory::obtain(size_t bytes) { return allocate_on_host(bytes); }
 
 void Memory::give_up(void* at) noexcept { std::free(at); }
 

@@ -20,6 +20,14 @@ constexpr size_t align_up(size_t n, size_t alignment = kAlignment) {
   return (n + alignment - 1) / alignment * alignment;
 }
 
+/// Blocks of at least this many bytes get huge pages, if the system has them: algorithms access
+/// residuals and regions at random indices, and then look up a page for nearly each access.
+inline constexpr size_t kHugeBlock = size_t{4} << 20;
+
+/// Allocates memory that std::free() frees. Returns null if there is none. Blocks of at least 1 MiB
+/// begin at the beginning of a page.
+void* allocate_on_host(size_t bytes);
+
 /// The source of all bulk memory: workspace, messages, residuals. Counts allocations, so that tests
 /// can prove that a steady state has none, and can make the n-th allocation fail.
 class Memory {

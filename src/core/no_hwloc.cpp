@@ -26,6 +26,7 @@ Cpus Hardware::by_closeness(std::span<const size_t> cpus) const {
 Cpus Hardware::one_per_core_first(std::span<const size_t> cpus) const {
   return {cpus.begin(), cpus.end()};
 }
+size_t Hardware::cache_bytes(std::span<const size_t>) const { return 0; }
 std::vector<int> Hardware::numa_nodes() const { return {}; }
 std::vector<int> Hardware::numa_nodes_of(std::span<const size_t>) const { return {}; }
 Cpus Hardware::cpus_near(std::span<const int>, std::span<const size_t>) const { return {}; }

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/numa_memory.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 
@@ -19,9 +17,8 @@ void NumaMemory::find_nodes() {
 
 void* NumaMemory::obtain(size_t bytes) {
   if (bytes >= kLargeBlock) std::call_once(asked_, [this] { find_nodes(); });
-  if (bytes < kLargeBlock || !hardware_) return std::aligned_alloc(kAlignment, bytes);
-  const auto page = static_cast<size_t>(std::max(sysconf(_SC_PAGESIZE), 4096L));
-  void* const at = std::aligned_alloc(page, align_up(bytes, page));
+  if (bytes < kLargeBlock || !hardware_) return allocate_on_host(bytes);
+  void* const at = allocate_on_host(bytes);
   if (at) hardware_->place_pages(at, bytes, nodes_);  // if this fails, access is only slower
   return at;
 }

@@ -76,6 +76,14 @@ Cpus ThreadPlacement::own_share() const {
   return share_of(Hardware::here().get(), own_cpus(), share);
 }
 
+size_t ThreadPlacement::cache_bytes() const {
+  constexpr size_t kUsual = size_t{4} << 20;  // of a CPU, if nothing is known of the machine
+  const auto hardware = Hardware::here();
+  const Cpus cpus = own_cpus();
+  const size_t known = hardware ? hardware->cache_bytes(cpus) : 0;
+  return (known > 0 ? known : kUsual * count_cpus()) / share.ranks;
+}
+
 Cpus ThreadPlacement::for_loop() const {
   if (!binds) return {};
   const auto hardware = Hardware::here();

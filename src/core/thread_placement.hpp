@@ -55,6 +55,9 @@ struct ThreadPlacement {
 
   /// Returns this rank's share of the calling thread's CPUs. Loads the description of the machine.
   Cpus own_share() const;
+  /// Returns the bytes of caches that this rank has for itself, if the ranks that share its CPUs
+  /// share their caches evenly.
+  size_t cache_bytes() const;
   /// Returns cpus_of_loop() for a loop of the calling thread; none if threads are not bound.
   Cpus for_loop() const;
   /// Returns cpus_of_queue() for a queue that the calling thread makes; none if threads are not

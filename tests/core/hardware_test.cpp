@@ -62,6 +62,23 @@ TEST_CASE("a machine of one core") {
   CHECK(nodes_of_memory(*m, Cpus{0}).empty());
 }
 
+TEST_CASE("a CPU has its part of the largest cache that it shares") {
+  constexpr size_t kCache = size_t{16} << 20;
+  CHECK(machine("two_sockets")->cache_bytes(range(0, 31)) == 2 * kCache);  // one on each
+  CHECK(machine("two_sockets")->cache_bytes(Cpus{0, 18}) == kCache / 8);
+  CHECK(machine("eight_numa_nodes")->cache_bytes(range(8, 15)) == 2 * kCache);
+  CHECK(machine("eight_gpus")->cache_bytes(Cpus{5}) == kCache / 4);
+  CHECK(machine("eight_gpus")->cache_bytes({}) == 0);
+  CHECK(machine("one_core")->cache_bytes(Cpus{0, 7}) == 0);  // its description has no cache
+}
+
+TEST_CASE("the ranks that share CPUs share their caches") {
+  const size_t all = ThreadPlacement{{1, 0}, true}.cache_bytes();
+  CHECK(all > 0);
+  for (const size_t ranks : {2, 7})
+    CHECK(ThreadPlacement{{ranks, 1}, true}.cache_bytes() == all / ranks);
+}
+
 TEST_CASE("shares cover the CPUs once, and each stays in as few packages as possible") {
   const auto m = machine("two_sockets");
   for (const size_t ranks : {1, 2, 3, 4, 7, 16, 32}) {

@@ -29,6 +29,16 @@ TEST_CASE("memory is aligned and counted") {
   CHECK(memory.allocations() == 3);
 }
 
+TEST_CASE("blocks that get huge pages are usable to their last byte") {
+  Memory memory;
+  for (const size_t bytes : {kHugeBlock - 1, kHugeBlock, kHugeBlock + 12345}) {
+    const Block block(memory, bytes);
+    CHECK(reinterpret_cast<uintptr_t>(block.data()) % 4096 == 0);
+    std::memset(block.data(), 7, bytes);
+    CHECK(block.data()[bytes - 1] == std::byte{7});
+  }
+}
+
 TEST_CASE("sizes near the maximum are refused and do not overflow") {
   Memory memory;
   Arena arena(memory);

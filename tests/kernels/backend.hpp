@@ -43,6 +43,8 @@ class Backend {
 
   Arena& arena() { return arena_; }
   Kernels& kernels() { return kernels_; }
+  /// Makes kernels write even short vectors past the caches. Not for plain loops.
+  void write_past_caches() { backend_->tuning().stream_bytes = 1; }
 
   /// Returns a copy of the entries as a kernel's input.
   SparseSpan put(const Entries<T>& entries) {

@@ -208,5 +208,38 @@ TEST_CASE("check_indices finds an index that does not rise at every position") {
   }
 }
 
+/// Scatters into memory at every offset from an aligned address, and compares all bytes around.
+template <class T>
+void check_scatter_past_caches(host::Simd level) {
+  Backend<T, uint32_t> backend(level);
+  backend.write_past_caches();
+  constexpr size_t kBefore = 5000, kMost = 9000, kAround = 40;
+  auto* const memory = backend.arena().template take<T>(kMost + kAround);
+  const auto in = sparse_of<T>(Kind::kHeavyTail, kBefore + kMost, 3);
+  const SparseSpan entries = backend.put(in);
+  for (const size_t offset : {size_t{0}, size_t{1}, kAlignment / sizeof(T) - 1})
+    for (const size_t length :
+         {size_t{0}, size_t{1}, size_t{1024}, size_t{2048}, size_t{2049}, kMost}) {
+      INFO("level " << static_cast<int>(level) << ", offset " << offset << ", length " << length);
+      std::fill_n(memory, kMost + kAround, T{8});
+      backend.kernels().scatter(entries, 1, {kBefore, kBefore + length}, memory + offset);
+      std::vector<T> want(kMost + kAround, T{8});
+      std::fill_n(want.begin() + static_cast<std::ptrdiff_t>(offset), length, T{0});
+      for (const auto& entry : in)
+        if (entry.index >= kBefore && entry.index < kBefore + length)
+          want[entry.index - kBefore + offset] = naive_finish(entry.value, 1);
+      CHECK(test::difference("scattered", std::vector<T>(memory, memory + kMost + kAround), want) ==
+            "");
+    }
+}
+
+TEST_CASE("scatter past the caches writes the same") {
+  for (const auto level : {host::Simd::portable, host::Simd::avx2, host::Simd::avx512}) {
+    if (!host::find_filters(level)) continue;
+    check_scatter_past_caches<float>(level);
+    check_scatter_past_caches<double>(level);
+  }
+}
+
 }  // namespace
 }  // namespace sparsecoll::unit

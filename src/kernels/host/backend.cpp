@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/host/backend.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "core/error.hpp"
@@ -18,6 +16,9 @@ constexpr size_t kChunksPerThread = 4;
 /// A chunk has whole rows, and few enough elements for indices of 32 bits.
 constexpr size_t kLongestChunk = size_t{1} << 31;
 
+/// Vectors of fewer bytes fit into the caches of any machine.
+constexpr size_t kFitsAnywhere = size_t{1} << 18;
+
 const FilterFunctions& filters_of(Simd simd) {
   const FilterFunctions* const filters = find_filters(simd);
   if (!filters)
@@ -26,21 +27,22 @@ const FilterFunctions& filters_of(Simd simd) {
   return *filters;
 }
 
-/// Bytes of a vector that does not fit into the caches together with two others of its size.
-size_t beyond_caches() {
-  constexpr long kUsual = long{32} << 20;
-  const long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  return static_cast<size_t>(bytes > 0 ? bytes : kUsual) / 2;
-}
-
 }  // namespace
 
 Backend::Backend(Arena& arena, Simd simd, size_t threads, const ThreadPlacement& placement)
     : arena_(arena),
       filters_(filters_of(simd)),
       loops_(find_sparse_loops(simd)),
-      beyond_caches_(beyond_caches()),
+      placement_(placement),
       threads_(threads, placement) {}
+
+bool Backend::is_beyond_caches(size_t bytes) {
+  constexpr size_t kVectors = 4;  // of a call: gradient, old and new residual, result
+  if (tuning_.stream_bytes != 0) return bytes >= tuning_.stream_bytes;
+  if (bytes < kFitsAnywhere) return false;
+  if (!cache_bytes_) cache_bytes_ = placement_.cache_bytes();
+  return bytes >= *cache_bytes_ / kVectors;
+}
 
 size_t Backend::chunks(size_t count) const {
   const size_t threads = threads_.threads();

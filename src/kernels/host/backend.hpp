@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <type_traits>
 #include <utility>
 
 #include "core/arena.hpp"
 #include "core/deadline.hpp"
+#include "core/thread_placement.hpp"
 #include "core/thread_pool.hpp"
 #include "kernels/host/filter.hpp"
 
@@ -19,8 +21,8 @@ struct SelectTuning {
   size_t sample_groups = size_t{1} << 13;  ///< groups of adjacent elements to sample, at most
   size_t chunk_capacity = 0;  ///< candidates for which a chunk has memory, at least k; 0: enough
   uint64_t forced_bound = 0;  ///< least key of a candidate; 0: estimate it
-  size_t stream_bytes = 0;    ///< size from which residuals bypass the caches; 0: depends on the
-                              ///< machine
+  size_t stream_bytes = 0;  ///< size from which vectors are written past the caches; 0: depends on
+                            ///< the machine
   size_t min_chunk = size_t{1} << 17;  ///< elements of a chunk if there are several
 };
 
@@ -66,9 +68,9 @@ class Backend {
   /// Returns the loops for sparse entries; null if this level has none.
   const SparseLoops* loops() const { return loops_; }
   SelectTuning& tuning() { return tuning_; }
-  size_t stream_bytes() const {
-    return tuning_.stream_bytes != 0 ? tuning_.stream_bytes : beyond_caches_;
-  }
+  /// Returns whether a dense vector of this size is too large for the caches, together with the
+  /// others that a call reads and writes. Then stores to it bypass them.
+  bool is_beyond_caches(size_t bytes);
   size_t threads() const { return threads_.threads(); }
   /// Makes long selections throw Timeout at the deadline. Returns the deadline that was set before.
   Deadline set_deadline(const Deadline& deadline) { return std::exchange(deadline_, deadline); }
@@ -85,7 +87,8 @@ class Backend {
   const FilterFunctions& filters_;
   const SparseLoops* const loops_;
   SelectTuning tuning_;
-  const size_t beyond_caches_;
+  const ThreadPlacement placement_;
+  std::optional<size_t> cache_bytes_;  ///< the rank's share, once it was needed
   ThreadPool threads_;
   Deadline deadline_;
 };

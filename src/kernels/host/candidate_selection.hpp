@@ -60,7 +60,7 @@ class CandidateSelection {
         count_(gradient.count),
         k_(k),
         overflow_(overflow),
-        streaming_(next_ && count_ * sizeof(Acc) >= backend.stream_bytes()),
+        streaming_(next_ && backend.is_beyond_caches(count_ * sizeof(Acc))),
         fast_(filter_of(backend.filters(), T{})),
         slow_(filter_of(portable_filters(), T{})),
         chunks_(backend.arena().take_span<Chunk<Acc>>(backend.chunks(count_))),

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
 
+#include "core/memory.hpp"
+#include "kernels/host/filter.hpp"
 #include "kernels/host/sparse_simd.hpp"
 #include "kernels/host/view.hpp"
 #include "kernels/kernels.hpp"
@@ -28,10 +31,13 @@ class Cursor {
 
 template <class T, class I>
 void put_back(const Feedback& feedback, T* residual) {
+  constexpr size_t kAhead = 32;  // this many waits for memory overlap
   const View<T, I> sent(feedback.sent), delivered(feedback.delivered), dropped(feedback.dropped);
   Cursor<T, I> undelivered(delivered);
-  for (size_t j = 0; j < sent.nnz; ++j)
+  for (size_t j = 0; j < sent.nnz; ++j) {
+    __builtin_prefetch(residual + sent.at(std::min(j + kAhead, sent.nnz - 1)), 1);
     if (!undelivered.contains(sent.at(j))) residual[sent.at(j)] += sent.value[j];
+  }
   switch (feedback.rule) {
     case ResidualRule::paper:
       return;  // under the paper's rule, dropped parts of delivered entries are lost
@@ -80,10 +86,11 @@ void deliver_concatenated(std::span<const SparseSpan> inputs, const SparseBuffer
 
 /// Writes the elements of a region of the dense vector to `dense`: the entries, and zeros
 /// elsewhere. Works tile by tile, so that entries overwrite zeros that are still in the nearest
-/// cache.
+/// cache. `past_caches`: whole tiles are built in a buffer and streamed to memory; null: not so.
 template <class T, class I>
-void scatter(const View<Accumulation<T>, I>& in, int divisor, const Region& region, T* dense) {
-  constexpr size_t kTile = 4096;
+void scatter(const View<Accumulation<T>, I>& in, int divisor, const Region& region,
+             const FilterFunctions* past_caches, T* dense) {
+  constexpr size_t kTile = size_t{8192} / sizeof(T);
   const size_t begin = region.begin, end = region.end;
   if (!in.index) {
     for (size_t i = begin; i < std::min(end, in.nnz); ++i)
@@ -91,12 +98,27 @@ void scatter(const View<Accumulation<T>, I>& in, int divisor, const Region& regi
     return;
   }
   size_t j = static_cast<size_t>(std::lower_bound(in.index, in.index + in.nnz, begin) - in.index);
-  for (size_t tile = begin; tile < end; tile += kTile) {
-    const size_t next = std::min(tile + kTile, end);
-    std::fill(dense + (tile - begin), dense + (next - begin), T{0});
-    for (; j < in.nnz && in.index[j] < next; ++j)
-      dense[in.index[j] - begin] = result_value<T>(in.value[j], divisor);
+  const auto write_entries = [&](size_t from, size_t to, T* at) {
+    for (; j < in.nnz && in.index[j] < to; ++j)
+      at[in.index[j] - from] = result_value<T>(in.value[j], divisor);
+  };
+  alignas(kAlignment) T built[kTile] = {};
+  for (size_t tile = begin; tile < end;) {
+    T* const at = dense + (tile - begin);
+    const size_t past = reinterpret_cast<uintptr_t>(at) % kAlignment;
+    const size_t next = std::min(tile + kTile - past / sizeof(T), end);
+    if (!past_caches || past != 0 || next - tile < kTile) {
+      std::fill_n(at, next - tile, T{0});
+      write_entries(tile, next, at);
+    } else {
+      const size_t first = j;
+      write_entries(tile, next, built);
+      past_caches->stream(at, built, sizeof built);
+      for (size_t i = first; i < j; ++i) built[in.index[i] - tile] = T{0};
+    }
+    tile = next;
   }
+  if (past_caches) past_caches->finish();
 }
 
 template <class T>

@@ -79,6 +79,8 @@ struct FilterFunctions {
   FilterFunction<double> f64;
   FilterFunction<Float16> f16;
   FilterFunction<Bfloat16> bf16;
+  /// Copies whole rows to memory aligned to kAlignment, past the caches.
+  void (*stream)(void* to, const void* from, size_t bytes);
   void (*finish)();  ///< called after the last chunk of a thread: makes streamed stores visible to
                      ///< others
 };

@@ -108,6 +108,7 @@ const FilterFunctions kAvx512Filters{&extract<FloatLanes, float>,
                                      &filter<DoubleLanes, DoubleLanes, double>,
                                      &filter<FloatLanes, HalfLanes<Float16>, Float16>,
                                      &filter<FloatLanes, HalfLanes<Bfloat16>, Bfloat16>,
+                                     &stream<FloatLanes>,
                                      [] { _mm_sfence(); }};
 
 }  // namespace sparsecoll::host

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops without vector instructions, for any length and alignment.
 #include <algorithm>
+#include <cstring>
 
 #include "kernels/host/filter.hpp"
 #include "kernels/host/threshold.hpp"
@@ -49,7 +50,14 @@ size_t filter(const FilterTask<T>& s) {
 }
 
 constexpr FilterFunctions kFilters{
-    nullptr, nullptr, &filter<float>, &filter<double>, &filter<Float16>, &filter<Bfloat16>, [] {}};
+    nullptr,
+    nullptr,
+    &filter<float>,
+    &filter<double>,
+    &filter<Float16>,
+    &filter<Bfloat16>,
+    [](void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); },
+    [] {}};
 
 }  // namespace
 

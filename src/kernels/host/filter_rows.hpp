@@ -105,6 +105,13 @@ size_t extract(const ExtractTask<T>& h) {
   return found;
 }
 
+template <class L>
+void stream(void* to, const void* from, size_t bytes) {
+  const auto* const in = static_cast<const float*>(from);
+  for (size_t i = 0; i < bytes / sizeof(float); i += L::kLanes)
+    L::stream(static_cast<float*>(to) + i, L::load(in + i));
+}
+
 /// `With` is for sums with a residual, `Bare` for vectors without one.
 template <class With, class Bare, class T>
 size_t filter(const FilterTask<T>& s) {

@@ -198,8 +198,9 @@ class HostKernels final : public Kernels {
     host::deliver_concatenated<T, I>(inputs, out);
   }
   void scatter(const SparseSpan& in, int divisor, const Region& region, void* dense) override {
+    const FilterFunctions* const past_caches = past_caches_for(region.length() * sizeof(T));
     for_chunks(region.length(), [&](size_t begin, size_t end) {
-      host::scatter<T, I>(In(in), divisor, {region.begin + begin, region.begin + end},
+      host::scatter<T, I>(In(in), divisor, {region.begin + begin, region.begin + end}, past_caches,
                           static_cast<T*>(dense) + begin);
     });
   }
@@ -251,6 +252,10 @@ class HostKernels final : public Kernels {
       backend_->for_chunks(count, body);
     else
       body(0, count);
+  }
+  /// Returns the functions to write a dense vector past the caches; null if it fits into them.
+  const FilterFunctions* past_caches_for(size_t bytes) const {
+    return backend_ && backend_->is_beyond_caches(bytes) ? &backend_->filters() : nullptr;
   }
   static Gradient slice(const Gradient& whole, size_t begin, size_t end) {
     const auto* previous = static_cast<const Acc*>(whole.residual.read);
