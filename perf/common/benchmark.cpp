@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "common/baselines.hpp"
+#include "common/floor.hpp"
 #include "common/fusion.hpp"
 #include "common/library.hpp"
 #include "common/model.hpp"
@@ -71,6 +72,10 @@ class Benchmark {
     }
     std::vector<T> dense(n);
     vectors.fill(ranks_.rank(), 0, dense);
+    floor_.reset();
+    if (form_of(options_.form) == Form::kDense && options_.memory == "host" &&
+        options_.transport != "simulated")
+      floor_ = measure_floor<T>(ranks_, options_, dense);
     for (const std::size_t k : selections(options_, n)) run_shape(vectors, dense, k);
   }
 
@@ -159,6 +164,7 @@ class Benchmark {
       wrong_ += *record.wrong;
     }
     if (own && options_.memory == "host") record.model_seconds = model(name, task, record.nnz_out);
+    if (floor_) record.floor_seconds = floor_->minimum;
     record.algorithm = name;
     record.bytes = task.n * sizeof(T);
     record.n = task.n;
@@ -244,6 +250,7 @@ class Benchmark {
   JsonFile json_;
   Progress progress_;
   std::string where_ = "file";
+  std::optional<Times> floor_;  ///< of the vectors that are measured; none for other forms
   std::size_t wrong_ = 0;
 };
 

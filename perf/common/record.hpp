@@ -33,6 +33,7 @@ struct Record {
   double wire_bytes = 0;       ///< bytes sent in the last call by the rank that sent most
   std::size_t messages = 0;    ///< messages sent by the rank that sent most; 0: not counted
   bool wire_is_model = false;  ///< wire_bytes is computed, not counted
+  std::optional<double> floor_seconds;  ///< least time of the memory accesses (floor.hpp)
   std::optional<double> model_seconds;  ///< prediction of Auto's cost model
   std::optional<double> times_faster_than_dense;
   std::optional<double> times_faster_than_mpi;  ///< baseline mpi-alltoallv

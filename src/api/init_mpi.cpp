@@ -20,6 +20,7 @@ sparsecollResult_t init(const char* name, sparsecollComm_t* comm, FunctionRef<MP
     MpiOptions options;
     options.device_memory = init.config().cuda_aware;
     options.eager = init.config().mpi_eager;
+    if (const auto spin = init.config().spin_us) options.spin = std::chrono::microseconds(*spin);
     init.run(make_mpi_transport(mpi(), init.deadline(), options));
     int ranks = 0;
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);

@@ -5,13 +5,15 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "core/environment.hpp"
 #include "core/error.hpp"
 #include "core/machine.hpp"
-#include "core/thread_pool.hpp"
+#include "core/thread_placement.hpp"
 #include "core/whole_number.hpp"
 #include "transport/mpi_duplicate.hpp"
 #include "transport/mpi_inbox.hpp"
@@ -20,6 +22,10 @@
 namespace sparsecoll {
 
 namespace {
+
+/// The default of MpiOptions::spin. A rank that sleeps earlier delays short exchanges: when it
+/// wakes up, a scheduler that is busy may let it wait for several milliseconds.
+constexpr std::chrono::milliseconds kSpin{5};
 
 /// Returns how many processes the launcher started on this machine, or 0 if it does not say.
 size_t count_processes() {
@@ -65,10 +71,17 @@ class MpiTransport final : public Transport {
            "config.blocking = 0: expected MPI_THREAD_MULTIPLE, got a lower thread level");
   }
 
-  void send(int peer, ConstBytes bytes) override { outbox_.send(peer, bytes, nullptr); }
+  void send(int peer, ConstBytes bytes) override {
+    waits_since_.reset();
+    outbox_.send(peer, bytes, nullptr);
+  }
   void open(int peer, const MessageLength& length) override { outbox_.open(peer, length, nullptr); }
-  void send_chunk(int peer, ConstBytes part) override { outbox_.send_chunk(peer, part, nullptr); }
+  void send_chunk(int peer, ConstBytes part) override {
+    waits_since_.reset();
+    outbox_.send_chunk(peer, part, nullptr);
+  }
   void hand_over(int peer, Buffer message) override {
+    waits_since_.reset();
     const auto owner = std::make_shared<Buffer>(std::move(message));
     outbox_.send(peer, {owner->data(), owner->size()}, owner);
   }
@@ -86,16 +99,33 @@ class MpiTransport final : public Transport {
 
   std::optional<ReceivedMessage> poll() override {
     outbox_.progress();
-    return inbox_.poll();
+    auto message = inbox_.poll();
+    if (message) waits_since_.reset();
+    return message;
   }
 
   bool gone(int peer) const override {
     return duplicate_->has_failed(peers_[static_cast<size_t>(peer)].rank);
   }
 
-  /// MPI moves messages only inside its calls, so idle() does not sleep: it only yields to other
-  /// processes.
-  void idle(Clock::time_point) override { sched_yield(); }
+  /// MPI moves messages only inside its calls, and wakes nobody up. So a rank that waits polls. If
+  /// nothing has moved for a while it sleeps between the polls, so that ranks that compute get its
+  /// CPU: for a sixteenth of the time that it has waited, which is as much as it may lose.
+  void idle(Clock::time_point limit) override {
+    using std::chrono::microseconds;
+    const Clock::time_point now = Clock::now();
+    if (!waits_since_ || outbox_.unsent() + outbox_.unsent_handed_over() > 0 ||
+        inbox_.is_receiving())
+      waits_since_ = now;
+    const Clock::duration waited = now - *waits_since_;
+    if (waited < spin_) {
+      sched_yield();
+      return;
+    }
+    const Clock::duration pause =
+        std::clamp<Clock::duration>(waited / 16, microseconds(20), microseconds(500));
+    std::this_thread::sleep_until(std::min(limit, now + pause));
+  }
   void interrupt() noexcept override {}
 
   uint64_t next_address() override {
@@ -163,7 +193,9 @@ class MpiTransport final : public Transport {
   std::vector<MpiAddress> peers_;
   int rank_;
   const MpiOptions options_;
-  std::optional<int> next_tag_;  ///< receives the messages of the next split
+  const std::chrono::microseconds spin_ = options_.spin.value_or(kSpin);
+  std::optional<Clock::time_point> waits_since_;  ///< none: something has moved since idle()
+  std::optional<int> next_tag_;                   ///< receives the messages of the next split
   Memory memory_;
   Pool pool_{memory_};
   MpiInbox inbox_;

@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 
@@ -22,6 +23,8 @@ struct MpiOptions {
   /// True: messages are sent eagerly if their size allows it (mpi_eager.hpp). The default is true
   /// for peers on other machines.
   std::optional<bool> eager = {};
+  /// How long a rank that waits polls before it sleeps between polls; the default is 5 ms.
+  std::optional<std::chrono::microseconds> spin = {};
   size_t max_message = kMaxMpiMessage;  ///< size of the largest MPI message; tests reduce it
 };
 

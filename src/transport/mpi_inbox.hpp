@@ -39,6 +39,8 @@ class MpiInbox {
   /// or if the memory is exhausted, they are received into host memory. Called at most once.
   void set_device_memory(std::shared_ptr<Memory> device);
 
+  /// Returns whether a message has been announced or received in part.
+  bool is_receiving() const { return !incoming_.empty(); }
   /// Returns the next complete message, if there is one, and makes progress.
   std::optional<ReceivedMessage> poll();
   /// Forgets all messages. Leaks the memory that MPI may still write to and returns its size.
