@@ -15,7 +15,7 @@ install(DIRECTORY include/sparsecoll/cxx DESTINATION "${CMAKE_INSTALL_INCLUDEDIR
         COMPONENT development)
 # In Debian's packages another file has the licence.
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT license)
-install(PROGRAMS tools/sparsecoll-blame DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tools)
+sparsecoll_install_script(tools/sparsecoll-blame)
 if(PROJECT_IS_TOP_LEVEL)
   install(PROGRAMS perf/launch perf/plot.py perf/timeline.py
           DESTINATION "${CMAKE_INSTALL_DATADIR}/sparsecoll/perf" COMPONENT tools)

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # cpack runs this script before it makes packages of what it has installed. It adds the files that
-# Debian wants in each package and nobody wants in an installation: copyright and changelog.
+# Debian wants in each package and nobody wants in an installation: copyright and changelog. It compresses
+# manual pages.
 
 set(copyright "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: sparsecoll
@@ -23,6 +24,10 @@ set(changelog "sparsecoll (${CPACK_PACKAGE_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEA
  -- ${CPACK_DEBIAN_PACKAGE_MAINTAINER}  ${date}
 ")
 
+file(GLOB manual_pages "${CPACK_TEMPORARY_DIRECTORY}/*${CPACK_PACKAGING_INSTALL_PREFIX}/share/man/man[1-8]/*.[1-8]")
+if(manual_pages)
+  execute_process(COMMAND gzip -9nf ${manual_pages} COMMAND_ERROR_IS_FATAL ANY)
+endif()
 foreach(pair IN LISTS CPACK_SPARSECOLL_PACKAGES)
   string(REGEX MATCH "^(.*)=(.*)$" pair "${pair}")
   set(group "${CMAKE_MATCH_1}")

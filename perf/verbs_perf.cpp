@@ -25,7 +25,11 @@ int main(int argc, char** argv) {
   const std::string wanted = argc > 1 ? argv[1] : "";
   for (const Program& program : kPrograms)
     if (wanted == program.name) return program.run(argc - 1, argv + 1);
-  std::fprintf(stderr, "usage: verbs_perf PROGRAM [OPTION...], PROGRAM being one of\n");
-  for (const Program& program : kPrograms) std::fprintf(stderr, "  %s\n", program.name);
-  return 2;
+  const bool helps = wanted == "-h" || wanted == "--help";
+  std::FILE* out = helps ? stdout : stderr;
+  std::fputs("usage: verbs_perf PROGRAM [OPTION...]\n\n", out);
+  std::fputs("All programs that measure verbs in one executable. PROGRAM is one of", out);
+  for (const Program& program : kPrograms) std::fprintf(out, " %s", program.name);
+  std::fputs(". Its options follow; --help lists them.\n", out);
+  return helps ? 0 : 2;
 }

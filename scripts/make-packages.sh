@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 folder=$(realpath -m "${1:-build/packages/deb}")
 
 scripts/install-packages.sh build-essential gfortran cmake ninja-build pkg-config libopenmpi-dev openmpi-bin \
-  libucx-dev libhwloc-dev nlohmann-json3-dev libcli11-dev file
+  libucx-dev libhwloc-dev nlohmann-json3-dev libcli11-dev file doxygen python3
 
 cmake --preset packages
 cmake --build --preset packages --parallel "$(nproc)"

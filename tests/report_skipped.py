@@ -14,7 +14,7 @@ import xml.etree.ElementTree
 NOT_BUILT = {
     "CMAKE_CUDA_COMPILER": "kernels for GPUs (they ran on the emulator)",
     "NCCL_INCLUDE_DIR": "the transport over NCCL (it ran over a stand-in)",
-    "SPARSECOLL_DOXYGEN": "the reference of the API (no doxygen)",
+    "SPARSECOLL_DOXYGEN": "the reference of the API and the manual pages (no doxygen)",
     "SPARSECOLL_MPI": "everything over MPI (SPARSECOLL_MPI=OFF)",
     "SPARSECOLL_FORTRAN": "the Fortran module (SPARSECOLL_FORTRAN=OFF or no compiler)",
 }

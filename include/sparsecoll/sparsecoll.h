@@ -402,13 +402,16 @@ typedef struct {
         NULL                                                                                   \
   }
 
-/* ---------------------------------------------------------------------------------------------
- * Initializers as functions, for languages that have no macros of C. Each sets the first `size`
- * bytes of the struct, as the macro of the same name would, and its field `size`. Pass the size of
- * the struct as your program declares it: with an older header it is smaller, and the library then
- * does not touch the fields behind its end. Bytes behind those that the library knows become
- * 0. Local. They return sparsecollInvalidArgument for NULL, and for a size in which the first
- * fields do not fit, up to and including `version`.
+/**
+ * @defgroup initializers Initializers as functions
+ *
+ * These functions are for languages that have no macros of C. Each sets the first `size` bytes of
+ * the struct, as the macro of the same name would, and its field `size`. Pass the size of the
+ * struct as your program declares it: with an older header it is smaller, and the library then does
+ * not touch the fields behind its end. Bytes behind those that the library knows become 0. Local.
+ * They return sparsecollInvalidArgument for NULL, and for a size in which the first fields do not
+ * fit, up to and including `version`.
+ * @{
  */
 
 /** @brief SPARSECOLL_CONFIG_INITIALIZER as a function. @return sparsecollInvalidArgument. */
@@ -428,8 +431,11 @@ SPARSECOLL_API sparsecollResult_t sparsecollSparseInit(sparsecollSparse_t* spars
 SPARSECOLL_API sparsecollResult_t sparsecollPushSumConfigInit(sparsecollPushSumConfig_t* config,
                                                               size_t size);
 
-/* ---------------------------------------------------------------------------------------------
- * Communicators
+/** @} */
+
+/**
+ * @defgroup communicators Communicators
+ * @{
  */
 
 /**
@@ -807,18 +813,22 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommDump(sparsecollComm_t comm, cons
  */
 SPARSECOLL_API sparsecollResult_t sparsecollCommMeasure(sparsecollComm_t comm);
 
-/** @brief Returns the name and meaning of any result, in static memory. */
+/**
+ * @brief Returns the name and meaning of any result.
+ * @return a text in static memory; never NULL.
+ */
 SPARSECOLL_API const char* sparsecollGetErrorString(sparsecollResult_t result);
 
 /**
  * @brief Returns the message of the last error on `comm`: rank, operation, sequence, expected and
- *        actual value. "" if there was none.
+ *        actual value.
  *
  * It is the message of the last error that a function returned in the calling thread; if none did,
- * that of the last error in any thread. The communicator owns the text. It is valid until the
- * thread's next call on the communicator. With NULL the function returns the message of the calling
- * thread's last failed init. For a handle that is
- * not a communicator's or was destroyed, it returns a text that says so.
+ * that of the last error in any thread. With NULL the function returns the message of the calling
+ * thread's last failed init. For a handle that is not a communicator's or was destroyed, it returns
+ * a text that says so.
+ * @return "" if there was no error. The communicator owns the text, which is valid until the
+ *         thread's next call on the communicator.
  */
 SPARSECOLL_API const char* sparsecollGetLastError(sparsecollComm_t comm);
 
@@ -828,8 +838,10 @@ SPARSECOLL_API const char* sparsecollGetLastError(sparsecollComm_t comm);
  */
 SPARSECOLL_API sparsecollResult_t sparsecollGetVersion(int* version);
 
-/* ---------------------------------------------------------------------------------------------
- * The verbs
+/** @} */
+
+/**
+ * @defgroup verbs The verbs
  *
  * Buffers are host memory or memory of the communicator's device. Every call finds out which:
  * device memory is what CUDA reports as device or managed memory, and all other memory is host
@@ -842,10 +854,12 @@ SPARSECOLL_API sparsecollResult_t sparsecollGetVersion(int* version);
  *  - blocking = 0: the call returns at once, and its work runs on a stream of the communicator. The
  *    result is ready after sparsecollCommStreamWait(), sparsecollCommSynchronize() or
  *    sparsecollCommWait().
+ *
  * The deadline does not cover the work on the device: a stream that never finishes holds up its
  * call and the end of the communicator for as long. A stream that is being captured into a CUDA
  * graph is sparsecollInvalidUsage, except as described at sparsecollCommInitNccl(). A library that
  * was built without CUDA treats all memory as host memory.
+ * @{
  */
 
 /**
@@ -898,7 +912,8 @@ SPARSECOLL_API sparsecollResult_t sparseAllreduce(const void* sendbuff, void* re
  * i not in G, and (acc_r[i] - L_r[i] if i in L_r, otherwise acc_r[i]) + D_r[i] for i in G. The
  * paper's rule leaves acc_r[i] - L_r[i] for i in L_r and G, otherwise acc_r[i].
  *
- * Parameters and errors are those of sparseAllreduce().
+ * Parameters are those of sparseAllreduce().
+ * @return as sparseAllreduce().
  *
  * Source: Shi et al., A Distributed Synchronous SGD Algorithm with Global Top-k Sparsification for
  * Low Bandwidth Networks, ICDCS 2019.
@@ -978,8 +993,11 @@ SPARSECOLL_API sparsecollResult_t sparseAlltoall(const sparsecollSparse_t* send,
                                                  const size_t* bounds, sparsecollComm_t comm,
                                                  sparsecollStream_t stream);
 
-/* ---------------------------------------------------------------------------------------------
- * Groups: tensor fusion without copying tensors together
+/** @} */
+
+/**
+ * @defgroup groups Groups: tensor fusion without copying tensors together
+ * @{
  */
 
 /**
@@ -1008,6 +1026,13 @@ SPARSECOLL_API sparsecollResult_t sparsecollGroupStart(sparsecollComm_t comm);
  *         verbs; the message names the call.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollGroupEnd(sparsecollComm_t comm);
+
+/** @} */
+
+/**
+ * @defgroup push_sum Push-sum
+ * @{
+ */
 
 /**
  * @brief Makes one step of push-sum (Stochastic Gradient Push). Every rank calls it, but a rank
@@ -1055,10 +1080,6 @@ SPARSECOLL_API sparsecollResult_t pushSumStep(void* x, void* estimate, size_t co
                                               sparsecollDataType_t datatype,
                                               sparsecollPushSum_t state, sparsecollComm_t comm,
                                               sparsecollStream_t stream);
-
-/* ---------------------------------------------------------------------------------------------
- * State of push-sum
- */
 
 /**
  * @brief Makes a push-sum state for one tensor, at step 0 with weight 1. Collective; complete on
@@ -1179,8 +1200,11 @@ SPARSECOLL_API sparsecollResult_t sparsecollPushSumLoad(sparsecollPushSum_t stat
 SPARSECOLL_API sparsecollResult_t sparsecollPushSumLoadFrom(sparsecollPushSum_t state,
                                                             const void* buffer, size_t bytes);
 
-/* ---------------------------------------------------------------------------------------------
- * Error feedback
+/** @} */
+
+/**
+ * @defgroup residuals Error feedback
+ * @{
  */
 
 /**
@@ -1321,9 +1345,14 @@ SPARSECOLL_API sparsecollResult_t sparsecollResidualSaveTo(sparsecollResidual_t 
 SPARSECOLL_API sparsecollResult_t sparsecollResidualLoadFrom(sparsecollResidual_t residual,
                                                              const void* buffer, size_t bytes);
 
-/* ---------------------------------------------------------------------------------------------
- * Coordinate form: the steps of the dense verbs, as functions of their own. For k <= n a dense verb
- * equals sparsecollTopk, its `v` verb and sparsecollScatter, bit for bit.
+/** @} */
+
+/**
+ * @defgroup coordinate_form Coordinate form
+ *
+ * The steps of the dense verbs, as functions of their own. For k <= n a dense verb equals
+ * sparsecollTopk(), its `v` verb and sparsecollScatter(), bit for bit.
+ * @{
  */
 
 /**
@@ -1373,7 +1402,8 @@ SPARSECOLL_API sparsecollResult_t sparseAllreducev(
  *
  * The operation is that of gtopkAllreduce() with L_r = top-k of send_r. Entries of send_r outside
  * L_r are added to the residual too. k = SPARSECOLL_ALL returns the exact sum, computed through the
- * tree. Parameters and errors are those of sparseAllreducev().
+ * tree. Parameters are those of sparseAllreducev().
+ * @return as sparseAllreducev().
  */
 SPARSECOLL_API sparsecollResult_t gtopkAllreducev(const sparsecollSparse_t* send,
                                                   sparsecollSparse_t* recv, size_t k,
@@ -1424,6 +1454,8 @@ SPARSECOLL_API sparsecollResult_t sparsecollScatterAt(const sparsecollSparse_t* 
  */
 SPARSECOLL_API sparsecollResult_t sparsecollFetch(sparsecollSparse_t* recv, size_t* recvcounts,
                                                   sparsecollComm_t comm, sparsecollStream_t stream);
+
+/** @} */
 
 #ifdef __cplusplus
 }

@@ -17,6 +17,7 @@ extern "C" {
 #endif
 
 /**
+ * @ingroup communicators
  * @brief Makes a communicator over the ranks of `mpi`. Collective over `mpi`.
  *
  * The function duplicates `mpi`, so that the library's messages never match those of the caller.

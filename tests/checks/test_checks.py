@@ -7,6 +7,7 @@ OPTIONS are those of check_docs.py except --root. The check of the documentation
 """
 
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -182,6 +183,79 @@ class Docs(Tree):
                 done = self.check(text)
                 self.assertEqual(done.returncode, 1, done.stdout)
                 self.assertIn("README.md", done.stdout)
+
+
+class Manual(Tree):
+    PAGE = ('.TH "{name}" "{section}" "2026-01-01" "" ""\n.SH NAME\n{name} \\- does it\n.SH SYNOPSIS\nint {name}(void);\n'
+            ".SH DESCRIPTION\n{text}\n.SH RETURN VALUE\nzero\n.SH SEE ALSO\n.BR other (3)\n")
+    BAD = {
+        "no page of a function": {"man3/first.3": None},
+        "no page of a program": {"man1/program.1": None},
+        "no page of that name": {"man3/other.3": None},
+        "no section": {"man3/first.3": PAGE.format(name="first", section=3, text="").replace("RETURN", "GIVES")},
+        "no summary": {"man3/first.3": PAGE.format(name="first", section=3, text="").replace("does it", "")},
+        "bad markup": {"man3/first.3": PAGE.format(name="first", section=3, text=r"\\fQ.\n.nothing 3")},
+    }
+
+    def check(self, changes):
+        pages = {f"man{section}/{name}.{section}": self.PAGE.format(name=name, section=section, text="It does it.")
+                 for name, section in (("first", 3), ("other", 3), ("program", 1))}
+        self.write("functions.txt", "first VERSION\n")
+        for name, text in (pages | changes).items():
+            self.write(name, text or "")
+            if text is None:
+                (self.root / name).unlink()
+        return self.run_check(
+            "check_manual.py", self.root, "--functions", self.root / "functions.txt", "--programs", "program")
+
+    def test_good_pages_pass(self):
+        done = self.check({})
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_each_fault_is_found(self):
+        for what, changes in self.BAD.items():
+            if what == "bad markup" and not (shutil.which("groff") or shutil.which("mandoc")):
+                continue
+            with self.subTest(what):
+                self.assertEqual(self.check(changes).returncode, 1)
+
+
+class ManualOfPrograms(Tree):
+    HELP = """usage: program [--one]
+       LAUNCHER program --two N
+Does two things. It does them well.
+  --one      does one thing:
+               program --one
+  --two N    does another thing, of
+             which there is more to say
+
+Examples:
+  program --one  # first
+  program --two 3
+exit status: 0; 1 if not
+"""
+
+    def test_the_page_has_what_the_help_says(self):
+        self.write("program", f"#!/bin/sh\ncat <<'END'\n{self.HELP}END\n")
+        script = HERE.parents[1] / "scripts/manual/programs.py"
+        page = self.root / "man1/program.1"
+        done = self.run_check(script, "1.0", page, "sh", self.root / "program")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = page.read_text().replace(r"\-", "-")
+        for part in (
+            ".SH NAME\nprogram - does two things\n.SH SYNOPSIS\n.nf\nprogram [--one]\nLAUNCHER program --two N\n.fi\n",
+            ".SH DESCRIPTION\nDoes two things.\nIt does them well.\n.SH OPTIONS\n",
+            ".TP\n\\fB--one\\fP\ndoes one thing:\n.RS\n.nf\n  program --one\n.fi\n.RE\n.TP\n\\fB--two\\fP N\n",
+            "does another thing, of which there is more to say\n.SH EXAMPLES\n.nf\nprogram --one  # first\nprogram --two 3\n",
+            ".SH EXIT STATUS\n0; 1 if not\n",
+        ):
+            self.assertIn(part, text)
+
+    def test_a_help_without_usage_is_refused(self):
+        self.write("program", "echo Does a thing.\n")
+        done = self.run_check(HERE.parents[1] / "scripts/manual/programs.py", "1.0", self.root / "p.1", "sh", self.root / "program")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("usage", done.stderr)
 
 
 class Skipped(Tree):

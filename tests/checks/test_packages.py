@@ -31,6 +31,9 @@ FILES = {
         r"share/doc/sparsecoll/docs/[\w-]+\.md", r"share/doc/sparsecoll/docs/algorithms/[\w-]+\.md",
         r"share/doc/sparsecoll/docs/images/\w+\.png", r"share/doc/sparsecoll/docs/examples/.*"],
 }
+if re.search(r"SPARSECOLL_DOXYGEN:\w+=/", CACHE):
+    FILES["sparsecoll-tools"].append(r"share/man/man1/[\w-]+\.1\.gz")
+    FILES["sparsecoll-doc"] += [r"share/doc/sparsecoll/reference/html/.*", r"share/man/man3/\w+\.3\.gz", r"share/man/man7/sparsecoll\.7\.gz"]
 if MPI:
     FILES["libsparsecoll-dev"] += [r"include/sparsecoll/sparsecoll_mpi\.hp{0,2}", r"lib/libsparsecoll_mpi\.so",
                                    r"lib/libsparsecoll_mpi\.a", r"lib/pkgconfig/sparsecoll-mpi\.pc"]
@@ -93,6 +96,13 @@ class Packages(unittest.TestCase):
                     runs = re.fullmatch(r"bin/.*|share/sparsecoll/perf/(launch|plot\.py|timeline\.py)", path)
                     if mode[0] == "-" and not path.startswith("share/doc/sparsecoll/"):
                         self.assertEqual(mode, "-rwxr-xr-x" if runs else "-rw-r--r--", path)
+
+    def test_every_program_has_a_manual_page(self):
+        found = self.contents("sparsecoll-tools")
+        programs = [path.removeprefix("bin/") for path in found if path.startswith("bin/")]
+        pages = [f"share/man/man1/{name}.1.gz" for name in programs]
+        if any(path.startswith("share/man/") for path in found):
+            self.assertEqual([page for page in pages if page not in found], [])
 
     def test_metadata(self):
         for package in FILES:
