@@ -17,10 +17,11 @@ The language of a block determines its check:
   json    The block is parsed.
   python  The block is compiled. With the mark `run` it is run with src/python, by the Python that
           tests/python/run.sh finds, if one has its modules.
-  text    The block is not checked. Any other language, or none, is a fault.
+  text    The block is not checked, unless it has the mark `output`. Any other language, or none, is a fault.
 Comments right before a block change its check:
   <!-- run -->      The program or script is run and must exit with 0.
   <!-- run: 4 -->   The program is run under mpirun with 4 ranks.
+  <!-- output -->   The block is what the last program of the page that was run has printed.
   <!-- file -->     The block is compiled without a function around it.
   <!-- file: src/core/x.hpp -->   The block is this file without its licence lines. It is compiled
                     as it is, and later blocks of the page can include it.
@@ -39,7 +40,7 @@ import sys
 import tempfile
 
 FENCE = re.compile(r"^(\s*)(`{3,}|~{3,})\s*(\S*)\s*$")
-COMMENT = re.compile(r"<!--\s*(run|file|given)\s*(?::\s*(.*?))?\s*-->", re.DOTALL)
+COMMENT = re.compile(r"<!--\s*(run|output|file|given)\s*(?::\s*(.*?))?\s*-->", re.DOTALL)
 NEEDS_MPI = re.compile(r"\bMPI_|<mpi\.h>|sparsecoll_mpi\.h|\bMPI::|sparsecoll::mpi|sparsecollCommInitMpi")
 NEEDS_FORTRAN = re.compile(r"^fortran|sparsecoll::fortran|sparsecoll-fortran|\.f90")
 
@@ -60,7 +61,7 @@ class Block:
     line: int
     language: str
     text: str
-    marks: dict  # from the comments before the block: run, file, given
+    marks: dict  # from the comments before the block: run, output, file, given
 
 
 class Fault(Exception):
@@ -104,6 +105,7 @@ def call(command, **options):
         [str(word) for word in command], capture_output=True, text=True, timeout=300, **options)
     if done.returncode != 0:
         raise Fault(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
+    return done.stdout
 
 
 class Checker:
@@ -112,6 +114,7 @@ class Checker:
         self.work = work
         self.prefix = work / "prefix"
         self.mpi = bool(options.launcher)
+        self.printed = None  # by the last program of the page
         for component in ("runtime", "development", "mpi", "mpi_development"):
             call([options.cmake, "--install", options.build, "--prefix", self.prefix, "--component", component])
         self.libraries = next(self.prefix.rglob("libsparsecoll.so")).parent
@@ -123,7 +126,8 @@ class Checker:
         handler(block)
 
     def check_text(self, block):
-        pass
+        if "output" in block.marks and self.printed not in (None, block.text):
+            raise Fault(f"the program has printed\n{self.printed}")
 
     def check_json(self, block):
         try:
@@ -164,7 +168,7 @@ class Checker:
         if "run" in block.marks:
             ranks = block.marks["run"]
             launcher = [*shlex.split(self.options.launcher), ranks] if ranks else []
-            call(["timeout", "-k", "5", "120", *launcher, self.work / "program"], cwd=self.work)
+            self.printed = call(["timeout", "-k", "5", "120", *launcher, self.work / "program"], cwd=self.work)
 
     def wrapped(self, block):
         headers = ["sparsecoll/sparsecoll.h", *STANDARD[block.language]]
@@ -254,6 +258,7 @@ def check_all(options, work):
     checker = Checker(options, work)
     faults, checked, without_mpi, without_fortran = [], 0, 0, 0
     for page in pages:
+        checker.printed = None
         for block in blocks_of(page):
             if not options.fc and NEEDS_FORTRAN.search(f"{block.language} {block.text}"):
                 without_fortran += 1

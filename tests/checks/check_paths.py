@@ -4,7 +4,7 @@
 """check_paths.py ROOT: checks that files, folders and names of the code which pages mention exist.
 
 Reads README.md and the Markdown pages of docs/ and perf/. Checks
-  - targets of relative links;
+  - targets of relative links, and of their anchors the heading of the page;
   - inline code that begins with a folder of the repository, such as `src/core/arena.hpp`. It may have
     the patterns `*` and `{a,b}`, of which one file must match. Text after a blank is ignored;
   - inline code that is the bare name of a source file, such as `arena.hpp`: some file must have it;
@@ -25,7 +25,8 @@ import sys
 
 from check_file_heads import is_source, listed_by_git, walked
 
-LINK = re.compile(r"\[[^\]]*\]\(([^)\s#]+)[^)]*\)")
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s#]*)(?:#([^)\s]*))?[^)]*\)")
+HEADING = re.compile(r"^#+ +(.*?) *$", re.MULTILINE)
 CODE = re.compile(r"`([^`]+)`")
 BLOCK = re.compile(r"(?ms)^\s*```(\w*)(.*?)^\s*```\s*$")
 ELSEWHERE = re.compile(r"<!--\s*elsewhere:(.*?)-->", re.DOTALL)
@@ -114,6 +115,17 @@ class Tree:
         return not self.has(word) and not self.has(f"*/{word}")
 
 
+def anchors_of(page):
+    """Returns the anchors that a forge gives to the headings of a page."""
+    anchors = []
+    for heading in HEADING.findall(BLOCK.sub("", page.read_text(encoding="utf-8"))):
+        heading = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+        anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        count = sum(re.fullmatch(rf"{re.escape(anchor)}(-\d+)?", other) is not None for other in anchors)
+        anchors.append(f"{anchor}-{count}" if count else anchor)
+    return anchors
+
+
 def faults_of(page, tree):
     text = page.read_text(encoding="utf-8")
     elsewhere = {name for names in ELSEWHERE.findall(text) for name in names.split()}
@@ -129,9 +141,14 @@ def faults_of(page, tree):
                 if word not in elsewhere and tree.is_missing_file(word):
                     number = text.count("\n", 0, block.start(2)) + 1
                     yield f"{page}:{number}: no such file in this block: {word}"
-    for target in LINK.findall(plain):
-        if not re.match(r"\w+:", target) and not (page.parent / target).exists():
+    for target, anchor in LINK.findall(plain):
+        if re.match(r"\w+:", target):
+            continue
+        linked = page.parent / target if target else page
+        if not linked.exists():
             yield f"{page}: no such file: {target}"
+        elif anchor and linked.suffix == ".md" and anchor not in anchors_of(linked):
+            yield f"{page}: no such heading: {target}#{anchor}"
 
 
 def main():

@@ -103,7 +103,7 @@ class Spdx(Tree):
 
 class Paths(Tree):
     GOOD = (
-        "[page](README.md)", "[place](README.md#place)", "[site](https://example.org)", "`src/core`",
+        "[page](README.md)", "[place](README.md#a-place-of-its-own)\n# A *place*, of its own", "[site](https://example.org)", "`src/core`",
         "`src/core/arena.hpp`", "`src/core/arena.{hpp,cpp}`", "`src/*/arena.cpp`", "`arena.hpp`",
         "`src/<layer>/<file>.cpp`", "`and/or`", "`x.y`", "<!-- elsewhere: mine.cpp -->\n`mine.cpp`",
         "`Arena`", "`Arena::take`", "`Arena::take()`", "`core::Arena`", "`std::vector`", "`take_span`", "`TakeAll`",
@@ -111,7 +111,7 @@ class Paths(Tree):
         "```sh\nrm nothing.hpp\n```",
     )
     BAD = (
-        "[page](nothing.md)", "`src/core/nothing.hpp`", "`src/kernels`", "`arena.cu`",
+        "[page](nothing.md)", "[place](README.md#nothing)", "[place](#nothing)", "`src/core/nothing.hpp`", "`src/kernels`", "`arena.cu`",
         "`src/core/arena.{c,h}`", "`src/*/nothing.cpp`", "`docs/nothing.md --option`",
         "`Arena::give`", "`Arena::commented`", "`Nothing::take`", "`take_nothing`", "`TakeNothing`",
         "```text\nsee (nothing.hpp)\n```", "```text\ncore/nothing.hpp\n```",
@@ -138,8 +138,26 @@ class Paths(Tree):
                 self.assertIn("README.md", done.stdout)
 
 
+class Messages(Tree):
+    def check(self, *messages):
+        self.write("src/a.cpp", 'fail("k: expected ", 1, ", got "\n     "much");\nfail(name, ": expected an \\"x\\"");\n')
+        rows = "".join(f"| `{message}` | cause | cure |\n" for message in messages)
+        self.write("docs/messages.md", f"# Messages\n\n## An argument\n\n{rows}")
+        return self.run_check("check_messages.py", self.root)
+
+    def test_messages_of_the_library_pass(self):
+        done = self.check("k: expected ..., got much", 'send: expected an "x"', "... got much")
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_others_are_found(self):
+        for message in ("k: expected ... got nothing", "expected y", 'send: expected an "y"'):
+            self.assertEqual(self.check(message).returncode, 1, message)
+
+
 class Docs(Tree):
     PROGRAM = "#include <sparsecoll/sparsecoll.h>\nint main(void) {{ int v; return {}; }}\n"
+    PRINTS = ('<!-- run -->\n```c\n#include <stdio.h>\nint main(void) {{ return puts("x") < 0; }}\n```\n'
+              "<!-- output -->\n```text\n{}\n```\n")
     GOOD = {
         "statements": "<!-- given: sparsecollComm_t comm; -->\n```c\nint rank;\n"
         "if (sparsecollCommRank(comm, &rank) != sparsecollSuccess) abort();\n```\n",
@@ -148,6 +166,7 @@ class Docs(Tree):
         "file that the next one includes": "<!-- file: src/x.hpp -->\n```cpp\n#pragma once\nint x();\n"
         "```\n<!-- file: src/x.cpp -->\n```cpp\n#include \"x.hpp\"\nint x() { return 1; }\n```\n",
         "program": f"<!-- run -->\n\n```c\n{PROGRAM.format('sparsecollGetVersion(&v)')}```\n",
+        "output": PRINTS.format("x"),
         "project": "```cmake\nfind_package(sparsecoll REQUIRED)\nadd_executable(app app.c)\n"
         "target_link_libraries(app PRIVATE sparsecoll::sparsecoll)\n```\n",
         "script": "<!-- run -->\n```sh\ntrue\n```\n",
@@ -159,6 +178,7 @@ class Docs(Tree):
         "file without its includes": "<!-- file: src/x.cpp -->\n```cpp\nstd::string x;\n```\n",
         "program that does not link": "```c\nvoid f(void);\nint main(void) { f(); return 0; }\n```\n",
         "program that fails": f"<!-- run -->\n```c\n{PROGRAM.format('3')}```\n",
+        "other output": PRINTS.format("y"),
         "unknown target": "```cmake\nfind_package(sparsecoll REQUIRED)\nadd_executable(app app.c)\n"
         "target_link_libraries(app PRIVATE sparsecoll::nothing)\n```\n",
         "shell syntax": "```sh\nif true\n```\n",
