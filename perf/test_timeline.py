@@ -10,7 +10,8 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-LANES = {1: "host", 2: "send", 3: "receive", 4: "device", 5: "exchange on the device"}
+LANES = {1: "host", 2: "send", 3: "receive", 4: "device", 5: "exchange on the device",
+         6: "send"}
 
 
 def file_of(rank, zero, lost=0):
@@ -21,24 +22,19 @@ def file_of(rank, zero, lost=0):
     events = [{"ph": "M", "pid": rank, "tid": tid, "name": "thread_name", "args": {"name": name}}
               for tid, name in LANES.items()]
 
-    def add(tid, name, begin, end, **facts):
-        event = {"pid": rank, "tid": tid, "name": name, "ts": at(begin), "args": facts}
-        if LANES[tid] == "send":
-            id2 = {"local": str(len(events))}
-            events.append(dict(event, ph="b", cat="send", id2=id2))
-            events.append(dict(event, ph="e", cat="send", id2=id2, ts=at(end)))
-        elif begin == end:
-            events.append(dict(event, ph="i", s="t"))
-        else:
-            events.append(dict(event, ph="X", dur=end - begin))
+    def add(tid, name, begin, end, flow=None, **facts):
+        where = {"pid": rank, "tid": tid, "ts": at(begin)}
+        events.append(dict(where, ph="X", name=name, dur=end - begin, args=facts))
+        if flow:
+            events.append(dict(where, ph=flow[0], name="message", cat="message", id=flow[1]))
 
     for call, start in ((1, 1e6), (2, 2e6 + 10 * rank)):
         add(1, "select", start + 10, start + 200, call=call)
         add(1, "pack", start + 210, start + 300, call=call)
         add(4, "pack", start + 220, start + 420, call=call, most_bytes=4096)
-        add(2, "message", start + 310, start + 600, call=call, peer=1 - rank, bytes=5000)
-        add(2, "piece", start + 400, start + 700, call=call, peer=1 - rank, bytes=5000)
-        add(3, "message", start + 650, start + 650, call=call, peer=1 - rank, bytes=5000)
+        add(2, "message", start + 310, start + 600, ("s", f"{call}.{rank}"), call=call, peer=1 - rank, bytes=5000)
+        add(6, "piece", start + 400, start + 700, ("s", f"lost.{call}.{rank}"), call=call, peer=1 - rank, bytes=5000)
+        add(3, "message", start + 650, start + 650, ("f", f"{call}.{1 - rank}"), call=call, peer=1 - rank, bytes=5000)
         add(1, "exchange", start + 305, start + 710, call=call)
         add(1, "reduce", start + 720, start + 900, call=call)
         add(1, "sparseAllreduce", start, start + 1000, call=call, count=100, k=10,
@@ -82,11 +78,20 @@ def run(folder):
     assert drawn == (folder / "picture.svg").read_bytes(), "the same call gives another picture"
 
     together = folder / "all.json"
-    timeline(*files, "--out", together)
+    said = timeline(*files, "--out", together).stderr
+    assert said == "timeline.py: messages with one end in these files: 4\n", said
     events = json.loads(together.read_text())["traceEvents"]
+    flows = sorted((e["ph"], e["id"]) for e in events if e["ph"] in "sf")
+    assert flows == [(ph, f"{call}.{rank}") for ph in "fs" for call in (1, 2) for rank in (0, 1)], flows
     begins = {e["pid"]: e["ts"] for e in events
               if e["name"] == "sparseAllreduce" and e["args"]["call"] == 2}
     assert begins == {0: 2e6, 1: 2e6 + 10}, begins  # both times are on the same clock
+
+    files[1].write_text(json.dumps(file_of(1, 501000)))
+    late = json.loads(files[1].read_text())
+    late["otherData"]["unixTimeOfZero"] = 500000  # a clock that is wrong by 1 ms
+    files[1].write_text(json.dumps(late))
+    assert "by the clocks: 2\n" in timeline(*files, "--out", together).stderr
 
     assert "call 9 is not" in timeline(*files, "--call", "9", fails=True).stderr
     assert "same rank" in timeline(files[0], files[0], fails=True).stderr

@@ -328,6 +328,9 @@ if(Python3_FOUND)
       COMMAND sh -c "\"$1\" -B \"$2\" \"$3\" | diff \"$3/summary.md\" -" -
               "${Python3_EXECUTABLE}" "${CMAKE_CURRENT_SOURCE_DIR}/cluster_report.py" "${folder}")
   endforeach()
+  sparsecoll_add_perf_test(perfetto COMMAND "${Python3_EXECUTABLE}" -B
+                                            "${CMAKE_CURRENT_SOURCE_DIR}/test_perfetto.py"
+                                            $<TARGET_FILE:verbs_perf>)
   # matplotlib is optional.
   execute_process(
     COMMAND "${Python3_EXECUTABLE}" -c "import matplotlib"

@@ -38,7 +38,12 @@ def main():
             print(f"{number}: {spans.describe(call)}")
         return
     if given.out.suffix == ".json":
-        spans.write_together(ranks, given.out)
+        incomplete, backward = spans.write_together(ranks, given.out)
+        if incomplete:
+            print(f"timeline.py: messages with one end in these files: {incomplete}", file=sys.stderr)
+        if backward:
+            print(f"timeline.py: messages that arrived before they were sent, by the clocks: {backward}",
+                  file=sys.stderr)
         print(given.out)
         return
     number = spans.choose(ranks, given.call)

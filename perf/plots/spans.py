@@ -7,6 +7,8 @@ import pathlib
 
 # Names of calls that are not listed.
 QUIET = ("sparsecollCommInit", "sparsecollCommDestroy")
+# Microseconds. Clocks that were 0 at nearly the same time are one: that of a machine, read by several processes.
+SAME_CLOCK = 1000
 
 
 def load(paths):
@@ -26,6 +28,8 @@ def load(paths):
         raise SystemExit("two files of the same rank: not of one communicator")
     for one in ranks:
         shift = one["unixTimeOfZero"] - ranks[0]["unixTimeOfZero"]
+        if abs(shift) < SAME_CLOCK:
+            shift = 0
         for event in one["events"]:
             if "ts" in event:
                 event["ts"] += shift
@@ -37,23 +41,10 @@ def spans_of(events):
     """Returns the spans. Each has name, lane, begin and end in microseconds, and call, bytes and
     peer if known."""
     lanes = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
-    under_way = {}
     for event in events:
-        kind = event["ph"]
-        if kind == "M":
-            continue
-        if kind == "e":
-            begun = under_way.pop(event["id2"]["local"])
-            yield span(begun, lanes, event["ts"])
-        elif kind == "b":
-            under_way[event["id2"]["local"]] = event
-        else:
-            yield span(event, lanes, event["ts"] + event.get("dur", 0))
-
-
-def span(event, lanes, end):
-    return dict(event["args"], name=event["name"], lane=lanes[event["tid"]], begin=event["ts"],
-                end=end)
+        if event["ph"] == "X":
+            yield dict(event["args"], name=event["name"], lane=lanes[event["tid"]], begin=event["ts"],
+                       end=event["ts"] + event["dur"])
 
 
 def of_call(one, number):
@@ -92,10 +83,27 @@ def choose(ranks, wanted):
     return number
 
 
+def flows_of(ranks):
+    """Returns the flow of each message, by id: [time at which it was sent, time at which it arrived].
+    A time is None if its event was lost, or is in none of the files."""
+    flows = {}
+    for one in ranks:
+        for event in one["events"]:
+            if event["ph"] in ("s", "f"):
+                flows.setdefault(event["id"], [None, None])[event["ph"] == "f"] = event["ts"]
+    return flows
+
+
 def write_together(ranks, path):
-    """Writes one file of all ranks, in which each rank is a process."""
-    events = [dict(event, pid=one["rank"]) for one in ranks for event in one["events"]]
+    """Writes one file of all ranks, in which each rank is a process. Leaves out flows that lack an end, and
+    those that would go back in time. Returns the numbers of both."""
+    flows = flows_of(ranks)
+    complete = {name: times for name, times in flows.items() if None not in times}
+    forward = {name for name, (sent, arrived) in complete.items() if sent <= arrived}
+    events = [dict(event, pid=one["rank"]) for one in ranks for event in one["events"]
+              if event["ph"] not in ("s", "t", "f") or event["id"] in forward]
     lost = sum(one["lost"] for one in ranks)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(
         {"traceEvents": events, "displayTimeUnit": "ms", "otherData": {"lost": lost}}))
+    return len(flows) - len(complete), len(complete) - len(forward)

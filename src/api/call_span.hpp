@@ -8,7 +8,7 @@
 namespace sparsecoll {
 
 /// Records one call in the timeline of `stats`, from construction to destruction, with the facts
-/// that are known at its end. Records nothing if `stats` has no timeline.
+/// that are known at its end, and shows it to the profiler of `stats`. Each of them may be absent.
 class CallSpan {
  public:
   /// `call` and `stats` outlive this object.
@@ -20,6 +20,7 @@ class CallSpan {
  private:
   const Descriptor& call_;
   const Stats& stats_;
+  const ProfilerRange range_;
   Clock::time_point begin_;
 };
 

@@ -9,6 +9,7 @@
 #include "api/execution_context.hpp"
 #include "api/operation.hpp"
 #include "calls/algorithm_info.hpp"
+#include "kernels/profiler.hpp"
 
 namespace sparsecoll {
 
@@ -109,6 +110,7 @@ void Communicator::run_numbered_call(const Descriptor& call, const Numbered& num
   log(LogLevel::trace, verb_name(call.verb));
   Stats stats;
   stats.timeline = timeline_file_.timeline();
+  stats.profiler = profiler();
   stats.progress = recorder_.begin(sequence, call, deadline.start());
   std::shared_ptr<const void> current_device;
   // The handlers below may leak the workspace's memory, so that it must outlive them.

@@ -4,22 +4,26 @@
 
 #include <algorithm>
 #include <exception>
-#include <map>
 #include <new>
 
 #include "transport/transport.hpp"
 
 namespace sparsecoll {
 
+MessageTrace::MessageTrace(Timeline& timeline, Transport& transport)
+    : timeline_(timeline), transport_(transport), unsent_(static_cast<size_t>(transport.size())) {}
+
 void MessageTrace::add(Timeline::Lane lane, const PendingSend& message,
                        Clock::time_point end) noexcept {
-  const auto& [name, peer, call, bytes] = message.message;
+  const auto& [name, peer, call, number, bytes] = message.message;
   timeline_.add({name,
                  lane,
                  call,
                  message.begin,
                  end,
-                 {{{"peer", static_cast<uint64_t>(peer)}, {"bytes", bytes}}}});
+                 {{{Timeline::kPeer, static_cast<uint64_t>(peer)},
+                   {"bytes", bytes},
+                   {Timeline::kNumber, number}}}});
 }
 
 void MessageTrace::record_arrival(const TracedMessage& message) noexcept {
@@ -47,16 +51,15 @@ void MessageTrace::poll() noexcept {
 
 void MessageTrace::find_left() {
   const auto now = Clock::now();
-  // `unsent` has for each peer the unsent bytes of the messages that the loop has not visited yet.
-  // The loop begins with the last message.
-  std::map<int, size_t> left;
+  ++polls_;
+  // Begins with the last message, because the bytes that have not left are those of the last ones.
   for (auto each = pending_.rbegin(); each != pending_.rend(); ++each) {
     TracedMessage& message = each->message;
     if (message.bytes == 0) continue;
-    const auto [known, fresh] = left.try_emplace(message.peer, 0);
-    if (fresh) known->second = transport_.unsent_to(message.peer);
-    if (known->second > 0) {
-      known->second -= std::min(known->second, message.bytes);
+    Unsent& left = unsent_[static_cast<size_t>(message.peer)];
+    if (left.poll != polls_) left = {polls_, transport_.unsent_to(message.peer)};
+    if (left.bytes > 0) {
+      left.bytes -= std::min(left.bytes, message.bytes);
       continue;
     }
     add(Timeline::Lane::send, *each, now);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <vector>
 
 #include "core/timeline.hpp"
 
@@ -18,11 +19,11 @@ class MessageTrace {
     const char* name;
     int peer;
     uint64_t call;
+    uint64_t number;  ///< among the messages of the sender to the receiver
     size_t bytes;
   };
 
-  MessageTrace(Timeline& timeline, Transport& transport)
-      : timeline_(timeline), transport_(transport) {}
+  MessageTrace(Timeline& timeline, Transport& transport);
 
   /// The scope in which a message is passed to the transport.
   class Send {
@@ -61,9 +62,17 @@ class MessageTrace {
   void find_left();
   void add(Timeline::Lane lane, const PendingSend& message, Clock::time_point end) noexcept;
 
+  /// The bytes to a peer that have not left, without those of the messages that a poll has visited.
+  struct Unsent {
+    uint64_t poll = 0;  ///< the poll that has asked for them
+    size_t bytes = 0;
+  };
+
   Timeline& timeline_;
   Transport& transport_;
   std::deque<PendingSend> pending_;  ///< in the order in which they were sent
+  std::vector<Unsent> unsent_;       ///< by peer
+  uint64_t polls_ = 0;
 };
 
 }  // namespace sparsecoll

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/deadline.hpp"
+#include "core/profiler.hpp"
 #include "core/timeline.hpp"
 
 namespace sparsecoll {
@@ -63,6 +64,7 @@ struct Stats {
   std::optional<Phase> running;                  ///< the innermost phase that is timed now
   Timeline* timeline = nullptr;                  ///< also records the phases; null: no timeline
   Progress* progress = nullptr;                  ///< also gets the phase; null: not wanted
+  const Profiler* profiler = nullptr;            ///< also sees the phases; null: there is none
 
   double& in(Phase phase) { return seconds[static_cast<size_t>(phase)]; }
   double in(Phase phase) const { return seconds[static_cast<size_t>(phase)]; }
@@ -87,6 +89,7 @@ class Stopwatch {
       : stats_(stats),
         phase_(phase),
         outer_(std::exchange(stats.running, phase)),
+        range_(stats.profiler, kPhases[static_cast<size_t>(phase)]),
         start_(Clock::now()) {
     if (stats_.progress) stats_.progress->reach(stage_of(phase_), start_);
   }
@@ -112,6 +115,7 @@ class Stopwatch {
   Stats& stats_;
   Phase phase_;
   std::optional<Phase> outer_;
+  const ProfilerRange range_;
   Clock::time_point start_;
 };
 

@@ -7,9 +7,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <map>
 #include <span>
+#include <string_view>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/file.hpp"
@@ -27,6 +31,28 @@ constexpr LaneName kLanes[] = {{Timeline::Lane::host, "host"},
                                {Timeline::Lane::receive, "receive"},
                                {Timeline::Lane::device, "device"},
                                {Timeline::Lane::exchange, "exchange on the device"}};
+
+/// A span and its row in its lane.
+struct PlacedSpan {
+  const Timeline::SpanRecord* span;
+  size_t row;
+};
+
+/// Places each span in the first row in which it overlaps no other span. Returns the spans in the
+/// order of their begin.
+std::vector<PlacedSpan> in_rows(std::vector<const Timeline::SpanRecord*> spans) {
+  std::ranges::stable_sort(spans, {}, [](const Timeline::SpanRecord* span) { return span->begin; });
+  std::vector<PlacedSpan> placed;
+  std::vector<Clock::time_point> ends;  // by row
+  for (const Timeline::SpanRecord* span : spans) {
+    const auto free = std::ranges::find_if(ends, [&](auto end) { return end <= span->begin; });
+    const auto row = static_cast<size_t>(free - ends.begin());
+    if (row == ends.size()) ends.emplace_back();
+    ends[row] = span->end;
+    placed.push_back({span, row});
+  }
+  return placed;
+}
 
 /// Returns a string of JSON.
 std::string quoted(const std::string& plain) {
@@ -53,11 +79,21 @@ std::string microseconds(Clock::duration time) {
   return digits;
 }
 
-/// Returns the time by the system clock at which the steady clock was 0.
+/// Returns the time by the system clock at which the steady clock was 0. Of a few readings it takes
+/// the one that took least time: the thread may be interrupted between the clocks.
 int64_t unix_time_of_zero() {
-  const auto here = Clock::now().time_since_epoch();
-  const auto there = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::microseconds>(there - here).count();
+  constexpr int kReadings = 5;
+  auto least = Clock::duration::max();
+  std::chrono::system_clock::duration zero{};
+  for (int i = 0; i < kReadings; ++i) {
+    const auto before = Clock::now();
+    const auto there = std::chrono::system_clock::now().time_since_epoch();
+    const auto took = Clock::now() - before;
+    if (took >= least) continue;
+    least = took;
+    zero = there - (before + took / 2).time_since_epoch();
+  }
+  return std::chrono::duration_cast<std::chrono::microseconds>(zero).count();
 }
 
 std::string facts_of(const Timeline::SpanRecord& entry) {
@@ -76,49 +112,93 @@ const std::string& check_replaceable(const std::string& path) {
   return path;
 }
 
+/// Returns the number that a span has under this name.
+uint64_t number_in(const Timeline::SpanRecord& entry, std::string_view name) {
+  for (const Timeline::Fact& fact : entry.facts)
+    if (fact.name && fact.name == name) return fact.number;
+  return 0;
+}
+
+/// Writes the events of one rank. A message is a flow from the slice of its sender to that of its
+/// receiver; its id is the same in the files of both. An event of a flow belongs to the slice in
+/// front of it.
 class Writer {
  public:
   /// Replaces the old file only when the new one is complete.
-  Writer(const std::string& path, int rank)
-      : file_(check_replaceable(path)), rank_(std::to_string(rank)) {
+  Writer(const std::string& path, const Timeline::Owner& owner)
+      : file_(check_replaceable(path)), owner_(owner) {
     put("{\"traceEvents\":[\n");
   }
-  /// Writes the name of the process of this file, or of one of its lanes.
-  void name(const char* what, int lane, const std::string& name) {
-    event("\"ph\":\"M\",\"name\":" + quoted(what) + ",\"args\":{\"name\":" + quoted(name) + "}",
-          lane);
+  /// Names the process and its lanes, and orders them. There are `rows` lanes for sent messages.
+  void name_lanes(size_t rows) {
+    describe("process",
+             text("rank ", owner_.rank, " of ", owner_.ranks, ", communicator ", owner_.number),
+             {0, owner_.rank});
+    for (const auto& [lane, name] : kLanes)
+      for (size_t row = 0; row < (lane == Timeline::Lane::send ? rows : 1); ++row)
+        describe("thread", name, {thread_of(lane, row), static_cast<int>(lane)});
   }
-  void add(const Timeline::SpanRecord& entry) {
+  void add(const Timeline::SpanRecord& entry, size_t row) {
+    const size_t thread = thread_of(entry.lane, row);
     const std::string begin = ",\"ts\":" + microseconds(entry.begin.time_since_epoch());
-    const std::string what = "\"name\":" + quoted(entry.name) + ",\"args\":" + facts_of(entry);
-    const int lane = static_cast<int>(entry.lane);
-    if (entry.lane == Timeline::Lane::receive) {
-      event("\"ph\":\"i\",\"s\":\"t\"," + what + begin, lane);
-    } else if (entry.lane == Timeline::Lane::send) {
-      // Spans of one lane may overlap if they have numbers.
-      const std::string both = ",\"cat\":\"send\",\"id2\":{\"local\":\"" +
-                               std::to_string(++sends_) + "\"},\"name\":" + quoted(entry.name);
-      event("\"ph\":\"b\",\"args\":" + facts_of(entry) + both + begin, lane);
-      event("\"ph\":\"e\"" + both + ",\"ts\":" + microseconds(entry.end.time_since_epoch()), lane);
-    } else {
-      event("\"ph\":\"X\"," + what + begin + ",\"dur\":" + microseconds(entry.end - entry.begin),
-            lane);
+    event("\"ph\":\"X\",\"name\":" + quoted(entry.name) + ",\"args\":" + facts_of(entry) + begin +
+              ",\"dur\":" + microseconds(entry.end - entry.begin),
+          thread);
+    const auto rank = static_cast<uint64_t>(owner_.rank);
+    const uint64_t peer = number_in(entry, Timeline::kPeer);
+    const uint64_t number = number_in(entry, Timeline::kNumber);
+    if (entry.lane == Timeline::Lane::send) {
+      const auto [known, first] = sent_.try_emplace(peer, number);
+      const bool begins = first || std::exchange(known->second, number) != number;
+      flow(begins ? "\"s\"" : "\"t\"", {rank, peer, number}, begin, thread);
+    } else if (entry.lane == Timeline::Lane::receive) {
+      flow("\"f\",\"bp\":\"e\"", {peer, rank, number}, begin, thread);
     }
   }
-  void end(const Timeline::Owner& owner, size_t lost) {
-    put(text("\n],\"displayTimeUnit\":\"ms\",\"otherData\":{\"rank\":", rank_, ",\"ranks\":",
-             std::to_string(owner.ranks), ",\"communicator\":", std::to_string(owner.number),
-             ",\"process\":", std::to_string(getpid()), ",\"unixTimeOfZero\":",
-             std::to_string(unix_time_of_zero()), ",\"lost\":", std::to_string(lost), "}}\n"));
+  void end(size_t lost) {
+    put(text("\n],\"displayTimeUnit\":\"ms\",\"otherData\":{\"rank\":", owner_.rank, ",\"ranks\":",
+             owner_.ranks, ",\"communicator\":", owner_.number, ",\"process\":", getpid(),
+             ",\"unixTimeOfZero\":", unix_time_of_zero(), ",\"lost\":", lost, "}}\n"));
     flush();
     file_.replace();
   }
 
  private:
-  void event(const std::string& rest, int lane) {
+  struct ThreadOrder {
+    size_t thread;
+    int order;
+  };
+  struct Message {
+    uint64_t sender;
+    uint64_t receiver;
+    uint64_t number;
+  };
+
+  /// Returns the number of a lane's thread. No rank has it: Perfetto takes a thread with the number
+  /// of a process for its main thread.
+  size_t thread_of(Timeline::Lane lane, size_t row) const {
+    const auto number = static_cast<size_t>(owner_.ranks) + static_cast<size_t>(lane);
+    return row == 0 ? number : number + std::size(kLanes) + row;
+  }
+  void describe(const std::string& what, const std::string& name, const ThreadOrder& where) {
+    event(text("\"ph\":\"M\",\"name\":\"", what, "_name\",\"args\":{\"name\":", quoted(name), "}"),
+          where.thread);
+    event(text("\"ph\":\"M\",\"name\":\"", what,
+               "_sort_index\",\"args\":{\"sort_index\":", where.order, "}"),
+          where.thread);
+  }
+  /// Writes a part of a flow. Its id is unique among 2^24 messages from one rank to another.
+  void flow(const char* part, const Message& message, const std::string& begin, size_t thread) {
+    const uint64_t id = message.sender << 44 | message.receiver << 24 | (message.number & 0xffffff);
+    char digits[24];
+    std::snprintf(digits, sizeof digits, "\"0x%" PRIx64 "\"", id);
+    event(text("\"ph\":", part, ",\"cat\":\"message\",\"name\":\"message\",\"id\":", digits, begin),
+          thread);
+  }
+  void event(const std::string& rest, size_t thread) {
     put(first_ ? "{" : ",\n{");
     first_ = false;
-    put("\"pid\":" + rank_ + ",\"tid\":" + std::to_string(lane) + "," + rest + "}");
+    put(text("\"pid\":", owner_.rank, ",\"tid\":", thread, ",", rest, "}"));
   }
   void put(const std::string& bytes) {
     constexpr size_t kAtOnce = size_t{1} << 16;
@@ -131,10 +211,10 @@ class Writer {
   }
 
   FileReplacement file_;
-  const std::string rank_;
+  const Timeline::Owner& owner_;
   std::string buffer_;
   bool first_ = true;
-  size_t sends_ = 0;
+  std::map<uint64_t, uint64_t> sent_;  ///< the number of the last message, by peer
 };
 
 /// Replaces the first occurrence of `what`. Returns whether there was one.
@@ -156,13 +236,24 @@ void put_before_extension(std::string& path, const std::string& part) {
 }  // namespace
 
 void Timeline::write(const std::string& file, const Owner& owner) const {
-  Writer writer(file, owner.rank);
-  writer.name("process_name", 0,
-              text("rank ", std::to_string(owner.rank), " of ", std::to_string(owner.ranks),
-                   ", communicator ", std::to_string(owner.number)));
-  for (const auto& [lane, name] : kLanes) writer.name("thread_name", static_cast<int>(lane), name);
-  for (size_t i = lost(); i < added_; ++i) writer.add(records_[i % records_.size()]);
-  writer.end(owner, lost());
+  std::vector<PlacedSpan> placed;
+  std::vector<const SpanRecord*> sends;
+  for (size_t i = lost(); i < added_; ++i) {
+    const SpanRecord& entry = records_[i % records_.size()];
+    if (entry.lane == Lane::send)
+      sends.push_back(&entry);
+    else
+      placed.push_back({&entry, 0});
+  }
+  size_t rows = 1;
+  for (const PlacedSpan& each : in_rows(std::move(sends))) {
+    rows = std::max(rows, each.row + 1);
+    placed.push_back(each);
+  }
+  Writer writer(file, owner);
+  writer.name_lanes(rows);
+  for (const auto& [span, row] : placed) writer.add(*span, row);
+  writer.end(lost());
 }
 
 std::string Timeline::file_name(const std::string& pattern, const Owner& owner) {

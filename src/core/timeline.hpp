@@ -17,7 +17,8 @@ namespace sparsecoll {
 class Timeline {
  public:
   /// The lanes. In the lane of the host spans are nested, and also in that of a device. Spans of
-  /// sent messages overlap. Received messages are points in time.
+  /// sent messages overlap, so that the file may have several lanes for them. Received messages are
+  /// points in time.
   enum class Lane : int { host = 1, send, receive, device, exchange };
 
   /// A property of a span: a number or a word. Names and words outlive the timeline.
@@ -26,6 +27,11 @@ class Timeline {
     uint64_t number = 0;
     const char* word = nullptr;
   };
+  /// The facts by which the file connects a sent message, or its pieces, with its arrival: the
+  /// peer, and the message's number among those of its sender to its receiver.
+  static constexpr const char* kPeer = "peer";
+  static constexpr const char* kNumber = "number";
+
   struct SpanRecord {
     const char* name = "";
     Lane lane = Lane::host;

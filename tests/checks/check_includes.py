@@ -26,7 +26,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 CHOICE = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif)\b.*(CUDA|NCCL|MPI|HWLOC|UCX)")
 GUARD = re.compile(r"^\s*#\s*ifndef\s+SPARSECOLL_\w+_H(PP)?_\s*$")
 MPI_HEADER = re.compile(r"^(mpi\.h|mpi-ext\.h|sparsecoll/sparsecoll_mpi\.h)$")
-GPU_HEADER = re.compile(r"^(cuda|nccl|cub/|thrust/)")
+GPU_HEADER = re.compile(r"^(cuda|nccl|nvtx|cub/|thrust/)")
 
 
 def may_see_mpi(path):

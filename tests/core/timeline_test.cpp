@@ -10,6 +10,8 @@
 
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <set>
 
 #include "core/error.hpp"
 #include "core/stats.hpp"
@@ -27,9 +29,9 @@ using Lane = Timeline::Lane;
 
 constexpr Timeline::Owner kOwner{2, 4, 2, 3};
 
-TimelineFile written(const Timeline& timeline) {
+TimelineFile written(const Timeline& timeline, const Timeline::Owner& owner = kOwner) {
   const Folder folder;
-  timeline.write(folder.file("timeline"), kOwner);
+  timeline.write(folder.file("timeline"), owner);
   return TimelineFile(folder.file("timeline"));
 }
 
@@ -65,6 +67,59 @@ TEST_CASE("a timeline is written as JSON that names its owner") {
   CHECK(message.facts ==
         nlohmann::json{{"call", 7}, {"peer", 3}, {"bytes", 4096}, {"kind", "data"}});
   CHECK(file.in("receive", 7).at(0).begin == Approx(5));
+}
+
+TEST_CASE("sent messages that overlap are in different lanes") {
+  Timeline timeline;
+  const auto send = [&](int64_t begin, int64_t end) {
+    timeline.add({"message", Lane::send, 1, at(begin), at(end), {}});
+  };
+  send(20, 30);  // added in the order of their ends
+  send(10, 40);
+  send(30, 50);
+  send(25, 60);
+  std::map<double, int> threads;  // by begin, in nanoseconds
+  const TimelineFile file = written(timeline);
+  for (const RecordedSpan& span : file.in("send", 1)) threads[span.begin * 1e3] = span.thread;
+  REQUIRE(threads.size() == 4);
+  CHECK(threads[10] == kOwner.ranks + static_cast<int>(Lane::send));
+  CHECK(threads[20] == threads[30]);
+  CHECK(std::set{threads[10], threads[20], threads[25]}.size() == 3);
+  for (const auto& [begin, thread] : threads) CHECK(thread >= kOwner.ranks);
+}
+
+TEST_CASE("a message is a flow with the same id in the files of both ranks") {
+  const auto add = [](Timeline& timeline, const char* name, Lane lane, int64_t time, uint64_t peer,
+                      uint64_t number) {
+    timeline.add({name,
+                  lane,
+                  1,
+                  at(time),
+                  at(time + (lane == Lane::send ? 5 : 0)),
+                  {{{Timeline::kPeer, peer}, {"bytes", 8}, {Timeline::kNumber, number}}}});
+  };
+  Timeline sender, receiver;
+  add(sender, "message", Lane::send, 100, 3, 7);
+  add(sender, "piece", Lane::send, 110, 3, 8);
+  add(sender, "message", Lane::send, 115, 1, 8);
+  add(sender, "piece", Lane::send, 120, 3, 8);
+  add(receiver, "message", Lane::receive, 200, 2, 7);
+  add(receiver, "message", Lane::receive, 210, 2, 8);
+  const auto sent = written(sender, {2, 4, 2, 3}).flows();
+  const auto received = written(receiver, {3, 4, 3, 3}).flows();
+  REQUIRE(sent.size() == 4);
+  REQUIRE(received.size() == 2);
+  CHECK(sent[0].part + sent[1].part + sent[2].part + sent[3].part == "ssst");
+  CHECK(received[0].part + received[1].part == "ff");
+  CHECK(received[0].id == sent[0].id);
+  CHECK(received[1].id == sent[1].id);
+  CHECK(sent[3].id == sent[1].id);
+  CHECK(std::set{sent[0].id, sent[1].id, sent[2].id}.size() == 3);
+  for (const auto& flows : {sent, received})
+    for (const test::FlowEvent& flow : flows) {
+      CHECK(flow.time == flow.span.begin);
+      CHECK(flow.id.substr(0, 2) == "0x");  // Perfetto reads hexadecimal digits
+    }
 }
 
 TEST_CASE("names are escaped") {
@@ -107,6 +162,29 @@ TEST_CASE("phases are recorded with the statistics, and are nested") {
   CHECK(file.spans().at(0).within(file.spans().at(1)));
   CHECK((file.call(5).end - file.call(5).begin) * 1e-6 ==
         Approx(stats.in(Phase::exchange)).margin(2e-9));
+}
+
+std::vector<std::string>& shown() {
+  static std::vector<std::string> all;
+  return all;
+}
+
+TEST_CASE("a profiler is shown the phases, which may overlap") {
+  const Profiler profiler{[](const char* name) -> uint64_t {
+                            shown().push_back(text("begin ", name));
+                            return shown().size();
+                          },
+                          [](uint64_t range) { shown().push_back(text("end ", range)); }};
+  Stats stats, other;
+  { const Stopwatch hidden(stats, Phase::pack); }
+  CHECK(shown().empty());
+  stats.profiler = other.profiler = &profiler;
+  {
+    std::optional<Stopwatch> first(std::in_place, stats, Phase::select);
+    const Stopwatch second(other, Phase::exchange);
+    first.reset();
+  }
+  CHECK(shown() == std::vector<std::string>{"begin select", "begin exchange", "end 1", "end 2"});
 }
 
 TEST_CASE("every communicator and rank has a file name of its own") {

@@ -7,7 +7,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace sparsecoll::test {
@@ -16,6 +15,7 @@ namespace sparsecoll::test {
 struct RecordedSpan {
   std::string name;
   std::string lane;
+  int thread = 0;
   double begin = 0;
   double end = 0;
   nlohmann::json facts;
@@ -27,6 +27,14 @@ struct RecordedSpan {
   }
 };
 
+/// An event of a flow.
+struct FlowEvent {
+  std::string part;  ///< "s", "t" or "f"
+  std::string id;
+  RecordedSpan span;  ///< in front of it in the file
+  double time = 0;
+};
+
 /// A timeline file, as SPARSECOLL_TIMELINE asks for. The constructor throws if the file is not
 /// valid.
 class TimelineFile {
@@ -35,35 +43,24 @@ class TimelineFile {
     std::ifstream file(path);
     json_ = nlohmann::json::parse(file);
     std::map<int, std::string> lanes;
-    std::map<std::string, RecordedSpan> under_way;
     for (const nlohmann::json& event : json_.at("traceEvents")) {
-      const std::string kind = event.at("ph");
-      if (kind == "M") {
-        (event.at("name") == "process_name" ? process_ : lanes[event.at("tid")]) =
-            event.at("args").at("name");
-        continue;
-      }
+      const std::string kind = event.at("ph"), name = event.at("name");
+      if (name == "process_name") process_ = event.at("args").at("name");
+      if (name == "thread_name") lanes[event.at("tid")] = event.at("args").at("name");
+      if (kind == "M") continue;
       const double at = event.at("ts");
-      RecordedSpan span{event.at("name"), lanes.at(event.at("tid")), at, at, {}};
-      if (kind != "e") span.facts = event.at("args");
-      if (kind == "X") span.end += event.at("dur").get<double>();
-      if (kind == "b") {
-        under_way[event.at("id2").at("local")] = std::move(span);
-      } else if (kind == "e") {
-        const auto found = under_way.find(event.at("id2").at("local").get<std::string>());
-        span.begin = found->second.begin;
-        span.facts = found->second.facts;
-        spans_.push_back(std::move(span));
-        under_way.erase(found);
-      } else {
-        spans_.push_back(std::move(span));
-      }
+      if (kind == "X")
+        spans_.push_back({name, lanes.at(event.at("tid")), event.at("tid"), at,
+                          at + event.at("dur").get<double>(), event.at("args")});
+      else
+        flows_.push_back({kind, event.at("id"), spans_.back(), at});
     }
   }
 
   const nlohmann::json& about() const { return json_.at("otherData"); }
   const std::string& process() const { return process_; }
   const std::vector<RecordedSpan>& spans() const { return spans_; }
+  const std::vector<FlowEvent>& flows() const { return flows_; }
   /// Returns the spans of one call in one lane.
   std::vector<RecordedSpan> in(const std::string& lane, std::uint64_t call) const {
     std::vector<RecordedSpan> found;
@@ -88,6 +85,7 @@ class TimelineFile {
   nlohmann::json json_;
   std::string process_;
   std::vector<RecordedSpan> spans_;
+  std::vector<FlowEvent> flows_;
 };
 
 }  // namespace sparsecoll::test

@@ -53,6 +53,11 @@ void Channel::put_header(int peer, FrameHeader header, const Framed& payload, st
   put_frame_header(header, payload, has_checksum(header), head);
 }
 
+MessageTrace::TracedMessage Channel::traced(const char* name, int peer, const FrameHeader& header,
+                                            size_t bytes) const {
+  return {name, peer, header.sequence, sent_[static_cast<size_t>(peer)], bytes};
+}
+
 void Channel::send(int peer, FrameHeader header, const Payload& payload) {
   const size_t bytes = sizeof header + payload.bytes;
   std::byte* const head = payload.data - sizeof header;
@@ -60,7 +65,7 @@ void Channel::send(int peer, FrameHeader header, const Payload& payload) {
              {{payload.data, payload.bytes},
               payload.sent_before ? payload.sent_before - sizeof header : nullptr},
              head);
-  const MessageTrace::Send sent(trace(), {"message", peer, header.sequence, bytes});
+  const MessageTrace::Send sent(trace(), traced("message", peer, header, bytes));
   transport_.send(peer, {head, bytes});
   ++sent_[static_cast<size_t>(peer)];
 }
@@ -74,7 +79,7 @@ void Channel::send_long(int peer, FrameHeader header, const LongPayload& payload
       peer, {sizeof header + payload.bytes + header.tail, on_device ? payload.bytes : size_t{0}});
   if (!on_device) *payload.tail = mix(payload.bytes);
   if (on_device) {
-    const MessageTrace::Send sent(trace(), {"piece", peer, header.sequence, sizeof header});
+    const MessageTrace::Send sent(trace(), traced("piece", peer, header, sizeof header));
     transport_.send_chunk(peer, {payload.head, sizeof header});
   }
   for (size_t at = 0; at < payload.bytes; at += limits_.chunk) {
@@ -84,13 +89,13 @@ void Channel::send_long(int peer, FrameHeader header, const LongPayload& payload
     if (!on_device && has_checksum(header)) *payload.tail += checksum_of_chunk(chunk, at);
     if (!on_device && at == 0) chunk = {payload.head, sizeof header + chunk.size()};
     {
-      const MessageTrace::Send sent(trace(), {"piece", peer, header.sequence, chunk.size()});
+      const MessageTrace::Send sent(trace(), traced("piece", peer, header, chunk.size()));
       transport_.send_chunk(peer, chunk);
     }
     progress(ignore_frame);  // a later wait looks at all queued frames
   }
   if (!on_device) {
-    const MessageTrace::Send sent(trace(), {"piece", peer, header.sequence, sizeof *payload.tail});
+    const MessageTrace::Send sent(trace(), traced("piece", peer, header, sizeof *payload.tail));
     transport_.send_chunk(peer, std::as_bytes(std::span(payload.tail, 1)));
   }
   ++sent_[static_cast<size_t>(peer)];
@@ -103,7 +108,7 @@ void Channel::hand_over(int peer, FrameHeader header, Buffer message) {
          " bytes that was sent to it; expected at most ", limits_.waiting_gossip);
   put_header(peer, header, {ConstBytes(message.data(), message.size()).subspan(sizeof header)},
              message.data());
-  const MessageTrace::Send sent(trace(), {"message", peer, header.sequence, message.size()});
+  const MessageTrace::Send sent(trace(), traced("message", peer, header, message.size()));
   transport_.hand_over(peer, std::move(message));
   ++sent_[static_cast<size_t>(peer)];
 }
@@ -143,8 +148,9 @@ void Channel::receive(ReceivedMessage message, FunctionRef<void(int peer, const 
   std::memcpy(&frame.header, frame.buffer.data(), sizeof(FrameHeader));
   uint64_t& received = received_[static_cast<size_t>(peer)];
   check_frame(frame, {peer, size_, received, has_checksum(frame.header)});
+  if (trace_)
+    trace_->record_arrival({"message", peer, frame.header.sequence, received, frame.size()});
   ++received;
-  if (trace_) trace_->record_arrival({"message", peer, frame.header.sequence, frame.size()});
   if (ends_call(frame)) throw_notice(peer, frame);
   const bool gossips = frame.kind() == FrameKind::gossip;
   FrameQueue& frames = gossips ? gossip(peer) : queue(peer);
