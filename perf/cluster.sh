@@ -12,10 +12,15 @@ usage="usage: perf/cluster.sh [--quick] [--only JOB,...] [--list] [--out DIR] [-
                   results of other jobs in it are kept and are part of the summary, but quick and
                   full results are never mixed
   --programs DIR  folder of the built programs; else they are built in build/perf
-Exit status: 1 if a job failed, 77 if the machine does not support emulated networks."
+Exit status: 1 if a job failed, 77 if the machine does not support emulated networks.
+Examples:
+  perf/cluster.sh --quick
+  perf/cluster.sh --only exchange,'train_*' --out mine"
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
+# shellcheck source=scripts/options.sh
+. "$root/scripts/options.sh"
 out=$root/build/perf/cluster
 programs=''
 quick=0
@@ -41,7 +46,7 @@ while [ $# -gt 0 ]; do
       shift
       ;;
     -h | --help) echo "$usage" && exit 0 ;;
-    *) bad_usage "$usage" ;;
+    *) no_option "$1" "$usage" ;;
   esac
   shift
 done

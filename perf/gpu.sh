@@ -11,10 +11,15 @@ usage="usage: perf/gpu.sh build [--jobs N] [--arch CC] [-DVARIABLE=VALUE...]
     --arch CC     compute capabilities without the point, comma separated: 80, 90 (default), 100;
                   the package runs only on these
     -D...         further options for CMake
-  run     runs the package by its run.sh; builds the package first if there is none"
+  run     runs the package by its run.sh; builds the package first if there is none
+Examples:
+  perf/gpu.sh build --arch 80,90
+  perf/gpu.sh run --quick --only hello,tests"
 set -euo pipefail
 
 root=$(cd "$(dirname "$(readlink -f "$0")")/.." && pwd)
+# shellcheck source=scripts/options.sh
+. "$root/scripts/options.sh"
 limit=$((64 << 20))  # bytes of a package
 
 die() {
@@ -192,7 +197,7 @@ pack() {
     strip -o "$new/bin/$(basename "$program")" "$program"
     pack_libraries "$program" "$new/lib"
   done
-  cp "$root"/perf/device/{run.sh,steps.sh,torch_topk.py} "$root/perf/tensors/resnet50.txt" "$new/"
+  cp "$root"/perf/device/{run.sh,steps.sh,torch_topk.py} "$root/scripts/options.sh" "$root/perf/tensors/resnet50.txt" "$new/"
   if [ -d "$package/headers" ]; then
     cp -a "$package/headers" "$new/headers"
   else
@@ -204,7 +209,7 @@ pack() {
   write_manifest "$new" "$3"
   bytes=$(du -sb "$new" | cut -f 1)
   [ "$bytes" -lt "$limit" ] || die "$new is larger than 64 MiB: $bytes bytes" 1
-  for part in bin lib mpi nccl headers licences run.sh steps.sh torch_topk.py resnet50.txt LICENSE NOTICE MANIFEST; do
+  for part in bin lib mpi nccl headers licences run.sh steps.sh options.sh torch_topk.py resnet50.txt LICENSE NOTICE MANIFEST; do
     rm -rf "${package:?}/$part"
     if [ -e "$new/$part" ]; then mv "$new/$part" "$package/$part"; fi
   done
@@ -222,8 +227,7 @@ build() {
       -DCMAKE_CUDA_ARCHITECTURES*) die "--arch says what to compile for, not $1" ;;
       -D?*) options+=("$1") ;;
       -h | --help) echo "$usage" && exit ;;
-      *) die "unknown option $1
-$usage" ;;
+      *) no_option "$1" "$usage" ;;
     esac
     shift
   done

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/command_line.hpp"
 #include "common/machine.hpp"
 #include "common/record.hpp"
 #include "common/report.hpp"
@@ -163,6 +164,10 @@ class LinkBench {
   std::size_t wrong_ = 0;
 };
 
+constexpr const char* kExamples = R"(
+  mpirun -n 8 --map-by node link_perf
+  perf/netlab run --nodes 4 --rate 1gbit -- link_perf --rate 1000 --least 80)";
+
 std::optional<LinkOptions> parse_links(int argc, char** argv, int* status) {
   LinkOptions options;
   options.run.program = "link_perf";
@@ -170,9 +175,8 @@ std::optional<LinkOptions> parse_links(int argc, char** argv, int* status) {
   options.run.iterations = 7;
   options.run.warmup = 2;
   CLI::App app("Rates and times of plain messages between the ranks' hosts.", "link_perf");
-  app.set_help_flag("-h,--help", "print this");
   app.add_option("--bytes", options.bytes, "size of a long message (K, M, G)")
-      ->transform(CLI::AsSizeValue(false))
+      ->transform(size_value())
       ->default_str("4M");
   app.add_option("--rate", options.rate,
                  "expected rate of the links in Mbit/s; the exit status is 1 if long messages over "
@@ -189,12 +193,9 @@ std::optional<LinkOptions> parse_links(int argc, char** argv, int* status) {
       ->capture_default_str();
   app.add_option("-J,--output_file", options.run.json,
                  "write the rows as JSON, one object per line");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    *status = app.exit(error) == 0 ? 0 : 2;
+  if (!parse_command_line(
+          app, argc, argv, kExamples, [] {}, status))
     return std::nullopt;
-  }
   return options;
 }
 

@@ -3,10 +3,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws pictures from the JSON of the programs in perf/ and of the training example.
 
-Needs matplotlib. Prints the names of the files that it writes.
+Needs matplotlib. Prints the names of the files that it writes. For example:
+
+  mpirun -n 8 sparse_allreduce_perf -J rows.json
+  perf/plot.py all rows.json --out pictures
 """
 
-import argparse
 import pathlib
 import sys
 
@@ -19,7 +21,7 @@ try:
 except ImportError as problem:
     sys.exit(f"plot.py: {sys.executable} has no matplotlib ({problem}); another may, as /usr/bin/python3")
 
-from plots import collective, push_sum, records, style, summary, topk, training, training_time  # noqa: E402
+from plots import collective, options, push_sum, records, style, summary, topk, training, training_time  # noqa: E402
 
 KINDS = {
     "size": ("time against size", lambda r: collective.time_against_size(records.collectives(r))),
@@ -50,9 +52,8 @@ KINDS = {
 
 def arguments():
     kinds = "\n".join(f"  {name:9} {text}" for name, (text, _) in KINDS.items())
-    parser = argparse.ArgumentParser(
+    parser = options.Parser(
         description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=f"kinds:\n{kinds}\n  all       all kinds that the records allow, except summary",
     )
     parser.add_argument("kind", choices=[*KINDS, "all"], metavar="KIND", help="see below")

@@ -7,12 +7,17 @@
 usage="usage: perf/run.sh [--ranks P] [--quick] [--out DIR]
   --ranks P   number of processes of mpirun (4); may exceed the number of cores
   --quick     takes a minute: small vectors, few calls
-  --out DIR   folder of tables, JSON and pictures (build/perf/results)"
+  --out DIR   folder of tables, JSON and pictures (build/perf/results)
+Examples:
+  perf/run.sh --quick
+  perf/run.sh --ranks 8 --out results"
 set -euo pipefail
 
 ranks=4
 quick=0
 root=$(cd "$(dirname "$0")/.." && pwd)
+# shellcheck source=scripts/options.sh
+. "$root/scripts/options.sh"
 build=$root/build/perf
 out=$build/results
 while [ $# -gt 0 ]; do
@@ -24,7 +29,7 @@ while [ $# -gt 0 ]; do
       ;;
     --quick) quick=1 ;;
     -h | --help) echo "$usage" && exit 0 ;;
-    *) echo "$usage" >&2 && exit 2 ;;
+    *) no_option "$1" "$usage" ;;
   esac
   shift
 done

@@ -10,13 +10,18 @@ usage="usage: perf/scaling.sh [--most P] [--rate RATE] [--latency TIME] [--out D
   --rate RATE     rate of every rank's link (1gbit)
   --latency TIME  latency between ranks (50us)
   --out DIR       folder of tables, JSON and pictures (build/perf/scaling)
-  --programs DIR  folder of the built programs; else they are built in build/perf"
+  --programs DIR  folder of the built programs; else they are built in build/perf
+Examples:
+  perf/scaling.sh --most 64
+  perf/scaling.sh --rate 10gbit --latency 10us --out fast"
 set -euo pipefail
 
 most=1024
 rate=1gbit
 latency=50us
 root=$(cd "$(dirname "$0")/.." && pwd)
+# shellcheck source=scripts/options.sh
+. "$root/scripts/options.sh"
 build=$root/build/perf
 out=$build/scaling
 programs=''
@@ -34,7 +39,7 @@ while [ $# -gt 0 ]; do
       shift
       ;;
     -h | --help) echo "$usage" && exit 0 ;;
-    *) echo "$usage" >&2 && exit 2 ;;
+    *) no_option "$1" "$usage" ;;
   esac
   shift
 done

@@ -4,10 +4,14 @@
 """Draws one call from the files that the ranks of a communicator write with SPARSECOLL_TIMELINE, or
 merges the files for Perfetto.
 
-Needs matplotlib for pictures. Prints the name of the file that it writes.
+Needs matplotlib for pictures. Prints the name of the file that it writes. For example:
+
+  SPARSECOLL_TIMELINE=t.%r.json mpirun -n 4 ./program
+  perf/timeline.py t.*.json --list
+  perf/timeline.py t.*.json --call 7 --out 7.png
+  perf/timeline.py t.*.json --out all.json
 """
 
-import argparse
 import pathlib
 import sys
 
@@ -15,12 +19,11 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from plots import spans  # noqa: E402
+from plots import options, spans  # noqa: E402
 
 
 def arguments():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options.Parser(description=__doc__)
     parser.add_argument("files", nargs="+", metavar="FILE", help="files of one communicator, one of each rank")
     parser.add_argument("--list", action="store_true", help="list the calls")
     parser.add_argument("--call", type=int, help="number of the call (the last of a verb)")

@@ -218,6 +218,10 @@ int main(int argc, char** argv) {
   program.name = "topk_perf";
   program.description =
       "Time and correctness of sparsecollTopk, compared with passes over the same memory.";
+  program.examples = R"(
+  topk_perf -b 256M -e 256M --density 0.001,0.01 --threads 2
+  topk_perf --input random,equal,sorted,hot,two-valued --simd portable
+  topk_perf --memory device --kernel select -b 64M -e 64M)";
   program.device = true;
   int status = 0;
   const std::optional<perf::Options> options = perf::parse(argc, argv, program, &status);

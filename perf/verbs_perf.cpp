@@ -5,7 +5,9 @@
 // kernels.
 #include <cstdio>
 #include <string>
+#include <vector>
 
+#include "common/nearest_word.hpp"
 #include "common/programs.hpp"
 
 namespace {
@@ -23,13 +25,22 @@ constexpr Program kPrograms[] = {{"sparse_allreduce_perf", sparsecoll::perf::spa
 
 int main(int argc, char** argv) {
   const std::string wanted = argc > 1 ? argv[1] : "";
-  for (const Program& program : kPrograms)
+  std::vector<std::string> names;
+  for (const Program& program : kPrograms) {
     if (wanted == program.name) return program.run(argc - 1, argv + 1);
-  const bool helps = wanted == "-h" || wanted == "--help";
-  std::FILE* out = helps ? stdout : stderr;
+    names.emplace_back(program.name);
+  }
+  const bool help = wanted == "-h" || wanted == "--help";
+  if (!help && !wanted.empty()) {
+    const std::string nearest = sparsecoll::perf::nearest_word(wanted, names);
+    std::fprintf(stderr, "verbs_perf: there is no program %s%s\n", wanted.c_str(),
+                 nearest.empty() ? "" : ("; did you mean " + nearest + "?").c_str());
+  }
+  std::FILE* const out = help ? stdout : stderr;
   std::fputs("usage: verbs_perf PROGRAM [OPTION...]\n\n", out);
   std::fputs("All programs that measure verbs in one executable. PROGRAM is one of", out);
-  for (const Program& program : kPrograms) std::fprintf(out, " %s", program.name);
-  std::fputs(". Its options follow; --help lists them.\n", out);
-  return helps ? 0 : 2;
+  for (const std::string& name : names) std::fprintf(out, " %s", name.c_str());
+  std::fputs(". Its options follow; --help lists them.\n\nExamples:\n", out);
+  std::fputs("  mpirun -n 4 verbs_perf sparse_allreduce_perf --density 0.01\n", out);
+  return help ? 0 : 2;
 }

@@ -10,9 +10,15 @@ usage="usage: tests/run.sh [--quick | --all | TEST... | --asan [TEST...] | --tsa
   --asan  unit tests, tests with ranks as threads and random schedules, AddressSanitizer and UBSan,
           smaller inputs
   --tsan  the same with ThreadSanitizer
-  TEST    only these, ranks_queue for example; nothing else is built"
+  TEST    only these; nothing else is built
+Examples:
+  tests/run.sh --quick
+  tests/run.sh ranks_queue unit_core
+  tests/run.sh --asan ranks_definition"
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=scripts/options.sh
+. scripts/options.sh
 
 preset=host
 targets=(all)
@@ -55,10 +61,7 @@ case ${1:-} in
     echo "$usage"
     exit
     ;;
-  -*)
-    echo "$usage" >&2
-    exit 2
-    ;;
+  -*) no_option "$1" "$usage" ;;
   *) name_tests "$@" ;;
 esac
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/command_line.hpp"
 #include "common/complete_options.hpp"
 #include "common/patterns.hpp"
 #include "common/ranks.hpp"
@@ -22,17 +23,6 @@ void add_switch(CLI::App& app, const std::string& name, bool& value, const std::
          name, [&value](const int& given) { value = given != 0; }, text)
       ->check(CLI::IsMember(std::vector<int>{0, 1}))
       ->default_str(value ? "1" : "0");
-}
-
-/// Validates a number of bytes or entries. CLI11 alone would accept a negative number and wrap it
-/// around.
-CLI::Validator size_value() {
-  CLI::Validator value(CLI::AsSizeValue(false).get_description());
-  value.operation([](std::string& given) {
-    if (given.starts_with('-')) return given + " is negative";
-    return CLI::AsSizeValue(false)(given);
-  });
-  return value;
 }
 
 void add_sweep(CLI::App& app, Options& o) {
@@ -174,7 +164,6 @@ std::optional<Options> parse(int argc, char** argv, const Program& program, int*
   Options options;
   options.program = program.name;
   CLI::App app(program.description, program.name);
-  app.set_help_flag("-h,--help", "print this");
   add_sweep(app, options);
   add_measurement(app, options, program);
   if (program.device) add_device(app, options);
@@ -199,13 +188,8 @@ std::optional<Options> parse(int argc, char** argv, const Program& program, int*
     add_collective(app, options, program);
   }
   threads->capture_default_str();
-  try {
-    app.parse(argc, argv);
-    complete_options(app, options, program);
-  } catch (const CLI::ParseError& error) {
-    *status = app.exit(error) == 0 ? 0 : 2;
-    return std::nullopt;
-  }
+  const auto complete = [&] { complete_options(app, options, program); };
+  if (!parse_command_line(app, argc, argv, program.examples, complete, status)) return std::nullopt;
   return options;
 }
 

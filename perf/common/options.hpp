@@ -16,6 +16,7 @@ namespace sparsecoll::perf {
 struct Program {
   std::string name;
   std::string description;
+  std::string examples;                         ///< lines for --help
   std::vector<std::string> algorithms;          ///< algorithms of the library; empty: topk_perf,
                                                 ///< which has no --algo
   std::vector<std::string> default_algorithms;  ///< the default of --algo; baselines are added

@@ -14,6 +14,12 @@ int sparse_allreduce_perf(int argc, char** argv) {
   program.name = "sparse_allreduce_perf";
   program.description =
       "Time, traffic and correctness of sparseAllreduce, compared with MPI alone.";
+  program.examples = R"(
+  mpirun -n 8 sparse_allreduce_perf --density 0.001,0.01          # every algorithm and MPI
+  mpirun -n 8 sparse_allreduce_perf -b 64M -e 64M --algo auto,mpi-dense --feedback 1
+  mpirun -n 8 sparse_allreduce_perf --form sparse -k 1000 --algo auto -J rows.json
+  sparse_allreduce_perf --transport simulated -t 64 --rate 10gbit --algo auto,dense
+  perf/launch -n 4 sparse_allreduce_perf --transport ucx)";
   program.algorithms = sparse_algorithms();
   program.default_algorithms = sparse_algorithms();
   std::erase(program.default_algorithms, kReordered);
@@ -25,6 +31,9 @@ int gtopk_allreduce_perf(int argc, char** argv) {
   Program program;
   program.name = "gtopk_allreduce_perf";
   program.description = "Time, traffic and correctness of gtopkAllreduce, compared with MPI alone.";
+  program.examples = R"(
+  mpirun -n 8 gtopk_allreduce_perf --algo gtopk,oktopk,mpi-allgather --density 0.001
+  gtopk_allreduce_perf --transport local -t 4 --form sparse -b 1M -e 16M)";
   program.algorithms = sparse_algorithms();
   program.algorithms.insert(program.algorithms.begin(), kGtopk);
   program.default_algorithms = {kGtopk};
@@ -35,6 +44,9 @@ int sparse_alltoall_perf(int argc, char** argv) {
   Program program;
   program.name = "sparse_alltoall_perf";
   program.description = "Time, traffic and correctness of sparseAlltoall, compared with MPI alone.";
+  program.examples = R"(
+  mpirun -n 8 sparse_alltoall_perf --density 0.001,0.01
+  mpirun -n 8 sparse_alltoall_perf --skew 1 -d float64)";
   program.algorithms = {kAlltoall};
   program.default_algorithms = {kAlltoall};
   program.baselines = {"mpi-alltoallv"};

@@ -13,7 +13,10 @@ usage="usage: run.sh [--out DIR] [--only NAMES] [--limit SECONDS] [--quick] [FOL
                 steps by the name of their log: topk_float32,gpu_merge,memcheck_select...
   --limit S     all steps together take at most S seconds
   --quick       small vectors, few calls: a test that all steps work
-Exit status: 0 all steps that ran succeeded; 1 one failed, or none ran; 2 a bad option; 3 no GPU."
+Exit status: 0 all steps that ran succeeded; 1 one failed, or none ran; 2 a bad option; 3 no GPU.
+Examples:
+  ./run.sh --quick
+  ./run.sh --only topk,gpu_merge --limit 300 --out mine"
 set -euo pipefail
 
 here=$(cd "$(dirname "$(readlink -f "$0")")" && pwd)
@@ -25,6 +28,10 @@ die() {
 
 # shellcheck source=perf/device/steps.sh
 . "$here/steps.sh"
+options=$here/options.sh
+[ -f "$options" ] || options=$here/../../scripts/options.sh
+# shellcheck source=scripts/options.sh
+. "$options"
 
 # need_value OPTION ARGUMENT...: checks that an argument follows the option.
 need_value() {
@@ -133,8 +140,7 @@ parse() {
       --limit) need_value "$@" && limit=$2 && shift ;;
       --quick) quick=1 ;;
       -h | --help) echo "$usage" && exit ;;
-      -*) die "unknown option $1
-$usage" ;;
+      -*) no_option "$1" "$usage" ;;
       *)
         [ -z "$folder" ] || die "one FOLDER, not $folder and $1"
         folder=$1

@@ -7,11 +7,17 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "common/command_line.hpp"
 #include "common/ranks.hpp"
 #include "simulated/options.hpp"
 
 namespace sparsecoll::perf {
 namespace {
+
+constexpr const char* kExamples = R"(
+  mpirun -n 8 push_sum_perf --graph exponential,ring --delay 0,2
+  push_sum_perf --transport local -t 8 -n 40 --density 0,0.1 -b 1M
+  mpirun -n 8 push_sum_perf --slow --work 20 --delay 0,2,-1   # the cost of a slow rank)";
 
 constexpr const char* kGraphWords = "exponential, npeer:P, ring or bipartite";
 
@@ -25,7 +31,7 @@ std::string check_graph(const std::string& name) {
 }
 
 void add_options(CLI::App& app, PushSumOptions& o) {
-  const auto size = CLI::AsSizeValue(false);
+  const auto size = size_value();
   app.add_option("-b,--minbytes", o.run.min_bytes, "smallest vector, bytes (K, M, G)")
       ->transform(size)
       ->default_str("64K");
@@ -111,19 +117,15 @@ std::optional<PushSumOptions> parse_push_sum(int argc, char** argv, int* status)
   CLI::App app(
       "Measures how fast pushSumStep brings the ranks to their mean, and the cost of a slow rank.",
       options.run.program);
-  app.set_help_flag("-h,--help", "print this");
   add_options(app, options);
-  try {
-    app.parse(argc, argv);
+  const auto complete = [&] {
     if (options.run.min_bytes > options.run.max_bytes)
       options.run.max_bytes = options.run.min_bytes;
     if (options.run.transport.empty()) options.run.transport = transports().front();
     check_transport(options.run);
     check_network(app, options.run.transport);
-  } catch (const CLI::ParseError& error) {
-    *status = app.exit(error) == 0 ? 0 : 2;
-    return std::nullopt;
-  }
+  };
+  if (!parse_command_line(app, argc, argv, kExamples, complete, status)) return std::nullopt;
   return options;
 }
 

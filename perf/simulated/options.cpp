@@ -3,38 +3,11 @@
 #include "simulated/options.hpp"
 
 #include <cstdio>
-#include <map>
+
+#include "common/command_line.hpp"
 
 namespace sparsecoll::perf {
 namespace {
-
-using Units = std::map<std::string, double>;
-
-/// Accepts a number with one of these units, such as "1.5gbit", and replaces it by the product.
-CLI::Validator with_unit(const Units& units, const std::string& example) {
-  CLI::Validator value(example);
-  value.operation([units, example](std::string& given) -> std::string {
-    std::size_t end = 0;
-    double number = 0;
-    try {
-      number = std::stod(given, &end);
-    } catch (const std::exception&) {
-      return "expected a number and a unit, as in " + example + ", got " + given;
-    }
-    const auto unit = units.find(given.substr(end));
-    if (unit == units.end() || !(number >= 0) || number * unit->second > 1e300)
-      return "expected a number and a unit, as in " + example + ", got " + given;
-    char text[40];
-    std::snprintf(text, sizeof text, "%.17g", number * unit->second);
-    given = text;
-    return "";
-  });
-  return value;
-}
-
-CLI::Validator time_value() {
-  return with_unit({{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}}, "50us");
-}
 
 constexpr const char* kNames[] = {"--rate",           "--latency", "--overhead", "--byte-overhead",
                                   "--ranks-per-node", "--cores",   "--compute"};
@@ -42,9 +15,8 @@ constexpr const char* kNames[] = {"--rate",           "--latency", "--overhead",
 }  // namespace
 
 void add_network(CLI::App& app, NetworkModel& model) {
-  const auto rate = with_unit({{"bit", 1}, {"kbit", 1e3}, {"mbit", 1e6}, {"gbit", 1e9}}, "1gbit");
   app.add_option("--rate", model.rate, "simulated: rate of each node's link, in each direction")
-      ->transform(rate)
+      ->transform(rate_value())
       ->check(CLI::Range(1.0, 1e15))
       ->default_str("1gbit");
   app.add_option("--latency", model.latency, "simulated: latency from node to node")

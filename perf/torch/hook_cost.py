@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
-"""Measures what DDPHook adds to the C calls that it makes.
+"""Measures what DDPHook adds to the C calls that it makes. For example:
 
     PYTHONPATH=src/python python3 -m sparsecoll.torch.launch -n 2 perf/torch/hook_cost.py
 
@@ -11,9 +11,10 @@ Both run in turn, in the same processes. Each line is one bucket in JSON: minimu
 repetitions in ms.
 """
 
-import argparse
 import json
+import pathlib
 import statistics
+import sys
 import time
 
 import torch
@@ -22,6 +23,12 @@ import torch.distributed as dist
 import sparsecoll as sc
 import sparsecoll.torch as st
 from sparsecoll._library import functions
+
+# Makes the modules of perf/ importable from any current folder.
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from plots import options as command_line  # noqa: E402
 
 
 class Bucket:
@@ -95,7 +102,7 @@ def measure(options, tensors):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = command_line.Parser(description=__doc__)
     parser.add_argument("--values", type=int, default=3150000, help="of a bucket; 12.6 MB")
     parser.add_argument("--tensors", type=int, nargs="+", default=[1, 12, 60])
     parser.add_argument("--density", type=float, default=0.01)

@@ -17,7 +17,7 @@ import unittest
 
 ROOT = pathlib.Path(sys.argv[1]).resolve()
 CMAKE = sys.argv[2]
-PARTS = ("run.sh", "steps.sh", "torch_topk.py")
+PARTS = {"run.sh": "perf/device", "steps.sh": "perf/device", "torch_topk.py": "perf/device", "options.sh": "scripts"}
 
 # Writes an empty result, as topk_perf does. STUB is its exit status; STUB_PROBE is that of the
 # first GPU call.
@@ -63,8 +63,8 @@ class Package(unittest.TestCase):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
             path.chmod(0o755)
-        for name in PARTS:
-            shutil.copy(ROOT / "perf/device" / name, self.package)
+        for name, folder in PARTS.items():
+            shutil.copy(ROOT / folder / name, self.package)
         (self.package / "MANIFEST").write_text("# source: here\n# compute capability: 9.0\n")
         sums = call("sh", "-c", f"cd '{self.package}' && sha256sum {' '.join(PARTS)} bin/* lib/*")
         with (self.package / "MANIFEST").open("a") as file:
@@ -87,7 +87,7 @@ class Arguments(Package):
         for words, arguments in (
                 ("--out needs a value", ["--out"]), ("--only needs a value", ["--only"]),
                 ("--limit needs a value", ["--quick", "--limit"]),
-                ("--limit needs seconds", ["--limit", "x"]), ("unknown option", ["--fast"]),
+                ("--limit needs seconds", ["--limit", "x"]), ("there is no option --fast", ["--fast"]),
                 ("there is no step 'top'", ["--only", "hello,top"]),
                 ("there is no step '*'", ["--only", "*"]), ("there is no step ''", ["--only", "hello,,"
                                                                                     "topk"]),
@@ -103,7 +103,7 @@ class Arguments(Package):
                 (2, "--arch needs a value", ["build", "--jobs", "1", "--arch"]),
                 (2, "--arch needs compute capabilities", ["build", "--arch", "sm_90"]),
                 (2, "--jobs needs a number", ["build", "--jobs", "all"]),
-                (2, "unknown option", ["build", "--fast"]), (2, "usage", []),
+                (2, "there is no option --fast", ["build", "--fast"]), (2, "usage", []),
                 (2, "unknown command", ["make"]), (2, "--only needs a value", ["run", "--only"]),
                 (1, "no package in", ["run", "--out", self.home / "results", self.home])):
             with self.subTest(arguments):
@@ -125,8 +125,9 @@ class Repository(Package):
         super().setUp()
         self.root = self.home / "repository"
         (self.root / "perf/device").mkdir(parents=True)
-        for name in PARTS:
-            shutil.copy(ROOT / "perf/device" / name, self.root / "perf/device")
+        (self.root / "scripts").mkdir()
+        for name, folder in PARTS.items():
+            shutil.copy(ROOT / folder / name, self.root / folder)
         maker = self.root / "perf/gpu.sh"
         maker.write_text("#!/bin/sh\necho made; exit 1\n")
         maker.chmod(0o755)

@@ -116,7 +116,7 @@ class Report(unittest.TestCase):
         self.assertRegex(text, r"level 1 +rack: 2 groups, 100 Mbit/s, 50 us\n +level 2 +1 groups, no rate\n")
 
     def test_wrong_options(self):
-        for arguments, message in ((["--jsn"], "there is no option '--jsn'"), (["x"], "there is no option 'x'"),
+        for arguments, message in ((["--jsn"], "there is no option --jsn; did you mean --json?"), (["x"], "there is no option x\n"),
                                    (["--ranks", "--transport"], "expected mpi or ucx, got ''"),
                                    (["--ranks", "--transport", "tcp"], "expected mpi or ucx, got 'tcp'"),
                                    (["--transport", "mpi"], "expected --ranks beside it")):

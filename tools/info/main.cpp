@@ -7,8 +7,10 @@
 #include <map>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "build.hpp"
+#include "common/nearest_word.hpp"
 #include "ranks.hpp"
 #include "report.hpp"
 
@@ -27,6 +29,10 @@ variables mean and are set to.
   --json            writes JSON
   --version         writes the version
   -h, --help        writes this
+Examples:
+  sparsecoll-info
+  SPARSECOLL_THREADS=4 sparsecoll-info --json
+  mpirun -n 4 sparsecoll-info --ranks
 exit status: 0; 1 if an init fails here, or the ranks cannot work together; 2 if the options are wrong
 )";
 
@@ -56,7 +62,9 @@ Options parse(int count, char** arguments) {
         throw std::invalid_argument("--transport: expected mpi or ucx, got '" + name + "'");
       options.transport = found->second;
     } else {
-      throw std::invalid_argument("there is no option '" + argument + "'");
+      std::vector<std::string> names{"--transport"};
+      for (const auto& known : flags) names.push_back(known.first);
+      throw std::invalid_argument(sparsecoll::perf::unknown_option(argument, names));
     }
   }
   if (options.transport != Transport::of_launcher && !options.ranks)
