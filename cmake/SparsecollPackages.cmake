@@ -101,7 +101,7 @@ sparsecoll_package(
 sparsecoll_package(
   tools NAME sparsecoll-tools SECTION utils COMPONENTS tools
   SUMMARY "sparse collectives for slow networks - programs"
-  DESCRIPTION "${about}.\nThis package has sparsecoll-info, sparsecoll-blame, the programs that\nmeasure the library, and scripts that draw timelines and results."
+  DESCRIPTION "${about}.\nThis package has sparsecoll-info, sparsecoll-blame, sparsecoll-tune, the\nprograms that measure the library, and scripts that draw timelines and results."
   RECOMMENDS "python3, libucx0" SUGGESTS "python3-matplotlib, ${library_package}")
 sparsecoll_package(
   documentation NAME sparsecoll-doc SECTION doc ARCHITECTURE all COMPONENTS documentation

@@ -21,7 +21,7 @@ try:
 except ImportError as problem:
     sys.exit(f"plot.py: {sys.executable} has no matplotlib ({problem}); another may, as /usr/bin/python3")
 
-from plots import collective, options, push_sum, records, style, summary, topk, training, training_time  # noqa: E402
+from plots import collective, options, push_sum, records, style, summary, topk, training, training_time, tuning  # noqa: E402
 
 KINDS = {
     "size": ("time against size", lambda r: collective.time_against_size(records.collectives(r))),
@@ -46,6 +46,7 @@ KINDS = {
         "training on slow networks: accuracy against time, time of an epoch",
         lambda r: training_time.on_networks(records.training_on_networks(r)),
     ),
+    "tune": ("what sparsecoll-tune predicts", lambda r: tuning.predictions(records.tuning(r))),
     "summary": ("the one for the README: times and training", summary.draw),
 }
 
@@ -57,7 +58,7 @@ def arguments():
         epilog=f"kinds:\n{kinds}\n  all       all kinds that the records allow, except summary",
     )
     parser.add_argument("kind", choices=[*KINDS, "all"], metavar="KIND", help="see below")
-    parser.add_argument("files", nargs="+", metavar="JSON", help="an array or an object per line")
+    parser.add_argument("files", nargs="+", metavar="JSON", help="an array, an object, or an object per line")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("."), help="folder")
     parser.add_argument("--format", choices=["png", "svg"], default="png")
     return parser.parse_args()

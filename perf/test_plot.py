@@ -25,6 +25,7 @@ PICTURES = {
     f"volume_ranks_sparse_simulated_{2**26}_0.01", f"time_ranks_sparse_simulated_{2**26}_0.01",
     "topk_1_threads_float32", "training_accuracy",
     "training_time_8_ranks_5404170_16",
+    "tune_8_ranks_1000", "tune_8_ranks_50000",
     "push_sum_error_8_ranks_1000_float32", "push_sum_slow_8_ranks_1000",
 }
 
@@ -72,6 +73,18 @@ def fusion(size):
         "count": 269722, "fusion_bytes": size, "groups": 1, "found": False, "wire_bytes": 9e4,
         "time_median_us": 1e4, "wrong": 0,
     }
+
+
+def tuned():
+    """Returns a report of sparsecoll-tune for two lengths, one of which was measured, too."""
+    def rows(count, **more):
+        return [{"density": density, "k": count * density, "algorithm": "oktopk", "exchangeSeconds": density,
+                 "localSeconds": 0.01, "callSeconds": density + 0.01, "denseSeconds": 0.1, "speedUp": 0.1 / density,
+                 **more} for density in (0.001, 0.01, 0.1)]
+
+    return {"program": "sparsecoll-tune", "ranks": 8, "dense": {"name": "MPI_Allreduce"},
+            "advice": [{"count": 1000, "rows": rows(1000)},
+                       {"count": 50000, "rows": rows(50000, measuredSeconds=0.02)}]}
 
 
 def topk(kind, density, feedback):
@@ -129,6 +142,7 @@ def training_on(network, mode, step):
 
 
 def records():
+    yield tuned()
     yield from (fusion(size) for size in (0, 2**20))
     for ranks in (2, 4, 8):
         for algorithm in ("oktopk", "allgather", "gtopk", "mpi-dense", "mpi-allgather"):
@@ -182,6 +196,9 @@ def run(folder):
 
     plot("all", lines, "--out", folder)
     plot("summary", array, "--out", folder)
+    single = folder / "object.json"
+    single.write_text(json.dumps(tuned(), indent=2))
+    assert plot("tune", single, "--out", folder).stdout.count("tune_8_ranks") == 2
     found = {path.stem for path in folder.glob("*.png")}
     assert PICTURES | {"summary"} <= found, f"missing: {PICTURES | {'summary'} - found}"
     for path in folder.glob("*.png"):

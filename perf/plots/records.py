@@ -9,18 +9,23 @@ COLLECTIVES = ("sparse_allreduce_perf", "gtopk_allreduce_perf", "sparse_alltoall
 
 
 def load(paths):
-    """Returns the objects of all files. A file is one array, or has one object per line."""
+    """Returns the objects of all files. A file is one array, one object, or has one object per line."""
     rows = []
     for path in paths:
         text = pathlib.Path(path).read_text(encoding="utf-8")
         try:
-            if text.lstrip().startswith("["):
-                rows += json.loads(text)
-            else:
-                rows += [json.loads(line) for line in text.splitlines() if line.strip()]
+            rows += parse(text)
         except json.JSONDecodeError as error:
             raise SystemExit(f"{path}: {error}") from error
     return rows
+
+
+def parse(text):
+    if text.lstrip().startswith("["):
+        return json.loads(text)
+    if text.startswith("{\n"):  # one object in many lines
+        return [json.loads(text)]
+    return [json.loads(line) for line in text.splitlines() if line.strip()]
 
 
 def collectives(rows):
@@ -37,6 +42,10 @@ def topk(rows):
 
 def push_sum(rows):
     return [row for row in rows if row.get("program") == "push_sum_perf"]
+
+
+def tuning(rows):
+    return [row for row in rows if row.get("program") == "sparsecoll-tune"]
 
 
 def training(rows):

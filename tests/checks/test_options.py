@@ -19,7 +19,7 @@ WRONG = {
     "sparse_allreduce_perf": ("--desity", "--density"), "gtopk_allreduce_perf": ("--overlp", "--overlap"),
     "sparse_alltoall_perf": ("--skw=2", "--skew"), "push_sum_perf": ("--dealy", "--delay"),
     "topk_perf": ("--thread", "--threads"), "link_perf": ("--byts", "--bytes"),
-    "sparsecoll-info": ("--jason", "--json"),
+    "sparsecoll-info": ("--jason", "--json"), "sparsecoll-tune": ("--cuont", "--count"),
 }
 SCRIPTS = {
     "perf/run.sh": ("--rank", "--ranks"), "perf/scaling.sh": ("--mots", "--most"), "perf/cluster.sh": ("--onyl", "--only"),

@@ -43,7 +43,7 @@ if FORTRAN:
     FILES["libsparsecoll-dev"] += [r"include/sparsecoll/fortran/\w+\.mod", r"lib/libsparsecoll_fortran\.a",
                                    r"lib/pkgconfig/sparsecoll-fortran\.pc"]
 if PERF:
-    FILES["sparsecoll-tools"].append(r"bin/\w+_perf")
+    FILES["sparsecoll-tools"] += [r"bin/\w+_perf", "bin/sparsecoll-tune"]
 
 
 def output(*command):
