@@ -87,10 +87,16 @@ def run(folder):
               if e["name"] == "sparseAllreduce" and e["args"]["call"] == 2}
     assert begins == {0: 2e6, 1: 2e6 + 10}, begins  # both times are on the same clock
 
-    files[1].write_text(json.dumps(file_of(1, 501000)))
-    late = json.loads(files[1].read_text())
+    late = file_of(1, 501000)
     late["otherData"]["unixTimeOfZero"] = 500000  # a clock that is wrong by 1 ms
     files[1].write_text(json.dumps(late))
+    assert "clocks" not in timeline(*files, "--out", together).stderr
+    begins = [e["ts"] for e in json.loads(together.read_text())["traceEvents"]
+              if e["name"] == "sparseAllreduce" and e["args"]["call"] == 2]
+    assert abs(begins[0] - begins[1]) < 20, begins  # messages in both directions say so
+    silent = json.loads(files[0].read_text())
+    silent["traceEvents"] = [event for event in silent["traceEvents"] if event["ph"] != "f"]
+    files[0].write_text(json.dumps(silent))
     assert "by the clocks: 2\n" in timeline(*files, "--out", together).stderr
 
     assert "call 9 is not" in timeline(*files, "--call", "9", fails=True).stderr

@@ -12,7 +12,7 @@ SAME_CLOCK = 1000
 
 
 def load(paths):
-    """Returns the list of dicts {rank, ranks, communicator, lost, events, spans}, by rank. Times
+    """Returns the list of dicts {rank, ranks, communicator, lost, clock, events, spans}, by rank. Times
     are on the first rank's clock."""
     ranks = []
     for path in paths:
@@ -26,15 +26,42 @@ def load(paths):
     ranks.sort(key=lambda one: one["rank"])
     if len({one["rank"] for one in ranks}) < len(ranks):
         raise SystemExit("two files of the same rank: not of one communicator")
+    zeros = []  # of the clocks
     for one in ranks:
-        shift = one["unixTimeOfZero"] - ranks[0]["unixTimeOfZero"]
-        if abs(shift) < SAME_CLOCK:
-            shift = 0
+        near = [zero for zero in zeros if abs(one["unixTimeOfZero"] - zero) < SAME_CLOCK]
+        if not near:
+            zeros.append(one["unixTimeOfZero"])
+        one["clock"] = zeros.index((near or zeros[-1:])[0])
+        move([one], zeros[one["clock"]] - zeros[0])
+    for clock, late in lateness(ranks).items():
+        move([one for one in ranks if one["clock"] == clock], -late)
+    for one in ranks:
+        one["spans"] = list(spans_of(one["events"]))
+    return ranks
+
+
+def move(ranks, shift):
+    """Adds `shift` to all times of these ranks."""
+    for one in ranks:
         for event in one["events"]:
             if "ts" in event:
                 event["ts"] += shift
-        one["spans"] = list(spans_of(one["events"]))
-    return ranks
+
+
+def lateness(ranks):
+    """Returns by how much clocks are ahead of the first one, for those by which messages arrive before they are
+    sent. It takes the fastest messages between two clocks for equally fast in both directions."""
+    fastest = {}
+    for (sent, sender), (arrived, receiver) in (ends for ends in flows_of(ranks).values() if None not in ends):
+        between = sender, receiver
+        fastest[between] = min(fastest.get(between, arrived - sent), arrived - sent)
+    late = {0: 0}
+    for _ in range(len(ranks)):
+        for (one, other), time in fastest.items():
+            back = fastest.get((other, one))
+            if one in late and other not in late and back is not None:
+                late[other] = late[one] + ((time - back) / 2 if min(time, back) < 0 else 0)
+    return late
 
 
 def spans_of(events):
@@ -84,13 +111,13 @@ def choose(ranks, wanted):
 
 
 def flows_of(ranks):
-    """Returns the flow of each message, by id: [time at which it was sent, time at which it arrived].
-    A time is None if its event was lost, or is in none of the files."""
+    """Returns the flow of each message, by id: where it was sent and where it arrived, as pairs of time and clock.
+    An end is None if its event was lost, or is in none of the files."""
     flows = {}
     for one in ranks:
         for event in one["events"]:
             if event["ph"] in ("s", "f"):
-                flows.setdefault(event["id"], [None, None])[event["ph"] == "f"] = event["ts"]
+                flows.setdefault(event["id"], [None, None])[event["ph"] == "f"] = event["ts"], one["clock"]
     return flows
 
 
@@ -98,8 +125,8 @@ def write_together(ranks, path):
     """Writes one file of all ranks, in which each rank is a process. Leaves out flows that lack an end, and
     those that would go back in time. Returns the numbers of both."""
     flows = flows_of(ranks)
-    complete = {name: times for name, times in flows.items() if None not in times}
-    forward = {name for name, (sent, arrived) in complete.items() if sent <= arrived}
+    complete = {name: ends for name, ends in flows.items() if None not in ends}
+    forward = {name for name, ((sent, _), (arrived, _)) in complete.items() if sent <= arrived}
     events = [dict(event, pid=one["rank"]) for one in ranks for event in one["events"]
               if event["ph"] not in ("s", "t", "f") or event["id"] in forward]
     lost = sum(one["lost"] for one in ranks)
