@@ -101,7 +101,8 @@ template <class T>
 std::string check_scatter_at(sparsecollComm_t comm, const Region& region, int index_type) {
   const std::size_t n = 777;
   oracle::Sparse<T> within;
-  for (const auto& entry : make_sparse_of_all<T>(SparseKind::kRandom, n, 2, base_seed())[1])
+  const auto all = make_sparse_of_all<T>(SparseKind::kRandom, n, 2, base_seed());
+  for (const auto& entry : all[1])
     if (entry.index >= region.begin && entry.index < region.end) within.push_back(entry);
   const SparseBuffer<T> in(n, index_type, within);
   const auto whole = oracle::Oracle<T>::scatter(within, n);
